@@ -1,0 +1,116 @@
+/**
+ * Kernel IR: loops, loads and stores with integer index expressions, scalar expressions, accumulators, local
+ * arrays and barriers. Built by the schedules in `schedule/`, printed by `targets/`. It says what runs in
+ * parallel and how wide; each printer says how that is spelled. Index expressions are `Dim`s over loop
+ * variables and the graph's symbols.
+ */
+import type { Condition, Dim, Dtype, Reducer } from "@kiln-ml/ir";
+
+/** A value of one element. In a vector loop, an expression that depends on the loop variable has lanes. */
+export type Expr =
+  | { readonly kind: "const"; readonly dtype: Dtype; readonly value: number }
+  /** Element `index` of a buffer or array; where `guard` fails the load must not happen and the value is 0. */
+  | {
+      readonly kind: "load";
+      readonly from: string;
+      readonly index: Dim;
+      readonly guard: readonly Condition[];
+      readonly dtype: Dtype;
+    }
+  /** An index expression used as an i32 value. */
+  | { readonly kind: "index"; readonly value: Dim; readonly dtype: "i32" }
+  /** A conjunction of conditions used as a bool value. */
+  | { readonly kind: "test"; readonly conditions: readonly Condition[]; readonly dtype: "bool" }
+  /** A name bound by `let` or `acc`. */
+  | { readonly kind: "ref"; readonly name: string; readonly dtype: Dtype }
+  /** An elementwise op of the IR, by name; `select` and `convert` too. */
+  | {
+      readonly kind: "call";
+      readonly op: string;
+      readonly args: readonly Expr[];
+      readonly dtype: Dtype;
+    };
+
+export type LoopKind =
+  | "serial"
+  | "unrolled" // static extent, repeated in the text
+  | "vector" // static extent = width: one vector operation on targets that have it, else serial
+  | "parallel" // iterations are independent; threads on a CPU
+  | "workgroup" // one workgroup an iteration (GPU); at most three nested, outermost first
+  | "local"; // strided over the invocations of the workgroup (GPU): i = local id, local id + size, …
+
+export type Stmt =
+  | { readonly kind: "comment"; readonly text: string }
+  | { readonly kind: "let"; readonly name: string; readonly value: Expr }
+  /** Binds the index symbol `name` to an index expression. */
+  | { readonly kind: "letIndex"; readonly name: string; readonly value: Dim }
+  /** Binds the index symbol `name` to a run-time i32 value. */
+  | { readonly kind: "letDynamic"; readonly name: string; readonly value: Expr }
+  /** A mutable scalar; `wide` accumulators may be kept in more precision than the dtype (f64 in JS). */
+  | {
+      readonly kind: "acc";
+      readonly name: string;
+      readonly dtype: Dtype;
+      readonly init: Expr;
+      readonly wide: boolean;
+    }
+  | { readonly kind: "set"; readonly name: string; readonly value: Expr }
+  /** acc = acc ⊕ value, the addition, product, maximum … of a reducer. NaN wins in max and min. */
+  | {
+      readonly kind: "accumulate";
+      readonly name: string;
+      readonly reducer: Reducer;
+      readonly value: Expr;
+      readonly position?: Dim;
+    }
+  /** acc = acc + a·b, in one operation where the target has it. */
+  | { readonly kind: "fma"; readonly name: string; readonly a: Expr; readonly b: Expr }
+  | {
+      readonly kind: "loop";
+      readonly name: string; // the loop variable, a symbol in index expressions
+      readonly extent: Dim;
+      readonly start?: Dim; // default 0
+      readonly step?: number; // default 1
+      readonly loop: LoopKind;
+      readonly body: readonly Stmt[];
+    }
+  | { readonly kind: "if"; readonly when: readonly Condition[]; readonly then: readonly Stmt[] }
+  | { readonly kind: "store"; readonly to: string; readonly index: Dim; readonly value: Expr }
+  /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */
+  | {
+      readonly kind: "array";
+      readonly name: string;
+      readonly dtype: Dtype;
+      readonly size: Dim;
+      readonly space: "private" | "shared";
+    }
+  | { readonly kind: "barrier" }
+  /** Combines each invocation's accumulators over the workgroup; afterwards all of them hold the result. */
+  | {
+      readonly kind: "combine";
+      readonly names: readonly string[];
+      readonly reducers: readonly Reducer[];
+    };
+
+/** A tensor the kernel reads or writes, or scratch memory. Row-major, offset 0. */
+export interface Param {
+  readonly name: string;
+  readonly dtype: Dtype;
+  readonly size: Dim; // elements
+  readonly access: "read" | "write" | "readwrite" | "scratch";
+  /** Elements a vector access takes; 1 unless every access of the kernel is that wide and aligned. */
+  readonly width: 1 | 2 | 4;
+}
+
+export interface Kernel {
+  readonly name: string; // an identifier, unique in its artifact
+  readonly params: readonly Param[];
+  /** Names of the graph's symbols that index expressions use, passed as i32 arguments after the params. */
+  readonly dims: readonly string[];
+  readonly body: readonly Stmt[];
+  /** Invocations per workgroup (GPU); 1 on the CPU. */
+  readonly workgroupSize: number;
+  /** Counts for reports: bytes moved and floating-point operations, as dims. */
+  readonly bytes: Dim;
+  readonly flops: Dim;
+}

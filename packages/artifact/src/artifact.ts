@@ -1,0 +1,116 @@
+/**
+ * The artifact: everything needed to run a compiled graph, and nothing of the compiler. Plain data, so that it
+ * can be written to a file, sent to a worker, or handed to the runtime in the same process.
+ */
+import type { Dtype } from "@kiln-ml/ir";
+
+/** Goes up when a reader of the old form would misread the new one. */
+export const artifactVersion = 1;
+
+/** An integer expression over the signature's dims, as prefix lists: 3, "N", ["+", a, b], ["*", a, b], ["/", a, b], ["%", a, b], ["min", a, b], ["max", a, b]. */
+export type Extent =
+  | number
+  | string
+  | readonly ["+" | "*" | "/" | "%" | "min" | "max", Extent, Extent];
+
+export type TargetName = "js" | "wasm" | "webgpu";
+
+export interface TensorSpec {
+  readonly name: string;
+  readonly dtype: Dtype;
+  readonly shape: readonly Extent[];
+}
+
+/** State lives in the session between runs: parameters, optimizer moments, counters. */
+export interface StateSpec extends TensorSpec {
+  /** Shapes of state are static. */
+  readonly shape: readonly number[];
+  readonly trainable: boolean;
+  /** True if a run may change it. */
+  readonly written: boolean;
+}
+
+export interface Signature {
+  readonly dims: readonly {
+    readonly name: string;
+    readonly min: number;
+    readonly max: number | null;
+  }[];
+  readonly inputs: readonly TensorSpec[];
+  readonly outputs: readonly TensorSpec[];
+  readonly states: readonly StateSpec[];
+}
+
+/** One kernel as its target's text. */
+export interface KernelText {
+  readonly name: string;
+  /** js: a function declaration `function name(params…, dims…) {…}`. webgpu: a WGSL module with entry `main`. */
+  readonly text: string;
+  readonly bindings: readonly {
+    readonly name: string;
+    readonly dtype: Dtype;
+    readonly access: "read" | "write" | "readwrite" | "scratch";
+  }[];
+  /** Dims passed, in order: js as arguments; webgpu as i32 fields of one uniform struct after the storage bindings. */
+  readonly dims: readonly string[];
+  /** Workgroup counts (webgpu); absent on the CPU. */
+  readonly workgroups?: readonly [Extent, Extent, Extent];
+}
+
+/** Where a value lives. `slot` indexes Plan.slots; inputs, outputs and states are named by their position. */
+export type Place =
+  | { readonly in: "slot"; readonly index: number }
+  | { readonly in: "input"; readonly index: number }
+  | { readonly in: "output"; readonly index: number }
+  | { readonly in: "state"; readonly index: number }
+  | { readonly in: "constant"; readonly index: number };
+
+export interface Step {
+  readonly kernel: number;
+  /** One place for each binding of the kernel. Two bindings of one step never name one place. */
+  readonly args: readonly Place[];
+  readonly bytes: Extent;
+  readonly flops: Extent;
+}
+
+export interface Plan {
+  /** Temporary buffers: each the largest of `sizes`, in bytes. */
+  readonly slots: readonly { readonly sizes: readonly Extent[] }[];
+  readonly steps: readonly Step[];
+  /** Outputs that are not computed by a step: the place whose bytes they are copies of. */
+  readonly copies: readonly { readonly from: Place; readonly to: Place; readonly bytes: Extent }[];
+}
+
+export interface Constant {
+  readonly dtype: Dtype;
+  readonly shape: readonly number[];
+  readonly data: Uint8Array;
+}
+
+/** Adapter limits the kernels rely on (webgpu). */
+export type Limits = Readonly<Record<string, number>>;
+
+export interface Artifact {
+  readonly version: number;
+  readonly target: TargetName;
+  readonly name: string;
+  readonly signature: Signature;
+  readonly kernels: readonly KernelText[];
+  readonly plan: Plan;
+  readonly constants: readonly Constant[];
+  /** Initial values of states, by name; absent where the host provides them. */
+  readonly weights: Readonly<Record<string, Constant>>;
+  readonly limits: Limits;
+  readonly features: readonly string[];
+}
+
+/** Bytes one element takes in a target's memory: bool, i8 and u8 take 4 on webgpu. */
+export function storageBytes(dtype: Dtype, target: TargetName): number {
+  if (target === "webgpu") {
+    if (dtype === "f16" || dtype === "bf16") return 2;
+    return dtype === "f64" ? 8 : 4;
+  }
+  if (dtype === "f64") return 8;
+  if (dtype === "f16" || dtype === "bf16") return 2;
+  return dtype === "bool" || dtype === "i8" || dtype === "u8" ? 1 : 4;
+}

@@ -1,0 +1,2 @@
+/** The error classes, from the one leaf file of the IR that the runtime may contain. */
+export { ArtifactError, DeviceError, DtypeError, KilnError, ShapeError } from "@kiln-ml/ir/errors";

@@ -1,0 +1,3 @@
+export * from "./artifact.ts";
+export * from "./errors.ts";
+export * from "./extent.ts";

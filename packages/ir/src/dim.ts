@@ -1,0 +1,392 @@
+/**
+ * Dims: integers, or integer polynomials over named symbols, with floor division and remainder.
+ *
+ * One algebra serves both extents (`2*N+1`) and kernel index arithmetic (loop variables are symbols with
+ * an extent). Expressions are kept in one canonical sum-of-products form, so equal forms have equal keys.
+ * Decides nothing about layouts; `shape.ts` and the compiler do that.
+ */
+import { ShapeError } from "./errors.ts";
+
+export type Dim = number | DimExpr;
+
+/** A named integer. `extent`, for loop variables, says 0 ≤ value < extent even when the extent is symbolic. */
+export interface DimSymbol {
+  readonly kind: "symbol";
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+  readonly extent?: Dim;
+  readonly key: string;
+}
+interface Compound {
+  readonly kind: "div" | "mod" | "min" | "max";
+  readonly lhs: Dim;
+  readonly rhs: Dim;
+  readonly min: number;
+  readonly max: number;
+  readonly key: string;
+}
+export type Atom = DimSymbol | Compound;
+export interface Term {
+  readonly coeff: number;
+  readonly atoms: readonly Atom[];
+}
+
+/** A symbolic integer. Built only by the functions below; compare with `sameDim`. */
+export class DimExpr {
+  readonly terms: readonly Term[];
+  readonly key: string;
+  readonly min: number;
+  readonly max: number;
+  constructor(terms: readonly Term[]) {
+    this.terms = terms;
+    this.key = terms.map(termKey).join("+");
+    let min = 0;
+    let max = 0;
+    for (const t of terms) {
+      const [lo, hi] = termBounds(t);
+      min += lo;
+      max += hi;
+    }
+    this.min = min;
+    this.max = max;
+  }
+  toString(): string {
+    return printDim(this);
+  }
+}
+
+const termKey = (t: Term): string => `${t.coeff}*${t.atoms.map((a) => a.key).join("*")}`;
+const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
+
+function termBounds(t: Term): [number, number] {
+  let [lo, hi] = [t.coeff, t.coeff];
+  for (const a of t.atoms) {
+    const c = [times(lo, a.min), times(lo, a.max), times(hi, a.min), times(hi, a.max)];
+    lo = Math.min(...c);
+    hi = Math.max(...c);
+  }
+  return [lo, hi];
+}
+
+/** A symbol for a size, `min ≤ name ≤ max`; by default 1 or more. */
+export function dim(name: string, bounds: { min?: number; max?: number } = {}): DimExpr {
+  const { min = 1, max = Infinity } = bounds;
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    throw new ShapeError(`dim: "${name}" is not an identifier`);
+  if (!(min >= 0 && min <= max && Number.isInteger(min)))
+    throw new ShapeError(`dim: bounds of ${name} are not 0 ≤ min ≤ max: ${min}, ${max}`);
+  return ofAtom({ kind: "symbol", name, min, max, key: name });
+}
+
+/** A loop variable: 0 ≤ name < extent. */
+export function loopVar(name: string, extent: Dim): DimExpr {
+  const max = Math.max(0, maxOfDim(extent) - 1);
+  return ofAtom({ kind: "symbol", name, min: 0, max, extent, key: name });
+}
+
+const ofAtom = (atom: Atom): DimExpr => new DimExpr([{ coeff: 1, atoms: [atom] }]);
+const termsOf = (d: Dim): readonly Term[] =>
+  typeof d !== "number" ? d.terms : d === 0 ? [] : [{ coeff: d, atoms: [] }];
+
+export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
+export const sameDim = (a: Dim, b: Dim): boolean =>
+  a === b || (typeof a !== "number" && typeof b !== "number" && a.key === b.key);
+export const isStatic = (d: Dim): d is number => typeof d === "number";
+export const minOfDim = (d: Dim): number => (typeof d === "number" ? d : d.min);
+export const maxOfDim = (d: Dim): number => (typeof d === "number" ? d : d.max);
+
+/** The one symbol that `d` consists of, if it is one. */
+export function symbolOf(d: Dim): DimSymbol | undefined {
+  if (typeof d === "number" || d.terms.length !== 1) return undefined;
+  const t = d.terms[0]!;
+  const a = t.atoms[0];
+  return t.coeff === 1 && t.atoms.length === 1 && a?.kind === "symbol" ? a : undefined;
+}
+
+function build(terms: Term[]): Dim {
+  const sums = new Map<string, Term>();
+  for (const t of terms) {
+    const k = t.atoms.map((a) => a.key).join("*");
+    const before = sums.get(k);
+    sums.set(k, before ? { coeff: before.coeff + t.coeff, atoms: t.atoms } : t);
+  }
+  const kept = [...sums.values()].filter((t) => t.coeff !== 0);
+  const merged = recombine(kept);
+  if (merged) return merged;
+  if (kept.length === 0) return 0;
+  if (kept.length === 1 && kept[0]!.atoms.length === 0) return kept[0]!.coeff;
+  kept.sort((a, b) => b.atoms.length - a.atoms.length || (termKey(a) < termKey(b) ? -1 : 1));
+  return new DimExpr(kept);
+}
+
+/** k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. */
+function recombine(terms: readonly Term[]): Dim | undefined {
+  for (const [i, t] of terms.entries()) {
+    for (const [p, m] of t.atoms.entries()) {
+      if (m.kind !== "mod") continue;
+      const rest = productOf(
+        t.coeff,
+        t.atoms.filter((_, q) => q !== p),
+      );
+      const quotient = mulDim(mulDim(rest, m.rhs), floorDiv(m.lhs, m.rhs));
+      const wanted = termsOf(quotient).map(termKey);
+      // A quotient of several terms (⌊x/c⌋ itself simplified) is looked for term by term.
+      const found = wanted.map((k) => terms.findIndex((u) => termKey(u) === k));
+      if (found.length === 0 || found.includes(-1) || found.includes(i)) continue;
+      const others = terms.filter((_, q) => q !== i && !found.includes(q));
+      return addDim(build(others), mulDim(rest, m.lhs));
+    }
+  }
+  return undefined;
+}
+
+const productOf = (coeff: number, atoms: readonly Atom[]): Dim => build([{ coeff, atoms }]);
+
+export const addDim = (a: Dim, b: Dim): Dim =>
+  typeof a === "number" && typeof b === "number" ? a + b : build([...termsOf(a), ...termsOf(b)]);
+export const negDim = (a: Dim): Dim => mulDim(a, -1);
+export const subDim = (a: Dim, b: Dim): Dim => addDim(a, negDim(b));
+
+export function mulDim(a: Dim, b: Dim): Dim {
+  if (typeof a === "number" && typeof b === "number") return a * b;
+  const out: Term[] = [];
+  for (const s of termsOf(a))
+    for (const t of termsOf(b)) {
+      const atoms = [...s.atoms, ...t.atoms].sort((x, y) => (x.key < y.key ? -1 : 1));
+      out.push({ coeff: s.coeff * t.coeff, atoms });
+    }
+  return build(out);
+}
+
+/** True only if d ≥ 0 can be proved from the bounds of its symbols. */
+export function isNonNegative(d: Dim, depth = 4): boolean {
+  if (minOfDim(d) >= 0) return true;
+  if (typeof d === "number" || depth === 0) return false;
+  // Replace a loop variable with a symbolic extent by its worst value: 0 where it counts up, extent − 1
+  // where it counts down. Sound for terms that are linear in it.
+  for (const t of d.terms)
+    for (const a of t.atoms) {
+      if (a.kind === "symbol" && a.extent !== undefined && typeof a.extent !== "number") {
+        const parts = d.terms.filter((u) => u.atoms.some((x) => x.key === a.key));
+        if (parts.some((u) => u.atoms.filter((x) => x.key === a.key).length > 1)) continue;
+        const slope = build(
+          parts.map((u) => ({ coeff: u.coeff, atoms: u.atoms.filter((x) => x.key !== a.key) })),
+        );
+        const worst = isNonNegative(slope, depth - 1)
+          ? 0
+          : isNonNegative(negDim(slope), depth - 1)
+            ? subDim(a.extent, 1)
+            : undefined;
+        if (worst === undefined) continue;
+        return isNonNegative(substitute(d, new Map([[a.name, worst]])), depth - 1);
+      }
+      // x mod c ≤ c − 1 and ⌊x/c⌋ ≤ (x)/c for symbolic c: the bound as an expression.
+      if (a.kind === "mod" && t.coeff < 0 && t.atoms.length === 1) {
+        const rest = subDim(d, build([t]));
+        return isNonNegative(addDim(rest, mulDim(t.coeff, subDim(a.rhs, 1))), depth - 1);
+      }
+    }
+  return false;
+}
+
+/** True only if a < b can be proved. */
+export const provablyLess = (a: Dim, b: Dim): boolean => isNonNegative(subDim(subDim(b, a), 1));
+
+/** t / c if the division is exact for every value of the symbols. */
+export function divideTerm(t: Term, c: Dim): Dim | undefined {
+  if (typeof c === "number") return t.coeff % c === 0 ? productOf(t.coeff / c, t.atoms) : undefined;
+  if (c.terms.length !== 1) return undefined;
+  const { coeff, atoms } = c.terms[0]!;
+  if (t.coeff % coeff !== 0) return undefined;
+  const left = [...t.atoms];
+  for (const a of atoms) {
+    const i = left.findIndex((x) => x.key === a.key);
+    if (i < 0) return undefined;
+    left.splice(i, 1);
+  }
+  return productOf(t.coeff / coeff, left);
+}
+
+/** e = c·quotient + rest, taking out every term that c divides exactly. */
+function split(e: Dim, c: Dim): { quotient: Dim; rest: Dim } {
+  let [quotient, rest]: [Dim, Dim] = [0, 0];
+  for (const t of termsOf(e)) {
+    if (t.atoms.length === 0 && typeof c === "number") {
+      quotient = addDim(quotient, Math.floor(t.coeff / c));
+      rest = addDim(rest, t.coeff - Math.floor(t.coeff / c) * c);
+      continue;
+    }
+    const q = divideTerm(t, c);
+    if (q === undefined) rest = addDim(rest, build([t]));
+    else quotient = addDim(quotient, q);
+  }
+  return { quotient, rest };
+}
+
+/** A common divisor g of c and of a part of e: e = g·high + low with 0 ≤ low < g. */
+function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | undefined {
+  if (typeof c !== "number") return undefined;
+  const candidates = new Set<number>();
+  for (const t of termsOf(e)) {
+    const g = gcd(Math.abs(t.coeff), c);
+    if (t.atoms.length && g > 1 && g < c) candidates.add(g);
+  }
+  for (const g of [...candidates].sort((a, b) => b - a)) {
+    const { quotient, rest } = split(e, g);
+    if (isNonNegative(rest) && provablyLess(rest, g)) return { g, high: quotient, low: rest };
+  }
+  return undefined;
+}
+
+const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+
+function checkDivisor(op: string, c: Dim): void {
+  if (minOfDim(c) <= 0 && !isNonNegative(subDim(c, 1)))
+    throw new ShapeError(`${op}: divisor ${printDim(c)} is not known to be positive`);
+}
+
+/** ⌊e / c⌋ for c ≥ 1. */
+export function floorDiv(e: Dim, c: Dim): Dim {
+  if (c === 1) return e;
+  if (typeof e === "number" && typeof c === "number") return Math.floor(e / c);
+  const { quotient, rest } = split(e, c);
+  if (isNonNegative(rest) && provablyLess(rest, c)) return quotient;
+  const f = commonFactor(rest, c);
+  if (f) return addDim(quotient, floorDiv(f.high, (c as number) / f.g));
+  const only = typeof rest === "number" || rest.terms.length !== 1 ? undefined : rest.terms[0]!;
+  const inner = only?.coeff === 1 && only.atoms.length === 1 ? only.atoms[0]! : undefined;
+  if (inner?.kind === "div") return addDim(quotient, floorDiv(inner.lhs, mulDim(inner.rhs, c)));
+  checkDivisor("floorDiv", c);
+  return addDim(quotient, ofAtom(compound("div", rest, c)));
+}
+
+/** e − c·⌊e / c⌋, in [0, c) for c ≥ 1. */
+export function modDim(e: Dim, c: Dim): Dim {
+  if (c === 1) return 0;
+  if (typeof e === "number" && typeof c === "number") return e - Math.floor(e / c) * c;
+  const { rest } = split(e, c);
+  if (isNonNegative(rest) && provablyLess(rest, c)) return rest;
+  const f = commonFactor(rest, c);
+  if (f) return addDim(mulDim(f.g, modDim(f.high, (c as number) / f.g)), f.low);
+  const only = typeof rest === "number" || rest.terms.length !== 1 ? undefined : rest.terms[0]!;
+  const inner = only?.coeff === 1 && only.atoms.length === 1 ? only.atoms[0]! : undefined;
+  // (x mod a·c) mod c = x mod c.
+  if (inner?.kind === "mod" && sameDim(split(inner.rhs, c).rest, 0)) return modDim(inner.lhs, c);
+  checkDivisor("mod", c);
+  return ofAtom(compound("mod", rest, c));
+}
+
+export function minDim(a: Dim, b: Dim): Dim {
+  if (isNonNegative(subDim(b, a))) return a;
+  if (isNonNegative(subDim(a, b))) return b;
+  return ofAtom(compound("min", a, b));
+}
+
+export function maxDim(a: Dim, b: Dim): Dim {
+  if (isNonNegative(subDim(b, a))) return b;
+  if (isNonNegative(subDim(a, b))) return a;
+  return ofAtom(compound("max", a, b));
+}
+
+export const ceilDiv = (a: Dim, b: Dim): Dim => floorDiv(addDim(a, subDim(b, 1)), b);
+
+function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
+  const key = `${kind}(${keyOfDim(lhs)},${keyOfDim(rhs)})`;
+  const [a, b, c, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
+  const bounds = {
+    div: () => {
+      const q = [a / c, a / d, b / c, b / d].map((x) => (Number.isNaN(x) ? 0 : Math.floor(x)));
+      return [Math.min(...q), Math.max(...q)] as const;
+    },
+    mod: () => [0, Math.min(d - 1, a >= 0 ? b : Infinity)] as const,
+    min: () => [Math.min(a, c), Math.min(b, d)] as const,
+    max: () => [Math.max(a, c), Math.max(b, d)] as const,
+  };
+  const [min, max] = bounds[kind]();
+  return { kind, lhs, rhs, min, max, key };
+}
+
+/** Applies one of the binary dim functions by its atom kind. */
+function applyKind(kind: Compound["kind"], a: Dim, b: Dim): Dim {
+  if (kind === "div") return floorDiv(a, b);
+  if (kind === "mod") return modDim(a, b);
+  return kind === "min" ? minDim(a, b) : maxDim(a, b);
+}
+
+/** Replaces symbols by name. */
+export function substitute(d: Dim, by: ReadonlyMap<string, Dim>): Dim {
+  if (typeof d === "number") return d;
+  let sum: Dim = 0;
+  for (const t of d.terms) {
+    let product: Dim = t.coeff;
+    for (const a of t.atoms)
+      product = mulDim(
+        product,
+        a.kind === "symbol"
+          ? (by.get(a.name) ?? ofAtom(a))
+          : applyKind(a.kind, substitute(a.lhs, by), substitute(a.rhs, by)),
+      );
+    sum = addDim(sum, product);
+  }
+  return sum;
+}
+
+/** Every symbol in `d`, by name; loop extents are not entered. */
+export function symbolsIn(d: Dim, into: Map<string, DimSymbol> = new Map()) {
+  if (typeof d !== "number")
+    for (const t of d.terms)
+      for (const a of t.atoms)
+        if (a.kind === "symbol") into.set(a.name, a);
+        else {
+          symbolsIn(a.lhs, into);
+          symbolsIn(a.rhs, into);
+        }
+  return into;
+}
+
+/** The value of `d` when every symbol is bound. Throws ShapeError naming the first one that is not. */
+export function evaluateDim(d: Dim, values: Readonly<Record<string, number>>): number {
+  if (typeof d === "number") return d;
+  let sum = 0;
+  for (const t of d.terms) {
+    let product = t.coeff;
+    for (const a of t.atoms) product *= evaluateAtom(a, values);
+    sum += product;
+  }
+  return sum;
+}
+
+function evaluateAtom(a: Atom, values: Readonly<Record<string, number>>): number {
+  if (a.kind === "symbol") {
+    const v = values[a.name];
+    if (v === undefined) throw new ShapeError(`dim: ${a.name} has no value`);
+    return v;
+  }
+  const [x, y] = [evaluateDim(a.lhs, values), evaluateDim(a.rhs, values)];
+  if (a.kind === "div") return Math.floor(x / y);
+  if (a.kind === "mod") return x - Math.floor(x / y) * y;
+  return a.kind === "min" ? Math.min(x, y) : Math.max(x, y);
+}
+
+/** Text such as `2*N+1`, `N/2` (floor division), `N%4`, `min(N,8)`; parsed back by `parseDim`. */
+export function printDim(d: Dim): string {
+  if (typeof d === "number") return String(d);
+  return d.terms
+    .map((t, i) => {
+      const sign = t.coeff < 0 ? "-" : i ? "+" : "";
+      const c = Math.abs(t.coeff);
+      const factors = t.atoms.map(printAtom);
+      if (c !== 1 || !factors.length) factors.unshift(String(c));
+      return sign + factors.join("*");
+    })
+    .join("");
+}
+
+function printAtom(a: Atom): string {
+  if (a.kind === "symbol") return a.name;
+  if (a.kind === "min" || a.kind === "max")
+    return `${a.kind}(${printDim(a.lhs)},${printDim(a.rhs)})`;
+  const side = (d: Dim) => (symbolOf(d) || isStatic(d) ? printDim(d) : `(${printDim(d)})`);
+  return `(${side(a.lhs)}${a.kind === "div" ? "/" : "%"}${side(a.rhs)})`;
+}

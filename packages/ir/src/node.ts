@@ -1,0 +1,152 @@
+/**
+ * The node: one operation of a graph, and at once the `Tensor` a user holds. Immutable and interned: building
+ * the same node twice gives the same object. Shapes and dtypes are checked by the op records before a
+ * node is made, so that the stack trace is the user's. Methods (`x.add(y)`) are installed by `methods.ts`.
+ */
+import { DimExpr, keyOfDim } from "./dim.ts";
+import type { Dtype } from "./dtype.ts";
+import { printShape, type Shape } from "./shape.ts";
+import { captureSite } from "./site.ts";
+
+export type AttrValue =
+  | number
+  | string
+  | boolean
+  | DimExpr
+  | readonly AttrValue[]
+  | { readonly [key: string]: AttrValue };
+export type Attrs = Readonly<Record<string, AttrValue>>;
+
+/** A function from parameters to results, held by a node (control flow) or compiled as a whole. */
+export interface Graph {
+  readonly params: readonly Tensor[];
+  readonly results: readonly Tensor[];
+}
+
+/** The type of one result of a node that has several. */
+export interface ResultType {
+  readonly dtype: Dtype;
+  readonly shape: Shape;
+}
+
+export interface NodeParts {
+  readonly op: string;
+  readonly operands: readonly Tensor[];
+  readonly attrs: Attrs;
+  readonly dtype: Dtype;
+  readonly shape: Shape;
+  readonly regions?: readonly Graph[];
+  /** Types of all results when there are several; read through the op `result`. */
+  readonly results?: readonly ResultType[];
+}
+
+let nextId = 0;
+
+export class Tensor {
+  readonly id: number;
+  readonly op: string;
+  readonly operands: readonly Tensor[];
+  readonly attrs: Attrs;
+  readonly dtype: Dtype;
+  readonly shape: Shape;
+  readonly regions: readonly Graph[];
+  readonly results: readonly ResultType[] | undefined;
+  readonly site: string | undefined;
+
+  constructor(parts: NodeParts) {
+    this.id = nextId++;
+    this.op = parts.op;
+    this.operands = parts.operands;
+    this.attrs = parts.attrs;
+    this.dtype = parts.dtype;
+    this.shape = parts.shape;
+    this.regions = parts.regions ?? [];
+    this.results = parts.results;
+    this.site = captureSite();
+  }
+
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  toString(): string {
+    return `Tensor ${this.dtype}${printShape(this.shape)} (${this.op})`;
+  }
+}
+
+const interned = new Map<string, WeakRef<Tensor>>();
+const forget = new FinalizationRegistry<string>((key) => {
+  if (!interned.get(key)?.deref()) interned.delete(key);
+});
+
+/** The node with these parts; an equal one that is still alive is returned instead of a new one. */
+export function makeNode(parts: NodeParts): Tensor {
+  const key = keyOf(parts);
+  const found = interned.get(key)?.deref();
+  if (found) return found;
+  const node = new Tensor(parts);
+  interned.set(key, new WeakRef(node));
+  forget.register(node, key);
+  return node;
+}
+
+/** A node that is equal to no other: inputs, parameters, data. */
+export const makeUnique = (parts: NodeParts): Tensor => new Tensor(parts);
+
+function keyOf(p: NodeParts): string {
+  const regions = (p.regions ?? []).map(
+    (g) => `{${g.params.map((t) => t.id)}:${g.results.map((t) => t.id)}}`,
+  );
+  return `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${printShape(p.shape)}${regions}`;
+}
+
+/** Canonical text of attributes; also distinguishes −0 and NaN. */
+export function attrKey(value: AttrValue): string {
+  if (value instanceof DimExpr) return keyOfDim(value);
+  if (Array.isArray(value)) return `[${value.map(attrKey).join(",")}]`;
+  if (typeof value === "object")
+    return `{${Object.keys(value)
+      .sort()
+      .map((k) => `${k}:${attrKey((value as Attrs)[k]!)}`)
+      .join(",")}}`;
+  if (typeof value === "string") return JSON.stringify(value);
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
+/** Operands before users, each node once. Regions are not entered. */
+export function topologicalOrder(roots: readonly Tensor[]): Tensor[] {
+  const order: Tensor[] = [];
+  const state = new Set<Tensor>();
+  const stack: [Tensor, number][] = [];
+  for (const root of roots) {
+    if (state.has(root)) continue;
+    state.add(root);
+    stack.push([root, 0]);
+    while (stack.length) {
+      const top = stack[stack.length - 1]!;
+      const [node, i] = top;
+      const next = node.operands[i];
+      if (next === undefined) {
+        order.push(node);
+        stack.pop();
+      } else {
+        top[1]++;
+        if (!state.has(next)) {
+          state.add(next);
+          stack.push([next, 0]);
+        }
+      }
+    }
+  }
+  return order;
+}
+
+/** Rebuilds a node with other operands; the same node if none changed. */
+export function withOperands(node: Tensor, operands: readonly Tensor[]): Tensor {
+  if (operands.every((t, i) => t === node.operands[i])) return node;
+  return makeNode({
+    ...node,
+    operands,
+    ...(node.results ? { results: node.results } : {}),
+  } as NodeParts);
+}

@@ -1,0 +1,99 @@
+/**
+ * What an op record is. One record per op holds everything that is known of it: its type rule, its value (the
+ * reference evaluator and folding use it), its gradient, its spelling in emitted text. The compiler reads
+ * records and has no list of ops of its own; a target may override a spelling.
+ */
+import type { Dim } from "./dim.ts";
+import type { Dtype } from "./dtype.ts";
+import type { Attrs, ResultType, Tensor } from "./node.ts";
+
+export type Family =
+  | "source" // no operands: input, param, data, constant, iota; and randomBits
+  | "elementwise" // result element depends on the operand elements at the same coordinates
+  | "movement" // result element is one operand element, or a fill value, chosen by coordinates
+  | "reduce" // sum, prod, max, min, argMax … over axes, and fold
+  | "contraction" // dotGeneral, convolution
+  | "gather"
+  | "scatter"
+  | "control"; // call, result
+
+/** A test on an index expression: value ≥ 0, or value = 0. A list of them is a conjunction. */
+export interface Condition {
+  readonly value: Dim;
+  readonly test: "nonnegative" | "zero";
+}
+
+/** One way a movement op's element may come about: `operand` at `coords`, if all of `when` hold. */
+export interface Piece {
+  readonly operand: number;
+  readonly coords: readonly Dim[];
+  readonly when: readonly Condition[];
+}
+
+/** A value in the reference evaluator: numbers in row-major order, already rounded to the dtype. */
+export interface Value {
+  readonly dtype: Dtype;
+  readonly shape: readonly number[];
+  readonly data: Float64Array;
+}
+
+export interface OpRecord {
+  readonly name: string;
+  readonly family: Family;
+  /** Throws ShapeError or DtypeError unless the operands fit; gives the type of the result. */
+  infer(operands: readonly Tensor[], attrs: Attrs, node?: ResultType): ResultType;
+  /** The result for concrete operands; `dims` binds the symbols. Slow, plain, shares nothing with lowering. */
+  evaluate?(
+    node: Tensor,
+    operands: readonly Value[],
+    dims: Readonly<Record<string, number>>,
+  ): Value;
+  /** Cotangents of the operands from that of the result; undefined where no gradient flows. */
+  vjp?(g: Tensor, y: Tensor, ...operands: Tensor[]): readonly (Tensor | undefined)[];
+
+  // Elementwise ops.
+  /** The value of one element in double precision; the caller rounds to the dtype. */
+  eval?(...x: number[]): number;
+  /** C-family text. `infix` operators are parenthesised by the printer; others are `spell(args)`. */
+  readonly infix?: string;
+  spell?(...args: string[]): string;
+  /** Where tests sample operands: [low, high], one for all operands. */
+  readonly domain?: readonly [number, number];
+  /** The gradient may be checked by differences everywhere in the domain. */
+  readonly smooth?: boolean;
+  /** Units in the last place a target may be off in f32; 0 means exact. */
+  readonly ulp?: number;
+  /** Costly enough (tens of instructions) that recomputing it is worth a store. */
+  readonly costly?: boolean;
+
+  // Movement ops.
+  /** Where the element at `coords` of the result comes from. The first piece whose conditions hold counts. */
+  pieces?(node: Tensor, coords: readonly Dim[]): readonly Piece[];
+
+  // Reduce ops.
+  /** Axes of the operand that are reduced, and how result coordinates and loop variables index it. */
+  readonly reducer?: Reducer;
+}
+
+export type Reducer = "sum" | "prod" | "max" | "min" | "any" | "all" | "argMax" | "argMin";
+
+const records = new Map<string, OpRecord>();
+
+/** Registers a record under its name and returns it. */
+export function defineOp(record: OpRecord): OpRecord {
+  records.set(record.name, record);
+  return record;
+}
+
+export function opRecord(name: string): OpRecord {
+  const record = records.get(name);
+  if (!record) throw new Error(`op: ${name} has no record`);
+  return record;
+}
+
+export const allOps = (): readonly OpRecord[] => [...records.values()];
+export const hasOp = (name: string): boolean => records.has(name);
+export const isElementwise = (t: Tensor): boolean => opRecord(t.op).family === "elementwise";
+export const isMovement = (t: Tensor): boolean => opRecord(t.op).family === "movement";
+export const isReduce = (t: Tensor): boolean => opRecord(t.op).family === "reduce";
+export const isContraction = (t: Tensor): boolean => opRecord(t.op).family === "contraction";

@@ -1,0 +1,54 @@
+/**
+ * The record of assignments to parameters while a program is defined. A read of a parameter after an
+ * assignment sees the assigned value, so the program keeps the order in which it was written.
+ */
+import { DtypeError, GraphError, ShapeError } from "./errors.ts";
+import type { Tensor } from "./node.ts";
+import { printShape, sameShape } from "./shape.ts";
+
+/** New values of parameters, in the order of their first assignment. */
+export type Updates = Map<Tensor, Tensor>;
+
+const stack: Updates[] = [new Map()];
+
+/** Runs `define` with an empty record and returns what it assigned. */
+export function trace<T>(define: () => T): { value: T; updates: Updates } {
+  const updates: Updates = new Map();
+  stack.push(updates);
+  try {
+    return { value: define(), updates };
+  } finally {
+    stack.pop();
+  }
+}
+
+/** Assignments made outside any `trace`; the front door runs and clears them with the next read of data. */
+export const ambientUpdates = (): Updates => stack[0]!;
+
+/** True while a `trace` runs. */
+export const isTracing = (): boolean => stack.length > 1;
+
+/** Sets the value that parameter `target` holds from here on. Same dtype and shape, or an error. */
+export function assign(target: Tensor, value: Tensor): void {
+  if (target.op !== "param")
+    throw new GraphError(`assign: target is ${target.op}, not a parameter`);
+  if (!sameShape(target.shape, value.shape))
+    throw new ShapeError(
+      `assign: shapes differ: ${String(target.attrs.name)} is ${printShape(target.shape)}, value is ${printShape(value.shape)}`,
+    );
+  if (target.dtype !== value.dtype)
+    throw new DtypeError(
+      `assign: dtypes differ: ${String(target.attrs.name)} is ${target.dtype}, value is ${value.dtype}`,
+    );
+  stack[stack.length - 1]!.set(target, value);
+}
+
+/** What a read of `t` means here: the assigned value if it is a parameter that was assigned. */
+export function currentValue(t: Tensor): Tensor {
+  if (t.op !== "param") return t;
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const value = stack[i]!.get(t);
+    if (value) return value;
+  }
+  return t;
+}

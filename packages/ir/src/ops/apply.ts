@@ -9,6 +9,7 @@ import { type Attrs, type AttrValue, makeNode, type ResultType, type Tensor } fr
 import { opRecord } from "../op.ts";
 import type { Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
+import { constant } from "./source.ts";
 
 /**
  * The node `op(operands) {attrs}`, checked by the record. Parameters are read as they stand after assignments.
@@ -27,7 +28,7 @@ export function apply(
 
 /** `value` in every element of `shape`. */
 export function filled(value: number, dtype: Dtype, shape: Shape): Tensor {
-  const scalar = apply("constant", [], { value }, { dtype, shape: [] });
+  const scalar = constant(value, dtype);
   return shape.length ? apply("broadcastInDim", [scalar], { dims: [] }, { dtype, shape }) : scalar;
 }
 

@@ -5,31 +5,13 @@
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
-import type { Attrs, Tensor } from "../node.ts";
+import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { broadcastShapes, checkAxis, printShape, type Shape } from "../shape.ts";
-import { apply, checkCount, checkSameDtype, numbersOf, otherAxes, range } from "./apply.ts";
+import { apply, checkCount, checkSameDtype, otherAxes, range } from "./apply.ts";
+import { type DotAxes, dotAxes, lhsFree, rhsFree } from "./loops.ts";
 import { broadcastInDim, reshape, transpose } from "./movement.ts";
 import { coordinates, elementAt, multiply, tabulate } from "./reference.ts";
-
-export interface DotAxes {
-  readonly lhsBatch: readonly number[];
-  readonly rhsBatch: readonly number[];
-  readonly lhsContract: readonly number[];
-  readonly rhsContract: readonly number[];
-}
-
-export const dotAxes = (attrs: Attrs): DotAxes => ({
-  lhsBatch: numbersOf(attrs.lhsBatch),
-  rhsBatch: numbersOf(attrs.rhsBatch),
-  lhsContract: numbersOf(attrs.lhsContract),
-  rhsContract: numbersOf(attrs.rhsContract),
-});
-
-export const lhsFree = (lhs: Tensor, d: DotAxes): number[] =>
-  otherAxes(lhs.rank, [...d.lhsBatch, ...d.lhsContract]);
-export const rhsFree = (rhs: Tensor, d: DotAxes): number[] =>
-  otherAxes(rhs.rank, [...d.rhsBatch, ...d.rhsContract]);
 
 function checkPairs(lhs: Tensor, rhs: Tensor, d: DotAxes): void {
   for (const [side, t, axes] of [

@@ -6,15 +6,17 @@ import { type Dim, printDim, sameDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
-import { checkAxes, checkAxis, checkShape, printShape, type Shape } from "../shape.ts";
+import { checkAxes, checkAxis, checkShape, printShape, type Shape, sameShape } from "../shape.ts";
+import { currentValue } from "../trace.ts";
 import { apply, checkCount, isStretched, numbersOf, otherAxes, range } from "./apply.ts";
 import { elementAt, tabulate } from "./reference.ts";
 import { reshape } from "./reshape.ts";
 
-export * from "./join.ts";
-export * from "./reshape.ts";
-export * from "./slice.ts";
-export * from "./windows.ts";
+// Only functions of a tensor: all of them become methods.
+export { split } from "./join.ts";
+export { expandDims, flatten, reshape, squeeze } from "./reshape.ts";
+export { pad, slice, sliceAxis } from "./slice.ts";
+export { windows } from "./windows.ts";
 
 defineOp({
   name: "transpose",
@@ -110,6 +112,7 @@ function unbroadcast(g: Tensor, shape: Shape, dims: readonly number[]): Tensor {
 
 /** Repeats x to `shape`: axis k of x becomes axis dims[k]; extents 1 stretch, axes not named repeat. */
 export function broadcastInDim(x: Tensor, shape: Shape, dims: readonly number[]): Tensor {
+  if (sameShape(x.shape, shape) && dims.every((d, i) => d === i)) return currentValue(x);
   return apply("broadcastInDim", [x], { dims: [...dims] }, { dtype: x.dtype, shape });
 }
 

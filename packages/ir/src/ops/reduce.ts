@@ -1,27 +1,13 @@
-/**
- * Reductions over axes. The primitives drop the axes they reduce; the functions a user calls can keep them. `pieces`
- * of a reduction takes the result's coordinates followed by one loop variable for each of `reductionExtents`.
- */
-import type { Dim } from "../dim.ts";
 import { isFloat, maxOf, minOf } from "../dtype.ts";
 import { DtypeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer, type Value } from "../op.ts";
 import { checkAxes, dropAxes, sizeOf } from "../shape.ts";
-import { apply, checkCount, dimsOf, filled, numbersOf, otherAxes } from "./apply.ts";
+import { apply, checkCount, filled, numbersOf, otherAxes } from "./apply.ts";
 import { broadcastInDim, reshape } from "./movement.ts";
 import { coordinates, elementAt, multiply, tabulate } from "./reference.ts";
 
 type Vjp = NonNullable<OpRecord["vjp"]>;
-
-/** The extents a reduction or contraction runs over, in the order in which `pieces` expects its variables. */
-export function reductionExtents(node: Tensor): readonly Dim[] {
-  const [lhs, rhs] = node.operands as [Tensor, Tensor];
-  if (node.op === "fold") return dimsOf(node.attrs.size);
-  if (node.op === "dotGeneral") return numbersOf(node.attrs.lhsContract).map((a) => lhs.shape[a]!);
-  if (node.op === "convolution") return rhs.shape.slice(1);
-  return numbersOf(node.attrs.axes).map((a) => lhs.shape[a]!);
-}
 
 /** The operand coordinates made of result coordinates and, at the reduced axes, loop variables. */
 function merge<T>(

@@ -33,7 +33,7 @@ function foldElementwise(node: Tensor): Tensor | undefined {
   if (values.includes(undefined)) return undefined;
   const scalars = node.operands.map((t, i) => uniform(values[i]!, t.dtype, []));
   const one = replaceBy({ ...node, shape: [] } as unknown as Tensor, node.op, scalars, node.attrs);
-  const operands = scalars.map((t, i) => valueOf(t, values[i]!));
+  const operands = scalars.map((t, i) => filled(t, values[i]!));
   const result = opRecord(node.op).evaluate?.(one, operands, {});
   return result && uniform(result.data[0]!, node.dtype, node.shape);
 }
@@ -55,6 +55,8 @@ function evaluateSmall(node: Tensor, known: ReadonlyMap<Tensor, Value>): Value |
   const record = opRecord(node.op);
   if (!node.shape.every(isStatic) || Number(sizeOf(node.shape)) > maxElements) return undefined;
   if (node.regions.length || node.results) return undefined;
+  const value = uniformValue(node);
+  if (value !== undefined) return filled(node, value);
   if (record.family === "source" && node.op !== "constant" && node.op !== "iota") return undefined;
   const operands = node.operands.map((t) => known.get(t));
   if (operands.includes(undefined)) return undefined;
@@ -62,7 +64,7 @@ function evaluateSmall(node: Tensor, known: ReadonlyMap<Tensor, Value>): Value |
 }
 
 /** A uniform node as a value. Its shape is static. */
-function valueOf(node: Tensor, value: number): Value {
+function filled(node: Tensor, value: number): Value {
   const shape = node.shape as readonly number[];
   return { dtype: node.dtype, shape, data: new Float64Array(Number(sizeOf(shape))).fill(value) };
 }

@@ -69,8 +69,8 @@ function counted(name, suite) {
 save();
 await import(setup.url);
 for (const file of files) await importTests(file);
-for (const [name, ...suites] of globalThis.UVU_QUEUE) {
-  const group = globalThis.UVU_QUEUE.find((entry) => entry[0] === name);
+for (const group of globalThis.UVU_QUEUE) {
+  const [name, ...suites] = group;
   group.splice(1, suites.length, ...suites.map((suite) => counted(name, suite)));
 }
 const { exec } = await import("uvu");

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 
-const factor = Number(process.env["FC_RUNS"] ?? 1);
+const factor = Number(process.env.FC_RUNS ?? 1);
 
 /** n runs of a property, times `FC_RUNS`, at least one. */
 export function runs(n: number): number {

@@ -72,40 +72,52 @@ function printStmt(p: Printer, s: Stmt): void {
   const { e } = p;
   switch (s.kind) {
     case "comment":
-      return e.line(`// ${s.text}`);
+      e.line(`// ${s.text}`);
+      return;
     case "let":
-      return e.bindLet(s.name, s.value);
+      e.bindLet(s.name, s.value);
+      return;
     case "letIndex":
-      return bindIndex(e, s.name, s.value);
+      bindIndex(e, s.name, s.value);
+      return;
     case "letDynamic": {
       const name = e.fresh(s.name);
       e.line(`const ${name} = ${e.text(s.value).text};`);
-      return e.bindName(s.name, atom(name));
+      e.bindName(s.name, atom(name));
+      return;
     }
     case "acc":
-      return printAcc(p, s);
+      printAcc(p, s);
+      return;
     case "set":
-      return e.line(`${e.find(s.name).text.text} = ${e.text(s.value).text};`);
+      e.line(`${e.find(s.name).text.text} = ${e.text(s.value).text};`);
+      return;
     case "accumulate":
-      return printAccumulate(p, s);
+      printAccumulate(p, s);
+      return;
     case "fma":
-      return printFma(p, s);
+      printFma(p, s);
+      return;
     case "loop":
-      return printLoop(p, s);
+      printLoop(p, s);
+      return;
     case "if": {
       const when = conditionsText(e, s.when);
       const lines = e.inside(s, () => printAll(p, s.then));
-      return block(e, `if (${when.text})`, lines);
+      block(e, `if (${when.text})`, lines);
+      return;
     }
     case "store":
-      return printStore(p, s);
+      printStore(p, s);
+      return;
     case "array":
-      return printArray(e, s);
+      printArray(e, s);
+      return;
     case "barrier":
     case "combine":
       return;
     default:
-      return s satisfies never;
+      s satisfies never;
   }
 }
 
@@ -121,10 +133,14 @@ function bindIndex(e: Emitter, name: string, value: Dim): void {
   const depth = e.depthOfDim(d);
   e.at(depth, () => {
     const text = indexText(e, d);
-    if (text.prec >= prec.unary || symbolOf(d)) return e.bindName(name, text);
+    if (text.prec >= prec.unary || symbolOf(d)) {
+      e.bindName(name, text);
+      return;
+    }
     const bound = e.fresh(name);
     e.line(`const ${bound} = ${text.text};`);
-    return e.bindName(name, atom(bound));
+    e.bindName(name, atom(bound));
+    return;
   });
 }
 
@@ -158,14 +174,19 @@ function printAccumulate(p: Printer, s: Of<"accumulate">): void {
   const acc = e.find(s.name).text;
   const { dtype, wide } = e.facts.accs.get(s.name)!;
   const value = e.text(s.value);
-  if (isArg(s.reducer)) return printArg(e, s, value);
+  if (isArg(s.reducer)) {
+    printArg(e, s, value);
+    return;
+  }
   if (s.reducer === "any" || s.reducer === "all") {
     const op = s.reducer === "any" ? "||" : "&&";
-    return e.line(`${acc.text} = ${acc.text} ${op} ${atLeast(value, prec.equal)};`);
+    e.line(`${acc.text} = ${acc.text} ${op} ${atLeast(value, prec.equal)};`);
+    return;
   }
   if (s.reducer === "max" || s.reducer === "min")
     // Math.max and Math.min give NaN if either is NaN, which is the rule for reductions.
-    return e.line(`${acc.text} = Math.${s.reducer}(${acc.text}, ${value.text});`);
+    e.line(`${acc.text} = Math.${s.reducer}(${acc.text}, ${value.text});`);
+  return;
   addInto(p, acc, s.reducer === "sum" ? "add" : "mul", value, dtype, wide);
 }
 
@@ -180,7 +201,10 @@ function addInto(
 ): void {
   const float = dtype === "f32" || dtype === "f64";
   const rounds = dtype === "f32" && !wide && p.rounding === "each-op";
-  if (float && !rounds) return p.e.line(`${acc.text} ${op === "add" ? "+" : "*"}= ${value.text};`);
+  if (float && !rounds) {
+    p.e.line(`${acc.text} ${op === "add" ? "+" : "*"}= ${value.text};`);
+    return;
+  }
   const sum = spell(op, [acc, value], dtype, dtype, String).text;
   p.e.line(`${acc.text} = ${rounds ? `Math.fround(${sum})` : sum};`);
 }

@@ -5,6 +5,7 @@
  */
 import { DimExpr, keyOfDim } from "./dim.ts";
 import type { Dtype } from "./dtype.ts";
+import type { Methods } from "./methods.ts";
 import { printShape, type Shape } from "./shape.ts";
 import { captureSite } from "./site.ts";
 
@@ -42,6 +43,9 @@ export interface NodeParts {
 
 let nextId = 0;
 
+export interface Tensor extends Methods {}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: methods.ts installs every one of them.
 export class Tensor {
   readonly id: number;
   readonly op: string;

@@ -55,6 +55,8 @@ export interface Driver {
   readonly lost: Promise<LossInfo>;
   /** Why no call can succeed, or null. */
   failure(): string | null;
+  /** What went wrong since the last call and was reported only afterwards, or null. */
+  takeFault(): string | null;
   /** `tensor` names what the memory is for, in errors. */
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer;
   release(buffer: Buffer): void;
@@ -66,8 +68,10 @@ export interface Driver {
   /** The bytes at once, where that needs no waiting; the result is a copy. */
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null;
   load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program>;
-  /** Resolves when another run may be submitted; null if one may be now. */
+  /** Takes a turn to submit a run: null if there is one now, else a promise of one. */
   turn(): Promise<void> | null;
+  /** The run of this turn is submitted, or failed. */
+  endTurn(): void;
   memory(): MemoryReport;
   destroy(): void;
 }
@@ -136,9 +140,9 @@ export class Device {
     return new DeviceArray(this, dtype, shape, this.driver.allocate(bytes, owner, tensor));
   }
 
-  /** @internal Throws DeviceError once the device is lost. */
+  /** @internal Throws DeviceError once the device is lost, and for a fault that was reported late. */
   check(where: string): void {
-    const why = this.driver.failure();
+    const why = this.driver.failure() ?? this.driver.takeFault();
     if (why !== null) throw new DeviceError(`${where}: ${why}`);
   }
 

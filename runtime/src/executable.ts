@@ -15,6 +15,13 @@ import { readStates, type Snapshot } from "./states.ts";
 /** Layouts kept; programs see few distinct dims, and a layout is a few arrays of numbers. */
 const keptLayouts = 256;
 
+/** What a run needs of the caller's and the executable's own arrays. */
+interface Held {
+  readonly inputs: readonly (Buffer | TypedArray)[];
+  readonly state: readonly Buffer[];
+  readonly constant: readonly Buffer[];
+}
+
 export class Executable {
   readonly artifact: Artifact;
   readonly device: Device;
@@ -74,21 +81,37 @@ export class Executable {
     const layout = this.#layout(bindDims(this.artifact.signature, inputs));
     const lease = new Lease(device.driver, `${this.artifact.name} slots`);
     try {
-      const held = inputs.map((x, i) => this.#hold(x, i, lease));
-      const state = this.states.map((a) => lease.hold(a, "run: state"));
-      const constant = this.#constants.map((a) => lease.hold(a, "run: constant"));
+      const held: Held = {
+        inputs: inputs.map((x, i) => this.#hold(x, i, lease)),
+        state: this.states.map((a) => lease.hold(a, "run: state")),
+        constant: this.#constants.map((a) => lease.hold(a, "run: constant")),
+      };
       const turn = device.driver.turn();
       if (turn) await turn;
-      device.check("run");
-      const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, `run: slot ${i}`));
-      const input = held.map((x, i) => this.#place(x, i, state, lease));
-      const outputs = this.#allocateOutputs(layout);
-      const output = outputs.map((a) => a.buffer);
-      const result = await use({ layout, slot, input, output, state, constant });
-      return { result, outputs };
+      try {
+        device.check("run");
+        const { frame, outputs } = this.#frame(layout, held, lease);
+        try {
+          return { result: await use(frame), outputs };
+        } catch (error) {
+          for (const output of outputs) output.dispose();
+          throw error;
+        }
+      } finally {
+        device.driver.endTurn();
+      }
     } finally {
       lease.end();
     }
+  }
+
+  #frame(layout: Layout, held: Held, lease: Lease) {
+    const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, `run: slot ${i}`));
+    const input = held.inputs.map((x, i) => this.#place(x, i, held.state, lease));
+    const outputs = this.#allocateOutputs(layout);
+    const output = outputs.map((a) => a.buffer);
+    const frame: Frame = { layout, slot, input, output, ...held };
+    return { frame, outputs };
   }
 
   #layout(dims: Dims): Layout {

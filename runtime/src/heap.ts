@@ -53,10 +53,15 @@ export class Heap<B extends Buffer> {
     return buffer;
   }
 
-  release(buffer: B): void {
+  /** Gives a buffer back, for reuse unless `keep` is false. */
+  release(buffer: B, keep = true): void {
     if (!this.#owners.delete(buffer)) return;
     const bytes = buffer.sizeBytes;
     this.#live -= bytes;
+    if (!keep) {
+      this.#destroy(buffer);
+      return;
+    }
     this.#pooled += bytes;
     const list = this.#free.get(bytes);
     if (list) list.push(buffer);

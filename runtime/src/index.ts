@@ -4,6 +4,7 @@
 export type { Device, KernelModule, KernelTiming, LossInfo } from "./device.ts";
 export { DeviceArray } from "./device-array.ts";
 export { createCpuDevice } from "./devices/cpu.ts";
+export { openWebGpu, type WebGpuOptions } from "./devices/webgpu-open.ts";
 export { Executable } from "./executable.ts";
 export type { MemoryReport } from "./heap.ts";
 export type { Dtype, TypedArray } from "./host-array.ts";

@@ -69,6 +69,10 @@ class CpuDriver implements Driver {
     return this.#destroyed ? "the device was destroyed" : null;
   }
 
+  takeFault(): null {
+    return null;
+  }
+
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
     try {
       return this.#heap.acquire(sizeBytes, owner);
@@ -108,6 +112,8 @@ class CpuDriver implements Driver {
   turn(): null {
     return null;
   }
+
+  endTurn(): void {}
 
   memory() {
     return this.#heap.report();

@@ -60,7 +60,8 @@ function verifySignature({ signature, target }: Manifest): Sizes {
   const bound = new Set<string>();
   for (const s of inputs) for (const e of s.shape) dimsOf(e, bound);
   for (const [i, d] of dims.entries())
-    if (!bound.has(d.name)) refuse(`signature.dims[${i}]`, `: no input's shape binds ${d.name}`);
+    if (!bound.has(d.name))
+      refuse(`signature.dims[${i}]`, `is ${d.name}, which no input's shape contains`);
   return sizes;
 }
 

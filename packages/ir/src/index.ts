@@ -1,6 +1,7 @@
 export * from "./dim.ts";
 export * from "./dtype.ts";
 export * from "./errors.ts";
+export * from "./evaluate.ts";
 export * from "./host.ts";
 export type { Methods } from "./methods.ts";
 
@@ -21,6 +22,11 @@ export * from "./ops/loops.ts";
 export * from "./ops/movement.ts";
 export * from "./ops/reduce.ts";
 export * from "./ops/source.ts";
+export * from "./parse.ts";
+export * from "./print.ts";
+export { parseDim } from "./scan.ts";
 export * from "./shape.ts";
 export * from "./site.ts";
+export * from "./special.ts";
 export * from "./trace.ts";
+export * from "./verify.ts";

@@ -9,16 +9,20 @@ import * as arithmetic from "./ops/composite/arithmetic.ts";
 import * as product from "./ops/composite/product.ts";
 import * as statistics from "./ops/composite/statistics.ts";
 import * as contraction from "./ops/contraction.ts";
+import * as convolution from "./ops/convolution.ts";
 import * as create from "./ops/create.ts";
 import * as binary from "./ops/elementwise/binary.ts";
 import * as compare from "./ops/elementwise/compare.ts";
 import * as convert from "./ops/elementwise/convert.ts";
 import * as unary from "./ops/elementwise/unary.ts";
+import * as gather from "./ops/gather.ts";
 import * as movement from "./ops/movement.ts";
+import * as pool from "./ops/pool.ts";
 import * as reduce from "./ops/reduce.ts";
 
 /** Of modules whose other functions do not take a tensor first. */
-const like = {
+const some = {
+  convolution: convolution.convolution,
   broadcastTo,
   zerosLike: create.zerosLike,
   onesLike: create.onesLike,
@@ -36,7 +40,9 @@ type Ops = typeof unary &
   typeof arithmetic &
   typeof product &
   typeof statistics &
-  typeof like;
+  typeof gather &
+  typeof pool &
+  typeof some;
 
 type Method<F> = F extends (x: never, ...rest: infer R) => infer T ? (...rest: R) => T : never;
 
@@ -58,7 +64,9 @@ const modules = [
   arithmetic,
   product,
   statistics,
-  like,
+  gather,
+  pool,
+  some,
 ];
 
 for (const module of modules)

@@ -10,7 +10,7 @@ import { opRecord } from "./op.ts";
 import { apply, filled } from "./ops/apply.ts";
 import { inlineCalls } from "./ops/control.ts";
 import { printShape, sameShape } from "./shape.ts";
-import { currentValue, ignoringAssignments } from "./trace.ts";
+import { currentValue, withoutAssignments } from "./trace.ts";
 
 export interface GradOptions {
   /** What multiplies the derivative of each element of y; 1 for a scalar y. */
@@ -39,7 +39,7 @@ export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
   const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
-  return ignoringAssignments(() => {
+  return withoutAssignments(() => {
     const order = topologicalOrder([root]);
     const active = dependents(order, leaves);
     if (options.unused !== "zeros")
@@ -110,10 +110,11 @@ function backward(
 function cotangentsOf(node: Tensor, g: Tensor): readonly (Tensor | undefined)[] {
   const record = opRecord(node.op);
   if (record.vjp) return record.vjp(g, node, ...node.operands);
-  const operands = node.operands.map((t) => `%${t.id}`).join(" ");
+  const nameOf = (t: Tensor) => (t.operands.length ? `%${t.id}` : String(t.attrs.name ?? t.op));
+  const operands = node.operands.map(nameOf).join(" ");
   const where = node.site ? ` (${node.site})` : "";
   throw new GraphError(
-    `grad: ${node.op} has no gradient: %${node.id} = ${node.op} ${operands} : ${typeOf(node)}${where}\n  put stopGradient around it if it is to count as a constant`,
+    `grad: ${node.op} has no gradient: %${node.id}: ${typeOf(node)} = ${node.op} ${operands}${where}\n  put stopGradient around it if it is to count as a constant`,
   );
 }
 

@@ -9,8 +9,11 @@ import * as binary from "./ops/elementwise/binary.ts";
 import * as compare from "./ops/elementwise/compare.ts";
 import * as convert from "./ops/elementwise/convert.ts";
 import * as unary from "./ops/elementwise/unary.ts";
+import * as gather from "./ops/gather.ts";
 import * as movement from "./ops/movement.ts";
+import * as pool from "./ops/pool.ts";
 import * as reduce from "./ops/reduce.ts";
+import * as stop from "./ops/stop-gradient.ts";
 
 /** Only these of the creation functions take a tensor first. */
 const like = {
@@ -26,6 +29,9 @@ type Ops = typeof unary &
   typeof movement &
   typeof reduce &
   typeof contraction &
+  typeof gather &
+  typeof pool &
+  typeof stop &
   typeof like;
 
 type Method<F> = F extends (x: never, ...rest: infer R) => infer T ? (...rest: R) => T : never;
@@ -36,7 +42,21 @@ export type Methods = {
   >;
 };
 
-for (const module of [unary, binary, compare, convert, movement, reduce, contraction, like])
+const modules = [
+  unary,
+  binary,
+  compare,
+  convert,
+  movement,
+  reduce,
+  contraction,
+  gather,
+  pool,
+  stop,
+  like,
+];
+
+for (const module of modules)
   for (const [name, op] of Object.entries(module) as [string, unknown][])
     if (typeof op === "function")
       Object.defineProperty(Tensor.prototype, name, {

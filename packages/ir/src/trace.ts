@@ -43,25 +43,24 @@ export function assign(target: Tensor, value: Tensor): void {
   stack[stack.length - 1]!.set(target, value);
 }
 
-let raw = false;
+let suspended = 0;
 
 /**
- * Runs `define` with parameters read as themselves. For transforms of graph that is already built: there a parameter
- * stands for the value it had when the graph was built, whatever was assigned since.
+ * Runs `build` with every parameter meaning itself, for code that extends a graph which is already defined:
+ * gradients and rewrites must not read assignments that came after it.
  */
-export function ignoringAssignments<T>(define: () => T): T {
-  const before = raw;
-  raw = true;
+export function withoutAssignments<T>(build: () => T): T {
+  suspended++;
   try {
-    return define();
+    return build();
   } finally {
-    raw = before;
+    suspended--;
   }
 }
 
 /** What a read of `t` means here: the assigned value if it is a parameter that was assigned. */
 export function currentValue(t: Tensor): Tensor {
-  if (raw || t.op !== "param") return t;
+  if (t.op !== "param" || suspended) return t;
   for (let i = stack.length - 1; i >= 0; i--) {
     const value = stack[i]!.get(t);
     if (value) return value;

@@ -110,6 +110,15 @@ export function hostDataOf(leaf: Tensor): HostArray {
   return stored;
 }
 
+/** Whether a data leaf has its values; one read from text may lack them. */
+export const hasHostData = (leaf: Tensor): boolean => payloads.has(leaf);
+
+/** A data leaf of which only the type is known; reading its values is an error. */
+export function declareData(dtype: Dtype, shape: Shape): Tensor {
+  const type = declared("data", { dtype, shape });
+  return makeUnique({ op: "data", operands: [], attrs: {}, ...type });
+}
+
 export interface ParamOptions extends TensorOptions {
   readonly name?: string;
   readonly trainable?: boolean;

@@ -10,7 +10,7 @@ import { opRecord } from "./op.ts";
 import { apply, filled } from "./ops/apply.ts";
 import { inlineCalls } from "./ops/control.ts";
 import { printShape, sameShape } from "./shape.ts";
-import { currentValue, withoutAssignments } from "./trace.ts";
+import { currentValue, ignoringAssignments } from "./trace.ts";
 
 export interface GradOptions {
   /** What multiplies the derivative of each element of y; 1 for a scalar y. */
@@ -39,7 +39,7 @@ export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
   const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
-  return withoutAssignments(() => {
+  return ignoringAssignments(() => {
     const order = topologicalOrder([root]);
     const active = dependents(order, leaves);
     if (options.unused !== "zeros")

@@ -69,6 +69,7 @@ export async function readArtifact(path: string): Promise<Artifact> {
   const manifest = new Uint8Array(await readFile(join(found, manifestName)));
   const files = new Map([[manifestName, manifest]]);
   for (const { name, bytes } of filesOf(manifest)) {
+    if (!(await exists(join(found, name)))) throw new ArtifactError(`${name}: the file is missing`);
     const { size } = await stat(join(found, name));
     // Sizes are compared before the file is read into memory.
     if (size !== bytes)

@@ -72,11 +72,11 @@ test("a process that died between two renames leaves the old artifact readable",
   inFolder(async (folder) => {
     const path = join(folder, "m");
     await writeArtifact(path, sample);
-    renameSync(path, `${path}.old`);
+    renameSync(path, `${path}.kiln-old`);
     assert.equal(await readArtifact(path), sample);
     await writeArtifact(path, other);
     assert.equal(await readArtifact(path), other);
-    assert.not(existsSync(`${path}.old`));
+    assert.not(existsSync(`${path}.kiln-old`));
   }));
 
 test("a folder that is not an artifact is not replaced", () =>

@@ -209,20 +209,17 @@ whenPresent("the MNIST weights have the shapes of the model", () => {
   const path = "tracel-ai+burn/examples/import-model-weights/weights/mnist.safetensors";
   const { tensors } = readSafetensors(files.get(path)!);
   const shapes = Object.entries(tensors).map(([k, t]) => `${k} ${t.dtype}[${t.shape}]`);
-  assert.equal(
-    shapes.filter((s) => s.includes("weight") || s.includes("batches")).sort(),
-    [
-      "conv1.weight f32[8,1,3,3]",
-      "conv2.weight f32[16,8,3,3]",
-      "conv3.weight f32[24,16,3,3]",
-      "fc1.weight f32[32,11616]",
-      "fc2.weight f32[10,32]",
-      "norm1.num_batches_tracked i32[]",
-      "norm1.weight f32[24]",
-      "norm2.num_batches_tracked i32[]",
-      "norm2.weight f32[10]",
-    ],
-  );
+  assert.equal(shapes.filter((s) => s.includes("weight") || s.includes("batches")).sort(), [
+    "conv1.weight f32[8,1,3,3]",
+    "conv2.weight f32[16,8,3,3]",
+    "conv3.weight f32[24,16,3,3]",
+    "fc1.weight f32[32,11616]",
+    "fc2.weight f32[10,32]",
+    "norm1.num_batches_tracked i32[]",
+    "norm1.weight f32[24]",
+    "norm2.num_batches_tracked i32[]",
+    "norm2.weight f32[10]",
+  ]);
 });
 
 test.run();

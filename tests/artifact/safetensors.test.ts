@@ -98,7 +98,7 @@ const cases: readonly [header: unknown, dataBytes: number, message: string][] = 
   ['{"__proto__": 1}', 0,                        'tensor "__proto__": the name is that of a property of every object'],
   ['{"a": {}, "\\u0061": {}}', 0,                'key "a" stands twice'],
   [{ __metadata__: 1 }, 0,                       "__metadata__ is 1, not an object"],
-  [{ __metadata__: { a: 1 } }, 0,                "__metadata__.a is 1, not a string"],
+  [{ __metadata__: { a: 1 } }, 0,                '__metadata__ "a" is 1, not a string'],
 ];
 
 for (const [header, dataBytes, message] of cases)

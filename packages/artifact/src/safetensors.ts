@@ -8,7 +8,7 @@ import type { Dtype } from "@kiln-ml/ir";
 import { type Constant, storageBytes } from "./artifact.ts";
 import { ArtifactError } from "./errors.ts";
 import { decodeText, parseJson } from "./json.ts";
-import { isCount, show } from "./schema.ts";
+import { isCount, isObject, show } from "./schema.ts";
 
 export interface Safetensors {
   readonly tensors: Readonly<Record<string, Constant>>;
@@ -74,14 +74,11 @@ export function readSafetensors(from: Uint8Array, file = "safetensors"): Safeten
 
 type Fail = (what: string) => never;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 function readMetadata(value: unknown, fail: Fail): Record<string, string> {
   if (value === undefined) return {};
   if (!isObject(value)) return fail(`__metadata__ is ${show(value)}, not an object`);
   for (const [key, v] of Object.entries(value))
-    if (typeof v !== "string") fail(`__metadata__.${key} is ${show(v)}, not a string`);
+    if (typeof v !== "string") fail(`__metadata__ ${show(key)} is ${show(v)}, not a string`);
   return value as Record<string, string>;
 }
 

@@ -60,6 +60,8 @@ function counted(name, suite) {
       1,
     ]);
     clearTimeout(timer);
+    // uvu swallows what a hook throws, and then calls nothing failed.
+    if (errors === true && ran < total) console.error(`\n  FAIL ${name}\n    a hook threw\n`);
     result.passed += ran;
     result.failed += total - ran;
     recordUnnamed(name, skipped);

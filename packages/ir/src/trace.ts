@@ -43,9 +43,24 @@ export function assign(target: Tensor, value: Tensor): void {
   stack[stack.length - 1]!.set(target, value);
 }
 
+let suspended = 0;
+
+/**
+ * Runs `build` with every parameter meaning itself, for code that extends a graph which is already defined:
+ * gradients and rewrites must not read assignments that came after it.
+ */
+export function withoutAssignments<T>(build: () => T): T {
+  suspended++;
+  try {
+    return build();
+  } finally {
+    suspended--;
+  }
+}
+
 /** What a read of `t` means here: the assigned value if it is a parameter that was assigned. */
 export function currentValue(t: Tensor): Tensor {
-  if (t.op !== "param") return t;
+  if (t.op !== "param" || suspended) return t;
   for (let i = stack.length - 1; i >= 0; i--) {
     const value = stack[i]!.get(t);
     if (value) return value;

@@ -7,7 +7,7 @@ import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkRank, weight } from "./parameter.ts";
 
-/** "valid" adds nothing; "same" keeps the extents (stride 1 only); numbers pad both ends of an axis. */
+/** "valid" adds nothing; "same" gives ⌈extent / stride⌉ places; a number pads both ends of its axis. */
 export type Padding = number | readonly number[] | "same" | "valid";
 
 export interface ConvOptions {
@@ -20,8 +20,6 @@ export interface ConvOptions {
   readonly biasInit?: Initializer;
 }
 
-type Ends = [number, number][];
-
 class Convolution extends Module {
   readonly weight: Tensor;
   readonly bias: Tensor | undefined;
@@ -30,7 +28,7 @@ class Convolution extends Module {
   readonly kernel: readonly number[];
   readonly stride: readonly number[];
   readonly dilation: readonly number[];
-  readonly padding: Ends;
+  readonly padding: readonly number[] | "same" | "valid";
   readonly groups: number;
   readonly #op: string;
 
@@ -57,7 +55,8 @@ class Convolution extends Module {
     this.kernel = each(op, "kernel", kernel, axes);
     this.stride = each(op, "stride", options.stride ?? 1, axes);
     this.dilation = each(op, "dilation", options.dilation ?? 1, axes);
-    this.padding = ends(op, options.padding ?? 0, this.kernel, this.stride, this.dilation);
+    const padding = options.padding ?? 0;
+    this.padding = typeof padding === "string" ? padding : each(op, "padding", padding, axes, 0);
     const shape = [outputs, inputs / this.groups, ...this.kernel];
     this.weight = weight("weight", shape, options.init ?? defaultWeight);
     if (options.bias ?? true)
@@ -76,15 +75,14 @@ class Convolution extends Module {
     const { inputs, outputs, kernel, stride, padding, dilation, groups } = this;
     const more = [
       stride.some((s) => s !== 1) ? ` stride ${stride.join("×")}` : "",
-      padding.some(([a, b]) => a + b > 0) ? ` padding ${padding.map(printEnds).join("×")}` : "",
+      typeof padding === "string" ? ` padding ${padding}` : "",
+      typeof padding !== "string" && padding.some((p) => p > 0) ? ` padding ${padding.join("×")}` : "",
       dilation.some((d) => d !== 1) ? ` dilation ${dilation.join("×")}` : "",
       groups !== 1 ? ` groups ${groups}` : "",
     ];
     return `${inputs} → ${outputs}, ${kernel.join("×")}${more.join("")}`;
   }
 }
-
-const printEnds = ([a, b]: [number, number]): string => (a === b ? `${a}` : `${a}+${b}`);
 
 /**
  * y[n, o, p] = b[o] + Σ_{c,k} x[n, c, p·stride + k·dilation − padding] · W[o, c, k].
@@ -115,34 +113,16 @@ export class Conv2d extends Convolution {
 }
 
 /** One count for each axis. */
-function each(op: string, what: string, value: number | readonly number[], axes: number): number[] {
+function each(
+  op: string,
+  what: string,
+  value: number | readonly number[],
+  axes: number,
+  least = 1,
+): number[] {
   const list = typeof value === "number" ? new Array<number>(axes).fill(value) : [...value];
   if (list.length !== axes)
     throw new ShapeError(`${op}: ${what} needs 1 or ${axes} numbers, got ${printShape(list)}`);
-  for (const v of list) checkCount(op, what, v);
+  for (const v of list) checkCount(op, what, v, least);
   return list;
-}
-
-/** Padding at the low and high end of each axis; the odd element of "same" goes to the high end. */
-function ends(
-  op: string,
-  padding: Padding,
-  kernel: readonly number[],
-  stride: readonly number[],
-  dilation: readonly number[],
-): Ends {
-  if (padding === "valid") return kernel.map(() => [0, 0]);
-  if (padding !== "same") {
-    const list = typeof padding === "number" ? kernel.map(() => padding) : padding;
-    if (list.length !== kernel.length)
-      throw new ShapeError(`${op}: padding needs 1 or ${kernel.length} numbers, got ${printShape(list)}`);
-    for (const p of list) checkCount(op, "padding", p, 0);
-    return list.map((p) => [p, p]);
-  }
-  if (stride.some((s) => s !== 1))
-    throw new ShapeError(`${op}: padding "same" needs stride 1, got ${printShape(stride)}`);
-  return kernel.map((k, i) => {
-    const total = dilation[i]! * (k - 1);
-    return [Math.floor(total / 2), Math.ceil(total / 2)];
-  });
 }

@@ -4,7 +4,6 @@
  */
 import {
   assign,
-  type Dim,
   GraphError,
   isStatic,
   printShape,
@@ -125,8 +124,8 @@ export abstract class Module {
     return this;
   }
 
-  /** Number of elements of the parameters, frozen ones included. */
-  get size(): Dim {
+  /** Number of elements of all parameters, frozen ones included. */
+  get parameterCount(): number {
     return countOf(this.#all().values());
   }
 
@@ -190,7 +189,7 @@ function partsOf(m: Module): [string, Tensor | Module][] {
 const isRecord = (x: unknown): x is Record<string, unknown> =>
   typeof x === "object" && x !== null && Object.getPrototypeOf(x) === Object.prototype;
 
-function countOf(tensors: Iterable<Tensor>): Dim {
+function countOf(tensors: Iterable<Tensor>): number {
   let sum = 0;
   for (const t of tensors) {
     const size = sizeOf(t.shape);
@@ -204,7 +203,7 @@ function printModule(m: Module, path: string, above: readonly Module[] = []): st
   if (above.includes(m)) return [`${path}: (above)`];
   const config = m.describe();
   const head = `${path ? `${path}: ` : ""}${m.constructor.name}${config ? ` ${config}` : ""}`;
-  const lines = [`${head} (${m.size.toLocaleString("en-US")} parameters)`];
+  const lines = [`${head} (${m.parameterCount.toLocaleString("en-US")} parameters)`];
   for (const [name, part] of partsOf(m))
     if (part instanceof Module) lines.push(...printModule(part, name, [...above, m]).map((l) => `  ${l}`));
     else lines.push(`  ${name} ${part.dtype}${printShape(part.shape)}${note(part)}`);

@@ -10,18 +10,22 @@ export interface PoolOptions {
   readonly stride?: number | readonly number[];
   /** Added at both ends of an axis: −∞ for the maximum, counted zeros for the average. */
   readonly padding?: number | readonly number[];
+  /** Also takes a last window that sticks out at the end. */
+  readonly ceilMode?: boolean;
 }
 
-class Pool extends Module {
+abstract class Pool extends Module {
   readonly window: [number, number];
   readonly stride: [number, number];
   readonly padding: [number, number];
+  readonly ceilMode: boolean;
 
   constructor(op: string, window: number | readonly number[], options: PoolOptions) {
     super();
     this.window = pair(op, "window", window);
     this.stride = pair(op, "stride", options.stride ?? this.window);
     this.padding = pair(op, "padding", options.padding ?? 0);
+    this.ceilMode = options.ceilMode ?? false;
     for (const v of this.window) checkCount(op, "window", v);
     for (const v of this.stride) checkCount(op, "stride", v);
     for (const v of this.padding) checkCount(op, "padding", v, 0);
@@ -32,12 +36,15 @@ class Pool extends Module {
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank("pool", x, 3, 4);
+    checkRank("pool", x, 4);
     return this.reduce(x);
   }
 
-  reduce(x: Tensor): Tensor {
-    return x;
+  protected abstract reduce(x: Tensor): Tensor;
+
+  protected get frame() {
+    const { window, stride, padding, ceilMode } = this;
+    return { size: window, stride, padding, ceilMode };
   }
 
   override describe(): string {
@@ -50,8 +57,8 @@ export class MaxPool2d extends Pool {
   constructor(window: number | readonly number[], options: PoolOptions = {}) {
     super("maxPool2d", window, options);
   }
-  override reduce(x: Tensor): Tensor {
-    return maxPool(x, { size: this.window, stride: this.stride, padding: this.padding });
+  protected override reduce(x: Tensor): Tensor {
+    return maxPool(x, this.frame);
   }
 }
 
@@ -60,8 +67,8 @@ export class AvgPool2d extends Pool {
   constructor(window: number | readonly number[], options: PoolOptions = {}) {
     super("avgPool2d", window, options);
   }
-  override reduce(x: Tensor): Tensor {
-    return avgPool(x, { size: this.window, stride: this.stride, padding: this.padding });
+  protected override reduce(x: Tensor): Tensor {
+    return avgPool(x, this.frame);
   }
 }
 
@@ -71,17 +78,17 @@ export class AvgPool2d extends Pool {
  * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not 1.
  */
 export class AdaptiveAvgPool2d extends Module {
-  readonly size: [number, number];
+  readonly grid: [number, number];
 
   constructor(size: number | readonly number[]) {
     super();
-    this.size = pair("adaptiveAvgPool2d", "size", size);
-    for (const v of this.size) checkCount("adaptiveAvgPool2d", "size", v);
+    this.grid = pair("adaptiveAvgPool2d", "size", size);
+    for (const v of this.grid) checkCount("adaptiveAvgPool2d", "size", v);
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank("adaptiveAvgPool2d", x, 3, 4);
-    return this.#alongAxis(this.#alongAxis(x, x.rank - 2, this.size[0]), x.rank - 1, this.size[1]);
+    checkRank("adaptiveAvgPool2d", x, 4);
+    return this.#alongAxis(this.#alongAxis(x, x.rank - 2, this.grid[0]), x.rank - 1, this.grid[1]);
   }
 
   /** The mean over a cell is that of rows of the means of columns, so the axes separate. */
@@ -104,6 +111,6 @@ export class AdaptiveAvgPool2d extends Module {
   }
 
   override describe(): string {
-    return this.size.join("×");
+    return this.grid.join("×");
   }
 }

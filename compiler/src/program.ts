@@ -25,6 +25,15 @@ export const rootsOf = (program: Program): Tensor[] => [
 /** Every node that a run needs, operands before users. */
 export const nodesOf = (program: Program): Tensor[] => topologicalOrder(rootsOf(program));
 
+/** Inputs, used or not, then the parameters and data that a run reads or writes. */
+export function leavesOf(program: Program): Tensor[] {
+  const found = new Set(program.inputs);
+  for (const t of nodesOf(program))
+    if (t.op === "input" || t.op === "param" || t.op === "data") found.add(t);
+  for (const [param] of program.updates) found.add(param);
+  return [...found];
+}
+
 /** The program with each root replaced; inputs and updated parameters stay what they are. */
 export function mapRoots(program: Program, fn: (root: Tensor) => Tensor): Program {
   return {

@@ -7,7 +7,7 @@
  * Elementwise ops on uniform constants fold at any size, other ops up to 64 elements, and only into uniform
  * constants: a folded value never grows the artifact. Never folds random bits or data.
  */
-import { isElementwise, isStatic, opRecord, sizeOf, type Tensor, type Value } from "@kiln-ml/ir";
+import { evaluate, isElementwise, isStatic, opRecord, sizeOf, type Tensor, type Value } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 import { replaceBy } from "../rules/match.ts";
@@ -33,9 +33,7 @@ function foldElementwise(node: Tensor): Tensor | undefined {
   if (values.includes(undefined)) return undefined;
   const scalars = node.operands.map((t, i) => uniform(values[i]!, t.dtype, []));
   const one = replaceBy({ ...node, shape: [] } as unknown as Tensor, node.op, scalars, node.attrs);
-  const operands = scalars.map((t, i) => filled(t, values[i]!));
-  const result = opRecord(node.op).evaluate?.(one, operands, {});
-  return result && uniform(result.data[0]!, node.dtype, node.shape);
+  return uniform(evaluate([one])[0]!.data[0]!, node.dtype, node.shape);
 }
 
 /** Follows small known values through any op; replaces the node where its elements turn out equal. */
@@ -58,9 +56,8 @@ function evaluateSmall(node: Tensor, known: ReadonlyMap<Tensor, Value>): Value |
   const value = uniformValue(node);
   if (value !== undefined) return filled(node, value);
   if (record.family === "source" && node.op !== "constant" && node.op !== "iota") return undefined;
-  const operands = node.operands.map((t) => known.get(t));
-  if (operands.includes(undefined)) return undefined;
-  return record.evaluate?.(node, operands as Value[], {});
+  if (!node.operands.every((t) => known.has(t))) return undefined;
+  return evaluate([node], { inputs: new Map(node.operands.map((t) => [t, known.get(t)!])) })[0];
 }
 
 /** A uniform node as a value. Its shape is static. */

@@ -46,7 +46,7 @@ const conversions: readonly Rule[] = [
     apply(n) {
       const [c, x, y] = n.operands;
       const fits = uniformValue(x!) === 1 && Object.is(uniformValue(y!), 0) && n.dtype !== "bool";
-      return fits ? replaceBy(n, "convert", [c!], { dtype: n.dtype }) : undefined;
+      return fits ? replaceBy(n, "convert", [c!]) : undefined;
     },
   },
 ];

@@ -56,7 +56,9 @@ export function fromArrays<T extends Fields>(
     length,
     shapes,
     gather: (indices) =>
-      arrays.map((array, i) => gatherRows(array, sizeOf(shapes[i]!), indices, length)) as unknown as T,
+      arrays.map((array, i) =>
+        gatherRows(array, sizeOf(shapes[i]!), indices, length),
+      ) as unknown as T,
   };
 }
 

@@ -104,7 +104,9 @@ async function inflate(file: Uint8Array, limit: number): Promise<Uint8Array> {
     }
   } catch (error) {
     if (error instanceof ArtifactError) throw error;
-    throw new ArtifactError(`idx: gzip is damaged: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ArtifactError(
+      `idx: gzip is damaged: ${error instanceof Error ? error.message : String(error)}`,
+    );
   } finally {
     await reader.cancel().catch(() => {});
   }

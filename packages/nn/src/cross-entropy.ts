@@ -63,7 +63,9 @@ function checkTargets(op: string, x: Tensor, target: Tensor, axis: number): void
   const expected = dropAxes(x.shape, [axis]);
   if (sameShape(target.shape, expected)) return;
   const last = dropAxes(x.shape, [x.rank - 1]);
-  const repair = sameShape(target.shape, last) ? "\n  pass axis: -1 if classes are on the last axis" : "";
+  const repair = sameShape(target.shape, last)
+    ? "\n  pass axis: -1 if classes are on the last axis"
+    : "";
   throw new ShapeError(
     `${op}: targets do not fit: input ${printShape(x.shape)} with classes on axis ${axis} needs ${printShape(expected)}, got ${printShape(target.shape)}${repair}`,
   );

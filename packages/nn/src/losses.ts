@@ -80,7 +80,10 @@ const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(t
 export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkPair("bce", p, target);
   const yes = target.mul(boundedLog(p));
-  const no = target.neg().add(1).mul(boundedLog(p.neg().add(1)));
+  const no = target
+    .neg()
+    .add(1)
+    .mul(boundedLog(p.neg().add(1)));
   return reduce(yes.add(no).neg(), options.reduction);
 }
 
@@ -97,18 +100,10 @@ export function bceWithLogits(
   checkPair("bceWithLogits", x, target);
   const w = options.positiveWeight ?? 1;
   const scale = typeof w === "number" ? target.mul(w - 1).add(1) : w.sub(1).mul(target).add(1);
-  const losses = target.neg().add(1).mul(x).add(scale.mul(softplusOfNegative(x)));
+  const losses = target.neg().add(1).mul(x).add(scale.mul(x.neg().softplus()));
   if (!sameShape(losses.shape, x.shape))
     throw new ShapeError(
       `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}`,
     );
   return reduce(losses, options.reduction);
-}
-
-/** log(1 + e⁻ˣ) = max(−x, 0) + log1p(e^−|x|); the branches meet with derivative −½ at 0. */
-function softplusOfNegative(x: Tensor): Tensor {
-  const positive = x.greater(0);
-  const negated = x.neg();
-  const tail = select(positive, negated, x).exp().log1p();
-  return tail.add(select(positive, 0, negated));
 }

@@ -2,15 +2,7 @@
  * The base of all layers. Class fields hold parameters and sub-modules; this file walks them, names them by
  * path (`fc1.weight`), counts and prints them. It computes nothing: `forward` does, by building a graph.
  */
-import {
-  assign,
-  GraphError,
-  isStatic,
-  printShape,
-  ShapeError,
-  sizeOf,
-  Tensor,
-} from "@kiln-ml/ir";
+import { assign, GraphError, isStatic, printShape, ShapeError, sizeOf, Tensor } from "@kiln-ml/ir";
 
 /** A module with one input and one result, as containers expect. */
 export interface Layer extends Module {
@@ -170,7 +162,8 @@ const list = (names: readonly string[]): string => `[${names.join(", ")}]`;
  */
 function rename(t: Tensor, path: string): void {
   const name = String(t.attrs.name ?? "");
-  if (/^param\d+$/.test(name) || path.endsWith(`.${name}`)) (t.attrs as { name: string }).name = path;
+  if (/^param\d+$/.test(name) || path.endsWith(`.${name}`))
+    (t.attrs as { name: string }).name = path;
 }
 
 /** Parameters and modules held by the fields of `m`, looking into arrays and plain records. */
@@ -179,7 +172,8 @@ function partsOf(m: Module): [string, Tensor | Module][] {
   const visit = (path: string, value: unknown): void => {
     if (value instanceof Module || (value instanceof Tensor && value.op === "param"))
       found.push([path, value]);
-    else if (Array.isArray(value)) for (const [i, v] of value.entries()) visit(join(path, `${i}`), v);
+    else if (Array.isArray(value))
+      for (const [i, v] of value.entries()) visit(join(path, `${i}`), v);
     else if (isRecord(value)) for (const [k, v] of Object.entries(value)) visit(join(path, k), v);
   };
   for (const [field, value] of Object.entries(m)) visit(m.pathOfField(field), value);
@@ -193,7 +187,8 @@ function countOf(tensors: Iterable<Tensor>): number {
   let sum = 0;
   for (const t of tensors) {
     const size = sizeOf(t.shape);
-    if (!isStatic(size)) throw new ShapeError(`parameter: shape ${printShape(t.shape)} is symbolic`);
+    if (!isStatic(size))
+      throw new ShapeError(`parameter: shape ${printShape(t.shape)} is symbolic`);
     if (t.attrs.trainable) sum += size;
   }
   return sum;
@@ -205,7 +200,8 @@ function printModule(m: Module, path: string, above: readonly Module[] = []): st
   const head = `${path ? `${path}: ` : ""}${m.constructor.name}${config ? ` ${config}` : ""}`;
   const lines = [`${head} (${m.parameterCount.toLocaleString("en-US")} parameters)`];
   for (const [name, part] of partsOf(m))
-    if (part instanceof Module) lines.push(...printModule(part, name, [...above, m]).map((l) => `  ${l}`));
+    if (part instanceof Module)
+      lines.push(...printModule(part, name, [...above, m]).map((l) => `  ${l}`));
     else lines.push(`  ${name} ${part.dtype}${printShape(part.shape)}${note(part)}`);
   return lines;
 }

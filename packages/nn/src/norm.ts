@@ -109,7 +109,9 @@ export class GroupNorm extends Module {
     checkCount("groupNorm", "groups", groups);
     checkCount("groupNorm", "channels", channels);
     if (channels % groups)
-      throw new ShapeError(`groupNorm: channels ${channels} are not a multiple of groups ${groups}`);
+      throw new ShapeError(
+        `groupNorm: channels ${channels} are not a multiple of groups ${groups}`,
+      );
     this.groups = groups;
     this.channels = channels;
     this.eps = options.eps ?? 1e-5;
@@ -127,7 +129,8 @@ export class GroupNorm extends Module {
     const inGroup = x.shape.slice(2).reduce<Dim>(mulDim, this.channels / this.groups);
     const grouped = x.reshape([x.shape[0]!, this.groups, inGroup]);
     const y = standardize(grouped, [-1], this.eps).reshape(x.shape);
-    const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...x.shape.slice(2).map(() => 1)]);
+    const wide = (t: Tensor): Tensor =>
+      t.reshape([this.channels, ...x.shape.slice(2).map(() => 1)]);
     return this.weight && this.bias ? y.mul(wide(this.weight)).add(wide(this.bias)) : y;
   }
 

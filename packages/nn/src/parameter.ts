@@ -2,7 +2,15 @@
  * How layers make their parameters and check what they are given. Values come from an initialiser when the
  * layer is constructed; names are extended to paths by `Module`.
  */
-import { type Dim, GraphError, param, printDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import {
+  type Dim,
+  GraphError,
+  param,
+  printDim,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import type { Initializer } from "./init.ts";
 
 /** A trainable parameter. */
@@ -20,7 +28,13 @@ export function checkCount(op: string, what: string, value: number, least = 1): 
 }
 
 /** Throws unless low ≤ value ≤ high. */
-export function checkWithin(op: string, what: string, value: number, low: number, high: number): void {
+export function checkWithin(
+  op: string,
+  what: string,
+  value: number,
+  low: number,
+  high: number,
+): void {
   if (!(value >= low && value <= high))
     throw new GraphError(`${op}: ${what} must be from ${low} to ${high}, got ${value}`);
 }
@@ -37,11 +51,17 @@ export function checkExtent(op: string, x: Tensor, axis: number, size: Dim, what
 /** Throws unless the rank is one of `ranks`. */
 export function checkRank(op: string, x: Tensor, ...ranks: number[]): void {
   if (!ranks.includes(x.rank))
-    throw new ShapeError(`${op}: input must have rank ${ranks.join(" or ")}, got ${printShape(x.shape)}`);
+    throw new ShapeError(
+      `${op}: input must have rank ${ranks.join(" or ")}, got ${printShape(x.shape)}`,
+    );
 }
 
 /** One number for both axes, or one each. */
-export function pair(op: string, what: string, value: number | readonly number[]): [number, number] {
+export function pair(
+  op: string,
+  what: string,
+  value: number | readonly number[],
+): [number, number] {
   const both = typeof value === "number" ? [value, value] : value;
   if (both.length !== 2)
     throw new ShapeError(`${op}: ${what} needs 1 or 2 numbers, got [${both.join(",")}]`);

@@ -1,7 +1,15 @@
 /**
  * Pooling over the two trailing axes of [N, C, H, W]: the windows and their reduction are the IR's.
  */
-import { avgPool, concat, isStatic, maxPool, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import {
+  avgPool,
+  concat,
+  isStatic,
+  maxPool,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { Module } from "./module.ts";
 import { checkCount, checkRank, pair } from "./parameter.ts";
 
@@ -104,7 +112,10 @@ export class AdaptiveAvgPool2d extends Module {
       return x.reshape(cells).mean([axis + 1]);
     }
     const bands = Array.from({ length: count }, (_, i) => {
-      const [start, limit] = [Math.floor((i * extent) / count), Math.ceil(((i + 1) * extent) / count)];
+      const [start, limit] = [
+        Math.floor((i * extent) / count),
+        Math.ceil(((i + 1) * extent) / count),
+      ];
       return x.sliceAxis(axis, start, limit).mean([axis], { keepDims: true });
     });
     return concat(bands, axis);

@@ -30,7 +30,10 @@ export function clipByGlobalNorm(
   checkLimit("clipByGlobalNorm", limit);
   const norm = globalNorm(grads);
   const scale = norm.add(1e-6).reciprocal().mul(limit).minimum(1);
-  return { grads: grads.map((g) => g.mul(scale.convert(promote(g.dtype, "f32"))).convert(g.dtype)), norm };
+  return {
+    grads: grads.map((g) => g.mul(scale.convert(promote(g.dtype, "f32"))).convert(g.dtype)),
+    norm,
+  };
 }
 
 /** Every element bounded to [−limit, limit]; NaN stays NaN. */

@@ -61,7 +61,13 @@ interface Member {
 }
 
 /** Throws unless low ≤ value < high. */
-export function checkRange(op: string, what: string, value: number, low: number, high: number): void {
+export function checkRange(
+  op: string,
+  what: string,
+  value: number,
+  low: number,
+  high: number,
+): void {
   if (!(value >= low && value < high))
     throw new GraphError(`${op}: ${what} must be in [${low}, ${high}), got ${value}`);
 }
@@ -114,12 +120,7 @@ export abstract class Optimizer {
       throw new ShapeError(
         `${this.kind}: loss must be a scalar, got ${printShape(loss.shape)}\n  take its mean or sum first`,
       );
-    this.apply(
-      grad(
-        loss,
-        this.params.map((p) => currentValue(p)),
-      ),
-    );
+    this.apply(grad(loss, this.params));
   }
 
   /** One step along the given gradients, one for each of `params`, in their order. */

@@ -2,7 +2,13 @@
  * RMSProp.
  */
 import { assign, type Tensor } from "@kiln-ml/ir";
-import { checkRange, type Move, Optimizer, type OptimizerOptions, type ParamGroup } from "./optimizer.ts";
+import {
+  checkRange,
+  type Move,
+  Optimizer,
+  type OptimizerOptions,
+  type ParamGroup,
+} from "./optimizer.ts";
 
 export interface RmsPropOptions extends OptimizerOptions {
   /** Decay of the mean square, default 0.99. */

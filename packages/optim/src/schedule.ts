@@ -33,7 +33,10 @@ export const linear = (start: number, end: number, steps: number): Schedule => {
   rate("linear", "start", start);
   rate("linear", "end", end);
   positive("linear", "steps", steps);
-  return (step) => progress(step, steps).mul(end - start).add(start);
+  return (step) =>
+    progress(step, steps)
+      .mul(end - start)
+      .add(start);
 };
 
 /** end + (start − end)·(1 + cos(π·min(step / steps, 1)))/2. Loshchilov & Hutter 2017, eq. 5, without restarts. */

@@ -7,7 +7,15 @@
  * Elementwise ops on uniform constants fold at any size, other ops up to 64 elements, and only into uniform
  * constants: a folded value never grows the artifact. Never folds random bits or data.
  */
-import { evaluate, isElementwise, isStatic, opRecord, sizeOf, type Tensor, type Value } from "@kiln-ml/ir";
+import {
+  evaluate,
+  isElementwise,
+  isStatic,
+  opRecord,
+  sizeOf,
+  type Tensor,
+  type Value,
+} from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 import { replaceBy } from "../rules/match.ts";

@@ -72,8 +72,7 @@ const keep = (lastUse: Map<Tensor, number>, t: Tensor) => lastUse.set(aliasRoot(
 
 function lastUses(kernels: readonly Lowered[]): Map<Tensor, number> {
   const last = new Map<Tensor, number>();
-  for (const [step, k] of kernels.entries())
-    for (const t of k.tensors) if (t) last.set(t, step);
+  for (const [step, k] of kernels.entries()) for (const t of k.tensors) if (t) last.set(t, step);
   return last;
 }
 

@@ -8,7 +8,7 @@ import { fold } from "./passes/fold.ts";
 import { inline } from "./passes/inline.ts";
 import { simplify } from "./passes/simplify.ts";
 
-export const graphPasses: readonly Pass[] = [inline, simplify, fold, simplify, dce];
+export const graphPasses: readonly Pass[] = [inline, simplify(), fold, simplify(), dce];
 
 /** Everything the compiler does, by name, for `kiln inspect` and `--skip`. */
 export const stages = [...graphPasses.map((p) => p.name), "fuse", "lower", "order", "plan", "emit"];

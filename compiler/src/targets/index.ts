@@ -1,3 +1,4 @@
 /** The targets: kernel IR to text. */
 export { emitJs } from "./js/emit.ts";
 export type { Rounding } from "./js/language.ts";
+export { emitWgsl, type WgslOptions } from "./wgsl/emit.ts";

@@ -39,6 +39,8 @@ export interface NodeParts {
   readonly regions?: readonly Graph[];
   /** Types of all results when there are several; read through the op `result`. */
   readonly results?: readonly ResultType[];
+  /** Where the user built it, when a rewrite makes this node in place of another. Not part of its identity. */
+  readonly site?: string | undefined;
 }
 
 let nextId = 0;
@@ -66,7 +68,7 @@ export class Tensor {
     this.shape = parts.shape;
     this.regions = parts.regions ?? [];
     this.results = parts.results;
-    this.site = captureSite();
+    this.site = "site" in parts ? parts.site : captureSite();
   }
 
   get rank(): number {

@@ -2,6 +2,7 @@
  * Runs one emitted JavaScript kernel, as a device would: helpers first, then the function by its name.
  */
 import type { KernelText } from "@kiln-ml/artifact";
+import type { Dtype } from "@kiln-ml/ir";
 
 export type TypedArray =
   | Float32Array
@@ -15,4 +16,20 @@ export function runJs(k: KernelText, arrays: readonly TypedArray[], dims: readon
   const source = [...Object.values(k.helpers ?? {}), k.text, `return ${k.name};`].join("\n");
   const made: unknown = new Function(source)();
   if (typeof made === "function") made(...arrays, ...dims);
+}
+
+const arrays = {
+  f64: Float64Array,
+  f32: Float32Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  i8: Int8Array,
+  u8: Uint8Array,
+  bool: Uint8Array,
+};
+
+/** The typed array the js target keeps `dtype` in. */
+export function arrayOf(dtype: Dtype, numbers: readonly number[]): TypedArray {
+  if (dtype === "f16" || dtype === "bf16") throw new Error(`no array of ${dtype}`);
+  return arrays[dtype].from(numbers);
 }

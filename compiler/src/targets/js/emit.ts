@@ -4,8 +4,8 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, DtypeError, maxOf, minOf, symbolOf } from "@kiln-ml/ir";
-import type { Kernel, Stmt } from "../../kernel/kernel.ts";
-import { bodyOf, eachStmt } from "../../kernel/uses.ts";
+import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import { bestOf, bodyOf, eachStmt, isArg } from "../../kernel/uses.ts";
 import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, type Text } from "../scope.ts";
@@ -143,11 +143,6 @@ function bindIndex(e: Emitter, name: string, value: Dim): void {
   });
 }
 
-type Of<K extends Stmt["kind"]> = Extract<Stmt, { kind: K }>;
-
-const isArg = (reducer: string | undefined): boolean =>
-  reducer === "argMax" || reducer === "argMin";
-
 /** An accumulator of argMax or argMin holds the position; the extreme itself is kept beside it. */
 function printAcc(p: Printer, s: Of<"acc">): void {
   const { e } = p;
@@ -160,8 +155,6 @@ function printAcc(p: Printer, s: Of<"acc">): void {
   e.line(`let ${best} = ${worst(reducer === "argMax", fed!).text};`);
   e.bindName(bestOf(s.name), atom(best));
 }
-
-const bestOf = (name: string): string => `${name}/best`;
 
 function worst(max: boolean, dtype: Dtype): Text {
   if (dtype[0] === "f" || dtype === "bf16") return atom(max ? "-Infinity" : "Infinity");

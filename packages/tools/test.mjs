@@ -8,7 +8,7 @@
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -118,8 +118,9 @@ const runner = join(root, "packages/tools/run-tests.mjs");
 const node = coverage
   ? ["--conditions=@kiln-ml/source", "--import", "tsx", runner, list]
   : ["--enable-source-maps", runner, list];
-const c8 = [relative(root, "node_modules/c8/bin/c8.js"), process.execPath];
-const args = coverage ? [...c8, ...node] : node;
+const included = ["packages/*/src/**", "compiler/src/**", "runtime/src/**"];
+const c8 = ["node_modules/c8/bin/c8.js", ...included.flatMap((glob) => ["--include", glob])];
+const args = coverage ? [...c8, process.execPath, ...node] : node;
 const child = spawnSync(process.execPath, args, {
   stdio: "inherit",
   env: { ...process.env, ...unpackChromium(root) },

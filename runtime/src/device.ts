@@ -122,6 +122,8 @@ export class Device {
       ? fromNumbers(host as readonly number[], dtype)
       : (host as TypedArray);
     checkHostArray("upload: the array", array, dtype);
+    if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0))
+      throw new ShapeError(`upload: extents must be non-negative integers, got [${shape}]`);
     if (array.length !== sizeOf(shape))
       throw new ShapeError(
         `upload: shape [${shape}] has ${sizeOf(shape)} elements, the host array ${array.length}`,

@@ -33,8 +33,7 @@ export function phasesOf(job: Job): Phase[] {
     const found = depth.get(t);
     if (found !== undefined) return found;
     depth.set(t, 0);
-    const outside = !job.group.members.has(t) && job.buffers.isOutside(t);
-    const below = outside ? 0 : t.operands.reduce((d, o) => Math.max(d, depthOf(o)), 0);
+    const below = job.outside(t) ? 0 : t.operands.reduce((d, o) => Math.max(d, depthOf(o)), 0);
     const own = isReduceOp(t) && job.group.members.get(t)?.level === "outer" ? below + 1 : below;
     depth.set(t, own);
     return own;
@@ -64,9 +63,6 @@ export const declareAcc = (job: Job, node: Tensor): Stmt => ({
   dtype: node.dtype,
   init: identityOf(node),
   wide: opRecord(node.op).reducer === "sum" || opRecord(node.op).reducer === "prod",
-  ...(opRecord(node.op).reducer!.startsWith("arg")
-    ? { of: node.operands[0]!.dtype }
-    : {}),
 });
 
 function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars: Dim[]): Stmt {

@@ -86,6 +86,7 @@ export interface Plan {
 export interface Constant {
   readonly dtype: Dtype;
   readonly shape: readonly number[];
+  /** Row-major, little-endian, packed at storageBytes(dtype, "js") an element on every target; a webgpu device widens. */
   readonly data: Uint8Array;
 }
 

@@ -85,6 +85,10 @@ export function loopVar(name: string, extent: Dim): DimExpr {
   return ofAtom({ kind: "symbol", name, min: 0, max, extent, key: name });
 }
 
+/** An integer of which nothing is known. */
+export const anyInteger = (name: string): DimExpr =>
+  ofAtom({ kind: "symbol", name, min: -Infinity, max: Infinity, key: name });
+
 const ofAtom = (atom: Atom): DimExpr => new DimExpr([{ coeff: 1, atoms: [atom] }]);
 const termsOf = (d: Dim): readonly Term[] =>
   typeof d !== "number" ? d.terms : d === 0 ? [] : [{ coeff: d, atoms: [] }];

@@ -45,6 +45,18 @@ class CpuBuffer implements Buffer {
   }
 }
 
+/**
+ * A loop of runs never leaves the microtask queue by itself, and then no forgotten array is finalized and no page
+ * is drawn. So a run waits for a fresh task when this much time has passed since the last one.
+ */
+const yieldMs = 16;
+
+const nextTask = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (typeof setImmediate === "function") setImmediate(resolve);
+    else setTimeout(resolve, 0);
+  });
+
 class CpuDriver implements Driver {
   readonly kind = "cpu";
   readonly target = "js";
@@ -58,6 +70,7 @@ class CpuDriver implements Driver {
   );
   #lose!: (info: LossInfo) => void;
   #destroyed = false;
+  #yielded = performance.now();
 
   constructor() {
     this.lost = new Promise((resolve) => {
@@ -109,8 +122,12 @@ class CpuDriver implements Driver {
     return new CpuProgram(this, artifact, kernels);
   }
 
-  turn(): null {
-    return null;
+  turn(): Promise<void> | null {
+    const now = performance.now();
+    if (now - this.#yielded < yieldMs) return null;
+    return nextTask().then(() => {
+      this.#yielded = performance.now();
+    });
   }
 
   endTurn(): void {}

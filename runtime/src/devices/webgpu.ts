@@ -6,6 +6,7 @@ import { type Artifact, DeviceError } from "@kiln-ml/artifact";
 import type { Driver, LossInfo, Program } from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
+import { firstLine } from "./first-line.ts";
 import { Flight } from "./flight.ts";
 import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer.ts";
 import { Staging } from "./staging.ts";
@@ -49,7 +50,10 @@ export class WebGpuDriver implements Driver {
       this.#failure ??= `the device is lost: ${message || reason}`;
       return { reason: reason === "destroyed" ? "destroyed" : "unknown", message };
     });
-    device.addEventListener("uncapturederror", ({ error }) => this.#report(error.message));
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault(); // It is thrown, so it need not be printed too.
+      this.#report(firstLine(event.error.message));
+    });
   }
 
   failure(): string | null {

@@ -140,7 +140,6 @@ function bindIndex(e: Emitter, name: string, value: Dim): void {
     const bound = e.fresh(name);
     e.line(`const ${bound} = ${text.text};`);
     e.bindName(name, atom(bound));
-    return;
   });
 }
 
@@ -183,10 +182,11 @@ function printAccumulate(p: Printer, s: Of<"accumulate">): void {
     e.line(`${acc.text} = ${acc.text} ${op} ${atLeast(value, prec.equal)};`);
     return;
   }
-  if (s.reducer === "max" || s.reducer === "min")
+  if (s.reducer === "max" || s.reducer === "min") {
     // Math.max and Math.min give NaN if either is NaN, which is the rule for reductions.
     e.line(`${acc.text} = Math.${s.reducer}(${acc.text}, ${value.text});`);
-  return;
+    return;
+  }
   addInto(p, acc, s.reducer === "sum" ? "add" : "mul", value, dtype, wide);
 }
 

@@ -132,7 +132,7 @@ const spellings: Readonly<Record<string, Spelling>> = {
   mul:          (x, f, to, use) => (isFloat(to) ? infix("*", prec.mul)(x, f, to, use) : wrapped(call("Math.imul", x), to === "i32" ? "f64" : to)),
   div:          quotient,
   rem:          arithmetic("%", prec.mul),
-  pow:          (x, _f, to) => wrapped(call("Math.pow", x), to),
+  pow:          (x, _f, _t, use) => call(use("power"), x),
   atan2:        math("atan2"),
   maximum:      math("max"),
   minimum:      math("min"),

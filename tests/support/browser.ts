@@ -28,7 +28,7 @@ export const isolated = {
   "Cross-Origin-Embedder-Policy": "require-corp",
 } as const;
 
-const folder = process.env["KILN_CHROMIUM"];
+const folder = process.env.KILN_CHROMIUM;
 const idleMs = 1000;
 const kinds: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -51,7 +51,7 @@ function launch(executable: string): Promise<Browser> {
     // NSS and the like, which a bare machine lacks, were unpacked beside the browser.
     env: {
       ...process.env,
-      LD_LIBRARY_PATH: `${process.env["LD_LIBRARY_PATH"]}:${join(executable, "../lib")}`,
+      LD_LIBRARY_PATH: `${process.env.LD_LIBRARY_PATH}:${join(executable, "../lib")}`,
     },
   });
 }

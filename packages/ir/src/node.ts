@@ -5,6 +5,7 @@
  */
 import { DimExpr, keyOfDim } from "./dim.ts";
 import type { Dtype } from "./dtype.ts";
+import type { Methods } from "./methods.ts";
 import { printShape, type Shape } from "./shape.ts";
 import { captureSite } from "./site.ts";
 
@@ -38,10 +39,15 @@ export interface NodeParts {
   readonly regions?: readonly Graph[];
   /** Types of all results when there are several; read through the op `result`. */
   readonly results?: readonly ResultType[];
+  /** Where the user built it, when a rewrite makes this node in place of another. Not part of its identity. */
+  readonly site?: string | undefined;
 }
 
 let nextId = 0;
 
+export interface Tensor extends Methods {}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: methods.ts installs every one of them.
 export class Tensor {
   readonly id: number;
   readonly op: string;
@@ -62,7 +68,7 @@ export class Tensor {
     this.shape = parts.shape;
     this.regions = parts.regions ?? [];
     this.results = parts.results;
-    this.site = captureSite();
+    this.site = "site" in parts ? parts.site : captureSite();
   }
 
   get rank(): number {

@@ -54,6 +54,8 @@ export interface OpRecord {
   // Elementwise ops.
   /** The value of one element in double precision; the caller rounds to the dtype. */
   eval?(...x: number[]): number;
+  /** The value on integers where double precision does not hold it; the caller wraps it to the dtype. */
+  evalInteger?(...x: number[]): number;
   /** C-family text. `infix` operators are parenthesised by the printer; others are `spell(args)`. */
   readonly infix?: string;
   spell?(...args: string[]): string;

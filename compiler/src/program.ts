@@ -1,0 +1,70 @@
+/**
+ * What is compiled: a graph with named outputs and updates of parameters. Parameters and data are found by
+ * walking from the roots. Programs are values: a pass returns another one and leaves its argument alone.
+ */
+import { type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
+
+export interface Output {
+  readonly name: string;
+  readonly value: Tensor;
+}
+
+export interface Program {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Output[];
+  /** Parameter and the value it holds after a run, in the order of assignment. */
+  readonly updates: readonly (readonly [Tensor, Tensor])[];
+}
+
+/** The values a run must produce: outputs, then updates. */
+export const rootsOf = (program: Program): Tensor[] => [
+  ...program.outputs.map((o) => o.value),
+  ...program.updates.map(([, value]) => value),
+];
+
+/** Every node that a run needs, operands before users. */
+export const nodesOf = (program: Program): Tensor[] => topologicalOrder(rootsOf(program));
+
+/** Inputs, used or not, then the parameters and data that a run reads or writes. */
+export function leavesOf(program: Program): Tensor[] {
+  const found = new Set(program.inputs);
+  for (const t of nodesOf(program))
+    if (t.op === "input" || t.op === "param" || t.op === "data") found.add(t);
+  for (const [param] of program.updates) found.add(param);
+  return [...found];
+}
+
+/** The program with each root replaced; inputs and updated parameters stay what they are. */
+export function mapRoots(program: Program, fn: (root: Tensor) => Tensor): Program {
+  return {
+    inputs: program.inputs,
+    outputs: program.outputs.map(({ name, value }) => ({ name, value: fn(value) })),
+    updates: program.updates.map(([param, value]) => [param, fn(value)] as const),
+  };
+}
+
+/**
+ * Rebuilds the program bottom-up, each node once: `fn` sees a node whose operands are already rebuilt and
+ * returns it or another of the same dtype and shape. What it returns is not visited again.
+ */
+export function rewriteProgram(program: Program, fn: (node: Tensor) => Tensor): Program {
+  const done = new Map<Tensor, Tensor>();
+  for (const node of nodesOf(program)) {
+    const operands = node.operands.map((t) => done.get(t)!);
+    done.set(node, fn(withOperands(node, operands)));
+  }
+  return mapRoots(program, (root) => done.get(root)!);
+}
+
+/** Two programs are the same graph; interning makes this a comparison of roots. */
+export function sameProgram(a: Program, b: Program): boolean {
+  const x = rootsOf(a);
+  const y = rootsOf(b);
+  return x.length === y.length && x.every((t, i) => t === y[i]);
+}
+
+/** The parameters and data leaves a program reads or writes, in order of first use. */
+export function statesOf(program: Program): Tensor[] {
+  const leaves = nodesOf(program).filter((t) => t.op === "param" || t.op === "data");
+  return [...new Set([...leaves, ...program.updates.map(([param]) => param)])];
+}

@@ -1,0 +1,125 @@
+/**
+ * The reference: computes a graph one element at a time from the records alone, in double precision, and rounds
+ * to the node's dtype after every op. It shares nothing with lowering, is slow, and is what every target is
+ * compared with.
+ */
+import { evaluateDim, symbolOf } from "./dim.ts";
+import { type Dtype, isInteger, roundTo } from "./dtype.ts";
+import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
+import { type Graph, type Tensor, topologicalOrder } from "./node.ts";
+import { type OpRecord, opRecord, type Value } from "./op.ts";
+import { initialValueOf } from "./ops/source.ts";
+import { printShape } from "./shape.ts";
+
+export type Dims = Readonly<Record<string, number>>;
+
+export interface Bindings {
+  /** Values of inputs, and of parameters that have been given another value than their first. */
+  readonly inputs?: ReadonlyMap<Tensor, Value>;
+  /** Values of symbols; those that are an extent of an input need not be given. */
+  readonly dims?: Dims;
+}
+
+/** A value from numbers in row-major order, rounded to the dtype. */
+export function makeValue(
+  dtype: Dtype,
+  shape: readonly number[],
+  numbers: ArrayLike<number>,
+): Value {
+  const size = shape.reduce((a, b) => a * b, 1);
+  if (size !== numbers.length)
+    throw new ShapeError(`value: ${printShape(shape)} has ${size} elements, got ${numbers.length}`);
+  return { dtype, shape, data: Float64Array.from(numbers, (x) => roundTo(dtype, x)) };
+}
+
+/** The values of `roots`. Throws GraphError if an input has no value. */
+export function evaluate(roots: readonly Tensor[], bindings: Bindings = {}): Value[] {
+  const dims = bindDims(bindings);
+  return evaluateIn(roots, new Map(bindings.inputs), dims).map((v) => v[0]!);
+}
+
+/** Symbols given, and those that stand alone as an extent of an input. Throws if two inputs disagree. */
+export function bindDims({ inputs = new Map(), dims = {} }: Bindings): Dims {
+  const all: Record<string, number> = { ...dims };
+  for (const [leaf, value] of inputs)
+    for (const [axis, d] of leaf.shape.entries()) {
+      const symbol = symbolOf(d);
+      const extent = value.shape[axis];
+      if (symbol && extent !== undefined) all[symbol.name] ??= extent;
+    }
+  for (const [leaf, value] of inputs) checkBinding(leaf, value, all);
+  return all;
+}
+
+function checkBinding(leaf: Tensor, value: Value, dims: Dims): void {
+  const name = String(leaf.attrs.name);
+  const shape = leaf.shape.map((d) => evaluateDim(d, dims));
+  if (shape.length !== value.shape.length || shape.some((d, i) => d !== value.shape[i]))
+    throw new ShapeError(
+      `evaluate: ${name} is ${printShape(leaf.shape)}, here ${printShape(shape)}, got ${printShape(value.shape)}`,
+    );
+  if (leaf.dtype !== value.dtype)
+    throw new DtypeError(`evaluate: ${name} is ${leaf.dtype}, got ${value.dtype}`);
+}
+
+/** All results of each root; nodes with one result have a list of one. */
+function evaluateIn(
+  roots: readonly Tensor[],
+  given: ReadonlyMap<Tensor, Value>,
+  dims: Dims,
+): (readonly Value[])[] {
+  const values = new Map<Tensor, readonly Value[]>();
+  for (const [leaf, value] of given) values.set(leaf, [value]);
+  for (const node of topologicalOrder(roots))
+    if (!values.has(node)) values.set(node, evaluateNode(node, values, dims, given));
+  return roots.map((t) => values.get(t)!);
+}
+
+function evaluateNode(
+  node: Tensor,
+  values: ReadonlyMap<Tensor, readonly Value[]>,
+  dims: Dims,
+  given: ReadonlyMap<Tensor, Value>,
+): readonly Value[] {
+  if (node.op === "input")
+    throw new GraphError(`evaluate: input ${String(node.attrs.name)} has no value`);
+  if (node.op === "param") return evaluateIn([initialValueOf(node)], given, dims)[0]!;
+  const operands = node.operands.map((t) => values.get(t)![0]!);
+  if (node.op === "result") return [values.get(node.operands[0]!)![node.attrs.index as number]!];
+  if (node.op === "call") return evaluateRegion(node.regions[0]!, operands, dims, given);
+  const record = opRecord(node.op);
+  if (record.evaluate) return [record.evaluate(node, operands, dims)];
+  if (record.family === "elementwise") return [evaluateElements(record, node, operands)];
+  return bug("evaluate", `${node.op} has no reference value`);
+}
+
+/** A region sees its parameters and whatever was given outside. */
+function evaluateRegion(
+  region: Graph,
+  operands: readonly Value[],
+  dims: Dims,
+  given: ReadonlyMap<Tensor, Value>,
+): Value[] {
+  const inner = new Map(given);
+  for (const [i, p] of region.params.entries()) inner.set(p, operands[i]!);
+  return evaluateIn(region.results, inner, dims).map((v) => v[0]!);
+}
+
+/** One element of an elementwise op whose result has `dtype`, rounded to it. Folding uses it too. */
+export function evaluateElement(record: OpRecord, dtype: Dtype, x: readonly number[]): number {
+  const f = (isInteger(dtype) && record.evalInteger) || record.eval;
+  if (!f) return bug("evaluate", `${record.name} has no value of one element`);
+  return roundTo(dtype, f(...x));
+}
+
+function evaluateElements(record: OpRecord, node: Tensor, operands: readonly Value[]): Value {
+  const { shape } = operands[0]!;
+  const data = Float64Array.from(operands[0]!.data, (_, i) =>
+    evaluateElement(
+      record,
+      node.dtype,
+      operands.map((v) => v.data[i]!),
+    ),
+  );
+  return { dtype: node.dtype, shape, data };
+}

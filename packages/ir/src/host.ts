@@ -1,0 +1,136 @@
+/**
+ * Host data: typed arrays in the storage form of each dtype (f16 and bf16 as bit patterns in Uint16Array, bool
+ * as bytes), and nested JavaScript arrays read into them. Knows no nodes.
+ */
+import { type Dtype, roundTo } from "./dtype.ts";
+import { DtypeError, ShapeError } from "./errors.ts";
+
+export type HostArray =
+  | Float64Array
+  | Float32Array
+  | Int32Array
+  | Uint32Array
+  | Uint16Array
+  | Int8Array
+  | Uint8Array;
+
+/** A number or boolean, or lists of them nested to one depth with equal lengths. */
+export type Nested = number | boolean | readonly Nested[];
+
+export type HostValues = Nested | HostArray | Uint8ClampedArray;
+
+/** A zeroed array of `size` elements in the storage form of `dtype`. */
+export function allocateHost(dtype: Dtype, size: number): HostArray {
+  switch (dtype) {
+    case "f64":
+      return new Float64Array(size);
+    case "f32":
+      return new Float32Array(size);
+    case "f16":
+    case "bf16":
+      return new Uint16Array(size);
+    case "i32":
+      return new Int32Array(size);
+    case "u32":
+      return new Uint32Array(size);
+    case "i8":
+      return new Int8Array(size);
+    case "u8":
+    case "bool":
+      return new Uint8Array(size);
+    default:
+      throw new DtypeError(`host: unknown dtype ${String(dtype satisfies never)}`);
+  }
+}
+
+/** Numbers rounded to `dtype`, in its storage form. */
+export function toHost(dtype: Dtype, values: ArrayLike<number>): HostArray {
+  const out = allocateHost(dtype, values.length);
+  const encode = dtype === "f16" ? encodeF16 : dtype === "bf16" ? encodeBf16 : undefined;
+  for (let i = 0; i < values.length; i++) {
+    const x = roundTo(dtype, values[i]!);
+    out[i] = encode ? encode(x) : x;
+  }
+  return out;
+}
+
+/** The numbers that a storage array stands for. */
+export function fromHost(dtype: Dtype, stored: HostArray): Float64Array {
+  const decode = dtype === "f16" ? decodeF16 : dtype === "bf16" ? decodeBf16 : undefined;
+  const out = new Float64Array(stored.length);
+  for (let i = 0; i < stored.length; i++) out[i] = decode ? decode(stored[i]!) : stored[i]!;
+  return out;
+}
+
+const one = new Float32Array(1);
+const bits = new Uint32Array(one.buffer);
+
+function encodeBf16(x: number): number {
+  one[0] = x;
+  return bits[0]! >>> 16;
+}
+
+function decodeBf16(stored: number): number {
+  bits[0] = stored << 16;
+  return one[0]!;
+}
+
+/** IEEE 754 binary16; `x` is already a value of that format. */
+function encodeF16(x: number): number {
+  const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0;
+  const a = Math.abs(x);
+  if (Number.isNaN(a)) return 0x7e00;
+  if (a === Infinity) return sign | 0x7c00;
+  if (a < 2 ** -14) return sign | (a * 2 ** 24);
+  const exponent = Math.floor(Math.log2(a));
+  return sign | ((exponent + 15) << 10) | ((a / 2 ** exponent - 1) * 1024);
+}
+
+function decodeF16(stored: number): number {
+  const sign = stored & 0x8000 ? -1 : 1;
+  const exponent = (stored >> 10) & 31;
+  const fraction = stored & 1023;
+  if (exponent === 31) return fraction ? Number.NaN : sign * Infinity;
+  return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
+}
+
+/** The dtype that a typed array holds when none is named; undefined for lists and scalars. */
+export function dtypeOfArray(values: HostValues): Dtype | undefined {
+  if (values instanceof Float64Array) return "f64";
+  if (values instanceof Float32Array) return "f32";
+  if (values instanceof Int32Array) return "i32";
+  if (values instanceof Uint32Array) return "u32";
+  if (values instanceof Int8Array) return "i8";
+  if (values instanceof Uint8Array || values instanceof Uint8ClampedArray) return "u8";
+  if (ArrayBuffer.isView(values))
+    throw new DtypeError(`tensor: a ${values.constructor.name} has no dtype of its own`);
+  return undefined;
+}
+
+export const isTypedArray = (x: HostValues): x is HostArray | Uint8ClampedArray =>
+  ArrayBuffer.isView(x);
+
+/** Shape and row-major elements of nested lists. Throws ShapeError at the first place that is ragged. */
+export function flattenNested(values: Nested): {
+  shape: number[];
+  flat: (number | boolean)[];
+} {
+  const shape: number[] = [];
+  for (let v: Nested | undefined = values; Array.isArray(v); v = v[0]) shape.push(v.length);
+  const flat: (number | boolean)[] = [];
+  const visit = (v: Nested, place: number[]): void => {
+    const extent = shape[place.length];
+    const length = Array.isArray(v) ? v.length : undefined;
+    if (length !== extent)
+      throw new ShapeError(
+        `tensor: nested lists are ragged: [${place.join("][")}] has ${describe(length)}, expected ${describe(extent)}`,
+      );
+    if (Array.isArray(v)) for (const [i, x] of v.entries()) visit(x, [...place, i]);
+    else flat.push(v as number | boolean);
+  };
+  visit(values, []);
+  return { shape, flat };
+}
+
+const describe = (length: number | undefined): string =>
+  length === undefined ? "a scalar" : `length ${length}`;

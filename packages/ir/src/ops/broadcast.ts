@@ -1,0 +1,72 @@
+/**
+ * What a user's call does before an elementwise node is built: plain numbers become constants, dtypes are
+ * promoted and shapes broadcast, by inserting `convert` and `broadcastInDim` nodes. The records
+ * themselves take operands of one shape and dtype only.
+ */
+import { type Dtype, isInteger, maxOf, minOf, promote, weakDtype } from "../dtype.ts";
+import { ShapeError } from "../errors.ts";
+import { Tensor } from "../node.ts";
+import { broadcastShapes, printShape, type Shape, sameShape } from "../shape.ts";
+import { currentValue } from "../trace.ts";
+import { convert } from "./elementwise/convert.ts";
+import { broadcastInDim } from "./movement.ts";
+import { constant } from "./source.ts";
+
+/** What an elementwise function accepts. A number adopts the dtype of the tensor beside it. */
+export type Operand = Tensor | number | boolean;
+
+/** Beside no tensor a number is f32 and a boolean is bool. */
+export function asTensor(x: Operand, beside?: Dtype): Tensor {
+  if (x instanceof Tensor) return currentValue(x);
+  if (beside === undefined) return constant(x, typeof x === "boolean" ? "bool" : "f32");
+  return constant(x, scalarDtype(x, beside));
+}
+
+/** `weakDtype`, and wider when an integer dtype does not reach as far as the number. */
+function scalarDtype(x: number | boolean, beside: Dtype): Dtype {
+  const dtype = weakDtype(x, beside);
+  if (typeof x === "boolean" || !isInteger(dtype)) return dtype;
+  if (x >= minOf(dtype) && x <= maxOf(dtype)) return dtype;
+  return x >= minOf("i32") && x <= maxOf("i32")
+    ? "i32"
+    : x >= 0 && x <= maxOf("u32")
+      ? "u32"
+      : "f32";
+}
+
+/** The dtype that the operands of one call meet in. */
+export function commonDtype(operands: readonly Operand[]): Dtype {
+  const tensors = operands.filter((x) => x instanceof Tensor);
+  const plain = operands.filter((x) => !(x instanceof Tensor)) as (number | boolean)[];
+  if (!tensors.length) return plain.some((x) => typeof x === "number") ? "f32" : "bool";
+  const strong = tensors.map((t) => t.dtype).reduce(promote);
+  return plain.map((x) => scalarDtype(x, strong)).reduce(promote, strong);
+}
+
+/** `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1. */
+export function broadcastTo(x: Tensor, shape: Shape, op = "broadcastTo"): Tensor {
+  if (sameShape(x.shape, shape)) return x;
+  const lead = shape.length - x.rank;
+  if (lead < 0 || !sameShape(broadcastShapes(op, x.shape, shape), shape))
+    throw new ShapeError(
+      `${op}: ${printShape(x.shape)} does not broadcast to ${printShape(shape)}`,
+    );
+  return broadcastInDim(
+    x,
+    shape,
+    x.shape.map((_, i) => lead + i),
+  );
+}
+
+/** All operands as tensors of one dtype and of the shape they broadcast to. */
+export function broadcastOperands(
+  op: string,
+  operands: readonly Operand[],
+  dtype: Dtype = commonDtype(operands),
+): Tensor[] {
+  const same = operands.map((x) =>
+    x instanceof Tensor ? convert(currentValue(x), dtype) : constant(x, dtype),
+  );
+  const shape = same.map((t) => t.shape).reduce((a, b) => broadcastShapes(op, a, b));
+  return same.map((t) => broadcastTo(t, shape, op));
+}

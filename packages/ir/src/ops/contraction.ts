@@ -1,0 +1,190 @@
+/**
+ * DotGeneral: sums of products over paired axes, with batch axes; and matmul on top of it. `pieces` gives the two
+ * factors: coordinates of the result, then one variable for each contracted axis.
+ */
+import { type Dim, printDim, sameDim } from "../dim.ts";
+import { promote } from "../dtype.ts";
+import { DtypeError, ShapeError } from "../errors.ts";
+import type { Tensor } from "../node.ts";
+import { defineOp } from "../op.ts";
+import { broadcastShapes, checkAxis, printShape, type Shape } from "../shape.ts";
+import { apply, checkCount, checkSameDtype, otherAxes, range } from "./apply.ts";
+import { type DotAxes, dotAxes, lhsFree, rhsFree } from "./loops.ts";
+import { broadcastInDim, reshape, transpose } from "./movement.ts";
+import { coordinates, elementAt, multiply, tabulate } from "./reference.ts";
+
+function checkPairs(lhs: Tensor, rhs: Tensor, d: DotAxes): void {
+  for (const [side, t, axes] of [
+    ["lhs", lhs, [...d.lhsBatch, ...d.lhsContract]],
+    ["rhs", rhs, [...d.rhsBatch, ...d.rhsContract]],
+  ] as const) {
+    for (const a of axes) checkAxis("dotGeneral", a, t.rank);
+    if (new Set(axes).size !== axes.length)
+      throw new ShapeError(`dotGeneral: an axis of ${side} is named twice: [${axes.join(",")}]`);
+  }
+  for (const [kind, a, b] of [
+    ["batch", d.lhsBatch, d.rhsBatch],
+    ["contracted", d.lhsContract, d.rhsContract],
+  ] as const) {
+    if (a.length !== b.length)
+      throw new ShapeError(
+        `dotGeneral: ${kind} axes are not paired: lhs [${a.join(",")}], rhs [${b.join(",")}]`,
+      );
+    for (const [i, x] of a.entries())
+      if (!sameDim(lhs.shape[x]!, rhs.shape[b[i]!]!))
+        throw new ShapeError(
+          `dotGeneral: ${kind} extents differ: lhs ${printShape(lhs.shape)} has ${printDim(lhs.shape[x]!)} at axis ${x}, rhs ${printShape(rhs.shape)} has ${printDim(rhs.shape[b[i]!]!)} at axis ${b[i]}`,
+        );
+  }
+}
+
+/** Operand coordinates from those of the result and of the contracted axes. */
+function factorCoords<T>(lhs: number, rhs: number, d: DotAxes, out: readonly T[], k: readonly T[]) {
+  const [a, b] = [new Array<T>(lhs), new Array<T>(rhs)];
+  for (const [i, axis] of d.lhsBatch.entries()) a[axis] = out[i]!;
+  for (const [i, axis] of d.rhsBatch.entries()) b[axis] = out[i]!;
+  for (const [i, axis] of d.lhsContract.entries()) a[axis] = k[i]!;
+  for (const [i, axis] of d.rhsContract.entries()) b[axis] = k[i]!;
+  let next = d.lhsBatch.length;
+  for (const axis of otherAxes(lhs, [...d.lhsBatch, ...d.lhsContract])) a[axis] = out[next++]!;
+  for (const axis of otherAxes(rhs, [...d.rhsBatch, ...d.rhsContract])) b[axis] = out[next++]!;
+  return [a, b] as const;
+}
+
+defineOp({
+  name: "dotGeneral",
+  family: "contraction",
+  infer(operands, attrs) {
+    checkCount("dotGeneral", operands, 2);
+    const [lhs, rhs] = operands as [Tensor, Tensor];
+    const d = dotAxes(attrs);
+    checkSameDtype("dotGeneral", operands);
+    if (lhs.dtype === "bool") throw new DtypeError("dotGeneral: operands are bool, not a number");
+    checkPairs(lhs, rhs, d);
+    const pick = (t: Tensor, axes: readonly number[]) => axes.map((a) => t.shape[a]!);
+    const free = [...pick(lhs, lhsFree(lhs, d)), ...pick(rhs, rhsFree(rhs, d))];
+    return { dtype: lhs.dtype, shape: [...pick(lhs, d.lhsBatch), ...free] };
+  },
+  evaluate(node, [lhs, rhs], dims) {
+    const d = dotAxes(node.attrs);
+    const extents = d.lhsContract.map((a) => lhs!.shape[a]!);
+    return tabulate(node, dims, (at) => {
+      let sum = 0;
+      for (const k of coordinates(extents)) {
+        const [a, b] = factorCoords(lhs!.shape.length, rhs!.shape.length, d, at, k);
+        sum += multiply(node.dtype, elementAt(lhs!, a), elementAt(rhs!, b));
+      }
+      return sum;
+    });
+  },
+  vjp: (g, y, lhs, rhs) => dotVjp(g, dotAxes(y.attrs), lhs!, rhs!),
+  pieces(node, coords) {
+    const [lhs, rhs] = node.operands as [Tensor, Tensor];
+    const [out, k] = [coords.slice(0, node.rank), coords.slice(node.rank)];
+    const [a, b] = factorCoords<Dim>(lhs.rank, rhs.rank, dotAxes(node.attrs), out, k);
+    return [
+      { operand: 0, coords: a, when: [] },
+      { operand: 1, coords: b, when: [] },
+    ];
+  },
+});
+
+/**
+ * g·rhs over the free axes of rhs is the gradient of lhs with its axes in the order batch, free, contracted (as rhs
+ * orders them); the other way round for rhs.
+ */
+function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tensor[] {
+  const batch = range(d.lhsBatch.length);
+  const [lf, rf] = [lhsFree(lhs, d), rhsFree(rhs, d)];
+  const lhsPart = lf.map((_, i) => batch.length + i);
+  const rhsPart = rf.map((_, i) => batch.length + lf.length + i);
+  const paired = (from: readonly number[], to: readonly number[]) =>
+    [...from].sort((a, b) => a - b).map((a) => to[from.indexOf(a)]!);
+  const left = dotGeneral(g, rhs, {
+    lhsBatch: batch,
+    rhsBatch: d.rhsBatch,
+    lhsContract: rhsPart,
+    rhsContract: rf,
+  });
+  const right = dotGeneral(g, lhs, {
+    lhsBatch: batch,
+    rhsBatch: d.lhsBatch,
+    lhsContract: lhsPart,
+    rhsContract: lf,
+  });
+  return [
+    inOrder(left, [...d.lhsBatch, ...lf, ...paired(d.rhsContract, d.lhsContract)]),
+    inOrder(right, [...d.rhsBatch, ...rf, ...paired(d.lhsContract, d.rhsContract)]),
+  ];
+}
+
+/** Transposes so that axis i goes to position axes[i]. */
+function inOrder(t: Tensor, axes: readonly number[]): Tensor {
+  if (axes.every((a, i) => a === i)) return t;
+  return transpose(
+    t,
+    axes.map((_, i) => axes.indexOf(i)),
+  );
+}
+
+/**
+ * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate.
+ *
+ * Result: batch ++ free axes of lhs ++ free axes of rhs. Throws ShapeError unless the named axes pair up.
+ */
+export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
+  const named = (list: readonly number[] | undefined, t: Tensor) =>
+    (list ?? []).map((a) => checkAxis("dotGeneral", a, t.rank));
+  return apply("dotGeneral", [lhs, rhs], {
+    lhsBatch: named(axes.lhsBatch, lhs),
+    rhsBatch: named(axes.rhsBatch, rhs),
+    lhsContract: named(axes.lhsContract, lhs),
+    rhsContract: named(axes.rhsContract, rhs),
+  });
+}
+
+const converted = (t: Tensor, like: Tensor): Tensor => {
+  const dtype = promote(t.dtype, like.dtype);
+  return dtype === t.dtype ? t : apply("convert", [t], {}, { dtype, shape: t.shape });
+};
+
+/** Repeats the leading axes of a stack of matrices to `batch`. */
+function broadcastBatch(t: Tensor, batch: Shape): Tensor {
+  const shape = [...batch, ...t.shape.slice(-2)];
+  if (shape.length === t.rank && shape.every((d, i) => sameDim(d, t.shape[i]!))) return t;
+  return broadcastInDim(
+    t,
+    shape,
+    range(t.rank).map((i) => shape.length - t.rank + i),
+  );
+}
+
+/**
+ * Matrix product over the last two axes, with NumPy's rules: leading axes broadcast, a vector on the left is a row
+ * and one on the right a column, and its axis is gone from the result. Dtypes promote.
+ *
+ * a[…, m, k], b[…, k, n] → [..., m, n]. Throws ShapeError if the inner extents differ or an operand is a scalar.
+ */
+export function matmul(a: Tensor, b: Tensor): Tensor {
+  if (a.rank === 0 || b.rank === 0)
+    throw new ShapeError(
+      `matmul: operands are ${printShape(a.shape)} and ${printShape(b.shape)}, a scalar has no matrix product`,
+    );
+  const inner = b.shape[Math.max(0, b.rank - 2)]!;
+  if (!sameDim(a.shape[a.rank - 1]!, inner))
+    throw new ShapeError(
+      `matmul: inner extents differ: lhs ${printShape(a.shape)} has ${printDim(a.shape[a.rank - 1]!)}, rhs ${printShape(b.shape)} has ${printDim(inner)}`,
+    );
+  const [x, y] = [converted(a, b), converted(b, a)];
+  if (y.rank <= 2) return dotGeneral(x, y, { lhsContract: [-1], rhsContract: [0] });
+  const row = x.rank === 1 ? reshape(x, [1, ...x.shape]) : x;
+  const batch = broadcastShapes("matmul", row.shape.slice(0, -2), y.shape.slice(0, -2));
+  const axes = range(batch.length);
+  const product = dotGeneral(broadcastBatch(row, batch), broadcastBatch(y, batch), {
+    lhsBatch: axes,
+    rhsBatch: axes,
+    lhsContract: [-1],
+    rhsContract: [-2],
+  });
+  return x.rank === 1 ? reshape(product, [...batch, product.shape[product.rank - 1]!]) : product;
+}

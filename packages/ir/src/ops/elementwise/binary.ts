@@ -1,0 +1,162 @@
+/**
+ * Elementwise ops of two operands. The functions broadcast and promote; the records take one shape and dtype.
+ * Integer arithmetic wraps; division truncates toward zero and by zero gives 0.
+ */
+import { select } from "./compare.ts";
+import { type Binary, binary } from "./define.ts";
+
+/** x + y. */
+export const add: Binary = binary("add", {
+  on: "number",
+  eval: (x, y) => x! + y!,
+  infix: "+",
+  vjp: (g) => [g, g],
+  domain: [-10, 10],
+  smooth: true,
+  ulp: 0,
+});
+
+/** x − y. */
+export const sub: Binary = binary("sub", {
+  on: "number",
+  eval: (x, y) => x! - y!,
+  infix: "-",
+  vjp: (g) => [g, g.neg()],
+  domain: [-10, 10],
+  smooth: true,
+  ulp: 0,
+});
+
+/** x · y. */
+export const mul: Binary = binary("mul", {
+  on: "number",
+  eval: (x, y) => x! * y!,
+  // A product of two 32-bit integers may need more than the 53 bits of a double.
+  evalInteger: (x, y) => Math.imul(x!, y!),
+  infix: "*",
+  vjp: (g, _y, a, b) => [g.mul(b!), g.mul(a!)],
+  domain: [-10, 10],
+  smooth: true,
+  ulp: 0,
+});
+
+/** x / y; of integers, truncated toward zero. */
+export const div: Binary = binary("div", {
+  on: "number",
+  eval: (x, y) => x! / y!,
+  infix: "/",
+  vjp: (g, y, _a, b) => [g.div(b!), g.neg().mul(y).div(b!)],
+  domain: [0.5, 10],
+  smooth: true,
+  ulp: 3,
+});
+
+/** x − y·trunc(x / y): the remainder has the sign of x. */
+export const rem: Binary = binary("rem", {
+  on: "number",
+  eval: (x, y) => x! % y!,
+  infix: "%",
+  vjp: (g, _y, a, b) => [g, g.neg().mul(a!.div(b!).trunc())],
+  domain: [0.5, 10],
+  ulp: 3,
+});
+
+/** xʸ. The gradient is 0 toward x where y is 0, and toward y where x is 0 and y is not negative. */
+export const pow: Binary = binary("pow", {
+  on: "float",
+  eval: (x, y) => (x === 1 ? 1 : x! ** y!),
+  vjp: (g, y, a, b) => [
+    select(b!.equal(0), 0, g.mul(b!).mul(a!.pow(b!.sub(1)))),
+    select(a!.equal(0).and(b!.greaterEqual(0)), 0, g.mul(y).mul(a!.log())),
+  ],
+  domain: [0.2, 4],
+  smooth: true,
+  ulp: 64,
+  costly: true,
+});
+
+/** The angle of the point (y, x) in (−π, π]; the first operand is the ordinate. */
+export const atan2: Binary = binary("atan2", {
+  on: "float",
+  eval: (y, x) => Math.atan2(y!, x!),
+  vjp: (g, _y, y, x) => {
+    const squares = y!.mul(y!).add(x!.mul(x!));
+    return [g.mul(x!).div(squares), g.neg().mul(y!).div(squares)];
+  },
+  domain: [0.5, 5],
+  smooth: true,
+  ulp: 128,
+  costly: true,
+});
+
+/** The greater; NaN if either is. At a tie the gradient goes to the first operand. */
+export const maximum: Binary = binary("maximum", {
+  on: "number",
+  eval: (x, y) => Math.max(x!, y!),
+  spell: (x, y) => `max(${x}, ${y})`,
+  vjp: (g, _y, a, b) => [select(a!.less(b!), 0, g), select(a!.less(b!), g, 0)],
+  domain: [-10, 10],
+  ulp: 0,
+});
+
+/** The less; NaN if either is. At a tie the gradient goes to the first operand. */
+export const minimum: Binary = binary("minimum", {
+  on: "number",
+  eval: (x, y) => Math.min(x!, y!),
+  spell: (x, y) => `min(${x}, ${y})`,
+  vjp: (g, _y, a, b) => [select(a!.greater(b!), 0, g), select(a!.greater(b!), g, 0)],
+  domain: [-10, 10],
+  ulp: 0,
+});
+
+const noGradient = (): readonly undefined[] => [undefined, undefined];
+
+/** Both true; of integers, bit by bit. */
+export const and: Binary = binary("and", {
+  on: "bits",
+  eval: (x, y) => x! & y!,
+  infix: "&",
+  vjp: noGradient,
+  domain: [0, 1],
+  ulp: 0,
+});
+
+/** Either true; of integers, bit by bit. */
+export const or: Binary = binary("or", {
+  on: "bits",
+  eval: (x, y) => x! | y!,
+  infix: "|",
+  vjp: noGradient,
+  domain: [0, 1],
+  ulp: 0,
+});
+
+/** One of them true; of integers, bit by bit. */
+export const xor: Binary = binary("xor", {
+  on: "bits",
+  eval: (x, y) => x! ^ y!,
+  infix: "^",
+  vjp: noGradient,
+  domain: [0, 1],
+  ulp: 0,
+});
+
+/** x·2ʸ, wrapped. y must be at least 0 and below the bits of the dtype. */
+export const shiftLeft: Binary = binary("shiftLeft", {
+  on: "integer",
+  eval: (x, y) => x! * 2 ** y!,
+  infix: "<<",
+  vjp: noGradient,
+  domain: [0, 7],
+  ulp: 0,
+});
+
+/** ⌊x / 2ʸ⌋: arithmetic for signed dtypes. y must be at least 0 and below the bits of the dtype. */
+export const shiftRight: Binary = binary("shiftRight", {
+  on: "integer",
+  eval: (x, y) => Math.floor(x! / 2 ** y!),
+  infix: ">>",
+  vjp: noGradient,
+  domain: [0, 7],
+  ulp: 0,
+});

@@ -1,0 +1,72 @@
+/**
+ * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
+ */
+import { bytesOf, type Dtype, isFloat } from "../../dtype.ts";
+import { DtypeError } from "../../errors.ts";
+import { fromHost, type HostArray, toHost } from "../../host.ts";
+import { makeNode, type Tensor } from "../../node.ts";
+import { defineOp, type OpRecord } from "../../op.ts";
+import { currentValue } from "../../trace.ts";
+import { broadcastInDim } from "../movement.ts";
+import { constant } from "../source.ts";
+
+export const convertRecord: OpRecord = defineOp({
+  name: "convert",
+  family: "elementwise",
+  infer: ([x], _attrs, node) => ({ dtype: node!.dtype, shape: x!.shape }),
+  // The caller rounds to the dtype of the result, and that is all of it.
+  eval: (x) => x,
+  spell: (x) => x!,
+  vjp: (g, _y, x) => [isFloat(g.dtype) && isFloat(x!.dtype) ? convert(g, x!.dtype) : undefined],
+  domain: [-100, 100],
+  smooth: true,
+  ulp: 0,
+});
+
+/**
+ * The same values in another dtype: floats round to even, integers wrap, floats truncate to integers, and
+ * everything but 0 (NaN too) is true.
+ */
+export function convert(x: Tensor, dtype: Dtype): Tensor {
+  const from = currentValue(x);
+  if (from.dtype === dtype) return from;
+  if (from.op === "constant" && dtype !== "bool")
+    return constant(from.attrs.value as number, dtype);
+  const { shape } = from;
+  if (dtype === "bool") {
+    const zero = broadcastInDim(constant(0, from.dtype), shape, []);
+    return makeNode({ op: "notEqual", operands: [from, zero], attrs: {}, dtype, shape });
+  }
+  return makeNode({ op: "convert", operands: [from], attrs: {}, dtype, shape });
+}
+
+function checkBitcast(from: Dtype, to: Dtype): void {
+  if (bytesOf(from) !== bytesOf(to) || from === "bool" || to === "bool")
+    throw new DtypeError(`bitcast: ${from} and ${to} have no bits in common`);
+}
+
+// No vjp: a gradient through a change of bits is an error that grad reports.
+export const bitcastRecord: OpRecord = defineOp({
+  name: "bitcast",
+  family: "elementwise",
+  infer: ([x], _attrs, node) => {
+    checkBitcast(x!.dtype, node!.dtype);
+    return { dtype: node!.dtype, shape: x!.shape };
+  },
+  evaluate: (node, [x]) => {
+    const stored = toHost(x!.dtype, x!.data);
+    const cast = toHost(node.dtype, new Float64Array(stored.length));
+    new Uint8Array(cast.buffer).set(new Uint8Array(stored.buffer as ArrayBuffer));
+    return { dtype: node.dtype, shape: x!.shape, data: fromHost(node.dtype, cast as HostArray) };
+  },
+  spell: (x) => `bitcast(${x})`,
+  ulp: 0,
+});
+
+/** The same bits read as another dtype of the same size. */
+export function bitcast(x: Tensor, dtype: Dtype): Tensor {
+  const from = currentValue(x);
+  if (from.dtype === dtype) return from;
+  checkBitcast(from.dtype, dtype);
+  return makeNode({ op: "bitcast", operands: [from], attrs: {}, dtype, shape: from.shape });
+}

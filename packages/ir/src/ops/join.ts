@@ -1,0 +1,111 @@
+/**
+ * Concat, and the functions around it: stack, split. Operands must agree in dtype and in every other axis; nothing
+ * is broadcast.
+ */
+import { addDim, type Dim, isNonNegative, printDim, sameDim, subDim } from "../dim.ts";
+import { GraphError, ShapeError } from "../errors.ts";
+import type { Tensor } from "../node.ts";
+import { type Condition, defineOp, type Piece } from "../op.ts";
+import { checkAxis, exactQuotient, printShape } from "../shape.ts";
+import { apply, checkSameDtype } from "./apply.ts";
+import { elementAt, tabulate } from "./reference.ts";
+import { expandDims } from "./reshape.ts";
+import { sliceAxis } from "./slice.ts";
+
+defineOp({
+  name: "concat",
+  family: "movement",
+  infer(operands, attrs) {
+    if (operands.length === 0) throw new GraphError("concat: no operands");
+    const first = operands[0]!;
+    const axis = checkAxis("concat", attrs.axis as number, first.rank);
+    checkSameDtype("concat", operands);
+    for (const t of operands)
+      if (
+        t.rank !== first.rank ||
+        t.shape.some((d, i) => i !== axis && !sameDim(d, first.shape[i]!))
+      )
+        throw new ShapeError(
+          `concat: shapes differ off axis ${axis}: ${printShape(first.shape)} and ${printShape(t.shape)}`,
+        );
+    const extent = operands.reduce<Dim>((sum, t) => addDim(sum, t.shape[axis]!), 0);
+    return { dtype: first.dtype, shape: first.shape.map((d, i) => (i === axis ? extent : d)) };
+  },
+  evaluate(node, operands, dims) {
+    const axis = node.attrs.axis as number;
+    return tabulate(node, dims, (at) => {
+      let [i, c] = [0, at[axis]!];
+      while (c >= operands[i]!.shape[axis]!) c -= operands[i++]!.shape[axis]!;
+      return elementAt(
+        operands[i]!,
+        at.map((v, k) => (k === axis ? c : v)),
+      );
+    });
+  },
+  vjp(g, y, ...operands) {
+    const axis = y.attrs.axis as number;
+    let start: Dim = 0;
+    return operands.map((t) => {
+      const from = start;
+      start = addDim(start, t.shape[axis]!);
+      return sliceAxis(g, axis, from, start);
+    });
+  },
+  pieces: (node, coords) => concatPieces(node, coords),
+});
+
+/** Each operand up to its end; what came before has been taken by the pieces before it. */
+function concatPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
+  const axis = node.attrs.axis as number;
+  const filled = node.operands.flatMap((t, i) => (t.shape[axis] === 0 ? [] : [i]));
+  const order = filled.length ? filled : [0];
+  let start: Dim = 0;
+  return order.map((operand, n) => {
+    const extent = node.operands[operand]!.shape[axis]!;
+    const c = subDim(coords[axis]!, start);
+    const left = subDim(subDim(extent, 1), c);
+    start = addDim(start, extent);
+    const bounded = n < order.length - 1 && !isNonNegative(left);
+    const when: Condition[] = bounded ? [{ value: left, test: "nonnegative" }] : [];
+    return { operand, coords: coords.map((v, k) => (k === axis ? c : v)), when };
+  });
+}
+
+/** Puts tensors one after the other along an axis. They agree in dtype and in all other extents. */
+export function concat(xs: readonly Tensor[], axis = 0): Tensor {
+  const first = xs[0];
+  if (!first) throw new GraphError("concat: no operands");
+  const a = checkAxis("concat", axis, first.rank);
+  return apply("concat", xs, { axis: a });
+}
+
+/** Puts tensors of one shape side by side along a new axis. */
+export function stack(xs: readonly Tensor[], axis = 0): Tensor {
+  return concat(
+    xs.map((x) => expandDims(x, axis)),
+    xs[0] && axis < 0 ? axis + xs[0].rank + 1 : axis,
+  );
+}
+
+/** Cuts an axis into `parts` equal pieces, or into pieces of the given extents. */
+export function split(x: Tensor, parts: number | readonly Dim[], axis = 0): Tensor[] {
+  const a = checkAxis("split", axis, x.rank);
+  const extent = x.shape[a]!;
+  const each = typeof parts === "number" ? exactQuotient(extent, parts) : 0;
+  if (each === undefined)
+    throw new ShapeError(
+      `split: axis ${a} of ${printShape(x.shape)} does not divide into ${String(parts)} parts`,
+    );
+  const extents = typeof parts === "number" ? new Array<Dim>(parts).fill(each) : parts;
+  const total = extents.reduce<Dim>(addDim, 0);
+  if (!sameDim(total, extent))
+    throw new ShapeError(
+      `split: extents [${extents.map(printDim).join(",")}] sum to ${printDim(total)}, axis ${a} of ${printShape(x.shape)} has ${printDim(extent)}`,
+    );
+  let start: Dim = 0;
+  return extents.map((d) => {
+    const from = start;
+    start = addDim(start, d);
+    return sliceAxis(x, a, from, start);
+  });
+}

@@ -1,0 +1,35 @@
+/**
+ * What a compiler asks about reductions and contractions besides `pieces`: the extents they run over, and the axes of
+ * a dotGeneral by role.
+ */
+import type { Dim } from "../dim.ts";
+import type { Attrs, Tensor } from "../node.ts";
+import { dimsOf, numbersOf, otherAxes } from "./apply.ts";
+
+/** The extents a reduction or contraction runs over, in the order in which `pieces` expects its variables. */
+export function reductionExtents(node: Tensor): readonly Dim[] {
+  const [lhs, rhs] = node.operands as [Tensor, Tensor];
+  if (node.op === "fold") return dimsOf(node.attrs.size);
+  if (node.op === "dotGeneral") return numbersOf(node.attrs.lhsContract).map((a) => lhs.shape[a]!);
+  if (node.op === "convolution") return rhs.shape.slice(1);
+  return numbersOf(node.attrs.axes).map((a) => lhs.shape[a]!);
+}
+
+export interface DotAxes {
+  readonly lhsBatch: readonly number[];
+  readonly rhsBatch: readonly number[];
+  readonly lhsContract: readonly number[];
+  readonly rhsContract: readonly number[];
+}
+
+export const dotAxes = (attrs: Attrs): DotAxes => ({
+  lhsBatch: numbersOf(attrs.lhsBatch),
+  rhsBatch: numbersOf(attrs.rhsBatch),
+  lhsContract: numbersOf(attrs.lhsContract),
+  rhsContract: numbersOf(attrs.rhsContract),
+});
+
+export const lhsFree = (lhs: Tensor, d: DotAxes): number[] =>
+  otherAxes(lhs.rank, [...d.lhsBatch, ...d.lhsContract]);
+export const rhsFree = (rhs: Tensor, d: DotAxes): number[] =>
+  otherAxes(rhs.rank, [...d.rhsBatch, ...d.rhsContract]);

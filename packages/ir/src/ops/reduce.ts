@@ -1,0 +1,185 @@
+import { isFloat, maxOf, minOf } from "../dtype.ts";
+import { DtypeError } from "../errors.ts";
+import type { Tensor } from "../node.ts";
+import { defineOp, type OpRecord, type Reducer, type Value } from "../op.ts";
+import { checkAxes, dropAxes, sizeOf } from "../shape.ts";
+import { apply, checkCount, filled, numbersOf, otherAxes } from "./apply.ts";
+import { broadcastInDim, reshape } from "./movement.ts";
+import { coordinates, elementAt, multiply, tabulate } from "./reference.ts";
+
+type Vjp = NonNullable<OpRecord["vjp"]>;
+
+/** The operand coordinates made of result coordinates and, at the reduced axes, loop variables. */
+function merge<T>(
+  axes: readonly number[],
+  rank: number,
+  kept: readonly T[],
+  vars: readonly T[],
+): T[] {
+  let [i, j] = [0, 0];
+  return Array.from({ length: rank }, (_, k) => (axes.includes(k) ? vars[j++]! : kept[i++]!));
+}
+
+function checkDtype(op: string, reducer: Reducer, x: Tensor): void {
+  const logical = reducer === "any" || reducer === "all";
+  if (logical !== (x.dtype === "bool"))
+    throw new DtypeError(`${op}: operand is ${x.dtype}, not ${logical ? "bool" : "a number"}`);
+}
+
+function reduction(
+  name: string,
+  reducer: Reducer,
+  value: (x: Iterable<number>, node: Tensor) => number,
+  vjp?: Vjp,
+): void {
+  const index = reducer === "argMax" || reducer === "argMin";
+  defineOp({
+    name,
+    family: "reduce",
+    reducer,
+    infer(operands, attrs) {
+      checkCount(name, operands, 1);
+      const x = operands[0]!;
+      const axes = checkAxes(name, numbersOf(attrs.axes), x.rank);
+      checkDtype(name, reducer, x);
+      return { dtype: index ? "i32" : x.dtype, shape: dropAxes(x.shape, axes) };
+    },
+    evaluate(node, [x], dims) {
+      const axes = numbersOf(node.attrs.axes);
+      return tabulate(node, dims, (at) => value(reduced(x!, axes, at), node));
+    },
+    ...(vjp ? { vjp } : {}),
+    pieces(node, coords) {
+      const [x, axes] = [node.operands[0]!, numbersOf(node.attrs.axes)];
+      const at = merge(axes, x.rank, coords.slice(0, node.rank), coords.slice(node.rank));
+      return [{ operand: 0, coords: at, when: [] }];
+    },
+  });
+}
+
+/** The elements that end up in one element of the result, in row-major order. */
+function* reduced(x: Value, axes: readonly number[], kept: readonly number[]): Generator<number> {
+  for (const vars of coordinates(axes.map((a) => x.shape[a]!)))
+    yield elementAt(x, merge(axes, x.shape.length, kept, vars));
+}
+
+/** g repeated along the reduced axes of x. */
+const spreadOver = (g: Tensor, x: Tensor, axes: readonly number[]): Tensor =>
+  broadcastInDim(g, x.shape, otherAxes(x.rank, axes));
+
+function total(xs: Iterable<number>): number {
+  let acc = 0;
+  for (const x of xs) acc += x;
+  return acc;
+}
+
+function product(xs: Iterable<number>, node: Tensor): number {
+  let total = 1;
+  for (const x of xs) total = multiply(node.dtype, total, x);
+  return total;
+}
+
+/** The first extreme and its index; NaN counts as more extreme than all numbers. */
+function extreme(
+  xs: Iterable<number>,
+  sign: 1 | -1,
+  empty: number,
+): { value: number; index: number } {
+  let [value, index, i] = [empty, 0, 0];
+  for (const x of xs) {
+    if (i === 0 || (!Number.isNaN(value) && (Number.isNaN(x) || sign * x > sign * value)))
+      [value, index] = [x, i];
+    i++;
+  }
+  return { value, index };
+}
+
+const lowest = (node: Tensor): number => (isFloat(node.dtype) ? -Infinity : minOf(node.dtype));
+const highest = (node: Tensor): number => (isFloat(node.dtype) ? Infinity : maxOf(node.dtype));
+
+/** The row-major index within `axes`, at every element of x. */
+function positions(x: Tensor, axes: readonly number[]): Tensor {
+  const extents = axes.map((a) => x.shape[a]!);
+  const flat = apply("iota", [], { axis: 0 }, { dtype: "i32", shape: [sizeOf(extents)] });
+  return broadcastInDim(reshape(flat, extents), x.shape, axes);
+}
+
+/** The whole gradient goes to the first of equal extremes, which is where argMax and argMin point. */
+const extremeVjp =
+  (arg: string): Vjp =>
+  (g, y, x) => {
+    const axes = numbersOf(y.attrs.axes);
+    const chosen = spreadOver(apply(arg, [x!], { axes }), x!, axes);
+    const mask = apply("equal", [positions(x!, axes), chosen]);
+    return [apply("select", [mask, spreadOver(g, x!, axes), filled(0, g.dtype, x!.shape)])];
+  };
+
+/**
+ * ∂/∂xᵢ Πⱼ xⱼ = Π_{j≠i} xⱼ, formed without division: so it is right, to every order, where elements are 0. Costs n² for
+ * n reduced elements.
+ */
+const productVjp: Vjp = (g, y, x) => {
+  const axes = numbersOf(y.attrs.axes);
+  const order = [...otherAxes(x!.rank, axes), ...axes];
+  const lead = order.length - axes.length;
+  const moved = apply("transpose", [x!], { perm: order });
+  const n = sizeOf(axes.map((a) => x!.shape[a]!));
+  const flat = reshape(moved, [...moved.shape.slice(0, lead), n]);
+  const square = [...flat.shape, n];
+  const keep = square.slice(0, lead).map((_, i) => i);
+  const [row, col] = [lead, lead + 1].map((axis) =>
+    apply("iota", [], { axis }, { dtype: "i32", shape: square }),
+  );
+  const others = broadcastInDim(flat, square, [...keep, lead + 1]);
+  const one = filled(1, flat.dtype, square);
+  const masked = apply("select", [apply("equal", [row!, col!]), one, others]);
+  const exclusive = apply("reduceProd", [masked], { axes: [lead + 1] });
+  const scaled = apply("mul", [exclusive, broadcastInDim(g, flat.shape, keep)]);
+  const back = order.map((_, axis) => order.indexOf(axis));
+  return [apply("transpose", [reshape(scaled, moved.shape)], { perm: back })];
+};
+
+reduction("reduceSum", "sum", total, (g, y, x) => [spreadOver(g, x!, numbersOf(y.attrs.axes))]);
+reduction("reduceProd", "prod", product, productVjp);
+reduction("reduceMax", "max", (xs, n) => extreme(xs, 1, lowest(n)).value, extremeVjp("argMax"));
+reduction("reduceMin", "min", (xs, n) => extreme(xs, -1, highest(n)).value, extremeVjp("argMin"));
+reduction("reduceAny", "any", (xs) => (extreme(xs, 1, 0).value ? 1 : 0));
+reduction("reduceAll", "all", (xs) => (extreme(xs, -1, 1).value ? 1 : 0));
+reduction("argMax", "argMax", (xs) => extreme(xs, 1, 0).index);
+reduction("argMin", "argMin", (xs) => extreme(xs, -1, 0).index);
+
+export type Axes = number | readonly number[];
+export interface ReduceOptions {
+  /** Keeps the reduced axes, with extent 1. */
+  readonly keepDims?: boolean;
+}
+
+const reducing =
+  (name: string, op: string) =>
+  (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
+    const list = checkAxes(name, axes, x.rank);
+    const counted = op === "reduceSum" || op === "reduceProd";
+    const numeric =
+      counted && x.dtype === "bool"
+        ? apply("convert", [x], {}, { dtype: "i32", shape: x.shape })
+        : x;
+    const y = list.length || op.startsWith("arg") ? apply(op, [numeric], { axes: list }) : numeric;
+    return options.keepDims ? reshape(y, dropAxes(x.shape, list, true)) : y;
+  };
+
+/** Σ over `axes` (all by default). Booleans count as i32. */
+export const sum = reducing("sum", "reduceSum");
+/** Π over `axes` (all by default). The gradient is exact at zeros. */
+export const prod = reducing("prod", "reduceProd");
+/** The largest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of equals. */
+export const max = reducing("max", "reduceMax");
+/** The smallest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of equals. */
+export const min = reducing("min", "reduceMin");
+/** True where any element over `axes` is true. x: bool. */
+export const any = reducing("any", "reduceAny");
+/** True where all elements over `axes` are true. x: bool. */
+export const all = reducing("all", "reduceAll");
+/** The index of the largest along `axis`, i32, the first of equals; over all elements in row-major order without one. */
+export const argMax = reducing("argMax", "argMax");
+/** The index of the smallest along `axis`, i32, the first of equals; over all elements without one. */
+export const argMin = reducing("argMin", "argMin");

@@ -1,0 +1,141 @@
+/**
+ * Reshape: the same elements in the same row-major order under another shape. Its index arithmetic is done
+ * segment by segment, so that axes which survive keep their plain index.
+ */
+import {
+  type Dim,
+  floorDiv,
+  isNonNegative,
+  maxDim,
+  minOfDim,
+  modDim,
+  printDim,
+  sameDim,
+  subDim,
+} from "../dim.ts";
+import { GraphError, ShapeError } from "../errors.ts";
+import type { Tensor } from "../node.ts";
+import { defineOp } from "../op.ts";
+import {
+  checkAxes,
+  checkAxis,
+  checkShape,
+  inferReshape,
+  offsetOf,
+  printShape,
+  type Shape,
+  sameShape,
+  sizeOf,
+  stridesOf,
+} from "../shape.ts";
+import { currentValue } from "../trace.ts";
+import { apply, checkCount } from "./apply.ts";
+import { tabulate } from "./reference.ts";
+
+defineOp({
+  name: "reshape",
+  family: "movement",
+  infer(operands, _attrs, type) {
+    checkCount("reshape", operands, 1);
+    const x = operands[0]!;
+    if (!type) throw new GraphError("reshape: the target shape is missing");
+    checkShape("reshape", type.shape);
+    const [from, to] = [sizeOf(x.shape), sizeOf(type.shape)];
+    if (!sameDim(from, to))
+      throw new ShapeError(
+        `reshape: element counts differ: ${printShape(x.shape)} has ${printDim(from)}, ${printShape(type.shape)} has ${printDim(to)}`,
+      );
+    return { dtype: x.dtype, shape: type.shape };
+  },
+  evaluate: (node, [x], dims) => {
+    let i = 0;
+    return tabulate(node, dims, () => x!.data[i++]!);
+  },
+  vjp: (g, _y, x) => [reshape(g, x!.shape)],
+  pieces(node, coords) {
+    const from = node.operands[0]!.shape;
+    return [{ operand: 0, coords: reshapeCoords(from, node.shape, coords), when: [] }];
+  },
+});
+
+/** Axis counts of the shortest prefixes with the same number of elements, or all that is left. */
+function nextSegment(from: Shape, to: Shape): [number, number] {
+  for (let total = 1; total < from.length + to.length; total++)
+    for (let a = Math.max(0, total - to.length); a <= Math.min(total, from.length); a++)
+      if (sameDim(sizeOf(from.slice(0, a)), sizeOf(to.slice(0, total - a)))) return [a, total - a];
+  return [from.length, to.length];
+}
+
+/** The coordinates in `from` of the element that is at `coords` in `to`. */
+export function reshapeCoords(from: Shape, to: Shape, coords: readonly Dim[]): Dim[] {
+  const out: Dim[] = [];
+  let [i, j] = [0, 0];
+  while (i < from.length || j < to.length) {
+    const [a, b] = nextSegment(from.slice(i), to.slice(j));
+    out.push(...decompose(from.slice(i, i + a), to.slice(j, j + b), coords.slice(j, j + b)));
+    i += a;
+    j += b;
+  }
+  return out;
+}
+
+/** Linearise in `to`, then take the digits of `from`: (⌊v/stride⌋ mod extent), the first one without mod. */
+function decompose(from: Shape, to: Shape, coords: readonly Dim[]): Dim[] {
+  if (from.length === 1 && from[0] === 1) return [0];
+  const linear = offsetOf(to, coords);
+  const strides = stridesOf(from);
+  return from.map((extent, k) => {
+    const q = floorDiv(linear, positive(strides[k]!));
+    return k === 0 ? q : modDim(q, positive(extent));
+  });
+}
+
+/** A divisor that may be 0 only where there are no elements at all. */
+const positive = (d: Dim): Dim =>
+  minOfDim(d) >= 1 || isNonNegative(subDim(d, 1)) ? d : maxDim(d, 1);
+
+/**
+ * The elements of x in row-major order under another shape; one extent may be −1 and is inferred.
+ *
+ * x[…] → [shape]. Throws ShapeError if the number of elements differs.
+ */
+export function reshape(x: Tensor, shape: Shape): Tensor {
+  const target = inferReshape("reshape", x.shape, shape);
+  if (sameShape(target, x.shape)) return currentValue(x);
+  return apply("reshape", [x], {}, { dtype: x.dtype, shape: target });
+}
+
+/** Inserts an axis of extent 1 at `axis` of the result; −1 appends one. */
+export function expandDims(x: Tensor, axis: number): Tensor {
+  const at = checkAxis("expandDims", axis, x.rank + 1);
+  return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
+}
+
+/** Removes the given axes, which must have extent 1; all such axes when none are given. */
+export function squeeze(x: Tensor, axes?: number | readonly number[]): Tensor {
+  const drop =
+    axes === undefined
+      ? x.shape.flatMap((d, i) => (d === 1 ? [i] : []))
+      : checkAxes("squeeze", axes, x.rank);
+  for (const a of drop)
+    if (x.shape[a] !== 1)
+      throw new ShapeError(
+        `squeeze: axis ${a} of ${printShape(x.shape)} has extent ${printDim(x.shape[a]!)}, not 1`,
+      );
+  return reshape(
+    x,
+    x.shape.filter((_, i) => !drop.includes(i)),
+  );
+}
+
+/** Joins the axes from `start` to `end` (included) into one. */
+export function flatten(x: Tensor, start = 0, end = -1): Tensor {
+  if (x.rank === 0) return reshape(x, [1]);
+  const [a, b] = [checkAxis("flatten", start, x.rank), checkAxis("flatten", end, x.rank)];
+  if (a > b) throw new ShapeError(`flatten: axis ${a} comes after axis ${b}`);
+  return reshape(x, [
+    ...x.shape.slice(0, a),
+    sizeOf(x.shape.slice(a, b + 1)),
+    ...x.shape.slice(b + 1),
+  ]);
+}

@@ -1,0 +1,216 @@
+/**
+ * Slice and pad: a regular part of a tensor, and a tensor spread out and surrounded by one value. They undo each
+ * other, so each is the other's gradient. Negative padding crops.
+ */
+import {
+  addDim,
+  ceilDiv,
+  type Dim,
+  evaluateDim,
+  floorDiv,
+  isNonNegative,
+  isStatic,
+  maxDim,
+  modDim,
+  mulDim,
+  negDim,
+  printDim,
+  subDim,
+} from "../dim.ts";
+import { DtypeError, ShapeError } from "../errors.ts";
+import type { Attrs, Tensor } from "../node.ts";
+import { type Condition, defineOp, type Piece } from "../op.ts";
+import { checkAxis, printShape } from "../shape.ts";
+import { apply, checkCount, dimsOf, filled, numbersOf, perAxis } from "./apply.ts";
+import { elementAt, inside, tabulate } from "./reference.ts";
+
+function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[]): void {
+  for (const name of names)
+    if (dimsOf(attrs[name]).length !== x.rank)
+      throw new ShapeError(
+        `${op}: ${name} has ${dimsOf(attrs[name]).length} entries, operand ${printShape(x.shape)} has ${x.rank} axes`,
+      );
+}
+
+defineOp({
+  name: "slice",
+  family: "movement",
+  infer(operands, attrs) {
+    checkCount("slice", operands, 1);
+    const x = operands[0]!;
+    checkRanks("slice", x, attrs, ["start", "limit", "stride"]);
+    const shape = x.shape.map((extent, i) => {
+      const [start, limit] = [dimsOf(attrs.start)[i]!, dimsOf(attrs.limit)[i]!];
+      const stride = numbersOf(attrs.stride)[i]!;
+      if (!(Number.isInteger(stride) && stride >= 1))
+        throw new ShapeError(`slice: stride ${stride} of axis ${i} is not 1 or more`);
+      const length = subDim(limit, start);
+      for (const d of [start, length, subDim(extent, limit)])
+        if (isStatic(d) && d < 0)
+          throw new ShapeError(
+            `slice: ${printDim(start)}:${printDim(limit)} is outside axis ${i} of ${printShape(x.shape)}`,
+          );
+      return ceilDiv(length, stride);
+    });
+    return { dtype: x.dtype, shape };
+  },
+  evaluate(node, [x], dims) {
+    const start = dimsOf(node.attrs.start).map((d) => evaluateDim(d, dims));
+    const stride = numbersOf(node.attrs.stride);
+    return tabulate(node, dims, (at) =>
+      elementAt(
+        x!,
+        at.map((c, i) => start[i]! + c * stride[i]!),
+      ),
+    );
+  },
+  vjp(g, y, x) {
+    const start = dimsOf(y.attrs.start);
+    const interior = numbersOf(y.attrs.stride).map((s) => s - 1);
+    const high = x!.shape.map((d, i) =>
+      subDim(subDim(d, start[i]!), spread(g.shape[i]!, interior[i]!)),
+    );
+    return [pad(g, 0, start, high, interior)];
+  },
+  pieces(node, coords) {
+    const [start, stride] = [dimsOf(node.attrs.start), numbersOf(node.attrs.stride)];
+    const at = coords.map((c, i) => addDim(start[i]!, mulDim(c, stride[i]!)));
+    return [{ operand: 0, coords: at, when: [] }];
+  },
+});
+
+/** The extent of an axis with `interior` values put between neighbours. */
+export const spread = (extent: Dim, interior: number): Dim =>
+  interior === 0 ? extent : addDim(extent, mulDim(maxDim(subDim(extent, 1), 0), interior));
+
+/**
+ * The elements start, start + stride, … before limit, in every axis. A negative static bound counts from the end.
+ *
+ * x[D…] → [⌈(limit − start)/stride⌉…]. Throws ShapeError if a bound is outside the axis.
+ */
+export function slice(
+  x: Tensor,
+  start: readonly Dim[],
+  limit: readonly Dim[],
+  stride?: number | readonly number[],
+): Tensor {
+  const fromEnd = (d: Dim, i: number): Dim =>
+    isStatic(d) && d < 0 && i < x.rank ? addDim(x.shape[i]!, d) : d;
+  return apply("slice", [x], {
+    start: start.map(fromEnd),
+    limit: limit.map(fromEnd),
+    stride: perAxis("slice", "stride", stride, x.rank, 1),
+  });
+}
+
+/** The elements start … limit − 1 along one axis, with negative bounds counted from the end. */
+export function sliceAxis(x: Tensor, axis: number, start: Dim, limit?: Dim, stride = 1): Tensor {
+  const a = checkAxis("slice", axis, x.rank);
+  return slice(
+    x,
+    x.shape.map((_, i) => (i === a ? start : 0)),
+    x.shape.map((d, i) => (i === a ? (limit ?? d) : d)),
+    x.shape.map((_, i) => (i === a ? stride : 1)),
+  );
+}
+
+defineOp({
+  name: "pad",
+  family: "movement",
+  infer(operands, attrs) {
+    checkCount("pad", operands, 2);
+    const [x, value] = operands as [Tensor, Tensor];
+    if (value.rank !== 0)
+      throw new ShapeError(`pad: value is ${printShape(value.shape)}, not a scalar`);
+    if (value.dtype !== x.dtype)
+      throw new DtypeError(`pad: value is ${value.dtype}, operand is ${x.dtype}`);
+    checkRanks("pad", x, attrs, ["low", "high", "interior"]);
+    const shape = x.shape.map((d, i) => {
+      const interior = numbersOf(attrs.interior)[i]!;
+      if (!(Number.isInteger(interior) && interior >= 0))
+        throw new ShapeError(`pad: interior ${interior} of axis ${i} is not 0 or more`);
+      const sides = addDim(dimsOf(attrs.low)[i]!, dimsOf(attrs.high)[i]!);
+      const extent = addDim(sides, spread(d, interior));
+      if (isStatic(extent) && extent < 0)
+        throw new ShapeError(
+          `pad: axis ${i} of ${printShape(x.shape)} would have extent ${extent}`,
+        );
+      return extent;
+    });
+    return { dtype: x.dtype, shape };
+  },
+  evaluate(node, [x, value], dims) {
+    const low = dimsOf(node.attrs.low).map((d) => evaluateDim(d, dims));
+    const interior = numbersOf(node.attrs.interior);
+    return tabulate(node, dims, (at) => {
+      const from = at.map((c, i) => (c - low[i]!) / (interior[i]! + 1));
+      return inside(x!.shape, from) ? elementAt(x!, from) : value!.data[0]!;
+    });
+  },
+  vjp(g, y, x) {
+    const shape = y.operands[0]!.shape;
+    const [gx, interior] = [unpad(g, y.attrs), numbersOf(y.attrs.interior)];
+    const outside = apply("pad", [filled(0, "bool", shape), filled(1, "bool", [])], {
+      ...y.attrs,
+      interior: [...interior],
+    });
+    const rest = apply("select", [outside, g, filled(0, g.dtype, g.shape)]);
+    const axes = g.shape.map((_, i) => i);
+    return [gx, x && axes.length ? apply("reduceSum", [rest], { axes }) : rest];
+  },
+  pieces: (node, coords) => padPieces(node, coords),
+});
+
+/** Takes the sides off by padding with the negated amounts, then the interior by a strided slice. */
+function unpad(g: Tensor, attrs: Attrs): Tensor {
+  const interior = numbersOf(attrs.interior);
+  const core = pad(g, 0, dimsOf(attrs.low).map(negDim), dimsOf(attrs.high).map(negDim));
+  return slice(
+    core,
+    core.shape.map(() => 0),
+    core.shape,
+    interior.map((n) => n + 1),
+  );
+}
+
+/** Piece 0 is x within its bounds: p = c − low, p ≥ 0, p ≤ (D − 1)·s, p mod s = 0, at p / s. */
+function padPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
+  const extents = node.operands[0]!.shape;
+  const when: Condition[] = [];
+  const at = coords.map((c, i) => {
+    const p = subDim(c, dimsOf(node.attrs.low)[i]!);
+    const step = numbersOf(node.attrs.interior)[i]! + 1;
+    const above = subDim(mulDim(subDim(extents[i]!, 1), step), p);
+    if (!isNonNegative(p)) when.push({ value: p, test: "nonnegative" });
+    if (!isNonNegative(above)) when.push({ value: above, test: "nonnegative" });
+    const rest = modDim(p, step);
+    if (rest !== 0) when.push({ value: rest, test: "zero" });
+    return floorDiv(p, step);
+  });
+  return [
+    { operand: 0, coords: at, when },
+    { operand: 1, coords: [], when: [] },
+  ];
+}
+
+/**
+ * Surrounds x with `value`: `low` before and `high` after each axis, `interior` between neighbours.
+ * Negative low and high crop.
+ *
+ * x[D…], value a scalar → [low + D + (D−1)·interior + high…].
+ * Throws ShapeError if an extent would be negative, DtypeError if the value has another dtype.
+ */
+export function pad(
+  x: Tensor,
+  value: number | Tensor,
+  low: Dim | readonly Dim[],
+  high: Dim | readonly Dim[] = low,
+  interior?: number | readonly number[],
+): Tensor {
+  const fill = typeof value === "number" ? filled(value, x.dtype, []) : value;
+  return apply("pad", [x, fill], {
+    low: perAxis<Dim>("pad", "low", low, x.rank, 0),
+    high: perAxis<Dim>("pad", "high", high, x.rank, 0),
+    interior: perAxis("pad", "interior", interior, x.rank, 0),
+  });
+}

@@ -1,0 +1,251 @@
+/**
+ * Sources: nodes that bring values into a graph. Inputs, parameters and data are unique nodes, told apart by
+ * identity; constants, iota and random bits are interned like every other node. Data live beside the
+ * graph in weak maps, so that a node stays small and printable.
+ */
+import { type Dim, dim, evaluateDim, printDim } from "../dim.ts";
+import { type Dtype, isDtype, isFloat, roundTo } from "../dtype.ts";
+import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import {
+  allocateHost,
+  dtypeOfArray,
+  flattenNested,
+  fromHost,
+  type HostArray,
+  type HostValues,
+  isTypedArray,
+  toHost,
+} from "../host.ts";
+import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
+import { defineOp, type OpRecord, type Value } from "../op.ts";
+import { checkAxis, checkShape, printShape, type Shape, sizeOf, stridesOf } from "../shape.ts";
+
+/** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
+export type Extent = Dim | string;
+
+export const toShape = (shape: readonly Extent[]): Shape =>
+  shape.map((d) => (typeof d === "string" ? dim(d) : d));
+
+function declared(op: string, node: ResultType | undefined): ResultType {
+  if (!node) throw new GraphError(`${op}: a ${op} has no type of its own; it must be declared`);
+  if (!isDtype(node.dtype)) throw new DtypeError(`${op}: unknown dtype ${String(node.dtype)}`);
+  checkShape(op, node.shape);
+  return node;
+}
+
+const source = (name: string, more: Partial<OpRecord> = {}): OpRecord =>
+  defineOp({
+    name,
+    family: "source",
+    infer: (_operands, _attrs, node) => declared(name, node),
+    vjp: () => [],
+    ...more,
+  });
+
+const shapeOfValue = (node: Tensor, dims: Readonly<Record<string, number>>): number[] =>
+  node.shape.map((d) => evaluateDim(d, dims));
+const sizeOfValue = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+export const inputRecord: OpRecord = source("input");
+export const paramRecord: OpRecord = source("param");
+export const dataRecord: OpRecord = source("data", {
+  evaluate: (node) => ({
+    dtype: node.dtype,
+    shape: node.shape as readonly number[],
+    data: fromHost(node.dtype, hostDataOf(node)),
+  }),
+});
+
+/** A tensor that is given at each run. Shape entries may be names: `input("x", "f32", ["N", 784])`. */
+export function input(name: string, dtype: Dtype, shape: readonly Extent[] = []): Tensor {
+  const type = declared("input", { dtype, shape: toShape(shape) });
+  return makeUnique({ op: "input", operands: [], attrs: { name }, ...type });
+}
+
+const payloads = new WeakMap<Tensor, HostArray>();
+const initial = new WeakMap<Tensor, Tensor>();
+let anonymous = 0;
+
+export interface TensorOptions {
+  readonly dtype?: Dtype;
+  readonly shape?: readonly number[];
+}
+
+/**
+ * A tensor with known values: nested lists or a typed array, which is copied.
+ *
+ * Lists of numbers are f32 and of booleans bool unless `dtype` says otherwise; a typed array gives its own.
+ * Throws ShapeError if lists are ragged or `shape` has another number of elements.
+ */
+export function tensor(values: HostValues, options: TensorOptions = {}): Tensor {
+  const typed = isTypedArray(values);
+  const { shape, flat } = typed ? { shape: [values.length], flat: values } : flattenNested(values);
+  const dtype =
+    options.dtype ?? dtypeOfArray(values) ?? (typeof flat[0] === "boolean" ? "bool" : "f32");
+  const wanted = options.shape ?? shape;
+  if (sizeOfValue(wanted) !== flat.length)
+    throw new ShapeError(
+      `tensor: ${printShape(wanted)} has ${sizeOfValue(wanted)} elements, the values are ${flat.length}`,
+    );
+  return dataLeaf(dtype, wanted, toHost(dtype, flat as ArrayLike<number>));
+}
+
+/** A data leaf over an array that is already in storage form; the array is kept, not copied. */
+export function dataLeaf(dtype: Dtype, shape: readonly number[], stored: HostArray): Tensor {
+  const form = allocateHost(dtype, 0);
+  if (form.constructor !== stored.constructor)
+    throw new DtypeError(
+      `data: ${dtype} is stored in ${form.constructor.name}, got ${stored.constructor.name}`,
+    );
+  const type = declared("data", { dtype, shape });
+  const leaf = makeUnique({ op: "data", operands: [], attrs: {}, ...type });
+  payloads.set(leaf, stored);
+  return leaf;
+}
+
+/** The values of a data leaf, in the storage form of its dtype. */
+export function hostDataOf(leaf: Tensor): HostArray {
+  const stored = payloads.get(leaf);
+  if (!stored) throw new GraphError(`data: a ${leaf.op} node holds no host data`);
+  return stored;
+}
+
+/** Whether a data leaf has its values; one read from text may lack them. */
+export const hasHostData = (leaf: Tensor): boolean => payloads.has(leaf);
+
+/** A data leaf of which only the type is known; reading its values is an error. */
+export function declareData(dtype: Dtype, shape: Shape): Tensor {
+  const type = declared("data", { dtype, shape });
+  return makeUnique({ op: "data", operands: [], attrs: {}, ...type });
+}
+
+export interface ParamOptions extends TensorOptions {
+  readonly name?: string;
+  readonly trainable?: boolean;
+}
+
+/** State that lives between runs. `init` is host data or an expression that computes the first value. */
+export function param(init: Tensor | HostValues, options: ParamOptions = {}): Tensor {
+  const first = init instanceof Tensor ? init : tensor(init, options);
+  const { name = `param${anonymous++}`, trainable = true } = options;
+  for (const d of first.shape)
+    if (typeof d !== "number")
+      throw new ShapeError(`param: ${name} has the symbolic extent ${printDim(d)}`);
+  if (trainable && !isFloat(first.dtype) && options.trainable === true)
+    throw new DtypeError(`param: ${name} is ${first.dtype} and cannot be trainable`);
+  const leaf = declareParam(name, first.dtype, first.shape, trainable && isFloat(first.dtype));
+  initial.set(leaf, first);
+  return leaf;
+}
+
+/** A parameter without a first value, as the parser and artifacts make it. */
+export function declareParam(name: string, dtype: Dtype, shape: Shape, trainable: boolean): Tensor {
+  const type = declared("param", { dtype, shape });
+  return makeUnique({ op: "param", operands: [], attrs: { name, trainable }, ...type });
+}
+
+/** The expression or data leaf that gives a parameter its first value. */
+export function initialValueOf(leaf: Tensor): Tensor {
+  const value = initial.get(leaf);
+  if (!value) throw new GraphError(`param: ${String(leaf.attrs.name)} has no initial value`);
+  return value;
+}
+
+export const constantRecord: OpRecord = source("constant", {
+  evaluate: (node) => ({
+    dtype: node.dtype,
+    shape: [],
+    data: Float64Array.of(node.attrs.value as number),
+  }),
+});
+
+/** One number, rounded to the dtype; rank 0. */
+export function constant(value: number | boolean, dtype: Dtype = "f32"): Tensor {
+  return makeNode({
+    op: "constant",
+    operands: [],
+    attrs: { value: roundTo(dtype, Number(value)) },
+    dtype,
+    shape: [],
+  });
+}
+
+/** The value of a constant node; undefined for any other. */
+export const constantValueOf = (t: Tensor): number | undefined =>
+  t.op === "constant" ? (t.attrs.value as number) : undefined;
+
+export const iotaRecord: OpRecord = source("iota", {
+  infer: (_operands, attrs, node) => {
+    const type = declared("iota", node);
+    checkAxis("iota", attrs.axis as number, type.shape.length);
+    if (type.dtype === "bool") throw new DtypeError("iota: bool does not count");
+    return type;
+  },
+  evaluate: (node, _operands, dims) => {
+    const shape = shapeOfValue(node, dims);
+    const axis = node.attrs.axis as number;
+    const stride = stridesOf(shape)[axis] as number;
+    const data = Float64Array.from({ length: sizeOfValue(shape) }, (_, i) =>
+      roundTo(node.dtype, Math.floor(i / stride) % shape[axis]!),
+    );
+    return { dtype: node.dtype, shape, data };
+  },
+});
+
+/** result[i₀, …] = i_axis. */
+export function iota(shape: readonly Extent[], axis = 0, dtype: Dtype = "i32"): Tensor {
+  const to = toShape(shape);
+  const attrs = { axis: checkAxis("iota", axis, to.length) };
+  const type = iotaRecord.infer([], attrs, { dtype, shape: to });
+  return makeNode({ op: "iota", operands: [], attrs, ...type });
+}
+
+/**
+ * 20 rounds of Threefry-2x32: the block cipher of Salmon, Moraes, Dror & Shaw 2011 (SC11) with its rotation
+ * constants and key schedule parity 0x1bd11bda. Returns both words.
+ */
+export function threefry2x32(k0: number, k1: number, c0: number, c1: number): [number, number] {
+  const keys = [k0 | 0, k1 | 0, k0 ^ k1 ^ 0x1bd11bda];
+  let x = (c0 + keys[0]!) | 0;
+  let y = (c1 + keys[1]!) | 0;
+  for (let block = 0; block < 5; block++) {
+    for (const r of block % 2 ? [17, 29, 16, 24] : [13, 15, 26, 6]) {
+      x = (x + y) | 0;
+      y = ((y << r) | (y >>> (32 - r))) ^ x;
+    }
+    x = (x + keys[(block + 1) % 3]!) | 0;
+    y = (y + keys[(block + 2) % 3]! + block + 1) | 0;
+  }
+  return [x >>> 0, y >>> 0];
+}
+
+export const randomBitsRecord: OpRecord = defineOp({
+  name: "randomBits",
+  family: "source",
+  infer: ([key], _attrs, node) => {
+    if (key?.dtype !== "u32" || key.rank !== 1 || key.shape[0] !== 2)
+      throw new ShapeError(
+        `randomBits: key must be u32[2], got ${key?.dtype}${printShape(key?.shape ?? [])}`,
+      );
+    return { dtype: "u32", shape: declared("randomBits", node).shape };
+  },
+  vjp: () => [undefined],
+  evaluate: (node, operands, dims): Value => {
+    const key = operands[0]!.data;
+    const shape = shapeOfValue(node, dims);
+    const data = Float64Array.from(
+      { length: sizeOfValue(shape) },
+      (_, i) => threefry2x32(key[0]!, key[1]!, i, 0)[0],
+    );
+    return { dtype: "u32", shape, data };
+  },
+});
+
+/** Element i (row-major) is the first word of threefry2x32(key, counter (i, 0)). key: u32[2] → u32[shape]. */
+export function randomBits(key: Tensor, shape: readonly Extent[]): Tensor {
+  const type = randomBitsRecord.infer([key], {}, { dtype: "u32", shape: toShape(shape) });
+  return makeNode({ op: "randomBits", operands: [key], attrs: {}, ...type });
+}
+
+/** Number of elements, for a caller that needs it as a dim. */
+export const sizeOfTensor = (t: Tensor): Dim => sizeOf(t.shape);

@@ -1,0 +1,186 @@
+/**
+ * Windows and fold: all placements of a window over the trailing axes, and the transpose of that map, which sums
+ * every element back to the place it came from. Pooling is windows and a reduction; neither pads.
+ */
+import {
+  addDim,
+  type Dim,
+  floorDiv,
+  isNonNegative,
+  isStatic,
+  modDim,
+  mulDim,
+  printDim,
+  sameDim,
+  subDim,
+} from "../dim.ts";
+import { DtypeError, ShapeError } from "../errors.ts";
+import type { Attrs, AttrValue, Tensor } from "../node.ts";
+import { type Condition, defineOp, type Piece } from "../op.ts";
+import { printShape } from "../shape.ts";
+import { apply, checkCount, dimsOf, numbersOf, perAxis } from "./apply.ts";
+import { coordinates, elementAt, tabulate } from "./reference.ts";
+
+/** ⌊(D − (size − 1)·dilation − 1) / stride⌋ + 1. */
+export const placements = (extent: Dim, size: Dim, stride: number, dilation: number): Dim =>
+  addDim(floorDiv(subDim(subDim(extent, mulDim(subDim(size, 1), dilation)), 1), stride), 1);
+
+/** The spatial rank of a window; throws unless its attributes fit each other and the operand. */
+function checkWindow(op: string, x: Tensor, attrs: Attrs, axes: number): number {
+  const [size, stride, dilation] = [
+    dimsOf(attrs.size),
+    numbersOf(attrs.stride),
+    numbersOf(attrs.dilation),
+  ];
+  const n = size.length;
+  if (stride.length !== n || dilation.length !== n || axes < n)
+    throw new ShapeError(
+      `${op}: size, stride and dilation of ${n}, ${stride.length}, ${dilation.length} axes do not fit operand ${printShape(x.shape)}`,
+    );
+  for (let i = 0; i < n; i++)
+    for (const [name, value] of [
+      ["size", size[i]!],
+      ["stride", stride[i]!],
+      ["dilation", dilation[i]!],
+    ] as const)
+      if (isStatic(value) && !(Number.isInteger(value) && value >= 1))
+        throw new ShapeError(`${op}: ${name} ${value} of axis ${i} is not 1 or more`);
+  return n;
+}
+
+defineOp({
+  name: "windows",
+  family: "movement",
+  infer(operands, attrs) {
+    checkCount("windows", operands, 1);
+    const x = operands[0]!;
+    const n = checkWindow("windows", x, attrs, x.rank);
+    const [size, lead] = [dimsOf(attrs.size), x.rank - n];
+    const out = size.map((s, i) => {
+      const [stride, dilation] = [numbersOf(attrs.stride)[i]!, numbersOf(attrs.dilation)[i]!];
+      const count = placements(x.shape[lead + i]!, s, stride, dilation);
+      if (isStatic(count) && count < 1)
+        throw new ShapeError(
+          `windows: window ${printDim(s)} with dilation ${dilation} does not fit axis ${lead + i} of ${printShape(x.shape)}`,
+        );
+      return count;
+    });
+    return { dtype: x.dtype, shape: [...x.shape.slice(0, lead), ...out, ...size] };
+  },
+  evaluate(node, [x], dims) {
+    const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+    const lead = x!.shape.length - stride.length;
+    return tabulate(node, dims, (at) =>
+      elementAt(
+        x!,
+        x!.shape.map((_, k) => {
+          const i = k - lead;
+          if (i < 0) return at[k]!;
+          return at[k]! * stride[i]! + at[k + stride.length]! * dilation[i]!;
+        }),
+      ),
+    );
+  },
+  vjp(g, y, x) {
+    const { size, stride, dilation } = y.attrs as WindowAttrs;
+    const lead = x!.rank - numbersOf(stride).length;
+    return [apply("fold", [g], { size, stride, dilation, extent: x!.shape.slice(lead) })];
+  },
+  pieces(node, coords) {
+    const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+    const n = stride.length;
+    const lead = coords.length - 2 * n;
+    const at = stride.map((s, i) =>
+      addDim(mulDim(coords[lead + i]!, s), mulDim(coords[lead + n + i]!, dilation[i]!)),
+    );
+    return [{ operand: 0, coords: [...coords.slice(0, lead), ...at], when: [] }];
+  },
+});
+
+type WindowAttrs = Record<"size" | "stride" | "dilation", AttrValue>;
+
+export interface WindowOptions {
+  readonly size: Dim | readonly Dim[];
+  readonly stride?: number | readonly number[] | undefined;
+  readonly dilation?: number | readonly number[] | undefined;
+}
+
+/**
+ * All placements of a window over the trailing axes: y[…, o, k] = x[…, o·stride + k·dilation].
+ *
+ * x[…, D…] → [..., ⌊(D − (size−1)·dilation − 1)/stride⌋+1…, size…]. A number for `size` means one axis.
+ * Throws ShapeError if the window is larger than the axis.
+ */
+export function windows(x: Tensor, options: WindowOptions): Tensor {
+  const size = Array.isArray(options.size)
+    ? (options.size as readonly Dim[])
+    : [options.size as Dim];
+  return apply("windows", [x], {
+    size,
+    stride: perAxis("windows", "stride", options.stride, size.length, 1),
+    dilation: perAxis("windows", "dilation", options.dilation, size.length, 1),
+  });
+}
+
+defineOp({
+  name: "fold",
+  family: "reduce",
+  reducer: "sum",
+  infer(operands, attrs) {
+    checkCount("fold", operands, 1);
+    const x = operands[0]!;
+    const n = checkWindow("fold", x, attrs, x.rank / 2);
+    const [size, extent, lead] = [dimsOf(attrs.size), dimsOf(attrs.extent), x.rank - 2 * n];
+    if (x.dtype === "bool") throw new DtypeError("fold: dtype bool has no sum");
+    const expected = extent.map((d, i) =>
+      placements(d, size[i]!, numbersOf(attrs.stride)[i]!, numbersOf(attrs.dilation)[i]!),
+    );
+    const window = [...expected, ...size];
+    if (extent.length !== n || window.some((d, i) => !sameDim(d, x.shape[lead + i]!)))
+      throw new ShapeError(
+        `fold: extent ${printShape(extent)} has windows ${printShape(window)}, operand is ${printShape(x.shape)}`,
+      );
+    return { dtype: x.dtype, shape: [...x.shape.slice(0, lead), ...extent] };
+  },
+  evaluate(node, [x], dims) {
+    const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+    const lead = node.rank - stride.length;
+    // Every element of x is asked whether it came from here.
+    return tabulate(node, dims, (to) => {
+      let sum = 0;
+      for (const at of coordinates(x!.shape)) {
+        const here = to.every((c, k) =>
+          k < lead
+            ? at[k] === c
+            : at[k]! * stride[k - lead]! + at[k + stride.length]! * dilation[k - lead]! === c,
+        );
+        if (here) sum += elementAt(x!, at);
+      }
+      return sum;
+    });
+  },
+  vjp(g, y) {
+    const { size, stride, dilation } = y.attrs as WindowAttrs;
+    return [apply("windows", [g], { size, stride, dilation })];
+  },
+  pieces: (node, coords) => foldPieces(node, coords),
+});
+
+/** With k the last coordinates: o·stride = p − k·dilation, where the division is exact and o in range. */
+function foldPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
+  const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+  const lead = node.rank - stride.length;
+  const offsets = coords.slice(node.rank);
+  const when: Condition[] = [];
+  const at = stride.map((s, i) => {
+    const from = subDim(coords[lead + i]!, mulDim(offsets[i]!, dilation[i]!));
+    const last = mulDim(subDim(node.operands[0]!.shape[lead + i]!, 1), s);
+    const rest = modDim(from, s);
+    if (!isNonNegative(from)) when.push({ value: from, test: "nonnegative" });
+    if (!isNonNegative(subDim(last, from)))
+      when.push({ value: subDim(last, from), test: "nonnegative" });
+    if (rest !== 0) when.push({ value: rest, test: "zero" });
+    return floorDiv(from, s);
+  });
+  return [{ operand: 0, coords: [...coords.slice(0, lead), ...at, ...offsets], when }];
+}

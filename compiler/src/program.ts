@@ -62,3 +62,9 @@ export function sameProgram(a: Program, b: Program): boolean {
   const y = rootsOf(b);
   return x.length === y.length && x.every((t, i) => t === y[i]);
 }
+
+/** The parameters and data leaves a program reads or writes, in order of first use. */
+export function statesOf(program: Program): Tensor[] {
+  const leaves = nodesOf(program).filter((t) => t.op === "param" || t.op === "data");
+  return [...new Set([...leaves, ...program.updates.map(([param]) => param)])];
+}

@@ -68,7 +68,7 @@ export type Stmt =
   | {
       readonly kind: "loop";
       readonly name: string; // the loop variable, a symbol in index expressions
-      readonly extent: Dim;
+      readonly extent: Dim; // the loop runs while its variable is less than this
       readonly start?: Dim; // default 0
       readonly step?: number; // default 1
       readonly loop: LoopKind;

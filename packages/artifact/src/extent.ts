@@ -32,3 +32,23 @@ export function evaluateExtent(e: Extent, dims: Readonly<Record<string, number>>
       throw new ArtifactError(`extent: unknown operator ${String(op satisfies never)}`);
   }
 }
+
+/** The value of `e` as a size; throws ArtifactError if it is negative, not finite or beyond 2^53 − 1. */
+export function evaluateSize(e: Extent, dims: Readonly<Record<string, number>>): number {
+  const size = evaluateExtent(e, dims);
+  if (!Number.isSafeInteger(size) || size < 0)
+    throw new ArtifactError(
+      `extent: ${JSON.stringify(e)} is ${size} for ${JSON.stringify(dims)}, not an integer from 0 to 2^53 - 1`,
+    );
+  return size;
+}
+
+/** The dims that `e` names. */
+export function dimsOf(e: Extent, into: Set<string> = new Set()): Set<string> {
+  if (typeof e === "string") into.add(e);
+  else if (typeof e !== "number") {
+    dimsOf(e[1], into);
+    dimsOf(e[2], into);
+  }
+  return into;
+}

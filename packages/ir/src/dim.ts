@@ -159,6 +159,10 @@ export function mulDim(a: Dim, b: Dim): Dim {
   return build(out);
 }
 
+/** Whether a quotient, remainder, minimum or maximum depends on the symbol: then no sum is linear in it. */
+const holdsInside = (a: Atom, name: string): boolean =>
+  a.kind !== "symbol" && (symbolsIn(a.lhs).has(name) || symbolsIn(a.rhs).has(name));
+
 /** True only if d ≥ 0 can be proved from the bounds of its symbols. */
 export function isNonNegative(d: Dim, depth = 4): boolean {
   if (minOfDim(d) >= 0) return true;
@@ -170,6 +174,7 @@ export function isNonNegative(d: Dim, depth = 4): boolean {
       if (a.kind === "symbol" && a.extent !== undefined && typeof a.extent !== "number") {
         const parts = d.terms.filter((u) => u.atoms.some((x) => x.key === a.key));
         if (parts.some((u) => u.atoms.filter((x) => x.key === a.key).length > 1)) continue;
+        if (d.terms.some((u) => u.atoms.some((x) => holdsInside(x, a.name)))) continue;
         const slope = build(
           parts.map((u) => ({ coeff: u.coeff, atoms: u.atoms.filter((x) => x.key !== a.key) })),
         );
@@ -387,6 +392,7 @@ function printAtom(a: Atom): string {
   if (a.kind === "symbol") return a.name;
   if (a.kind === "min" || a.kind === "max")
     return `${a.kind}(${printDim(a.lhs)},${printDim(a.rhs)})`;
-  const side = (d: Dim) => (symbolOf(d) || isStatic(d) ? printDim(d) : `(${printDim(d)})`);
+  const bare = (d: Dim) => symbolOf(d) !== undefined || (isStatic(d) && d >= 0);
+  const side = (d: Dim) => (bare(d) ? printDim(d) : `(${printDim(d)})`);
   return `(${side(a.lhs)}${a.kind === "div" ? "/" : "%"}${side(a.rhs)})`;
 }

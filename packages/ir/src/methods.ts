@@ -3,17 +3,27 @@
  * is loaded; a function is a method because it is exported by one of the modules listed here.
  */
 import { Tensor } from "./node.ts";
+import { broadcastTo } from "./ops/broadcast.ts";
+import * as activation from "./ops/composite/activation.ts";
+import * as arithmetic from "./ops/composite/arithmetic.ts";
+import * as product from "./ops/composite/product.ts";
+import * as statistics from "./ops/composite/statistics.ts";
 import * as contraction from "./ops/contraction.ts";
+import * as convolution from "./ops/convolution.ts";
 import * as create from "./ops/create.ts";
 import * as binary from "./ops/elementwise/binary.ts";
 import * as compare from "./ops/elementwise/compare.ts";
 import * as convert from "./ops/elementwise/convert.ts";
 import * as unary from "./ops/elementwise/unary.ts";
+import * as gather from "./ops/gather.ts";
 import * as movement from "./ops/movement.ts";
+import * as pool from "./ops/pool.ts";
 import * as reduce from "./ops/reduce.ts";
 
-/** Only these of the creation functions take a tensor first. */
-const like = {
+/** Of modules whose other functions do not take a tensor first. */
+const some = {
+  convolution: convolution.convolution,
+  broadcastTo,
   zerosLike: create.zerosLike,
   onesLike: create.onesLike,
   fullLike: create.fullLike,
@@ -26,7 +36,13 @@ type Ops = typeof unary &
   typeof movement &
   typeof reduce &
   typeof contraction &
-  typeof like;
+  typeof activation &
+  typeof arithmetic &
+  typeof product &
+  typeof statistics &
+  typeof gather &
+  typeof pool &
+  typeof some;
 
 type Method<F> = F extends (x: never, ...rest: infer R) => infer T ? (...rest: R) => T : never;
 
@@ -36,7 +52,24 @@ export type Methods = {
   >;
 };
 
-for (const module of [unary, binary, compare, convert, movement, reduce, contraction, like])
+const modules = [
+  unary,
+  binary,
+  compare,
+  convert,
+  movement,
+  reduce,
+  contraction,
+  activation,
+  arithmetic,
+  product,
+  statistics,
+  gather,
+  pool,
+  some,
+];
+
+for (const module of modules)
   for (const [name, op] of Object.entries(module) as [string, unknown][])
     if (typeof op === "function")
       Object.defineProperty(Tensor.prototype, name, {

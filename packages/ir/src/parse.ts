@@ -124,7 +124,7 @@ class Parser {
     const op = s.word("an op");
     if (!hasOp(op)) s.fail(`there is no op ${JSON.stringify(op)}`, at);
     const operands: Tensor[] = [];
-    while (s.peek("%")) operands.push(this.use(scope));
+    while (s.peekInline("%")) operands.push(this.use(scope));
     const attrs = this.attrs();
     const regions: Graph[] = [];
     while (s.peek("(")) regions.push(this.graph(new Map(scope)));

@@ -59,6 +59,13 @@ export class Scanner {
     return this.text.startsWith(literal, this.at);
   }
 
+  /** As `peek`, but on this line. */
+  peekInline(literal: string): boolean {
+    const m = /[ \t]*/y;
+    m.lastIndex = this.at;
+    return this.text.startsWith(literal, this.at + m.exec(this.text)![0].length);
+  }
+
   expect(literal: string): void {
     if (!this.take(literal)) this.fail(`expected ${JSON.stringify(literal)}, got ${this.found()}`);
   }

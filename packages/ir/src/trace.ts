@@ -43,24 +43,25 @@ export function assign(target: Tensor, value: Tensor): void {
   stack[stack.length - 1]!.set(target, value);
 }
 
-let suspended = 0;
+let raw = false;
 
 /**
- * Runs `build` with every parameter meaning itself, for code that extends a graph which is already defined:
- * gradients and rewrites must not read assignments that came after it.
+ * Runs `define` with parameters read as themselves. For transforms of graph that is already built: there a parameter
+ * stands for the value it had when the graph was built, whatever was assigned since.
  */
-export function withoutAssignments<T>(build: () => T): T {
-  suspended++;
+export function ignoringAssignments<T>(define: () => T): T {
+  const before = raw;
+  raw = true;
   try {
-    return build();
+    return define();
   } finally {
-    suspended--;
+    raw = before;
   }
 }
 
 /** What a read of `t` means here: the assigned value if it is a parameter that was assigned. */
 export function currentValue(t: Tensor): Tensor {
-  if (t.op !== "param" || suspended) return t;
+  if (raw || t.op !== "param") return t;
   for (let i = stack.length - 1; i >= 0; i--) {
     const value = stack[i]!.get(t);
     if (value) return value;

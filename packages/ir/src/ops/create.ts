@@ -1,10 +1,11 @@
 /**
  * Tensors made from nothing but a shape: constants broadcast, and iota. No data is held for them.
  */
+import { addDim, type Dim, isStatic } from "../dim.ts";
 import type { Dtype } from "../dtype.ts";
 import { makeNode, type Tensor } from "../node.ts";
 import { convert } from "./elementwise/convert.ts";
-import { broadcastInDim } from "./movement.ts";
+import { broadcastInDim, reshape, slice } from "./movement.ts";
 import { constant, type Extent, iota, toShape } from "./source.ts";
 
 /** Every element is `value`. */
@@ -38,4 +39,14 @@ export function eye(rows: Extent, columns: Extent = rows, dtype: Dtype = "f32"):
   const operands = [iota(shape, 0), iota(shape, 1)];
   const diagonal = makeNode({ op: "equal", operands, attrs: {}, dtype: "bool", shape });
   return convert(diagonal, dtype);
+}
+
+/**
+ * A dim as a number of the graph, rank 0. A symbolic one is element d of 0, 1, …, d, which compiles to index
+ * arithmetic.
+ */
+export function dimValue(d: Dim, dtype: Dtype = "i32"): Tensor {
+  if (isStatic(d)) return constant(d, dtype);
+  const end = addDim(d, 1);
+  return convert(reshape(slice(iota([end]), [d], [end]), []), dtype);
 }

@@ -80,7 +80,7 @@ defineOp({
 });
 
 /** The extent of an axis with `interior` values put between neighbours. */
-const spread = (extent: Dim, interior: number): Dim =>
+export const spread = (extent: Dim, interior: number): Dim =>
   interior === 0 ? extent : addDim(extent, mulDim(maxDim(subDim(extent, 1), 0), interior));
 
 /**

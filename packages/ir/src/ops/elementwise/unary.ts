@@ -353,3 +353,13 @@ export const bitwiseNot: Unary = unary("bitwiseNot", {
   domain: [-100, 100],
   ulp: 0,
 });
+
+/** x, through which no gradient flows. */
+export const stopGradient: Unary = unary("stopGradient", {
+  on: "any",
+  eval: (x) => x,
+  spell: (x) => x!,
+  vjp: () => [undefined],
+  domain: [-10, 10],
+  ulp: 0,
+});

@@ -1,0 +1,134 @@
+/**
+ * How an element of a node is made of elements of its operands. The one place where coordinates flow from results
+ * to operands; fusion asks it what lines up with what, lowering what to load. Decides nothing.
+ */
+import {
+  type Condition,
+  type Dim,
+  isNonNegative,
+  loopVar,
+  negDim,
+  opRecord,
+  type Piece,
+  sameDim,
+  subDim,
+  type Tensor,
+} from "@kiln-ml/ir";
+
+/** True if the node has no value of its own to store: it is resolved by index arithmetic or is a literal. */
+export const isVirtual = (t: Tensor): boolean =>
+  t.op === "constant" || t.op === "iota" || opRecord(t.op).family === "movement";
+
+/** True if the node's value comes from outside the program. */
+export const isLeaf = (t: Tensor): boolean =>
+  t.op === "input" || t.op === "param" || t.op === "data";
+
+/** True if one element of the node needs no loop: elementwise, gather, random bits. */
+export const isPointwise = (t: Tensor): boolean => {
+  const family = opRecord(t.op).family;
+  return family === "elementwise" || family === "gather" || t.op === "randomBits";
+};
+
+/** The node under reshapes: it has the same bytes in the same order. */
+export const aliasRoot = (t: Tensor): Tensor =>
+  t.op === "reshape" ? aliasRoot(t.operands[0]!) : t;
+
+/** A condition that always holds is dropped; one that never holds gives undefined. */
+export function simplifyConditions(when: readonly Condition[]): Condition[] | undefined {
+  const kept: Condition[] = [];
+  for (const c of when) {
+    if (typeof c.value === "number") {
+      const holds = c.test === "zero" ? c.value === 0 : c.value >= 0;
+      if (!holds) return undefined;
+    } else if (c.test === "nonnegative") {
+      if (isNonNegative(c.value)) continue;
+      if (isNonNegative(subDim(negDim(c.value), 1))) return undefined;
+      kept.push(c);
+    } else kept.push(c);
+  }
+  return kept;
+}
+
+/** The pieces of a movement op that can be reached, the last of which always applies. */
+export function livePieces(node: Tensor, coords: readonly Dim[]): Piece[] {
+  const out: Piece[] = [];
+  for (const p of opRecord(node.op).pieces!(node, coords)) {
+    const when = simplifyConditions(p.when);
+    if (!when) continue;
+    out.push({ ...p, when });
+    if (when.length === 0) break;
+  }
+  return out;
+}
+
+/** A coordinate known only at run time, of axis `axis` of the operand of a gather. */
+export const dynamicCoord = (node: Tensor, axis: number): Dim =>
+  loopVar(`dyn${node.id}_${axis}`, node.operands[0]!.shape[axis]!);
+
+export interface Access {
+  readonly operand: Tensor;
+  readonly coords: readonly Dim[];
+}
+
+/** The operand elements that the element at `coords` of a pointwise or movement node is made of. */
+export function accesses(node: Tensor, coords: readonly Dim[]): Access[] {
+  const family = opRecord(node.op).family;
+  if (family === "movement")
+    return livePieces(node, coords).map((p) => ({
+      operand: node.operands[p.operand]!,
+      coords: p.coords,
+    }));
+  if (family === "elementwise") return node.operands.map((operand) => ({ operand, coords }));
+  if (node.op === "randomBits")
+    return [0, 1].map((i) => ({ operand: node.operands[0]!, coords: [i] }));
+  if (node.op === "gather") {
+    const [x, ...indices] = node.operands;
+    const rank = indices[0]!.shape.length;
+    const axes = node.attrs.axes as readonly number[];
+    let rest = rank;
+    const at = x!.shape.map((_, axis) =>
+      axes.includes(axis) ? dynamicCoord(node, axis) : coords[rest++]!,
+    );
+    return [
+      { operand: x!, coords: at },
+      ...indices.map((operand) => ({ operand, coords: coords.slice(0, rank) })),
+    ];
+  }
+  return [];
+}
+
+export const sameCoords = (a: readonly Dim[], b: readonly Dim[]): boolean =>
+  a.length === b.length && a.every((d, i) => sameDim(d, b[i]!));
+
+export const keyOfCoords = (coords: readonly Dim[]): string =>
+  coords.map((d) => (typeof d === "number" ? d : d.key)).join(",");
+
+/**
+ * Visits every stored element that the element at `coords` of `node` is made of, through all nodes for which
+ * `inlined` holds. `visit` gets the stored node and the coordinates it is read at.
+ */
+export function walkAccesses(
+  node: Tensor,
+  coords: readonly Dim[],
+  inlined: (t: Tensor) => boolean,
+  visit: (t: Tensor, coords: readonly Dim[]) => void,
+  seen: Set<string> = new Set(),
+): void {
+  for (const a of accesses(node, coords)) reach(a.operand, a.coords, inlined, visit, seen);
+}
+
+/** As `walkAccesses`, but `node` itself may be the stored one. */
+export function reach(
+  node: Tensor,
+  coords: readonly Dim[],
+  inlined: (t: Tensor) => boolean,
+  visit: (t: Tensor, coords: readonly Dim[]) => void,
+  seen: Set<string> = new Set(),
+): void {
+  const key = `${node.id}@${keyOfCoords(coords)}`;
+  if (seen.has(key)) return;
+  seen.add(key);
+  if (node.op === "constant" || node.op === "iota") return;
+  if (!inlined(node)) visit(node, coords);
+  else walkAccesses(node, coords, inlined, visit, seen);
+}

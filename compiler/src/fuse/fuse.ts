@@ -1,0 +1,245 @@
+/**
+ * Decides what is stored: puts every node that needs a kernel into a group. Nodes are taken in order; a contraction
+ * opens a group, a reduction joins one with the same loops or opens one, a pointwise node joins a group that
+ * computes one of its operands at the same coordinates (an epilogue), and otherwise floats, to be settled by
+ * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
+ */
+import {
+  type Dim,
+  maxOfDim,
+  opRecord,
+  sameShape,
+  sizeOf,
+  type Tensor,
+  topologicalOrder,
+} from "@kiln-ml/ir";
+import { aliasRoot, isLeaf, isPointwise, isVirtual, reach } from "../access.ts";
+import { type Program, rootsOf } from "../program.ts";
+import { readContraction } from "./contraction.ts";
+import { type Group, type Loop, makeLoop, type Placement, type Space } from "./group.ts";
+import { findPlacement, place, terminals } from "./place.ts";
+import { settle } from "./settle.ts";
+import { mergeScalars, mergeSideSums } from "./side.ts";
+
+/** What a target allows a group to become. */
+export interface FusionLimits {
+  /** Most elements of one row that phases may loop over. */
+  readonly row: number;
+  /** Most elements a reduction over the outer loops may cover (it runs in one workgroup on a GPU). */
+  readonly total: number;
+  /** Most tensors one kernel may read and write. */
+  readonly bindings: number;
+}
+
+export interface Fusion {
+  readonly program: Program;
+  readonly limits: FusionLimits;
+  readonly on: boolean;
+  readonly groups: Group[];
+  readonly groupOf: Map<Tensor, Group>;
+  /** Nodes that must be stored: outputs and updates, without the reshapes around them. */
+  readonly required: ReadonlySet<Tensor>;
+  /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
+  readonly apart: ReadonlySet<Tensor>;
+}
+
+/** Groups in no particular order; each node of `required` is a member of exactly one. */
+export function fuse(
+  program: Program,
+  limits: FusionLimits,
+  on: boolean,
+  apart: ReadonlySet<Tensor> = new Set(),
+): Fusion {
+  const required = new Set(rootsOf(program).map(aliasRoot).filter((t) => !isLeaf(t)));
+  const state: Fusion = { program, limits, on, groups: [], groupOf: new Map(), required, apart };
+  const order = topologicalOrder(rootsOf(program));
+  for (const node of order) {
+    if (isLeaf(node) || isVirtual(node)) continue;
+    if (opRecord(node.op).family === "contraction") openContraction(state, node);
+    else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
+    else if (opRecord(node.op).family === "scatter") openScatter(state, node);
+    else if (isPointwise(node)) joinPointwise(state, node);
+  }
+  settle(state, order);
+  if (on) {
+    mergeSideSums(state);
+    mergeScalars(state);
+  }
+  return state;
+}
+
+/** Adds an empty group. */
+export function openGroup(
+  state: Fusion,
+  parts: Pick<Group, "kind" | "outer" | "outerSpace"> & Partial<Group>,
+): Group {
+  const group: Group = {
+    id: state.groups.length,
+    anchor: undefined,
+    inner: [],
+    fullSpace: undefined,
+    axes: [],
+    contraction: undefined,
+    members: new Map(),
+    sideSums: [],
+    scalars: [],
+    deps: new Set(),
+    ...parts,
+  };
+  state.groups.push(group);
+  return group;
+}
+
+/** A group that computes `node` and nothing else, one iteration an element. */
+export function openMap(state: Fusion, node: Tensor): Group {
+  const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
+  const coords = outer.map((l) => l.at);
+  const group = openGroup(state, {
+    kind: "map",
+    outer,
+    outerSpace: { shape: node.shape, coords },
+  });
+  place(state, group, node, { coords, level: "outer" });
+  return group;
+}
+
+function openContraction(state: Fusion, node: Tensor): void {
+  const { contraction, coords } = readContraction(node);
+  const { m, n, batch } = contraction;
+  const group = openGroup(state, {
+    kind: "contraction",
+    anchor: node,
+    outer: [...batch, ...m, ...n],
+    outerSpace: { shape: node.shape, coords },
+    contraction,
+  });
+  place(state, group, node, { coords, level: "outer" });
+}
+
+function openScatter(state: Fusion, node: Tensor): void {
+  const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
+  const coords = outer.map((l) => l.at);
+  const outerSpace = { shape: node.shape, coords };
+  const group = openGroup(state, { kind: "scatter", anchor: node, outer, outerSpace });
+  place(state, group, node, { coords, level: "outer" });
+}
+
+function joinReduce(state: Fusion, node: Tensor): void {
+  if (state.on && !state.apart.has(node) && node.op !== "fold")
+    for (const group of rowCandidates(state, node)) {
+      const placement = sameRows(state, group, node) ?? total(state, group, node);
+      if (placement) return place(state, group, node, placement);
+    }
+  openRows(state, node);
+}
+
+function openRows(state: Fusion, node: Tensor): void {
+  const x = node.operands[0]!;
+  if (node.op === "fold") {
+    const size = node.attrs.size as number[];
+    const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
+    const inner = size.map((d, i) => makeLoop(`r${i}`, d));
+    const coords = outer.map((l) => l.at);
+    const outerSpace = { shape: node.shape, coords };
+    const group = openGroup(state, { kind: "rows", outer, outerSpace, inner });
+    return place(state, group, node, { coords, level: "outer" });
+  }
+  const axes = node.attrs.axes as number[];
+  const loops = x.shape.map((d, i) => makeLoop(`${axes.includes(i) ? "r" : "i"}${i}`, d));
+  const outer = loops.filter((_, i) => !axes.includes(i));
+  const coords = outer.map((l) => l.at);
+  const group = openGroup(state, {
+    kind: "rows",
+    outer,
+    outerSpace: { shape: node.shape, coords },
+    inner: loops.filter((_, i) => axes.includes(i)),
+    fullSpace: { shape: x.shape, coords: loops.map((l) => l.at) },
+    axes,
+  });
+  place(state, group, node, { coords, level: "outer" });
+}
+
+/** Groups a reduction may join, the latest first: those it reads, and those with its loops that read what it reads. */
+function rowCandidates(state: Fusion, node: Tensor): Group[] {
+  const read = terminals(state, node.operands[0]!);
+  const own = new Set([...read].flatMap((t) => state.groupOf.get(t) ?? []));
+  const x = node.operands[0]!;
+  const axes = String(node.attrs.axes);
+  for (const g of state.groups) {
+    if (g.kind !== "rows" || !g.fullSpace || own.has(g)) continue;
+    if (!sameShape(g.fullSpace.shape, x.shape) || String(g.axes) !== axes) continue;
+    const shares = [...g.members.keys()].some((m) => [...terminals(state, m)].some((t) => read.has(t)));
+    if (shares) own.add(g);
+  }
+  return [...own].filter((g) => g.kind === "rows").sort((a, b) => b.id - a.id);
+}
+
+/** The placement of a reduction over the same loops as the group's own. */
+function sameRows(state: Fusion, group: Group, node: Tensor): Placement | undefined {
+  const full = group.fullSpace;
+  const x = node.operands[0]!;
+  if (!full || !sameShape(full.shape, x.shape)) return undefined;
+  if (String(group.axes) !== String(node.attrs.axes)) return undefined;
+  if (!withinRow(state, group)) return undefined;
+  if (!linesUp(state, group, x, full.coords, "full")) return undefined;
+  return { coords: group.outerSpace.coords, level: "outer" };
+}
+
+/** The placement of a reduction over all outer loops of a value computed once in each of them. */
+function total(state: Fusion, group: Group, node: Tensor): Placement | undefined {
+  const x = node.operands[0]!;
+  const all = (node.attrs.axes as number[]).length === x.shape.length;
+  if (!all || !sameShape(x.shape, group.outerSpace.shape) || group.outer.length === 0)
+    return undefined;
+  if (extentGuess(group.outer) * extentGuess(group.inner) > state.limits.total) return undefined;
+  if (!linesUp(state, group, x, group.outerSpace.coords, "outer")) return undefined;
+  return { coords: [], level: "root" };
+}
+
+/** The number of iterations, with a guess of 256 for a symbol without a bound. */
+export const extentGuess = (loops: readonly Loop[]): number =>
+  loops.reduce((n, l) => n * guess(l.extent), 1);
+
+const guess = (d: Dim): number => {
+  const max = maxOfDim(d);
+  return Number.isFinite(max) ? max : 256;
+};
+
+export const withinRow = (state: Fusion, group: Group): boolean =>
+  extentGuess(group.inner) <= state.limits.row;
+
+/** True if `x`, read at `coords`, meets the group's members only where they are computed, and no group that waits for it. */
+function linesUp(
+  state: Fusion,
+  group: Group,
+  x: Tensor,
+  coords: readonly Dim[],
+  level: Placement["level"],
+): boolean {
+  let ok = true;
+  reach(
+    x,
+    coords,
+    (t) => !isLeaf(t) && !state.groupOf.has(t),
+    (t, at) => {
+      ok &&= findPlacement.reads(state, group, t, at, level);
+    },
+  );
+  return ok;
+}
+
+function joinPointwise(state: Fusion, node: Tensor): void {
+  if (!state.on) {
+    openMap(state, node);
+    return;
+  }
+  if (state.apart.has(node)) return;
+  const candidates = new Set([...terminals(state, node)].flatMap((t) => state.groupOf.get(t) ?? []));
+  for (const group of [...candidates].sort((a, b) => b.id - a.id)) {
+    const placement = findPlacement(state, group, node);
+    if (placement) return place(state, group, node, placement);
+  }
+}
+
+export const isSingle = (t: Tensor): boolean => sizeOf(t.shape) === 1;
+export type { Group, Placement, Space };

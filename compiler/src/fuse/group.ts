@@ -1,0 +1,103 @@
+/**
+ * Groups: the sets of nodes that become one kernel, each node at the coordinates of the group's loops at which it is
+ * computed. A group of kind `rows` runs its outer loops; inside them phases of inner loops with reductions; a
+ * `contraction` runs over the result of its anchor. Data only; `fuse.ts` decides, `lower/` builds kernels.
+ */
+import {
+  type Condition,
+  type Dim,
+  floorDiv,
+  loopVar,
+  modDim,
+  offsetOf,
+  type Shape,
+  sameShape,
+  stridesOf,
+  type Tensor,
+} from "@kiln-ml/ir";
+
+export interface Loop {
+  readonly name: string;
+  readonly extent: Dim;
+  /** The loop variable as an index expression. */
+  readonly at: Dim;
+}
+
+export const makeLoop = (name: string, extent: Dim): Loop => ({
+  name,
+  extent,
+  at: loopVar(name, extent),
+});
+
+/** Where in a group a node is computed: once, in every outer iteration, or in every inner one. */
+export type Level = "root" | "outer" | "full";
+
+export interface Placement {
+  readonly coords: readonly Dim[];
+  readonly level: Level;
+}
+
+/** A tensor-shaped region of the group's loops: which coordinates a node of this shape has there. */
+export interface Space {
+  readonly shape: Shape;
+  readonly coords: readonly Dim[];
+}
+
+/** The operands of a contraction and the loops each depends on. */
+export interface Contraction {
+  readonly m: readonly Loop[];
+  readonly n: readonly Loop[];
+  readonly batch: readonly Loop[];
+  readonly k: readonly Loop[];
+  readonly a: ContractionOperand;
+  readonly b: ContractionOperand;
+}
+
+/** The operand's element at the loops' coordinates; 0 where a condition fails (padding). */
+export interface ContractionOperand {
+  readonly operand: Tensor;
+  readonly coords: readonly Dim[];
+  readonly when: readonly Condition[];
+}
+
+export interface Group {
+  readonly id: number;
+  readonly kind: "map" | "rows" | "contraction" | "scatter";
+  readonly anchor: Tensor | undefined;
+  readonly outer: readonly Loop[];
+  readonly outerSpace: Space;
+  readonly inner: readonly Loop[];
+  /** The space of the reduced operand, where nodes of its shape can be computed; absent for fold. */
+  readonly fullSpace: Space | undefined;
+  readonly axes: readonly number[];
+  readonly contraction: Contraction | undefined;
+  readonly members: Map<Tensor, Placement>;
+  /** Reduction groups whose sums run along with this contraction's operand `a` or `b`. */
+  readonly sideSums: { readonly side: "a" | "b"; readonly group: Group; readonly rename: ReadonlyMap<string, Dim> }[];
+  /** Groups of single elements computed along with this one. */
+  readonly scalars: Group[];
+  /** Groups whose results this one reads. */
+  readonly deps: Set<Group>;
+}
+
+/** The coordinates of a row-major relabelling: the element of `to` at the place of `coords` in `from`. */
+export function reindex(from: Shape, coords: readonly Dim[], to: Shape): Dim[] {
+  if (sameShape(from, to)) return [...coords];
+  const linear = offsetOf(from, coords);
+  const strides = stridesOf(to);
+  return to.map((extent, axis) => {
+    const q = floorDiv(linear, strides[axis]!);
+    return axis === 0 ? q : modDim(q, extent);
+  });
+}
+
+/** True if `group` needs a result of `other`, directly or through groups between. */
+export function dependsOn(group: Group, other: Group, seen: Set<Group> = new Set()): boolean {
+  for (const d of group.deps) {
+    if (d === other) return true;
+    if (seen.has(d)) continue;
+    seen.add(d);
+    if (dependsOn(d, other, seen)) return true;
+  }
+  return false;
+}

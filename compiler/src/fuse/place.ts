@@ -1,0 +1,79 @@
+/**
+ * Tests whether a node can be computed inside a group: at which coordinates, and whether all it reads lines up with what
+ * the group computes there and is ready by then.
+ */
+import { type Dim, sameDim, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { isLeaf, sameCoords, walkAccesses } from "../access.ts";
+import { type Fusion, withinRow } from "./fuse.ts";
+import { dependsOn, type Group, type Level, type Placement, reindex } from "./group.ts";
+
+const notStored = (state: Fusion) => (t: Tensor) => !isLeaf(t) && !state.groupOf.has(t);
+
+/** The stored nodes and leaves that `node` is made of, through everything that is inlined. */
+export function terminals(state: Fusion, node: Tensor): Set<Tensor> {
+  const out = new Set<Tensor>();
+  const seen = new Set<Tensor>();
+  const enter = (t: Tensor) => {
+    if (seen.has(t)) return;
+    seen.add(t);
+    if (t !== node && !notStored(state)(t)) out.add(t);
+    else for (const o of t.operands) enter(o);
+  };
+  if (isLeaf(node) || state.groupOf.has(node)) out.add(node);
+  if (!isLeaf(node)) enter(node);
+  return out;
+}
+
+/** Where `node` can be computed in `group`, if anywhere. */
+export function findPlacement(state: Fusion, group: Group, node: Tensor): Placement | undefined {
+  for (const p of candidates(state, group, node)) if (fits(state, group, node, p)) return p;
+  return undefined;
+}
+
+/** True if reading stored node `t` at `at` from inside `group` at `level` is possible. */
+findPlacement.reads = (
+  state: Fusion,
+  group: Group,
+  t: Tensor,
+  at: readonly Dim[],
+  level: Level,
+): boolean => {
+  const other = state.groupOf.get(t);
+  if (other === undefined) return true;
+  if (other !== group) return !dependsOn(other, group);
+  const p = group.members.get(t)!;
+  if (p.level === "root") return level === "root";
+  if (p.level === "full" && level !== "full") return false;
+  return sameCoords(p.coords, at);
+};
+
+function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {
+  const out: Placement[] = [];
+  const size = sizeOf(node.shape);
+  const hasRoot = [...group.members.values()].some((p) => p.level === "root");
+  if (hasRoot && size === 1) out.push({ coords: node.shape.map(() => 0), level: "root" });
+  const { outerSpace, fullSpace } = group;
+  if (sameDim(size, sizeOf(outerSpace.shape)))
+    out.push({ coords: reindex(outerSpace.shape, outerSpace.coords, node.shape), level: "outer" });
+  if (fullSpace && sameDim(size, sizeOf(fullSpace.shape)) && withinRow(state, group))
+    out.push({ coords: reindex(fullSpace.shape, fullSpace.coords, node.shape), level: "full" });
+  return out;
+}
+
+function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean {
+  let ok = true;
+  walkAccesses(node, p.coords, notStored(state), (t, at) => {
+    ok &&= findPlacement.reads(state, group, t, at, p.level);
+  });
+  return ok;
+}
+
+/** Makes `node` a member of `group`. */
+export function place(state: Fusion, group: Group, node: Tensor, p: Placement): void {
+  for (const t of terminals(state, node)) {
+    const other = state.groupOf.get(t);
+    if (other && other !== group) group.deps.add(other);
+  }
+  group.members.set(node, p);
+  state.groupOf.set(node, group);
+}

@@ -1,0 +1,130 @@
+/**
+ * Settles the nodes that float after the first walk: inlines them in their readers, or stores them, in a reader's kernel
+ * where they line up or in a kernel of their own. First takes members out of groups that are cheaper to recompute
+ * from another stored value than to store.
+ */
+import { opRecord, type Tensor } from "@kiln-ml/ir";
+import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
+import { type Fusion, isSingle, openMap } from "./fuse.ts";
+import { dependsOn, type Group } from "./group.ts";
+import { findPlacement, place, terminals } from "./place.ts";
+
+/** Elementwise work that may be repeated in every reader rather than stored. */
+const cheapOps = 8;
+
+export function settle(state: Fusion, order: readonly Tensor[]): void {
+  if (state.on) dropCheapMembers(state, order);
+  const readers = new Map<Tensor, Set<Group>>();
+  const read = (t: Tensor, by: Iterable<Group>) => {
+    const set = readers.get(t) ?? new Set();
+    readers.set(t, set);
+    for (const g of by) set.add(g);
+  };
+  for (const node of [...order].reverse()) {
+    const by = readers.get(node) ?? new Set<Group>();
+    if (!isLeaf(node) && !state.groupOf.has(node) && mustStore(state, node, by))
+      store(state, node, by);
+    const group = state.groupOf.get(node);
+    for (const o of node.operands) read(o, group ? [group] : by);
+  }
+}
+
+function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean {
+  if (state.required.has(node)) return true;
+  if (!isPointwise(node) || by.size === 0) return false;
+  if (isSingle(node)) return false;
+  const work = workOf(state, node);
+  if (by.size > 1) return work.costly || work.ops > cheapOps || work.loads > 2;
+  // A contraction reads an operand's element many times over.
+  const [reader] = by;
+  return reader!.kind === "contraction" && work.costly;
+}
+
+/** What computing one element of `node` takes, with all that is inlined in it. */
+export function workOf(state: Fusion, node: Tensor): { ops: number; loads: number; costly: boolean } {
+  const seen = new Set<Tensor>();
+  const work = { ops: 0, loads: 0, costly: false };
+  const enter = (t: Tensor) => {
+    if (seen.has(t)) return;
+    seen.add(t);
+    if (isLeaf(t) || (t !== node && state.groupOf.has(t))) {
+      work.loads++;
+      return;
+    }
+    // What is computed once for the whole kernel is not repeated.
+    if (isSingle(t) && t !== node) return;
+    if (isPointwise(t)) work.ops++;
+    if (opRecord(t.op).costly || t.op === "randomBits") work.costly = true;
+    for (const o of t.operands) enter(o);
+  };
+  enter(node);
+  return work;
+}
+
+/** Stores a floating node: as another result of a reader that computes it in place, or in its own kernel. */
+function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
+  if (state.on && isPointwise(node) && !state.apart.has(node))
+    for (const host of [...by].sort((a, b) => a.id - b.id)) {
+      const others = [...by].filter((g) => g !== host);
+      if (host.kind === "contraction" || others.some((g) => dependsOn(host, g))) continue;
+      const p = findPlacement(state, host, node);
+      if (!p || !readOnlyAt(state, host, node, p.coords)) continue;
+      place(state, host, node, p);
+      for (const g of others) g.deps.add(host);
+      return;
+    }
+  const own = openMap(state, node);
+  for (const g of by) g.deps.add(own);
+}
+
+/** True if every read of `node` in `host` is at the coordinates at which it would be computed. */
+function readOnlyAt(state: Fusion, host: Group, node: Tensor, coords: readonly unknown[]): boolean {
+  let ok = true;
+  const key = coords.map(String).join();
+  for (const [m, p] of host.members) {
+    const starts =
+      opRecord(m.op).family === "reduce" && host.fullSpace ? host.fullSpace.coords : p.coords;
+    const visit = (t: Tensor, at: readonly unknown[]) => {
+      if (t === node && at.map(String).join() !== key) ok = false;
+    };
+    const inlined = (t: Tensor) => t !== node && !isLeaf(t) && !state.groupOf.has(t);
+    if (opRecord(m.op).family === "reduce") {
+      const x = m.operands[0]!;
+      if (p.level === "root" || m.op === "fold") return false;
+      if (x === node) visit(x, starts);
+      else if (inlined(x)) walkAccesses(x, starts, inlined, visit);
+    } else walkAccesses(m, starts, inlined, visit);
+  }
+  return ok;
+}
+
+/**
+ * A member that other groups read, but that is cheap to recompute from one value that is stored anyway, such as the mask
+ * of a ReLU from its result, is not stored: it floats, and is inlined where it is read.
+ */
+function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
+  const stored = storedNodes(state, order);
+  for (const node of order) {
+    const group = state.groupOf.get(node);
+    if (!group || state.required.has(node) || !isPointwise(node) || !stored.has(node)) continue;
+    const work = workOf(state, node);
+    if (work.costly || work.ops > 2) continue;
+    const from = [...terminals(state, node)].filter((t) => !isSingle(t));
+    if (from.length !== 1 || !(isLeaf(from[0]!) || stored.has(from[0]!))) continue;
+    if (group.members.get(from[0]!)?.level === "root") continue;
+    state.groupOf.delete(node);
+    group.members.delete(node);
+  }
+}
+
+/** Members that must be in memory: required, or read by another group. */
+export function storedNodes(state: Fusion, order: readonly Tensor[]): Set<Tensor> {
+  const stored = new Set<Tensor>([...state.required].filter((t) => state.groupOf.has(t)));
+  for (const node of order) {
+    const group = state.groupOf.get(node);
+    if (!group) continue;
+    for (const t of terminals(state, node))
+      if (state.groupOf.has(t) && state.groupOf.get(t) !== group) stored.add(t);
+  }
+  return stored;
+}

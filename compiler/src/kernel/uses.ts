@@ -1,0 +1,119 @@
+/**
+ * What a kernel's statements read and change: how often each expression is used, which names a statement
+ * changes, which names an expression depends on. Facts only; the printers decide what to do with them.
+ */
+import type { Dtype, Reducer } from "@kiln-ml/ir";
+import type { Expr, Kernel, Stmt } from "./kernel.ts";
+
+/** The expressions that stand directly in a statement. */
+export function exprsOf(s: Stmt): readonly Expr[] {
+  switch (s.kind) {
+    case "let":
+    case "letDynamic":
+    case "set":
+    case "accumulate":
+    case "store":
+      return [s.value];
+    case "acc":
+      return [s.init];
+    case "fma":
+      return [s.a, s.b];
+    default:
+      return [];
+  }
+}
+
+/** The statements inside a statement. */
+export const bodyOf = (s: Stmt): readonly Stmt[] =>
+  s.kind === "loop" ? s.body : s.kind === "if" ? s.then : [];
+
+/** Calls `visit` with every statement, outer before inner. */
+export function eachStmt(body: readonly Stmt[], visit: (s: Stmt) => void): void {
+  for (const s of body) {
+    visit(s);
+    eachStmt(bodyOf(s), visit);
+  }
+}
+
+/** Uses of each expression object: by statements, and once by each distinct expression around it. */
+export function countUses(body: readonly Stmt[]): ReadonlyMap<Expr, number> {
+  const uses = new Map<Expr, number>();
+  const count = (e: Expr): void => {
+    const before = uses.get(e) ?? 0;
+    uses.set(e, before + 1);
+    if (before === 0 && e.kind === "call") e.args.forEach(count);
+  };
+  eachStmt(body, (s) => {
+    exprsOf(s).forEach(count);
+  });
+  return uses;
+}
+
+/** What is known of a kernel's names before it is printed. */
+export interface Facts {
+  readonly uses: ReadonlyMap<Expr, number>;
+  /** Accumulators: their dtype, whether they are wide, the reducer that fills them, what it is fed. */
+  readonly accs: ReadonlyMap<string, AccFacts>;
+  /** Buffers and arrays whose elements may change while the kernel runs. */
+  readonly mutable: ReadonlySet<string>;
+  /** Buffers and arrays that other invocations may change, at a barrier. */
+  readonly visible: ReadonlySet<string>;
+  /** Element types of buffers and arrays. */
+  readonly dtypes: ReadonlyMap<string, Dtype>;
+}
+export interface AccFacts {
+  readonly dtype: Dtype;
+  readonly wide: boolean;
+  readonly reducer?: Reducer;
+  readonly fed?: Dtype;
+}
+
+export function factsOf(kernel: Kernel): Facts {
+  const accs = new Map<string, AccFacts>();
+  const arrays = new Set<string>();
+  const shared = new Set<string>();
+  const dtypes = new Map<string, Dtype>(kernel.params.map((p) => [p.name, p.dtype]));
+  eachStmt(kernel.body, (s) => {
+    if (s.kind === "acc") accs.set(s.name, { dtype: s.dtype, wide: s.wide });
+    else if (s.kind === "accumulate" && accs.has(s.name))
+      accs.set(s.name, { ...accs.get(s.name)!, reducer: s.reducer, fed: s.value.dtype });
+    else if (s.kind === "array") {
+      arrays.add(s.name);
+      dtypes.set(s.name, s.dtype);
+      if (s.space === "shared") shared.add(s.name);
+    }
+  });
+  const written = kernel.params.filter((p) => p.access !== "read").map((p) => p.name);
+  return {
+    uses: countUses(kernel.body),
+    accs,
+    mutable: new Set([...written, ...arrays]),
+    visible: new Set([...written, ...shared]),
+    dtypes,
+  };
+}
+
+/** Names of accumulators and buffers that one statement changes, those inside it included. */
+export function changedBy(s: Stmt, facts: Facts): ReadonlySet<string> {
+  const names = new Set<string>();
+  eachStmt([s], (t) => {
+    if (t.kind === "set" || t.kind === "accumulate" || t.kind === "fma") names.add(t.name);
+    else if (t.kind === "store") names.add(t.to);
+    else if (t.kind === "combine") for (const n of [...t.names, ...facts.visible]) names.add(n);
+    else if (t.kind === "barrier") for (const n of facts.visible) names.add(n);
+  });
+  return names;
+}
+
+/** Accumulators and changeable buffers the value of `e` depends on. */
+export function dependsOn(e: Expr, facts: Facts, memo: Map<Expr, ReadonlySet<string>>) {
+  const known = memo.get(e);
+  if (known) return known;
+  const names = new Set<string>();
+  if (e.kind === "ref" && facts.accs.has(e.name)) names.add(e.name);
+  if (e.kind === "load" && facts.mutable.has(e.from)) names.add(e.from);
+  if (e.kind === "call")
+    for (const a of e.args) for (const n of dependsOn(a, facts, memo)) names.add(n);
+  memo.set(e, names);
+  return names;
+}

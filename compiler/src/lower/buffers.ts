@@ -1,0 +1,64 @@
+/**
+ * The parameters of one kernel: a name for every tensor it reads or writes. Names come from the program where
+ * it has them, so that kernel text can be read.
+ */
+import { type Dim, type Dtype, sizeOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import type { Param } from "../kernel/kernel.ts";
+
+export class Buffers {
+  private readonly names = new Map<Tensor, string>();
+  private readonly taken = new Set<string>();
+  readonly params: { tensor: Tensor | undefined; param: Param }[] = [];
+
+  /** The buffer's name; the first mention adds a parameter. */
+  read(t: Tensor): string {
+    return this.names.get(t) ?? this.add(t, "read");
+  }
+
+  write(t: Tensor): string {
+    return this.names.get(t) ?? this.add(t, "write");
+  }
+
+  /** Scratch memory of `size` elements. */
+  scratch(wanted: string, dtype: Dtype, size: Dim): string {
+    const name = this.free(wanted);
+    this.params.push({
+      tensor: undefined,
+      param: { name, dtype, size, access: "scratch", width: 1 },
+    });
+    return name;
+  }
+
+  private add(t: Tensor, access: "read" | "write"): string {
+    const name = this.free(nameOf(t));
+    this.names.set(t, name);
+    const param: Param = { name, dtype: t.dtype, size: sizeOf(t.shape), access, width: 1 };
+    this.params.push({ tensor: t, param });
+    return name;
+  }
+
+  private free(wanted: string): string {
+    let name = wanted;
+    for (let i = 2; this.taken.has(name); i++) name = `${wanted}${i}`;
+    this.taken.add(name);
+    return name;
+  }
+}
+
+/** Words that a target's language, or the schedules, use for something else. */
+const reserved =
+  /^(?:[ijkmnrcgftyq]\d*|at\d+|acc.*|t\d+|array|as|break|case|catch|class|const|continue|default|delete|do|else|enum|export|extends|f16|f32|false|fn|for|function|i32|if|import|in|let|loop|main|new|null|override|private|ptr|return|static|struct|super|switch|this|throw|true|try|typeof|u32|uniform|var|vec[234]|void|while|with|yield|global|input|output|sampler|storage|target|texture|Math|Float32Array|Int32Array)$/;
+
+function nameOf(t: Tensor): string {
+  const given = t.attrs.name;
+  const base = typeof given === "string" ? given.replace(/[^A-Za-z0-9]+/g, "_") : t.op;
+  const safe = base.replace(/^(?=\d)/, "_").replace(/_{2,}/g, "_").replace(/^_+|_+$/g, "");
+  return reserved.test(safe) || safe === "" ? `${safe}_` : safe;
+}
+
+/** The names of the symbols in some dims that are not among `bound`, sorted. */
+export function freeSymbols(dims: Iterable<Dim>, bound: ReadonlySet<string>): string[] {
+  const found = new Map();
+  for (const d of dims) symbolsIn(d, found);
+  return [...found.keys()].filter((n) => !bound.has(n)).sort();
+}

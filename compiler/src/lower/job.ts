@@ -1,0 +1,50 @@
+/**
+ * What lowering knows of one group: its members, which of them are stored, and the kernel's buffers.
+ */
+import { type Dim, isFloat, minOf, maxOf, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
+import type { Group, Placement } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Buffers } from "./buffers.ts";
+import { type Rename, renamed } from "./loops.ts";
+import { choose, constant, type Values } from "./value.ts";
+
+export interface Job {
+  readonly group: Group;
+  readonly stored: ReadonlySet<Tensor>;
+  readonly buffers: Buffers;
+}
+
+/** Members of a group in an order in which each stands after what it needs. */
+export const membersOf = (group: Group): [Tensor, Placement][] =>
+  [...group.members].sort(([a], [b]) => a.id - b.id);
+
+export const isReduceOp = (t: Tensor): boolean => opRecord(t.op).family === "reduce";
+
+/** Stores a member's element from inside its block. */
+export function storeMember(job: Job, values: Values, node: Tensor, rename: Rename): Stmt {
+  const coords = renamed(job.group.members.get(node)!.coords, rename);
+  const value = values.at(node, coords);
+  const to = job.buffers.write(node);
+  return { kind: "store", to, index: offsetOf(node.shape, coords), value };
+}
+
+/** The value a reduction starts from. */
+export function identityOf(node: Tensor): Expr {
+  const { dtype } = node.operands[0]!;
+  const low = isFloat(dtype) ? -Infinity : minOf(dtype);
+  const high = isFloat(dtype) ? Infinity : maxOf(dtype);
+  const start = { sum: 0, prod: 1, max: low, min: high, any: 0, all: 1, argMax: 0, argMin: 0 };
+  return constant(node.dtype, start[opRecord(node.op).reducer!]);
+}
+
+/** The element a reduction takes in at result coordinates and loop variables. */
+export function reducedValue(
+  values: Values,
+  node: Tensor,
+  coords: readonly Dim[],
+  vars: readonly Dim[],
+): Expr {
+  const [piece] = opRecord(node.op).pieces!(node, [...coords, ...vars]);
+  const value = values.at(node.operands[piece!.operand]!, piece!.coords, piece!.when);
+  return choose(piece!.when, value, identityOf(node));
+}

@@ -1,0 +1,122 @@
+/**
+ * Lowers map and rows groups: the statements of one outer iteration, in phases. A phase is one run of the inner loops; it holds
+ * the reductions that need only earlier phases, and the stores of what is ready by then. The schedules put the loops
+ * around it.
+ */
+import { type Dim, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
+import type { Loop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import { identityOf, isReduceOp, type Job, membersOf, reducedValue, storeMember } from "./job.ts";
+import { type Rename, renamed } from "./loops.ts";
+import { ref, type Values } from "./value.ts";
+
+/** How a target runs the loops around the statements. */
+export interface RowLoops {
+  readonly rename: Rename;
+  /** Puts the inner loops around a phase. */
+  inner(body: readonly Stmt[]): Stmt[];
+  /** Makes partial results of a phase whole; nothing on one thread. */
+  combine?(reduces: readonly Tensor[], names: readonly string[]): Stmt[];
+  /** Puts what is needed around statements that one invocation per outer iteration runs. */
+  once(body: readonly Stmt[]): Stmt[];
+}
+
+interface Phase {
+  readonly reduces: Tensor[];
+  readonly stores: Tensor[];
+}
+
+/** The reductions of a group by phase, and its stored inner-level members by the phase that stores them. */
+export function phasesOf(job: Job): Phase[] {
+  const depth = new Map<Tensor, number>();
+  const depthOf = (t: Tensor): number => {
+    const found = depth.get(t);
+    if (found !== undefined) return found;
+    depth.set(t, 0);
+    const outside = !job.group.members.has(t) && job.buffers.isOutside(t);
+    const below = outside ? 0 : t.operands.reduce((d, o) => Math.max(d, depthOf(o)), 0);
+    const own = isReduceOp(t) && job.group.members.get(t)?.level === "outer" ? below + 1 : below;
+    depth.set(t, own);
+    return own;
+  };
+  const phases: Phase[] = [];
+  const phase = (i: number): Phase => {
+    while (phases.length <= i) phases.push({ reduces: [], stores: [] });
+    return phases[i]!;
+  };
+  for (const [node, p] of membersOf(job.group))
+    if (isReduceOp(node) && p.level === "outer") phase(depthOf(node) - 1).reduces.push(node);
+    else if (p.level === "full" && job.stored.has(node)) phase(depthOf(node)).stores.push(node);
+  return phases;
+}
+
+export const accName = (job: Job, node: Tensor): string => {
+  const reduces = membersOf(job.group).map(([t]) => t).filter(isReduceOp);
+  return `${opRecord(node.op).reducer}${reduces.indexOf(node)}`;
+};
+
+const extentsOf = (loops: readonly Loop[]): Dim[] => loops.map((l) => l.extent);
+
+/** Declares the accumulator of a reduction. */
+export const declareAcc = (job: Job, node: Tensor): Stmt => ({
+  kind: "acc",
+  name: accName(job, node),
+  dtype: node.dtype,
+  init: identityOf(node),
+  wide: opRecord(node.op).reducer === "sum" || opRecord(node.op).reducer === "prod",
+  ...(opRecord(node.op).reducer!.startsWith("arg")
+    ? { of: node.operands[0]!.dtype }
+    : {}),
+});
+
+function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars: Dim[]): Stmt {
+  const value = reducedValue(values, node, coords, vars);
+  const reducer = opRecord(node.op).reducer!;
+  const extents = extentsOf(job.group.members.get(node)!.level === "root" ? job.group.outer : job.group.inner);
+  const position = reducer.startsWith("arg") ? { position: offsetOf(extents, vars) } : {};
+  return { kind: "accumulate", name: accName(job, node), reducer, value, ...position };
+}
+
+/** Appends the statements of one outer iteration to `block`. */
+export function emitRow(job: Job, block: Values, loops: RowLoops): void {
+  const { group } = job;
+  const vars = renamed(group.inner.map((l) => l.at), loops.rename);
+  const outer = renamed(group.outerSpace.coords, loops.rename);
+  for (const { reduces, stores } of phasesOf(job)) {
+    if (reduces.length + stores.length === 0) continue;
+    block.body.push(...reduces.map((r) => declareAcc(job, r)));
+    const inner = block.inner();
+    for (const r of reduces) inner.body.push(accumulate(job, inner, r, outer, vars));
+    for (const s of stores) inner.body.push(storeMember(job, inner, s, loops.rename));
+    block.body.push(...loops.inner(inner.body));
+    if (reduces.length && loops.combine)
+      block.body.push(...loops.combine(reduces, reduces.map((r) => accName(job, r))));
+    for (const r of reduces) block.bind(r, outer, ref(accName(job, r), r.dtype));
+  }
+  const members = membersOf(group);
+  const stores = members.filter(([t, p]) => p.level === "outer" && job.stored.has(t));
+  const tail: Stmt[] = [];
+  const at = block.body.length;
+  for (const [node] of stores) tail.push(storeMember(job, block, node, loops.rename));
+  // Run-time indices that the stores needed stand before them.
+  block.body.push(...(tail.length ? loops.once([...block.body.splice(at), ...tail]) : []));
+  for (const [node, p] of members)
+    if (isReduceOp(node) && p.level === "root") {
+      const value = accumulate(job, block, node, [], outer);
+      block.body.push(value);
+    }
+}
+
+/** Reductions over the outer loops. */
+export const rootReduces = (job: Job): Tensor[] =>
+  membersOf(job.group)
+    .filter(([t, p]) => isReduceOp(t) && p.level === "root")
+    .map(([t]) => t);
+
+/** Appends the stores that follow the outer loops. */
+export function emitRoot(job: Job, block: Values): void {
+  for (const r of rootReduces(job)) block.bind(r, [], ref(accName(job, r), r.dtype));
+  for (const [node, p] of membersOf(job.group))
+    if (p.level === "root" && job.stored.has(node))
+      block.body.push(storeMember(job, block, node, new Map()));
+}

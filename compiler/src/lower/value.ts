@@ -1,0 +1,170 @@
+/**
+ * Builds the scalar expression of a node's element at given coordinates, through everything that is inlined, down to loads of
+ * stored tensors and to results that the kernel has at hand. Adds to the current block the run-time
+ * indices that gathers need. Makes no loops.
+ */
+import {
+  type Condition,
+  type Dim,
+  type Dtype,
+  isMovement,
+  loopVar,
+  offsetOf,
+  subDim,
+  type Tensor,
+} from "@kiln-ml/ir";
+import { keyOfCoords, livePieces, simplifyConditions } from "../access.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { threefry } from "./threefry.ts";
+
+export const constant = (dtype: Dtype, value: number): Expr => ({ kind: "const", dtype, value });
+export const ref = (name: string, dtype: Dtype): Expr => ({ kind: "ref", name, dtype });
+export const call = (op: string, dtype: Dtype, ...args: Expr[]): Expr => ({
+  kind: "call",
+  op,
+  args,
+  dtype,
+});
+export const load = (
+  from: string,
+  dtype: Dtype,
+  index: Dim,
+  guard: readonly Condition[] = [],
+): Expr => ({ kind: "load", from, index, guard, dtype });
+
+/** What a kernel knows of tensors: the name of the buffer that holds one, or undefined if it is inlined. */
+export type BufferOf = (t: Tensor) => string | undefined;
+
+/** Expressions within one block of statements; `inner` opens a nested block that sees what this one has. */
+export class Values {
+  readonly bufferOf: BufferOf;
+  readonly body: Stmt[];
+  private readonly outer: Values | undefined;
+  private readonly known = new Map<string, Expr>();
+  private readonly bound = new Map<Tensor, { coords: string; value: Expr }>();
+
+  constructor(bufferOf: BufferOf, outer?: Values) {
+    this.bufferOf = bufferOf;
+    this.outer = outer;
+    this.body = [];
+  }
+
+  inner(): Values {
+    return new Values(this.bufferOf, this);
+  }
+
+  /** From here on the element of `node` at `coords` is `value`. */
+  bind(node: Tensor, coords: readonly Dim[], value: Expr): void {
+    this.bound.set(node, { coords: keyOfCoords(coords), value });
+  }
+
+  private find(node: Tensor, coords: string, key: string): Expr | undefined {
+    const b = this.bound.get(node);
+    if (b?.coords === coords) return b.value;
+    return this.known.get(key) ?? this.outer?.find(node, coords, key);
+  }
+
+  /** The element of `node` at `coords`; loads happen only where `guard` holds. */
+  at(node: Tensor, coords: readonly Dim[], guard: readonly Condition[] = []): Expr {
+    const place = keyOfCoords(coords);
+    const key = `${node.id}@${place}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
+    const found = this.find(node, place, key);
+    if (found) return found;
+    const value = this.make(node, coords, guard);
+    this.known.set(key, value);
+    return value;
+  }
+
+  private make(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
+    const buffer = this.bufferOf(node);
+    if (buffer !== undefined)
+      return load(buffer, node.dtype, offsetOf(node.shape, coords), guard);
+    switch (node.op) {
+      case "constant":
+        return constant(node.dtype, node.attrs.value as number);
+      case "iota":
+        return fromIndex(coords[node.attrs.axis as number]!, node.dtype);
+      case "gather":
+        return this.gather(node, coords, guard);
+      case "randomBits": {
+        const key = node.operands[0]!;
+        const [k0, k1] = [this.at(key, [0], guard), this.at(key, [1], guard)];
+        return threefry(k0, k1, fromIndex(offsetOf(node.shape, coords), "u32"));
+      }
+    }
+    if (isMovement(node)) return this.move(node, coords, guard);
+    const args = node.operands.map((o) => this.at(o, coords, guard));
+    return call(node.op, node.dtype, ...args);
+  }
+
+  /** The first piece whose conditions hold; each is loaded only where they do. */
+  private move(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
+    const pieces = livePieces(node, coords);
+    let value: Expr | undefined;
+    for (const p of pieces.reverse()) {
+      const own = this.at(node.operands[p.operand]!, p.coords, mergeGuards(guard, p.when));
+      value = p.when.length === 0 || value === undefined ? own : choose(p.when, own, value);
+    }
+    return value ?? constant(node.dtype, 0);
+  }
+
+  /** Indices out of range are clamped, as the op says. */
+  private gather(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
+    const [x, ...indices] = node.operands;
+    const rank = indices[0]!.shape.length;
+    const axes = node.attrs.axes as readonly number[];
+    let [next, rest] = [0, rank];
+    const at = x!.shape.map((extent, axis) => {
+      if (!axes.includes(axis)) return coords[rest++]!;
+      const index = this.at(indices[next++]!, coords.slice(0, rank), guard);
+      return this.dynamic(clamped(index, extent), extent);
+    });
+    return this.at(x!, at, guard);
+  }
+
+  private dynamic(value: Expr, extent: Dim): Dim {
+    const name = `at${nextName++}`;
+    this.body.push({ kind: "letDynamic", name, value });
+    return loopVar(name, extent);
+  }
+}
+
+let nextName = 0;
+/** Names of run-time indices are counted from 0 in each kernel, so that equal kernels have equal text. */
+export const resetNames = (): void => {
+  nextName = 0;
+};
+
+export const fromIndex = (value: Dim, dtype: Dtype): Expr => {
+  if (typeof value === "number") return constant(dtype, value);
+  const index: Expr = { kind: "index", value, dtype: "i32" };
+  return dtype === "i32" ? index : call("convert", dtype, index);
+};
+
+function clamped(index: Expr, extent: Dim): Expr {
+  const i = index.dtype === "i32" ? index : call("convert", "i32", index);
+  const low = call("maximum", "i32", i, constant("i32", 0));
+  return call("minimum", "i32", low, fromIndex(subDim(extent, 1), "i32"));
+}
+
+const keyOf = (c: Condition): string => c.test + String(c.value);
+
+export function mergeGuards(a: readonly Condition[], b: readonly Condition[]): Condition[] {
+  const have = new Set(a.map(keyOf));
+  return [...a, ...b.filter((c) => !have.has(keyOf(c)))];
+}
+
+/** `when` ? yes : no; a guarded load is already 0 where its guard fails. */
+export function choose(when: readonly Condition[], yes: Expr, no: Expr): Expr {
+  const conditions = simplifyConditions(when);
+  if (conditions === undefined) return no;
+  if (conditions.length === 0) return yes;
+  const zero = no.kind === "const" && Object.is(no.value, 0);
+  if (zero && yes.kind === "load") {
+    const have = new Set(yes.guard.map(keyOf));
+    if (conditions.every((c) => have.has(keyOf(c)))) return yes;
+  }
+  const test: Expr = { kind: "test", conditions, dtype: "bool" };
+  return call("select", yes.dtype, test, yes, no);
+}
+

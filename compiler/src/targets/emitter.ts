@@ -1,0 +1,249 @@
+/**
+ * The state of printing one kernel, shared by the targets: open blocks, names taken, and where an expression
+ * may be computed. Knows no syntax; that is the `Language` each target brings.
+ */
+import { bug, type Dim, symbolsIn } from "@kiln-ml/ir";
+import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
+import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
+import { conditionsText, indexText, substituteIfNeeded } from "./index-text.ts";
+import { atom, openScope, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
+
+export type Call = Extract<Expr, { kind: "call" }>;
+export type Load = Extract<Expr, { kind: "load" }>;
+
+/** How a target spells what the emitter composes. */
+export interface Language {
+  /** Words that cannot be names. */
+  readonly reserved: ReadonlySet<string>;
+  declare(name: string, value: Text, dtype: Expr["dtype"] | "index"): string;
+  /** ⌊a/b⌋ and a mod b of index expressions; `nonnegative` if a is known to be. */
+  divide(a: Text, b: Text, nonnegative: boolean): Text;
+  remainder(a: Text, b: Text, nonnegative: boolean): Text;
+  pick(which: "min" | "max", a: Text, b: Text): Text;
+  /** A conjunction of conditions that are text already. */
+  all(conditions: readonly Text[]): Text;
+  readonly equals: string;
+  constant(value: number, dtype: Expr["dtype"]): Text;
+  load(e: Load): Text;
+  call(e: Call): Text;
+  /** The value of an accumulator as an operand. */
+  accumulated(name: string, text: Text): Text;
+}
+
+export class Emitter {
+  readonly kernel: Kernel;
+  readonly facts: Facts;
+  readonly language: Language;
+  scope: Scope;
+  private readonly taken = new Set<string>();
+  private readonly loopNames = new Set<string>();
+  private readonly depths = new Map<Expr, number>();
+  private readonly depends = new Map<Expr, ReadonlySet<string>>();
+
+  constructor(kernel: Kernel, language: Language) {
+    this.kernel = kernel;
+    this.language = language;
+    this.facts = factsOf(kernel);
+    this.scope = openScope(undefined);
+  }
+
+  /** A name not used before in the kernel: `base` itself, or with a number. */
+  fresh(base: string): string {
+    let name = base;
+    for (let i = 0; this.taken.has(name) || this.language.reserved.has(name); i++)
+      name = `${base}${/\d$/.test(base) ? "_" : ""}${i}`;
+    this.taken.add(name);
+    return name;
+  }
+
+  /** A name for a loop variable; loops side by side may share one. */
+  loopName(base: string): string {
+    const open = [...scopesFrom(this.scope)].flatMap((s) => [...s.names.values()]);
+    if (this.loopNames.has(base) && !open.some((t) => t.text === base)) return base;
+    const name = this.fresh(base);
+    this.loopNames.add(name);
+    return name;
+  }
+
+  line(text: string): void {
+    this.scope.lines.push(text);
+  }
+
+  /** Runs `print` in a block inside the present one and returns its lines. */
+  inside(by: Stmt, print: (scope: Scope) => void, options: { inline?: boolean } = {}): string[] {
+    const outer = this.scope;
+    const inner = openScope(outer, {
+      ...(options.inline ? { lines: outer.lines } : {}),
+      changes: changedBy(by, this.facts),
+      closed: by.kind === "if",
+    });
+    this.scope = inner;
+    this.depths.clear();
+    print(inner);
+    this.scope = outer;
+    this.depths.clear();
+    return inner.lines;
+  }
+
+  /** Runs `print` as if the block at `depth` were the present one. */
+  at<T>(depth: number, print: () => T): T {
+    const here = this.scope;
+    this.scope = scopeAt(here, depth);
+    const result = print();
+    this.scope = here;
+    return result;
+  }
+
+  /** The text of a symbol, let or accumulator, and the block it is bound in. */
+  find(name: string): { text: Text; depth: number } {
+    for (const s of scopesFrom(this.scope)) {
+      const text = s.names.get(name);
+      if (text) return { text, depth: s.depth };
+    }
+    return bug("emit", `${name} is not bound in kernel ${this.kernel.name}`);
+  }
+
+  bindName(name: string, text: Text): void {
+    this.scope.names.set(name, text);
+    this.depths.clear();
+  }
+
+  /** Forgets values that depend on names which the statement just printed has changed. */
+  changed(s: Stmt): void {
+    const names = changedBy(s, this.facts);
+    if (names.size === 0) return;
+    for (const scope of scopesFrom(this.scope))
+      for (const e of scope.exprs.keys())
+        for (const n of dependsOn(e, this.facts, this.depends))
+          if (names.has(n)) scope.exprs.delete(e);
+  }
+
+  /** Depth of the outermost open block in which the symbols of `d` are bound. */
+  depthOfDim(d: Dim): number {
+    let depth = 0;
+    for (const name of symbolsIn(d).keys()) depth = Math.max(depth, this.find(name).depth);
+    return depth;
+  }
+
+  /** Depth of the outermost open block in which `e` has the value it has here. */
+  depthOf(e: Expr): number {
+    const known = this.depths.get(e);
+    if (known !== undefined) return known;
+    const depth = this.computeDepth(e);
+    this.depths.set(e, depth);
+    return depth;
+  }
+
+  private computeDepth(e: Expr): number {
+    switch (e.kind) {
+      case "const":
+        return 0;
+      case "index":
+        return this.depthOfUse(e.value);
+      case "test":
+        return Math.max(0, ...e.conditions.map((c) => this.depthOfUse(c.value)));
+      case "ref":
+        return Math.max(this.find(e.name).depth, this.changedAt(e.name));
+      case "call":
+        return Math.max(0, ...e.args.map((a) => this.depthOf(a)));
+      case "load": {
+        const dims = [e.index, ...e.guard.map((c) => c.value)];
+        return Math.max(this.changedAt(e.from), ...dims.map((d) => this.depthOfUse(d)));
+      }
+      default:
+        return e satisfies never;
+    }
+  }
+
+  /** As depthOfDim, but no further out than the blocks that give its symbols values: expressions are known by
+   * identity, which does not tell one repetition of an unrolled loop from the next. */
+  private depthOfUse(d: Dim): number {
+    let depth = this.depthOfDim(this.resolved(d));
+    for (const name of symbolsIn(d).keys())
+      if (this.scope.values.has(name))
+        for (const s of scopesFrom(this.scope))
+          if (s.values.has(name) && !s.parent?.values.has(name)) depth = Math.max(depth, s.depth);
+    return depth;
+  }
+
+  /** Depth of the innermost open block whose statement changes `name`; arrays also count where they are bound. */
+  private changedAt(name: string): number {
+    for (const s of scopesFrom(this.scope))
+      if (s.changes.has(name) || s.names.has(name)) return s.depth;
+    return 0;
+  }
+
+  /** `d` with the symbols replaced that stand for other index expressions. */
+  resolved(d: Dim): Dim {
+    return substituteIfNeeded(d, this.scope.values);
+  }
+
+  /** The text of `e` here: a name if it is used again or computed further out, else its own text. */
+  text(e: Expr): Text {
+    if (e.kind === "const") return this.language.constant(e.value, e.dtype);
+    if (e.kind === "ref") return this.reference(e.name);
+    for (const s of scopesFrom(this.scope)) {
+      const bound = s.exprs.get(e);
+      if (bound) return bound;
+    }
+    if (e.kind === "index") return indexText(this, e.value);
+    const depth = Math.max(this.depthOf(e), this.closedDepth());
+    const outer = depth < this.scope.depth;
+    if (!outer && (this.facts.uses.get(e) ?? 0) < 2) return this.raw(e);
+    return this.bindExpr(e, depth);
+  }
+
+  private reference(name: string): Text {
+    const { text } = this.find(name);
+    return this.facts.accs.has(name) ? this.language.accumulated(name, text) : text;
+  }
+
+  private closedDepth(): number {
+    for (const s of scopesFrom(this.scope)) if (s.closed) return s.depth;
+    return 0;
+  }
+
+  private raw(e: Expr): Text {
+    if (e.kind === "load") return this.language.load(e);
+    if (e.kind === "call") return this.language.call(e);
+    if (e.kind === "test") return conditionsText(this, e.conditions);
+    return bug("emit", `unexpected ${e.kind}`);
+  }
+
+  private bindExpr(e: Expr, depth: number): Text {
+    return this.at(depth, () => {
+      const value = this.raw(e);
+      const name = this.fresh(e.kind === "load" ? `${e.from}At` : e.kind === "test" ? "ok" : "t");
+      this.line(this.language.declare(name, value, e.dtype));
+      const bound = atom(name, value.lanes);
+      this.scope.exprs.set(e, bound);
+      return bound;
+    });
+  }
+
+  /** Binds the let `name` in the outermost block where its value is the same. */
+  bindLet(name: string, e: Expr): void {
+    if (e.kind === "const") {
+      this.bindName(name, this.language.constant(e.value, e.dtype));
+      return;
+    }
+    const depth = Math.max(this.depthOf(e), this.closedDepth());
+    const text = this.at(depth, () => {
+      const value = e.kind === "load" || e.kind === "call" ? this.valueOf(e) : this.text(e);
+      const bound = atom(this.fresh(name), value.lanes);
+      this.line(this.language.declare(bound.text, value, e.dtype));
+      this.bindName(name, bound);
+      return bound;
+    });
+    if (e.kind !== "ref") scopeAt(this.scope, depth).exprs.set(e, text);
+  }
+
+  /** The text of `e` as the value of a name: already bound, or its own. */
+  private valueOf(e: Expr): Text {
+    for (const s of scopesFrom(this.scope)) {
+      const bound = s.exprs.get(e);
+      if (bound) return bound;
+    }
+    return this.raw(e);
+  }
+}

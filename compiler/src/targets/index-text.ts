@@ -1,0 +1,212 @@
+/**
+ * Index expressions as text. Every sum is split by the block its terms are bound in: what does not depend on
+ * the inner loop variable becomes a named constant outside that loop.
+ */
+import {
+  addDim,
+  type Condition,
+  type Dim,
+  DimExpr,
+  isNonNegative,
+  keyOfDim,
+  maxOfDim,
+  mulDim,
+  substitute,
+  symbolOf,
+  symbolsIn,
+} from "@kiln-ml/ir";
+import type { Emitter } from "./emitter.ts";
+import { atLeast, atom, prec, scopesFrom, type Text } from "./scope.ts";
+
+type Term = DimExpr["terms"][number];
+type Factor = Term["atoms"][number];
+
+/** `d` with the symbols in `values` replaced. */
+export function substituteIfNeeded(d: Dim, values: ReadonlyMap<string, Dim>): Dim {
+  if (values.size === 0 || typeof d === "number") return d;
+  for (const name of symbolsIn(d).keys()) if (values.has(name)) return substitute(d, values);
+  return d;
+}
+
+/** The text of `d` here; parts that are known further out are bound there. */
+export function indexText(e: Emitter, dim: Dim): Text {
+  const d = e.resolved(dim);
+  if (typeof d === "number") return constantText(d);
+  const byDepth = new Map<number, Term[]>();
+  let constant = 0;
+  for (const t of d.terms) {
+    if (t.atoms.length === 0) {
+      constant = t.coeff;
+      continue;
+    }
+    const depth = e.depthOfDim(new DimExpr([t]));
+    byDepth.set(depth, [...(byDepth.get(depth) ?? []), t]);
+  }
+  const depths = [...byDepth.keys()].sort((a, b) => a - b);
+  let outer: Text | undefined;
+  let sum: Dim = 0;
+  for (const depth of depths) {
+    const terms = byDepth.get(depth)!;
+    sum = addDim(sum, new DimExpr(terms));
+    if (depth === e.scope.depth) return sumText(e, outer, terms, constant);
+    outer = boundSum(e, depth, outer, terms, sum);
+  }
+  return sumText(e, outer, [], constant);
+}
+
+const constantText = (n: number): Text =>
+  n < 0 ? { text: String(n), prec: prec.unary, lanes: 1 } : atom(String(n));
+
+/** The name of `outer + terms` in the block at `depth`, bound there now if it was not. */
+function boundSum(
+  e: Emitter,
+  depth: number,
+  outer: Text | undefined,
+  terms: Term[],
+  sum: Dim,
+): Text {
+  const symbol = outer ? undefined : symbolOf(sum);
+  if (symbol) return e.find(symbol.name).text;
+  return e.at(depth, () => {
+    const key = keyOfDim(sum);
+    const known = knownIndex(e, key);
+    if (known) return known;
+    return bindIndex(e, key, sumText(e, outer, terms, 0), atName(sum));
+  });
+}
+
+function knownIndex(e: Emitter, key: string): Text | undefined {
+  for (const s of scopesFrom(e.scope)) {
+    const name = s.indices.get(key);
+    if (name) return atom(name);
+  }
+  return undefined;
+}
+
+function bindIndex(e: Emitter, key: string, value: Text, base: string): Text {
+  if (value.prec === prec.atom) return value;
+  const name = e.fresh(base);
+  e.line(e.language.declare(name, value, "index"));
+  e.scope.indices.set(key, name);
+  return atom(name);
+}
+
+/** `atRow` for a sum whose innermost loop variable is row; `size` for one of dims only. */
+function atName(d: Dim): string {
+  const loops = [...symbolsIn(d).values()].filter((s) => s.extent !== undefined);
+  const last = loops.at(-1)?.name;
+  return last === undefined ? "size" : `at${last[0]!.toUpperCase()}${last.slice(1)}`;
+}
+
+function sumText(
+  e: Emitter,
+  outer: Text | undefined,
+  terms: readonly Term[],
+  constant: number,
+): Text {
+  // Positive terms first, so that a sum does not open with a minus where it need not.
+  const ordered = [...terms.filter((t) => t.coeff > 0), ...terms.filter((t) => t.coeff < 0)];
+  let sum = outer;
+  for (const t of ordered) {
+    const size = Math.abs(t.coeff);
+    const product = productText(e, size, t.atoms);
+    if (!sum) sum = t.coeff < 0 ? negated(product) : product;
+    else sum = plus(sum, product, t.coeff < 0);
+  }
+  if (!sum) return constantText(constant);
+  return constant === 0 ? sum : plus(sum, atom(String(Math.abs(constant))), constant < 0);
+}
+
+const negated = (t: Text): Text => ({
+  text: `-${atLeast(t, prec.unary)}`,
+  prec: prec.unary,
+  lanes: 1,
+});
+
+const plus = (a: Text, b: Text, minus: boolean): Text => ({
+  text: `${atLeast(a, prec.add)} ${minus ? "-" : "+"} ${atLeast(b, prec.add + 1)}`,
+  prec: prec.add,
+  lanes: 1,
+});
+
+/** Factors are multiplied outermost first, so that `i * 4`, not `4 * i`, and loop variables lead. */
+function productText(e: Emitter, coeff: number, atoms: readonly Factor[]): Text {
+  const loops = atoms.filter((a) => a.kind !== "symbol" || a.extent !== undefined);
+  const sizes = atoms.filter((a) => !loops.includes(a));
+  const factors = [...loops, ...sizes].map((a) => factorText(e, a));
+  if (coeff !== 1 || factors.length === 0) factors.push(atom(String(coeff)));
+  return factors.reduce((a, b) => ({
+    text: `${atLeast(a, prec.mul)} * ${atLeast(b, prec.mul + 1)}`,
+    prec: prec.mul,
+    lanes: 1,
+  }));
+}
+
+function factorText(e: Emitter, a: Factor): Text {
+  if (a.kind === "symbol") return e.find(a.name).text;
+  const depth = e.depthOfDim(new DimExpr([{ coeff: 1, atoms: [a] }]));
+  return e.at(depth, () => {
+    const known = knownIndex(e, a.key);
+    if (known) return known;
+    const [lhs, rhs] = [indexText(e, a.lhs), indexText(e, a.rhs)];
+    if (a.kind === "min" || a.kind === "max") {
+      const picked = e.language.pick(a.kind, lhs, rhs);
+      return bindIndex(
+        e,
+        a.key,
+        { ...picked, prec: prec.add },
+        a.kind === "min" ? "least" : "most",
+      );
+    }
+    const safe = isNonNegative(a.lhs);
+    const value =
+      a.kind === "div" ? e.language.divide(lhs, rhs, safe) : e.language.remainder(lhs, rhs, safe);
+    return bindIndex(e, a.key, { ...value, prec: prec.add }, quotientName(a));
+  });
+}
+
+/** `iDiv4`, `iMod4` where the parts are plain; `quotient`, `remainder` otherwise. */
+function quotientName(a: Factor): string {
+  if (a.kind === "symbol") return a.name;
+  const lhs = symbolOf(a.lhs)?.name;
+  const rhs = typeof a.rhs === "number" ? String(a.rhs) : symbolOf(a.rhs)?.name;
+  if (lhs && rhs) return `${lhs}${a.kind === "div" ? "Div" : "Mod"}${rhs}`;
+  return a.kind === "div" ? "quotient" : "remainder";
+}
+
+/** A conjunction of conditions; those that always hold are left out. */
+export function conditionsText(e: Emitter, conditions: readonly Condition[]): Text {
+  const kept = conditions
+    .map((c) => ({ value: e.resolved(c.value), test: c.test }))
+    .filter((c) => !(c.test === "nonnegative" ? isNonNegative(c.value) : c.value === 0));
+  const never = kept.some((c) =>
+    c.test === "nonnegative" ? maxOfDim(c.value) < 0 : typeof c.value === "number",
+  );
+  if (never) return atom("false");
+  return e.language.all(kept.map((c) => conditionText(e, c)));
+}
+
+/**
+ * value ≥ 0 is printed as a comparison of its positive with its negated negative terms: n − 1 − i ≥ 0 reads
+ * `i < n`, i + p − 1 ≥ 0 reads `i + p >= 1`.
+ */
+function conditionText(e: Emitter, c: Condition): Text {
+  const terms = typeof c.value === "number" ? [{ coeff: c.value, atoms: [] }] : c.value.terms;
+  let [plusPart, minusPart, constant]: [Dim, Dim, number] = [0, 0, 0];
+  for (const t of terms) {
+    if (t.atoms.length === 0) constant = t.coeff;
+    else if (t.coeff > 0) plusPart = addDim(plusPart, new DimExpr([t]));
+    else minusPart = addDim(minusPart, mulDim(new DimExpr([t]), -1));
+  }
+  const strict = c.test === "nonnegative" && constant === -1;
+  if (!strict && constant > 0) plusPart = addDim(plusPart, constant);
+  if (!strict && constant < 0) minusPart = addDim(minusPart, -constant);
+  const p = atLeast(indexText(e, plusPart), prec.add);
+  const m = atLeast(indexText(e, minusPart), prec.add);
+  const swap = minusPart !== 0 && typeof minusPart !== "number";
+  if (c.test === "zero") return compare(`${p} ${e.language.equals} ${m}`, prec.equal);
+  if (strict) return compare(swap ? `${m} < ${p}` : `${p} > ${m}`, prec.compare);
+  return compare(swap ? `${m} <= ${p}` : `${p} >= ${m}`, prec.compare);
+}
+
+const compare = (text: string, strength: number): Text => ({ text, prec: strength, lanes: 1 });

@@ -1,0 +1,292 @@
+/**
+ * Prints a kernel as a JavaScript function over typed arrays. Parallel, workgroup and local loops are plain
+ * loops, barriers and combines nothing: one thread runs it all.
+ */
+import type { KernelText } from "@kiln-ml/artifact";
+import { bug, type Dim, type Dtype, DtypeError, maxOf, minOf, symbolOf } from "@kiln-ml/ir";
+import type { Kernel, Stmt } from "../../kernel/kernel.ts";
+import { bodyOf, eachStmt } from "../../kernel/uses.ts";
+import { Emitter } from "../emitter.ts";
+import { conditionsText, indexText } from "../index-text.ts";
+import { atLeast, atom, indented, prec, type Text } from "../scope.ts";
+import { arrayType, constantText, javascript, type Rounding } from "./language.ts";
+import { prelude } from "./prelude.ts";
+import { spell } from "./spell.ts";
+
+interface Printer {
+  readonly e: Emitter;
+  readonly rounding: Rounding;
+}
+
+/** The kernel as a function declaration `function name(params…, dims…)`; helpers apart, by name. */
+export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelText {
+  refuseHalf(kernel);
+  const used = new Set<string>();
+  const use = (name: string): string => {
+    used.add(name);
+    return name;
+  };
+  const e: Emitter = new Emitter(
+    kernel,
+    javascript(() => e, options.rounding, use),
+  );
+  const printer = { e, rounding: options.rounding };
+  const args = [...kernel.params.map((p) => p.name), ...kernel.dims].map((name) => {
+    const text = e.fresh(name);
+    e.bindName(name, atom(text));
+    return text;
+  });
+  printAll(printer, kernel.body);
+  const lines = [`function ${kernel.name}(${args.join(", ")}) {`, ...indented(e.scope.lines), "}"];
+  const helpers = Object.fromEntries([...used].map((name) => [name, prelude[name]!]));
+  return {
+    name: kernel.name,
+    text: lines.join("\n"),
+    bindings: kernel.params.map(({ name, dtype, access }) => ({ name, dtype, access })),
+    dims: kernel.dims,
+    ...(used.size ? { helpers } : {}),
+  };
+}
+
+function refuseHalf(kernel: Kernel): void {
+  const refuse = (dtype: Dtype, name: string): void => {
+    if (dtype === "f16" || dtype === "bf16")
+      throw new DtypeError(
+        `emit: ${name} of ${kernel.name} is ${dtype} on target js, which has no such array`,
+      );
+  };
+  for (const p of kernel.params) refuse(p.dtype, p.name);
+  eachStmt(kernel.body, (s) => {
+    if (s.kind === "array" || s.kind === "acc") refuse(s.dtype, s.name);
+  });
+}
+
+function printAll(p: Printer, body: readonly Stmt[]): void {
+  for (const s of body) {
+    printStmt(p, s);
+    p.e.changed(s);
+  }
+}
+
+function printStmt(p: Printer, s: Stmt): void {
+  const { e } = p;
+  switch (s.kind) {
+    case "comment":
+      e.line(`// ${s.text}`);
+      return;
+    case "let":
+      e.bindLet(s.name, s.value);
+      return;
+    case "letIndex":
+      bindIndex(e, s.name, s.value);
+      return;
+    case "letDynamic": {
+      const name = e.fresh(s.name);
+      e.line(`const ${name} = ${e.text(s.value).text};`);
+      e.bindName(s.name, atom(name));
+      return;
+    }
+    case "acc":
+      printAcc(p, s);
+      return;
+    case "set":
+      e.line(`${e.find(s.name).text.text} = ${e.text(s.value).text};`);
+      return;
+    case "accumulate":
+      printAccumulate(p, s);
+      return;
+    case "fma":
+      printFma(p, s);
+      return;
+    case "loop":
+      printLoop(p, s);
+      return;
+    case "if": {
+      const when = conditionsText(e, s.when);
+      const lines = e.inside(s, () => printAll(p, s.then));
+      block(e, `if (${when.text})`, lines);
+      return;
+    }
+    case "store":
+      printStore(p, s);
+      return;
+    case "array":
+      printArray(e, s);
+      return;
+    case "barrier":
+    case "combine":
+      return;
+    default:
+      s satisfies never;
+  }
+}
+
+function block(e: Emitter, head: string, lines: readonly string[]): void {
+  e.line(`${head} {`);
+  for (const l of indented(lines)) e.line(l);
+  e.line("}");
+}
+
+/** A symbol for an index expression; one that is only another name is not printed. */
+function bindIndex(e: Emitter, name: string, value: Dim): void {
+  const d = e.resolved(value);
+  const depth = e.depthOfDim(d);
+  e.at(depth, () => {
+    const text = indexText(e, d);
+    if (text.prec >= prec.unary || symbolOf(d)) {
+      e.bindName(name, text);
+      return;
+    }
+    const bound = e.fresh(name);
+    e.line(`const ${bound} = ${text.text};`);
+    e.bindName(name, atom(bound));
+    return;
+  });
+}
+
+type Of<K extends Stmt["kind"]> = Extract<Stmt, { kind: K }>;
+
+const isArg = (reducer: string | undefined): boolean =>
+  reducer === "argMax" || reducer === "argMin";
+
+/** An accumulator of argMax or argMin holds the position; the extreme itself is kept beside it. */
+function printAcc(p: Printer, s: Of<"acc">): void {
+  const { e } = p;
+  const name = e.fresh(s.name);
+  e.line(`let ${name} = ${e.text(s.init).text};`);
+  e.bindName(s.name, atom(name));
+  const { reducer, fed } = e.facts.accs.get(s.name)!;
+  if (!isArg(reducer)) return;
+  const best = e.fresh(`${s.name}Best`);
+  e.line(`let ${best} = ${worst(reducer === "argMax", fed!).text};`);
+  e.bindName(bestOf(s.name), atom(best));
+}
+
+const bestOf = (name: string): string => `${name}/best`;
+
+function worst(max: boolean, dtype: Dtype): Text {
+  if (dtype[0] === "f" || dtype === "bf16") return atom(max ? "-Infinity" : "Infinity");
+  return constantText(max ? minOf(dtype) : maxOf(dtype), dtype === "bool" ? "u8" : dtype);
+}
+
+function printAccumulate(p: Printer, s: Of<"accumulate">): void {
+  const { e } = p;
+  const acc = e.find(s.name).text;
+  const { dtype, wide } = e.facts.accs.get(s.name)!;
+  const value = e.text(s.value);
+  if (isArg(s.reducer)) {
+    printArg(e, s, value);
+    return;
+  }
+  if (s.reducer === "any" || s.reducer === "all") {
+    const op = s.reducer === "any" ? "||" : "&&";
+    e.line(`${acc.text} = ${acc.text} ${op} ${atLeast(value, prec.equal)};`);
+    return;
+  }
+  if (s.reducer === "max" || s.reducer === "min")
+    // Math.max and Math.min give NaN if either is NaN, which is the rule for reductions.
+    e.line(`${acc.text} = Math.${s.reducer}(${acc.text}, ${value.text});`);
+  return;
+  addInto(p, acc, s.reducer === "sum" ? "add" : "mul", value, dtype, wide);
+}
+
+/** acc = acc op value, rounded as the accumulator asks. */
+function addInto(
+  p: Printer,
+  acc: Text,
+  op: "add" | "mul",
+  value: Text,
+  dtype: Dtype,
+  wide: boolean,
+): void {
+  const float = dtype === "f32" || dtype === "f64";
+  const rounds = dtype === "f32" && !wide && p.rounding === "each-op";
+  if (float && !rounds) {
+    p.e.line(`${acc.text} ${op === "add" ? "+" : "*"}= ${value.text};`);
+    return;
+  }
+  const sum = spell(op, [acc, value], dtype, dtype, String).text;
+  p.e.line(`${acc.text} = ${rounds ? `Math.fround(${sum})` : sum};`);
+}
+
+function printArg(e: Emitter, s: Of<"accumulate">, value: Text): void {
+  if (s.position === undefined) bug("emit", `${s.reducer} of ${s.name} has no position`);
+  const best = e.find(bestOf(s.name)).text.text;
+  const position = indexText(e, s.position).text;
+  const v = /^[A-Za-z_]\w*$/.test(value.text) ? value.text : e.fresh("value");
+  if (v !== value.text) e.line(`const ${v} = ${value.text};`);
+  const better = `${v} ${s.reducer === "argMax" ? ">" : "<"} ${best}`;
+  // The first NaN wins and stays.
+  const float = s.value.dtype === "f32" || s.value.dtype === "f64";
+  const when = float ? `${better} || (${v} !== ${v} && ${best} === ${best})` : better;
+  block(e, `if (${when})`, [`${best} = ${v};`, `${e.find(s.name).text.text} = ${position};`]);
+}
+
+function printFma(p: Printer, s: Of<"fma">): void {
+  const { e } = p;
+  const { dtype, wide } = e.facts.accs.get(s.name)!;
+  const product = spell("mul", [e.text(s.a), e.text(s.b)], dtype, dtype, String);
+  const rounds = dtype === "f32" && !wide && p.rounding === "each-op";
+  const value = rounds ? atom(`Math.fround(${product.text})`) : product;
+  addInto(p, e.find(s.name).text, "add", value, dtype, wide);
+}
+
+function printStore(p: Printer, s: Of<"store">): void {
+  const { e } = p;
+  const value = e.text(s.value);
+  const text = s.value.dtype === "bool" ? `${atLeast(value, prec.select + 1)} ? 1 : 0` : value.text;
+  e.line(`${e.find(s.to).text.text}[${indexText(e, s.index).text}] = ${text};`);
+}
+
+/** Arrays are made once, in the outermost block that knows their size: their contents are undefined anyway. */
+function printArray(e: Emitter, s: Of<"array">): void {
+  const size = e.resolved(s.size);
+  e.at(e.depthOfDim(size), () => {
+    const name = e.fresh(s.name);
+    e.line(`const ${name} = new ${arrayType(s.dtype)}(${indexText(e, size).text});`);
+    e.bindName(s.name, atom(name));
+  });
+}
+
+const unrollLimit = 4;
+
+function printLoop(p: Printer, s: Of<"loop">): void {
+  const { e } = p;
+  const extent = e.resolved(s.extent);
+  const step = s.step ?? 1;
+  const unroll = s.loop === "unrolled" || (s.loop === "vector" && Number(extent) <= unrollLimit);
+  if (unroll && typeof extent === "number" && typeof (s.start ?? 0) === "number") {
+    for (let i = Number(s.start ?? 0); i < extent; i += step) printRepetition(p, s, i);
+    return;
+  }
+  const start = indexText(e, s.start ?? 0).text;
+  const end = endText(e, s, extent);
+  const name = e.loopName(s.name);
+  const next = step === 1 ? `${name}++` : `${name} += ${step}`;
+  const lines = e.inside(s, () => {
+    e.bindName(s.name, atom(name));
+    printAll(p, bodyOf(s));
+  });
+  block(e, `for (let ${name} = ${start}; ${name} < ${end}; ${next})`, lines);
+}
+
+/** One repetition of an unrolled loop: its variable is a number. */
+function printRepetition(p: Printer, s: Of<"loop">, value: number): void {
+  p.e.inside(
+    s,
+    (scope) => {
+      scope.values.set(s.name, value);
+      printAll(p, s.body);
+    },
+    { inline: true },
+  );
+}
+
+/** The bound of a loop, named unless it is a number or a name, so that it is computed once. */
+function endText(e: Emitter, s: Of<"loop">, extent: Dim): string {
+  const text = indexText(e, extent);
+  if (text.prec === prec.atom && !text.text.includes("(")) return text.text;
+  const name = e.fresh(`${s.name}End`);
+  e.line(`const ${name} = ${text.text};`);
+  return name;
+}

@@ -1,0 +1,169 @@
+/**
+ * How JavaScript spells the elementwise ops. Values of bool are booleans inside expressions, integers stay in
+ * the range of their dtype after every op, floats are doubles that `round` may bring back to f32.
+ */
+import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
+import { atLeast, atom, prec, type Text } from "../scope.ts";
+
+/** The text of an op of arguments `x`; `from` is their dtype, `to` the dtype of the result. */
+type Spelling = (x: readonly Text[], from: Dtype, to: Dtype, use: Use) => Text;
+/** Names a function of the prelude as used and returns its name. */
+export type Use = (name: string) => string;
+
+const infix =
+  (op: string, strength: number): Spelling =>
+  ([a, b]) => ({
+    text: `${atLeast(a!, strength)} ${op} ${atLeast(b!, strength + 1)}`,
+    prec: strength,
+    lanes: 1,
+  });
+const call = (name: string, x: readonly Text[]): Text =>
+  atom(`${name}(${x.map((a) => a.text).join(", ")})`);
+const math =
+  (name: string): Spelling =>
+  (x) =>
+    call(`Math.${name}`, x);
+const postfix = (t: Text, op: string, strength: number): Text => ({
+  text: `${atLeast(t, strength)} ${op}`,
+  prec: strength,
+  lanes: 1,
+});
+
+/** Brings an integer result back into the range of its dtype. */
+export function wrapped(t: Text, dtype: Dtype): Text {
+  if (dtype === "i32") return postfix(t, "| 0", prec.bitOr);
+  if (dtype === "u32") return postfix(t, ">>> 0", prec.shift);
+  if (dtype === "u8") return postfix(t, "& 255", prec.bitAnd);
+  if (dtype === "i8") return postfix(t, "<< 24 >> 24", prec.shift);
+  return t;
+}
+
+const arithmetic =
+  (op: string, strength: number): Spelling =>
+  (x, from, to, use) =>
+    wrapped(infix(op, strength)(x, from, to, use), to);
+
+/** Bits on integers, logic on bool. */
+const bitwise =
+  (bits: string, bitStrength: number, logic: string, logicStrength: number): Spelling =>
+  (x, from, to, use) =>
+    from === "bool"
+      ? infix(logic, logicStrength)(x, from, to, use)
+      : wrapped(infix(bits, bitStrength)(x, from, to, use), to === "u32" ? "u32" : "f64");
+
+const minus = (t: Text): Text => ({
+  text: `-${atLeast(t, prec.unary + 1)}`,
+  prec: prec.unary,
+  lanes: 1,
+});
+const integer =
+  (spell: (a: Text, b: Text) => Text): Spelling =>
+  (x, _from, to) =>
+    wrapped(spell(x[0]!, x[1]!), to);
+const same: Spelling = (x) => x[0]!;
+const binary = (op: string, strength: number) => (a: Text, b: Text) =>
+  infix(op, strength)([a, b], "f64", "f64", String);
+
+const quotient: Spelling = (x, from, to, use) =>
+  isFloat(to)
+    ? infix("/", prec.mul)(x, from, to, use)
+    : integer(binary("/", prec.mul))(x, from, to, use);
+
+const convert: Spelling = (x, from, to) => {
+  const a = x[0]!;
+  if (from === to) return a;
+  if (to === "bool") return binary("!==", prec.equal)(a, atom("0"));
+  if (from === "bool")
+    return { text: `${atLeast(a, prec.select + 1)} ? 1 : 0`, prec: prec.select, lanes: 1 };
+  if (to === "f32")
+    return from === "f64" || from === "i32" || from === "u32" ? call("Math.fround", x) : a;
+  return wrapped(a, to);
+};
+
+const bitcast: Spelling = (x, from, to, use) => {
+  if (to === "f32") return call(use("bitsToFloat"), x);
+  if (from === "f32") return wrapped(call(use("floatToBits"), x), to === "u32" ? "u32" : "f64");
+  return wrapped(x[0]!, to);
+};
+
+const shift =
+  (op: string): Spelling =>
+  (x, from, to, use) => {
+    const t = infix(op, prec.shift)(x, from, to, use);
+    return to === "i32" ? t : wrapped(t, to);
+  };
+
+// biome-ignore format: one op a row
+const spellings: Readonly<Record<string, Spelling>> = {
+  neg:          (x, _f, to) => wrapped(minus(x[0]!), to),
+  abs:          (x, _f, to) => (to === "u32" || to === "u8" ? x[0]! : wrapped(call("Math.abs", x), to)),
+  sign:         math("sign"),
+  floor:        (x, f, to, use) => (isFloat(to) ? math("floor") : same)(x, f, to, use),
+  ceil:         (x, f, to, use) => (isFloat(to) ? math("ceil") : same)(x, f, to, use),
+  trunc:        (x, f, to, use) => (isFloat(to) ? math("trunc") : same)(x, f, to, use),
+  round:        (x, _f, to, use) => (isFloat(to) ? call(use("roundEven"), x) : x[0]!),
+  exp:          math("exp"),
+  expm1:        math("expm1"),
+  log:          math("log"),
+  log1p:        math("log1p"),
+  sqrt:         math("sqrt"),
+  rsqrt:        (x) => binary("/", prec.mul)(atom("1"), call("Math.sqrt", x)),
+  reciprocal:   (x) => binary("/", prec.mul)(atom("1"), x[0]!),
+  sin:          math("sin"),
+  cos:          math("cos"),
+  tan:          math("tan"),
+  asin:         math("asin"),
+  acos:         math("acos"),
+  atan:         math("atan"),
+  sinh:         math("sinh"),
+  cosh:         math("cosh"),
+  asinh:        math("asinh"),
+  acosh:        math("acosh"),
+  atanh:        math("atanh"),
+  tanh:         math("tanh"),
+  sigmoid:      (x) => binary("/", prec.mul)(atom("1"), binary("+", prec.add)(atom("1"), call("Math.exp", [minus(x[0]!)]))),
+  erf:          (x, _f, _t, use) => call(use("erf"), x),
+  isNan:        (x) => call("Number.isNaN", x),
+  isFinite:     (x) => call("Number.isFinite", x),
+  not:          (x) => ({ text: `!${atLeast(x[0]!, prec.unary)}`, prec: prec.unary, lanes: 1 }),
+  bitwiseNot:   (x, _f, to) => wrapped({ text: `~${atLeast(x[0]!, prec.unary)}`, prec: prec.unary, lanes: 1 }, to === "i32" || to === "i8" ? "f64" : to),
+  add:          arithmetic("+", prec.add),
+  sub:          arithmetic("-", prec.add),
+  mul:          (x, f, to, use) => (isFloat(to) ? infix("*", prec.mul)(x, f, to, use) : wrapped(call("Math.imul", x), to === "i32" ? "f64" : to)),
+  div:          quotient,
+  rem:          arithmetic("%", prec.mul),
+  pow:          (x, _f, to) => wrapped(call("Math.pow", x), to),
+  atan2:        math("atan2"),
+  maximum:      math("max"),
+  minimum:      math("min"),
+  and:          bitwise("&", prec.bitAnd, "&&", prec.and),
+  or:           bitwise("|", prec.bitOr, "||", prec.or),
+  xor:          bitwise("^", prec.bitXor, "!==", prec.equal),
+  shiftLeft:    shift("<<"),
+  shiftRight:   (x, f, to, use) => shift(to === "u32" || to === "u8" ? ">>>" : ">>")(x, f, to, use),
+  equal:        infix("===", prec.equal),
+  notEqual:     infix("!==", prec.equal),
+  less:         infix("<", prec.compare),
+  lessEqual:    infix("<=", prec.compare),
+  greater:      infix(">", prec.compare),
+  greaterEqual: infix(">=", prec.compare),
+  select:       ([c, a, b]) => ({ text: `${atLeast(c!, prec.select + 1)} ? ${atLeast(a!, prec.select + 1)} : ${atLeast(b!, prec.select)}`, prec: prec.select, lanes: 1 }),
+  convert,
+  bitcast,
+};
+
+/** Ops whose result needs no rounding when their operands are f32 values already. */
+const exact = new Set(
+  "neg abs sign floor ceil round trunc maximum minimum select bitcast convert rem".split(" "),
+);
+export const isExact = (op: string): boolean => exact.has(op);
+
+/** The text of an elementwise op, before rounding. */
+export function spell(op: string, x: readonly Text[], from: Dtype, to: Dtype, use: Use): Text {
+  const spelling = spellings[op];
+  if (spelling) return spelling(x, from, to, use);
+  const record = opRecord(op);
+  if (record.infix) return infix(record.infix, prec.select + 1)(x, from, to, use);
+  if (record.spell) return atom(record.spell(...x.map((a) => a.text)));
+  throw new DtypeError(`${op}: has no spelling on target js`);
+}

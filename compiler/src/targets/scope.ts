@@ -1,0 +1,70 @@
+/**
+ * Blocks of emitted text while they are open, and what is bound in them. A line added to an outer block
+ * lands before the statement being printed, which is how invariant parts move out of loops.
+ */
+import type { Dim } from "@kiln-ml/ir";
+import type { Expr } from "../kernel/kernel.ts";
+
+/** Text with the strength of its outermost operator, and its lanes (1, or a vector loop's width). */
+export interface Text {
+  readonly text: string;
+  readonly prec: number;
+  readonly lanes: number;
+}
+
+/** Operator strengths, weakest first. */
+// biome-ignore format: one row
+export const prec = { select: 1, or: 3, and: 4, bitOr: 6, bitXor: 7, bitAnd: 8, equal: 9, compare: 10, shift: 11, add: 12, mul: 13, unary: 15, atom: 20 } as const;
+
+export const atom = (text: string, lanes = 1): Text => ({ text, prec: prec.atom, lanes });
+
+/** `t`, in parentheses if its operator is weaker than `least`. */
+export const atLeast = (t: Text, least: number): string =>
+  t.prec < least ? `(${t.text})` : t.text;
+
+export interface Scope {
+  readonly parent: Scope | undefined;
+  readonly depth: number;
+  readonly lines: string[];
+  /** Index symbols, lets and accumulators bound here → their text. */
+  readonly names: Map<string, Text>;
+  /** Index symbols that stand for another index expression, those of outer blocks included. */
+  readonly values: Map<string, Dim>;
+  /** Index expressions bound to a constant here, by key. */
+  readonly indices: Map<string, string>;
+  readonly exprs: Map<Expr, Text>;
+  /** Names changed by the statement this is the body of. */
+  readonly changes: ReadonlySet<string>;
+  /** Values must not move out of here: the body of an `if`. */
+  readonly closed: boolean;
+}
+
+export function openScope(
+  parent: Scope | undefined,
+  options: { lines?: string[]; changes?: ReadonlySet<string>; closed?: boolean } = {},
+): Scope {
+  return {
+    parent,
+    depth: parent ? parent.depth + 1 : 0,
+    lines: options.lines ?? [],
+    names: new Map(),
+    values: new Map(parent?.values),
+    indices: new Map(),
+    exprs: new Map(),
+    changes: options.changes ?? new Set(),
+    closed: options.closed ?? false,
+  };
+}
+
+/** The open blocks from `scope` outwards. */
+export function* scopesFrom(scope: Scope): Generator<Scope> {
+  for (let s: Scope | undefined = scope; s; s = s.parent) yield s;
+}
+
+/** The open block at `depth`. */
+export function scopeAt(scope: Scope, depth: number): Scope {
+  for (const s of scopesFrom(scope)) if (s.depth === depth) return s;
+  return scope;
+}
+
+export const indented = (lines: readonly string[]): string[] => lines.map((l) => `  ${l}`);

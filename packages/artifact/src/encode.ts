@@ -1,0 +1,64 @@
+/**
+ * Artifact → files. Verifies what it writes with the checks of the reader, so a file that cannot be loaded is
+ * never made. Writes nothing itself; `files.ts` does in Node.
+ */
+import type { Artifact, Constant, KernelText } from "./artifact.ts";
+import { crc32Text } from "./crc32.ts";
+import { ArtifactError } from "./errors.ts";
+import { checkUnicode, kernelModuleRanges } from "./kernel-module.ts";
+import { checkManifest, type KernelEntry, printManifest } from "./manifest.ts";
+import { writeSafetensors } from "./safetensors.ts";
+import { manifestName } from "./schema.ts";
+import { verify } from "./verify.ts";
+
+/**
+ * The folder form of an artifact: `manifest.json`; `kernels.js`, or `kernels/NAME.wgsl` for each kernel;
+ * `weights.safetensors` and `constants.safetensors`, absent when empty. Keys are paths inside the folder.
+ *
+ * Throws ArtifactError, naming the field, if the artifact breaks a rule of its types.
+ */
+export function encodeArtifact(a: Artifact): Map<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>();
+  const kernels = encodeKernels(a, files);
+  const constants = Object.fromEntries(a.constants.map((c, i) => [`c${i}`, c]));
+  addTensors(files, "constants.safetensors", constants);
+  addTensors(files, "weights.safetensors", a.weights);
+  const { constants: _constants, weights: _weights, ...rest } = a;
+  const manifest: unknown = {
+    ...rest,
+    kernels,
+    files: [...files].map(([name, bytes]) => ({
+      name,
+      bytes: bytes.length,
+      crc32: crc32Text(bytes),
+    })),
+  };
+  checkManifest(manifest);
+  verify(manifest, a.constants, a.weights);
+  return new Map([[manifestName, printManifest(manifest)], ...files]);
+}
+
+function encodeKernels(a: Artifact, files: Map<string, Uint8Array>): KernelEntry[] {
+  const entry = ({ text: _text, ...rest }: KernelText): KernelEntry => rest;
+  const encoder = new TextEncoder();
+  if (a.target === "webgpu")
+    return a.kernels.map((k) => {
+      const file = `kernels/${k.name}.wgsl`;
+      checkUnicode(k.name, k.text, file);
+      files.set(file, encoder.encode(k.text));
+      return entry(k);
+    });
+  if (a.target !== "js")
+    throw new ArtifactError(`encodeArtifact: target ${a.target} has no file form`);
+  const { text, ranges } = kernelModuleRanges(a.kernels);
+  files.set("kernels.js", encoder.encode(text));
+  return a.kernels.map((k, i) => ({ ...entry(k), range: ranges[i]! }));
+}
+
+function addTensors(
+  files: Map<string, Uint8Array>,
+  name: string,
+  tensors: Readonly<Record<string, Constant>>,
+): void {
+  if (Object.keys(tensors).length > 0) files.set(name, writeSafetensors(tensors));
+}

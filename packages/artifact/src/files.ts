@@ -1,0 +1,105 @@
+/**
+ * Artifacts on disk, for Node. A file is written under a temporary name, synced and renamed, so a full disk or a
+ * killed process leaves the old one intact. The main entry of the package does not contain this file.
+ */
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Artifact } from "./artifact.ts";
+import { decodeArtifact, filesOf } from "./decode.ts";
+import { encodeArtifact } from "./encode.ts";
+import { ArtifactError } from "./errors.ts";
+import { packArtifact, unpackArtifact } from "./pack.ts";
+import { manifestName } from "./schema.ts";
+
+/** Replaces the file at `path` by `bytes`: all of them, or not at all. */
+export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = temporaryName(path);
+  try {
+    await writeSynced(temporary, bytes);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await sync(dirname(path));
+}
+
+/**
+ * Writes an artifact: one file if `path` ends in `.kiln`, else a folder. An old folder is first moved to `PATH.old`,
+ * where readArtifact looks if the process died between the two renames.
+ *
+ * Throws ArtifactError if the artifact cannot be encoded, and the file system's errors.
+ */
+export async function writeArtifact(path: string, a: Artifact): Promise<void> {
+  const target = resolve(path);
+  if (target.endsWith(".kiln")) return writeFileAtomic(target, packArtifact(a));
+  const files = encodeArtifact(a);
+  const temporary = temporaryName(target);
+  try {
+    for (const [name, bytes] of files) {
+      await mkdir(dirname(join(temporary, name)), { recursive: true });
+      await writeSynced(join(temporary, name), bytes);
+    }
+    await replaceFolder(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true, recursive: true });
+    throw error;
+  }
+}
+
+async function replaceFolder(from: string, to: string): Promise<void> {
+  const old = `${to}.old`;
+  if (await exists(to)) {
+    if (!(await exists(join(to, manifestName))))
+      throw new ArtifactError(`writeArtifact: ${to} exists and is not an artifact`);
+    await rm(old, { force: true, recursive: true });
+    await rename(to, old);
+  }
+  await rename(from, to);
+  await sync(dirname(to));
+  await rm(old, { force: true, recursive: true });
+}
+
+/** Reads an artifact written by writeArtifact. Throws ArtifactError, and the file system's errors. */
+export async function readArtifact(path: string): Promise<Artifact> {
+  const target = resolve(path);
+  const found = (await exists(target)) ? target : `${target}.old`;
+  if (!(await exists(found))) throw new ArtifactError(`readArtifact: ${target} does not exist`);
+  if (!(await stat(found)).isDirectory()) return unpackArtifact(await readFile(found));
+  const manifest = new Uint8Array(await readFile(join(found, manifestName)));
+  const files = new Map([[manifestName, manifest]]);
+  for (const { name, bytes } of filesOf(manifest)) {
+    const { size } = await stat(join(found, name));
+    // Sizes are compared before the file is read into memory.
+    if (size !== bytes)
+      throw new ArtifactError(`${name}: ${size} bytes, the manifest says ${bytes}`);
+    files.set(name, new Uint8Array(await readFile(join(found, name))));
+  }
+  return decodeArtifact(files);
+}
+
+let serial = 0;
+const temporaryName = (path: string): string => `${path}.${process.pid}-${serial++}.tmp`;
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, "w");
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes a rename durable. Some systems cannot open a folder; there the rename stands without it. */
+async function sync(folder: string): Promise<void> {
+  const file = await open(folder, "r").catch(() => undefined);
+  await file?.sync().catch(() => undefined);
+  await file?.close();
+}

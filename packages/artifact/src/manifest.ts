@@ -1,0 +1,184 @@
+/**
+ * `manifest.json`: everything of an artifact that is not kernel text or tensor data, and the size and checksum of
+ * each file that holds those. The last field is the checksum of the manifest's own bytes before it. Says only what
+ * form the fields have; `verify.ts` checks what they say about each other.
+ */
+import { type Artifact, artifactVersion, type KernelText } from "./artifact.ts";
+import { crc32Text } from "./crc32.ts";
+import { ArtifactError } from "./errors.ts";
+import { decodeText, parseJson } from "./json.ts";
+import {
+  type Check,
+  count,
+  dictionary,
+  flag,
+  identifier,
+  isCount,
+  list,
+  manifestName,
+  oneOf,
+  record,
+  refuse,
+  show,
+  tensorName,
+  text,
+} from "./schema.ts";
+
+/** A file beside the manifest. */
+export interface FileEntry {
+  readonly name: string;
+  readonly bytes: number;
+  /** Eight hexadecimal digits. */
+  readonly crc32: string;
+}
+
+/** A kernel without its text; `range` is the text's place in `kernels.js`, in bytes. */
+export interface KernelEntry extends Omit<KernelText, "text"> {
+  readonly range?: readonly [number, number];
+}
+
+/** The artifact as `manifest.json` states it. */
+export interface Manifest extends Omit<Artifact, "kernels" | "constants" | "weights"> {
+  readonly files: readonly FileEntry[];
+  readonly kernels: readonly KernelEntry[];
+}
+
+const maxManifestBytes = 1 << 26;
+const maxExtentDepth = 64;
+
+const extentAt = (value: unknown, at: string, depth: number): void => {
+  if (typeof value === "string") {
+    identifier(value, at);
+    return;
+  }
+  if (typeof value === "number") {
+    if (!Number.isSafeInteger(value)) refuse(at, `is ${show(value)}, not an integer below 2^53`);
+    return;
+  }
+  if (!Array.isArray(value) || value.length !== 3)
+    refuse(at, `is ${show(value)}, not a number, a dim or [operator, a, b]`);
+  if (depth === maxExtentDepth) refuse(at, `is nested deeper than ${maxExtentDepth}`);
+  oneOf("+", "*", "/", "%", "min", "max")(value[0], `${at}[0]`);
+  extentAt(value[1], `${at}[1]`, depth + 1);
+  extentAt(value[2], `${at}[2]`, depth + 1);
+};
+const extent: Check = (value, at) => extentAt(value, at, 0);
+
+const dtype = oneOf("f64", "f32", "f16", "bf16", "i32", "u32", "i8", "u8", "bool");
+const limit: Check = (value, at) => (value === null ? undefined : count(value, at));
+const fileName = text(
+  /^(kernels\/[A-Za-z_]\w*|\w+)\.(js|wgsl|safetensors)$/,
+  "a file of an artifact",
+);
+const spec = { name: tensorName, dtype, shape: list(extent, 32) };
+const place = record({ in: oneOf("slot", "input", "output", "state", "constant"), index: count });
+
+const range: Check = (value, at) => {
+  list(count)(value, at);
+  const [start, end] = value as number[];
+  if ((value as number[]).length !== 2 || start! > end!)
+    refuse(at, `is ${show(value)}, not [start, end]`);
+};
+const workgroups: Check = (value, at) => {
+  list(extent)(value, at);
+  if ((value as unknown[]).length !== 3) refuse(at, `is ${show(value)}, not three extents`);
+};
+
+const kernel = record(
+  {
+    name: identifier,
+    bindings: list(
+      record({ name: identifier, dtype, access: oneOf("read", "write", "readwrite", "scratch") }),
+      256,
+    ),
+    dims: list(identifier, 256),
+  },
+  { workgroups, range },
+);
+
+const manifest = record(
+  {
+    version: count,
+    target: oneOf("js", "webgpu"),
+    name: tensorName,
+    signature: record({
+      dims: list(record({ name: identifier, min: count, max: limit }), 256),
+      inputs: list(record(spec)),
+      outputs: list(record(spec)),
+      states: list(record({ ...spec, shape: list(count, 32), trainable: flag, written: flag })),
+    }),
+    kernels: list(kernel),
+    plan: record({
+      slots: list(record({ sizes: list(extent) })),
+      steps: list(record({ kernel: count, args: list(place, 256), bytes: extent, flops: extent })),
+      copies: list(record({ from: place, to: place, bytes: extent })),
+    }),
+    limits: dictionary(identifier, count),
+    features: list(text(/^[\w-]+$/, "a feature's name"), 256),
+    files: list(
+      record({ name: fileName, bytes: count, crc32: text(/^[0-9a-f]{8}$/, "eight hex digits") }),
+    ),
+  },
+  { crc32: text(/^[0-9a-f]{8}$/, "eight hex digits") },
+);
+
+/** Throws ArtifactError unless `value` has the form of a Manifest. */
+export function checkManifest(value: unknown): asserts value is Manifest {
+  manifest(value, "");
+}
+
+const seal = (checksum: string): string => `,\n"crc32": "${checksum}"\n}\n`;
+
+/** The bytes of a manifest: one line for each element of a list, checksum last. */
+export function printManifest(value: object): Uint8Array {
+  const body = new TextEncoder().encode(printLines(value).slice(0, -2));
+  const tail = new TextEncoder().encode(seal(crc32Text(body)));
+  const bytes = new Uint8Array(body.length + tail.length);
+  bytes.set(body);
+  bytes.set(tail, body.length);
+  return bytes;
+}
+
+function printLines(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const rows = Array.isArray(value)
+    ? value.map((v) => JSON.stringify(v))
+    : Object.entries(value)
+        .filter(([, v]) => v !== undefined)
+        .map(([k, v]) => `${JSON.stringify(k)}: ${printLines(v)}`);
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  return rows.length === 0 ? open + close : `${open}\n${rows.join(",\n")}\n${close}`;
+}
+
+/**
+ * The manifest in `bytes`. Checks, in this order: size, text, version, its own checksum, the form of each field.
+ * Throws ArtifactError.
+ */
+export function readManifest(bytes: Uint8Array): Manifest {
+  if (bytes.length > maxManifestBytes)
+    throw new ArtifactError(
+      `${manifestName}: ${bytes.length} bytes, more than ${maxManifestBytes}`,
+    );
+  const value = parseJson(decodeText(bytes, manifestName), manifestName);
+  checkVersion((value as { version?: unknown } | null)?.version);
+  const body = bytes.length - seal("00000000").length;
+  const { crc32: stated } = value as { crc32?: unknown };
+  const actual = crc32Text(bytes.subarray(0, Math.max(body, 0)));
+  const tail = decodeText(bytes.subarray(Math.max(body, 0)), manifestName);
+  if (stated !== actual || tail !== seal(actual))
+    refuse("crc32", `is ${show(stated)}, the bytes before it have "${actual}"`);
+  checkManifest(value);
+  return value;
+}
+
+function checkVersion(version: unknown): void {
+  if (!isCount(version) || version === 0)
+    refuse("version", `is ${show(version)}, not a positive integer`);
+  if (version !== artifactVersion)
+    throw new ArtifactError(
+      `${manifestName}: version ${version} was found, this reader needs version ${artifactVersion}\n  ` +
+        (version > artifactVersion
+          ? `load it with a release of kiln-ml that reads version ${version}`
+          : "compile the program again"),
+    );
+}

@@ -1,0 +1,176 @@
+/**
+ * What the parts of an artifact must say about each other: names are distinct, indexes are in range, every dim is
+ * bound, sizes are sizes, a step writes only what may be written. Runs after the form of each field was checked, when
+ * an artifact is written and when it is read, so that an executable can trust all of it.
+ */
+import {
+  type Constant,
+  type Extent,
+  type Place,
+  type Step,
+  storageBytes,
+  type TargetName,
+  type TensorSpec,
+} from "./artifact.ts";
+import { dimsOf, evaluateExtent } from "./extent.ts";
+import type { Manifest } from "./manifest.ts";
+import { distinct, isCount, refuse, show } from "./schema.ts";
+
+type Sizes = (e: Extent, at: string) => void;
+
+/** Throws ArtifactError unless the manifest fits itself, its constants and its weights. */
+export function verify(
+  m: Manifest,
+  constants: readonly Constant[],
+  weights: Readonly<Record<string, Constant>>,
+): void {
+  const sizes = verifySignature(m);
+  verifyKernels(m, sizes);
+  verifyPlan(m, constants.length, sizes);
+  verifyWeights(m, weights);
+}
+
+function verifySignature({ signature, target }: Manifest): Sizes {
+  const { dims, inputs, outputs, states } = signature;
+  const declared = new Set(dims.map((d) => d.name));
+  const sizes: Sizes = (e, at) => {
+    const names = dimsOf(e);
+    for (const name of names)
+      if (!declared.has(name))
+        refuse(at, `names dim ${name}, which the signature does not declare`);
+    if (names.size > 0) return;
+    const size = evaluateExtent(e, {});
+    if (!isCount(size)) refuse(at, `is ${size}, not an integer from 0 to 2^53 - 1`);
+  };
+  distinct(
+    dims.map((d) => d.name),
+    "signature.dims",
+  );
+  for (const [i, d] of dims.entries())
+    if (d.max !== null && d.max < d.min)
+      refuse(`signature.dims[${i}].max`, `is ${d.max}, below min ${d.min}`);
+  for (const [list, specs] of Object.entries({ inputs, outputs, states })) {
+    distinct(
+      specs.map((s) => s.name),
+      `signature.${list}`,
+    );
+    for (const [i, s] of specs.entries())
+      verifyTensor(s, `signature.${list}[${i}].shape`, target, sizes);
+  }
+  const bound = new Set<string>();
+  for (const s of inputs) for (const e of s.shape) dimsOf(e, bound);
+  for (const [i, d] of dims.entries())
+    if (!bound.has(d.name))
+      refuse(`signature.dims[${i}]`, `is ${d.name}, which no input's shape contains`);
+  return sizes;
+}
+
+function verifyTensor(s: TensorSpec, at: string, target: TargetName, sizes: Sizes): void {
+  let bytes = storageBytes(s.dtype, target);
+  for (const [axis, e] of s.shape.entries()) {
+    sizes(e, `${at}[${axis}]`);
+    // A size of 0 makes the tensor empty, but the others must still multiply without overflow.
+    if (dimsOf(e).size === 0) bytes *= Math.max(evaluateExtent(e, {}), 1);
+  }
+  if (!isCount(bytes)) refuse(at, `is ${show(s.shape)}, whose bytes exceed 2^53 - 1`);
+}
+
+function verifyKernels(m: Manifest, sizes: Sizes): void {
+  // File systems may not tell upper from lower case.
+  distinct(
+    m.kernels.map((k) => k.name.toLowerCase()),
+    "kernels",
+  );
+  for (const [i, k] of m.kernels.entries()) {
+    const at = `kernels[${i}]`;
+    distinct([...k.bindings.map((b) => b.name), ...k.dims], `${at}.bindings and dims`);
+    for (const [j, name] of k.dims.entries()) sizes(name, `${at}.dims[${j}]`);
+    if (m.target === "webgpu" && !k.workgroups) refuse(`${at}.workgroups`, "is missing");
+    for (const [j, e] of (k.workgroups ?? []).entries()) sizes(e, `${at}.workgroups[${j}]`);
+  }
+}
+
+function verifyPlan(m: Manifest, constants: number, sizes: Sizes): void {
+  const { slots, steps, copies } = m.plan;
+  const places = placesOf(m, constants);
+  for (const [i, slot] of slots.entries()) {
+    if (slot.sizes.length === 0) refuse(`plan.slots[${i}].sizes`, "is empty");
+    for (const [j, e] of slot.sizes.entries()) sizes(e, `plan.slots[${i}].sizes[${j}]`);
+  }
+  for (const [i, step] of steps.entries()) {
+    const at = `plan.steps[${i}]`;
+    verifyArgs(step, m.kernels, places, at);
+    sizes(step.bytes, `${at}.bytes`);
+    sizes(step.flops, `${at}.flops`);
+  }
+  for (const [i, { from, to, bytes }] of copies.entries()) {
+    const at = `plan.copies[${i}]`;
+    places.read(from, `${at}.from`);
+    places.write(to, `${at}.to`);
+    if (keyOf(from) === keyOf(to)) refuse(at, `copies ${keyOf(to)} to itself`);
+    sizes(bytes, `${at}.bytes`);
+  }
+  for (const [i, s] of m.signature.outputs.entries())
+    if (!places.written.has(`output ${i}`) && !s.shape.includes(0))
+      refuse(`signature.outputs[${i}]`, "is written by no step and no copy");
+}
+
+const keyOf = (p: Place): string => `${p.in} ${p.index}`;
+
+interface Places {
+  /** Throws if there is no such place. */
+  readonly read: (p: Place, at: string) => void;
+  /** Throws if there is no such place or it may not change. */
+  readonly write: (p: Place, at: string) => void;
+  readonly written: ReadonlySet<string>;
+}
+
+function placesOf({ plan, signature }: Manifest, constants: number): Places {
+  const { inputs, outputs, states } = signature;
+  const lengths: Record<Place["in"], number> = {
+    slot: plan.slots.length,
+    input: inputs.length,
+    output: outputs.length,
+    state: states.length,
+    constant: constants,
+  };
+  const written = new Set<string>();
+  const read = (p: Place, at: string): void => {
+    if (p.index >= lengths[p.in])
+      refuse(`${at}.index`, `is ${p.index} of ${lengths[p.in]} ${p.in}s`);
+  };
+  const write = (p: Place, at: string): void => {
+    read(p, at);
+    if (p.in === "input" || p.in === "constant" || (p.in === "state" && !states[p.index]!.written))
+      refuse(at, `writes ${keyOf(p)}, which may not change`);
+    written.add(keyOf(p));
+  };
+  return { read, write, written };
+}
+
+function verifyArgs(
+  { kernel: index, args }: Step,
+  kernels: Manifest["kernels"],
+  places: Places,
+  at: string,
+): void {
+  const kernel = kernels[index];
+  if (!kernel) refuse(`${at}.kernel`, `is ${index} of ${kernels.length} kernels`);
+  const { bindings } = kernel;
+  if (args.length !== bindings.length)
+    refuse(`${at}.args`, `has ${args.length} places for ${bindings.length} bindings`);
+  for (const [j, p] of args.entries())
+    (bindings[j]!.access === "read" ? places.read : places.write)(p, `${at}.args[${j}]`);
+  distinct(args.map(keyOf), `${at}.args`);
+}
+
+function verifyWeights(m: Manifest, weights: Readonly<Record<string, Constant>>): void {
+  const states = new Map(m.signature.states.map((s) => [s.name, s]));
+  for (const [name, w] of Object.entries(weights)) {
+    const s = states.get(name);
+    if (!s) refuse("signature.states", `has no ${show(name)}, for which there are weights`);
+    const [want, have] = [s, w].map((t) => `${t.dtype}[${t.shape.join(",")}]`);
+    if (want !== have)
+      refuse("signature.states", `says ${show(name)} is ${want}, its weights are ${have}`);
+  }
+}

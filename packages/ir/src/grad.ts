@@ -1,0 +1,135 @@
+/**
+ * Reverse-mode differentiation, graph to graph: walks from the result back to the operands with the `vjp` of each
+ * record and sums what arrives at a node. The result is graph again, so it can be differentiated again. Runs no
+ * numbers and simplifies nothing.
+ */
+import { isFloat } from "./dtype.ts";
+import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
+import { type Tensor, topologicalOrder } from "./node.ts";
+import { opRecord } from "./op.ts";
+import { apply, filled } from "./ops/apply.ts";
+import { inlineCalls } from "./ops/control.ts";
+import { printShape, sameShape } from "./shape.ts";
+import { currentValue, ignoringAssignments } from "./trace.ts";
+
+export interface GradOptions {
+  /** What multiplies the derivative of each element of y; 1 for a scalar y. */
+  readonly cotangent?: Tensor;
+  /** What to do with an x that y does not depend on: "error" (the default), or "zeros". */
+  readonly unused?: "zeros" | "error";
+}
+
+const typeOf = (t: Tensor): string => `${t.dtype}${printShape(t.shape)}`;
+
+/** `w (param f32[3])`, or the op where there is no name. */
+function describe(t: Tensor): string {
+  const { name } = t.attrs;
+  return typeof name === "string" ? `${name} (${t.op} ${typeOf(t)})` : `${t.op} ${typeOf(t)}`;
+}
+
+/**
+ * Σ over y of cotangent · ∂y/∂x, for each x.
+ *
+ * y: a float scalar, or any float with a cotangent of its shape and dtype → one tensor like each x.
+ * An x that is a parameter stands for its value at this point of the program, as far as y was computed from it.
+ * Throws ShapeError if y is not a scalar, DtypeError if y or an x is not a float, GraphError if an x does not reach y
+ * or an op on the way has no gradient.
+ */
+export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}): Tensor[] {
+  checkTypes(y, xs, options.cotangent);
+  const sources = sourcesOf(y, xs);
+  const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
+  return ignoringAssignments(() => {
+    const order = topologicalOrder([root]);
+    const active = dependents(order, leaves);
+    if (options.unused !== "zeros")
+      for (const [i, leaf] of leaves.entries())
+        if (!active.has(leaf)) throw new GraphError(`grad: ${describe(xs[i]!)} does not reach y`);
+    const seed = options.cotangent ?? filled(1, y.dtype, y.shape);
+    const cotangents = active.has(root) ? backward(order, active, root, seed) : new Map();
+    return leaves.map((leaf) => cotangents.get(leaf) ?? filled(0, leaf.dtype, leaf.shape));
+  });
+}
+
+function checkTypes(y: Tensor, xs: readonly Tensor[], cotangent: Tensor | undefined): void {
+  if (!isFloat(y.dtype)) throw new DtypeError(`grad: y is ${describe(y)}, not a float`);
+  for (const x of xs)
+    if (!isFloat(x.dtype)) throw new DtypeError(`grad: x is ${describe(x)}, not a float`);
+  if (!cotangent && y.rank !== 0)
+    throw new ShapeError(
+      `grad: y is ${printShape(y.shape)}, not a scalar\n  pass a cotangent of shape ${printShape(y.shape)}, or reduce y to one number`,
+    );
+  if (cotangent && !sameShape(cotangent.shape, y.shape))
+    throw new ShapeError(
+      `grad: cotangent is ${printShape(cotangent.shape)}, y is ${printShape(y.shape)}`,
+    );
+  if (cotangent && cotangent.dtype !== y.dtype)
+    throw new DtypeError(`grad: cotangent is ${cotangent.dtype}, y is ${y.dtype}`);
+}
+
+/** For a parameter that was assigned: the assigned value if y was computed from it, else the parameter. */
+function sourcesOf(y: Tensor, xs: readonly Tensor[]): Tensor[] {
+  if (xs.every((x) => currentValue(x) === x)) return [...xs];
+  const reached = new Set(topologicalOrder([y]));
+  return xs.map((x) => (reached.has(currentValue(x)) ? currentValue(x) : x));
+}
+
+/** The nodes of `order` that are one of `leaves` or depend on one. */
+function dependents(order: readonly Tensor[], leaves: readonly Tensor[]): Set<Tensor> {
+  const wanted = new Set(leaves);
+  const active = new Set<Tensor>();
+  for (const node of order)
+    if (wanted.has(node) || node.operands.some((t) => active.has(t))) active.add(node);
+  return active;
+}
+
+/** The summed cotangent of every active node. */
+function backward(
+  order: readonly Tensor[],
+  active: ReadonlySet<Tensor>,
+  root: Tensor,
+  seed: Tensor,
+): Map<Tensor, Tensor> {
+  const sums = new Map([[root, seed]]);
+  for (let i = order.length - 1; i >= 0; i--) {
+    const node = order[i]!;
+    const g = sums.get(node);
+    if (!g || !node.operands.some((t) => active.has(t))) continue;
+    const parts = cotangentsOf(node, g);
+    for (const [k, operand] of node.operands.entries()) {
+      const part = parts[k];
+      if (!part || !active.has(operand)) continue;
+      checkPart(node, operand, part);
+      const before = sums.get(operand);
+      sums.set(operand, before ? apply("add", [before, part]) : part);
+    }
+  }
+  return sums;
+}
+
+function cotangentsOf(node: Tensor, g: Tensor): readonly (Tensor | undefined)[] {
+  const record = opRecord(node.op);
+  if (record.vjp) return record.vjp(g, node, ...node.operands);
+  const operands = node.operands.map((t) => `%${t.id}`).join(" ");
+  const where = node.site ? ` (${node.site})` : "";
+  throw new GraphError(
+    `grad: ${node.op} has no gradient: %${node.id} = ${node.op} ${operands} : ${typeOf(node)}${where}\n  put stopGradient around it if it is to count as a constant`,
+  );
+}
+
+function checkPart(node: Tensor, operand: Tensor, part: Tensor): void {
+  if (part.dtype !== operand.dtype || !sameShape(part.shape, operand.shape))
+    bug("grad", `${node.op} gives ${typeOf(part)} as the cotangent of ${typeOf(operand)}`);
+}
+
+export interface ValueAndGrad {
+  readonly value: Tensor;
+  readonly grads: Tensor[];
+}
+
+/** y beside its gradients; for functions that return both. */
+export const valueAndGrad = (
+  y: Tensor,
+  xs: readonly Tensor[],
+  options: GradOptions = {},
+): ValueAndGrad => ({ value: y, grads: grad(y, xs, options) });

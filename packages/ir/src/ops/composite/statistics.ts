@@ -1,0 +1,89 @@
+/**
+ * Means, spreads, norms and the softmax family over axes. Exponents are shifted by the maximum first; the shift
+ * carries no gradient, because it does not change the value.
+ */
+import type { Dim } from "../../dim.ts";
+import { isFloat } from "../../dtype.ts";
+import type { Tensor } from "../../node.ts";
+import { checkAxes, sizeOf } from "../../shape.ts";
+import { dimValue } from "../create.ts";
+import { maximum } from "../elementwise/binary.ts";
+import { select } from "../elementwise/compare.ts";
+import { convert } from "../elementwise/convert.ts";
+import { type Axes, max, type ReduceOptions, sum } from "../reduce.ts";
+
+const toFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : convert(x, "f32"));
+
+function countOf(x: Tensor, axes: Axes | undefined): Dim {
+  const list = checkAxes("mean", axes, x.rank);
+  return sizeOf(list.map((a) => x.shape[a]!));
+}
+
+/** Σx/n over `axes`, all by default. Integers become f32. */
+export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
+  const from = toFloat(x);
+  return sum(from, axes, options).div(dimValue(countOf(x, axes), from.dtype));
+}
+
+export interface VarianceOptions extends ReduceOptions {
+  /** Taken from n in the divisor: 0 for the population's variance, 1 for Bessel's. */
+  readonly correction?: number;
+}
+
+/** Σ(x − mean)²/(n − correction) over `axes`, in two passes, which does not cancel. */
+export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor {
+  const from = toFloat(x);
+  const { correction = 0, ...keep } = options;
+  const d = from.sub(mean(from, axes, { keepDims: true }));
+  const n = dimValue(countOf(x, axes), from.dtype);
+  return sum(d.mul(d), axes, keep).div(correction ? n.sub(correction) : n);
+}
+
+/** √variance. */
+export const std = (x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor =>
+  variance(x, axes, options).sqrt();
+
+export interface NormOptions extends ReduceOptions {
+  readonly order?: 1 | 2 | typeof Infinity;
+}
+
+/** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. */
+export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor {
+  const from = toFloat(x);
+  const { order = 2, ...keep } = options;
+  if (order === 1) return sum(from.abs(), axes, keep);
+  if (order === Infinity) return max(from.abs(), axes, keep);
+  return sum(from.mul(from), axes, keep).sqrt();
+}
+
+/** The maximum along an axis, kept as extent 1, as a constant of the gradient; 0 where it is not finite. */
+function shiftOf(x: Tensor, axes: Axes | undefined): Tensor {
+  const m = max(x, axes, { keepDims: true }).stopGradient();
+  return select(m.isFinite(), m, 0);
+}
+
+/** eˣ/Σeˣ along `axis`. */
+export function softmax(x: Tensor, axis = -1): Tensor {
+  const from = toFloat(x);
+  const e = from.sub(max(from, axis, { keepDims: true }).stopGradient()).exp();
+  return e.div(sum(e, axis, { keepDims: true }));
+}
+
+/** x − ln Σeˣ along `axis`. */
+export function logSoftmax(x: Tensor, axis = -1): Tensor {
+  const from = toFloat(x);
+  const d = from.sub(max(from, axis, { keepDims: true }).stopGradient());
+  return d.sub(sum(d.exp(), axis, { keepDims: true }).log());
+}
+
+/** ln Σeˣ over `axes`, all by default. −∞ and ∞ are reached, not NaN. */
+export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
+  const from = toFloat(x);
+  const m = shiftOf(from, axes);
+  const total = sum(from.sub(m).exp(), axes, { keepDims: true }).log().add(m);
+  return options.keepDims ? total : sum(total, axes);
+}
+
+/** x/max(‖x‖₂, eps) along `axis`. */
+export const normalize = (x: Tensor, axis = -1, eps = 1e-12): Tensor =>
+  x.div(maximum(norm(x, axis, { keepDims: true }), eps));

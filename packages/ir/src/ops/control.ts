@@ -1,0 +1,107 @@
+/**
+ * Control: `call` runs a graph that the node holds, `result` reads one of its results. A call means its body with the
+ * parameters replaced; `inlineCalls` does that, before differentiation and before fusion.
+ */
+import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { type Graph, makeNode, Tensor, topologicalOrder, withOperands } from "../node.ts";
+import { defineOp } from "../op.ts";
+import { printShape, sameShape } from "../shape.ts";
+import { currentValue } from "../trace.ts";
+import { checkCount } from "./apply.ts";
+
+// Neither has a value or a gradient of its own: both are gone once calls are inlined.
+defineOp({
+  name: "call",
+  family: "control",
+  infer(operands, _attrs, node) {
+    if (!node) throw new GraphError("call: the result types are missing");
+    if (node instanceof Tensor && node.regions[0]) checkArguments(node.regions[0], operands);
+    return { dtype: node.dtype, shape: node.shape };
+  },
+});
+
+defineOp({
+  name: "result",
+  family: "control",
+  infer(operands, attrs) {
+    checkCount("result", operands, 1);
+    const results = operands[0]!.results ?? [operands[0]!];
+    const type = results[attrs.index as number];
+    if (!type)
+      throw new GraphError(
+        `result: index ${String(attrs.index)} is outside the ${results.length} results of ${operands[0]!.op}`,
+      );
+    return { dtype: type.dtype, shape: type.shape };
+  },
+});
+
+function checkArguments(graph: Graph, operands: readonly Tensor[]): void {
+  if (graph.params.length !== operands.length)
+    throw new GraphError(
+      `call: the graph takes ${graph.params.length} operands, got ${operands.length}`,
+    );
+  for (const [i, p] of graph.params.entries()) {
+    const t = operands[i]!;
+    if (!sameShape(p.shape, t.shape))
+      throw new ShapeError(
+        `call: operand ${i} is ${printShape(t.shape)}, the graph takes ${printShape(p.shape)}`,
+      );
+    if (p.dtype !== t.dtype)
+      throw new DtypeError(`call: operand ${i} is ${t.dtype}, the graph takes ${p.dtype}`);
+  }
+}
+
+/** The results of `graph` for these operands, as one node that is inlined later. */
+export function call(graph: Graph, operands: readonly Tensor[]): Tensor[] {
+  const read = operands.map(currentValue);
+  checkArguments(graph, read);
+  const first = graph.results[0];
+  if (!first) throw new GraphError("call: the graph has no results");
+  const results = graph.results.map(({ dtype, shape }) => ({ dtype, shape }));
+  const node = makeNode({
+    op: "call",
+    operands: read,
+    attrs: {},
+    dtype: first.dtype,
+    shape: first.shape,
+    regions: [graph],
+    results,
+  });
+  return results.map((type, index) =>
+    makeNode({ op: "result", operands: [node], attrs: { index }, ...type }),
+  );
+}
+
+/** The roots with every node in `by` replaced; what lies behind a replaced node is not entered. */
+export function replaceNodes(roots: readonly Tensor[], by: ReadonlyMap<Tensor, Tensor>): Tensor[] {
+  const done = new Map(by);
+  for (const node of topologicalOrder(roots))
+    if (!done.has(node)) done.set(node, rebuilt(node, done));
+  return roots.map((t) => done.get(t)!);
+}
+
+const rebuilt = (node: Tensor, done: ReadonlyMap<Tensor, Tensor>): Tensor =>
+  withOperands(
+    node,
+    node.operands.map((t) => done.get(t) ?? t),
+  );
+
+/** The roots with every call replaced by its body, to any depth. The same nodes if there are no calls. */
+export function inlineCalls(roots: readonly Tensor[]): Tensor[] {
+  const done = new Map<Tensor, Tensor>();
+  const bodies = new Map<Tensor, readonly Tensor[]>();
+  for (const node of topologicalOrder(roots)) {
+    if (node.op === "call") {
+      const graph = node.regions[0]!;
+      const operands = node.operands.map((t) => done.get(t)!);
+      const by = new Map(graph.params.map((p, i) => [p, operands[i]!] as const));
+      const body = inlineCalls(replaceNodes(graph.results, by));
+      bodies.set(node, body);
+      done.set(node, body[0]!);
+      continue;
+    }
+    const body = node.op === "result" ? bodies.get(node.operands[0]!) : undefined;
+    done.set(node, body ? body[node.attrs.index as number]! : rebuilt(node, done));
+  }
+  return roots.map((t) => done.get(t)!);
+}

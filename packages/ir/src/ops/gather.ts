@@ -1,0 +1,260 @@
+/**
+ * Gather and scatter: reading and writing places that are given by tensors of indices, one for each indexed axis.
+ * Gather clamps an index that is out of range; scatter drops the update. They never wrap.
+ */
+import { type Dim, isStatic, sameDim } from "../dim.ts";
+import { isInteger, maxOf, minOf } from "../dtype.ts";
+import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import type { Attrs, Tensor } from "../node.ts";
+import { defineOp, type Value } from "../op.ts";
+import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
+import { apply, filled, numbersOf, otherAxes, range } from "./apply.ts";
+import { broadcastInDim, reshape, transpose } from "./movement.ts";
+import { coordinates, elementAt, inside, rowMajor, tabulate } from "./reference.ts";
+import { constant } from "./source.ts";
+
+/** The common shape of the indices. */
+function checkIndices(op: string, x: Tensor, indices: readonly Tensor[], attrs: Attrs): Shape {
+  const axes = numbersOf(attrs.axes).map((a) => checkAxis(op, a, x.rank));
+  if (axes.length !== indices.length || axes.length === 0 || new Set(axes).size !== axes.length)
+    throw new ShapeError(
+      `${op}: ${indices.length} index tensors do not name one axis each: [${axes.join(",")}]`,
+    );
+  for (const i of indices) {
+    if (!isInteger(i.dtype)) throw new DtypeError(`${op}: indices are ${i.dtype}, not an integer`);
+    if (!sameShape(i.shape, indices[0]!.shape))
+      throw new ShapeError(
+        `${op}: index shapes differ: ${printShape(indices[0]!.shape)} and ${printShape(i.shape)}`,
+      );
+  }
+  return indices[0]!.shape;
+}
+
+/** Coordinates in x: the indices at the indexed axes, `rest` at the others. */
+function place(
+  rank: number,
+  axes: readonly number[],
+  indexed: readonly number[],
+  rest: readonly number[],
+) {
+  const at = new Array<number>(rank);
+  for (const [k, axis] of axes.entries()) at[axis] = indexed[k]!;
+  for (const [k, axis] of otherAxes(rank, axes).entries()) at[axis] = rest[k]!;
+  return at;
+}
+
+defineOp({
+  name: "gather",
+  family: "gather",
+  infer([x, ...indices], attrs) {
+    if (!x) throw new GraphError("gather: no operands");
+    const shape = checkIndices("gather", x, indices, attrs);
+    return { dtype: x.dtype, shape: [...shape, ...dropAxes(x.shape, numbersOf(attrs.axes))] };
+  },
+  evaluate(node, [x, ...indices], dims) {
+    const axes = numbersOf(node.attrs.axes);
+    const n = indices[0]!.shape.length;
+    return tabulate(node, dims, (at) => {
+      const indexed = indices.map((v, k) => {
+        const last = x!.shape[axes[k]!]! - 1;
+        return Math.max(0, Math.min(last, elementAt(v, at.slice(0, n))));
+      });
+      return elementAt(x!, place(x!.shape.length, axes, indexed, at.slice(n)));
+    });
+  },
+  vjp(g, y, x, ...indices) {
+    const axes = numbersOf(y.attrs.axes);
+    const clamped = indices.map((v, k) => clampIndex(v, x!.shape[axes[k]!]!));
+    const zeros = filled(0, g.dtype, x!.shape);
+    const gx = apply("scatter", [zeros, g, ...clamped], { axes: [...axes], mode: "add" });
+    return [gx, ...indices.map(() => undefined)];
+  },
+});
+
+/** extent − 1 in every element of a tensor like `like`; of a symbolic extent, the largest of its iota. */
+function lastIndex(like: Tensor, extent: Dim): Tensor {
+  const { dtype, shape } = like;
+  if (isStatic(extent)) return filled(Math.min(extent - 1, maxOf(dtype)), dtype, shape);
+  const all = apply("iota", [], { axis: 0 }, { dtype, shape: [extent] });
+  return broadcastInDim(apply("reduceMax", [all], { axes: [0] }), shape, []);
+}
+
+function clampIndex(index: Tensor, extent: Dim): Tensor {
+  const low = minOf(index.dtype) < 0 ? filled(0, index.dtype, index.shape) : undefined;
+  const high = apply("minimum", [index, lastIndex(index, extent)]);
+  return low ? apply("maximum", [high, low]) : high;
+}
+
+type Mode = "add" | "max" | "min" | "set";
+
+const combine: Record<Mode, (old: number, update: number) => number> = {
+  add: (a, b) => a + b,
+  max: (a, b) => Math.max(a, b),
+  min: (a, b) => Math.min(a, b),
+  set: (_, b) => b,
+};
+
+defineOp({
+  name: "scatter",
+  family: "scatter",
+  infer([x, updates, ...indices], attrs) {
+    if (!x || !updates) throw new GraphError("scatter: takes x, updates and indices");
+    const shape = checkIndices("scatter", x, indices, attrs);
+    const mode = attrs.mode as string;
+    if (!Object.hasOwn(combine, mode))
+      throw new GraphError(`scatter: mode "${mode}" is not add, max, min or set`);
+    if (updates.dtype !== x.dtype)
+      throw new DtypeError(`scatter: updates are ${updates.dtype}, operand is ${x.dtype}`);
+    if (x.dtype === "bool" && mode !== "set")
+      throw new DtypeError(`scatter: mode ${mode} does not combine bool`);
+    const wanted = [...shape, ...dropAxes(x.shape, numbersOf(attrs.axes))];
+    if (!sameShape(wanted, updates.shape))
+      throw new ShapeError(
+        `scatter: updates are ${printShape(updates.shape)}, indices and operand ask for ${printShape(wanted)}`,
+      );
+    return { dtype: x.dtype, shape: x.shape };
+  },
+  evaluate(node, [x, updates, ...indices], dims) {
+    const axes = numbersOf(node.attrs.axes);
+    const n = indices[0]!.shape.length;
+    const sums: Value = { ...x!, data: Float64Array.from(x!.data) };
+    for (const at of coordinates(updates!.shape)) {
+      const indexed = indices.map((v) => elementAt(v, at.slice(0, n)));
+      const to = place(x!.shape.length, axes, indexed, at.slice(n));
+      if (!inside(x!.shape, to)) continue;
+      const i = rowMajor(x!.shape, to);
+      sums.data[i] = combine[node.attrs.mode as Mode](sums.data[i]!, elementAt(updates!, at));
+    }
+    return tabulate(node, dims, (at) => elementAt(sums, at));
+  },
+  vjp: (g, y) => scatterVjp(g, y),
+});
+
+const zerosOf = (t: Tensor): Tensor => filled(0, t.dtype, t.shape);
+
+/** True at the updates whose place is inside x. */
+function landed(x: Tensor, updates: Tensor, indices: readonly Tensor[], axes: readonly number[]) {
+  const tests = indices.flatMap((v, k) => {
+    const below = apply("lessEqual", [v, lastIndex(v, x.shape[axes[k]!]!)]);
+    return minOf(v.dtype) < 0 ? [below, apply("greaterEqual", [v, zerosOf(v)])] : [below];
+  });
+  const all = tests.reduce((a, b) => apply("and", [a, b]));
+  return broadcastInDim(all, updates.shape, range(all.rank));
+}
+
+/** The row-major number of each update among those that go to one place. */
+function updateNumbers(updates: Tensor, indices: readonly Tensor[]): Tensor {
+  const { shape } = indices[0]!;
+  const flat = apply("iota", [], { axis: 0 }, { dtype: "i32", shape: [sizeOf(shape)] });
+  return broadcastInDim(reshape(flat, shape), updates.shape, range(shape.length));
+}
+
+/**
+ * add: g passes to x and to every update that landed. The other modes choose one value for each place, and its
+ * gradient goes to that one: for set, the last update, or x where there is none; for max and min, x if it equals the
+ * result, else the first update that does.
+ */
+function scatterVjp(g: Tensor, y: Tensor): readonly (Tensor | undefined)[] {
+  const [x, updates, ...indices] = y.operands as [Tensor, Tensor, ...Tensor[]];
+  const [axes, mode] = [[...numbersOf(y.attrs.axes)], y.attrs.mode as Mode];
+  const back = (t: Tensor) => apply("gather", [t, ...indices], { axes });
+  const none = indices.map(() => undefined);
+  const inX = landed(x, updates, indices, axes);
+  const masked = (mask: Tensor) => apply("select", [mask, back(g), zerosOf(updates)]);
+  if (mode === "add") return [g, masked(inX), ...none];
+  const fromX =
+    mode === "set"
+      ? apply(
+          "scatter",
+          [filled(1, "bool", x.shape), filled(0, "bool", updates.shape), ...indices],
+          { axes, mode },
+        )
+      : apply("equal", [x, y]);
+  const candidate =
+    mode === "set"
+      ? inX
+      : [apply("equal", [updates, back(y)]), apply("not", [back(fromX)])].reduce(
+          (a, b) => apply("and", [a, b]),
+          inX,
+        );
+  const chosen = winners(x, updates, indices, axes, candidate, mode === "set" ? "max" : "min");
+  return [apply("select", [fromX, g, zerosOf(x)]), masked(chosen), ...none];
+}
+
+/** Of the candidates for each place, the one with the least or the greatest number. */
+function winners(
+  x: Tensor,
+  updates: Tensor,
+  indices: readonly Tensor[],
+  axes: readonly number[],
+  candidate: Tensor,
+  order: "min" | "max",
+): Tensor {
+  const numbers = updateNumbers(updates, indices);
+  const worst = order === "max" ? -1 : maxOf("i32");
+  const own = apply("select", [candidate, numbers, filled(worst, "i32", updates.shape)]);
+  const start = filled(worst, "i32", x.shape);
+  const best = apply("scatter", [start, own, ...indices], { axes: [...axes], mode: order });
+  const won = apply("equal", [apply("gather", [best, ...indices], { axes: [...axes] }), numbers]);
+  return apply("and", [candidate, won]);
+}
+
+const checked = (op: string, x: Tensor, axes: readonly number[]): number[] =>
+  axes.map((a) => checkAxis(op, a, x.rank));
+
+/**
+ * Elements of x at places given by one index tensor for each of `axes`; an index out of range is clamped.
+ *
+ * Indices of one shape S, integers → S ++ (extents of x not in axes).
+ */
+export function gather(x: Tensor, indices: readonly Tensor[], axes: readonly number[]): Tensor {
+  return apply("gather", [x, ...indices], { axes: checked("gather", x, axes) });
+}
+
+/**
+ * x with `updates` combined into the places given by one index tensor for each of `axes`. Updates out of range are
+ * dropped; with mode "set", of several updates to one place the last in row-major order counts.
+ *
+ * Indices of one shape S, updates S ++ (extents of x not in axes) → the shape of x.
+ */
+export function scatter(
+  x: Tensor,
+  updates: Tensor,
+  indices: readonly Tensor[],
+  axes: readonly number[],
+  mode: Mode = "add",
+): Tensor {
+  return apply("scatter", [x, updates, ...indices], { axes: checked("scatter", x, axes), mode });
+}
+
+/**
+ * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. Indices out of range are clamped;
+ * a number picks one slice and counts from the end if it is negative.
+ */
+export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
+  const a = checkAxis("take", axis, x.rank);
+  const extent = x.shape[a]!;
+  const fromEnd = typeof indices === "number" && indices < 0 && isStatic(extent) ? extent : 0;
+  const index = typeof indices === "number" ? constant(indices + fromEnd, "i32") : indices;
+  const picked = gather(x, [index], [a]);
+  const [s, lead] = [index.rank, range(a).map((i) => index.rank + i)];
+  const order = [...lead, ...range(s), ...range(picked.rank).slice(s + a)];
+  return order.every((p, i) => p === i) ? picked : transpose(picked, order);
+}
+
+/**
+ * y[…, i, …] = x[…, indices[…, i, …], …] along `axis`: indices have the rank of x and its extents on the other axes.
+ */
+export function takeAlongAxis(x: Tensor, indices: Tensor, axis = -1): Tensor {
+  const a = checkAxis("takeAlongAxis", axis, x.rank);
+  const differs = (d: Dim, i: number) => i !== a && !sameDim(d, x.shape[i]!);
+  if (indices.rank !== x.rank || indices.shape.some(differs))
+    throw new ShapeError(
+      `takeAlongAxis: shapes differ off axis ${a}: x ${printShape(x.shape)}, indices ${printShape(indices.shape)}`,
+    );
+  const { shape } = indices;
+  const all = range(x.rank).map((i) =>
+    i === a ? indices : apply("iota", [], { axis: i }, { dtype: "i32", shape }),
+  );
+  return gather(x, all, range(x.rank));
+}

@@ -1,0 +1,109 @@
+/**
+ * Pooling over the spatial axes of x[N, C, D…]: pad, windows, a reduction. Composites; no op of their own.
+ */
+import { addDim, ceilDiv, type Dim, floorDiv, maxDim, minDim, mulDim, subDim } from "../dim.ts";
+import { isFloat, minOf } from "../dtype.ts";
+import { DtypeError, ShapeError } from "../errors.ts";
+import type { Tensor } from "../node.ts";
+import { printShape, sizeOf } from "../shape.ts";
+import { apply, filled, perAxis, range } from "./apply.ts";
+import { type Padding, resolvePadding } from "./convolution.ts";
+import { broadcastInDim, pad, windows } from "./movement.ts";
+import { max, sum } from "./reduce.ts";
+
+export interface PoolOptions {
+  readonly size: number | readonly number[];
+  /** Defaults to `size`. */
+  readonly stride?: number | readonly number[];
+  readonly padding?: Padding;
+  readonly dilation?: number | readonly number[];
+  /** Counts a last window that sticks out at the end, as long as it starts before the padding there. */
+  readonly ceilMode?: boolean;
+}
+
+interface Frame {
+  readonly size: readonly number[];
+  readonly stride: readonly number[];
+  readonly dilation: readonly number[];
+  readonly low: readonly Dim[];
+  readonly high: readonly Dim[];
+  /** What ceilMode adds after `high`. */
+  readonly extra: readonly Dim[];
+}
+
+function frameOf(op: string, x: Tensor, options: PoolOptions): Frame {
+  const n = x.rank - 2;
+  if (n < 1) throw new ShapeError(`${op}: x is ${printShape(x.shape)}, not [N,C,...]`);
+  const size = perAxis(op, "size", options.size, n, 1);
+  const stride = perAxis(op, "stride", options.stride ?? size, n, 1);
+  const dilation = perAxis(op, "dilation", options.dilation, n, 1);
+  const extents = x.shape.slice(2);
+  const sides = resolvePadding(op, options.padding ?? 0, extents, size, stride, dilation);
+  const extra = extents.map((d, i) => {
+    if (!options.ceilMode) return 0;
+    const [low, high] = sides[i]!;
+    const reach = (size[i]! - 1) * dilation[i]! + 1;
+    const padded = addDim(addDim(d, low), high);
+    const started = addDim(floorDiv(subDim(addDim(d, low), 1), stride[i]!), 1);
+    const count = minDim(addDim(ceilDiv(subDim(padded, reach), stride[i]!), 1), started);
+    const needed = addDim(mulDim(subDim(count, 1), stride[i]!), reach);
+    return maxDim(subDim(needed, padded), 0);
+  });
+  const [low, high] = [sides.map((p) => p[0]), sides.map((p) => p[1])];
+  return { size, stride, dilation, low, high, extra };
+}
+
+const isZero = (list: readonly Dim[]): boolean => list.every((d) => d === 0);
+
+/** Pads the trailing axes of t, unless there is nothing to do. */
+function surround(t: Tensor, value: number, low: readonly Dim[], high: readonly Dim[]): Tensor {
+  if (isZero(low) && isZero(high)) return t;
+  const lead = new Array<Dim>(t.rank - low.length).fill(0);
+  return pad(t, value, [...lead, ...low], [...lead, ...high]);
+}
+
+const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.size.length);
+
+/**
+ * The largest element of each window; padding never wins.
+ *
+ * x[N, C, D…] → [N, C, D′…]. The gradient goes to the first of equal elements in a window.
+ */
+export function maxPool(x: Tensor, options: PoolOptions): Tensor {
+  const f = frameOf("maxPool", x, options);
+  const lowest = isFloat(x.dtype) ? -Infinity : minOf(x.dtype);
+  const padded = surround(
+    x,
+    lowest,
+    f.low,
+    f.high.map((d, i) => addDim(d, f.extra[i]!)),
+  );
+  return max(windows(padded, f), windowAxes(f));
+}
+
+export interface AveragePoolOptions extends PoolOptions {
+  /** Counts padding (but not what ceilMode adds) in the divisor; default true. */
+  readonly countIncludePad?: boolean;
+}
+
+/** The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. */
+export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
+  const f = frameOf("avgPool", x, options);
+  if (!isFloat(x.dtype)) throw new DtypeError(`avgPool: x is ${x.dtype}, not a float`);
+  const high = f.high.map((d, i) => addDim(d, f.extra[i]!));
+  const total = sum(windows(surround(x, 0, f.low, high), f), windowAxes(f));
+  const counted = options.countIncludePad ?? true;
+  const whole = isZero(f.extra) && (counted || (isZero(f.low) && isZero(f.high)));
+  const divisor = whole
+    ? filled(sizeOf(f.size) as number, x.dtype, total.shape)
+    : windowCounts(x, f, total, counted ? 1 : 0);
+  return apply("div", [total, divisor]);
+}
+
+/** How many elements of each window count, over the shape of the result. */
+function windowCounts(x: Tensor, f: Frame, total: Tensor, pads: 0 | 1): Tensor {
+  const inner = surround(filled(1, x.dtype, x.shape.slice(2)), pads, f.low, f.high);
+  const none = f.low.map(() => 0);
+  const counts = sum(windows(surround(inner, 0, none, f.extra), f), windowAxes(f));
+  return broadcastInDim(counts, total.shape, range(total.rank).slice(2));
+}

@@ -1,0 +1,64 @@
+/**
+ * Builds each published workspace into its `dist`: ES modules by esbuild (other packages stay imports) and
+ * declarations by tsc beside them. Entries of one workspace share chunks, so a class exported twice is one class.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { build } from "esbuild";
+import { publishedWorkspaces, type Workspace } from "./workspaces.ts";
+
+async function bundle(root: string, { folder, entries }: Workspace): Promise<void> {
+  const outdir = join(root, folder, "dist");
+  rmSync(outdir, { recursive: true, force: true });
+  await build({
+    absWorkingDir: join(root, folder),
+    entryPoints: [...entries],
+    outdir,
+    outbase: "src",
+    chunkNames: "chunk-[hash]",
+    bundle: true,
+    splitting: true,
+    packages: "external",
+    format: "esm",
+    platform: "neutral",
+    target: "es2022",
+    logLevel: "warning",
+  });
+}
+
+/** Declarations of all workspaces in one run of tsc, under a scratch folder that mirrors the repository. */
+function declarations(root: string, workspaces: readonly Workspace[]): string {
+  const out = join(root, "node_modules/.cache/kiln-types");
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  const config = join(out, "tsconfig.json");
+  const compilerOptions = {
+    noEmit: false,
+    emitDeclarationOnly: true,
+    declaration: true,
+    rootDir: root,
+    outDir: out,
+  };
+  const include = workspaces.map(({ folder }) => join(root, folder, "src"));
+  writeFileSync(
+    config,
+    JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include }),
+  );
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  execFileSync(process.execPath, [tsc, "-p", config], { cwd: root, stdio: "inherit" });
+  return out;
+}
+
+const root = resolve(import.meta.dirname, "../../..");
+const workspaces = publishedWorkspaces(root);
+const started = performance.now();
+await Promise.all(workspaces.map((workspace) => bundle(root, workspace)));
+const types = declarations(root, workspaces);
+for (const { folder } of workspaces) {
+  cpSync(join(types, folder, "src"), join(root, folder, "dist"), { recursive: true });
+}
+const elapsedMs = Math.round(performance.now() - started);
+console.log(
+  `built ${workspaces.map(({ manifest }) => manifest.name).join(", ")} in ${elapsedMs} ms`,
+);

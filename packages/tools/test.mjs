@@ -1,0 +1,127 @@
+// Runs the test suite from a fresh clone: installs what is missing, bundles tests/**/*.test.ts with esbuild, runs
+// them with uvu in a child process and prints `N passed, N failed` last. Uses only Node itself until the install is
+// known to be current. Does not decide what a test may need: that is tests/support.
+//
+//   npm test                    everything
+//   npm test -- fuse            files whose path contains "fuse", or matches it as a regular expression
+//   npm test -- --coverage      from source through tsx, under c8
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+process.chdir(root);
+
+const readJson = (path) => JSON.parse(readFileSync(path, "utf8"));
+
+/** The first locked package that node_modules lacks or has in another version, or undefined. */
+function stalePackage() {
+  if (!existsSync("node_modules/.package-lock.json")) return "node_modules";
+  const locked = readJson("package-lock.json").packages;
+  const installed = readJson("node_modules/.package-lock.json").packages;
+  return Object.keys(locked).find((path) => {
+    if (!path.startsWith("node_modules/")) return false;
+    const want = locked[path];
+    const have = installed[path];
+    // Optional packages of other platforms are never installed.
+    if (have === undefined || !existsSync(path)) return !want.optional;
+    return want.version !== have.version || want.integrity !== have.integrity;
+  });
+}
+
+function install() {
+  const stale = stalePackage();
+  if (stale === undefined) return;
+  console.log(`${stale} is missing or stale: npm ci`);
+  const npm = process.env.npm_execpath;
+  const args = ["ci", "--no-audit", "--no-fund"];
+  const [command, rest] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
+  const { status } = spawnSync(command, rest, { stdio: "inherit" });
+  if (status !== 0) fail("npm ci failed");
+}
+
+function fail(reason) {
+  console.log(`${reason}\n0 passed, 1 failed`);
+  process.exit(1);
+}
+
+/** Paths of the test files, `/`-separated and relative to the root, that match the pattern. */
+function findTests(pattern) {
+  const matches = pattern === undefined ? () => true : matcher(pattern);
+  return readdirSync("tests", { recursive: true })
+    .map((file) => `tests/${String(file).replaceAll("\\", "/")}`)
+    .filter((file) => file.endsWith(".test.ts") && matches(file))
+    .sort();
+}
+
+function matcher(pattern) {
+  try {
+    const regex = new RegExp(pattern);
+    return (file) => file.includes(pattern) || regex.test(file);
+  } catch {
+    return (file) => file.includes(pattern);
+  }
+}
+
+/** The file the tests run from: the child reads the list, and writes its counts beside it. */
+function writeList(out, files) {
+  const listPath = join(out, "list.json");
+  writeFileSync(listPath, JSON.stringify(files));
+  return listPath;
+}
+
+function report(out, child) {
+  const resultPath = join(out, "result.json");
+  if (!existsSync(resultPath))
+    fail(`the test process wrote no result (${child.signal ?? child.status})`);
+  const result = readJson(resultPath);
+  let { passed, failed, skipped } = result;
+  if (!result.finished) {
+    failed += 1;
+    console.log(`the test process died (${child.signal ?? child.status}) in ${result.current}`);
+  }
+  if (passed + failed === 0) fail("no test ran");
+  const names = skipped.map(({ name, reason }) => `  skipped: ${name} (${reason})`);
+  if (names.length > 0) console.log(`${names.join("\n")}\n`);
+  console.log(
+    `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
+  );
+  process.exit(failed > 0 ? 1 : 0);
+}
+
+install();
+
+const options = process.argv.slice(2).filter((arg) => arg.startsWith("--"));
+const coverage = options.includes("--coverage");
+const [pattern] = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
+const tests = findTests(pattern);
+if (tests.length === 0) fail(`no test file matches ${pattern ?? "tests/**/*.test.ts"}`);
+
+const out = join(root, "node_modules/.cache/kiln-tests", String(process.pid));
+mkdirSync(out, { recursive: true });
+process.on("exit", () => rmSync(out, { recursive: true, force: true }));
+
+const { unpackChromium } = await import("./chromium.mjs");
+const { bundleTests } = await import("./bundle-tests.mjs");
+
+const entries = ["tests/support/setup.ts", ...tests];
+const modules = coverage
+  ? entries.map((file) => join(root, file))
+  : await bundleTests(root, out, entries).catch((error) => fail(error.message));
+const list = writeList(
+  out,
+  modules.map((path, i) => ({ name: entries[i], url: pathToFileURL(path).href })),
+);
+const runner = join(root, "packages/tools/run-tests.mjs");
+const node = coverage
+  ? ["--conditions=@kiln-ml/source", "--import", "tsx", runner, list]
+  : ["--enable-source-maps", runner, list];
+const c8 = [relative(root, "node_modules/c8/bin/c8.js"), process.execPath];
+const args = coverage ? [...c8, ...node] : node;
+const child = spawnSync(process.execPath, args, {
+  stdio: "inherit",
+  env: { ...process.env, ...unpackChromium(root) },
+});
+report(out, child);

@@ -1,0 +1,158 @@
+/**
+ * What the runtime asks of a device: memory, transfers, and programs made from an artifact. The public `Device`
+ * adds what holds for all of them: uploads, the report of memory, and the refusal of every call once it is lost.
+ */
+import {
+  type Artifact,
+  DeviceError,
+  DtypeError,
+  ShapeError,
+  storageBytes,
+} from "@kiln-ml/artifact";
+import { DeviceArray } from "./device-array.ts";
+import type { Buffer, MemoryReport } from "./heap.ts";
+import {
+  checkHostArray,
+  type Dtype,
+  fromNumbers,
+  sizeOf,
+  type Target,
+  type TypedArray,
+  toStorage,
+} from "./host-array.ts";
+import type { Frame } from "./layout.ts";
+
+export interface LossInfo {
+  readonly reason: "destroyed" | "unknown";
+  readonly message: string;
+}
+
+/** Kernel functions from an artifact's `kernels.js`, for pages that forbid building functions from text. */
+export type KernelModule = Readonly<Record<string, unknown>>;
+
+/** One kernel launch of a profiled run. `timing` says what `ms` was measured with. */
+export interface KernelTiming {
+  readonly name: string;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly flops: number;
+  readonly timing: "clock" | "timestamp" | "submit";
+}
+
+/** An artifact's kernels made ready on a device. Called with memory already bound; checks nothing. */
+export interface Program {
+  run(frame: Frame): void;
+  profile(frame: Frame): Promise<KernelTiming[]>;
+  destroy(): void;
+}
+
+/** The part of a device that differs from kind to kind. */
+export interface Driver {
+  readonly kind: "cpu" | "webgpu";
+  readonly target: Target;
+  readonly limits: Readonly<Record<string, number>>;
+  readonly features: ReadonlySet<string>;
+  readonly lost: Promise<LossInfo>;
+  /** Why no call can succeed, or null. */
+  failure(): string | null;
+  /** What went wrong since the last call and was reported only afterwards, or null. */
+  takeFault(): string | null;
+  /** `tensor` names what the memory is for, in errors. */
+  allocate(sizeBytes: number, owner: string, tensor: string): Buffer;
+  release(buffer: Buffer): void;
+  /** A host array as device memory without a copy, where host and device memory are one. */
+  borrow(array: TypedArray): Buffer | null;
+  write(buffer: Buffer, data: TypedArray): void;
+  copy(from: Buffer, to: Buffer, sizeBytes: number): void;
+  read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer>;
+  /** The bytes at once, where that needs no waiting; the result is a copy. */
+  peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null;
+  load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program>;
+  /** Takes a turn to submit a run: null if there is one now, else a promise of one. */
+  turn(): Promise<void> | null;
+  /** The run of this turn is submitted, or failed. */
+  endTurn(): void;
+  memory(): MemoryReport;
+  destroy(): void;
+}
+
+/** A place where arrays live and artifacts run. Made by `createCpuDevice` or `openWebGpu`. */
+export class Device {
+  /** @internal For the runtime's own modules. */
+  readonly driver: Driver;
+
+  /** @internal */
+  constructor(driver: Driver) {
+    this.driver = driver;
+  }
+
+  get kind(): "cpu" | "webgpu" {
+    return this.driver.kind;
+  }
+
+  /** The artifacts it runs are compiled for this target. */
+  get target(): Target {
+    return this.driver.target;
+  }
+
+  get limits(): Readonly<Record<string, number>> {
+    return this.driver.limits;
+  }
+
+  get features(): ReadonlySet<string> {
+    return this.driver.features;
+  }
+
+  /** Resolves when the device is gone: destroyed by the program, or taken away by the system. */
+  get lost(): Promise<LossInfo> {
+    return this.driver.lost;
+  }
+
+  /**
+   * Copies a host array, or numbers, into a new array of `shape`.
+   * Throws ShapeError if the element counts differ, DtypeError if the typed array is not the one for `dtype`
+   * or the device has no such dtype, DeviceError if the memory is not to be had.
+   */
+  upload(
+    host: TypedArray | readonly number[],
+    dtype: Dtype,
+    shape: readonly number[],
+  ): DeviceArray {
+    const array = Array.isArray(host)
+      ? fromNumbers(host as readonly number[], dtype)
+      : (host as TypedArray);
+    checkHostArray("upload: the array", array, dtype);
+    if (array.length !== sizeOf(shape))
+      throw new ShapeError(
+        `upload: shape [${shape}] has ${sizeOf(shape)} elements, the host array ${array.length}`,
+      );
+    const out = this.allocate(dtype, shape, "arrays", "upload");
+    this.driver.write(out.buffer, toStorage(array, dtype, this.target));
+    return out;
+  }
+
+  /** @internal Memory for an array of `shape`, contents unspecified. */
+  allocate(dtype: Dtype, shape: readonly number[], owner: string, tensor: string): DeviceArray {
+    this.check(tensor);
+    if (dtype === "f64" && this.kind === "webgpu")
+      throw new DtypeError(`${tensor}: webgpu has no f64\n  convert to f32, or use a cpu device`);
+    const bytes = sizeOf(shape) * storageBytes(dtype, this.target);
+    return new DeviceArray(this, dtype, shape, this.driver.allocate(bytes, owner, tensor));
+  }
+
+  /** @internal Throws DeviceError once the device is lost, and for a fault that was reported late. */
+  check(where: string): void {
+    const why = this.driver.failure() ?? this.driver.takeFault();
+    if (why !== null) throw new DeviceError(`${where}: ${why}`);
+  }
+
+  /** Bytes that are live, held for reuse, and the most that were ever live. */
+  memory(): MemoryReport {
+    return this.driver.memory();
+  }
+
+  /** Frees everything on the device. Its arrays and executables throw DeviceError from then on. */
+  destroy(): void {
+    this.driver.destroy();
+  }
+}

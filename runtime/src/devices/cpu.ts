@@ -1,0 +1,204 @@
+/**
+ * The CPU: memory is ArrayBuffers, kernels are JavaScript functions `kernel(...arrays, ...dims)` called in plan
+ * order on the caller's thread. A run is finished when `run` returns.
+ */
+import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
+import {
+  Device,
+  type Driver,
+  type KernelModule,
+  type KernelTiming,
+  type LossInfo,
+  type Program,
+} from "../device.ts";
+import { type Buffer, Heap } from "../heap.ts";
+import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
+import { bufferAt, type Frame, type Launch } from "../layout.ts";
+
+type KernelFunction = (...args: (TypedArray | number)[]) => void;
+
+let nextId = 0;
+
+class CpuBuffer implements Buffer {
+  readonly id = nextId++;
+  readonly sizeBytes: number;
+  readonly #memory: ArrayBufferLike;
+  readonly #offset: number;
+  readonly #views = new Map<string, TypedArray>();
+
+  constructor(memory: ArrayBufferLike, offset = 0, sizeBytes = memory.byteLength) {
+    this.#memory = memory;
+    this.#offset = offset;
+    this.sizeBytes = sizeBytes;
+  }
+
+  /** All of the memory as the typed array of `dtype`. */
+  view(dtype: Dtype): TypedArray {
+    const Host = hostArrayOf(dtype);
+    let view = this.#views.get(Host.name);
+    if (!view) {
+      const length = Math.floor(this.sizeBytes / Host.BYTES_PER_ELEMENT);
+      view = new Host(this.#memory, this.#offset, length);
+      this.#views.set(Host.name, view);
+    }
+    return view;
+  }
+}
+
+class CpuDriver implements Driver {
+  readonly kind = "cpu";
+  readonly target = "js";
+  readonly limits = {};
+  readonly features: ReadonlySet<string> = new Set<string>();
+  readonly lost: Promise<LossInfo>;
+  readonly #heap = new Heap<CpuBuffer>(
+    (bytes) => new CpuBuffer(new ArrayBuffer(bytes)),
+    () => {},
+    Number.MAX_SAFE_INTEGER,
+  );
+  #lose!: (info: LossInfo) => void;
+  #destroyed = false;
+
+  constructor() {
+    this.lost = new Promise((resolve) => {
+      this.#lose = resolve;
+    });
+  }
+
+  failure(): string | null {
+    return this.#destroyed ? "the device was destroyed" : null;
+  }
+
+  takeFault(): null {
+    return null;
+  }
+
+  allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
+    try {
+      return this.#heap.acquire(sizeBytes, owner);
+    } catch (cause) {
+      throw new DeviceError(`${tensor}: ${sizeBytes} bytes are not to be had`, { cause });
+    }
+  }
+
+  release(buffer: Buffer): void {
+    this.#heap.release(buffer as CpuBuffer);
+  }
+
+  borrow(array: TypedArray): Buffer {
+    return new CpuBuffer(array.buffer, array.byteOffset, array.byteLength);
+  }
+
+  write(buffer: Buffer, data: TypedArray): void {
+    bytesOf(buffer).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  }
+
+  copy(from: Buffer, to: Buffer, sizeBytes: number): void {
+    bytesOf(to).set(bytesOf(from).subarray(0, sizeBytes));
+  }
+
+  async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
+    return this.peek(buffer, sizeBytes);
+  }
+
+  peek(buffer: Buffer, sizeBytes: number): ArrayBuffer {
+    return bytesOf(buffer).slice(0, sizeBytes).buffer as ArrayBuffer;
+  }
+
+  async load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program> {
+    return new CpuProgram(this, artifact, kernels);
+  }
+
+  turn(): null {
+    return null;
+  }
+
+  endTurn(): void {}
+
+  memory() {
+    return this.#heap.report();
+  }
+
+  destroy(): void {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    this.#heap.clear();
+    this.#lose({ reason: "destroyed", message: "destroy was called" });
+  }
+}
+
+class CpuProgram implements Program {
+  readonly #driver: CpuDriver;
+  readonly #names: readonly string[];
+  readonly #functions: readonly KernelFunction[];
+  readonly #dtypes: readonly (readonly Dtype[])[];
+
+  constructor(driver: CpuDriver, artifact: Artifact, kernels: KernelModule | undefined) {
+    this.#driver = driver;
+    this.#names = artifact.kernels.map((k) => k.name);
+    this.#dtypes = artifact.kernels.map((k) => k.bindings.map((b) => b.dtype));
+    this.#functions = artifact.kernels.map((k) =>
+      kernels ? kernelFrom(kernels, k.name) : buildKernel(k.name, k.text),
+    );
+  }
+
+  run(frame: Frame): void {
+    for (const launch of frame.layout.launches) this.#launch(frame, launch);
+    for (const { from, to, bytes } of frame.layout.copies)
+      this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
+  }
+
+  async profile(frame: Frame): Promise<KernelTiming[]> {
+    const timings = frame.layout.launches.map((launch): KernelTiming => {
+      const start = performance.now();
+      this.#launch(frame, launch);
+      const ms = performance.now() - start;
+      const { kernel, bytes, flops } = launch;
+      return { name: this.#names[kernel]!, ms, bytes, flops, timing: "clock" };
+    });
+    for (const { from, to, bytes } of frame.layout.copies)
+      this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
+    return timings;
+  }
+
+  destroy(): void {}
+
+  #launch(frame: Frame, { kernel, args, dims }: Launch): void {
+    const dtypes = this.#dtypes[kernel]!;
+    const values: (TypedArray | number)[] = args.map((place, i) =>
+      (bufferAt(frame, place) as CpuBuffer).view(dtypes[i]!),
+    );
+    values.push(...dims);
+    this.#functions[kernel]!(...values);
+  }
+}
+
+function kernelFrom(kernels: KernelModule, name: string): KernelFunction {
+  const found = Object.hasOwn(kernels, name) ? kernels[name] : undefined;
+  if (typeof found !== "function")
+    throw new ArtifactError(`load: the kernel module exports no function ${name}`);
+  return found as KernelFunction;
+}
+
+/** Each kernel in a function of its own, so that texts may repeat the names of what they declare. */
+function buildKernel(name: string, text: string): KernelFunction {
+  try {
+    return new Function(`"use strict";\n${text}\nreturn ${name};`)() as KernelFunction;
+  } catch (cause) {
+    if (!(cause instanceof EvalError))
+      throw new ArtifactError(`load: kernel ${name} does not parse: ${(cause as Error).message}`, {
+        cause,
+      });
+    throw new DeviceError(
+      "load: this page forbids building functions from text\n  pass { kernels: await import(…) } with the artifact's kernels.js",
+      { cause },
+    );
+  }
+}
+
+const bytesOf = (buffer: Buffer) => (buffer as CpuBuffer).view("u8") as Uint8Array;
+
+/** A device that runs `js` artifacts on the calling thread. */
+export function createCpuDevice(): Device {
+  return new Device(new CpuDriver());
+}

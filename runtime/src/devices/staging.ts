@@ -1,0 +1,52 @@
+/**
+ * Reads device buffers back through mappable ones, which are kept for the next read. Each read is one copy of
+ * exactly what was asked for; reads may overlap.
+ */
+import type { Buffer } from "../heap.ts";
+import { Heap } from "../heap.ts";
+import { createGpuBuffer, type GpuBuffer, usage } from "./gpu-buffer.ts";
+
+/** Larger ones are destroyed after use: a checkpoint is read rarely, a loss every step. */
+const keptBytes = 16 * 2 ** 20;
+
+export class Staging {
+  readonly #device: GPUDevice;
+  readonly #heap: Heap<GpuBuffer>;
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+    this.#heap = new Heap(
+      (bytes) => createGpuBuffer(device, bytes, usage.mapRead | usage.copyTo),
+      (buffer) => buffer.gpu.destroy(),
+      device.limits.maxBufferSize,
+    );
+  }
+
+  /** The first `sizeBytes` of `source`, which must be a multiple of 4. */
+  async read(source: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
+    const target = this.#heap.acquire(sizeBytes, "staging");
+    try {
+      const encoder = this.#device.createCommandEncoder();
+      encoder.copyBufferToBuffer((source as GpuBuffer).gpu, 0, target.gpu, 0, sizeBytes);
+      this.#device.queue.submit([encoder.finish()]);
+      await target.gpu.mapAsync(usage.mapModeRead, 0, sizeBytes);
+      const bytes = target.gpu.getMappedRange(0, sizeBytes).slice(0);
+      target.gpu.unmap();
+      this.#heap.release(target, target.sizeBytes <= keptBytes);
+      return bytes;
+    } catch (error) {
+      this.#heap.release(target, false);
+      throw error;
+    }
+  }
+
+  /** Bytes held, in use or not. */
+  get heldBytes(): number {
+    const { live, pooled } = this.#heap.report();
+    return live + pooled;
+  }
+
+  clear(): void {
+    this.#heap.clear();
+  }
+}

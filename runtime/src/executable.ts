@@ -1,0 +1,169 @@
+/**
+ * An artifact on a device, ready to run: binds inputs, slots, outputs and states to the plan's places and hands
+ * the frame to the device's program. It knows no op; it never waits for results.
+ */
+import { type Artifact, DeviceError } from "@kiln-ml/artifact";
+import type { Device, KernelTiming, Program } from "./device.ts";
+import { DeviceArray } from "./device-array.ts";
+import type { Buffer } from "./heap.ts";
+import { type TypedArray, toStorage } from "./host-array.ts";
+import { type Dims, type Frame, type Layout, layOut } from "./layout.ts";
+import { Lease } from "./lease.ts";
+import { bindDims, type Input } from "./signature.ts";
+import { readStates, type Snapshot } from "./states.ts";
+
+/** Layouts kept; programs see few distinct dims, and a layout is a few arrays of numbers. */
+const keptLayouts = 256;
+
+/** What a run needs of the caller's and the executable's own arrays. */
+interface Held {
+  readonly inputs: readonly (Buffer | TypedArray)[];
+  readonly state: readonly Buffer[];
+  readonly constant: readonly Buffer[];
+}
+
+export class Executable {
+  readonly artifact: Artifact;
+  readonly device: Device;
+  /** Parameters, optimizer moments, counters: updated in place by every run. */
+  readonly states: readonly DeviceArray[];
+  readonly #program: Program;
+  readonly #constants: readonly DeviceArray[];
+  readonly #layouts = new Map<string, Layout>();
+
+  /** @internal Made by `load`. */
+  constructor(
+    artifact: Artifact,
+    device: Device,
+    program: Program,
+    states: readonly DeviceArray[],
+    constants: readonly DeviceArray[],
+  ) {
+    this.artifact = artifact;
+    this.device = device;
+    this.states = states;
+    this.#program = program;
+    this.#constants = constants;
+  }
+
+  /**
+   * Runs the program once. Resolves when the work is submitted; `data()` of an output waits for its value. Host
+   * arrays among the inputs must not change before that.
+   *
+   * Throws ShapeError or DtypeError if an input does not fit the signature or a dim leaves its bounds,
+   * DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits.
+   */
+  async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
+    return (await this.#bound(inputs, (frame) => this.#program.run(frame))).outputs;
+  }
+
+  /** Runs the program once, states and all, with every kernel timed. `inputs` as in `run`. */
+  async profile(inputs: readonly Input[]): Promise<KernelTiming[]> {
+    const { result, outputs } = await this.#bound(inputs, (frame) => this.#program.profile(frame));
+    for (const output of outputs) output.dispose();
+    return result;
+  }
+
+  /** Host copies of the states, from which `restore` builds them on another device. */
+  snapshot(): Promise<Snapshot> {
+    return readStates(this.artifact, this.states);
+  }
+
+  /** Frees what the executable owns; the states stay with whoever made them. */
+  dispose(): void {
+    for (const constant of this.#constants) constant.dispose();
+    this.#program.destroy();
+  }
+
+  async #bound<T>(inputs: readonly Input[], use: (frame: Frame) => T | Promise<T>) {
+    const { device } = this;
+    device.check("run");
+    const layout = this.#layout(bindDims(this.artifact.signature, inputs));
+    const lease = new Lease(device.driver, `${this.artifact.name} slots`);
+    try {
+      const held: Held = {
+        inputs: inputs.map((x, i) => this.#hold(x, i, lease)),
+        state: this.states.map((a) => lease.hold(a, "run: state")),
+        constant: this.#constants.map((a) => lease.hold(a, "run: constant")),
+      };
+      const turn = device.driver.turn();
+      if (turn) await turn;
+      try {
+        device.check("run");
+        const { frame, outputs } = this.#frame(layout, held, lease);
+        try {
+          return { result: await use(frame), outputs };
+        } catch (error) {
+          for (const output of outputs) output.dispose();
+          throw error;
+        }
+      } finally {
+        device.driver.endTurn();
+      }
+    } finally {
+      lease.end();
+    }
+  }
+
+  #frame(layout: Layout, held: Held, lease: Lease) {
+    const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, `run: slot ${i}`));
+    const input = held.inputs.map((x, i) => this.#place(x, i, held.state, lease));
+    const outputs = this.#allocateOutputs(layout);
+    const output = outputs.map((a) => a.buffer);
+    const frame: Frame = { layout, slot, input, output, ...held };
+    return { frame, outputs };
+  }
+
+  #layout(dims: Dims): Layout {
+    const key = Object.values(dims).join();
+    const known = this.#layouts.get(key);
+    if (known) return known;
+    const made = layOut(this.artifact, dims, key);
+    if (this.#layouts.size >= keptLayouts)
+      this.#layouts.delete(this.#layouts.keys().next().value as string);
+    this.#layouts.set(key, made);
+    return made;
+  }
+
+  /** A caller may dispose of an input as soon as `run` has returned its promise, so its memory is held first. */
+  #hold(input: Input, i: number, lease: Lease): Buffer | TypedArray {
+    const where = `run: input ${this.artifact.signature.inputs[i]!.name}`;
+    if (!(input instanceof DeviceArray)) return "shape" in input ? input.data : input;
+    if (input.device !== this.device) throw new DeviceError(`${where} is on another device`);
+    return lease.hold(input, where);
+  }
+
+  /** Memory for input `i`. One that is also a written state is copied: a kernel may not see it change. */
+  #place(x: Buffer | TypedArray, i: number, state: readonly Buffer[], lease: Lease): Buffer {
+    const { signature, target } = this.artifact;
+    const { driver } = this.device;
+    const spec = signature.inputs[i]!;
+    if (!ArrayBuffer.isView(x)) {
+      const alias = state.indexOf(x);
+      if (alias < 0 || !signature.states[alias]!.written) return x;
+      const copy = lease.take(x.sizeBytes, `run: input ${spec.name}`);
+      driver.copy(x, copy, x.sizeBytes);
+      return copy;
+    }
+    const borrowed = driver.borrow(x);
+    if (borrowed) return borrowed;
+    const data = toStorage(x, spec.dtype, target);
+    const buffer = lease.take(data.byteLength, `run: input ${spec.name}`);
+    driver.write(buffer, data);
+    return buffer;
+  }
+
+  #allocateOutputs(layout: Layout): DeviceArray[] {
+    const made: DeviceArray[] = [];
+    try {
+      this.artifact.signature.outputs.forEach(({ name, dtype }, i) => {
+        const { shape } = layout.outputs[i]!;
+        made.push(this.device.allocate(dtype, shape, "arrays", `run: output ${name}`));
+      });
+      return made;
+    } catch (error) {
+      for (const array of made) array.dispose();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Artifact + device + states → executable. Refuses what the device cannot run and what would make a run go
+ * astray (versions, places, limits, states); the bytes of a file are the codec's to check, before this.
+ */
+import {
+  type Artifact,
+  ArtifactError,
+  artifactVersion,
+  DeviceError,
+  DtypeError,
+  ShapeError,
+} from "@kiln-ml/artifact";
+import type { Device, KernelModule } from "./device.ts";
+import type { DeviceArray } from "./device-array.ts";
+import { Executable } from "./executable.ts";
+import type { Place } from "./layout.ts";
+import { uploadConstant } from "./states.ts";
+
+export interface LoadOptions {
+  /** One array for each state of the signature, in order; the executable updates them in place. */
+  readonly states: readonly DeviceArray[];
+  /** The artifact's kernels as a module, where functions must not be built from text (cpu). */
+  readonly kernels?: KernelModule;
+}
+
+/**
+ * Makes an artifact ready to run on a device.
+ *
+ * Throws ArtifactError for another version or a malformed plan, DeviceError if the device is of another target or
+ * below the artifact's limits or features, ShapeError or DtypeError if a state does not fit the signature.
+ */
+export async function load(
+  artifact: Artifact,
+  device: Device,
+  options: LoadOptions,
+): Promise<Executable> {
+  device.check("load");
+  checkVersion(artifact);
+  checkDevice(artifact, device);
+  checkPlan(artifact);
+  checkStates(artifact, device, options.states);
+  const program = await device.driver.load(artifact, options.kernels);
+  device.check("load");
+  const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
+  return new Executable(artifact, device, program, options.states, constants);
+}
+
+function checkVersion({ version }: Artifact): void {
+  if (version !== artifactVersion)
+    throw new ArtifactError(
+      `load: artifact has version ${version}, this runtime reads ${artifactVersion}\n  compile it again`,
+    );
+}
+
+function checkDevice(artifact: Artifact, device: Device): void {
+  if (artifact.target !== device.target)
+    throw new DeviceError(
+      `load: artifact is compiled for ${artifact.target}, the ${device.kind} device runs ${device.target}`,
+    );
+  for (const [name, need] of Object.entries(artifact.limits)) {
+    const have = device.limits[name];
+    // An alignment is a limit from below.
+    const fits = have !== undefined && (name.startsWith("min") ? have <= need : have >= need);
+    if (!fits)
+      throw new DeviceError(
+        `load: artifact needs ${name} ${need}, the device has ${have ?? "none"}`,
+      );
+  }
+  for (const feature of artifact.features)
+    if (!device.features.has(feature))
+      throw new DeviceError(`load: artifact needs ${feature}, which the device lacks`);
+}
+
+function checkPlan({ plan, kernels, signature, constants }: Artifact): void {
+  const sizes: Record<Place["in"], number> = {
+    slot: plan.slots.length,
+    input: signature.inputs.length,
+    output: signature.outputs.length,
+    state: signature.states.length,
+    constant: constants.length,
+  };
+  const check = (where: string, { in: space, index }: Place) => {
+    if (!(Object.hasOwn(sizes, space) && index >= 0 && index < sizes[space]))
+      throw new ArtifactError(`load: ${where} names ${space} ${index}, of which there is none`);
+  };
+  plan.steps.forEach((step, i) => {
+    const kernel = kernels[step.kernel];
+    if (!kernel)
+      throw new ArtifactError(`load: step ${i} names kernel ${step.kernel} of ${kernels.length}`);
+    if (step.args.length !== kernel.bindings.length)
+      throw new ArtifactError(
+        `load: step ${i} passes ${step.args.length} places, kernel ${kernel.name} binds ${kernel.bindings.length}`,
+      );
+    for (const place of step.args) check(`step ${i}`, place);
+  });
+  plan.copies.forEach(({ from, to }, i) => {
+    check(`copy ${i}`, from);
+    check(`copy ${i}`, to);
+  });
+}
+
+function checkStates(artifact: Artifact, device: Device, states: readonly DeviceArray[]): void {
+  const specs = artifact.signature.states;
+  if (states.length !== specs.length)
+    throw new ShapeError(`load: ${artifact.name} has ${specs.length} states, got ${states.length}`);
+  specs.forEach((spec, i) => {
+    const state = states[i]!;
+    const where = `load: state ${spec.name}`;
+    state.check(where);
+    if (state.device !== device) throw new DeviceError(`${where} is on another device`);
+    if (states.indexOf(state) !== i)
+      throw new DeviceError(`${where} is the array of ${specs[states.indexOf(state)]!.name} too`);
+    if (state.dtype !== spec.dtype)
+      throw new DtypeError(`${where} must be ${spec.dtype}, got ${state.dtype}`);
+    if (`${state.shape}` !== `${spec.shape}`)
+      throw new ShapeError(`${where} must have shape [${spec.shape}], got [${state.shape}]`);
+  });
+}

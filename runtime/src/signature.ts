@@ -1,0 +1,134 @@
+/**
+ * Checks what a caller passes against a signature: counts, dtypes, shapes, and the values of the symbolic dims,
+ * which the shapes of the inputs give. Touches no memory.
+ */
+import {
+  type Artifact,
+  ArtifactError,
+  DtypeError,
+  type Extent,
+  evaluateExtent,
+  ShapeError,
+} from "@kiln-ml/artifact";
+import { DeviceArray } from "./device-array.ts";
+import { printShape } from "./extent-text.ts";
+import { checkHostArray, sizeOf, type TypedArray } from "./host-array.ts";
+
+type Signature = Artifact["signature"];
+type Spec = Signature["inputs"][number];
+
+/** A host array with its shape; a bare typed array is enough where its length tells the shape. */
+export interface HostTensor {
+  readonly data: TypedArray;
+  readonly shape: readonly number[];
+}
+
+export type Input = DeviceArray | TypedArray | HostTensor;
+
+interface Binding {
+  readonly value: number;
+  readonly from: string;
+}
+
+const describe = (spec: Spec) => `input ${spec.name} ${printShape(spec.shape)}`;
+
+/** The values of the signature's dims. Throws ShapeError or DtypeError naming the input that does not fit. */
+export function bindDims(signature: Signature, inputs: readonly Input[]): Record<string, number> {
+  const specs = signature.inputs;
+  if (inputs.length !== specs.length)
+    throw new ShapeError(
+      `run: program takes ${specs.length} inputs (${specs.map((s) => s.name).join(", ")}), got ${inputs.length}`,
+    );
+  const bound = new Map<string, Binding>();
+  specs.forEach((spec, i) => {
+    checkDtype(spec, inputs[i]!);
+    const shape = shapeOf(inputs[i]!);
+    if (shape) bindShape(spec, shape, bound);
+  });
+  // Bare host arrays last: their length tells one dim, and only once the others are known.
+  specs.forEach((spec, i) => {
+    const input = inputs[i]!;
+    if (!shapeOf(input)) bindLength(spec, (input as TypedArray).length, bound);
+  });
+  const dims: Record<string, number> = {};
+  for (const dim of signature.dims) dims[dim.name] = checkBounds(dim, bound.get(dim.name));
+  specs.forEach((spec, i) => {
+    checkInput(spec, inputs[i]!, dims);
+  });
+  return dims;
+}
+
+const shapeOf = (input: Input): readonly number[] | null => ("shape" in input ? input.shape : null);
+
+function checkDtype(spec: Spec, input: Input): void {
+  if (input instanceof DeviceArray) {
+    if (input.dtype !== spec.dtype)
+      throw new DtypeError(`run: input ${spec.name} must be ${spec.dtype}, got ${input.dtype}`);
+    return;
+  }
+  checkHostArray(`run: input ${spec.name}`, "shape" in input ? input.data : input, spec.dtype);
+}
+
+/** Symbols that stand alone take the extent they meet; all other axes are checked once every dim is known. */
+function bindShape(spec: Spec, shape: readonly number[], bound: Map<string, Binding>): void {
+  if (shape.length !== spec.shape.length) throw misfit(spec, shape);
+  spec.shape.forEach((e, axis) => {
+    if (typeof e !== "string") return;
+    const value = shape[axis]!;
+    const earlier = bound.get(e);
+    if (!earlier) bound.set(e, { value, from: describe(spec) });
+    else if (earlier.value !== value)
+      throw new ShapeError(
+        `run: dim ${e} is ${earlier.value} in ${earlier.from} and ${value} in ${describe(spec)}`,
+      );
+  });
+}
+
+function bindLength(spec: Spec, length: number, bound: Map<string, Binding>): void {
+  const open = spec.shape.filter((e) => typeof e === "string" && !bound.has(e)) as string[];
+  if (open.length === 0) return;
+  const known = Object.fromEntries([...bound].map(([name, b]) => [name, b.value]));
+  const rest = spec.shape
+    .filter((e) => e !== open[0])
+    .reduce<number>((n, e) => n * (isOpen(e, bound) ? Number.NaN : evaluateExtent(e, known)), 1);
+  const value = length / rest;
+  if (open.length > 1 || !Number.isInteger(value))
+    throw new ShapeError(
+      `run: ${describe(spec)} does not follow from a host array of ${length} elements\n  pass { data, shape }`,
+    );
+  bound.set(open[0]!, { value, from: describe(spec) });
+}
+
+function isOpen(e: Extent, bound: ReadonlyMap<string, Binding>): boolean {
+  if (typeof e === "number") return false;
+  if (typeof e === "string") return !bound.has(e);
+  return isOpen(e[1], bound) || isOpen(e[2], bound);
+}
+
+function checkBounds(dim: Signature["dims"][number], binding: Binding | undefined): number {
+  if (!binding) throw new ArtifactError(`run: dim ${dim.name} is the extent of no input`);
+  const { value, from } = binding;
+  if (value >= dim.min && (dim.max === null || value <= dim.max)) return value;
+  const range = dim.max === null ? `at least ${dim.min}` : `between ${dim.min} and ${dim.max}`;
+  throw new ShapeError(`run: dim ${dim.name} must be ${range}, is ${value} in ${from}`);
+}
+
+function checkInput(spec: Spec, input: Input, dims: Readonly<Record<string, number>>): void {
+  const shape = shapeOf(input);
+  const want = spec.shape.map((e) => evaluateExtent(e, dims));
+  if (shape?.some((d, axis) => d !== want[axis])) throw misfit(spec, shape, want);
+  if (input instanceof DeviceArray) return;
+  const length = "shape" in input ? input.data.length : input.length;
+  if (length !== sizeOf(want))
+    throw new ShapeError(
+      `run: ${describe(spec)} has ${sizeOf(want)} elements, the host array ${length}`,
+    );
+}
+
+function misfit(spec: Spec, shape: readonly number[], want?: readonly number[]): ShapeError {
+  const symbolic = want && spec.shape.some((e) => typeof e !== "number");
+  const here = symbolic ? ` = [${want}]` : "";
+  return new ShapeError(
+    `run: input ${spec.name} must have shape ${printShape(spec.shape)}${here}, got [${shape}]`,
+  );
+}

@@ -1,0 +1,132 @@
+/** Whatever bytes arrive, decoding ends, and ends in an artifact or an ArtifactError. */
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import {
+  decodeArtifact,
+  encodeArtifact,
+  packArtifact,
+  packFiles,
+  unpackArtifact,
+  unpackFiles,
+} from "../../packages/artifact/src/index.ts";
+import { forge, isRefused, refusal, sample } from "./sample.ts";
+
+const packed = packArtifact(sample);
+
+test("every byte of an archive matters: any flip is refused", () => {
+  for (let i = 0; i < packed.length; i++)
+    for (const mask of [1, 0x80, 0xff])
+      assert.ok(
+        isRefused(() => unpackArtifact(packed.with(i, packed[i]! ^ mask))),
+        `byte ${i}`,
+      );
+});
+
+test("an archive cut at any length is refused", () => {
+  for (let n = 0; n < packed.length; n++)
+    assert.ok(
+      isRefused(() => unpackArtifact(packed.subarray(0, n))),
+      `length ${n}`,
+    );
+});
+
+test("a byte too many is refused", () => {
+  const longer = new Uint8Array(packed.length + 1);
+  longer.set(packed);
+  assert.is(
+    refusal(() => unpackArtifact(longer)),
+    `archive: offset ${packed.length}: bytes after the end`,
+  );
+});
+
+test("every file of a folder, cut or flipped anywhere, is refused", () => {
+  for (const [name, bytes] of encodeArtifact(sample)) {
+    const decode = (b: Uint8Array) => decodeArtifact(encodeArtifact(sample).set(name, b));
+    for (let i = 0; i < bytes.length; i += 3) {
+      assert.ok(
+        isRefused(() => decode(bytes.with(i, bytes[i]! ^ 4))),
+        `${name} byte ${i}`,
+      );
+      assert.ok(
+        isRefused(() => decode(bytes.subarray(0, i))),
+        `${name} length ${i}`,
+      );
+    }
+  }
+});
+
+test("arbitrary bytes are refused", () => {
+  const magic = packed.slice(0, 40);
+  const bytes = fc.tuple(fc.boolean(), fc.uint8Array({ maxLength: 300 }));
+  fc.assert(
+    fc.property(bytes, ([headed, tail]) => {
+      const all = headed ? new Uint8Array([...magic, ...tail]) : tail;
+      assert.ok(isRefused(() => unpackArtifact(all)));
+      assert.ok(isRefused(() => decodeArtifact(new Map([["manifest.json", tail]]))));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** Paths of all values in a manifest. */
+function paths(value: unknown, at: string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [at];
+  return [at, ...Object.entries(value).flatMap(([k, v]) => paths(v, [...at, k]))];
+}
+
+test("any value at any place of a sealed manifest is accepted or refused", () => {
+  let places: string[][] = [];
+  forge((m) => {
+    places = paths(m).slice(1);
+  });
+  const odd = fc.oneof(
+    fc.constantFrom<unknown>(-1, 0.5, 1e300, 2 ** 53, "__proto__", "../x", "", [], {}, null, true),
+    fc.constantFrom<unknown>(["/", 1, 0], ["*", "N", -1], ["+", 2 ** 53, 1], "N", "toString"),
+    fc.jsonValue(),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...places), odd, (path, value) => {
+      const files = forge((m) => {
+        let at = m as Record<string, unknown>;
+        for (const key of path.slice(0, -1)) at = at[key] as Record<string, unknown>;
+        at[path.at(-1)!] = value;
+      });
+      isRefused(() => decodeArtifact(files));
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test("archives by other hands are refused, with the offset", () => {
+  const files = new Map([["a.txt", new Uint8Array([1, 2, 3])]]);
+  const bytes = packFiles(files);
+  assert.equal(unpackFiles(bytes), files);
+  assert.is(
+    refusal(() => unpackFiles(bytes.with(8, 8))),
+    "archive: offset 8: not the header of a.txt that packArtifact writes",
+  );
+  const size = bytes.with(18, 200).with(22, 200);
+  assert.is(
+    refusal(() => unpackFiles(size)),
+    "archive: offset 64: a.txt has 200 bytes, the archive 76 more",
+  );
+});
+
+test("names that leave the folder are refused in both directions", () => {
+  for (const name of ["../x", "/x", "a/b/c", "a\\b", ".x", "", "a/", "a//b", "C:x"]) {
+    const files = new Map([[name, new Uint8Array(1)]]);
+    assert.is(
+      refusal(() => packFiles(files)),
+      `packFiles: ${JSON.stringify(name)} is not a file name`,
+    );
+  }
+  const bytes = packFiles(new Map([["aaax", new Uint8Array(1)]]));
+  const up = [46, 46, 47].reduce((b, c, i) => b.with(30 + i, c), bytes);
+  assert.is(
+    refusal(() => unpackFiles(up)),
+    'archive: offset 30: "../x" is not a file name, stands twice, or is one too many',
+  );
+});
+
+test.run();

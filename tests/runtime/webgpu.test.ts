@@ -26,7 +26,10 @@ onGpu("webgpu: a symbolic dim takes its value from the inputs of each run", asyn
     const x = Float32Array.from({ length: n }, (_, i) => i);
     const [sum] = await add.run([x, device.upload(x, "f32", [n])]);
     assert.equal(sum!.shape, [n]);
-    assert.equal(await sum!.data(), x.map((v) => 2 * v));
+    assert.equal(
+      await sum!.data(),
+      x.map((v) => 2 * v),
+    );
   }
 });
 

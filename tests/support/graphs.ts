@@ -61,7 +61,7 @@ export function randomProgram(options: ProgramOptions = {}): fc.Arbitrary<Random
     shape: fc.array(fc.nat(15), { maxLength: 4 }),
     dtype: fc.constantFrom(...dtypes),
     leaf: number,
-    steps: fc.array(step, { minLength: 1, maxLength: maxDepth * 4, size: "max" }),
+    steps: fc.array(step, { minLength: 3, maxLength: maxDepth * 4, size: "max" }),
     outputs: fc.array(fc.nat(7), { minLength: 1, maxLength: 3 }),
     updates: fc.array(fc.nat(7), { maxLength: 2 }),
   });
@@ -84,7 +84,7 @@ function grow(
   const shape = plan.shape.map((n) => extentOf(n, plan.shape.length, symbolic));
   growth.add(growth.leaf(plan.leaf, plan.dtype, shape));
   for (const step of plan.steps) {
-    const x = growth.pick(step.x)!;
+    const x = growth.pick(step.x, (t) => growth.isShallow(t))!;
     const made = steps[ops[step.op]!]!(x, step, growth);
     if (made) growth.add(made, [x]);
   }

@@ -15,9 +15,10 @@
  *   }
  * after:
  *   graph f(%x: f32[2,3], %w: f32[3]) {
- *     %1: f32[2,3] = broadcastInDim %w {dims=[1]}
- *     %2: f32[2,3] = sub %x %1
- *     return %2
+ *     %1: f32[3] = neg %w
+ *     %2: f32[2,3] = broadcastInDim %1 {dims=[1]}
+ *     %3: f32[2,3] = add %x %2
+ *     return %3
  *   }
  *
  * Runs first and again after folding. Exact rules only, unless the caller opts in to `fast`.

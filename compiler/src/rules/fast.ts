@@ -67,9 +67,21 @@ const sumOfSum: Rule = {
   apply: mergeReductions,
 };
 
+/** Σ of one element: x, but for a −0, which 0 + −0 makes 0. */
+const sumOfOne: Rule = {
+  name: "reduceSum(x) over single elements -> reshape(x)",
+  ops: ["reduceSum"],
+  apply(node) {
+    const x = node.operands[0]!;
+    const single = (node.attrs.axes as readonly number[]).every((a) => x.shape[a] === 1);
+    return single ? replaceBy(node, "reshape", [x]) : undefined;
+  },
+};
+
 export const fast: readonly Rule[] = [
   ...texts.map(rule),
   divideByConstant,
   sumOfBroadcast,
   sumOfSum,
+  sumOfOne,
 ];

@@ -1,5 +1,5 @@
 /**
- * Runs one emitted JavaScript kernel, as a device would: helpers first, then the function by its name.
+ * Runs one emitted JavaScript kernel, as a device would: by its name.
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import type { Dtype } from "@kiln-ml/ir";
@@ -13,7 +13,7 @@ export type TypedArray =
   | Uint8Array;
 
 export function runJs(k: KernelText, arrays: readonly TypedArray[], dims: readonly number[]): void {
-  const source = [...Object.values(k.helpers ?? {}), k.text, `return ${k.name};`].join("\n");
+  const source = [k.text, `return ${k.name};`].join("\n");
   const made: unknown = new Function(source)();
   if (typeof made === "function") made(...arrays, ...dims);
 }

@@ -83,8 +83,8 @@ function fixedPlaces(
   ordered: Ordered,
 ): Map<Tensor, Place> {
   const fixed = new Map<Tensor, Place>();
-  program.inputs.forEach((t, index) => fixed.set(t, { in: "input", index }));
-  states.forEach((t, index) => fixed.set(t, { in: "state", index }));
+  for (const [index, t] of program.inputs.entries()) fixed.set(t, { in: "input", index });
+  for (const [index, t] of states.entries()) fixed.set(t, { in: "state", index });
   for (const [value, param] of ordered.inPlace)
     fixed.set(value, { in: "state", index: states.indexOf(param) });
   program.outputs.forEach((o, index) => {

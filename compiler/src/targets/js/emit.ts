@@ -18,7 +18,7 @@ interface Printer {
   readonly rounding: Rounding;
 }
 
-/** The kernel as a function declaration `function name(params…, dims…)`; helpers apart, by name. */
+/** The kernel as a function declaration `function name(params…, dims…)`. */
 export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelText {
   refuseHalf(kernel);
   const used = new Set<string>();
@@ -37,14 +37,15 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
     return text;
   });
   printAll(printer, kernel.body);
-  const lines = [`function ${kernel.name}(${args.join(", ")}) {`, ...indented(e.scope.lines), "}"];
-  const helpers = Object.fromEntries([...used].map((name) => [name, prelude[name]!]));
+  // Helpers stand inside, so that a kernel's text is whole wherever it is put.
+  const helpers = [...used].flatMap((name) => prelude[name]!.split("\n"));
+  const body = [...helpers, ...e.scope.lines];
+  const lines = [`function ${kernel.name}(${args.join(", ")}) {`, ...indented(body), "}"];
   return {
     name: kernel.name,
     text: lines.join("\n"),
     bindings: kernel.params.map(({ name, dtype, access }) => ({ name, dtype, access })),
     dims: kernel.dims,
-    ...(used.size ? { helpers } : {}),
   };
 }
 

@@ -1,8 +1,10 @@
 /**
- * Gradients of gradients, and gradients where the value is special: zeros of a product, ties of a maximum.
+ * Gradients of gradients, and gradients where the value is special: zeros of a product, ties of a
+ * maximum.
  */
 import {
   convolution,
+  dotGeneral,
   evaluate,
   exp,
   grad,
@@ -61,6 +63,19 @@ test("the gradient of a product is exact at one zero and at two", () => {
   assert.equal(gradientAt(prod, [0, 0, 3]), [0, 0, 0]);
   const mixed = (x: Tensor) => sum(grad(prod(x), [x])[0]!);
   assert.equal(gradientAt(mixed, [0, 0, 3]), [3, 3, 0]);
+});
+
+test("both gradients of a matrix product are bare products, with weights either way round", () => {
+  const x = input("x", "f32", ["N", 5]);
+  const weights = [input("w", "f32", [5, 7]), input("v", "f32", [7, 5])];
+  for (const [i, w] of weights.entries()) {
+    const y = dotGeneral(x, w, { lhsContract: [1], rhsContract: [i] });
+    const grads = grad(y, [x, w], { cotangent: input("g", "f32", ["N", 7]) });
+    assert.equal(
+      grads.map((t) => t.op),
+      ["dotGeneral", "dotGeneral"],
+    );
+  }
 });
 
 test("the gradient of a maximum goes to the first of equal elements", () => {

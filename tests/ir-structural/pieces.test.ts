@@ -1,5 +1,6 @@
 /**
- * The index arithmetic of every op with `pieces` against its reference value, which is computed without it.
+ * The index arithmetic of every op with `pieces` against its reference value, which is computed
+ * without it.
  */
 import {
   type Dim,

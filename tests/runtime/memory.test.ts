@@ -42,27 +42,27 @@ test("10,000 runs with outputs disposed of hold the bytes of the first two", asy
 test("forgotten outputs are freed in a loop that only awaits runs", async () => {
   const device = createCpuDevice();
   const add = await load(addition("js"), device, { states: [] });
-  const x = device.upload(new Float32Array(100_000), "f32", [100_000]);
+  const x = device.upload(new Float32Array(200_000), "f32", [200_000]);
   let most = 0;
-  for (let i = 0; i < 800; i++) {
+  for (let i = 0; i < 200; i++) {
     await add.run([x, x]);
     most = Math.max(most, device.memory().live);
   }
-  // 320 MB of outputs were made; V8 collects when about 64 MB of array buffers are new.
-  assert.ok(most < 160e6, `${most} bytes were live`);
+  // 160 MB of outputs were made.
+  assert.ok(most < 100e6, `${most} bytes were live`);
 });
 
-gpuTest("webgpu: forgotten outputs are freed in a loop that reads", async () => {
+gpuTest("webgpu: forgotten outputs are freed in a loop that never reads", async () => {
   const gpu = await heldGpu("backend=vulkan");
   const device = await openWebGpu({ gpu, allowSoftware: true });
   const add = await load(addition("webgpu"), device, { states: [] });
-  const x = device.upload(new Float32Array(100_000), "f32", [100_000]);
+  const x = device.upload(new Float32Array(200_000), "f32", [200_000]);
   let most = 0;
-  for (let i = 0; i < 800; i++) {
+  for (let i = 0; i < 200; i++) {
     await add.run([x, x]);
     most = Math.max(most, device.memory().live);
   }
-  assert.ok(most < 160e6, `${most} bytes were live`);
+  assert.ok(most < 100e6, `${most} bytes were live`);
   device.destroy();
 });
 

@@ -2,18 +2,10 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
  * later.
  */
-import {
-  addDim,
-  type Dim,
-  mulDim,
-  opRecord,
-  sizeOf,
-  symbolsIn,
-  type Tensor,
-} from "@kiln-ml/ir";
+import { addDim, type Dim, mulDim, opRecord, sizeOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
-import type { Fusion } from "../fuse/fuse.ts";
 import type { Group } from "../fuse/group.ts";
+import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
 import { type Job, membersOf } from "./job.ts";
@@ -69,7 +61,10 @@ export function lowerGroup(
   const kernel: Kernel = {
     name: nameOf(group),
     params: params.map(({ param }) => ({ ...param, width: main.wide?.has(param.name) ? 4 : 1 })),
-    dims: symbolsOf(body, params.map((p) => p.param.size)),
+    dims: symbolsOf(
+      body,
+      params.map((p) => p.param.size),
+    ),
     body,
     workgroupSize: main.workgroupSize,
     bytes: bytesOf(params.map((p) => p.param)),
@@ -105,7 +100,14 @@ function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   return [...found.keys()].filter((n) => !bound.has(n)).sort();
 }
 
-const elementBytes: Readonly<Record<string, number>> = { f64: 8, f16: 2, bf16: 2, bool: 1, i8: 1, u8: 1 };
+const elementBytes: Readonly<Record<string, number>> = {
+  f64: 8,
+  f16: 2,
+  bf16: 2,
+  bool: 1,
+  i8: 1,
+  u8: 1,
+};
 
 function bytesOf(params: readonly Kernel["params"][number][]): Dim {
   return params

@@ -4,10 +4,10 @@
  * after lower, before plan.
  */
 import type { Tensor } from "@kiln-ml/ir";
+import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { walkStmts } from "../lower/walk.ts";
-import { aliasRoot } from "../access.ts";
 import { type Program, rootsOf } from "../program.ts";
 
 export interface Ordered {
@@ -39,7 +39,8 @@ export function order(program: Program, kernels: readonly Lowered[]): Ordered {
   for (const [param, value] of program.updates) {
     const root = aliasRoot(value);
     const writer = owner.get(root);
-    if (!writer || wanted.has(param) || inPlace.has(root) || !alignedUpdate(writer, param, root)) continue;
+    if (!writer || wanted.has(param) || inPlace.has(root) || !alignedUpdate(writer, param, root))
+      continue;
     const others = [...(readers.get(param) ?? [])].filter((r) => r !== writer);
     if (others.some((r) => reaches(before, r, writer))) continue;
     for (const r of others) before.get(writer)!.add(r);

@@ -30,9 +30,20 @@ export function scatterParts(job: Job): ScatterParts {
   const indexed = outer.filter((_, axis) => axes.includes(axis));
   const positions = indices[0]!.shape.map((d, i) => makeLoop(`s${i}`, d));
   const to = job.buffers.write(node);
-  const here = offsetOf(node.shape, outer.map((l) => l.at));
+  const here = offsetOf(
+    node.shape,
+    outer.map((l) => l.at),
+  );
   const first = openBlock(job);
-  first.body.push({ kind: "store", to, index: here, value: first.at(x, outer.map((l) => l.at)) });
+  first.body.push({
+    kind: "store",
+    to,
+    index: here,
+    value: first.at(
+      x,
+      outer.map((l) => l.at),
+    ),
+  });
   const combine = openBlock(job);
   const at = positions.map((l) => l.at);
   const inRange: Condition[] = [];
@@ -52,7 +63,11 @@ export function scatterParts(job: Job): ScatterParts {
   const target = offsetOf(node.shape, place);
   const update = combine.at(updates, [...at, ...rest.map((l) => l.at)]);
   const value = combined(node, load(to, node.dtype, target), update);
-  combine.body.push({ kind: "if", when: inRange, then: [{ kind: "store", to, index: target, value }] });
+  combine.body.push({
+    kind: "if",
+    when: inRange,
+    then: [{ kind: "store", to, index: target, value }],
+  });
   const finish = openBlock(job);
   finish.bind(node, job.group.outerSpace.coords, load(to, node.dtype, here));
   for (const [member] of membersOf(job.group))

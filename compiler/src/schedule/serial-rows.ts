@@ -2,15 +2,7 @@
  * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where memory is contiguous.
  * A reduction over rows (column sums) runs over blocks of columns, so that memory is read in order.
  */
-import {
-  addDim,
-  type Dim,
-  maxOfDim,
-  minDim,
-  opRecord,
-  subDim,
-  substitute,
-} from "@kiln-ml/ir";
+import { addDim, type Dim, maxOfDim, minDim, opRecord, subDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import {
@@ -101,7 +93,10 @@ function columns(job: Job, outer: readonly Loop[], inner: readonly Loop[], renam
   const column = makeLoop("c", columnBlock);
   const here = new Map([[last.name, addDim(start.at, column.at)]]);
   const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
-  const vars = renamed(job.group.inner.map((l) => l.at), by);
+  const vars = renamed(
+    job.group.inner.map((l) => l.at),
+    by,
+  );
   const coords = renamed(job.group.outerSpace.coords, by);
   const [start0, adds, finish] = [openBlock(job), openBlock(job), openBlock(job)];
   const arrays: Stmt[] = [];
@@ -124,7 +119,11 @@ function columns(job: Job, outer: readonly Loop[], inner: readonly Loop[], renam
     if (job.stored.has(node)) finish.body.push(storeMember(job, finish, node, by));
   const extent = minDim(columnBlock, subDim(last.extent, start.at));
   const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], "serial", body);
-  const body = [...each(start0.body), ...nest(inner, "serial", each(adds.body)), ...each(finish.body)];
+  const body = [
+    ...each(start0.body),
+    ...nest(inner, "serial", each(adds.body)),
+    ...each(finish.body),
+  ];
   const blocks: Stmt = {
     kind: "loop",
     name: start.name,

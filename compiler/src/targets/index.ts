@@ -18,3 +18,4 @@ export function targetOf(name: TargetName): Target {
 
 export { emitJs } from "./js/emit.ts";
 export type { Rounding } from "./js/language.ts";
+export { emitWgsl, type WgslOptions } from "./wgsl/emit.ts";

@@ -14,6 +14,8 @@ import {
 import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
+import { nextTask, Pressure } from "./pressure.ts";
+import { Turns } from "./turns.ts";
 
 type KernelFunction = (...args: (TypedArray | number)[]) => void;
 
@@ -51,15 +53,10 @@ class CpuBuffer implements Buffer {
  */
 const yieldMs = 16;
 
-const nextTask = (): Promise<void> =>
-  new Promise((resolve) => {
-    if (typeof setImmediate === "function") setImmediate(resolve);
-    else setTimeout(resolve, 0);
-  });
-
 class CpuDriver implements Driver {
   readonly kind = "cpu";
   readonly target = "js";
+  readonly name = "cpu";
   readonly limits = {};
   readonly features: ReadonlySet<string> = new Set<string>();
   readonly lost: Promise<LossInfo>;
@@ -68,6 +65,12 @@ class CpuDriver implements Driver {
     () => {},
     Number.MAX_SAFE_INTEGER,
   );
+  readonly #pressure = new Pressure();
+  readonly #turns = new Turns({
+    max: Number.POSITIVE_INFINITY,
+    finished: null,
+    pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#yield(),
+  });
   #lose!: (info: LossInfo) => void;
   #destroyed = false;
   #yielded = performance.now();
@@ -122,18 +125,19 @@ class CpuDriver implements Driver {
     return new CpuProgram(this, artifact, kernels);
   }
 
-  turn(): Promise<void> | null {
-    const now = performance.now();
-    if (now - this.#yielded < yieldMs) return null;
-    return nextTask().then(() => {
-      this.#yielded = performance.now();
-    });
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#turns.take(work);
   }
-
-  endTurn(): void {}
 
   memory() {
     return this.#heap.report();
+  }
+
+  #yield(): Promise<void> | null {
+    if (performance.now() - this.#yielded < yieldMs) return null;
+    return nextTask().then(() => {
+      this.#yielded = performance.now();
+    });
   }
 
   destroy(): void {

@@ -1,9 +1,10 @@
 /**
  * The js target: loops over typed arrays. Nothing limits what is fused but sense.
  */
+
+import { serialScatter } from "../../schedule/scatter.ts";
 import { serialContraction } from "../../schedule/serial-contraction.ts";
 import { serialRows } from "../../schedule/serial-rows.ts";
-import { serialScatter } from "../../schedule/scatter.ts";
 import type { Target } from "../../target.ts";
 import { emitJs } from "./emit.ts";
 

@@ -3,6 +3,7 @@
  * maximum.
  */
 import {
+  concat,
   convolution,
   dotGeneral,
   evaluate,
@@ -12,8 +13,10 @@ import {
   makeValue,
   matmul,
   max,
+  maxPool,
   mul,
   prod,
+  scatter,
   sum,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -49,6 +52,24 @@ second("softmax", (b) => {
   return e.div(sum(e, -1, { keepDims: true }));
 });
 second("prod", (b) => prod(b.leaf([2, 3]), 1));
+
+second("gather and scatter", (b) => {
+  const index = b.leaf([4], "i32", () => b.r.int(-1, 3));
+  const x = b.leaf([3]);
+  const picked = mul(x, x).gather([index], [0]);
+  const placed = scatter(x, mul(picked, picked), [index], [0]);
+  return mul(placed, x);
+});
+second("maxPool", (b) => {
+  const x = b.leaf([1, 1, 6]);
+  const y = maxPool(mul(x, x), { size: 3, stride: 2, padding: 1 });
+  return mul(y, y);
+});
+second("pad, concat, slice and reverse", (b) => {
+  const x = b.leaf([3]);
+  const joined = concat([mul(x, x).pad(sum(x), 1, -1), exp(x)]).slice([1], [-1], [2]);
+  return mul(joined.reverse(), joined);
+});
 
 const f64 = (numbers: readonly number[]) => makeValue("f64", [numbers.length], numbers);
 

@@ -103,7 +103,7 @@ for (const [op, make] of Object.entries(cases))
           for (const [i, v] of got.entries())
             assert.ok(Math.abs(v - expected.data[i]!) < 1e-12, `${op}: ${v}, ${expected.data[i]}`);
         }),
-        { numRuns: 60, includeErrorInReport: true },
+        { numRuns: 40, includeErrorInReport: true },
       );
     });
 

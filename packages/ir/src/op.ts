@@ -71,8 +71,13 @@ export interface OpRecord {
   /** Costly enough (tens of instructions) that recomputing it is worth a store. */
   readonly costly?: boolean;
 
-  // Movement ops.
-  /** Where the element at `coords` of the result comes from. The first piece whose conditions hold counts. */
+  // Movement, reduce and contraction ops.
+  /**
+   * Where the element at `coords` of the result comes from. Movement: the first piece whose conditions
+   * hold counts; a piece does not repeat that those before it do not hold. Reduce and contraction:
+   * `coords` goes on with one variable for each of `reductionExtents`; a reduction has one piece and
+   * a contraction one for each factor, and a term whose conditions do not hold is left out.
+   */
   pieces?(node: Tensor, coords: readonly Dim[]): readonly Piece[];
 
   // Reduce ops.

@@ -372,10 +372,7 @@ function evaluateAtom(a: Atom, values: Readonly<Record<string, number>>): number
     if (v === undefined) throw new ShapeError(`dim: ${a.name} has no value`);
     return v;
   }
-  const [x, y] = [evaluateDim(a.lhs, values), evaluateDim(a.rhs, values)];
-  if (a.kind === "div") return Math.floor(x / y);
-  if (a.kind === "mod") return x - Math.floor(x / y) * y;
-  return a.kind === "min" ? Math.min(x, y) : Math.max(x, y);
+  return functions[a.kind](evaluateDim(a.lhs, values), evaluateDim(a.rhs, values)) as number;
 }
 
 /** Text such as `2*N+1`, `N/2` (floor division), `N%4`, `min(N,8)`; parsed back by `parseDim`. */

@@ -1,6 +1,7 @@
 /**
- * Windows and fold: all placements of a window over the trailing axes, and the transpose of that map, which sums
- * every element back to the place it came from. Pooling is windows and a reduction; neither pads.
+ * Windows and fold: all placements of a window over the trailing axes, and the transpose of that
+ * map, which sums every element back to the place it came from. Pooling is windows and a reduction;
+ * neither pads.
  */
 import {
   addDim,
@@ -108,8 +109,8 @@ export interface WindowOptions {
 /**
  * All placements of a window over the trailing axes: y[…, o, k] = x[…, o·stride + k·dilation].
  *
- * x[…, D…] → [..., ⌊(D − (size−1)·dilation − 1)/stride⌋+1…, size…]. A number for `size` means one axis.
- * Throws ShapeError if the window is larger than the axis.
+ * x[…, D…] → [..., ⌊(D − (size−1)·dilation − 1)/stride⌋+1…, size…]. A number for `size` means one
+ * axis. Throws ShapeError if the window is larger than the axis.
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
   const size = Array.isArray(options.size)
@@ -166,7 +167,10 @@ defineOp({
   pieces: (node, coords) => foldPieces(node, coords),
 });
 
-/** With k the last coordinates: o·stride = p − k·dilation, where the division is exact and o in range. */
+/**
+ * With k the last coordinates: o·stride = p − k·dilation, where the division is exact and o in
+ * range.
+ */
 function foldPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
   const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
   const lead = node.rank - stride.length;

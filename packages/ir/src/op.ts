@@ -56,7 +56,10 @@ export interface OpRecord {
   eval?(...x: number[]): number;
   /** The value on integers where double precision does not hold it; the caller wraps it to the dtype. */
   evalInteger?(...x: number[]): number;
-  /** C-family text. `infix` operators are parenthesised by the printer; others are `spell(args)`. */
+  /**
+   * C-family text. `infix` operators are parenthesised by the printer; others are `spell(args)`, whose arguments may
+   * be compound: it puts parentheses around them and around itself.
+   */
   readonly infix?: string;
   spell?(...args: string[]): string;
   /** Where tests sample operands: [low, high], one for all operands. */

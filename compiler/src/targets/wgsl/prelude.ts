@@ -3,6 +3,7 @@
  * zero or for huge arguments. Written once for any number of lanes: F, I, U and B stand for the float, int, uint
  * and bool types of the call's width, `$name` for another function of the prelude at that width.
  */
+import { trigonometry } from "./trigonometry.ts";
 
 /** Bits, because implementations may assume that floats are never NaN (WGSL 15.7.2). */
 const isNan = `fn $isNan(x: F) -> B {
@@ -111,10 +112,21 @@ const powOf = `fn $powOf(x: F, y: F) -> F {
   return select(known, F(1.0), (y == F(0.0)) | (x == F(1.0)));
 }`;
 
-/** x − y·trunc(x / y), exact where the quotient is below 2²⁴; x where y is infinite. */
+/**
+ * x − y·trunc(x / y), y in two halves of 12 bits so that their products with a quotient below 2¹² are exact; a
+ * quotient rounded up to the next integer shows in the sign. x where y is infinite.
+ */
 const remOf = `fn $remOf(x: F, y: F) -> F {
-  let r = x - y * trunc(x / y);
+  let q = trunc(x / y);
+  let high = bitcast<F>(bitcast<U>(y) & U(0xfffff000u));
+  let near = (x - q * high) - q * (y - high);
+  let r = select(near, near + abs(y) * sign(x), near * sign(x) < F(0.0));
   return select(r, x, $isFinite(x) & !$isFinite(y) & !$isNan(y));
+}`;
+
+/** Negative floats wrap, as they do through i32; the conversion of WGSL gives 0. */
+const wrapUint = `fn $wrapUint(x: F) -> U {
+  return select(U(x), U(I(x)), x < F(0.0));
 }`;
 
 /** Integer division truncates; by zero it gives 0, where WGSL's gives x. */
@@ -179,6 +191,7 @@ const erf = `fn $erf(x: F) -> F {
 }`;
 
 export const prelude: Readonly<Record<string, string>> = {
+  ...trigonometry,
   isNan,
   isFinite: finite,
   infinity,
@@ -197,6 +210,7 @@ export const prelude: Readonly<Record<string, string>> = {
   atanhOf,
   powOf,
   remOf,
+  wrapUint,
   divInt,
   divUint,
   remInt,

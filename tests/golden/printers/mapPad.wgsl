@@ -6,6 +6,14 @@ struct Dims {
 }
 @group(0) @binding(3) var<uniform> dims: Dims;
 
+fn isNan(x: f32) -> bool {
+  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+}
+
+fn expOf(x: f32) -> f32 {
+  return select(exp(x), x, isNan(x));
+}
+
 fn expm1(x: f32) -> f32 {
   var p = f32(1.0) + x / 9.0;
   p = f32(1.0) + x / 8.0 * p;
@@ -15,11 +23,7 @@ fn expm1(x: f32) -> f32 {
   p = f32(1.0) + x / 4.0 * p;
   p = f32(1.0) + x / 3.0 * p;
   p = f32(1.0) + x / 2.0 * p;
-  return select(exp(x) - 1.0, x * p, abs(x) < f32(0.5));
-}
-
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+  return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
 }
 
 fn tanhOf(x: f32) -> f32 {

@@ -33,6 +33,10 @@ fn combine_max_f32(value: f32, lid: i32) -> f32 {
   return workgroupUniformLoad(&partials_f32[0]);
 }
 
+fn expOf(x: f32) -> f32 {
+  return select(exp(x), x, isNan(x));
+}
+
 fn combine_sum_f32(value: f32, lid: i32) -> f32 {
   partials_f32[lid] = value;
   workgroupBarrier();
@@ -67,10 +71,10 @@ fn main(
   m = combine_max_f32(m, lid);
   var s: f32 = 0.0;
   for (var k = lid; k < 7; k += 64) {
-    s = s + exp(x[atRow + k] - m);
+    s = s + expOf(x[atRow + k] - m);
   }
   s = combine_sum_f32(s, lid);
   for (var l = lid; l < 7; l += 64) {
-    out[atRow + l] = exp(x[atRow + l] - m) / s;
+    out[atRow + l] = expOf(x[atRow + l] - m) / s;
   }
 }

@@ -74,6 +74,11 @@ const byKind =
   (float: Spelling, int: Spelling, uint: Spelling = int): Spelling =>
   (x, from, to, use) =>
     (isFloat(from) ? float : from[0] === "u" ? uint : int)(x, from, to, use);
+/** Built as ¬(a = b): some devices find NaN not unequal to anything. */
+const unequal: Spelling = (x, from, to, use) => {
+  const equal = comparison("==")(x, from, to, use);
+  return { text: `!(${equal.text})`, prec: prec.unary, lanes: equal.lanes };
+};
 const same: Spelling = (x) => x[0]!;
 const never: Spelling = () => atom("false");
 const always: Spelling = () => atom("true");
@@ -113,7 +118,7 @@ const spellings: Readonly<Record<string, Spelling>> = {
   ceil:         byKind(builtin("ceil"), same),
   trunc:        byKind(builtin("trunc"), same),
   round:        byKind(builtin("round"), same),
-  exp:          builtin("exp"),
+  exp:          own("expOf"),
   expm1:        own("expm1"),
   log:          own("logOf"),
   log1p:        own("log1p"),
@@ -153,7 +158,7 @@ const spellings: Readonly<Record<string, Spelling>> = {
   shiftLeft:    shift("<<"),
   shiftRight:   shift(">>"),
   equal:        comparison("=="),
-  notEqual:     comparison("!="),
+  notEqual:     byKind(unequal, comparison("!=")),
   less:         comparison("<"),
   lessEqual:    comparison("<="),
   greater:      flipped("<"),

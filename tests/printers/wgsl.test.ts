@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import type { Kernel } from "../../compiler/src/kernel/kernel.ts";
 import { emitJs } from "../../compiler/src/targets/js/emit.ts";
 import { emitWgsl } from "../../compiler/src/targets/wgsl/emit.ts";
-import { gpuTest, nullDevice } from "../support/webgpu.ts";
+import { gpuTest, heldGpu, nullDevice, softwareDevice } from "../support/webgpu.ts";
 import {
   argMaxAny,
   gatherRows,
@@ -92,12 +92,21 @@ const trials: Trial[] = [
   { name: "max over lanes with NaN", kernel: sumMaxLanes(4), arrays: [nan, zeros(2)] },
 ];
 
-test("wgsl: hand-written kernels are valid, with and without subgroups", async () => {
+test("wgsl: hand-written kernels are valid", async () => {
   const device = await nullDevice();
   for (const { name, kernel } of trials) {
     const text = emitWgsl(kernel);
     assert.equal(await problemsOf(device, text), [], `${name}\n${text.text}`);
   }
+  device.destroy();
+});
+
+test("wgsl: hand-written kernels are valid with subgroups", async () => {
+  const adapter = await (await heldGpu("backend=null")).requestAdapter();
+  const device = await adapter!.requestDevice({ requiredFeatures: ["subgroups"] });
+  const texts = trials.map((t) => emitWgsl(t.kernel, { subgroups: true }));
+  for (const text of texts) assert.equal(await problemsOf(device, text), [], text.text);
+  assert.ok(texts.some((t) => t.text.includes("subgroupAdd")));
   device.destroy();
 });
 
@@ -123,5 +132,18 @@ for (const t of trials)
       `${got.join(" ")}\nnot ${wanted.join(" ")}`,
     );
   });
+
+gpuTest("wgsl: a combine by subgroups gives the same sum", async () => {
+  const t = trials.find((u) => u.name === "softmax of a row a workgroup")!;
+  const kernel = softmax(64);
+  const own = await softwareDevice({ requiredFeatures: ["subgroups"] });
+  const got = await runWgsl(own, emitWgsl(kernel, { subgroups: true }), t.arrays, t.dims);
+  own.destroy();
+  const wanted = byJs(t);
+  assert.ok(
+    wanted.every((w, i) => close(got[i]!, w)),
+    `${got.join(" ")}\nnot ${wanted.join(" ")}`,
+  );
+});
 
 test.run();

@@ -14,7 +14,6 @@ import {
   input,
   makeNode,
   makeValue,
-  max,
   mul,
   type OpRecord,
   reshape,
@@ -105,10 +104,10 @@ function composition(b: Builder, depth: number, leaves: readonly Tensor[]): Tens
     () => transpose(x),
     () => reverse(x, 1),
     () => reshape(transpose(x), x.shape),
-    () => mul(x, x.mean?.() ?? 1),
+    () => mul(x, x.mean()),
     () => dotGeneral(tanh(x), tanh(x), { lhsContract: [1], rhsContract: [1] }),
     () => slice(x, [0, 0], [-1, x.shape[1]!]),
-    () => mul(x, max(tanh(x), 1, { keepDims: true })),
+    () => mul(x, sum(tanh(x), 1, { keepDims: true })),
   ];
   const y = steps[b.r.int(0, steps.length - 1)]!();
   return y.shape[0] === 0 ? x : y;

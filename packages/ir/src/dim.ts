@@ -85,6 +85,10 @@ export function loopVar(name: string, extent: Dim): DimExpr {
   return ofAtom({ kind: "symbol", name, min: 0, max, extent, key: name });
 }
 
+/** An integer of which nothing is known. */
+export const anyInteger = (name: string): DimExpr =>
+  ofAtom({ kind: "symbol", name, min: -Infinity, max: Infinity, key: name });
+
 const ofAtom = (atom: Atom): DimExpr => new DimExpr([{ coeff: 1, atoms: [atom] }]);
 const termsOf = (d: Dim): readonly Term[] =>
   typeof d !== "number" ? d.terms : d === 0 ? [] : [{ coeff: d, atoms: [] }];
@@ -246,14 +250,16 @@ function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | unde
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
+/** An extent may be 0; then there is no element whose index would be divided. */
 function checkDivisor(op: string, c: Dim): void {
-  if (minOfDim(c) <= 0 && !isNonNegative(subDim(c, 1)))
-    throw new ShapeError(`${op}: divisor ${printDim(c)} is not known to be positive`);
+  if (minOfDim(c) < 0 && !isNonNegative(c))
+    throw new ShapeError(`${op}: divisor ${printDim(c)} may be negative`);
 }
 
-/** ⌊e / c⌋ for c ≥ 1. */
+/** ⌊e / c⌋ for c ≥ 1; 0 for c = 0, see `checkDivisor`. */
 export function floorDiv(e: Dim, c: Dim): Dim {
   if (c === 1) return e;
+  if (c === 0) return 0;
   if (typeof e === "number" && typeof c === "number") return Math.floor(e / c);
   const { quotient, rest } = split(e, c);
   if (isNonNegative(rest) && provablyLess(rest, c)) return quotient;
@@ -268,7 +274,7 @@ export function floorDiv(e: Dim, c: Dim): Dim {
 
 /** e − c·⌊e / c⌋, in [0, c) for c ≥ 1. */
 export function modDim(e: Dim, c: Dim): Dim {
-  if (c === 1) return 0;
+  if (c === 1 || c === 0) return 0;
   if (typeof e === "number" && typeof c === "number") return e - Math.floor(e / c) * c;
   const { rest } = split(e, c);
   if (isNonNegative(rest) && provablyLess(rest, c)) return rest;

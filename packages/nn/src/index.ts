@@ -1,1 +1,20 @@
-export {};
+/**
+ * Layers, losses and initialisers, as builders of graphs. Imports the IR only.
+ */
+export * from "./activation.ts";
+export { type AttentionOptions, attention, MultiHeadAttention } from "./attention.ts";
+export { BatchNorm1d, BatchNorm2d, type BatchNormOptions } from "./batch-norm.ts";
+export { Conv1d, Conv2d, type ConvOptions, type Padding } from "./convolution.ts";
+export { type CrossEntropyOptions, crossEntropy, type NllOptions, nll } from "./cross-entropy.ts";
+export { Dropout } from "./dropout.ts";
+export { Embedding } from "./embedding.ts";
+export { Flatten } from "./flatten.ts";
+export * as init from "./init.ts";
+export { type Initializer, seed } from "./init.ts";
+export { Linear, type LinearOptions } from "./linear.ts";
+export { bce, bceWithLogits, huber, type LossOptions, l1, mse, smoothL1 } from "./losses.ts";
+export { type Layer, Module } from "./module.ts";
+export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
+export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, type PoolOptions } from "./pool.ts";
+export type { Reduction } from "./reduction.ts";
+export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";

@@ -1,1 +1,10 @@
-export {};
+/**
+ * Optimizers and learning-rate schedules, as builders of graphs. Imports the IR only.
+ */
+export { Adam, type AdamOptions, AdamW } from "./adam.ts";
+export { clipByGlobalNorm, clipByValue, globalNorm } from "./clip.ts";
+export { type Move, Optimizer, type OptimizerOptions, type ParamGroup } from "./optimizer.ts";
+export { RMSProp, type RmsPropOptions } from "./rmsprop.ts";
+export type { Rate, Schedule } from "./schedule.ts";
+export * as schedule from "./schedule.ts";
+export { SGD, type SgdOptions } from "./sgd.ts";

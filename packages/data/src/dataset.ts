@@ -1,0 +1,126 @@
+/**
+ * Data sets: samples by index, gathered into flat typed arrays ready for a compiled step. Holds no tensors and
+ * reads no files.
+ */
+import { printShape, ShapeError } from "@kiln-ml/ir";
+import { permutation } from "./permutation.ts";
+
+export type NumericArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array;
+
+/** One array for each field, such as images and labels. */
+export type Fields = readonly NumericArray[];
+
+/** Samples with the fields `T`; `gather` gives those at `indices`, one after the other. */
+export interface Dataset<T extends Fields = Fields> {
+  readonly length: number;
+  /** The shape of one sample of each field; [] for a number. */
+  readonly shapes: readonly (readonly number[])[];
+  gather(indices: ArrayLike<number>): T | Promise<T>;
+}
+
+const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+/**
+ * A data set over arrays that hold all samples, one after the other; nothing is copied.
+ *
+ * `shapes` says what one sample of each field is. Throws ShapeError if the fields do not hold equally many.
+ */
+export function fromArrays<T extends Fields>(
+  arrays: T,
+  shapes: readonly (readonly number[])[],
+): Dataset<T> {
+  if (arrays.length === 0 || arrays.length !== shapes.length)
+    throw new ShapeError(
+      `fromArrays: needs a shape for each field: ${arrays.length} fields, ${shapes.length} shapes`,
+    );
+  const counts = arrays.map((array, i) => {
+    const size = sizeOf(shapes[i]!);
+    if (!(size > 0) || array.length % size)
+      throw new ShapeError(
+        `fromArrays: field ${i} has ${array.length} elements, not a multiple of a sample ${printShape(shapes[i]!)}`,
+      );
+    return array.length / size;
+  });
+  if (counts.some((n) => n !== counts[0]))
+    throw new ShapeError(`fromArrays: fields differ in samples: ${counts.join(", ")}`);
+  const length = counts[0]!;
+  return {
+    length,
+    shapes,
+    gather: (indices) =>
+      arrays.map((array, i) =>
+        gatherRows(array, sizeOf(shapes[i]!), indices, length),
+      ) as unknown as T,
+  };
+}
+
+function gatherRows(
+  array: NumericArray,
+  size: number,
+  indices: ArrayLike<number>,
+  length: number,
+): NumericArray {
+  const out = new (array.constructor as new (n: number) => NumericArray)(indices.length * size);
+  for (let i = 0; i < indices.length; i++) {
+    const at = indices[i]!;
+    if (!(Number.isInteger(at) && at >= 0 && at < length))
+      throw new ShapeError(`gather: sample ${at} is outside a data set of ${length}`);
+    out.set(array.subarray(at * size, (at + 1) * size), i * size);
+  }
+  return out;
+}
+
+/** The samples of `dataset` at `indices`, as a data set. */
+export function subset<T extends Fields>(
+  dataset: Dataset<T>,
+  indices: ArrayLike<number>,
+): Dataset<T> {
+  return {
+    length: indices.length,
+    shapes: dataset.shapes,
+    gather: (places) =>
+      dataset.gather(
+        Array.from(places, (i) => {
+          const at = indices[i];
+          if (at === undefined)
+            throw new ShapeError(`gather: sample ${i} is outside a data set of ${indices.length}`);
+          return at;
+        }),
+      ),
+  };
+}
+
+/**
+ * Disjoint parts of the given fractions, drawn at random by `seed`; with fractions that sum to 1 no sample is left
+ * out. Throws ShapeError for fractions that are not positive or exceed 1 together.
+ */
+export function split<T extends Fields>(
+  dataset: Dataset<T>,
+  fractions: readonly number[],
+  seed = 0,
+): Dataset<T>[] {
+  const total = fractions.reduce((a, b) => a + b, 0);
+  if (!fractions.length || fractions.some((f) => !(f > 0)) || total > 1 + 1e-9)
+    throw new ShapeError(
+      `split: fractions must be positive and sum to at most 1, got ${printShape(fractions)}`,
+    );
+  const order = permutation(dataset.length, seed);
+  let sum = 0;
+  let start = 0;
+  return fractions.map((fraction) => {
+    sum += fraction;
+    // The rounding error of a sum such as 0.7 + 0.2 + 0.1 must not cost a sample.
+    const limit = Math.floor(sum * dataset.length + 1e-6);
+    const part = subset(dataset, order.subarray(start, limit));
+    start = limit;
+    return part;
+  });
+}

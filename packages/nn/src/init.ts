@@ -1,0 +1,136 @@
+/**
+ * Initialisers: first values of parameters, drawn on the host so that they are the same on every device.
+ * The default ones draw from a key that `seed` sets and every draw advances. Fans are taken as PyTorch
+ * takes them: axis 0 counts outputs, axis 1 inputs, the other axes are the receptive field.
+ */
+import { ShapeError } from "@kiln-ml/ir";
+import { Generator } from "./generator.ts";
+
+/** First values for a parameter of this shape, row-major. */
+export type Initializer = (shape: readonly number[]) => Float32Array;
+
+let generator = new Generator(0);
+
+/** Sets where the default initialisers draw from, and the keys of dropout layers made afterwards. */
+export function seed(n: number): void {
+  if (!Number.isSafeInteger(n) || n < 0)
+    throw new ShapeError(`seed: ${n} is not an integer of 0 or more`);
+  generator = new Generator(n);
+}
+
+/** A fresh key for a layer with random state of its own. */
+export const drawKey = (): [number, number] => generator.pair();
+
+const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+const fill = (shape: readonly number[], draw: () => number): Float32Array =>
+  Float32Array.from({ length: sizeOf(shape) }, draw);
+
+/** Inputs and outputs that meet in one element: [fan in, fan out]. */
+export function fansOf(shape: readonly number[]): [number, number] {
+  const [outputs, inputs, ...field] = shape;
+  if (outputs === undefined || inputs === undefined)
+    throw new ShapeError(`init: a fan needs rank 2 or more, shape is [${shape.join(",")}]`);
+  return [inputs * sizeOf(field), outputs * sizeOf(field)];
+}
+
+export const constant =
+  (value: number): Initializer =>
+  (shape) =>
+    new Float32Array(sizeOf(shape)).fill(value);
+
+/** Even over [low, high). */
+export const uniform =
+  (low = 0, high = 1): Initializer =>
+  (shape) =>
+    fill(shape, () => low + (high - low) * generator.uniform());
+
+/** Gaussian. */
+export const normal =
+  (mean = 0, std = 1): Initializer =>
+  (shape) =>
+    fill(shape, () => mean + std * generator.normal());
+
+/** Gaussian, drawn again outside ±2 standard deviations. */
+export const truncatedNormal =
+  (mean = 0, std = 1): Initializer =>
+  (shape) =>
+    fill(shape, () => {
+      for (;;) {
+        const z = generator.normal();
+        if (Math.abs(z) <= 2) return mean + std * z;
+      }
+    });
+
+const leakyGain = (a: number): number => Math.sqrt(2 / (1 + a * a));
+
+/** Even within ±gain·√(3 / fan in), gain = √(2 / (1 + a²)). He et al. 2015, with the leaky slope `a`. */
+export const kaimingUniform =
+  (a = 0): Initializer =>
+  (shape) => {
+    const bound = leakyGain(a) * Math.sqrt(3 / Math.max(1, fansOf(shape)[0]));
+    return uniform(-bound, bound)(shape);
+  };
+
+/** Gaussian of deviation gain / √(fan in). He et al. 2015. */
+export const kaimingNormal =
+  (a = 0): Initializer =>
+  (shape) =>
+    normal(0, leakyGain(a) / Math.sqrt(Math.max(1, fansOf(shape)[0])))(shape);
+
+/** Even within ±gain·√(6 / (fan in + fan out)). Glorot & Bengio 2010, eq. 16. */
+export const xavierUniform =
+  (gain = 1): Initializer =>
+  (shape) => {
+    const [i, o] = fansOf(shape);
+    const bound = gain * Math.sqrt(6 / Math.max(1, i + o));
+    return uniform(-bound, bound)(shape);
+  };
+
+/** Gaussian of deviation gain·√(2 / (fan in + fan out)). */
+export const xavierNormal =
+  (gain = 1): Initializer =>
+  (shape) => {
+    const [i, o] = fansOf(shape);
+    return normal(0, gain * Math.sqrt(2 / Math.max(1, i + o)))(shape);
+  };
+
+/** What PyTorch gives a weight by default: `kaimingUniform(√5)`, that is even within ±1/√(fan in). */
+export const defaultWeight: Initializer = (shape) => kaimingUniform(Math.sqrt(5))(shape);
+
+/** What PyTorch gives a bias by default: even within ±1/√(fan in of its weight). */
+export const defaultBias = (weight: readonly number[]): Initializer => {
+  const bound = 1 / Math.sqrt(Math.max(1, fansOf(weight)[0]));
+  return uniform(-bound, bound);
+};
+
+/**
+ * Rows (or columns, where there are fewer) are orthonormal, times `gain`; axes from 1 on are taken as one.
+ * Modified Gram–Schmidt on Gaussian rows. Saxe et al. 2014.
+ */
+export const orthogonal =
+  (gain = 1): Initializer =>
+  (shape) => {
+    const rows = shape[0] ?? 1;
+    const columns = sizeOf(shape) / Math.max(1, rows);
+    const [count, length] = rows <= columns ? [rows, columns] : [columns, rows];
+    const basis = orthonormal(count, length);
+    const at = (r: number, c: number) => (rows <= columns ? basis[r]![c]! : basis[c]![r]!);
+    return Float32Array.from(
+      { length: rows * columns },
+      (_, i) => gain * at(Math.floor(i / columns), i % columns),
+    );
+  };
+
+function orthonormal(count: number, length: number): Float64Array[] {
+  const basis: Float64Array[] = [];
+  for (let i = 0; i < count; i++) {
+    const v = Float64Array.from({ length }, () => generator.normal());
+    for (const u of basis) {
+      const dot = v.reduce((sum, x, k) => sum + x * u[k]!, 0);
+      for (let k = 0; k < length; k++) v[k]! -= dot * u[k]!;
+    }
+    const norm = Math.hypot(...v);
+    basis.push(v.map((x) => x / norm));
+  }
+  return basis;
+}

@@ -1,0 +1,140 @@
+/**
+ * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
+ * They hold no running state.
+ */
+import { type Dim, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import { constant } from "./init.ts";
+import { Module } from "./module.ts";
+import { checkCount, checkExtent, checkWithin, weight } from "./parameter.ts";
+
+export interface NormOptions {
+  /** In units of variance, default 1e-5. */
+  readonly eps?: number;
+  /** Has gain and bias; true by default. */
+  readonly affine?: boolean;
+}
+
+/** (x − mean) / √(var + eps) over `axes`, with the biased variance. */
+export function standardize(x: Tensor, axes: readonly number[], eps: number): Tensor {
+  const centred = x.sub(x.mean(axes, { keepDims: true }));
+  return centred.mul(centred.square().mean(axes, { keepDims: true }).add(eps).rsqrt());
+}
+
+const lastAxes = (count: number): number[] => Array.from({ length: count }, (_, i) => i - count);
+
+function checkTail(op: string, x: Tensor, shape: readonly number[]): void {
+  for (const [i, d] of shape.entries()) checkExtent(op, x, i - shape.length, d, "extents");
+}
+
+/**
+ * (x − mean) / √(var + eps) · weight + bias over the last axes.
+ *
+ * x: f32[..., shape] → the same; weight and bias have `shape`. Throws ShapeError if x does not end in `shape`.
+ * Ba, Kiros & Hinton 2016, eq. 4; variance is the biased one.
+ */
+export class LayerNorm extends Module {
+  readonly weight: Tensor | undefined;
+  readonly bias: Tensor | undefined;
+  readonly shape: readonly number[];
+  readonly eps: number;
+
+  constructor(shape: number | readonly number[], options: NormOptions = {}) {
+    super();
+    this.shape = typeof shape === "number" ? [shape] : [...shape];
+    this.eps = options.eps ?? 1e-5;
+    for (const d of this.shape) checkCount("layerNorm", "extent", d);
+    checkWithin("layerNorm", "eps", this.eps, 0, 1);
+    if (!this.shape.length) throw new ShapeError("layerNorm: shape is empty, needs an axis");
+    if (options.affine ?? true) {
+      this.weight = weight("weight", this.shape, constant(1));
+      this.bias = weight("bias", this.shape, constant(0));
+    }
+  }
+
+  override forward(x: Tensor): Tensor {
+    checkTail("layerNorm", x, this.shape);
+    const y = standardize(x, lastAxes(this.shape.length), this.eps);
+    return this.weight && this.bias ? y.mul(this.weight).add(this.bias) : y;
+  }
+
+  override describe(): string {
+    return this.shape.join("×");
+  }
+}
+
+/**
+ * x / √(mean(x²) + eps) · weight over the last axis.
+ *
+ * x: f32[..., n] → the same; weight f32[n]. Zhang & Sennrich 2019, eq. 4.
+ */
+export class RmsNorm extends Module {
+  readonly weight: Tensor;
+  readonly extent: number;
+  readonly eps: number;
+
+  constructor(extent: number, options: { readonly eps?: number } = {}) {
+    super();
+    checkCount("rmsNorm", "extent", extent);
+    this.extent = extent;
+    this.eps = options.eps ?? 1e-5;
+    checkWithin("rmsNorm", "eps", this.eps, 0, 1);
+    this.weight = weight("weight", [extent], constant(1));
+  }
+
+  override forward(x: Tensor): Tensor {
+    checkExtent("rmsNorm", x, -1, this.extent, "extents");
+    const scale = x.square().mean([-1], { keepDims: true }).add(this.eps).rsqrt();
+    return x.mul(scale).mul(this.weight);
+  }
+
+  override describe(): string {
+    return `${this.extent}`;
+  }
+}
+
+/**
+ * Standardises each sample over groups of C / groups channels and all positions, then · weight + bias by channel.
+ *
+ * x: f32[N, C, ...] → the same. Throws ShapeError if `groups` does not divide C. Wu & He 2018.
+ */
+export class GroupNorm extends Module {
+  readonly weight: Tensor | undefined;
+  readonly bias: Tensor | undefined;
+  readonly groups: number;
+  readonly channels: number;
+  readonly eps: number;
+
+  constructor(groups: number, channels: number, options: NormOptions = {}) {
+    super();
+    checkCount("groupNorm", "groups", groups);
+    checkCount("groupNorm", "channels", channels);
+    if (channels % groups)
+      throw new ShapeError(
+        `groupNorm: channels ${channels} are not a multiple of groups ${groups}`,
+      );
+    this.groups = groups;
+    this.channels = channels;
+    this.eps = options.eps ?? 1e-5;
+    checkWithin("groupNorm", "eps", this.eps, 0, 1);
+    if (options.affine ?? true) {
+      this.weight = weight("weight", [channels], constant(1));
+      this.bias = weight("bias", [channels], constant(0));
+    }
+  }
+
+  override forward(x: Tensor): Tensor {
+    if (x.rank < 2)
+      throw new ShapeError(`groupNorm: input needs rank 2 or more, got ${printShape(x.shape)}`);
+    checkExtent("groupNorm", x, 1, this.channels, "channels");
+    const inGroup = x.shape.slice(2).reduce<Dim>(mulDim, this.channels / this.groups);
+    const grouped = x.reshape([x.shape[0]!, this.groups, inGroup]);
+    const y = standardize(grouped, [-1], this.eps).reshape(x.shape);
+    const wide = (t: Tensor): Tensor =>
+      t.reshape([this.channels, ...x.shape.slice(2).map(() => 1)]);
+    return this.weight && this.bias ? y.mul(wide(this.weight)).add(wide(this.bias)) : y;
+  }
+
+  override describe(): string {
+    return `${this.channels} in ${this.groups} groups`;
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * How layers make their parameters and check what they are given. Values come from an initialiser when the
+ * layer is constructed; names are extended to paths by `Module`.
+ */
+import {
+  type Dim,
+  GraphError,
+  param,
+  printDim,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
+import type { Initializer } from "./init.ts";
+
+/** A trainable parameter. */
+export const weight = (name: string, shape: readonly number[], init: Initializer): Tensor =>
+  param(init(shape), { name, shape, trainable: true });
+
+/** A parameter that only `assign` changes. */
+export const buffer = (name: string, shape: readonly number[], init: Initializer): Tensor =>
+  param(init(shape), { name, shape, trainable: false });
+
+/** Throws unless `value` is an integer of at least `least`. */
+export function checkCount(op: string, what: string, value: number, least = 1): void {
+  if (!Number.isInteger(value) || value < least)
+    throw new ShapeError(`${op}: ${what} must be an integer of ${least} or more, got ${value}`);
+}
+
+/** Throws unless low ≤ value ≤ high. */
+export function checkWithin(
+  op: string,
+  what: string,
+  value: number,
+  low: number,
+  high: number,
+): void {
+  if (!(value >= low && value <= high))
+    throw new GraphError(`${op}: ${what} must be from ${low} to ${high}, got ${value}`);
+}
+
+/** Throws unless axis `axis` of `x` is `size`; counts from the end when negative. */
+export function checkExtent(op: string, x: Tensor, axis: number, size: Dim, what: string): void {
+  const found = x.shape.at(axis);
+  if (found === undefined || (typeof found === "number" && found !== size))
+    throw new ShapeError(
+      `${op}: ${what} differ: layer has ${printDim(size)}, input is ${printShape(x.shape)}`,
+    );
+}
+
+/** Throws unless the rank is one of `ranks`. */
+export function checkRank(op: string, x: Tensor, ...ranks: number[]): void {
+  if (!ranks.includes(x.rank))
+    throw new ShapeError(
+      `${op}: input must have rank ${ranks.join(" or ")}, got ${printShape(x.shape)}`,
+    );
+}
+
+/** One number for both axes, or one each. */
+export function pair(
+  op: string,
+  what: string,
+  value: number | readonly number[],
+): [number, number] {
+  const both = typeof value === "number" ? [value, value] : value;
+  if (both.length !== 2)
+    throw new ShapeError(`${op}: ${what} needs 1 or 2 numbers, got [${both.join(",")}]`);
+  return [both[0]!, both[1]!];
+}

@@ -1,0 +1,43 @@
+/**
+ * Bounds on gradients before an optimizer uses them.
+ */
+import { GraphError, promote, type Tensor } from "@kiln-ml/ir";
+
+function checkLimit(op: string, limit: number): void {
+  if (!(limit > 0 && limit < Infinity))
+    throw new GraphError(`${op}: limit must be positive, got ${limit}`);
+}
+
+/** √Σ g² over all elements of all gradients, f32[] (f64[] for f64). Throws GraphError for an empty list. */
+export function globalNorm(grads: readonly Tensor[]): Tensor {
+  const squares = grads.map((g) => {
+    const wide = g.convert(promote(g.dtype, "f32"));
+    return wide.mul(wide).sum();
+  });
+  const [first, ...rest] = squares;
+  if (!first) throw new GraphError("globalNorm: no gradients, needs one or more");
+  return rest.reduce((a, b) => a.add(b), first).sqrt();
+}
+
+/**
+ * All gradients times min(1, limit / (norm + 10⁻⁶)), the norm being `globalNorm`. A norm that is not finite makes
+ * them NaN or 0 rather than hiding it. Pascanu et al. 2013; the 10⁻⁶ is PyTorch's.
+ */
+export function clipByGlobalNorm(
+  grads: readonly Tensor[],
+  limit: number,
+): { readonly grads: Tensor[]; readonly norm: Tensor } {
+  checkLimit("clipByGlobalNorm", limit);
+  const norm = globalNorm(grads);
+  const scale = norm.add(1e-6).reciprocal().mul(limit).minimum(1);
+  return {
+    grads: grads.map((g) => g.mul(scale.convert(promote(g.dtype, "f32"))).convert(g.dtype)),
+    norm,
+  };
+}
+
+/** Every element bounded to [−limit, limit]; NaN stays NaN. */
+export function clipByValue(grads: readonly Tensor[], limit: number): Tensor[] {
+  checkLimit("clipByValue", limit);
+  return grads.map((g) => g.maximum(-limit).minimum(limit));
+}

@@ -1,0 +1,245 @@
+/**
+ * What all optimizers share: groups of parameters, gradients, clipping, the step counter, the rate, and names of
+ * state. A subclass says how one parameter moves. Everything is graph: `step` records assignments in the current
+ * trace, elementwise over each parameter with scalars that come from the counter, so updates fuse.
+ */
+import {
+  assign,
+  constant,
+  currentValue,
+  type Dtype,
+  DtypeError,
+  GraphError,
+  grad,
+  isFloat,
+  param,
+  printShape,
+  promote,
+  ShapeError,
+  sameShape,
+  Tensor,
+  tensor,
+} from "@kiln-ml/ir";
+import { clipByGlobalNorm, clipByValue } from "./clip.ts";
+import type { Rate } from "./schedule.ts";
+
+/** Parameters that share settings; what is left out comes from the optimizer's options. */
+export interface ParamGroup {
+  readonly params: Iterable<Tensor>;
+  readonly lr?: Rate;
+  readonly weightDecay?: number;
+}
+
+export interface OptimizerOptions {
+  readonly lr: Rate;
+  /** Share of the parameter that is added to its gradient (or decays, in AdamW). */
+  readonly weightDecay?: number;
+  /** Scales all gradients so that their common norm is at most this. */
+  readonly clipNorm?: number;
+  /** Bounds every element of a gradient. */
+  readonly clipValue?: number;
+  /** Prefix of the names of state; the kind of optimizer by default. */
+  readonly name?: string;
+}
+
+/** One parameter at work in one step: its value, gradient and scalars, all in the dtype of the arithmetic. */
+export interface Move {
+  readonly param: Tensor;
+  readonly value: Tensor;
+  readonly grad: Tensor;
+  readonly lr: Tensor;
+  readonly weightDecay: number;
+  /** Steps including this one: 1 at the first. */
+  readonly count: Tensor;
+}
+
+interface Member {
+  readonly param: Tensor;
+  readonly name: string;
+  readonly lr: Rate;
+  readonly weightDecay: number;
+}
+
+/** Throws unless low ≤ value < high. */
+export function checkRange(
+  op: string,
+  what: string,
+  value: number,
+  low: number,
+  high: number,
+): void {
+  if (!(value >= low && value < high))
+    throw new GraphError(`${op}: ${what} must be in [${low}, ${high}), got ${value}`);
+}
+
+export abstract class Optimizer {
+  readonly kind: string;
+  readonly options: OptimizerOptions;
+  readonly #members: Member[];
+  readonly #state = new Map<string, Tensor>();
+
+  constructor(
+    kind: string,
+    params: Iterable<Tensor> | Iterable<ParamGroup>,
+    options: OptimizerOptions,
+  ) {
+    this.kind = kind;
+    this.options = options;
+    for (const what of ["clipNorm", "clipValue"] as const)
+      if (options[what] !== undefined)
+        checkRange(kind, what, options[what], Number.MIN_VALUE, Infinity);
+    this.#members = membersOf(kind, params, options);
+    if (!this.#members.length)
+      throw new GraphError(`${kind}: no parameters to train, needs one or more`);
+  }
+
+  /** The new value of one parameter. State is read and assigned through `this.state`. */
+  protected abstract move(move: Move): Tensor;
+
+  /** True if the maths of the optimizer needs the number of the step; a schedule needs it anyhow. */
+  protected get counts(): boolean {
+    return false;
+  }
+
+  /** The trainable parameters, in order. */
+  get params(): Tensor[] {
+    return this.#members.map((m) => m.param);
+  }
+
+  /** All state made so far, by name: moments after the first step, and the counter. */
+  get states(): ReadonlyMap<string, Tensor> {
+    return this.#state;
+  }
+
+  /**
+   * One step down the gradient of `loss` (a scalar). Throws ShapeError for a loss that is no scalar, GraphError
+   * naming the parameters that do not reach it.
+   */
+  step(loss: Tensor): void {
+    if (loss.rank !== 0)
+      throw new ShapeError(
+        `${this.kind}: loss must be a scalar, got ${printShape(loss.shape)}\n  take its mean or sum first`,
+      );
+    this.apply(grad(loss, this.params));
+  }
+
+  /** One step along the given gradients, one for each of `params`, in their order. */
+  apply(grads: readonly Tensor[]): void {
+    this.#check(grads);
+    const counter = this.#counter();
+    const clipped = this.#clip(grads);
+    // All values are read before any is assigned: the moves are simultaneous.
+    const moves = this.#members.map((member, i): Move => {
+      const dtype = promote(member.param.dtype, "f32");
+      return {
+        param: member.param,
+        value: currentValue(member.param).convert(dtype),
+        grad: clipped[i]!.convert(dtype),
+        lr: this.#rate(member.lr, counter, dtype),
+        weightDecay: member.weightDecay,
+        count: (counter?.count ?? constant(1)).convert(dtype),
+      };
+    });
+    const values = moves.map((m) => this.move(m));
+    for (const [i, m] of moves.entries()) assign(m.param, values[i]!.convert(m.param.dtype));
+    if (counter) assign(counter.state, counter.count);
+  }
+
+  /** State of the shape of `param` (or a scalar), made at its first use as zeros in f32 (or f64). */
+  protected state(target: Tensor, what: string): Tensor {
+    const member = this.#members.find((m) => m.param === target)!;
+    return this.#made(`${this.#prefix}.${member.name}.${what}`, target.shape as number[], target);
+  }
+
+  get #prefix(): string {
+    return this.options.name ?? this.kind;
+  }
+
+  #made(name: string, shape: readonly number[], like?: Tensor): Tensor {
+    const found = this.#state.get(name);
+    if (found) return found;
+    const dtype = like ? promote(like.dtype, "f32") : "f32";
+    const size = shape.reduce((a, b) => a * b, 1);
+    const zeros = tensor(new Float32Array(size), { dtype, shape });
+    const made = param(zeros, { name, trainable: false });
+    this.#state.set(name, made);
+    return made;
+  }
+
+  /** The counter is f32, exact up to 2²⁴ steps. Not made unless something reads it. */
+  #counter(): { state: Tensor; before: Tensor; count: Tensor } | undefined {
+    if (!this.counts && !this.#members.some((m) => typeof m.lr === "function")) return undefined;
+    const state = this.#made(`${this.#prefix}.step`, []);
+    const before = currentValue(state);
+    return { state, before, count: before.add(1) };
+  }
+
+  /** Nodes are interned, so members with one rate share it. */
+  #rate(lr: Rate, counter: { before: Tensor } | undefined, dtype: Dtype): Tensor {
+    if (typeof lr === "number") return constant(lr, dtype);
+    const value = typeof lr === "function" ? lr(counter!.before) : currentValue(lr);
+    if (value.rank !== 0)
+      throw new ShapeError(`${this.kind}: lr must be a scalar, got ${printShape(value.shape)}`);
+    return value.convert(dtype);
+  }
+
+  #clip(grads: readonly Tensor[]): readonly Tensor[] {
+    const { clipNorm, clipValue } = this.options;
+    const bounded = clipValue === undefined ? grads : clipByValue(grads, clipValue);
+    return clipNorm === undefined ? bounded : clipByGlobalNorm(bounded, clipNorm).grads;
+  }
+
+  #check(grads: readonly Tensor[]): void {
+    const members = this.#members;
+    if (grads.length !== members.length)
+      throw new GraphError(
+        `${this.kind}: needs a gradient for each parameter: ${members.length} parameters, ${grads.length} gradients`,
+      );
+    for (const [i, { param: p, name }] of members.entries())
+      if (!sameShape(grads[i]!.shape, p.shape))
+        throw new ShapeError(
+          `${this.kind}: gradient of ${name} has another shape: ${printShape(grads[i]!.shape)} for ${printShape(p.shape)}`,
+        );
+  }
+}
+
+function isGroup(x: Tensor | ParamGroup): x is ParamGroup {
+  return !(x instanceof Tensor);
+}
+
+/** Parameters with the settings of their groups. Equal names get a number, so that names of state differ. */
+function membersOf(
+  kind: string,
+  params: Iterable<Tensor> | Iterable<ParamGroup>,
+  options: OptimizerOptions,
+): Member[] {
+  const members: Member[] = [];
+  const names = new Map<string, number>();
+  for (const entry of params as Iterable<Tensor | ParamGroup>) {
+    const group: ParamGroup = isGroup(entry) ? entry : { params: [entry] };
+    const lr = group.lr ?? options.lr;
+    const weightDecay = group.weightDecay ?? options.weightDecay ?? 0;
+    if (typeof lr === "number") checkRange(kind, "lr", lr, 0, Infinity);
+    else if (lr === undefined) throw new GraphError(`${kind}: lr is missing`);
+    checkRange(kind, "weightDecay", weightDecay, 0, Infinity);
+    for (const p of group.params) {
+      checkParameter(kind, p, members);
+      const name = String(p.attrs.name);
+      const seen = names.get(name) ?? 0;
+      names.set(name, seen + 1);
+      members.push({ param: p, name: seen ? `${name}#${seen + 1}` : name, lr, weightDecay });
+    }
+  }
+  return members;
+}
+
+function checkParameter(kind: string, p: Tensor, members: readonly Member[]): void {
+  if (p.op !== "param" || !p.attrs.trainable)
+    throw new GraphError(
+      `${kind}: only trainable parameters can be moved, got ${p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}`,
+    );
+  if (!isFloat(p.dtype))
+    throw new DtypeError(`${kind}: ${String(p.attrs.name)} is ${p.dtype}, must be floating`);
+  if (members.some((m) => m.param === p))
+    throw new GraphError(`${kind}: ${String(p.attrs.name)} is given twice`);
+}

@@ -1,0 +1,65 @@
+/**
+ * RMSProp.
+ */
+import { assign, type Tensor } from "@kiln-ml/ir";
+import {
+  checkRange,
+  type Move,
+  Optimizer,
+  type OptimizerOptions,
+  type ParamGroup,
+} from "./optimizer.ts";
+
+export interface RmsPropOptions extends OptimizerOptions {
+  /** Decay of the mean square, default 0.99. */
+  readonly alpha?: number;
+  /** Added to the root, default 1e-8. */
+  readonly eps?: number;
+  readonly momentum?: number;
+  /** Divides by the deviation rather than the root mean square. */
+  readonly centered?: boolean;
+}
+
+/**
+ * v ← α·v + (1 − α)·g², w ← w − lr·u, u = g / (√v + eps), or with momentum u ← μ·u + g / (√v + eps); g has
+ * weightDecay·w added; `centered` subtracts the square of the mean from v. Throws GraphError for options out of
+ * range. Tieleman & Hinton 2012; Graves 2013, eq. 38–42 for `centered`; eps outside the root, as in PyTorch.
+ */
+export class RMSProp extends Optimizer {
+  readonly alpha: number;
+  readonly eps: number;
+  readonly momentum: number;
+  readonly centered: boolean;
+
+  constructor(params: Iterable<Tensor> | Iterable<ParamGroup>, options: RmsPropOptions) {
+    super("rmsprop", params, options);
+    this.alpha = options.alpha ?? 0.99;
+    this.eps = options.eps ?? 1e-8;
+    this.momentum = options.momentum ?? 0;
+    this.centered = options.centered ?? false;
+    checkRange("rmsprop", "alpha", this.alpha, 0, 1);
+    checkRange("rmsprop", "eps", this.eps, 0, Infinity);
+    checkRange("rmsprop", "momentum", this.momentum, 0, Infinity);
+  }
+
+  protected override move({ param, value, grad, lr, weightDecay }: Move): Tensor {
+    const g = weightDecay ? grad.add(value.mul(weightDecay)) : grad;
+    const square = this.#decayed(param, "square", g.mul(g));
+    const mean = this.centered ? this.#decayed(param, "mean", g) : undefined;
+    // Rounding may take the variance a little below zero.
+    const spread = mean ? square.sub(mean.mul(mean)).maximum(0) : square;
+    const step = g.div(spread.sqrt().add(this.eps));
+    if (this.momentum === 0) return value.sub(step.mul(lr));
+    const velocity = this.state(param, "velocity");
+    const next = velocity.mul(this.momentum).add(step);
+    assign(velocity, next);
+    return value.sub(next.mul(lr));
+  }
+
+  #decayed(param: Tensor, what: string, sample: Tensor): Tensor {
+    const state = this.state(param, what);
+    const next = state.mul(this.alpha).add(sample.mul(1 - this.alpha));
+    assign(state, next);
+    return next;
+  }
+}

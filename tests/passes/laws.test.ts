@@ -10,6 +10,7 @@ import { cse } from "../../compiler/src/passes/cse.ts";
 import { dce } from "../../compiler/src/passes/dce.ts";
 import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
+import { orient } from "../../compiler/src/passes/orient.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
 import { nodesOf, rootsOf, sameProgram } from "../../compiler/src/program.ts";
 import { type RandomProgram, randomProgram, sampleDims } from "../support/graphs.ts";
@@ -34,7 +35,7 @@ function keepsMeaning(pass: Pass, { program, feeds }: RandomProgram): void {
   }
 }
 
-for (const pass of [simplify(), fold, cse, dce, inline]) {
+for (const pass of [simplify(), fold, cse, dce, inline, orient]) {
   test(`${pass.name} keeps the meaning bit for bit`, () => {
     fc.assert(
       fc.property(randomProgram({ symbolic: true }), (p) => keepsMeaning(pass, p)),

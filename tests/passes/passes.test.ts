@@ -25,6 +25,7 @@ import { cse } from "../../compiler/src/passes/cse.ts";
 import { dce } from "../../compiler/src/passes/dce.ts";
 import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
+import { orient } from "../../compiler/src/passes/orient.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
 import { nodesOf, type Program, rewriteProgram, sameProgram } from "../../compiler/src/program.ts";
 import { makeNormalizer } from "../../compiler/src/rewrite.ts";
@@ -111,6 +112,25 @@ test("inline substitutes nested calls with several results", () => {
   const flat = inline.run(programOf(y!, z!));
   assert.is(flat.outputs[0]!.value, x.add(1).exp());
   assert.is(flat.outputs[1]!.value, x.add(1).neg());
+});
+
+test("orient leaves a product that is read twice as it is", () => {
+  const [x, y] = [input("x", "f32", [3, 4]), input("y", "f32", [4, 3])];
+  const product = matmul(x, y);
+  const turned = product.transpose();
+  const shared = programOf(product.add(turned));
+  assert.ok(sameProgram(orient.run(shared), shared));
+  assert.equal(opsOf(orient.run(programOf(turned))), ["input", "input", "dotGeneral"]);
+});
+
+test("orient exchanges batched products", () => {
+  const [x, y] = [input("x", "f32", [2, 3, 4]), input("y", "f32", [2, 4, 5])];
+  const turned = programOf(
+    matmul(x, y).transpose([0, 2, 1]),
+    matmul(x, y.exp()).transpose([2, 0, 1]),
+  );
+  const ops = opsOf(orient.run(turned));
+  assert.is(ops.filter((op) => op === "transpose").length, 1);
 });
 
 test("simplify leaves no trace of the ones and the stops of a gradient", () => {

@@ -14,6 +14,7 @@ import {
   printProgram,
   verifyProgram,
 } from "../support/reference.ts";
+import { runs } from "../support/setup.ts";
 
 /** Ops that come from gradients, keys or calls, and have tests of their own. */
 const elsewhere = new Set("stopGradient bitcast randomBits fold scatter call result".split(" "));
@@ -24,7 +25,7 @@ test("random programs verify and have a value", () => {
       verifyProgram(program);
       for (const dims of sampleDims) evaluateProgram(program, feeds(dims), dims);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -64,7 +65,7 @@ test("random programs print as IR that reads back", () => {
       assert.is(printProgram(parseProgram(text)), text);
       return fc.stringify(program).length > 0;
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

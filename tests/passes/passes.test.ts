@@ -32,6 +32,7 @@ import { makeNormalizer } from "../../compiler/src/rewrite.ts";
 import { rule } from "../../compiler/src/rules/match.ts";
 import { parseRule } from "../../compiler/src/rules/pattern.ts";
 import { randomProgram } from "../support/graphs.ts";
+import { runs } from "../support/setup.ts";
 
 const programOf = (...values: Program["outputs"][number]["value"][]): Program => ({
   inputs: [],
@@ -79,7 +80,7 @@ test("equal nodes are one node without any pass", () => {
       );
       assert.ok(sameProgram(again, program));
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

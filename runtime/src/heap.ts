@@ -78,6 +78,11 @@ export class Heap<B extends Buffer> {
     this.#live = this.#pooled = 0;
   }
 
+  /** Bytes of the buffers that are handed out. */
+  get live(): number {
+    return this.#live;
+  }
+
   report(): MemoryReport {
     const byOwner: Record<string, number> = {};
     for (const [b, owner] of this.#owners) byOwner[owner] = (byOwner[owner] ?? 0) + b.sizeBytes;

@@ -102,7 +102,9 @@ function checkPlan({ plan, kernels, signature, constants }: Artifact): void {
 function checkStates(artifact: Artifact, device: Device, states: readonly DeviceArray[]): void {
   const specs = artifact.signature.states;
   if (states.length !== specs.length)
-    throw new ShapeError(`load: ${artifact.name} has ${specs.length} states, got ${states.length}`);
+    throw new ShapeError(
+      `load: the number of states of ${artifact.name} is ${specs.length}, got ${states.length}`,
+    );
   specs.forEach((spec, i) => {
     const state = states[i]!;
     const where = `load: state ${spec.name}`;

@@ -40,6 +40,16 @@ const tensor: fc.Arbitrary<Constant> = fc.tuple(dtype, smallShape).chain(([d, sh
     .map((data) => ({ dtype: d, shape, data }));
 });
 
+/** Tensors by name. */
+export const anyTensors: fc.Arbitrary<Record<string, Constant>> = fc.dictionary(
+  tensorName,
+  tensor,
+  {
+    maxKeys: 6,
+    noNullPrototype: true,
+  },
+);
+
 const spec = (name: string) =>
   fc.record(
     {

@@ -16,7 +16,7 @@ const packed = packArtifact(sample);
 
 test("every byte of an archive matters: any flip is refused", () => {
   for (let i = 0; i < packed.length; i++)
-    for (const mask of [1, 0x80, 0xff])
+    for (const mask of [1 << (i % 8), 0xff])
       assert.ok(
         isRefused(() => unpackArtifact(packed.with(i, packed[i]! ^ mask))),
         `byte ${i}`,
@@ -41,8 +41,9 @@ test("a byte too many is refused", () => {
 });
 
 test("every file of a folder, cut or flipped anywhere, is refused", () => {
-  for (const [name, bytes] of encodeArtifact(sample)) {
-    const decode = (b: Uint8Array) => decodeArtifact(encodeArtifact(sample).set(name, b));
+  const files = encodeArtifact(sample);
+  for (const [name, bytes] of files) {
+    const decode = (b: Uint8Array) => decodeArtifact(new Map(files).set(name, b));
     for (let i = 0; i < bytes.length; i += 3) {
       assert.ok(
         isRefused(() => decode(bytes.with(i, bytes[i]! ^ 4))),
@@ -94,7 +95,7 @@ test("any value at any place of a sealed manifest is accepted or refused", () =>
       });
       isRefused(() => decodeArtifact(files));
     }),
-    { numRuns: 1500 },
+    { numRuns: 600 },
   );
 });
 

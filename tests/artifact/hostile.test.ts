@@ -40,9 +40,9 @@ const cases: readonly [field: string, value: unknown, message: string][] = [
   ["target", "wasm",    'target is "wasm", not one of js, webgpu'],
   ["name", "a\nb",      'name is "a\\nb", not a name of 1 to 256 printable characters without path parts'],
   ["name", "",          'name is "", not a name of 1 to 256 printable characters without path parts'],
-  ["extra", 1,          "extra is a field this version does not know"],
+  ["extra", 1,          'the manifest has the unknown field "extra"'],
   ["plan", [],          "plan is [], not an object"],
-  ["plan.peak", 1,      "plan.peak is a field this version does not know"],
+  ["plan.peak", 1,      'plan has the unknown field "peak"'],
   ["limits", { constructor: 1 }, 'the key of limits is "constructor", not an identifier'],
   ["limits", { a: -1 }, `limits.a is -1, ${notCount}`],
   ["features", ["a b"], `features[0] is "a b", not a feature's name`],
@@ -196,7 +196,7 @@ test("a __proto__ key is refused and changes no prototype", () => {
   const { crc32: _, ...value } = JSON.parse(edited) as Record<string, unknown>;
   files.set("manifest.json", printManifest(value));
   const message = refusal(() => decodeArtifact(files));
-  assert.is(message, "manifest.json: __proto__ is a field this version does not know");
+  assert.is(message, 'manifest.json: the manifest has the unknown field "__proto__"');
   assert.is(({} as { polluted?: number }).polluted, undefined);
 });
 

@@ -108,6 +108,10 @@ test("encoding refuses what decoding would refuse", () => {
     refusal(() => encodeArtifact({ ...sample, weights: { z: sample.weights.w! } })),
     'manifest.json: signature.states has no "z", for which there are weights',
   );
+  assert.match(
+    refusal(() => encodeArtifact({ ...sample, version: 2 })),
+    /^manifest\.json: version 2 was found, this reader needs version 1\n/,
+  );
   const short = { ...sample.weights.w!, data: new Uint8Array(4) };
   assert.is(
     refusal(() => encodeArtifact({ ...sample, weights: { w: short } })),

@@ -20,13 +20,28 @@ function onGpu(name: string, body: (device: Device) => Promise<void>): void {
   });
 }
 
+gpuTest("webgpu: without a GPU object, Node loads npm webgpu and asks for everything", async () => {
+  const device = await openWebGpu({ allowSoftware: true });
+  const adapter = await (await heldGpu("backend=vulkan")).requestAdapter();
+  assert.is(device.kind, "webgpu");
+  assert.match(device.name, /swiftshader/i);
+  assert.is(device.limits.maxBufferSize, adapter!.limits.maxBufferSize);
+  for (const feature of ["timestamp-query", "subgroups", "shader-f16"])
+    assert.is(device.features.has(feature), adapter!.features.has(feature), feature);
+  assert.equal(await device.upload([1, 2], "f32", [2]).data(), f32(1, 2));
+  device.destroy();
+});
+
 onGpu("webgpu: a symbolic dim takes its value from the inputs of each run", async (device) => {
   const add = await load(addition("webgpu"), device, { states: [] });
   for (const n of [3, 1, 200, 3]) {
     const x = Float32Array.from({ length: n }, (_, i) => i);
     const [sum] = await add.run([x, device.upload(x, "f32", [n])]);
     assert.equal(sum!.shape, [n]);
-    assert.equal(await sum!.data(), x.map((v) => 2 * v));
+    assert.equal(
+      await sum!.data(),
+      x.map((v) => 2 * v),
+    );
   }
 });
 

@@ -50,11 +50,16 @@ export class Growth {
 
   /** Adds a result to the pool, unless it is too large or too deep. */
   add(t: Tensor, from: readonly Tensor[] = []): void {
-    const size = sizeOf(t.shape);
+    const size = evaluateDim(sizeOf(t.shape), { N: 3 });
     const depth = Math.max(-1, ...from.map((x) => this.depths.get(x) ?? 0)) + 1;
-    if ((isStatic(size) && size > maxElements) || depth > this.maxDepth) return;
+    if (size > maxElements || depth > this.maxDepth) return;
     this.depths.set(t, Math.min(depth, this.depths.get(t) ?? depth));
     this.pool.push(t);
+  }
+
+  /** Room for another step on top. */
+  isShallow(t: Tensor): boolean {
+    return this.depths.get(t)! < this.maxDepth;
   }
 
   /** The n-th tensor of the pool that fits, counted from the newest and around. */

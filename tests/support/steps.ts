@@ -31,7 +31,8 @@ const clamp = (x: Tensor, low: number, high: number): Tensor =>
   node("minimum", [node("maximum", [x, like(x, low)]), like(x, high)]);
 const reshapeTo = (x: Tensor, shape: Shape) => node("reshape", [x], {}, { dtype: x.dtype, shape });
 const choose = <T>(list: readonly T[], n: number): T => list[n % list.length]!;
-const nonempty = (x: Tensor, axis: number): boolean => isStatic(x.shape[axis]!) && x.shape[axis] !== 0;
+const nonempty = (x: Tensor, axis: number): boolean =>
+  isStatic(x.shape[axis]!) && x.shape[axis] !== 0;
 
 const unaryOn = (dtype: Dtype): string[] =>
   "neg abs sign floor ceil round trunc exp expm1 log log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh asinh acosh atanh tanh sigmoid erf isNan isFinite not bitwiseNot"
@@ -41,7 +42,10 @@ const unaryOn = (dtype: Dtype): string[] =>
 /** Does the record take operands of these dtypes? */
 function accepts(op: string, dtypes: readonly Dtype[]): boolean {
   try {
-    node(op, dtypes.map((d) => full([], 0, d)));
+    node(
+      op,
+      dtypes.map((d) => full([], 0, d)),
+    );
     return true;
   } catch {
     return false;
@@ -75,7 +79,10 @@ const binary: Build = (x, { y, k }, growth) => {
     if (op === "pow") return node(op, [clamp(a, 0.25, 4), clamp(b, -2, 2)]);
     return node(op, pair);
   }
-  const op = choose([...shared, "and", "or", "xor", "div", "rem", "shiftLeft", "shiftRight"], k[0]!);
+  const op = choose(
+    [...shared, "and", "or", "xor", "div", "rem", "shiftLeft", "shiftRight"],
+    k[0]!,
+  );
   const [a, b] = pair as [Tensor, Tensor];
   const small = node("and", [b, like(b, 7)]);
   if (op === "div" || op === "rem") return node(op, [a, node("or", [small, like(b, 1)])]);
@@ -89,7 +96,11 @@ const compare: Build = (x, { y, k }, growth) =>
     : node(choose(comparisons, k[0]!), [x, growth.like(y, x.dtype, x.shape)]);
 
 const select: Build = (x, { y, k }, growth) =>
-  node("select", [growth.like(k[0]! * 5 + 1, "bool", x.shape), x, growth.like(y, x.dtype, x.shape)]);
+  node("select", [
+    growth.like(k[0]! * 5 + 1, "bool", x.shape),
+    x,
+    growth.like(y, x.dtype, x.shape),
+  ]);
 
 const convert: Build = (x, { k }, growth) => {
   const to = choose(growth.dtypes, k[0]!);
@@ -101,7 +112,8 @@ const convert: Build = (x, { k }, growth) => {
 const reshape: Build = (x, { k }) => {
   const at = k[0]! % (x.rank + 1);
   const withOne: Shape = [...x.shape.slice(0, at), 1, ...x.shape.slice(at)];
-  const joined: Shape = x.rank < 2 ? [sizeOf(x.shape)] : [sizeOf(x.shape.slice(0, 2)), ...x.shape.slice(2)];
+  const joined: Shape =
+    x.rank < 2 ? [sizeOf(x.shape)] : [sizeOf(x.shape.slice(0, 2)), ...x.shape.slice(2)];
   const squeezed = x.shape.filter((d) => d !== 1);
   const halves = x.shape.flatMap((d): Dim[] => (d === 4 ? [2, 2] : [d]));
   return reshapeTo(x, choose([withOne, joined, squeezed, halves, [sizeOf(x.shape)]], k[1]!));
@@ -127,7 +139,8 @@ const broadcast: Build = (x, { k }) => {
 
 const slice: Build = (x, { k }) => {
   const start = x.shape.map((d, i) => (isStatic(d) && d > 1 ? k[i % k.length]! % 2 : 0));
-  const cut = (d: number, i: number) => (d > start[i]! + 1 && k[(i + 2) % k.length]! % 3 === 0 ? 1 : 0);
+  const cut = (d: number, i: number) =>
+    d > start[i]! + 1 && k[(i + 2) % k.length]! % 3 === 0 ? 1 : 0;
   const limit = x.shape.map((d, i) => (isStatic(d) ? d - cut(d, i) : d));
   return node("slice", [x], { start, limit, stride: x.shape.map(() => 1 + (k[5]! % 2)) });
 };

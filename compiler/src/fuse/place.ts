@@ -4,8 +4,8 @@
  */
 import { type Dim, sameDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, sameCoords, walkAccesses } from "../access.ts";
-import { type Fusion, withinRow } from "./fuse.ts";
-import { dependsOn, type Group, type Level, type Placement, reindex } from "./group.ts";
+import { dependsOn, type Group, type Level, makeLoop, type Placement, reindex } from "./group.ts";
+import { type Fusion, openGroup, withinRow } from "./state.ts";
 
 const notStored = (state: Fusion) => (t: Tensor) => !isLeaf(t) && !state.groupOf.has(t);
 
@@ -76,4 +76,17 @@ export function place(state: Fusion, group: Group, node: Tensor, p: Placement): 
   }
   group.members.set(node, p);
   state.groupOf.set(node, group);
+}
+
+/** A group that computes `node` and nothing else, one iteration an element. */
+export function openMap(state: Fusion, node: Tensor): Group {
+  const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
+  const coords = outer.map((l) => l.at);
+  const group = openGroup(state, {
+    kind: "map",
+    outer,
+    outerSpace: { shape: node.shape, coords },
+  });
+  place(state, group, node, { coords, level: "outer" });
+  return group;
 }

@@ -92,6 +92,9 @@ export type Stmt =
       readonly reducers: readonly Reducer[];
     };
 
+/** The statements of one kind. */
+export type Of<K extends Stmt["kind"]> = Extract<Stmt, { kind: K }>;
+
 /** A tensor the kernel reads or writes, or scratch memory. Row-major, offset 0. */
 export interface Param {
   readonly name: string;

@@ -1,18 +1,24 @@
 /**
  * What lowering knows of one group: its members, which of them are stored, and the kernel's buffers.
  */
-import { type Dim, isFloat, minOf, maxOf, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
+import { type Dim, isFloat, maxOf, minOf, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
 import type { Group, Placement } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import type { Buffers } from "./buffers.ts";
 import { type Rename, renamed } from "./loops.ts";
-import { choose, constant, type Values } from "./value.ts";
+import { choose, constant, Values } from "./value.ts";
 
 export interface Job {
   readonly group: Group;
   readonly stored: ReadonlySet<Tensor>;
   readonly buffers: Buffers;
+  /** True for what the kernel reads from memory: leaves, and nodes that other groups store. */
+  readonly outside: (t: Tensor) => boolean;
 }
+
+/** A block of statements that loads what lies outside the group. */
+export const openBlock = (job: Job): Values =>
+  new Values((t) => (job.outside(t) ? job.buffers.read(t) : undefined));
 
 /** Members of a group in an order in which each stands after what it needs. */
 export const membersOf = (group: Group): [Tensor, Placement][] =>

@@ -33,8 +33,7 @@ export function phasesOf(job: Job): Phase[] {
     const found = depth.get(t);
     if (found !== undefined) return found;
     depth.set(t, 0);
-    const outside = !job.group.members.has(t) && job.buffers.isOutside(t);
-    const below = outside ? 0 : t.operands.reduce((d, o) => Math.max(d, depthOf(o)), 0);
+    const below = job.outside(t) ? 0 : t.operands.reduce((d, o) => Math.max(d, depthOf(o)), 0);
     const own = isReduceOp(t) && job.group.members.get(t)?.level === "outer" ? below + 1 : below;
     depth.set(t, own);
     return own;
@@ -51,7 +50,9 @@ export function phasesOf(job: Job): Phase[] {
 }
 
 export const accName = (job: Job, node: Tensor): string => {
-  const reduces = membersOf(job.group).map(([t]) => t).filter(isReduceOp);
+  const reduces = membersOf(job.group)
+    .map(([t]) => t)
+    .filter(isReduceOp);
   return `${opRecord(node.op).reducer}${reduces.indexOf(node)}`;
 };
 
@@ -64,15 +65,14 @@ export const declareAcc = (job: Job, node: Tensor): Stmt => ({
   dtype: node.dtype,
   init: identityOf(node),
   wide: opRecord(node.op).reducer === "sum" || opRecord(node.op).reducer === "prod",
-  ...(opRecord(node.op).reducer!.startsWith("arg")
-    ? { of: node.operands[0]!.dtype }
-    : {}),
 });
 
 function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars: Dim[]): Stmt {
   const value = reducedValue(values, node, coords, vars);
   const reducer = opRecord(node.op).reducer!;
-  const extents = extentsOf(job.group.members.get(node)!.level === "root" ? job.group.outer : job.group.inner);
+  const extents = extentsOf(
+    job.group.members.get(node)!.level === "root" ? job.group.outer : job.group.inner,
+  );
   const position = reducer.startsWith("arg") ? { position: offsetOf(extents, vars) } : {};
   return { kind: "accumulate", name: accName(job, node), reducer, value, ...position };
 }
@@ -80,7 +80,10 @@ function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars:
 /** Appends the statements of one outer iteration to `block`. */
 export function emitRow(job: Job, block: Values, loops: RowLoops): void {
   const { group } = job;
-  const vars = renamed(group.inner.map((l) => l.at), loops.rename);
+  const vars = renamed(
+    group.inner.map((l) => l.at),
+    loops.rename,
+  );
   const outer = renamed(group.outerSpace.coords, loops.rename);
   for (const { reduces, stores } of phasesOf(job)) {
     if (reduces.length + stores.length === 0) continue;
@@ -90,7 +93,12 @@ export function emitRow(job: Job, block: Values, loops: RowLoops): void {
     for (const s of stores) inner.body.push(storeMember(job, inner, s, loops.rename));
     block.body.push(...loops.inner(inner.body));
     if (reduces.length && loops.combine)
-      block.body.push(...loops.combine(reduces, reduces.map((r) => accName(job, r))));
+      block.body.push(
+        ...loops.combine(
+          reduces,
+          reduces.map((r) => accName(job, r)),
+        ),
+      );
     for (const r of reduces) block.bind(r, outer, ref(accName(job, r), r.dtype));
   }
   const members = membersOf(group);

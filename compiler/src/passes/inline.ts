@@ -2,7 +2,20 @@
  * Inlining: a `call` is replaced by the body of its region, with the operands in place of the parameters.
  *
  * before:
- *   TODO
+ *   graph f(%x: f32[2]) {
+ *     %1: f32[2] = call %x (%a: f32[2]) {
+ *       %2: f32[2] = exp %a
+ *       return %2
+ *     }
+ *     %3: f32[2] = neg %1
+ *     return %3
+ *   }
+ * after:
+ *   graph f(%x: f32[2]) {
+ *     %1: f32[2] = exp %x
+ *     %2: f32[2] = neg %1
+ *     return %2
+ *   }
  *
  * Run first, so that no later pass meets a region. Bodies may hold further calls and may use nodes from
  * outside; each call gets its own copy, and interning merges what is equal.

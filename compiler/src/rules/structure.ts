@@ -91,7 +91,14 @@ const reductions: readonly Rule[] = [
   {
     name: "reduceMax(reduceMax(x)) -> reduceMax(x), and min, any, all",
     ops: ["reduceMax", "reduceMin", "reduceAny", "reduceAll"],
-    apply: mergeReductions,
+    apply(n) {
+      // The first of equal extremes counts, and 0 equals −0: the order of visits must stay.
+      const inner = ints(n.operands[0]!, "axes");
+      const left = n.operands[0]!.operands[0]?.shape.map((_, i) => i) ?? [];
+      const outer = ints(n, "axes").map((a) => left.filter((i) => !inner?.includes(i))[a]!);
+      const inOrder = outer.every((a) => inner?.every((b) => a < b));
+      return inOrder || !isFloat(n.dtype) ? mergeReductions(n) : undefined;
+    },
   },
   {
     name: "reduceMax(broadcastInDim(x)) over new axes -> broadcastInDim(x), and min, any, all",

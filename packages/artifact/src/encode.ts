@@ -6,7 +6,7 @@ import type { Artifact, Constant, KernelText } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
 import { ArtifactError } from "./errors.ts";
 import { checkUnicode, kernelModuleRanges } from "./kernel-module.ts";
-import { checkManifest, type KernelEntry, printManifest } from "./manifest.ts";
+import { checkManifest, checkVersion, type KernelEntry, printManifest } from "./manifest.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { manifestName } from "./schema.ts";
 import { verify } from "./verify.ts";
@@ -18,6 +18,7 @@ import { verify } from "./verify.ts";
  * Throws ArtifactError, naming the field, if the artifact breaks a rule of its types.
  */
 export function encodeArtifact(a: Artifact): Map<string, Uint8Array> {
+  checkVersion(a.version);
   const files = new Map<string, Uint8Array>();
   const kernels = encodeKernels(a, files);
   const constants = Object.fromEntries(a.constants.map((c, i) => [`c${i}`, c]));

@@ -2,7 +2,7 @@
  * Artifacts on disk, for Node. A file is written under a temporary name, synced and renamed, so a full disk or a
  * killed process leaves the old one intact. The main entry of the package does not contain this file.
  */
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Artifact } from "./artifact.ts";
 import { decodeArtifact, filesOf } from "./decode.ts";
@@ -25,7 +25,7 @@ export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<
 }
 
 /**
- * Writes an artifact: one file if `path` ends in `.kiln`, else a folder. An old folder is first moved to `PATH.old`,
+ * Writes an artifact: one file if `path` ends in `.kiln`, else a folder. An old folder is first moved to `PATH.kiln-old`,
  * where readArtifact looks if the process died between the two renames.
  *
  * Throws ArtifactError if the artifact cannot be encoded, and the file system's errors.
@@ -40,6 +40,7 @@ export async function writeArtifact(path: string, a: Artifact): Promise<void> {
       await mkdir(dirname(join(temporary, name)), { recursive: true });
       await writeSynced(join(temporary, name), bytes);
     }
+    await sync(temporary);
     await replaceFolder(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true, recursive: true });
@@ -48,7 +49,7 @@ export async function writeArtifact(path: string, a: Artifact): Promise<void> {
 }
 
 async function replaceFolder(from: string, to: string): Promise<void> {
-  const old = `${to}.old`;
+  const old = oldName(to);
   if (await exists(to)) {
     if (!(await exists(join(to, manifestName))))
       throw new ArtifactError(`writeArtifact: ${to} exists and is not an artifact`);
@@ -63,21 +64,46 @@ async function replaceFolder(from: string, to: string): Promise<void> {
 /** Reads an artifact written by writeArtifact. Throws ArtifactError, and the file system's errors. */
 export async function readArtifact(path: string): Promise<Artifact> {
   const target = resolve(path);
-  const found = (await exists(target)) ? target : `${target}.old`;
+  const found = (await exists(target)) ? target : oldName(target);
   if (!(await exists(found))) throw new ArtifactError(`readArtifact: ${target} does not exist`);
-  if (!(await stat(found)).isDirectory()) return unpackArtifact(await readFile(found));
-  const manifest = new Uint8Array(await readFile(join(found, manifestName)));
+  if (!(await stat(found)).isDirectory()) return unpackArtifact(await readWhole(found));
+  const manifest = await readMember(found, manifestName);
   const files = new Map([[manifestName, manifest]]);
   for (const { name, bytes } of filesOf(manifest)) {
-    const { size } = await stat(join(found, name));
-    // Sizes are compared before the file is read into memory.
-    if (size !== bytes)
-      throw new ArtifactError(`${name}: ${size} bytes, the manifest says ${bytes}`);
-    files.set(name, new Uint8Array(await readFile(join(found, name))));
+    files.set(name, await readMember(found, name, bytes));
   }
   return decodeArtifact(files);
 }
 
+async function readMember(folder: string, name: string, expected?: number): Promise<Uint8Array> {
+  const path = join(folder, name);
+  if (!(await exists(path))) throw new ArtifactError(`${name}: the file is missing`);
+  const { size } = await stat(path);
+  // Sizes are compared before the file is read into memory.
+  if (expected !== undefined && size !== expected)
+    throw new ArtifactError(`${name}: ${size} bytes, the manifest says ${expected}`);
+  return readWhole(path);
+}
+
+/** All bytes of a file; readFile stops at 2 GiB. */
+async function readWhole(path: string): Promise<Uint8Array> {
+  const file = await open(path, "r");
+  try {
+    const bytes = new Uint8Array((await file.stat()).size);
+    let at = 0;
+    while (at < bytes.length) {
+      const { bytesRead } = await file.read(bytes, at, Math.min(bytes.length - at, 1 << 30), at);
+      if (bytesRead === 0)
+        throw new ArtifactError(`${path}: the file ends at ${at} of ${bytes.length} bytes`);
+      at += bytesRead;
+    }
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}
+
+const oldName = (path: string): string => `${path}.kiln-old`;
 let serial = 0;
 const temporaryName = (path: string): string => `${path}.${process.pid}-${serial++}.tmp`;
 

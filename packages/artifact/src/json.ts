@@ -3,6 +3,7 @@
  * an ArtifactError that names the file.
  */
 import { ArtifactError } from "./errors.ts";
+import { show } from "./schema.ts";
 
 /** The text of `bytes`; throws ArtifactError if they are not UTF-8. */
 export function decodeText(bytes: Uint8Array, file: string): string {
@@ -19,11 +20,12 @@ export function parseJson(text: string, file: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new ArtifactError(`${file}: not JSON: ${(error as Error).message}`);
+    // The engine's message may quote the text, line breaks and all.
+    const { message } = error as Error;
+    throw new ArtifactError(`${file}: not JSON: ${message.replace(/\s+/g, " ")}`);
   }
   const key = repeatedKey(text);
-  if (key !== undefined)
-    throw new ArtifactError(`${file}: key ${JSON.stringify(key)} stands twice`);
+  if (key !== undefined) throw new ArtifactError(`${file}: key ${show(key)} stands twice`);
   return value;
 }
 

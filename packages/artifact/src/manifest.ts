@@ -73,6 +73,8 @@ const fileName = text(
 const spec = { name: tensorName, dtype, shape: list(extent, 32) };
 const place = record({ in: oneOf("slot", "input", "output", "state", "constant"), index: count });
 
+const checksum = text(/^[0-9a-f]{8}$/, "eight hex digits");
+
 const range: Check = (value, at) => {
   list(count)(value, at);
   const [start, end] = value as number[];
@@ -115,11 +117,9 @@ const manifest = record(
     }),
     limits: dictionary(identifier, count),
     features: list(text(/^[\w-]+$/, "a feature's name"), 256),
-    files: list(
-      record({ name: fileName, bytes: count, crc32: text(/^[0-9a-f]{8}$/, "eight hex digits") }),
-    ),
+    files: list(record({ name: fileName, bytes: count, crc32: checksum })),
   },
-  { crc32: text(/^[0-9a-f]{8}$/, "eight hex digits") },
+  { crc32: checksum },
 );
 
 /** Throws ArtifactError unless `value` has the form of a Manifest. */
@@ -171,7 +171,8 @@ export function readManifest(bytes: Uint8Array): Manifest {
   return value;
 }
 
-function checkVersion(version: unknown): void {
+/** Throws ArtifactError unless this code reads and writes `version`. */
+export function checkVersion(version: unknown): void {
   if (!isCount(version) || version === 0)
     refuse("version", `is ${show(version)}, not a positive integer`);
   if (version !== artifactVersion)

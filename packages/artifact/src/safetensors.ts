@@ -8,7 +8,7 @@ import type { Dtype } from "@kiln-ml/ir";
 import { type Constant, storageBytes } from "./artifact.ts";
 import { ArtifactError } from "./errors.ts";
 import { decodeText, parseJson } from "./json.ts";
-import { isCount, show } from "./schema.ts";
+import { isCount, isObject, show } from "./schema.ts";
 
 export interface Safetensors {
   readonly tensors: Readonly<Record<string, Constant>>;
@@ -42,13 +42,15 @@ interface Entry {
 }
 
 /**
- * The tensors and metadata of a safetensors file. Data are row-major, little-endian, packed; views into `bytes` where
+ * The tensors and metadata of a safetensors file. Data are row-major, little-endian, packed; views into `from` where
  * those are aligned to the element, copies elsewhere. I64 narrows to i32.
  *
  * Throws ArtifactError, naming `file` and the tensor, for a damaged or hostile file, a dtype that Kiln does not have,
  * an I64 beyond i32, or a BOOL that is not 0 or 1.
  */
-export function readSafetensors(bytes: Uint8Array, file = "safetensors"): Safetensors {
+export function readSafetensors(from: Uint8Array, file = "safetensors"): Safetensors {
+  // Node's Buffer is a Uint8Array whose slice does not copy.
+  const bytes = new Uint8Array(from.buffer, from.byteOffset, from.byteLength);
   const fail = (what: string): never => {
     throw new ArtifactError(`${file}: ${what}`);
   };
@@ -72,14 +74,11 @@ export function readSafetensors(bytes: Uint8Array, file = "safetensors"): Safete
 
 type Fail = (what: string) => never;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 function readMetadata(value: unknown, fail: Fail): Record<string, string> {
   if (value === undefined) return {};
   if (!isObject(value)) return fail(`__metadata__ is ${show(value)}, not an object`);
   for (const [key, v] of Object.entries(value))
-    if (typeof v !== "string") fail(`__metadata__.${key} is ${show(v)}, not a string`);
+    if (typeof v !== "string") fail(`__metadata__ ${show(key)} is ${show(v)}, not a string`);
   return value as Record<string, string>;
 }
 
@@ -158,11 +157,12 @@ export function writeSafetensors(
   let offset = 0;
   for (const [name, t] of entries) {
     const size = t.shape.reduce((n, d) => n * d, width(t));
-    if (name === "__metadata__" || name in {} || size !== t.data.length)
-      throw new ArtifactError(
-        `writeSafetensors: tensor ${show(name)}: ${t.dtype}[${t.shape.join(",")}] takes ${size} bytes, ` +
-          `its data have ${t.data.length}`,
-      );
+    const fail = (what: string): never => {
+      throw new ArtifactError(`writeSafetensors: tensor ${show(name)}: ${what}`);
+    };
+    if (name === "__metadata__" || name in {}) fail("the name is reserved");
+    if (size !== t.data.length)
+      fail(`${t.dtype}[${t.shape.join(",")}] takes ${size} bytes, its data have ${t.data.length}`);
     header.push([
       name,
       { dtype: namesInFile[t.dtype], shape: t.shape, data_offsets: [offset, offset + size] },

@@ -70,7 +70,7 @@ export const list =
     for (let i = 0; i < value.length; i++) of(value[i], `${at}[${i}]`);
   };
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An object with the fields of `needed`, perhaps those of `optional`, and no others. */
@@ -84,7 +84,7 @@ export const record =
     const inside = (key: string) => (at ? `${at}.${key}` : key);
     for (const key of Object.keys(value))
       if (!Object.hasOwn(needed, key) && !Object.hasOwn(optional, key))
-        refuse(inside(key), "is a field this version does not know");
+        refuse(at || "the manifest", `has the unknown field ${show(key)}`);
     for (const [key, check] of Object.entries(needed)) {
       if (!Object.hasOwn(value, key)) refuse(inside(key), "is missing");
       check(value[key], inside(key));

@@ -85,6 +85,10 @@ export function loopVar(name: string, extent: Dim): DimExpr {
   return ofAtom({ kind: "symbol", name, min: 0, max, extent, key: name });
 }
 
+/** An integer of which nothing is known. */
+export const anyInteger = (name: string): DimExpr =>
+  ofAtom({ kind: "symbol", name, min: -Infinity, max: Infinity, key: name });
+
 const ofAtom = (atom: Atom): DimExpr => new DimExpr([{ coeff: 1, atoms: [atom] }]);
 const termsOf = (d: Dim): readonly Term[] =>
   typeof d !== "number" ? d.terms : d === 0 ? [] : [{ coeff: d, atoms: [] }];
@@ -159,6 +163,10 @@ export function mulDim(a: Dim, b: Dim): Dim {
   return build(out);
 }
 
+/** Whether a quotient, remainder, minimum or maximum depends on the symbol: then no sum is linear in it. */
+const holdsInside = (a: Atom, name: string): boolean =>
+  a.kind !== "symbol" && (symbolsIn(a.lhs).has(name) || symbolsIn(a.rhs).has(name));
+
 /** True only if d ≥ 0 can be proved from the bounds of its symbols. */
 export function isNonNegative(d: Dim, depth = 4): boolean {
   if (minOfDim(d) >= 0) return true;
@@ -170,6 +178,7 @@ export function isNonNegative(d: Dim, depth = 4): boolean {
       if (a.kind === "symbol" && a.extent !== undefined && typeof a.extent !== "number") {
         const parts = d.terms.filter((u) => u.atoms.some((x) => x.key === a.key));
         if (parts.some((u) => u.atoms.filter((x) => x.key === a.key).length > 1)) continue;
+        if (d.terms.some((u) => u.atoms.some((x) => holdsInside(x, a.name)))) continue;
         const slope = build(
           parts.map((u) => ({ coeff: u.coeff, atoms: u.atoms.filter((x) => x.key !== a.key) })),
         );
@@ -241,14 +250,16 @@ function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | unde
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
+/** An extent may be 0; then there is no element whose index would be divided. */
 function checkDivisor(op: string, c: Dim): void {
-  if (minOfDim(c) <= 0 && !isNonNegative(subDim(c, 1)))
-    throw new ShapeError(`${op}: divisor ${printDim(c)} is not known to be positive`);
+  if (minOfDim(c) < 0 && !isNonNegative(c))
+    throw new ShapeError(`${op}: divisor ${printDim(c)} may be negative`);
 }
 
-/** ⌊e / c⌋ for c ≥ 1. */
+/** ⌊e / c⌋ for c ≥ 1; 0 for c = 0, see `checkDivisor`. */
 export function floorDiv(e: Dim, c: Dim): Dim {
   if (c === 1) return e;
+  if (c === 0) return 0;
   if (typeof e === "number" && typeof c === "number") return Math.floor(e / c);
   const { quotient, rest } = split(e, c);
   if (isNonNegative(rest) && provablyLess(rest, c)) return quotient;
@@ -263,7 +274,7 @@ export function floorDiv(e: Dim, c: Dim): Dim {
 
 /** e − c·⌊e / c⌋, in [0, c) for c ≥ 1. */
 export function modDim(e: Dim, c: Dim): Dim {
-  if (c === 1) return 0;
+  if (c === 1 || c === 0) return 0;
   if (typeof e === "number" && typeof c === "number") return e - Math.floor(e / c) * c;
   const { rest } = split(e, c);
   if (isNonNegative(rest) && provablyLess(rest, c)) return rest;
@@ -387,6 +398,7 @@ function printAtom(a: Atom): string {
   if (a.kind === "symbol") return a.name;
   if (a.kind === "min" || a.kind === "max")
     return `${a.kind}(${printDim(a.lhs)},${printDim(a.rhs)})`;
-  const side = (d: Dim) => (symbolOf(d) || isStatic(d) ? printDim(d) : `(${printDim(d)})`);
+  const bare = (d: Dim) => symbolOf(d) !== undefined || (isStatic(d) && d >= 0);
+  const side = (d: Dim) => (bare(d) ? printDim(d) : `(${printDim(d)})`);
   return `(${side(a.lhs)}${a.kind === "div" ? "/" : "%"}${side(a.rhs)})`;
 }

@@ -110,10 +110,11 @@ function backward(
 function cotangentsOf(node: Tensor, g: Tensor): readonly (Tensor | undefined)[] {
   const record = opRecord(node.op);
   if (record.vjp) return record.vjp(g, node, ...node.operands);
-  const operands = node.operands.map((t) => `%${t.id}`).join(" ");
+  const nameOf = (t: Tensor) => (t.operands.length ? `%${t.id}` : String(t.attrs.name ?? t.op));
+  const operands = node.operands.map(nameOf).join(" ");
   const where = node.site ? ` (${node.site})` : "";
   throw new GraphError(
-    `grad: ${node.op} has no gradient: %${node.id} = ${node.op} ${operands} : ${typeOf(node)}${where}\n  put stopGradient around it if it is to count as a constant`,
+    `grad: ${node.op} has no gradient: %${node.id}: ${typeOf(node)} = ${node.op} ${operands}${where}\n  put stopGradient around it if it is to count as a constant`,
   );
 }
 

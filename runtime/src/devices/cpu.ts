@@ -14,6 +14,8 @@ import {
 import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
+import { nextTask, Pressure } from "./pressure.ts";
+import { Turns } from "./turns.ts";
 
 type KernelFunction = (...args: (TypedArray | number)[]) => void;
 
@@ -45,9 +47,16 @@ class CpuBuffer implements Buffer {
   }
 }
 
+/**
+ * A loop of runs never leaves the microtask queue by itself, and then no forgotten array is finalized and no page
+ * is drawn. So a run waits for a fresh task when this much time has passed since the last one.
+ */
+const yieldMs = 16;
+
 class CpuDriver implements Driver {
   readonly kind = "cpu";
   readonly target = "js";
+  readonly name = "cpu";
   readonly limits = {};
   readonly features: ReadonlySet<string> = new Set<string>();
   readonly lost: Promise<LossInfo>;
@@ -56,8 +65,15 @@ class CpuDriver implements Driver {
     () => {},
     Number.MAX_SAFE_INTEGER,
   );
+  readonly #pressure = new Pressure();
+  readonly #turns = new Turns({
+    max: Number.POSITIVE_INFINITY,
+    finished: null,
+    pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#yield(),
+  });
   #lose!: (info: LossInfo) => void;
   #destroyed = false;
+  #yielded = performance.now();
 
   constructor() {
     this.lost = new Promise((resolve) => {
@@ -109,14 +125,19 @@ class CpuDriver implements Driver {
     return new CpuProgram(this, artifact, kernels);
   }
 
-  turn(): null {
-    return null;
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#turns.take(work);
   }
-
-  endTurn(): void {}
 
   memory() {
     return this.#heap.report();
+  }
+
+  #yield(): Promise<void> | null {
+    if (performance.now() - this.#yielded < yieldMs) return null;
+    return nextTask().then(() => {
+      this.#yielded = performance.now();
+    });
   }
 
   destroy(): void {

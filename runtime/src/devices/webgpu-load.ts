@@ -4,6 +4,7 @@
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 import type { Program } from "../device.ts";
+import { firstLine } from "./first-line.ts";
 import { type GpuKernel, GpuProgram } from "./webgpu-program.ts";
 
 const computeStage = 0x4;
@@ -42,12 +43,20 @@ async function compileKernel(
     device.popErrorScope().catch(() => null),
     promise.catch((cause: Error) => cause),
   ]);
-  if (error) throw new ArtifactError(`load: kernel ${name} does not compile: ${error.message}`);
+  if (error) throw new ArtifactError(`load: kernel ${name} ${await complaint(module, error)}`);
   if (result instanceof Error)
-    throw new DeviceError(`load: kernel ${name} gives no pipeline: ${result.message}`, {
+    throw new DeviceError(`load: kernel ${name} gives no pipeline: ${firstLine(result.message)}`, {
       cause: result,
     });
   return { name, layoutKey, layout, pipeline: result, dims: dims.length };
+}
+
+/** The first error of the text with its line and column; one that is not of the text, as it came. */
+async function complaint(module: GPUShaderModule, error: GPUError): Promise<string> {
+  const { messages } = await module.getCompilationInfo();
+  const first = messages.find((m) => m.type === "error");
+  if (!first) return `does not compile: ${firstLine(error.message)}`;
+  return `does not compile: ${first.lineNum}:${first.linePos}: ${firstLine(first.message)}`;
 }
 
 /** r for a read-only binding, w for any other, u for the uniform with the dims. */

@@ -59,7 +59,9 @@ async function loadNodeGpu(): Promise<GPU> {
       "openWebGpu: this browser has no WebGPU, or the page is not served over https\n  use createCpuDevice()",
     );
   try {
-    const dawn = (await import(name)) as { create(options: string[]): GPU };
+    const dawn = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
+      create(options: string[]): GPU;
+    };
     // NVIDIA's Vulkan drivers offer shader-f16 only under this toggle; other adapters ignore it.
     return dawn.create(["enable-dawn-features=vulkan_enable_f16_on_nvidia"]);
   } catch (cause) {

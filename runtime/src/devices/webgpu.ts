@@ -6,9 +6,11 @@ import { type Artifact, DeviceError } from "@kiln-ml/artifact";
 import type { Driver, LossInfo, Program } from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
-import { Flight } from "./flight.ts";
+import { firstLine } from "./first-line.ts";
 import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer.ts";
+import { Pressure } from "./pressure.ts";
 import { Staging } from "./staging.ts";
+import { Turns } from "./turns.ts";
 import { loadGpuProgram } from "./webgpu-load.ts";
 
 const storageUsage = usage.storage | usage.copyFrom | usage.copyTo;
@@ -19,11 +21,12 @@ export class WebGpuDriver implements Driver {
   readonly limits: Readonly<Record<string, number>>;
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
-  readonly device: GPUDevice;
   readonly name: string;
+  readonly device: GPUDevice;
   readonly #heap: Heap<GpuBuffer>;
   readonly #staging: Staging;
-  readonly #flight: Flight;
+  readonly #pressure = new Pressure();
+  readonly #turns: Turns;
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
   #failure: string | null = null;
@@ -44,12 +47,19 @@ export class WebGpuDriver implements Driver {
       maxBytes,
     );
     this.#staging = new Staging(device);
-    this.#flight = new Flight(device.queue, runsInFlight);
+    this.#turns = new Turns({
+      max: runsInFlight,
+      finished: () => device.queue.onSubmittedWorkDone(),
+      pause: () => this.#pressure.relieve(() => this.#heap.live),
+    });
     this.lost = device.lost.then(({ reason, message }) => {
       this.#failure ??= `the device is lost: ${message || reason}`;
       return { reason: reason === "destroyed" ? "destroyed" : "unknown", message };
     });
-    device.addEventListener("uncapturederror", ({ error }) => this.#report(error.message));
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault(); // It is thrown, so it need not be printed too.
+      this.#report(firstLine(event.error.message));
+    });
   }
 
   failure(): string | null {
@@ -115,12 +125,8 @@ export class WebGpuDriver implements Driver {
     return loadGpuProgram(this.device, artifact);
   }
 
-  turn(): Promise<void> | null {
-    return this.#flight.turn();
-  }
-
-  endTurn(): void {
-    this.#flight.end();
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#turns.take(work);
   }
 
   memory(): MemoryReport {

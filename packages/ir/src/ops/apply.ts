@@ -4,7 +4,7 @@
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import type { Dtype } from "../dtype.ts";
-import { DtypeError, GraphError } from "../errors.ts";
+import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import { type Attrs, type AttrValue, makeNode, type ResultType, type Tensor } from "../node.ts";
 import { opRecord } from "../op.ts";
 import type { Shape } from "../shape.ts";
@@ -61,7 +61,7 @@ export function perAxis<T extends Dim>(
   if (value === undefined) return new Array<T>(count).fill(otherwise);
   if (!Array.isArray(value)) return new Array<T>(count).fill(value as T);
   if (value.length !== count)
-    throw new GraphError(
+    throw new ShapeError(
       `${op}: ${what} has ${value.length} entries for ${count} axes: [${value.map(printDim).join(",")}]`,
     );
   return [...value] as T[];

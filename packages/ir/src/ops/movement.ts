@@ -112,7 +112,8 @@ function unbroadcast(g: Tensor, shape: Shape, dims: readonly number[]): Tensor {
 
 /** Repeats x to `shape`: axis k of x becomes axis dims[k]; extents 1 stretch, axes not named repeat. */
 export function broadcastInDim(x: Tensor, shape: Shape, dims: readonly number[]): Tensor {
-  if (sameShape(x.shape, shape) && dims.every((d, i) => d === i)) return currentValue(x);
+  if (sameShape(x.shape, shape) && dims.length === x.rank && dims.every((d, i) => d === i))
+    return currentValue(x);
   return apply("broadcastInDim", [x], { dims: [...dims] }, { dtype: x.dtype, shape });
 }
 

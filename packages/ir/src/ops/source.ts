@@ -106,7 +106,7 @@ export function dataLeaf(dtype: Dtype, shape: readonly number[], stored: HostArr
 /** The values of a data leaf, in the storage form of its dtype. */
 export function hostDataOf(leaf: Tensor): HostArray {
   const stored = payloads.get(leaf);
-  if (!stored) throw new GraphError(`data: a ${leaf.op} node holds no host data`);
+  if (!stored) throw new GraphError(`data: ${leaf.op} node holds no host data`);
   return stored;
 }
 

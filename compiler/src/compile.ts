@@ -1,0 +1,197 @@
+/**
+ * Compiles a program to an artifact: graph passes, then fuse → lower → order → plan → emit. Pure: touches no device
+ * and no file.
+ */
+import {
+  type Artifact,
+  artifactVersion,
+  type KernelText,
+  type Limits,
+  type Signature,
+  type Step,
+  type TargetName,
+  type TensorSpec,
+} from "@kiln-ml/artifact";
+import { GraphError, printDim, symbolOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import { fuse } from "./fuse/fuse.ts";
+import { storedNodes } from "./fuse/settle.ts";
+import type { Fusion } from "./fuse/state.ts";
+import { toExtent } from "./kernel/extent.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import { type Lowered, lowerGroup } from "./lower/lower.ts";
+import { unifyParams } from "./lower/unify.ts";
+import { order } from "./passes/order.ts";
+import { plan } from "./passes/plan.ts";
+import { graphPasses } from "./pipeline.ts";
+import { nodesOf, type Program, statesOf } from "./program.ts";
+import type { Target } from "./target.ts";
+import { targetOf } from "./targets/index.ts";
+
+export interface CompileOptions {
+  readonly target: TargetName;
+  readonly name?: string;
+  /** One kernel a node when false; that is how fusion is measured. Default true. */
+  readonly fusion?: boolean;
+  /** Where f32 values are rounded on js; default "on-store". */
+  readonly rounding?: "each-op" | "on-store";
+  /** The adapter's limits; WebGPU's guaranteed ones by default. */
+  readonly limits?: Limits;
+  readonly features?: readonly string[];
+  /** Called after each stage, for inspection. */
+  readonly observe?: (stage: string, state: Stage) => void;
+}
+
+export interface Stage {
+  readonly program?: Program;
+  readonly fusion?: Fusion;
+  readonly kernels?: readonly Lowered[];
+}
+
+export interface Compiled {
+  readonly artifact: Artifact;
+  /** The parameter or data leaf of each state of the signature. */
+  readonly states: readonly Tensor[];
+}
+
+/** The artifact of a program, and which leaf each of its states is. Throws GraphError for an unbound symbol. */
+export function compileProgram(source: Program, options: CompileOptions): Compiled {
+  const target = targetOf(options.target);
+  const observe = options.observe ?? (() => {});
+  let program = source;
+  for (const pass of graphPasses) {
+    program = pass.run(program);
+    observe(pass.name, { program });
+  }
+  const states = statesOf(source);
+  const kernels = fuseAndLower(program, target, options);
+  const ordered = order(program, kernels);
+  observe("order", { program, kernels: ordered.kernels });
+  const planned = plan(program, states, ordered, target.name);
+  const texts = new TextTable(target, options);
+  const steps = ordered.kernels.map((k, i): Step => {
+    const { kernel, args } = unifyParams(k.kernel, planned.places[i]!);
+    return {
+      kernel: texts.add(kernel),
+      args,
+      bytes: toExtent(kernel.bytes),
+      flops: toExtent(kernel.flops),
+    };
+  });
+  const artifact: Artifact = {
+    version: artifactVersion,
+    target: target.name,
+    name: options.name ?? "program",
+    signature: signatureOf(source, states),
+    kernels: texts.kernels,
+    plan: { slots: planned.slots, steps, copies: planned.copies },
+    constants: [],
+    weights: {},
+    limits: options.limits ?? target.defaultLimits,
+    features: options.features ?? [],
+  };
+  return { artifact, states };
+}
+
+/** Fuses and lowers; where a kernel binds too many tensors, its last member starts a kernel of its own, and again. */
+function fuseAndLower(program: Program, target: Target, options: CompileOptions): Lowered[] {
+  const observe = options.observe ?? (() => {});
+  const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
+  const apart = new Set<Tensor>();
+  for (;;) {
+    const fusion = fuse(program, limits, options.fusion ?? true, apart);
+    const stored = storedNodes(fusion, nodesOf(program));
+    const kernels = fusion.groups.map((g) => lowerGroup(fusion, g, stored, target.schedule));
+    const over = kernels.filter((k) => k.kernel.params.length > limits.bindings);
+    const moved = over.flatMap((k) => lastJoined(k, apart) ?? []);
+    if (moved.length === 0) {
+      for (const k of over)
+        throw new GraphError(
+          `compile: kernel ${k.kernel.name} binds ${k.kernel.params.length} tensors, the target allows ${limits.bindings}`,
+        );
+      observe("fuse", { program, fusion });
+      observe("lower", { program, fusion, kernels });
+      return kernels;
+    }
+    for (const t of moved) apart.add(t);
+  }
+}
+
+function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined {
+  const parts = [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars];
+  const joined = parts.flatMap((g) => [...g.members.keys()].slice(1)).filter((t) => !apart.has(t));
+  return joined.sort((a, b) => b.id - a.id)[0];
+}
+
+/** Kernel texts, equal ones once, with names unique in the artifact. */
+class TextTable {
+  readonly kernels: KernelText[] = [];
+  private readonly byText = new Map<string, number>();
+  private readonly names = new Set<string>();
+  private readonly target: Target;
+  private readonly options: CompileOptions;
+
+  constructor(target: Target, options: CompileOptions) {
+    this.target = target;
+    this.options = options;
+  }
+
+  add(kernel: Kernel): number {
+    const settings = {
+      rounding: this.options.rounding ?? ("on-store" as const),
+      features: this.options.features ?? [],
+    };
+    const anonymous = this.target.emit({ ...kernel, name: "kernel" }, settings);
+    const key = JSON.stringify([anonymous.text, anonymous.bindings, anonymous.workgroups]);
+    const found = this.byText.get(key);
+    if (found !== undefined) return found;
+    let name = kernel.name;
+    for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
+    this.names.add(name);
+    this.kernels.push(this.target.emit({ ...kernel, name }, settings));
+    this.byText.set(key, this.kernels.length - 1);
+    return this.kernels.length - 1;
+  }
+}
+
+function signatureOf(program: Program, states: readonly Tensor[]): Signature {
+  const symbols = new Map();
+  for (const t of [...program.inputs, ...nodesOf(program)])
+    for (const d of t.shape) symbolsIn(d, symbols);
+  const bare = new Set(program.inputs.flatMap((t) => t.shape.map((d) => symbolOf(d)?.name)));
+  for (const name of symbols.keys())
+    if (!bare.has(name))
+      throw new GraphError(
+        `compile: symbol ${name} is no dim of an input, so that a run cannot know its value`,
+      );
+  const spec = (t: Tensor, name: string): TensorSpec => ({
+    name,
+    dtype: t.dtype,
+    shape: t.shape.map(toExtent),
+  });
+  const written = new Set(program.updates.map(([param]) => param));
+  const names = new Set<string>();
+  const unique = (wanted: string): string => {
+    let name = wanted;
+    for (let i = 2; names.has(name); i++) name = `${wanted}.${i}`;
+    names.add(name);
+    return name;
+  };
+  return {
+    dims: [...symbols.values()].map(({ name, min, max }) => ({
+      name,
+      min,
+      max: Number.isFinite(max) ? max : null,
+    })),
+    inputs: program.inputs.map((t) => spec(t, String(t.attrs.name))),
+    outputs: program.outputs.map((o) => spec(o.value, o.name)),
+    states: states.map((t) => ({
+      ...spec(t, unique(String(t.attrs.name ?? "data"))),
+      shape: t.shape.map((d) => {
+        if (typeof d !== "number") throw new GraphError(`compile: state has extent ${printDim(d)}`);
+        return d;
+      }),
+      trainable: t.attrs.trainable === true,
+      written: written.has(t),
+    })),
+  };
+}

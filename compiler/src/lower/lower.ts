@@ -1,0 +1,140 @@
+/**
+ * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
+ * later.
+ */
+import { addDim, type Dim, mulDim, opRecord, sizeOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import { isLeaf } from "../access.ts";
+import type { Group } from "../fuse/group.ts";
+import type { Fusion } from "../fuse/state.ts";
+import type { Kernel, Stmt } from "../kernel/kernel.ts";
+import { Buffers } from "./buffers.ts";
+import { type Job, membersOf } from "./job.ts";
+import { totalOf } from "./loops.ts";
+import { resetNames } from "./value.ts";
+import { dimsIn, walkStmts } from "./walk.ts";
+
+/** How a target turns the groups of each kind into loops. */
+export interface Schedule {
+  rows(job: Job): Scheduled;
+  contraction(job: Job): Scheduled;
+  scatter(job: Job): Scheduled;
+  /** Statements for single elements that run beside another kernel. */
+  scalars(job: Job): Stmt[];
+}
+
+export interface Scheduled {
+  readonly body: readonly Stmt[];
+  readonly workgroupSize: number;
+  /** Parameters that every access takes four elements of at a time. */
+  readonly wide?: ReadonlySet<string>;
+}
+
+export interface Lowered {
+  readonly group: Group;
+  readonly kernel: Kernel;
+  /** The tensor of each kernel parameter; undefined for scratch memory. */
+  readonly tensors: readonly (Tensor | undefined)[];
+}
+
+export function lowerGroup(
+  fusion: Fusion,
+  group: Group,
+  stored: ReadonlySet<Tensor>,
+  schedule: Schedule,
+): Lowered {
+  resetNames();
+  const outside = (t: Tensor) => {
+    if (isLeaf(t)) return true;
+    const other = fusion.groupOf.get(t);
+    return other !== undefined && other !== group;
+  };
+  const job: Job = { group, stored, buffers: new Buffers(), outside };
+  const main =
+    group.kind === "contraction"
+      ? schedule.contraction(job)
+      : group.kind === "scatter"
+        ? schedule.scatter(job)
+        : schedule.rows(job);
+  const beside = group.scalars.flatMap((part) => schedule.scalars({ ...job, group: part }));
+  const body = [...beside, ...main.body];
+  const params = used(job.buffers, body);
+  const kernel: Kernel = {
+    name: nameOf(group),
+    params: params.map(({ param }) => ({ ...param, width: main.wide?.has(param.name) ? 4 : 1 })),
+    dims: symbolsOf(
+      body,
+      params.map((p) => p.param.size),
+    ),
+    body,
+    workgroupSize: main.workgroupSize,
+    bytes: bytesOf(params.map((p) => p.param)),
+    flops: flopsOf(group),
+  };
+  return { group, kernel, tensors: params.map((p) => p.tensor) };
+}
+
+/** The parameters that the final statements mention; trial lowerings may have asked for more. */
+function used(buffers: Buffers, body: readonly Stmt[]) {
+  const names = new Set<string>();
+  walkStmts(body, {
+    stmt: (s) => {
+      if (s.kind === "store") names.add(s.to);
+    },
+    expr: (e) => {
+      if (e.kind === "load") names.add(e.from);
+    },
+  });
+  return buffers.params.filter((p) => names.has(p.param.name));
+}
+
+/** Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an extent or a statement. */
+function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
+  const bound = new Set<string>();
+  walkStmts(body, {
+    stmt: (s) => {
+      if (s.kind === "loop" || s.kind === "letIndex" || s.kind === "letDynamic") bound.add(s.name);
+    },
+  });
+  const found = new Map();
+  for (const d of [...dimsIn(body), ...sizes]) symbolsIn(d, found);
+  return [...found.keys()].filter((n) => !bound.has(n)).sort();
+}
+
+const elementBytes: Readonly<Record<string, number>> = {
+  f64: 8,
+  f16: 2,
+  bf16: 2,
+  bool: 1,
+  i8: 1,
+  u8: 1,
+};
+
+function bytesOf(params: readonly Kernel["params"][number][]): Dim {
+  return params
+    .filter((p) => p.access !== "scratch")
+    .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, elementBytes[p.dtype] ?? 4)), 0);
+}
+
+/** 2·m·n·k for contractions; elsewhere one operation a node and element. */
+function flopsOf(group: Group): Dim {
+  let sum: Dim = 0;
+  for (const [t] of group.members) {
+    if (t === group.anchor && group.contraction) {
+      const { m, n, batch, k } = group.contraction;
+      sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
+    } else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
+    else sum = addDim(sum, sizeOf(t.shape));
+  }
+  for (const part of [...group.scalars, ...group.sideSums.map((s) => s.group)])
+    sum = addDim(sum, flopsOf(part));
+  return sum;
+}
+
+/** Named after the first and last ops of the group. */
+function nameOf(group: Group): string {
+  const ops = membersOf(group).map(([t]) => t.op);
+  const first = group.anchor?.op ?? ops[0]!;
+  const short: Readonly<Record<string, string>> = { dotGeneral: "matmul", convolution: "conv" };
+  const last = ops.at(-1)!;
+  return [short[first] ?? first, ...(last !== first ? [last] : [])].join("_");
+}

@@ -1,0 +1,105 @@
+/**
+ * Orders kernels: each after what it reads, and an update in place after every other kernel that reads the old value. Among
+ * what is ready, the one the program wrote first runs first. Decides which updates can happen in place; runs
+ * after lower, before plan.
+ */
+import type { Tensor } from "@kiln-ml/ir";
+import { aliasRoot } from "../access.ts";
+import type { Group } from "../fuse/group.ts";
+import type { Lowered } from "../lower/lower.ts";
+import { walkStmts } from "../lower/walk.ts";
+import { type Program, rootsOf } from "../program.ts";
+
+export interface Ordered {
+  readonly kernels: readonly Lowered[];
+  /** Updated parameters by the stored value that may overwrite them where they lie. */
+  readonly inPlace: ReadonlyMap<Tensor, Tensor>;
+}
+
+export function order(program: Program, kernels: readonly Lowered[]): Ordered {
+  const owner = new Map<Tensor, Lowered>();
+  for (const k of kernels)
+    for (const [i, p] of k.kernel.params.entries()) {
+      const t = k.tensors[i];
+      if (t && p.access === "write") owner.set(t, k);
+    }
+  const before = new Map<Lowered, Set<Lowered>>(kernels.map((k) => [k, new Set()]));
+  const readers = new Map<Tensor, Set<Lowered>>();
+  for (const k of kernels)
+    for (const [i, p] of k.kernel.params.entries()) {
+      const t = k.tensors[i];
+      if (!t || p.access !== "read") continue;
+      readers.set(t, (readers.get(t) ?? new Set()).add(k));
+      const from = owner.get(t);
+      if (from && from !== k) before.get(k)!.add(from);
+    }
+  const inPlace = new Map<Tensor, Tensor>();
+  // A parameter whose old value is itself asked for is overwritten last of all, by a copy.
+  const wanted = new Set(rootsOf(program).map(aliasRoot));
+  for (const [param, value] of program.updates) {
+    const root = aliasRoot(value);
+    const writer = owner.get(root);
+    if (!writer || wanted.has(param) || inPlace.has(root) || !alignedUpdate(writer, param, root))
+      continue;
+    const others = [...(readers.get(param) ?? [])].filter((r) => r !== writer);
+    if (others.some((r) => reaches(before, r, writer))) continue;
+    for (const r of others) before.get(writer)!.add(r);
+    inPlace.set(root, param);
+  }
+  return { kernels: sorted(kernels, before), inPlace };
+}
+
+/** True if `from` must run after `to`. */
+function reaches(
+  before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
+  from: Lowered,
+  to: Lowered,
+  seen: Set<Lowered> = new Set(),
+): boolean {
+  for (const k of before.get(from)!) {
+    if (k === to) return true;
+    if (seen.has(k)) continue;
+    seen.add(k);
+    if (reaches(before, k, to, seen)) return true;
+  }
+  return false;
+}
+
+/** True if the kernel reads the parameter only at the element it is about to write, or not at all. */
+function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
+  const { params, body } = writer.kernel;
+  const nameOf = (t: Tensor) => params[writer.tensors.indexOf(t)]?.name;
+  const [reads, writes] = [nameOf(param), nameOf(value)];
+  const places = new Set<string>();
+  let guarded = false;
+  walkStmts(body, {
+    stmt: (s) => {
+      if (s.kind === "store" && s.to === writes) places.add(String(s.index));
+    },
+    expr: (e) => {
+      if (e.kind !== "load" || e.from !== reads) return;
+      places.add(String(e.index));
+      guarded ||= e.guard.length > 0;
+    },
+  });
+  return places.size === 1 && !guarded;
+}
+
+const priority = (g: Group): number => Math.min(...[...g.members.keys()].map((t) => t.id));
+
+function sorted(
+  kernels: readonly Lowered[],
+  before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
+): Lowered[] {
+  const left = new Set([...kernels].sort((a, b) => priority(a.group) - priority(b.group)));
+  const done = new Set<Lowered>();
+  const out: Lowered[] = [];
+  while (left.size) {
+    const next = [...left].find((k) => [...before.get(k)!].every((b) => done.has(b)));
+    if (!next) throw new Error("order: kernels wait for each other");
+    left.delete(next);
+    done.add(next);
+    out.push(next);
+  }
+  return out;
+}

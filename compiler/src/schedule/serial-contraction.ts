@@ -1,0 +1,275 @@
+/**
+ * A contraction on a CPU: operands are packed into panels (prologues are evaluated there, once an element), a
+ * register tile of 4×4 sums runs over all of k, and the tile's epilogue stores. Sums run in the order of k.
+ */
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  isStatic,
+  maxOfDim,
+  minDim,
+  mulDim,
+  negDim,
+  offsetOf,
+  opRecord,
+  subDim,
+  type Tensor,
+} from "@kiln-ml/ir";
+import type { Contraction, ContractionOperand, Group, Loop } from "../fuse/group.ts";
+import { makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
+import { call, choose, constant, load, ref } from "../lower/value.ts";
+
+/** Columns of b packed at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */
+const columnBlock = 64;
+/** All of a is packed once if it has at most this many elements; otherwise 4 rows at a time, again for each block. */
+const wholeLimit = 1 << 22;
+
+interface Tile {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** The register tile: 4×4, or less where an extent is smaller. */
+const tileOf = (m: Dim, n: Dim): Tile => ({
+  rows: Math.min(4, Math.max(1, maxOfDim(m))),
+  columns: Math.min(4, Math.max(1, maxOfDim(n))),
+});
+
+export function serialContraction(job: Job): Stmt[] {
+  const c = job.group.contraction!;
+  const [m, n, k] = [totalOf(c.m), totalOf(c.n), totalOf(c.k)];
+  const tile = tileOf(m, n);
+  const rows = makeLoop("i", m);
+  const column0 = makeLoop("j", n);
+  const whole = isStatic(m) && isStatic(k) && m * k <= wholeLimit;
+  const aSize = mulDim(k, whole ? mulDim(ceilDiv(m, tile.rows), tile.rows) : tile.rows);
+  const block = isStatic(n)
+    ? Math.min(columnBlock, Math.ceil(n / tile.columns) * tile.columns)
+    : columnBlock;
+  const a: Panel = { name: job.buffers.scratch("packedA", dtypeOf(c), aSize), width: tile.rows };
+  const b: Panel = {
+    name: job.buffers.scratch("packedB", dtypeOf(c), mulDim(k, block)),
+    width: tile.columns,
+  };
+  const packB = packPanel(job, b, {
+    loops: c.n,
+    k: c.k,
+    operand: c.b,
+    from: column0.at,
+    count: block,
+    limit: n,
+    side: sideOf(job, "b"),
+    once: [],
+  });
+  const packA = packPanel(job, a, {
+    loops: c.m,
+    k: c.k,
+    operand: c.a,
+    from: whole ? 0 : rows.at,
+    count: whole ? mulDim(ceilDiv(m, tile.rows), tile.rows) : tile.rows,
+    limit: m,
+    side: sideOf(job, "a"),
+    once: whole ? [] : [{ value: negDim(column0.at), test: "nonnegative" }],
+  });
+  const inBlock = makeLoop("jj", block);
+  const here = { row: rows.at, column: addDim(column0.at, inBlock.at) };
+  const tiles: Stmt = {
+    kind: "loop",
+    name: inBlock.name,
+    extent: minDim(block, subDim(n, column0.at)),
+    step: tile.columns,
+    loop: "serial",
+    body: tileBody(job, tile, here, [a, whole ? rows.at : 0], [b, inBlock.at]),
+  };
+  const rowLoop: Stmt = {
+    kind: "loop",
+    name: rows.name,
+    extent: m,
+    step: tile.rows,
+    loop: "serial",
+    body: whole ? [tiles] : [...packA, tiles],
+  };
+  const columns: Stmt = {
+    kind: "loop",
+    name: column0.name,
+    extent: n,
+    step: block,
+    loop: "parallel",
+    body: [{ kind: "comment", text: "pack columns of the right operand" }, ...packB, rowLoop],
+  };
+  const head: Stmt[] = whole ? [{ kind: "comment", text: "pack the left operand" }, ...packA] : [];
+  const result: Stmt = {
+    kind: "array",
+    name: "tile",
+    dtype: dtypeOf(c),
+    size: tile.rows * tile.columns,
+    space: "private",
+  };
+  return [result, ...nest(c.batch, "parallel", [...head, columns])];
+}
+
+const dtypeOf = (c: Contraction) => c.a.operand.dtype;
+
+interface Panel {
+  readonly name: string;
+  /** Elements of a slice of the panel: the tile's rows or columns. */
+  readonly width: number;
+}
+
+interface Packing {
+  readonly loops: readonly Loop[];
+  readonly k: readonly Loop[];
+  readonly operand: ContractionOperand;
+  /** The first row or column packed, how many, and how many there are. */
+  readonly from: Dim;
+  readonly count: Dim;
+  readonly limit: Dim;
+  readonly side: Group["sideSums"];
+  /** When the finished sums are stored, if the same lines are packed several times. */
+  readonly once: readonly Condition[];
+}
+
+/** packed[(p·K + k)·width + s] = operand at row p·width + s, zero past the last row. */
+function packPanel(job: Job, panel: Panel, p: Packing): Stmt[] {
+  const slice = makeLoop("p", ceilDiv(p.count, panel.width));
+  const within = makeLoop("s", panel.width);
+  const line = addDim(addDim(p.from, mulDim(slice.at, panel.width)), within.at);
+  const values = openBlock(job);
+  const inside = [{ value: subDim(subDim(p.limit, 1), line), test: "nonnegative" as const }];
+  const guard = [...inside, ...p.operand.when];
+  const value = values.at(p.operand.operand, p.operand.coords, guard);
+  const kk = offsetOf(
+    p.k.map((l) => l.extent),
+    p.k.map((l) => l.at),
+  );
+  const index = addDim(mulDim(addDim(mulDim(slice.at, totalOf(p.k)), kk), panel.width), within.at);
+  const packed = choose(guard, value, constant(value.dtype, 0));
+  values.body.push({ kind: "store", to: panel.name, index, value: packed });
+  const sums = p.side.map((s) => s.group);
+  for (const [i] of sums.entries())
+    values.body.push({ kind: "accumulate", name: `side${i}`, reducer: "sum", value: packed });
+  const body: Stmt[] = [
+    ...sums.map(
+      (g, i): Stmt => ({
+        kind: "acc",
+        name: `side${i}`,
+        dtype: sumOf(g).dtype,
+        init: constant(sumOf(g).dtype, 0),
+        wide: true,
+      }),
+    ),
+    ...decode(p.loops, line),
+    ...nest(p.k, "serial", values.body),
+  ];
+  const finish = p.side.flatMap((s, i) => finishSide(job, s, i));
+  if (finish.length) body.push({ kind: "if", when: [...inside, ...p.once], then: finish });
+  const extent = ceilDiv(minDim(p.count, subDim(p.limit, p.from)), panel.width);
+  return nest([{ ...slice, extent }, within], "serial", body);
+}
+
+const sideOf = (job: Job, side: "a" | "b") => job.group.sideSums.filter((s) => s.side === side);
+const sumOf = (g: Group): Tensor =>
+  [...g.members.keys()].find((t) => opRecord(t.op).family === "reduce")!;
+
+/** Stores what depends on the finished sum of one row or column. */
+function finishSide(job: Job, side: Group["sideSums"][number], index: number): Stmt[] {
+  const part: Job = { ...job, group: side.group };
+  const block = openBlock(part);
+  const sum = sumOf(side.group);
+  const coords = renamed(side.group.members.get(sum)!.coords, side.rename);
+  block.bind(sum, coords, ref(`side${index}`, sum.dtype));
+  for (const [node] of membersOf(side.group))
+    if (job.stored.has(node)) block.body.push(storeMember(part, block, node, side.rename));
+  return block.body;
+}
+
+/** The sums of one tile over all of k, and its epilogue. */
+function tileBody(
+  job: Job,
+  tile: Tile,
+  here: { row: Dim; column: Dim },
+  [a, aLine]: readonly [Panel, Dim],
+  [b, bLine]: readonly [Panel, Dim],
+): Stmt[] {
+  const c = job.group.contraction!;
+  const k = makeLoop("k", totalOf(c.k));
+  const dtype = dtypeOf(c);
+  const grid = Array.from({ length: tile.rows * tile.columns }, (_, q) => ({
+    name: `c${Math.floor(q / tile.columns)}${q % tile.columns}`,
+    r: Math.floor(q / tile.columns),
+    s: q % tile.columns,
+  }));
+  // A slice of the panel starts at line·K, since a slice is `width` lines of K.
+  const element = (panel: Panel, line: Dim, i: number): Expr =>
+    load(
+      panel.name,
+      dtype,
+      addDim(addDim(mulDim(line, totalOf(c.k)), mulDim(k.at, panel.width)), i),
+    );
+  const inner: Stmt[] = [
+    ...Array.from(
+      { length: tile.rows },
+      (_, i): Stmt => ({ kind: "let", name: `a${i}`, value: element(a, aLine, i) }),
+    ),
+    ...Array.from(
+      { length: tile.columns },
+      (_, i): Stmt => ({ kind: "let", name: `b${i}`, value: element(b, bLine, i) }),
+    ),
+    ...grid.map(
+      ({ name, r, s }): Stmt => ({
+        kind: "fma",
+        name,
+        a: ref(`a${r}`, dtype),
+        b: ref(`b${s}`, dtype),
+      }),
+    ),
+  ];
+  return [
+    ...grid.map(
+      ({ name }): Stmt => ({ kind: "acc", name, dtype, init: constant(dtype, 0), wide: true }),
+    ),
+    ...nest([k], "serial", inner),
+    ...grid.map(
+      ({ name }, q): Stmt => ({ kind: "store", to: "tile", index: q, value: ref(name, dtype) }),
+    ),
+    ...epilogue(job, tile, here),
+  ];
+}
+
+/** Stores the group's results for the elements of the tile that lie inside. */
+function epilogue(job: Job, tile: Tile, here: { row: Dim; column: Dim }): Stmt[] {
+  const { group } = job;
+  const c = group.contraction!;
+  const [m, n] = [totalOf(c.m), totalOf(c.n)];
+  const r = makeLoop("r", tile.rows);
+  const s = makeLoop("s", tile.columns);
+  const block = openBlock(job);
+  const anchor = group.anchor!;
+  const none: Rename = new Map();
+  const sum = load("tile", dtypeOf(c), addDim(mulDim(r.at, tile.columns), s.at));
+  const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
+  block.bind(anchor, group.members.get(anchor)!.coords, value);
+  for (const [node] of membersOf(group))
+    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, none));
+  const columns: Stmt = {
+    kind: "loop",
+    name: s.name,
+    extent: minDim(tile.columns, subDim(n, here.column)),
+    loop: "serial",
+    body: [...decode(c.n, addDim(here.column, s.at)), ...block.body],
+  };
+  return [
+    {
+      kind: "loop",
+      name: r.name,
+      extent: minDim(tile.rows, subDim(m, here.row)),
+      loop: "serial",
+      body: [...decode(c.m, addDim(here.row, r.at)), columns],
+    },
+  ];
+}

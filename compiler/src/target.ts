@@ -1,0 +1,22 @@
+/**
+ * What a target is to the compiler: limits of fusion, schedules and a printer. `targets/index.ts` lists them.
+ */
+import type { KernelText, Limits, TargetName } from "@kiln-ml/artifact";
+import type { FusionLimits } from "./fuse/state.ts";
+import type { Kernel } from "./kernel/kernel.ts";
+import type { Schedule } from "./lower/lower.ts";
+
+export interface EmitOptions {
+  /** Round f32 at every op, or only when a value is stored. */
+  readonly rounding: "each-op" | "on-store";
+  readonly features: readonly string[];
+}
+
+export interface Target {
+  readonly name: TargetName;
+  fusionLimits(limits: Limits): FusionLimits;
+  readonly schedule: Schedule;
+  emit(kernel: Kernel, options: EmitOptions): KernelText;
+  /** Limits to compile for where the caller names none. */
+  readonly defaultLimits: Limits;
+}

@@ -1,0 +1,22 @@
+/**
+ * The js target: loops over typed arrays. Nothing limits what is fused but sense.
+ */
+
+import { serialScatter } from "../../schedule/scatter.ts";
+import { serialContraction } from "../../schedule/serial-contraction.ts";
+import { serialRows } from "../../schedule/serial-rows.ts";
+import type { Target } from "../../target.ts";
+import { emitJs } from "./emit.ts";
+
+export const js: Target = {
+  name: "js",
+  fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
+  defaultLimits: {},
+  schedule: {
+    rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),
+    contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),
+    scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
+    scalars: (job) => serialRows(job),
+  },
+  emit: (kernel, { rounding }) => emitJs(kernel, { rounding }),
+};

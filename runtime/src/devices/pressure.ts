@@ -1,0 +1,41 @@
+/**
+ * Gets forgotten arrays collected. The engine does not see device memory, and so may let gigabytes of unreachable
+ * arrays lie; when much is live, this makes the engine collect and gives it the tasks in which finalizers run.
+ */
+
+/** Below this nothing is done, whatever lies about. */
+const floorBytes = 64 * 2 ** 20;
+
+/** V8 collects when this much new array memory appears; it is never touched, so it costs no physical memory. */
+const ballastBytes = 128 * 2 ** 20;
+
+export class Pressure {
+  #threshold = floorBytes;
+
+  /** A pause in which arrays may be collected, if more is live than when it was last of use; else null. */
+  relieve(live: () => number): Promise<void> | null {
+    return live() < this.#threshold ? null : this.#collect(live);
+  }
+
+  async #collect(live: () => number): Promise<void> {
+    const before = live();
+    for (let attempt = 0; attempt < 3 && live() > before / 2; attempt++) {
+      try {
+        new ArrayBuffer(ballastBytes);
+      } catch {
+        // No room for it: then the engine has just tried to collect.
+      }
+      await nextTask();
+      await nextTask();
+    }
+    // What survived is in use. Doubling keeps these pauses rare while a program builds up what it needs.
+    this.#threshold = Math.max(floorBytes, 2 * live());
+  }
+}
+
+/** Resolves in a task of its own, after finalizers and the page have had their chance. */
+export const nextTask = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (typeof setImmediate === "function") setImmediate(resolve);
+    else setTimeout(resolve, 0);
+  });

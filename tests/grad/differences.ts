@@ -1,0 +1,74 @@
+/**
+ * Gradients against fourth-order central differences of the reference evaluator, all in f64.
+ */
+import {
+  evaluate,
+  grad,
+  input,
+  isFloat,
+  makeValue,
+  mul,
+  sum,
+  type Tensor,
+  type Value,
+  verifyGraph,
+} from "@kiln-ml/ir";
+import * as assert from "uvu/assert";
+
+export type Inputs = ReadonlyMap<Tensor, Value>;
+type Dims = Readonly<Record<string, number>>;
+
+/** h⁴ truncation and ε/h rounding meet near h = 1e-3. */
+const step = 1e-3;
+
+function scalarAt(y: Tensor, inputs: Inputs, dims: Dims): number {
+  return evaluate([y], { inputs, dims })[0]!.data[0]!;
+}
+
+/** ∂y/∂x at element i: (8(f₊₁ − f₋₁) − (f₊₂ − f₋₂)) / 12h. */
+function difference(y: Tensor, x: Tensor, i: number, inputs: Inputs, dims: Dims): number {
+  const at = (steps: number) => {
+    const value = inputs.get(x)!;
+    const data = Float64Array.from(value.data);
+    data[i]! += steps * step;
+    return scalarAt(y, new Map([...inputs, [x, { ...value, data }]]), dims);
+  };
+  return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step);
+}
+
+/** Weights with no symmetry, so that no gradient cancels. */
+const weight = (i: number): number => 0.3 + ((i * 7 + 3) % 11) / 7;
+
+/**
+ * Asserts that `grad` of Σ weight · y agrees with differences, in every element of every float input; `order` 2 checks
+ * the gradient of that gradient as well.
+ */
+export function checkGradient(y: Tensor, inputs: Inputs, dims: Dims = {}, order = 1): void {
+  const value = evaluate([y], { inputs, dims })[0]!;
+  const weights = input("weights", y.dtype, y.shape);
+  const given = new Map(inputs);
+  given.set(
+    weights,
+    makeValue(
+      y.dtype,
+      value.shape,
+      Array.from(value.data, (_, i) => weight(i)),
+    ),
+  );
+  const total = sum(mul(y, weights));
+  const xs = [...inputs.keys()].filter((x) => isFloat(x.dtype));
+  const grads = grad(total, xs, { unused: "zeros" });
+  verifyGraph({ params: [...given.keys()], results: grads });
+  const values = evaluate(grads, { inputs: given, dims });
+  for (const [k, x] of xs.entries()) {
+    assert.equal(values[k]!.shape, inputs.get(x)!.shape);
+    for (let i = 0; i < values[k]!.data.length; i++) {
+      const [got, expected] = [values[k]!.data[i]!, difference(total, x, i, given, dims)];
+      assert.ok(
+        Math.abs(got - expected) <= 1e-8 * Math.max(1, Math.abs(expected)),
+        `∂${y.op}/∂${String(x.attrs.name)}[${i}] is ${got}, differences give ${expected}`,
+      );
+    }
+    if (order > 1) checkGradient(grads[k]!, given, dims, order - 1);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The gradient of every structural op on random shapes and attributes, against differences.
+ */
+import { avgPool, maxPool, opRecord, type Tensor } from "@kiln-ml/ir";
+import * as fc from "fast-check";
+import { test } from "uvu";
+import { Builder, cases, gatherCase, random, scatterCase } from "../ir-structural/cases.ts";
+import { checkGradient } from "./differences.ts";
+
+/** Distinct numbers at least 1/8 apart, so that no order changes within a difference. */
+function distinct(b: Builder): void {
+  let n = 0;
+  const count = [...b.inputs.values()].reduce((sum, v) => sum + v.data.length, 0);
+  const pool = b.r.shuffle(Array.from({ length: count }, (_, i) => (i - count / 2 + 0.3) / 8));
+  for (const [leaf, value] of b.inputs)
+    if (leaf.dtype === "f64")
+      b.inputs.set(leaf, { ...value, data: value.data.map(() => pool[n++]!) });
+}
+
+function check(name: string, make: (b: Builder) => Tensor, runs = 25, order = 1): void {
+  for (const symbolic of [false, true])
+    test(`the gradient of ${name} agrees with differences${symbolic ? ", symbolic" : ""}`, () => {
+      fc.assert(
+        fc.property(fc.integer({ min: 1, max: 2 ** 31 - 1 }), (seed) => {
+          const b = new Builder(random(seed), symbolic);
+          const y = make(b);
+          distinct(b);
+          checkGradient(y, b.inputs, b.dims, order);
+        }),
+        { numRuns: runs, includeErrorInReport: true },
+      );
+    });
+}
+
+for (const [op, make] of Object.entries(cases))
+  if (opRecord(op).vjp) check(op, make, op === "convolution" ? 40 : 25);
+
+check("gather", gatherCase);
+for (const mode of ["add", "max", "min", "set"] as const)
+  check(`scatter ${mode}`, (b) => scatterCase(b, mode));
+
+const poolOf = (b: Builder, pool: typeof avgPool) => {
+  const size = b.r.int(2, 3);
+  return pool(b.leaf([1, b.r.int(1, 2), b.r.int(3, 5), b.r.int(3, 5)]), {
+    size,
+    stride: b.r.int(1, 2),
+    padding: b.r.int(0, 1),
+    ceilMode: b.r.int(0, 1) === 1,
+    countIncludePad: b.r.int(0, 1) === 1,
+  });
+};
+check("maxPool", (b) => poolOf(b, maxPool), 10);
+check("avgPool", (b) => poolOf(b, avgPool), 10);
+
+test.run();

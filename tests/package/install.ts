@@ -1,0 +1,59 @@
+/**
+ * Builds and packs the published packages and installs the tarballs, offline, into an empty project, as a user
+ * would get them. The project lives in the system's temporary folder, outside the repository's node_modules.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { publishedWorkspaces } from "../../packages/tools/src/workspaces.ts";
+
+export interface Project {
+  readonly folder: string;
+  /** Names of the installed packages of ours. */
+  readonly packages: readonly string[];
+  write(name: string, text: string): void;
+  /** Runs node on a script of the project, or of the repository by absolute path; returns what it prints. */
+  node(script: string, ...args: string[]): string;
+}
+
+const root = resolve(".");
+
+/** The output of a command; what it printed is in the message if it fails. */
+function run(command: string, args: readonly string[], cwd: string, env = process.env): string {
+  try {
+    return execFileSync(command, args, { cwd, env, encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${command} ${args.join(" ")} failed\n${stdout ?? ""}${stderr ?? ""}`);
+  }
+}
+
+function npm(args: readonly string[], cwd: string, cache: string): string {
+  const npmCli = process.env.npm_execpath;
+  const env = { ...process.env, npm_config_cache: cache, npm_config_offline: "true" };
+  const quiet = [...args, "--no-audit", "--no-fund", "--ignore-scripts"];
+  if (npmCli?.endsWith(".js")) return run(process.execPath, [npmCli, ...quiet], cwd, env);
+  return run("npm", quiet, cwd, env);
+}
+
+/** An empty project in which only the tarballs of our packages are installed. */
+export function installedProject(): Project {
+  const folder = mkdtempSync(join(tmpdir(), "kiln-pack-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const cache = join(folder, ".npm");
+  const workspaces = publishedWorkspaces(root);
+  const tsx = ["--conditions=@kiln-ml/source", "--import", "tsx"];
+  run(process.execPath, [...tsx, "packages/tools/src/build.ts"], root);
+  const chosen = workspaces.flatMap(({ folder: path }) => ["--workspace", path]);
+  npm(["pack", "--pack-destination", folder, ...chosen], root, cache);
+  writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }');
+  const tarballs = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+  npm(["install", ...tarballs.map((name) => `./${name}`)], folder, cache);
+  return {
+    folder,
+    packages: workspaces.map(({ manifest }) => manifest.name),
+    write: (name, text) => writeFileSync(join(folder, name), text),
+    node: (script, ...args) => run(process.execPath, [script, ...args], folder),
+  };
+}

@@ -1,0 +1,99 @@
+/** The packages as a user installs them: plain JavaScript, TypeScript and a page, with nothing of the repository. */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { browserTest, pageOf, resultOf, withPage } from "../support/browser.ts";
+import { installedProject } from "./install.ts";
+
+// Here and not in a hook: uvu swallows what a hook throws.
+const project = installedProject();
+
+test("the tarballs install offline: they depend only on each other", () => {
+  for (const name of project.packages) {
+    assert.ok(existsSync(join(project.folder, "node_modules", name, "dist/index.js")), name);
+  }
+});
+
+test("tarballs hold no sources, tests or configuration", () => {
+  for (const name of project.packages) {
+    const folder = join(project.folder, "node_modules", name);
+    for (const path of ["src", "tests", "tsconfig.json"]) {
+      assert.not(existsSync(join(folder, path)), `${name} holds ${path}`);
+    }
+  }
+});
+
+test("plain JavaScript imports every package", () => {
+  const imports = project.packages.map((name) => `await import(${JSON.stringify(name)});`);
+  project.write("all.js", `${imports.join("\n")}\nconsole.log("imported");\n`);
+  assert.is(project.node("all.js"), "imported\n");
+});
+
+test("the errors of kiln-ml's parts are one class each", () => {
+  project.write(
+    "errors.js",
+    `import * as ir from "@kiln-ml/ir";
+import { ShapeError } from "@kiln-ml/ir/errors";
+console.log(ir.ShapeError === ShapeError);
+`,
+  );
+  assert.is(project.node("errors.js"), "true\n");
+});
+
+test("TypeScript checks a program, declarations included", () => {
+  const imports = project.packages.map(
+    (name, i) => `import * as p${i} from ${JSON.stringify(name)};`,
+  );
+  const keys = project.packages.map((_, i) => `...Object.keys(p${i})`);
+  const text = `${imports.join("\n")}\nexport const names: string[] = [${keys.join(", ")}];\n`;
+  project.write("program.ts", text);
+  const compilerOptions = {
+    target: "es2022",
+    lib: ["es2023", "dom"],
+    module: "nodenext",
+    strict: true,
+    noEmit: true,
+    types: [],
+    skipLibCheck: false,
+  };
+  project.write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+  project.node(resolve("node_modules/typescript/bin/tsc"), "-p", ".");
+});
+
+async function pageBundle(text: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: text, resolveDir: project.folder },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    external: ["webgpu"],
+    logLevel: "error",
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+browserTest("a page bundles and loads kiln-ml", async () => {
+  const text = await pageBundle(
+    'import * as kiln from "kiln-ml"; globalThis.result = typeof kiln;',
+  );
+  console.log(`kiln-ml for a page: ${text.length} B min, ${gzipSync(text).length} B gzip`);
+  await withPage(pageOf(text), async (page, { errors }) => {
+    assert.is(await resultOf(page), "object");
+    assert.equal(errors, []);
+  });
+});
+
+test("every package states its licence", () => {
+  for (const name of project.packages) {
+    const path = join(project.folder, "node_modules", name, "package.json");
+    assert.is(JSON.parse(readFileSync(path, "utf8")).license, "Apache-2.0", name);
+  }
+});
+
+test.run();

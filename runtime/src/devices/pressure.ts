@@ -4,8 +4,8 @@
  */
 
 /**
- * V8 collects when this much new array memory appears; it is never touched, so it costs no physical memory. Of
- * 128, 256, 512 and 1024 MB, this one kept the least alive for the time it took.
+ * V8 collects when enough new array memory appears at once; it is never touched, so it costs no physical memory.
+ * What is enough grows with the heap, so each attempt asks for more.
  */
 const ballastBytes = 256 * 2 ** 20;
 
@@ -31,7 +31,7 @@ export class Pressure {
     const before = live();
     for (let attempt = 0; attempt < attempts && live() > before / 2; attempt++) {
       try {
-        new ArrayBuffer(ballastBytes);
+        new ArrayBuffer(ballastBytes * (attempt + 1));
       } catch {
         // No room for it: then the engine has just tried to collect.
       }

@@ -10,7 +10,15 @@ import { inline } from "./passes/inline.ts";
 import { orient } from "./passes/orient.ts";
 import { simplify } from "./passes/simplify.ts";
 
-export const graphPasses: readonly Pass[] = [inline, simplify(), fold, simplify(), cse, orient, dce];
+export const graphPasses: readonly Pass[] = [
+  inline,
+  simplify(),
+  fold,
+  simplify(),
+  cse,
+  orient,
+  dce,
+];
 
 /** Everything the compiler does, by name, for `kiln inspect` and `--skip`. */
 export const stages = [...graphPasses.map((p) => p.name), "fuse", "lower", "order", "plan", "emit"];

@@ -51,7 +51,10 @@ const reserved =
 
 function nameOf(t: Tensor): string {
   const given = t.attrs.name;
-  const base = typeof given === "string" ? given.replace(/[^A-Za-z0-9]+/g, "_") : t.op;
+  const base =
+    typeof given === "string"
+      ? given.replace(/[^A-Za-z0-9]+/g, "_").replace(/^(?=[0-9])/, "p")
+      : t.op;
   const safe = base
     .replace(/^(?=\d)/, "_")
     .replace(/_{2,}/g, "_")

@@ -4,6 +4,7 @@
  */
 import type { Place } from "@kiln-ml/artifact";
 import type { Expr, Kernel, Param, Stmt } from "../kernel/kernel.ts";
+import { readFirst } from "./read-first.ts";
 
 export function unifyParams(
   kernel: Kernel,
@@ -29,7 +30,8 @@ export function unifyParams(
     params[at] = { ...kept, access, width: Math.min(kept.width, p.width) as Param["width"] };
   });
   if (rename.size === 0) return { kernel, args };
-  return { kernel: { ...kernel, params, body: renameStmts(kernel.body, rename) }, args };
+  const body = renameStmts(kernel.body, rename);
+  return { kernel: readFirst({ ...kernel, params, body }, new Set(rename.values())), args };
 }
 
 function renameStmts(stmts: readonly Stmt[], by: ReadonlyMap<string, string>): Stmt[] {

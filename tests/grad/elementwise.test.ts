@@ -1,6 +1,6 @@
 /**
- * The gradient of every smooth elementwise op over its sampling domain, of the others away from their kinks, and of
- * random compositions, against differences.
+ * The gradient of every smooth elementwise op over its sampling domain, of the others away from
+ * their kinks, and of random compositions, against differences.
  */
 import {
   add,
@@ -34,7 +34,10 @@ import * as assert from "uvu/assert";
 import { Builder, random } from "../ir-structural/cases.ts";
 import { checkGradient } from "./differences.ts";
 
-/** Samples inside the domain, far enough from its ends and from integers and halves for a difference. */
+/**
+ * Samples inside the domain, far enough from its ends and from integers and halves for a
+ * difference.
+ */
 function samples([low, high]: readonly [number, number], count: number, offset: number): number[] {
   const [from, to] = [Math.max(low, -20), Math.min(high, 20)];
   return Array.from({ length: count }, (_, i) => {

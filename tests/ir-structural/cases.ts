@@ -1,6 +1,6 @@
 /**
- * Random nodes of the structural ops, with values for their operands. Extents are static or symbols; equal extents get
- * equal symbols, so the type rules see shapes that agree.
+ * Random nodes of the structural ops, with values for their operands. Extents are static or
+ * symbols; equal extents get equal symbols, so the type rules see shapes that agree.
  */
 import {
   broadcastInDim,

@@ -1,6 +1,7 @@
 /**
- * Convolution and pooling against plain loops that are written another way: every element of x is multiplied with every
- * element of the kernel and the product goes where the two meet, if they meet anywhere.
+ * Convolution and pooling against plain loops that are written another way: every element of x is
+ * multiplied with every element of the kernel and the product goes where the two meet, if they meet
+ * anywhere.
  */
 import {
   avgPool,
@@ -24,7 +25,10 @@ import { Builder, convolutionCase, random } from "./cases.ts";
 
 type List = readonly number[];
 
-/** One spatial axis at a time is enough: a product of the kernel taps of all axes is formed by recursion. */
+/**
+ * One spatial axis at a time is enough: a product of the kernel taps of all axes is formed by
+ * recursion.
+ */
 function meetings(b: Builder, node: Tensor): Float64Array {
   const a = node.attrs as Record<string, List>;
   const [x, w] = [...b.inputs.values()];

@@ -1,5 +1,6 @@
 /**
- * The functions a user calls around the structural ops: their shapes, and their values on small tensors.
+ * The functions a user calls around the structural ops: their shapes, and their values on small
+ * tensors.
  */
 import {
   call,

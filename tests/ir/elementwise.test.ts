@@ -48,6 +48,18 @@ test("every elementwise record has text, a domain and a precision", () => {
   }
 });
 
+test("the text of an op keeps compound arguments and itself together", () => {
+  for (const r of elementwise.filter((e) => e.spell)) {
+    const names = ["a+b", "c+d", "e+f"].slice(0, r.name === "select" ? 3 : (r.eval?.length ?? 1));
+    const text = r.spell!(...names);
+    assert.match(text, /^(\w+)?\(.*\)$/s, r.name);
+    for (const name of names) {
+      const around = text.split(name)[0]!.at(-1)! + text.split(name)[1]![0]!;
+      assert.match(around, /^[( ][),]$/, `${r.name}: ${text}`);
+    }
+  }
+});
+
 const points = (r: OpRecord, n: number): fc.Arbitrary<number[]> =>
   fc.array(fc.double({ min: r.domain![0], max: r.domain![1], noNaN: true }), {
     minLength: n,

@@ -9,11 +9,12 @@ import { cse } from "../../compiler/src/passes/cse.ts";
 import { dce } from "../../compiler/src/passes/dce.ts";
 import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
+import { orient } from "../../compiler/src/passes/orient.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
 import { parseProgram, printProgram } from "../support/reference.ts";
 
 const folder = new URL("../../compiler/src/passes/", import.meta.url);
-const passes: readonly Pass[] = [simplify(), fold, cse, dce, inline];
+const passes: readonly Pass[] = [simplify(), fold, cse, dce, inline, orient];
 
 /** The text under `label:` in the head of a file, without the comment's margin. */
 function exampleIn(source: string, label: string): string {

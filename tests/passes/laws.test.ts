@@ -2,6 +2,7 @@
  * What holds for every pass on every program: the meaning is kept bit for bit, the result verifies, a second
  * run changes nothing, and the argument is left alone. And what the passes are for: every rule fires somewhere.
  */
+import { grad, sum } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -10,12 +11,12 @@ import { cse } from "../../compiler/src/passes/cse.ts";
 import { dce } from "../../compiler/src/passes/dce.ts";
 import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
+import { orient } from "../../compiler/src/passes/orient.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
 import { nodesOf, rootsOf, sameProgram } from "../../compiler/src/program.ts";
 import { type RandomProgram, randomProgram, sampleDims } from "../support/graphs.ts";
 import { evaluateProgram, printProgram, sameValue, verifyProgram } from "../support/reference.ts";
-
-const runs = 150 * Number(process.env.FC_RUNS ?? 1);
+import { runs } from "../support/setup.ts";
 
 function keepsMeaning(pass: Pass, { program, feeds }: RandomProgram): void {
   const result = pass.run(program);
@@ -34,11 +35,11 @@ function keepsMeaning(pass: Pass, { program, feeds }: RandomProgram): void {
   }
 }
 
-for (const pass of [simplify(), fold, cse, dce, inline]) {
+for (const pass of [simplify(), fold, cse, dce, inline, orient]) {
   test(`${pass.name} keeps the meaning bit for bit`, () => {
     fc.assert(
       fc.property(randomProgram({ symbolic: true }), (p) => keepsMeaning(pass, p)),
-      { numRuns: runs },
+      { numRuns: runs(150) },
     );
   });
 
@@ -50,10 +51,46 @@ for (const pass of [simplify(), fold, cse, dce, inline]) {
         assert.ok(rootsOf(program).every((t, i) => t === roots[i]));
         assert.ok(sameProgram(pass.run(once), once), printProgram(once));
       }),
-      { numRuns: runs },
+      { numRuns: runs(150) },
     );
   });
 }
+
+/** Steps whose ops all have a gradient. */
+const smooth =
+  "binary reshape transpose broadcast slice pad concat reverse matmul pool softmax normalize gather convolution select".split(
+    " ",
+  );
+
+test("the passes in a row keep gradients bit for bit", () => {
+  const all = [inline, simplify(), fold, simplify(), cse, orient, dce];
+  const chain: Pass = { name: "chain", run: (p) => all.reduce((q, pass) => pass.run(q), p) };
+  const graphs = randomProgram({ symbolic: true, dtypes: ["f32"], ops: smooth });
+  fc.assert(
+    fc.property(graphs, (random) => {
+      const xs = random.leaves.filter((t) => t.dtype === "f32");
+      const y = sum(random.program.outputs[0]!.value);
+      const outputs = grad(y, xs, { unused: "zeros" }).map((value, i) => ({
+        name: `g${i}`,
+        value,
+      }));
+      keepsMeaning(chain, { ...random, program: { ...random.program, outputs, updates: [] } });
+    }),
+    { numRuns: runs(100) },
+  );
+});
+
+test("simplify-fast comes to an end in a valid program", () => {
+  const pass = simplify({ fast: true });
+  fc.assert(
+    fc.property(randomProgram({ symbolic: true }), ({ program }) => {
+      const once = pass.run(program);
+      verifyProgram(once);
+      assert.ok(sameProgram(pass.run(once), once), printProgram(once));
+    }),
+    { numRuns: runs(150) },
+  );
+});
 
 test("simplify never adds nodes that compute", () => {
   const moving = new Set(["constant", "broadcastInDim", "reshape", "convert", "input", "param"]);
@@ -63,7 +100,7 @@ test("simplify never adds nodes that compute", () => {
       const after = simplify().run(program);
       assert.ok(computing(after).length <= computing(program).length, printProgram(after));
     }),
-    { numRuns: runs },
+    { numRuns: runs(150) },
   );
 });
 

@@ -259,6 +259,16 @@ const examples: readonly Example[] = [
       %2: f32[2,N] = broadcastInDim %1 {dims=[0]}
       return %2`,
   },
+  {
+    rule: "elementwise(reshape(x), …) -> reshape(elementwise(x, …))",
+    params: "%x: f32[N], %y: f32[N]",
+    before: `%1: f32[N,1] = reshape %x
+      %2: f32[N,1] = reshape %y
+      %3: f32[N,1] = mul %1 %2
+      %4: f32[N] = reshape %3
+      return %4`,
+    after: "%1: f32[N] = mul %x %y\nreturn %1",
+  },
 ];
 
 const fastExamples: readonly Example[] = [

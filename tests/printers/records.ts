@@ -2,6 +2,8 @@
  * One kernel for each elementwise record and dtype: out[i] = op(x₀[i], x₁[i], …), with sampled operands and the
  * values the record gives.
  */
+
+import * as ir from "@kiln-ml/ir";
 import {
   addDim,
   allOps,
@@ -24,6 +26,9 @@ export interface Case {
   readonly dtypes: readonly Dtype[];
   readonly result: Dtype;
 }
+
+// An op registers its record when its module is evaluated, and a bundler leaves out ops that nobody names.
+if (Object.keys(ir).length === 0) throw new Error("no ops");
 
 export const size = 96;
 
@@ -59,6 +64,7 @@ export function casesOf(dtypes: readonly Dtype[]): Case[] {
       }
     }
   }
+  if (cases.length < 100) throw new Error(`only ${cases.length} cases: records are missing`);
   return cases;
 }
 

@@ -5,6 +5,7 @@ import { createCpuDevice, type Device, load, openWebGpu } from "@kiln-ml/runtime
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { Pressure } from "../../runtime/src/devices/pressure.ts";
 import { type Buffer, Heap, sizeClass } from "../../runtime/src/heap.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 import { addition, chain } from "./artifacts.ts";
@@ -52,18 +53,33 @@ test("forgotten outputs are freed in a loop that only awaits runs", async () => 
   assert.ok(most < 100e6, `${most} bytes were live`);
 });
 
-gpuTest("webgpu: forgotten outputs are freed in a loop that never reads", async () => {
-  const gpu = await heldGpu("backend=vulkan");
-  const device = await openWebGpu({ gpu, allowSoftware: true });
-  const add = await load(addition("webgpu"), device, { states: [] });
-  const x = device.upload(new Float32Array(200_000), "f32", [200_000]);
+test("pressure gets small objects that stand for much memory collected", async () => {
+  const mega = 2 ** 20;
+  let live = 0;
   let most = 0;
-  for (let i = 0; i < 200; i++) {
-    await add.run([x, x]);
-    most = Math.max(most, device.memory().live);
+  const registry = new FinalizationRegistry<number>((bytes) => {
+    live -= bytes;
+  });
+  const pressure = new Pressure(256 * mega);
+  for (let i = 0; i < 400; i++) {
+    await pressure.relieve(() => live);
+    registry.register({ i }, 16 * mega);
+    live += 16 * mega;
+    most = Math.max(most, live);
   }
-  assert.ok(most < 100e6, `${most} bytes were live`);
-  device.destroy();
+  // 6.25 GB were claimed.
+  assert.ok(most < 2048 * mega, `${most / mega} MB were live`);
+});
+
+test("pressure that frees nothing becomes rare", async () => {
+  const pressure = new Pressure(1000);
+  let pauses = 0;
+  for (let live = 0; live < 100_000; live += 100) {
+    const pause = pressure.relieve(() => live);
+    if (pause) pauses += 1;
+    await pause;
+  }
+  assert.is(pauses, 7);
 });
 
 test("a forgotten array is freed once it is collected", async () => {

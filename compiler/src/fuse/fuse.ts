@@ -104,7 +104,7 @@ function openRows(state: Fusion, node: Tensor): void {
 
 /** Groups a reduction may join, the latest first: those it reads, and those with its loops that read what it reads. */
 function rowCandidates(state: Fusion, node: Tensor): Group[] {
-  const read = terminals(state, node.operands[0]!);
+  const read = terminals(state, node);
   const own = new Set([...read].flatMap((t) => state.groupOf.get(t) ?? []));
   const x = node.operands[0]!;
   const axes = String(node.attrs.axes);

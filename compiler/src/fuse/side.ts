@@ -155,8 +155,10 @@ export function mergeScalars(state: Fusion): void {
         bindingsOf(state, g).size + bindingsOf(state, part).size <= state.limits.bindings,
     );
     if (!host) continue;
-    host.scalars.push(part);
+    const parts = [part, ...part.scalars.splice(0)];
+    host.scalars.push(...parts);
     absorb(state, host, part);
+    for (const p of parts) for (const m of p.members.keys()) state.groupOf.set(m, host);
   }
 }
 

@@ -6,6 +6,7 @@
 import type { Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { walkStmts } from "../lower/walk.ts";
 import { type Program, rootsOf } from "../program.ts";
@@ -82,7 +83,34 @@ function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
       guarded ||= e.guard.length > 0;
     },
   });
-  return places.size === 1 && !guarded;
+  return places.size === 1 && !guarded && !readAfter(body, reads, writes);
+}
+
+/** True if a block reads the buffer in a statement after the one that overwrites it, other than by stores beside it. */
+function readAfter(body: readonly Stmt[], reads: string | undefined, writes: string | undefined) {
+  const touches = (s: Stmt, what: "load" | "store"): boolean => {
+    let found = false;
+    walkStmts([s], {
+      stmt: (x) => {
+        if (what === "store" && x.kind === "store" && x.to === writes) found = true;
+      },
+      expr: (e) => {
+        if (what === "load" && e.kind === "load" && e.from === reads) found = true;
+      },
+    });
+    return found;
+  };
+  const late = (block: readonly Stmt[]): boolean => {
+    const at = block.findIndex((s) => touches(s, "store"));
+    if (at < 0) return false;
+    const after = block.slice(at + 1);
+    const beside = block[at]!.kind === "store" ? after.filter((s) => s.kind !== "store") : after;
+    const inner = block[at]!;
+    const nested = inner.kind === "loop" || inner.kind === "if";
+    const below = inner.kind === "loop" ? inner.body : inner.kind === "if" ? inner.then : [];
+    return beside.some((s) => touches(s, "load")) || (nested && late(below));
+  };
+  return late(body);
 }
 
 const priority = (g: Group): number => Math.min(...[...g.members.keys()].map((t) => t.id));

@@ -65,7 +65,7 @@ class CpuDriver implements Driver {
     () => {},
     Number.MAX_SAFE_INTEGER,
   );
-  readonly #pressure = new Pressure();
+  readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #turns = new Turns({
     max: Number.POSITIVE_INFINITY,
     finished: null,

@@ -3,14 +3,24 @@
  * arrays lie; when much is live, this makes the engine collect and gives it the tasks in which finalizers run.
  */
 
-/** Below this nothing is done, whatever lies about. */
-const floorBytes = 64 * 2 ** 20;
+/**
+ * V8 collects when enough new array memory appears at once; it is never touched, so it costs no physical memory.
+ * What is enough grows with the heap, so each attempt asks for more.
+ */
+const ballastBytes = 256 * 2 ** 20;
 
-/** V8 collects when this much new array memory appears; it is never touched, so it costs no physical memory. */
-const ballastBytes = 128 * 2 ** 20;
+/** A collection may be under way in steps, or have promoted what it should have freed: one is not always enough. */
+const attempts = 8;
 
 export class Pressure {
-  #threshold = floorBytes;
+  readonly #floorBytes: number;
+  #threshold: number;
+
+  /** Below `floorBytes` nothing is done, whatever lies about. */
+  constructor(floorBytes: number) {
+    this.#floorBytes = floorBytes;
+    this.#threshold = floorBytes;
+  }
 
   /** A pause in which arrays may be collected, if more is live than when it was last of use; else null. */
   relieve(live: () => number): Promise<void> | null {
@@ -19,9 +29,9 @@ export class Pressure {
 
   async #collect(live: () => number): Promise<void> {
     const before = live();
-    for (let attempt = 0; attempt < 3 && live() > before / 2; attempt++) {
+    for (let attempt = 0; attempt < attempts && live() > before / 2; attempt++) {
       try {
-        new ArrayBuffer(ballastBytes);
+        new ArrayBuffer(ballastBytes * (attempt + 1));
       } catch {
         // No room for it: then the engine has just tried to collect.
       }
@@ -29,7 +39,7 @@ export class Pressure {
       await nextTask();
     }
     // What survived is in use. Doubling keeps these pauses rare while a program builds up what it needs.
-    this.#threshold = Math.max(floorBytes, 2 * live());
+    this.#threshold = Math.max(this.#floorBytes, 2 * live());
   }
 }
 

@@ -25,7 +25,7 @@ export class WebGpuDriver implements Driver {
   readonly device: GPUDevice;
   readonly #heap: Heap<GpuBuffer>;
   readonly #staging: Staging;
-  readonly #pressure = new Pressure();
+  readonly #pressure = new Pressure(256 * 2 ** 20);
   readonly #turns: Turns;
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();

@@ -46,7 +46,7 @@ export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use)
     all: allOf,
     divide: (a, b, nonnegative) =>
       nonnegative
-        ? binary(binary(a, "/", b, prec.mul), "|", atom("0"), prec.bitOr)
+        ? binary(atom(`(${binary(a, "/", b, prec.mul).text})`), "|", atom("0"), prec.bitOr)
         : atom(`Math.floor(${binary(a, "/", b, prec.mul).text})`),
     remainder: (a, b, nonnegative) => {
       const r = binary(a, "%", b, prec.mul);

@@ -23,8 +23,9 @@ const math =
   (name: string): Spelling =>
   (x) =>
     call(`Math.${name}`, x);
+/** The operand stands in parentheses if it is an operation at all: few remember how `|` and `>>>` bind. */
 const postfix = (t: Text, op: string, strength: number): Text => ({
-  text: `${atLeast(t, strength)} ${op}`,
+  text: `${atLeast(t, prec.unary)} ${op}`,
   prec: strength,
   lanes: 1,
 });
@@ -34,7 +35,7 @@ export function wrapped(t: Text, dtype: Dtype): Text {
   if (dtype === "i32") return postfix(t, "| 0", prec.bitOr);
   if (dtype === "u32") return postfix(t, ">>> 0", prec.shift);
   if (dtype === "u8") return postfix(t, "& 255", prec.bitAnd);
-  if (dtype === "i8") return postfix(t, "<< 24 >> 24", prec.shift);
+  if (dtype === "i8") return postfix(postfix(t, "<< 24", prec.shift), ">> 24", prec.shift);
   return t;
 }
 

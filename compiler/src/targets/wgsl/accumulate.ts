@@ -57,8 +57,9 @@ function pair(p: Printer, reducer: Reducer, a: Text, b: Text, dtype: Dtype): Tex
 
 function joinLanes(p: Printer, reducer: Reducer, value: Text, dtype: Dtype): Text {
   if (reducer === "any" || reducer === "all") return atom(`${reducer}(${value.text})`);
-  const name = p.e.fresh("lanes");
-  p.e.line(`let ${name} = ${value.text};`);
+  const named = /^\w+$/.test(value.text);
+  const name = named ? value.text : p.e.fresh("lanes");
+  if (!named) p.e.line(`let ${name} = ${value.text};`);
   const parts = Array.from({ length: value.lanes }, (_, i) => atom(`${name}[${i}]`));
   return parts.reduce((a, b) => pair(p, reducer, a, b, dtype));
 }

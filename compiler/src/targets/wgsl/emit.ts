@@ -51,6 +51,7 @@ export function emitWgsl(kernel: Kernel, options: WgslOptions = {}): KernelText 
   });
   printGrid(m);
   printAll(m, kernel.body);
+  useAll(m);
   return {
     name: kernel.name,
     text: moduleText(m, storage, fields),
@@ -58,6 +59,15 @@ export function emitWgsl(kernel: Kernel, options: WgslOptions = {}): KernelText 
     dims: kernel.dims,
     workgroups: m.grid.workgroups,
   };
+}
+
+/** A binding the text does not mention would be missing from an automatic layout. */
+function useAll(m: Module): void {
+  const text = m.e.scope.lines.join("\n");
+  for (const p of m.kernel.params) {
+    const name = m.e.find(p.name).text.text;
+    if (!new RegExp(`\\b${name}\\[`).test(text)) m.e.line(`_ = &${name};`);
+  }
 }
 
 function newModule(kernel: Kernel, options: WgslOptions): Module {

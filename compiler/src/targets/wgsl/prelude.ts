@@ -3,6 +3,7 @@
  * zero or for huge arguments. Written once for any number of lanes: F, I, U and B stand for the float, int, uint
  * and bool types of the call's width, `$name` for another function of the prelude at that width.
  */
+import { trigonometry } from "./trigonometry.ts";
 
 /** Bits, because implementations may assume that floats are never NaN (WGSL 15.7.2). */
 const isNan = `fn $isNan(x: F) -> B {
@@ -42,21 +43,32 @@ const expm1 = `fn $expm1(x: F) -> F {
   p = F(1.0) + x / 4.0 * p;
   p = F(1.0) + x / 3.0 * p;
   p = F(1.0) + x / 2.0 * p;
-  return select(exp(x) - 1.0, x * p, abs(x) < F(0.5));
+  return select($expOf(x) - 1.0, x * p, abs(x) < F(0.5));
 }`;
 
+/** eˣ; built-ins may make something else of NaN. */
+const expOf = `fn $expOf(x: F) -> F {
+  return select(exp(x), x, $isNan(x));
+}`;
+
+/** ln x away from 1, with the values at the edge of its domain that built-ins may miss. */
+const logFar = `fn $logFar(x: F) -> F {
+  let y = select(select(log(x), F(-infinity()), x == F(0.0)), F(nan()), x < F(0.0));
+  return select(y, x, $isNan(x));
+}`;
 /** ln(1 + x) = 2 artanh s, s = x / (2 + x), by its series to s¹³/13 for −⅓ ≤ x ≤ ½. */
-const log1p = `fn $log1p(x: F) -> F {
+const logNear = `fn $logNear(x: F) -> F {
   let s = x / (x + 2.0);
   let q = s * s;
   let p = 1.0 + q * (1.0 / 3.0 + q * (0.2 + q * (1.0 / 7.0 + q * (1.0 / 9.0 + q * (1.0 / 11.0 + q / 13.0)))));
-  return select(log(1.0 + x), 2.0 * s * p, (x < F(0.5)) & (x > F(-0.34)));
+  return 2.0 * s * p;
 }`;
-
-/** ln x, near 1 by log1p: the built-in is only absolutely accurate there. */
+const log1p = `fn $log1p(x: F) -> F {
+  return select($logFar(1.0 + x), $logNear(x), (x < F(0.5)) & (x > F(-0.34)));
+}`;
+/** ln x, near 1 by the series: the built-in is only absolutely accurate there. */
 const logOf = `fn $logOf(x: F) -> F {
-  let y = select(log(x), $log1p(x - 1.0), (x < F(1.5)) & (x > F(0.7)));
-  return select(select(y, x, $isNan(x)), F(nan()), x < F(0.0));
+  return select($logFar(x), $logNear(x - 1.0), (x < F(1.5)) & (x > F(0.7)));
 }`;
 
 /** tanh |x| = t / (t + 2) with t = e^2|x| − 1, which is 1 from 9.1 on. */
@@ -72,13 +84,13 @@ const sinhOf = `fn $sinhOf(x: F) -> F {
   let t = $expm1(min(a, F(80.0)));
   let h = exp(0.5 * a);
   let y = select(0.5 * (t + t / (t + 1.0)), (0.5 * h) * h, a > F(80.0));
-  return select(select(y, -y, x < F(0.0)), x, x == F(0.0));
+  return select(select(y, -y, x < F(0.0)), x, $isNan(x) | (x == F(0.0)));
 }`;
 const coshOf = `fn $coshOf(x: F) -> F {
   let a = abs(x);
   let h = exp(0.5 * a);
   let e = exp(min(a, F(80.0)));
-  return select(0.5 * (e + 1.0 / e), (0.5 * h) * h, a > F(80.0));
+  return select(select(0.5 * (e + 1.0 / e), (0.5 * h) * h, a > F(80.0)), x, $isNan(x));
 }`;
 
 /** arsinh |x| = log1p(|x| + x² / (1 + √(1 + x²))); from 2³⁰ on ln 2|x|. */
@@ -87,22 +99,26 @@ const asinhOf = `fn $asinhOf(x: F) -> F {
   let c = min(a, F(1073741824.0));
   let near = $log1p(c + c * c / (1.0 + sqrt(1.0 + c * c)));
   let y = select(near, log(a) + 0.69314718, a > c);
-  return select(select(y, -y, x < F(0.0)), x, x == F(0.0));
+  return select(select(y, -y, x < F(0.0)), x, $isNan(x) | (x == F(0.0)));
 }`;
 /** arcosh x = log1p(t + √(2t + t²)) with t = x − 1. */
 const acoshOf = `fn $acoshOf(x: F) -> F {
   let t = min(x, F(1073741824.0)) - 1.0;
-  return select($log1p(t + sqrt(2.0 * t + t * t)), log(x) + 0.69314718, x > F(1073741824.0));
+  let y = select($log1p(t + sqrt(2.0 * t + t * t)), log(x) + 0.69314718, x > F(1073741824.0));
+  return select(F(nan()), y, x >= F(1.0));
 }`;
 const atanhOf = `fn $atanhOf(x: F) -> F {
   let a = abs(x);
-  let y = 0.5 * $log1p(2.0 * a / (1.0 - a));
-  return select(select(y, -y, x < F(0.0)), x, x == F(0.0));
+  let y = select(F(nan()), 0.5 * $log1p(2.0 * a / (1.0 - a)), a < F(1.0));
+  let edge = select(y, F(infinity()), a == F(1.0));
+  return select(select(edge, -edge, x < F(0.0)), x, $isNan(x) | (x == F(0.0)));
 }`;
 
 /** IEEE 754 pow: the built-in has no negative bases; x⁰ and 1ʸ are 1 for every x and y. */
 const powOf = `fn $powOf(x: F, y: F) -> F {
-  let m = pow(abs(x), y);
+  let a = abs(x);
+  let one = select(pow(a, y), F(1.0), a == F(1.0));
+  let m = select(one, F(infinity()), (a == F(0.0)) & (y < F(0.0)));
   let whole = floor(y) == y;
   let odd = whole & (floor(0.5 * y) * 2.0 != y);
   let signed = select(m, -m, (x < F(0.0)) & odd);
@@ -111,10 +127,21 @@ const powOf = `fn $powOf(x: F, y: F) -> F {
   return select(known, F(1.0), (y == F(0.0)) | (x == F(1.0)));
 }`;
 
-/** x − y·trunc(x / y), exact where the quotient is below 2²⁴; x where y is infinite. */
+/**
+ * x − y·trunc(x / y), y in two halves of 12 bits so that their products with a quotient below 2¹² are exact; a
+ * quotient rounded up to the next integer shows in the sign. x where y is infinite.
+ */
 const remOf = `fn $remOf(x: F, y: F) -> F {
-  let r = x - y * trunc(x / y);
+  let q = trunc(x / y);
+  let high = bitcast<F>(bitcast<U>(y) & U(0xfffff000u));
+  let near = (x - q * high) - q * (y - high);
+  let r = select(near, near + abs(y) * sign(x), near * sign(x) < F(0.0));
   return select(r, x, $isFinite(x) & !$isFinite(y) & !$isNan(y));
+}`;
+
+/** Negative floats wrap, as they do through i32; the conversion of WGSL gives 0. */
+const wrapUint = `fn $wrapUint(x: F) -> U {
+  return select(U(x), U(I(x)), x < F(0.0));
 }`;
 
 /** Integer division truncates; by zero it gives 0, where WGSL's gives x. */
@@ -143,7 +170,7 @@ const givenUint = `fn $givenUint(x: U) -> U {
 }`;
 
 const sigmoid = `fn $sigmoid(x: F) -> F {
-  return 1.0 / (1.0 + exp(-x));
+  return 1.0 / (1.0 + $expOf(-x));
 }`;
 
 /**
@@ -179,6 +206,7 @@ const erf = `fn $erf(x: F) -> F {
 }`;
 
 export const prelude: Readonly<Record<string, string>> = {
+  ...trigonometry,
   isNan,
   isFinite: finite,
   infinity,
@@ -187,6 +215,9 @@ export const prelude: Readonly<Record<string, string>> = {
   minimum,
   signOf,
   expm1,
+  expOf,
+  logFar,
+  logNear,
   log1p,
   logOf,
   tanhOf,
@@ -197,6 +228,7 @@ export const prelude: Readonly<Record<string, string>> = {
   atanhOf,
   powOf,
   remOf,
+  wrapUint,
   divInt,
   divUint,
   remInt,

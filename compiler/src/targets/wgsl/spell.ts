@@ -74,6 +74,11 @@ const byKind =
   (float: Spelling, int: Spelling, uint: Spelling = int): Spelling =>
   (x, from, to, use) =>
     (isFloat(from) ? float : from[0] === "u" ? uint : int)(x, from, to, use);
+/** Built as ¬(a = b): some devices find NaN not unequal to anything. */
+const unequal: Spelling = (x, from, to, use) => {
+  const equal = comparison("==")(x, from, to, use);
+  return { text: `!(${equal.text})`, prec: prec.unary, lanes: equal.lanes };
+};
 const same: Spelling = (x) => x[0]!;
 const never: Spelling = () => atom("false");
 const always: Spelling = () => atom("true");
@@ -88,12 +93,12 @@ const shift =
     return op === "<<" ? wrapped(text, to) : text;
   };
 
-const convert: Spelling = (x, from, to) => {
+const convert: Spelling = (x, from, to, use) => {
   const a = x[0]!;
   if (scalarType(from) === scalarType(to)) return from === to ? a : wrapped(a, to);
-  // Negative floats truncate through i32 to the narrow unsigned dtype: u32(−1.0) would be 0.
-  const inner = isFloat(from) && to === "u8" ? call(typeOf("i32", a.lanes), x) : a;
-  return wrapped(call(typeOf(to, a.lanes), [inner]), to);
+  const unsigned = isFloat(from) && scalarType(to) === "u32";
+  const name = unsigned ? use("wrapUint", a.lanes) : typeOf(to, a.lanes);
+  return wrapped(call(name, [a]), to);
 };
 const bitcast: Spelling = (x, from, to) =>
   scalarType(from) === scalarType(to)
@@ -113,19 +118,19 @@ const spellings: Readonly<Record<string, Spelling>> = {
   ceil:         byKind(builtin("ceil"), same),
   trunc:        byKind(builtin("trunc"), same),
   round:        byKind(builtin("round"), same),
-  exp:          builtin("exp"),
+  exp:          own("expOf"),
   expm1:        own("expm1"),
   log:          own("logOf"),
   log1p:        own("log1p"),
   sqrt:         builtin("sqrt"),
   rsqrt:        builtin("inverseSqrt"),
   reciprocal:   (x) => ({ text: `${one(x)} / ${atLeast(x[0]!, prec.unary)}`, prec: prec.mul, lanes: x[0]!.lanes }),
-  sin:          builtin("sin"),
-  cos:          builtin("cos"),
-  tan:          builtin("tan"),
-  asin:         builtin("asin"),
-  acos:         builtin("acos"),
-  atan:         builtin("atan"),
+  sin:          own("sinOf"),
+  cos:          own("cosOf"),
+  tan:          own("tanOf"),
+  asin:         own("asinOf"),
+  acos:         own("acosOf"),
+  atan:         own("atanOf"),
   sinh:         own("sinhOf"),
   cosh:         own("coshOf"),
   asinh:        own("asinhOf"),
@@ -144,7 +149,7 @@ const spellings: Readonly<Record<string, Spelling>> = {
   div:          byKind(product("/"), narrowed(own("divInt")), own("divUint")),
   rem:          byKind(own("remOf"), own("remInt"), own("remUint")),
   pow:          own("powOf"),
-  atan2:        builtin("atan2"),
+  atan2:        own("atan2Of"),
   maximum:      byKind(own("maximum"), builtin("max")),
   minimum:      byKind(own("minimum"), builtin("min")),
   and:          bits("&"),
@@ -153,7 +158,7 @@ const spellings: Readonly<Record<string, Spelling>> = {
   shiftLeft:    shift("<<"),
   shiftRight:   shift(">>"),
   equal:        comparison("=="),
-  notEqual:     comparison("!="),
+  notEqual:     byKind(unequal, comparison("!=")),
   less:         comparison("<"),
   lessEqual:    comparison("<="),
   greater:      flipped("<"),

@@ -1,6 +1,7 @@
 /**
- * Building a node of a named op from its record, and reading its attributes back. Rules inside one record reach
- * other ops through here by name, so records of different families do not import each other in circles.
+ * Building a node of a named op from its record, and reading its attributes back. Rules inside one
+ * record reach other ops through here by name, so records of different families do not import each
+ * other in circles.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import type { Dtype } from "../dtype.ts";
@@ -12,8 +13,8 @@ import { currentValue } from "../trace.ts";
 import { constant } from "./source.ts";
 
 /**
- * The node `op(operands) {attrs}`, checked by the record. Parameters are read as they stand after assignments.
- * `type` is for ops whose result type is not determined by operands and attributes.
+ * The node `op(operands) {attrs}`, checked by the record. Parameters are read as they stand after
+ * assignments. `type` is for ops whose result type is not determined by operands and attributes.
  */
 export function apply(
   op: string,

@@ -54,7 +54,7 @@ export const selectRecord: OpRecord = defineOp({
     return { dtype: x!.dtype, shape: x!.shape };
   },
   eval: (c, x, y) => (c ? x! : y!),
-  spell: (c, x, y) => `(${c} ? ${x} : ${y})`,
+  spell: (c, x, y) => `((${c}) ? (${x}) : (${y}))`,
   vjp: (g, _y, c) => [undefined, select(c!, g, 0), select(c!, 0, g)],
   domain: [-10, 10],
   ulp: 0,

@@ -16,7 +16,7 @@ export const convertRecord: OpRecord = defineOp({
   infer: ([x], _attrs, node) => ({ dtype: node!.dtype, shape: x!.shape }),
   // The caller rounds to the dtype of the result, and that is all of it.
   eval: (x) => x,
-  spell: (x) => x!,
+  spell: (x) => `(${x})`,
   vjp: (g, _y, x) => [isFloat(g.dtype) && isFloat(x!.dtype) ? convert(g, x!.dtype) : undefined],
   domain: [-100, 100],
   smooth: true,

@@ -46,3 +46,15 @@ export function compile<A extends readonly unknown[], R>(
     artifact: (how: ExportOptions = {}) => inOrder(() => state.artifact(how)),
   }) as unknown as CompiledFunction<A, R>;
 }
+
+/**
+ * The artifact of a function, compiled or not, with the current values of its parameters as weights; inference and
+ * training steps alike. Rejects with GraphError unless the types of the inputs are known.
+ */
+export function exportArtifact<A extends readonly unknown[], R>(
+  fn: CompiledFunction<A, R> | ((...args: A) => R),
+  options: ExportOptions = {},
+): Promise<Artifact> {
+  const compiled = "artifact" in fn ? fn : compile(fn);
+  return compiled.artifact(options);
+}

@@ -3,7 +3,6 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { statesOf } from "@kiln-ml/compiler";
 import { type Dim, GraphError, KilnError, Tensor, toShape } from "@kiln-ml/ir";
 import type { Input, KernelTiming } from "@kiln-ml/runtime";
 import { evaluateTensor, flush, homeOf } from "./eager.ts";
@@ -11,9 +10,10 @@ import { type CodeOptions, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf, isFeed } from "./feed.ts";
 import { declare, type InputSpec, inputName, inputTree, isSpec } from "./inputs.ts";
+import { moveAll } from "./move.ts";
 import { type Session, sessionFor, type TargetOption } from "./session.ts";
 import { fits, type Pattern, ShapeHistory } from "./shapes.ts";
-import { leafOf } from "./storage.ts";
+import { leafOf, storedOf } from "./storage.ts";
 import { type AnyFunction, type Traced, traceFunction } from "./traced.ts";
 import { mapArguments } from "./tree.ts";
 
@@ -156,15 +156,26 @@ export class Compiler {
   /** Compiles again where the parameters were moved to another device, unless a target was asked for. */
   async #follow(variant: Variant): Promise<void> {
     const session = await this.#session(variant.traced);
+    const { target = "auto" } = this.#options;
+    if (target === "auto") await this.#gather(variant.traced, session);
     if (session === variant.runner.session) return;
     variant.runner = Runner.compile(session, variant.traced.program, this.#code);
     this.compiles++;
   }
 
-  async #session({ program }: Traced): Promise<Session> {
+  /** Brings along what a move left behind, such as the moments of moved parameters. */
+  async #gather({ states }: Traced, session: Session): Promise<void> {
+    const apart = states.filter((t) => {
+      const home = storedOf(t)?.session;
+      return t.op === "param" && home !== undefined && home !== session;
+    });
+    if (apart.length) await moveAll(apart, session);
+  }
+
+  async #session({ states }: Traced): Promise<Session> {
     const { target } = this.#options;
     if (target && target !== "auto") return sessionFor(target);
-    return homeOf(statesOf(program)) ?? sessionFor(target);
+    return homeOf(states) ?? sessionFor(target);
   }
 }
 

@@ -16,9 +16,10 @@ function takeUpdates(): Updates {
   return taken;
 }
 
-/** The session where the first of the values lives that lives anywhere; parameters go before data. */
+/** The session where the first of the values lives that lives anywhere; trained parameters first, data last. */
 export function homeOf(leaves: readonly Tensor[]): Session | undefined {
-  const ordered = [...leaves].sort((a, b) => Number(a.op !== "param") - Number(b.op !== "param"));
+  const rank = (t: Tensor) => (t.op !== "param" ? 2 : t.attrs.trainable ? 0 : 1);
+  const ordered = [...leaves].sort((a, b) => rank(a) - rank(b));
   for (const t of ordered) {
     const home = storedOf(t)?.session;
     if (home) return home;

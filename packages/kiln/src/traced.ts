@@ -2,7 +2,7 @@
  * A function run once on input nodes: the program it defines and the form of its result. The only place where the
  * user's function is called.
  */
-import type { Program } from "@kiln-ml/compiler";
+import { type Program, statesOf } from "@kiln-ml/compiler";
 import { currentValue, GraphError, Tensor, trace } from "@kiln-ml/ir";
 import type { InputTree } from "./inputs.ts";
 import { mapTree } from "./tree.ts";
@@ -11,6 +11,8 @@ export type AnyFunction = (...args: never[]) => unknown;
 
 export interface Traced {
   readonly program: Program;
+  /** The parameters and data that the program reads or writes. */
+  readonly states: readonly Tensor[];
   /** The result of the function with tensors in place of its nodes, in the order of the program's outputs. */
   result(tensors: readonly Tensor[]): unknown;
 }
@@ -40,5 +42,5 @@ export function traceFunction(fn: AnyFunction, { args, inputs }: InputTree): Tra
     let i = 0;
     return mapTree(template, isTensor, (leaf) => (leaf instanceof Tensor ? tensors[i++] : leaf));
   };
-  return { program, result };
+  return { program, states: statesOf(program), result };
 }

@@ -162,7 +162,7 @@ export class Emitter {
 
   /** As depthOfDim, but no further out than the blocks that give its symbols values: expressions are known by
    * identity, which does not tell one repetition of an unrolled loop from the next. */
-  private depthOfUse(d: Dim): number {
+  depthOfUse(d: Dim): number {
     let depth = this.depthOfDim(this.resolved(d));
     for (const name of symbolsIn(d).keys())
       if (this.scope.values.has(name))

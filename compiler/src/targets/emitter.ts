@@ -76,6 +76,8 @@ export class Emitter {
 
   /** Runs `print` in a block inside the present one and returns its lines. */
   inside(by: Stmt, print: (scope: Scope) => void, options: { inline?: boolean } = {}): string[] {
+    // What the body changes has changed by its second iteration.
+    this.changed(by);
     const outer = this.scope;
     const inner = openScope(outer, {
       ...(options.inline ? { lines: outer.lines } : {}),

@@ -59,9 +59,17 @@ export class Executable {
 
   /** Runs the program once, states and all, with every kernel timed. `inputs` as in `run`. */
   async profile(inputs: readonly Input[]): Promise<KernelTiming[]> {
-    const { result, outputs } = await this.#bound(inputs, (frame) => this.#program.profile(frame));
+    const { outputs, timings } = await this.runProfiled(inputs);
     for (const output of outputs) output.dispose();
-    return result;
+    return timings;
+  }
+
+  /** `run` and `profile` in one: the results beside the times. */
+  async runProfiled(
+    inputs: readonly Input[],
+  ): Promise<{ outputs: DeviceArray[]; timings: KernelTiming[] }> {
+    const { result, outputs } = await this.#bound(inputs, (frame) => this.#program.profile(frame));
+    return { outputs, timings: result };
   }
 
   /** Host copies of the states, from which `restore` builds them on another device. */

@@ -37,6 +37,8 @@ export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   if (name === "--version" || name === "-v") return say(`${version}\n`);
   if (name === "--help" || name === "-h" || name === "help") return say(help);
+  // The user's frame is often further out than the usual ten.
+  Error.stackTraceLimit = 60;
   try {
     if (name === undefined) throw new UsageError(`kiln: needs a command\n\n${help.trimEnd()}`);
     const known = Object.hasOwn(commands, name) ? commands[name] : undefined;

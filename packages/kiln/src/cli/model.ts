@@ -44,7 +44,10 @@ const isCompiled = (x: object): x is CompiledFunction => "artifact" in x && "com
 
 function partsOf(made: unknown): { fn?: unknown; inputs?: unknown; name?: unknown } {
   if (typeof made !== "object" || made === null) return {};
-  if ("forward" in made && typeof made.forward === "function")
+  if ("forward" in made && typeof made.forward === "function") {
+    // A walk gives parameters the names of their paths.
+    if ("state" in made && typeof made.state === "function") made.state();
     return { fn: made.forward.bind(made), name: made.constructor.name };
+  }
   return isRecord(made) ? made : {};
 }

@@ -12,18 +12,19 @@ import {
   type TargetName,
   type TensorSpec,
 } from "@kiln-ml/artifact";
-import { GraphError, printDim, type Tensor, symbolOf, symbolsIn } from "@kiln-ml/ir";
-import { type Fusion, fuse } from "./fuse/fuse.ts";
+import { GraphError, printDim, symbolOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import { fuse } from "./fuse/fuse.ts";
 import { storedNodes } from "./fuse/settle.ts";
+import type { Fusion } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Lowered, lowerGroup } from "./lower/lower.ts";
+import { unifyParams } from "./lower/unify.ts";
 import { order } from "./passes/order.ts";
 import { plan } from "./passes/plan.ts";
 import { graphPasses } from "./pipeline.ts";
 import { nodesOf, type Program, statesOf } from "./program.ts";
 import type { Target } from "./target.ts";
-import { unifyParams } from "./lower/unify.ts";
 import { targetOf } from "./targets/index.ts";
 
 export interface CompileOptions {
@@ -117,9 +118,7 @@ function fuseAndLower(program: Program, target: Target, options: CompileOptions)
 
 function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined {
   const parts = [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars];
-  const joined = parts
-    .flatMap((g) => [...g.members.keys()].slice(1))
-    .filter((t) => !apart.has(t));
+  const joined = parts.flatMap((g) => [...g.members.keys()].slice(1)).filter((t) => !apart.has(t));
   return joined.sort((a, b) => b.id - a.id)[0];
 }
 
@@ -156,7 +155,8 @@ class TextTable {
 
 function signatureOf(program: Program, states: readonly Tensor[]): Signature {
   const symbols = new Map();
-  for (const t of nodesOf(program)) for (const d of t.shape) symbolsIn(d, symbols);
+  for (const t of [...program.inputs, ...nodesOf(program)])
+    for (const d of t.shape) symbolsIn(d, symbols);
   const bare = new Set(program.inputs.flatMap((t) => t.shape.map((d) => symbolOf(d)?.name)));
   for (const name of symbols.keys())
     if (!bare.has(name))

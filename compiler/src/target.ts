@@ -2,7 +2,7 @@
  * What a target is to the compiler: limits of fusion, schedules and a printer. `targets/index.ts` lists them.
  */
 import type { KernelText, Limits, TargetName } from "@kiln-ml/artifact";
-import type { FusionLimits } from "./fuse/fuse.ts";
+import type { FusionLimits } from "./fuse/state.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import type { Schedule } from "./lower/lower.ts";
 

@@ -9,7 +9,14 @@ const resultPath = join(dirname(listPath), "result.json");
 const limitMs = Number(process.env.KILN_TEST_TIMEOUT_MS ?? 120_000);
 const [setup, ...files] = JSON.parse(readFileSync(listPath, "utf8"));
 
-const result = { passed: 0, failed: 0, skipped: [], current: setup.name, finished: false };
+const result = {
+  passed: 0,
+  failed: 0,
+  skipped: [],
+  elapsedMs: {},
+  current: setup.name,
+  finished: false,
+};
 const save = () => writeFileSync(resultPath, JSON.stringify(result));
 
 // Filled by tests/support/skip.ts.
@@ -53,6 +60,7 @@ function counted(name, suite) {
     }, limitMs);
     // A test that waits for nothing ends the process at once instead of after the limit.
     timer.unref();
+    const started = performance.now();
     const [errors, ran, skipped, total] = await suite().catch((error) => [
       `  FAIL "${name}" (in a hook)\n    ${error?.stack ?? error}\n`,
       0,
@@ -60,6 +68,7 @@ function counted(name, suite) {
       1,
     ]);
     clearTimeout(timer);
+    result.elapsedMs[name] = (result.elapsedMs[name] ?? 0) + performance.now() - started;
     // uvu swallows what a hook throws, and then calls nothing failed.
     if (errors === true && ran < total) console.error(`\n  FAIL ${name}\n    a hook threw\n`);
     result.passed += ran;

@@ -14,6 +14,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 process.chdir(root);
 
+const slowMs = 2000;
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"));
 
 /** The first locked package that node_modules lacks or has in another version, or undefined. */
@@ -72,6 +73,25 @@ function writeList(out, files) {
   return listPath;
 }
 
+/** The slowest files, where any is slow: the suite is run before every commit, so they matter. */
+function printSlow(elapsedMs) {
+  const slow = Object.entries(elapsedMs).filter(([, ms]) => ms > slowMs);
+  slow.sort(([, a], [, b]) => b - a);
+  for (const [name, ms] of slow.slice(0, 5))
+    console.log(`  slow: ${name} ${(ms / 1000).toFixed(1)} s`);
+}
+
+/** Removes the bundles of runs that were killed before they could. */
+function sweep(folder) {
+  for (const pid of existsSync(folder) ? readdirSync(folder) : []) {
+    try {
+      process.kill(Number(pid), 0);
+    } catch (error) {
+      if (error.code === "ESRCH") rmSync(join(folder, pid), { recursive: true, force: true });
+    }
+  }
+}
+
 function report(out, child) {
   const resultPath = join(out, "result.json");
   if (!existsSync(resultPath))
@@ -83,6 +103,7 @@ function report(out, child) {
     console.log(`the test process died (${child.signal ?? child.status}) in ${result.current}`);
   }
   if (passed + failed === 0) fail("no test ran");
+  printSlow(result.elapsedMs);
   const names = skipped.map(({ name, reason }) => `  skipped: ${name} (${reason})`);
   if (names.length > 0) console.log(`${names.join("\n")}\n`);
   console.log(
@@ -99,7 +120,9 @@ const [pattern] = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
 const tests = findTests(pattern);
 if (tests.length === 0) fail(`no test file matches ${pattern ?? "tests/**/*.test.ts"}`);
 
-const out = join(root, "node_modules/.cache/kiln-tests", String(process.pid));
+const cache = join(root, "node_modules/.cache/kiln-tests");
+sweep(cache);
+const out = join(cache, String(process.pid));
 mkdirSync(out, { recursive: true });
 process.on("exit", () => rmSync(out, { recursive: true, force: true }));
 

@@ -5,7 +5,15 @@
 import { DeviceError, ShapeError, storageBytes } from "@kiln-ml/artifact";
 import type { Device, Driver } from "./device.ts";
 import type { Buffer } from "./heap.ts";
-import { type Dtype, fromStorage, numberAt, sizeOf, type TypedArray } from "./host-array.ts";
+import {
+  type Dtype,
+  fromStorage,
+  hostArray,
+  numberAt,
+  sizeOf,
+  type TypedArray,
+  toStorage,
+} from "./host-array.ts";
 
 /** The memory of an array, with the number of its users: the array itself and every run that still needs it. */
 interface Holding {
@@ -78,6 +86,17 @@ export class DeviceArray {
     } finally {
       release();
     }
+  }
+
+  /**
+   * Replaces the elements with a host array or numbers; runs called before see the old ones.
+   * Throws ShapeError or DtypeError if they do not fit, DeviceError if the array was freed.
+   */
+  write(host: TypedArray | readonly number[]): void {
+    this.check("write");
+    const array = hostArray("write", host, this.dtype, this.shape);
+    const { driver, target } = this.device;
+    driver.write(this.#holding.buffer, toStorage(array, this.dtype, target));
   }
 
   /** The value of an array of one element. Throws ShapeError if it has more, or none. */

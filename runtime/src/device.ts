@@ -12,9 +12,8 @@ import {
 import { DeviceArray } from "./device-array.ts";
 import type { Buffer, MemoryReport } from "./heap.ts";
 import {
-  checkHostArray,
   type Dtype,
-  fromNumbers,
+  hostArray,
   sizeOf,
   type Target,
   type TypedArray,
@@ -50,6 +49,7 @@ export interface Program {
 export interface Driver {
   readonly kind: "cpu" | "webgpu";
   readonly target: Target;
+  readonly name: string;
   readonly limits: Readonly<Record<string, number>>;
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
@@ -68,10 +68,8 @@ export interface Driver {
   /** The bytes at once, where that needs no waiting; the result is a copy. */
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null;
   load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program>;
-  /** Takes a turn to submit a run: null if there is one now, else a promise of one. */
-  turn(): Promise<void> | null;
-  /** The run of this turn is submitted, or failed. */
-  endTurn(): void;
+  /** Calls `work`, which submits a run, when its turn has come; in the order of the calls. */
+  take<T>(work: () => T | Promise<T>): Promise<T>;
   memory(): MemoryReport;
   destroy(): void;
 }
@@ -93,6 +91,11 @@ export class Device {
   /** The artifacts it runs are compiled for this target. */
   get target(): Target {
     return this.driver.target;
+  }
+
+  /** The adapter's own name, or "cpu". */
+  get name(): string {
+    return this.driver.name;
   }
 
   get limits(): Readonly<Record<string, number>> {
@@ -118,16 +121,9 @@ export class Device {
     dtype: Dtype,
     shape: readonly number[],
   ): DeviceArray {
-    const array = Array.isArray(host)
-      ? fromNumbers(host as readonly number[], dtype)
-      : (host as TypedArray);
-    checkHostArray("upload: the array", array, dtype);
     if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0))
       throw new ShapeError(`upload: extents must be non-negative integers, got [${shape}]`);
-    if (array.length !== sizeOf(shape))
-      throw new ShapeError(
-        `upload: shape [${shape}] has ${sizeOf(shape)} elements, the host array ${array.length}`,
-      );
+    const array = hostArray("upload", host, dtype, shape);
     const out = this.allocate(dtype, shape, "arrays", "upload");
     this.driver.write(out.buffer, toStorage(array, dtype, this.target));
     return out;

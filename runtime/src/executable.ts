@@ -54,7 +54,19 @@ export class Executable {
    * DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits.
    */
   async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
-    return (await this.#bound(inputs, (frame) => this.#program.run(frame))).outputs;
+    return this.#inTurn(inputs, (layout, held) => {
+      const { frame, outputs, lease } = this.#bind(layout, held);
+      try {
+        this.#program.run(frame);
+        return outputs;
+      } catch (error) {
+        for (const output of outputs) output.dispose();
+        throw error;
+      } finally {
+        // Work goes through the device in order, so whoever gets these buffers next comes after this run.
+        lease.end();
+      }
+    });
   }
 
   /** Runs the program once, states and all, with every kernel timed. `inputs` as in `run`. */
@@ -68,8 +80,17 @@ export class Executable {
   async runProfiled(
     inputs: readonly Input[],
   ): Promise<{ outputs: DeviceArray[]; timings: KernelTiming[] }> {
-    const { result, outputs } = await this.#bound(inputs, (frame) => this.#program.profile(frame));
-    return { outputs, timings: result };
+    return this.#inTurn(inputs, async (layout, held) => {
+      const { frame, outputs, lease } = this.#bind(layout, held);
+      try {
+        return { outputs, timings: await this.#program.profile(frame) };
+      } catch (error) {
+        for (const output of outputs) output.dispose();
+        throw error;
+      } finally {
+        lease.end();
+      }
+    });
   }
 
   /** Host copies of the states, from which `restore` builds them on another device. */
@@ -83,43 +104,44 @@ export class Executable {
     this.#program.destroy();
   }
 
-  async #bound<T>(inputs: readonly Input[], use: (frame: Frame) => T | Promise<T>) {
+  /** Checks the inputs and holds every array now, and calls `work` when the device is ready for a run. */
+  async #inTurn<T>(
+    inputs: readonly Input[],
+    work: (layout: Layout, held: Held) => T | Promise<T>,
+  ): Promise<T> {
     const { device } = this;
     device.check("run");
     const layout = this.#layout(bindDims(this.artifact.signature, inputs));
-    const lease = new Lease(device.driver, `${this.artifact.name} slots`);
+    const lease = new Lease(device.driver, this.artifact.name);
     try {
       const held: Held = {
         inputs: inputs.map((x, i) => this.#hold(x, i, lease)),
         state: this.states.map((a) => lease.hold(a, "run: state")),
         constant: this.#constants.map((a) => lease.hold(a, "run: constant")),
       };
-      const turn = device.driver.turn();
-      if (turn) await turn;
-      try {
+      return await device.driver.take(() => {
         device.check("run");
-        const { frame, outputs } = this.#frame(layout, held, lease);
-        try {
-          return { result: await use(frame), outputs };
-        } catch (error) {
-          for (const output of outputs) output.dispose();
-          throw error;
-        }
-      } finally {
-        device.driver.endTurn();
-      }
+        return work(layout, held);
+      });
     } finally {
       lease.end();
     }
   }
 
-  #frame(layout: Layout, held: Held, lease: Lease) {
-    const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, `run: slot ${i}`));
-    const input = held.inputs.map((x, i) => this.#place(x, i, held.state, lease));
-    const outputs = this.#allocateOutputs(layout);
-    const output = outputs.map((a) => a.buffer);
-    const frame: Frame = { layout, slot, input, output, ...held };
-    return { frame, outputs };
+  /** Memory for every place of the plan. The outputs are the caller's; the rest goes back with the lease. */
+  #bind(layout: Layout, held: Held) {
+    const lease = new Lease(this.device.driver, `${this.artifact.name} slots`);
+    try {
+      const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, `run: slot ${i}`));
+      const input = held.inputs.map((x, i) => this.#place(x, i, held.state, lease));
+      const outputs = this.#allocateOutputs(layout);
+      const output = outputs.map((a) => a.buffer);
+      const frame: Frame = { layout, slot, input, output, ...held };
+      return { frame, outputs, lease };
+    } catch (error) {
+      lease.end();
+      throw error;
+    }
   }
 
   #layout(dims: Dims): Layout {

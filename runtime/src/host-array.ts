@@ -2,7 +2,7 @@
  * Host memory by dtype: which typed array holds which dtype, and the two borders a value crosses: JavaScript
  * numbers ↔ typed arrays, and typed arrays ↔ the wider form that webgpu stores. Knows nothing of devices.
  */
-import { type Artifact, DtypeError, storageBytes } from "@kiln-ml/artifact";
+import { type Artifact, DtypeError, ShapeError, storageBytes } from "@kiln-ml/artifact";
 
 export type Dtype = Artifact["constants"][number]["dtype"];
 export type Target = Artifact["target"];
@@ -49,6 +49,23 @@ export function checkHostArray(where: string, array: unknown, dtype: Dtype): voi
   if (array instanceof want) return;
   const got = (array as object | null)?.constructor?.name ?? String(array);
   throw new DtypeError(`${where} is ${dtype}, which takes a ${want.name}, got ${got}`);
+}
+
+/** `host` as the array of `dtype` with as many elements as `shape`. Throws DtypeError or ShapeError. */
+export function hostArray(
+  where: string,
+  host: TypedArray | readonly number[],
+  dtype: Dtype,
+  shape: readonly number[],
+): TypedArray {
+  const array = Array.isArray(host)
+    ? fromNumbers(host as readonly number[], dtype)
+    : (host as TypedArray);
+  checkHostArray(`${where}: the array`, array, dtype);
+  if (array.length === sizeOf(shape)) return array;
+  throw new ShapeError(
+    `${where}: shape [${shape}] has ${sizeOf(shape)} elements, the host array ${array.length}`,
+  );
 }
 
 /** The host array of `dtype` nearest to the numbers. */

@@ -66,7 +66,8 @@ function checkDtype(spec: Spec, input: Input): void {
       throw new DtypeError(`run: input ${spec.name} must be ${spec.dtype}, got ${input.dtype}`);
     return;
   }
-  checkHostArray(`run: input ${spec.name}`, "shape" in input ? input.data : input, spec.dtype);
+  const array = typeof input === "object" && input && "shape" in input ? input.data : input;
+  checkHostArray(`run: input ${spec.name}`, array, spec.dtype);
 }
 
 /** Symbols that stand alone take the extent they meet; all other axes are checked once every dim is known. */

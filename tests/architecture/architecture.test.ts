@@ -6,6 +6,7 @@ import {
   importCycles,
   longFiles,
   machinePaths,
+  privateSources,
   undeclaredDependencies,
   unprovedInvariants,
   wrongImports,
@@ -95,6 +96,14 @@ test("no file names a folder of a machine", () => {
   assert.equal(machinePaths(files), []);
   const planted = file("docs/a.md", "fine", `see /${"home"}/ada/x`);
   assert.equal(machinePaths([planted]), ["docs/a.md:2: names a machine's folder"]);
+});
+
+test("packages are locked to the public registry", () => {
+  assert.equal(privateSources(readFileSync("package-lock.json", "utf8")), []);
+  const packages = { a: { resolved: "https://mirror.example/a.tgz" }, b: { resolved: "runtime" } };
+  assert.equal(privateSources(JSON.stringify({ packages })), [
+    "a: locked to https://mirror.example/a.tgz",
+  ]);
 });
 
 test.run();

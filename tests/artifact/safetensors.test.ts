@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readSafetensors, writeSafetensors } from "../../packages/artifact/src/index.ts";
+import { skip } from "../support/skip.ts";
 import { readTarGz } from "../support/tar.ts";
 import { anyTensors } from "./arbitrary.ts";
 import { isRefused, refusal } from "./sample.ts";
@@ -187,7 +188,9 @@ const archives = [
   `${data}/mnist-models-and-pt-safetensors.tar.gz`,
   `${data}/gguf-safetensors-npy-micro.tar.gz`,
 ];
-const whenPresent = archives.every((a) => existsSync(a)) ? test : test.skip;
+const present = archives.every((a) => existsSync(a));
+const whenPresent = (name: string, body: () => void) =>
+  present ? test(name, body) : skip(name, "no shared data");
 
 whenPresent("files by PyTorch, burn and IREE are read to the last byte", () => {
   let count = 0;

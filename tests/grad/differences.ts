@@ -40,8 +40,8 @@ function difference(y: Tensor, x: Tensor, i: number, inputs: Inputs, dims: Dims)
 const weight = (i: number): number => 0.3 + ((i * 7 + 3) % 11) / 7;
 
 /**
- * Asserts that `grad` of Σ weight · y agrees with differences, in every element of every float input; `order` 2 checks
- * the gradient of that gradient as well.
+ * Asserts that `grad` of Σ weight · y agrees with differences, in every element of every float
+ * input; `order` 2 checks the gradient of that gradient as well.
  */
 export function checkGradient(y: Tensor, inputs: Inputs, dims: Dims = {}, order = 1): void {
   const value = evaluate([y], { inputs, dims })[0]!;

@@ -1,6 +1,6 @@
 /**
- * The gradient of every smooth elementwise op over its sampling domain, of the others away from their kinks, and of
- * random compositions, against differences.
+ * The gradient of every smooth elementwise op over its sampling domain, of the others away from
+ * their kinks, and of random compositions, against differences.
  */
 import {
   add,
@@ -14,7 +14,6 @@ import {
   input,
   makeNode,
   makeValue,
-  max,
   mul,
   type OpRecord,
   reshape,
@@ -35,7 +34,10 @@ import * as assert from "uvu/assert";
 import { Builder, random } from "../ir-structural/cases.ts";
 import { checkGradient } from "./differences.ts";
 
-/** Samples inside the domain, far enough from its ends and from integers and halves for a difference. */
+/**
+ * Samples inside the domain, far enough from its ends and from integers and halves for a
+ * difference.
+ */
 function samples([low, high]: readonly [number, number], count: number, offset: number): number[] {
   const [from, to] = [Math.max(low, -20), Math.min(high, 20)];
   return Array.from({ length: count }, (_, i) => {
@@ -105,10 +107,10 @@ function composition(b: Builder, depth: number, leaves: readonly Tensor[]): Tens
     () => transpose(x),
     () => reverse(x, 1),
     () => reshape(transpose(x), x.shape),
-    () => mul(x, x.mean?.() ?? 1),
+    () => mul(x, x.mean()),
     () => dotGeneral(tanh(x), tanh(x), { lhsContract: [1], rhsContract: [1] }),
     () => slice(x, [0, 0], [-1, x.shape[1]!]),
-    () => mul(x, max(tanh(x), 1, { keepDims: true })),
+    () => mul(x, sum(tanh(x), 1, { keepDims: true })),
   ];
   const y = steps[b.r.int(0, steps.length - 1)]!();
   return y.shape[0] === 0 ? x : y;

@@ -1,8 +1,11 @@
 /**
- * Gradients of gradients, and gradients where the value is special: zeros of a product, ties of a maximum.
+ * Gradients of gradients, and gradients where the value is special: zeros of a product, ties of a
+ * maximum.
  */
 import {
+  concat,
   convolution,
+  dotGeneral,
   evaluate,
   exp,
   grad,
@@ -10,8 +13,10 @@ import {
   makeValue,
   matmul,
   max,
+  maxPool,
   mul,
   prod,
+  scatter,
   sum,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -48,6 +53,24 @@ second("softmax", (b) => {
 });
 second("prod", (b) => prod(b.leaf([2, 3]), 1));
 
+second("gather and scatter", (b) => {
+  const index = b.leaf([4], "i32", () => b.r.int(-1, 3));
+  const x = b.leaf([3]);
+  const picked = mul(x, x).gather([index], [0]);
+  const placed = scatter(x, mul(picked, picked), [index], [0]);
+  return mul(placed, x);
+});
+second("maxPool", (b) => {
+  const x = b.leaf([1, 1, 6]);
+  const y = maxPool(mul(x, x), { size: 3, stride: 2, padding: 1 });
+  return mul(y, y);
+});
+second("pad, concat, slice and reverse", (b) => {
+  const x = b.leaf([3]);
+  const joined = concat([mul(x, x).pad(sum(x), 1, -1), exp(x)]).slice([1], [-1], [2]);
+  return mul(joined.reverse(), joined);
+});
+
 const f64 = (numbers: readonly number[]) => makeValue("f64", [numbers.length], numbers);
 
 function gradientAt(f: (x: Tensor) => Tensor, numbers: readonly number[]): number[] {
@@ -61,6 +84,19 @@ test("the gradient of a product is exact at one zero and at two", () => {
   assert.equal(gradientAt(prod, [0, 0, 3]), [0, 0, 0]);
   const mixed = (x: Tensor) => sum(grad(prod(x), [x])[0]!);
   assert.equal(gradientAt(mixed, [0, 0, 3]), [3, 3, 0]);
+});
+
+test("both gradients of a matrix product are bare products, with weights either way round", () => {
+  const x = input("x", "f32", ["N", 5]);
+  const weights = [input("w", "f32", [5, 7]), input("v", "f32", [7, 5])];
+  for (const [i, w] of weights.entries()) {
+    const y = dotGeneral(x, w, { lhsContract: [1], rhsContract: [i] });
+    const grads = grad(y, [x, w], { cotangent: input("g", "f32", ["N", 7]) });
+    assert.equal(
+      grads.map((t) => t.op),
+      ["dotGeneral", "dotGeneral"],
+    );
+  }
 });
 
 test("the gradient of a maximum goes to the first of equal elements", () => {

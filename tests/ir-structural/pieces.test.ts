@@ -1,5 +1,6 @@
 /**
- * The index arithmetic of every op with `pieces` against its reference value, which is computed without it.
+ * The index arithmetic of every op with `pieces` against its reference value, which is computed
+ * without it.
  */
 import {
   type Dim,
@@ -102,7 +103,7 @@ for (const [op, make] of Object.entries(cases))
           for (const [i, v] of got.entries())
             assert.ok(Math.abs(v - expected.data[i]!) < 1e-12, `${op}: ${v}, ${expected.data[i]}`);
         }),
-        { numRuns: 60, includeErrorInReport: true },
+        { numRuns: 40, includeErrorInReport: true },
       );
     });
 

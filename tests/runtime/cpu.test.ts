@@ -63,6 +63,68 @@ test("a state passed as an input is read as it was before the run", async () => 
   assert.equal(await after!.data(), f32(2, 4, 6, 8));
 });
 
+test("kernels may come from a module instead of text", async () => {
+  const { kernels, ...rest } = addition("js");
+  const textless = { ...rest, kernels: kernels.map((k) => ({ ...k, text: "" })) };
+  const add = (x: Float32Array, y: Float32Array, out: Float32Array, n: number) => {
+    for (let i = 0; i < n; i++) out[i] = x[i]! + y[i]!;
+  };
+  const program = await load(textless, createCpuDevice(), { states: [], kernels: { add } });
+  const [sum] = await program.run([f32(1, 2), f32(3, 4)]);
+  assert.equal(await sum!.data(), f32(4, 6));
+});
+
+test("a host array is read through its own offset", async () => {
+  const program = await load(addition("js"), createCpuDevice(), { states: [] });
+  const part = f32(9, 1, 2).subarray(1);
+  const [sum] = await program.run([part, { data: part, shape: [2] }]);
+  assert.equal(await sum!.data(), f32(2, 4));
+});
+
+test("a profile has one row a launch, and runs the program", async () => {
+  const device = createCpuDevice();
+  const artifact = accumulation("js");
+  const program = await load(artifact, device, { states: initialStates(artifact, device) });
+  const [row, ...rest] = await program.profile([f32(1, 1, 1, 1)]);
+  assert.equal(rest, []);
+  assert.ok(row!.ms >= 0);
+  assert.equal(
+    { ...row, ms: 0 },
+    { name: "accumulate", ms: 0, bytes: 48, flops: 4, timing: "clock" },
+  );
+  assert.equal(await program.states[0]!.data(), f32(2, 3, 4, 5));
+});
+
+test("write replaces the elements", async () => {
+  const device = createCpuDevice();
+  const x = device.upload([1, 2], "bool", [2]);
+  assert.equal(await x.data(), Uint8Array.of(1, 1));
+  x.write([0, 1]);
+  assert.equal(await x.data(), Uint8Array.of(0, 1));
+});
+
+test("a poisoning device shows memory that nothing wrote", async () => {
+  const device = createCpuDevice({ poison: true });
+  const { plan, ...rest } = addition("js");
+  const idle = await load({ ...rest, plan: { ...plan, steps: [] } }, device, { states: [] });
+  const [sum] = await idle.run([f32(1), f32(2)]);
+  assert.ok(Number.isNaN(await sum!.item()));
+});
+
+test("item decodes every dtype", async () => {
+  const device = createCpuDevice();
+  for (const dtype of ["f64", "f32", "f16", "bf16", "i32", "i8"] as const)
+    assert.is(await device.upload([-2.0], dtype, []).item(), -2, dtype);
+  for (const x of [0, 2 ** -24, 2 ** -14, 1 / 3, 65504, -65519, Infinity]) {
+    const half = await device.upload([x], "f16", []).item();
+    const error = Math.abs(half - Math.max(-65504, Math.min(x, Infinity)));
+    assert.ok(half === x || error <= Math.max(2 ** -25, Math.abs(x) * 2 ** -11), `${x} → ${half}`);
+  }
+  assert.is(await device.upload([65520], "f16", []).item(), Infinity);
+  assert.is(await device.upload([1 + 2 ** -8], "bf16", []).item(), 1); // a tie, to even
+  assert.ok(Number.isNaN(await device.upload([NaN], "bf16", []).item()));
+});
+
 test("an array prints its dtype, its shape and, when small, its values", () => {
   const device = createCpuDevice();
   assert.is(inspect(device.upload([1, 2, 3, 4], "f32", [2, 2])), "f32[2,2] [[1,2],[3,4]]");

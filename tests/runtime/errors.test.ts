@@ -76,6 +76,26 @@ test("run: the dtype of an input", async () => {
   );
 });
 
+test("run: an input that is no array", () =>
+  fails(
+    () => run(addition("js"), [3 as unknown as TypedArray, f32(1)]),
+    DtypeError,
+    "run: input x is f32, which takes a Float32Array, got Number",
+  ));
+
+test("write: elements that do not fit", async () => {
+  await fails(
+    () => up(2).write([1]),
+    ShapeError,
+    "write: shape [2] has 2 elements, the host array 1",
+  );
+  await fails(
+    () => up(1).write(Int32Array.of(1)),
+    DtypeError,
+    "write: the array is f32, which takes a Float32Array, got Int32Array",
+  );
+});
+
 test("run: the rank and the extents of an input", async () => {
   const dims = [{ name: "N", min: 1, max: null }];
   await fails(

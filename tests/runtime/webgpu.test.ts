@@ -20,6 +20,18 @@ function onGpu(name: string, body: (device: Device) => Promise<void>): void {
   });
 }
 
+gpuTest("webgpu: without a GPU object, Node loads npm webgpu and asks for everything", async () => {
+  const device = await openWebGpu({ allowSoftware: true });
+  const adapter = await (await heldGpu("backend=vulkan")).requestAdapter();
+  assert.is(device.kind, "webgpu");
+  assert.match(device.name, /swiftshader/i);
+  assert.is(device.limits.maxBufferSize, adapter!.limits.maxBufferSize);
+  for (const feature of ["timestamp-query", "subgroups", "shader-f16"])
+    assert.is(device.features.has(feature), adapter!.features.has(feature), feature);
+  assert.equal(await device.upload([1, 2], "f32", [2]).data(), f32(1, 2));
+  device.destroy();
+});
+
 onGpu("webgpu: a symbolic dim takes its value from the inputs of each run", async (device) => {
   const add = await load(addition("webgpu"), device, { states: [] });
   for (const n of [3, 1, 200, 3]) {

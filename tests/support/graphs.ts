@@ -4,12 +4,15 @@
  * on purpose: operands are drawn from the whole pool. Counterexamples print as IR.
  */
 import type { Dim, Dtype, Tensor, Value } from "@kiln-ml/ir";
-import { dim, isStatic, sameShape } from "@kiln-ml/ir";
+import { dim, isStatic, setSiteDepth } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { nodesOf, type Program } from "../../compiler/src/program.ts";
 import { Growth, type Step, sampleFeeds } from "./leaves.ts";
 import { printProgram } from "./reference.ts";
 import { steps } from "./steps.ts";
+
+// Nobody asks where a random node was built, and asking costs more than building it.
+setSiteDepth(0);
 
 export interface ProgramOptions {
   /** The longest chain of steps; default 5. */
@@ -58,7 +61,7 @@ export function randomProgram(options: ProgramOptions = {}): fc.Arbitrary<Random
     shape: fc.array(fc.nat(15), { maxLength: 4 }),
     dtype: fc.constantFrom(...dtypes),
     leaf: number,
-    steps: fc.array(step, { minLength: 1, maxLength: maxDepth * 3 }),
+    steps: fc.array(step, { minLength: 1, maxLength: maxDepth * 4, size: "max" }),
     outputs: fc.array(fc.nat(7), { minLength: 1, maxLength: 3 }),
     updates: fc.array(fc.nat(7), { maxLength: 2 }),
   });
@@ -81,13 +84,13 @@ function grow(
   const shape = plan.shape.map((n) => extentOf(n, plan.shape.length, symbolic));
   growth.add(growth.leaf(plan.leaf, plan.dtype, shape));
   for (const step of plan.steps) {
-    const x = growth.pick(step.x)!;
+    const x = growth.pick(step.x, (t) => growth.isShallow(t))!;
     const made = steps[ops[step.op]!]!(x, step, growth);
     if (made) growth.add(made, [x]);
   }
   const outputs = plan.outputs.map((n, i) => ({ name: `y${i}`, value: growth.pick(n)! }));
   const program = { inputs: growth.inputs, outputs, updates: updatesOf(plan.updates, growth) };
-  const needed = new Set(nodesOf(program));
+  const needed = new Set([...nodesOf(program), ...program.updates.map(([param]) => param)]);
   const leaves = [...growth.inputs, ...growth.params].filter((t) => needed.has(t));
   const value: RandomProgram = {
     program: { ...program, inputs: growth.inputs.filter((t) => needed.has(t)) },
@@ -97,15 +100,12 @@ function grow(
   return Object.assign(value, { [fc.toStringMethod]: () => printProgram(value.program) });
 }
 
-/** Each parameter at most once, with a value of its type. */
+/** Static values kept in parameters of their type: one that is there, or a new one. Each at most once. */
 function updatesOf(picks: readonly number[], growth: Growth): [Tensor, Tensor][] {
   const updates = new Map<Tensor, Tensor>();
   for (const n of picks) {
-    const param = growth.params[n % Math.max(1, growth.params.length)];
-    if (!param?.shape.every(isStatic)) continue;
-    const fits = (t: Tensor) => t.dtype === param.dtype && sameShape(t.shape, param.shape);
-    const value = growth.pick(n, fits);
-    if (value) updates.set(param, value);
+    const value = growth.pick(n, (t) => t.shape.every(isStatic));
+    if (value) updates.set(growth.paramLike(value, n), value);
   }
   return [...updates];
 }

@@ -14,6 +14,7 @@ import {
   input,
   isFloat,
   isStatic,
+  type ResultType,
   roundTo,
   type Shape,
   sameDim,
@@ -50,11 +51,16 @@ export class Growth {
 
   /** Adds a result to the pool, unless it is too large or too deep. */
   add(t: Tensor, from: readonly Tensor[] = []): void {
-    const size = sizeOf(t.shape);
+    const size = evaluateDim(sizeOf(t.shape), { N: 3 });
     const depth = Math.max(-1, ...from.map((x) => this.depths.get(x) ?? 0)) + 1;
-    if ((isStatic(size) && size > maxElements) || depth > this.maxDepth) return;
+    if (size > maxElements || depth > this.maxDepth) return;
     this.depths.set(t, Math.min(depth, this.depths.get(t) ?? depth));
     this.pool.push(t);
+  }
+
+  /** Room for another step on top. */
+  isShallow(t: Tensor): boolean {
+    return this.depths.get(t)! < this.maxDepth;
   }
 
   /** The n-th tensor of the pool that fits, counted from the newest and around. */
@@ -82,18 +88,27 @@ export class Growth {
       const values = Array.from({ length: Number(sizeOf(shape)) }, (_, i) => sample(dtype, n + i));
       return dataLeaf(dtype, shape as number[], toHost(dtype, values));
     }
-    const list = n % 7 === 3 && fixed ? this.params : this.inputs;
-    const old = list.find((t) => t.dtype === dtype && sameShape(t.shape, shape));
-    if (old && n % 2) return old;
-    const name = list === this.params ? `p${list.length}` : `x${list.length}`;
-    const made =
-      list === this.params
-        ? declareParam(name, dtype, shape, isFloat(dtype))
-        : input(name, dtype, shape);
-    list.push(made);
+    if (n % 7 === 3 && fixed) return this.paramLike({ dtype, shape }, n);
+    const old = n % 2 ? find(this.inputs, { dtype, shape }) : undefined;
+    if (old) return old;
+    const made = input(`x${this.inputs.length}`, dtype, shape);
+    this.inputs.push(made);
+    return made;
+  }
+
+  /** A parameter of this type; one that is there if `n` is odd. */
+  paramLike(type: ResultType, n: number): Tensor {
+    const old = n % 2 ? find(this.params, type) : undefined;
+    if (old) return old;
+    const { dtype, shape } = type;
+    const made = declareParam(`p${this.params.length}`, dtype, shape, isFloat(dtype));
+    this.params.push(made);
     return made;
   }
 }
+
+const find = (list: readonly Tensor[], { dtype, shape }: ResultType): Tensor | undefined =>
+  list.find((t) => t.dtype === dtype && sameShape(t.shape, shape));
 
 /** A shape that broadcasts to `shape`: leading axes dropped or axes set to 1, as the bits of `n` say. */
 function unbroadcast(shape: Shape, n: number): Dim[] {

@@ -62,7 +62,7 @@ function unaryOps(dtype: Dtype): string[] {
 const unary: Build = (x, { k }) => {
   const ops = unaryOps(x.dtype);
   if (!ops.length) return undefined;
-  const op = choose(ops, k[0]!);
+  const op = choose(ops, k[0]! + 8 * k[1]!);
   const [low, high] = opRecord(op).domain ?? [-100, 100];
   return node(op, [isFloat(x.dtype) && (low > -10 || high < 10) ? clamp(x, low, high) : x]);
 };
@@ -81,7 +81,7 @@ const binary: Build = (x, { y, k }, growth) => {
   }
   const op = choose(
     [...shared, "and", "or", "xor", "div", "rem", "shiftLeft", "shiftRight"],
-    k[0]!,
+    k[0]! + 8 * k[2]!,
   );
   const [a, b] = pair as [Tensor, Tensor];
   const small = node("and", [b, like(b, 7)]);

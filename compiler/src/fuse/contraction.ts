@@ -92,6 +92,6 @@ function readConvolution(t: Tensor): Reading {
     k: [channel, ...tap],
     coords: [batch.at, out, ...place.map((p) => p.at)],
     a: { operand: w, coords: [out, channel.at, ...tap.map((l) => l.at)], when: [] },
-    b: { operand: x, coords: [batch.at, input, ...at], when: simplifyConditions(when)! },
+    b: { operand: x, coords: [batch.at, input, ...at], when: simplifyConditions(when) ?? when },
   };
 }

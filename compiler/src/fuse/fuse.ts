@@ -4,44 +4,15 @@
  * computes one of its operands at the same coordinates (an epilogue), and otherwise floats, to be settled by
  * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
  */
-import {
-  type Dim,
-  maxOfDim,
-  opRecord,
-  sameShape,
-  sizeOf,
-  type Tensor,
-  topologicalOrder,
-} from "@kiln-ml/ir";
+import { type Dim, opRecord, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, isPointwise, isVirtual, reach } from "../access.ts";
 import { type Program, rootsOf } from "../program.ts";
 import { readContraction } from "./contraction.ts";
-import { type Group, type Loop, makeLoop, type Placement, type Space } from "./group.ts";
-import { findPlacement, place, terminals } from "./place.ts";
+import { type Group, makeLoop, type Placement } from "./group.ts";
+import { findPlacement, openMap, place, terminals } from "./place.ts";
 import { settle } from "./settle.ts";
 import { mergeScalars, mergeSideSums } from "./side.ts";
-
-/** What a target allows a group to become. */
-export interface FusionLimits {
-  /** Most elements of one row that phases may loop over. */
-  readonly row: number;
-  /** Most elements a reduction over the outer loops may cover (it runs in one workgroup on a GPU). */
-  readonly total: number;
-  /** Most tensors one kernel may read and write. */
-  readonly bindings: number;
-}
-
-export interface Fusion {
-  readonly program: Program;
-  readonly limits: FusionLimits;
-  readonly on: boolean;
-  readonly groups: Group[];
-  readonly groupOf: Map<Tensor, Group>;
-  /** Nodes that must be stored: outputs and updates, without the reshapes around them. */
-  readonly required: ReadonlySet<Tensor>;
-  /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
-  readonly apart: ReadonlySet<Tensor>;
-}
+import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
 
 /** Groups in no particular order; each node of `required` is a member of exactly one. */
 export function fuse(
@@ -50,7 +21,11 @@ export function fuse(
   on: boolean,
   apart: ReadonlySet<Tensor> = new Set(),
 ): Fusion {
-  const required = new Set(rootsOf(program).map(aliasRoot).filter((t) => !isLeaf(t)));
+  const required = new Set(
+    rootsOf(program)
+      .map(aliasRoot)
+      .filter((t) => !isLeaf(t)),
+  );
   const state: Fusion = { program, limits, on, groups: [], groupOf: new Map(), required, apart };
   const order = topologicalOrder(rootsOf(program));
   for (const node of order) {
@@ -66,41 +41,6 @@ export function fuse(
     mergeScalars(state);
   }
   return state;
-}
-
-/** Adds an empty group. */
-export function openGroup(
-  state: Fusion,
-  parts: Pick<Group, "kind" | "outer" | "outerSpace"> & Partial<Group>,
-): Group {
-  const group: Group = {
-    id: state.groups.length,
-    anchor: undefined,
-    inner: [],
-    fullSpace: undefined,
-    axes: [],
-    contraction: undefined,
-    members: new Map(),
-    sideSums: [],
-    scalars: [],
-    deps: new Set(),
-    ...parts,
-  };
-  state.groups.push(group);
-  return group;
-}
-
-/** A group that computes `node` and nothing else, one iteration an element. */
-export function openMap(state: Fusion, node: Tensor): Group {
-  const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
-  const coords = outer.map((l) => l.at);
-  const group = openGroup(state, {
-    kind: "map",
-    outer,
-    outerSpace: { shape: node.shape, coords },
-  });
-  place(state, group, node, { coords, level: "outer" });
-  return group;
 }
 
 function openContraction(state: Fusion, node: Tensor): void {
@@ -128,7 +68,9 @@ function joinReduce(state: Fusion, node: Tensor): void {
   if (state.on && !state.apart.has(node) && node.op !== "fold")
     for (const group of rowCandidates(state, node)) {
       const placement = sameRows(state, group, node) ?? total(state, group, node);
-      if (placement) return place(state, group, node, placement);
+      if (!placement) continue;
+      place(state, group, node, placement);
+      return;
     }
   openRows(state, node);
 }
@@ -142,7 +84,8 @@ function openRows(state: Fusion, node: Tensor): void {
     const coords = outer.map((l) => l.at);
     const outerSpace = { shape: node.shape, coords };
     const group = openGroup(state, { kind: "rows", outer, outerSpace, inner });
-    return place(state, group, node, { coords, level: "outer" });
+    place(state, group, node, { coords, level: "outer" });
+    return;
   }
   const axes = node.attrs.axes as number[];
   const loops = x.shape.map((d, i) => makeLoop(`${axes.includes(i) ? "r" : "i"}${i}`, d));
@@ -161,14 +104,16 @@ function openRows(state: Fusion, node: Tensor): void {
 
 /** Groups a reduction may join, the latest first: those it reads, and those with its loops that read what it reads. */
 function rowCandidates(state: Fusion, node: Tensor): Group[] {
-  const read = terminals(state, node.operands[0]!);
+  const read = terminals(state, node);
   const own = new Set([...read].flatMap((t) => state.groupOf.get(t) ?? []));
   const x = node.operands[0]!;
   const axes = String(node.attrs.axes);
   for (const g of state.groups) {
     if (g.kind !== "rows" || !g.fullSpace || own.has(g)) continue;
     if (!sameShape(g.fullSpace.shape, x.shape) || String(g.axes) !== axes) continue;
-    const shares = [...g.members.keys()].some((m) => [...terminals(state, m)].some((t) => read.has(t)));
+    const shares = [...g.members.keys()].some((m) =>
+      [...terminals(state, m)].some((t) => read.has(t)),
+    );
     if (shares) own.add(g);
   }
   return [...own].filter((g) => g.kind === "rows").sort((a, b) => b.id - a.id);
@@ -196,18 +141,6 @@ function total(state: Fusion, group: Group, node: Tensor): Placement | undefined
   return { coords: [], level: "root" };
 }
 
-/** The number of iterations, with a guess of 256 for a symbol without a bound. */
-export const extentGuess = (loops: readonly Loop[]): number =>
-  loops.reduce((n, l) => n * guess(l.extent), 1);
-
-const guess = (d: Dim): number => {
-  const max = maxOfDim(d);
-  return Number.isFinite(max) ? max : 256;
-};
-
-export const withinRow = (state: Fusion, group: Group): boolean =>
-  extentGuess(group.inner) <= state.limits.row;
-
 /** True if `x`, read at `coords`, meets the group's members only where they are computed, and no group that waits for it. */
 function linesUp(
   state: Fusion,
@@ -234,12 +167,13 @@ function joinPointwise(state: Fusion, node: Tensor): void {
     return;
   }
   if (state.apart.has(node)) return;
-  const candidates = new Set([...terminals(state, node)].flatMap((t) => state.groupOf.get(t) ?? []));
+  const candidates = new Set(
+    [...terminals(state, node)].flatMap((t) => state.groupOf.get(t) ?? []),
+  );
   for (const group of [...candidates].sort((a, b) => b.id - a.id)) {
     const placement = findPlacement(state, group, node);
-    if (placement) return place(state, group, node, placement);
+    if (!placement) continue;
+    place(state, group, node, placement);
+    return;
   }
 }
-
-export const isSingle = (t: Tensor): boolean => sizeOf(t.shape) === 1;
-export type { Group, Placement, Space };

@@ -73,7 +73,11 @@ export interface Group {
   readonly contraction: Contraction | undefined;
   readonly members: Map<Tensor, Placement>;
   /** Reduction groups whose sums run along with this contraction's operand `a` or `b`. */
-  readonly sideSums: { readonly side: "a" | "b"; readonly group: Group; readonly rename: ReadonlyMap<string, Dim> }[];
+  readonly sideSums: {
+    readonly side: "a" | "b";
+    readonly group: Group;
+    readonly rename: ReadonlyMap<string, Dim>;
+  }[];
   /** Groups of single elements computed along with this one. */
   readonly scalars: Group[];
   /** Groups whose results this one reads. */

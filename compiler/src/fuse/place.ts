@@ -2,25 +2,24 @@
  * Tests whether a node can be computed inside a group: at which coordinates, and whether all it reads lines up with what
  * the group computes there and is ready by then.
  */
-import { type Dim, sameDim, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { type Dim, loopVar, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, sameCoords, walkAccesses } from "../access.ts";
-import { type Fusion, withinRow } from "./fuse.ts";
-import { dependsOn, type Group, type Level, type Placement, reindex } from "./group.ts";
+import { dependsOn, type Group, type Level, makeLoop, type Placement, reindex } from "./group.ts";
+import { type Fusion, openGroup, withinRow } from "./state.ts";
 
 const notStored = (state: Fusion) => (t: Tensor) => !isLeaf(t) && !state.groupOf.has(t);
 
-/** The stored nodes and leaves that `node` is made of, through everything that is inlined. */
+/** The stored nodes and leaves that computing `node` reads, through everything that is inlined. */
 export function terminals(state: Fusion, node: Tensor): Set<Tensor> {
   const out = new Set<Tensor>();
   const seen = new Set<Tensor>();
   const enter = (t: Tensor) => {
     if (seen.has(t)) return;
     seen.add(t);
-    if (t !== node && !notStored(state)(t)) out.add(t);
+    if (!notStored(state)(t)) out.add(t);
     else for (const o of t.operands) enter(o);
   };
-  if (isLeaf(node) || state.groupOf.has(node)) out.add(node);
-  if (!isLeaf(node)) enter(node);
+  for (const o of node.operands) enter(o);
   return out;
 }
 
@@ -53,11 +52,32 @@ function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {
   const hasRoot = [...group.members.values()].some((p) => p.level === "root");
   if (hasRoot && size === 1) out.push({ coords: node.shape.map(() => 0), level: "root" });
   const { outerSpace, fullSpace } = group;
-  if (sameDim(size, sizeOf(outerSpace.shape)))
+  const whole = sameDim(size, sizeOf(outerSpace.shape));
+  if (whole)
     out.push({ coords: reindex(outerSpace.shape, outerSpace.coords, node.shape), level: "outer" });
   if (fullSpace && sameDim(size, sizeOf(fullSpace.shape)) && withinRow(state, group))
     out.push({ coords: reindex(fullSpace.shape, fullSpace.coords, node.shape), level: "full" });
+  const turned = whole ? permuted(state, group, node) : undefined;
+  if (turned) out.push({ coords: turned, level: "outer" });
   return out;
+}
+
+/** Coordinates under which `node`, a permutation of the group's result, meets it where it is computed. */
+function permuted(state: Fusion, group: Group, node: Tensor): Dim[] | undefined {
+  const symbols = node.shape.map((d, i) => loopVar(`?${i}`, d));
+  let coords: Dim[] | undefined;
+  walkAccesses(node, symbols, notStored(state), (t, at) => {
+    const p = group.members.get(t);
+    if (coords || !p || p.level !== "outer") return;
+    const found = new Map<string, Dim>();
+    for (const [i, d] of at.entries()) {
+      const symbol = symbolOf(d);
+      if (symbol) found.set(symbol.name, p.coords[i]!);
+    }
+    const solved = symbols.flatMap((_, i) => found.get(`?${i}`) ?? []);
+    if (solved.length === node.rank) coords = solved;
+  });
+  return coords;
 }
 
 function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean {
@@ -76,4 +96,17 @@ export function place(state: Fusion, group: Group, node: Tensor, p: Placement): 
   }
   group.members.set(node, p);
   state.groupOf.set(node, group);
+}
+
+/** A group that computes `node` and nothing else, one iteration an element. */
+export function openMap(state: Fusion, node: Tensor): Group {
+  const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
+  const coords = outer.map((l) => l.at);
+  const group = openGroup(state, {
+    kind: "map",
+    outer,
+    outerSpace: { shape: node.shape, coords },
+  });
+  place(state, group, node, { coords, level: "outer" });
+  return group;
 }

@@ -5,9 +5,9 @@
  */
 import { opRecord, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
-import { type Fusion, isSingle, openMap } from "./fuse.ts";
 import { dependsOn, type Group } from "./group.ts";
-import { findPlacement, place, terminals } from "./place.ts";
+import { findPlacement, openMap, place, terminals } from "./place.ts";
+import { type Fusion, isSingle } from "./state.ts";
 
 /** Elementwise work that may be repeated in every reader rather than stored. */
 const cheapOps = 8;
@@ -41,7 +41,10 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
 }
 
 /** What computing one element of `node` takes, with all that is inlined in it. */
-export function workOf(state: Fusion, node: Tensor): { ops: number; loads: number; costly: boolean } {
+export function workOf(
+  state: Fusion,
+  node: Tensor,
+): { ops: number; loads: number; costly: boolean } {
   const seen = new Set<Tensor>();
   const work = { ops: 0, loads: 0, costly: false };
   const enter = (t: Tensor) => {

@@ -5,9 +5,9 @@
  */
 import { type Dim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, reach, walkAccesses } from "../access.ts";
-import { type Fusion, isSingle } from "./fuse.ts";
 import { type ContractionOperand, dependsOn, type Group, type Loop } from "./group.ts";
 import { terminals } from "./place.ts";
+import { type Fusion, isSingle } from "./state.ts";
 
 /** Two groups neither of which waits for the other. */
 const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
@@ -32,8 +32,7 @@ export function mergeSideSums(state: Fusion): void {
 /** Everything that waited for `part`, or that `part` waited for, is now about `host`. */
 function absorb(state: Fusion, host: Group, part: Group): void {
   for (const d of part.deps) if (d !== host) host.deps.add(d);
-  for (const g of state.groups)
-    if (g.deps.delete(part) && g !== host) g.deps.add(host);
+  for (const g of state.groups) if (g.deps.delete(part) && g !== host) g.deps.add(host);
   for (const m of part.members.keys()) state.groupOf.set(m, host);
   state.groups.splice(state.groups.indexOf(part), 1);
 }
@@ -82,7 +81,8 @@ function onlyAccess(
     (x) => {
       const inlined = !isLeaf(x) && !state.groupOf.has(x);
       // Arithmetic, padding and joining change the value or choose between values.
-      if (inlined && !["transpose", "reshape", "broadcastInDim", "reverse"].includes(x.op)) pure = false;
+      if (inlined && !["transpose", "reshape", "broadcastInDim", "reverse"].includes(x.op))
+        pure = false;
       return inlined;
     },
     (tensor, at) => found.push({ tensor, coords: at }),
@@ -143,7 +143,9 @@ export function readOutside(state: Fusion, node: Tensor): boolean {
 /** Lets updates of single numbers run beside another kernel that neither needs them nor is needed by them. */
 export function mergeScalars(state: Fusion): void {
   for (const part of [...state.groups]) {
-    if (part.kind !== "map" || ![...part.members.keys()].every(isSingle)) continue;
+    // A part that is itself a host would take its guests out of sight.
+    if (part.kind !== "map" || part.scalars.length || ![...part.members.keys()].every(isSingle))
+      continue;
     const leaves = leavesOf(state, part);
     const host = state.groups.find(
       (g) =>
@@ -155,8 +157,10 @@ export function mergeScalars(state: Fusion): void {
         bindingsOf(state, g).size + bindingsOf(state, part).size <= state.limits.bindings,
     );
     if (!host) continue;
-    host.scalars.push(part);
+    const parts = [part, ...part.scalars.splice(0)];
+    host.scalars.push(...parts);
     absorb(state, host, part);
+    for (const p of parts) for (const m of p.members.keys()) state.groupOf.set(m, host);
   }
 }
 

@@ -46,6 +46,8 @@ export type Stmt =
   | { readonly kind: "letIndex"; readonly name: string; readonly value: Dim }
   /** Binds the index symbol `name` to a run-time i32 value. */
   | { readonly kind: "letDynamic"; readonly name: string; readonly value: Expr }
+  /** Binds the index symbol `name` to the invocation's number in its workgroup (GPU). */
+  | { readonly kind: "letInvocation"; readonly name: string }
   /** A mutable scalar; `wide` accumulators may be kept in more precision than the dtype (f64 in JS). */
   | {
       readonly kind: "acc";
@@ -91,6 +93,9 @@ export type Stmt =
       readonly names: readonly string[];
       readonly reducers: readonly Reducer[];
     };
+
+/** The statements of one kind. */
+export type Of<K extends Stmt["kind"]> = Extract<Stmt, { kind: K }>;
 
 /** A tensor the kernel reads or writes, or scratch memory. Row-major, offset 0. */
 export interface Param {

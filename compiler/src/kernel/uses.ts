@@ -49,6 +49,12 @@ export function countUses(body: readonly Stmt[]): ReadonlyMap<Expr, number> {
   return uses;
 }
 
+export const isArg = (reducer: Reducer | undefined): boolean =>
+  reducer === "argMax" || reducer === "argMin";
+
+/** The name under which the extreme is kept beside an accumulator of argMax or argMin, which holds the position. */
+export const bestOf = (name: string): string => `${name}/best`;
+
 /** What is known of a kernel's names before it is printed. */
 export interface Facts {
   readonly uses: ReadonlyMap<Expr, number>;

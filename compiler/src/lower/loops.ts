@@ -30,7 +30,9 @@ export const nest = (loops: readonly Loop[], kind: LoopKind, body: readonly Stmt
 function divides(d: Dim, name: string): boolean {
   if (typeof d === "number") return false;
   return d.terms.some((t) =>
-    t.atoms.some((a) => a.kind !== "symbol" && (symbolsIn(a.lhs).has(name) || symbolsIn(a.rhs).has(name))),
+    t.atoms.some(
+      (a) => a.kind !== "symbol" && (symbolsIn(a.lhs).has(name) || symbolsIn(a.rhs).has(name)),
+    ),
   );
 }
 

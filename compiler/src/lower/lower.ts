@@ -2,18 +2,10 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
  * later.
  */
-import {
-  addDim,
-  type Dim,
-  mulDim,
-  opRecord,
-  sizeOf,
-  symbolsIn,
-  type Tensor,
-} from "@kiln-ml/ir";
+import { addDim, type Dim, mulDim, opRecord, sizeOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
-import type { Fusion } from "../fuse/fuse.ts";
 import type { Group } from "../fuse/group.ts";
+import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
 import { type Job, membersOf } from "./job.ts";
@@ -26,8 +18,8 @@ export interface Schedule {
   rows(job: Job): Scheduled;
   contraction(job: Job): Scheduled;
   scatter(job: Job): Scheduled;
-  /** Statements for single elements that run beside another kernel. */
-  scalars(job: Job): Stmt[];
+  /** A kernel's statements with those that compute single elements put beside them. */
+  beside(body: readonly Stmt[], scalars: readonly Job[]): Stmt[];
 }
 
 export interface Scheduled {
@@ -63,13 +55,16 @@ export function lowerGroup(
       : group.kind === "scatter"
         ? schedule.scatter(job)
         : schedule.rows(job);
-  const beside = group.scalars.flatMap((part) => schedule.scalars({ ...job, group: part }));
-  const body = [...beside, ...main.body];
+  const scalars = group.scalars.map((part) => ({ ...job, group: part }));
+  const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
   const kernel: Kernel = {
     name: nameOf(group),
     params: params.map(({ param }) => ({ ...param, width: main.wide?.has(param.name) ? 4 : 1 })),
-    dims: symbolsOf(body, params.map((p) => p.param.size)),
+    dims: symbolsOf(
+      body,
+      params.map((p) => p.param.size),
+    ),
     body,
     workgroupSize: main.workgroupSize,
     bytes: bytesOf(params.map((p) => p.param)),
@@ -92,12 +87,14 @@ function used(buffers: Buffers, body: readonly Stmt[]) {
   return buffers.params.filter((p) => names.has(p.param.name));
 }
 
+const binders: ReadonlySet<Stmt["kind"]> = new Set(["letIndex", "letDynamic", "letInvocation"]);
+
 /** Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an extent or a statement. */
 function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   const bound = new Set<string>();
   walkStmts(body, {
     stmt: (s) => {
-      if (s.kind === "loop" || s.kind === "letIndex" || s.kind === "letDynamic") bound.add(s.name);
+      if (s.kind === "loop" || binders.has(s.kind)) bound.add((s as { name: string }).name);
     },
   });
   const found = new Map();
@@ -105,7 +102,14 @@ function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   return [...found.keys()].filter((n) => !bound.has(n)).sort();
 }
 
-const elementBytes: Readonly<Record<string, number>> = { f64: 8, f16: 2, bf16: 2, bool: 1, i8: 1, u8: 1 };
+const elementBytes: Readonly<Record<string, number>> = {
+  f64: 8,
+  f16: 2,
+  bf16: 2,
+  bool: 1,
+  i8: 1,
+  u8: 1,
+};
 
 function bytesOf(params: readonly Kernel["params"][number][]): Dim {
   return params

@@ -50,7 +50,9 @@ export function phasesOf(job: Job): Phase[] {
 }
 
 export const accName = (job: Job, node: Tensor): string => {
-  const reduces = membersOf(job.group).map(([t]) => t).filter(isReduceOp);
+  const reduces = membersOf(job.group)
+    .map(([t]) => t)
+    .filter(isReduceOp);
   return `${opRecord(node.op).reducer}${reduces.indexOf(node)}`;
 };
 
@@ -68,7 +70,9 @@ export const declareAcc = (job: Job, node: Tensor): Stmt => ({
 function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars: Dim[]): Stmt {
   const value = reducedValue(values, node, coords, vars);
   const reducer = opRecord(node.op).reducer!;
-  const extents = extentsOf(job.group.members.get(node)!.level === "root" ? job.group.outer : job.group.inner);
+  const extents = extentsOf(
+    job.group.members.get(node)!.level === "root" ? job.group.outer : job.group.inner,
+  );
   const position = reducer.startsWith("arg") ? { position: offsetOf(extents, vars) } : {};
   return { kind: "accumulate", name: accName(job, node), reducer, value, ...position };
 }
@@ -76,7 +80,10 @@ function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars:
 /** Appends the statements of one outer iteration to `block`. */
 export function emitRow(job: Job, block: Values, loops: RowLoops): void {
   const { group } = job;
-  const vars = renamed(group.inner.map((l) => l.at), loops.rename);
+  const vars = renamed(
+    group.inner.map((l) => l.at),
+    loops.rename,
+  );
   const outer = renamed(group.outerSpace.coords, loops.rename);
   for (const { reduces, stores } of phasesOf(job)) {
     if (reduces.length + stores.length === 0) continue;
@@ -86,7 +93,12 @@ export function emitRow(job: Job, block: Values, loops: RowLoops): void {
     for (const s of stores) inner.body.push(storeMember(job, inner, s, loops.rename));
     block.body.push(...loops.inner(inner.body));
     if (reduces.length && loops.combine)
-      block.body.push(...loops.combine(reduces, reduces.map((r) => accName(job, r))));
+      block.body.push(
+        ...loops.combine(
+          reduces,
+          reduces.map((r) => accName(job, r)),
+        ),
+      );
     for (const r of reduces) block.bind(r, outer, ref(accName(job, r), r.dtype));
   }
   const members = membersOf(group);

@@ -5,7 +5,12 @@
 import type { Expr } from "../kernel/kernel.ts";
 
 const u32 = (value: number): Expr => ({ kind: "const", dtype: "u32", value });
-const op = (name: string, ...args: Expr[]): Expr => ({ kind: "call", op: name, args, dtype: "u32" });
+const op = (name: string, ...args: Expr[]): Expr => ({
+  kind: "call",
+  op: name,
+  args,
+  dtype: "u32",
+});
 const add = (a: Expr, b: Expr): Expr => op("add", a, b);
 
 const rotations = [

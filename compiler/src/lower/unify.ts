@@ -1,6 +1,6 @@
 /**
  * Gives kernel parameters that lie in one place one name: a value that overwrites a parameter it was computed from is read and
- * written through a single binding.
+ * written through a single binding. Stores that stand together then take their values first.
  */
 import type { Place } from "@kiln-ml/artifact";
 import type { Expr, Kernel, Param, Stmt } from "../kernel/kernel.ts";
@@ -29,7 +29,10 @@ export function unifyParams(
     params[at] = { ...kept, access, width: Math.min(kept.width, p.width) as Param["width"] };
   });
   if (rename.size === 0) return { kernel, args };
-  return { kernel: { ...kernel, params, body: renameStmts(kernel.body, rename) }, args };
+  return {
+    kernel: { ...kernel, params, body: valuesFirst(renameStmts(kernel.body, rename)) },
+    args,
+  };
 }
 
 function renameStmts(stmts: readonly Stmt[], by: ReadonlyMap<string, string>): Stmt[] {
@@ -68,4 +71,32 @@ function renameStmts(stmts: readonly Stmt[], by: ReadonlyMap<string, string>): S
     }
   };
   return stmts.map(stmt);
+}
+
+/** In every run of neighbouring stores, values before stores: a store may overwrite what the next value reads. */
+function valuesFirst(stmts: readonly Stmt[], names = { next: 0 }): Stmt[] {
+  const out: Stmt[] = [];
+  for (let i = 0; i < stmts.length; i++) {
+    const s = stmts[i]!;
+    if (s.kind === "loop") out.push({ ...s, body: valuesFirst(s.body, names) });
+    else if (s.kind === "if") out.push({ ...s, then: valuesFirst(s.then, names) });
+    else if (s.kind === "store") {
+      const run: Extract<Stmt, { kind: "store" }>[] = [];
+      for (let x: Stmt | undefined = s; x?.kind === "store"; x = stmts[i + run.length]) run.push(x);
+      i += run.length - 1;
+      if (run.length === 1) out.push(s);
+      else out.push(...storedLater(run, names));
+    } else out.push(s);
+  }
+  return out;
+}
+
+function storedLater(run: readonly Extract<Stmt, { kind: "store" }>[], names: { next: number }) {
+  const lets: Stmt[] = [];
+  const stores = run.map((s): Stmt => {
+    const name = `new${names.next++}`;
+    lets.push({ kind: "let", name, value: s.value });
+    return { ...s, value: { kind: "ref", name, dtype: s.value.dtype } };
+  });
+  return [...lets, ...stores];
 }

@@ -77,8 +77,7 @@ export class Values {
 
   private make(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
     const buffer = this.bufferOf(node);
-    if (buffer !== undefined)
-      return load(buffer, node.dtype, offsetOf(node.shape, coords), guard);
+    if (buffer !== undefined) return load(buffer, node.dtype, offsetOf(node.shape, coords), guard);
     switch (node.op) {
       case "constant":
         return constant(node.dtype, node.attrs.value as number);
@@ -167,4 +166,3 @@ export function choose(when: readonly Condition[], yes: Expr, no: Expr): Expr {
   const test: Expr = { kind: "test", conditions, dtype: "bool" };
   return call("select", yes.dtype, test, yes, no);
 }
-

@@ -2,7 +2,18 @@
  * Common subexpressions: two nodes that differ only in the order of commuting operands become one.
  *
  * before:
- *   TODO
+ *   graph f(%x: f32[2], %y: f32[2]) {
+ *     %1: f32[2] = mul %x %y
+ *     %2: f32[2] = mul %y %x
+ *     %3: f32[2] = sub %1 %2
+ *     return %3
+ *   }
+ * after:
+ *   graph f(%x: f32[2], %y: f32[2]) {
+ *     %1: f32[2] = mul %x %y
+ *     %2: f32[2] = sub %1 %1
+ *     return %2
+ *   }
  *
  * Equal nodes are one node already, as `makeNode` interns them; this finds `add(y, x)` beside `add(x, y)` and
  * `greater(y, x)` beside `less(x, y)`. The first in the order of evaluation stays. Run before fuse.

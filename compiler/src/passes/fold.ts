@@ -2,12 +2,33 @@
  * Constant folding: what depends on constants alone is computed now, by the reference evaluator.
  *
  * before:
- *   TODO
+ *   graph f(%x: f32[N]) {
+ *     %1: f32[] = constant {value=4}
+ *     %2: f32[] = sqrt %1
+ *     %3: f32[N] = broadcastInDim %2 {dims=[]}
+ *     %4: f32[N] = div %x %3
+ *     return %4
+ *   }
+ * after:
+ *   graph f(%x: f32[N]) {
+ *     %1: f32[] = constant {value=2}
+ *     %2: f32[N] = broadcastInDim %1 {dims=[]}
+ *     %3: f32[N] = div %x %2
+ *     return %3
+ *   }
  *
  * Elementwise ops on uniform constants fold at any size, other ops up to 64 elements, and only into uniform
  * constants: a folded value never grows the artifact. Never folds random bits or data.
  */
-import { evaluate, isElementwise, isStatic, opRecord, sizeOf, type Tensor, type Value } from "@kiln-ml/ir";
+import {
+  evaluate,
+  isElementwise,
+  isStatic,
+  opRecord,
+  sizeOf,
+  type Tensor,
+  type Value,
+} from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 import { replaceBy } from "../rules/match.ts";

@@ -72,8 +72,7 @@ const keep = (lastUse: Map<Tensor, number>, t: Tensor) => lastUse.set(aliasRoot(
 
 function lastUses(kernels: readonly Lowered[]): Map<Tensor, number> {
   const last = new Map<Tensor, number>();
-  for (const [step, k] of kernels.entries())
-    for (const t of k.tensors) if (t) last.set(t, step);
+  for (const [step, k] of kernels.entries()) for (const t of k.tensors) if (t) last.set(t, step);
   return last;
 }
 
@@ -84,8 +83,8 @@ function fixedPlaces(
   ordered: Ordered,
 ): Map<Tensor, Place> {
   const fixed = new Map<Tensor, Place>();
-  program.inputs.forEach((t, index) => fixed.set(t, { in: "input", index }));
-  states.forEach((t, index) => fixed.set(t, { in: "state", index }));
+  for (const [index, t] of program.inputs.entries()) fixed.set(t, { in: "input", index });
+  for (const [index, t] of states.entries()) fixed.set(t, { in: "state", index });
   for (const [value, param] of ordered.inPlace)
     fixed.set(value, { in: "state", index: states.indexOf(param) });
   program.outputs.forEach((o, index) => {

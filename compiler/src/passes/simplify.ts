@@ -2,7 +2,24 @@
  * Algebra and movement by rules, to a fixpoint.
  *
  * before:
- *   TODO
+ *   graph f(%x: f32[2,3], %w: f32[3]) {
+ *     %1: f32[] = constant {value=1}
+ *     %2: f32[2,3] = broadcastInDim %1 {dims=[]}
+ *     %3: f32[2,3] = mul %x %2
+ *     %4: f32[3] = neg %w
+ *     %5: f32[2,3] = broadcastInDim %4 {dims=[1]}
+ *     %6: f32[2,3] = add %3 %5
+ *     %7: f32[3,2] = transpose %6 {perm=[1, 0]}
+ *     %8: f32[2,3] = transpose %7 {perm=[1, 0]}
+ *     return %8
+ *   }
+ * after:
+ *   graph f(%x: f32[2,3], %w: f32[3]) {
+ *     %1: f32[3] = neg %w
+ *     %2: f32[2,3] = broadcastInDim %1 {dims=[1]}
+ *     %3: f32[2,3] = add %x %2
+ *     return %3
+ *   }
  *
  * Runs first and again after folding. Exact rules only, unless the caller opts in to `fast`.
  */

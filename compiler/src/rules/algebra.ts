@@ -34,14 +34,22 @@ const texts = [
   "div(neg(x), neg(y)) -> div(x, y) where float(x)",
   "mul(x, -1) -> neg(x)",
   "div(x, -1) -> neg(x) where float(x)",
-  "abs(neg(x)) -> abs(x)",
+  "abs(neg(x)) -> abs(x) where float(x)",
   "abs(abs(x)) -> abs(x)",
   "mul(abs(x), abs(x)) -> mul(x, x)",
 
+  // Gradients are taken before compilation, so what stops them has done its work.
+  "stopGradient(x) -> x",
+
   // Cheaper spellings.
   "div(1, x) -> reciprocal(x) where float(x)",
+  // x² of 24 bits is exact in a double, and 1/x stays clear of the ties between floats.
   "pow(x, 2) -> mul(x, x) where f32(x)",
+  "pow(x, -1) -> reciprocal(x) where f32(x)",
   "reciprocal(neg(x)) -> neg(reciprocal(x))",
+
+  // Gradients are taken before rules run.
+  "stopGradient(x) -> x",
 
   // Idempotent ops.
   "maximum(x, x) -> x",

@@ -22,7 +22,6 @@ const texts = [
   // Right to a few units in the last place, short of overflow.
   "pow(x, 0.5) -> sqrt(x) where float(x)",
   "pow(x, -0.5) -> rsqrt(x) where float(x)",
-  "pow(x, -1) -> reciprocal(x) where float(x)",
   "pow(x, 3) -> mul(mul(x, x), x) where float(x)",
   "reciprocal(sqrt(x)) -> rsqrt(x)",
   "reciprocal(reciprocal(x)) -> x",
@@ -68,9 +67,21 @@ const sumOfSum: Rule = {
   apply: mergeReductions,
 };
 
+/** Σ of one element: x, but for a −0, which 0 + −0 makes 0. */
+const sumOfOne: Rule = {
+  name: "reduceSum(x) over single elements -> reshape(x)",
+  ops: ["reduceSum"],
+  apply(node) {
+    const x = node.operands[0]!;
+    const single = (node.attrs.axes as readonly number[]).every((a) => x.shape[a] === 1);
+    return single ? replaceBy(node, "reshape", [x]) : undefined;
+  },
+};
+
 export const fast: readonly Rule[] = [
   ...texts.map(rule),
   divideByConstant,
   sumOfBroadcast,
   sumOfSum,
+  sumOfOne,
 ];

@@ -79,7 +79,7 @@ function dtypeHolds({ test, variable }: DtypeTest, bindings: Bindings): boolean 
 /** The node a pattern stands for. A constant takes dtype and shape of the operand beside it, or of `like`. */
 export function instantiate(p: Pattern, bindings: Bindings, like: Tensor): Tensor {
   if (p.kind === "variable") return bindings.get(p.name) ?? bug("rules", `${p.name} is not bound`);
-  if (p.kind === "constant") return uniform(p.value, like.dtype, like.shape);
+  if (p.kind === "constant") return uniform(p.value, p.bool ? "bool" : like.dtype, like.shape);
   const beside = p.args.find((a) => a.kind !== "constant");
   const model = beside ? instantiate(beside, bindings, like) : like;
   return build(

@@ -2,7 +2,15 @@
  * Exact rules that look at attributes or dtypes of ops that compute: conversions, reductions, contractions,
  * and elementwise ops on broadcast operands. Sums are never reordered here; those rules are in `fast.ts`.
  */
-import { allOps, type Dtype, isFloat, minOfDim, type Tensor } from "@kiln-ml/ir";
+import {
+  allOps,
+  type Dtype,
+  isFloat,
+  makeNode,
+  minOfDim,
+  sameShape,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { commutative, type Rule, replaceBy } from "./match.ts";
 import { uniform, uniformValue } from "./uniform.ts";
 
@@ -91,7 +99,14 @@ const reductions: readonly Rule[] = [
   {
     name: "reduceMax(reduceMax(x)) -> reduceMax(x), and min, any, all",
     ops: ["reduceMax", "reduceMin", "reduceAny", "reduceAll"],
-    apply: mergeReductions,
+    apply(n) {
+      // The first of equal extremes counts, and 0 equals −0: the order of visits must stay.
+      const inner = ints(n.operands[0]!, "axes");
+      const left = n.operands[0]!.operands[0]?.shape.map((_, i) => i) ?? [];
+      const outer = ints(n, "axes").map((a) => left.filter((i) => !inner?.includes(i))[a]!);
+      const inOrder = outer.every((a) => inner?.every((b) => a < b));
+      return inOrder || !isFloat(n.dtype) ? mergeReductions(n) : undefined;
+    },
   },
   {
     name: "reduceMax(broadcastInDim(x)) over new axes -> broadcastInDim(x), and min, any, all",
@@ -137,25 +152,25 @@ const contractions: readonly Rule[] = [
 ];
 
 /**
- * op(broadcast x, broadcast y) → broadcast(op(x, y)): fewer elements are computed. All operands come from one
- * smaller shape by the same dims; uniform constants fit any.
+ * op(move x, move y) → move(op(x, y)): a broadcast then repeats one result instead of computing it again, and a
+ * reshape comes closer to the one that undoes it. All operands come from one shape by the same movement;
+ * uniform constants fit any.
  */
-function hoistBroadcast(n: Tensor): Tensor | undefined {
-  const model = n.operands.find((t) => t.op === "broadcastInDim" && uniformValue(t) === undefined);
+function hoistMovement(n: Tensor, op: "broadcastInDim" | "reshape"): Tensor | undefined {
+  const model = n.operands.find((t) => t.op === op && uniformValue(t) === undefined);
   if (!model) return undefined;
-  const small = model.operands[0]!;
-  const dims = String(ints(model, "dims"));
+  const { shape } = model.operands[0]!;
+  const dims = String(model.attrs.dims);
   const operands: Tensor[] = [];
   for (const t of n.operands) {
     const value = uniformValue(t);
-    const from = t.operands[0];
-    if (value !== undefined) operands.push(uniform(value, t.dtype, small.shape));
-    else if (t.op !== "broadcastInDim" || String(ints(t, "dims")) !== dims) return undefined;
-    else if (String(from!.shape) !== String(small.shape)) return undefined;
-    else operands.push(from!);
+    if (value !== undefined) operands.push(uniform(value, t.dtype, shape));
+    else if (t.op !== op || String(t.attrs.dims) !== dims) return undefined;
+    else if (!sameShape(t.operands[0]!.shape, shape)) return undefined;
+    else operands.push(t.operands[0]!);
   }
-  const inner = replaceBy({ ...n, shape: small.shape } as Tensor, n.op, operands, n.attrs);
-  return replaceBy(n, "broadcastInDim", [inner], model.attrs);
+  const inner = makeNode({ op: n.op, operands, attrs: n.attrs, dtype: n.dtype, shape });
+  return replaceBy(n, op, [inner], model.attrs);
 }
 
 /** Built late, as records may be registered after this module is loaded. */
@@ -178,7 +193,12 @@ export function structure(): readonly Rule[] {
     {
       name: "elementwise(broadcastInDim(x), …) -> broadcastInDim(elementwise(x, …))",
       ops: elementwise.map((r) => r.name),
-      apply: hoistBroadcast,
+      apply: (n) => hoistMovement(n, "broadcastInDim"),
+    },
+    {
+      name: "elementwise(reshape(x), …) -> reshape(elementwise(x, …))",
+      ops: elementwise.map((r) => r.name),
+      apply: (n) => hoistMovement(n, "reshape"),
     },
   ];
 }

@@ -8,7 +8,9 @@ import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
+import type { Scheduled } from "../lower/lower.ts";
 import { call, load } from "../lower/value.ts";
+import { perInvocation } from "./gpu.ts";
 
 /** The three runs of a scatter, and the loops over coordinates that are not indexed ("rest"). */
 export interface ScatterParts {
@@ -30,9 +32,20 @@ export function scatterParts(job: Job): ScatterParts {
   const indexed = outer.filter((_, axis) => axes.includes(axis));
   const positions = indices[0]!.shape.map((d, i) => makeLoop(`s${i}`, d));
   const to = job.buffers.write(node);
-  const here = offsetOf(node.shape, outer.map((l) => l.at));
+  const here = offsetOf(
+    node.shape,
+    outer.map((l) => l.at),
+  );
   const first = openBlock(job);
-  first.body.push({ kind: "store", to, index: here, value: first.at(x, outer.map((l) => l.at)) });
+  first.body.push({
+    kind: "store",
+    to,
+    index: here,
+    value: first.at(
+      x,
+      outer.map((l) => l.at),
+    ),
+  });
   const combine = openBlock(job);
   const at = positions.map((l) => l.at);
   const inRange: Condition[] = [];
@@ -52,7 +65,11 @@ export function scatterParts(job: Job): ScatterParts {
   const target = offsetOf(node.shape, place);
   const update = combine.at(updates, [...at, ...rest.map((l) => l.at)]);
   const value = combined(node, load(to, node.dtype, target), update);
-  combine.body.push({ kind: "if", when: inRange, then: [{ kind: "store", to, index: target, value }] });
+  combine.body.push({
+    kind: "if",
+    when: inRange,
+    then: [{ kind: "store", to, index: target, value }],
+  });
   const finish = openBlock(job);
   finish.bind(node, job.group.outerSpace.coords, load(to, node.dtype, here));
   for (const [member] of membersOf(job.group))
@@ -77,4 +94,15 @@ export function serialScatter(job: Job): Stmt[] {
     ...nest([...p.positions, ...p.rest], "serial", p.combine),
     ...finish,
   ];
+}
+
+/** One invocation for each coordinate that is not indexed; it walks all the others in order. */
+export function gpuScatter(job: Job): Scheduled {
+  const p = scatterParts(job);
+  const body = [
+    ...nest(p.indexed, "serial", p.copy),
+    ...nest(p.positions, "serial", p.combine),
+    ...(p.finish.length ? nest(p.indexed, "serial", p.finish) : []),
+  ];
+  return { body: perInvocation(p.rest, 64, body), workgroupSize: 64 };
 }

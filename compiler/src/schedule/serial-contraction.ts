@@ -4,8 +4,8 @@
  */
 import {
   addDim,
-  ceilDiv,
   type Condition,
+  ceilDiv,
   type Dim,
   isStatic,
   maxOfDim,
@@ -48,7 +48,9 @@ export function serialContraction(job: Job): Stmt[] {
   const column0 = makeLoop("j", n);
   const whole = isStatic(m) && isStatic(k) && m * k <= wholeLimit;
   const aSize = mulDim(k, whole ? mulDim(ceilDiv(m, tile.rows), tile.rows) : tile.rows);
-  const block = isStatic(n) ? Math.min(columnBlock, Math.ceil(n / tile.columns) * tile.columns) : columnBlock;
+  const block = isStatic(n)
+    ? Math.min(columnBlock, Math.ceil(n / tile.columns) * tile.columns)
+    : columnBlock;
   const a: Panel = { name: job.buffers.scratch("packedA", dtypeOf(c), aSize), width: tile.rows };
   const b: Panel = {
     name: job.buffers.scratch("packedB", dtypeOf(c), mulDim(k, block)),
@@ -100,9 +102,7 @@ export function serialContraction(job: Job): Stmt[] {
     loop: "parallel",
     body: [{ kind: "comment", text: "pack columns of the right operand" }, ...packB, rowLoop],
   };
-  const head: Stmt[] = whole
-    ? [{ kind: "comment", text: "pack the left operand" }, ...packA]
-    : [];
+  const head: Stmt[] = whole ? [{ kind: "comment", text: "pack the left operand" }, ...packA] : [];
   const result: Stmt = {
     kind: "array",
     name: "tile",
@@ -147,10 +147,7 @@ function packPanel(job: Job, panel: Panel, p: Packing): Stmt[] {
     p.k.map((l) => l.extent),
     p.k.map((l) => l.at),
   );
-  const index = addDim(
-    mulDim(addDim(mulDim(slice.at, totalOf(p.k)), kk), panel.width),
-    within.at,
-  );
+  const index = addDim(mulDim(addDim(mulDim(slice.at, totalOf(p.k)), kk), panel.width), within.at);
   const packed = choose(guard, value, constant(value.dtype, 0));
   values.body.push({ kind: "store", to: panel.name, index, value: packed });
   const sums = p.side.map((s) => s.group);
@@ -209,18 +206,37 @@ function tileBody(
   }));
   // A slice of the panel starts at line·K, since a slice is `width` lines of K.
   const element = (panel: Panel, line: Dim, i: number): Expr =>
-    load(panel.name, dtype, addDim(addDim(mulDim(line, totalOf(c.k)), mulDim(k.at, panel.width)), i));
+    load(
+      panel.name,
+      dtype,
+      addDim(addDim(mulDim(line, totalOf(c.k)), mulDim(k.at, panel.width)), i),
+    );
   const inner: Stmt[] = [
-    ...Array.from({ length: tile.rows }, (_, i): Stmt => ({ kind: "let", name: `a${i}`, value: element(a, aLine, i) })),
-    ...Array.from({ length: tile.columns }, (_, i): Stmt => ({ kind: "let", name: `b${i}`, value: element(b, bLine, i) })),
+    ...Array.from(
+      { length: tile.rows },
+      (_, i): Stmt => ({ kind: "let", name: `a${i}`, value: element(a, aLine, i) }),
+    ),
+    ...Array.from(
+      { length: tile.columns },
+      (_, i): Stmt => ({ kind: "let", name: `b${i}`, value: element(b, bLine, i) }),
+    ),
     ...grid.map(
-      ({ name, r, s }): Stmt => ({ kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${s}`, dtype) }),
+      ({ name, r, s }): Stmt => ({
+        kind: "fma",
+        name,
+        a: ref(`a${r}`, dtype),
+        b: ref(`b${s}`, dtype),
+      }),
     ),
   ];
   return [
-    ...grid.map(({ name }): Stmt => ({ kind: "acc", name, dtype, init: constant(dtype, 0), wide: true })),
+    ...grid.map(
+      ({ name }): Stmt => ({ kind: "acc", name, dtype, init: constant(dtype, 0), wide: true }),
+    ),
     ...nest([k], "serial", inner),
-    ...grid.map(({ name }, q): Stmt => ({ kind: "store", to: "tile", index: q, value: ref(name, dtype) })),
+    ...grid.map(
+      ({ name }, q): Stmt => ({ kind: "store", to: "tile", index: q, value: ref(name, dtype) }),
+    ),
     ...epilogue(job, tile, here),
   ];
 }

@@ -2,10 +2,10 @@
  * The state of printing one kernel, shared by the targets: open blocks, names taken, and where an expression
  * may be computed. Knows no syntax; that is the `Language` each target brings.
  */
-import { bug, type Dim, symbolsIn } from "@kiln-ml/ir";
+import { bug, type Condition, type Dim, symbolsIn } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
-import { conditionsText, indexText, substituteIfNeeded } from "./index-text.ts";
+import { substituteIfNeeded } from "./index-text.ts";
 import { atom, openScope, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
 
 export type Call = Extract<Expr, { kind: "call" }>;
@@ -23,7 +23,12 @@ export interface Language {
   /** A conjunction of conditions that are text already. */
   all(conditions: readonly Text[]): Text;
   readonly equals: string;
+  /** Whether comparisons may be printed with `>`. */
+  readonly greater: boolean;
   constant(value: number, dtype: Expr["dtype"]): Text;
+  /** An index expression and a conjunction as values. */
+  index(value: Dim): Text;
+  test(conditions: readonly Condition[]): Text;
   load(e: Load): Text;
   call(e: Call): Text;
   /** The value of an accumulator as an operand. */
@@ -175,7 +180,13 @@ export class Emitter {
 
   /** `d` with the symbols replaced that stand for other index expressions. */
   resolved(d: Dim): Dim {
-    return substituteIfNeeded(d, this.scope.values);
+    let out = d;
+    // A value may speak of a symbol that a deeper block has given a value itself.
+    for (let next = substituteIfNeeded(out, this.scope.values); next !== out; ) {
+      out = next;
+      next = substituteIfNeeded(out, this.scope.values);
+    }
+    return out;
   }
 
   /** The text of `e` here: a name if it is used again or computed further out, else its own text. */
@@ -186,7 +197,7 @@ export class Emitter {
       const bound = s.exprs.get(e);
       if (bound) return bound;
     }
-    if (e.kind === "index") return indexText(this, e.value);
+    if (e.kind === "index") return this.language.index(e.value);
     const depth = Math.max(this.depthOf(e), this.closedDepth());
     const outer = depth < this.scope.depth;
     if (!outer && (this.facts.uses.get(e) ?? 0) < 2) return this.raw(e);
@@ -206,7 +217,7 @@ export class Emitter {
   private raw(e: Expr): Text {
     if (e.kind === "load") return this.language.load(e);
     if (e.kind === "call") return this.language.call(e);
-    if (e.kind === "test") return conditionsText(this, e.conditions);
+    if (e.kind === "test") return this.language.test(e.conditions);
     return bug("emit", `unexpected ${e.kind}`);
   }
 

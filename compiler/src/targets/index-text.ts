@@ -203,7 +203,7 @@ function conditionText(e: Emitter, c: Condition): Text {
   if (!strict && constant < 0) minusPart = addDim(minusPart, -constant);
   const p = atLeast(indexText(e, plusPart), prec.add);
   const m = atLeast(indexText(e, minusPart), prec.add);
-  const swap = minusPart !== 0 && typeof minusPart !== "number";
+  const swap = typeof minusPart !== "number" || !e.language.greater;
   if (c.test === "zero") return compare(`${p} ${e.language.equals} ${m}`, prec.equal);
   if (strict) return compare(swap ? `${m} < ${p}` : `${p} > ${m}`, prec.compare);
   return compare(swap ? `${m} <= ${p}` : `${p} >= ${m}`, prec.compare);

@@ -46,8 +46,6 @@ export interface KernelText {
   readonly name: string;
   /** js: a function declaration `function name(params…, dims…) {…}`. webgpu: a WGSL module with entry `main`. */
   readonly text: string;
-  /** js: declarations that `text` calls, by the name they declare; a module has each of them once. */
-  readonly helpers?: Readonly<Record<string, string>>;
   readonly bindings: readonly {
     readonly name: string;
     readonly dtype: Dtype;

@@ -100,12 +100,17 @@ export const isStatic = (d: Dim): d is number => typeof d === "number";
 export const minOfDim = (d: Dim): number => (typeof d === "number" ? d : d.min);
 export const maxOfDim = (d: Dim): number => (typeof d === "number" ? d : d.max);
 
-/** The one symbol that `d` consists of, if it is one. */
-export function symbolOf(d: Dim): DimSymbol | undefined {
+/** The one atom that `d` consists of, if it is one. */
+function atomOf(d: Dim): Atom | undefined {
   if (typeof d === "number" || d.terms.length !== 1) return undefined;
   const t = d.terms[0]!;
-  const a = t.atoms[0];
-  return t.coeff === 1 && t.atoms.length === 1 && a?.kind === "symbol" ? a : undefined;
+  return t.coeff === 1 && t.atoms.length === 1 ? t.atoms[0] : undefined;
+}
+
+/** The one symbol that `d` consists of, if it is one. */
+export function symbolOf(d: Dim): DimSymbol | undefined {
+  const a = atomOf(d);
+  return a?.kind === "symbol" ? a : undefined;
 }
 
 function build(terms: Term[]): Dim {
@@ -250,21 +255,22 @@ function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | unde
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
+/** An extent may be 0; then there is no element whose index would be divided. */
 function checkDivisor(op: string, c: Dim): void {
-  if (minOfDim(c) <= 0 && !isNonNegative(subDim(c, 1)))
-    throw new ShapeError(`${op}: divisor ${printDim(c)} is not known to be positive`);
+  if (minOfDim(c) < 0 && !isNonNegative(c))
+    throw new ShapeError(`${op}: divisor ${printDim(c)} may be negative`);
 }
 
-/** ⌊e / c⌋ for c ≥ 1. */
+/** ⌊e / c⌋ for c ≥ 1; 0 for c = 0, see `checkDivisor`. */
 export function floorDiv(e: Dim, c: Dim): Dim {
   if (c === 1) return e;
+  if (c === 0) return 0;
   if (typeof e === "number" && typeof c === "number") return Math.floor(e / c);
   const { quotient, rest } = split(e, c);
   if (isNonNegative(rest) && provablyLess(rest, c)) return quotient;
   const f = commonFactor(rest, c);
   if (f) return addDim(quotient, floorDiv(f.high, (c as number) / f.g));
-  const only = typeof rest === "number" || rest.terms.length !== 1 ? undefined : rest.terms[0]!;
-  const inner = only?.coeff === 1 && only.atoms.length === 1 ? only.atoms[0]! : undefined;
+  const inner = atomOf(rest);
   if (inner?.kind === "div") return addDim(quotient, floorDiv(inner.lhs, mulDim(inner.rhs, c)));
   checkDivisor("floorDiv", c);
   return addDim(quotient, ofAtom(compound("div", rest, c)));
@@ -272,14 +278,13 @@ export function floorDiv(e: Dim, c: Dim): Dim {
 
 /** e − c·⌊e / c⌋, in [0, c) for c ≥ 1. */
 export function modDim(e: Dim, c: Dim): Dim {
-  if (c === 1) return 0;
+  if (c === 1 || c === 0) return 0;
   if (typeof e === "number" && typeof c === "number") return e - Math.floor(e / c) * c;
   const { rest } = split(e, c);
   if (isNonNegative(rest) && provablyLess(rest, c)) return rest;
   const f = commonFactor(rest, c);
   if (f) return addDim(mulDim(f.g, modDim(f.high, (c as number) / f.g)), f.low);
-  const only = typeof rest === "number" || rest.terms.length !== 1 ? undefined : rest.terms[0]!;
-  const inner = only?.coeff === 1 && only.atoms.length === 1 ? only.atoms[0]! : undefined;
+  const inner = atomOf(rest);
   // (x mod a·c) mod c = x mod c.
   if (inner?.kind === "mod" && sameDim(split(inner.rhs, c).rest, 0)) return modDim(inner.lhs, c);
   checkDivisor("mod", c);
@@ -316,12 +321,7 @@ function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   return { kind, lhs, rhs, min, max, key };
 }
 
-/** Applies one of the binary dim functions by its atom kind. */
-function applyKind(kind: Compound["kind"], a: Dim, b: Dim): Dim {
-  if (kind === "div") return floorDiv(a, b);
-  if (kind === "mod") return modDim(a, b);
-  return kind === "min" ? minDim(a, b) : maxDim(a, b);
-}
+const functions = { div: floorDiv, mod: modDim, min: minDim, max: maxDim };
 
 /** Replaces symbols by name. */
 export function substitute(d: Dim, by: ReadonlyMap<string, Dim>): Dim {
@@ -334,7 +334,7 @@ export function substitute(d: Dim, by: ReadonlyMap<string, Dim>): Dim {
         product,
         a.kind === "symbol"
           ? (by.get(a.name) ?? ofAtom(a))
-          : applyKind(a.kind, substitute(a.lhs, by), substitute(a.rhs, by)),
+          : functions[a.kind](substitute(a.lhs, by), substitute(a.rhs, by)),
       );
     sum = addDim(sum, product);
   }
@@ -372,10 +372,7 @@ function evaluateAtom(a: Atom, values: Readonly<Record<string, number>>): number
     if (v === undefined) throw new ShapeError(`dim: ${a.name} has no value`);
     return v;
   }
-  const [x, y] = [evaluateDim(a.lhs, values), evaluateDim(a.rhs, values)];
-  if (a.kind === "div") return Math.floor(x / y);
-  if (a.kind === "mod") return x - Math.floor(x / y) * y;
-  return a.kind === "min" ? Math.min(x, y) : Math.max(x, y);
+  return functions[a.kind](evaluateDim(a.lhs, values), evaluateDim(a.rhs, values)) as number;
 }
 
 /** Text such as `2*N+1`, `N/2` (floor division), `N%4`, `min(N,8)`; parsed back by `parseDim`. */

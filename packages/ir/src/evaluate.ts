@@ -113,13 +113,12 @@ export function evaluateElement(record: OpRecord, dtype: Dtype, x: readonly numb
 }
 
 function evaluateElements(record: OpRecord, node: Tensor, operands: readonly Value[]): Value {
-  const { shape } = operands[0]!;
-  const data = Float64Array.from(operands[0]!.data, (_, i) =>
-    evaluateElement(
-      record,
-      node.dtype,
-      operands.map((v) => v.data[i]!),
-    ),
-  );
+  const { shape, data: first } = operands[0]!;
+  const data = new Float64Array(first.length);
+  const x = operands.map(() => 0);
+  for (let i = 0; i < data.length; i++) {
+    for (let k = 0; k < x.length; k++) x[k] = operands[k]!.data[i]!;
+    data[i] = evaluateElement(record, node.dtype, x);
+  }
   return { dtype: node.dtype, shape, data };
 }

@@ -1,7 +1,7 @@
 /**
- * Reverse-mode differentiation, graph to graph: walks from the result back to the operands with the `vjp` of each
- * record and sums what arrives at a node. The result is graph again, so it can be differentiated again. Runs no
- * numbers and simplifies nothing.
+ * Reverse-mode differentiation, graph to graph: walks from the result back to the operands with the
+ * `vjp` of each record and sums what arrives at a node. The result is graph again, so it can be
+ * differentiated again. Runs no numbers and simplifies nothing.
  */
 import { isFloat } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
@@ -31,9 +31,9 @@ function describe(t: Tensor): string {
  * Σ over y of cotangent · ∂y/∂x, for each x.
  *
  * y: a float scalar, or any float with a cotangent of its shape and dtype → one tensor like each x.
- * An x that is a parameter stands for its value at this point of the program, as far as y was computed from it.
- * Throws ShapeError if y is not a scalar, DtypeError if y or an x is not a float, GraphError if an x does not reach y
- * or an op on the way has no gradient.
+ * An x that is a parameter stands for its value at this point of the program, as far as y was
+ * computed from it. Throws ShapeError if y is not a scalar, DtypeError if y or an x is not a float,
+ * GraphError if an x does not reach y or an op on the way has no gradient.
  */
 export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}): Tensor[] {
   checkTypes(y, xs, options.cotangent);
@@ -67,7 +67,10 @@ function checkTypes(y: Tensor, xs: readonly Tensor[], cotangent: Tensor | undefi
     throw new DtypeError(`grad: cotangent is ${cotangent.dtype}, y is ${y.dtype}`);
 }
 
-/** For a parameter that was assigned: the assigned value if y was computed from it, else the parameter. */
+/**
+ * For a parameter that was assigned: the assigned value if y was computed from it, else the
+ * parameter.
+ */
 function sourcesOf(y: Tensor, xs: readonly Tensor[]): Tensor[] {
   if (xs.every((x) => currentValue(x) === x)) return [...xs];
   const reached = new Set(topologicalOrder([y]));

@@ -56,7 +56,10 @@ export interface OpRecord {
   eval?(...x: number[]): number;
   /** The value on integers where double precision does not hold it; the caller wraps it to the dtype. */
   evalInteger?(...x: number[]): number;
-  /** C-family text. `infix` operators are parenthesised by the printer; others are `spell(args)`. */
+  /**
+   * C-family text. `infix` operators are parenthesised by the printer; others are `spell(args)`, whose arguments may
+   * be compound: it puts parentheses around them and around itself.
+   */
   readonly infix?: string;
   spell?(...args: string[]): string;
   /** Where tests sample operands: [low, high], one for all operands. */
@@ -68,8 +71,13 @@ export interface OpRecord {
   /** Costly enough (tens of instructions) that recomputing it is worth a store. */
   readonly costly?: boolean;
 
-  // Movement ops.
-  /** Where the element at `coords` of the result comes from. The first piece whose conditions hold counts. */
+  // Movement, reduce and contraction ops.
+  /**
+   * Where the element at `coords` of the result comes from. Movement: the first piece whose conditions
+   * hold counts; a piece does not repeat that those before it do not hold. Reduce and contraction:
+   * `coords` goes on with one variable for each of `reductionExtents`; a reduction has one piece and
+   * a contraction one for each factor, and a term whose conditions do not hold is left out.
+   */
   pieces?(node: Tensor, coords: readonly Dim[]): readonly Piece[];
 
   // Reduce ops.

@@ -88,14 +88,14 @@ class Parser {
 
   private param(scope: Scope): Tensor {
     const { s } = this;
-    const name = this.name();
+    const [start, name] = this.placedName();
     s.expect(":");
     const at = s.at;
     const op = s.match(/(?:param|data|input)\b/) ?? "input";
     const type = this.type();
     const attrs = this.attrs();
     const leaf = this.guard(at, () => this.leaf(op, name, type, attrs));
-    return this.define(scope, name, leaf);
+    return this.define(scope, name, leaf, start);
   }
 
   private leaf(op: string, name: string, type: ResultType, attrs: Fields): Tensor {
@@ -116,7 +116,7 @@ class Parser {
 
   private node(scope: Scope): void {
     const { s } = this;
-    const name = this.name();
+    const [start, name] = this.placedName();
     const types = s.take(":") ? this.types() : undefined;
     s.expect("=");
     s.blank();
@@ -129,7 +129,7 @@ class Parser {
     const regions: Graph[] = [];
     while (s.peek("(")) regions.push(this.graph(new Map(scope)));
     const node = this.guard(at, () => this.build(op, name, operands, attrs, types, regions));
-    this.define(scope, name, node);
+    this.define(scope, name, node, start);
   }
 
   private build(
@@ -166,20 +166,21 @@ class Parser {
     }
   }
 
-  private name(): string {
+  private placedName(): [at: number, name: string] {
     const { s } = this;
-    return (s.match(/%[\w.]+/) ?? s.fail(`expected a value, got ${s.found()}`)).slice(1);
+    s.blank();
+    const at = s.at;
+    const name = s.match(/%[\w.]+/) ?? s.fail(`expected a value, got ${s.found()}`);
+    return [at, name.slice(1)];
   }
 
   private use(scope: Scope): Tensor {
-    this.s.blank();
-    const at = this.s.at;
-    const name = this.name();
+    const [at, name] = this.placedName();
     return scope.get(name) ?? this.s.fail(`%${name} is not defined`, at);
   }
 
-  private define(scope: Scope, name: string, node: Tensor): Tensor {
-    if (scope.has(name)) this.s.fail(`%${name} is defined twice`);
+  private define(scope: Scope, name: string, node: Tensor, at: number): Tensor {
+    if (scope.has(name)) this.s.fail(`%${name} is defined twice`, at);
     scope.set(name, node);
     return node;
   }

@@ -2,7 +2,15 @@
  * Batch normalisation. In training it normalises by the statistics of the batch and moves the running ones
  * towards them by `assign`; afterwards it uses the running ones, which no gradient reaches.
  */
-import { assign, ones, type Tensor } from "@kiln-ml/ir";
+import {
+  assign,
+  type Dim,
+  dimValue,
+  mulDim,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
@@ -62,10 +70,14 @@ class BatchNorm extends Module {
     axes: readonly number[],
     wide: (t: Tensor) => Tensor,
   ): [Tensor, Tensor] {
+    const extent = axes.map((a) => x.shape[a]!).reduce<Dim>(mulDim, 1);
+    if (extent === 1)
+      throw new ShapeError(
+        `batchNorm: one value a channel has no variance: input is ${printShape(x.shape)}\n  call eval() to use the running statistics`,
+      );
+    const count = dimValue(extent, x.dtype);
     const mean = x.mean(axes);
     const squares = x.sub(wide(mean)).square().sum(axes);
-    // Summing ones counts the batch even when its extent is symbolic; for a known extent it folds away.
-    const count = ones(x.shape, x.dtype).sum(axes);
     this.#move(this.runningMean, mean);
     this.#move(this.runningVar, squares.div(count.sub(1)));
     return [mean, squares.div(count)];

@@ -2,7 +2,7 @@
  * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
  * that a compiled step draws a new mask at each run.
  */
-import { assign, iota, param, random, select, type Tensor } from "@kiln-ml/ir";
+import { assign, currentValue, iota, param, random, select, type Tensor } from "@kiln-ml/ir";
 import { drawKey } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkWithin } from "./parameter.ts";
@@ -30,7 +30,7 @@ export class Dropout extends Module {
   override forward(x: Tensor): Tensor {
     if (!this.training || this.rate === 0) return x;
     const keep = 1 - this.rate;
-    const kept = random.bernoulli(this.key, keep, x.shape);
+    const kept = random.bernoulli(currentValue(this.key), keep, x.shape);
     // iota(2) is (0, 1): the second word counts passes, and threefry makes their streams independent.
     assign(this.key, this.key.add(iota([2], 0, "u32")));
     return select(kept, keep > 0 ? x.mul(1 / keep) : x, 0);

@@ -2,13 +2,9 @@
  * Adam, with its weight decay in the gradient (`Adam`) or apart from it (`AdamW`).
  */
 import { assign, type Tensor } from "@kiln-ml/ir";
-import {
-  checkRange,
-  type Move,
-  Optimizer,
-  type OptimizerOptions,
-  type ParamGroup,
-} from "./optimizer.ts";
+import { checkRange } from "./check.ts";
+import type { ParamGroup } from "./members.ts";
+import { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
 
 export interface AdamOptions extends OptimizerOptions {
   /** Decay of the mean and of the mean square of gradients, default [0.9, 0.999]. */

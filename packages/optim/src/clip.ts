@@ -2,11 +2,7 @@
  * Bounds on gradients before an optimizer uses them.
  */
 import { GraphError, promote, type Tensor } from "@kiln-ml/ir";
-
-function checkLimit(op: string, limit: number): void {
-  if (!(limit > 0 && limit < Infinity))
-    throw new GraphError(`${op}: limit must be positive, got ${limit}`);
-}
+import { checkPositive } from "./check.ts";
 
 /** √Σ g² over all elements of all gradients, f32[] (f64[] for f64). Throws GraphError for an empty list. */
 export function globalNorm(grads: readonly Tensor[]): Tensor {
@@ -27,7 +23,7 @@ export function clipByGlobalNorm(
   grads: readonly Tensor[],
   limit: number,
 ): { readonly grads: Tensor[]; readonly norm: Tensor } {
-  checkLimit("clipByGlobalNorm", limit);
+  checkPositive("clipByGlobalNorm", "limit", limit);
   const norm = globalNorm(grads);
   const scale = norm.add(1e-6).reciprocal().mul(limit).minimum(1);
   return {
@@ -38,6 +34,6 @@ export function clipByGlobalNorm(
 
 /** Every element bounded to [−limit, limit]; NaN stays NaN. */
 export function clipByValue(grads: readonly Tensor[], limit: number): Tensor[] {
-  checkLimit("clipByValue", limit);
+  checkPositive("clipByValue", "limit", limit);
   return grads.map((g) => g.maximum(-limit).minimum(limit));
 }

@@ -8,27 +8,20 @@ import {
   constant,
   currentValue,
   type Dtype,
-  DtypeError,
   GraphError,
   grad,
-  isFloat,
   param,
   printShape,
   promote,
   ShapeError,
   sameShape,
-  Tensor,
+  type Tensor,
   tensor,
 } from "@kiln-ml/ir";
+import { checkPositive } from "./check.ts";
 import { clipByGlobalNorm, clipByValue } from "./clip.ts";
+import { type Member, membersOf, type ParamGroup } from "./members.ts";
 import type { Rate } from "./schedule.ts";
-
-/** Parameters that share settings; what is left out comes from the optimizer's options. */
-export interface ParamGroup {
-  readonly params: Iterable<Tensor>;
-  readonly lr?: Rate;
-  readonly weightDecay?: number;
-}
 
 export interface OptimizerOptions {
   readonly lr: Rate;
@@ -53,25 +46,6 @@ export interface Move {
   readonly count: Tensor;
 }
 
-interface Member {
-  readonly param: Tensor;
-  readonly name: string;
-  readonly lr: Rate;
-  readonly weightDecay: number;
-}
-
-/** Throws unless low ≤ value < high. */
-export function checkRange(
-  op: string,
-  what: string,
-  value: number,
-  low: number,
-  high: number,
-): void {
-  if (!(value >= low && value < high))
-    throw new GraphError(`${op}: ${what} must be in [${low}, ${high}), got ${value}`);
-}
-
 export abstract class Optimizer {
   readonly kind: string;
   readonly options: OptimizerOptions;
@@ -86,8 +60,7 @@ export abstract class Optimizer {
     this.kind = kind;
     this.options = options;
     for (const what of ["clipNorm", "clipValue"] as const)
-      if (options[what] !== undefined)
-        checkRange(kind, what, options[what], Number.MIN_VALUE, Infinity);
+      if (options[what] !== undefined) checkPositive(kind, what, options[what]);
     this.#members = membersOf(kind, params, options);
     if (!this.#members.length)
       throw new GraphError(`${kind}: no parameters to train, needs one or more`);
@@ -201,45 +174,4 @@ export abstract class Optimizer {
           `${this.kind}: gradient of ${name} has another shape: ${printShape(grads[i]!.shape)} for ${printShape(p.shape)}`,
         );
   }
-}
-
-function isGroup(x: Tensor | ParamGroup): x is ParamGroup {
-  return !(x instanceof Tensor);
-}
-
-/** Parameters with the settings of their groups. Equal names get a number, so that names of state differ. */
-function membersOf(
-  kind: string,
-  params: Iterable<Tensor> | Iterable<ParamGroup>,
-  options: OptimizerOptions,
-): Member[] {
-  const members: Member[] = [];
-  const names = new Map<string, number>();
-  for (const entry of params as Iterable<Tensor | ParamGroup>) {
-    const group: ParamGroup = isGroup(entry) ? entry : { params: [entry] };
-    const lr = group.lr ?? options.lr;
-    const weightDecay = group.weightDecay ?? options.weightDecay ?? 0;
-    if (typeof lr === "number") checkRange(kind, "lr", lr, 0, Infinity);
-    else if (lr === undefined) throw new GraphError(`${kind}: lr is missing`);
-    checkRange(kind, "weightDecay", weightDecay, 0, Infinity);
-    for (const p of group.params) {
-      checkParameter(kind, p, members);
-      const name = String(p.attrs.name);
-      const seen = names.get(name) ?? 0;
-      names.set(name, seen + 1);
-      members.push({ param: p, name: seen ? `${name}#${seen + 1}` : name, lr, weightDecay });
-    }
-  }
-  return members;
-}
-
-function checkParameter(kind: string, p: Tensor, members: readonly Member[]): void {
-  if (p.op !== "param" || !p.attrs.trainable)
-    throw new GraphError(
-      `${kind}: only trainable parameters can be moved, got ${p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}`,
-    );
-  if (!isFloat(p.dtype))
-    throw new DtypeError(`${kind}: ${String(p.attrs.name)} is ${p.dtype}, must be floating`);
-  if (members.some((m) => m.param === p))
-    throw new GraphError(`${kind}: ${String(p.attrs.name)} is given twice`);
 }

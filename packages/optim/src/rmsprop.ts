@@ -2,13 +2,9 @@
  * RMSProp.
  */
 import { assign, type Tensor } from "@kiln-ml/ir";
-import {
-  checkRange,
-  type Move,
-  Optimizer,
-  type OptimizerOptions,
-  type ParamGroup,
-} from "./optimizer.ts";
+import { checkRange } from "./check.ts";
+import type { ParamGroup } from "./members.ts";
+import { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
 
 export interface RmsPropOptions extends OptimizerOptions {
   /** Decay of the mean square, default 0.99. */

@@ -2,13 +2,9 @@
  * Gradient descent with momentum.
  */
 import { assign, constant, GraphError, select, type Tensor } from "@kiln-ml/ir";
-import {
-  checkRange,
-  type Move,
-  Optimizer,
-  type OptimizerOptions,
-  type ParamGroup,
-} from "./optimizer.ts";
+import { checkRange } from "./check.ts";
+import type { ParamGroup } from "./members.ts";
+import { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
 
 export interface SgdOptions extends OptimizerOptions {
   /** Share of the last velocity that is kept, default 0: no velocity. */

@@ -14,6 +14,8 @@ import {
 import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
+import { nextTask, Pressure } from "./pressure.ts";
+import { Turns } from "./turns.ts";
 
 type KernelFunction = (...args: (TypedArray | number)[]) => void;
 
@@ -51,15 +53,10 @@ class CpuBuffer implements Buffer {
  */
 const yieldMs = 16;
 
-const nextTask = (): Promise<void> =>
-  new Promise((resolve) => {
-    if (typeof setImmediate === "function") setImmediate(resolve);
-    else setTimeout(resolve, 0);
-  });
-
 class CpuDriver implements Driver {
   readonly kind = "cpu";
   readonly target = "js";
+  readonly name = "cpu";
   readonly limits = {};
   readonly features: ReadonlySet<string> = new Set<string>();
   readonly lost: Promise<LossInfo>;
@@ -68,11 +65,19 @@ class CpuDriver implements Driver {
     () => {},
     Number.MAX_SAFE_INTEGER,
   );
+  readonly #pressure = new Pressure(64 * 2 ** 20);
+  readonly #turns = new Turns({
+    max: Number.POSITIVE_INFINITY,
+    finished: null,
+    pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#yield(),
+  });
+  readonly #poison: boolean;
   #lose!: (info: LossInfo) => void;
   #destroyed = false;
   #yielded = performance.now();
 
-  constructor() {
+  constructor({ poison = false }: CpuOptions) {
+    this.#poison = poison;
     this.lost = new Promise((resolve) => {
       this.#lose = resolve;
     });
@@ -88,7 +93,9 @@ class CpuDriver implements Driver {
 
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
     try {
-      return this.#heap.acquire(sizeBytes, owner);
+      const buffer = this.#heap.acquire(sizeBytes, owner);
+      if (this.#poison) bytesOf(buffer).fill(0xff);
+      return buffer;
     } catch (cause) {
       throw new DeviceError(`${tensor}: ${sizeBytes} bytes are not to be had`, { cause });
     }
@@ -122,18 +129,19 @@ class CpuDriver implements Driver {
     return new CpuProgram(this, artifact, kernels);
   }
 
-  turn(): Promise<void> | null {
-    const now = performance.now();
-    if (now - this.#yielded < yieldMs) return null;
-    return nextTask().then(() => {
-      this.#yielded = performance.now();
-    });
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#turns.take(work);
   }
-
-  endTurn(): void {}
 
   memory() {
     return this.#heap.report();
+  }
+
+  #yield(): Promise<void> | null {
+    if (performance.now() - this.#yielded < yieldMs) return null;
+    return nextTask().then(() => {
+      this.#yielded = performance.now();
+    });
   }
 
   destroy(): void {
@@ -215,7 +223,12 @@ function buildKernel(name: string, text: string): KernelFunction {
 
 const bytesOf = (buffer: Buffer) => (buffer as CpuBuffer).view("u8") as Uint8Array;
 
+export interface CpuOptions {
+  /** Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote. */
+  readonly poison?: boolean;
+}
+
 /** A device that runs `js` artifacts on the calling thread. */
-export function createCpuDevice(): Device {
-  return new Device(new CpuDriver());
+export function createCpuDevice(options: CpuOptions = {}): Device {
+  return new Device(new CpuDriver(options));
 }

@@ -52,6 +52,15 @@ function nodeGpu(): Promise<GPU> {
   return nodeInstance;
 }
 
+/**
+ * NVIDIA's Vulkan drivers offer shader-f16 only under the first toggle; other adapters ignore it. The second rounds
+ * timestamps to 100 µs, longer than most kernels run: a guard for pages that a program in Node has no use for.
+ */
+const dawnOptions = [
+  "enable-dawn-features=vulkan_enable_f16_on_nvidia",
+  "disable-dawn-features=timestamp_quantization",
+];
+
 async function loadNodeGpu(): Promise<GPU> {
   const name = "webgpu";
   if (typeof process === "undefined" || !process.versions?.node)
@@ -59,9 +68,10 @@ async function loadNodeGpu(): Promise<GPU> {
       "openWebGpu: this browser has no WebGPU, or the page is not served over https\n  use createCpuDevice()",
     );
   try {
-    const dawn = (await import(name)) as { create(options: string[]): GPU };
-    // NVIDIA's Vulkan drivers offer shader-f16 only under this toggle; other adapters ignore it.
-    return dawn.create(["enable-dawn-features=vulkan_enable_f16_on_nvidia"]);
+    const dawn = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
+      create(options: string[]): GPU;
+    };
+    return dawn.create(dawnOptions);
   } catch (cause) {
     throw new DeviceError(
       "openWebGpu: npm package webgpu is not installed or does not load here\n  npm install webgpu, or use createCpuDevice()",

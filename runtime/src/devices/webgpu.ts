@@ -7,9 +7,10 @@ import type { Driver, LossInfo, Program } from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { firstLine } from "./first-line.ts";
-import { Flight } from "./flight.ts";
 import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer.ts";
+import { Pressure } from "./pressure.ts";
 import { Staging } from "./staging.ts";
+import { Turns } from "./turns.ts";
 import { loadGpuProgram } from "./webgpu-load.ts";
 
 const storageUsage = usage.storage | usage.copyFrom | usage.copyTo;
@@ -20,11 +21,12 @@ export class WebGpuDriver implements Driver {
   readonly limits: Readonly<Record<string, number>>;
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
-  readonly device: GPUDevice;
   readonly name: string;
+  readonly device: GPUDevice;
   readonly #heap: Heap<GpuBuffer>;
   readonly #staging: Staging;
-  readonly #flight: Flight;
+  readonly #pressure = new Pressure(256 * 2 ** 20);
+  readonly #turns: Turns;
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
   #failure: string | null = null;
@@ -45,7 +47,11 @@ export class WebGpuDriver implements Driver {
       maxBytes,
     );
     this.#staging = new Staging(device);
-    this.#flight = new Flight(device.queue, runsInFlight);
+    this.#turns = new Turns({
+      max: runsInFlight,
+      finished: () => device.queue.onSubmittedWorkDone(),
+      pause: () => this.#pressure.relieve(() => this.#heap.live),
+    });
     this.lost = device.lost.then(({ reason, message }) => {
       this.#failure ??= `the device is lost: ${message || reason}`;
       return { reason: reason === "destroyed" ? "destroyed" : "unknown", message };
@@ -119,12 +125,8 @@ export class WebGpuDriver implements Driver {
     return loadGpuProgram(this.device, artifact);
   }
 
-  turn(): Promise<void> | null {
-    return this.#flight.turn();
-  }
-
-  endTurn(): void {
-    this.#flight.end();
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#turns.take(work);
   }
 
   memory(): MemoryReport {
@@ -148,6 +150,7 @@ export class WebGpuDriver implements Driver {
       (error) => {
         if (!error) return;
         this.#broken.add(buffer);
+        this.#heap.drain(); // So that trying again has a chance.
         this.#report(`${sizeBytes} bytes are not to be had`);
       },
       () => {}, // The device is lost, which has its own report.

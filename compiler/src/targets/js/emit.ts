@@ -4,8 +4,8 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, DtypeError, maxOf, minOf, symbolOf } from "@kiln-ml/ir";
-import type { Kernel, Stmt } from "../../kernel/kernel.ts";
-import { bodyOf, eachStmt } from "../../kernel/uses.ts";
+import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import { bestOf, bodyOf, eachStmt, isArg } from "../../kernel/uses.ts";
 import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, type Text } from "../scope.ts";
@@ -18,7 +18,7 @@ interface Printer {
   readonly rounding: Rounding;
 }
 
-/** The kernel as a function declaration `function name(params…, dims…)`; helpers apart, by name. */
+/** The kernel as a function declaration `function name(params…, dims…)`. */
 export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelText {
   refuseHalf(kernel);
   const used = new Set<string>();
@@ -37,14 +37,15 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
     return text;
   });
   printAll(printer, kernel.body);
-  const lines = [`function ${kernel.name}(${args.join(", ")}) {`, ...indented(e.scope.lines), "}"];
-  const helpers = Object.fromEntries([...used].map((name) => [name, prelude[name]!]));
+  // Helpers stand inside, so that a kernel's text is whole wherever it is put.
+  const helpers = [...used].flatMap((name) => prelude[name]!.split("\n"));
+  const body = [...helpers, ...e.scope.lines];
+  const lines = [`function ${kernel.name}(${args.join(", ")}) {`, ...indented(body), "}"];
   return {
     name: kernel.name,
     text: lines.join("\n"),
     bindings: kernel.params.map(({ name, dtype, access }) => ({ name, dtype, access })),
     dims: kernel.dims,
-    ...(used.size ? { helpers } : {}),
   };
 }
 
@@ -79,6 +80,9 @@ function printStmt(p: Printer, s: Stmt): void {
       return;
     case "letIndex":
       bindIndex(e, s.name, s.value);
+      return;
+    case "letInvocation":
+      bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);
       return;
     case "letDynamic": {
       const name = e.fresh(s.name);
@@ -143,11 +147,6 @@ function bindIndex(e: Emitter, name: string, value: Dim): void {
   });
 }
 
-type Of<K extends Stmt["kind"]> = Extract<Stmt, { kind: K }>;
-
-const isArg = (reducer: string | undefined): boolean =>
-  reducer === "argMax" || reducer === "argMin";
-
 /** An accumulator of argMax or argMin holds the position; the extreme itself is kept beside it. */
 function printAcc(p: Printer, s: Of<"acc">): void {
   const { e } = p;
@@ -160,8 +159,6 @@ function printAcc(p: Printer, s: Of<"acc">): void {
   e.line(`let ${best} = ${worst(reducer === "argMax", fed!).text};`);
   e.bindName(bestOf(s.name), atom(best));
 }
-
-const bestOf = (name: string): string => `${name}/best`;
 
 function worst(max: boolean, dtype: Dtype): Text {
   if (dtype[0] === "f" || dtype === "bf16") return atom(max ? "-Infinity" : "Infinity");

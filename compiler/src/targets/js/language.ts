@@ -15,7 +15,7 @@ const reserved = new Set(
     "extends false finally for function if implements import in instanceof interface let new null package " +
     "private protected public return static super switch this throw true try typeof var void while with yield " +
     "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
-    "Uint8Array roundEven erf power bitsToFloat floatToBits"
+    "Uint8Array roundEven erfOf powerOf bitsToFloat floatToBits"
   ).split(" "),
 );
 
@@ -40,18 +40,21 @@ export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use)
   return {
     reserved,
     equals: "===",
+    greater: true,
     declare: (name, value) => `const ${name} = ${value.text};`,
     constant: constantText,
     all: allOf,
     divide: (a, b, nonnegative) =>
       nonnegative
-        ? binary(binary(a, "/", b, prec.mul), "|", atom("0"), prec.bitOr)
+        ? binary(atom(`(${binary(a, "/", b, prec.mul).text})`), "|", atom("0"), prec.bitOr)
         : atom(`Math.floor(${binary(a, "/", b, prec.mul).text})`),
     remainder: (a, b, nonnegative) => {
       const r = binary(a, "%", b, prec.mul);
       return nonnegative ? r : binary(binary(r, "+", b, prec.add), "%", b, prec.mul);
     },
     pick: (which, a, b) => atom(`Math.${which}(${a.text}, ${b.text})`),
+    index: (value) => indexText(emitter(), value),
+    test: (conditions) => conditionsText(emitter(), conditions),
     load: (e) => loadText(emitter(), e),
     call: (e) => callText(emitter(), e, rounds, use),
     // A wide accumulator holds more than f32; as an operand it is rounded like any other op's result.

@@ -16,7 +16,7 @@ const roundEven = `function roundEven(x) {
  * Stegun 7.1.6), above it 1 − erfc x by the continued fraction 7.1.14. Step for step what the op's record does, so
  * that both give the same bits.
  */
-const erf = `function erf(x) {
+const erf = `function erfOf(x) {
   if (x !== x || x === 0) return x;
   const a = Math.abs(x);
   if (a >= 6) return Math.sign(x);
@@ -35,14 +35,14 @@ const erf = `function erf(x) {
 }`;
 
 /** xʸ, with 1 to any power 1, NaN included (IEEE 754 pow). */
-const power = `function power(x, y) {
+const power = `function powerOf(x, y) {
   return x === 1 ? 1 : x ** y;
 }`;
 
 export const prelude: Readonly<Record<string, string>> = {
   roundEven,
-  erf,
-  power,
+  erfOf: erf,
+  powerOf: power,
   bitsToFloat: `const bitsToFloat = (() => {
   const float = new Float32Array(1);
   const bits = new Int32Array(float.buffer);

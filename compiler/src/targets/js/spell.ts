@@ -23,8 +23,9 @@ const math =
   (name: string): Spelling =>
   (x) =>
     call(`Math.${name}`, x);
+/** The operand stands in parentheses if it is an operation at all: few remember how `|` and `>>>` bind. */
 const postfix = (t: Text, op: string, strength: number): Text => ({
-  text: `${atLeast(t, strength)} ${op}`,
+  text: `${atLeast(t, prec.unary)} ${op}`,
   prec: strength,
   lanes: 1,
 });
@@ -34,7 +35,7 @@ export function wrapped(t: Text, dtype: Dtype): Text {
   if (dtype === "i32") return postfix(t, "| 0", prec.bitOr);
   if (dtype === "u32") return postfix(t, ">>> 0", prec.shift);
   if (dtype === "u8") return postfix(t, "& 255", prec.bitAnd);
-  if (dtype === "i8") return postfix(t, "<< 24 >> 24", prec.shift);
+  if (dtype === "i8") return postfix(postfix(t, "<< 24", prec.shift), ">> 24", prec.shift);
   return t;
 }
 
@@ -122,7 +123,7 @@ const spellings: Readonly<Record<string, Spelling>> = {
   atanh:        math("atanh"),
   tanh:         math("tanh"),
   sigmoid:      (x) => binary("/", prec.mul)(atom("1"), binary("+", prec.add)(atom("1"), call("Math.exp", [minus(x[0]!)]))),
-  erf:          (x, _f, _t, use) => call(use("erf"), x),
+  erf:          (x, _f, _t, use) => call(use("erfOf"), x),
   isNan:        (x) => call("Number.isNaN", x),
   isFinite:     (x) => call("Number.isFinite", x),
   not:          (x) => ({ text: `!${atLeast(x[0]!, prec.unary)}`, prec: prec.unary, lanes: 1 }),
@@ -132,7 +133,7 @@ const spellings: Readonly<Record<string, Spelling>> = {
   mul:          (x, f, to, use) => (isFloat(to) ? infix("*", prec.mul)(x, f, to, use) : wrapped(call("Math.imul", x), to === "i32" ? "f64" : to)),
   div:          quotient,
   rem:          arithmetic("%", prec.mul),
-  pow:          (x, _f, _t, use) => call(use("power"), x),
+  pow:          (x, _f, _t, use) => call(use("powerOf"), x),
   atan2:        math("atan2"),
   maximum:      math("max"),
   minimum:      math("min"),

@@ -1,9 +1,10 @@
 /**
  * The js target: loops over typed arrays. Nothing limits what is fused but sense.
  */
+
+import { serialScatter } from "../../schedule/scatter.ts";
 import { serialContraction } from "../../schedule/serial-contraction.ts";
 import { serialRows } from "../../schedule/serial-rows.ts";
-import { serialScatter } from "../../schedule/scatter.ts";
 import type { Target } from "../../target.ts";
 import { emitJs } from "./emit.ts";
 
@@ -15,7 +16,7 @@ export const js: Target = {
     rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
-    scalars: (job) => serialRows(job),
+    beside: (body, scalars) => [...scalars.flatMap(serialRows), ...body],
   },
   emit: (kernel, { rounding }) => emitJs(kernel, { rounding }),
 };

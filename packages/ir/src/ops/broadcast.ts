@@ -4,7 +4,7 @@
  * themselves take operands of one shape and dtype only.
  */
 import { type Dtype, isInteger, maxOf, minOf, promote, weakDtype } from "../dtype.ts";
-import { ShapeError } from "../errors.ts";
+import { DtypeError, ShapeError } from "../errors.ts";
 import { Tensor } from "../node.ts";
 import { broadcastShapes, printShape, type Shape, sameShape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
@@ -16,10 +16,19 @@ import { constant } from "./source.ts";
 export type Operand = Tensor | number | boolean;
 
 /** Beside no tensor a number is f32 and a boolean is bool. */
-export function asTensor(x: Operand, beside?: Dtype): Tensor {
+export function asTensor(x: Operand, beside?: Dtype, op = "tensor"): Tensor {
+  checkOperand(op, x);
   if (x instanceof Tensor) return currentValue(x);
   if (beside === undefined) return constant(x, typeof x === "boolean" ? "bool" : "f32");
   return constant(x, scalarDtype(x, beside));
+}
+
+/** For callers that no type checker has seen. */
+function checkOperand(op: string, x: unknown): void {
+  if (!(x instanceof Tensor) && typeof x !== "number" && typeof x !== "boolean")
+    throw new DtypeError(
+      `${op}: operands must be tensors, numbers or booleans, got ${x instanceof Object ? x.constructor.name : String(x)}`,
+    );
 }
 
 /** `weakDtype`, and wider when an integer dtype does not reach as far as the number. */
@@ -62,10 +71,12 @@ export function broadcastTo(x: Tensor, shape: Shape, op = "broadcastTo"): Tensor
 export function broadcastOperands(
   op: string,
   operands: readonly Operand[],
-  dtype: Dtype = commonDtype(operands),
+  dtype?: Dtype,
 ): Tensor[] {
+  for (const x of operands) checkOperand(op, x);
+  const common = dtype ?? commonDtype(operands);
   const same = operands.map((x) =>
-    x instanceof Tensor ? convert(currentValue(x), dtype) : constant(x, dtype),
+    x instanceof Tensor ? convert(currentValue(x), common) : constant(x, common),
   );
   const shape = same.map((t) => t.shape).reduce((a, b) => broadcastShapes(op, a, b));
   return same.map((t) => broadcastTo(t, shape, op));

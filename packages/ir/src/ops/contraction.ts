@@ -1,6 +1,6 @@
 /**
- * DotGeneral: sums of products over paired axes, with batch axes; and matmul on top of it. `pieces` gives the two
- * factors: coordinates of the result, then one variable for each contracted axis.
+ * DotGeneral: sums of products over paired axes, with batch axes; and matmul on top of it. `pieces`
+ * gives the two factors: coordinates of the result, then one variable for each contracted axis.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
@@ -89,48 +89,81 @@ defineOp({
   },
 });
 
-/**
- * g·rhs over the free axes of rhs is the gradient of lhs with its axes in the order batch, free, contracted (as rhs
- * orders them); the other way round for rhs.
- */
-function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tensor[] {
-  const batch = range(d.lhsBatch.length);
-  const [lf, rf] = [lhsFree(lhs, d), rhsFree(rhs, d)];
-  const lhsPart = lf.map((_, i) => batch.length + i);
-  const rhsPart = rf.map((_, i) => batch.length + lf.length + i);
-  const paired = (from: readonly number[], to: readonly number[]) =>
-    [...from].sort((a, b) => a - b).map((a) => to[from.indexOf(a)]!);
-  const left = dotGeneral(g, rhs, {
-    lhsBatch: batch,
-    rhsBatch: d.rhsBatch,
-    lhsContract: rhsPart,
-    rhsContract: rf,
-  });
-  const right = dotGeneral(g, lhs, {
-    lhsBatch: batch,
-    rhsBatch: d.lhsBatch,
-    lhsContract: lhsPart,
-    rhsContract: lf,
-  });
-  return [
-    inOrder(left, [...d.lhsBatch, ...lf, ...paired(d.rhsContract, d.lhsContract)]),
-    inOrder(right, [...d.rhsBatch, ...rf, ...paired(d.lhsContract, d.rhsContract)]),
-  ];
+/** One way to write a gradient: a product, and which axis of the operand each of its axes is. */
+interface Product {
+  readonly lhs: Tensor;
+  readonly rhs: Tensor;
+  readonly axes: DotAxes;
+  readonly order: readonly number[];
 }
 
-/** Transposes so that axis i goes to position axes[i]. */
-function inOrder(t: Tensor, axes: readonly number[]): Tensor {
-  if (axes.every((a, i) => a === i)) return t;
+/** Builds the product whose axes are in order already, if there is one; else the first, transposed. */
+function ordered(...ways: readonly [Product, ...Product[]]): Tensor {
+  const inPlace = (p: Product) => p.order.every((axis, i) => axis === i);
+  const { lhs, rhs, axes, order } = ways.find(inPlace) ?? ways[0];
+  const product = dotGeneral(lhs, rhs, axes);
+  if (order.every((axis, i) => axis === i)) return product;
   return transpose(
-    t,
-    axes.map((_, i) => axes.indexOf(i)),
+    product,
+    order.map((_, i) => order.indexOf(i)),
   );
+}
+
+/** The axes of one operand. */
+interface Roles {
+  readonly batch: readonly number[];
+  readonly contract: readonly number[];
+  readonly free: readonly number[];
+}
+
+/**
+ * The gradient of one operand, `own`, is g·other over the free axes of the other, and both ways round:
+ * g·other has the axes batch, free, contracted (as the other orders them), other·g batch, contracted,
+ * free. `own` and `from` are the axes of the operand and of the other, `gFree` those the other gave g.
+ */
+function operandGradient(
+  g: Tensor,
+  other: Tensor,
+  own: Roles,
+  from: Roles,
+  gFree: readonly number[],
+): Tensor {
+  const batch = range(own.batch.length);
+  const contracted = [...from.contract]
+    .sort((a, b) => a - b)
+    .map((a) => own.contract[from.contract.indexOf(a)]!);
+  const gFirst = {
+    lhsBatch: batch,
+    rhsBatch: from.batch,
+    lhsContract: gFree,
+    rhsContract: from.free,
+  };
+  const gLast = {
+    lhsBatch: from.batch,
+    rhsBatch: batch,
+    lhsContract: from.free,
+    rhsContract: gFree,
+  };
+  return ordered(
+    { lhs: g, rhs: other, axes: gFirst, order: [...own.batch, ...own.free, ...contracted] },
+    { lhs: other, rhs: g, axes: gLast, order: [...own.batch, ...contracted, ...own.free] },
+  );
+}
+
+function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tensor[] {
+  const l = { batch: d.lhsBatch, contract: d.lhsContract, free: lhsFree(lhs, d) };
+  const r = { batch: d.rhsBatch, contract: d.rhsContract, free: rhsFree(rhs, d) };
+  const n = l.batch.length;
+  const fromLhs = l.free.map((_, i) => n + i);
+  const fromRhs = r.free.map((_, i) => n + l.free.length + i);
+  return [operandGradient(g, rhs, l, r, fromRhs), operandGradient(g, lhs, r, l, fromLhs)];
 }
 
 /**
  * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate.
  *
- * Result: batch ++ free axes of lhs ++ free axes of rhs. Throws ShapeError unless the named axes pair up.
+ * Result: batch ++ free axes of lhs ++ free axes of rhs. Throws ShapeError unless the named axes
+ * pair up.
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
   const named = (list: readonly number[] | undefined, t: Tensor) =>
@@ -160,10 +193,12 @@ function broadcastBatch(t: Tensor, batch: Shape): Tensor {
 }
 
 /**
- * Matrix product over the last two axes, with NumPy's rules: leading axes broadcast, a vector on the left is a row
- * and one on the right a column, and its axis is gone from the result. Dtypes promote.
+ * Matrix product over the last two axes, with NumPy's rules: leading axes broadcast, a vector on
+ * the left is a row and one on the right a column, and its axis is gone from the result. Dtypes
+ * promote.
  *
- * a[…, m, k], b[…, k, n] → [..., m, n]. Throws ShapeError if the inner extents differ or an operand is a scalar.
+ * a[…, m, k], b[…, k, n] → [..., m, n]. Throws ShapeError if the inner extents differ or an operand
+ * is a scalar.
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
   if (a.rank === 0 || b.rank === 0)

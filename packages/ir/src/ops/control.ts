@@ -1,6 +1,7 @@
 /**
- * Control: `call` runs a graph that the node holds, `result` reads one of its results. A call means its body with the
- * parameters replaced; `inlineCalls` does that, before differentiation and before fusion.
+ * Control: `call` runs a graph that the node holds, `result` reads one of its results. A call means
+ * its body with the parameters replaced; `inlineCalls` does that, before differentiation and before
+ * fusion.
  */
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import { type Graph, makeNode, Tensor, topologicalOrder, withOperands } from "../node.ts";
@@ -86,7 +87,10 @@ const rebuilt = (node: Tensor, done: ReadonlyMap<Tensor, Tensor>): Tensor =>
     node.operands.map((t) => done.get(t) ?? t),
   );
 
-/** The roots with every call replaced by its body, to any depth. The same nodes if there are no calls. */
+/**
+ * The roots with every call replaced by its body, to any depth. The same nodes if there are no
+ * calls.
+ */
 export function inlineCalls(roots: readonly Tensor[]): Tensor[] {
   const done = new Map<Tensor, Tensor>();
   const bodies = new Map<Tensor, readonly Tensor[]>();

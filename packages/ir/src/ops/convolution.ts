@@ -1,6 +1,6 @@
 /**
- * Convolution (cross-correlation) over the trailing axes, with stride, padding, dilation of either operand and groups.
- * Both gradients are convolutions again. Padding may be negative, which crops.
+ * Convolution (cross-correlation) over the trailing axes, with stride, padding, dilation of either
+ * operand and groups. Both gradients are convolutions again. Padding may be negative, which crops.
  */
 import {
   addDim,
@@ -117,7 +117,9 @@ defineOp({
   pieces: (node, coords) => convolutionPieces(node, coords),
 });
 
-/** x at p / lhsDilation with p = o·stride + k·rhsDilation − low, where that is an element; and w. */
+/**
+ * x at p / lhsDilation with p = o·stride + k·rhsDilation − low, where that is an element; and w.
+ */
 function convolutionPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
   const [x, w] = node.operands as [Tensor, Tensor];
   const a = read(node.attrs);
@@ -153,9 +155,10 @@ function swapWithinGroups(t: Tensor, groups: number): Tensor {
 }
 
 /**
- * x[d] meets w[k] in y[t] where t·s = d·ld + low − k·rd. With k counted from the other end, k′ = K − 1 − k, that is
- * d·ld + k′·rd − ((K−1)·rd − low): a convolution of g, dilated by s, with the reversed kernel, of stride ld.
- * `high` is what makes its extent D, also where the stride did not divide.
+ * x[d] meets w[k] in y[t] where t·s = d·ld + low − k·rd. With k counted from the other end, k′ = K
+ * − 1 − k, that is d·ld + k′·rd − ((K−1)·rd − low): a convolution of g, dilated by s, with the
+ * reversed kernel, of stride ld. `high` is what makes its extent D, also where the stride did not
+ * divide.
  */
 function dataGradient(g: Tensor, y: Tensor, x: Tensor, w: Tensor): Tensor {
   const a = read(y.attrs);
@@ -178,8 +181,9 @@ function dataGradient(g: Tensor, y: Tensor, x: Tensor, w: Tensor): Tensor {
 }
 
 /**
- * w[k] collects g[t]·x[(t·s + k·rd − low)/ld] over n and t: a convolution of x with g as the kernel, dilated by s, of
- * stride rd, in which the batch is the channel axis that is summed and the input channels are the batch.
+ * w[k] collects g[t]·x[(t·s + k·rd − low)/ld] over n and t: a convolution of x with g as the
+ * kernel, dilated by s, of stride rd, in which the batch is the channel axis that is summed and the
+ * input channels are the batch.
  */
 function kernelGradient(g: Tensor, y: Tensor, x: Tensor, w: Tensor): Tensor {
   const a = read(y.attrs);
@@ -242,11 +246,12 @@ export function resolvePadding(
 }
 
 /**
- * y[n, o, t…] = Σ_{c,k…} x[n, c, t·stride + k·dilation − low…] · w[o, c, k…], within `groups` of channels; no bias.
+ * y[n, o, t…] = Σ_{c,k…} x[n, c, t·stride + k·dilation − low…] · w[o, c, k…], within `groups` of
+ * channels; no bias.
  *
- * x[N, G·C, D…], w[G·O, C, K…], 1 or more spatial axes → [N, G·O, D′…] with
- * D′ = ⌊(low + D + high − (K−1)·dilation − 1)/stride⌋ + 1. `lhsDilation` puts zeros between elements of x first.
- * Throws ShapeError if ranks, channels or groups do not fit.
+ * x[N, G·C, D…], w[G·O, C, K…], 1 or more spatial axes → [N, G·O, D′…] with D′ = ⌊(low + D + high −
+ * (K−1)·dilation − 1)/stride⌋ + 1. `lhsDilation` puts zeros between elements of x first. Throws
+ * ShapeError if ranks, channels or groups do not fit.
  */
 export function convolution(x: Tensor, w: Tensor, options: ConvolutionOptions = {}): Tensor {
   const n = x.rank - 2;

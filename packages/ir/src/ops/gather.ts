@@ -1,6 +1,7 @@
 /**
- * Gather and scatter: reading and writing places that are given by tensors of indices, one for each indexed axis.
- * Gather clamps an index that is out of range; scatter drops the update. They never wrap.
+ * Gather and scatter: reading and writing places that are given by tensors of indices, one for each
+ * indexed axis. Gather clamps an index that is out of range; scatter drops the update. They never
+ * wrap.
  */
 import { type Dim, isStatic, sameDim } from "../dim.ts";
 import { isInteger, maxOf, minOf } from "../dtype.ts";
@@ -71,7 +72,10 @@ defineOp({
   },
 });
 
-/** extent − 1 in every element of a tensor like `like`; of a symbolic extent, the largest of its iota. */
+/**
+ * extent − 1 in every element of a tensor like `like`; of a symbolic extent, the largest of its
+ * iota.
+ */
 function lastIndex(like: Tensor, extent: Dim): Tensor {
   const { dtype, shape } = like;
   if (isStatic(extent)) return filled(Math.min(extent - 1, maxOf(dtype)), dtype, shape);
@@ -150,9 +154,9 @@ function updateNumbers(updates: Tensor, indices: readonly Tensor[]): Tensor {
 }
 
 /**
- * add: g passes to x and to every update that landed. The other modes choose one value for each place, and its
- * gradient goes to that one: for set, the last update, or x where there is none; for max and min, x if it equals the
- * result, else the first update that does.
+ * add: g passes to x and to every update that landed. The other modes choose one value for each
+ * place, and its gradient goes to that one: for set, the last update, or x where there is none; for
+ * max and min, x if it equals the result, else the first update that does.
  */
 function scatterVjp(g: Tensor, y: Tensor): readonly (Tensor | undefined)[] {
   const [x, updates, ...indices] = y.operands as [Tensor, Tensor, ...Tensor[]];
@@ -203,7 +207,8 @@ const checked = (op: string, x: Tensor, axes: readonly number[]): number[] =>
   axes.map((a) => checkAxis(op, a, x.rank));
 
 /**
- * Elements of x at places given by one index tensor for each of `axes`; an index out of range is clamped.
+ * Elements of x at places given by one index tensor for each of `axes`; an index out of range is
+ * clamped.
  *
  * Indices of one shape S, integers → S ++ (extents of x not in axes).
  */
@@ -212,8 +217,9 @@ export function gather(x: Tensor, indices: readonly Tensor[], axes: readonly num
 }
 
 /**
- * x with `updates` combined into the places given by one index tensor for each of `axes`. Updates out of range are
- * dropped; with mode "set", of several updates to one place the last in row-major order counts.
+ * x with `updates` combined into the places given by one index tensor for each of `axes`. Updates
+ * out of range are dropped; with mode "set", of several updates to one place the last in row-major
+ * order counts.
  *
  * Indices of one shape S, updates S ++ (extents of x not in axes) → the shape of x.
  */
@@ -228,8 +234,8 @@ export function scatter(
 }
 
 /**
- * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. Indices out of range are clamped;
- * a number picks one slice and counts from the end if it is negative.
+ * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. Indices out of
+ * range are clamped; a number picks one slice and counts from the end if it is negative.
  */
 export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
   const a = checkAxis("take", axis, x.rank);
@@ -243,7 +249,8 @@ export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
 }
 
 /**
- * y[…, i, …] = x[…, indices[…, i, …], …] along `axis`: indices have the rank of x and its extents on the other axes.
+ * y[…, i, …] = x[…, indices[…, i, …], …] along `axis`: indices have the rank of x and its extents
+ * on the other axes.
  */
 export function takeAlongAxis(x: Tensor, indices: Tensor, axis = -1): Tensor {
   const a = checkAxis("takeAlongAxis", axis, x.rank);

@@ -1,6 +1,6 @@
 /**
- * Concat, and the functions around it: stack, split. Operands must agree in dtype and in every other axis; nothing
- * is broadcast.
+ * Concat, and the functions around it: stack, split. Operands must agree in dtype and in every
+ * other axis; nothing is broadcast.
  */
 import { addDim, type Dim, isNonNegative, printDim, sameDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";

@@ -1,12 +1,15 @@
 /**
- * What a compiler asks about reductions and contractions besides `pieces`: the extents they run over, and the axes of
- * a dotGeneral by role.
+ * What a compiler asks about reductions and contractions besides `pieces`: the extents they run
+ * over, and the axes of a dotGeneral by role.
  */
 import type { Dim } from "../dim.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { dimsOf, numbersOf, otherAxes } from "./apply.ts";
 
-/** The extents a reduction or contraction runs over, in the order in which `pieces` expects its variables. */
+/**
+ * The extents a reduction or contraction runs over, in the order in which `pieces` expects its
+ * variables.
+ */
 export function reductionExtents(node: Tensor): readonly Dim[] {
   const [lhs, rhs] = node.operands as [Tensor, Tensor];
   if (node.op === "fold") return dimsOf(node.attrs.size);

@@ -1,6 +1,6 @@
 /**
- * Transpose, broadcastInDim and reverse: one operand, every result element is one of its elements. The other
- * movement ops have their own files and are re-exported here.
+ * Transpose, broadcastInDim and reverse: one operand, every result element is one of its elements.
+ * The other movement ops have their own files and are re-exported here.
  */
 import { type Dim, printDim, sameDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";
@@ -110,9 +110,12 @@ function unbroadcast(g: Tensor, shape: Shape, dims: readonly number[]): Tensor {
   return reshape(order.every((p, i) => p === i) ? sum : transpose(sum, order), shape);
 }
 
-/** Repeats x to `shape`: axis k of x becomes axis dims[k]; extents 1 stretch, axes not named repeat. */
+/**
+ * Repeats x to `shape`: axis k of x becomes axis dims[k]; extents 1 stretch, axes not named repeat.
+ */
 export function broadcastInDim(x: Tensor, shape: Shape, dims: readonly number[]): Tensor {
-  if (sameShape(x.shape, shape) && dims.every((d, i) => d === i)) return currentValue(x);
+  if (sameShape(x.shape, shape) && dims.length === x.rank && dims.every((d, i) => d === i))
+    return currentValue(x);
   return apply("broadcastInDim", [x], { dims: [...dims] }, { dtype: x.dtype, shape });
 }
 

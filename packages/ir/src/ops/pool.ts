@@ -1,5 +1,6 @@
 /**
- * Pooling over the spatial axes of x[N, C, D…]: pad, windows, a reduction. Composites; no op of their own.
+ * Pooling over the spatial axes of x[N, C, D…]: pad, windows, a reduction. Composites; no op of
+ * their own.
  */
 import { addDim, ceilDiv, type Dim, floorDiv, maxDim, minDim, mulDim, subDim } from "../dim.ts";
 import { isFloat, minOf } from "../dtype.ts";
@@ -17,7 +18,9 @@ export interface PoolOptions {
   readonly stride?: number | readonly number[];
   readonly padding?: Padding;
   readonly dilation?: number | readonly number[];
-  /** Counts a last window that sticks out at the end, as long as it starts before the padding there. */
+  /**
+   * Counts a last window that sticks out at the end, as long as it starts before the padding there.
+   */
   readonly ceilMode?: boolean;
 }
 

@@ -104,7 +104,9 @@ function positions(x: Tensor, axes: readonly number[]): Tensor {
   return broadcastInDim(reshape(flat, extents), x.shape, axes);
 }
 
-/** The whole gradient goes to the first of equal extremes, which is where argMax and argMin point. */
+/**
+ * The whole gradient goes to the first of equal extremes, which is where argMax and argMin point.
+ */
 const extremeVjp =
   (arg: string): Vjp =>
   (g, y, x) => {
@@ -115,8 +117,8 @@ const extremeVjp =
   };
 
 /**
- * ∂/∂xᵢ Πⱼ xⱼ = Π_{j≠i} xⱼ, formed without division: so it is right, to every order, where elements are 0. Costs n² for
- * n reduced elements.
+ * ∂/∂xᵢ Πⱼ xⱼ = Π_{j≠i} xⱼ, formed without division: so it is right, to every order, where elements
+ * are 0. Costs n² for n reduced elements.
  */
 const productVjp: Vjp = (g, y, x) => {
   const axes = numbersOf(y.attrs.axes);
@@ -171,15 +173,26 @@ const reducing =
 export const sum = reducing("sum", "reduceSum");
 /** Π over `axes` (all by default). The gradient is exact at zeros. */
 export const prod = reducing("prod", "reduceProd");
-/** The largest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of equals. */
+/**
+ * The largest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of
+ * equals.
+ */
 export const max = reducing("max", "reduceMax");
-/** The smallest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of equals. */
+/**
+ * The smallest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of
+ * equals.
+ */
 export const min = reducing("min", "reduceMin");
 /** True where any element over `axes` is true. x: bool. */
 export const any = reducing("any", "reduceAny");
 /** True where all elements over `axes` are true. x: bool. */
 export const all = reducing("all", "reduceAll");
-/** The index of the largest along `axis`, i32, the first of equals; over all elements in row-major order without one. */
+/**
+ * The index of the largest along `axis`, i32, the first of equals; over all elements in row-major
+ * order without one.
+ */
 export const argMax = reducing("argMax", "argMax");
-/** The index of the smallest along `axis`, i32, the first of equals; over all elements without one. */
+/**
+ * The index of the smallest along `axis`, i32, the first of equals; over all elements without one.
+ */
 export const argMin = reducing("argMin", "argMin");

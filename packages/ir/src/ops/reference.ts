@@ -1,6 +1,6 @@
 /**
- * Walking concrete arrays in row-major order, for the `evaluate` functions of the records. Plain and slow on
- * purpose: it shares no code with the compiler that it is the reference for.
+ * Walking concrete arrays in row-major order, for the `evaluate` functions of the records. Plain
+ * and slow on purpose: it shares no code with the compiler that it is the reference for.
  */
 import { evaluateDim } from "../dim.ts";
 import { type Dtype, isFloat, roundTo } from "../dtype.ts";

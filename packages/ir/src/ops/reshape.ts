@@ -1,6 +1,6 @@
 /**
- * Reshape: the same elements in the same row-major order under another shape. Its index arithmetic is done
- * segment by segment, so that axes which survive keep their plain index.
+ * Reshape: the same elements in the same row-major order under another shape. Its index arithmetic
+ * is done segment by segment, so that axes which survive keep their plain index.
  */
 import {
   type Dim,
@@ -79,7 +79,10 @@ export function reshapeCoords(from: Shape, to: Shape, coords: readonly Dim[]): D
   return out;
 }
 
-/** Linearise in `to`, then take the digits of `from`: (⌊v/stride⌋ mod extent), the first one without mod. */
+/**
+ * Linearise in `to`, then take the digits of `from`: (⌊v/stride⌋ mod extent), the first one without
+ * mod.
+ */
 function decompose(from: Shape, to: Shape, coords: readonly Dim[]): Dim[] {
   if (from.length === 1 && from[0] === 1) return [0];
   const linear = offsetOf(to, coords);

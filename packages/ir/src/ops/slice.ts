@@ -1,6 +1,6 @@
 /**
- * Slice and pad: a regular part of a tensor, and a tensor spread out and surrounded by one value. They undo each
- * other, so each is the other's gradient. Negative padding crops.
+ * Slice and pad: a regular part of a tensor, and a tensor spread out and surrounded by one value.
+ * They undo each other, so each is the other's gradient. Negative padding crops.
  */
 import {
   addDim,
@@ -84,7 +84,8 @@ export const spread = (extent: Dim, interior: number): Dim =>
   interior === 0 ? extent : addDim(extent, mulDim(maxDim(subDim(extent, 1), 0), interior));
 
 /**
- * The elements start, start + stride, … before limit, in every axis. A negative static bound counts from the end.
+ * The elements start, start + stride, … before limit, in every axis. A negative static bound counts
+ * from the end.
  *
  * x[D…] → [⌈(limit − start)/stride⌉…]. Throws ShapeError if a bound is outside the axis.
  */
@@ -161,7 +162,9 @@ defineOp({
   pieces: (node, coords) => padPieces(node, coords),
 });
 
-/** Takes the sides off by padding with the negated amounts, then the interior by a strided slice. */
+/**
+ * Takes the sides off by padding with the negated amounts, then the interior by a strided slice.
+ */
 function unpad(g: Tensor, attrs: Attrs): Tensor {
   const interior = numbersOf(attrs.interior);
   const core = pad(g, 0, dimsOf(attrs.low).map(negDim), dimsOf(attrs.high).map(negDim));

@@ -1,6 +1,7 @@
 /**
- * Windows and fold: all placements of a window over the trailing axes, and the transpose of that map, which sums
- * every element back to the place it came from. Pooling is windows and a reduction; neither pads.
+ * Windows and fold: all placements of a window over the trailing axes, and the transpose of that
+ * map, which sums every element back to the place it came from. Pooling is windows and a reduction;
+ * neither pads.
  */
 import {
   addDim,
@@ -19,7 +20,7 @@ import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { printShape } from "../shape.ts";
 import { apply, checkCount, dimsOf, numbersOf, perAxis } from "./apply.ts";
-import { coordinates, elementAt, tabulate } from "./reference.ts";
+import { concreteShape, coordinates, elementAt, rowMajor, tabulate } from "./reference.ts";
 
 /** ⌊(D − (size − 1)·dilation − 1) / stride⌋ + 1. */
 export const placements = (extent: Dim, size: Dim, stride: number, dilation: number): Dim =>
@@ -108,8 +109,8 @@ export interface WindowOptions {
 /**
  * All placements of a window over the trailing axes: y[…, o, k] = x[…, o·stride + k·dilation].
  *
- * x[…, D…] → [..., ⌊(D − (size−1)·dilation − 1)/stride⌋+1…, size…]. A number for `size` means one axis.
- * Throws ShapeError if the window is larger than the axis.
+ * x[…, D…] → [..., ⌊(D − (size−1)·dilation − 1)/stride⌋+1…, size…]. A number for `size` means one
+ * axis. Throws ShapeError if the window is larger than the axis.
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
   const size = Array.isArray(options.size)
@@ -145,19 +146,17 @@ defineOp({
   evaluate(node, [x], dims) {
     const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
     const lead = node.rank - stride.length;
-    // Every element of x is asked whether it came from here.
-    return tabulate(node, dims, (to) => {
-      let sum = 0;
-      for (const at of coordinates(x!.shape)) {
-        const here = to.every((c, k) =>
-          k < lead
-            ? at[k] === c
-            : at[k]! * stride[k - lead]! + at[k + stride.length]! * dilation[k - lead]! === c,
-        );
-        if (here) sum += elementAt(x!, at);
-      }
-      return sum;
-    });
+    const shape = concreteShape(node.shape, dims);
+    const sums = new Float64Array(shape.reduce((a, b) => a * b, 1));
+    let i = 0;
+    for (const at of coordinates(x!.shape)) {
+      const to = at.slice(0, node.rank);
+      for (const [k, s] of stride.entries())
+        to[lead + k] = at[lead + k]! * s + at[node.rank + k]! * dilation[k]!;
+      sums[rowMajor(shape, to)]! += x!.data[i++]!;
+    }
+    i = 0;
+    return tabulate(node, dims, () => sums[i++]!);
   },
   vjp(g, y) {
     const { size, stride, dilation } = y.attrs as WindowAttrs;
@@ -166,7 +165,10 @@ defineOp({
   pieces: (node, coords) => foldPieces(node, coords),
 });
 
-/** With k the last coordinates: o·stride = p − k·dilation, where the division is exact and o in range. */
+/**
+ * With k the last coordinates: o·stride = p − k·dilation, where the division is exact and o in
+ * range.
+ */
 function foldPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
   const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
   const lead = node.rank - stride.length;

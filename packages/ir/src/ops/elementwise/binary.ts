@@ -94,7 +94,8 @@ export const maximum: Binary = binary("maximum", {
   on: "number",
   eval: (x, y) => Math.max(x!, y!),
   spell: (x, y) => `max(${x}, ${y})`,
-  vjp: (g, _y, a, b) => [select(a!.less(b!), 0, g), select(a!.less(b!), g, 0)],
+  // a < b just when a < y, and y is stored anyway where only its sign matters, as in relu.
+  vjp: (g, y, a) => [select(a!.less(y), 0, g), select(a!.less(y), g, 0)],
   domain: [-10, 10],
   ulp: 0,
 });
@@ -104,7 +105,7 @@ export const minimum: Binary = binary("minimum", {
   on: "number",
   eval: (x, y) => Math.min(x!, y!),
   spell: (x, y) => `min(${x}, ${y})`,
-  vjp: (g, _y, a, b) => [select(a!.greater(b!), 0, g), select(a!.greater(b!), g, 0)],
+  vjp: (g, y, a) => [select(a!.greater(y), 0, g), select(a!.greater(y), g, 0)],
   domain: [-10, 10],
   ulp: 0,
 });

@@ -89,7 +89,7 @@ function attach<F extends object>(call: F, record: OpRecord): F & { readonly rec
 export function unary(name: string, facts: Facts): Unary {
   const record = elementwise(name, 1, facts);
   const call = (x: Operand): Tensor => {
-    const t = asTensor(x);
+    const t = asTensor(x, undefined, name);
     const operands = [convert(t, admit(facts.on, t.dtype))];
     return makeNode({ op: name, operands, attrs: {}, ...record.infer(operands, {}) });
   };

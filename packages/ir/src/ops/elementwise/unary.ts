@@ -10,7 +10,7 @@ import { type Unary, unary } from "./define.ts";
 export const neg: Unary = unary("neg", {
   on: "number",
   eval: (x) => -x,
-  spell: (x) => `(-${x})`,
+  spell: (x) => `(-(${x}))`,
   vjp: (g) => [g.neg()],
   domain: [-10, 10],
   smooth: true,
@@ -141,7 +141,7 @@ export const rsqrt: Unary = unary("rsqrt", {
 export const reciprocal: Unary = unary("reciprocal", {
   on: "float",
   eval: (x) => 1 / x,
-  spell: (x) => `(1 / ${x})`,
+  spell: (x) => `(1 / (${x}))`,
   vjp: (g, y) => [g.neg().mul(y.mul(y))],
   domain: [0.2, 10],
   smooth: true,
@@ -284,7 +284,7 @@ export const tanh: Unary = unary("tanh", {
 export const sigmoid: Unary = unary("sigmoid", {
   on: "float",
   eval: (x) => 1 / (1 + Math.exp(-x)),
-  spell: (x) => `(1 / (1 + exp(-${x})))`,
+  spell: (x) => `(1 / (1 + exp(-(${x}))))`,
   vjp: (g, y) => [g.mul(y).mul(y.neg().add(1))],
   domain: [-8, 8],
   smooth: true,
@@ -316,7 +316,7 @@ export const isNan: Unary = unary("isNan", {
   on: "number",
   test: true,
   eval: (x) => Number(Number.isNaN(x)),
-  spell: (x) => `(${x} != ${x})`,
+  spell: (x) => `((${x}) != (${x}))`,
   vjp: () => [undefined],
   domain: [-10, 10],
   ulp: 0,
@@ -328,7 +328,7 @@ export const isFinite: Unary = unary("isFinite", {
   on: "number",
   test: true,
   eval: (x) => Number(Number.isFinite(x)),
-  spell: (x) => `(${x} - ${x} == 0)`,
+  spell: (x) => `((${x}) - (${x}) == 0)`,
   vjp: () => [undefined],
   domain: [-10, 10],
   ulp: 0,
@@ -338,7 +338,7 @@ export const isFinite: Unary = unary("isFinite", {
 export const not: Unary = unary("not", {
   on: "bool",
   eval: (x) => (x ? 0 : 1),
-  spell: (x) => `(!${x})`,
+  spell: (x) => `(!(${x}))`,
   vjp: () => [undefined],
   domain: [0, 1],
   ulp: 0,
@@ -348,7 +348,7 @@ export const not: Unary = unary("not", {
 export const bitwiseNot: Unary = unary("bitwiseNot", {
   on: "integer",
   eval: (x) => ~x,
-  spell: (x) => `(~${x})`,
+  spell: (x) => `(~(${x}))`,
   vjp: () => [undefined],
   domain: [-100, 100],
   ulp: 0,
@@ -358,7 +358,7 @@ export const bitwiseNot: Unary = unary("bitwiseNot", {
 export const stopGradient: Unary = unary("stopGradient", {
   on: "any",
   eval: (x) => x,
-  spell: (x) => x!,
+  spell: (x) => `(${x})`,
   vjp: () => [undefined],
   domain: [-10, 10],
   ulp: 0,

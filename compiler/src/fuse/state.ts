@@ -1,0 +1,64 @@
+/**
+ * The state of fusion: groups so far, where each node is, and what the target allows. Data and small facts only.
+ */
+import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
+import type { Program } from "../program.ts";
+import type { Group, Loop } from "./group.ts";
+
+/** What a target allows a group to become. */
+export interface FusionLimits {
+  /** Most elements of one row that phases may loop over. */
+  readonly row: number;
+  /** Most elements a reduction over the outer loops may cover (it runs in one workgroup on a GPU). */
+  readonly total: number;
+  /** Most tensors one kernel may read and write. */
+  readonly bindings: number;
+}
+
+export interface Fusion {
+  readonly program: Program;
+  readonly limits: FusionLimits;
+  readonly on: boolean;
+  readonly groups: Group[];
+  readonly groupOf: Map<Tensor, Group>;
+  /** Nodes that must be stored: outputs and updates, without the reshapes around them. */
+  readonly required: ReadonlySet<Tensor>;
+  /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
+  readonly apart: ReadonlySet<Tensor>;
+}
+
+/** Adds an empty group. */
+export function openGroup(
+  state: Fusion,
+  parts: Pick<Group, "kind" | "outer" | "outerSpace"> & Partial<Group>,
+): Group {
+  const group: Group = {
+    id: state.groups.length,
+    anchor: undefined,
+    inner: [],
+    fullSpace: undefined,
+    axes: [],
+    contraction: undefined,
+    members: new Map(),
+    sideSums: [],
+    scalars: [],
+    deps: new Set(),
+    ...parts,
+  };
+  state.groups.push(group);
+  return group;
+}
+
+/** The number of iterations, with a guess of 256 for a symbol without a bound. */
+export const extentGuess = (loops: readonly Loop[]): number =>
+  loops.reduce((n, l) => n * guess(l.extent), 1);
+
+const guess = (d: Dim): number => {
+  const max = maxOfDim(d);
+  return Number.isFinite(max) ? max : 256;
+};
+
+export const withinRow = (state: Fusion, group: Group): boolean =>
+  extentGuess(group.inner) <= state.limits.row;
+
+export const isSingle = (t: Tensor): boolean => sizeOf(t.shape) === 1;

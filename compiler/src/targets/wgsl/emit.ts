@@ -1,0 +1,362 @@
+/**
+ * Prints a kernel as a WGSL module with entry `main`: workgroup loops become the grid, local loops stride over
+ * the invocations, vector loops become vector operations where their lanes run together.
+ */
+import type { KernelText } from "@kiln-ml/artifact";
+import { bug, type Dim, DtypeError, symbolsIn } from "@kiln-ml/ir";
+import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import { bestOf, isArg } from "../../kernel/uses.ts";
+import { Emitter } from "../emitter.ts";
+import { conditionsText, indexText } from "../index-text.ts";
+import { atom, indented, prec } from "../scope.ts";
+import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
+import { combineArg, combineCall, type Declarations, usesSubgroups } from "./combine.ts";
+import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
+import { type Printer, storeLines, varies, wgsl } from "./language.ts";
+import { preludeName, preludeText } from "./prelude.ts";
+import { scalarType, splat, typeOf } from "./spell.ts";
+import { isVectorisable } from "./vector.ts";
+
+export interface WgslOptions {
+  /** Combines use subgroup operations; the device must have the feature `subgroups`. */
+  readonly subgroups?: boolean;
+}
+
+interface Module extends Printer {
+  readonly kernel: Kernel;
+  readonly options: WgslOptions;
+  readonly grid: Grid;
+  /** Names of the grid's loop variables. */
+  readonly gridNames: readonly string[];
+  readonly declarations: Declarations;
+  /** Whether the text uses subgroup operations. */
+  subgroups: boolean;
+}
+
+/** The kernel as a WGSL module; bindings in the order of the params, then the uniform struct of dims. */
+export function emitWgsl(kernel: Kernel, options: WgslOptions = {}): KernelText {
+  const m = newModule(kernel, options);
+  const storage = kernel.params.map((p, i) => {
+    const name = m.e.fresh(p.name);
+    m.e.bindName(p.name, atom(name));
+    const mode = p.access === "read" ? "read" : "read_write";
+    return `@group(0) @binding(${i}) var<storage, ${mode}> ${name}: array<${elementType(kernel, i)}>;`;
+  });
+  m.e.line("let lid = i32(invocation);");
+  const fields = kernel.dims.map((d) => {
+    const name = m.e.fresh(d);
+    m.e.line(`let ${name} = dims.${name};`);
+    m.e.bindName(d, atom(name));
+    return `  ${name}: i32,`;
+  });
+  printGrid(m);
+  printAll(m, kernel.body);
+  useAll(m);
+  return {
+    name: kernel.name,
+    text: moduleText(m, storage, fields),
+    bindings: kernel.params.map(({ name, dtype, access }) => ({ name, dtype, access })),
+    dims: kernel.dims,
+    workgroups: m.grid.workgroups,
+  };
+}
+
+/** A binding the text does not mention would be missing from an automatic layout. */
+function useAll(m: Module): void {
+  const text = m.e.scope.lines.join("\n");
+  for (const p of m.kernel.params) {
+    const name = m.e.find(p.name).text.text;
+    if (!new RegExp(`\\b${name}\\[`).test(text)) m.e.line(`_ = &${name};`);
+  }
+}
+
+function newModule(kernel: Kernel, options: WgslOptions): Module {
+  const declarations: Declarations = new Map();
+  const use = (name: string, lanes: number): string => {
+    preludeText(name, lanes, declarations);
+    return preludeName(name, lanes);
+  };
+  const e: Emitter = new Emitter(
+    kernel,
+    wgsl(() => m),
+  );
+  const grid = gridOf(kernel);
+  const m: Module = {
+    e,
+    use,
+    widths: new Map(kernel.params.map((p) => [p.name, p.width])),
+    vector: undefined,
+    kernel,
+    options,
+    grid,
+    gridNames: grid.loops.map((l) => e.fresh(l.name)),
+    declarations,
+    subgroups: false,
+  };
+  return m;
+}
+
+function elementType(kernel: Kernel, index: number): string {
+  const { dtype, name, width } = kernel.params[index]!;
+  if (dtype === "f64" || dtype === "f16" || dtype === "bf16")
+    throw new DtypeError(`emit: ${name} of ${kernel.name} is ${dtype} on target webgpu`);
+  const stored = dtype === "bool" ? "u32" : dtype;
+  return typeOf(stored, width);
+}
+
+function moduleText(m: Module, storage: readonly string[], fields: readonly string[]): string {
+  const builtins = [
+    "@builtin(local_invocation_index) invocation: u32",
+    ...(m.grid.loops.length ? ["@builtin(workgroup_id) workgroup: vec3<u32>"] : []),
+    ...(m.grid.folded ? ["@builtin(num_workgroups) groups: vec3<u32>"] : []),
+    ...(m.subgroups
+      ? [
+          "@builtin(subgroup_size) subgroupSize: u32",
+          "@builtin(subgroup_invocation_id) subgroupLane: u32",
+        ]
+      : []),
+  ];
+  const uniform = fields.length
+    ? [
+        "struct Dims {",
+        ...fields,
+        "}",
+        `@group(0) @binding(${storage.length}) var<uniform> dims: Dims;`,
+      ]
+    : [];
+  const lines = [
+    ...(m.subgroups ? ["enable subgroups;", ""] : []),
+    ...storage,
+    ...uniform,
+    ...[...m.declarations.values()].flatMap((d) => ["", d]),
+    "",
+    `@compute @workgroup_size(${m.kernel.workgroupSize})`,
+    "fn main(",
+    ...builtins.map((b) => `  ${b},`),
+    ") {",
+    ...indented(m.e.scope.lines),
+    "}",
+    "",
+  ];
+  return lines.join("\n");
+}
+
+function printGrid(m: Module): void {
+  const sizes = m.grid.folded
+    ? extentsOf(m.grid).map((d) => {
+        const text = indexText(m.e, d);
+        return text.prec === prec.atom ? text.text : `(${text.text})`;
+      })
+    : [];
+  for (const line of gridLines(m.grid, m.gridNames, sizes)) m.e.line(line);
+}
+
+function printAll(m: Module, body: readonly Stmt[]): void {
+  for (const s of body) {
+    printStmt(m, s);
+    m.e.changed(s);
+  }
+}
+
+function printStmt(m: Module, s: Stmt): void {
+  switch (s.kind) {
+    case "loop":
+      printLoop(m, s);
+      break;
+    case "if": {
+      const when = conditionsText(m.e, s.when);
+      const lines = m.e.inside(s, () => printAll(m, s.then));
+      block(m.e, `if (${when.text})`, lines);
+      break;
+    }
+    case "acc":
+      printAcc(m, s);
+      break;
+    case "accumulate":
+      printAccumulate(m, s);
+      break;
+    case "fma":
+      printFma(m, s);
+      break;
+    case "combine":
+      s.names.forEach((name, i) => {
+        printCombine(m, name, s.reducers[i]!);
+      });
+      break;
+    default:
+      printSimple(m, s);
+  }
+}
+
+type Simple = Exclude<Stmt, Of<"loop" | "if" | "acc" | "accumulate" | "fma" | "combine">>;
+
+function printSimple(m: Module, s: Simple): void {
+  const { e } = m;
+  switch (s.kind) {
+    case "comment":
+      e.line(`// ${s.text}`);
+      break;
+    case "let":
+      e.bindLet(s.name, s.value);
+      break;
+    case "letIndex":
+      bindIndex(m, s.name, s.value);
+      break;
+    case "letDynamic": {
+      const name = e.fresh(s.name);
+      e.line(`let ${name} = ${e.text(s.value).text};`);
+      e.bindName(s.name, atom(name));
+      break;
+    }
+    case "letInvocation":
+      e.bindName(s.name, atom("lid"));
+      break;
+    case "set": {
+      const acc = e.find(s.name).text;
+      e.line(`${acc.text} = ${splat(e.text(s.value), s.value.dtype, acc.lanes).text};`);
+      break;
+    }
+    case "store":
+      for (const line of storeLines(m, s.to, s.index, e.text(s.value), s.value.dtype)) e.line(line);
+      break;
+    case "array":
+      printArray(m, s);
+      break;
+    case "barrier":
+      e.line("workgroupBarrier();");
+      if (m.kernel.params.some((p) => p.access === "readwrite" || p.access === "scratch"))
+        e.line("storageBarrier();");
+      break;
+    default:
+      s satisfies never;
+  }
+}
+
+function block(e: Emitter, head: string, lines: readonly string[]): void {
+  e.line(`${head} {`);
+  for (const l of indented(lines)) e.line(l);
+  e.line("}");
+}
+
+/** A symbol for an index expression; one that differs from lane to lane is replaced where it is used. */
+function bindIndex(m: Module, name: string, value: Dim): void {
+  const { e } = m;
+  const d = e.resolved(value);
+  if (varies(m, d)) {
+    e.scope.values.set(name, d);
+    return;
+  }
+  e.at(e.depthOfDim(d), () => {
+    const text = indexText(e, d);
+    if (text.prec >= prec.unary) {
+      e.bindName(name, text);
+      return;
+    }
+    const bound = e.fresh(name);
+    e.line(`let ${bound} = ${text.text};`);
+    e.bindName(name, atom(bound));
+  });
+}
+
+/** Shared arrays stand at module scope; private ones in the outermost block, where they are made once. */
+function printArray(m: Module, s: Of<"array">): void {
+  const size = m.e.resolved(s.size);
+  if (typeof size !== "number")
+    bug("emit", `array ${s.name} of ${m.kernel.name} has no static size: ${size}`);
+  const name = m.e.fresh(s.name);
+  const type = `array<${scalarType(s.dtype === "bool" ? "u32" : s.dtype)}, ${size}>`;
+  m.e.at(0, () => {
+    if (s.space === "shared") m.declarations.set(name, `var<workgroup> ${name}: ${type};`);
+    else m.e.line(`var ${name}: ${type};`);
+    m.e.bindName(s.name, atom(name));
+  });
+}
+
+function printCombine(m: Module, name: string, reducer: Of<"combine">["reducers"][number]): void {
+  const options = { size: m.kernel.workgroupSize, subgroups: m.options.subgroups ?? false };
+  if (options.size === 1) return;
+  const { dtype, fed } = m.e.facts.accs.get(name)!;
+  const acc = m.e.find(name).text.text;
+  if (isArg(reducer)) {
+    const names = { best: m.e.find(bestOf(name)).text.text, position: acc };
+    const held = fed === "bool" ? "u32" : fed!;
+    for (const line of combineArg(reducer, held, names, options, m.declarations, m.use))
+      m.e.line(line);
+    return;
+  }
+  m.subgroups ||= usesSubgroups(reducer, dtype, options);
+  m.e.line(`${acc} = ${combineCall(reducer, dtype, acc, options, m.declarations, m.use)};`);
+}
+
+const unrollLimit = 8;
+
+function printLoop(m: Module, s: Of<"loop">): void {
+  const { e } = m;
+  if (s.loop === "workgroup") {
+    const name = m.gridNames[m.grid.loops.indexOf(s)]!;
+    printInline(m, s, () => e.bindName(s.name, atom(name)));
+    return;
+  }
+  if (s.loop === "vector" && m.vector === undefined && isVectorisable(s)) {
+    m.vector = { name: s.name, lanes: s.extent as number };
+    printInline(m, s, () => e.bindName(s.name, atom("lane")));
+    m.vector = undefined;
+    return;
+  }
+  const extent = e.resolved(s.extent);
+  const start = e.resolved(s.start ?? 0);
+  const short = typeof extent === "number" && typeof start === "number";
+  const repeat = s.loop === "unrolled" || (s.loop === "vector" && Number(extent) <= unrollLimit);
+  if (repeat && short) {
+    for (let i = start; i < extent; i += s.step ?? 1)
+      printInline(m, s, () => {
+        e.scope.values.set(s.name, i);
+      });
+    return;
+  }
+  printFor(m, s, start, extent);
+}
+
+/** The body of a loop whose variable `bind` gives a meaning, without a block of its own. */
+function printInline(m: Module, s: Of<"loop">, bind: () => void): void {
+  m.e.inside(
+    s,
+    () => {
+      bind();
+      printAll(m, s.body);
+    },
+    { inline: true },
+  );
+}
+
+function printFor(m: Module, s: Of<"loop">, start: Dim, extent: Dim): void {
+  const { e } = m;
+  const size = m.kernel.workgroupSize;
+  const local = s.loop === "local" && size > 1;
+  const plain = start === 0 && (s.step ?? 1) === 1;
+  if (local && plain && extent === size) {
+    printInline(m, s, () => e.bindName(s.name, atom("lid")));
+    return;
+  }
+  const step = (s.step ?? 1) * (local ? size : 1);
+  const offset = (s.step ?? 1) === 1 ? "lid" : `lid * ${s.step}`;
+  const from = indexText(e, start).text;
+  const first = !local ? from : from === "0" ? offset : `${from} + ${offset}`;
+  const end = endText(e, s, extent);
+  const name = e.loopName(s.name);
+  const next = step === 1 ? `${name}++` : `${name} += ${step}`;
+  const lines = e.inside(s, () => {
+    e.bindName(s.name, atom(name));
+    printAll(m, s.body);
+  });
+  block(e, `for (var ${name} = ${first}; ${name} < ${end}; ${next})`, lines);
+}
+
+/** The bound of a loop, named unless it is a number or a name, so that it is computed once. */
+function endText(e: Emitter, s: Of<"loop">, extent: Dim): string {
+  const text = indexText(e, extent);
+  if (/^\w+$/.test(text.text) || symbolsIn(extent).size === 0) return text.text;
+  const name = e.fresh(`${s.name}End`);
+  e.line(`let ${name} = ${text.text};`);
+  return name;
+}

@@ -1,0 +1,265 @@
+/**
+ * WGSL as the emitter's language: constants, loads and stores at the width of their buffer, and the lanes of a
+ * vector loop.
+ */
+import {
+  bug,
+  type Condition,
+  type Dim,
+  type Dtype,
+  floorDiv,
+  modDim,
+  subDim,
+  substitute,
+  symbolsIn,
+} from "@kiln-ml/ir";
+import type { Call, Emitter, Language, Load } from "../emitter.ts";
+import { conditionsText, indexText } from "../index-text.ts";
+import { atLeast, atom, openScope, prec, type Text } from "../scope.ts";
+import { reserved } from "./reserved.ts";
+import { scalarType, spell, splat, typeOf, type Use } from "./spell.ts";
+
+/** The printer's view of the kernel: what is being printed, and the vector loop it stands in. */
+export interface Printer {
+  readonly e: Emitter;
+  readonly use: Use;
+  readonly widths: ReadonlyMap<string, number>;
+  vector: { readonly name: string; readonly lanes: number } | undefined;
+}
+
+const binary = (a: Text, op: string, b: Text, strength: number): Text => ({
+  text: `${atLeast(a, strength)} ${op} ${atLeast(b, strength + 1)}`,
+  prec: strength,
+  lanes: 1,
+});
+
+/** `p` is asked for late: its emitter is made with this language. */
+export function wgsl(p: () => Printer): Language {
+  return {
+    reserved,
+    equals: "==",
+    greater: false,
+    declare: (name, value) => `let ${name} = ${value.text};`,
+    constant: (value, dtype) => constantText(value, dtype, p().use),
+    all: allOf,
+    // WGSL division truncates; below zero one less is right where a remainder is left.
+    divide: (a, b, nonnegative) =>
+      nonnegative
+        ? binary(a, "/", b, prec.mul)
+        : atom(
+            `(${binary(a, "-", floorRemainder(a, b), prec.add).text}) / ${atLeast(b, prec.unary)}`,
+          ),
+    remainder: (a, b, nonnegative) =>
+      nonnegative ? binary(a, "%", b, prec.mul) : floorRemainder(a, b),
+    pick: (which, a, b) => atom(`${which}(${a.text}, ${b.text})`),
+    index: (value) => (varies(p(), value) ? lanesOfIndex(p(), value) : indexText(p().e, value)),
+    test: (conditions) => testText(p(), conditions),
+    load: (e) => loadText(p(), e),
+    call: (e) => callText(p(), e),
+    accumulated: (_name, text) => text,
+  };
+}
+
+function floorRemainder(a: Text, b: Text): Text {
+  const d = atLeast(b, prec.unary);
+  return atom(`((${atLeast(a, prec.mul)} % ${d} + ${d}) % ${d})`);
+}
+
+function allOf(conditions: readonly Text[]): Text {
+  if (conditions.length === 0) return atom("true");
+  return conditions.reduce((a, b) => ({
+    text: `${a.prec === prec.and ? a.text : atLeast(a, prec.equal)} && ${atLeast(b, prec.equal)}`,
+    prec: prec.and,
+    lanes: 1,
+  }));
+}
+
+/** The shortest decimal that reads back as the same f32; NaN and ±∞ come from functions. */
+export function constantText(value: number, dtype: Dtype, use: Use): Text {
+  if (dtype === "bool") return atom(value ? "true" : "false");
+  if (dtype === "u32" || dtype === "u8") return atom(`${value}u`);
+  if (scalarType(dtype) === "i32") return signed(String(value), value < 0);
+  const v = Math.fround(value);
+  if (Number.isNaN(v)) return atom(`${use("nan", 1)}()`);
+  if (!Number.isFinite(v)) return signed(`${v < 0 ? "-" : ""}${use("infinity", 1)}()`, v < 0);
+  const negative = v < 0 || Object.is(v, -0);
+  const digits = shortest(Math.abs(v));
+  return signed(`${negative ? "-" : ""}${/[.e]/.test(digits) ? digits : `${digits}.0`}`, negative);
+}
+
+const signed = (text: string, negative: boolean): Text => ({
+  text,
+  prec: negative ? prec.unary : prec.atom,
+  lanes: 1,
+});
+
+function shortest(v: number): string {
+  // Near the largest f32 a shorter decimal may be read as too large.
+  for (let digits = 1; digits <= 9 && v < 3.4e38; digits++) {
+    const text = String(Number(v.toPrecision(digits)));
+    if (Math.fround(Number(text)) === v) return text;
+  }
+  return String(v);
+}
+
+function callText(p: Printer, c: Call): Text {
+  const dtypes = c.args.map((a) => a.dtype);
+  const constant = c.args.every((a) => a.kind === "const");
+  const args = c.args.map((a, i) => {
+    const text = p.e.text(a);
+    const divisor = i === 1 && (c.op === "div" || c.op === "rem");
+    return a.kind === "const" && (constant || divisor) ? hidden(p, text, a.dtype) : text;
+  });
+  return spell(c.op, args, dtypes, c.dtype, p.use);
+}
+
+/** A constant operand made opaque: constant evaluation turns overflow and division by 0 into errors. */
+function hidden(p: Printer, text: Text, dtype: Dtype): Text {
+  const type = scalarType(dtype);
+  if (type === "bool") return text;
+  const name = type === "f32" ? "given" : type === "i32" ? "givenInt" : "givenUint";
+  return atom(`${p.use(name, 1)}(${text.text})`);
+}
+
+/** Whether the lanes of the vector loop differ in `d`. */
+export function varies(p: Printer, d: Dim): boolean {
+  return p.vector !== undefined && symbolsIn(p.e.resolved(d)).has(p.vector.name);
+}
+
+/** `print` for each lane, the loop variable being its number. */
+export function eachLane(p: Printer, print: (lane: number) => Text): Text[] {
+  const { name, lanes } = p.vector!;
+  return Array.from({ length: lanes }, (_, lane) => {
+    const outer = p.e.scope;
+    const inner = openScope(outer, { lines: outer.lines });
+    inner.values.set(name, lane);
+    p.e.scope = inner;
+    const text = print(lane);
+    p.e.scope = outer;
+    return text;
+  });
+}
+
+export const composed = (parts: readonly Text[], dtype: Dtype): Text =>
+  atom(`${typeOf(dtype, parts.length)}(${parts.map((t) => t.text).join(", ")})`, parts.length);
+
+/** Elements from lane to lane, if they are the same number apart. */
+export function strideOf(p: Printer, index: Dim): number | undefined {
+  const d = p.e.resolved(index);
+  const at = (lane: number): Dim => substitute(d, new Map([[p.vector!.name, lane]]));
+  const first = subDim(at(1), at(0));
+  for (let lane = 2; lane < p.vector!.lanes; lane++)
+    if (subDim(at(lane), at(lane - 1)) !== first) return undefined;
+  return typeof first === "number" ? first : undefined;
+}
+
+/** The index of the vector that starts at `index` in lane 0. */
+export function vectorIndex(p: Printer, index: Dim): Dim {
+  const { name, lanes } = p.vector!;
+  return floorDiv(substitute(p.e.resolved(index), new Map([[name, 0]])), lanes);
+}
+
+/** One element of a buffer or array, whatever its width. */
+export function elementText(p: Printer, name: string, index: Dim): string {
+  const base = p.e.find(name).text.text;
+  const width = p.widths.get(name) ?? 1;
+  if (width === 1) return `${base}[${indexText(p.e, index).text}]`;
+  const d = p.e.resolved(index);
+  return `${base}[${indexText(p.e, floorDiv(d, width)).text}][${indexText(p.e, modDim(d, width)).text}]`;
+}
+
+/** bool is stored as u32. */
+const asBool = (text: Text): Text => ({
+  text: `${text.text} != ${text.lanes === 1 ? "0u" : `vec${text.lanes}<u32>(0u)`}`,
+  prec: prec.compare,
+  lanes: text.lanes,
+});
+
+function loadText(p: Printer, l: Load): Text {
+  if (p.vector && (varies(p, l.index) || l.guard.some((c) => varies(p, c.value))))
+    return loadLanes(p, l, p.vector.lanes);
+  return loadOne(p, l, l.guard);
+}
+
+function loadOne(p: Printer, l: Load, guard: readonly Condition[]): Text {
+  const when = conditionsText(p.e, guard);
+  if (when.text === "false") return constantText(0, l.dtype, p.use);
+  const element = atom(elementText(p, l.from, l.index));
+  const value = l.dtype === "bool" ? asBool(element) : element;
+  return guarded(p, value, when, l.dtype);
+}
+
+/** The load itself is harmless where the guard fails: WGSL keeps every access within its buffer. */
+function guarded(p: Printer, value: Text, when: Text, dtype: Dtype): Text {
+  if (when.text === "true") return value;
+  const none = splat(constantText(0, dtype, p.use), dtype, value.lanes);
+  return atom(`select(${none.text}, ${value.text}, ${when.text})`, value.lanes);
+}
+
+function loadLanes(p: Printer, l: Load, lanes: number): Text {
+  const perLane = l.guard.filter((c) => varies(p, c.value));
+  const wide = (p.widths.get(l.from) ?? 1) === lanes && strideOf(p, l.index) === 1;
+  if (!wide)
+    return composed(
+      eachLane(p, () => loadOne(p, l, l.guard)),
+      l.dtype,
+    );
+  const { text } = p.e.find(l.from);
+  const vector = atom(`${text.text}[${indexText(p.e, vectorIndex(p, l.index)).text}]`, lanes);
+  const value = l.dtype === "bool" ? asBool(vector) : vector;
+  const common = l.guard.filter((c) => !perLane.includes(c));
+  const one = guarded(p, value, conditionsText(p.e, common), l.dtype);
+  if (perLane.length === 0) return one;
+  const when = composed(
+    eachLane(p, () => conditionsText(p.e, perLane)),
+    "bool",
+  );
+  return guarded(p, one, when, l.dtype);
+}
+
+function testText(p: Printer, conditions: readonly Condition[]): Text {
+  if (!conditions.some((c) => varies(p, c.value))) return conditionsText(p.e, conditions);
+  return composed(
+    eachLane(p, () => conditionsText(p.e, conditions)),
+    "bool",
+  );
+}
+
+/** An index expression whose lanes differ. */
+function lanesOfIndex(p: Printer, value: Dim): Text {
+  return composed(
+    eachLane(p, () => indexText(p.e, value)),
+    "i32",
+  );
+}
+
+/** Assignments that store `value`, one for each statement. */
+export function storeLines(
+  p: Printer,
+  to: string,
+  index: Dim,
+  value: Text,
+  dtype: Dtype,
+): string[] {
+  const stored = dtype === "bool" ? storedBool(value) : value;
+  const lanes = p.vector?.lanes ?? 1;
+  if (lanes === 1 || !varies(p, index)) {
+    if (stored.lanes > 1) bug("emit", `lanes of ${to} are stored to one element`);
+    return [`${elementText(p, to, index)} = ${stored.text};`];
+  }
+  const wide = splat(stored, dtype === "bool" ? "u32" : dtype, lanes);
+  if ((p.widths.get(to) ?? 1) === lanes && strideOf(p, index) === 1) {
+    const at = indexText(p.e, vectorIndex(p, index)).text;
+    return [`${p.e.find(to).text.text}[${at}] = ${wide.text};`];
+  }
+  const name = p.e.fresh("lanes");
+  p.e.line(`let ${name} = ${wide.text};`);
+  return eachLane(p, (lane) => atom(`${elementText(p, to, index)} = ${name}[${lane}];`)).map(
+    (t) => t.text,
+  );
+}
+
+function storedBool(value: Text): Text {
+  const n = (v: string): string => (value.lanes === 1 ? v : `vec${value.lanes}<u32>(${v})`);
+  return atom(`select(${n("0u")}, ${n("1u")}, ${value.text})`, value.lanes);
+}

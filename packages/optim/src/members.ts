@@ -1,0 +1,67 @@
+/**
+ * Which parameters an optimizer moves and with what settings: plain lists and groups become one list, checked.
+ */
+import { DtypeError, GraphError, isFloat, Tensor } from "@kiln-ml/ir";
+import { checkRange } from "./check.ts";
+import type { Rate } from "./schedule.ts";
+
+/** Parameters that share settings; what is left out comes from the optimizer's options. */
+export interface ParamGroup {
+  readonly params: Iterable<Tensor>;
+  readonly lr?: Rate;
+  readonly weightDecay?: number;
+}
+
+export interface Member {
+  readonly param: Tensor;
+  readonly name: string;
+  readonly lr: Rate;
+  readonly weightDecay: number;
+}
+
+/** What a group may leave out. */
+interface Settings {
+  readonly lr: Rate;
+  readonly weightDecay?: number;
+}
+
+function isGroup(x: Tensor | ParamGroup): x is ParamGroup {
+  return !(x instanceof Tensor);
+}
+
+/** Parameters with the settings of their groups. Equal names get a number, so that names of state differ. */
+export function membersOf(
+  kind: string,
+  params: Iterable<Tensor> | Iterable<ParamGroup>,
+  options: Settings,
+): Member[] {
+  const members: Member[] = [];
+  const names = new Map<string, number>();
+  for (const entry of params as Iterable<Tensor | ParamGroup>) {
+    const group: ParamGroup = isGroup(entry) ? entry : { params: [entry] };
+    const lr = group.lr ?? options.lr;
+    const weightDecay = group.weightDecay ?? options.weightDecay ?? 0;
+    if (typeof lr === "number") checkRange(kind, "lr", lr, 0, Infinity);
+    else if (lr === undefined) throw new GraphError(`${kind}: lr is missing`);
+    checkRange(kind, "weightDecay", weightDecay, 0, Infinity);
+    for (const p of group.params) {
+      checkParameter(kind, p, members);
+      const name = String(p.attrs.name);
+      const seen = names.get(name) ?? 0;
+      names.set(name, seen + 1);
+      members.push({ param: p, name: seen ? `${name}#${seen + 1}` : name, lr, weightDecay });
+    }
+  }
+  return members;
+}
+
+function checkParameter(kind: string, p: Tensor, members: readonly Member[]): void {
+  if (p.op !== "param" || !p.attrs.trainable)
+    throw new GraphError(
+      `${kind}: only trainable parameters can be moved, got ${p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}`,
+    );
+  if (!isFloat(p.dtype))
+    throw new DtypeError(`${kind}: ${String(p.attrs.name)} is ${p.dtype}, must be floating`);
+  if (members.some((m) => m.param === p))
+    throw new GraphError(`${kind}: ${String(p.attrs.name)} is given twice`);
+}

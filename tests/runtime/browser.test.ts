@@ -1,0 +1,86 @@
+/** The runtime in a page: WebGPU through `navigator.gpu`, and the CPU under a policy without `new Function`. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { browserTest, bundleForPage, pageOf, resultOf, withPage } from "../support/browser.ts";
+
+const program = (open: string, target: string, kernels: string) => `
+import { createCpuDevice, load, openWebGpu } from "@kiln-ml/runtime";
+import { addition } from "./tests/runtime/artifacts.ts";
+const add = (x, y, out, n) => { for (let i = 0; i < n; i++) out[i] = x[i] + y[i]; };
+async function main() {
+  const device = await ${open};
+  const artifact = addition("${target}");
+  const program = await load(artifact, device, { states: [], kernels: ${kernels} });
+  const x = Float32Array.of(1, 2, 3);
+  const [sum] = await program.run([x, x]);
+  return [device.kind, ...(await sum.data())];
+}
+globalThis.result = main().catch((error) => error.message);`;
+
+browserTest("a page runs an artifact on WebGPU", async () => {
+  const text = program("openWebGpu({ allowSoftware: true })", "webgpu", "undefined");
+  await withPage(pageOf(await bundleForPage({ text })), async (page, { errors }) => {
+    assert.equal(await resultOf(page), ["webgpu", 2, 4, 6]);
+    assert.equal(errors, []);
+  });
+});
+
+const strict = { "Content-Security-Policy": "default-src 'self'" };
+
+browserTest("under a strict policy, kernels from a module run", async () => {
+  const text = await bundleForPage({ text: program("createCpuDevice()", "js", "{ add }") });
+  await withPage(pageOf(text, strict), async (page) => {
+    assert.equal(await resultOf(page), ["cpu", 2, 4, 6]);
+  });
+});
+
+browserTest("under a strict policy, kernels from text are refused with the way out", async () => {
+  const text = await bundleForPage({ text: program("createCpuDevice()", "js", "undefined") });
+  await withPage(pageOf(text, strict), async (page) => {
+    assert.is(
+      await resultOf(page),
+      "load: this page forbids building functions from text\n  pass { kernels: await import(…) } with the artifact's kernels.js",
+    );
+  });
+});
+
+browserTest("a loop of runs on the cpu lets the page draw", async () => {
+  const text = await bundleForPage({
+    text: `
+import { createCpuDevice, load } from "@kiln-ml/runtime";
+import { addition } from "./tests/runtime/artifacts.ts";
+async function main() {
+  let tasks = 0;
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => { tasks += 1; port2.postMessage(null); };
+  port2.postMessage(null);
+  const program = await load(addition("js"), createCpuDevice(), { states: [] });
+  const x = new Float32Array(10);
+  const start = performance.now();
+  while (performance.now() - start < 200) (await program.run([x, x]))[0].dispose();
+  port1.close();
+  return tasks >= 3;
+}
+globalThis.result = main().catch((error) => error.message);`,
+  });
+  await withPage(pageOf(text), async (page) => {
+    assert.is(await resultOf(page), true);
+  });
+});
+
+browserTest("a page without WebGPU is told so", async () => {
+  const text = await bundleForPage({
+    text: `import { openWebGpu } from "@kiln-ml/runtime";
+Object.defineProperty(navigator, "gpu", { value: undefined });
+globalThis.result = openWebGpu().catch((error) => error.message);`,
+  });
+  await withPage(pageOf(text), async (page) => {
+    assert.is(
+      await resultOf(page),
+      "openWebGpu: this browser has no WebGPU, or the page is not served over https\n  use createCpuDevice()",
+    );
+  });
+});
+
+test.run();

@@ -1,5 +1,5 @@
 /** Functions of tensors as programs: what they take, what they return, what they share. */
-import { compile, GraphError, nn, optim, param, Tensor, tensor } from "kiln-ml";
+import { compile, GraphError, nn, optim, param, type Tensor, tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { labels, Net, rejection, rows } from "./net.ts";
@@ -135,7 +135,10 @@ test("a function that returns a promise is refused", async () => {
   const f = compile(async (x: Tensor) => x.add(1));
   const error = await rejection(f([1]));
   assert.instance(error, GraphError);
-  assert.is(error.message.split("\n")[0], "compile: the function returns a promise, it must return tensors");
+  assert.is(
+    error.message.split("\n")[0],
+    "compile: the function returns a promise, it must return tensors",
+  );
 });
 
 test("profile runs once and times every kernel", async () => {

@@ -22,7 +22,10 @@ test("a symbolic program gives what a specialised one gives", async () => {
   await dynamic(rows(2));
   await dynamic(rows(3));
   const fixed = compile((x: Tensor) => net.forward(x).softmax());
-  assert.equal([...(await (await dynamic(rows(5))).data())], [...(await (await fixed(rows(5))).data())]);
+  assert.equal(
+    [...(await (await dynamic(rows(5))).data())],
+    [...(await (await fixed(rows(5))).data())],
+  );
   assert.is(dynamic.compiles, 2);
 });
 
@@ -33,7 +36,10 @@ test("axes that change together share a symbol", async () => {
   assert.equal([...(await (await f([1], [2])).data())], [3]);
   assert.is(f.compiles, 2);
   const artifact = await f.artifact();
-  assert.equal(artifact.signature.dims.map((d) => d.name), ["N0"]);
+  assert.equal(
+    artifact.signature.dims.map((d) => d.name),
+    ["N0"],
+  );
 });
 
 test("axes that were equal by chance get symbols of their own once they differ", async () => {

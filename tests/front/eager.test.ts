@@ -1,13 +1,16 @@
 /** Values outside `compile`: lazy reads, pending assignments, printing, and the plan cache. */
 import { inspect } from "node:util";
-import { assign, grad, GraphError, input, nn, optim, param, ShapeError, tensor } from "kiln-ml";
+import { assign, GraphError, grad, input, nn, optim, param, ShapeError, tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { eagerCompiles } from "../../packages/kiln/src/engine.ts";
 import { labels, Net, rejection, rows } from "./net.ts";
 
 test("data computes what a tensor needs", async () => {
-  const x = tensor([[1, 2], [3, 4]]);
+  const x = tensor([
+    [1, 2],
+    [3, 4],
+  ]);
   assert.equal([...(await x.matmul(x).add(1).data())], [8, 11, 16, 23]);
   assert.is(await x.sum().item(), 10);
 });
@@ -39,7 +42,8 @@ test("a loop that builds on its own values compiles once", async () => {
 
 test("fresh data of the same form compile once", async () => {
   const before = eagerCompiles();
-  for (let i = 0; i < 4; i++) assert.is(await tensor([i, 1, 2]).exp().log().sum().item() > 0, true);
+  for (let i = 0; i < 4; i++)
+    assert.is((await tensor([i, 1, 2]).exp().log().sum().item()) > 0, true);
   assert.is(eagerCompiles(), before + 1);
 });
 

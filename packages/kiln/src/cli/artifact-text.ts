@@ -19,9 +19,7 @@ export function signature(a: Artifact, dims: Dims): string {
 
 export function kernels(a: Artifact): string {
   const texts = a.kernels.map((k) => `-- ${k.name}\n${k.text.trimEnd()}\n`);
-  const helpers = new Map(a.kernels.flatMap((k) => Object.entries(k.helpers ?? {})));
-  const shared = [...helpers].map(([name, text]) => `-- helper ${name}\n${text.trimEnd()}\n`);
-  return `== kernels: ${a.kernels.length}\n${[...shared, ...texts].join("\n")}`;
+  return `== kernels: ${a.kernels.length}\n${texts.join("\n")}`;
 }
 
 export function plan(a: Artifact, dims: Dims): string {

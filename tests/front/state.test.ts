@@ -127,9 +127,9 @@ test("a function follows its parameters to another device, moments along", async
 
 test("a parameter elsewhere than an explicit target is refused with the remedy", async () => {
   const net = new Net();
-  await net.fc1.weight.data();
+  const opt = new optim.SGD(net.parameters(), { lr: 0.1 });
   const predict = compile((x: Tensor) => net.forward(x), { target: "js" });
-  await predict(rows(1));
+  await compile((x: Tensor) => opt.step(net.forward(x).sum()), { target: "js" })(rows(1));
   useDevice(createCpuDevice());
   const error = await rejection(predict(rows(1)));
   assert.instance(error, DeviceError);
@@ -137,6 +137,14 @@ test("a parameter elsewhere than an explicit target is refused with the remedy",
   assert.match(error.message, '\n  move it first: await to(module, "js")');
   await to(net, "js");
   await predict(rows(1));
+});
+
+test("a parameter that was only read moves to where it is first used", async () => {
+  const net = new Net();
+  const before = await net.fc1.weight.data();
+  useDevice(createCpuDevice());
+  await compile((x: Tensor) => net.forward(x), { target: "js" })(rows(1));
+  assert.equal(await net.fc1.weight.data(), before);
 });
 
 test("a lost device is replaced from a snapshot, and training goes on", async () => {

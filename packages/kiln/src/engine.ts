@@ -23,7 +23,7 @@ import {
 } from "@kiln-ml/runtime";
 import type { Session } from "./session.ts";
 import { settings } from "./settings.ts";
-import { checkHome, markChanged, store, storedOf } from "./storage.ts";
+import { checkHome, firstValueOf, markChanged, store, storedOf } from "./storage.ts";
 import { structureOf } from "./structure.ts";
 
 export type Updates = readonly (readonly [Tensor, Tensor])[];
@@ -119,6 +119,7 @@ async function arrayOf(session: Session, t: Tensor): Promise<DeviceArray> {
   const host = known ? await known.array.data() : hostDataOf(t);
   const array = session.device.upload(host, t.dtype, t.shape as readonly number[]);
   store(t, session, array);
+  if (t.op === "param") known?.array.dispose();
   return array;
 }
 
@@ -127,9 +128,8 @@ async function initialize(session: Session, params: readonly Tensor[]): Promise<
   const { device } = session;
   const computed: Tensor[] = [];
   for (const p of params) {
-    const first = initialValueOf(p);
-    if (first.op === "data" && hasHostData(first))
-      store(p, session, device.upload(hostDataOf(first), p.dtype, p.shape as readonly number[]));
+    const host = firstValueOf(p);
+    if (host) store(p, session, device.upload(host, p.dtype, p.shape as readonly number[]));
     else computed.push(p);
   }
   if (!computed.length) return;

@@ -222,6 +222,26 @@ test("a value read while the function is traced", () =>
     "compile: the function returns a promise, it must return tensors",
   ));
 
+test("a compiled function called in another one", async () => {
+  const inner = compile((x: Tensor) => x.add(1), { target: "js", name: "inner" });
+  let refused: Promise<unknown> = Promise.resolve();
+  const outer = compile(
+    (x: Tensor) => {
+      refused = inner(x);
+      refused.catch(() => {});
+      return x;
+    },
+    { target: "js" },
+  );
+  await outer([1]);
+  await refuses(
+    () => refused,
+    GraphError,
+    "compile: inner is called while another function is traced",
+    "call the function that was given to compile",
+  );
+});
+
 test("an unknown target", async () => {
   await refuses(() => setDefaultTarget("cuda" as "js"), GraphError, "compile: unknown target cuda");
   await refuses(

@@ -86,6 +86,12 @@ export class Runner {
     return timings;
   }
 
+  /** Frees what the program holds on the device; the states stay. */
+  dispose(): void {
+    this.#executable?.dispose();
+    this.#executable = undefined;
+  }
+
   #changed(): void {
     for (const param of this.#written) markChanged(param);
   }
@@ -161,7 +167,11 @@ export async function compute(
   const runner = programs.get(name) ?? build(session, roots.length, all, updates, leaves);
   programs.delete(name);
   programs.set(name, runner);
-  if (programs.size > keptPrograms) programs.delete(programs.keys().next().value as string);
+  if (programs.size > keptPrograms) {
+    const [oldest, unused] = programs.entries().next().value!;
+    programs.delete(oldest);
+    unused.dispose();
+  }
   const inputs: Input[] = [];
   for (const leaf of leaves) inputs.push(await feed(session, leaf));
   return runner.run(inputs);

@@ -4,13 +4,11 @@
  */
 import {
   DeviceError,
-  type Dtype,
-  declareData,
   type HostArray,
   hasHostData,
   hostDataOf,
   initialValueOf,
-  type Shape,
+  makeUnique,
   type Tensor,
 } from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime";
@@ -55,7 +53,9 @@ export const forget = (t: Tensor): boolean => stored.delete(t);
 
 /** A data leaf that stands for a device array. */
 export function leafOf(session: Session, array: DeviceArray): Tensor {
-  const leaf = declareData(array.dtype as Dtype, array.shape as Shape);
+  const { dtype, shape } = array;
+  // Without a site: finding one takes as long as a small run.
+  const leaf = makeUnique({ op: "data", operands: [], attrs: {}, dtype, shape, site: undefined });
   store(leaf, session, array);
   return leaf;
 }

@@ -11,7 +11,7 @@ project.write(
 import { three } from "./lib/three.ts";
 const f = compile((x: Tensor) => x.add(three).mul(2), { name: "f" });
 console.log(await f([0, 1]), defaultTarget(), process.argv.slice(2).join(" "));
-console.log(import.meta.url.endsWith("/good.ts"));
+console.log(import.meta.filename.endsWith("good.ts"));
 `,
 );
 project.write("lib/three.ts", "export const three: number = 3;\n");

@@ -81,6 +81,24 @@ for (const [name, make] of Object.entries(optimizers))
     assert.is(step.compiles, 1);
   });
 
+test("batches of a loader go into a step as they come, the last one too", async () => {
+  const { data } = await import("kiln-ml");
+  const set = data.fromArrays([Float32Array.from(rows(7).flat()), labels(7)] as const, [[4], []]);
+  const net = new Net();
+  const opt = new optim.SGD(net.parameters(), { lr: 0.1 });
+  const step = compile((x: Tensor, y: Tensor) => {
+    const loss = nn.crossEntropy(net.forward(x), y);
+    opt.step(loss);
+    return { loss };
+  });
+  const losses: number[] = [];
+  for (let epoch = 0; epoch < 3; epoch++)
+    for await (const [x, y] of new data.DataLoader(set, { batch: 3, shuffle: true }))
+      losses.push(await (await step(x, y)).loss.item());
+  assert.is(losses.length, 9);
+  assert.is(step.compiles, 2);
+});
+
 test("a learning rate in a parameter can be changed between steps", async () => {
   const { param, assign } = await import("kiln-ml");
   const rate = param(0.5, { name: "rate", trainable: false });

@@ -21,7 +21,7 @@ async function openSoftware(): Promise<Device> {
 
 function trainer(target?: "js" | "webgpu") {
   const net = new Net();
-  const opt = new optim.Adam(net.parameters(), { lr: 0.05 });
+  const opt = new optim.SGD(net.parameters(), { lr: 0.05, momentum: 0.9 });
   const step = compile(
     (x: Tensor, y: Tensor) => {
       const loss = nn.crossEntropy(net.forward(x), y);

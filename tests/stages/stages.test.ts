@@ -68,6 +68,13 @@ for (const [name, build] of Object.entries(programs))
     for (const [file, text] of Object.entries(stagesOf(build()))) check(`${folder}/${file}`, text);
   });
 
+test("WGSL conditions are joined without control flow", () => {
+  const { artifact } = compileFor(programs["conv-block"]!(), "webgpu");
+  const { text } = artifact.kernels.find((k) => k.name.startsWith("conv"))!;
+  assert.match(text, / & /);
+  assert.not.match(text, /&&/);
+});
+
 /** Lines without their numbers, sorted: the text does not say which of two kernels was written first. */
 const unordered = (groups: string): string =>
   groups

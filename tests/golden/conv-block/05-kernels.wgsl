@@ -79,7 +79,7 @@ fn main(
     let atC = remainder0 + remainder * 3 + quotient * 9;
     tileA[atMe] = select(0.0, _0_weight[atC + atTileRow0 * 18], atStep <= 17);
     let f = atTileRow0 + 2;
-    tileA[atMe + 2] = select(0.0, _0_weight[atC + f * 18], atTileRow0 <= 0 && atStep <= 17);
+    tileA[atMe + 2] = select(0.0, _0_weight[atC + f * 18], (atTileRow0 <= 0) & (atStep <= 17));
     let f0 = atTileRow0 + 4;
     tileA[atMe + 4] = 0.0;
     let f1 = atTileRow0 + 6;
@@ -96,50 +96,50 @@ fn main(
     let quotient2 = step * 16 / 3;
     let remainder2 = quotient2 % 3;
     let remainder3 = step * 16 % 3;
-    tileB[lid] = select(0.0, x[atY0 + remainder3 + quotient1 * 16 + remainder2 * 4 - 5], 0 < remainder1 + remainder2 && remainder1 + remainder2 <= 4 && 0 < meMod4 + remainder3 && meMod4 + remainder3 <= 4);
+    tileB[lid] = select(0.0, x[atY0 + remainder3 + quotient1 * 16 + remainder2 * 4 - 5], (0 < remainder1 + remainder2) & (remainder1 + remainder2 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
     let quotient3 = (step * 16 + 1) / 9;
     let quotient4 = (step * 16 + 1) / 3;
     let remainder4 = quotient4 % 3;
     let remainder5 = (step * 16 + 1) % 3;
-    tileB[lid + 32] = select(0.0, x[atY0 + remainder5 + quotient3 * 16 + remainder4 * 4 - 5], 0 < remainder1 + remainder4 && remainder1 + remainder4 <= 4 && 0 < meMod4 + remainder5 && meMod4 + remainder5 <= 4);
+    tileB[lid + 32] = select(0.0, x[atY0 + remainder5 + quotient3 * 16 + remainder4 * 4 - 5], (0 < remainder1 + remainder4) & (remainder1 + remainder4 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
     let quotient5 = (step * 16 + 2) / 9;
     let quotient6 = (step * 16 + 2) / 3;
     let remainder6 = quotient6 % 3;
     let remainder7 = (step * 16 + 2) % 3;
     let atStep0 = step * 16;
-    tileB[lid + 64] = select(0.0, x[atY0 + remainder7 + quotient5 * 16 + remainder6 * 4 - 5], atStep0 <= 15 && 0 < remainder1 + remainder6 && remainder1 + remainder6 <= 4 && 0 < meMod4 + remainder7 && meMod4 + remainder7 <= 4);
+    tileB[lid + 64] = select(0.0, x[atY0 + remainder7 + quotient5 * 16 + remainder6 * 4 - 5], (atStep0 <= 15) & (0 < remainder1 + remainder6) & (remainder1 + remainder6 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
     let quotient7 = (step * 16 + 3) / 9;
     let remainder8 = (quotient2 + 1) % 3;
-    tileB[lid + 96] = select(0.0, x[atY0 + remainder3 + quotient7 * 16 + remainder8 * 4 - 5], atStep0 <= 14 && 0 < remainder1 + remainder8 && remainder1 + remainder8 <= 4 && 0 < meMod4 + remainder3 && meMod4 + remainder3 <= 4);
+    tileB[lid + 96] = select(0.0, x[atY0 + remainder3 + quotient7 * 16 + remainder8 * 4 - 5], (atStep0 <= 14) & (0 < remainder1 + remainder8) & (remainder1 + remainder8 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
     let quotient8 = (step * 16 + 4) / 9;
     let remainder9 = (quotient4 + 1) % 3;
-    tileB[lid + 128] = select(0.0, x[atY0 + remainder5 + quotient8 * 16 + remainder9 * 4 - 5], atStep0 <= 13 && 0 < remainder1 + remainder9 && remainder1 + remainder9 <= 4 && 0 < meMod4 + remainder5 && meMod4 + remainder5 <= 4);
+    tileB[lid + 128] = select(0.0, x[atY0 + remainder5 + quotient8 * 16 + remainder9 * 4 - 5], (atStep0 <= 13) & (0 < remainder1 + remainder9) & (remainder1 + remainder9 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
     let quotient9 = (step * 16 + 5) / 9;
     let remainder10 = (quotient6 + 1) % 3;
-    tileB[lid + 160] = select(0.0, x[atY0 + remainder7 + quotient9 * 16 + remainder10 * 4 - 5], atStep0 <= 12 && 0 < remainder1 + remainder10 && remainder1 + remainder10 <= 4 && 0 < meMod4 + remainder7 && meMod4 + remainder7 <= 4);
+    tileB[lid + 160] = select(0.0, x[atY0 + remainder7 + quotient9 * 16 + remainder10 * 4 - 5], (atStep0 <= 12) & (0 < remainder1 + remainder10) & (remainder1 + remainder10 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
     let quotient10 = (step * 16 + 6) / 9;
     let remainder11 = (quotient2 + 2) % 3;
-    tileB[lid + 192] = select(0.0, x[atY0 + remainder3 + quotient10 * 16 + remainder11 * 4 - 5], atStep0 <= 11 && 0 < remainder1 + remainder11 && remainder1 + remainder11 <= 4 && 0 < meMod4 + remainder3 && meMod4 + remainder3 <= 4);
+    tileB[lid + 192] = select(0.0, x[atY0 + remainder3 + quotient10 * 16 + remainder11 * 4 - 5], (atStep0 <= 11) & (0 < remainder1 + remainder11) & (remainder1 + remainder11 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
     let quotient11 = (step * 16 + 7) / 9;
     let remainder12 = (quotient4 + 2) % 3;
-    tileB[lid + 224] = select(0.0, x[atY0 + remainder5 + quotient11 * 16 + remainder12 * 4 - 5], atStep0 <= 10 && 0 < remainder1 + remainder12 && remainder1 + remainder12 <= 4 && 0 < meMod4 + remainder5 && meMod4 + remainder5 <= 4);
+    tileB[lid + 224] = select(0.0, x[atY0 + remainder5 + quotient11 * 16 + remainder12 * 4 - 5], (atStep0 <= 10) & (0 < remainder1 + remainder12) & (remainder1 + remainder12 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
     let quotient12 = (step * 16 + 8) / 9;
     let remainder13 = (quotient6 + 2) % 3;
-    tileB[lid + 256] = select(0.0, x[atY0 + remainder7 + quotient12 * 16 + remainder13 * 4 - 5], atStep0 <= 9 && 0 < remainder1 + remainder13 && remainder1 + remainder13 <= 4 && 0 < meMod4 + remainder7 && meMod4 + remainder7 <= 4);
+    tileB[lid + 256] = select(0.0, x[atY0 + remainder7 + quotient12 * 16 + remainder13 * 4 - 5], (atStep0 <= 9) & (0 < remainder1 + remainder13) & (remainder1 + remainder13 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
     let c = quotient1 + 1;
-    tileB[lid + 288] = select(0.0, x[atY0 + remainder3 + c * 16 + remainder2 * 4 - 5], atStep0 <= 8 && 0 < remainder1 + remainder2 && remainder1 + remainder2 <= 4 && 0 < meMod4 + remainder3 && meMod4 + remainder3 <= 4);
+    tileB[lid + 288] = select(0.0, x[atY0 + remainder3 + c * 16 + remainder2 * 4 - 5], (atStep0 <= 8) & (0 < remainder1 + remainder2) & (remainder1 + remainder2 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
     let c0 = quotient3 + 1;
-    tileB[lid + 320] = select(0.0, x[atY0 + remainder5 + c0 * 16 + remainder4 * 4 - 5], atStep0 <= 7 && 0 < remainder1 + remainder4 && remainder1 + remainder4 <= 4 && 0 < meMod4 + remainder5 && meMod4 + remainder5 <= 4);
+    tileB[lid + 320] = select(0.0, x[atY0 + remainder5 + c0 * 16 + remainder4 * 4 - 5], (atStep0 <= 7) & (0 < remainder1 + remainder4) & (remainder1 + remainder4 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
     let c1 = quotient5 + 1;
-    tileB[lid + 352] = select(0.0, x[atY0 + remainder7 + c1 * 16 + remainder6 * 4 - 5], atStep0 <= 6 && 0 < remainder1 + remainder6 && remainder1 + remainder6 <= 4 && 0 < meMod4 + remainder7 && meMod4 + remainder7 <= 4);
+    tileB[lid + 352] = select(0.0, x[atY0 + remainder7 + c1 * 16 + remainder6 * 4 - 5], (atStep0 <= 6) & (0 < remainder1 + remainder6) & (remainder1 + remainder6 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
     let c2 = quotient7 + 1;
-    tileB[lid + 384] = select(0.0, x[atY0 + remainder3 + c2 * 16 + remainder8 * 4 - 5], atStep0 <= 5 && 0 < remainder1 + remainder8 && remainder1 + remainder8 <= 4 && 0 < meMod4 + remainder3 && meMod4 + remainder3 <= 4);
+    tileB[lid + 384] = select(0.0, x[atY0 + remainder3 + c2 * 16 + remainder8 * 4 - 5], (atStep0 <= 5) & (0 < remainder1 + remainder8) & (remainder1 + remainder8 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
     let c3 = quotient8 + 1;
-    tileB[lid + 416] = select(0.0, x[atY0 + remainder5 + c3 * 16 + remainder9 * 4 - 5], atStep0 <= 4 && 0 < remainder1 + remainder9 && remainder1 + remainder9 <= 4 && 0 < meMod4 + remainder5 && meMod4 + remainder5 <= 4);
+    tileB[lid + 416] = select(0.0, x[atY0 + remainder5 + c3 * 16 + remainder9 * 4 - 5], (atStep0 <= 4) & (0 < remainder1 + remainder9) & (remainder1 + remainder9 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
     let c4 = quotient9 + 1;
-    tileB[lid + 448] = select(0.0, x[atY0 + remainder7 + c4 * 16 + remainder10 * 4 - 5], atStep0 <= 3 && 0 < remainder1 + remainder10 && remainder1 + remainder10 <= 4 && 0 < meMod4 + remainder7 && meMod4 + remainder7 <= 4);
+    tileB[lid + 448] = select(0.0, x[atY0 + remainder7 + c4 * 16 + remainder10 * 4 - 5], (atStep0 <= 3) & (0 < remainder1 + remainder10) & (remainder1 + remainder10 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
     let c5 = quotient10 + 1;
-    tileB[lid + 480] = select(0.0, x[atY0 + remainder3 + c5 * 16 + remainder11 * 4 - 5], atStep0 <= 2 && 0 < remainder1 + remainder11 && remainder1 + remainder11 <= 4 && 0 < meMod4 + remainder3 && meMod4 + remainder3 <= 4);
+    tileB[lid + 480] = select(0.0, x[atY0 + remainder3 + c5 * 16 + remainder11 * 4 - 5], (atStep0 <= 2) & (0 < remainder1 + remainder11) & (remainder1 + remainder11 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
       let a0 = tileA[atMe0 + kk * 17];
@@ -839,10 +839,10 @@ fn main(
   let atI2_3 = localMod4 + i1 * 16 + remainder * 4;
   if (atChunk + lid <= 95) {
     var sum0: f32 = 0.0;
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1], remainder <= 2 && i2Mod2 == 0 && localMod4 <= 2 && i3Mod2 == 0), select(false, equal[atI2] != 0u, remainder <= 2 && i2Mod2 == 0 && localMod4 <= 2 && i3Mod2 == 0)), remainder <= 2 && i2Mod2 == 0 && localMod4 <= 2 && i3Mod2 == 0);
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_0 - 1], remainder <= 2 && i2Mod2 == 0 && 0 < localMod4 && remainder0 == 0), select(false, equal[atI2_0 - 3] != 0u, remainder <= 2 && i2Mod2 == 0 && 0 < localMod4 && remainder0 == 0)), remainder <= 2 && i2Mod2 == 0 && 0 < localMod4 && remainder0 == 0);
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_1 - 2], 0 < remainder && remainder1 == 0 && localMod4 <= 2 && i3Mod2 == 0), select(false, equal[atI2_1 - 6] != 0u, 0 < remainder && remainder1 == 0 && localMod4 <= 2 && i3Mod2 == 0)), 0 < remainder && remainder1 == 0 && localMod4 <= 2 && i3Mod2 == 0);
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_2 - 3], 0 < remainder && remainder1 == 0 && 0 < localMod4 && remainder0 == 0), select(false, equal[atI2_2 - 9] != 0u, 0 < remainder && remainder1 == 0 && 0 < localMod4 && remainder0 == 0)), 0 < remainder && remainder1 == 0 && 0 < localMod4 && remainder0 == 0);
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1], (remainder <= 2) & (i2Mod2 == 0) & (localMod4 <= 2) & (i3Mod2 == 0)), select(false, equal[atI2] != 0u, (remainder <= 2) & (i2Mod2 == 0) & (localMod4 <= 2) & (i3Mod2 == 0))), (remainder <= 2) & (i2Mod2 == 0) & (localMod4 <= 2) & (i3Mod2 == 0));
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_0 - 1], (remainder <= 2) & (i2Mod2 == 0) & (0 < localMod4) & (remainder0 == 0)), select(false, equal[atI2_0 - 3] != 0u, (remainder <= 2) & (i2Mod2 == 0) & (0 < localMod4) & (remainder0 == 0))), (remainder <= 2) & (i2Mod2 == 0) & (0 < localMod4) & (remainder0 == 0));
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_1 - 2], (0 < remainder) & (remainder1 == 0) & (localMod4 <= 2) & (i3Mod2 == 0)), select(false, equal[atI2_1 - 6] != 0u, (0 < remainder) & (remainder1 == 0) & (localMod4 <= 2) & (i3Mod2 == 0))), (0 < remainder) & (remainder1 == 0) & (localMod4 <= 2) & (i3Mod2 == 0));
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_2 - 3], (0 < remainder) & (remainder1 == 0) & (0 < localMod4) & (remainder0 == 0)), select(false, equal[atI2_2 - 9] != 0u, (0 < remainder) & (remainder1 == 0) & (0 < localMod4) & (remainder0 == 0))), (0 < remainder) & (remainder1 == 0) & (0 < localMod4) & (remainder0 == 0));
     select0[atI2_3] = select(0.0, sum0, 0.0 < maximum0[atI2_3]);
   }
 }
@@ -922,22 +922,22 @@ fn main(
     let f5 = atTileRow0 + 14;
     tileA[atMe + 14] = 0.0;
     let atY0_0 = atY0 + step * 32;
-    tileB[lid] = select(0.0, x[atY0_0 + 0 + 0 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 0 && remainder + 0 <= 4 && 0 < remainder0 + 0 && remainder0 + 0 <= 4);
-    tileB[lid + 32] = select(0.0, x[atY0_0 + 1 + 0 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 0 && remainder + 0 <= 4 && 0 < remainder0 + 1 && remainder0 + 1 <= 4);
-    tileB[lid + 64] = select(0.0, x[atY0_0 + 2 + 0 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 0 && remainder + 0 <= 4 && 0 < remainder0 + 2 && remainder0 + 2 <= 4);
-    tileB[lid + 96] = select(0.0, x[atY0_0 + 3 + 0 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 0 && remainder + 0 <= 4 && 0 < remainder0 + 3 && remainder0 + 3 <= 4);
-    tileB[lid + 128] = select(0.0, x[atY0_0 + 0 + 1 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 1 && remainder + 1 <= 4 && 0 < remainder0 + 0 && remainder0 + 0 <= 4);
-    tileB[lid + 160] = select(0.0, x[atY0_0 + 1 + 1 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 1 && remainder + 1 <= 4 && 0 < remainder0 + 1 && remainder0 + 1 <= 4);
-    tileB[lid + 192] = select(0.0, x[atY0_0 + 2 + 1 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 1 && remainder + 1 <= 4 && 0 < remainder0 + 2 && remainder0 + 2 <= 4);
-    tileB[lid + 224] = select(0.0, x[atY0_0 + 3 + 1 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 1 && remainder + 1 <= 4 && 0 < remainder0 + 3 && remainder0 + 3 <= 4);
-    tileB[lid + 256] = select(0.0, x[atY0_0 + 0 + 2 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 2 && remainder + 2 <= 4 && 0 < remainder0 + 0 && remainder0 + 0 <= 4);
-    tileB[lid + 288] = select(0.0, x[atY0_0 + 1 + 2 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 2 && remainder + 2 <= 4 && 0 < remainder0 + 1 && remainder0 + 1 <= 4);
-    tileB[lid + 320] = select(0.0, x[atY0_0 + 2 + 2 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 2 && remainder + 2 <= 4 && 0 < remainder0 + 2 && remainder0 + 2 <= 4);
-    tileB[lid + 352] = select(0.0, x[atY0_0 + 3 + 2 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 2 && remainder + 2 <= 4 && 0 < remainder0 + 3 && remainder0 + 3 <= 4);
-    tileB[lid + 384] = select(0.0, x[atY0_0 + 0 + 3 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 3 && remainder + 3 <= 4 && 0 < remainder0 + 0 && remainder0 + 0 <= 4);
-    tileB[lid + 416] = select(0.0, x[atY0_0 + 1 + 3 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 3 && remainder + 3 <= 4 && 0 < remainder0 + 1 && remainder0 + 1 <= 4);
-    tileB[lid + 448] = select(0.0, x[atY0_0 + 2 + 3 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 3 && remainder + 3 <= 4 && 0 < remainder0 + 2 && remainder0 + 2 <= 4);
-    tileB[lid + 480] = select(0.0, x[atY0_0 + 3 + 3 * 4 - 5], atTileColumn <= 17 && 0 < remainder + 3 && remainder + 3 <= 4 && 0 < remainder0 + 3 && remainder0 + 3 <= 4);
+    tileB[lid] = select(0.0, x[atY0_0 + 0 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
+    tileB[lid + 32] = select(0.0, x[atY0_0 + 1 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
+    tileB[lid + 64] = select(0.0, x[atY0_0 + 2 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
+    tileB[lid + 96] = select(0.0, x[atY0_0 + 3 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
+    tileB[lid + 128] = select(0.0, x[atY0_0 + 0 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
+    tileB[lid + 160] = select(0.0, x[atY0_0 + 1 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
+    tileB[lid + 192] = select(0.0, x[atY0_0 + 2 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
+    tileB[lid + 224] = select(0.0, x[atY0_0 + 3 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
+    tileB[lid + 256] = select(0.0, x[atY0_0 + 0 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
+    tileB[lid + 288] = select(0.0, x[atY0_0 + 1 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
+    tileB[lid + 320] = select(0.0, x[atY0_0 + 2 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
+    tileB[lid + 352] = select(0.0, x[atY0_0 + 3 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
+    tileB[lid + 384] = select(0.0, x[atY0_0 + 0 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
+    tileB[lid + 416] = select(0.0, x[atY0_0 + 1 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
+    tileB[lid + 448] = select(0.0, x[atY0_0 + 2 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
+    tileB[lid + 480] = select(0.0, x[atY0_0 + 3 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -974,15 +974,15 @@ fn main(
     storageBarrier();
   }
   let f6 = atTileRow + meDiv8 * 4;
-  if (meMod8 * 4 <= 0 && atTileRow + meDiv8 * 4 <= 2) {
+  if ((meMod8 * 4 <= 0) & (atTileRow + meDiv8 * 4 <= 2)) {
     _0_bias[f6] = _0_bias[f6] - sidea0_0 * 0.1;
   }
   let f7 = atTileRow + meDiv8 * 4 + 1;
-  if (meMod8 * 4 <= 0 && atTileRow + meDiv8 * 4 <= 1) {
+  if ((meMod8 * 4 <= 0) & (atTileRow + meDiv8 * 4 <= 1)) {
     _0_bias[f7] = _0_bias[f7] - sidea0_1 * 0.1;
   }
   let f8 = atTileRow + meDiv8 * 4 + 2;
-  if (meMod8 * 4 <= 0 && atTileRow + meDiv8 * 4 <= 0) {
+  if ((meMod8 * 4 <= 0) & (atTileRow + meDiv8 * 4 <= 0)) {
     _0_bias[f8] = _0_bias[f8] - sidea0_2 * 0.1;
   }
   let f9 = atTileRow + meDiv8 * 4 + 3;
@@ -1222,19 +1222,19 @@ fn main(
     storageBarrier();
   }
   let i0_15 = atTileRow + meDiv4 * 4;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 3) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 3)) {
     _4_bias[i0_15] = _4_bias[i0_15] - sidea0_0 * 0.1;
   }
   let i0_16 = atTileRow + meDiv4 * 4 + 1;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 2) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 2)) {
     _4_bias[i0_16] = _4_bias[i0_16] - sidea0_1 * 0.1;
   }
   let i0_17 = atTileRow + meDiv4 * 4 + 2;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 1) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 1)) {
     _4_bias[i0_17] = _4_bias[i0_17] - sidea0_2 * 0.1;
   }
   let i0_18 = atTileRow + meDiv4 * 4 + 3;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 0) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 0)) {
     _4_bias[i0_18] = _4_bias[i0_18] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;

@@ -50,7 +50,7 @@ fn main(
       let at0 = min(max(idsAt, 0), 9);
       let atI1 = i1 + to0 * 4;
       let atAt0 = i1 + at0 * 4;
-      if (0 <= to0 && to0 <= 9) {
+      if ((0 <= to0) & (to0 <= 9)) {
         let tableAt = table[atAt0];
         scatter[atI1] = scatter[atI1] + (tableAt + tableAt);
       }

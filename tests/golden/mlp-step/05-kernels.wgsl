@@ -912,19 +912,19 @@ fn main(
     storageBarrier();
   }
   let i0_15 = atTileRow + meDiv4 * 4;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 7) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 7)) {
     _0_bias[i0_15] = _0_bias[i0_15] - sidea0_0 * 0.1;
   }
   let i0_16 = atTileRow + meDiv4 * 4 + 1;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 6) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 6)) {
     _0_bias[i0_16] = _0_bias[i0_16] - sidea0_1 * 0.1;
   }
   let i0_17 = atTileRow + meDiv4 * 4 + 2;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 5) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 5)) {
     _0_bias[i0_17] = _0_bias[i0_17] - sidea0_2 * 0.1;
   }
   let i0_18 = atTileRow + meDiv4 * 4 + 3;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 4) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 4)) {
     _0_bias[i0_18] = _0_bias[i0_18] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
@@ -1157,19 +1157,19 @@ fn main(
     storageBarrier();
   }
   let i0_15 = atTileRow + meDiv4 * 4;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 3) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 3)) {
     _2_bias[i0_15] = _2_bias[i0_15] - sidea0_0 * 0.1;
   }
   let i0_16 = atTileRow + meDiv4 * 4 + 1;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 2) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 2)) {
     _2_bias[i0_16] = _2_bias[i0_16] - sidea0_1 * 0.1;
   }
   let i0_17 = atTileRow + meDiv4 * 4 + 2;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 1) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 1)) {
     _2_bias[i0_17] = _2_bias[i0_17] - sidea0_2 * 0.1;
   }
   let i0_18 = atTileRow + meDiv4 * 4 + 3;
-  if (meMod4 * 4 <= 0 && atTileRow + meDiv4 * 4 <= 0) {
+  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 0)) {
     _2_bias[i0_18] = _2_bias[i0_18] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;

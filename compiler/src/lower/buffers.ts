@@ -53,9 +53,9 @@ function nameOf(t: Tensor): string {
   const given = t.attrs.name;
   const base = typeof given === "string" ? given.replace(/[^A-Za-z0-9]+/g, "_") : t.op;
   const safe = base
-    .replace(/^(?=\d)/, "_")
     .replace(/_{2,}/g, "_")
-    .replace(/^_+|_+$/g, "");
+    .replace(/^_+|_+$/g, "")
+    .replace(/^(?=\d)/, "_");
   return reserved.test(safe) || safe === "" ? `${safe}_` : safe;
 }
 

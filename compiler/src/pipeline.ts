@@ -3,12 +3,22 @@
  * `compile.ts` chains.
  */
 import type { Pass } from "./pass.ts";
+import { cse } from "./passes/cse.ts";
 import { dce } from "./passes/dce.ts";
 import { fold } from "./passes/fold.ts";
 import { inline } from "./passes/inline.ts";
+import { orient } from "./passes/orient.ts";
 import { simplify } from "./passes/simplify.ts";
 
-export const graphPasses: readonly Pass[] = [inline, simplify(), fold, simplify(), dce];
+export const graphPasses: readonly Pass[] = [
+  inline,
+  simplify(),
+  fold,
+  simplify(),
+  cse,
+  orient,
+  dce,
+];
 
 /** Everything the compiler does, by name, for `kiln inspect` and `--skip`. */
 export const stages = [...graphPasses.map((p) => p.name), "fuse", "lower", "order", "plan", "emit"];

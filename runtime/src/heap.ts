@@ -46,7 +46,7 @@ export class Heap<B extends Buffer> {
     const bytes = Math.min(sizeClass(sizeBytes), Math.max(this.#maxBytes, sizeBytes));
     const reused = this.#free.get(bytes)?.pop();
     if (reused) this.#pooled -= bytes;
-    const buffer = reused ?? this.#create(bytes);
+    const buffer = reused ?? this.#createOrDrain(bytes);
     this.#owners.set(buffer, owner);
     this.#live += bytes;
     this.#peak = Math.max(this.#peak, this.#live);
@@ -69,13 +69,19 @@ export class Heap<B extends Buffer> {
     this.#trim();
   }
 
+  /** Destroys what waits for reuse. */
+  drain(): void {
+    for (const list of this.#free.values()) list.forEach(this.#destroy);
+    this.#free.clear();
+    this.#pooled = 0;
+  }
+
   /** Destroys everything, live or not. */
   clear(): void {
-    for (const list of this.#free.values()) list.forEach(this.#destroy);
+    this.drain();
     for (const buffer of this.#owners.keys()) this.#destroy(buffer);
-    this.#free.clear();
     this.#owners.clear();
-    this.#live = this.#pooled = 0;
+    this.#live = 0;
   }
 
   /** Bytes of the buffers that are handed out. */
@@ -87,6 +93,16 @@ export class Heap<B extends Buffer> {
     const byOwner: Record<string, number> = {};
     for (const [b, owner] of this.#owners) byOwner[owner] = (byOwner[owner] ?? 0) + b.sizeBytes;
     return { live: this.#live, pooled: this.#pooled, peak: this.#peak, byOwner };
+  }
+
+  /** When memory is short, what waits for reuse goes first. */
+  #createOrDrain(bytes: number): B {
+    try {
+      return this.#create(bytes);
+    } catch {
+      this.drain();
+      return this.#create(bytes);
+    }
   }
 
   /**

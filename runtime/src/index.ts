@@ -3,7 +3,7 @@
  */
 export type { Device, KernelModule, KernelTiming, LossInfo } from "./device.ts";
 export { DeviceArray } from "./device-array.ts";
-export { createCpuDevice } from "./devices/cpu.ts";
+export { type CpuOptions, createCpuDevice } from "./devices/cpu.ts";
 export { openWebGpu, type WebGpuOptions } from "./devices/webgpu-open.ts";
 export { Executable } from "./executable.ts";
 export type { MemoryReport } from "./heap.ts";

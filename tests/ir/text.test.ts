@@ -8,6 +8,7 @@ import {
   dim,
   evaluate,
   type Graph,
+  GraphError,
   input,
   makeValue,
   param,
@@ -132,6 +133,28 @@ test("random programs survive printing and parsing", () => {
       assert.fixture(printProgram(parseProgram(text)), text);
     }),
     { numRuns: runs(60) },
+  );
+});
+
+test("damaged text parses or is refused with a place, and never breaks the parser", () => {
+  const damage = fc.record({
+    at: fc.nat(10_000),
+    length: fc.nat(12),
+    put: fc.string({ maxLength: 3 }),
+  });
+  fc.assert(
+    fc.property(randomProgram({ symbolic: true }), damage, ({ program }, { at, length, put }) => {
+      const text = printProgram(program);
+      const from = at % text.length;
+      const broken = text.slice(0, from) + put + text.slice(from + length);
+      try {
+        parseGraph(broken);
+      } catch (e) {
+        assert.instance(e, GraphError, `${e}\n${broken}`);
+        assert.match((e as Error).message, /\(line \d+, column \d+\)$/, broken);
+      }
+    }),
+    { numRuns: runs(200) },
   );
 });
 

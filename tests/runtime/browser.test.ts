@@ -45,6 +45,30 @@ browserTest("under a strict policy, kernels from text are refused with the way o
   });
 });
 
+browserTest("a loop of runs on the cpu lets the page draw", async () => {
+  const text = await bundleForPage({
+    text: `
+import { createCpuDevice, load } from "@kiln-ml/runtime";
+import { addition } from "./tests/runtime/artifacts.ts";
+async function main() {
+  let tasks = 0;
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => { tasks += 1; port2.postMessage(null); };
+  port2.postMessage(null);
+  const program = await load(addition("js"), createCpuDevice(), { states: [] });
+  const x = new Float32Array(10);
+  const start = performance.now();
+  while (performance.now() - start < 200) (await program.run([x, x]))[0].dispose();
+  port1.close();
+  return tasks >= 3;
+}
+globalThis.result = main().catch((error) => error.message);`,
+  });
+  await withPage(pageOf(text), async (page) => {
+    assert.is(await resultOf(page), true);
+  });
+});
+
 browserTest("a page without WebGPU is told so", async () => {
   const text = await bundleForPage({
     text: `import { openWebGpu } from "@kiln-ml/runtime";

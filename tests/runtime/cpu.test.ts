@@ -103,6 +103,14 @@ test("write replaces the elements", async () => {
   assert.equal(await x.data(), Uint8Array.of(0, 1));
 });
 
+test("a poisoning device shows memory that nothing wrote", async () => {
+  const device = createCpuDevice({ poison: true });
+  const { plan, ...rest } = addition("js");
+  const idle = await load({ ...rest, plan: { ...plan, steps: [] } }, device, { states: [] });
+  const [sum] = await idle.run([f32(1), f32(2)]);
+  assert.ok(Number.isNaN(await sum!.item()));
+});
+
 test("item decodes every dtype", async () => {
   const device = createCpuDevice();
   for (const dtype of ["f64", "f32", "f16", "bf16", "i32", "i8"] as const)

@@ -119,6 +119,27 @@ gpuTest("webgpu: 300 runs of changing sizes stay within the peak of live bytes",
   device.destroy();
 });
 
+test("a heap whose device is full gives up what waits for reuse, and tries again", () => {
+  let room = 1000;
+  let id = 0;
+  const create = (sizeBytes: number) => {
+    if (sizeBytes > room) throw new RangeError("full");
+    room -= sizeBytes;
+    return { id: id++, sizeBytes };
+  };
+  const heap = new Heap<Buffer>(
+    create,
+    (b) => {
+      room += b.sizeBytes;
+    },
+    2 ** 30,
+  );
+  heap.release(heap.acquire(640, "test"));
+  assert.is(heap.report().pooled, 640);
+  assert.is(heap.acquire(768, "test").sizeBytes, 768);
+  assert.throws(() => heap.acquire(640, "test"), "full");
+});
+
 test("a size class holds its size and wastes at most a quarter", () =>
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 40 }), (bytes) => {

@@ -143,7 +143,9 @@ export function readOutside(state: Fusion, node: Tensor): boolean {
 /** Lets updates of single numbers run beside another kernel that neither needs them nor is needed by them. */
 export function mergeScalars(state: Fusion): void {
   for (const part of [...state.groups]) {
-    if (part.kind !== "map" || ![...part.members.keys()].every(isSingle)) continue;
+    // A part that is itself a host would take its guests out of sight.
+    if (part.kind !== "map" || part.scalars.length || ![...part.members.keys()].every(isSingle))
+      continue;
     const leaves = leavesOf(state, part);
     const host = state.groups.find(
       (g) =>

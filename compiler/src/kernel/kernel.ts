@@ -46,6 +46,8 @@ export type Stmt =
   | { readonly kind: "letIndex"; readonly name: string; readonly value: Dim }
   /** Binds the index symbol `name` to a run-time i32 value. */
   | { readonly kind: "letDynamic"; readonly name: string; readonly value: Expr }
+  /** Binds the index symbol `name` to the invocation's number in its workgroup (GPU). */
+  | { readonly kind: "letInvocation"; readonly name: string }
   /** A mutable scalar; `wide` accumulators may be kept in more precision than the dtype (f64 in JS). */
   | {
       readonly kind: "acc";

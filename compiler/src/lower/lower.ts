@@ -18,8 +18,8 @@ export interface Schedule {
   rows(job: Job): Scheduled;
   contraction(job: Job): Scheduled;
   scatter(job: Job): Scheduled;
-  /** Statements for single elements that run beside another kernel. */
-  scalars(job: Job): Stmt[];
+  /** A kernel's statements with those that compute single elements put beside them. */
+  beside(body: readonly Stmt[], scalars: readonly Job[]): Stmt[];
 }
 
 export interface Scheduled {
@@ -55,8 +55,8 @@ export function lowerGroup(
       : group.kind === "scatter"
         ? schedule.scatter(job)
         : schedule.rows(job);
-  const beside = group.scalars.flatMap((part) => schedule.scalars({ ...job, group: part }));
-  const body = [...beside, ...main.body];
+  const scalars = group.scalars.map((part) => ({ ...job, group: part }));
+  const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
   const kernel: Kernel = {
     name: nameOf(group),
@@ -87,12 +87,14 @@ function used(buffers: Buffers, body: readonly Stmt[]) {
   return buffers.params.filter((p) => names.has(p.param.name));
 }
 
+const binders: ReadonlySet<Stmt["kind"]> = new Set(["letIndex", "letDynamic", "letInvocation"]);
+
 /** Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an extent or a statement. */
 function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   const bound = new Set<string>();
   walkStmts(body, {
     stmt: (s) => {
-      if (s.kind === "loop" || s.kind === "letIndex" || s.kind === "letDynamic") bound.add(s.name);
+      if (s.kind === "loop" || binders.has(s.kind)) bound.add((s as { name: string }).name);
     },
   });
   const found = new Map();

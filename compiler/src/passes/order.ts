@@ -66,51 +66,57 @@ function reaches(
   return false;
 }
 
-/** True if the kernel reads the parameter only at the element it is about to write, or not at all. */
+/**
+ * True if the kernel reads the parameter only at elements that it overwrites, each before it is overwritten. Elements are
+ * told apart by their index expressions: a kernel stores each element of a tensor once.
+ */
 function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
   const { params, body } = writer.kernel;
   const nameOf = (t: Tensor) => params[writer.tensors.indexOf(t)]?.name;
   const [reads, writes] = [nameOf(param), nameOf(value)];
-  const places = new Set<string>();
+  if (reads === undefined) return true;
+  const loads = loadsIn(body, reads);
+  const stores = storesIn(body, writes!);
+  if (loads.guarded || [...loads.at].some((index) => !stores.has(index))) return false;
+  return !readAfter(body, reads, writes!);
+}
+
+function loadsIn(stmts: readonly Stmt[], name: string): { at: Set<string>; guarded: boolean } {
+  const at = new Set<string>();
   let guarded = false;
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "store" && s.to === writes) places.add(String(s.index));
-    },
+  walkStmts(stmts, {
     expr: (e) => {
-      if (e.kind !== "load" || e.from !== reads) return;
-      places.add(String(e.index));
+      if (e.kind !== "load" || e.from !== name) return;
+      at.add(String(e.index));
       guarded ||= e.guard.length > 0;
     },
   });
-  return places.size === 1 && !guarded && !readAfter(body, reads, writes);
+  return { at, guarded };
 }
 
-/** True if a block reads the buffer in a statement after the one that overwrites it, other than by stores beside it. */
-function readAfter(body: readonly Stmt[], reads: string | undefined, writes: string | undefined) {
-  const touches = (s: Stmt, what: "load" | "store"): boolean => {
-    let found = false;
-    walkStmts([s], {
-      stmt: (x) => {
-        if (what === "store" && x.kind === "store" && x.to === writes) found = true;
-      },
-      expr: (e) => {
-        if (what === "load" && e.kind === "load" && e.from === reads) found = true;
-      },
-    });
-    return found;
-  };
-  const late = (block: readonly Stmt[]): boolean => {
-    const at = block.findIndex((s) => touches(s, "store"));
-    if (at < 0) return false;
-    const after = block.slice(at + 1);
-    const beside = block[at]!.kind === "store" ? after.filter((s) => s.kind !== "store") : after;
-    const inner = block[at]!;
-    const nested = inner.kind === "loop" || inner.kind === "if";
-    const below = inner.kind === "loop" ? inner.body : inner.kind === "if" ? inner.then : [];
-    return beside.some((s) => touches(s, "load")) || (nested && late(below));
-  };
-  return late(body);
+function storesIn(stmts: readonly Stmt[], name: string): Set<string> {
+  const at = new Set<string>();
+  walkStmts(stmts, {
+    stmt: (s) => {
+      if (s.kind === "store" && s.to === name) at.add(String(s.index));
+    },
+  });
+  return at;
+}
+
+/** True if a block reads an element in a statement after one that overwrites it, other than by stores beside it. */
+function readAfter(body: readonly Stmt[], reads: string, writes: string): boolean {
+  const written = new Set<string>();
+  let lastStore = false;
+  for (const s of body) {
+    const beside = s.kind === "store" && lastStore;
+    if (!beside && [...loadsIn([s], reads).at].some((index) => written.has(index))) return true;
+    for (const index of storesIn([s], writes)) written.add(index);
+    lastStore = s.kind === "store";
+    const inner = s.kind === "loop" ? s.body : s.kind === "if" ? s.then : [];
+    if (readAfter(inner, reads, writes)) return true;
+  }
+  return false;
 }
 
 const priority = (g: Group): number => Math.min(...[...g.members.keys()].map((t) => t.id));

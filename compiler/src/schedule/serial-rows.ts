@@ -2,7 +2,7 @@
  * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where memory is contiguous.
  * A reduction over rows (column sums) runs over blocks of columns, so that memory is read in order.
  */
-import { addDim, type Dim, maxOfDim, minDim, opRecord, subDim, substitute } from "@kiln-ml/ir";
+import { addDim, maxOfDim, minDim, opRecord, subDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import {
@@ -17,6 +17,7 @@ import { collapse, nest, type Rename, renamed } from "../lower/loops.ts";
 import { accName, declareAcc, emitRoot, emitRow, phasesOf, rootReduces } from "../lower/rows.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { dimsIn, walkStmts } from "../lower/walk.ts";
+import { strideOf } from "./stride.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 9;
@@ -64,23 +65,12 @@ function readsByColumn(
   let [byColumn, byRow] = [0, 0];
   walkStmts(body, {
     expr: (e) => {
-      if (e.kind !== "load" || !dependsOn(e.index, i.name)) return;
+      if (e.kind !== "load" || strideOf(e.index, i.name) === 0) return;
       if (strideOf(e.index, o.name) === 1) byColumn++;
       else if (strideOf(e.index, i.name) === 1) byRow++;
     },
   });
   return byColumn > byRow;
-}
-
-const dependsOn = (d: Dim, name: string): boolean =>
-  typeof d !== "number" && d.terms.some((t) => t.atoms.some((a) => a.key.includes(name)));
-
-/** The coefficient of a symbol in an index, if it stands alone in one term. */
-export function strideOf(d: Dim, name: string): number | undefined {
-  if (typeof d === "number") return 0;
-  const terms = d.terms.filter((t) => t.atoms.some((a) => a.key === name));
-  if (terms.length === 0) return dependsOn(d, name) ? undefined : 0;
-  return terms.length === 1 && terms[0]!.atoms.length === 1 ? terms[0]!.coeff : undefined;
 }
 
 /**

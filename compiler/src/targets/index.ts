@@ -3,8 +3,9 @@ import type { TargetName } from "@kiln-ml/artifact";
 import { GraphError } from "@kiln-ml/ir";
 import type { Target } from "../target.ts";
 import { js } from "./js/target.ts";
+import { webgpu } from "./wgsl/target.ts";
 
-export const targets: Readonly<Partial<Record<TargetName, Target>>> = { js };
+export const targets: Readonly<Partial<Record<TargetName, Target>>> = { js, webgpu };
 
 /** Throws GraphError for a target the compiler does not have. */
 export function targetOf(name: TargetName): Target {

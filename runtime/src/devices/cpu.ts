@@ -71,11 +71,13 @@ class CpuDriver implements Driver {
     finished: null,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#yield(),
   });
+  readonly #poison: boolean;
   #lose!: (info: LossInfo) => void;
   #destroyed = false;
   #yielded = performance.now();
 
-  constructor() {
+  constructor({ poison = false }: CpuOptions) {
+    this.#poison = poison;
     this.lost = new Promise((resolve) => {
       this.#lose = resolve;
     });
@@ -91,7 +93,9 @@ class CpuDriver implements Driver {
 
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
     try {
-      return this.#heap.acquire(sizeBytes, owner);
+      const buffer = this.#heap.acquire(sizeBytes, owner);
+      if (this.#poison) bytesOf(buffer).fill(0xff);
+      return buffer;
     } catch (cause) {
       throw new DeviceError(`${tensor}: ${sizeBytes} bytes are not to be had`, { cause });
     }
@@ -219,7 +223,12 @@ function buildKernel(name: string, text: string): KernelFunction {
 
 const bytesOf = (buffer: Buffer) => (buffer as CpuBuffer).view("u8") as Uint8Array;
 
+export interface CpuOptions {
+  /** Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote. */
+  readonly poison?: boolean;
+}
+
 /** A device that runs `js` artifacts on the calling thread. */
-export function createCpuDevice(): Device {
-  return new Device(new CpuDriver());
+export function createCpuDevice(options: CpuOptions = {}): Device {
+  return new Device(new CpuDriver(options));
 }

@@ -150,6 +150,7 @@ export class WebGpuDriver implements Driver {
       (error) => {
         if (!error) return;
         this.#broken.add(buffer);
+        this.#heap.drain(); // So that trying again has a chance.
         this.#report(`${sizeBytes} bytes are not to be had`);
       },
       () => {}, // The device is lost, which has its own report.

@@ -81,6 +81,9 @@ function printStmt(p: Printer, s: Stmt): void {
     case "letIndex":
       bindIndex(e, s.name, s.value);
       return;
+    case "letInvocation":
+      bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);
+      return;
     case "letDynamic": {
       const name = e.fresh(s.name);
       e.line(`const ${name} = ${e.text(s.value).text};`);

@@ -16,7 +16,7 @@ export const js: Target = {
     rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
-    scalars: (job) => serialRows(job),
+    beside: (body, scalars) => [...scalars.flatMap(serialRows), ...body],
   },
   emit: (kernel, { rounding }) => emitJs(kernel, { rounding }),
 };

@@ -208,6 +208,9 @@ function printSimple(m: Module, s: Simple): void {
       e.bindName(s.name, atom(name));
       break;
     }
+    case "letInvocation":
+      e.bindName(s.name, atom("lid"));
+      break;
     case "set": {
       const acc = e.find(s.name).text;
       e.line(`${acc.text} = ${splat(e.text(s.value), s.value.dtype, acc.lanes).text};`);

@@ -53,6 +53,7 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
     case "if":
       return !s.when.some((c) => varies(c.value, seen)) && lanesAgree(s.then, seen);
     case "letDynamic":
+    case "letInvocation":
     case "array":
     case "barrier":
     case "combine":

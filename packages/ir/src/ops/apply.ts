@@ -3,10 +3,17 @@
  * record reach other ops through here by name, so records of different families do not import each
  * other in circles.
  */
-import { type Dim, printDim, sameDim } from "../dim.ts";
+import { type Dim, DimExpr, printDim, sameDim } from "../dim.ts";
 import type { Dtype } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
-import { type Attrs, type AttrValue, makeNode, type ResultType, type Tensor } from "../node.ts";
+import {
+  type Attrs,
+  type AttrValue,
+  attrKey,
+  makeNode,
+  type ResultType,
+  type Tensor,
+} from "../node.ts";
 import { opRecord } from "../op.ts";
 import type { Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
@@ -33,10 +40,18 @@ export function filled(value: number, dtype: Dtype, shape: Shape): Tensor {
   return shape.length ? apply("broadcastInDim", [scalar], { dims: [] }, { dtype, shape }) : scalar;
 }
 
+/** A list attribute; absent, it is empty. Throws where text gave something else. */
+function listOf<T>(value: AttrValue | undefined, what: string, holds: (x: AttrValue) => boolean) {
+  const list = value ?? [];
+  if (!Array.isArray(list) || !list.every(holds))
+    throw new GraphError(`attributes: a list of ${what} is needed, got ${attrKey(list)}`);
+  return list as readonly T[];
+}
+
 export const numbersOf = (value: AttrValue | undefined): readonly number[] =>
-  (value ?? []) as readonly number[];
+  listOf<number>(value, "numbers", (x) => typeof x === "number");
 export const dimsOf = (value: AttrValue | undefined): readonly Dim[] =>
-  (value ?? []) as readonly Dim[];
+  listOf<Dim>(value, "dims", (x) => typeof x === "number" || x instanceof DimExpr);
 
 /** Throws unless there are `count` operands. */
 export function checkCount(op: string, operands: readonly Tensor[], count: number): void {

@@ -37,7 +37,11 @@ const source = (name: string, more: Partial<OpRecord> = {}): OpRecord =>
   defineOp({
     name,
     family: "source",
-    infer: (_operands, _attrs, node) => declared(name, node),
+    infer: (operands, _attrs, node) => {
+      if (operands.length)
+        throw new GraphError(`${name}: takes no operands, got ${operands.length}`);
+      return declared(name, node);
+    },
     vjp: () => [],
     ...more,
   });
@@ -152,6 +156,12 @@ export function initialValueOf(leaf: Tensor): Tensor {
 }
 
 export const constantRecord: OpRecord = source("constant", {
+  infer: (_operands, attrs, node) => {
+    const type = declared("constant", node);
+    if (typeof attrs.value !== "number" || type.shape.length)
+      throw new GraphError(`constant: must be one number of rank 0, got ${printShape(type.shape)}`);
+    return type;
+  },
   evaluate: (node) => ({
     dtype: node.dtype,
     shape: [],
@@ -177,7 +187,7 @@ export const constantValueOf = (t: Tensor): number | undefined =>
 export const iotaRecord: OpRecord = source("iota", {
   infer: (_operands, attrs, node) => {
     const type = declared("iota", node);
-    checkAxis("iota", attrs.axis as number, type.shape.length);
+    checkAxis("iota", Number(attrs.axis), type.shape.length);
     if (type.dtype === "bool") throw new DtypeError("iota: bool does not count");
     return type;
   },

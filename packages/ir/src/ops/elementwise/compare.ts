@@ -6,6 +6,7 @@ import { DtypeError, ShapeError } from "../../errors.ts";
 import { makeNode, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
 import { broadcastShapes, printShape, sameShape } from "../../shape.ts";
+import { checkCount } from "../apply.ts";
 import { asTensor, broadcastOperands, broadcastTo, type Operand } from "../broadcast.ts";
 import { convert } from "./convert.ts";
 import { type Binary, binary } from "./define.ts";
@@ -41,7 +42,9 @@ export const greaterEqual: Binary = comparison("greaterEqual", ">=", (x, y) => x
 export const selectRecord: OpRecord = defineOp({
   name: "select",
   family: "elementwise",
-  infer: ([c, x, y]) => {
+  infer: (operands) => {
+    checkCount("select", operands, 3);
+    const [c, x, y] = operands;
     if (c!.dtype !== "bool")
       throw new DtypeError(`select: condition must be bool, got ${c!.dtype}`);
     if (x!.dtype !== y!.dtype)

@@ -2,18 +2,26 @@
  * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
  */
 import { bytesOf, type Dtype, isFloat } from "../../dtype.ts";
-import { DtypeError } from "../../errors.ts";
+import { DtypeError, GraphError } from "../../errors.ts";
 import { fromHost, type HostArray, toHost } from "../../host.ts";
-import { makeNode, type Tensor } from "../../node.ts";
+import { makeNode, type ResultType, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
 import { currentValue } from "../../trace.ts";
+import { checkCount } from "../apply.ts";
 import { broadcastInDim } from "../movement.ts";
 import { constant } from "../source.ts";
+
+/** The dtype comes from the node, the shape from the operand. */
+function target(op: string, operands: readonly Tensor[], node: ResultType | undefined): ResultType {
+  checkCount(op, operands, 1);
+  if (!node) throw new GraphError(`${op}: the dtype of the result must be declared`);
+  return { dtype: node.dtype, shape: operands[0]!.shape };
+}
 
 export const convertRecord: OpRecord = defineOp({
   name: "convert",
   family: "elementwise",
-  infer: ([x], _attrs, node) => ({ dtype: node!.dtype, shape: x!.shape }),
+  infer: (operands, _attrs, node) => target("convert", operands, node),
   // The caller rounds to the dtype of the result, and that is all of it.
   eval: (x) => x,
   spell: (x) => `(${x})`,
@@ -49,9 +57,10 @@ function checkBitcast(from: Dtype, to: Dtype): void {
 export const bitcastRecord: OpRecord = defineOp({
   name: "bitcast",
   family: "elementwise",
-  infer: ([x], _attrs, node) => {
-    checkBitcast(x!.dtype, node!.dtype);
-    return { dtype: node!.dtype, shape: x!.shape };
+  infer: (operands, _attrs, node) => {
+    const type = target("bitcast", operands, node);
+    checkBitcast(operands[0]!.dtype, type.dtype);
+    return type;
   },
   evaluate: (node, [x]) => {
     const stored = toHost(x!.dtype, x!.data);

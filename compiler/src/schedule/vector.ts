@@ -1,0 +1,58 @@
+/**
+ * Turns the last loop of a map into steps of four lanes, if that pays: some buffer is then read or written four elements at
+ * a time. A buffer is wide if every access to it steps by one element along the loop from a multiple of four.
+ */
+import { addDim, type Dim, floorDiv, modDim, mulDim, substitute } from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import type { Rename } from "../lower/loops.ts";
+import { nest } from "../lower/loops.ts";
+import { walkStmts } from "../lower/walk.ts";
+import { strideOf } from "./stride.ts";
+
+const width = 4;
+
+export interface Vectorised {
+  /** The loop over groups of four. */
+  readonly loop: Loop;
+  readonly body: Stmt[];
+  /** Names of the wide parameters. */
+  readonly params: ReadonlySet<string>;
+}
+
+export function vectorise(
+  last: Loop,
+  rename: Rename,
+  body: (rename: Rename) => Stmt[],
+): Vectorised | undefined {
+  if (modDim(last.extent, width) !== 0) return undefined;
+  const loop = makeLoop(last.name, floorDiv(last.extent, width));
+  const lane = makeLoop("lane", width);
+  const split = new Map<string, Dim>([[last.name, addDim(mulDim(loop.at, width), lane.at)]]);
+  const by = new Map([
+    ...split,
+    ...[...rename].map(([n, d]) => [n, substitute(d, split)] as const),
+  ]);
+  const lanes = body(by);
+  const params = wideParams(lanes, lane.name);
+  if (params.size === 0) return undefined;
+  return { loop, body: nest([lane], "vector", lanes), params };
+}
+
+function wideParams(body: readonly Stmt[], lane: string): Set<string> {
+  const wide = new Map<string, boolean>();
+  const touch = (name: string, index: Dim) => {
+    const base = substitute(index, new Map([[lane, 0]]));
+    const ok = strideOf(index, lane) === 1 && modDim(base, width) === 0;
+    wide.set(name, ok && (wide.get(name) ?? true));
+  };
+  walkStmts(body, {
+    stmt: (s) => {
+      if (s.kind === "store") touch(s.to, s.index);
+    },
+    expr: (e) => {
+      if (e.kind === "load") touch(e.from, e.index);
+    },
+  });
+  return new Set([...wide].filter(([, ok]) => ok).map(([name]) => name));
+}

@@ -1,0 +1,38 @@
+/**
+ * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
+ */
+import { besideGrid } from "../../schedule/gpu.ts";
+import { gpuContraction } from "../../schedule/gpu-contraction.ts";
+import { gpuRows } from "../../schedule/gpu-rows.ts";
+import { gpuScatter } from "../../schedule/scatter.ts";
+import type { Target } from "../../target.ts";
+import { emitWgsl } from "./emit.ts";
+
+/** What every WebGPU device guarantees (WebGPU 3.6.2). */
+const guaranteed = {
+  maxStorageBuffersPerShaderStage: 8,
+  maxStorageBufferBindingSize: 134217728,
+  maxBufferSize: 268435456,
+  maxComputeWorkgroupStorageSize: 16384,
+  maxComputeInvocationsPerWorkgroup: 256,
+  maxComputeWorkgroupsPerDimension: 65535,
+};
+
+export const webgpu: Target = {
+  name: "webgpu",
+  fusionLimits: (limits) => ({
+    // A row is walked by one workgroup, once a phase.
+    row: 1 << 16,
+    // A reduction over rows as well keeps the whole device waiting for one workgroup.
+    total: 1 << 18,
+    bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
+  }),
+  defaultLimits: guaranteed,
+  schedule: {
+    rows: gpuRows,
+    contraction: gpuContraction,
+    scatter: gpuScatter,
+    beside: besideGrid,
+  },
+  emit: (kernel, { features }) => emitWgsl(kernel, { subgroups: features.includes("subgroups") }),
+};

@@ -1,0 +1,60 @@
+/**
+ * `compile`: a function of tensors as a program that runs in one go. It is traced at the first call, or for declared
+ * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
+ */
+import type { Artifact } from "@kiln-ml/artifact";
+import { GraphError } from "@kiln-ml/ir";
+import type { KernelTiming } from "@kiln-ml/runtime";
+import { type CompileOptions, Compiler } from "./compiler.ts";
+import type { ExportOptions } from "./export.ts";
+import type { Feed } from "./feed.ts";
+import { checkTarget, inOrder } from "./session.ts";
+import type { AnyFunction } from "./traced.ts";
+
+export type Feeds<A extends readonly unknown[]> = { [K in keyof A]: Feed<A[K]> };
+
+/** A function whose calls run a compiled program. */
+export interface CompiledFunction<A extends readonly unknown[] = readonly unknown[], R = unknown> {
+  (...args: Feeds<A>): Promise<R>;
+  /** Programs compiled so far. */
+  readonly compiles: number;
+  /** Runs once, with every kernel timed. */
+  profile(...args: Feeds<A>): Promise<KernelTiming[]>;
+  /** The program as an artifact, weights and all. Needs declared inputs, here or in `compile`, or one call before. */
+  artifact(options?: ExportOptions): Promise<Artifact>;
+}
+
+/**
+ * Compiles `fn`, which takes tensors, or arrays and objects of them, and returns the same. Where it takes a tensor, a
+ * call may pass a number, nested lists, a typed array, or `{ data, shape }`. Assignments in it, such as an
+ * optimizer's step, happen at every call.
+ *
+ * A call rejects with ShapeError, DtypeError or GraphError if the arguments do not fit, and with what `fn` throws.
+ */
+export function compile<A extends readonly unknown[], R>(
+  fn: (...args: A) => R,
+  options: CompileOptions = {},
+): CompiledFunction<A, R> {
+  if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
+  checkTarget(options.target ?? "auto");
+  const state = new Compiler(fn as unknown as AnyFunction, options);
+  const call = (...args: unknown[]): Promise<unknown> => inOrder(() => state.call(args));
+  Object.defineProperty(call, "name", { value: options.name ?? fn.name });
+  Object.defineProperty(call, "compiles", { get: () => state.compiles });
+  return Object.assign(call, {
+    profile: (...args: unknown[]) => inOrder(() => state.profile(args)),
+    artifact: (how: ExportOptions = {}) => inOrder(() => state.artifact(how)),
+  }) as unknown as CompiledFunction<A, R>;
+}
+
+/**
+ * The artifact of a function, compiled or not, with the current values of its parameters as weights; inference and
+ * training steps alike. Rejects with GraphError unless the types of the inputs are known.
+ */
+export function exportArtifact<A extends readonly unknown[], R>(
+  fn: CompiledFunction<A, R> | ((...args: A) => R),
+  options: ExportOptions = {},
+): Promise<Artifact> {
+  const compiled = "artifact" in fn ? fn : compile(fn);
+  return compiled.artifact(options);
+}

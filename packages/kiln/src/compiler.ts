@@ -1,0 +1,197 @@
+/**
+ * What a compiled function keeps: one program for each structure of arguments and pattern of extents, and the choice
+ * between them at a call. Every method expects its turn in the queue.
+ */
+import type { Artifact } from "@kiln-ml/artifact";
+import { type Dim, GraphError, KilnError, Tensor, toShape } from "@kiln-ml/ir";
+import type { Input, KernelTiming } from "@kiln-ml/runtime";
+import { evaluateTensor, flush, homeOf } from "./eager.ts";
+import { type CodeOptions, feed, Runner } from "./engine.ts";
+import { type ExportOptions, exportProgram } from "./export.ts";
+import { type Fed, feedOf, isFeed } from "./feed.ts";
+import { declare, type InputSpec, inputName, inputTree, isSpec } from "./inputs.ts";
+import { moveAll } from "./move.ts";
+import { type Session, sessionFor, type TargetOption } from "./session.ts";
+import { fits, type Pattern, ShapeHistory } from "./shapes.ts";
+import { leafOf, storedOf } from "./storage.ts";
+import { type AnyFunction, type Traced, traceFunction } from "./traced.ts";
+import { mapArguments } from "./tree.ts";
+
+export interface CompileOptions extends CodeOptions {
+  /** Where it runs; the default target, or where its parameters live, if not given. */
+  readonly target?: TargetOption;
+  /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
+  readonly inputs?: readonly InputSpec[];
+}
+
+interface Variant {
+  readonly key: string;
+  readonly pattern: Pattern;
+  readonly traced: Traced;
+  runner: Runner;
+}
+
+export class Compiler {
+  compiles = 0;
+  readonly #fn: AnyFunction;
+  readonly #options: CompileOptions;
+  readonly #code: CodeOptions;
+  readonly #variants: Variant[] = [];
+  readonly #histories = new Map<string, ShapeHistory>();
+
+  constructor(fn: AnyFunction, options: CompileOptions) {
+    this.#fn = fn;
+    this.#options = options;
+    const { target: _target, inputs: _inputs, ...code } = options;
+    this.#code = { name: fn.name || "program", ...code };
+  }
+
+  async call(args: readonly unknown[]): Promise<unknown> {
+    const { variant, inputs } = await this.#prepare(args);
+    const arrays = await variant.runner.run(inputs);
+    return variant.traced.result(arrays.map((a) => leafOf(variant.runner.session, a)));
+  }
+
+  async profile(args: readonly unknown[]): Promise<KernelTiming[]> {
+    const { variant, inputs } = await this.#prepare(args);
+    return variant.runner.profile(inputs);
+  }
+
+  async artifact(options: ExportOptions): Promise<Artifact> {
+    await flush();
+    const specs = options.inputs ?? this.#options.inputs;
+    const traced = specs ? this.#traceDeclared(specs) : this.#variants.at(-1)?.traced;
+    if (!traced)
+      throw new GraphError(
+        `artifact: ${this.#code.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
+      );
+    const session = await this.#session(traced);
+    return exportProgram(session, traced.program, this.#code, options);
+  }
+
+  async #prepare(args: readonly unknown[]): Promise<{ variant: Variant; inputs: Input[] }> {
+    await flush();
+    const feeds = this.#feeds(args);
+    const variant = this.#options.inputs
+      ? await this.#declared(this.#options.inputs)
+      : await this.#learnt(args, feeds);
+    await this.#follow(variant);
+    const inputs: Input[] = [];
+    for (const fed of feeds) inputs.push(await inputOf(variant.runner.session, fed));
+    return { variant, inputs };
+  }
+
+  /** The leaves of the arguments, in order. */
+  #feeds(args: readonly unknown[]): Fed[] {
+    const { inputs } = this.#options;
+    const feeds: Fed[] = [];
+    if (!inputs) {
+      mapArguments(args, isFeed, (leaf, path) => feeds.push(feedOf(leaf, path)));
+      return feeds;
+    }
+    if (args.length !== inputs.length)
+      throw new GraphError(
+        `run: ${this.#code.name} takes ${inputs.length} arguments, got ${args.length}`,
+      );
+    mapArguments(inputs, isSpec, (spec, path) => {
+      const { name, dtype, shape } = declare(spec, path);
+      feeds.push(feedOf(at(args, path), name, { dtype, shape: shape.map(staticExtent) }));
+    });
+    return feeds;
+  }
+
+  async #declared(specs: readonly InputSpec[]): Promise<Variant> {
+    return this.#variants[0] ?? this.#build("", [], this.#traceDeclared(specs));
+  }
+
+  #traceDeclared(specs: readonly InputSpec[]): Traced {
+    return traceFunction(this.#fn, inputTree(specs, isSpec, declare));
+  }
+
+  async #learnt(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
+    const form = mapArguments(args, isFeed, () => 0);
+    const key = JSON.stringify([form, feeds.map((f) => [f.dtype, f.shape.length])]);
+    const extents = feeds.flatMap((f) => f.shape);
+    const found = this.#variants.find((v) => v.key === key && fits(v.pattern, extents));
+    if (found) return found;
+    const history = this.#histories.get(key) ?? new ShapeHistory();
+    this.#histories.set(key, history);
+    const pattern = history.patternFor(extents);
+    const traced = this.#traceWith(args, feeds, pattern);
+    if (traced) return this.#build(key, pattern, traced);
+    return this.#build(key, extents, this.#traceWith(args, feeds, extents)!);
+  }
+
+  /** Undefined where the function cannot be traced with symbols: it is then compiled for the extents at hand. */
+  #traceWith(
+    args: readonly unknown[],
+    feeds: readonly Fed[],
+    pattern: Pattern,
+  ): Traced | undefined {
+    let i = 0;
+    let axis = 0;
+    const tree = inputTree(args, isFeed, (_leaf, path) => {
+      const { dtype, shape } = feeds[i++]!;
+      const from = axis;
+      axis += shape.length;
+      return { name: inputName(path), dtype, shape: toShape(pattern.slice(from, axis)) };
+    });
+    try {
+      return traceFunction(this.#fn, tree);
+    } catch (error) {
+      if (error instanceof KilnError && pattern.some((p) => typeof p === "string"))
+        return undefined;
+      throw error;
+    }
+  }
+
+  async #build(key: string, pattern: Pattern, traced: Traced): Promise<Variant> {
+    const runner = Runner.compile(await this.#session(traced), traced.program, this.#code);
+    this.compiles++;
+    const variant = { key, pattern, traced, runner };
+    this.#variants.push(variant);
+    return variant;
+  }
+
+  /** Compiles again where the parameters were moved to another device, unless a target was asked for. */
+  async #follow(variant: Variant): Promise<void> {
+    const session = await this.#session(variant.traced);
+    const { target = "auto" } = this.#options;
+    if (target === "auto") await this.#gather(variant.traced, session);
+    if (session === variant.runner.session) return;
+    variant.runner = Runner.compile(session, variant.traced.program, this.#code);
+    this.compiles++;
+  }
+
+  /** Brings along what a move left behind, such as the moments of moved parameters. */
+  async #gather({ states }: Traced, session: Session): Promise<void> {
+    const apart = states.filter((t) => {
+      const home = storedOf(t)?.session;
+      return t.op === "param" && home !== undefined && home !== session;
+    });
+    if (apart.length) await moveAll(apart, session);
+  }
+
+  async #session({ states }: Traced): Promise<Session> {
+    const { target } = this.#options;
+    if (target && target !== "auto") return sessionFor(target);
+    return homeOf(states) ?? sessionFor(target);
+  }
+}
+
+const staticExtent = (d: Dim): number | undefined => (typeof d === "number" ? d : undefined);
+
+/** What `path` leads to in the arguments; undefined where they lack it. */
+function at(args: readonly unknown[], path: string): unknown {
+  let value: unknown = args;
+  for (const part of path.split("."))
+    value = (value as Record<string, unknown> | undefined)?.[part];
+  return value;
+}
+
+async function inputOf(session: Session, { from, shape }: Fed): Promise<Input> {
+  if (!(from instanceof Tensor)) return { data: from, shape };
+  if (from.op === "data") return feed(session, from);
+  const array = await evaluateTensor(session, from);
+  return array.device === session.device ? array : { data: await array.data(), shape };
+}

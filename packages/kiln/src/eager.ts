@@ -1,0 +1,59 @@
+/**
+ * Reading values outside `compile`: the subgraph a tensor needs is compiled and run, pending assignments with it.
+ */
+import { ambientUpdates, currentValue, inlineCalls, type Tensor } from "@kiln-ml/ir";
+import type { DeviceArray } from "@kiln-ml/runtime";
+import { arraysOf, compute, type Updates } from "./engine.ts";
+import { type Session, sessionFor } from "./session.ts";
+import { store, storedOf, versionOf } from "./storage.ts";
+import { structureOf } from "./structure.ts";
+
+/** The pending assignments, which are cleared. */
+function takeUpdates(): Updates {
+  const updates = ambientUpdates();
+  const taken = [...updates];
+  updates.clear();
+  return taken;
+}
+
+/** The session where the first of the values lives that lives anywhere; trained parameters first, data last. */
+export function homeOf(leaves: readonly Tensor[]): Session | undefined {
+  const rank = (t: Tensor) => (t.op !== "param" ? 2 : t.attrs.trainable ? 0 : 1);
+  const ordered = [...leaves].sort((a, b) => rank(a) - rank(b));
+  for (const t of ordered) {
+    const home = storedOf(t)?.session;
+    if (home) return home;
+  }
+  return undefined;
+}
+
+/** Runs pending assignments, so that what is traced next reads parameters as themselves. */
+export async function flush(): Promise<void> {
+  const updates = takeUpdates();
+  if (!updates.length) return;
+  const home = homeOf(updates.map(([param]) => param));
+  await compute(home ?? (await sessionFor()), [], updates);
+}
+
+/** The session that a tensor outside `compile` is computed in. */
+export async function sessionOfTensor(t: Tensor): Promise<Session> {
+  const { leaves, params } = structureOf(inlineCalls([currentValue(t)]));
+  return homeOf([...params, ...leaves]) ?? sessionFor();
+}
+
+/** The value of `t` on a device, computed unless it is known. */
+export async function evaluateTensor(session: Session, t: Tensor): Promise<DeviceArray> {
+  const root = currentValue(t);
+  const known = storedOf(root);
+  if (known && root.op !== "param") {
+    await flush();
+    return known.array;
+  }
+  const updates = takeUpdates();
+  if (root.op === "param" && !updates.length) return (await arraysOf(session, [root]))[0]!;
+  const { params } = structureOf(inlineCalls([root]));
+  const reads = params.map((p) => [p, versionOf(p)] as const);
+  const [array] = await compute(session, [root], updates);
+  if (root.op !== "param") store(root, session, array!, reads);
+  return array!;
+}

@@ -1,0 +1,185 @@
+/**
+ * Programs on devices: states for their leaves, loading, running, and the record of what a run changed. Everything
+ * here expects its turn in the queue (`inOrder`).
+ */
+import type { Artifact } from "@kiln-ml/artifact";
+import { type CompileOptions, compileProgram, type Program } from "@kiln-ml/compiler";
+import {
+  GraphError,
+  hasHostData,
+  hostDataOf,
+  initialValueOf,
+  inlineCalls,
+  input,
+  replaceNodes,
+  type Tensor,
+} from "@kiln-ml/ir";
+import {
+  type DeviceArray,
+  type Executable,
+  type Input,
+  type KernelTiming,
+  load,
+} from "@kiln-ml/runtime";
+import type { Session } from "./session.ts";
+import { checkHome, markChanged, store, storedOf } from "./storage.ts";
+import { structureOf } from "./structure.ts";
+
+export type Updates = readonly (readonly [Tensor, Tensor])[];
+
+/** What decides the text of kernels, apart from the target. */
+export type CodeOptions = Pick<CompileOptions, "fusion" | "rounding" | "name" | "observe">;
+
+/** A compiled program bound to the states of a session. */
+export class Runner {
+  readonly session: Session;
+  readonly artifact: Artifact;
+  readonly states: readonly Tensor[];
+  readonly #written: readonly Tensor[];
+  #executable: Executable | undefined;
+
+  private constructor(session: Session, artifact: Artifact, states: readonly Tensor[]) {
+    this.session = session;
+    this.artifact = artifact;
+    this.states = states;
+    this.#written = states.filter((_, i) => artifact.signature.states[i]!.written);
+  }
+
+  static compile(session: Session, program: Program, options: CodeOptions): Runner {
+    const { artifact, states } = compileProgram(program, {
+      ...options,
+      ...compileOptionsOf(session),
+    });
+    return new Runner(session, artifact, states);
+  }
+
+  /** The executable, bound to the arrays where the states live now. */
+  async executable(): Promise<Executable> {
+    const arrays = await arraysOf(this.session, this.states);
+    const bound = this.#executable;
+    if (bound && arrays.every((a, i) => a === bound.states[i])) return bound;
+    bound?.dispose();
+    this.#executable = await load(this.artifact, this.session.device, { states: arrays });
+    return this.#executable;
+  }
+
+  async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
+    const executable = await this.executable();
+    const outputs = await executable.run(inputs);
+    this.#changed();
+    return outputs;
+  }
+
+  async profile(inputs: readonly Input[]): Promise<KernelTiming[]> {
+    const executable = await this.executable();
+    const timings = await executable.profile(inputs);
+    this.#changed();
+    return timings;
+  }
+
+  #changed(): void {
+    for (const param of this.#written) markChanged(param);
+  }
+}
+
+/** Kernels are compiled for all that the session's device offers. */
+export function compileOptionsOf(session: Session): CompileOptions {
+  const { target, device } = session;
+  if (target !== "webgpu") return { target };
+  return { target, limits: device.limits, features: [...device.features] };
+}
+
+/** The arrays of parameters and data leaves in a session; first values are computed, all in one program. */
+export async function arraysOf(
+  session: Session,
+  leaves: readonly Tensor[],
+): Promise<DeviceArray[]> {
+  const fresh = leaves.filter((t) => t.op === "param" && !storedOf(t));
+  if (fresh.length) await initialize(session, fresh);
+  const arrays: DeviceArray[] = [];
+  for (const t of leaves) arrays.push(await arrayOf(session, t));
+  return arrays;
+}
+
+async function arrayOf(session: Session, t: Tensor): Promise<DeviceArray> {
+  if (t.op === "param") checkHome("run", t, session);
+  const known = storedOf(t);
+  if (known?.session === session) return known.array;
+  if (!known && !hasHostData(t))
+    throw new GraphError(`run: ${t} has no values: it was freed, or only its type was given`);
+  const host = known ? await known.array.data() : hostDataOf(t);
+  const array = session.device.upload(host, t.dtype, t.shape as readonly number[]);
+  store(t, session, array);
+  return array;
+}
+
+/** Gives parameters their first values. Each gets an array of its own, because runs change it in place. */
+async function initialize(session: Session, params: readonly Tensor[]): Promise<void> {
+  const { device } = session;
+  const computed: Tensor[] = [];
+  for (const p of params) {
+    const first = initialValueOf(p);
+    if (first.op === "data" && hasHostData(first))
+      store(p, session, device.upload(hostDataOf(first), p.dtype, p.shape as readonly number[]));
+    else computed.push(p);
+  }
+  if (!computed.length) return;
+  const arrays = await compute(session, computed.map(initialValueOf));
+  computed.forEach((p, i) => {
+    store(p, session, arrays[i]!);
+  });
+}
+
+const keptPrograms = 256;
+const programs = new Map<string, Runner>();
+let compiled = 0;
+
+/** How many programs eager reads have compiled so far. */
+export const eagerCompiles = (): number => compiled;
+
+/** New arrays with the values of `roots`, and the updates applied. */
+export async function compute(
+  session: Session,
+  roots: readonly Tensor[],
+  updates: Updates = [],
+): Promise<DeviceArray[]> {
+  const all = inlineCalls([...roots, ...updates.map(([, value]) => value)]);
+  const { key, leaves } = structureOf(
+    all,
+    updates.map(([param]) => param),
+  );
+  const name = `${session.target} ${key}`;
+  const runner = programs.get(name) ?? build(session, roots.length, all, updates, leaves);
+  programs.delete(name);
+  programs.set(name, runner);
+  if (programs.size > keptPrograms) programs.delete(programs.keys().next().value as string);
+  const inputs: Input[] = [];
+  for (const leaf of leaves) inputs.push(await feed(session, leaf));
+  return runner.run(inputs);
+}
+
+function build(
+  session: Session,
+  outputs: number,
+  all: readonly Tensor[],
+  updates: Updates,
+  leaves: readonly Tensor[],
+): Runner {
+  const inputs = leaves.map((t, i) => input(`x${i}`, t.dtype, t.shape));
+  const values = replaceNodes(all, new Map(leaves.map((t, i) => [t, inputs[i]!])));
+  const program: Program = {
+    inputs,
+    outputs: values.slice(0, outputs).map((value, i) => ({ name: `y${i}`, value })),
+    updates: updates.map(([param], i) => [param, values[outputs + i]!] as const),
+  };
+  compiled++;
+  return Runner.compile(session, program, { name: "eager" });
+}
+
+/** A leaf as an input: host memory as it is on the CPU, an upload that is kept elsewhere. */
+export async function feed(session: Session, leaf: Tensor): Promise<Input> {
+  const known = storedOf(leaf);
+  if (!known && session.device.kind === "cpu" && hasHostData(leaf))
+    return { data: hostDataOf(leaf), shape: leaf.shape as readonly number[] };
+  return (await arraysOf(session, [leaf]))[0]!;
+}

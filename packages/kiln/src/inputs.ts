@@ -1,0 +1,85 @@
+/**
+ * Declared inputs of a compiled function: a shape, or a shape with a dtype and a name, for each tensor of the
+ * arguments, in trees of the same form. Shapes may name symbols: `[["N", 784], { shape: ["N"], dtype: "i32" }]`.
+ */
+import {
+  type Dim,
+  DimExpr,
+  type Dtype,
+  type Extent,
+  GraphError,
+  input,
+  isDtype,
+  type Tensor,
+  toShape,
+} from "@kiln-ml/ir";
+import { isRecord, mapArguments } from "./tree.ts";
+
+export interface InputType {
+  readonly shape: readonly Extent[];
+  /** "f32" unless given. */
+  readonly dtype?: Dtype;
+  readonly name?: string;
+}
+
+export type InputSpec =
+  | readonly Extent[]
+  | InputType
+  | readonly InputSpec[]
+  | { readonly [key: string]: InputSpec };
+
+export interface Declared {
+  readonly path: string;
+  readonly name: string;
+  readonly dtype: Dtype;
+  readonly shape: readonly Dim[];
+}
+
+const isExtent = (x: unknown): x is Extent =>
+  typeof x === "number" || typeof x === "string" || x instanceof DimExpr;
+const isShape = (x: unknown): x is readonly Extent[] => Array.isArray(x) && x.every(isExtent);
+const isType = (x: unknown): x is InputType => isRecord(x) && isShape(x.shape);
+
+/** True for what declares one tensor. */
+export const isSpec = (x: unknown): boolean => isShape(x) || isType(x);
+
+/** The declared type of one tensor. Throws GraphError for what is no shape, ShapeError for a bad one. */
+export function declare(spec: unknown, path: string): Declared {
+  const type: InputType | undefined = isShape(spec)
+    ? { shape: spec }
+    : isType(spec)
+      ? spec
+      : undefined;
+  if (!type)
+    throw new GraphError(
+      `compile: input ${path} is declared by ${JSON.stringify(spec) ?? String(spec)}, not by a shape\n  use ["N", 784] or { shape: ["N"], dtype: "i32" }`,
+    );
+  const dtype = type.dtype ?? "f32";
+  if (!isDtype(dtype)) throw new GraphError(`compile: input ${path} has unknown dtype ${dtype}`);
+  return { path, name: type.name ?? inputName(path), dtype, shape: toShape(type.shape) };
+}
+
+/** `0.images` → `arg0.images`. */
+export const inputName = (path: string): string => `arg${path}`;
+
+export interface InputTree {
+  /** The arguments to call the function with. */
+  readonly args: readonly unknown[];
+  readonly inputs: readonly Tensor[];
+}
+
+/** A tree of arguments with an input node in place of every leaf, in order. */
+export function inputTree(
+  tree: readonly unknown[],
+  isLeaf: (x: unknown) => boolean,
+  typeOf: (leaf: unknown, path: string) => Omit<Declared, "path">,
+): InputTree {
+  const inputs: Tensor[] = [];
+  const args = mapArguments(tree, isLeaf, (leaf, path) => {
+    const { name, dtype, shape } = typeOf(leaf, path);
+    const node = input(name, dtype, shape);
+    inputs.push(node);
+    return node;
+  });
+  return { args, inputs };
+}

@@ -1,0 +1,82 @@
+/**
+ * Moving parameters between devices, and host copies of them from which a lost device is replaced. Compiled functions
+ * without a target of their own follow their parameters.
+ */
+import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
+import { Module } from "@kiln-ml/nn";
+import { flush } from "./eager.ts";
+import { arraysOf } from "./engine.ts";
+import { inOrder, type Session, sessionFor, type TargetOption } from "./session.ts";
+import { type StateSource, stateOf } from "./state.ts";
+import { markChanged, store, storedOf } from "./storage.ts";
+
+declare module "@kiln-ml/nn" {
+  interface Module {
+    /** Moves all state to the device of a target: `await model.to("webgpu")`. */
+    to(target: TargetOption): Promise<this>;
+  }
+}
+
+Object.defineProperty(Module.prototype, "to", {
+  configurable: true,
+  writable: true,
+  value(this: Module, target: TargetOption) {
+    return to(this, target);
+  },
+});
+
+/** Moves the state of a module or optimizer to the device of a target. Rejects with DeviceError if there is none. */
+export function to<T extends StateSource>(source: T, target: TargetOption): Promise<T> {
+  return inOrder(async () => {
+    await flush();
+    await moveAll([...stateOf(source).values()], await sessionFor(target));
+    return source;
+  });
+}
+
+/** Brings parameters into `session`; those without a value get their first one there. */
+export async function moveAll(params: readonly Tensor[], session: Session): Promise<void> {
+  for (const p of params) {
+    const at = storedOf(p);
+    if (!at || at.session === session) continue;
+    const host = await at.array.data();
+    store(p, session, session.device.upload(host, p.dtype, p.shape as readonly number[]));
+    at.array.dispose();
+  }
+  await arraysOf(session, params);
+}
+
+/** Host copies of parameters. Holds them and their tensors until it is let go. */
+export interface HostSnapshot {
+  readonly values: ReadonlyMap<Tensor, HostArray>;
+}
+
+/** Copies all state to the host: what `restore` needs when a device is lost. */
+export function snapshot(source: StateSource): Promise<HostSnapshot> {
+  return inOrder(async () => {
+    await flush();
+    const values = new Map<Tensor, HostArray>();
+    for (const t of stateOf(source).values()) {
+      const session = storedOf(t)?.session ?? (await sessionFor());
+      const [array] = await arraysOf(session, [t]);
+      values.set(t, await array!.data());
+    }
+    return { values };
+  });
+}
+
+/**
+ * Puts a snapshot onto the device of a target, a newly opened one if the last was lost. Functions compiled before bind to
+ * it at their next call.
+ */
+export function restore(from: HostSnapshot, target?: TargetOption): Promise<void> {
+  return inOrder(async () => {
+    if (!(from?.values instanceof Map))
+      throw new GraphError("restore: takes what snapshot returned");
+    const session = await sessionFor(target);
+    for (const [t, host] of from.values) {
+      store(t, session, session.device.upload(host, t.dtype, t.shape as readonly number[]));
+      markChanged(t);
+    }
+  });
+}

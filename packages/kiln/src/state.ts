@@ -1,0 +1,173 @@
+/**
+ * The state of modules and optimizers as safetensors bytes, and back. Loading says what was applied and what was not;
+ * strict loading changes nothing unless everything fits. Files are `node.ts`'s.
+ */
+import { type Constant, readSafetensors, writeSafetensors } from "@kiln-ml/artifact";
+import {
+  bytesOf,
+  dataLeaf,
+  GraphError,
+  type HostArray,
+  printShape,
+  Tensor,
+  toHost,
+  trace,
+  zerosLike,
+} from "@kiln-ml/ir";
+import { Module } from "@kiln-ml/nn";
+import { Optimizer } from "@kiln-ml/optim";
+import { homeOf } from "./eager.ts";
+import { arraysOf, compute } from "./engine.ts";
+import { constantOf } from "./export.ts";
+import { inOrder, type Session, sessionFor } from "./session.ts";
+import { store, storedOf } from "./storage.ts";
+
+/** What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become prefixes. */
+export type StateSource =
+  | Module
+  | Optimizer
+  | ReadonlyMap<string, Tensor>
+  | { readonly [name: string]: StateSource | Tensor };
+
+export interface StateReport {
+  readonly applied: readonly string[];
+  /** In the module, not in the bytes. */
+  readonly missing: readonly string[];
+  /** In the bytes, not in the module. */
+  readonly unused: readonly string[];
+  /** In both, with another dtype or shape: `fc1.weight: f32[3,2] in the file, f32[2,3] here`. */
+  readonly mismatched: readonly string[];
+}
+
+/** The parameters of a source by name. An optimizer's moments are made if no step has made them. */
+export function stateOf(source: StateSource): Map<string, Tensor> {
+  if (source instanceof Module) return source.state();
+  if (source instanceof Optimizer) {
+    if (!source.states.size) trace(() => source.apply(source.params.map(zerosLike)));
+    return new Map(source.states);
+  }
+  if (source instanceof Map) return new Map(source);
+  const found = new Map<string, Tensor>();
+  for (const [name, part] of Object.entries(source))
+    if (part instanceof Tensor) found.set(name, part);
+    else for (const [path, t] of stateOf(part)) found.set(`${name}.${path}`, t);
+  return found;
+}
+
+/** The values of parameters in the session where each lives. */
+export async function valuesOf(tensors: Iterable<Tensor>): Promise<Constant[]> {
+  const values: Constant[] = [];
+  for (const t of tensors) {
+    const session = homeOf([t]) ?? (await sessionFor());
+    const [array] = await arraysOf(session, [t]);
+    values.push(await constantOf(array!));
+  }
+  return values;
+}
+
+/** All state as the bytes of a safetensors file. */
+export const stateBytes = (source: StateSource): Promise<Uint8Array> =>
+  inOrder(async () => {
+    const state = stateOf(source);
+    const values = await valuesOf(state.values());
+    const tensors = Object.fromEntries([...state.keys()].map((name, i) => [name, values[i]!]));
+    return writeSafetensors(tensors, { format: "kiln" });
+  });
+
+export interface LoadStateOptions {
+  /** Every name must be on both sides with one shape; default true. */
+  readonly strict?: boolean;
+}
+
+/**
+ * Puts the tensors of a safetensors file into the state of the same names.
+ *
+ * Rejects with ArtifactError for damaged bytes, and if strict with GraphError for names or shapes that differ, before
+ * anything is changed.
+ */
+export const loadState = (
+  source: StateSource,
+  bytes: Uint8Array,
+  options: LoadStateOptions = {},
+): Promise<StateReport> =>
+  inOrder(async () => {
+    const { tensors } = readSafetensors(bytes);
+    const state = stateOf(source);
+    const report = compare(state, tensors);
+    if (options.strict ?? true) checkReport(report);
+    await putValues(
+      report.applied.map((name) => [state.get(name)!, hostOf(tensors[name]!)] as const),
+    );
+    return report;
+  });
+
+function compare(
+  state: ReadonlyMap<string, Tensor>,
+  tensors: Readonly<Record<string, Constant>>,
+): StateReport {
+  const applied: string[] = [];
+  const missing: string[] = [];
+  const mismatched: string[] = [];
+  for (const [name, t] of state) {
+    const found = Object.hasOwn(tensors, name) ? tensors[name]! : undefined;
+    const type = `${t.dtype}${printShape(t.shape)}`;
+    if (!found) missing.push(name);
+    else if (type !== `${found.dtype}${printShape(found.shape)}`)
+      mismatched.push(
+        `${name}: ${found.dtype}${printShape(found.shape)} in the file, ${type} here`,
+      );
+    else applied.push(name);
+  }
+  const unused = Object.keys(tensors).filter((name) => !state.has(name));
+  return { applied, missing, unused, mismatched };
+}
+
+function checkReport({ missing, unused, mismatched }: StateReport): void {
+  const parts = { missing, unused, mismatched };
+  const text = Object.entries(parts)
+    .filter(([, names]) => names.length)
+    .map(([what, names]) => `${what} ${shorten(names)}`);
+  if (text.length)
+    throw new GraphError(
+      `loadState: the file does not fit: ${text.join("; ")}\n  pass { strict: false } to load the rest`,
+    );
+}
+
+const shorten = (names: readonly string[]): string =>
+  names.length > 5
+    ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more`
+    : names.join(", ");
+
+function hostOf({ dtype, data }: Constant): HostArray {
+  const form = toHost(dtype, []).constructor as new (
+    buffer: ArrayBufferLike,
+    offset: number,
+    length: number,
+  ) => HostArray;
+  const size = bytesOf(dtype);
+  const aligned = data.byteOffset % size ? data.slice() : data;
+  return new form(aligned.buffer, aligned.byteOffset, data.byteLength / size);
+}
+
+/** Sets parameters: in place where they live already, so that what is compiled stays bound. */
+export async function putValues(
+  values: readonly (readonly [Tensor, HostArray])[],
+  into?: Session,
+): Promise<void> {
+  const updates: [Tensor, Tensor][] = [];
+  for (const [param, host] of values) {
+    const shape = param.shape as readonly number[];
+    const home = storedOf(param)?.session;
+    if (home && (!into || home === into)) updates.push([param, dataLeaf(param.dtype, shape, host)]);
+    else {
+      const session = into ?? (await sessionFor());
+      store(param, session, session.device.upload(host, param.dtype, shape));
+    }
+  }
+  for (const session of new Set(updates.map(([param]) => storedOf(param)!.session)))
+    await compute(
+      session,
+      [],
+      updates.filter(([param]) => storedOf(param)!.session === session),
+    );
+}

@@ -1,0 +1,78 @@
+/**
+ * The structure of a graph as text, the key of kept programs: nodes by number, parameters by identity, and everything
+ * that has a value already (data, results of earlier runs) by type only. Equal keys mean one program serves both.
+ */
+import { attrKey, GraphError, printShape, type Tensor } from "@kiln-ml/ir";
+import { storedOf } from "./storage.ts";
+
+export interface Structure {
+  readonly key: string;
+  /** What stands for a value: data leaves and nodes whose value is known, in the order they are met. */
+  readonly leaves: readonly Tensor[];
+  readonly params: readonly Tensor[];
+}
+
+/** The structure of what `roots` are computed from. Parameters count by identity, values by type and number. */
+export function structureOf(roots: readonly Tensor[], targets: readonly Tensor[] = []): Structure {
+  const numbers = new Map<Tensor, number>();
+  const leaves: Tensor[] = [];
+  const params: Tensor[] = [];
+  const lines: string[] = [];
+  for (const t of orderTo(roots)) {
+    numbers.set(t, numbers.size);
+    const type = `${t.dtype}${printShape(t.shape)}`;
+    if (t.op === "param") {
+      params.push(t);
+      lines.push(`param#${t.id}`);
+    } else if (isValue(t)) {
+      leaves.push(t);
+      lines.push(`value ${type}`);
+    } else {
+      checkComputable(t);
+      const operands = t.operands.map((x) => numbers.get(x));
+      const regions = t.regions.map(
+        (g) => `#${g.params.map((p) => p.id)}:${g.results.map((r) => r.id)}`,
+      );
+      lines.push(`${t.op}(${operands})${attrKey(t.attrs)}${type}${regions}`);
+    }
+  }
+  const ends = [roots.map((t) => numbers.get(t)), targets.map((t) => t.id)];
+  return { key: [...lines, ...ends.map(String)].join("\n"), leaves, params };
+}
+
+const isValue = (t: Tensor): boolean => t.op === "data" || storedOf(t) !== undefined;
+
+function checkComputable(t: Tensor): void {
+  if (t.op === "input")
+    throw new GraphError(
+      `data: input ${String(t.attrs.name)} has a value only while the compiled function runs`,
+    );
+}
+
+/** Operands before users; what lies behind a known value is not entered. */
+function orderTo(roots: readonly Tensor[]): Tensor[] {
+  const order: Tensor[] = [];
+  const seen = new Set<Tensor>();
+  const stack: [Tensor, number][] = [];
+  const enter = (t: Tensor): void => {
+    if (seen.has(t)) return;
+    seen.add(t);
+    stack.push([t, 0]);
+  };
+  for (const root of roots) {
+    enter(root);
+    while (stack.length) {
+      const top = stack[stack.length - 1]!;
+      const [node, i] = top;
+      const next = isValue(node) || node.op === "param" ? undefined : node.operands[i];
+      if (next) {
+        top[1]++;
+        enter(next);
+      } else {
+        order.push(node);
+        stack.pop();
+      }
+    }
+  }
+  return order;
+}

@@ -1,0 +1,46 @@
+/**
+ * A function run once on input nodes: the program it defines and the form of its result. The only place where the
+ * user's function is called.
+ */
+import { type Program, statesOf } from "@kiln-ml/compiler";
+import { currentValue, GraphError, Tensor, trace } from "@kiln-ml/ir";
+import type { InputTree } from "./inputs.ts";
+import { mapTree } from "./tree.ts";
+
+export type AnyFunction = (...args: never[]) => unknown;
+
+export interface Traced {
+  readonly program: Program;
+  /** The parameters and data that the program reads or writes. */
+  readonly states: readonly Tensor[];
+  /** The result of the function with tensors in place of its nodes, in the order of the program's outputs. */
+  result(tensors: readonly Tensor[]): unknown;
+}
+
+const isTensor = (x: unknown): boolean => x instanceof Tensor;
+
+/** Throws GraphError if the function returns a promise; whatever the function throws passes through. */
+export function traceFunction(fn: AnyFunction, { args, inputs }: InputTree): Traced {
+  const outputs: { name: string; value: Tensor }[] = [];
+  const { value: template, updates } = trace(() => {
+    const value = fn(...(args as never[]));
+    if (value instanceof Promise) {
+      value.catch(() => {});
+      throw new GraphError(
+        "compile: the function returns a promise, it must return tensors\n  await data before the call, not in the function",
+      );
+    }
+    // Inside the trace, so that a returned parameter is what was assigned to it.
+    return mapTree(value, isTensor, (leaf, path) => {
+      if (!(leaf instanceof Tensor)) return leaf;
+      outputs.push({ name: path || "result", value: currentValue(leaf) });
+      return leaf;
+    });
+  });
+  const program = { inputs, outputs, updates: [...updates] };
+  const result = (tensors: readonly Tensor[]): unknown => {
+    let i = 0;
+    return mapTree(template, isTensor, (leaf) => (leaf instanceof Tensor ? tensors[i++] : leaf));
+  };
+  return { program, states: statesOf(program), result };
+}

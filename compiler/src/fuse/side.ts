@@ -13,6 +13,7 @@ import { type Fusion, isSingle } from "./state.ts";
 const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
 
 export function mergeSideSums(state: Fusion): void {
+  const reads = readsOf(state);
   for (const sums of [...state.groups]) {
     if (!isPlainSum(sums)) continue;
     for (const host of state.groups) {
@@ -20,8 +21,7 @@ export function mergeSideSums(state: Fusion): void {
       if (host.contraction!.batch.length > 0) continue;
       const found = matchSide(state, sums, host);
       if (!found) continue;
-      if (bindingsOf(state, host).size + bindingsOf(state, sums).size > state.limits.bindings)
-        continue;
+      if (!bindable(state, reads, host, sums)) continue;
       host.sideSums.push({ ...found, group: sums });
       absorb(state, host, sums);
       break;
@@ -120,28 +120,48 @@ function matchOperand(
   return wanted.every((l) => covered.has(l.name)) ? rename : undefined;
 }
 
+/** What each member reads, and the other way round; true while no node comes to be stored or ceases to be. */
+interface Reads {
+  readonly of: ReadonlyMap<Tensor, ReadonlySet<Tensor>>;
+  readonly readers: ReadonlyMap<Tensor, readonly Tensor[]>;
+}
+
+function readsOf(state: Fusion): Reads {
+  const of = new Map<Tensor, ReadonlySet<Tensor>>();
+  const readers = new Map<Tensor, Tensor[]>();
+  for (const m of state.groupOf.keys()) {
+    const read = terminals(state, m);
+    of.set(m, read);
+    for (const t of read) {
+      const list = readers.get(t);
+      if (list) list.push(m);
+      else readers.set(t, [m]);
+    }
+  }
+  return { of, readers };
+}
+
+/** True if kernels of both groups in one would bind no more tensors than the target allows. */
+const bindable = (state: Fusion, reads: Reads, a: Group, b: Group): boolean =>
+  state.limits.bindings === Infinity ||
+  bindingsOf(state, reads, a).size + bindingsOf(state, reads, b).size <= state.limits.bindings;
+
 /** The tensors a kernel of this group would bind. */
-export function bindingsOf(state: Fusion, group: Group): Set<Tensor> {
+function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
   const out = new Set<Tensor>();
   for (const part of [group, ...group.scalars, ...group.sideSums.map((s) => s.group)])
     for (const m of part.members.keys()) {
-      for (const t of terminals(state, m)) if (!part.members.has(t)) out.add(t);
-      if (state.required.has(m) || readOutside(state, m)) out.add(m);
+      for (const t of reads.of.get(m)!) if (!part.members.has(t)) out.add(t);
+      const own = state.groupOf.get(m);
+      const outside = reads.readers.get(m)?.some((r) => state.groupOf.get(r) !== own);
+      if (state.required.has(m) || outside) out.add(m);
     }
   return out;
 }
 
-export function readOutside(state: Fusion, node: Tensor): boolean {
-  const own = state.groupOf.get(node);
-  for (const g of state.groups) {
-    if (g === own) continue;
-    for (const m of g.members.keys()) if (terminals(state, m).has(node)) return true;
-  }
-  return false;
-}
-
 /** Lets updates of single numbers run beside another kernel that neither needs them nor is needed by them. */
 export function mergeScalars(state: Fusion): void {
+  const reads = readsOf(state);
   for (const part of [...state.groups]) {
     // A part that is itself a host would take its guests out of sight.
     if (part.kind !== "map" || part.scalars.length || ![...part.members.keys()].every(isSingle))
@@ -154,7 +174,7 @@ export function mergeScalars(state: Fusion): void {
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.
         ![...leavesOf(state, g)].some((t) => leaves.has(t)) &&
-        bindingsOf(state, g).size + bindingsOf(state, part).size <= state.limits.bindings,
+        bindable(state, reads, g, part),
     );
     if (!host) continue;
     const parts = [part, ...part.scalars.splice(0)];

@@ -16,10 +16,13 @@ export function mergeSideSums(state: Fusion): void {
   const reads = readsOf(state);
   for (const sums of [...state.groups]) {
     if (!isPlainSum(sums)) continue;
+    const source = sourceOf(state, sums);
+    if (!source) continue;
     for (const host of state.groups) {
-      if (host.kind !== "contraction" || !independent(sums, host)) continue;
-      if (host.contraction!.batch.length > 0) continue;
-      const found = matchSide(state, sums, host);
+      if (host.kind !== "contraction" || host.contraction!.batch.length > 0) continue;
+      // The cheap test first: networks have many contractions, and few read what is summed.
+      if (!reads.of.get(host.anchor!)!.has(source.tensor) || !independent(sums, host)) continue;
+      const found = matchSide(state, source, sums, host);
       if (!found) continue;
       if (!bindable(state, reads, host, sums)) continue;
       host.sideSums.push({ ...found, group: sums });
@@ -51,12 +54,19 @@ function isPlainSum(g: Group): boolean {
 
 type Match = Pick<Group["sideSums"][number], "side" | "rename">;
 
-function matchSide(state: Fusion, sums: Group, host: Group): Match | undefined {
-  const { contraction } = host;
-  const { a, b, m, n, k } = contraction!;
+interface Source {
+  readonly tensor: Tensor;
+  readonly coords: readonly Dim[];
+}
+
+/** The stored elements that a plain sum adds up. */
+function sourceOf(state: Fusion, sums: Group): Source | undefined {
   const reduce = [...sums.members.keys()].find((t) => t.op === "reduceSum")!;
-  const source = onlyAccess(state, reduce.operands[0]!, sums.fullSpace!.coords);
-  if (!source) return undefined;
+  return onlyAccess(state, reduce.operands[0]!, sums.fullSpace!.coords);
+}
+
+function matchSide(state: Fusion, source: Source, sums: Group, host: Group): Match | undefined {
+  const { a, b, m, n, k } = host.contraction!;
   for (const [side, operand, outer] of [
     ["a", a, m],
     ["b", b, n],
@@ -68,12 +78,8 @@ function matchSide(state: Fusion, sums: Group, host: Group): Match | undefined {
 }
 
 /** The one stored element that an element of `t` equals, if it is that element unchanged. */
-function onlyAccess(
-  state: Fusion,
-  t: Tensor,
-  coords: readonly Dim[],
-): { tensor: Tensor; coords: readonly Dim[] } | undefined {
-  const found: { tensor: Tensor; coords: readonly Dim[] }[] = [];
+function onlyAccess(state: Fusion, t: Tensor, coords: readonly Dim[]): Source | undefined {
+  const found: Source[] = [];
   let pure = true;
   reach(
     t,
@@ -93,7 +99,7 @@ function onlyAccess(
 /** The renaming of the sum's loops to the contraction's, if both read the same elements. */
 function matchOperand(
   state: Fusion,
-  source: { tensor: Tensor; coords: readonly Dim[] },
+  source: Source,
   operand: ContractionOperand,
   sums: Group,
   outer: readonly Loop[],

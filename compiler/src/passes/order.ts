@@ -110,11 +110,13 @@ function readAfter(body: readonly Stmt[], reads: string, writes: string): boolea
   let lastStore = false;
   for (const s of body) {
     const beside = s.kind === "store" && lastStore;
-    if (!beside && [...loadsIn([s], reads).at].some((index) => written.has(index))) return true;
-    for (const index of storesIn([s], writes)) written.add(index);
+    const late = !beside && written.size > 0;
+    if (late && [...loadsIn([s], reads).at].some((index) => written.has(index))) return true;
+    const stores = storesIn([s], writes);
+    for (const index of stores) written.add(index);
     lastStore = s.kind === "store";
     const inner = s.kind === "loop" ? s.body : s.kind === "if" ? s.then : [];
-    if (readAfter(inner, reads, writes)) return true;
+    if (stores.size > 0 && readAfter(inner, reads, writes)) return true;
   }
   return false;
 }

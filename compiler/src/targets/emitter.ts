@@ -76,6 +76,8 @@ export class Emitter {
 
   /** Runs `print` in a block inside the present one and returns its lines. */
   inside(by: Stmt, print: (scope: Scope) => void, options: { inline?: boolean } = {}): string[] {
+    // What the body changes has changed by its second iteration.
+    this.changed(by);
     const outer = this.scope;
     const inner = openScope(outer, {
       ...(options.inline ? { lines: outer.lines } : {}),
@@ -162,7 +164,7 @@ export class Emitter {
 
   /** As depthOfDim, but no further out than the blocks that give its symbols values: expressions are known by
    * identity, which does not tell one repetition of an unrolled loop from the next. */
-  private depthOfUse(d: Dim): number {
+  depthOfUse(d: Dim): number {
     let depth = this.depthOfDim(this.resolved(d));
     for (const name of symbolsIn(d).keys())
       if (this.scope.values.has(name))

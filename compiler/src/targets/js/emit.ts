@@ -134,7 +134,7 @@ function block(e: Emitter, head: string, lines: readonly string[]): void {
 /** A symbol for an index expression; one that is only another name is not printed. */
 function bindIndex(e: Emitter, name: string, value: Dim): void {
   const d = e.resolved(value);
-  const depth = e.depthOfDim(d);
+  const depth = e.depthOfUse(value);
   e.at(depth, () => {
     const text = indexText(e, d);
     if (text.prec >= prec.unary || symbolOf(d)) {

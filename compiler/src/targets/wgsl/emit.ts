@@ -246,7 +246,7 @@ function bindIndex(m: Module, name: string, value: Dim): void {
     e.scope.values.set(name, d);
     return;
   }
-  e.at(e.depthOfDim(d), () => {
+  e.at(e.depthOfUse(value), () => {
     const text = indexText(e, d);
     if (text.prec >= prec.unary) {
       e.bindName(name, text);

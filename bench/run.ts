@@ -1,17 +1,23 @@
 /**
- * The benchmarks: `npm run bench -- --fusion --budgets [--only PATTERN] [--target js] [--json] [--strict] [--save NAME]`.
- * Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
+ * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --peers [--slow] [--only PATTERN] [--target js]
+ * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
  */
 import { parseArgs } from "node:util";
 import type { TargetName } from "@kiln-ml/artifact";
 import { budgetRows } from "./budgets.ts";
+import { compileRows } from "./compile.ts";
 import { fusionRows } from "./fusion.ts";
+import { memoryRows } from "./memory.ts";
 import { missed, type Row, save, table } from "./row.ts";
 
 const { values: options } = parseArgs({
   options: {
     fusion: { type: "boolean" },
     budgets: { type: "boolean" },
+    compile: { type: "boolean" },
+    memory: { type: "boolean" },
+    peers: { type: "boolean" },
+    slow: { type: "boolean" },
     json: { type: "boolean" },
     strict: { type: "boolean" },
     only: { type: "string" },
@@ -27,6 +33,10 @@ const targets = (options.target ?? ["js", "webgpu"]) as TargetName[];
 const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Row[]>>> = {
   budgets: (selected) => budgetRows(selected, targets),
   fusion: fusionRows,
+  compile: compileRows,
+  memory: memoryRows,
+  // The peer is loaded only where it is asked for: it takes a second.
+  peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),
 };
 
 async function main(): Promise<void> {

@@ -7,10 +7,14 @@ import { createCpuDevice, type Device, type DeviceArray, load } from "@kiln-ml/r
 import { type CompileOptions, compileProgram } from "../compiler/src/compile.ts";
 import type { Program } from "../compiler/src/program.ts";
 
+export type Dims = Readonly<Record<string, number>>;
+
 export interface Session {
   readonly artifact: Artifact;
   readonly device: Device;
   readonly run: () => Promise<void>;
+  /** Runs once on inputs of other extents. */
+  readonly runWith: (dims: Dims) => Promise<void>;
   /** Milliseconds and flops of each kernel of one run. */
   readonly profile: () => ReturnType<Awaited<ReturnType<typeof load>>["profile"]>;
   readonly dispose: () => void;
@@ -43,7 +47,7 @@ function inputValues(t: Tensor, shape: readonly number[], seed: number): Float32
 export async function open(
   program: Program,
   options: Partial<CompileOptions> = {},
-  dims: Readonly<Record<string, number>> = {},
+  dims?: Dims,
 ): Promise<Session> {
   const { artifact, states } = compileProgram(program, { target: "js", ...options });
   const device = createCpuDevice();
@@ -51,15 +55,24 @@ export async function open(
     device.upload(stateValues(t, i + 1), t.dtype, t.shape as number[]),
   );
   const exe = await load(artifact, device, { states: held });
-  const inputs: DeviceArray[] = program.inputs.map((t, i) => {
-    const shape = t.shape.map((d) => evaluateDim(d, dims));
-    return device.upload(inputValues(t, shape, 100 + i), t.dtype, shape);
-  });
+  const inputsFor = (by: Dims): DeviceArray[] =>
+    program.inputs.map((t, i) => {
+      const shape = t.shape.map((d) => evaluateDim(d, by));
+      return device.upload(inputValues(t, shape, 100 + i), t.dtype, shape);
+    });
+  const run = async (given: readonly DeviceArray[]): Promise<void> => {
+    for (const output of await exe.run(given)) output.dispose();
+  };
+  const symbolic = program.inputs.some((t) => t.shape.some((d) => typeof d !== "number"));
+  const inputs = symbolic && !dims ? [] : inputsFor(dims ?? {});
   return {
     artifact,
     device,
-    run: async () => {
-      for (const output of await exe.run(inputs)) output.dispose();
+    run: () => run(inputs),
+    runWith: async (by) => {
+      const given = inputsFor(by);
+      await run(given);
+      for (const a of given) a.dispose();
     },
     profile: () => exe.profile(inputs),
     dispose: () => {
@@ -80,6 +93,19 @@ export const bytesMoved = (a: Artifact): number =>
 
 export const flopsOf = (a: Artifact): number =>
   a.plan.steps.reduce((sum, s) => sum + evaluate(s.flops), 0);
+
+/** Bytes of all temporary values if each had a buffer of its own. */
+export function valueBytes(a: Artifact): number {
+  let sum = 0;
+  for (const step of a.plan.steps) {
+    const { bindings } = a.kernels[step.kernel]!;
+    for (const [i, place] of step.args.entries()) {
+      if (place.in !== "slot" || bindings[i]!.access === "read") continue;
+      sum += Math.max(...a.plan.slots[place.index]!.sizes.map(evaluate));
+    }
+  }
+  return sum;
+}
 
 /** Bytes of all temporary buffers, which is what a run needs beside inputs, outputs and states. */
 export const slotBytes = (a: Artifact): number =>

@@ -71,12 +71,23 @@ export class Executable {
 
   /** Runs the program once, states and all, with every kernel timed. `inputs` as in `run`. */
   async profile(inputs: readonly Input[]): Promise<KernelTiming[]> {
+    const { outputs, timings } = await this.runProfiled(inputs);
+    for (const output of outputs) output.dispose();
+    return timings;
+  }
+
+  /** `run` and `profile` in one: the results beside the times. */
+  async runProfiled(
+    inputs: readonly Input[],
+  ): Promise<{ outputs: DeviceArray[]; timings: KernelTiming[] }> {
     return this.#inTurn(inputs, async (layout, held) => {
       const { frame, outputs, lease } = this.#bind(layout, held);
       try {
-        return await this.#program.profile(frame);
-      } finally {
+        return { outputs, timings: await this.#program.profile(frame) };
+      } catch (error) {
         for (const output of outputs) output.dispose();
+        throw error;
+      } finally {
         lease.end();
       }
     });

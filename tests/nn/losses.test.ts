@@ -108,4 +108,10 @@ test("cross-entropy against classes holds no gather", () => {
   assert.not(ops.has("gather"));
 });
 
+test("accuracy counts the samples whose largest score is at their class", () => {
+  const scores = tensorOf({ shape: [4, 2], data: [1, 2, 3, 3, 5, 4, 0, 1] });
+  const target = tensorOf({ shape: [4], data: [1, 0, 1, 1] }, "i32");
+  assert.equal([...new Session().run([nn.accuracy(scores, target)])[0]!.data], [0.75]);
+});
+
 test.run();

@@ -116,6 +116,21 @@ test("two steps in one trace are two steps", () => {
   assert.equal(run(1, 2), run(2, 1));
 });
 
+test("a loss built before another optimizer's step is differentiated where it was built", () => {
+  const after = (other: boolean): number[] => {
+    const { w, b, loss } = problem();
+    const { updates } = trace(() => {
+      const y = loss();
+      if (other) new optim.SGD([b], { lr: 5 }).step(y);
+      new optim.SGD([w], { lr: 1 }).step(y);
+    });
+    const session = new Session();
+    session.run([], updates);
+    return [...session.valueOf(w).data];
+  };
+  assert.equal(after(true), after(false));
+});
+
 test("all parameters share one counter, and state is named after parameters", () => {
   const { w, b, loss } = problem();
   const optimizer = new optim.Adam([w, b], { lr: 0.1 });

@@ -3,7 +3,7 @@
  * what is ready, the one the program wrote first runs first. Decides which updates can happen in place; runs
  * after lower, before plan.
  */
-import type { Tensor } from "@kiln-ml/ir";
+import { type Dim, substitute, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
@@ -81,24 +81,33 @@ function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
   return !readAfter(body, reads, writes!);
 }
 
+/** The places of a buffer that statements load, with index variables replaced by what they are bound to. */
 function loadsIn(stmts: readonly Stmt[], name: string): { at: Set<string>; guarded: boolean } {
   const at = new Set<string>();
+  const bound = new Map<string, Dim>();
   let guarded = false;
   walkStmts(stmts, {
+    stmt: (s) => bindIndex(s, bound),
     expr: (e) => {
       if (e.kind !== "load" || e.from !== name) return;
-      at.add(String(e.index));
+      at.add(String(substitute(e.index, bound)));
       guarded ||= e.guard.length > 0;
     },
   });
   return { at, guarded };
 }
 
+function bindIndex(s: Stmt, bound: Map<string, Dim>): void {
+  if (s.kind === "letIndex") bound.set(s.name, substitute(s.value, bound));
+}
+
 function storesIn(stmts: readonly Stmt[], name: string): Set<string> {
   const at = new Set<string>();
+  const bound = new Map<string, Dim>();
   walkStmts(stmts, {
     stmt: (s) => {
-      if (s.kind === "store" && s.to === name) at.add(String(s.index));
+      bindIndex(s, bound);
+      if (s.kind === "store" && s.to === name) at.add(String(substitute(s.index, bound)));
     },
   });
   return at;

@@ -119,7 +119,7 @@ const combineAll = (reduces: readonly Tensor[], names: readonly string[]): Stmt[
 
 /** Everything in one workgroup: each invocation takes every n-th row. */
 function single(job: Job, shape: Shape): Scheduled {
-  const group = makeLoop("group", 1);
+  const group = makeLoop("chunk", 1);
   const flat = makeLoop("row", totalOf(shape.outer));
   const root = openBlock(job);
   const reduces = rootReduces(job);

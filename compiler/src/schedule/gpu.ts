@@ -26,7 +26,7 @@ export const dividesEvenly = (d: Dim, by: number): boolean => modDim(d, by) === 
 /** One invocation for each iteration of `loops`; `body` is run with their variables bound. */
 export function perInvocation(loops: readonly Loop[], size: number, body: readonly Stmt[]): Stmt[] {
   const total = totalOf(loops);
-  const group = makeLoop("group", ceilDiv(total, size));
+  const group = makeLoop("chunk", ceilDiv(total, size));
   const local = makeLoop("local", size);
   const flat = addDim(mulDim(group.at, size), local.at);
   const inside: Condition = { value: subDim(subDim(total, 1), flat), test: "nonnegative" };

@@ -38,7 +38,7 @@ export function compile<A extends readonly unknown[], R>(
   if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
   checkTarget(options.target ?? "auto");
   const state = new Compiler(fn as unknown as AnyFunction, options);
-  const call = (...args: unknown[]): Promise<unknown> => inOrder(() => state.call(args));
+  const call = async (...args: unknown[]): Promise<unknown> => inOrder(() => state.call(args));
   Object.defineProperty(call, "name", { value: options.name ?? fn.name });
   Object.defineProperty(call, "compiles", { get: () => state.compiles });
   return Object.assign(call, {

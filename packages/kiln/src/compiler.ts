@@ -59,7 +59,8 @@ export class Compiler {
 
   async artifact(options: ExportOptions): Promise<Artifact> {
     await flush();
-    const specs = options.inputs ?? this.#options.inputs;
+    const none = this.#fn.length === 0 ? [] : undefined;
+    const specs = options.inputs ?? this.#options.inputs ?? none;
     const traced = specs ? this.#traceDeclared(specs) : this.#variants.at(-1)?.traced;
     if (!traced)
       throw new GraphError(

@@ -22,6 +22,7 @@ import {
   load,
 } from "@kiln-ml/runtime";
 import type { Session } from "./session.ts";
+import { settings } from "./settings.ts";
 import { checkHome, markChanged, store, storedOf } from "./storage.ts";
 import { structureOf } from "./structure.ts";
 
@@ -48,6 +49,7 @@ export class Runner {
   static compile(session: Session, program: Program, options: CodeOptions): Runner {
     const { artifact, states } = compileProgram(program, {
       ...options,
+      ...(settings.fusion === false ? { fusion: false } : {}),
       ...compileOptionsOf(session),
     });
     return new Runner(session, artifact, states);
@@ -65,8 +67,15 @@ export class Runner {
 
   async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
     const executable = await this.executable();
-    const outputs = await executable.run(inputs);
+    const outputs = await this.#outputs(executable, inputs);
     this.#changed();
+    return outputs;
+  }
+
+  async #outputs(executable: Executable, inputs: readonly Input[]): Promise<DeviceArray[]> {
+    if (!settings.profile) return executable.run(inputs);
+    const { outputs, timings } = await executable.runProfiled(inputs);
+    settings.profile(this.artifact.name, timings);
     return outputs;
   }
 

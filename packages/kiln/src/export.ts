@@ -9,6 +9,7 @@ import type { DeviceArray } from "@kiln-ml/runtime";
 import { arraysOf, type CodeOptions } from "./engine.ts";
 import type { InputSpec } from "./inputs.ts";
 import type { Session } from "./session.ts";
+import { settings } from "./settings.ts";
 
 export interface ExportOptions {
   /** Types of the arguments, if `compile` was given none or others. */
@@ -27,9 +28,11 @@ export async function exportProgram(
   code: CodeOptions,
   options: ExportOptions,
 ): Promise<Artifact> {
+  code.observe?.("graph", { program });
   const { artifact, states } = compileProgram(program, {
     ...code,
     target: options.target ?? session.target,
+    ...(settings.fusion === false ? { fusion: false } : {}),
     name: options.name ?? code.name ?? "program",
   });
   if (options.weights === false) return artifact;

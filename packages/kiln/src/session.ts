@@ -6,6 +6,7 @@ import type { TargetName } from "@kiln-ml/artifact";
 import { targetOf, targets } from "@kiln-ml/compiler";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
 import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { settings } from "./settings.ts";
 
 /** A target, or "auto": WebGPU where a real adapter exists, else the CPU. */
 export type TargetOption = "auto" | TargetName;
@@ -17,16 +18,15 @@ export interface Session {
 }
 
 const sessions = new Map<TargetName, Promise<Session>>();
-let chosen: TargetOption = "auto";
 let automatic: Promise<Session> | undefined;
 
 /** The target of what names none, from here on. Throws GraphError for one that does not exist. */
 export function setDefaultTarget(target: TargetOption): void {
   checkTarget(target);
-  chosen = target;
+  settings.target = target;
 }
 
-export const defaultTarget = (): TargetOption => chosen;
+export const defaultTarget = (): TargetOption => settings.target ?? "auto";
 
 /** Throws GraphError unless the compiler has the target. */
 export function checkTarget(target: TargetOption): void {
@@ -34,7 +34,7 @@ export function checkTarget(target: TargetOption): void {
 }
 
 /** The session of a target, opened at the first call. Throws DeviceError if the machine has no such device. */
-export function sessionFor(target: TargetOption = chosen): Promise<Session> {
+export function sessionFor(target: TargetOption = defaultTarget()): Promise<Session> {
   if (target === "auto") {
     automatic ??= openAutomatic();
     return automatic;
@@ -86,14 +86,22 @@ export function useDevice(device: Device): Session {
   return session;
 }
 
-let tail: Promise<unknown> = Promise.resolve();
+let tail: Promise<void> = Promise.resolve();
 
-/** Runs `work` after everything that was queued before it, whether that succeeded or not. */
-export function inOrder<T>(work: () => Promise<T>): Promise<T> {
-  const result = tail.then(work);
-  tail = result.then(
-    () => undefined,
-    () => undefined,
-  );
-  return result;
+/**
+ * Runs `work` after everything that was queued before it, whether that succeeded or not. Awaits only, so that the stack
+ * of an error leads back to the caller.
+ */
+export async function inOrder<T>(work: () => Promise<T>): Promise<T> {
+  const before = tail;
+  let done = (): void => {};
+  tail = new Promise((resolve) => {
+    done = resolve;
+  });
+  try {
+    await before;
+    return await work();
+  } finally {
+    done();
+  }
 }

@@ -13,6 +13,7 @@ export * as init from "./init.ts";
 export { type Initializer, seed } from "./init.ts";
 export { Linear, type LinearOptions } from "./linear.ts";
 export { bce, bceWithLogits, huber, type LossOptions, l1, mse, smoothL1 } from "./losses.ts";
+export { accuracy } from "./metrics.ts";
 export { type Layer, Module } from "./module.ts";
 export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, type PoolOptions } from "./pool.ts";

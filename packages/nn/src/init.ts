@@ -22,8 +22,12 @@ export function seed(n: number): void {
 export const drawKey = (): [number, number] => generator.pair();
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
-const fill = (shape: readonly number[], draw: () => number): Float32Array =>
-  Float32Array.from({ length: sizeOf(shape) }, draw);
+
+function fill(shape: readonly number[], draw: () => number): Float32Array {
+  const out = new Float32Array(sizeOf(shape));
+  for (let i = 0; i < out.length; i++) out[i] = draw();
+  return out;
+}
 
 /** Inputs and outputs that meet in one element: [fan in, fan out]. */
 export function fansOf(shape: readonly number[]): [number, number] {

@@ -94,6 +94,13 @@ function extreme(
   return { value, index };
 }
 
+/** The extreme as Math.max and Math.min have it: NaN if any is, and −0 below 0. */
+function ordered(xs: Iterable<number>, pick: typeof Math.max, empty: number): number {
+  let best = empty;
+  for (const x of xs) best = pick(best, x);
+  return best;
+}
+
 const lowest = (node: Tensor): number => (isFloat(node.dtype) ? -Infinity : minOf(node.dtype));
 const highest = (node: Tensor): number => (isFloat(node.dtype) ? Infinity : maxOf(node.dtype));
 
@@ -143,8 +150,8 @@ const productVjp: Vjp = (g, y, x) => {
 
 reduction("reduceSum", "sum", total, (g, y, x) => [spreadOver(g, x!, numbersOf(y.attrs.axes))]);
 reduction("reduceProd", "prod", product, productVjp);
-reduction("reduceMax", "max", (xs, n) => extreme(xs, 1, lowest(n)).value, extremeVjp("argMax"));
-reduction("reduceMin", "min", (xs, n) => extreme(xs, -1, highest(n)).value, extremeVjp("argMin"));
+reduction("reduceMax", "max", (xs, n) => ordered(xs, Math.max, lowest(n)), extremeVjp("argMax"));
+reduction("reduceMin", "min", (xs, n) => ordered(xs, Math.min, highest(n)), extremeVjp("argMin"));
 reduction("reduceAny", "any", (xs) => (extreme(xs, 1, 0).value ? 1 : 0));
 reduction("reduceAll", "all", (xs) => (extreme(xs, -1, 1).value ? 1 : 0));
 reduction("argMax", "argMax", (xs) => extreme(xs, 1, 0).index);

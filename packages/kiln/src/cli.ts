@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+/** The `kiln` command. */
+import { main } from "./cli/main.ts";
+
+const code = await main(process.argv.slice(2));
+// A script may have set its own code.
+if (code !== 0) process.exitCode = code;

@@ -1,0 +1,48 @@
+/**
+ * Errors as the user reads them: where in the user's program, what class, what message; one line, and one of repair if the
+ * error has it.
+ */
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { UsageError } from "./usage.ts";
+
+const ours =
+  /[\\/](?:packages[\\/](?:ir|nn|optim|data|artifact|kiln)|compiler|runtime)[\\/](?:src|dist)[\\/]|[\\/]node_modules[\\/](?!\.cache[\\/])/;
+
+/** `train.ts:12:5: ShapeError: message`. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return `error: ${String(error)}`;
+  if (error instanceof UsageError || error instanceof PlainError) return error.message;
+  const at = userFrame(error.stack ?? "");
+  return `${at ? `${at}: ` : ""}${error.name}: ${error.message}`;
+}
+
+/** A failure whose message says everything. */
+export class PlainError extends Error {
+  override name = "PlainError";
+}
+
+/** `file:line:column` of the first stack frame in a file that is neither ours, a package's nor Node's. */
+function userFrame(stack: string): string | undefined {
+  for (const line of stack.split("\n")) {
+    const place = /^\s+at .*?\(?((?:file:\/\/)?[^\s()]+):(\d+):(\d+)\)?$/.exec(line);
+    if (!place) continue;
+    const path = place[1]!.startsWith("file://") ? fileURLToPath(place[1]!) : place[1]!;
+    if (path.startsWith("node:") || path === "native" || ours.test(path)) continue;
+    return `${short(path)}:${place[2]}:${place[3]}`;
+  }
+  return undefined;
+}
+
+/** Relative to the working folder where that is inside it. */
+export function short(path: string): string {
+  const from = relative(process.cwd(), path);
+  return from.startsWith("..") ? path : from;
+}
+
+/** Prints the failure; its exit code. */
+export function fail(error: unknown): number {
+  if (process.env.KILN_DEBUG) console.error(error);
+  else process.stderr.write(`${describeFailure(error)}\n`);
+  return error instanceof UsageError ? 2 : 1;
+}

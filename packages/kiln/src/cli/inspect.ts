@@ -1,0 +1,109 @@
+/** `kiln inspect`: what a model or an artifact is made of, in sections that are chosen by name. */
+import type { Artifact } from "@kiln-ml/artifact";
+import { readArtifact } from "@kiln-ml/artifact/node";
+import type { Stage } from "@kiln-ml/compiler";
+import { graphPasses } from "@kiln-ml/compiler";
+import { settings } from "../settings.ts";
+import { costs, kernels, plan, signature } from "./artifact-text.ts";
+import type { Dims } from "./extents.ts";
+import { loadModel, modelHelp } from "./model.ts";
+import { frontOf } from "./script.ts";
+import { groups, programText } from "./stage-text.ts";
+import { dimsFrom, oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
+
+const passes = [...new Set(graphPasses.map((p) => p.name))];
+const ofArtifact = ["signature", "kernels", "plan", "costs"] as const;
+const sections = ["graph", ...passes, "groups", ...ofArtifact];
+const usual = ["signature", "groups", "plan", "costs"];
+
+export const help = `Usage: kiln inspect model.ts | model.kiln | folder [options]
+
+  --stage NAME[,NAME…]   sections to print, or "all" (${usual.join(",")}):
+                         ${sections.join(" ")}
+  --print-after PASS     the IR after a pass, the same as --stage PASS
+  --target js|webgpu     what a model is compiled for (js)
+  --no-fusion            one kernel for each operation
+  --dims N=32,T=8        values of symbols, for sizes and costs
+  --no-check             do not type-check the script first
+
+An artifact has the sections ${ofArtifact.join(", ")}.
+${modelHelp}`;
+
+interface Inspected {
+  readonly artifact: Artifact;
+  readonly stages: readonly (readonly [string, Stage])[];
+  readonly print: (stage: Stage) => string;
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions("inspect", args, {
+    stage: { type: "string" },
+    "print-after": { type: "string" },
+    target: { type: "string" },
+    "no-fusion": { type: "boolean" },
+    dims: { type: "string" },
+    "no-check": { type: "boolean" },
+  });
+  const path = oneFile("inspect", positionals);
+  const isScript = /\.[cm]?[jt]sx?$/.test(path);
+  const wanted = chosen(values.stage ?? values["print-after"], isScript);
+  const dims = dimsFrom("inspect", values.dims);
+  const target = targetFrom("inspect", values.target);
+  if (values["no-fusion"]) settings.fusion = false;
+  const inspected = isScript
+    ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
+    : { artifact: await readArtifact(path), stages: [], print: () => "" };
+  process.stdout.write(wanted.map((name) => section(name, inspected, dims)).join("\n"));
+  return 0;
+}
+
+/** The sections asked for. Throws UsageError for one that does not exist, or not for an artifact. */
+function chosen(value: string | boolean | undefined, isScript: boolean): readonly string[] {
+  const all = isScript ? sections : [...ofArtifact];
+  if (value === undefined) return usual.filter((name) => all.includes(name));
+  if (value === "all") return all;
+  const names = String(value).split(",");
+  for (const name of names)
+    if (!all.includes(name))
+      throw new UsageError(
+        `kiln inspect: no stage ${name}${sections.includes(name) ? " in an artifact" : ""}\n  stages are ${all.join(", ")}`,
+      );
+  return names;
+}
+
+async function compileModel(
+  path: string,
+  target: Artifact["target"],
+  check: boolean,
+): Promise<Inspected> {
+  settings.target = "js";
+  const { fn, inputs, name } = await loadModel(path, check);
+  const front = await frontOf(path);
+  const stages: [string, Stage][] = [];
+  const compiled = front.compile(fn as (...args: unknown[]) => unknown, {
+    name,
+    inputs,
+    observe: (stage, state) => stages.push([stage, state]),
+  });
+  const artifact = await compiled.artifact({ target, weights: false });
+  return { artifact, stages, print: (stage) => programText(front, name, stage) };
+}
+
+function section(name: string, { artifact, stages, print }: Inspected, dims: Dims): string {
+  if (name === "signature") return signature(artifact, dims);
+  if (name === "kernels") return kernels(artifact);
+  if (name === "plan") return plan(artifact, dims);
+  if (name === "costs") return costs(artifact, dims);
+  if (name === "groups") {
+    const lowered = stages.find(([stage]) => stage === "lower");
+    return lowered ? groups(lowered[1]) : "";
+  }
+  const found = stages.filter(([stage]) => stage === name);
+  return found
+    .map(([, state], i) => {
+      const times = found.length > 1 ? ` (${i + 1} of ${found.length})` : "";
+      const title = name === "graph" ? "graph" : `after ${name}${times}`;
+      return `== ${title}\n${print(state)}`;
+    })
+    .join("\n");
+}

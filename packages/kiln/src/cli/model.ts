@@ -1,0 +1,53 @@
+/**
+ * What `compile`, `inspect` and `bench` take from a script: a function and the types of its inputs. The forms allowed are in
+ * `modelHelp`.
+ */
+import type { CompiledFunction } from "../compile.ts";
+import type { InputSpec } from "../inputs.ts";
+import { isRecord } from "../tree.ts";
+import { PlainError, short } from "./failure.ts";
+import { loadScript } from "./script.ts";
+
+export const modelHelp = `The model is the export \`model\`, \`build\` or default of the script, one of
+  { fn, inputs, name? }    fn takes tensors and returns tensors; inputs are their types
+  a function without parameters, async or not, that returns that
+  a module (nn.Module)     its forward, with the types in an export \`inputs\`
+where inputs are one entry for each argument, such as [["N", 784], { shape: ["N"], dtype: "i32" }].
+`;
+
+export interface Model {
+  readonly fn: (...args: never[]) => unknown;
+  readonly inputs: readonly InputSpec[];
+  readonly name: string;
+}
+
+/** The model that a script exports. Throws PlainError if it exports none. */
+export async function loadModel(path: string, check: boolean): Promise<Model> {
+  const exports = await loadScript(path, { check });
+  const found = exports.model ?? exports.build ?? exports.default;
+  const made = typeof found === "function" && !isCompiled(found) ? await found() : found;
+  const { fn, inputs = exports.inputs, name } = partsOf(made);
+  if (typeof fn !== "function")
+    throw new PlainError(`${short(path)}: exports no model\n  export const model = { fn, inputs }`);
+  if (!Array.isArray(inputs))
+    throw new PlainError(
+      `${short(path)}: the model has no inputs\n  export const model = { fn, inputs: [["N", 784]] }`,
+    );
+  return {
+    fn: fn as Model["fn"],
+    inputs,
+    name: typeof name === "string" ? name : (fn.name || "model").replace(/^bound /, ""),
+  };
+}
+
+const isCompiled = (x: object): x is CompiledFunction => "artifact" in x && "compiles" in x;
+
+function partsOf(made: unknown): { fn?: unknown; inputs?: unknown; name?: unknown } {
+  if (typeof made !== "object" || made === null) return {};
+  if ("forward" in made && typeof made.forward === "function") {
+    // A walk gives parameters the names of their paths.
+    if ("state" in made && typeof made.state === "function") made.state();
+    return { fn: made.forward.bind(made), name: made.constructor.name };
+  }
+  return isRecord(made) ? made : {};
+}

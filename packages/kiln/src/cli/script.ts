@@ -1,0 +1,37 @@
+/**
+ * Loads a user's script: JavaScript as it is; TypeScript bundled by esbuild, or through Node's own type stripping, after a
+ * check by tsc where typescript is installed. Never writes beside the script.
+ */
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { findEsbuild, importBundled } from "./bundle.ts";
+import { checkTypes } from "./check-types.ts";
+import { PlainError, short } from "./failure.ts";
+import { resolveFrom } from "./place.ts";
+
+const isTypeScript = (path: string): boolean => /\.[cm]?tsx?$/.test(path);
+
+/** The exports of a script. Throws PlainError if it does not type-check or nothing here can load it. */
+export async function loadScript(
+  path: string,
+  { check }: { readonly check: boolean },
+): Promise<Readonly<Record<string, unknown>>> {
+  const script = resolve(path);
+  if (!isTypeScript(script)) return import(pathToFileURL(script).href);
+  if (check) checkTypes(script);
+  const esbuild = await findEsbuild(script);
+  if (esbuild) return importBundled(esbuild, script);
+  if (!(process.features as { typescript?: unknown }).typescript)
+    throw new PlainError(
+      `${short(script)}: TypeScript needs esbuild on Node ${process.versions.node}\n  npm install --save-dev esbuild`,
+    );
+  return import(pathToFileURL(script).href);
+}
+
+type Front = typeof import("../index.ts");
+
+/** The copy of kiln-ml that the script imports, which need not be ours. */
+export async function frontOf(path: string): Promise<Front> {
+  const near = resolveFrom(resolve(path), "kiln-ml");
+  return near ? import(pathToFileURL(near).href) : import("../index.ts");
+}

@@ -1,0 +1,100 @@
+/** Options of commands, read strictly: an unknown option or a bad value is a usage error. */
+import { existsSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { targets } from "@kiln-ml/compiler";
+import type { TargetOption } from "../session.ts";
+
+/** The command line is wrong; exit code 2. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}
+
+export type OptionTable = NonNullable<Parameters<typeof parseArgs>[0]>["options"];
+
+export interface Parsed {
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly positionals: readonly string[];
+  /** What follows `--`. */
+  readonly rest: readonly string[];
+}
+
+/** Throws UsageError for what the table does not allow. */
+export function parseOptions(
+  command: string,
+  args: readonly string[],
+  options: OptionTable,
+): Parsed {
+  const end = args.indexOf("--");
+  const own = end < 0 ? args : args.slice(0, end);
+  const rest = end < 0 ? [] : args.slice(end + 1);
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...own],
+      options: options ?? {},
+      allowPositionals: true,
+      strict: true,
+    });
+    return { values: values as Parsed["values"], positionals, rest };
+  } catch (error) {
+    const [reason] = (error as Error).message.split(/[.\n]/);
+    throw new UsageError(`kiln ${command}: ${lower(reason ?? "")}\n  see kiln ${command} --help`);
+  }
+}
+
+const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** The one file a command works on. Throws UsageError unless there is exactly one and it exists. */
+export function oneFile(command: string, positionals: readonly string[]): string {
+  const [path, extra] = positionals;
+  if (path === undefined)
+    throw new UsageError(`kiln ${command}: needs a file\n  see kiln ${command} --help`);
+  if (extra !== undefined)
+    throw new UsageError(
+      `kiln ${command}: takes one file, got ${positionals.length}: ${positionals.join(" ")}\n  put arguments of the script behind --`,
+    );
+  if (!existsSync(path)) throw new UsageError(`kiln ${command}: ${path} does not exist`);
+  return path;
+}
+
+export function targetFrom(command: string, value: Parsed["values"][string]): TargetOption {
+  const names = ["auto", ...Object.keys(targets)];
+  if (value === undefined) return "auto";
+  if (typeof value !== "string" || !names.includes(value))
+    throw new UsageError(
+      `kiln ${command}: unknown target ${value}\n  targets are ${names.join(", ")}`,
+    );
+  return value as TargetOption;
+}
+
+/** A count given as an option. */
+export function countFrom(
+  command: string,
+  name: string,
+  value: Parsed["values"][string],
+  otherwise: number,
+): number {
+  if (value === undefined) return otherwise;
+  const n = Number(value);
+  if (!Number.isInteger(n) || n < 1)
+    throw new UsageError(
+      `kiln ${command}: --${name} must be an integer of 1 or more, got ${value}`,
+    );
+  return n;
+}
+
+/** `N=32,T=8` as numbers by name. */
+export function dimsFrom(
+  command: string,
+  value: Parsed["values"][string],
+): Readonly<Record<string, number>> {
+  const dims: Record<string, number> = {};
+  for (const part of String(value ?? "").split(",")) {
+    if (part === "") continue;
+    const [name, extent] = part.split("=");
+    const n = Number(extent);
+    if (!name || !Number.isInteger(n) || n < 0)
+      throw new UsageError(`kiln ${command}: --dims must be like N=32,T=8, got ${value}`);
+    dims[name] = n;
+  }
+  return dims;
+}

@@ -1,0 +1,20 @@
+/**
+ * What the command line sets for a whole process. Kept under a global symbol, so that a script which imports its own
+ * copy of the package sees it too.
+ */
+import type { KernelTiming } from "@kiln-ml/runtime";
+import type { TargetOption } from "./session.ts";
+
+interface Settings {
+  target?: TargetOption;
+  /** False turns fusion off everywhere. */
+  fusion?: boolean;
+  /** Called after each run with the time of every kernel; runs are slower with it. */
+  profile?: (program: string, timings: readonly KernelTiming[]) => void;
+}
+
+const key = Symbol.for("kiln-ml.settings");
+const shared = globalThis as { [key]?: Settings };
+shared[key] ??= {};
+
+export const settings: Settings = shared[key];

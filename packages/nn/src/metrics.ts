@@ -1,0 +1,29 @@
+/**
+ * Measures of how well a model does; nothing here is for training, and no gradient flows.
+ */
+import {
+  DtypeError,
+  dropAxes,
+  isInteger,
+  printShape,
+  ShapeError,
+  sameShape,
+  type Tensor,
+} from "@kiln-ml/ir";
+
+/**
+ * Share of samples whose largest score is at their class.
+ *
+ * scores: f32[N, C] (or with other axes before C), target: i32[N] → f32[]. Of equal scores the first counts.
+ * Throws ShapeError where the target does not fit, DtypeError if it holds no integers.
+ */
+export function accuracy(scores: Tensor, target: Tensor): Tensor {
+  const expected = dropAxes(scores.shape, [scores.rank - 1]);
+  if (!isInteger(target.dtype))
+    throw new DtypeError(`accuracy: target must be integers, got ${target.dtype}`);
+  if (scores.rank === 0 || !sameShape(expected, target.shape))
+    throw new ShapeError(
+      `accuracy: targets do not fit: scores ${printShape(scores.shape)} need ${printShape(expected)}, got ${printShape(target.shape)}`,
+    );
+  return scores.argMax(-1).equal(target).convert("f32").mean();
+}

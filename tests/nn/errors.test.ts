@@ -1,0 +1,59 @@
+/**
+ * What layers refuse, word for word.
+ */
+import { DtypeError, GraphError, input, type KilnError, ShapeError } from "@kiln-ml/ir";
+import * as nn from "@kiln-ml/nn";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+
+const f32 = (...shape: number[]) => input("x", "f32", shape);
+
+type Kind = new (message: string) => KilnError;
+// biome-ignore format: one case a row
+const cases: readonly (readonly [Kind, string, () => unknown])[] = [
+  [ShapeError, "linear: inputs must be an integer of 1 or more, got 0", () => new nn.Linear(0, 2)],
+  [ShapeError, "linear: outputs must be an integer of 1 or more, got 2.5", () => new nn.Linear(1, 2.5)],
+  [ShapeError, "linear: inputs differ: layer has 3, input is [2,4]", () => new nn.Linear(3, 1).forward(f32(2, 4))],
+  [ShapeError, "linear: inputs differ: layer has 3, input is []", () => new nn.Linear(3, 1).forward(f32())],
+  [ShapeError, "conv2d: channels are not multiples of groups: inputs 3, outputs 4, groups 2", () => new nn.Conv2d(3, 4, 3, { groups: 2 })],
+  [ShapeError, "conv2d: kernel needs 1 or 2 numbers, got [3,3,3]", () => new nn.Conv2d(1, 1, [3, 3, 3])],
+  [ShapeError, "conv1d: padding must be an integer of 0 or more, got -1", () => new nn.Conv1d(1, 1, 3, { padding: -1 })],
+  [ShapeError, "conv2d: input must have rank 4, got [3,8,8]", () => new nn.Conv2d(3, 1, 3).forward(f32(3, 8, 8))],
+  [ShapeError, "conv2d: channels differ: layer has 3, input is [1,2,8,8]", () => new nn.Conv2d(3, 1, 3).forward(f32(1, 2, 8, 8))],
+  [ShapeError, "batchNorm: input must have rank 2 or 3, got [1,2,3,4]", () => new nn.BatchNorm1d(2).forward(f32(1, 2, 3, 4))],
+  [ShapeError, "batchNorm: one value a channel has no variance: input is [1,2]\n  call eval() to use the running statistics", () => new nn.BatchNorm1d(2).forward(f32(1, 2))],
+  [GraphError, "layerNorm: eps must be from 0 to 1, got -1", () => new nn.LayerNorm(2, { eps: -1 })],
+  [ShapeError, "layerNorm: shape is empty, needs an axis", () => new nn.LayerNorm([])],
+  [ShapeError, "layerNorm: extents differ: layer has 2, input is [3,4]", () => new nn.LayerNorm([2, 4]).forward(f32(3, 4))],
+  [ShapeError, "groupNorm: channels 4 are not a multiple of groups 3", () => new nn.GroupNorm(3, 4)],
+  [ShapeError, "groupNorm: input needs rank 2 or more, got [4]", () => new nn.GroupNorm(2, 4).forward(f32(4))],
+  [DtypeError, "embedding: indices must be integers, got f32", () => new nn.Embedding(2, 2).forward(f32(3))],
+  [ShapeError, "maxPool2d: padding is over half the window: [2,2] for [3,3]", () => new nn.MaxPool2d(3, { padding: 2 })],
+  [ShapeError, "avgPool2d: window needs 1 or 2 numbers, got []", () => new nn.AvgPool2d([])],
+  [ShapeError, "flatten: needs rank 1 or more, got []", () => new nn.Flatten().forward(f32())],
+  [GraphError, "huber: delta must be positive, got 0", () => nn.huber(f32(2), f32(2), { delta: 0 })],
+  [GraphError, "crossEntropy: labelSmoothing must be from 0 to 1, got NaN", () => nn.crossEntropy(f32(2, 3), input("t", "i32", [2]), { labelSmoothing: Number.NaN })],
+  [GraphError, "crossEntropy: ignoreIndex needs class indices, target is probabilities", () => nn.crossEntropy(f32(2, 3), f32(2, 3), { ignoreIndex: 0 })],
+  [ShapeError, "crossEntropy: probabilities must have the input's shape: [3,2] for [2,3]", () => nn.crossEntropy(f32(2, 3), f32(3, 2))],
+  [ShapeError, "crossEntropy: weight must have one entry a class: [2] for [3]", () => nn.crossEntropy(f32(2, 3), input("t", "i32", [2]), { weight: f32(2) })],
+  [ShapeError, "crossEntropy: axis 2 is outside [2,3]", () => nn.crossEntropy(f32(2, 3), input("t", "i32", [2]), { axis: 2 })],
+  [ShapeError, "bceWithLogits: positiveWeight [3,2] does not broadcast to [2]", () => nn.bceWithLogits(f32(2), f32(2), { positiveWeight: f32(3, 2) })],
+  [DtypeError, "attention: mask must be bool or f32, got i32", () => nn.attention(f32(2, 3), f32(2, 3), f32(2, 3), { mask: input("m", "i32", [2, 2]) })],
+  [ShapeError, "accuracy: targets do not fit: scores [4,3] need [4], got [3]", () => nn.accuracy(f32(4, 3), input("t", "i32", [3]))],
+  [ShapeError, "seed: -1 is not an integer of 0 or more", () => nn.seed(-1)],
+  [GraphError, "loss: reduction must be mean, sum or none, got avg", () => nn.mse(f32(2), f32(2), { reduction: "avg" as "mean" })],
+];
+
+for (const [kind, message, run] of cases)
+  test(`refused: ${message.split("\n")[0]}`, () => {
+    try {
+      run();
+    } catch (error) {
+      assert.is((error as Error).message, message);
+      assert.instance(error, kind);
+      return;
+    }
+    assert.unreachable("nothing was thrown");
+  });
+
+test.run();

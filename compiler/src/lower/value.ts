@@ -10,6 +10,7 @@ import {
   isMovement,
   loopVar,
   offsetOf,
+  opRecord,
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -39,6 +40,8 @@ export type BufferOf = (t: Tensor) => string | undefined;
 export class Values {
   readonly bufferOf: BufferOf;
   readonly body: Stmt[];
+  /** Keys of the costly values made in this block. */
+  readonly costly = new Set<string>();
   private readonly outer: Values | undefined;
   private readonly known = new Map<string, Expr>();
   private readonly bound = new Map<Tensor, { coords: string; value: Expr }>();
@@ -72,7 +75,19 @@ export class Values {
     if (found) return found;
     const value = this.make(node, coords, guard);
     this.known.set(key, value);
+    if (value.kind === "call" && guard.length === 0 && opRecord(node.op).costly)
+      this.costly.add(key);
     return value;
+  }
+
+  /** The value that was made for a key. */
+  valueOf(key: string): Expr {
+    return this.known.get(key)!;
+  }
+
+  /** From here on the value for a key is this one. */
+  know(key: string, value: Expr): void {
+    this.known.set(key, value);
   }
 
   private make(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {

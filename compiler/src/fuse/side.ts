@@ -4,7 +4,7 @@
  * beside another kernel. Runs last in fusion.
  */
 import { type Dim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
-import { isLeaf, reach, walkAccesses } from "../access.ts";
+import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
 import { type ContractionOperand, dependsOn, type Group, type Loop } from "./group.ts";
 import { terminals } from "./place.ts";
 import { type Fusion, isSingle } from "./state.ts";
@@ -147,10 +147,14 @@ function readsOf(state: Fusion): Reads {
   return { of, readers };
 }
 
-/** True if kernels of both groups in one would bind no more tensors than the target allows. */
-const bindable = (state: Fusion, reads: Reads, a: Group, b: Group): boolean =>
-  state.limits.bindings === Infinity ||
-  bindingsOf(state, reads, a).size + bindingsOf(state, reads, b).size <= state.limits.bindings;
+/** True if one kernel of both groups would bind no more tensors than the target allows. An update in place binds once. */
+function bindable(state: Fusion, reads: Reads, a: Group, b: Group): boolean {
+  const { limits, program } = state;
+  if (limits.bindings === Infinity) return true;
+  const all = new Set([...bindingsOf(state, reads, a), ...bindingsOf(state, reads, b)]);
+  const inPlace = program.updates.filter(([p, value]) => all.has(p) && all.has(aliasRoot(value)));
+  return all.size - inPlace.length <= limits.bindings;
+}
 
 /** The tensors a kernel of this group would bind. */
 function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {

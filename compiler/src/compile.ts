@@ -18,6 +18,7 @@ import { storedNodes } from "./fuse/settle.ts";
 import type { Fusion } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
+import { keyOfKernel } from "./kernel/key.ts";
 import { type Lowered, lowerGroup } from "./lower/lower.ts";
 import { unifyParams } from "./lower/unify.ts";
 import { type Ordered, order } from "./passes/order.ts";
@@ -131,6 +132,7 @@ function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined 
 /** Kernel texts, equal ones once, with names unique in the artifact. */
 class TextTable {
   readonly kernels: KernelText[] = [];
+  private readonly byKey = new Map<string, number>();
   private readonly byText = new Map<string, number>();
   private readonly names = new Set<string>();
   private readonly target: Target;
@@ -142,6 +144,14 @@ class TextTable {
   }
 
   add(kernel: Kernel): number {
+    // Printing takes longer than this key, and deep networks repeat few kernels.
+    const same = keyOfKernel(kernel);
+    const known = this.byKey.get(same) ?? this.print(kernel);
+    this.byKey.set(same, known);
+    return known;
+  }
+
+  private print(kernel: Kernel): number {
     const settings = {
       rounding: this.options.rounding ?? ("on-store" as const),
       features: this.options.features ?? [],

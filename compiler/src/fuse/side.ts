@@ -3,7 +3,7 @@
  * bias) runs along with the packing of that operand, and updates of single numbers (step counters, seeds) run
  * beside another kernel. Runs last in fusion.
  */
-import { type Dim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
+import { type Dim, minOfDim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
 import { type ContractionOperand, dependsOn, type Group, type Loop } from "./group.ts";
 import { terminals } from "./place.ts";
@@ -11,6 +11,9 @@ import { type Fusion, isSingle } from "./state.ts";
 
 /** Two groups neither of which waits for the other. */
 const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
+
+/** A kernel over no elements is not run at all, so it can carry nothing. */
+const surelyRuns = (g: Group): boolean => g.outer.every((l) => minOfDim(l.extent) >= 1);
 
 export function mergeSideSums(state: Fusion): void {
   const reads = readsOf(state);
@@ -20,6 +23,7 @@ export function mergeSideSums(state: Fusion): void {
     if (!source) continue;
     for (const host of state.groups) {
       if (host.kind !== "contraction" || host.contraction!.batch.length > 0) continue;
+      if (!surelyRuns(host)) continue;
       // The cheap test first: networks have many contractions, and few read what is summed.
       if (!reads.of.get(host.anchor!)!.has(source.tensor) || !independent(sums, host)) continue;
       const found = matchSide(state, source, sums, host);
@@ -181,6 +185,7 @@ export function mergeScalars(state: Fusion): void {
       (g) =>
         g !== part &&
         g.kind !== "scatter" &&
+        surelyRuns(g) &&
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.
         ![...leavesOf(state, g)].some((t) => leaves.has(t)) &&

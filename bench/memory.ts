@@ -15,10 +15,7 @@ export async function memoryRows(selected: (name: string) => boolean): Promise<R
     const { artifact } = compileProgram(c.build(), { target: "js" });
     const row = { case: c.name, target: "js", metric: "slots", unit: "MiB", peer: "no sharing" };
     const [value, peerValue] = [mib(slotBytes(artifact)), mib(valueBytes(artifact))];
-    // A ratio of nothing to nothing says nothing.
-    rows.push(
-      peerValue === 0 ? { ...row, value, peerValue } : compared({ ...row, value, peerValue }),
-    );
+    rows.push(compared({ ...row, value, peerValue }));
   }
   return rows;
 }

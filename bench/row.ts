@@ -28,6 +28,8 @@ export function compared(
   row: Omit<Row, "ratio" | "met" | "goal"> & { value: number; peerValue: number },
   least?: number,
 ): Row {
+  // Nothing is better than something by no factor.
+  if (row.value === 0) return row;
   const ratio = row.peerValue / row.value;
   const goal = least === undefined ? {} : { goal: `≥ ${least}×`, met: ratio >= least };
   return { ...row, ratio, ...goal };

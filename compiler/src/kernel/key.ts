@@ -4,6 +4,7 @@
  */
 import { type Condition, type Dim, keyOfDim } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "./kernel.ts";
+import { bodyOf } from "./uses.ts";
 
 export function keyOfKernel(kernel: Kernel): string {
   const parts: string[] = [];
@@ -44,17 +45,10 @@ export function keyOfKernel(kernel: Kernel): string {
     parts.push("}");
   };
   const stmt = (s: Stmt): void => {
-    const own: unknown[] = [];
-    const inner: (readonly Stmt[])[] = [];
-    for (const [field, value] of Object.entries(s) as [string, unknown][]) {
-      if (field === "body" || field === "then") inner.push(value as readonly Stmt[]);
-      else if (exprFields.has(field) && isExpr(value)) own.push(expr(value));
-      else if (field === "when") own.push(conditions(value as readonly Condition[]));
-      else if (typeof value === "object" && !Array.isArray(value)) own.push(keyOfDim(value as Dim));
-      else own.push(String(value));
-    }
-    parts.push(own.join(" "));
-    for (const body of inner) block(body);
+    const own = ownOf(s, expr);
+    if (s.kind === "if") parts.push(`if ${conditions(s.when)}`);
+    else parts.push(`${s.kind} ${own}`);
+    if (s.kind === "loop" || s.kind === "if") block(bodyOf(s));
   };
   block(kernel.body);
   const params = kernel.params.map(
@@ -63,8 +57,39 @@ export function keyOfKernel(kernel: Kernel): string {
   return [...params, kernel.dims.join(), String(kernel.workgroupSize), ...parts].join("\n");
 }
 
-const exprFields: ReadonlySet<string> = new Set(["value", "init", "a", "b"]);
+const dimOr = (d: Dim | undefined): string => (d === undefined ? "" : keyOfDim(d));
 
-/** `value` of a letIndex is a dim, not an expression. */
-const isExpr = (value: unknown): value is Expr =>
-  typeof value === "object" && value !== null && "kind" in value && "dtype" in value;
+/** What a statement says besides the statements in it. */
+function ownOf(s: Stmt, expr: (e: Expr) => string): string {
+  switch (s.kind) {
+    case "comment":
+      return s.text;
+    case "let":
+    case "letDynamic":
+    case "set":
+      return `${s.name} ${expr(s.value)}`;
+    case "letInvocation":
+      return s.name;
+    case "letIndex":
+      return `${s.name} ${keyOfDim(s.value)}`;
+    case "acc":
+      return `${s.name} ${s.dtype} ${expr(s.init)} ${s.wide}`;
+    case "accumulate":
+      return `${s.name} ${s.reducer} ${expr(s.value)} ${dimOr(s.position)}`;
+    case "fma":
+      return `${s.name} ${expr(s.a)} ${expr(s.b)}`;
+    case "loop":
+      return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
+    case "store":
+      return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
+    case "array":
+      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space}`;
+    case "combine":
+      return `${s.names.join()} ${s.reducers.join()}`;
+    case "if":
+    case "barrier":
+      return "";
+    default:
+      return s satisfies never;
+  }
+}

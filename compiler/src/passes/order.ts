@@ -116,24 +116,28 @@ function touchedIn(body: readonly Stmt[], of: Buffers): Touched | undefined {
 }
 
 function touchedBy(s: Stmt, { reads, writes, bound }: Buffers): Touched | undefined {
-  const loads = new Set<string>();
-  let guarded = false;
+  const own = loadsOf(s).filter((e) => e.from === reads);
+  if (own.some((e) => e.guard.length > 0)) return undefined;
+  const at = (d: Dim): string => keyOfDim(substitute(d, bound));
+  const stored = s.kind === "store" && s.to === writes ? [at(s.index)] : [];
+  return { loads: new Set(own.map((e) => at(e.index))), stores: new Set(stored) };
+}
+
+type Load = Extract<Expr, { kind: "load" }>;
+const loads = new WeakMap<Stmt, readonly Load[]>();
+
+/** The loads in a statement's expressions; remembered, since a step updates several states in one kernel. */
+function loadsOf(s: Stmt): readonly Load[] {
+  const known = loads.get(s);
+  if (known) return known;
+  const found: Load[] = [];
   const seen = new Set<Expr>();
-  for (const e of exprsOf(s))
-    walkExpr(
-      e,
-      {
-        expr: (x) => {
-          if (x.kind !== "load" || x.from !== reads) return;
-          loads.add(keyOfDim(substitute(x.index, bound)));
-          guarded ||= x.guard.length > 0;
-        },
-      },
-      seen,
-    );
-  const stored =
-    s.kind === "store" && s.to === writes ? [keyOfDim(substitute(s.index, bound))] : [];
-  return guarded ? undefined : { loads, stores: new Set(stored) };
+  const expr = (e: Expr): void => {
+    if (e.kind === "load") found.push(e);
+  };
+  for (const e of exprsOf(s)) walkExpr(e, { expr }, seen);
+  loads.set(s, found);
+  return found;
 }
 
 const priority = (g: Group): number => Math.min(...[...g.members.keys()].map((t) => t.id));

@@ -156,14 +156,16 @@ class TextTable {
       rounding: this.options.rounding ?? ("on-store" as const),
       features: this.options.features ?? [],
     };
-    const anonymous = this.target.emit({ ...kernel, name: "kernel" }, settings);
-    const key = JSON.stringify([anonymous.text, anonymous.bindings, anonymous.workgroups]);
+    const first = this.target.emit(kernel, settings);
+    const key = JSON.stringify([first.text, first.bindings, first.workgroups]);
     const found = this.byText.get(key);
     if (found !== undefined) return found;
     let name = kernel.name;
     for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
     this.names.add(name);
-    this.kernels.push(this.target.emit({ ...kernel, name }, settings));
+    // Printing again is rare: only where another kernel has the name already.
+    const text = name === kernel.name ? first : this.target.emit({ ...kernel, name }, settings);
+    this.kernels.push(text);
     this.byText.set(key, this.kernels.length - 1);
     return this.kernels.length - 1;
   }

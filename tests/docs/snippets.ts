@@ -3,7 +3,7 @@
  * in the page; `// → text` behind or below a `console.log` is a line that it must print, where `…` stands for
  * anything. Knows nothing of what the pages say.
  */
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,8 +41,9 @@ export function scriptOf(page: string): string {
   return Array.from(lines, (line) => line ?? "").join("\n");
 }
 
+/** What a script must print, line by line; empty lines do not count. */
 export const expectedOf = (script: string): string[] =>
-  Array.from(script.matchAll(/\/\/ → ?(.*)$/gm), ([, text]) => text!.trimEnd());
+  Array.from(script.matchAll(/\/\/ → ?(.*)$/gm), ([, text]) => text!.trimEnd()).filter(Boolean);
 
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
@@ -64,14 +65,27 @@ export async function run(name: string, script: string): Promise<Ran> {
   const folder = mkdtempSync(join(tmpdir(), "kiln-docs-"));
   try {
     await bundle(name, script, out);
-    const args = ["--enable-source-maps", out];
-    const child = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
-    const lines = child.stdout.replace(/\n$/, "").split("\n");
-    return { status: child.status, lines, errors: child.stderr };
+    const { status, stdout, stderr } = await node(["--enable-source-maps", out], folder);
+    const lines = stdout.split("\n").map((line) => line.trimEnd());
+    return { status, lines: lines.filter(Boolean), errors: stderr };
   } finally {
     rmSync(out, { force: true });
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function node(args: readonly string[], cwd: string): Promise<Ended> {
+  return new Promise((resolve) =>
+    execFile(process.execPath, args, { cwd }, (error, stdout, stderr) =>
+      resolve({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
+    ),
+  );
 }
 
 async function bundle(name: string, script: string, outfile: string): Promise<void> {
@@ -92,7 +106,7 @@ async function bundle(name: string, script: string, outfile: string): Promise<vo
 }
 
 /** The complaints of tsc about scripts by name. */
-export function typeErrors(scripts: ReadonlyMap<string, string>): string[] {
+export async function typeErrors(scripts: ReadonlyMap<string, string>): Promise<string[]> {
   const folder = mkdtempSync(join(process.cwd(), mkdir(cache), "types-"));
   try {
     const files = [...scripts].map(([name, script]) => {
@@ -105,7 +119,7 @@ export function typeErrors(scripts: ReadonlyMap<string, string>): string[] {
     const config = { extends: root, compilerOptions, files, include: [] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const args = ["node_modules/typescript/bin/tsc", "--project", folder, "--pretty", "false"];
-    const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    const { stdout } = await node(args, process.cwd());
     return stdout.split("\n").filter((line) => line !== "");
   } finally {
     rmSync(folder, { recursive: true, force: true });

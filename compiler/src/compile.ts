@@ -20,7 +20,7 @@ import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Lowered, lowerGroup } from "./lower/lower.ts";
 import { unifyParams } from "./lower/unify.ts";
-import { order } from "./passes/order.ts";
+import { type Ordered, order } from "./passes/order.ts";
 import { plan } from "./passes/plan.ts";
 import { graphPasses } from "./pipeline.ts";
 import { nodesOf, type Program, statesOf } from "./program.ts";
@@ -63,8 +63,7 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
     observe(pass.name, { program });
   }
   const states = statesOf(source);
-  const kernels = fuseAndLower(program, target, options);
-  const ordered = order(program, kernels);
+  const ordered = fuseAndLower(program, target, options);
   observe("order", { program, kernels: ordered.kernels });
   const planned = plan(program, states, ordered, target.name);
   const texts = new TextTable(target, options);
@@ -93,7 +92,7 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
 }
 
 /** Fuses and lowers; where a kernel binds too many tensors, its last member starts a kernel of its own, and again. */
-function fuseAndLower(program: Program, target: Target, options: CompileOptions): Lowered[] {
+function fuseAndLower(program: Program, target: Target, options: CompileOptions): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const apart = new Set<Tensor>();
@@ -101,20 +100,25 @@ function fuseAndLower(program: Program, target: Target, options: CompileOptions)
     const fusion = fuse(program, limits, options.fusion ?? true, apart);
     const stored = storedNodes(fusion, nodesOf(program));
     const kernels = fusion.groups.map((g) => lowerGroup(fusion, g, stored, target.schedule));
-    const over = kernels.filter((k) => k.kernel.params.length > limits.bindings);
+    const ordered = order(program, kernels);
+    const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const moved = over.flatMap((k) => lastJoined(k, apart) ?? []);
     if (moved.length === 0) {
       for (const k of over)
         throw new GraphError(
-          `compile: kernel ${k.kernel.name} binds ${k.kernel.params.length} tensors, the target allows ${limits.bindings}`,
+          `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,
         );
       observe("fuse", { program, fusion });
       observe("lower", { program, fusion, kernels });
-      return kernels;
+      return ordered;
     }
     for (const t of moved) apart.add(t);
   }
 }
+
+/** What a kernel binds once updates in place share the binding of what they overwrite. */
+const bindingsOf = (k: Lowered, { inPlace }: Ordered): Set<unknown> =>
+  new Set(k.tensors.map((t, i) => (t ? (inPlace.get(t) ?? t) : i)));
 
 function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined {
   const parts = [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars];

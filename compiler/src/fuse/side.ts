@@ -4,7 +4,7 @@
  * beside another kernel. Runs last in fusion.
  */
 import { type Dim, minOfDim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
-import { isLeaf, reach, walkAccesses } from "../access.ts";
+import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
 import { type ContractionOperand, dependsOn, type Group, type Loop } from "./group.ts";
 import { terminals } from "./place.ts";
 import { type Fusion, isSingle } from "./state.ts";
@@ -23,8 +23,8 @@ export function mergeSideSums(state: Fusion): void {
       if (host.contraction!.batch.length > 0 || !surelyRuns(host)) continue;
       const found = matchSide(state, sums, host);
       if (!found) continue;
-      if (bindingsOf(state, host).size + bindingsOf(state, sums).size > state.limits.bindings)
-        continue;
+      const bound = unionSize(bindingsOf(state, host), bindingsOf(state, sums));
+      if (bound > state.limits.bindings) continue;
       host.sideSums.push({ ...found, group: sums });
       absorb(state, host, sums);
       break;
@@ -123,16 +123,26 @@ function matchOperand(
   return wanted.every((l) => covered.has(l.name)) ? rename : undefined;
 }
 
+/** The tensor whose binding a node takes: what it lies in, or the parameter that it is likely to overwrite. */
+function heldBy(state: Fusion, t: Tensor): Tensor {
+  const whole = state.storedIn.get(t)?.tensor ?? t;
+  const update = state.program.updates.find(([, value]) => aliasRoot(value) === whole);
+  return update ? update[0] : whole;
+}
+
 /** The tensors a kernel of this group would bind. */
 export function bindingsOf(state: Fusion, group: Group): Set<Tensor> {
   const out = new Set<Tensor>();
   for (const part of [group, ...group.scalars, ...group.sideSums.map((s) => s.group)])
     for (const m of part.members.keys()) {
-      for (const t of terminals(state, m)) if (!part.members.has(t)) out.add(t);
-      if (state.required.has(m) || readOutside(state, m)) out.add(m);
+      for (const t of terminals(state, m)) if (!part.members.has(t)) out.add(heldBy(state, t));
+      if (state.required.has(m) || readOutside(state, m)) out.add(heldBy(state, m));
     }
   return out;
 }
+
+const unionSize = (a: ReadonlySet<Tensor>, b: ReadonlySet<Tensor>): number =>
+  new Set([...a, ...b]).size;
 
 export function readOutside(state: Fusion, node: Tensor): boolean {
   const own = state.groupOf.get(node);
@@ -158,7 +168,7 @@ export function mergeScalars(state: Fusion): void {
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.
         ![...leavesOf(state, g)].some((t) => leaves.has(t)) &&
-        bindingsOf(state, g).size + bindingsOf(state, part).size <= state.limits.bindings,
+        unionSize(bindingsOf(state, g), bindingsOf(state, part)) <= state.limits.bindings,
     );
     if (!host) continue;
     const parts = [part, ...part.scalars.splice(0)];

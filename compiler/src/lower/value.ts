@@ -4,6 +4,7 @@
  * indices that gathers need. Makes no loops.
  */
 import {
+  addDim,
   type Condition,
   type Dim,
   type Dtype,
@@ -33,8 +34,8 @@ export const load = (
   guard: readonly Condition[] = [],
 ): Expr => ({ kind: "load", from, index, guard, dtype });
 
-/** What a kernel knows of tensors: the name of the buffer that holds one, or undefined if it is inlined. */
-export type BufferOf = (t: Tensor) => string | undefined;
+/** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
+export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
 
 /** Expressions within one block of statements; `inner` opens a nested block that sees what this one has. */
 export class Values {
@@ -78,7 +79,10 @@ export class Values {
 
   private make(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
     const buffer = this.bufferOf(node);
-    if (buffer !== undefined) return load(buffer, node.dtype, offsetOf(node.shape, coords), guard);
+    if (buffer !== undefined) {
+      const index = addDim(offsetOf(node.shape, coords), buffer.offset);
+      return load(buffer.name, node.dtype, index, guard);
+    }
     switch (node.op) {
       case "constant":
         return constant(node.dtype, node.attrs.value as number);

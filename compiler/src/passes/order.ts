@@ -19,17 +19,16 @@ export interface Ordered {
 
 export function order(program: Program, kernels: readonly Lowered[]): Ordered {
   const owner = new Map<Tensor, Lowered>();
+  const writersOf = new Map<Tensor, Set<Lowered>>();
   for (const k of kernels)
-    for (const [i, p] of k.kernel.params.entries()) {
-      const t = k.tensors[i];
-      if (t && p.access === "write") owner.set(t, k);
+    for (const [node, whole] of k.writes) {
+      owner.set(node, k);
+      writersOf.set(whole, (writersOf.get(whole) ?? new Set()).add(k));
     }
   const before = new Map<Lowered, Set<Lowered>>(kernels.map((k) => [k, new Set()]));
   const readers = new Map<Tensor, Set<Lowered>>();
   for (const k of kernels)
-    for (const [i, p] of k.kernel.params.entries()) {
-      const t = k.tensors[i];
-      if (!t || p.access !== "read") continue;
+    for (const t of k.reads) {
       readers.set(t, (readers.get(t) ?? new Set()).add(k));
       const from = owner.get(t);
       if (from && from !== k) before.get(k)!.add(from);
@@ -39,8 +38,15 @@ export function order(program: Program, kernels: readonly Lowered[]): Ordered {
   const wanted = new Set(rootsOf(program).map(aliasRoot));
   for (const [param, value] of program.updates) {
     const root = aliasRoot(value);
-    const writer = owner.get(root);
-    if (!writer || wanted.has(param) || inPlace.has(root) || !alignedUpdate(writer, param, root))
+    const writers = [...(writersOf.get(root) ?? [])];
+    const writer = writers[0];
+    if (
+      !writer ||
+      writers.length > 1 ||
+      wanted.has(param) ||
+      inPlace.has(root) ||
+      !alignedUpdate(writer, param, root)
+    )
       continue;
     const others = [...(readers.get(param) ?? [])].filter((r) => r !== writer);
     if (others.some((r) => reaches(before, r, writer))) continue;

@@ -15,7 +15,7 @@ const reserved = new Set(
     "extends false finally for function if implements import in instanceof interface let new null package " +
     "private protected public return static super switch this throw true try typeof var void while with yield " +
     "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
-    "Uint8Array roundEven erfOf powerOf bitsToFloat floatToBits " +
+    "Uint8Array roundEven erfOf powerOf exp2 bitsToFloat floatToBits " +
     "fastExp fastTanh fastErf powerOfTwo powerBits"
   ).split(" "),
 );

@@ -34,6 +34,11 @@ const erf = `function erfOf(x) {
   return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
 }`;
 
+/** 2ˣ, which Math lacks. */
+const exp2 = `function exp2(x) {
+  return 2 ** x;
+}`;
+
 /** xʸ, with 1 to any power 1, NaN included (IEEE 754 pow). */
 const power = `function powerOf(x, y) {
   return x === 1 ? 1 : x ** y;
@@ -118,4 +123,5 @@ const prelude: Readonly<Record<string, string>> = {
     return bits[0];
   };
 })();`,
+  exp2,
 };

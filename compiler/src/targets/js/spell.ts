@@ -169,12 +169,22 @@ const exact = new Set(
 );
 export const isExact = (op: string): boolean => exact.has(op);
 
+/** Functions of C that Math lacks and the prelude has. */
+const lacking = new Set(["exp2"]);
+
+/** C text of a record as JavaScript: the functions it calls are those of Math or of the prelude. */
+const fromC = (text: string, use: Use): string =>
+  text.replace(/(?<![\w.$])[a-z]\w*(?=\()/g, (name) => {
+    if (lacking.has(name)) return use(name);
+    return name in Math ? `Math.${name}` : name;
+  });
+
 /** The text of an elementwise op, before rounding. */
 export function spell(op: string, x: readonly Text[], from: Dtype, to: Dtype, use: Use): Text {
   const spelling = spellings[op];
   if (spelling) return spelling(x, from, to, use);
   const record = opRecord(op);
   if (record.infix) return infix(record.infix, prec.select + 1)(x, from, to, use);
-  if (record.spell) return atom(record.spell(...x.map((a) => a.text)));
+  if (record.spell) return atom(fromC(record.spell(...x.map((a) => a.text)), use));
   throw new DtypeError(`${op}: has no spelling on target js`);
 }

@@ -1,0 +1,38 @@
+/**
+ * Which of this repository's modules a process has loaded, from the engine's own list of scripts.
+ */
+import { type Debugger, Session } from "node:inspector";
+
+/** Paths from the repository's root of every module in this process, those of node_modules left out. */
+function loadedModules(): string[] {
+  const root = new URL("../../", import.meta.url).href;
+  const urls = new Set<string>();
+  const session = new Session();
+  session.connect();
+  session.on(
+    "Debugger.scriptParsed",
+    ({ params }: { params: Debugger.ScriptParsedEventDataType }) => urls.add(params.url),
+  );
+  // Tells of all scripts so far before it returns.
+  session.post("Debugger.enable");
+  session.disconnect();
+  return [...urls]
+    .filter((url) => url.startsWith(root) && !url.includes("/node_modules/"))
+    .map((url) => url.slice(root.length));
+}
+
+/**
+ * The packages loaded with their numbers of modules, and the modules that the runtime should do without: all but the
+ * runtime, artifacts, and the one file of error classes that every package shares.
+ */
+export function foreignModules(): { readonly ours: string; readonly foreign: string[] } {
+  const modules = loadedModules().filter((path) => !path.startsWith("examples/"));
+  const permitted = /^(runtime\/|packages\/artifact\/|packages\/ir\/src\/errors\.ts$)/;
+  const counts = new Map<string, number>();
+  for (const path of modules) {
+    const name = /^(packages\/\w+|\w+)/.exec(path)![0];
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const ours = [...counts].map(([name, n]) => `${name} ${n}`).join(", ");
+  return { ours, foreign: modules.filter((path) => !permitted.test(path)) };
+}

@@ -1,26 +1,22 @@
 /**
  * Runs what train.ts wrote, in a process without a compiler: predicts the test digits, trains a few steps further, and
  * fails unless both agree to the bit with the process that compiled them. Imports the runtime and artifacts only.
- *
- *   --out out
  */
 import { readFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { readSafetensors } from "@kiln-ml/artifact";
 import { readArtifact } from "@kiln-ml/artifact/node";
 import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
 import { foreignModules } from "./loaded-modules.ts";
-
-const { values } = parseArgs({ options: { out: { type: "string", default: "out" } } });
+import { options } from "./options.ts";
 
 const device = createCpuDevice();
 
 async function open(name: string) {
-  const artifact = await readArtifact(`${values.out}/${name}`);
+  const artifact = await readArtifact(`${options.out}/${name}`);
   return load(artifact, device, { states: initialStates(artifact, device) });
 }
 
-const file = await readFile(`${values.out}/mnist-check.safetensors`);
+const file = await readFile(`${options.out}/mnist-check.safetensors`);
 const { tensors } = readSafetensors(file);
 const floats = (name: string) => new Float32Array(tensors[name]!.data.slice().buffer);
 const integers = (name: string) => new Int32Array(tensors[name]!.data.slice().buffer);
@@ -57,8 +53,8 @@ console.log(
   `mnist-step.kiln, runtime alone: ${steps} more steps, loss ${[...losses].map((l) => l.toFixed(4)).join(" ")}, ${lossesApart} differ in any bit`,
 );
 
-const { ours, foreign } = foreignModules();
-console.log(`modules loaded: ${ours}; of the compiler and the IR: ${foreign.length || "none"}`);
+const { counts, foreign } = foreignModules();
+console.log(`modules loaded: ${counts}; of the compiler: ${foreign.length || "none"}`);
 
 if (scoresApart || lossesApart || foreign.length) {
   const why = foreign.length ? `loaded ${foreign.join(", ")}` : "results differ between processes";

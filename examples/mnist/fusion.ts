@@ -1,23 +1,14 @@
 /**
  * What fusion does for the network of the example: the training step and the inference, each compiled twice and run
  * on a device of its own, so that the peak of memory is that of one program.
- *
- *   --batch 64  --runs 5
  */
-import { parseArgs } from "node:util";
 import { type Artifact, evaluateSize } from "@kiln-ml/artifact";
 import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
 import { compile, nn, optim, type Tensor } from "kiln-ml";
 import { images, labels, Net } from "./net.ts";
+import { options } from "./options.ts";
 
-const { values } = parseArgs({
-  options: {
-    batch: { type: "string", default: "64" },
-    runs: { type: "string", default: "5" },
-  },
-});
-const batch = Number(values.batch);
-const runs = Number(values.runs);
+const { batch, runs } = options;
 
 const net = new Net();
 const adam = new optim.Adam(net.parameters(), { lr: 0.001 });

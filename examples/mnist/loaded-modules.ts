@@ -22,17 +22,21 @@ function loadedModules(): string[] {
 }
 
 /**
- * The packages loaded with their numbers of modules, and the modules that the runtime should do without: all but the
- * runtime, artifacts, and the one file of error classes that every package shares.
+ * How many modules of each package are loaded, and which of them the runtime should do without: all but its own,
+ * those of artifacts, and the one file of error classes that every package shares.
  */
-export function foreignModules(): { readonly ours: string; readonly foreign: string[] } {
+export function foreignModules(): { readonly counts: string; readonly foreign: string[] } {
   const modules = loadedModules().filter((path) => !path.startsWith("examples/"));
-  const permitted = /^(runtime\/|packages\/artifact\/|packages\/ir\/src\/errors\.ts$)/;
+  const errors = "packages/ir/src/errors.ts";
   const counts = new Map<string, number>();
   for (const path of modules) {
-    const name = /^(packages\/\w+|\w+)/.exec(path)![0];
+    const name = path === errors ? errors : /^(packages\/\w+|\w+)/.exec(path)![0];
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const ours = [...counts].map(([name, n]) => `${name} ${n}`).join(", ");
-  return { ours, foreign: modules.filter((path) => !permitted.test(path)) };
+  return {
+    counts: [...counts].map(([name, n]) => (name === errors ? name : `${n} of ${name}`)).join(", "),
+    foreign: modules.filter(
+      (path) => path !== errors && !/^(runtime|packages\/artifact)\//.test(path),
+    ),
+  };
 }

@@ -22,27 +22,30 @@ export class Progress {
   add(count: number, text: string): void {
     this.#done += count;
     const now = performance.now();
+    if (this.#done >= this.#total) return;
     if (now - this.#printed < (this.#out.isTTY ? redrawMs : plainMs)) return;
     this.#printed = now;
     if (this.#out.isTTY) this.#out.write(`\r${this.#line(text)}\x1b[K`);
     else this.#out.write(`${this.#line(text)}\n`);
   }
 
-  /** A line that stays. */
+  /** A line that stays, for the end of an epoch. */
   keep(text: string): void {
     this.#printed = performance.now();
-    this.#out.write(this.#out.isTTY ? `\r${text}\x1b[K\n` : `${text}\n`);
+    const line = `${text}  ${this.#rate().toFixed(0)} images/s`;
+    this.#out.write(this.#out.isTTY ? `\r${line}\x1b[K\n` : `${line}\n`);
   }
 
   /** Samples a second since the start. */
-  get rate(): number {
+  #rate(): number {
     return this.#done / ((performance.now() - this.#started) / 1000);
   }
 
   #line(text: string): string {
+    const rate = this.#rate();
     const percent = Math.floor((100 * this.#done) / this.#total);
-    const left = Math.ceil((this.#total - this.#done) / this.rate);
-    const line = `${text}  ${this.rate.toFixed(0)} images/s  ${percent} %, ${left} s left`;
+    const left = Math.ceil((this.#total - this.#done) / rate);
+    const line = `${text}  ${rate.toFixed(0)} images/s  ${percent} %, ${left} s left`;
     // A line that wraps could not be drawn over.
     return this.#out.isTTY ? line.slice(0, this.#out.columns - 1) : line;
   }

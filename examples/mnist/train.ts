@@ -1,39 +1,26 @@
 /**
  * Trains a small convolutional network on MNIST on the CPU, tests it, and writes it and its training step as artifacts.
  * Fails if it learns less than it should. Ctrl-C ends the training early and keeps what was learnt.
- *
- *   --epochs 2  --batch 64  --lr 0.002  --samples 10000  --least 0.96  --seed 1  --out out
  */
 import { mkdir } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { compile, data, nn, optim, type Tensor } from "kiln-ml";
 import { writeArtifact } from "kiln-ml/node";
 import { writeCheck } from "./check.ts";
+import { Interrupt } from "./interrupt.ts";
 import { images, labels, loadDigits, Net } from "./net.ts";
+import { options } from "./options.ts";
 import { Progress } from "./progress.ts";
 
-const { values } = parseArgs({
-  options: {
-    epochs: { type: "string", default: "2" },
-    batch: { type: "string", default: "64" },
-    lr: { type: "string", default: "0.002" },
-    samples: { type: "string", default: "10000" },
-    least: { type: "string", default: "0.96" },
-    seed: { type: "string", default: "1" },
-    out: { type: "string", default: "out" },
-  },
-});
-const epochs = Number(values.epochs);
-const seed = Number(values.seed);
+const { epochs, batch, lr, seed, samples, least, out } = options;
+
+const { train, test } = await loadDigits(samples, seed);
+const batches = new data.DataLoader(train, { batch, shuffle: true, seed });
 
 nn.seed(seed);
-const { train, test } = await loadDigits(Number(values.samples), seed);
-const batches = new data.DataLoader(train, { batch: Number(values.batch), shuffle: true, seed });
-
 const net = new Net();
-const adam = new optim.Adam(net.parameters(), { lr: Number(values.lr) });
+const adam = new optim.Adam(net.parameters(), { lr });
 
-// Forward, backward, optimizer and metrics are one program.
+// Forward, backward, optimizer and accuracy are one program, compiled once for batches of every size.
 const step = compile(
   (x: Tensor, y: Tensor) => {
     const scores = net.forward(x);
@@ -52,55 +39,47 @@ const predict = compile(
   { name: "mnist", target: "js", inputs: [images] },
 );
 
-let interrupted = false;
-let interruptedAt = 0;
-process.on("SIGINT", () => {
-  // npm and the terminal may both deliver one Ctrl-C; a second one, later, ends the process at once.
-  if (interrupted && performance.now() - interruptedAt > 1000) process.exit(130);
-  if (!interrupted) interruptedAt = performance.now();
-  interrupted = true;
-});
-
 console.log(
   `training on ${train.length} digits, testing on ${test.length}, ${net.parameterCount} parameters`,
 );
+const interrupt = new Interrupt();
 const progress = new Progress(epochs * train.length);
-for (let epoch = 1; epoch <= epochs && !interrupted; epoch++) {
-  let seen = 0;
-  let loss = 0;
-  let accuracy = 0;
+
+for (let epoch = 1; epoch <= epochs && !interrupt.asked; epoch++) {
+  let [seen, lossSum, rightSum] = [0, 0, 0];
   const summary = () =>
-    `epoch ${epoch}/${epochs}  loss ${(loss / seen).toFixed(4)}  accuracy ${((100 * accuracy) / seen).toFixed(1)} %`;
+    `epoch ${epoch}/${epochs}  loss ${(lossSum / seen).toFixed(4)}  accuracy ${((100 * rightSum) / seen).toFixed(1)} %`;
   for await (const [x, y] of batches) {
-    if (interrupted) break;
-    const result = await step(x, y);
+    const { loss, accuracy } = await step(x, y);
     seen += y.length;
-    loss += y.length * (await result.loss.item());
-    accuracy += y.length * (await result.accuracy.item());
+    lossSum += y.length * (await loss.item());
+    rightSum += y.length * (await accuracy.item());
     progress.add(y.length, summary());
+    if (interrupt.asked) break;
   }
-  if (seen) progress.keep(`${summary()}  ${progress.rate.toFixed(0)} images/s`);
+  progress.keep(summary());
 }
-if (interrupted) console.log("interrupted: keeping what was learnt so far");
+if (interrupt.asked) console.log("interrupted: keeping what was learnt so far");
 
 let right = 0;
 for await (const [x, y] of new data.DataLoader(test, { batch: 256 })) {
-  const digits = await (await predict(x)).digits.data();
-  right += y.filter((digit, i) => digit === digits[i]).length;
+  const { digits } = await predict(x);
+  const guesses = await digits.data();
+  right += y.filter((digit, i) => digit === guesses[i]).length;
 }
 const accuracy = right / test.length;
-console.log(`test accuracy ${(100 * accuracy).toFixed(2)} % (${right} of ${test.length})`);
+console.log(`test accuracy ${(100 * accuracy).toFixed(2)} %: ${right} of ${test.length} right`);
 
-await mkdir(values.out, { recursive: true });
-await writeArtifact(`${values.out}/mnist-infer.kiln`, await predict.artifact());
-await writeArtifact(`${values.out}/mnist-step.kiln`, await step.artifact());
-console.log(`wrote ${values.out}/mnist-infer.kiln and ${values.out}/mnist-step.kiln`);
-await writeCheck(`${values.out}/mnist-check.safetensors`, { train, test, predict, step });
+await mkdir(out, { recursive: true });
+await writeArtifact(`${out}/mnist-infer.kiln`, await predict.artifact());
+await writeArtifact(`${out}/mnist-step.kiln`, await step.artifact());
+await writeCheck(`${out}/mnist-check.safetensors`, { train, test, predict, step });
+console.log(`wrote ${out}/mnist-infer.kiln and ${out}/mnist-step.kiln`);
 
-if (interrupted) process.exitCode = 130;
-else if (accuracy < Number(values.least)) {
+if (interrupt.asked) process.exitCode = 130;
+else if (accuracy < least) {
   console.error(
-    `mnist: test accuracy ${accuracy} is below ${values.least}\n  train longer: npm start -- --epochs ${epochs + 1}`,
+    `mnist: test accuracy is ${accuracy}, must be ${least} or more\n  train longer: npm start -- --epochs ${epochs + 1}`,
   );
   process.exitCode = 1;
 }

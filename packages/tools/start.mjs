@@ -1,6 +1,6 @@
 // `npm start` from a fresh clone: installs what is missing, then runs the MNIST example: training, the trained artifact
 // in a process of its own, and the comparison with fusion off. Uses only Node itself until the install is known to
-// be current. Arguments go to the training script: npm start -- --epochs 1
+// be current. Arguments go to every script: npm start -- --epochs 3
 
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ let child;
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child?.kill(signal));
 
 /** Resolves to the exit code of a script; 128 + n if signal n ended it, as shells have it. */
-function run(script, args = []) {
+function run(script, args) {
   const node = ["--conditions=@kiln-ml/source", "--import", "tsx", script, ...args];
   child = spawn(process.execPath, node, { stdio: "inherit" });
   return new Promise((resolve) => {
@@ -29,13 +29,8 @@ async function main() {
     console.error("npm ci failed");
     return 1;
   }
-  const steps = [
-    ["examples/mnist/train.ts", process.argv.slice(2)],
-    ["examples/mnist/deploy.ts"],
-    ["examples/mnist/fusion.ts"],
-  ];
-  for (const [script, args] of steps) {
-    const code = await run(script, args);
+  for (const name of ["train", "deploy", "fusion"]) {
+    const code = await run(`examples/mnist/${name}.ts`, process.argv.slice(2));
     if (code !== 0) return code;
   }
   console.log(`\ndone in ${((performance.now() - started) / 1000).toFixed(0)} s`);

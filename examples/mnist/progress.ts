@@ -46,7 +46,7 @@ export class Progress {
     const percent = Math.floor((100 * this.#done) / this.#total);
     const left = Math.ceil((this.#total - this.#done) / rate);
     const line = `${text}  ${rate.toFixed(0)} images/s  ${percent} %, ${left} s left`;
-    // A line that wraps could not be drawn over.
-    return this.#out.isTTY ? line.slice(0, this.#out.columns - 1) : line;
+    // A line that wraps could not be drawn over. Some terminals do not tell their width.
+    return this.#out.isTTY ? line.slice(0, (this.#out.columns || 80) - 1) : line;
   }
 }

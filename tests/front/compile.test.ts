@@ -101,6 +101,16 @@ test("calls without await run in the order they were made", async () => {
   assert.equal(await Promise.all(results.map((t) => t.item())), [2, 5, 10]);
 });
 
+test("a read sees the value at its place in the order", async () => {
+  const { assign } = await import("kiln-ml");
+  const w = param(1, { name: "w" });
+  const grow = compile(() => assign(w, w.add(1)));
+  await grow();
+  const reads = [w.item(), grow(), w.data(), grow(), w.item()] as const;
+  const [a, , b, , c] = await Promise.all(reads);
+  assert.equal([a, ...b, c], [2, 3, 4]);
+});
+
 test("initial values that are equal graphs give arrays of their own", async () => {
   const { assign, zeros } = await import("kiln-ml");
   const a = param(zeros([2]), { name: "a" });

@@ -63,6 +63,27 @@ test("TypeScript checks a program, declarations included", () => {
   project.node(resolve("node_modules/typescript/bin/tsc"), "-p", ".");
 });
 
+test("the front door's methods are typed where it is installed, and the command runs", () => {
+  project.write(
+    "front.ts",
+    `import { compile, nn, type Tensor, tensor } from "kiln-ml";
+import { save } from "kiln-ml/node";
+const net = new nn.Linear(2, 1);
+const f = compile((x: Tensor) => ({ y: net.forward(x) }));
+const y: Tensor = (await f([[1, 2]])).y;
+const value: number = await y.item();
+await (await net.to("js")).forward(tensor([[1, 2]])).data();
+await save("net.safetensors", net);
+console.log(Number.isFinite(value));
+`,
+  );
+  const tsc = resolve("node_modules/typescript/bin/tsc");
+  const flags = ["--strict", "--module", "nodenext", "--target", "es2023", "--types", ""];
+  project.node(tsc, ...flags, "--lib", "es2023,dom", "--ignoreConfig", "front.ts");
+  const kiln = join("node_modules", "kiln-ml", "dist", "cli.js");
+  assert.is(project.node(kiln, "run", "--target", "js", "front.js"), "true\n");
+});
+
 async function pageBundle(text: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: text, resolveDir: project.folder },

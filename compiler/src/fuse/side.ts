@@ -3,7 +3,7 @@
  * bias) runs along with the packing of that operand, and updates of single numbers (step counters, seeds) run
  * beside another kernel. Runs last in fusion.
  */
-import { type Dim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
+import { type Dim, minOfDim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, reach, walkAccesses } from "../access.ts";
 import { type ContractionOperand, dependsOn, type Group, type Loop } from "./group.ts";
 import { terminals } from "./place.ts";
@@ -12,12 +12,15 @@ import { type Fusion, isSingle } from "./state.ts";
 /** Two groups neither of which waits for the other. */
 const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
 
+/** A kernel over no elements is not run at all, so it can carry nothing. */
+const surelyRuns = (g: Group): boolean => g.outer.every((l) => minOfDim(l.extent) >= 1);
+
 export function mergeSideSums(state: Fusion): void {
   for (const sums of [...state.groups]) {
     if (!isPlainSum(sums)) continue;
     for (const host of state.groups) {
       if (host.kind !== "contraction" || !independent(sums, host)) continue;
-      if (host.contraction!.batch.length > 0) continue;
+      if (host.contraction!.batch.length > 0 || !surelyRuns(host)) continue;
       const found = matchSide(state, sums, host);
       if (!found) continue;
       if (bindingsOf(state, host).size + bindingsOf(state, sums).size > state.limits.bindings)
@@ -151,6 +154,7 @@ export function mergeScalars(state: Fusion): void {
       (g) =>
         g !== part &&
         g.kind !== "scatter" &&
+        surelyRuns(g) &&
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.
         ![...leavesOf(state, g)].some((t) => leaves.has(t)) &&

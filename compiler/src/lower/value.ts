@@ -9,6 +9,7 @@ import {
   type Dtype,
   isMovement,
   loopVar,
+  negDim,
   offsetOf,
   subDim,
   type Tensor,
@@ -96,14 +97,22 @@ export class Values {
     return call(node.op, node.dtype, ...args);
   }
 
-  /** The first piece whose conditions hold; each is loaded only where they do. */
+  /** The first piece whose conditions hold; each is loaded only where they do and no earlier piece counts. */
   private move(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
-    const pieces = livePieces(node, coords);
-    let value: Expr | undefined;
-    for (const p of pieces.reverse()) {
-      const own = this.at(node.operands[p.operand]!, p.coords, mergeGuards(guard, p.when));
-      value = p.when.length === 0 || value === undefined ? own : choose(p.when, own, value);
+    const made: { when: readonly Condition[]; value: Expr }[] = [];
+    let left = guard;
+    for (const p of livePieces(node, coords)) {
+      const value = this.at(node.operands[p.operand]!, p.coords, mergeGuards(left, p.when));
+      made.push({ when: p.when, value });
+      const [only] = p.when;
+      if (p.when.length === 1 && only!.test === "nonnegative")
+        left = mergeGuards(left, [{ ...only!, value: subDim(negDim(only!.value), 1) }]);
     }
+    let value = made.at(-1)?.value;
+    for (const m of made.slice(0, -1).reverse()) value = choose(m.when, m.value, value!);
+    const last = made.at(-1)?.when;
+    if (value && made.length === 1 && last!.length)
+      return choose(last!, value, constant(node.dtype, 0));
     return value ?? constant(node.dtype, 0);
   }
 

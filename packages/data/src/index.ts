@@ -1,6 +1,7 @@
 /**
  * Data sets and loaders: plain arrays in, batches of typed arrays out. Imports the IR's errors and generator only.
  */
+export { batchShapeOf } from "./batch-shape.ts";
 export {
   type Dataset,
   type Fields,

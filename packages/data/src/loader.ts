@@ -3,6 +3,7 @@
  * else, so that where the data go is the caller's matter.
  */
 import { GraphError } from "@kiln-ml/ir";
+import { setBatchShape } from "./batch-shape.ts";
 import type { Dataset, Fields } from "./dataset.ts";
 import { permutation } from "./permutation.ts";
 
@@ -58,13 +59,23 @@ export class DataLoader<T extends Fields> implements AsyncIterable<T> {
 
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
     let next: T | Promise<T> | undefined;
+    let rows = 0;
     for (const indices of this.order(this.epoch++)) {
       const ready = next;
+      const count = rows;
       next = this.dataset.gather(indices);
+      rows = indices.length;
       // An error of a batch that is never asked for must not end the process.
       if (next instanceof Promise) next.catch(() => {});
-      if (ready !== undefined) yield await ready;
+      if (ready !== undefined) yield this.#shaped(await ready, count);
     }
-    if (next !== undefined) yield await next;
+    if (next !== undefined) yield this.#shaped(await next, rows);
+  }
+
+  /** A batch of `rows` samples with its shapes on record. */
+  #shaped(batch: T, rows: number): T {
+    for (const [i, shape] of this.dataset.shapes.entries())
+      if (batch[i]) setBatchShape(batch[i], [rows, ...shape]);
+    return batch;
   }
 }

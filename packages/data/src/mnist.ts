@@ -68,10 +68,13 @@ export async function mnistFromDigits(source: string | URL | readonly Digit[]): 
 const isList = (x: string | URL | readonly Digit[]): x is readonly Digit[] => Array.isArray(x);
 
 async function readDigits(folder: string | URL): Promise<Digit[]> {
-  const { readFile } = await import("node:fs/promises");
-  const { join } = await import("node:path");
-  const { fileURLToPath } = await import("node:url");
-  const path = typeof folder === "string" ? folder : fileURLToPath(folder);
+  // Not imports: a bundler for pages would look for these modules.
+  const builtin = globalThis.process?.getBuiltinModule;
+  if (!builtin)
+    throw new ArtifactError("mnist: folders are read in Node only\n  pass the ten digits");
+  const { readFile } = builtin("node:fs/promises");
+  const { join } = builtin("node:path");
+  const path = typeof folder === "string" ? folder : builtin("node:url").fileURLToPath(folder);
   return Promise.all(
     Array.from({ length: 10 }, async (_, digit) => {
       const name = join(path, `${digit}.json`);

@@ -3,7 +3,7 @@
  * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { GraphError } from "@kiln-ml/ir";
+import { GraphError, isTracing } from "@kiln-ml/ir";
 import type { KernelTiming } from "@kiln-ml/runtime";
 import { type CompileOptions, Compiler } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
@@ -38,7 +38,13 @@ export function compile<A extends readonly unknown[], R>(
   if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
   checkTarget(options.target ?? "auto");
   const state = new Compiler(fn as unknown as AnyFunction, options);
-  const call = async (...args: unknown[]): Promise<unknown> => inOrder(() => state.call(args));
+  const call = async (...args: unknown[]): Promise<unknown> => {
+    if (isTracing())
+      throw new GraphError(
+        `compile: ${state.name} is called while another function is traced\n  call the function that was given to compile`,
+      );
+    return inOrder(() => state.call(args));
+  };
   Object.defineProperty(call, "name", { value: options.name ?? fn.name });
   Object.defineProperty(call, "compiles", { get: () => state.compiles });
   return Object.assign(call, {

@@ -3,7 +3,7 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { type Dim, GraphError, KilnError, Tensor, toShape } from "@kiln-ml/ir";
+import { type Dim, GraphError, ShapeError, Tensor, toShape } from "@kiln-ml/ir";
 import type { Input, KernelTiming } from "@kiln-ml/runtime";
 import { evaluateTensor, flush, homeOf } from "./eager.ts";
 import { type CodeOptions, feed, Runner } from "./engine.ts";
@@ -46,6 +46,10 @@ export class Compiler {
     this.#code = { name: fn.name || "program", ...code };
   }
 
+  get name(): string {
+    return this.#code.name ?? "program";
+  }
+
   async call(args: readonly unknown[]): Promise<unknown> {
     const { variant, inputs } = await this.#prepare(args);
     const arrays = await variant.runner.run(inputs);
@@ -64,7 +68,7 @@ export class Compiler {
     const traced = specs ? this.#traceDeclared(specs) : this.#variants.at(-1)?.traced;
     if (!traced)
       throw new GraphError(
-        `artifact: ${this.#code.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
+        `artifact: ${this.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
       );
     const session = await this.#session(traced);
     return exportProgram(session, traced.program, this.#code, options);
@@ -92,7 +96,7 @@ export class Compiler {
     }
     if (args.length !== inputs.length)
       throw new GraphError(
-        `run: ${this.#code.name} takes ${inputs.length} arguments, got ${args.length}`,
+        `run: ${this.name} takes ${inputs.length} arguments, got ${args.length}`,
       );
     mapArguments(inputs, isSpec, (spec, path) => {
       const { name, dtype, shape } = declare(spec, path);
@@ -118,17 +122,18 @@ export class Compiler {
     const history = this.#histories.get(key) ?? new ShapeHistory();
     this.#histories.set(key, history);
     const pattern = history.patternFor(extents);
-    const traced = this.#traceWith(args, feeds, pattern);
-    if (traced) return this.#build(key, pattern, traced);
-    return this.#build(key, extents, this.#traceWith(args, feeds, extents)!);
+    const build = (p: Pattern) => this.#build(key, p, this.#traceWith(args, feeds, p));
+    if (pattern.every((p) => typeof p === "number")) return build(pattern);
+    try {
+      return await build(pattern);
+    } catch (error) {
+      // Not every function can be symbolic: it is then compiled for the extents at hand, and fails there if it must.
+      if (error instanceof ShapeError || error instanceof GraphError) return build(extents);
+      throw error;
+    }
   }
 
-  /** Undefined where the function cannot be traced with symbols: it is then compiled for the extents at hand. */
-  #traceWith(
-    args: readonly unknown[],
-    feeds: readonly Fed[],
-    pattern: Pattern,
-  ): Traced | undefined {
+  #traceWith(args: readonly unknown[], feeds: readonly Fed[], pattern: Pattern): Traced {
     let i = 0;
     let axis = 0;
     const tree = inputTree(args, isFeed, (_leaf, path) => {
@@ -137,13 +142,7 @@ export class Compiler {
       axis += shape.length;
       return { name: inputName(path), dtype, shape: toShape(pattern.slice(from, axis)) };
     });
-    try {
-      return traceFunction(this.#fn, tree);
-    } catch (error) {
-      if (error instanceof KilnError && pattern.some((p) => typeof p === "string"))
-        return undefined;
-      throw error;
-    }
+    return traceFunction(this.#fn, tree);
   }
 
   async #build(key: string, pattern: Pattern, traced: Traced): Promise<Variant> {
@@ -160,6 +159,7 @@ export class Compiler {
     const { target = "auto" } = this.#options;
     if (target === "auto") await this.#gather(variant.traced, session);
     if (session === variant.runner.session) return;
+    variant.runner.dispose();
     variant.runner = Runner.compile(session, variant.traced.program, this.#code);
     this.compiles++;
   }

@@ -23,7 +23,7 @@ import {
 } from "@kiln-ml/runtime";
 import type { Session } from "./session.ts";
 import { settings } from "./settings.ts";
-import { checkHome, markChanged, store, storedOf } from "./storage.ts";
+import { checkHome, firstValueOf, markChanged, store, storedOf } from "./storage.ts";
 import { structureOf } from "./structure.ts";
 
 export type Updates = readonly (readonly [Tensor, Tensor])[];
@@ -86,6 +86,12 @@ export class Runner {
     return timings;
   }
 
+  /** Frees what the program holds on the device; the states stay. */
+  dispose(): void {
+    this.#executable?.dispose();
+    this.#executable = undefined;
+  }
+
   #changed(): void {
     for (const param of this.#written) markChanged(param);
   }
@@ -119,6 +125,7 @@ async function arrayOf(session: Session, t: Tensor): Promise<DeviceArray> {
   const host = known ? await known.array.data() : hostDataOf(t);
   const array = session.device.upload(host, t.dtype, t.shape as readonly number[]);
   store(t, session, array);
+  if (t.op === "param") known?.array.dispose();
   return array;
 }
 
@@ -127,9 +134,8 @@ async function initialize(session: Session, params: readonly Tensor[]): Promise<
   const { device } = session;
   const computed: Tensor[] = [];
   for (const p of params) {
-    const first = initialValueOf(p);
-    if (first.op === "data" && hasHostData(first))
-      store(p, session, device.upload(hostDataOf(first), p.dtype, p.shape as readonly number[]));
+    const host = firstValueOf(p);
+    if (host) store(p, session, device.upload(host, p.dtype, p.shape as readonly number[]));
     else computed.push(p);
   }
   if (!computed.length) return;
@@ -161,7 +167,11 @@ export async function compute(
   const runner = programs.get(name) ?? build(session, roots.length, all, updates, leaves);
   programs.delete(name);
   programs.set(name, runner);
-  if (programs.size > keptPrograms) programs.delete(programs.keys().next().value as string);
+  if (programs.size > keptPrograms) {
+    const [oldest, unused] = programs.entries().next().value!;
+    programs.delete(oldest);
+    unused.dispose();
+  }
   const inputs: Input[] = [];
   for (const leaf of leaves) inputs.push(await feed(session, leaf));
   return runner.run(inputs);

@@ -3,6 +3,7 @@
  * the leaves of an argument tree and brings each to a dtype, a shape and something to feed. Copies only what must be
  * converted.
  */
+import { batchShapeOf } from "@kiln-ml/data";
 import {
   type Dtype,
   DtypeError,
@@ -71,7 +72,8 @@ export function feedOf(
   }
   if (ArrayBuffer.isView(value)) {
     const array = value as HostArray;
-    const shape = want ? fillShape(path, want.shape, array.length) : [array.length];
+    const whole = batchShapeOf(array) ?? [array.length];
+    const shape = want ? fillShape(path, want.shape, array.length) : whole;
     return fromArray(array, path, shape, want?.dtype);
   }
   if (isNested(value)) return fromNested(value, path, want?.dtype);

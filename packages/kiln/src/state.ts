@@ -20,7 +20,7 @@ import { homeOf } from "./eager.ts";
 import { arraysOf, compute } from "./engine.ts";
 import { constantOf } from "./export.ts";
 import { inOrder, type Session, sessionFor } from "./session.ts";
-import { store, storedOf } from "./storage.ts";
+import { setFirstValue, storedOf } from "./storage.ts";
 
 /** What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become prefixes. */
 export type StateSource =
@@ -150,24 +150,16 @@ function hostOf({ dtype, data }: Constant): HostArray {
 }
 
 /** Sets parameters: in place where they live already, so that what is compiled stays bound. */
-export async function putValues(
-  values: readonly (readonly [Tensor, HostArray])[],
-  into?: Session,
-): Promise<void> {
-  const updates: [Tensor, Tensor][] = [];
+async function putValues(values: readonly (readonly [Tensor, HostArray])[]): Promise<void> {
+  const updates = new Map<Session, [Tensor, Tensor][]>();
   for (const [param, host] of values) {
-    const shape = param.shape as readonly number[];
-    const home = storedOf(param)?.session;
-    if (home && (!into || home === into)) updates.push([param, dataLeaf(param.dtype, shape, host)]);
-    else {
-      const session = into ?? (await sessionFor());
-      store(param, session, session.device.upload(host, param.dtype, shape));
+    const session = storedOf(param)?.session;
+    if (!session) {
+      setFirstValue(param, host);
+      continue;
     }
+    const value = dataLeaf(param.dtype, param.shape as readonly number[], host);
+    updates.set(session, [...(updates.get(session) ?? []), [param, value]]);
   }
-  for (const session of new Set(updates.map(([param]) => storedOf(param)!.session)))
-    await compute(
-      session,
-      [],
-      updates.filter(([param]) => storedOf(param)!.session === session),
-    );
+  for (const [session, list] of updates) await compute(session, [], list);
 }

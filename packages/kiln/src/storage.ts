@@ -2,7 +2,15 @@
  * Where the values of tensors live: device arrays by node, weakly, so that a value goes when its tensor does. A value
  * that was computed from parameters counts only until one of them changes.
  */
-import { DeviceError, type Dtype, declareData, type Shape, type Tensor } from "@kiln-ml/ir";
+import {
+  DeviceError,
+  type HostArray,
+  hasHostData,
+  hostDataOf,
+  initialValueOf,
+  makeUnique,
+  type Tensor,
+} from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime";
 import type { Session } from "./session.ts";
 
@@ -45,16 +53,36 @@ export const forget = (t: Tensor): boolean => stored.delete(t);
 
 /** A data leaf that stands for a device array. */
 export function leafOf(session: Session, array: DeviceArray): Tensor {
-  const leaf = declareData(array.dtype as Dtype, array.shape as Shape);
+  const { dtype, shape } = array;
+  // Without a site: finding one takes as long as a small run.
+  const leaf = makeUnique({ op: "data", operands: [], attrs: {}, dtype, shape, site: undefined });
   store(leaf, session, array);
   return leaf;
 }
 
-/** Throws DeviceError for a parameter that lives in another session. */
+/**
+ * Throws DeviceError for a parameter that was changed in another session. One that was only read so far may move: where
+ * it is trained is decided by the first function that changes it.
+ */
 export function checkHome(where: string, param: Tensor, session: Session): void {
   const home = stored.get(param)?.session;
-  if (home && home !== session)
+  if (home && home !== session && versionOf(param) > 0)
     throw new DeviceError(
       `${where}: parameter ${String(param.attrs.name)} lives on ${home.target}, the function runs on ${session.target}\n  move it first: await to(module, "${session.target}")`,
     );
+}
+
+const firstValues = new WeakMap<Tensor, HostArray>();
+
+/** Gives a parameter that lives nowhere yet another first value than its own. */
+export const setFirstValue = (param: Tensor, host: HostArray): void => {
+  firstValues.set(param, host);
+};
+
+/** The host data that a parameter starts from, if it is no expression. */
+export function firstValueOf(param: Tensor): HostArray | undefined {
+  const loaded = firstValues.get(param);
+  if (loaded) return loaded;
+  const first = initialValueOf(param);
+  return first.op === "data" && hasHostData(first) ? hostDataOf(first) : undefined;
 }

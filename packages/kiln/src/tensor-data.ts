@@ -30,8 +30,16 @@ declare module "@kiln-ml/ir" {
   }
 }
 
-const arrayFor = (t: Tensor): Promise<DeviceArray> =>
-  inOrder(async () => evaluateTensor(await sessionOfTensor(t), t));
+/** Begins the read in its turn, so that no later run changes what it sees, and waits for it outside of the queue. */
+async function read<T>(t: Tensor, from: (array: DeviceArray) => Promise<T>): Promise<T> {
+  const { value } = await inOrder(async () => {
+    const begun = from(await evaluateTensor(await sessionOfTensor(t), t));
+    // Until it is awaited below, a failure is nobody's.
+    begun.catch(() => {});
+    return { value: begun };
+  });
+  return await value;
+}
 
 function checkOutside(what: string, t: Tensor): void {
   if (isTracing())
@@ -44,11 +52,11 @@ const methods = {
   async data(this: Tensor): Promise<HostArray> {
     checkOutside("data", this);
     if (this.op === "data" && !storedOf(this) && hasHostData(this)) return hostDataOf(this).slice();
-    return (await arrayFor(this)).data();
+    return read(this, (array) => array.data());
   },
   async item(this: Tensor): Promise<number> {
     checkOutside("item", this);
-    return (await arrayFor(this)).item();
+    return read(this, (array) => array.item());
   },
   dispose(this: Tensor): void {
     if (this.op === "param")

@@ -25,7 +25,7 @@ import {
   type Tensor,
   tanh,
 } from "@kiln-ml/ir";
-import { Module } from "./module.ts";
+import { type Layer, Module } from "./module.ts";
 
 const named = {
   linear: (x: Tensor): Tensor => x,
@@ -84,7 +84,7 @@ class Activation extends Module {
 }
 
 /** A class for an activation that has no options. */
-const plain = (name: ActivationName) =>
+const plain = (name: ActivationName): (new () => Layer) =>
   class extends Activation {
     constructor() {
       super(named[name]);

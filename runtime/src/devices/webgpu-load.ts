@@ -39,16 +39,31 @@ async function compileKernel(
     layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
     compute: { module, entryPoint: "main" },
   });
-  const [error, result] = await Promise.all([
-    device.popErrorScope().catch(() => null),
-    promise.catch((cause: Error) => cause),
-  ]);
+  const [error, result] = await kicked(
+    device,
+    Promise.all([device.popErrorScope().catch(() => null), promise.catch((cause: Error) => cause)]),
+  );
   if (error) throw new ArtifactError(`load: kernel ${name} ${await complaint(module, error)}`);
   if (result instanceof Error)
     throw new DeviceError(`load: kernel ${name} gives no pipeline: ${firstLine(result.message)}`, {
       cause: result,
     });
   return { name, layoutKey, layout, pipeline: result, dims: dims.length };
+}
+
+/**
+ * Dawn in Node now and then stops looking for finished work while a pipeline is still being made, and then the promise
+ * is never settled. Asking it for something else from time to time makes it look again.
+ */
+async function kicked<T>(device: GPUDevice, promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {
+    device.queue.onSubmittedWorkDone().catch(() => {});
+  }, 50);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** The first error of the text with its line and column; one that is not of the text, as it came. */

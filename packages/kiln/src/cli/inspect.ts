@@ -19,7 +19,8 @@ const usual = ["signature", "groups", "plan", "costs"];
 export const help = `Usage: kiln inspect model.ts | model.kiln | folder [options]
 
   --stage NAME[,NAME…]   sections to print, or "all" (${usual.join(",")}):
-                         ${sections.join(" ")}
+                         graph ${passes.join(" ")}
+                         groups ${ofArtifact.join(" ")}
   --print-after PASS     the IR after a pass, the same as --stage PASS
   --target js|webgpu     what a model is compiled for (js)
   --no-fusion            one kernel for each operation

@@ -1,0 +1,119 @@
+/** `kiln compile`, `inspect` and `bench` on a model, and the artifact through the runtime alone. */
+import { join } from "node:path";
+import { readArtifact } from "@kiln-ml/artifact/node";
+import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { Project } from "./kiln.ts";
+
+const project = new Project("model");
+
+project.write(
+  "model.ts",
+  `import { nn, type Tensor } from "kiln-ml";
+class Net extends nn.Module {
+  fc1 = new nn.Linear(4, 6);
+  fc2 = new nn.Linear(6, 3);
+  override forward(x: Tensor) {
+    return this.fc2.forward(this.fc1.forward(x).relu()).softmax();
+  }
+}
+export const model = new Net();
+export const inputs = [["N", 4]];
+`,
+);
+project.write(
+  "build.ts",
+  `import type { Tensor } from "kiln-ml";
+export async function build() {
+  return { name: "scale", fn: ({ x, by }: { x: Tensor; by: Tensor }) => x.mul(by), inputs: [{ x: ["N", 2], by: [] }] };
+}
+`,
+);
+
+test("compile writes a file that the runtime runs", async () => {
+  const { code, out, err } = project.kiln("compile", "--no-check", "model.ts", "-o", "net.kiln");
+  assert.is(err, "");
+  assert.match(
+    out,
+    /^wrote net\.kiln: Net for js, \d+ steps, \d+ kernels, 4 states, 204 B of weights\n$/,
+  );
+  assert.is(code, 0);
+  const artifact = await readArtifact(join(project.folder, "net.kiln"));
+  assert.equal(Object.keys(artifact.weights), ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"]);
+  const device = createCpuDevice();
+  const run = await load(artifact, device, { states: initialStates(artifact, device) });
+  const [y] = await run.run([{ data: new Float32Array(8).fill(0.5), shape: [2, 4] }]);
+  const values = await y!.data();
+  assert.ok(Math.abs(values[0]! + values[1]! + values[2]! - 1) < 1e-6);
+});
+
+test("compile writes a folder from a build function", async () => {
+  const { code, out, err } = project.kiln("compile", "--no-check", "build.ts", "-o", "scale");
+  assert.is(err, "");
+  assert.match(out, /^wrote scale: scale for js/);
+  assert.is(code, 0);
+  const artifact = await readArtifact(join(project.folder, "scale"));
+  assert.equal(
+    artifact.signature.inputs.map((i) => i.name),
+    ["arg0.x", "arg0.by"],
+  );
+});
+
+test("inspect shows the usual sections of a model", () => {
+  const { code, out, err } = project.kiln("inspect", "--no-check", "model.ts", "--dims", "N=2");
+  assert.is(err, "");
+  assert.is(code, 0);
+  for (const line of [
+    "== Net for js",
+    "  dim N in [1, inf]",
+    "  input arg0: f32[2,4]",
+    "  state fc1.weight: f32[6,4]",
+    "of temporaries",
+    "== costs",
+  ])
+    assert.match(out, line);
+  assert.match(out, /== groups: \d+ kernels/);
+});
+
+test("inspect shows the IR before and after passes, and kernels", () => {
+  const args = ["--no-check", "--stage", "graph,simplify,kernels"];
+  const { out, code } = project.kiln("inspect", ...args, "model.ts");
+  assert.is(code, 0);
+  assert.match(out, "== graph\ngraph Net(%arg0: f32[N,4], %fc1.weight: param f32[6,4]");
+  assert.match(out, "== after simplify (1 of 2)\n");
+  assert.match(out, /-- \w+\nfunction \w+\(/);
+  const print = project.kiln("inspect", "--no-check", "--print-after", "dce", "model.ts");
+  assert.match(print.out, /^== after dce\ngraph Net/);
+});
+
+test("inspect reads artifacts, and refuses damaged ones in a line", () => {
+  project.write("bad.kiln", "not an artifact");
+  const bad = project.kiln("inspect", "bad.kiln");
+  assert.match(bad.err, /^ArtifactError: [^\n]+\n$/);
+  assert.is(bad.code, 1);
+  const { out } = project.kiln("inspect", "net.kiln", "--stage", "all");
+  assert.match(out, "== Net for js, 4 weights of 204 B");
+});
+
+test("bench times a model and its kernels", () => {
+  const { out, code, err } = project.kiln(
+    ...["bench", "--no-check", "--target", "js", "--runs", "3", "model.ts"],
+  );
+  assert.is(err, "");
+  assert.is(code, 0);
+  assert.match(out, /^Net: [\d.]+ ms a run \(median of 3/);
+  assert.match(out, /ms in kernels, by clock\n$/);
+});
+
+test("a script that exports no model, or no inputs", () => {
+  project.write("empty.ts", "export const other = 1;\n");
+  const empty = project.kiln("inspect", "--no-check", "empty.ts");
+  assert.is(empty.err, "empty.ts: exports no model\n  export const model = { fn, inputs }\n");
+  assert.is(empty.code, 1);
+  project.write("open.ts", "export const model = { fn: (x: unknown) => x };\n");
+  const open = project.kiln("inspect", "--no-check", "open.ts");
+  assert.match(open.err, /^open\.ts: the model has no inputs\n/);
+});
+
+test.run();

@@ -1,0 +1,109 @@
+/** Wrong usage: a message, a hint, exit code 2. And what help and version print. */
+import { readFileSync } from "node:fs";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { main } from "../../packages/kiln/src/cli/main.ts";
+
+interface Spoken {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The command in this process, with what it prints. */
+async function kiln(...args: string[]): Promise<Spoken> {
+  const spoken = { out: "", err: "" };
+  const writers = { out: process.stdout.write, err: process.stderr.write };
+  const listen = (to: "out" | "err") => (text: string) => {
+    spoken[to] += text;
+    return true;
+  };
+  process.stdout.write = listen("out") as typeof writers.out;
+  process.stderr.write = listen("err") as typeof writers.err;
+  try {
+    return { code: await main(args), ...spoken };
+  } finally {
+    process.stdout.write = writers.out;
+    process.stderr.write = writers.err;
+  }
+}
+
+async function refuses(args: readonly string[], message: string): Promise<void> {
+  const { code, out, err } = await kiln(...args);
+  assert.is(err, `${message}\n`);
+  assert.is(out, "");
+  assert.is(code, 2);
+}
+
+test("the version is that of the package", async () => {
+  const { version } = JSON.parse(readFileSync("packages/kiln/package.json", "utf8"));
+  const { code, out } = await kiln("--version");
+  assert.is(out, `${version}\n`);
+  assert.is(code, 0);
+});
+
+test("every command has help, which fits a terminal", async () => {
+  for (const args of [[], ["run"], ["compile"], ["inspect"], ["bench"]]) {
+    const { code, out } = await kiln(...args, "--help");
+    assert.is(code, 0);
+    assert.match(out, /^Usage: kiln/);
+    for (const line of out.split("\n")) assert.ok(line.length <= 100, line);
+  }
+});
+
+test("no command, and an unknown one", async () => {
+  const { code, err } = await kiln();
+  assert.is(code, 2);
+  assert.match(err, /^kiln: needs a command\n/);
+  await refuses(
+    ["train"],
+    "kiln: unknown command train\n  commands are run, compile, inspect, bench",
+  );
+});
+
+test("an unknown option", () =>
+  refuses(
+    ["run", "--tarjet", "js", "x.ts"],
+    "kiln run: unknown option '--tarjet'\n  see kiln run --help",
+  ));
+
+test("no file, one that is not there, and two", async () => {
+  await refuses(["inspect"], "kiln inspect: needs a file\n  see kiln inspect --help");
+  await refuses(["bench", "none.ts"], "kiln bench: none.ts does not exist");
+  await refuses(
+    ["run", "a.ts", "b.ts"],
+    "kiln run: takes one file, got 2: a.ts b.ts\n  put arguments of the script behind --",
+  );
+});
+
+test("an option with a bad value", async () => {
+  const { err, code } = await kiln("run", "--target", "cuda", "package.json");
+  assert.match(err, /^kiln run: unknown target cuda\n {2}targets are auto, js/);
+  assert.is(code, 2);
+  await refuses(
+    ["bench", "--runs", "0", "package.json"],
+    "kiln bench: --runs must be an integer of 1 or more, got 0",
+  );
+  await refuses(
+    ["inspect", "--dims", "N", "package.json"],
+    "kiln inspect: --dims must be like N=32,T=8, got N",
+  );
+});
+
+test("compile without a place to write to", () =>
+  refuses(
+    ["compile", "package.json"],
+    "kiln compile: needs --out\n  kiln compile model.ts -o model.kiln",
+  ));
+
+test("a stage that does not exist", async () => {
+  const { err, code } = await kiln("inspect", "--stage", "nothing", "x.kiln.json", "package.json");
+  assert.is(code, 2);
+  assert.match(err, /^kiln inspect: takes one file/);
+  await refuses(
+    ["inspect", "--stage", "graph", "package.json"],
+    "kiln inspect: no stage graph in an artifact\n  stages are signature, kernels, plan, costs",
+  );
+});
+
+test.run();

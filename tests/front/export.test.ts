@@ -1,0 +1,92 @@
+/** Artifacts of functions: run by the runtime alone, equal to the bit. */
+import { packArtifact, unpackArtifact } from "@kiln-ml/artifact";
+import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
+import { compile, exportArtifact, nn, optim, type Tensor, tensor } from "kiln-ml";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { labels, Net, rows } from "./net.ts";
+
+const flat = (n: number) => ({ data: Float32Array.from(rows(n).flat()), shape: [n, 4] });
+
+test("an inference artifact gives the same bits through the runtime alone", async () => {
+  const net = new Net();
+  const predict = compile((x: Tensor) => net.forward(x).softmax(), {
+    target: "js",
+    inputs: [["N", 4]],
+  });
+  const expected = await (await predict(flat(3))).data();
+  const artifact = unpackArtifact(packArtifact(await predict.artifact()));
+  const device = createCpuDevice();
+  const run = await load(artifact, device, { states: initialStates(artifact, device) });
+  const [y] = await run.run([flat(3)]);
+  assert.equal(await y!.data(), expected);
+});
+
+test("an artifact has the weights of now, not of the start", async () => {
+  const net = new Net();
+  const opt = new optim.SGD(net.parameters(), { lr: 0.5 });
+  const step = compile((x: Tensor, y: Tensor) => opt.step(nn.crossEntropy(net.forward(x), y)));
+  const forward = (x: Tensor) => net.forward(x);
+  const before = await exportArtifact(forward, { inputs: [["N", 4]] });
+  await step(rows(6), labels(6));
+  const after = await exportArtifact(forward, { inputs: [["N", 4]] });
+  assert.not.equal(after.weights["fc1.weight"]!.data, before.weights["fc1.weight"]!.data);
+  const now = await net.fc1.weight.data();
+  assert.equal(after.weights["fc1.weight"]!.data, new Uint8Array(now.buffer));
+});
+
+test("a training step runs from its artifact as it runs here", async () => {
+  const net = new Net();
+  const opt = new optim.Adam(net.parameters(), { lr: 0.01 });
+  const step = compile((x: Tensor, y: Tensor) => {
+    const loss = nn.crossEntropy(net.forward(x), y);
+    opt.step(loss);
+    return loss;
+  });
+  await step(rows(6), labels(6));
+  const artifact = await step.artifact({ inputs: [["N", 4], { shape: ["N"], dtype: "i32" }] });
+  const device = createCpuDevice();
+  const run = await load(artifact, device, { states: initialStates(artifact, device) });
+  for (let i = 0; i < 4; i++) {
+    const [loss] = await run.run([flat(6), labels(6)]);
+    assert.is(await loss!.item(), await (await step(rows(6), labels(6))).item());
+  }
+});
+
+test("data that a function closes over goes along", async () => {
+  const table = tensor([10, 20, 30]);
+  const artifact = await exportArtifact((x: Tensor) => x.add(table), {
+    target: "js",
+    inputs: [[3]],
+  });
+  const device = createCpuDevice();
+  const run = await load(artifact, device, { states: initialStates(artifact, device) });
+  const [y] = await run.run([Float32Array.of(1, 2, 3)]);
+  assert.equal([...(await y!.data())], [11, 22, 33]);
+});
+
+test("without weights the signature still says what states there are", async () => {
+  const net = new Net();
+  const artifact = await exportArtifact((x: Tensor) => net.forward(x), {
+    inputs: [["N", 4]],
+    weights: false,
+    name: "net",
+  });
+  assert.equal(artifact.weights, {});
+  assert.is(artifact.signature.states.length, 4);
+  assert.is(artifact.name, "net");
+});
+
+test("an artifact for webgpu needs no adapter", async () => {
+  const { targets } = await import("@kiln-ml/compiler");
+  if (!targets.webgpu) return;
+  const net = new Net();
+  const artifact = await exportArtifact((x: Tensor) => net.forward(x), {
+    inputs: [["N", 4]],
+    target: "webgpu",
+  });
+  assert.is(artifact.target, "webgpu");
+  assert.is(Object.keys(artifact.weights).length, 4);
+});
+
+test.run();

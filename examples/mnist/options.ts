@@ -1,11 +1,11 @@
 /**
- * The options of the three scripts, with their defaults: `npm start -- --epochs 3`. Each script uses those it needs.
+ * The options of the three scripts, with their defaults: `npm start -- --epochs 5`. Each script uses those it needs.
  */
 import { parseArgs } from "node:util";
 
 const { values } = parseArgs({
   options: {
-    epochs: { type: "string", default: "2" },
+    epochs: { type: "string", default: "3" },
     batch: { type: "string", default: "64" },
     lr: { type: "string", default: "0.006" },
     seed: { type: "string", default: "1" },
@@ -14,7 +14,7 @@ const { values } = parseArgs({
     // The share of test digits that must be right.
     least: { type: "string", default: "0.96" },
     // Timed runs of each program in the comparison with fusion off.
-    runs: { type: "string", default: "5" },
+    runs: { type: "string", default: "20" },
     out: { type: "string", default: "out" },
   },
 });

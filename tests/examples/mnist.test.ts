@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { inFolder, runScript } from "./script.ts";
 
 const start = "packages/tools/start.mjs";
-const reduced = ["--samples", "800", "--batch", "32", "--runs", "1"];
+const reduced = ["--samples", "800", "--epochs", "2", "--batch", "32", "--runs", "1"];
 
 test("npm start trains, runs the artifacts without the compiler, and compares fusion on and off", () =>
   inFolder(async (out) => {

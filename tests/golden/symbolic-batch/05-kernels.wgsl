@@ -1,0 +1,229 @@
+// matmul_add on a grid of 1 × ["/",["+","N",63],64] × 1
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read> w: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read_write> add: array<f32>;
+struct Dims {
+  N: i32,
+}
+@group(0) @binding(4) var<uniform> dims: Dims;
+
+var<workgroup> tileA: array<f32, 1040>;
+
+var<workgroup> tileB: array<f32, 256>;
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(local_invocation_index) invocation: u32,
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+) {
+  let lid = i32(invocation);
+  let N = dims.N;
+  let batch = i32(workgroup.z);
+  let tileRow = i32(workgroup.y);
+  let tileColumn = i32(workgroup.x);
+  var c00: f32 = 0.0;
+  var c01: f32 = 0.0;
+  var c02: f32 = 0.0;
+  var c03: f32 = 0.0;
+  var c10: f32 = 0.0;
+  var c11: f32 = 0.0;
+  var c12: f32 = 0.0;
+  var c13: f32 = 0.0;
+  var c20: f32 = 0.0;
+  var c21: f32 = 0.0;
+  var c22: f32 = 0.0;
+  var c23: f32 = 0.0;
+  var c30: f32 = 0.0;
+  var c31: f32 = 0.0;
+  var c32: f32 = 0.0;
+  var c33: f32 = 0.0;
+  let atTileRow = tileRow * 64;
+  let meDiv16 = lid / 16;
+  let atTileRow0 = atTileRow + meDiv16;
+  let meMod16 = lid % 16;
+  let atMe = meDiv16 + meMod16 * 65;
+  let i1 = meMod16 + tileColumn * 16;
+  let atTileColumn = meMod16 + tileColumn * 16;
+  let i1_0 = meMod16 + tileColumn * 16;
+  let i1_1 = meMod16 + tileColumn * 16;
+  let i1_2 = meMod16 + tileColumn * 16;
+  let meDiv4 = lid / 4;
+  let atMe0 = meDiv4 * 4;
+  let meMod4 = lid % 4;
+  let atMe1 = meMod4 * 4;
+  for (var step = 0; step < 1; step++) {
+    let k0 = meMod16 + step * 16;
+    let atStep = meMod16 + step * 16;
+    tileA[atMe] = select(0.0, x[k0 + atTileRow0 * 6], (atTileRow0 < N) & (atStep <= 5));
+    let i0 = atTileRow0 + 4;
+    let k0_0 = meMod16 + step * 16;
+    tileA[atMe + 4] = select(0.0, x[k0_0 + i0 * 6], (atTileRow0 + 5 <= N) & (atStep <= 5));
+    let i0_0 = atTileRow0 + 8;
+    let k0_1 = meMod16 + step * 16;
+    tileA[atMe + 8] = select(0.0, x[k0_1 + i0_0 * 6], (atTileRow0 + 9 <= N) & (atStep <= 5));
+    let i0_1 = atTileRow0 + 12;
+    let k0_2 = meMod16 + step * 16;
+    tileA[atMe + 12] = select(0.0, x[k0_2 + i0_1 * 6], (atTileRow0 + 13 <= N) & (atStep <= 5));
+    let i0_2 = atTileRow0 + 16;
+    let k0_3 = meMod16 + step * 16;
+    tileA[atMe + 16] = select(0.0, x[k0_3 + i0_2 * 6], (atTileRow0 + 17 <= N) & (atStep <= 5));
+    let i0_3 = atTileRow0 + 20;
+    let k0_4 = meMod16 + step * 16;
+    tileA[atMe + 20] = select(0.0, x[k0_4 + i0_3 * 6], (atTileRow0 + 21 <= N) & (atStep <= 5));
+    let i0_4 = atTileRow0 + 24;
+    let k0_5 = meMod16 + step * 16;
+    tileA[atMe + 24] = select(0.0, x[k0_5 + i0_4 * 6], (atTileRow0 + 25 <= N) & (atStep <= 5));
+    let i0_5 = atTileRow0 + 28;
+    let k0_6 = meMod16 + step * 16;
+    tileA[atMe + 28] = select(0.0, x[k0_6 + i0_5 * 6], (atTileRow0 + 29 <= N) & (atStep <= 5));
+    let i0_6 = atTileRow0 + 32;
+    let k0_7 = meMod16 + step * 16;
+    tileA[atMe + 32] = select(0.0, x[k0_7 + i0_6 * 6], (atTileRow0 + 33 <= N) & (atStep <= 5));
+    let i0_7 = atTileRow0 + 36;
+    let k0_8 = meMod16 + step * 16;
+    tileA[atMe + 36] = select(0.0, x[k0_8 + i0_7 * 6], (atTileRow0 + 37 <= N) & (atStep <= 5));
+    let i0_8 = atTileRow0 + 40;
+    let k0_9 = meMod16 + step * 16;
+    tileA[atMe + 40] = select(0.0, x[k0_9 + i0_8 * 6], (atTileRow0 + 41 <= N) & (atStep <= 5));
+    let i0_9 = atTileRow0 + 44;
+    let k0_10 = meMod16 + step * 16;
+    tileA[atMe + 44] = select(0.0, x[k0_10 + i0_9 * 6], (atTileRow0 + 45 <= N) & (atStep <= 5));
+    let i0_10 = atTileRow0 + 48;
+    let k0_11 = meMod16 + step * 16;
+    tileA[atMe + 48] = select(0.0, x[k0_11 + i0_10 * 6], (atTileRow0 + 49 <= N) & (atStep <= 5));
+    let i0_11 = atTileRow0 + 52;
+    let k0_12 = meMod16 + step * 16;
+    tileA[atMe + 52] = select(0.0, x[k0_12 + i0_11 * 6], (atTileRow0 + 53 <= N) & (atStep <= 5));
+    let i0_12 = atTileRow0 + 56;
+    let k0_13 = meMod16 + step * 16;
+    tileA[atMe + 56] = select(0.0, x[k0_13 + i0_12 * 6], (atTileRow0 + 57 <= N) & (atStep <= 5));
+    let i0_13 = atTileRow0 + 60;
+    let k0_14 = meMod16 + step * 16;
+    tileA[atMe + 60] = select(0.0, x[k0_14 + i0_13 * 6], (atTileRow0 + 61 <= N) & (atStep <= 5));
+    let atStep0 = meDiv16 + step * 16;
+    tileB[lid] = select(0.0, w[i1 + atStep0 * 4], atTileColumn <= 3);
+    let k0_15 = atStep0 + 4;
+    tileB[lid + 64] = select(0.0, w[i1_0 + k0_15 * 4], (atTileColumn <= 3) & (atStep0 <= 1));
+    let k0_16 = atStep0 + 8;
+    tileB[lid + 128] = 0.0;
+    let k0_17 = atStep0 + 12;
+    tileB[lid + 192] = 0.0;
+    workgroupBarrier();
+    for (var kk = 0; kk < 16; kk++) {
+      let a0 = tileA[atMe0 + kk * 65];
+      let a1 = tileA[atMe0 + kk * 65 + 1];
+      let a2 = tileA[atMe0 + kk * 65 + 2];
+      let a3 = tileA[atMe0 + kk * 65 + 3];
+      let b0 = tileB[atMe1 + kk * 16];
+      let b1 = tileB[atMe1 + kk * 16 + 1];
+      let b2 = tileB[atMe1 + kk * 16 + 2];
+      let b3 = tileB[atMe1 + kk * 16 + 3];
+      c00 = fma(a0, b0, c00);
+      c01 = fma(a0, b1, c01);
+      c02 = fma(a0, b2, c02);
+      c03 = fma(a0, b3, c03);
+      c10 = fma(a1, b0, c10);
+      c11 = fma(a1, b1, c11);
+      c12 = fma(a1, b2, c12);
+      c13 = fma(a1, b3, c13);
+      c20 = fma(a2, b0, c20);
+      c21 = fma(a2, b1, c21);
+      c22 = fma(a2, b2, c22);
+      c23 = fma(a2, b3, c23);
+      c30 = fma(a3, b0, c30);
+      c31 = fma(a3, b1, c31);
+      c32 = fma(a3, b2, c32);
+      c33 = fma(a3, b3, c33);
+    }
+    workgroupBarrier();
+  }
+  var sums: array<f32, 16>;
+  sums[0] = c00;
+  sums[1] = c01;
+  sums[2] = c02;
+  sums[3] = c03;
+  sums[4] = c10;
+  sums[5] = c11;
+  sums[6] = c12;
+  sums[7] = c13;
+  sums[8] = c20;
+  sums[9] = c21;
+  sums[10] = c22;
+  sums[11] = c23;
+  sums[12] = c30;
+  sums[13] = c31;
+  sums[14] = c32;
+  sums[15] = c33;
+  let atTileRow1 = atTileRow + meDiv4 * 4;
+  let atMe2 = tileColumn * 16 + meMod4 * 4;
+  for (var r = 0; r < 4; r++) {
+    let i0_14 = atTileRow1 + r;
+    let atR = r * 4;
+    let atI0 = i0_14 * 4;
+    if (atTileRow1 + r < N) {
+      for (var s = 0; s < 4; s++) {
+        let i1_3 = atMe2 + s;
+        let atR0 = atR + s;
+        let atI0_0 = atI0 + i1_3;
+        if (atMe2 + s <= 3) {
+          add[atI0_0] = sums[atR0] + b[i1_3];
+        }
+      }
+    }
+  }
+}
+
+// reduceMax_div on a grid of ["/",["+","N",63],64] × 1 × 1
+@group(0) @binding(0) var<storage, read> add: array<f32>;
+@group(0) @binding(1) var<storage, read_write> div: array<f32>;
+struct Dims {
+  N: i32,
+}
+@group(0) @binding(2) var<uniform> dims: Dims;
+
+var<private> infinityBits: u32 = 0x7f800000u;
+fn infinity() -> f32 {
+  return bitcast<f32>(infinityBits);
+}
+
+fn isNan(x: f32) -> bool {
+  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+}
+
+fn maximum(a: f32, b: f32) -> f32 {
+  return select(select(max(a, b), b, isNan(b)), a, isNan(a));
+}
+
+fn expOf(x: f32) -> f32 {
+  return select(exp(x), x, isNan(x));
+}
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(local_invocation_index) invocation: u32,
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+) {
+  let lid = i32(invocation);
+  let N = dims.N;
+  let chunk = i32(workgroup.x);
+  let atChunk = chunk * 64;
+  let i0 = atChunk + lid;
+  let atI0 = i0 * 4;
+  if (atChunk + lid < N) {
+    var max0: f32 = -infinity();
+    max0 = maximum(max0, add[atI0]);
+    max0 = maximum(max0, add[atI0 + 1]);
+    max0 = maximum(max0, add[atI0 + 2]);
+    max0 = maximum(max0, add[atI0 + 3]);
+    var sum1: f32 = 0.0;
+    sum1 = sum1 + expOf(add[atI0] - max0);
+    sum1 = sum1 + expOf(add[atI0 + 1] - max0);
+    sum1 = sum1 + expOf(add[atI0 + 2] - max0);
+    sum1 = sum1 + expOf(add[atI0 + 3] - max0);
+    div[atI0] = expOf(add[atI0] - max0) / sum1;
+    div[atI0 + 1] = expOf(add[atI0 + 1] - max0) / sum1;
+    div[atI0 + 2] = expOf(add[atI0 + 2] - max0) / sum1;
+    div[atI0 + 3] = expOf(add[atI0 + 3] - max0) / sum1;
+  }
+}

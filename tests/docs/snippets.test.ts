@@ -1,8 +1,20 @@
-/** Every `ts` and `js` snippet of the documentation type-checks, runs, and prints what the page says. */
-import { readdirSync } from "node:fs";
+/**
+ * Every `ts` and `js` snippet of the documentation type-checks, runs, and prints what the page says. `UPDATE_DOCS=1` writes
+ * what is printed into the pages, to be reviewed as a diff.
+ */
+import { readdirSync, writeFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { expectedOf, fencesOf, fits, readPage, run, scriptOf, typeErrors } from "./snippets.ts";
+import {
+  expectedOf,
+  fencesOf,
+  fits,
+  readPage,
+  run,
+  scriptOf,
+  typeErrors,
+  withOutput,
+} from "./snippets.ts";
 
 const pages = [
   "README.md",
@@ -34,6 +46,8 @@ for (const [page, script] of scripts)
     assert.is(errors, "");
     assert.is(status, 0);
     const expected = expectedOf(script);
+    if (process.env.UPDATE_DOCS && expected.length === lines.length)
+      writeFileSync(page, withOutput(readPage(page), lines));
     const shown = expected.map((text, i) => (fits(lines[i] ?? "", text) ? (lines[i] ?? "") : text));
     assert.equal(lines, shown);
   });

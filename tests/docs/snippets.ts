@@ -51,6 +51,20 @@ const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\
 export const fits = (line: string, expected: string): boolean =>
   new RegExp(`^${expected.split("…").map(literal).join(".*")}$`).test(line);
 
+/** The page with each line it says replaced by the one that was printed, where they differ; the same number of lines. */
+export function withOutput(page: string, printed: readonly string[]): string {
+  let i = 0;
+  let code = false;
+  const lines = page.split("\n").map((line) => {
+    if (line.startsWith("```")) code = !code && /^```(ts|js)$/.test(line);
+    const said = code ? /^(.*\/\/ → ?)(.+)$/.exec(line) : null;
+    if (!said) return line;
+    const now = printed[i++] ?? "";
+    return fits(now, said[2]!) ? line : said[1] + now;
+  });
+  return lines.join("\n");
+}
+
 export interface Ran {
   readonly status: number | null;
   readonly lines: readonly string[];

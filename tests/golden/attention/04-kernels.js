@@ -5,14 +5,10 @@ function matmul_select(packedA, packedB, k_, q_, select) {
     // pack the left operand
     const atI0 = i0 * 32;
     for (let p = 0; p < 1; p++) {
-      const atP = p * 4;
-      const atP0 = p * 32;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP + s;
-        const atI1 = atI0 + i1 * 8;
-        const atP1 = atP0 + s;
+        const atI1 = atI0 + s * 8;
         for (let k0 = 0; k0 < 8; k0++) {
-          packedA[atP1 + k0 * 4] = q_[atI1 + k0];
+          packedA[s + k0 * 4] = q_[atI1 + k0];
         }
       }
     }
@@ -20,15 +16,11 @@ function matmul_select(packedA, packedB, k_, q_, select) {
     for (let j = 0; j < 4; j += 4) {
       // pack columns of the right operand
       for (let p = 0; p < 1; p++) {
-        const atP2 = j + p * 4;
-        const atP4 = p * 32;
         for (let s = 0; s < 4; s++) {
-          const i2 = atP2 + s;
-          const atP3 = atP2 + s;
+          const i2 = j + s;
           const atI2 = atI0 + i2 * 8;
-          const atP5 = atP4 + s;
           for (let k0 = 0; k0 < 8; k0++) {
-            packedB[atP5 + k0 * 4] = atP3 <= 3 ? k_[atI2 + k0] : 0;
+            packedB[s + k0 * 4] = k_[atI2 + k0];
           }
         }
       }
@@ -36,7 +28,6 @@ function matmul_select(packedA, packedB, k_, q_, select) {
       for (let i = 0; i < 4; i += 4) {
         const jjEnd = atJ + 4;
         const atI = i * 8;
-        const atI3 = -i;
         for (let jj = 0; jj < jjEnd; jj += 4) {
           let c00 = 0;
           let c01 = 0;
@@ -97,17 +88,14 @@ function matmul_select(packedA, packedB, k_, q_, select) {
           tile[13] = c31;
           tile[14] = c32;
           tile[15] = c33;
-          const rEnd = atI3 + 4;
-          const atJj0 = atJ - jj;
-          const atJj1 = j + jj;
-          for (let r = 0; r < rEnd; r++) {
-            const i1_0 = i + r;
-            const sEnd = atJj0 + 4;
+          const atJj0 = j + jj;
+          for (let r = 0; r < 4; r++) {
+            const i1 = i + r;
             const atR = r * 4;
-            const atI1_0 = atI0_0 + i1_0 * 4;
-            for (let s = 0; s < sEnd; s++) {
-              const i2_0 = atJj1 + s;
-              select[atI1_0 + i2_0] = i2_0 <= i1_0 ? tile[atR + s] * 0.3535533845424652 : -1.7014117331926443e+38;
+            const atI1_0 = atI0_0 + i1 * 4;
+            for (let s = 0; s < 4; s++) {
+              const i2_0 = atJj0 + s;
+              select[atI1_0 + i2_0] = i2_0 <= i1 ? tile[atR + s] * 0.3535533845424652 : -1.7014117331926443e+38;
             }
           }
         }
@@ -118,6 +106,18 @@ function matmul_select(packedA, packedB, k_, q_, select) {
 
 // reduceMax_div
 function reduceMax_div(select, div) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
   for (let i1 = 0; i1 < 8; i1++) {
     let max0 = -Infinity;
     const atI1 = i1 * 4;
@@ -126,14 +126,14 @@ function reduceMax_div(select, div) {
     max0 = Math.max(max0, select[atI1 + 2]);
     max0 = Math.max(max0, select[atI1 + 3]);
     let sum1 = 0;
-    sum1 += Math.exp(select[atI1] - max0);
-    sum1 += Math.exp(select[atI1 + 1] - max0);
-    sum1 += Math.exp(select[atI1 + 2] - max0);
-    sum1 += Math.exp(select[atI1 + 3] - max0);
-    div[atI1] = Math.exp(select[atI1] - max0) / sum1;
-    div[atI1 + 1] = Math.exp(select[atI1 + 1] - max0) / sum1;
-    div[atI1 + 2] = Math.exp(select[atI1 + 2] - max0) / sum1;
-    div[atI1 + 3] = Math.exp(select[atI1 + 3] - max0) / sum1;
+    sum1 += fastExp(select[atI1] - max0);
+    sum1 += fastExp(select[atI1 + 1] - max0);
+    sum1 += fastExp(select[atI1 + 2] - max0);
+    sum1 += fastExp(select[atI1 + 3] - max0);
+    div[atI1] = fastExp(select[atI1] - max0) / sum1;
+    div[atI1 + 1] = fastExp(select[atI1 + 1] - max0) / sum1;
+    div[atI1 + 2] = fastExp(select[atI1 + 2] - max0) / sum1;
+    div[atI1 + 3] = fastExp(select[atI1 + 3] - max0) / sum1;
   }
 }
 
@@ -144,14 +144,10 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
     // pack the left operand
     const atI0 = i0 * 16;
     for (let p = 0; p < 1; p++) {
-      const atP = p * 4;
-      const atP0 = p * 16;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP + s;
-        const atI1 = atI0 + i1 * 4;
-        const atP1 = atP0 + s;
+        const atI1 = atI0 + s * 4;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedA[atP1 + k0 * 4] = div[atI1 + k0];
+          packedA[s + k0 * 4] = div[atI1 + k0];
         }
       }
     }
@@ -161,15 +157,14 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
       const quotient = Math.floor((-j + 3) / 4);
       const pEnd = quotient + 2;
       for (let p = 0; p < pEnd; p++) {
-        const atP2 = j + p * 4;
-        const atP4 = p * 16;
+        const atP = j + p * 4;
+        const atP0 = p * 16;
         for (let s = 0; s < 4; s++) {
-          const i2 = atP2 + s;
-          const atP3 = atP2 + s;
+          const i2 = atP + s;
           const atI0_1 = atI0_0 + i2;
-          const atP5 = atP4 + s;
+          const atP1 = atP0 + s;
           for (let k0 = 0; k0 < 4; k0++) {
-            packedB[atP5 + k0 * 4] = atP3 <= 7 ? v[atI0_1 + k0 * 8] : 0;
+            packedB[atP1 + k0 * 4] = v[atI0_1 + k0 * 8];
           }
         }
       }
@@ -177,7 +172,6 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
       for (let i = 0; i < 4; i += 4) {
         const jjEnd = atJ + 8;
         const atI = i * 4;
-        const atI2 = -i;
         for (let jj = 0; jj < jjEnd; jj += 4) {
           let c00 = 0;
           let c01 = 0;
@@ -238,14 +232,12 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
           tile[13] = c31;
           tile[14] = c32;
           tile[15] = c33;
-          const rEnd = atI2 + 4;
-          const least = Math.min(4, atJ - jj + 8);
           const atJj0 = j + jj;
-          for (let r = 0; r < rEnd; r++) {
-            const i1_0 = i + r;
+          for (let r = 0; r < 4; r++) {
+            const i1 = i + r;
             const atR = r * 4;
-            const atI1_0 = atI0_0 + i1_0 * 8;
-            for (let s = 0; s < least; s++) {
+            const atI1_0 = atI0_0 + i1 * 8;
+            for (let s = 0; s < 4; s++) {
               const i2_0 = atJj0 + s;
               dotGeneral[atI1_0 + i2_0] = tile[atR + s];
             }

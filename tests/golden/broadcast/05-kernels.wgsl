@@ -11,11 +11,10 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 256;
-  let quotient = (atChunk + lid) / 5;
-  let remainder = (atChunk + lid) % 5;
-  let atI0 = remainder + quotient * 5;
-  if (atChunk + lid <= 14) {
-    mul[atI0] = (x[atI0] + row[remainder]) * column[quotient];
+  let localDiv5 = lid / 5;
+  let localMod5 = lid % 5;
+  let atI0 = localMod5 + localDiv5 * 5;
+  if (lid <= 14) {
+    mul[atI0] = (x[atI0] + row[localMod5]) * column[localDiv5];
   }
 }

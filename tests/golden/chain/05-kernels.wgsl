@@ -17,11 +17,9 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 256;
-  let i0 = atChunk + lid;
-  if (atChunk + lid <= 3) {
-    let xAt = x[i0];
+  if (lid <= 3) {
+    let xAt = x[lid];
     let t = expOf4(-xAt) + xAt;
-    mul[i0] = t * t;
+    mul[lid] = t * t;
   }
 }

@@ -1,22 +1,18 @@
 // conv_maximum
-function conv_maximum(packedA, packedB, x, _0_weight, _0_bias, maximum) {
+function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
   const tile = new Float32Array(12);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
-    const atP = p * 3;
-    const atP0 = p * 54;
     for (let s = 0; s < 3; s++) {
-      const f = atP + s;
-      const atF = f * 18;
-      const atP1 = atP0 + s;
+      const atF = s * 18;
       for (let c = 0; c < 2; c++) {
         const atC = atF + c * 9;
-        const atP2 = atP1 + c * 27;
+        const atC1 = s + c * 27;
         for (let t0 = 0; t0 < 3; t0++) {
           const atC0 = atC + t0 * 3;
-          const atT0 = atP2 + t0 * 9;
+          const atT0 = atC1 + t0 * 9;
           for (let t1 = 0; t1 < 3; t1++) {
-            packedA[atT0 + t1 * 3] = _0_weight[atC0 + t1];
+            packedA[atT0 + t1 * 3] = weight[atC0 + t1];
           }
         }
       }
@@ -27,25 +23,24 @@ function conv_maximum(packedA, packedB, x, _0_weight, _0_bias, maximum) {
     const quotient = Math.floor((-j + 3) / 4);
     const pEnd = quotient + 8;
     for (let p = 0; p < pEnd; p++) {
-      const atP3 = j + p * 4;
-      const atP5 = p * 72;
+      const atP = j + p * 4;
+      const atP0 = p * 72;
       for (let s = 0; s < 4; s++) {
-        const quotient0 = ((atP3 + s) / 16) | 0;
+        const quotient0 = ((atP + s) / 16) | 0;
         const quotient1 = ((j + s) / 4) | 0;
         const remainder = (p + quotient1) % 4;
         const remainder0 = (j + s) % 4;
-        const atP4 = atP3 + s;
         const atY0_0 = remainder0 + quotient0 * 32 + remainder * 4;
-        const atP6 = atP5 + s;
+        const atP1 = atP0 + s;
         for (let c = 0; c < 2; c++) {
           const atY0_1 = atY0_0 + c * 16;
-          const atP7 = atP6 + c * 36;
+          const atP2 = atP1 + c * 36;
           for (let t0 = 0; t0 < 3; t0++) {
             const atY0 = remainder + t0;
             const atY0_2 = atY0_1 + t0 * 4;
-            const atP8 = atP7 + t0 * 12;
+            const atP3 = atP2 + t0 * 12;
             for (let t1 = 0; t1 < 3; t1++) {
-              packedB[atP8 + t1 * 4] = atP4 <= 31 && atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
+              packedB[atP3 + t1 * 4] = atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
             }
           }
         }
@@ -55,7 +50,6 @@ function conv_maximum(packedA, packedB, x, _0_weight, _0_bias, maximum) {
     for (let i = 0; i < 3; i += 3) {
       const jjEnd = atJ + 32;
       const atI = i * 18;
-      const atI0 = -i;
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -103,20 +97,16 @@ function conv_maximum(packedA, packedB, x, _0_weight, _0_bias, maximum) {
         tile[9] = c21;
         tile[10] = c22;
         tile[11] = c23;
-        const rEnd = atI0 + 3;
-        const least = Math.min(4, atJ - jj + 32);
         const atJj0 = j + jj;
-        for (let r = 0; r < rEnd; r++) {
-          const f0 = i + r;
-          const atR = r * 4;
-          const _0_biasAt = _0_bias[f0];
-          const atF0 = f0 * 16;
-          for (let s = 0; s < least; s++) {
-            const quotient2 = ((atJj0 + s) / 16) | 0;
-            const quotient3 = ((atJj0 + s) / 4) | 0;
-            const remainder1 = quotient3 % 4;
-            const remainder2 = (atJj0 + s) % 4;
-            maximum[atF0 + remainder2 + remainder1 * 4 + quotient2 * 48] = Math.max(tile[atR + s] + _0_biasAt, 0);
+        for (let s = 0; s < 4; s++) {
+          const quotient2 = ((atJj0 + s) / 16) | 0;
+          const quotient3 = ((atJj0 + s) / 4) | 0;
+          const remainder1 = quotient3 % 4;
+          const remainder2 = (atJj0 + s) % 4;
+          const atN = remainder2 + remainder1 * 4 + quotient2 * 48;
+          for (let r = 0; r < 3; r++) {
+            const f = i + r;
+            maximum[atN + f * 16] = Math.max(tile[s + r * 4] + bias[f], 0);
           }
         }
       }
@@ -173,33 +163,25 @@ function reduceMax_equal(maximum, equal, reduceMax) {
 }
 
 // matmul_add
-function matmul_add(packedA, packedB, _4_weight, reduceMax, _4_bias, add) {
+function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
   const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
-    const atP = p * 2;
-    const atP0 = p * 24;
     for (let s = 0; s < 2; s++) {
-      const i0 = atP + s;
-      const atI0 = i0 * 12;
-      const atP1 = atP0 + s;
+      const atI0 = s * 12;
       for (let k0 = 0; k0 < 12; k0++) {
-        packedA[atP1 + k0 * 2] = reduceMax[atI0 + k0];
+        packedA[s + k0 * 2] = reduceMax[atI0 + k0];
       }
     }
   }
   for (let j = 0; j < 4; j += 4) {
     // pack columns of the right operand
     for (let p = 0; p < 1; p++) {
-      const atP2 = j + p * 4;
-      const atP4 = p * 48;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP2 + s;
-        const atP3 = atP2 + s;
+        const i1 = j + s;
         const atI1 = i1 * 12;
-        const atP5 = atP4 + s;
         for (let k0 = 0; k0 < 12; k0++) {
-          packedB[atP5 + k0 * 4] = atP3 <= 3 ? _4_weight[atI1 + k0] : 0;
+          packedB[s + k0 * 4] = weight[atI1 + k0];
         }
       }
     }
@@ -207,7 +189,6 @@ function matmul_add(packedA, packedB, _4_weight, reduceMax, _4_bias, add) {
     for (let i = 0; i < 2; i += 2) {
       const jjEnd = atJ + 4;
       const atI = i * 12;
-      const atI2 = -i;
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -242,17 +223,14 @@ function matmul_add(packedA, packedB, _4_weight, reduceMax, _4_bias, add) {
         tile[5] = c11;
         tile[6] = c12;
         tile[7] = c13;
-        const rEnd = atI2 + 2;
-        const atJj0 = atJ - jj;
-        const atJj1 = j + jj;
-        for (let r = 0; r < rEnd; r++) {
-          const i0_0 = i + r;
-          const sEnd = atJj0 + 4;
+        const atJj0 = j + jj;
+        for (let r = 0; r < 2; r++) {
+          const i0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0_0 * 4;
-          for (let s = 0; s < sEnd; s++) {
-            const i1_0 = atJj1 + s;
-            add[atI0_0 + i1_0] = tile[atR + s] + _4_bias[i1_0];
+          const atI0_0 = i0 * 4;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            add[atI0_0 + i1_0] = tile[atR + s] + bias[i1_0];
           }
         }
       }
@@ -262,6 +240,18 @@ function matmul_add(packedA, packedB, _4_weight, reduceMax, _4_bias, add) {
 
 // reduceMax_add
 function reduceMax_add(add, classes, add2, mul) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
   let sum3 = 0;
   for (let i0 = 0; i0 < 2; i0++) {
     let max0 = -Infinity;
@@ -277,10 +267,10 @@ function reduceMax_add(add, classes, add2, mul) {
     max0 = Math.max(max0, add[atI0 + 3]);
     sum4 += -(3 === classesAt ? -0.5 : 0);
     let sum1 = 0;
-    sum1 += Math.exp(add[atI0] - max0);
-    sum1 += Math.exp(add[atI0 + 1] - max0);
-    sum1 += Math.exp(add[atI0 + 2] - max0);
-    sum1 += Math.exp(add[atI0 + 3] - max0);
+    sum1 += fastExp(add[atI0] - max0);
+    sum1 += fastExp(add[atI0 + 1] - max0);
+    sum1 += fastExp(add[atI0 + 2] - max0);
+    sum1 += fastExp(add[atI0 + 3] - max0);
     let sum2 = 0;
     const classesAt0 = classes[i0];
     const t = 0 === classesAt0;
@@ -288,37 +278,33 @@ function reduceMax_add(add, classes, add2, mul) {
     const t1 = Math.log(sum1);
     sum2 += t ? t0 - t1 : 0;
     const t2 = sum4 / sum1;
-    add2[atI0] = (t ? -0.5 : 0) + t2 * Math.exp(t0);
+    add2[atI0] = (t ? -0.5 : 0) + t2 * fastExp(t0);
     const t3 = 1 === classesAt0;
     const t4 = add[atI0 + 1] - max0;
     sum2 += t3 ? t4 - t1 : 0;
-    add2[atI0 + 1] = (t3 ? -0.5 : 0) + t2 * Math.exp(t4);
+    add2[atI0 + 1] = (t3 ? -0.5 : 0) + t2 * fastExp(t4);
     const t5 = 2 === classesAt0;
     const t6 = add[atI0 + 2] - max0;
     sum2 += t5 ? t6 - t1 : 0;
-    add2[atI0 + 2] = (t5 ? -0.5 : 0) + t2 * Math.exp(t6);
+    add2[atI0 + 2] = (t5 ? -0.5 : 0) + t2 * fastExp(t6);
     const t7 = 3 === classesAt0;
     const t8 = add[atI0 + 3] - max0;
     sum2 += t7 ? t8 - t1 : 0;
-    add2[atI0 + 3] = (t7 ? -0.5 : 0) + t2 * Math.exp(t8);
+    add2[atI0 + 3] = (t7 ? -0.5 : 0) + t2 * fastExp(t8);
     sum3 += -sum2;
   }
   mul[0] = sum3 * 0.5;
 }
 
 // matmul
-function matmul(packedA, packedB, _4_weight, add, dotGeneral) {
+function matmul(packedA, packedB, weight, add, dotGeneral) {
   const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
-    const atP = p * 2;
-    const atP0 = p * 8;
     for (let s = 0; s < 2; s++) {
-      const i0 = atP + s;
-      const atI0 = i0 * 4;
-      const atP1 = atP0 + s;
+      const atI0 = s * 4;
       for (let k0 = 0; k0 < 4; k0++) {
-        packedA[atP1 + k0 * 2] = add[atI0 + k0];
+        packedA[s + k0 * 2] = add[atI0 + k0];
       }
     }
   }
@@ -327,14 +313,13 @@ function matmul(packedA, packedB, _4_weight, add, dotGeneral) {
     const quotient = Math.floor((-j + 3) / 4);
     const pEnd = quotient + 3;
     for (let p = 0; p < pEnd; p++) {
-      const atP2 = j + p * 4;
-      const atP4 = p * 16;
+      const atP = j + p * 4;
+      const atP0 = p * 16;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP2 + s;
-        const atP3 = atP2 + s;
-        const atP5 = atP4 + s;
+        const i1 = atP + s;
+        const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atP5 + k0 * 4] = atP3 <= 11 ? _4_weight[i1 + k0 * 12] : 0;
+          packedB[atP1 + k0 * 4] = weight[i1 + k0 * 12];
         }
       }
     }
@@ -342,7 +327,6 @@ function matmul(packedA, packedB, _4_weight, add, dotGeneral) {
     for (let i = 0; i < 2; i += 2) {
       const jjEnd = atJ + 12;
       const atI = i * 4;
-      const atI1 = -i;
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -377,14 +361,12 @@ function matmul(packedA, packedB, _4_weight, add, dotGeneral) {
         tile[5] = c11;
         tile[6] = c12;
         tile[7] = c13;
-        const rEnd = atI1 + 2;
-        const least = Math.min(4, atJ - jj + 12);
         const atJj0 = j + jj;
-        for (let r = 0; r < rEnd; r++) {
-          const i0_0 = i + r;
+        for (let r = 0; r < 2; r++) {
+          const i0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0_0 * 12;
-          for (let s = 0; s < least; s++) {
+          const atI0_0 = i0 * 12;
+          for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
             dotGeneral[atI0_0 + i1_0] = tile[atR + s];
           }
@@ -434,33 +416,27 @@ function fold_select(equal, dotGeneral, maximum, select) {
 }
 
 // conv_sub
-function conv_sub(packedA, packedB, x, select, _0_bias, _0_weight) {
+function conv_sub(packedA, packedB, x, select, bias, weight) {
   const tile = new Float32Array(12);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
-    const atP = p * 3;
-    const atP0 = p * 96;
     for (let s = 0; s < 3; s++) {
       let side0 = 0;
-      const f = atP + s;
-      const atF = f * 16;
-      const atP1 = atP0 + s;
+      const atF = s * 16;
       for (let c = 0; c < 2; c++) {
         const atC = atF + c * 48;
-        const atP2 = atP1 + c * 48;
+        const atC1 = s + c * 48;
         for (let t0 = 0; t0 < 4; t0++) {
           const atC0 = atC + t0 * 4;
-          const atP3 = atP2 + t0 * 12;
+          const atC2 = atC1 + t0 * 12;
           for (let t1 = 0; t1 < 4; t1++) {
             const selectAt = select[atC0 + t1];
-            packedA[atP3 + t1 * 3] = selectAt;
+            packedA[atC2 + t1 * 3] = selectAt;
             side0 += selectAt;
           }
         }
       }
-      if (true) {
-        _0_bias[f] = _0_bias[f] - side0 * 0.10000000149011612;
-      }
+      bias[s] = bias[s] - side0 * 0.10000000149011612;
     }
   }
   for (let j = 0; j < 18; j += 20) {
@@ -468,25 +444,25 @@ function conv_sub(packedA, packedB, x, select, _0_bias, _0_weight) {
     const quotient = Math.floor((-j + 1) / 4);
     const pEnd = quotient + 5;
     for (let p = 0; p < pEnd; p++) {
-      const atP4 = j + p * 4;
-      const atP6 = p * 128;
+      const atP = j + p * 4;
+      const atP1 = p * 128;
       for (let s = 0; s < 4; s++) {
-        const quotient0 = ((atP4 + s) / 9) | 0;
-        const quotient1 = ((atP4 + s) / 3) | 0;
+        const quotient0 = ((atP + s) / 9) | 0;
+        const quotient1 = ((atP + s) / 3) | 0;
         const remainder = quotient1 % 3;
-        const remainder0 = (atP4 + s) % 3;
-        const atP5 = atP4 + s;
+        const remainder0 = (atP + s) % 3;
+        const atP0 = atP + s;
         const atY0_0 = remainder0 + quotient0 * 16 + remainder * 4;
-        const atP7 = atP6 + s;
+        const atP2 = atP1 + s;
         for (let c = 0; c < 2; c++) {
           const atY0_1 = atY0_0 + c * 32;
-          const atC1 = atP7 + c * 64;
+          const atC3 = atP2 + c * 64;
           for (let t0 = 0; t0 < 4; t0++) {
             const atY0 = remainder + t0;
             const atY0_2 = atY0_1 + t0 * 4;
-            const atC2 = atC1 + t0 * 16;
+            const atC4 = atC3 + t0 * 16;
             for (let t1 = 0; t1 < 4; t1++) {
-              packedB[atC2 + t1 * 4] = atP5 <= 17 && atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
+              packedB[atC4 + t1 * 4] = atP0 <= 17 && atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
             }
           }
         }
@@ -496,7 +472,6 @@ function conv_sub(packedA, packedB, x, select, _0_bias, _0_weight) {
     for (let i = 0; i < 3; i += 3) {
       const jjEnd = atJ + 18;
       const atI = i * 32;
-      const atI0 = -i;
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -556,19 +531,17 @@ function conv_sub(packedA, packedB, x, select, _0_bias, _0_weight) {
         tile[9] = new9;
         tile[10] = new10;
         tile[11] = new11;
-        const rEnd = atI0 + 3;
         const least = Math.min(4, atJ - jj + 18);
         const atJj0 = j + jj;
-        for (let r = 0; r < rEnd; r++) {
-          const f0 = i + r;
-          const atF0 = f0 * 18;
-          const atR = r * 4;
-          for (let s = 0; s < least; s++) {
-            const quotient2 = ((atJj0 + s) / 9) | 0;
-            const quotient3 = ((atJj0 + s) / 3) | 0;
-            const remainder1 = quotient3 % 3;
-            const remainder2 = (atJj0 + s) % 3;
-            _0_weight[atF0 + remainder2 + remainder1 * 3 + quotient2 * 9] = _0_weight[atF0 + remainder2 + remainder1 * 3 + quotient2 * 9] - tile[atR + s] * 0.10000000149011612;
+        for (let s = 0; s < least; s++) {
+          const quotient2 = ((atJj0 + s) / 9) | 0;
+          const quotient3 = ((atJj0 + s) / 3) | 0;
+          const remainder1 = quotient3 % 3;
+          const remainder2 = (atJj0 + s) % 3;
+          const atN = remainder2 + remainder1 * 3 + quotient2 * 9;
+          for (let r = 0; r < 3; r++) {
+            const f = i + r;
+            weight[atN + f * 18] = weight[atN + f * 18] - tile[s + r * 4] * 0.10000000149011612;
           }
         }
       }
@@ -577,24 +550,18 @@ function conv_sub(packedA, packedB, x, select, _0_bias, _0_weight) {
 }
 
 // matmul_sub
-function matmul_sub(packedA, packedB, reduceMax, add, _4_bias, _4_weight) {
+function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
   const tile = new Float32Array(16);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
-    const atP = p * 4;
-    const atP0 = p * 8;
     for (let s = 0; s < 4; s++) {
       let side0 = 0;
-      const i0 = atP + s;
-      const atP1 = atP0 + s;
       for (let k0 = 0; k0 < 2; k0++) {
-        const addAt = add[i0 + k0 * 4];
-        packedA[atP1 + k0 * 4] = addAt;
+        const addAt = add[s + k0 * 4];
+        packedA[s + k0 * 4] = addAt;
         side0 += addAt;
       }
-      if (true) {
-        _4_bias[i0] = _4_bias[i0] - side0 * 0.10000000149011612;
-      }
+      bias[s] = bias[s] - side0 * 0.10000000149011612;
     }
   }
   for (let j = 0; j < 12; j += 12) {
@@ -602,14 +569,13 @@ function matmul_sub(packedA, packedB, reduceMax, add, _4_bias, _4_weight) {
     const quotient = Math.floor((-j + 3) / 4);
     const pEnd = quotient + 3;
     for (let p = 0; p < pEnd; p++) {
-      const atP2 = j + p * 4;
-      const atP4 = p * 8;
+      const atP = j + p * 4;
+      const atP0 = p * 8;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP2 + s;
-        const atP3 = atP2 + s;
-        const atP5 = atP4 + s;
+        const i1 = atP + s;
+        const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 2; k0++) {
-          packedB[atP5 + k0 * 4] = atP3 <= 11 ? reduceMax[i1 + k0 * 12] : 0;
+          packedB[atP1 + k0 * 4] = reduceMax[i1 + k0 * 12];
         }
       }
     }
@@ -617,7 +583,6 @@ function matmul_sub(packedA, packedB, reduceMax, add, _4_bias, _4_weight) {
     for (let i = 0; i < 4; i += 4) {
       const jjEnd = atJ + 12;
       const atI = i * 2;
-      const atI0 = -i;
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -694,16 +659,14 @@ function matmul_sub(packedA, packedB, reduceMax, add, _4_bias, _4_weight) {
         tile[13] = new13;
         tile[14] = new14;
         tile[15] = new15;
-        const rEnd = atI0 + 4;
-        const least = Math.min(4, atJ - jj + 12);
         const atJj0 = j + jj;
-        for (let r = 0; r < rEnd; r++) {
-          const i0_0 = i + r;
-          const atI0_0 = i0_0 * 12;
+        for (let r = 0; r < 4; r++) {
+          const i0 = i + r;
+          const atI0 = i0 * 12;
           const atR = r * 4;
-          for (let s = 0; s < least; s++) {
+          for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            _4_weight[atI0_0 + i1_0] = _4_weight[atI0_0 + i1_0] - tile[atR + s] * 0.10000000149011612;
+            weight[atI0 + i1_0] = weight[atI0 + i1_0] - tile[atR + s] * 0.10000000149011612;
           }
         }
       }

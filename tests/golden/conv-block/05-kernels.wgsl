@@ -1,7 +1,7 @@
 // conv_maximum on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> _0_weight: array<f32>;
+@group(0) @binding(0) var<storage, read> weight: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> _0_bias: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> maximum0: array<f32>;
 
 var<workgroup> tileA: array<f32, 272>;
@@ -41,31 +41,13 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let meDiv16 = lid / 16;
-  let atTileRow0 = atTileRow + meDiv16;
   let meMod16 = lid % 16;
   let atMe = meDiv16 + meMod16 * 17;
-  let n = meDiv16 + tileColumn * 2;
   let meDiv4 = lid / 4;
   let remainder1 = meDiv4 % 4;
   let meMod4 = lid % 4;
-  let atY0 = meMod4 + n * 32 + remainder1 * 4;
-  let n0 = meDiv16 + tileColumn * 2;
-  let n1 = meDiv16 + tileColumn * 2;
-  let n2 = meDiv16 + tileColumn * 2;
-  let n3 = meDiv16 + tileColumn * 2;
-  let n4 = meDiv16 + tileColumn * 2;
-  let n5 = meDiv16 + tileColumn * 2;
-  let n6 = meDiv16 + tileColumn * 2;
-  let n7 = meDiv16 + tileColumn * 2;
-  let n8 = meDiv16 + tileColumn * 2;
-  let n9 = meDiv16 + tileColumn * 2;
-  let n10 = meDiv16 + tileColumn * 2;
-  let n11 = meDiv16 + tileColumn * 2;
-  let n12 = meDiv16 + tileColumn * 2;
-  let n13 = meDiv16 + tileColumn * 2;
-  let n14 = meDiv16 + tileColumn * 2;
+  let atY0 = meMod4 + meDiv16 * 32 + remainder1 * 4;
   let meDiv8 = lid / 8;
   let atMe0 = meDiv8 * 4;
   let meMod8 = lid % 8;
@@ -77,20 +59,20 @@ fn main(
     let remainder0 = (meMod16 + step * 16) % 3;
     let atStep = meMod16 + step * 16;
     let atC = remainder0 + remainder * 3 + quotient * 9;
-    tileA[atMe] = select(0.0, _0_weight[atC + atTileRow0 * 18], atStep <= 17);
-    let f = atTileRow0 + 2;
-    tileA[atMe + 2] = select(0.0, _0_weight[atC + f * 18], (atTileRow0 <= 0) & (atStep <= 17));
-    let f0 = atTileRow0 + 4;
+    tileA[atMe] = select(0.0, weight[atC + meDiv16 * 18], atStep <= 17);
+    let f = meDiv16 + 2;
+    tileA[atMe + 2] = select(0.0, weight[atC + f * 18], (meDiv16 <= 0) & (atStep <= 17));
+    let f0 = meDiv16 + 4;
     tileA[atMe + 4] = 0.0;
-    let f1 = atTileRow0 + 6;
+    let f1 = meDiv16 + 6;
     tileA[atMe + 6] = 0.0;
-    let f2 = atTileRow0 + 8;
+    let f2 = meDiv16 + 8;
     tileA[atMe + 8] = 0.0;
-    let f3 = atTileRow0 + 10;
+    let f3 = meDiv16 + 10;
     tileA[atMe + 10] = 0.0;
-    let f4 = atTileRow0 + 12;
+    let f4 = meDiv16 + 12;
     tileA[atMe + 12] = 0.0;
-    let f5 = atTileRow0 + 14;
+    let f5 = meDiv16 + 14;
     tileA[atMe + 14] = 0.0;
     let quotient1 = step * 16 / 9;
     let quotient2 = step * 16 / 3;
@@ -186,20 +168,18 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv8 * 4;
   let quotient13 = meMod8 / 4;
-  let n15 = quotient13 + tileColumn * 2;
-  let atN = meMod4 * 4 + n15 * 48;
+  let atN = meMod4 * 4 + quotient13 * 48;
   for (var r = 0; r < 4; r++) {
-    let f6 = atMe2 + r;
+    let f6 = atMe0 + r;
     let atR = r * 4;
     let atN0 = atN + f6 * 16;
-    if (atMe2 + r <= 2) {
+    if (atMe0 + r <= 2) {
       for (var s = 0; s < 4; s++) {
         let atR0 = atR + s;
         let atN1 = atN0 + s;
         if (true) {
-          maximum0[atN1] = maximum(sums[atR0] + _0_bias[f6], 0.0);
+          maximum0[atN1] = maximum(sums[atR0] + bias[f6], 0.0);
         }
       }
     }
@@ -231,16 +211,14 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 64;
-  let quotient = (atChunk + lid) / 12;
-  let atChunk0 = chunk * 32;
+  let localDiv12 = lid / 12;
   let localDiv2 = lid / 2;
-  let remainder = (atChunk0 + localDiv2) % 6;
+  let remainder = localDiv2 % 6;
   let localMod2 = lid % 2;
-  let atI2 = localMod2 * 2 + quotient * 48 + remainder * 8;
-  let atI2_0 = localMod2 * 4 + quotient * 48 + remainder * 8;
-  let atI2_1 = localMod2 + quotient * 12 + remainder * 2;
-  if (atChunk + lid <= 23) {
+  let atI2 = localMod2 * 2 + localDiv12 * 48 + remainder * 8;
+  let atI2_0 = localMod2 * 4 + localDiv12 * 48 + remainder * 8;
+  let atI2_1 = localMod2 + localDiv12 * 12 + remainder * 2;
+  if (lid <= 23) {
     var max0: f32 = -infinity();
     var argMax1: i32 = 0;
     var argMax1Best: f32 = -infinity();
@@ -282,8 +260,8 @@ fn main(
 
 // matmul_add on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> reduceMax: array<f32>;
-@group(0) @binding(1) var<storage, read> _4_weight: array<f32>;
-@group(0) @binding(2) var<storage, read> _4_bias: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> add: array<f32>;
 
 var<workgroup> tileA: array<f32, 272>;
@@ -315,108 +293,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let atTileColumn = tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, reduceMax[k0 + atTileRow * 12], atStep <= 11);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, reduceMax[k0_0 + i0 * 12], atStep <= 11);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
+    tileA[atMe] = select(0.0, reduceMax[lid + 0 * 12], lid <= 11);
+    tileA[atMe + 1] = select(0.0, reduceMax[lid + 1 * 12], lid <= 11);
     tileA[atMe + 2] = 0.0;
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
     tileA[atMe + 3] = 0.0;
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
     tileA[atMe + 4] = 0.0;
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let k0_15 = lid + step * 16;
-    tileB[atMe] = select(0.0, _4_weight[k0_15 + atTileColumn * 12], atStep <= 11);
-    let i1 = atTileColumn + 1;
-    let k0_16 = lid + step * 16;
-    tileB[atMe + 1] = select(0.0, _4_weight[k0_16 + i1 * 12], atStep <= 11);
-    let i1_0 = atTileColumn + 2;
-    let k0_17 = lid + step * 16;
-    tileB[atMe + 2] = select(0.0, _4_weight[k0_17 + i1_0 * 12], atStep <= 11);
-    let i1_1 = atTileColumn + 3;
-    let k0_18 = lid + step * 16;
-    tileB[atMe + 3] = select(0.0, _4_weight[k0_18 + i1_1 * 12], atStep <= 11);
-    let i1_2 = atTileColumn + 4;
-    let k0_19 = lid + step * 16;
+    tileB[atMe] = select(0.0, weight[lid + 0 * 12], lid <= 11);
+    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 12], lid <= 11);
+    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 12], lid <= 11);
+    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 12], lid <= 11);
     tileB[atMe + 4] = 0.0;
-    let i1_3 = atTileColumn + 5;
-    let k0_20 = lid + step * 16;
     tileB[atMe + 5] = 0.0;
-    let i1_4 = atTileColumn + 6;
-    let k0_21 = lid + step * 16;
     tileB[atMe + 6] = 0.0;
-    let i1_5 = atTileColumn + 7;
-    let k0_22 = lid + step * 16;
     tileB[atMe + 7] = 0.0;
-    let i1_6 = atTileColumn + 8;
-    let k0_23 = lid + step * 16;
     tileB[atMe + 8] = 0.0;
-    let i1_7 = atTileColumn + 9;
-    let k0_24 = lid + step * 16;
     tileB[atMe + 9] = 0.0;
-    let i1_8 = atTileColumn + 10;
-    let k0_25 = lid + step * 16;
     tileB[atMe + 10] = 0.0;
-    let i1_9 = atTileColumn + 11;
-    let k0_26 = lid + step * 16;
     tileB[atMe + 11] = 0.0;
-    let i1_10 = atTileColumn + 12;
-    let k0_27 = lid + step * 16;
     tileB[atMe + 12] = 0.0;
-    let i1_11 = atTileColumn + 13;
-    let k0_28 = lid + step * 16;
     tileB[atMe + 13] = 0.0;
-    let i1_12 = atTileColumn + 14;
-    let k0_29 = lid + step * 16;
     tileB[atMe + 14] = 0.0;
-    let i1_13 = atTileColumn + 15;
-    let k0_30 = lid + step * 16;
     tileB[atMe + 15] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -464,19 +377,17 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
+    let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0_14 * 4;
-    if (atMe2 + r <= 1) {
+    let atI0 = i0 * 4;
+    if (atMe0 + r <= 1) {
       for (var s = 0; s < 4; s++) {
-        let i1_14 = atMe3 + s;
+        let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1_14;
-        if (atMe3 + s <= 3) {
-          add[atI0_0] = sums[atR0] + _4_bias[i1_14];
+        let atI0_0 = atI0 + i1;
+        if (atMe1 + s <= 3) {
+          add[atI0_0] = sums[atR0] + bias[i1];
         }
       }
     }
@@ -599,7 +510,7 @@ fn main(
 
 // matmul on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> _4_weight: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read_write> dotGeneral: array<f32>;
 
 var<workgroup> tileA: array<f32, 272>;
@@ -631,109 +542,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, add[k0 + atTileRow * 4], atStep <= 3);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, add[k0_0 + i0 * 4], atStep <= 3);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
+    tileA[atMe] = select(0.0, add[lid + 0 * 4], lid <= 3);
+    tileA[atMe + 1] = select(0.0, add[lid + 1 * 4], lid <= 3);
     tileA[atMe + 2] = 0.0;
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
     tileA[atMe + 3] = 0.0;
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
     tileA[atMe + 4] = 0.0;
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let atStep0 = step * 16;
-    tileB[lid] = select(0.0, _4_weight[i1 + atStep0 * 12], atTileColumn <= 11);
-    let k0_15 = atStep0 + 1;
-    tileB[lid + 16] = select(0.0, _4_weight[i1_0 + k0_15 * 12], atTileColumn <= 11);
-    let k0_16 = atStep0 + 2;
-    tileB[lid + 32] = select(0.0, _4_weight[i1_1 + k0_16 * 12], atTileColumn <= 11);
-    let k0_17 = atStep0 + 3;
-    tileB[lid + 48] = select(0.0, _4_weight[i1_2 + k0_17 * 12], atTileColumn <= 11);
-    let k0_18 = atStep0 + 4;
+    tileB[lid] = select(0.0, weight[lid + 0 * 12], lid <= 11);
+    tileB[lid + 16] = select(0.0, weight[lid + 1 * 12], lid <= 11);
+    tileB[lid + 32] = select(0.0, weight[lid + 2 * 12], lid <= 11);
+    tileB[lid + 48] = select(0.0, weight[lid + 3 * 12], lid <= 11);
     tileB[lid + 64] = 0.0;
-    let k0_19 = atStep0 + 5;
     tileB[lid + 80] = 0.0;
-    let k0_20 = atStep0 + 6;
     tileB[lid + 96] = 0.0;
-    let k0_21 = atStep0 + 7;
     tileB[lid + 112] = 0.0;
-    let k0_22 = atStep0 + 8;
     tileB[lid + 128] = 0.0;
-    let k0_23 = atStep0 + 9;
     tileB[lid + 144] = 0.0;
-    let k0_24 = atStep0 + 10;
     tileB[lid + 160] = 0.0;
-    let k0_25 = atStep0 + 11;
     tileB[lid + 176] = 0.0;
-    let k0_26 = atStep0 + 12;
     tileB[lid + 192] = 0.0;
-    let k0_27 = atStep0 + 13;
     tileB[lid + 208] = 0.0;
-    let k0_28 = atStep0 + 14;
     tileB[lid + 224] = 0.0;
-    let k0_29 = atStep0 + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -781,18 +626,16 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
+    let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0_14 * 12;
-    if (atMe2 + r <= 1) {
+    let atI0 = i0 * 12;
+    if (atMe0 + r <= 1) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe3 + s;
+        let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1_15;
-        if (atMe3 + s <= 11) {
+        let atI0_0 = atI0 + i1;
+        if (atMe1 + s <= 11) {
           dotGeneral[atI0_0] = sums[atR0];
         }
       }
@@ -850,8 +693,8 @@ fn main(
 // conv_sub on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> select0: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> _0_bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> _0_weight: array<f32>;
+@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
 
 var<workgroup> tileA: array<f32, 272>;
 
@@ -886,58 +729,55 @@ fn main(
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let meDiv16 = lid / 16;
-  let atTileRow0 = atTileRow + meDiv16;
   let meMod16 = lid % 16;
   let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
   let atT0 = meMod4 + quotient * 4;
   let atMe = meDiv16 + meMod16 * 17;
-  let quotient0 = (lid + tileColumn * 32) / 9;
-  let quotient1 = (lid + tileColumn * 32) / 3;
-  let remainder = quotient1 % 3;
-  let remainder0 = (lid + tileColumn * 32) % 3;
-  let atTileColumn = lid + tileColumn * 32;
-  let atY0 = remainder0 + quotient0 * 16 + remainder * 4;
+  let meDiv9 = lid / 9;
+  let meDiv3 = lid / 3;
+  let remainder = meDiv3 % 3;
+  let meMod3 = lid % 3;
+  let atY0 = meMod3 + meDiv9 * 16 + remainder * 4;
   let meDiv8 = lid / 8;
   let atMe0 = meDiv8 * 4;
   let meMod8 = lid % 8;
   let atMe1 = meMod8 * 4;
   for (var step = 0; step < 2; step++) {
     let atC = atT0 + step * 48;
-    tileA[atMe] = select0[atC + atTileRow0 * 16];
-    let f = atTileRow0 + 2;
-    tileA[atMe + 2] = select(0.0, select0[atC + f * 16], atTileRow0 <= 0);
-    let f0 = atTileRow0 + 4;
+    tileA[atMe] = select0[atC + meDiv16 * 16];
+    let f = meDiv16 + 2;
+    tileA[atMe + 2] = select(0.0, select0[atC + f * 16], meDiv16 <= 0);
+    let f0 = meDiv16 + 4;
     tileA[atMe + 4] = 0.0;
-    let f1 = atTileRow0 + 6;
+    let f1 = meDiv16 + 6;
     tileA[atMe + 6] = 0.0;
-    let f2 = atTileRow0 + 8;
+    let f2 = meDiv16 + 8;
     tileA[atMe + 8] = 0.0;
-    let f3 = atTileRow0 + 10;
+    let f3 = meDiv16 + 10;
     tileA[atMe + 10] = 0.0;
-    let f4 = atTileRow0 + 12;
+    let f4 = meDiv16 + 12;
     tileA[atMe + 12] = 0.0;
-    let f5 = atTileRow0 + 14;
+    let f5 = meDiv16 + 14;
     tileA[atMe + 14] = 0.0;
     let atY0_0 = atY0 + step * 32;
-    tileB[lid] = select(0.0, x[atY0_0 + 0 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
-    tileB[lid + 32] = select(0.0, x[atY0_0 + 1 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
-    tileB[lid + 64] = select(0.0, x[atY0_0 + 2 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
-    tileB[lid + 96] = select(0.0, x[atY0_0 + 3 + 0 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
-    tileB[lid + 128] = select(0.0, x[atY0_0 + 0 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
-    tileB[lid + 160] = select(0.0, x[atY0_0 + 1 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
-    tileB[lid + 192] = select(0.0, x[atY0_0 + 2 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
-    tileB[lid + 224] = select(0.0, x[atY0_0 + 3 + 1 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
-    tileB[lid + 256] = select(0.0, x[atY0_0 + 0 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
-    tileB[lid + 288] = select(0.0, x[atY0_0 + 1 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
-    tileB[lid + 320] = select(0.0, x[atY0_0 + 2 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
-    tileB[lid + 352] = select(0.0, x[atY0_0 + 3 + 2 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
-    tileB[lid + 384] = select(0.0, x[atY0_0 + 0 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 0) & (remainder0 + 0 <= 4));
-    tileB[lid + 416] = select(0.0, x[atY0_0 + 1 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 1) & (remainder0 + 1 <= 4));
-    tileB[lid + 448] = select(0.0, x[atY0_0 + 2 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 2) & (remainder0 + 2 <= 4));
-    tileB[lid + 480] = select(0.0, x[atY0_0 + 3 + 3 * 4 - 5], (atTileColumn <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < remainder0 + 3) & (remainder0 + 3 <= 4));
+    tileB[lid] = select(0.0, x[atY0_0 + 0 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
+    tileB[lid + 32] = select(0.0, x[atY0_0 + 1 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
+    tileB[lid + 64] = select(0.0, x[atY0_0 + 2 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
+    tileB[lid + 96] = select(0.0, x[atY0_0 + 3 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
+    tileB[lid + 128] = select(0.0, x[atY0_0 + 0 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
+    tileB[lid + 160] = select(0.0, x[atY0_0 + 1 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
+    tileB[lid + 192] = select(0.0, x[atY0_0 + 2 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
+    tileB[lid + 224] = select(0.0, x[atY0_0 + 3 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
+    tileB[lid + 256] = select(0.0, x[atY0_0 + 0 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
+    tileB[lid + 288] = select(0.0, x[atY0_0 + 1 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
+    tileB[lid + 320] = select(0.0, x[atY0_0 + 2 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
+    tileB[lid + 352] = select(0.0, x[atY0_0 + 3 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
+    tileB[lid + 384] = select(0.0, x[atY0_0 + 0 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
+    tileB[lid + 416] = select(0.0, x[atY0_0 + 1 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
+    tileB[lid + 448] = select(0.0, x[atY0_0 + 2 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
+    tileB[lid + 480] = select(0.0, x[atY0_0 + 3 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -973,21 +813,21 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let f6 = atTileRow + meDiv8 * 4;
-  if ((meMod8 * 4 <= 0) & (atTileRow + meDiv8 * 4 <= 2)) {
-    _0_bias[f6] = _0_bias[f6] - sidea0_0 * 0.1;
+  let f6 = meDiv8 * 4;
+  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 2)) {
+    bias[f6] = bias[f6] - sidea0_0 * 0.1;
   }
-  let f7 = atTileRow + meDiv8 * 4 + 1;
-  if ((meMod8 * 4 <= 0) & (atTileRow + meDiv8 * 4 <= 1)) {
-    _0_bias[f7] = _0_bias[f7] - sidea0_1 * 0.1;
+  let f7 = meDiv8 * 4 + 1;
+  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 1)) {
+    bias[f7] = bias[f7] - sidea0_1 * 0.1;
   }
-  let f8 = atTileRow + meDiv8 * 4 + 2;
-  if ((meMod8 * 4 <= 0) & (atTileRow + meDiv8 * 4 <= 0)) {
-    _0_bias[f8] = _0_bias[f8] - sidea0_2 * 0.1;
+  let f8 = meDiv8 * 4 + 2;
+  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 0)) {
+    bias[f8] = bias[f8] - sidea0_2 * 0.1;
   }
-  let f9 = atTileRow + meDiv8 * 4 + 3;
+  let f9 = meDiv8 * 4 + 3;
   if (false) {
-    _0_bias[f9] = _0_bias[f9] - sidea0_3 * 0.1;
+    bias[f9] = bias[f9] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
   let new0 = c00;
@@ -1022,22 +862,20 @@ fn main(
   sums[13] = new13;
   sums[14] = new14;
   sums[15] = new15;
-  let atMe2 = atTileRow + meDiv8 * 4;
-  let atMe3 = tileColumn * 32 + meMod8 * 4;
   for (var r = 0; r < 4; r++) {
-    let f10 = atMe2 + r;
+    let f10 = atMe0 + r;
     let atF = f10 * 18;
     let atR = r * 4;
-    if (atMe2 + r <= 2) {
+    if (atMe0 + r <= 2) {
       for (var s = 0; s < 4; s++) {
-        let quotient2 = (atMe3 + s) / 9;
-        let quotient3 = (atMe3 + s) / 3;
-        let remainder1 = quotient3 % 3;
-        let remainder2 = (atMe3 + s) % 3;
-        let atN = atF + remainder2 + remainder1 * 3 + quotient2 * 9;
+        let quotient0 = (atMe1 + s) / 9;
+        let quotient1 = (atMe1 + s) / 3;
+        let remainder0 = quotient1 % 3;
+        let remainder1 = (atMe1 + s) % 3;
+        let atN = atF + remainder1 + remainder0 * 3 + quotient0 * 9;
         let atR0 = atR + s;
-        if (atMe3 + s <= 17) {
-          _0_weight[atN] = _0_weight[atN] - sums[atR0] * 0.1;
+        if (atMe1 + s <= 17) {
+          weight[atN] = weight[atN] - sums[atR0] * 0.1;
         }
       }
     }
@@ -1047,8 +885,8 @@ fn main(
 // matmul_sub on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
 @group(0) @binding(1) var<storage, read> reduceMax: array<f32>;
-@group(0) @binding(2) var<storage, read_write> _4_bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> _4_weight: array<f32>;
+@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
 
 var<workgroup> tileA: array<f32, 256>;
 
@@ -1083,108 +921,42 @@ fn main(
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
-  let atTileRow = tileRow * 16;
-  let i0 = atTileRow + lid;
-  let atTileRow0 = atTileRow + lid;
-  let i0_0 = atTileRow + lid;
-  let i0_1 = atTileRow + lid;
-  let i0_2 = atTileRow + lid;
-  let i0_3 = atTileRow + lid;
-  let i0_4 = atTileRow + lid;
-  let i0_5 = atTileRow + lid;
-  let i0_6 = atTileRow + lid;
-  let i0_7 = atTileRow + lid;
-  let i0_8 = atTileRow + lid;
-  let i0_9 = atTileRow + lid;
-  let i0_10 = atTileRow + lid;
-  let i0_11 = atTileRow + lid;
-  let i0_12 = atTileRow + lid;
-  let i0_13 = atTileRow + lid;
-  let i0_14 = atTileRow + lid;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let atStep = step * 16;
-    tileA[lid] = select(0.0, add[i0 + atStep * 4], atTileRow0 <= 3);
-    let k0 = atStep + 1;
-    tileA[lid + 16] = select(0.0, add[i0_0 + k0 * 4], atTileRow0 <= 3);
-    let k0_0 = atStep + 2;
+    tileA[lid] = select(0.0, add[lid + 0 * 4], lid <= 3);
+    tileA[lid + 16] = select(0.0, add[lid + 1 * 4], lid <= 3);
     tileA[lid + 32] = 0.0;
-    let k0_1 = atStep + 3;
     tileA[lid + 48] = 0.0;
-    let k0_2 = atStep + 4;
     tileA[lid + 64] = 0.0;
-    let k0_3 = atStep + 5;
     tileA[lid + 80] = 0.0;
-    let k0_4 = atStep + 6;
     tileA[lid + 96] = 0.0;
-    let k0_5 = atStep + 7;
     tileA[lid + 112] = 0.0;
-    let k0_6 = atStep + 8;
     tileA[lid + 128] = 0.0;
-    let k0_7 = atStep + 9;
     tileA[lid + 144] = 0.0;
-    let k0_8 = atStep + 10;
     tileA[lid + 160] = 0.0;
-    let k0_9 = atStep + 11;
     tileA[lid + 176] = 0.0;
-    let k0_10 = atStep + 12;
     tileA[lid + 192] = 0.0;
-    let k0_11 = atStep + 13;
     tileA[lid + 208] = 0.0;
-    let k0_12 = atStep + 14;
     tileA[lid + 224] = 0.0;
-    let k0_13 = atStep + 15;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, reduceMax[i1 + atStep * 12], atTileColumn <= 11);
-    let k0_14 = atStep + 1;
-    tileB[lid + 16] = select(0.0, reduceMax[i1_0 + k0_14 * 12], atTileColumn <= 11);
-    let k0_15 = atStep + 2;
+    tileB[lid] = select(0.0, reduceMax[lid + 0 * 12], lid <= 11);
+    tileB[lid + 16] = select(0.0, reduceMax[lid + 1 * 12], lid <= 11);
     tileB[lid + 32] = 0.0;
-    let k0_16 = atStep + 3;
     tileB[lid + 48] = 0.0;
-    let k0_17 = atStep + 4;
     tileB[lid + 64] = 0.0;
-    let k0_18 = atStep + 5;
     tileB[lid + 80] = 0.0;
-    let k0_19 = atStep + 6;
     tileB[lid + 96] = 0.0;
-    let k0_20 = atStep + 7;
     tileB[lid + 112] = 0.0;
-    let k0_21 = atStep + 8;
     tileB[lid + 128] = 0.0;
-    let k0_22 = atStep + 9;
     tileB[lid + 144] = 0.0;
-    let k0_23 = atStep + 10;
     tileB[lid + 160] = 0.0;
-    let k0_24 = atStep + 11;
     tileB[lid + 176] = 0.0;
-    let k0_25 = atStep + 12;
     tileB[lid + 192] = 0.0;
-    let k0_26 = atStep + 13;
     tileB[lid + 208] = 0.0;
-    let k0_27 = atStep + 14;
     tileB[lid + 224] = 0.0;
-    let k0_28 = atStep + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     storageBarrier();
@@ -1221,21 +993,21 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let i0_15 = atTileRow + meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 3)) {
-    _4_bias[i0_15] = _4_bias[i0_15] - sidea0_0 * 0.1;
+  let i0 = meDiv4 * 4;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 3)) {
+    bias[i0] = bias[i0] - sidea0_0 * 0.1;
   }
-  let i0_16 = atTileRow + meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 2)) {
-    _4_bias[i0_16] = _4_bias[i0_16] - sidea0_1 * 0.1;
+  let i0_0 = meDiv4 * 4 + 1;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 2)) {
+    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
   }
-  let i0_17 = atTileRow + meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 1)) {
-    _4_bias[i0_17] = _4_bias[i0_17] - sidea0_2 * 0.1;
+  let i0_1 = meDiv4 * 4 + 2;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 1)) {
+    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
   }
-  let i0_18 = atTileRow + meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 0)) {
-    _4_bias[i0_18] = _4_bias[i0_18] - sidea0_3 * 0.1;
+  let i0_2 = meDiv4 * 4 + 3;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 0)) {
+    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
   let new0 = c00;
@@ -1270,19 +1042,17 @@ fn main(
   sums[13] = new13;
   sums[14] = new14;
   sums[15] = new15;
-  let atMe1 = atTileRow + meDiv4 * 4;
-  let atMe2 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_19 = atMe1 + r;
-    let atI0 = i0_19 * 12;
+    let i0_3 = atMe + r;
+    let atI0 = i0_3 * 12;
     let atR = r * 4;
-    if (atMe1 + r <= 3) {
+    if (atMe + r <= 3) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe2 + s;
-        let atI0_0 = atI0 + i1_15;
+        let i1 = atMe0 + s;
+        let atI0_0 = atI0 + i1;
         let atR0 = atR + s;
-        if (atMe2 + s <= 11) {
-          _4_weight[atI0_0] = _4_weight[atI0_0] - sums[atR0] * 0.1;
+        if (atMe0 + s <= 11) {
+          weight[atI0_0] = weight[atI0_0] - sums[atR0] * 0.1;
         }
       }
     }

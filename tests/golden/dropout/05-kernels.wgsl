@@ -10,10 +10,8 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 256;
-  let i1 = atChunk + lid;
-  let atI1 = i1 * 4;
-  if (atChunk + lid <= 5) {
+  let atI1 = lid * 4;
+  if (lid <= 5) {
     let keyAt = key[0];
     let keyAt0 = key[1];
     let t = vec4<u32>(vec4<i32>(atI1, atI1 + 1, atI1 + 2, atI1 + 3)) + vec4<u32>(keyAt) + vec4<u32>(keyAt0);
@@ -56,8 +54,8 @@ fn main(
     let t36 = ((t34 << vec4<u32>(vec4<u32>(15u))) | (t34 >> vec4<u32>(vec4<u32>(17u)))) ^ t35;
     let t37 = t35 + t36;
     let t38 = vec4<f32>(((t37 + (((t36 << vec4<u32>(vec4<u32>(26u))) | (t36 >> vec4<u32>(vec4<u32>(6u)))) ^ t37) + vec4<u32>(t7)) >> vec4<u32>(vec4<u32>(8u)))) * vec4<f32>(5.9604645e-8) < vec4<f32>(0.75);
-    less[i1] = select(vec4<u32>(0u), vec4<u32>(1u), t38);
-    mul[i1] = vec4<f32>(t38) * vec4<f32>(1.3333334);
+    less[lid] = select(vec4<u32>(0u), vec4<u32>(1u), t38);
+    mul[lid] = vec4<f32>(t38) * vec4<f32>(1.3333334);
   }
 }
 
@@ -71,10 +69,8 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 256;
-  let i0 = atChunk + lid;
-  if (atChunk + lid <= 1) {
-    key[i0] = key[i0] + u32(i0);
+  if (lid <= 1) {
+    key[lid] = key[lid] + u32(lid);
   }
 }
 
@@ -90,9 +86,7 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 256;
-  let i1 = atChunk + lid;
-  if (atChunk + lid <= 5) {
-    select0[i1] = select(vec4<f32>(0.0), x[i1] * vec4<f32>(1.3333334), less[i1] != vec4<u32>(0u));
+  if (lid <= 5) {
+    select0[lid] = select(vec4<f32>(0.0), x[lid] * vec4<f32>(1.3333334), less[lid] != vec4<u32>(0u));
   }
 }

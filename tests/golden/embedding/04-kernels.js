@@ -4,8 +4,8 @@ function reduceSum(ids, table, reduceSum) {
   for (let r0 = 0; r0 < 3; r0++) {
     const t = Math.min(Math.max(ids[r0], 0), 9);
     for (let r1 = 0; r1 < 4; r1++) {
-      const at2 = t;
-      const tableAt = table[r1 + at2 * 4];
+      const at3 = t;
+      const tableAt = table[r1 + at3 * 4];
       sum0 += tableAt * tableAt;
     }
   }

@@ -10,8 +10,7 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 64;
-  if (atChunk + lid <= 0) {
+  if (lid <= 0) {
     var sum0: f32 = 0.0;
     for (var r0 = 0; r0 < 3; r0++) {
       let t = min(max(ids[r0], 0), 9);
@@ -38,25 +37,23 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 64;
-  let i1 = atChunk + lid;
-  if (atChunk + lid <= 3) {
+  if (lid <= 3) {
     for (var i0 = 0; i0 < 10; i0++) {
-      scatter[i1 + i0 * 4] = 0.0;
+      scatter[lid + i0 * 4] = 0.0;
     }
     for (var s0 = 0; s0 < 3; s0++) {
       let idsAt = ids[s0];
       let to0 = max(min(idsAt, 9), 0);
       let at0 = min(max(idsAt, 0), 9);
-      let atI1 = i1 + to0 * 4;
-      let atAt0 = i1 + at0 * 4;
+      let atI1 = lid + to0 * 4;
+      let atAt0 = lid + at0 * 4;
       if ((0 <= to0) & (to0 <= 9)) {
         let tableAt = table[atAt0];
         scatter[atI1] = scatter[atI1] + (tableAt + tableAt);
       }
     }
     for (var i0 = 0; i0 < 10; i0++) {
-      sub[i1 + i0 * 4] = table[i1 + i0 * 4] - scatter[i1 + i0 * 4] * 0.5;
+      sub[lid + i0 * 4] = table[lid + i0 * 4] - scatter[lid + i0 * 4] * 0.5;
     }
   }
 }

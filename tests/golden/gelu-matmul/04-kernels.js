@@ -1,21 +1,28 @@
 // matmul_mul
 function matmul_mul(packedA, packedB, w, x, b, mul) {
-  function erfOf(x) {
-    if (x !== x || x === 0) return x;
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
+  function fastErf(x) {
     const a = Math.abs(x);
-    if (a >= 6) return Math.sign(x);
-    if (a >= 3) {
-      let tail = a;
-      for (let k = 60; k >= 1; k--) tail = a + k / 2 / tail;
-      return Math.sign(x) * (1 - Math.exp(-a * a) / Math.sqrt(Math.PI) / tail);
+    if (a < 1) {
+      const s = x * x;
+      return x * (1.128379167062361 + s * (-0.3761263847599014 + s * (0.11283782622047146 + s * (-0.026865438309701183 + s * (0.005221053410333502 + s * (-0.0008484396519194107 + s * (0.00011268253668881237 - s * 0.000009673590170065557)))))));
     }
-    let term = x;
-    let sum = x;
-    for (let n = 1; Math.abs(term) > Math.abs(sum) * 1e-17; n++) {
-      term *= (2 * x * x) / (2 * n + 1);
-      sum += term;
-    }
-    return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+    if (a >= 4) return x < 0 ? -1 : 1;
+    const t = 1 / (1 + 0.5 * a);
+    const q = -0.0001454868610056972 + t * (0.28478660630205604 + t * (0.2604628572135361 + t * (0.34517139642570605 + t * (-0.09829056578529233 + t * (0.5568571775047246 + t * (-0.46693696263044726 + t * 0.1181420361869031))))));
+    const y = 1 - fastExp(-a * a) * q;
+    return x < 0 ? -y : y;
   }
   const tile = new Float32Array(16);
   // pack the left operand
@@ -37,13 +44,12 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     const pEnd = quotient + 3;
     for (let p = 0; p < pEnd; p++) {
       const atP2 = j + p * 4;
-      const atP4 = p * 64;
+      const atP3 = p * 64;
       for (let s = 0; s < 4; s++) {
         const i1 = atP2 + s;
-        const atP3 = atP2 + s;
-        const atP5 = atP4 + s;
+        const atP4 = atP3 + s;
         for (let k0 = 0; k0 < 16; k0++) {
-          packedB[atP5 + k0 * 4] = atP3 <= 11 ? w[i1 + k0 * 12] : 0;
+          packedB[atP4 + k0 * 4] = w[i1 + k0 * 12];
         }
       }
     }
@@ -51,7 +57,6 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     for (let i = 0; i < 8; i += 4) {
       const jjEnd = atJ + 12;
       const atI = i * 16;
-      const least = Math.min(4, -i + 8);
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -112,16 +117,15 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
         tile[13] = c31;
         tile[14] = c32;
         tile[15] = c33;
-        const least0 = Math.min(4, atJ - jj + 12);
         const atJj0 = j + jj;
-        for (let r = 0; r < least; r++) {
+        for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
           const atR = r * 4;
           const atI0_0 = i0_0 * 12;
-          for (let s = 0; s < least0; s++) {
+          for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
             const t = tile[atR + s] + b[i1_0];
-            mul[atI0_0 + i1_0] = t * ((erfOf(t * 0.7071067690849304) + 1) * 0.5);
+            mul[atI0_0 + i1_0] = t * ((fastErf(t * 0.7071067690849304) + 1) * 0.5);
           }
         }
       }

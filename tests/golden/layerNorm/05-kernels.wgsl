@@ -11,10 +11,8 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 64;
-  let i0 = atChunk + lid;
-  let atI0 = i0 * 8;
-  if (atChunk + lid <= 3) {
+  let atI0 = lid * 8;
+  if (lid <= 3) {
     var sum0: f32 = 0.0;
     sum0 = sum0 + x[atI0];
     sum0 = sum0 + x[atI0 + 1];

@@ -1,5 +1,5 @@
 // matmul_maximum
-function matmul_maximum(packedA, packedB, _0_weight, x, _0_bias, maximum, adam_step) {
+function matmul_maximum(packedA, packedB, weight, x, bias, maximum, adam_step) {
   adam_step[0] = adam_step[0] + 1;
   const tile = new Float32Array(16);
   // pack the left operand
@@ -22,14 +22,13 @@ function matmul_maximum(packedA, packedB, _0_weight, x, _0_bias, maximum, adam_s
     const pEnd = quotient + 2;
     for (let p = 0; p < pEnd; p++) {
       const atP3 = j + p * 4;
-      const atP5 = p * 24;
+      const atP4 = p * 24;
       for (let s = 0; s < 4; s++) {
         const i1 = atP3 + s;
-        const atP4 = atP3 + s;
         const atI1 = i1 * 6;
-        const atP6 = atP5 + s;
+        const atP5 = atP4 + s;
         for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atP6 + k0 * 4] = atP4 <= 7 ? _0_weight[atI1 + k0] : 0;
+          packedB[atP5 + k0 * 4] = weight[atI1 + k0];
         }
       }
     }
@@ -114,15 +113,14 @@ function matmul_maximum(packedA, packedB, _0_weight, x, _0_bias, maximum, adam_s
         tile[13] = new13;
         tile[14] = new14;
         tile[15] = new15;
-        const least0 = Math.min(4, atJ - jj + 8);
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
           const atR = r * 4;
           const atI0_0 = i0_0 * 8;
-          for (let s = 0; s < least0; s++) {
+          for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            maximum[atI0_0 + i1_0] = Math.max(tile[atR + s] + _0_bias[i1_0], 0);
+            maximum[atI0_0 + i1_0] = Math.max(tile[atR + s] + bias[i1_0], 0);
           }
         }
       }
@@ -131,7 +129,7 @@ function matmul_maximum(packedA, packedB, _0_weight, x, _0_bias, maximum, adam_s
 }
 
 // matmul_add
-function matmul_add(packedA, packedB, _2_weight, maximum, _2_bias, add) {
+function matmul_add(packedA, packedB, weight, maximum, bias, add) {
   const tile = new Float32Array(16);
   // pack the left operand
   for (let p = 0; p < 2; p++) {
@@ -150,15 +148,11 @@ function matmul_add(packedA, packedB, _2_weight, maximum, _2_bias, add) {
   for (let j = 0; j < 4; j += 4) {
     // pack columns of the right operand
     for (let p = 0; p < 1; p++) {
-      const atP3 = j + p * 4;
-      const atP5 = p * 32;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP3 + s;
-        const atP4 = atP3 + s;
+        const i1 = j + s;
         const atI1 = i1 * 8;
-        const atP6 = atP5 + s;
         for (let k0 = 0; k0 < 8; k0++) {
-          packedB[atP6 + k0 * 4] = atP4 <= 3 ? _2_weight[atI1 + k0] : 0;
+          packedB[s + k0 * 4] = weight[atI1 + k0];
         }
       }
     }
@@ -227,16 +221,14 @@ function matmul_add(packedA, packedB, _2_weight, maximum, _2_bias, add) {
         tile[13] = c31;
         tile[14] = c32;
         tile[15] = c33;
-        const atJj0 = atJ - jj;
-        const atJj1 = j + jj;
+        const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
-          const sEnd = atJj0 + 4;
           const atR = r * 4;
           const atI0_0 = i0_0 * 4;
-          for (let s = 0; s < sEnd; s++) {
-            const i1_0 = atJj1 + s;
-            add[atI0_0 + i1_0] = tile[atR + s] + _2_bias[i1_0];
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            add[atI0_0 + i1_0] = tile[atR + s] + bias[i1_0];
           }
         }
       }
@@ -246,6 +238,18 @@ function matmul_add(packedA, packedB, _2_weight, maximum, _2_bias, add) {
 
 // reduceMax_add
 function reduceMax_add(add, classes, add2, div) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
   let sum3 = 0;
   for (let i0 = 0; i0 < 5; i0++) {
     let max0 = -Infinity;
@@ -261,10 +265,10 @@ function reduceMax_add(add, classes, add2, div) {
     max0 = Math.max(max0, add[atI0 + 3]);
     sum4 += -(3 === classesAt ? -0.20000000298023224 : 0);
     let sum1 = 0;
-    sum1 += Math.exp(add[atI0] - max0);
-    sum1 += Math.exp(add[atI0 + 1] - max0);
-    sum1 += Math.exp(add[atI0 + 2] - max0);
-    sum1 += Math.exp(add[atI0 + 3] - max0);
+    sum1 += fastExp(add[atI0] - max0);
+    sum1 += fastExp(add[atI0 + 1] - max0);
+    sum1 += fastExp(add[atI0 + 2] - max0);
+    sum1 += fastExp(add[atI0 + 3] - max0);
     let sum2 = 0;
     const classesAt0 = classes[i0];
     const t = 0 === classesAt0;
@@ -272,26 +276,26 @@ function reduceMax_add(add, classes, add2, div) {
     const t1 = Math.log(sum1);
     sum2 += t ? t0 - t1 : 0;
     const t2 = sum4 / sum1;
-    add2[atI0] = (t ? -0.20000000298023224 : 0) + t2 * Math.exp(t0);
+    add2[atI0] = (t ? -0.20000000298023224 : 0) + t2 * fastExp(t0);
     const t3 = 1 === classesAt0;
     const t4 = add[atI0 + 1] - max0;
     sum2 += t3 ? t4 - t1 : 0;
-    add2[atI0 + 1] = (t3 ? -0.20000000298023224 : 0) + t2 * Math.exp(t4);
+    add2[atI0 + 1] = (t3 ? -0.20000000298023224 : 0) + t2 * fastExp(t4);
     const t5 = 2 === classesAt0;
     const t6 = add[atI0 + 2] - max0;
     sum2 += t5 ? t6 - t1 : 0;
-    add2[atI0 + 2] = (t5 ? -0.20000000298023224 : 0) + t2 * Math.exp(t6);
+    add2[atI0 + 2] = (t5 ? -0.20000000298023224 : 0) + t2 * fastExp(t6);
     const t7 = 3 === classesAt0;
     const t8 = add[atI0 + 3] - max0;
     sum2 += t7 ? t8 - t1 : 0;
-    add2[atI0 + 3] = (t7 ? -0.20000000298023224 : 0) + t2 * Math.exp(t8);
+    add2[atI0 + 3] = (t7 ? -0.20000000298023224 : 0) + t2 * fastExp(t8);
     sum3 += -sum2;
   }
   div[0] = sum3 / 5;
 }
 
 // matmul_select
-function matmul_select(packedA, packedB, _2_weight, add, maximum, select) {
+function matmul_select(packedA, packedB, weight, add, maximum, select) {
   const tile = new Float32Array(16);
   // pack the left operand
   for (let p = 0; p < 2; p++) {
@@ -313,13 +317,12 @@ function matmul_select(packedA, packedB, _2_weight, add, maximum, select) {
     const pEnd = quotient + 2;
     for (let p = 0; p < pEnd; p++) {
       const atP3 = j + p * 4;
-      const atP5 = p * 16;
+      const atP4 = p * 16;
       for (let s = 0; s < 4; s++) {
         const i1 = atP3 + s;
-        const atP4 = atP3 + s;
-        const atP6 = atP5 + s;
+        const atP5 = atP4 + s;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atP6 + k0 * 4] = atP4 <= 7 ? _2_weight[i1 + k0 * 8] : 0;
+          packedB[atP5 + k0 * 4] = weight[i1 + k0 * 8];
         }
       }
     }
@@ -388,13 +391,12 @@ function matmul_select(packedA, packedB, _2_weight, add, maximum, select) {
         tile[13] = c31;
         tile[14] = c32;
         tile[15] = c33;
-        const least0 = Math.min(4, atJ - jj + 8);
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
           const atI0_0 = i0_0 * 8;
           const atR = r * 4;
-          for (let s = 0; s < least0; s++) {
+          for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
             select[atI0_0 + i1_0] = 0 < maximum[atI0_0 + i1_0] ? tile[atR + s] : 0;
           }
@@ -405,9 +407,12 @@ function matmul_select(packedA, packedB, _2_weight, add, maximum, select) {
 }
 
 // matmul_sub
-function matmul_sub(packedA, packedB, x, select, adam_0_bias_m, adam_0_bias_v, _0_bias, add3, adam_0_weight_m, adam_0_weight_v, _0_weight) {
+function matmul_sub(packedA, packedB, x, select, adam_bias_moments, bias, add, adam_weight_moments, weight) {
   const tile = new Float32Array(16);
   // pack the left operand
+  const addAt = add[0];
+  const t = 1 / Math.sqrt(-Math.expm1(addAt * -0.0010005002841353416));
+  const t0 = 0.009999999776482582 / -Math.expm1(addAt * -0.10536051541566849);
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
     const atP0 = p * 20;
@@ -420,20 +425,17 @@ function matmul_sub(packedA, packedB, x, select, adam_0_bias_m, adam_0_bias_v, _
         packedA[atP1 + k0 * 4] = selectAt;
         side0 += selectAt;
       }
-      if (true) {
-        const new0 = adam_0_bias_m[i0] * 0.8999999761581421 + side0 * 0.10000000149011612;
-        const new1 = adam_0_bias_v[i0] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
-        const add3At = add3[0];
-        const new2 = _0_bias[i0] - new0 / (Math.sqrt(new1) * (1 / Math.sqrt(-Math.expm1(add3At * -0.0010005002841353416))) + 9.99999993922529e-9) * (0.009999999776482582 / -Math.expm1(add3At * -0.10536051541566849));
-        adam_0_bias_m[i0] = new0;
-        adam_0_bias_v[i0] = new1;
-        _0_bias[i0] = new2;
-      }
+      const new0 = adam_bias_moments[i0] * 0.8999999761581421 + side0 * 0.10000000149011612;
+      const new1 = adam_bias_moments[i0 + 8] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
+      const new2 = bias[i0] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
+      adam_bias_moments[i0] = new0;
+      adam_bias_moments[i0 + 8] = new1;
+      bias[i0] = new2;
     }
   }
-  const add3At0 = add3[0];
-  const t = 1 / Math.sqrt(-Math.expm1(add3At0 * -0.0010005002841353416));
-  const t0 = 0.009999999776482582 / -Math.expm1(add3At0 * -0.10536051541566849);
+  const addAt0 = add[0];
+  const t1 = 1 / Math.sqrt(-Math.expm1(addAt0 * -0.0010005002841353416));
+  const t2 = 0.009999999776482582 / -Math.expm1(addAt0 * -0.10536051541566849);
   for (let j = 0; j < 6; j += 8) {
     // pack columns of the right operand
     const quotient = Math.floor((-j + 1) / 4);
@@ -454,7 +456,6 @@ function matmul_sub(packedA, packedB, x, select, adam_0_bias_m, adam_0_bias_v, _
     for (let i = 0; i < 8; i += 4) {
       const jjEnd = atJ + 6;
       const atI = i * 5;
-      const least = Math.min(4, -i + 8);
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -531,21 +532,21 @@ function matmul_sub(packedA, packedB, x, select, adam_0_bias_m, adam_0_bias_v, _
         tile[13] = new16;
         tile[14] = new17;
         tile[15] = new18;
-        const least0 = Math.min(4, atJ - jj + 6);
+        const least = Math.min(4, atJ - jj + 6);
         const atJj0 = j + jj;
-        for (let r = 0; r < least; r++) {
+        for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
           const atI0 = i0_0 * 6;
           const atR = r * 4;
-          for (let s = 0; s < least0; s++) {
+          for (let s = 0; s < least; s++) {
             const i1_0 = atJj0 + s;
             const tileAt = tile[atR + s];
-            const new19 = adam_0_weight_m[atI0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
-            const new20 = adam_0_weight_v[atI0 + i1_0] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
-            const new21 = _0_weight[atI0 + i1_0] - new19 / (Math.sqrt(new20) * t + 9.99999993922529e-9) * t0;
-            adam_0_weight_m[atI0 + i1_0] = new19;
-            adam_0_weight_v[atI0 + i1_0] = new20;
-            _0_weight[atI0 + i1_0] = new21;
+            const new19 = adam_weight_moments[atI0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
+            const new20 = adam_weight_moments[atI0 + i1_0 + 48] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new21 = weight[atI0 + i1_0] - new19 / (Math.sqrt(new20) * t1 + 9.99999993922529e-9) * t2;
+            adam_weight_moments[atI0 + i1_0] = new19;
+            adam_weight_moments[atI0 + i1_0 + 48] = new20;
+            weight[atI0 + i1_0] = new21;
           }
         }
       }
@@ -554,48 +555,43 @@ function matmul_sub(packedA, packedB, x, select, adam_0_bias_m, adam_0_bias_v, _
 }
 
 // matmul_sub2
-function matmul_sub2(packedA, packedB, maximum, add, adam_2_bias_m, adam_2_bias_v, _2_bias, add4, adam_2_weight_m, adam_2_weight_v, _2_weight) {
+function matmul_sub2(packedA, packedB, maximum, add, adam_bias_moments, bias, add2, adam_weight_moments, weight) {
   const tile = new Float32Array(16);
   // pack the left operand
+  const add2At = add2[0];
+  const t = 1 / Math.sqrt(-Math.expm1(add2At * -0.0010005002841353416));
+  const t0 = 0.009999999776482582 / -Math.expm1(add2At * -0.10536051541566849);
   for (let p = 0; p < 1; p++) {
-    const atP = p * 4;
-    const atP0 = p * 20;
     for (let s = 0; s < 4; s++) {
       let side0 = 0;
-      const i0 = atP + s;
-      const atP1 = atP0 + s;
       for (let k0 = 0; k0 < 5; k0++) {
-        const addAt = add[i0 + k0 * 4];
-        packedA[atP1 + k0 * 4] = addAt;
+        const addAt = add[s + k0 * 4];
+        packedA[s + k0 * 4] = addAt;
         side0 += addAt;
       }
-      if (true) {
-        const new0 = adam_2_bias_m[i0] * 0.8999999761581421 + side0 * 0.10000000149011612;
-        const new1 = adam_2_bias_v[i0] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
-        const add4At = add4[0];
-        const new2 = _2_bias[i0] - new0 / (Math.sqrt(new1) * (1 / Math.sqrt(-Math.expm1(add4At * -0.0010005002841353416))) + 9.99999993922529e-9) * (0.009999999776482582 / -Math.expm1(add4At * -0.10536051541566849));
-        adam_2_bias_m[i0] = new0;
-        adam_2_bias_v[i0] = new1;
-        _2_bias[i0] = new2;
-      }
+      const new0 = adam_bias_moments[s] * 0.8999999761581421 + side0 * 0.10000000149011612;
+      const new1 = adam_bias_moments[s + 4] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
+      const new2 = bias[s] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
+      adam_bias_moments[s] = new0;
+      adam_bias_moments[s + 4] = new1;
+      bias[s] = new2;
     }
   }
-  const add4At0 = add4[0];
-  const t = 1 / Math.sqrt(-Math.expm1(add4At0 * -0.0010005002841353416));
-  const t0 = 0.009999999776482582 / -Math.expm1(add4At0 * -0.10536051541566849);
+  const add2At0 = add2[0];
+  const t1 = 1 / Math.sqrt(-Math.expm1(add2At0 * -0.0010005002841353416));
+  const t2 = 0.009999999776482582 / -Math.expm1(add2At0 * -0.10536051541566849);
   for (let j = 0; j < 8; j += 8) {
     // pack columns of the right operand
     const quotient = Math.floor((-j + 3) / 4);
     const pEnd = quotient + 2;
     for (let p = 0; p < pEnd; p++) {
-      const atP2 = j + p * 4;
-      const atP4 = p * 20;
+      const atP = j + p * 4;
+      const atP0 = p * 20;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP2 + s;
-        const atP3 = atP2 + s;
-        const atP5 = atP4 + s;
+        const i1 = atP + s;
+        const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 5; k0++) {
-          packedB[atP5 + k0 * 4] = atP3 <= 7 ? maximum[i1 + k0 * 8] : 0;
+          packedB[atP1 + k0 * 4] = maximum[i1 + k0 * 8];
         }
       }
     }
@@ -603,7 +599,6 @@ function matmul_sub2(packedA, packedB, maximum, add, adam_2_bias_m, adam_2_bias_
     for (let i = 0; i < 4; i += 4) {
       const jjEnd = atJ + 8;
       const atI = i * 5;
-      const atI0 = -i;
       for (let jj = 0; jj < jjEnd; jj += 4) {
         let c00 = 0;
         let c01 = 0;
@@ -680,22 +675,20 @@ function matmul_sub2(packedA, packedB, maximum, add, adam_2_bias_m, adam_2_bias_
         tile[13] = new16;
         tile[14] = new17;
         tile[15] = new18;
-        const rEnd = atI0 + 4;
-        const least = Math.min(4, atJ - jj + 8);
         const atJj0 = j + jj;
-        for (let r = 0; r < rEnd; r++) {
-          const i0_0 = i + r;
-          const atI0_0 = i0_0 * 8;
+        for (let r = 0; r < 4; r++) {
+          const i0 = i + r;
+          const atI0 = i0 * 8;
           const atR = r * 4;
-          for (let s = 0; s < least; s++) {
+          for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
             const tileAt = tile[atR + s];
-            const new19 = adam_2_weight_m[atI0_0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
-            const new20 = adam_2_weight_v[atI0_0 + i1_0] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
-            const new21 = _2_weight[atI0_0 + i1_0] - new19 / (Math.sqrt(new20) * t + 9.99999993922529e-9) * t0;
-            adam_2_weight_m[atI0_0 + i1_0] = new19;
-            adam_2_weight_v[atI0_0 + i1_0] = new20;
-            _2_weight[atI0_0 + i1_0] = new21;
+            const new19 = adam_weight_moments[atI0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
+            const new20 = adam_weight_moments[atI0 + i1_0 + 32] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new21 = weight[atI0 + i1_0] - new19 / (Math.sqrt(new20) * t1 + 9.99999993922529e-9) * t2;
+            adam_weight_moments[atI0 + i1_0] = new19;
+            adam_weight_moments[atI0 + i1_0 + 32] = new20;
+            weight[atI0 + i1_0] = new21;
           }
         }
       }

@@ -1,7 +1,7 @@
 // matmul_maximum on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read> _0_weight: array<f32>;
-@group(0) @binding(2) var<storage, read> _0_bias: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> maximum0: array<f32>;
 @group(0) @binding(4) var<storage, read_write> adam_step: array<f32>;
 
@@ -47,108 +47,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let atTileColumn = tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, x[k0 + atTileRow * 6], atStep <= 5);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, x[k0_0 + i0 * 6], atStep <= 5);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
-    tileA[atMe + 2] = select(0.0, x[k0_1 + i0_0 * 6], atStep <= 5);
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
-    tileA[atMe + 3] = select(0.0, x[k0_2 + i0_1 * 6], atStep <= 5);
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
-    tileA[atMe + 4] = select(0.0, x[k0_3 + i0_2 * 6], atStep <= 5);
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
+    tileA[atMe] = select(0.0, x[lid + 0 * 6], lid <= 5);
+    tileA[atMe + 1] = select(0.0, x[lid + 1 * 6], lid <= 5);
+    tileA[atMe + 2] = select(0.0, x[lid + 2 * 6], lid <= 5);
+    tileA[atMe + 3] = select(0.0, x[lid + 3 * 6], lid <= 5);
+    tileA[atMe + 4] = select(0.0, x[lid + 4 * 6], lid <= 5);
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let k0_15 = lid + step * 16;
-    tileB[atMe] = select(0.0, _0_weight[k0_15 + atTileColumn * 6], atStep <= 5);
-    let i1 = atTileColumn + 1;
-    let k0_16 = lid + step * 16;
-    tileB[atMe + 1] = select(0.0, _0_weight[k0_16 + i1 * 6], atStep <= 5);
-    let i1_0 = atTileColumn + 2;
-    let k0_17 = lid + step * 16;
-    tileB[atMe + 2] = select(0.0, _0_weight[k0_17 + i1_0 * 6], atStep <= 5);
-    let i1_1 = atTileColumn + 3;
-    let k0_18 = lid + step * 16;
-    tileB[atMe + 3] = select(0.0, _0_weight[k0_18 + i1_1 * 6], atStep <= 5);
-    let i1_2 = atTileColumn + 4;
-    let k0_19 = lid + step * 16;
-    tileB[atMe + 4] = select(0.0, _0_weight[k0_19 + i1_2 * 6], atStep <= 5);
-    let i1_3 = atTileColumn + 5;
-    let k0_20 = lid + step * 16;
-    tileB[atMe + 5] = select(0.0, _0_weight[k0_20 + i1_3 * 6], atStep <= 5);
-    let i1_4 = atTileColumn + 6;
-    let k0_21 = lid + step * 16;
-    tileB[atMe + 6] = select(0.0, _0_weight[k0_21 + i1_4 * 6], atStep <= 5);
-    let i1_5 = atTileColumn + 7;
-    let k0_22 = lid + step * 16;
-    tileB[atMe + 7] = select(0.0, _0_weight[k0_22 + i1_5 * 6], atStep <= 5);
-    let i1_6 = atTileColumn + 8;
-    let k0_23 = lid + step * 16;
+    tileB[atMe] = select(0.0, weight[lid + 0 * 6], lid <= 5);
+    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 6], lid <= 5);
+    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 6], lid <= 5);
+    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 6], lid <= 5);
+    tileB[atMe + 4] = select(0.0, weight[lid + 4 * 6], lid <= 5);
+    tileB[atMe + 5] = select(0.0, weight[lid + 5 * 6], lid <= 5);
+    tileB[atMe + 6] = select(0.0, weight[lid + 6 * 6], lid <= 5);
+    tileB[atMe + 7] = select(0.0, weight[lid + 7 * 6], lid <= 5);
     tileB[atMe + 8] = 0.0;
-    let i1_7 = atTileColumn + 9;
-    let k0_24 = lid + step * 16;
     tileB[atMe + 9] = 0.0;
-    let i1_8 = atTileColumn + 10;
-    let k0_25 = lid + step * 16;
     tileB[atMe + 10] = 0.0;
-    let i1_9 = atTileColumn + 11;
-    let k0_26 = lid + step * 16;
     tileB[atMe + 11] = 0.0;
-    let i1_10 = atTileColumn + 12;
-    let k0_27 = lid + step * 16;
     tileB[atMe + 12] = 0.0;
-    let i1_11 = atTileColumn + 13;
-    let k0_28 = lid + step * 16;
     tileB[atMe + 13] = 0.0;
-    let i1_12 = atTileColumn + 14;
-    let k0_29 = lid + step * 16;
     tileB[atMe + 14] = 0.0;
-    let i1_13 = atTileColumn + 15;
-    let k0_30 = lid + step * 16;
     tileB[atMe + 15] = 0.0;
     workgroupBarrier();
     storageBarrier();
@@ -214,19 +149,17 @@ fn main(
   sums[13] = new13;
   sums[14] = new14;
   sums[15] = new15;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
+    let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0_14 * 8;
-    if (atMe2 + r <= 4) {
+    let atI0 = i0 * 8;
+    if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
-        let i1_14 = atMe3 + s;
+        let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1_14;
-        if (atMe3 + s <= 7) {
-          maximum0[atI0_0] = maximum(sums[atR0] + _0_bias[i1_14], 0.0);
+        let atI0_0 = atI0 + i1;
+        if (atMe1 + s <= 7) {
+          maximum0[atI0_0] = maximum(sums[atR0] + bias[i1], 0.0);
         }
       }
     }
@@ -235,8 +168,8 @@ fn main(
 
 // matmul_add on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(1) var<storage, read> _2_weight: array<f32>;
-@group(0) @binding(2) var<storage, read> _2_bias: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> add: array<f32>;
 
 var<workgroup> tileA: array<f32, 272>;
@@ -268,108 +201,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let atTileColumn = tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, maximum0[k0 + atTileRow * 8], atStep <= 7);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, maximum0[k0_0 + i0 * 8], atStep <= 7);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
-    tileA[atMe + 2] = select(0.0, maximum0[k0_1 + i0_0 * 8], atStep <= 7);
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
-    tileA[atMe + 3] = select(0.0, maximum0[k0_2 + i0_1 * 8], atStep <= 7);
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
-    tileA[atMe + 4] = select(0.0, maximum0[k0_3 + i0_2 * 8], atStep <= 7);
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
+    tileA[atMe] = select(0.0, maximum0[lid + 0 * 8], lid <= 7);
+    tileA[atMe + 1] = select(0.0, maximum0[lid + 1 * 8], lid <= 7);
+    tileA[atMe + 2] = select(0.0, maximum0[lid + 2 * 8], lid <= 7);
+    tileA[atMe + 3] = select(0.0, maximum0[lid + 3 * 8], lid <= 7);
+    tileA[atMe + 4] = select(0.0, maximum0[lid + 4 * 8], lid <= 7);
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let k0_15 = lid + step * 16;
-    tileB[atMe] = select(0.0, _2_weight[k0_15 + atTileColumn * 8], atStep <= 7);
-    let i1 = atTileColumn + 1;
-    let k0_16 = lid + step * 16;
-    tileB[atMe + 1] = select(0.0, _2_weight[k0_16 + i1 * 8], atStep <= 7);
-    let i1_0 = atTileColumn + 2;
-    let k0_17 = lid + step * 16;
-    tileB[atMe + 2] = select(0.0, _2_weight[k0_17 + i1_0 * 8], atStep <= 7);
-    let i1_1 = atTileColumn + 3;
-    let k0_18 = lid + step * 16;
-    tileB[atMe + 3] = select(0.0, _2_weight[k0_18 + i1_1 * 8], atStep <= 7);
-    let i1_2 = atTileColumn + 4;
-    let k0_19 = lid + step * 16;
+    tileB[atMe] = select(0.0, weight[lid + 0 * 8], lid <= 7);
+    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 8], lid <= 7);
+    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 8], lid <= 7);
+    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 8], lid <= 7);
     tileB[atMe + 4] = 0.0;
-    let i1_3 = atTileColumn + 5;
-    let k0_20 = lid + step * 16;
     tileB[atMe + 5] = 0.0;
-    let i1_4 = atTileColumn + 6;
-    let k0_21 = lid + step * 16;
     tileB[atMe + 6] = 0.0;
-    let i1_5 = atTileColumn + 7;
-    let k0_22 = lid + step * 16;
     tileB[atMe + 7] = 0.0;
-    let i1_6 = atTileColumn + 8;
-    let k0_23 = lid + step * 16;
     tileB[atMe + 8] = 0.0;
-    let i1_7 = atTileColumn + 9;
-    let k0_24 = lid + step * 16;
     tileB[atMe + 9] = 0.0;
-    let i1_8 = atTileColumn + 10;
-    let k0_25 = lid + step * 16;
     tileB[atMe + 10] = 0.0;
-    let i1_9 = atTileColumn + 11;
-    let k0_26 = lid + step * 16;
     tileB[atMe + 11] = 0.0;
-    let i1_10 = atTileColumn + 12;
-    let k0_27 = lid + step * 16;
     tileB[atMe + 12] = 0.0;
-    let i1_11 = atTileColumn + 13;
-    let k0_28 = lid + step * 16;
     tileB[atMe + 13] = 0.0;
-    let i1_12 = atTileColumn + 14;
-    let k0_29 = lid + step * 16;
     tileB[atMe + 14] = 0.0;
-    let i1_13 = atTileColumn + 15;
-    let k0_30 = lid + step * 16;
     tileB[atMe + 15] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -417,19 +285,17 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
+    let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0_14 * 4;
-    if (atMe2 + r <= 4) {
+    let atI0 = i0 * 4;
+    if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
-        let i1_14 = atMe3 + s;
+        let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1_14;
-        if (atMe3 + s <= 3) {
-          add[atI0_0] = sums[atR0] + _2_bias[i1_14];
+        let atI0_0 = atI0 + i1;
+        if (atMe1 + s <= 3) {
+          add[atI0_0] = sums[atR0] + bias[i1];
         }
       }
     }
@@ -556,7 +422,7 @@ fn main(
 
 // matmul_select on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> _2_weight: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read> maximum0: array<f32>;
 @group(0) @binding(3) var<storage, read_write> select0: array<f32>;
 
@@ -589,109 +455,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, add[k0 + atTileRow * 4], atStep <= 3);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, add[k0_0 + i0 * 4], atStep <= 3);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
-    tileA[atMe + 2] = select(0.0, add[k0_1 + i0_0 * 4], atStep <= 3);
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
-    tileA[atMe + 3] = select(0.0, add[k0_2 + i0_1 * 4], atStep <= 3);
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
-    tileA[atMe + 4] = select(0.0, add[k0_3 + i0_2 * 4], atStep <= 3);
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
+    tileA[atMe] = select(0.0, add[lid + 0 * 4], lid <= 3);
+    tileA[atMe + 1] = select(0.0, add[lid + 1 * 4], lid <= 3);
+    tileA[atMe + 2] = select(0.0, add[lid + 2 * 4], lid <= 3);
+    tileA[atMe + 3] = select(0.0, add[lid + 3 * 4], lid <= 3);
+    tileA[atMe + 4] = select(0.0, add[lid + 4 * 4], lid <= 3);
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let atStep0 = step * 16;
-    tileB[lid] = select(0.0, _2_weight[i1 + atStep0 * 8], atTileColumn <= 7);
-    let k0_15 = atStep0 + 1;
-    tileB[lid + 16] = select(0.0, _2_weight[i1_0 + k0_15 * 8], atTileColumn <= 7);
-    let k0_16 = atStep0 + 2;
-    tileB[lid + 32] = select(0.0, _2_weight[i1_1 + k0_16 * 8], atTileColumn <= 7);
-    let k0_17 = atStep0 + 3;
-    tileB[lid + 48] = select(0.0, _2_weight[i1_2 + k0_17 * 8], atTileColumn <= 7);
-    let k0_18 = atStep0 + 4;
+    tileB[lid] = select(0.0, weight[lid + 0 * 8], lid <= 7);
+    tileB[lid + 16] = select(0.0, weight[lid + 1 * 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, weight[lid + 2 * 8], lid <= 7);
+    tileB[lid + 48] = select(0.0, weight[lid + 3 * 8], lid <= 7);
     tileB[lid + 64] = 0.0;
-    let k0_19 = atStep0 + 5;
     tileB[lid + 80] = 0.0;
-    let k0_20 = atStep0 + 6;
     tileB[lid + 96] = 0.0;
-    let k0_21 = atStep0 + 7;
     tileB[lid + 112] = 0.0;
-    let k0_22 = atStep0 + 8;
     tileB[lid + 128] = 0.0;
-    let k0_23 = atStep0 + 9;
     tileB[lid + 144] = 0.0;
-    let k0_24 = atStep0 + 10;
     tileB[lid + 160] = 0.0;
-    let k0_25 = atStep0 + 11;
     tileB[lid + 176] = 0.0;
-    let k0_26 = atStep0 + 12;
     tileB[lid + 192] = 0.0;
-    let k0_27 = atStep0 + 13;
     tileB[lid + 208] = 0.0;
-    let k0_28 = atStep0 + 14;
     tileB[lid + 224] = 0.0;
-    let k0_29 = atStep0 + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -739,18 +539,16 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
-    let atI0 = i0_14 * 8;
+    let i0 = atMe0 + r;
+    let atI0 = i0 * 8;
     let atR = r * 4;
-    if (atMe2 + r <= 4) {
+    if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe3 + s;
-        let atI0_0 = atI0 + i1_15;
+        let i1 = atMe1 + s;
+        let atI0_0 = atI0 + i1;
         let atR0 = atR + s;
-        if (atMe3 + s <= 7) {
+        if (atMe1 + s <= 7) {
           select0[atI0_0] = select(0.0, sums[atR0], 0.0 < maximum0[atI0_0]);
         }
       }
@@ -758,119 +556,14 @@ fn main(
   }
 }
 
-// reduceSum_sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> select0: array<f32>;
-@group(0) @binding(1) var<storage, read_write> adam_0_bias_m: array<f32>;
-@group(0) @binding(2) var<storage, read_write> adam_0_bias_v: array<f32>;
-@group(0) @binding(3) var<storage, read_write> _0_bias: array<f32>;
-@group(0) @binding(4) var<storage, read> add3: array<f32>;
-
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
-}
-
-fn expOf(x: f32) -> f32 {
-  return select(exp(x), x, isNan(x));
-}
-
-fn expm1(x: f32) -> f32 {
-  var p = f32(1.0) + x / 9.0;
-  p = f32(1.0) + x / 8.0 * p;
-  p = f32(1.0) + x / 7.0 * p;
-  p = f32(1.0) + x / 6.0 * p;
-  p = f32(1.0) + x / 5.0 * p;
-  p = f32(1.0) + x / 4.0 * p;
-  p = f32(1.0) + x / 3.0 * p;
-  p = f32(1.0) + x / 2.0 * p;
-  return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
-}
-
-@compute @workgroup_size(64)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let chunk = i32(workgroup.x);
-  let atChunk = chunk * 64;
-  let i1 = atChunk + lid;
-  if (atChunk + lid <= 7) {
-    var sum0: f32 = 0.0;
-    sum0 = sum0 + select0[i1];
-    sum0 = sum0 + select0[i1 + 8];
-    sum0 = sum0 + select0[i1 + 16];
-    sum0 = sum0 + select0[i1 + 24];
-    sum0 = sum0 + select0[i1 + 32];
-    let new0 = adam_0_bias_m[i1] * 0.9 + sum0 * 0.1;
-    let new1 = adam_0_bias_v[i1] * 0.999 + sum0 * sum0 * 0.001;
-    let add3At = add3[0];
-    let new2 = _0_bias[i1] - new0 / (sqrt(new1) * inverseSqrt(-expm1(add3At * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add3At * -0.105360515));
-    adam_0_bias_m[i1] = new0;
-    adam_0_bias_v[i1] = new1;
-    _0_bias[i1] = new2;
-  }
-}
-
-// reduceSum_sub2 on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read_write> adam_2_bias_m: array<f32>;
-@group(0) @binding(2) var<storage, read_write> adam_2_bias_v: array<f32>;
-@group(0) @binding(3) var<storage, read_write> _2_bias: array<f32>;
-@group(0) @binding(4) var<storage, read> add4: array<f32>;
-
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
-}
-
-fn expOf(x: f32) -> f32 {
-  return select(exp(x), x, isNan(x));
-}
-
-fn expm1(x: f32) -> f32 {
-  var p = f32(1.0) + x / 9.0;
-  p = f32(1.0) + x / 8.0 * p;
-  p = f32(1.0) + x / 7.0 * p;
-  p = f32(1.0) + x / 6.0 * p;
-  p = f32(1.0) + x / 5.0 * p;
-  p = f32(1.0) + x / 4.0 * p;
-  p = f32(1.0) + x / 3.0 * p;
-  p = f32(1.0) + x / 2.0 * p;
-  return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
-}
-
-@compute @workgroup_size(64)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let chunk = i32(workgroup.x);
-  let atChunk = chunk * 64;
-  let i1 = atChunk + lid;
-  if (atChunk + lid <= 3) {
-    var sum0: f32 = 0.0;
-    sum0 = sum0 + add[i1];
-    sum0 = sum0 + add[i1 + 4];
-    sum0 = sum0 + add[i1 + 8];
-    sum0 = sum0 + add[i1 + 12];
-    sum0 = sum0 + add[i1 + 16];
-    let new0 = adam_2_bias_m[i1] * 0.9 + sum0 * 0.1;
-    let new1 = adam_2_bias_v[i1] * 0.999 + sum0 * sum0 * 0.001;
-    let add4At = add4[0];
-    let new2 = _2_bias[i1] - new0 / (sqrt(new1) * inverseSqrt(-expm1(add4At * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add4At * -0.105360515));
-    adam_2_bias_m[i1] = new0;
-    adam_2_bias_v[i1] = new1;
-    _2_bias[i1] = new2;
-  }
-}
-
-// matmul_mul on a grid of 1 × 1 × 1
+// matmul_sub on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> select0: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> adam_0_weight_m: array<f32>;
-@group(0) @binding(3) var<storage, read_write> adam_0_weight_v: array<f32>;
-@group(0) @binding(4) var<storage, read> add3: array<f32>;
-@group(0) @binding(5) var<storage, read_write> mul: array<f32>;
+@group(0) @binding(2) var<storage, read_write> adam_bias_moments: array<f32>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> add: array<f32>;
+@group(0) @binding(5) var<storage, read_write> adam_weight_moments: array<f32>;
+@group(0) @binding(6) var<storage, read_write> weight: array<f32>;
 
 var<workgroup> tileA: array<f32, 256>;
 
@@ -921,108 +614,46 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
-  let i0 = atTileRow + lid;
-  let atTileRow0 = atTileRow + lid;
-  let i0_0 = atTileRow + lid;
-  let i0_1 = atTileRow + lid;
-  let i0_2 = atTileRow + lid;
-  let i0_3 = atTileRow + lid;
-  let i0_4 = atTileRow + lid;
-  let i0_5 = atTileRow + lid;
-  let i0_6 = atTileRow + lid;
-  let i0_7 = atTileRow + lid;
-  let i0_8 = atTileRow + lid;
-  let i0_9 = atTileRow + lid;
-  let i0_10 = atTileRow + lid;
-  let i0_11 = atTileRow + lid;
-  let i0_12 = atTileRow + lid;
-  let i0_13 = atTileRow + lid;
-  let i0_14 = atTileRow + lid;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
+  var sidea0_0: f32 = 0.0;
+  var sidea0_1: f32 = 0.0;
+  var sidea0_2: f32 = 0.0;
+  var sidea0_3: f32 = 0.0;
   let meDiv4 = lid / 4;
   let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let atStep = step * 16;
-    tileA[lid] = select(0.0, select0[i0 + atStep * 8], atTileRow0 <= 7);
-    let k0 = atStep + 1;
-    tileA[lid + 16] = select(0.0, select0[i0_0 + k0 * 8], atTileRow0 <= 7);
-    let k0_0 = atStep + 2;
-    tileA[lid + 32] = select(0.0, select0[i0_1 + k0_0 * 8], atTileRow0 <= 7);
-    let k0_1 = atStep + 3;
-    tileA[lid + 48] = select(0.0, select0[i0_2 + k0_1 * 8], atTileRow0 <= 7);
-    let k0_2 = atStep + 4;
-    tileA[lid + 64] = select(0.0, select0[i0_3 + k0_2 * 8], atTileRow0 <= 7);
-    let k0_3 = atStep + 5;
+    tileA[lid] = select(0.0, select0[lid + 0 * 8], lid <= 7);
+    tileA[lid + 16] = select(0.0, select0[lid + 1 * 8], lid <= 7);
+    tileA[lid + 32] = select(0.0, select0[lid + 2 * 8], lid <= 7);
+    tileA[lid + 48] = select(0.0, select0[lid + 3 * 8], lid <= 7);
+    tileA[lid + 64] = select(0.0, select0[lid + 4 * 8], lid <= 7);
     tileA[lid + 80] = 0.0;
-    let k0_4 = atStep + 6;
     tileA[lid + 96] = 0.0;
-    let k0_5 = atStep + 7;
     tileA[lid + 112] = 0.0;
-    let k0_6 = atStep + 8;
     tileA[lid + 128] = 0.0;
-    let k0_7 = atStep + 9;
     tileA[lid + 144] = 0.0;
-    let k0_8 = atStep + 10;
     tileA[lid + 160] = 0.0;
-    let k0_9 = atStep + 11;
     tileA[lid + 176] = 0.0;
-    let k0_10 = atStep + 12;
     tileA[lid + 192] = 0.0;
-    let k0_11 = atStep + 13;
     tileA[lid + 208] = 0.0;
-    let k0_12 = atStep + 14;
     tileA[lid + 224] = 0.0;
-    let k0_13 = atStep + 15;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, x[i1 + atStep * 6], atTileColumn <= 5);
-    let k0_14 = atStep + 1;
-    tileB[lid + 16] = select(0.0, x[i1_0 + k0_14 * 6], atTileColumn <= 5);
-    let k0_15 = atStep + 2;
-    tileB[lid + 32] = select(0.0, x[i1_1 + k0_15 * 6], atTileColumn <= 5);
-    let k0_16 = atStep + 3;
-    tileB[lid + 48] = select(0.0, x[i1_2 + k0_16 * 6], atTileColumn <= 5);
-    let k0_17 = atStep + 4;
-    tileB[lid + 64] = select(0.0, x[i1_3 + k0_17 * 6], atTileColumn <= 5);
-    let k0_18 = atStep + 5;
+    tileB[lid] = select(0.0, x[lid + 0 * 6], lid <= 5);
+    tileB[lid + 16] = select(0.0, x[lid + 1 * 6], lid <= 5);
+    tileB[lid + 32] = select(0.0, x[lid + 2 * 6], lid <= 5);
+    tileB[lid + 48] = select(0.0, x[lid + 3 * 6], lid <= 5);
+    tileB[lid + 64] = select(0.0, x[lid + 4 * 6], lid <= 5);
     tileB[lid + 80] = 0.0;
-    let k0_19 = atStep + 6;
     tileB[lid + 96] = 0.0;
-    let k0_20 = atStep + 7;
     tileB[lid + 112] = 0.0;
-    let k0_21 = atStep + 8;
     tileB[lid + 128] = 0.0;
-    let k0_22 = atStep + 9;
     tileB[lid + 144] = 0.0;
-    let k0_23 = atStep + 10;
     tileB[lid + 160] = 0.0;
-    let k0_24 = atStep + 11;
     tileB[lid + 176] = 0.0;
-    let k0_25 = atStep + 12;
     tileB[lid + 192] = 0.0;
-    let k0_26 = atStep + 13;
     tileB[lid + 208] = 0.0;
-    let k0_27 = atStep + 14;
     tileB[lid + 224] = 0.0;
-    let k0_28 = atStep + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     storageBarrier();
@@ -1051,76 +682,119 @@ fn main(
       c31 = fma(a3, b1, c31);
       c32 = fma(a3, b2, c32);
       c33 = fma(a3, b3, c33);
+      sidea0_0 = sidea0_0 + a0;
+      sidea0_1 = sidea0_1 + a1;
+      sidea0_2 = sidea0_2 + a2;
+      sidea0_3 = sidea0_3 + a3;
     }
     workgroupBarrier();
     storageBarrier();
   }
+  let i0 = meDiv4 * 4;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 7)) {
+    let new0 = adam_bias_moments[i0] * 0.9 + sidea0_0 * 0.1;
+    let new1 = adam_bias_moments[i0 + 8] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
+    let addAt = add[0];
+    let new2 = bias[i0] - new0 / (sqrt(new1) * inverseSqrt(-expm1(addAt * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt * -0.105360515));
+    adam_bias_moments[i0] = new0;
+    adam_bias_moments[i0 + 8] = new1;
+    bias[i0] = new2;
+  }
+  let i0_0 = meDiv4 * 4 + 1;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 6)) {
+    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_1 * 0.1;
+    let new4 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
+    let addAt0 = add[0];
+    let new5 = bias[i0_0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(addAt0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt0 * -0.105360515));
+    adam_bias_moments[i0_0] = new3;
+    adam_bias_moments[i0_0 + 8] = new4;
+    bias[i0_0] = new5;
+  }
+  let i0_1 = meDiv4 * 4 + 2;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 5)) {
+    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_2 * 0.1;
+    let new7 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
+    let addAt1 = add[0];
+    let new8 = bias[i0_1] - new6 / (sqrt(new7) * inverseSqrt(-expm1(addAt1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt1 * -0.105360515));
+    adam_bias_moments[i0_1] = new6;
+    adam_bias_moments[i0_1 + 8] = new7;
+    bias[i0_1] = new8;
+  }
+  let i0_2 = meDiv4 * 4 + 3;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 4)) {
+    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_3 * 0.1;
+    let new10 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
+    let addAt2 = add[0];
+    let new11 = bias[i0_2] - new9 / (sqrt(new10) * inverseSqrt(-expm1(addAt2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt2 * -0.105360515));
+    adam_bias_moments[i0_2] = new9;
+    adam_bias_moments[i0_2 + 8] = new10;
+    bias[i0_2] = new11;
+  }
   var sums: array<f32, 16>;
-  let new0 = c00;
-  let new1 = c01;
-  let new2 = c02;
-  let new3 = c03;
-  let new4 = c10;
-  let new5 = c11;
-  let new6 = c12;
-  let new7 = c13;
-  let new8 = c20;
-  let new9 = c21;
-  let new10 = c22;
-  let new11 = c23;
-  let new12 = c30;
-  let new13 = c31;
-  let new14 = c32;
-  let new15 = c33;
-  sums[0] = new0;
-  sums[1] = new1;
-  sums[2] = new2;
-  sums[3] = new3;
-  sums[4] = new4;
-  sums[5] = new5;
-  sums[6] = new6;
-  sums[7] = new7;
-  sums[8] = new8;
-  sums[9] = new9;
-  sums[10] = new10;
-  sums[11] = new11;
-  sums[12] = new12;
-  sums[13] = new13;
-  sums[14] = new14;
-  sums[15] = new15;
-  let atMe1 = atTileRow + meDiv4 * 4;
-  let atMe2 = tileColumn * 16 + meMod4 * 4;
+  let new12 = c00;
+  let new13 = c01;
+  let new14 = c02;
+  let new15 = c03;
+  let new16 = c10;
+  let new17 = c11;
+  let new18 = c12;
+  let new19 = c13;
+  let new20 = c20;
+  let new21 = c21;
+  let new22 = c22;
+  let new23 = c23;
+  let new24 = c30;
+  let new25 = c31;
+  let new26 = c32;
+  let new27 = c33;
+  sums[0] = new12;
+  sums[1] = new13;
+  sums[2] = new14;
+  sums[3] = new15;
+  sums[4] = new16;
+  sums[5] = new17;
+  sums[6] = new18;
+  sums[7] = new19;
+  sums[8] = new20;
+  sums[9] = new21;
+  sums[10] = new22;
+  sums[11] = new23;
+  sums[12] = new24;
+  sums[13] = new25;
+  sums[14] = new26;
+  sums[15] = new27;
   for (var r = 0; r < 4; r++) {
-    let i0_15 = atMe1 + r;
-    let atI0 = i0_15 * 6;
+    let i0_3 = atMe + r;
+    let atI0 = i0_3 * 6;
     let atR = r * 4;
-    if (atMe1 + r <= 7) {
+    if (atMe + r <= 7) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe2 + s;
-        let atI0_0 = atI0 + i1_15;
+        let i1 = atMe0 + s;
+        let atI0_0 = atI0 + i1;
         let atR0 = atR + s;
-        if (atMe2 + s <= 5) {
+        if (atMe0 + s <= 5) {
           let sumsAt = sums[atR0];
-          let new16 = adam_0_weight_m[atI0_0] * 0.9 + sumsAt * 0.1;
-          let new17 = adam_0_weight_v[atI0_0] * 0.999 + sumsAt * sumsAt * 0.001;
-          let add3At = add3[0];
-          let new18 = new16 / (sqrt(new17) * inverseSqrt(-expm1(add3At * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add3At * -0.105360515));
-          adam_0_weight_m[atI0_0] = new16;
-          adam_0_weight_v[atI0_0] = new17;
-          mul[atI0_0] = new18;
+          let new28 = adam_weight_moments[atI0_0] * 0.9 + sumsAt * 0.1;
+          let new29 = adam_weight_moments[atI0_0 + 48] * 0.999 + sumsAt * sumsAt * 0.001;
+          let addAt3 = add[0];
+          let new30 = weight[atI0_0] - new28 / (sqrt(new29) * inverseSqrt(-expm1(addAt3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt3 * -0.105360515));
+          adam_weight_moments[atI0_0] = new28;
+          adam_weight_moments[atI0_0 + 48] = new29;
+          weight[atI0_0] = new30;
         }
       }
     }
   }
 }
 
-// matmul_mul2 on a grid of 1 × 1 × 1
+// matmul_sub2 on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
 @group(0) @binding(1) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(2) var<storage, read_write> adam_2_weight_m: array<f32>;
-@group(0) @binding(3) var<storage, read_write> adam_2_weight_v: array<f32>;
-@group(0) @binding(4) var<storage, read> add4: array<f32>;
-@group(0) @binding(5) var<storage, read_write> mul: array<f32>;
+@group(0) @binding(2) var<storage, read_write> adam_bias_moments: array<f32>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(4) var<storage, read> add2: array<f32>;
+@group(0) @binding(5) var<storage, read_write> adam_weight_moments: array<f32>;
+@group(0) @binding(6) var<storage, read_write> weight: array<f32>;
 
 var<workgroup> tileA: array<f32, 256>;
 
@@ -1171,108 +845,46 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
-  let i0 = atTileRow + lid;
-  let atTileRow0 = atTileRow + lid;
-  let i0_0 = atTileRow + lid;
-  let i0_1 = atTileRow + lid;
-  let i0_2 = atTileRow + lid;
-  let i0_3 = atTileRow + lid;
-  let i0_4 = atTileRow + lid;
-  let i0_5 = atTileRow + lid;
-  let i0_6 = atTileRow + lid;
-  let i0_7 = atTileRow + lid;
-  let i0_8 = atTileRow + lid;
-  let i0_9 = atTileRow + lid;
-  let i0_10 = atTileRow + lid;
-  let i0_11 = atTileRow + lid;
-  let i0_12 = atTileRow + lid;
-  let i0_13 = atTileRow + lid;
-  let i0_14 = atTileRow + lid;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
+  var sidea0_0: f32 = 0.0;
+  var sidea0_1: f32 = 0.0;
+  var sidea0_2: f32 = 0.0;
+  var sidea0_3: f32 = 0.0;
   let meDiv4 = lid / 4;
   let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let atStep = step * 16;
-    tileA[lid] = select(0.0, add[i0 + atStep * 4], atTileRow0 <= 3);
-    let k0 = atStep + 1;
-    tileA[lid + 16] = select(0.0, add[i0_0 + k0 * 4], atTileRow0 <= 3);
-    let k0_0 = atStep + 2;
-    tileA[lid + 32] = select(0.0, add[i0_1 + k0_0 * 4], atTileRow0 <= 3);
-    let k0_1 = atStep + 3;
-    tileA[lid + 48] = select(0.0, add[i0_2 + k0_1 * 4], atTileRow0 <= 3);
-    let k0_2 = atStep + 4;
-    tileA[lid + 64] = select(0.0, add[i0_3 + k0_2 * 4], atTileRow0 <= 3);
-    let k0_3 = atStep + 5;
+    tileA[lid] = select(0.0, add[lid + 0 * 4], lid <= 3);
+    tileA[lid + 16] = select(0.0, add[lid + 1 * 4], lid <= 3);
+    tileA[lid + 32] = select(0.0, add[lid + 2 * 4], lid <= 3);
+    tileA[lid + 48] = select(0.0, add[lid + 3 * 4], lid <= 3);
+    tileA[lid + 64] = select(0.0, add[lid + 4 * 4], lid <= 3);
     tileA[lid + 80] = 0.0;
-    let k0_4 = atStep + 6;
     tileA[lid + 96] = 0.0;
-    let k0_5 = atStep + 7;
     tileA[lid + 112] = 0.0;
-    let k0_6 = atStep + 8;
     tileA[lid + 128] = 0.0;
-    let k0_7 = atStep + 9;
     tileA[lid + 144] = 0.0;
-    let k0_8 = atStep + 10;
     tileA[lid + 160] = 0.0;
-    let k0_9 = atStep + 11;
     tileA[lid + 176] = 0.0;
-    let k0_10 = atStep + 12;
     tileA[lid + 192] = 0.0;
-    let k0_11 = atStep + 13;
     tileA[lid + 208] = 0.0;
-    let k0_12 = atStep + 14;
     tileA[lid + 224] = 0.0;
-    let k0_13 = atStep + 15;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, maximum0[i1 + atStep * 8], atTileColumn <= 7);
-    let k0_14 = atStep + 1;
-    tileB[lid + 16] = select(0.0, maximum0[i1_0 + k0_14 * 8], atTileColumn <= 7);
-    let k0_15 = atStep + 2;
-    tileB[lid + 32] = select(0.0, maximum0[i1_1 + k0_15 * 8], atTileColumn <= 7);
-    let k0_16 = atStep + 3;
-    tileB[lid + 48] = select(0.0, maximum0[i1_2 + k0_16 * 8], atTileColumn <= 7);
-    let k0_17 = atStep + 4;
-    tileB[lid + 64] = select(0.0, maximum0[i1_3 + k0_17 * 8], atTileColumn <= 7);
-    let k0_18 = atStep + 5;
+    tileB[lid] = select(0.0, maximum0[lid + 0 * 8], lid <= 7);
+    tileB[lid + 16] = select(0.0, maximum0[lid + 1 * 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, maximum0[lid + 2 * 8], lid <= 7);
+    tileB[lid + 48] = select(0.0, maximum0[lid + 3 * 8], lid <= 7);
+    tileB[lid + 64] = select(0.0, maximum0[lid + 4 * 8], lid <= 7);
     tileB[lid + 80] = 0.0;
-    let k0_19 = atStep + 6;
     tileB[lid + 96] = 0.0;
-    let k0_20 = atStep + 7;
     tileB[lid + 112] = 0.0;
-    let k0_21 = atStep + 8;
     tileB[lid + 128] = 0.0;
-    let k0_22 = atStep + 9;
     tileB[lid + 144] = 0.0;
-    let k0_23 = atStep + 10;
     tileB[lid + 160] = 0.0;
-    let k0_24 = atStep + 11;
     tileB[lid + 176] = 0.0;
-    let k0_25 = atStep + 12;
     tileB[lid + 192] = 0.0;
-    let k0_26 = atStep + 13;
     tileB[lid + 208] = 0.0;
-    let k0_27 = atStep + 14;
     tileB[lid + 224] = 0.0;
-    let k0_28 = atStep + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     storageBarrier();
@@ -1301,101 +913,107 @@ fn main(
       c31 = fma(a3, b1, c31);
       c32 = fma(a3, b2, c32);
       c33 = fma(a3, b3, c33);
+      sidea0_0 = sidea0_0 + a0;
+      sidea0_1 = sidea0_1 + a1;
+      sidea0_2 = sidea0_2 + a2;
+      sidea0_3 = sidea0_3 + a3;
     }
     workgroupBarrier();
     storageBarrier();
   }
+  let i0 = meDiv4 * 4;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 3)) {
+    let new0 = adam_bias_moments[i0] * 0.9 + sidea0_0 * 0.1;
+    let new1 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
+    let add2At = add2[0];
+    let new2 = bias[i0] - new0 / (sqrt(new1) * inverseSqrt(-expm1(add2At * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At * -0.105360515));
+    adam_bias_moments[i0] = new0;
+    adam_bias_moments[i0 + 4] = new1;
+    bias[i0] = new2;
+  }
+  let i0_0 = meDiv4 * 4 + 1;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 2)) {
+    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_1 * 0.1;
+    let new4 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
+    let add2At0 = add2[0];
+    let new5 = bias[i0_0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(add2At0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At0 * -0.105360515));
+    adam_bias_moments[i0_0] = new3;
+    adam_bias_moments[i0_0 + 4] = new4;
+    bias[i0_0] = new5;
+  }
+  let i0_1 = meDiv4 * 4 + 2;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 1)) {
+    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_2 * 0.1;
+    let new7 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
+    let add2At1 = add2[0];
+    let new8 = bias[i0_1] - new6 / (sqrt(new7) * inverseSqrt(-expm1(add2At1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At1 * -0.105360515));
+    adam_bias_moments[i0_1] = new6;
+    adam_bias_moments[i0_1 + 4] = new7;
+    bias[i0_1] = new8;
+  }
+  let i0_2 = meDiv4 * 4 + 3;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 0)) {
+    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_3 * 0.1;
+    let new10 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
+    let add2At2 = add2[0];
+    let new11 = bias[i0_2] - new9 / (sqrt(new10) * inverseSqrt(-expm1(add2At2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At2 * -0.105360515));
+    adam_bias_moments[i0_2] = new9;
+    adam_bias_moments[i0_2 + 4] = new10;
+    bias[i0_2] = new11;
+  }
   var sums: array<f32, 16>;
-  let new0 = c00;
-  let new1 = c01;
-  let new2 = c02;
-  let new3 = c03;
-  let new4 = c10;
-  let new5 = c11;
-  let new6 = c12;
-  let new7 = c13;
-  let new8 = c20;
-  let new9 = c21;
-  let new10 = c22;
-  let new11 = c23;
-  let new12 = c30;
-  let new13 = c31;
-  let new14 = c32;
-  let new15 = c33;
-  sums[0] = new0;
-  sums[1] = new1;
-  sums[2] = new2;
-  sums[3] = new3;
-  sums[4] = new4;
-  sums[5] = new5;
-  sums[6] = new6;
-  sums[7] = new7;
-  sums[8] = new8;
-  sums[9] = new9;
-  sums[10] = new10;
-  sums[11] = new11;
-  sums[12] = new12;
-  sums[13] = new13;
-  sums[14] = new14;
-  sums[15] = new15;
-  let atMe1 = atTileRow + meDiv4 * 4;
-  let atMe2 = tileColumn * 16 + meMod4 * 4;
+  let new12 = c00;
+  let new13 = c01;
+  let new14 = c02;
+  let new15 = c03;
+  let new16 = c10;
+  let new17 = c11;
+  let new18 = c12;
+  let new19 = c13;
+  let new20 = c20;
+  let new21 = c21;
+  let new22 = c22;
+  let new23 = c23;
+  let new24 = c30;
+  let new25 = c31;
+  let new26 = c32;
+  let new27 = c33;
+  sums[0] = new12;
+  sums[1] = new13;
+  sums[2] = new14;
+  sums[3] = new15;
+  sums[4] = new16;
+  sums[5] = new17;
+  sums[6] = new18;
+  sums[7] = new19;
+  sums[8] = new20;
+  sums[9] = new21;
+  sums[10] = new22;
+  sums[11] = new23;
+  sums[12] = new24;
+  sums[13] = new25;
+  sums[14] = new26;
+  sums[15] = new27;
   for (var r = 0; r < 4; r++) {
-    let i0_15 = atMe1 + r;
-    let atI0 = i0_15 * 8;
+    let i0_3 = atMe + r;
+    let atI0 = i0_3 * 8;
     let atR = r * 4;
-    if (atMe1 + r <= 3) {
+    if (atMe + r <= 3) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe2 + s;
-        let atI0_0 = atI0 + i1_15;
+        let i1 = atMe0 + s;
+        let atI0_0 = atI0 + i1;
         let atR0 = atR + s;
-        if (atMe2 + s <= 7) {
+        if (atMe0 + s <= 7) {
           let sumsAt = sums[atR0];
-          let new16 = adam_2_weight_m[atI0_0] * 0.9 + sumsAt * 0.1;
-          let new17 = adam_2_weight_v[atI0_0] * 0.999 + sumsAt * sumsAt * 0.001;
-          let add4At = add4[0];
-          let new18 = new16 / (sqrt(new17) * inverseSqrt(-expm1(add4At * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add4At * -0.105360515));
-          adam_2_weight_m[atI0_0] = new16;
-          adam_2_weight_v[atI0_0] = new17;
-          mul[atI0_0] = new18;
+          let new28 = adam_weight_moments[atI0_0] * 0.9 + sumsAt * 0.1;
+          let new29 = adam_weight_moments[atI0_0 + 32] * 0.999 + sumsAt * sumsAt * 0.001;
+          let add2At3 = add2[0];
+          let new30 = weight[atI0_0] - new28 / (sqrt(new29) * inverseSqrt(-expm1(add2At3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At3 * -0.105360515));
+          adam_weight_moments[atI0_0] = new28;
+          adam_weight_moments[atI0_0 + 32] = new29;
+          weight[atI0_0] = new30;
         }
       }
     }
-  }
-}
-
-// sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read_write> _0_weight: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> mul: array<vec4<f32>>;
-
-@compute @workgroup_size(256)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let chunk = i32(workgroup.x);
-  let atChunk = chunk * 256;
-  let i1 = atChunk + lid;
-  if (atChunk + lid <= 11) {
-    _0_weight[i1] = _0_weight[i1] - mul[i1];
-  }
-}
-
-// sub2 on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read_write> _2_weight: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> mul: array<vec4<f32>>;
-
-@compute @workgroup_size(256)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let chunk = i32(workgroup.x);
-  let atChunk = chunk * 256;
-  let i1 = atChunk + lid;
-  if (atChunk + lid <= 7) {
-    _2_weight[i1] = _2_weight[i1] - mul[i1];
   }
 }

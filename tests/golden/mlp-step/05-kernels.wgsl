@@ -1,7 +1,7 @@
 // matmul_maximum on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read> _0_weight: array<f32>;
-@group(0) @binding(2) var<storage, read> _0_bias: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> maximum0: array<f32>;
 
 var<workgroup> tileA: array<f32, 272>;
@@ -41,108 +41,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let atTileColumn = tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, x[k0 + atTileRow * 6], atStep <= 5);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, x[k0_0 + i0 * 6], atStep <= 5);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
-    tileA[atMe + 2] = select(0.0, x[k0_1 + i0_0 * 6], atStep <= 5);
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
-    tileA[atMe + 3] = select(0.0, x[k0_2 + i0_1 * 6], atStep <= 5);
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
-    tileA[atMe + 4] = select(0.0, x[k0_3 + i0_2 * 6], atStep <= 5);
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
+    tileA[atMe] = select(0.0, x[lid + 0 * 6], lid <= 5);
+    tileA[atMe + 1] = select(0.0, x[lid + 1 * 6], lid <= 5);
+    tileA[atMe + 2] = select(0.0, x[lid + 2 * 6], lid <= 5);
+    tileA[atMe + 3] = select(0.0, x[lid + 3 * 6], lid <= 5);
+    tileA[atMe + 4] = select(0.0, x[lid + 4 * 6], lid <= 5);
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let k0_15 = lid + step * 16;
-    tileB[atMe] = select(0.0, _0_weight[k0_15 + atTileColumn * 6], atStep <= 5);
-    let i1 = atTileColumn + 1;
-    let k0_16 = lid + step * 16;
-    tileB[atMe + 1] = select(0.0, _0_weight[k0_16 + i1 * 6], atStep <= 5);
-    let i1_0 = atTileColumn + 2;
-    let k0_17 = lid + step * 16;
-    tileB[atMe + 2] = select(0.0, _0_weight[k0_17 + i1_0 * 6], atStep <= 5);
-    let i1_1 = atTileColumn + 3;
-    let k0_18 = lid + step * 16;
-    tileB[atMe + 3] = select(0.0, _0_weight[k0_18 + i1_1 * 6], atStep <= 5);
-    let i1_2 = atTileColumn + 4;
-    let k0_19 = lid + step * 16;
-    tileB[atMe + 4] = select(0.0, _0_weight[k0_19 + i1_2 * 6], atStep <= 5);
-    let i1_3 = atTileColumn + 5;
-    let k0_20 = lid + step * 16;
-    tileB[atMe + 5] = select(0.0, _0_weight[k0_20 + i1_3 * 6], atStep <= 5);
-    let i1_4 = atTileColumn + 6;
-    let k0_21 = lid + step * 16;
-    tileB[atMe + 6] = select(0.0, _0_weight[k0_21 + i1_4 * 6], atStep <= 5);
-    let i1_5 = atTileColumn + 7;
-    let k0_22 = lid + step * 16;
-    tileB[atMe + 7] = select(0.0, _0_weight[k0_22 + i1_5 * 6], atStep <= 5);
-    let i1_6 = atTileColumn + 8;
-    let k0_23 = lid + step * 16;
+    tileB[atMe] = select(0.0, weight[lid + 0 * 6], lid <= 5);
+    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 6], lid <= 5);
+    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 6], lid <= 5);
+    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 6], lid <= 5);
+    tileB[atMe + 4] = select(0.0, weight[lid + 4 * 6], lid <= 5);
+    tileB[atMe + 5] = select(0.0, weight[lid + 5 * 6], lid <= 5);
+    tileB[atMe + 6] = select(0.0, weight[lid + 6 * 6], lid <= 5);
+    tileB[atMe + 7] = select(0.0, weight[lid + 7 * 6], lid <= 5);
     tileB[atMe + 8] = 0.0;
-    let i1_7 = atTileColumn + 9;
-    let k0_24 = lid + step * 16;
     tileB[atMe + 9] = 0.0;
-    let i1_8 = atTileColumn + 10;
-    let k0_25 = lid + step * 16;
     tileB[atMe + 10] = 0.0;
-    let i1_9 = atTileColumn + 11;
-    let k0_26 = lid + step * 16;
     tileB[atMe + 11] = 0.0;
-    let i1_10 = atTileColumn + 12;
-    let k0_27 = lid + step * 16;
     tileB[atMe + 12] = 0.0;
-    let i1_11 = atTileColumn + 13;
-    let k0_28 = lid + step * 16;
     tileB[atMe + 13] = 0.0;
-    let i1_12 = atTileColumn + 14;
-    let k0_29 = lid + step * 16;
     tileB[atMe + 14] = 0.0;
-    let i1_13 = atTileColumn + 15;
-    let k0_30 = lid + step * 16;
     tileB[atMe + 15] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -190,19 +125,17 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
+    let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0_14 * 8;
-    if (atMe2 + r <= 4) {
+    let atI0 = i0 * 8;
+    if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
-        let i1_14 = atMe3 + s;
+        let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1_14;
-        if (atMe3 + s <= 7) {
-          maximum0[atI0_0] = maximum(sums[atR0] + _0_bias[i1_14], 0.0);
+        let atI0_0 = atI0 + i1;
+        if (atMe1 + s <= 7) {
+          maximum0[atI0_0] = maximum(sums[atR0] + bias[i1], 0.0);
         }
       }
     }
@@ -211,8 +144,8 @@ fn main(
 
 // matmul_add on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(1) var<storage, read> _2_weight: array<f32>;
-@group(0) @binding(2) var<storage, read> _2_bias: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> add: array<f32>;
 
 var<workgroup> tileA: array<f32, 272>;
@@ -244,108 +177,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let atTileColumn = tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, maximum0[k0 + atTileRow * 8], atStep <= 7);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, maximum0[k0_0 + i0 * 8], atStep <= 7);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
-    tileA[atMe + 2] = select(0.0, maximum0[k0_1 + i0_0 * 8], atStep <= 7);
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
-    tileA[atMe + 3] = select(0.0, maximum0[k0_2 + i0_1 * 8], atStep <= 7);
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
-    tileA[atMe + 4] = select(0.0, maximum0[k0_3 + i0_2 * 8], atStep <= 7);
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
+    tileA[atMe] = select(0.0, maximum0[lid + 0 * 8], lid <= 7);
+    tileA[atMe + 1] = select(0.0, maximum0[lid + 1 * 8], lid <= 7);
+    tileA[atMe + 2] = select(0.0, maximum0[lid + 2 * 8], lid <= 7);
+    tileA[atMe + 3] = select(0.0, maximum0[lid + 3 * 8], lid <= 7);
+    tileA[atMe + 4] = select(0.0, maximum0[lid + 4 * 8], lid <= 7);
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let k0_15 = lid + step * 16;
-    tileB[atMe] = select(0.0, _2_weight[k0_15 + atTileColumn * 8], atStep <= 7);
-    let i1 = atTileColumn + 1;
-    let k0_16 = lid + step * 16;
-    tileB[atMe + 1] = select(0.0, _2_weight[k0_16 + i1 * 8], atStep <= 7);
-    let i1_0 = atTileColumn + 2;
-    let k0_17 = lid + step * 16;
-    tileB[atMe + 2] = select(0.0, _2_weight[k0_17 + i1_0 * 8], atStep <= 7);
-    let i1_1 = atTileColumn + 3;
-    let k0_18 = lid + step * 16;
-    tileB[atMe + 3] = select(0.0, _2_weight[k0_18 + i1_1 * 8], atStep <= 7);
-    let i1_2 = atTileColumn + 4;
-    let k0_19 = lid + step * 16;
+    tileB[atMe] = select(0.0, weight[lid + 0 * 8], lid <= 7);
+    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 8], lid <= 7);
+    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 8], lid <= 7);
+    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 8], lid <= 7);
     tileB[atMe + 4] = 0.0;
-    let i1_3 = atTileColumn + 5;
-    let k0_20 = lid + step * 16;
     tileB[atMe + 5] = 0.0;
-    let i1_4 = atTileColumn + 6;
-    let k0_21 = lid + step * 16;
     tileB[atMe + 6] = 0.0;
-    let i1_5 = atTileColumn + 7;
-    let k0_22 = lid + step * 16;
     tileB[atMe + 7] = 0.0;
-    let i1_6 = atTileColumn + 8;
-    let k0_23 = lid + step * 16;
     tileB[atMe + 8] = 0.0;
-    let i1_7 = atTileColumn + 9;
-    let k0_24 = lid + step * 16;
     tileB[atMe + 9] = 0.0;
-    let i1_8 = atTileColumn + 10;
-    let k0_25 = lid + step * 16;
     tileB[atMe + 10] = 0.0;
-    let i1_9 = atTileColumn + 11;
-    let k0_26 = lid + step * 16;
     tileB[atMe + 11] = 0.0;
-    let i1_10 = atTileColumn + 12;
-    let k0_27 = lid + step * 16;
     tileB[atMe + 12] = 0.0;
-    let i1_11 = atTileColumn + 13;
-    let k0_28 = lid + step * 16;
     tileB[atMe + 13] = 0.0;
-    let i1_12 = atTileColumn + 14;
-    let k0_29 = lid + step * 16;
     tileB[atMe + 14] = 0.0;
-    let i1_13 = atTileColumn + 15;
-    let k0_30 = lid + step * 16;
     tileB[atMe + 15] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -393,19 +261,17 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
+    let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0_14 * 4;
-    if (atMe2 + r <= 4) {
+    let atI0 = i0 * 4;
+    if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
-        let i1_14 = atMe3 + s;
+        let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1_14;
-        if (atMe3 + s <= 3) {
-          add[atI0_0] = sums[atR0] + _2_bias[i1_14];
+        let atI0_0 = atI0 + i1;
+        if (atMe1 + s <= 3) {
+          add[atI0_0] = sums[atR0] + bias[i1];
         }
       }
     }
@@ -532,7 +398,7 @@ fn main(
 
 // matmul_select on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> _2_weight: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read> maximum0: array<f32>;
 @group(0) @binding(3) var<storage, read_write> select0: array<f32>;
 
@@ -565,109 +431,43 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atTileRow = tileRow * 16;
   let atMe = lid * 17;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = lid + step * 16;
-    let atStep = lid + step * 16;
-    tileA[atMe] = select(0.0, add[k0 + atTileRow * 4], atStep <= 3);
-    let i0 = atTileRow + 1;
-    let k0_0 = lid + step * 16;
-    tileA[atMe + 1] = select(0.0, add[k0_0 + i0 * 4], atStep <= 3);
-    let i0_0 = atTileRow + 2;
-    let k0_1 = lid + step * 16;
-    tileA[atMe + 2] = select(0.0, add[k0_1 + i0_0 * 4], atStep <= 3);
-    let i0_1 = atTileRow + 3;
-    let k0_2 = lid + step * 16;
-    tileA[atMe + 3] = select(0.0, add[k0_2 + i0_1 * 4], atStep <= 3);
-    let i0_2 = atTileRow + 4;
-    let k0_3 = lid + step * 16;
-    tileA[atMe + 4] = select(0.0, add[k0_3 + i0_2 * 4], atStep <= 3);
-    let i0_3 = atTileRow + 5;
-    let k0_4 = lid + step * 16;
+    tileA[atMe] = select(0.0, add[lid + 0 * 4], lid <= 3);
+    tileA[atMe + 1] = select(0.0, add[lid + 1 * 4], lid <= 3);
+    tileA[atMe + 2] = select(0.0, add[lid + 2 * 4], lid <= 3);
+    tileA[atMe + 3] = select(0.0, add[lid + 3 * 4], lid <= 3);
+    tileA[atMe + 4] = select(0.0, add[lid + 4 * 4], lid <= 3);
     tileA[atMe + 5] = 0.0;
-    let i0_4 = atTileRow + 6;
-    let k0_5 = lid + step * 16;
     tileA[atMe + 6] = 0.0;
-    let i0_5 = atTileRow + 7;
-    let k0_6 = lid + step * 16;
     tileA[atMe + 7] = 0.0;
-    let i0_6 = atTileRow + 8;
-    let k0_7 = lid + step * 16;
     tileA[atMe + 8] = 0.0;
-    let i0_7 = atTileRow + 9;
-    let k0_8 = lid + step * 16;
     tileA[atMe + 9] = 0.0;
-    let i0_8 = atTileRow + 10;
-    let k0_9 = lid + step * 16;
     tileA[atMe + 10] = 0.0;
-    let i0_9 = atTileRow + 11;
-    let k0_10 = lid + step * 16;
     tileA[atMe + 11] = 0.0;
-    let i0_10 = atTileRow + 12;
-    let k0_11 = lid + step * 16;
     tileA[atMe + 12] = 0.0;
-    let i0_11 = atTileRow + 13;
-    let k0_12 = lid + step * 16;
     tileA[atMe + 13] = 0.0;
-    let i0_12 = atTileRow + 14;
-    let k0_13 = lid + step * 16;
     tileA[atMe + 14] = 0.0;
-    let i0_13 = atTileRow + 15;
-    let k0_14 = lid + step * 16;
     tileA[atMe + 15] = 0.0;
-    let atStep0 = step * 16;
-    tileB[lid] = select(0.0, _2_weight[i1 + atStep0 * 8], atTileColumn <= 7);
-    let k0_15 = atStep0 + 1;
-    tileB[lid + 16] = select(0.0, _2_weight[i1_0 + k0_15 * 8], atTileColumn <= 7);
-    let k0_16 = atStep0 + 2;
-    tileB[lid + 32] = select(0.0, _2_weight[i1_1 + k0_16 * 8], atTileColumn <= 7);
-    let k0_17 = atStep0 + 3;
-    tileB[lid + 48] = select(0.0, _2_weight[i1_2 + k0_17 * 8], atTileColumn <= 7);
-    let k0_18 = atStep0 + 4;
+    tileB[lid] = select(0.0, weight[lid + 0 * 8], lid <= 7);
+    tileB[lid + 16] = select(0.0, weight[lid + 1 * 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, weight[lid + 2 * 8], lid <= 7);
+    tileB[lid + 48] = select(0.0, weight[lid + 3 * 8], lid <= 7);
     tileB[lid + 64] = 0.0;
-    let k0_19 = atStep0 + 5;
     tileB[lid + 80] = 0.0;
-    let k0_20 = atStep0 + 6;
     tileB[lid + 96] = 0.0;
-    let k0_21 = atStep0 + 7;
     tileB[lid + 112] = 0.0;
-    let k0_22 = atStep0 + 8;
     tileB[lid + 128] = 0.0;
-    let k0_23 = atStep0 + 9;
     tileB[lid + 144] = 0.0;
-    let k0_24 = atStep0 + 10;
     tileB[lid + 160] = 0.0;
-    let k0_25 = atStep0 + 11;
     tileB[lid + 176] = 0.0;
-    let k0_26 = atStep0 + 12;
     tileB[lid + 192] = 0.0;
-    let k0_27 = atStep0 + 13;
     tileB[lid + 208] = 0.0;
-    let k0_28 = atStep0 + 14;
     tileB[lid + 224] = 0.0;
-    let k0_29 = atStep0 + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -715,18 +515,16 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atMe2 = atTileRow + meDiv4 * 4;
-  let atMe3 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_14 = atMe2 + r;
-    let atI0 = i0_14 * 8;
+    let i0 = atMe0 + r;
+    let atI0 = i0 * 8;
     let atR = r * 4;
-    if (atMe2 + r <= 4) {
+    if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe3 + s;
-        let atI0_0 = atI0 + i1_15;
+        let i1 = atMe1 + s;
+        let atI0_0 = atI0 + i1;
         let atR0 = atR + s;
-        if (atMe3 + s <= 7) {
+        if (atMe1 + s <= 7) {
           select0[atI0_0] = select(0.0, sums[atR0], 0.0 < maximum0[atI0_0]);
         }
       }
@@ -737,8 +535,8 @@ fn main(
 // matmul_sub on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> select0: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> _0_bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> _0_weight: array<f32>;
+@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
 
 var<workgroup> tileA: array<f32, 256>;
 
@@ -773,108 +571,42 @@ fn main(
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
-  let atTileRow = tileRow * 16;
-  let i0 = atTileRow + lid;
-  let atTileRow0 = atTileRow + lid;
-  let i0_0 = atTileRow + lid;
-  let i0_1 = atTileRow + lid;
-  let i0_2 = atTileRow + lid;
-  let i0_3 = atTileRow + lid;
-  let i0_4 = atTileRow + lid;
-  let i0_5 = atTileRow + lid;
-  let i0_6 = atTileRow + lid;
-  let i0_7 = atTileRow + lid;
-  let i0_8 = atTileRow + lid;
-  let i0_9 = atTileRow + lid;
-  let i0_10 = atTileRow + lid;
-  let i0_11 = atTileRow + lid;
-  let i0_12 = atTileRow + lid;
-  let i0_13 = atTileRow + lid;
-  let i0_14 = atTileRow + lid;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let atStep = step * 16;
-    tileA[lid] = select(0.0, select0[i0 + atStep * 8], atTileRow0 <= 7);
-    let k0 = atStep + 1;
-    tileA[lid + 16] = select(0.0, select0[i0_0 + k0 * 8], atTileRow0 <= 7);
-    let k0_0 = atStep + 2;
-    tileA[lid + 32] = select(0.0, select0[i0_1 + k0_0 * 8], atTileRow0 <= 7);
-    let k0_1 = atStep + 3;
-    tileA[lid + 48] = select(0.0, select0[i0_2 + k0_1 * 8], atTileRow0 <= 7);
-    let k0_2 = atStep + 4;
-    tileA[lid + 64] = select(0.0, select0[i0_3 + k0_2 * 8], atTileRow0 <= 7);
-    let k0_3 = atStep + 5;
+    tileA[lid] = select(0.0, select0[lid + 0 * 8], lid <= 7);
+    tileA[lid + 16] = select(0.0, select0[lid + 1 * 8], lid <= 7);
+    tileA[lid + 32] = select(0.0, select0[lid + 2 * 8], lid <= 7);
+    tileA[lid + 48] = select(0.0, select0[lid + 3 * 8], lid <= 7);
+    tileA[lid + 64] = select(0.0, select0[lid + 4 * 8], lid <= 7);
     tileA[lid + 80] = 0.0;
-    let k0_4 = atStep + 6;
     tileA[lid + 96] = 0.0;
-    let k0_5 = atStep + 7;
     tileA[lid + 112] = 0.0;
-    let k0_6 = atStep + 8;
     tileA[lid + 128] = 0.0;
-    let k0_7 = atStep + 9;
     tileA[lid + 144] = 0.0;
-    let k0_8 = atStep + 10;
     tileA[lid + 160] = 0.0;
-    let k0_9 = atStep + 11;
     tileA[lid + 176] = 0.0;
-    let k0_10 = atStep + 12;
     tileA[lid + 192] = 0.0;
-    let k0_11 = atStep + 13;
     tileA[lid + 208] = 0.0;
-    let k0_12 = atStep + 14;
     tileA[lid + 224] = 0.0;
-    let k0_13 = atStep + 15;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, x[i1 + atStep * 6], atTileColumn <= 5);
-    let k0_14 = atStep + 1;
-    tileB[lid + 16] = select(0.0, x[i1_0 + k0_14 * 6], atTileColumn <= 5);
-    let k0_15 = atStep + 2;
-    tileB[lid + 32] = select(0.0, x[i1_1 + k0_15 * 6], atTileColumn <= 5);
-    let k0_16 = atStep + 3;
-    tileB[lid + 48] = select(0.0, x[i1_2 + k0_16 * 6], atTileColumn <= 5);
-    let k0_17 = atStep + 4;
-    tileB[lid + 64] = select(0.0, x[i1_3 + k0_17 * 6], atTileColumn <= 5);
-    let k0_18 = atStep + 5;
+    tileB[lid] = select(0.0, x[lid + 0 * 6], lid <= 5);
+    tileB[lid + 16] = select(0.0, x[lid + 1 * 6], lid <= 5);
+    tileB[lid + 32] = select(0.0, x[lid + 2 * 6], lid <= 5);
+    tileB[lid + 48] = select(0.0, x[lid + 3 * 6], lid <= 5);
+    tileB[lid + 64] = select(0.0, x[lid + 4 * 6], lid <= 5);
     tileB[lid + 80] = 0.0;
-    let k0_19 = atStep + 6;
     tileB[lid + 96] = 0.0;
-    let k0_20 = atStep + 7;
     tileB[lid + 112] = 0.0;
-    let k0_21 = atStep + 8;
     tileB[lid + 128] = 0.0;
-    let k0_22 = atStep + 9;
     tileB[lid + 144] = 0.0;
-    let k0_23 = atStep + 10;
     tileB[lid + 160] = 0.0;
-    let k0_24 = atStep + 11;
     tileB[lid + 176] = 0.0;
-    let k0_25 = atStep + 12;
     tileB[lid + 192] = 0.0;
-    let k0_26 = atStep + 13;
     tileB[lid + 208] = 0.0;
-    let k0_27 = atStep + 14;
     tileB[lid + 224] = 0.0;
-    let k0_28 = atStep + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     storageBarrier();
@@ -911,21 +643,21 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let i0_15 = atTileRow + meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 7)) {
-    _0_bias[i0_15] = _0_bias[i0_15] - sidea0_0 * 0.1;
+  let i0 = meDiv4 * 4;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 7)) {
+    bias[i0] = bias[i0] - sidea0_0 * 0.1;
   }
-  let i0_16 = atTileRow + meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 6)) {
-    _0_bias[i0_16] = _0_bias[i0_16] - sidea0_1 * 0.1;
+  let i0_0 = meDiv4 * 4 + 1;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 6)) {
+    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
   }
-  let i0_17 = atTileRow + meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 5)) {
-    _0_bias[i0_17] = _0_bias[i0_17] - sidea0_2 * 0.1;
+  let i0_1 = meDiv4 * 4 + 2;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 5)) {
+    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
   }
-  let i0_18 = atTileRow + meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 4)) {
-    _0_bias[i0_18] = _0_bias[i0_18] - sidea0_3 * 0.1;
+  let i0_2 = meDiv4 * 4 + 3;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 4)) {
+    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
   let new0 = c00;
@@ -960,19 +692,17 @@ fn main(
   sums[13] = new13;
   sums[14] = new14;
   sums[15] = new15;
-  let atMe1 = atTileRow + meDiv4 * 4;
-  let atMe2 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_19 = atMe1 + r;
-    let atI0 = i0_19 * 6;
+    let i0_3 = atMe + r;
+    let atI0 = i0_3 * 6;
     let atR = r * 4;
-    if (atMe1 + r <= 7) {
+    if (atMe + r <= 7) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe2 + s;
-        let atI0_0 = atI0 + i1_15;
+        let i1 = atMe0 + s;
+        let atI0_0 = atI0 + i1;
         let atR0 = atR + s;
-        if (atMe2 + s <= 5) {
-          _0_weight[atI0_0] = _0_weight[atI0_0] - sums[atR0] * 0.1;
+        if (atMe0 + s <= 5) {
+          weight[atI0_0] = weight[atI0_0] - sums[atR0] * 0.1;
         }
       }
     }
@@ -982,8 +712,8 @@ fn main(
 // matmul_sub2 on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
 @group(0) @binding(1) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(2) var<storage, read_write> _2_bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> _2_weight: array<f32>;
+@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
 
 var<workgroup> tileA: array<f32, 256>;
 
@@ -1018,108 +748,42 @@ fn main(
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
-  let atTileRow = tileRow * 16;
-  let i0 = atTileRow + lid;
-  let atTileRow0 = atTileRow + lid;
-  let i0_0 = atTileRow + lid;
-  let i0_1 = atTileRow + lid;
-  let i0_2 = atTileRow + lid;
-  let i0_3 = atTileRow + lid;
-  let i0_4 = atTileRow + lid;
-  let i0_5 = atTileRow + lid;
-  let i0_6 = atTileRow + lid;
-  let i0_7 = atTileRow + lid;
-  let i0_8 = atTileRow + lid;
-  let i0_9 = atTileRow + lid;
-  let i0_10 = atTileRow + lid;
-  let i0_11 = atTileRow + lid;
-  let i0_12 = atTileRow + lid;
-  let i0_13 = atTileRow + lid;
-  let i0_14 = atTileRow + lid;
-  let i1 = lid + tileColumn * 16;
-  let atTileColumn = lid + tileColumn * 16;
-  let i1_0 = lid + tileColumn * 16;
-  let i1_1 = lid + tileColumn * 16;
-  let i1_2 = lid + tileColumn * 16;
-  let i1_3 = lid + tileColumn * 16;
-  let i1_4 = lid + tileColumn * 16;
-  let i1_5 = lid + tileColumn * 16;
-  let i1_6 = lid + tileColumn * 16;
-  let i1_7 = lid + tileColumn * 16;
-  let i1_8 = lid + tileColumn * 16;
-  let i1_9 = lid + tileColumn * 16;
-  let i1_10 = lid + tileColumn * 16;
-  let i1_11 = lid + tileColumn * 16;
-  let i1_12 = lid + tileColumn * 16;
-  let i1_13 = lid + tileColumn * 16;
-  let i1_14 = lid + tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let atStep = step * 16;
-    tileA[lid] = select(0.0, add[i0 + atStep * 4], atTileRow0 <= 3);
-    let k0 = atStep + 1;
-    tileA[lid + 16] = select(0.0, add[i0_0 + k0 * 4], atTileRow0 <= 3);
-    let k0_0 = atStep + 2;
-    tileA[lid + 32] = select(0.0, add[i0_1 + k0_0 * 4], atTileRow0 <= 3);
-    let k0_1 = atStep + 3;
-    tileA[lid + 48] = select(0.0, add[i0_2 + k0_1 * 4], atTileRow0 <= 3);
-    let k0_2 = atStep + 4;
-    tileA[lid + 64] = select(0.0, add[i0_3 + k0_2 * 4], atTileRow0 <= 3);
-    let k0_3 = atStep + 5;
+    tileA[lid] = select(0.0, add[lid + 0 * 4], lid <= 3);
+    tileA[lid + 16] = select(0.0, add[lid + 1 * 4], lid <= 3);
+    tileA[lid + 32] = select(0.0, add[lid + 2 * 4], lid <= 3);
+    tileA[lid + 48] = select(0.0, add[lid + 3 * 4], lid <= 3);
+    tileA[lid + 64] = select(0.0, add[lid + 4 * 4], lid <= 3);
     tileA[lid + 80] = 0.0;
-    let k0_4 = atStep + 6;
     tileA[lid + 96] = 0.0;
-    let k0_5 = atStep + 7;
     tileA[lid + 112] = 0.0;
-    let k0_6 = atStep + 8;
     tileA[lid + 128] = 0.0;
-    let k0_7 = atStep + 9;
     tileA[lid + 144] = 0.0;
-    let k0_8 = atStep + 10;
     tileA[lid + 160] = 0.0;
-    let k0_9 = atStep + 11;
     tileA[lid + 176] = 0.0;
-    let k0_10 = atStep + 12;
     tileA[lid + 192] = 0.0;
-    let k0_11 = atStep + 13;
     tileA[lid + 208] = 0.0;
-    let k0_12 = atStep + 14;
     tileA[lid + 224] = 0.0;
-    let k0_13 = atStep + 15;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, maximum0[i1 + atStep * 8], atTileColumn <= 7);
-    let k0_14 = atStep + 1;
-    tileB[lid + 16] = select(0.0, maximum0[i1_0 + k0_14 * 8], atTileColumn <= 7);
-    let k0_15 = atStep + 2;
-    tileB[lid + 32] = select(0.0, maximum0[i1_1 + k0_15 * 8], atTileColumn <= 7);
-    let k0_16 = atStep + 3;
-    tileB[lid + 48] = select(0.0, maximum0[i1_2 + k0_16 * 8], atTileColumn <= 7);
-    let k0_17 = atStep + 4;
-    tileB[lid + 64] = select(0.0, maximum0[i1_3 + k0_17 * 8], atTileColumn <= 7);
-    let k0_18 = atStep + 5;
+    tileB[lid] = select(0.0, maximum0[lid + 0 * 8], lid <= 7);
+    tileB[lid + 16] = select(0.0, maximum0[lid + 1 * 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, maximum0[lid + 2 * 8], lid <= 7);
+    tileB[lid + 48] = select(0.0, maximum0[lid + 3 * 8], lid <= 7);
+    tileB[lid + 64] = select(0.0, maximum0[lid + 4 * 8], lid <= 7);
     tileB[lid + 80] = 0.0;
-    let k0_19 = atStep + 6;
     tileB[lid + 96] = 0.0;
-    let k0_20 = atStep + 7;
     tileB[lid + 112] = 0.0;
-    let k0_21 = atStep + 8;
     tileB[lid + 128] = 0.0;
-    let k0_22 = atStep + 9;
     tileB[lid + 144] = 0.0;
-    let k0_23 = atStep + 10;
     tileB[lid + 160] = 0.0;
-    let k0_24 = atStep + 11;
     tileB[lid + 176] = 0.0;
-    let k0_25 = atStep + 12;
     tileB[lid + 192] = 0.0;
-    let k0_26 = atStep + 13;
     tileB[lid + 208] = 0.0;
-    let k0_27 = atStep + 14;
     tileB[lid + 224] = 0.0;
-    let k0_28 = atStep + 15;
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     storageBarrier();
@@ -1156,21 +820,21 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let i0_15 = atTileRow + meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 3)) {
-    _2_bias[i0_15] = _2_bias[i0_15] - sidea0_0 * 0.1;
+  let i0 = meDiv4 * 4;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 3)) {
+    bias[i0] = bias[i0] - sidea0_0 * 0.1;
   }
-  let i0_16 = atTileRow + meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 2)) {
-    _2_bias[i0_16] = _2_bias[i0_16] - sidea0_1 * 0.1;
+  let i0_0 = meDiv4 * 4 + 1;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 2)) {
+    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
   }
-  let i0_17 = atTileRow + meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 1)) {
-    _2_bias[i0_17] = _2_bias[i0_17] - sidea0_2 * 0.1;
+  let i0_1 = meDiv4 * 4 + 2;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 1)) {
+    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
   }
-  let i0_18 = atTileRow + meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (atTileRow + meDiv4 * 4 <= 0)) {
-    _2_bias[i0_18] = _2_bias[i0_18] - sidea0_3 * 0.1;
+  let i0_2 = meDiv4 * 4 + 3;
+  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 0)) {
+    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
   let new0 = c00;
@@ -1205,19 +869,17 @@ fn main(
   sums[13] = new13;
   sums[14] = new14;
   sums[15] = new15;
-  let atMe1 = atTileRow + meDiv4 * 4;
-  let atMe2 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_19 = atMe1 + r;
-    let atI0 = i0_19 * 8;
+    let i0_3 = atMe + r;
+    let atI0 = i0_3 * 8;
     let atR = r * 4;
-    if (atMe1 + r <= 3) {
+    if (atMe + r <= 3) {
       for (var s = 0; s < 4; s++) {
-        let i1_15 = atMe2 + s;
-        let atI0_0 = atI0 + i1_15;
+        let i1 = atMe0 + s;
+        let atI0_0 = atI0 + i1;
         let atR0 = atR + s;
-        if (atMe2 + s <= 7) {
-          _2_weight[atI0_0] = _2_weight[atI0_0] - sums[atR0] * 0.1;
+        if (atMe0 + s <= 7) {
+          weight[atI0_0] = weight[atI0_0] - sums[atR0] * 0.1;
         }
       }
     }

@@ -26,10 +26,8 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atChunk = chunk * 64;
-  let i0 = atChunk + lid;
-  let atI0 = i0 * 10;
-  if (atChunk + lid <= 3) {
+  let atI0 = lid * 10;
+  if (lid <= 3) {
     var max0: f32 = -infinity();
     for (var r1 = 0; r1 < 10; r1++) {
       max0 = maximum(max0, x[atI0 + r1]);

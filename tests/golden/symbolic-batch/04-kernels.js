@@ -4,14 +4,10 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
   for (let j = 0; j < 4; j += 4) {
     // pack columns of the right operand
     for (let p = 0; p < 1; p++) {
-      const atP = j + p * 4;
-      const atP1 = p * 24;
       for (let s = 0; s < 4; s++) {
-        const i1 = atP + s;
-        const atP0 = atP + s;
-        const atP2 = atP1 + s;
+        const i1 = j + s;
         for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atP2 + k0 * 4] = atP0 <= 3 ? w[i1 + k0 * 4] : 0;
+          packedB[s + k0 * 4] = w[i1 + k0 * 4];
         }
       }
     }
@@ -20,15 +16,12 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
       const least = Math.min(4, N - i);
       const quotient = Math.floor((least + 3) / 4);
       for (let p = 0; p < quotient; p++) {
-        const atP3 = i + p * 4;
-        const atP5 = p * 24;
         for (let s = 0; s < 4; s++) {
-          const i0 = atP3 + s;
-          const atP4 = atP3 + s;
+          const i0 = i + s;
+          const atS = i + s;
           const atI0 = i0 * 6;
-          const atP6 = atP5 + s;
           for (let k0 = 0; k0 < 6; k0++) {
-            packedA[atP6 + k0 * 4] = atP4 < N ? x[atI0 + k0] : 0;
+            packedA[s + k0 * 4] = atS < N ? x[atI0 + k0] : 0;
           }
         }
       }
@@ -93,15 +86,13 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
         tile[13] = c31;
         tile[14] = c32;
         tile[15] = c33;
-        const atJj0 = atJ - jj;
-        const atJj1 = j + jj;
+        const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
-          const sEnd = atJj0 + 4;
           const atR = r * 4;
           const atI0_0 = i0_0 * 4;
-          for (let s = 0; s < sEnd; s++) {
-            const i1_0 = atJj1 + s;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
             add[atI0_0 + i1_0] = tile[atR + s] + b[i1_0];
           }
         }
@@ -112,6 +103,18 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
 
 // reduceMax_div
 function reduceMax_div(add, div, N) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
   for (let i0 = 0; i0 < N; i0++) {
     let max0 = -Infinity;
     const atI0 = i0 * 4;
@@ -120,13 +123,13 @@ function reduceMax_div(add, div, N) {
     max0 = Math.max(max0, add[atI0 + 2]);
     max0 = Math.max(max0, add[atI0 + 3]);
     let sum1 = 0;
-    sum1 += Math.exp(add[atI0] - max0);
-    sum1 += Math.exp(add[atI0 + 1] - max0);
-    sum1 += Math.exp(add[atI0 + 2] - max0);
-    sum1 += Math.exp(add[atI0 + 3] - max0);
-    div[atI0] = Math.exp(add[atI0] - max0) / sum1;
-    div[atI0 + 1] = Math.exp(add[atI0 + 1] - max0) / sum1;
-    div[atI0 + 2] = Math.exp(add[atI0 + 2] - max0) / sum1;
-    div[atI0 + 3] = Math.exp(add[atI0 + 3] - max0) / sum1;
+    sum1 += fastExp(add[atI0] - max0);
+    sum1 += fastExp(add[atI0 + 1] - max0);
+    sum1 += fastExp(add[atI0 + 2] - max0);
+    sum1 += fastExp(add[atI0 + 3] - max0);
+    div[atI0] = fastExp(add[atI0] - max0) / sum1;
+    div[atI0 + 1] = fastExp(add[atI0 + 1] - max0) / sum1;
+    div[atI0 + 2] = fastExp(add[atI0 + 2] - max0) / sum1;
+    div[atI0 + 3] = fastExp(add[atI0 + 3] - max0) / sum1;
   }
 }

@@ -43,71 +43,48 @@ fn main(
   let atTileRow0 = atTileRow + meDiv16;
   let meMod16 = lid % 16;
   let atMe = meDiv16 + meMod16 * 65;
-  let i1 = meMod16 + tileColumn * 16;
-  let atTileColumn = meMod16 + tileColumn * 16;
-  let i1_0 = meMod16 + tileColumn * 16;
-  let i1_1 = meMod16 + tileColumn * 16;
-  let i1_2 = meMod16 + tileColumn * 16;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    let k0 = meMod16 + step * 16;
-    let atStep = meMod16 + step * 16;
-    tileA[atMe] = select(0.0, x[k0 + atTileRow0 * 6], (atTileRow0 < N) & (atStep <= 5));
+    tileA[atMe] = select(0.0, x[meMod16 + atTileRow0 * 6], (atTileRow0 < N) & (meMod16 <= 5));
     let i0 = atTileRow0 + 4;
-    let k0_0 = meMod16 + step * 16;
-    tileA[atMe + 4] = select(0.0, x[k0_0 + i0 * 6], (atTileRow0 + 5 <= N) & (atStep <= 5));
+    tileA[atMe + 4] = select(0.0, x[meMod16 + i0 * 6], (atTileRow0 + 5 <= N) & (meMod16 <= 5));
     let i0_0 = atTileRow0 + 8;
-    let k0_1 = meMod16 + step * 16;
-    tileA[atMe + 8] = select(0.0, x[k0_1 + i0_0 * 6], (atTileRow0 + 9 <= N) & (atStep <= 5));
+    tileA[atMe + 8] = select(0.0, x[meMod16 + i0_0 * 6], (atTileRow0 + 9 <= N) & (meMod16 <= 5));
     let i0_1 = atTileRow0 + 12;
-    let k0_2 = meMod16 + step * 16;
-    tileA[atMe + 12] = select(0.0, x[k0_2 + i0_1 * 6], (atTileRow0 + 13 <= N) & (atStep <= 5));
+    tileA[atMe + 12] = select(0.0, x[meMod16 + i0_1 * 6], (atTileRow0 + 13 <= N) & (meMod16 <= 5));
     let i0_2 = atTileRow0 + 16;
-    let k0_3 = meMod16 + step * 16;
-    tileA[atMe + 16] = select(0.0, x[k0_3 + i0_2 * 6], (atTileRow0 + 17 <= N) & (atStep <= 5));
+    tileA[atMe + 16] = select(0.0, x[meMod16 + i0_2 * 6], (atTileRow0 + 17 <= N) & (meMod16 <= 5));
     let i0_3 = atTileRow0 + 20;
-    let k0_4 = meMod16 + step * 16;
-    tileA[atMe + 20] = select(0.0, x[k0_4 + i0_3 * 6], (atTileRow0 + 21 <= N) & (atStep <= 5));
+    tileA[atMe + 20] = select(0.0, x[meMod16 + i0_3 * 6], (atTileRow0 + 21 <= N) & (meMod16 <= 5));
     let i0_4 = atTileRow0 + 24;
-    let k0_5 = meMod16 + step * 16;
-    tileA[atMe + 24] = select(0.0, x[k0_5 + i0_4 * 6], (atTileRow0 + 25 <= N) & (atStep <= 5));
+    tileA[atMe + 24] = select(0.0, x[meMod16 + i0_4 * 6], (atTileRow0 + 25 <= N) & (meMod16 <= 5));
     let i0_5 = atTileRow0 + 28;
-    let k0_6 = meMod16 + step * 16;
-    tileA[atMe + 28] = select(0.0, x[k0_6 + i0_5 * 6], (atTileRow0 + 29 <= N) & (atStep <= 5));
+    tileA[atMe + 28] = select(0.0, x[meMod16 + i0_5 * 6], (atTileRow0 + 29 <= N) & (meMod16 <= 5));
     let i0_6 = atTileRow0 + 32;
-    let k0_7 = meMod16 + step * 16;
-    tileA[atMe + 32] = select(0.0, x[k0_7 + i0_6 * 6], (atTileRow0 + 33 <= N) & (atStep <= 5));
+    tileA[atMe + 32] = select(0.0, x[meMod16 + i0_6 * 6], (atTileRow0 + 33 <= N) & (meMod16 <= 5));
     let i0_7 = atTileRow0 + 36;
-    let k0_8 = meMod16 + step * 16;
-    tileA[atMe + 36] = select(0.0, x[k0_8 + i0_7 * 6], (atTileRow0 + 37 <= N) & (atStep <= 5));
+    tileA[atMe + 36] = select(0.0, x[meMod16 + i0_7 * 6], (atTileRow0 + 37 <= N) & (meMod16 <= 5));
     let i0_8 = atTileRow0 + 40;
-    let k0_9 = meMod16 + step * 16;
-    tileA[atMe + 40] = select(0.0, x[k0_9 + i0_8 * 6], (atTileRow0 + 41 <= N) & (atStep <= 5));
+    tileA[atMe + 40] = select(0.0, x[meMod16 + i0_8 * 6], (atTileRow0 + 41 <= N) & (meMod16 <= 5));
     let i0_9 = atTileRow0 + 44;
-    let k0_10 = meMod16 + step * 16;
-    tileA[atMe + 44] = select(0.0, x[k0_10 + i0_9 * 6], (atTileRow0 + 45 <= N) & (atStep <= 5));
+    tileA[atMe + 44] = select(0.0, x[meMod16 + i0_9 * 6], (atTileRow0 + 45 <= N) & (meMod16 <= 5));
     let i0_10 = atTileRow0 + 48;
-    let k0_11 = meMod16 + step * 16;
-    tileA[atMe + 48] = select(0.0, x[k0_11 + i0_10 * 6], (atTileRow0 + 49 <= N) & (atStep <= 5));
+    tileA[atMe + 48] = select(0.0, x[meMod16 + i0_10 * 6], (atTileRow0 + 49 <= N) & (meMod16 <= 5));
     let i0_11 = atTileRow0 + 52;
-    let k0_12 = meMod16 + step * 16;
-    tileA[atMe + 52] = select(0.0, x[k0_12 + i0_11 * 6], (atTileRow0 + 53 <= N) & (atStep <= 5));
+    tileA[atMe + 52] = select(0.0, x[meMod16 + i0_11 * 6], (atTileRow0 + 53 <= N) & (meMod16 <= 5));
     let i0_12 = atTileRow0 + 56;
-    let k0_13 = meMod16 + step * 16;
-    tileA[atMe + 56] = select(0.0, x[k0_13 + i0_12 * 6], (atTileRow0 + 57 <= N) & (atStep <= 5));
+    tileA[atMe + 56] = select(0.0, x[meMod16 + i0_12 * 6], (atTileRow0 + 57 <= N) & (meMod16 <= 5));
     let i0_13 = atTileRow0 + 60;
-    let k0_14 = meMod16 + step * 16;
-    tileA[atMe + 60] = select(0.0, x[k0_14 + i0_13 * 6], (atTileRow0 + 61 <= N) & (atStep <= 5));
-    let atStep0 = meDiv16 + step * 16;
-    tileB[lid] = select(0.0, w[i1 + atStep0 * 4], atTileColumn <= 3);
-    let k0_15 = atStep0 + 4;
-    tileB[lid + 64] = select(0.0, w[i1_0 + k0_15 * 4], (atTileColumn <= 3) & (atStep0 <= 1));
-    let k0_16 = atStep0 + 8;
+    tileA[atMe + 60] = select(0.0, x[meMod16 + i0_13 * 6], (atTileRow0 + 61 <= N) & (meMod16 <= 5));
+    tileB[lid] = select(0.0, w[meMod16 + meDiv16 * 4], meMod16 <= 3);
+    let k0 = meDiv16 + 4;
+    tileB[lid + 64] = select(0.0, w[meMod16 + k0 * 4], (meMod16 <= 3) & (meDiv16 <= 1));
+    let k0_0 = meDiv16 + 8;
     tileB[lid + 128] = 0.0;
-    let k0_17 = atStep0 + 12;
+    let k0_1 = meDiv16 + 12;
     tileB[lid + 192] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -156,18 +133,17 @@ fn main(
   sums[14] = c32;
   sums[15] = c33;
   let atTileRow1 = atTileRow + meDiv4 * 4;
-  let atMe2 = tileColumn * 16 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
     let i0_14 = atTileRow1 + r;
     let atR = r * 4;
     let atI0 = i0_14 * 4;
     if (atTileRow1 + r < N) {
       for (var s = 0; s < 4; s++) {
-        let i1_3 = atMe2 + s;
+        let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1_3;
-        if (atMe2 + s <= 3) {
-          add[atI0_0] = sums[atR0] + b[i1_3];
+        let atI0_0 = atI0 + i1;
+        if (atMe1 + s <= 3) {
+          add[atI0_0] = sums[atR0] + b[i1];
         }
       }
     }

@@ -75,6 +75,13 @@ test("WGSL conditions are joined without control flow", () => {
   assert.not.match(text, /&&/);
 });
 
+test("a choice that an unrolled index decides is not printed", () => {
+  for (const target of ["js", "webgpu"] as const) {
+    const { artifact } = compileFor(programs["concat-pad"]!(), target);
+    assert.not.match(artifact.kernels.map((k) => k.text).join("\n"), /\bfalse\b|\btrue\b/);
+  }
+});
+
 /** Lines without their numbers, sorted: the text does not say which of two kernels was written first. */
 const unordered = (groups: string): string =>
   groups

@@ -19,14 +19,14 @@ fn main(
     sum0 = sum0 + select(0.0, select(select(0.0, y_[atI0 - 15], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 3], (0 < lid) & (lid <= 3)), ok), 0 < lid);
     sum0 = sum0 + select(0.0, select(select(0.0, y_[atI0 - 14], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 2], (0 < lid) & (lid <= 3)), ok), 0 < lid);
     sum0 = sum0 + select(0.0, select(select(0.0, y_[atI0 - 13], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 1], (0 < lid) & (lid <= 3)), ok), 0 < lid);
-    sum0 = sum0 + select(0.0, select(0.0, 0.0, ok), false);
-    sum0 = sum0 + select(0.0, select(0.0, 0.0, ok), false);
+    sum0 = sum0 + 0.0;
+    sum0 = sum0 + 0.0;
     let ok0 = lid <= 3;
     mul[atI0_0] = select(0.0, select(select(0.0, y_[atI0 - 16], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 4], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
     mul[atI0_0 + 1] = select(0.0, select(select(0.0, y_[atI0 - 15], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 3], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
     mul[atI0_0 + 2] = select(0.0, select(select(0.0, y_[atI0 - 14], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 2], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
     mul[atI0_0 + 3] = select(0.0, select(select(0.0, y_[atI0 - 13], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 1], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
-    mul[atI0_0 + 4] = select(0.0, select(0.0, 0.0, ok0), false) * sum0;
-    mul[atI0_0 + 5] = select(0.0, select(0.0, 0.0, ok0), false) * sum0;
+    mul[atI0_0 + 4] = 0.0 * sum0;
+    mul[atI0_0 + 5] = 0.0 * sum0;
   }
 }

@@ -12,6 +12,7 @@ import { options } from "./options.ts";
 import { Progress } from "./progress.ts";
 
 const { epochs, batch, lr, seed, samples, least, out } = options;
+const interrupt = new Interrupt();
 
 const { train, test } = await loadDigits(samples, seed);
 const batches = new data.DataLoader(train, { batch, shuffle: true, seed });
@@ -43,7 +44,6 @@ const predict = compile(
 console.log(
   `training on ${train.length} digits, testing on ${test.length}, ${net.parameterCount} parameters`,
 );
-const interrupt = new Interrupt();
 const progress = new Progress(epochs * train.length);
 
 for (let epoch = 1; epoch <= epochs && !interrupt.asked; epoch++) {

@@ -18,6 +18,7 @@ import { storedNodes } from "./fuse/settle.ts";
 import type { Fusion } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
+import { keyOfKernel } from "./kernel/key.ts";
 import { type Lowered, lowerGroup } from "./lower/lower.ts";
 import { unifyParams } from "./lower/unify.ts";
 import { type Ordered, order } from "./passes/order.ts";
@@ -129,6 +130,7 @@ function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined 
 /** Kernel texts, equal ones once, with names unique in the artifact. */
 class TextTable {
   readonly kernels: KernelText[] = [];
+  private readonly byKey = new Map<string, number>();
   private readonly byText = new Map<string, number>();
   private readonly names = new Set<string>();
   private readonly target: Target;
@@ -140,18 +142,28 @@ class TextTable {
   }
 
   add(kernel: Kernel): number {
+    // Printing takes longer than this key, and deep networks repeat few kernels.
+    const same = keyOfKernel(kernel);
+    const known = this.byKey.get(same) ?? this.print(kernel);
+    this.byKey.set(same, known);
+    return known;
+  }
+
+  private print(kernel: Kernel): number {
     const settings = {
       rounding: this.options.rounding ?? ("on-store" as const),
       features: this.options.features ?? [],
     };
-    const anonymous = this.target.emit({ ...kernel, name: "kernel" }, settings);
-    const key = JSON.stringify([anonymous.text, anonymous.bindings, anonymous.workgroups]);
+    const first = this.target.emit(kernel, settings);
+    const key = JSON.stringify([first.text, first.bindings, first.workgroups]);
     const found = this.byText.get(key);
     if (found !== undefined) return found;
     let name = kernel.name;
     for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
     this.names.add(name);
-    this.kernels.push(this.target.emit({ ...kernel, name }, settings));
+    // Printing again is rare: only where another kernel has the name already.
+    const text = name === kernel.name ? first : this.target.emit({ ...kernel, name }, settings);
+    this.kernels.push(text);
     this.byText.set(key, this.kernels.length - 1);
     return this.kernels.length - 1;
   }

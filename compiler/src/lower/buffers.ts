@@ -61,8 +61,10 @@ const reserved =
 
 function nameOf(t: Tensor): string {
   const given = t.attrs.name;
-  const base = typeof given === "string" ? given.replace(/[^A-Za-z0-9]+/g, "_") : t.op;
-  const safe = base
+  // Without the numbers of a path (`blocks.3.fc.weight`), layers of one shape have kernels of one text.
+  const path = typeof given === "string" ? given.replace(/(^|\.)\d+(?=\.)/g, "") : t.op;
+  const safe = path
+    .replace(/[^A-Za-z0-9]+/g, "_")
     .replace(/_{2,}/g, "_")
     .replace(/^_+|_+$/g, "")
     .replace(/^(?=\d)/, "_");

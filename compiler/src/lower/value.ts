@@ -12,6 +12,7 @@ import {
   loopVar,
   negDim,
   offsetOf,
+  opRecord,
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -41,6 +42,8 @@ export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
 export class Values {
   readonly bufferOf: BufferOf;
   readonly body: Stmt[];
+  /** Keys of the costly values made in this block. */
+  readonly costly = new Set<string>();
   private readonly outer: Values | undefined;
   private readonly known = new Map<string, Expr>();
   private readonly bound = new Map<Tensor, { coords: string; value: Expr }>();
@@ -74,7 +77,19 @@ export class Values {
     if (found) return found;
     const value = this.make(node, coords, guard);
     this.known.set(key, value);
+    if (value.kind === "call" && guard.length === 0 && opRecord(node.op).costly)
+      this.costly.add(key);
     return value;
+  }
+
+  /** The value that was made for a key. */
+  valueOf(key: string): Expr {
+    return this.known.get(key)!;
+  }
+
+  /** From here on the value for a key is this one. */
+  know(key: string, value: Expr): void {
+    this.known.set(key, value);
   }
 
   private make(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {

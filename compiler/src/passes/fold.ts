@@ -1,5 +1,5 @@
 /**
- * Constant folding: what depends on constants alone is computed now, by the reference evaluator.
+ * Constant folding: what depends on constants alone is computed now.
  *
  * before:
  *   graph f(%x: f32[N]) {
@@ -17,29 +17,28 @@
  *     return %3
  *   }
  *
- * Elementwise ops on uniform constants fold at any size, other ops up to 64 elements, and only into uniform
- * constants: a folded value never grows the artifact. Never folds random bits or data.
+ * Elementwise ops on uniform constants fold at any size, movement and reductions up to 64 elements, and only into
+ * uniform constants: a folded value never grows the artifact. Never folds random bits or data.
  */
 import {
-  evaluate,
+  evaluateElement,
   isElementwise,
   isStatic,
   opRecord,
   sizeOf,
   type Tensor,
-  type Value,
 } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
-import { replaceBy } from "../rules/match.ts";
 import { uniform, uniformValue } from "../rules/uniform.ts";
+import { type Elements, elementsOf } from "./known.ts";
 
 const maxElements = 64;
 
 export const fold: Pass = {
   name: "fold",
   run(program) {
-    const known = new Map<Tensor, Value>();
+    const known = new Map<Tensor, Elements>();
     return rewriteProgram(program, (node) => {
       const folded = foldElementwise(node) ?? node;
       return foldSmall(folded, known) ?? folded;
@@ -49,40 +48,26 @@ export const fold: Pass = {
 
 /** All operands uniform: one element says it all, and the shape may be symbolic. */
 function foldElementwise(node: Tensor): Tensor | undefined {
-  if (!node.operands.length || !isElementwise(node)) return undefined;
-  const values = node.operands.map(uniformValue);
-  if (values.includes(undefined)) return undefined;
-  const scalars = node.operands.map((t, i) => uniform(values[i]!, t.dtype, []));
-  const one = replaceBy({ ...node, shape: [] } as unknown as Tensor, node.op, scalars, node.attrs);
-  return uniform(evaluate([one])[0]!.data[0]!, node.dtype, node.shape);
-}
-
-/** Follows small known values through any op; replaces the node where its elements turn out equal. */
-function foldSmall(node: Tensor, known: Map<Tensor, Value>): Tensor | undefined {
-  const value = evaluateSmall(node, known);
-  if (!value) return undefined;
-  known.set(node, value);
-  const first = value.data[0] ?? 0;
-  if (uniformValue(node) !== undefined || !value.data.every((x) => Object.is(x, first)))
-    return undefined;
-  const folded = uniform(first, node.dtype, node.shape);
-  known.set(folded, value);
-  return folded;
-}
-
-function evaluateSmall(node: Tensor, known: ReadonlyMap<Tensor, Value>): Value | undefined {
   const record = opRecord(node.op);
-  if (!node.shape.every(isStatic) || Number(sizeOf(node.shape)) > maxElements) return undefined;
-  if (node.regions.length || node.results) return undefined;
-  const value = uniformValue(node);
-  if (value !== undefined) return filled(node, value);
-  if (record.family === "source" && node.op !== "constant" && node.op !== "iota") return undefined;
-  if (!node.operands.every((t) => known.has(t))) return undefined;
-  return evaluate([node], { inputs: new Map(node.operands.map((t) => [t, known.get(t)!])) })[0];
+  if (!node.operands.length || !isElementwise(node) || !record.eval) return undefined;
+  const values = node.operands.flatMap((t) => uniformValue(t) ?? []);
+  if (values.length < node.operands.length) return undefined;
+  return uniform(evaluateElement(record, node.dtype, values), node.dtype, node.shape);
 }
 
-/** A uniform node as a value. Its shape is static. */
-function filled(node: Tensor, value: number): Value {
-  const shape = node.shape as readonly number[];
-  return { dtype: node.dtype, shape, data: new Float64Array(Number(sizeOf(shape))).fill(value) };
+/** Follows small known values; replaces the node where its elements turn out equal. */
+function foldSmall(node: Tensor, known: Map<Tensor, Elements>): Tensor | undefined {
+  if (!node.shape.every(isStatic) || Number(sizeOf(node.shape)) > maxElements) return undefined;
+  const value = uniformValue(node);
+  const elements =
+    value === undefined
+      ? elementsOf(node, known)
+      : new Array<number>(Number(sizeOf(node.shape))).fill(value);
+  if (!elements) return undefined;
+  known.set(node, elements);
+  const first = elements[0] ?? 0;
+  if (value !== undefined || !elements.every((x) => Object.is(x, first))) return undefined;
+  const folded = uniform(first, node.dtype, node.shape);
+  known.set(folded, elements);
+  return folded;
 }

@@ -1,17 +1,26 @@
 /**
- * The reference: computes a graph one element at a time from the records alone, in double precision, and rounds
- * to the node's dtype after every op. It shares nothing with lowering, is slow, and is what every target is
+ * The reference: computes a graph one element at a time, in double precision, and rounds to the node's dtype after
+ * every op. Elementwise ops are their records' `eval`, all others in `reference/`. It shares nothing with lowering, is slow, and is what every target is
  * compared with.
  */
 import { evaluateDim, symbolOf } from "./dim.ts";
 import { type Dtype, isInteger, roundTo } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
 import { type Graph, type Tensor, topologicalOrder } from "./node.ts";
-import { type OpRecord, opRecord, type Value } from "./op.ts";
+import { type OpRecord, opRecord } from "./op.ts";
 import { initialValueOf } from "./ops/source.ts";
+import { contractions } from "./reference/contraction.ts";
+import { indexing } from "./reference/indexing.ts";
+import { movements } from "./reference/movement.ts";
+import { reductions } from "./reference/reduce.ts";
+import { sources } from "./reference/source.ts";
+import type { Dims, Evaluate, Value } from "./reference/value.ts";
 import { printShape } from "./shape.ts";
 
-export type Dims = Readonly<Record<string, number>>;
+export type { Dims, Value } from "./reference/value.ts";
+
+/** Values of whole tensors by op; made at first use, so that a bundle without `evaluate` drops it. */
+let table: ReadonlyMap<string, Evaluate> | undefined;
 
 export interface Bindings {
   /** Values of inputs, and of parameters that have been given another value than their first. */
@@ -87,8 +96,12 @@ function evaluateNode(
   const operands = node.operands.map((t) => values.get(t)![0]!);
   if (node.op === "result") return [values.get(node.operands[0]!)![node.attrs.index as number]!];
   if (node.op === "call") return evaluateRegion(node.regions[0]!, operands, dims, given);
+  table ??= new Map(
+    Object.entries({ ...sources, ...movements, ...reductions(), ...contractions, ...indexing }),
+  );
+  const known = table.get(node.op);
+  if (known) return [known(node, operands, dims)];
   const record = opRecord(node.op);
-  if (record.evaluate) return [record.evaluate(node, operands, dims)];
   if (record.family === "elementwise") return [evaluateElements(record, node, operands)];
   return bug("evaluate", `${node.op} has no reference value`);
 }

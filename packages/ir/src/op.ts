@@ -1,10 +1,9 @@
 /**
- * What an op record is. One record per op holds everything that is known of it: its type rule, its value (the
- * reference evaluator and folding use it), its gradient, its spelling in emitted text. The compiler reads
- * records and has no list of ops of its own; a target may override a spelling.
+ * What an op record is. One record per op holds everything a compiler needs to know of it: its type rule, the value
+ * of one element, its gradient, its spelling in emitted text. The compiler reads records and has no list of ops of its
+ * own; a target may override a spelling. Values of whole tensors are in `reference/`, which a page does not download.
  */
 import type { Dim } from "./dim.ts";
-import type { Dtype } from "./dtype.ts";
 import type { Attrs, ResultType, Tensor } from "./node.ts";
 
 export type Family =
@@ -30,24 +29,11 @@ export interface Piece {
   readonly when: readonly Condition[];
 }
 
-/** A value in the reference evaluator: numbers in row-major order, already rounded to the dtype. */
-export interface Value {
-  readonly dtype: Dtype;
-  readonly shape: readonly number[];
-  readonly data: Float64Array;
-}
-
 export interface OpRecord {
   readonly name: string;
   readonly family: Family;
   /** Throws ShapeError or DtypeError unless the operands fit; gives the type of the result. */
   infer(operands: readonly Tensor[], attrs: Attrs, node?: ResultType): ResultType;
-  /** The result for concrete operands; `dims` binds the symbols. Slow, plain, shares nothing with lowering. */
-  evaluate?(
-    node: Tensor,
-    operands: readonly Value[],
-    dims: Readonly<Record<string, number>>,
-  ): Value;
   /** Cotangents of the operands from that of the result; undefined where no gradient flows. */
   vjp?(g: Tensor, y: Tensor, ...operands: Tensor[]): readonly (Tensor | undefined)[];
 

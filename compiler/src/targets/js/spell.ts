@@ -153,6 +153,16 @@ const spellings: Readonly<Record<string, Spelling>> = {
   bitcast,
 };
 
+/** Spellings good to an f32 only, for values that are not rounded before they are stored. */
+export function spellFast(op: string, x: readonly Text[], use: Use): Text | undefined {
+  if (op === "exp") return call(use("fastExp"), x);
+  if (op === "tanh") return call(use("fastTanh"), x);
+  if (op === "erf") return call(use("fastErf"), x);
+  if (op !== "sigmoid") return undefined;
+  const power = call(use("fastExp"), [minus(x[0]!)]);
+  return binary("/", prec.mul)(atom("1"), binary("+", prec.add)(atom("1"), power));
+}
+
 /** Ops whose result needs no rounding when their operands are f32 values already. */
 const exact = new Set(
   "neg abs sign floor ceil round trunc maximum minimum select bitcast convert rem".split(" "),

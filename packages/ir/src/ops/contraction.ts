@@ -8,10 +8,9 @@ import { DtypeError, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { broadcastShapes, checkAxis, printShape, type Shape } from "../shape.ts";
-import { apply, checkCount, checkSameDtype, otherAxes, range } from "./apply.ts";
-import { type DotAxes, dotAxes, lhsFree, rhsFree } from "./loops.ts";
+import { apply, checkCount, checkSameDtype, range } from "./apply.ts";
+import { type DotAxes, dotAxes, factorCoords, lhsFree, rhsFree } from "./loops.ts";
 import { broadcastInDim, reshape, transpose } from "./movement.ts";
-import { coordinates, elementAt, multiply, tabulate } from "./reference.ts";
 
 function checkPairs(lhs: Tensor, rhs: Tensor, d: DotAxes): void {
   for (const [side, t, axes] of [
@@ -38,19 +37,6 @@ function checkPairs(lhs: Tensor, rhs: Tensor, d: DotAxes): void {
   }
 }
 
-/** Operand coordinates from those of the result and of the contracted axes. */
-function factorCoords<T>(lhs: number, rhs: number, d: DotAxes, out: readonly T[], k: readonly T[]) {
-  const [a, b] = [new Array<T>(lhs), new Array<T>(rhs)];
-  for (const [i, axis] of d.lhsBatch.entries()) a[axis] = out[i]!;
-  for (const [i, axis] of d.rhsBatch.entries()) b[axis] = out[i]!;
-  for (const [i, axis] of d.lhsContract.entries()) a[axis] = k[i]!;
-  for (const [i, axis] of d.rhsContract.entries()) b[axis] = k[i]!;
-  let next = d.lhsBatch.length;
-  for (const axis of otherAxes(lhs, [...d.lhsBatch, ...d.lhsContract])) a[axis] = out[next++]!;
-  for (const axis of otherAxes(rhs, [...d.rhsBatch, ...d.rhsContract])) b[axis] = out[next++]!;
-  return [a, b] as const;
-}
-
 defineOp({
   name: "dotGeneral",
   family: "contraction",
@@ -64,18 +50,6 @@ defineOp({
     const pick = (t: Tensor, axes: readonly number[]) => axes.map((a) => t.shape[a]!);
     const free = [...pick(lhs, lhsFree(lhs, d)), ...pick(rhs, rhsFree(rhs, d))];
     return { dtype: lhs.dtype, shape: [...pick(lhs, d.lhsBatch), ...free] };
-  },
-  evaluate(node, [lhs, rhs], dims) {
-    const d = dotAxes(node.attrs);
-    const extents = d.lhsContract.map((a) => lhs!.shape[a]!);
-    return tabulate(node, dims, (at) => {
-      let sum = 0;
-      for (const k of coordinates(extents)) {
-        const [a, b] = factorCoords(lhs!.shape.length, rhs!.shape.length, d, at, k);
-        sum += multiply(node.dtype, elementAt(lhs!, a), elementAt(rhs!, b));
-      }
-      return sum;
-    });
   },
   vjp: (g, y, lhs, rhs) => dotVjp(g, dotAxes(y.attrs), lhs!, rhs!),
   pieces(node, coords) {

@@ -6,7 +6,6 @@ import {
   addDim,
   ceilDiv,
   type Dim,
-  evaluateDim,
   floorDiv,
   isNonNegative,
   isStatic,
@@ -23,7 +22,6 @@ import { type Condition, defineOp, type Piece } from "../op.ts";
 import { exactQuotient, printShape } from "../shape.ts";
 import { apply, checkCount, checkSameDtype, dimsOf, numbersOf, perAxis, range } from "./apply.ts";
 import { reshape, reverse, transpose } from "./movement.ts";
-import { coordinates, elementAt, inside, multiply, tabulate } from "./reference.ts";
 import { spread } from "./slice.ts";
 import { placements } from "./windows.ts";
 
@@ -95,23 +93,6 @@ defineOp({
       return count;
     });
     return { dtype: x.dtype, shape: [x.shape[0]!, w.shape[0]!, ...out] };
-  },
-  evaluate(node, [x, w], dims) {
-    const a = read(node.attrs);
-    const low = a.low.map((d) => evaluateDim(d, dims));
-    const perGroup = w!.shape[0]! / a.groups;
-    return tabulate(node, dims, ([n, o, ...at]) => {
-      let sum = 0;
-      for (const [c, ...k] of coordinates(w!.shape.slice(1))) {
-        const from = at.map(
-          (t, i) => (t * a.stride[i]! + k[i]! * a.rhsDilation[i]! - low[i]!) / a.lhsDilation[i]!,
-        );
-        const source = [n!, Math.floor(o! / perGroup) * w!.shape[1]! + c!, ...from];
-        if (inside(x!.shape, source))
-          sum += multiply(node.dtype, elementAt(x!, source), elementAt(w!, [o!, c!, ...k]));
-      }
-      return sum;
-    });
   },
   vjp: (g, y, x, w) => [dataGradient(g, y, x!, w!), kernelGradient(g, y, x!, w!)],
   pieces: (node, coords) => convolutionPieces(node, coords),

@@ -7,11 +7,10 @@ import { type Dim, isStatic, sameDim } from "../dim.ts";
 import { isInteger, maxOf, minOf } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
-import { defineOp, type Value } from "../op.ts";
+import { defineOp } from "../op.ts";
 import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
-import { apply, filled, numbersOf, otherAxes, range } from "./apply.ts";
+import { apply, filled, numbersOf, range } from "./apply.ts";
 import { broadcastInDim, reshape, transpose } from "./movement.ts";
-import { coordinates, elementAt, inside, rowMajor, tabulate } from "./reference.ts";
 import { constant } from "./source.ts";
 
 /** The common shape of the indices. */
@@ -31,19 +30,6 @@ function checkIndices(op: string, x: Tensor, indices: readonly Tensor[], attrs: 
   return indices[0]!.shape;
 }
 
-/** Coordinates in x: the indices at the indexed axes, `rest` at the others. */
-function place(
-  rank: number,
-  axes: readonly number[],
-  indexed: readonly number[],
-  rest: readonly number[],
-) {
-  const at = new Array<number>(rank);
-  for (const [k, axis] of axes.entries()) at[axis] = indexed[k]!;
-  for (const [k, axis] of otherAxes(rank, axes).entries()) at[axis] = rest[k]!;
-  return at;
-}
-
 defineOp({
   name: "gather",
   family: "gather",
@@ -51,17 +37,6 @@ defineOp({
     if (!x) throw new GraphError("gather: no operands");
     const shape = checkIndices("gather", x, indices, attrs);
     return { dtype: x.dtype, shape: [...shape, ...dropAxes(x.shape, numbersOf(attrs.axes))] };
-  },
-  evaluate(node, [x, ...indices], dims) {
-    const axes = numbersOf(node.attrs.axes);
-    const n = indices[0]!.shape.length;
-    return tabulate(node, dims, (at) => {
-      const indexed = indices.map((v, k) => {
-        const last = x!.shape[axes[k]!]! - 1;
-        return Math.max(0, Math.min(last, elementAt(v, at.slice(0, n))));
-      });
-      return elementAt(x!, place(x!.shape.length, axes, indexed, at.slice(n)));
-    });
   },
   vjp(g, y, x, ...indices) {
     const axes = numbersOf(y.attrs.axes);
@@ -89,14 +64,8 @@ function clampIndex(index: Tensor, extent: Dim): Tensor {
   return low ? apply("maximum", [high, low]) : high;
 }
 
-type Mode = "add" | "max" | "min" | "set";
-
-const combine: Record<Mode, (old: number, update: number) => number> = {
-  add: (a, b) => a + b,
-  max: (a, b) => Math.max(a, b),
-  min: (a, b) => Math.min(a, b),
-  set: (_, b) => b,
-};
+const modes = ["add", "max", "min", "set"] as const;
+type Mode = (typeof modes)[number];
 
 defineOp({
   name: "scatter",
@@ -104,8 +73,8 @@ defineOp({
   infer([x, updates, ...indices], attrs) {
     if (!x || !updates) throw new GraphError("scatter: takes x, updates and indices");
     const shape = checkIndices("scatter", x, indices, attrs);
-    const mode = attrs.mode as string;
-    if (!Object.hasOwn(combine, mode))
+    const mode = attrs.mode as Mode;
+    if (!modes.includes(mode))
       throw new GraphError(`scatter: mode "${mode}" is not add, max, min or set`);
     if (updates.dtype !== x.dtype)
       throw new DtypeError(`scatter: updates are ${updates.dtype}, operand is ${x.dtype}`);
@@ -117,19 +86,6 @@ defineOp({
         `scatter: updates are ${printShape(updates.shape)}, indices and operand ask for ${printShape(wanted)}`,
       );
     return { dtype: x.dtype, shape: x.shape };
-  },
-  evaluate(node, [x, updates, ...indices], dims) {
-    const axes = numbersOf(node.attrs.axes);
-    const n = indices[0]!.shape.length;
-    const sums: Value = { ...x!, data: Float64Array.from(x!.data) };
-    for (const at of coordinates(updates!.shape)) {
-      const indexed = indices.map((v) => elementAt(v, at.slice(0, n)));
-      const to = place(x!.shape.length, axes, indexed, at.slice(n));
-      if (!inside(x!.shape, to)) continue;
-      const i = rowMajor(x!.shape, to);
-      sums.data[i] = combine[node.attrs.mode as Mode](sums.data[i]!, elementAt(updates!, at));
-    }
-    return tabulate(node, dims, (at) => elementAt(sums, at));
   },
   vjp: (g, y) => scatterVjp(g, y),
 });

@@ -8,7 +8,6 @@ import type { Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { checkAxis, exactQuotient, printShape } from "../shape.ts";
 import { apply, checkSameDtype } from "./apply.ts";
-import { elementAt, tabulate } from "./reference.ts";
 import { expandDims } from "./reshape.ts";
 import { sliceAxis } from "./slice.ts";
 
@@ -30,17 +29,6 @@ defineOp({
         );
     const extent = operands.reduce<Dim>((sum, t) => addDim(sum, t.shape[axis]!), 0);
     return { dtype: first.dtype, shape: first.shape.map((d, i) => (i === axis ? extent : d)) };
-  },
-  evaluate(node, operands, dims) {
-    const axis = node.attrs.axis as number;
-    return tabulate(node, dims, (at) => {
-      let [i, c] = [0, at[axis]!];
-      while (c >= operands[i]!.shape[axis]!) c -= operands[i++]!.shape[axis]!;
-      return elementAt(
-        operands[i]!,
-        at.map((v, k) => (k === axis ? c : v)),
-      );
-    });
   },
   vjp(g, y, ...operands) {
     const axis = y.attrs.axis as number;

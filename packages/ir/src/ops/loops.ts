@@ -36,3 +36,22 @@ export const lhsFree = (lhs: Tensor, d: DotAxes): number[] =>
   otherAxes(lhs.rank, [...d.lhsBatch, ...d.lhsContract]);
 export const rhsFree = (rhs: Tensor, d: DotAxes): number[] =>
   otherAxes(rhs.rank, [...d.rhsBatch, ...d.rhsContract]);
+
+/** Operand coordinates from those of the result and of the contracted axes. */
+export function factorCoords<T>(
+  lhs: number,
+  rhs: number,
+  d: DotAxes,
+  out: readonly T[],
+  k: readonly T[],
+) {
+  const [a, b] = [new Array<T>(lhs), new Array<T>(rhs)];
+  for (const [i, axis] of d.lhsBatch.entries()) a[axis] = out[i]!;
+  for (const [i, axis] of d.rhsBatch.entries()) b[axis] = out[i]!;
+  for (const [i, axis] of d.lhsContract.entries()) a[axis] = k[i]!;
+  for (const [i, axis] of d.rhsContract.entries()) b[axis] = k[i]!;
+  let next = d.lhsBatch.length;
+  for (const axis of otherAxes(lhs, [...d.lhsBatch, ...d.lhsContract])) a[axis] = out[next++]!;
+  for (const axis of otherAxes(rhs, [...d.rhsBatch, ...d.rhsContract])) b[axis] = out[next++]!;
+  return [a, b] as const;
+}

@@ -9,7 +9,6 @@ import { defineOp } from "../op.ts";
 import { checkAxes, checkAxis, checkShape, printShape, type Shape, sameShape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 import { apply, checkCount, isStretched, numbersOf, otherAxes, range } from "./apply.ts";
-import { elementAt, tabulate } from "./reference.ts";
 import { reshape } from "./reshape.ts";
 
 // Only functions of a tensor: all of them become methods.
@@ -31,8 +30,6 @@ defineOp({
       );
     return { dtype: x.dtype, shape: perm.map((p) => x.shape[p]!) };
   },
-  evaluate: (node, [x], dims) =>
-    tabulate(node, dims, (at) => elementAt(x!, unpermute(numbersOf(node.attrs.perm), at))),
   vjp: (g, y) => [transpose(g, unpermute(numbersOf(y.attrs.perm), range(g.rank)))],
   pieces: (node, coords) => [
     { operand: 0, coords: unpermute(numbersOf(node.attrs.perm), coords), when: [] },
@@ -83,13 +80,6 @@ defineOp({
     }
     return { dtype: x.dtype, shape: type.shape };
   },
-  evaluate: (node, [x], dims) =>
-    tabulate(node, dims, (at) =>
-      elementAt(
-        x!,
-        numbersOf(node.attrs.dims).map((d, k) => (x!.shape[k] === 1 ? 0 : at[d]!)),
-      ),
-    ),
   vjp: (g, y, x) => [unbroadcast(g, x!.shape, numbersOf(y.attrs.dims))],
   pieces(node, coords) {
     const from = node.operands[0]!.shape;
@@ -127,13 +117,6 @@ defineOp({
     checkAxes("reverse", numbersOf(attrs.axes), operands[0]!.rank);
     return operands[0]!;
   },
-  evaluate: (node, [x], dims) =>
-    tabulate(node, dims, (at) =>
-      elementAt(
-        x!,
-        at.map((c, i) => (numbersOf(node.attrs.axes).includes(i) ? x!.shape[i]! - 1 - c : c)),
-      ),
-    ),
   vjp: (g, y) => [reverse(g, numbersOf(y.attrs.axes))],
   pieces(node, coords) {
     const axes = numbersOf(node.attrs.axes);

@@ -1,11 +1,9 @@
-import { isFloat, maxOf, minOf } from "../dtype.ts";
 import { DtypeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
-import { defineOp, type OpRecord, type Reducer, type Value } from "../op.ts";
+import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { checkAxes, dropAxes, sizeOf } from "../shape.ts";
 import { apply, checkCount, filled, numbersOf, otherAxes } from "./apply.ts";
 import { broadcastInDim, reshape } from "./movement.ts";
-import { coordinates, elementAt, multiply, tabulate } from "./reference.ts";
 
 type Vjp = NonNullable<OpRecord["vjp"]>;
 
@@ -26,12 +24,7 @@ function checkDtype(op: string, reducer: Reducer, x: Tensor): void {
     throw new DtypeError(`${op}: operand is ${x.dtype}, not ${logical ? "bool" : "a number"}`);
 }
 
-function reduction(
-  name: string,
-  reducer: Reducer,
-  value: (x: Iterable<number>, node: Tensor) => number,
-  vjp?: Vjp,
-): void {
+function reduction(name: string, reducer: Reducer, vjp?: Vjp): void {
   const index = reducer === "argMax" || reducer === "argMin";
   defineOp({
     name,
@@ -44,10 +37,6 @@ function reduction(
       checkDtype(name, reducer, x);
       return { dtype: index ? "i32" : x.dtype, shape: dropAxes(x.shape, axes) };
     },
-    evaluate(node, [x], dims) {
-      const axes = numbersOf(node.attrs.axes);
-      return tabulate(node, dims, (at) => value(reduced(x!, axes, at), node));
-    },
     ...(vjp ? { vjp } : {}),
     pieces(node, coords) {
       const [x, axes] = [node.operands[0]!, numbersOf(node.attrs.axes)];
@@ -57,52 +46,9 @@ function reduction(
   });
 }
 
-/** The elements that end up in one element of the result, in row-major order. */
-function* reduced(x: Value, axes: readonly number[], kept: readonly number[]): Generator<number> {
-  for (const vars of coordinates(axes.map((a) => x.shape[a]!)))
-    yield elementAt(x, merge(axes, x.shape.length, kept, vars));
-}
-
 /** g repeated along the reduced axes of x. */
 const spreadOver = (g: Tensor, x: Tensor, axes: readonly number[]): Tensor =>
   broadcastInDim(g, x.shape, otherAxes(x.rank, axes));
-
-function total(xs: Iterable<number>): number {
-  let acc = 0;
-  for (const x of xs) acc += x;
-  return acc;
-}
-
-function product(xs: Iterable<number>, node: Tensor): number {
-  let total = 1;
-  for (const x of xs) total = multiply(node.dtype, total, x);
-  return total;
-}
-
-/** The first extreme and its index; NaN counts as more extreme than all numbers. */
-function extreme(
-  xs: Iterable<number>,
-  sign: 1 | -1,
-  empty: number,
-): { value: number; index: number } {
-  let [value, index, i] = [empty, 0, 0];
-  for (const x of xs) {
-    if (i === 0 || (!Number.isNaN(value) && (Number.isNaN(x) || sign * x > sign * value)))
-      [value, index] = [x, i];
-    i++;
-  }
-  return { value, index };
-}
-
-/** The extreme as Math.max and Math.min have it: NaN if any is, and −0 below 0. */
-function ordered(xs: Iterable<number>, pick: typeof Math.max, empty: number): number {
-  let best = empty;
-  for (const x of xs) best = pick(best, x);
-  return best;
-}
-
-const lowest = (node: Tensor): number => (isFloat(node.dtype) ? -Infinity : minOf(node.dtype));
-const highest = (node: Tensor): number => (isFloat(node.dtype) ? Infinity : maxOf(node.dtype));
 
 /** The row-major index within `axes`, at every element of x. */
 function positions(x: Tensor, axes: readonly number[]): Tensor {
@@ -148,14 +94,14 @@ const productVjp: Vjp = (g, y, x) => {
   return [apply("transpose", [reshape(scaled, moved.shape)], { perm: back })];
 };
 
-reduction("reduceSum", "sum", total, (g, y, x) => [spreadOver(g, x!, numbersOf(y.attrs.axes))]);
-reduction("reduceProd", "prod", product, productVjp);
-reduction("reduceMax", "max", (xs, n) => ordered(xs, Math.max, lowest(n)), extremeVjp("argMax"));
-reduction("reduceMin", "min", (xs, n) => ordered(xs, Math.min, highest(n)), extremeVjp("argMin"));
-reduction("reduceAny", "any", (xs) => (extreme(xs, 1, 0).value ? 1 : 0));
-reduction("reduceAll", "all", (xs) => (extreme(xs, -1, 1).value ? 1 : 0));
-reduction("argMax", "argMax", (xs) => extreme(xs, 1, 0).index);
-reduction("argMin", "argMin", (xs) => extreme(xs, -1, 0).index);
+reduction("reduceSum", "sum", (g, y, x) => [spreadOver(g, x!, numbersOf(y.attrs.axes))]);
+reduction("reduceProd", "prod", productVjp);
+reduction("reduceMax", "max", extremeVjp("argMax"));
+reduction("reduceMin", "min", extremeVjp("argMin"));
+reduction("reduceAny", "any");
+reduction("reduceAll", "all");
+reduction("argMax", "argMax");
+reduction("argMin", "argMin");
 
 export type Axes = number | readonly number[];
 export interface ReduceOptions {

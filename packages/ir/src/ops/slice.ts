@@ -6,7 +6,6 @@ import {
   addDim,
   ceilDiv,
   type Dim,
-  evaluateDim,
   floorDiv,
   isNonNegative,
   isStatic,
@@ -22,7 +21,6 @@ import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { checkAxis, printShape } from "../shape.ts";
 import { apply, checkCount, dimsOf, filled, numbersOf, perAxis } from "./apply.ts";
-import { elementAt, inside, tabulate } from "./reference.ts";
 
 function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[]): void {
   for (const name of names)
@@ -53,16 +51,6 @@ defineOp({
       return ceilDiv(length, stride);
     });
     return { dtype: x.dtype, shape };
-  },
-  evaluate(node, [x], dims) {
-    const start = dimsOf(node.attrs.start).map((d) => evaluateDim(d, dims));
-    const stride = numbersOf(node.attrs.stride);
-    return tabulate(node, dims, (at) =>
-      elementAt(
-        x!,
-        at.map((c, i) => start[i]! + c * stride[i]!),
-      ),
-    );
   },
   vjp(g, y, x) {
     const start = dimsOf(y.attrs.start);
@@ -139,14 +127,6 @@ defineOp({
       return extent;
     });
     return { dtype: x.dtype, shape };
-  },
-  evaluate(node, [x, value], dims) {
-    const low = dimsOf(node.attrs.low).map((d) => evaluateDim(d, dims));
-    const interior = numbersOf(node.attrs.interior);
-    return tabulate(node, dims, (at) => {
-      const from = at.map((c, i) => (c - low[i]!) / (interior[i]! + 1));
-      return inside(x!.shape, from) ? elementAt(x!, from) : value!.data[0]!;
-    });
   },
   vjp(g, y, x) {
     const shape = y.operands[0]!.shape;

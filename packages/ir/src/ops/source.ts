@@ -3,22 +3,21 @@
  * identity; constants, iota and random bits are interned like every other node. Data live beside the
  * graph in weak maps, so that a node stays small and printable.
  */
-import { type Dim, dim, evaluateDim, printDim } from "../dim.ts";
+import { type Dim, dim, printDim } from "../dim.ts";
 import { type Dtype, isDtype, isFloat, roundTo } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import {
   allocateHost,
   dtypeOfArray,
   flattenNested,
-  fromHost,
   type HostArray,
   type HostValues,
   isTypedArray,
   toHost,
 } from "../host.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
-import { defineOp, type OpRecord, type Value } from "../op.ts";
-import { checkAxis, checkShape, printShape, type Shape, sizeOf, stridesOf } from "../shape.ts";
+import { defineOp, type OpRecord } from "../op.ts";
+import { checkAxis, checkShape, printShape, type Shape, sizeOf } from "../shape.ts";
 
 /** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
 export type Extent = Dim | string;
@@ -46,19 +45,11 @@ const source = (name: string, more: Partial<OpRecord> = {}): OpRecord =>
     ...more,
   });
 
-const shapeOfValue = (node: Tensor, dims: Readonly<Record<string, number>>): number[] =>
-  node.shape.map((d) => evaluateDim(d, dims));
 const sizeOfValue = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
 export const inputRecord: OpRecord = source("input");
 export const paramRecord: OpRecord = source("param");
-export const dataRecord: OpRecord = source("data", {
-  evaluate: (node) => ({
-    dtype: node.dtype,
-    shape: node.shape as readonly number[],
-    data: fromHost(node.dtype, hostDataOf(node)),
-  }),
-});
+export const dataRecord: OpRecord = source("data");
 
 /** A tensor that is given at each run. Shape entries may be names: `input("x", "f32", ["N", 784])`. */
 export function input(name: string, dtype: Dtype, shape: readonly Extent[] = []): Tensor {
@@ -162,11 +153,6 @@ export const constantRecord: OpRecord = source("constant", {
       throw new GraphError(`constant: must be one number of rank 0, got ${printShape(type.shape)}`);
     return type;
   },
-  evaluate: (node) => ({
-    dtype: node.dtype,
-    shape: [],
-    data: Float64Array.of(node.attrs.value as number),
-  }),
 });
 
 /** One number, rounded to the dtype; rank 0. */
@@ -190,15 +176,6 @@ export const iotaRecord: OpRecord = source("iota", {
     checkAxis("iota", Number(attrs.axis), type.shape.length);
     if (type.dtype === "bool") throw new DtypeError("iota: bool does not count");
     return type;
-  },
-  evaluate: (node, _operands, dims) => {
-    const shape = shapeOfValue(node, dims);
-    const axis = node.attrs.axis as number;
-    const stride = stridesOf(shape)[axis] as number;
-    const data = Float64Array.from({ length: sizeOfValue(shape) }, (_, i) =>
-      roundTo(node.dtype, Math.floor(i / stride) % shape[axis]!),
-    );
-    return { dtype: node.dtype, shape, data };
   },
 });
 
@@ -240,15 +217,6 @@ export const randomBitsRecord: OpRecord = defineOp({
     return { dtype: "u32", shape: declared("randomBits", node).shape };
   },
   vjp: () => [undefined],
-  evaluate: (node, operands, dims): Value => {
-    const key = operands[0]!.data;
-    const shape = shapeOfValue(node, dims);
-    const data = Float64Array.from(
-      { length: sizeOfValue(shape) },
-      (_, i) => threefry2x32(key[0]!, key[1]!, i, 0)[0],
-    );
-    return { dtype: "u32", shape, data };
-  },
 });
 
 /** Element i (row-major) is the first word of threefry2x32(key, counter (i, 0)). key: u32[2] → u32[shape]. */

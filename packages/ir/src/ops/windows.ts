@@ -20,7 +20,6 @@ import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { printShape } from "../shape.ts";
 import { apply, checkCount, dimsOf, numbersOf, perAxis } from "./apply.ts";
-import { concreteShape, coordinates, elementAt, rowMajor, tabulate } from "./reference.ts";
 
 /** ⌊(D − (size − 1)·dilation − 1) / stride⌋ + 1. */
 export const placements = (extent: Dim, size: Dim, stride: number, dilation: number): Dim =>
@@ -67,20 +66,6 @@ defineOp({
       return count;
     });
     return { dtype: x.dtype, shape: [...x.shape.slice(0, lead), ...out, ...size] };
-  },
-  evaluate(node, [x], dims) {
-    const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
-    const lead = x!.shape.length - stride.length;
-    return tabulate(node, dims, (at) =>
-      elementAt(
-        x!,
-        x!.shape.map((_, k) => {
-          const i = k - lead;
-          if (i < 0) return at[k]!;
-          return at[k]! * stride[i]! + at[k + stride.length]! * dilation[i]!;
-        }),
-      ),
-    );
   },
   vjp(g, y, x) {
     const { size, stride, dilation } = y.attrs as WindowAttrs;
@@ -142,21 +127,6 @@ defineOp({
         `fold: extent ${printShape(extent)} has windows ${printShape(window)}, operand is ${printShape(x.shape)}`,
       );
     return { dtype: x.dtype, shape: [...x.shape.slice(0, lead), ...extent] };
-  },
-  evaluate(node, [x], dims) {
-    const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
-    const lead = node.rank - stride.length;
-    const shape = concreteShape(node.shape, dims);
-    const sums = new Float64Array(shape.reduce((a, b) => a * b, 1));
-    let i = 0;
-    for (const at of coordinates(x!.shape)) {
-      const to = at.slice(0, node.rank);
-      for (const [k, s] of stride.entries())
-        to[lead + k] = at[lead + k]! * s + at[node.rank + k]! * dilation[k]!;
-      sums[rowMajor(shape, to)]! += x!.data[i++]!;
-    }
-    i = 0;
-    return tabulate(node, dims, () => sums[i++]!);
   },
   vjp(g, y) {
     const { size, stride, dilation } = y.attrs as WindowAttrs;

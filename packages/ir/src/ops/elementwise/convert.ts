@@ -3,7 +3,6 @@
  */
 import { bytesOf, type Dtype, isFloat } from "../../dtype.ts";
 import { DtypeError, GraphError } from "../../errors.ts";
-import { fromHost, type HostArray, toHost } from "../../host.ts";
 import { makeNode, type ResultType, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
 import { currentValue } from "../../trace.ts";
@@ -61,12 +60,6 @@ export const bitcastRecord: OpRecord = defineOp({
     const type = target("bitcast", operands, node);
     checkBitcast(operands[0]!.dtype, type.dtype);
     return type;
-  },
-  evaluate: (node, [x]) => {
-    const stored = toHost(x!.dtype, x!.data);
-    const cast = toHost(node.dtype, new Float64Array(stored.length));
-    new Uint8Array(cast.buffer).set(new Uint8Array(stored.buffer as ArrayBuffer));
-    return { dtype: node.dtype, shape: x!.shape, data: fromHost(node.dtype, cast as HostArray) };
   },
   spell: (x) => `bitcast(${x})`,
   ulp: 0,

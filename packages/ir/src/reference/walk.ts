@@ -1,16 +1,14 @@
 /**
- * Walking concrete arrays in row-major order, for the `evaluate` functions of the records. Plain
- * and slow on purpose: it shares no code with the compiler that it is the reference for.
+ * Walking concrete arrays in row-major order, for the reference values of ops. Plain and slow on purpose: it shares
+ * no code with the compiler that it is the reference for.
  */
 import { evaluateDim } from "../dim.ts";
 import { type Dtype, isFloat, roundTo } from "../dtype.ts";
 import type { Tensor } from "../node.ts";
-import type { Value } from "../op.ts";
 import type { Shape } from "../shape.ts";
+import type { Dims, Value } from "./value.ts";
 
-export type Bindings = Readonly<Record<string, number>>;
-
-export const concreteShape = (shape: Shape, dims: Bindings): number[] =>
+export const concreteShape = (shape: Shape, dims: Dims): number[] =>
   shape.map((d) => evaluateDim(d, dims));
 
 /** Every coordinate tuple of `shape` in row-major order. */
@@ -42,7 +40,7 @@ export const elementAt = (value: Value, at: readonly number[]): number =>
 /** The value of type `node` whose element at each coordinate is `element(coordinate)`, rounded. */
 export function tabulate(
   node: Tensor,
-  dims: Bindings,
+  dims: Dims,
   element: (at: readonly number[]) => number,
 ): Value {
   const shape = concreteShape(node.shape, dims);

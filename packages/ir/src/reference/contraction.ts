@@ -1,0 +1,45 @@
+/**
+ * Reference values of dotGeneral and convolution: sums of products in double precision, in row-major order.
+ */
+import { evaluateDim } from "../dim.ts";
+import { dimsOf, numbersOf } from "../ops/apply.ts";
+import { dotAxes, factorCoords } from "../ops/loops.ts";
+import type { Evaluate } from "./value.ts";
+import { coordinates, elementAt, inside, multiply, tabulate } from "./walk.ts";
+
+const dotGeneral: Evaluate = (node, [lhs, rhs], dims) => {
+  const d = dotAxes(node.attrs);
+  const extents = d.lhsContract.map((a) => lhs!.shape[a]!);
+  return tabulate(node, dims, (at) => {
+    let sum = 0;
+    for (const k of coordinates(extents)) {
+      const [a, b] = factorCoords(lhs!.shape.length, rhs!.shape.length, d, at, k);
+      sum += multiply(node.dtype, elementAt(lhs!, a), elementAt(rhs!, b));
+    }
+    return sum;
+  });
+};
+
+const convolution: Evaluate = (node, [x, w], dims) => {
+  const [stride, lhsDilation, rhsDilation] = [
+    numbersOf(node.attrs.stride),
+    numbersOf(node.attrs.lhsDilation),
+    numbersOf(node.attrs.rhsDilation),
+  ];
+  const low = dimsOf(node.attrs.low).map((d) => evaluateDim(d, dims));
+  const perGroup = w!.shape[0]! / (node.attrs.groups as number);
+  return tabulate(node, dims, ([n, o, ...at]) => {
+    let sum = 0;
+    for (const [c, ...k] of coordinates(w!.shape.slice(1))) {
+      const from = at.map(
+        (t, i) => (t * stride[i]! + k[i]! * rhsDilation[i]! - low[i]!) / lhsDilation[i]!,
+      );
+      const source = [n!, Math.floor(o! / perGroup) * w!.shape[1]! + c!, ...from];
+      if (inside(x!.shape, source))
+        sum += multiply(node.dtype, elementAt(x!, source), elementAt(w!, [o!, c!, ...k]));
+    }
+    return sum;
+  });
+};
+
+export const contractions = { dotGeneral, convolution };

@@ -7,7 +7,8 @@ interface Message {
   readonly test: string;
 }
 
-const literal = /(\b\w*[tT]est\(\s*)?"((?:[^"\\\n]|\\.)*)"/g;
+/** With what is before the title of a test: `test(` or a function at the left margin that makes one. */
+const literal = /(\b\w*[tT]est\(\s*|^\w+\(\s*)?"((?:[^"\\\n]|\\.)*)"/gm;
 /** `op: requirement broken`. */
 const form = /^[a-zA-Z][\w.]*(?: [\w.[\]]+){0,2}: \S/;
 

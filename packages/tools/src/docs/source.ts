@@ -35,11 +35,16 @@ export const firstParagraph = (text: string): string =>
 /** A cell of a Markdown table. */
 export const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-/** A table of equal-length rows. */
-export const table = (rows: readonly (readonly string[])[]): string => {
-  const [head, ...body] = rows.map((row) => `| ${row.map(cell).join(" | ")} |`);
-  return [head, `|${rows[0]!.map(() => "---").join("|")}|`, ...body].join("\n");
-};
+/** A table of equal-length rows, its columns aligned as the formatter aligns them. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map(cell));
+  const widths = cells[0]!.map((_, i) => Math.max(3, ...cells.map((row) => row[i]!.length)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((text, i) => text.padEnd(widths[i]!)).join(" | ")} |`;
+  const rule = line(widths.map((width) => "-".repeat(width)));
+  const [head, ...body] = cells.map(line);
+  return [head, rule, ...body].join("\n");
+}
 
 /** The first line of a generated page. */
 export const banner =

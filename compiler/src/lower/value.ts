@@ -136,18 +136,24 @@ export class Values {
     return value ?? constant(node.dtype, 0);
   }
 
-  /** Indices out of range are clamped, as the op says. */
+  /** Indices out of range are clamped, as the op says; an axis without elements gives 0. */
   private gather(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
     const [x, ...indices] = node.operands;
     const rank = indices[0]!.shape.length;
     const axes = node.attrs.axes as readonly number[];
-    let [next, rest] = [0, rank];
+    const zero = constant(node.dtype, 0);
+    const occupied = simplifyConditions(
+      axes.map((axis) => ({ value: subDim(x!.shape[axis]!, 1), test: "nonnegative" })),
+    );
+    if (!occupied) return zero;
+    let rest = rank;
     const at = x!.shape.map((extent, axis) => {
-      if (!axes.includes(axis)) return coords[rest++]!;
-      const index = this.at(indices[next++]!, coords.slice(0, rank), guard);
+      const which = axes.indexOf(axis);
+      if (which < 0) return coords[rest++]!;
+      const index = this.at(indices[which]!, coords.slice(0, rank), guard);
       return this.dynamic(clamped(index, extent), extent);
     });
-    return this.at(x!, at, guard);
+    return choose(occupied, this.at(x!, at, mergeGuards(guard, occupied)), zero);
   }
 
   private dynamic(value: Expr, extent: Dim): Dim {
@@ -170,6 +176,13 @@ export const fromIndex = (value: Dim, dtype: Dtype): Expr => {
 };
 
 function clamped(index: Expr, extent: Dim): Expr {
+  if (index.dtype === "u32")
+    // As i32, what lies above its range would be negative.
+    return call(
+      "convert",
+      "i32",
+      call("minimum", "u32", index, fromIndex(subDim(extent, 1), "u32")),
+    );
   const i = index.dtype === "i32" ? index : call("convert", "i32", index);
   const low = call("maximum", "i32", i, constant("i32", 0));
   return call("minimum", "i32", low, fromIndex(subDim(extent, 1), "i32"));

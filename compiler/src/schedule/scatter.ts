@@ -63,11 +63,11 @@ export function scatterParts(job: Job): ScatterParts {
   const combine = openBlock(job);
   const at = positions.map((l) => l.at);
   const inRange: Condition[] = [];
-  let next = 0;
   const place = node.shape.map((extent, axis): Dim => {
-    if (!axes.includes(axis)) return outer[axis]!.at;
+    const which = axes.indexOf(axis);
+    if (which < 0) return outer[axis]!.at;
     const name = indexName(`to${axis}`);
-    const index = combine.at(indices[next++]!, at);
+    const index = combine.at(indices[which]!, at);
     const value = index.dtype === "i32" ? index : call("convert", "i32", index);
     combine.body.push({ kind: "letDynamic", name, value });
     // Nothing is known of its range before it is tested.

@@ -20,6 +20,8 @@ function place(
 
 const gather: Evaluate = (node, [x, ...indices], dims) => {
   const axes = numbersOf(node.attrs.axes);
+  // There is no element to clamp to.
+  if (axes.some((axis) => x!.shape[axis] === 0)) return tabulate(node, dims, () => 0);
   const n = indices[0]!.shape.length;
   return tabulate(node, dims, (at) => {
     const indexed = indices.map((v, k) => {

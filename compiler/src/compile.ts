@@ -12,7 +12,16 @@ import {
   type TargetName,
   type TensorSpec,
 } from "@kiln-ml/artifact";
-import { GraphError, printDim, symbolOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import {
+  GraphError,
+  minOfDim,
+  printDim,
+  printShape,
+  ShapeError,
+  symbolOf,
+  symbolsIn,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { fuse } from "./fuse/fuse.ts";
 import { storedNodes } from "./fuse/settle.ts";
 import type { Fusion } from "./fuse/state.ts";
@@ -66,6 +75,7 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
   const states = statesOf(source);
   const ordered = fuseAndLower(program, target, options);
   observe("order", { program, kernels: ordered.kernels });
+  for (const k of ordered.kernels) checkSizes(k);
   const planned = plan(program, states, ordered, target.name);
   const texts = new TextTable(target, options);
   const steps = ordered.kernels.map((k, i): Step => {
@@ -90,6 +100,20 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
     features: options.features ?? [],
   };
   return { artifact, states };
+}
+
+/** Kernels count elements in i32. */
+const mostElements = 2 ** 31 - 1;
+
+function checkSizes({ kernel, tensors }: Lowered): void {
+  for (const [i, p] of kernel.params.entries()) {
+    const t = tensors[i];
+    if (!t || minOfDim(p.size) <= mostElements) continue;
+    const where = t.site ? ` (${t.site})` : "";
+    throw new ShapeError(
+      `compile: ${t.op} ${printShape(t.shape)} has ${printDim(p.size)} elements, a tensor may have ${mostElements}${where}`,
+    );
+  }
 }
 
 /** Fuses and lowers; where a kernel binds too many tensors, its last member starts a kernel of its own, and again. */

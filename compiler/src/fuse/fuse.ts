@@ -9,7 +9,7 @@ import { isLeaf, isPointwise, isVirtual, reach } from "../access.ts";
 import { type Program, rootsOf } from "../program.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
-import { findPlacement, openMap, place, terminals } from "./place.ts";
+import { canRead, findPlacement, openMap, place, terminals } from "./place.ts";
 import { settle } from "./settle.ts";
 import { mergeScalars, mergeSideSums } from "./side.ts";
 import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
@@ -152,7 +152,7 @@ function linesUp(
     coords,
     (t) => !isLeaf(t) && !state.groupOf.has(t),
     (t, at) => {
-      ok &&= findPlacement.reads(state, group, t, at, level);
+      ok &&= canRead(state, group, t, at, level);
     },
   );
   return ok;

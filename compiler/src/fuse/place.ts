@@ -30,13 +30,13 @@ export function findPlacement(state: Fusion, group: Group, node: Tensor): Placem
 }
 
 /** True if reading stored node `t` at `at` from inside `group` at `level` is possible. */
-findPlacement.reads = (
+export function canRead(
   state: Fusion,
   group: Group,
   t: Tensor,
   at: readonly Dim[],
   level: Level,
-): boolean => {
+): boolean {
   const other = state.groupOf.get(t);
   if (other === undefined) return true;
   if (other !== group) return !dependsOn(other, group);
@@ -44,7 +44,7 @@ findPlacement.reads = (
   if ((p.level === "root") !== (level === "root")) return false;
   if (p.level === "full" && level !== "full") return false;
   return sameCoords(p.coords, at);
-};
+}
 
 function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {
   const out: Placement[] = [];
@@ -83,7 +83,7 @@ function permuted(state: Fusion, group: Group, node: Tensor): Dim[] | undefined 
 function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean {
   let ok = true;
   walkAccesses(node, p.coords, notStored(state), (t, at) => {
-    ok &&= findPlacement.reads(state, group, t, at, p.level);
+    ok &&= canRead(state, group, t, at, p.level);
   });
   return ok;
 }

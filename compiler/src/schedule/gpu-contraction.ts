@@ -13,9 +13,7 @@ import {
   modDim,
   mulDim,
   negDim,
-  opRecord,
   subDim,
-  substitute,
 } from "@kiln-ml/ir";
 import type { ContractionOperand, Group, Loop } from "../fuse/group.ts";
 import { makeLoop } from "../fuse/group.ts";
@@ -25,6 +23,7 @@ import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { call, choose, constant, load, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
+import { storeSide } from "./side-sum.ts";
 import { strideOf } from "./stride.ts";
 
 /** Elements of the result an invocation computes in each direction. */
@@ -253,20 +252,14 @@ function multiply(job: Job, a: Side, pitchA: number, b: Side, pitchB: number): S
 function finishSide(job: Job, side: Side, across: Dim, acrossOwn: Dim): Stmt[] {
   return side.sums.flatMap((s, i) =>
     Array.from({ length: thread }, (_, line): Stmt => {
-      const part: Job = { ...job, group: s.group };
-      const block = openBlock(part);
-      const sum = [...s.group.members.keys()].find((t) => opRecord(t.op).family === "reduce")!;
       const at = addDim(addDim(side.first, side.own), line);
-      const coords = s.group.members.get(sum)!.coords.map((d) => substitute(d, s.rename));
-      block.bind(sum, coords, ref(sideName(side, i, line), sum.dtype));
-      for (const [node] of membersOf(s.group))
-        if (job.stored.has(node)) block.body.push(storeMember(part, block, node, s.rename));
+      const stores = storeSide(job, s, sideName(side, i, line));
       const when: Condition[] = [
         { value: negDim(across), test: "nonnegative" },
         { value: negDim(acrossOwn), test: "nonnegative" },
         { value: subDim(subDim(side.limit, 1), at), test: "nonnegative" },
       ];
-      return { kind: "if", when, then: [...decode(side.loops, at), ...block.body] };
+      return { kind: "if", when, then: [...decode(side.loops, at), ...stores] };
     }),
   );
 }

@@ -14,16 +14,15 @@ import {
   mulDim,
   negDim,
   offsetOf,
-  opRecord,
   subDim,
-  type Tensor,
 } from "@kiln-ml/ir";
 import type { Contraction, ContractionOperand, Group, Loop } from "../fuse/group.ts";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
-import { decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
+import { decode, nest, type Rename, totalOf } from "../lower/loops.ts";
 import { call, choose, constant, load, ref } from "../lower/value.ts";
+import { storeSide, sumOf } from "./side-sum.ts";
 import { strideOf } from "./stride.ts";
 
 /** Columns of b packed at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */
@@ -172,7 +171,7 @@ function packPanel(job: Job, panel: Panel, p: Packing): Stmt[] {
     ...decode(p.loops, line),
     ...nest(p.k, "serial", values.body),
   ];
-  const finish = p.side.flatMap((s, i) => finishSide(job, s, i));
+  const finish = p.side.flatMap((s, i) => storeSide(job, s, `side${i}`));
   const once = [...inside, ...p.once];
   if (finish.length && once.length) body.push({ kind: "if", when: once, then: finish });
   else body.push(...finish);
@@ -181,20 +180,6 @@ function packPanel(job: Job, panel: Panel, p: Packing): Stmt[] {
 }
 
 const sideOf = (job: Job, side: "a" | "b") => job.group.sideSums.filter((s) => s.side === side);
-const sumOf = (g: Group): Tensor =>
-  [...g.members.keys()].find((t) => opRecord(t.op).family === "reduce")!;
-
-/** Stores what depends on the finished sum of one row or column. */
-function finishSide(job: Job, side: Group["sideSums"][number], index: number): Stmt[] {
-  const part: Job = { ...job, group: side.group };
-  const block = openBlock(part);
-  const sum = sumOf(side.group);
-  const coords = renamed(side.group.members.get(sum)!.coords, side.rename);
-  block.bind(sum, coords, ref(`side${index}`, sum.dtype));
-  for (const [node] of membersOf(side.group))
-    if (job.stored.has(node)) block.body.push(storeMember(part, block, node, side.rename));
-  return block.body;
-}
 
 /** The sums of one tile over all of k, and its epilogue. */
 function tileBody(

@@ -12,7 +12,8 @@ export class Net extends nn.Module {
   linear = new nn.Linear(16 * 5 * 5, 10);
 
   override forward(x: Tensor): Tensor {
-    const images = x.reshape([-1, 1, 28, 28]);
+    // The mean and deviation of MNIST's pixels.
+    const images = x.sub(0.1307).div(0.3081).reshape([-1, 1, 28, 28]);
     const low = this.pool.forward(this.conv1.forward(images).relu());
     const high = this.pool.forward(this.conv2.forward(low).relu());
     return this.linear.forward(this.flatten.forward(high));

@@ -6,8 +6,8 @@ import { parseArgs } from "node:util";
 const { values } = parseArgs({
   options: {
     epochs: { type: "string", default: "3" },
-    batch: { type: "string", default: "64" },
-    lr: { type: "string", default: "0.006" },
+    batch: { type: "string", default: "32" },
+    lr: { type: "string", default: "0.005" },
     seed: { type: "string", default: "1" },
     // Digits to train on and test with together, at most 10,000.
     samples: { type: "string", default: "10000" },

@@ -18,7 +18,8 @@ const batches = new data.DataLoader(train, { batch, shuffle: true, seed });
 
 nn.seed(seed);
 const net = new Net();
-const adam = new optim.Adam(net.parameters(), { lr });
+const rate = optim.schedule.cosine(lr, epochs * batches.length, lr / 20);
+const adam = new optim.Adam(net.parameters(), { lr: rate });
 
 // Forward, backward, optimizer and accuracy are one program, compiled once for batches of every size.
 const step = compile(

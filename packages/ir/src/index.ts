@@ -38,5 +38,6 @@ export { parseDim } from "./scan.ts";
 export * from "./shape.ts";
 export * from "./site.ts";
 export * from "./special.ts";
+export * from "./stateful.ts";
 export * from "./trace.ts";
 export * from "./verify.ts";

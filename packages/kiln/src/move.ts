@@ -2,25 +2,24 @@
  * Moving parameters between devices, and host copies of them from which a lost device is replaced. Compiled functions
  * without a target of their own follow their parameters.
  */
-import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
-import { Module } from "@kiln-ml/nn";
+import { GraphError, type HostArray, Stateful, type Tensor } from "@kiln-ml/ir";
 import { flush } from "./eager.ts";
 import { arraysOf } from "./engine.ts";
 import { inOrder, type Session, sessionFor, type TargetOption } from "./session.ts";
 import { type StateSource, stateOf } from "./state.ts";
 import { markChanged, store, storedOf } from "./storage.ts";
 
-declare module "@kiln-ml/nn" {
-  interface Module {
+declare module "@kiln-ml/ir" {
+  interface Stateful {
     /** Moves all state to the device of a target: `await model.to("webgpu")`. */
     to(target: TargetOption): Promise<this>;
   }
 }
 
-Object.defineProperty(Module.prototype, "to", {
+Object.defineProperty(Stateful.prototype, "to", {
   configurable: true,
   writable: true,
-  value(this: Module, target: TargetOption) {
+  value(this: Stateful, target: TargetOption) {
     return to(this, target);
   },
 });

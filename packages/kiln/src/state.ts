@@ -9,13 +9,10 @@ import {
   GraphError,
   type HostArray,
   printShape,
+  Stateful,
   Tensor,
   toHost,
-  trace,
-  zerosLike,
 } from "@kiln-ml/ir";
-import { Module } from "@kiln-ml/nn";
-import { Optimizer } from "@kiln-ml/optim";
 import { homeOf } from "./eager.ts";
 import { arraysOf, compute } from "./engine.ts";
 import { constantOf } from "./export.ts";
@@ -24,8 +21,7 @@ import { setFirstValue, storedOf } from "./storage.ts";
 
 /** What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become prefixes. */
 export type StateSource =
-  | Module
-  | Optimizer
+  | Stateful
   | ReadonlyMap<string, Tensor>
   | { readonly [name: string]: StateSource | Tensor };
 
@@ -39,13 +35,9 @@ export interface StateReport {
   readonly mismatched: readonly string[];
 }
 
-/** The parameters of a source by name. An optimizer's moments are made if no step has made them. */
+/** The parameters of a source by name. */
 export function stateOf(source: StateSource): Map<string, Tensor> {
-  if (source instanceof Module) return source.state();
-  if (source instanceof Optimizer) {
-    if (!source.states.size) trace(() => source.apply(source.params.map(zerosLike)));
-    return new Map(source.states);
-  }
+  if (source instanceof Stateful) return source.checkpoint();
   if (source instanceof Map) return new Map(source);
   const found = new Map<string, Tensor>();
   for (const [name, part] of Object.entries(source))

@@ -2,7 +2,16 @@
  * The base of all layers. Class fields hold parameters and sub-modules; this file walks them, names them by
  * path (`fc1.weight`), counts and prints them. It computes nothing: `forward` does, by building a graph.
  */
-import { assign, GraphError, isStatic, printShape, ShapeError, sizeOf, Tensor } from "@kiln-ml/ir";
+import {
+  assign,
+  GraphError,
+  isStatic,
+  printShape,
+  ShapeError,
+  Stateful,
+  sizeOf,
+  Tensor,
+} from "@kiln-ml/ir";
 
 /** A module with one input and one result, as containers expect. */
 export interface Layer extends Module {
@@ -15,7 +24,7 @@ const frozen = new WeakSet<Tensor>();
  * A part of a model. Subclasses keep parameters, sub-modules, and arrays or records of them in fields, and
  * define `forward`. A name is the path of fields: `blocks.0.fc1.weight`.
  */
-export abstract class Module {
+export abstract class Module extends Stateful {
   /** Read while `forward` builds the graph: dropout and batch normalisation differ in training. */
   training = true;
 
@@ -39,6 +48,10 @@ export abstract class Module {
 
   /** Everything that a checkpoint holds, by path: parameters, frozen or not, and buffers. */
   state(): Map<string, Tensor> {
+    return this.#all();
+  }
+
+  checkpoint(): Map<string, Tensor> {
     return this.#all();
   }
 
@@ -131,7 +144,7 @@ export abstract class Module {
     return "";
   }
 
-  toString(): string {
+  override toString(): string {
     return printModule(this, "").join("\n");
   }
 

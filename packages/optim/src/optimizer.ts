@@ -14,9 +14,12 @@ import {
   printShape,
   promote,
   ShapeError,
+  Stateful,
   sameShape,
   type Tensor,
   tensor,
+  trace,
+  zerosLike,
 } from "@kiln-ml/ir";
 import { checkPositive } from "./check.ts";
 import { clipByGlobalNorm, clipByValue } from "./clip.ts";
@@ -46,7 +49,7 @@ export interface Move {
   readonly count: Tensor;
 }
 
-export abstract class Optimizer {
+export abstract class Optimizer extends Stateful {
   readonly kind: string;
   readonly options: OptimizerOptions;
   readonly #members: Member[];
@@ -57,6 +60,7 @@ export abstract class Optimizer {
     params: Iterable<Tensor> | Iterable<ParamGroup>,
     options: OptimizerOptions,
   ) {
+    super();
     this.kind = kind;
     this.options = options;
     for (const what of ["clipNorm", "clipValue"] as const)
@@ -82,6 +86,12 @@ export abstract class Optimizer {
   /** All state made so far, by name: moments after the first step, and the counter. */
   get states(): ReadonlyMap<string, Tensor> {
     return this.#state;
+  }
+
+  /** `states`; those that the first step makes are made if there was none. */
+  checkpoint(): Map<string, Tensor> {
+    if (!this.#state.size) trace(() => this.apply(this.params.map(zerosLike)));
+    return new Map(this.#state);
   }
 
   /**

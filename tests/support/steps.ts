@@ -35,7 +35,7 @@ const nonempty = (x: Tensor, axis: number): boolean =>
   isStatic(x.shape[axis]!) && x.shape[axis] !== 0;
 
 const unaryOn = (dtype: Dtype): string[] =>
-  "neg abs sign floor ceil round trunc exp expm1 log log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh asinh acosh atanh tanh sigmoid erf isNan isFinite not bitwiseNot"
+  "neg abs sign floor ceil round trunc exp exp2 expm1 log log1p log2 sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh asinh acosh atanh tanh sigmoid erf isNan isFinite not bitwiseNot"
     .split(" ")
     .filter((op) => accepts(op, [dtype]));
 

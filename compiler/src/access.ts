@@ -14,6 +14,7 @@ import {
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
+import { indexName } from "./kernel/names.ts";
 
 /** True if the node has no value of its own to store: it is resolved by index arithmetic or is a literal. */
 export const isVirtual = (t: Tensor): boolean =>
@@ -63,7 +64,7 @@ export function livePieces(node: Tensor, coords: readonly Dim[]): Piece[] {
 
 /** A coordinate known only at run time, of axis `axis` of the operand of a gather. */
 export const dynamicCoord = (node: Tensor, axis: number): Dim =>
-  loopVar(`dyn${node.id}_${axis}`, node.operands[0]!.shape[axis]!);
+  loopVar(indexName(`dyn${node.id}_${axis}`), node.operands[0]!.shape[axis]!);
 
 export interface Access {
   readonly operand: Tensor;

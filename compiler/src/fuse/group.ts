@@ -15,6 +15,7 @@ import {
   stridesOf,
   type Tensor,
 } from "@kiln-ml/ir";
+import { indexName } from "../kernel/names.ts";
 
 export interface Loop {
   readonly name: string;
@@ -23,12 +24,11 @@ export interface Loop {
   readonly at: Dim;
 }
 
-export const makeLoop = (name: string, extent: Dim): Loop => ({
-  name,
-  extent,
+export const makeLoop = (wanted: string, extent: Dim): Loop => {
+  const name = indexName(wanted);
   // The only value of a loop of one iteration; index expressions that are equal then look equal.
-  at: extent === 1 ? 0 : loopVar(name, extent),
-});
+  return { name, extent, at: extent === 1 ? 0 : loopVar(name, extent) };
+};
 
 /** Where in a group a node is computed: once, in every outer iteration, or in every inner one. */
 export type Level = "root" | "outer" | "full";

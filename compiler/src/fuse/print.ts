@@ -6,6 +6,7 @@
  */
 import { printDim, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
+import { plainName } from "../kernel/names.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { leavesOf, type Program, rootsOf } from "../program.ts";
 import type { Group, Loop, Placement } from "./group.ts";
@@ -38,7 +39,7 @@ export function nodeNames(program: Program): Names {
 function lineOf({ group, kernel, tensors }: Lowered, names: Names): string {
   const bound = (access: string) =>
     tensors.flatMap((t, i) => (t && kernel.params[i]!.access === access ? [names.get(t)!] : []));
-  const scratch = kernel.params.filter((p) => p.access === "scratch").map((p) => p.name);
+  const scratch = kernel.params.filter((p) => p.access === "scratch").map((p) => plainName(p.name));
   const beside = [
     ...group.sideSums.map((s) => `beside operand ${s.side} ${members(s.group, names)}`),
     ...group.scalars.map((g) => `beside ${members(g, names)}`),
@@ -65,7 +66,7 @@ function loopsOf(group: Group): string {
     .join(" ");
 }
 
-const loopText = ({ name, extent }: Loop): string => `${name}:${printDim(extent)}`;
+const loopText = ({ name, extent }: Loop): string => `${plainName(name)}:${printDim(extent)}`;
 
 /** Members with the level they are computed at, where it is not the anchor's own. */
 function members(group: Group, names: Names): string {

@@ -2,8 +2,9 @@
  * The parameters of one kernel: a name for every tensor it reads or writes. Names come from the program where
  * it has them, so that kernel text can be read.
  */
-import { type Dim, type Dtype, sizeOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import { type Dim, type Dtype, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Param } from "../kernel/kernel.ts";
+import { bufferName } from "../kernel/names.ts";
 
 export class Buffers {
   private readonly names = new Map<Tensor, string>();
@@ -48,8 +49,8 @@ export class Buffers {
   }
 
   private free(wanted: string): string {
-    let name = wanted;
-    for (let i = 2; this.taken.has(name); i++) name = `${wanted}${i}`;
+    let name = bufferName(wanted);
+    for (let i = 2; this.taken.has(name); i++) name = bufferName(`${wanted}${i}`);
     this.taken.add(name);
     return name;
   }
@@ -69,11 +70,4 @@ function nameOf(t: Tensor): string {
     .replace(/^_+|_+$/g, "")
     .replace(/^(?=\d)/, "_");
   return reserved.test(safe) || safe === "" ? `${safe}_` : safe;
-}
-
-/** The names of the symbols in some dims that are not among `bound`, sorted. */
-export function freeSymbols(dims: Iterable<Dim>, bound: ReadonlySet<string>): string[] {
-  const found = new Map();
-  for (const d of dims) symbolsIn(d, found);
-  return [...found.keys()].filter((n) => !bound.has(n)).sort();
 }

@@ -18,6 +18,7 @@ import {
 } from "@kiln-ml/ir";
 import { keyOfCoords, livePieces, simplifyConditions } from "../access.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { indexName } from "../kernel/names.ts";
 import { threefry } from "./threefry.ts";
 
 export const constant = (dtype: Dtype, value: number): Expr => ({ kind: "const", dtype, value });
@@ -150,7 +151,7 @@ export class Values {
   }
 
   private dynamic(value: Expr, extent: Dim): Dim {
-    const name = `at${nextName++}`;
+    const name = indexName(`at${nextName++}`);
     this.body.push({ kind: "letDynamic", name, value });
     return loopVar(name, extent);
   }

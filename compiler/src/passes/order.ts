@@ -3,11 +3,11 @@
  * what is ready, the one the program wrote first runs first. Decides which updates can happen in place; runs
  * after lower, before plan.
  */
-import { type Dim, keyOfDim, substitute, type Tensor } from "@kiln-ml/ir";
+import { bug, type Dim, keyOfDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { bodyOf, exprsOf } from "../kernel/uses.ts";
+import { exprsOf } from "../kernel/uses.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { walkExpr } from "../lower/walk.ts";
 import { type Program, rootsOf } from "../program.ts";
@@ -82,7 +82,7 @@ function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
   const nameOf = (t: Tensor) => params[writer.tensors.indexOf(t)]?.name;
   const [reads, writes] = [nameOf(param), nameOf(value)];
   if (reads === undefined) return true;
-  const touched = touchedIn(body, { reads, writes: writes!, bound: new Map() });
+  const touched = touchedIn(body, { reads, writes: writes!, bound: new Map() }, []);
   return touched !== undefined && [...touched.loads].every((index) => touched.stores.has(index));
 }
 
@@ -93,22 +93,31 @@ interface Buffers {
   readonly bound: Map<string, Dim>;
 }
 
+/** The elements that a block reads of one buffer and overwrites in another, by key. */
 interface Touched {
   readonly loads: Set<string>;
   readonly stores: Set<string>;
 }
 
 /**
- * The elements that a block reads of one buffer and overwrites in another; undefined if it reads one in a statement after the
- * one that overwrites it, other than by stores beside it, or if a read depends on a guard.
+ * What a block touches. Undefined if it cannot be said that each element is read before it is overwritten: a read stands in a
+ * statement after the store, other than that of a store beside it; or it depends on a guard; or it stands in a block without
+ * the store, and iterations of the loops around it read one element, for then one may overwrite what the next has to read,
+ * and on a GPU nothing holds them in order.
  */
-function touchedIn(body: readonly Stmt[], of: Buffers): Touched | undefined {
+function touchedIn(
+  body: readonly Stmt[],
+  of: Buffers,
+  around: readonly string[],
+): Touched | undefined {
   const [loads, stores] = [new Set<string>(), new Set<string>()];
+  const here = new Map<string, Dim>();
+  const inside = [...around];
   let lastStore = false;
   for (const s of body) {
     if (s.kind === "letIndex") of.bound.set(s.name, substitute(s.value, of.bound));
-    const nested = s.kind === "loop" || s.kind === "if";
-    const touched = nested ? touchedIn(bodyOf(s), of) : touchedBy(s, of);
+    if (s.kind === "letInvocation") inside.push(s.name);
+    const touched = touchedBy(s, of, inside, here);
     if (!touched) return undefined;
     const beside = s.kind === "store" && lastStore;
     for (const index of touched.loads) {
@@ -118,15 +127,37 @@ function touchedIn(body: readonly Stmt[], of: Buffers): Touched | undefined {
     for (const index of touched.stores) stores.add(index);
     lastStore = s.kind === "store";
   }
+  for (const [key, index] of here)
+    if (!stores.has(key) && !tellsApart(index, inside)) return undefined;
   return { loads, stores };
 }
 
-function touchedBy(s: Stmt, { reads, writes, bound }: Buffers): Touched | undefined {
-  const own = loadsOf(s).filter((e) => e.from === reads);
+/** What one statement touches; the elements it reads itself, rather than in a block, are added to `here`. */
+function touchedBy(
+  s: Stmt,
+  of: Buffers,
+  around: readonly string[],
+  here: Map<string, Dim>,
+): Touched | undefined {
+  if (s.kind === "if") return touchedIn(s.then, of, around);
+  if (s.kind === "loop")
+    return touchedIn(s.body, of, s.extent === 1 ? around : [...around, s.name]);
+  const own = loadsOf(s).filter((e) => e.from === of.reads);
   if (own.some((e) => e.guard.length > 0)) return undefined;
-  const at = (d: Dim): string => keyOfDim(substitute(d, bound));
-  const stored = s.kind === "store" && s.to === writes ? [at(s.index)] : [];
-  return { loads: new Set(own.map((e) => at(e.index))), stores: new Set(stored) };
+  const loads = new Set<string>();
+  for (const e of own) {
+    const index = substitute(e.index, of.bound);
+    loads.add(keyOfDim(index));
+    here.set(keyOfDim(index), index);
+  }
+  const stored = s.kind === "store" && s.to === of.writes;
+  return { loads, stores: new Set(stored ? [keyOfDim(substitute(s.index, of.bound))] : []) };
+}
+
+/** True if the index speaks of every one of these variables, as one does that differs between their values. */
+function tellsApart(index: Dim, variables: readonly string[]): boolean {
+  const symbols = symbolsIn(index);
+  return variables.every((name) => symbols.has(name));
 }
 
 type Load = Extract<Expr, { kind: "load" }>;
@@ -157,7 +188,8 @@ function sorted(
   const out: Lowered[] = [];
   while (left.size) {
     const next = [...left].find((k) => [...before.get(k)!].every((b) => done.has(b)));
-    if (!next) throw new Error("order: kernels wait for each other");
+    if (!next)
+      bug("order", "kernels wait for each other", [...left].map((k) => k.kernel.name).join(" "));
     left.delete(next);
     done.add(next);
     out.push(next);

@@ -14,6 +14,7 @@ import {
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { indexName } from "../kernel/names.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
@@ -65,7 +66,7 @@ export function scatterParts(job: Job): ScatterParts {
   let next = 0;
   const place = node.shape.map((extent, axis): Dim => {
     if (!axes.includes(axis)) return outer[axis]!.at;
-    const name = `to${axis}`;
+    const name = indexName(`to${axis}`);
     const index = combine.at(indices[next++]!, at);
     const value = index.dtype === "i32" ? index : call("convert", "i32", index);
     combine.body.push({ kind: "letDynamic", name, value });

@@ -2,6 +2,7 @@
  * The state of printing one kernel, shared by the targets: open blocks, names taken, and where an expression
  * may be computed. Knows no syntax; that is the `Language` each target brings.
  */
+import type { KernelText } from "@kiln-ml/artifact";
 import {
   anyInteger,
   bug,
@@ -12,8 +13,10 @@ import {
   symbolOf,
   symbolsIn,
 } from "@kiln-ml/ir";
+
 import { simplifyConditions } from "../access.ts";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
+import { plainName } from "../kernel/names.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
 import { indexText, substituteIfNeeded } from "./index-text.ts";
 import { atom, openScope, prec, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
@@ -45,11 +48,16 @@ export interface Language {
   accumulated(name: string, text: Text): Text;
 }
 
+/** What the artifact says of a kernel's parameters. */
+export const bindingsOf = (kernel: Kernel): KernelText["bindings"] =>
+  kernel.params.map(({ name, dtype, access }) => ({ name: plainName(name), dtype, access }));
+
 export class Emitter {
   readonly kernel: Kernel;
   readonly facts: Facts;
   readonly language: Language;
   scope: Scope;
+  private readonly dims = new Map<string, Text>();
   private readonly taken = new Set<string>();
   private readonly loopNames = new Set<string>();
   private readonly depths = new Map<Expr, number>();
@@ -63,7 +71,8 @@ export class Emitter {
   }
 
   /** A name not used before in the kernel: `base` itself, or with a number. */
-  fresh(base: string): string {
+  fresh(wanted: string): string {
+    const base = plainName(wanted);
     let name = base;
     for (let i = 0; this.taken.has(name) || this.language.reserved.has(name); i++)
       name = `${base}${/\d$/.test(base) ? "_" : ""}${i}`;
@@ -72,7 +81,8 @@ export class Emitter {
   }
 
   /** A name for a loop variable; loops side by side may share one. */
-  loopName(base: string): string {
+  loopName(wanted: string): string {
+    const base = plainName(wanted);
     const open = [...scopesFrom(this.scope)].flatMap((s) => [...s.names.values()]);
     if (this.loopNames.has(base) && !open.some((t) => t.text === base)) return base;
     const name = this.fresh(base);
@@ -120,6 +130,17 @@ export class Emitter {
     return bug("emit", `${name} is not bound in kernel ${this.kernel.name}`);
   }
 
+  /** The text of a symbol in an index expression: a dim of the program, or an index variable. */
+  findSymbol(name: string): { text: Text; depth: number } {
+    const text = this.dims.get(name);
+    return text ? { text, depth: 0 } : this.find(name);
+  }
+
+  /** Dims are apart from other names, since the program chose theirs. */
+  bindDim(name: string, text: Text): void {
+    this.dims.set(name, text);
+  }
+
   bindName(name: string, text: Text): void {
     this.scope.names.set(name, text);
     this.depths.clear();
@@ -158,7 +179,7 @@ export class Emitter {
   /** Depth of the outermost open block in which the symbols of `d` are bound. */
   depthOfDim(d: Dim): number {
     let depth = 0;
-    for (const name of symbolsIn(d).keys()) depth = Math.max(depth, this.find(name).depth);
+    for (const name of symbolsIn(d).keys()) depth = Math.max(depth, this.findSymbol(name).depth);
     return depth;
   }
 

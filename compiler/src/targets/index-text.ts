@@ -66,7 +66,7 @@ function boundSum(
   sum: Dim,
 ): Text {
   const symbol = outer ? undefined : symbolOf(sum);
-  if (symbol) return e.find(symbol.name).text;
+  if (symbol) return e.findSymbol(symbol.name).text;
   return e.at(depth, () => {
     const key = keyOfDim(sum);
     const known = knownIndex(e, key);
@@ -143,7 +143,7 @@ function productText(e: Emitter, coeff: number, atoms: readonly Factor[]): Text 
 }
 
 function factorText(e: Emitter, a: Factor): Text {
-  if (a.kind === "symbol") return e.find(a.name).text;
+  if (a.kind === "symbol") return e.findSymbol(a.name).text;
   const depth = e.depthOfDim(new DimExpr([{ coeff: 1, atoms: [a] }]));
   return e.at(depth, () => {
     const known = knownIndex(e, a.key);

@@ -5,8 +5,9 @@
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, DtypeError, maxOf, minOf } from "@kiln-ml/ir";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import { plainName } from "../../kernel/names.ts";
 import { bestOf, bodyOf, eachStmt, isArg } from "../../kernel/uses.ts";
-import { Emitter } from "../emitter.ts";
+import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, type Text } from "../scope.ts";
 import { arrayType, constantText, javascript, type Rounding } from "./language.ts";
@@ -31,11 +32,17 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
     javascript(() => e, options.rounding, use),
   );
   const printer = { e, rounding: options.rounding };
-  const args = [...kernel.params.map((p) => p.name), ...kernel.dims].map((name) => {
+  const buffers = kernel.params.map(({ name }) => {
     const text = e.fresh(name);
     e.bindName(name, atom(text));
     return text;
   });
+  const dims = kernel.dims.map((name) => {
+    const text = e.fresh(name);
+    e.bindDim(name, atom(text));
+    return text;
+  });
+  const args = [...buffers, ...dims];
   printAll(printer, kernel.body);
   // Helpers stand inside, so that a kernel's text is whole wherever it is put.
   const body = [...preludeLines(used), ...e.scope.lines];
@@ -43,7 +50,7 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
   return {
     name: kernel.name,
     text: lines.join("\n"),
-    bindings: kernel.params.map(({ name, dtype, access }) => ({ name, dtype, access })),
+    bindings: bindingsOf(kernel),
     dims: kernel.dims,
   };
 }
@@ -52,7 +59,7 @@ function refuseHalf(kernel: Kernel): void {
   const refuse = (dtype: Dtype, name: string): void => {
     if (dtype === "f16" || dtype === "bf16")
       throw new DtypeError(
-        `emit: ${name} of ${kernel.name} is ${dtype} on target js, which has no such array`,
+        `emit: ${plainName(name)} of ${kernel.name} is ${dtype} on target js, which has no such array`,
       );
   };
   for (const p of kernel.params) refuse(p.dtype, p.name);

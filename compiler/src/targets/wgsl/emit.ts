@@ -5,8 +5,9 @@
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, DtypeError, symbolsIn } from "@kiln-ml/ir";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import { plainName } from "../../kernel/names.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";
-import { Emitter } from "../emitter.ts";
+import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atom, indented, prec } from "../scope.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
@@ -46,7 +47,7 @@ export function emitWgsl(kernel: Kernel, options: WgslOptions = {}): KernelText 
   const fields = kernel.dims.map((d) => {
     const name = m.e.fresh(d);
     m.e.line(`let ${name} = dims.${name};`);
-    m.e.bindName(d, atom(name));
+    m.e.bindDim(d, atom(name));
     return `  ${name}: i32,`;
   });
   printGrid(m);
@@ -55,7 +56,7 @@ export function emitWgsl(kernel: Kernel, options: WgslOptions = {}): KernelText 
   return {
     name: kernel.name,
     text: moduleText(m, storage, fields),
-    bindings: kernel.params.map(({ name, dtype, access }) => ({ name, dtype, access })),
+    bindings: bindingsOf(kernel),
     dims: kernel.dims,
     workgroups: m.grid.workgroups,
   };
@@ -99,7 +100,7 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
 function elementType(kernel: Kernel, index: number): string {
   const { dtype, name, width } = kernel.params[index]!;
   if (dtype === "f64" || dtype === "f16" || dtype === "bf16")
-    throw new DtypeError(`emit: ${name} of ${kernel.name} is ${dtype} on target webgpu`);
+    throw new DtypeError(`emit: ${plainName(name)} of ${kernel.name} is ${dtype} on target webgpu`);
   const stored = dtype === "bool" ? "u32" : dtype;
   return typeOf(stored, width);
 }

@@ -1,0 +1,100 @@
+/**
+ * A program may give its tensors and dims any names: those that schedules give loops, arrays and sums, those of ops, and
+ * those that the languages of the targets have for something else.
+ */
+import {
+  allOps,
+  convolution,
+  dim,
+  evaluateDim,
+  input,
+  type Tensor,
+  type Value,
+  where,
+} from "@kiln-ml/ir";
+import { createCpuDevice } from "@kiln-ml/runtime";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { compileProgram } from "../../compiler/src/compile.ts";
+import type { Program } from "../../compiler/src/program.ts";
+import { reserved } from "../../compiler/src/targets/wgsl/reserved.ts";
+import { evaluateProgram, sameValue } from "../support/reference.ts";
+import { runProgram } from "../support/run.ts";
+import { nullDevice } from "../support/webgpu.ts";
+
+const schedules =
+  "a0 at0 b1 batch block c c00 chunk e f first g i i0 j jj k k0 k1 kept0 kk lane local max0 me n new0 p packedA " +
+  "packedB r r1 row s side0 sidea0_0 step sum0 sum0s sums t0 tile tileA tileB tileColumn tileRow to0 u y0";
+const jsWords = "Math await delete fastExp fastErf powerBits powerOfTwo undefined roundEven erfOf";
+
+const own = `${schedules} ${jsWords}`.split(" ");
+const words = [...allOps().map((r) => r.name), ...reserved].filter((w) => /^[a-z]\w*$/.test(w));
+
+/** Each name beside the next one. Words are many and alike, so that some of them will do. */
+const pairs = [...own, ...words.filter((_, i) => i % 8 === 0)].map(
+  (name, i, all) => [name, all[(i + 1) % all.length]!] as const,
+);
+
+/** Products with a sum beside them, a row kernel, a column sum and a convolution, over dims and tensors of these names. */
+function programOf(name: string, other: string): Program {
+  const [N, K] = [dim(name), dim(other)];
+  const x = input(name, "f32", [N, K]);
+  const w = input(other, "f32", [K, 3]);
+  const image = input(`${name}_`, "f32", [N, 2, K, 3]);
+  const taps = input(`${other}_`, "f32", [4, 2, 2, 2]);
+  const y = x.matmul(w).add(x.sum(1, { keepDims: true }));
+  const rows = where(x.greater(0), x.softmax(1), x.mul(2));
+  const values = [
+    y,
+    w.sum(0),
+    rows,
+    x.sum(0),
+    convolution(image, taps),
+    x.transpose().matmul(rows),
+  ];
+  return {
+    inputs: [x, w, image, taps],
+    outputs: values.map((value, i) => ({ name: `y${i}`, value })),
+    updates: [],
+  };
+}
+
+const sample = (t: Tensor, dims: Readonly<Record<string, number>>): Value => {
+  const shape = t.shape.map((d) => evaluateDim(d, dims));
+  const size = shape.reduce((a, b) => a * b, 1);
+  return {
+    dtype: "f32",
+    shape,
+    data: Float64Array.from({ length: size }, (_, i) => ((i * 7) % 11) - 4),
+  };
+};
+
+test("tensors and dims may have any name, on js", async () => {
+  const device = createCpuDevice();
+  for (const [name, other] of pairs) {
+    const program = programOf(name, other);
+    const dims = { [name]: 3, [other]: 11 };
+    const feeds = new Map(program.inputs.map((t) => [t, sample(t, dims)]));
+    const want = evaluateProgram(program, feeds, dims);
+    const options = { target: "js", rounding: "each-op" } as const;
+    const { values } = await runProgram(program, feeds, dims, device, options);
+    values.forEach((v, at) => {
+      assert.ok(sameValue(v, want[at]!), `result ${at} with ${name} and ${other}`);
+    });
+  }
+});
+
+test("tensors and dims may have any name, in WGSL", async () => {
+  const device = await nullDevice();
+  for (const [name, other] of pairs) {
+    const { artifact } = compileProgram(programOf(name, other), { target: "webgpu" });
+    for (const k of artifact.kernels) {
+      device.pushErrorScope("validation");
+      device.createShaderModule({ code: k.text });
+      const error = await device.popErrorScope();
+      assert.is(error, null, `${name}: ${error?.message}\n${k.text}`);
+    }
+  }
+});
+
+test.run();

@@ -1,29 +1,39 @@
-/** The loader stays small and alone: runtime and artifact package, no compiler, of the IR only the error classes. */
-import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+/**
+ * What a page downloads stays small: the loader is runtime and artifact package alone, and a page that compiles gets
+ * no reference evaluator, text form, layers or optimizers that it does not name.
+ */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-size.ts";
 
-const maxGzipBytes = 20 * 1024;
+/** kB of gzip at most. */
+const limits = { "runtime loader": 20, "kiln-ml, compile only": 75 };
 
-test("the whole loader is at most 20 KB of gzip and carries no compiler or IR", async () => {
-  const text = `export * from "@kiln-ml/runtime"; export * from "@kiln-ml/artifact";`;
-  const { outputFiles, metafile } = await build({
-    stdin: { contents: text, resolveDir: process.cwd() },
-    bundle: true,
-    minify: true,
-    write: false,
-    metafile: true,
-    format: "esm",
-    platform: "browser",
-    conditions: ["@kiln-ml/source"],
-  });
-  const strangers = Object.keys(metafile.inputs).filter(
-    (path) => !/^(<stdin>|runtime\/|packages\/artifact\/|packages\/ir\/src\/errors\.ts)/.test(path),
+const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);
+
+function within(page: keyof typeof limits, { gzip }: PageSize): void {
+  assert.ok(gzip <= limits[page] * 1000, `${page}: ${gzip} bytes, at most ${limits[page]} kB`);
+}
+
+test("the whole loader is at most 20 kB of gzip and carries no compiler or IR", async () => {
+  const size = await sizeOf("runtime loader");
+  const allowed = /^(<stdin>|runtime\/|packages\/artifact\/|packages\/ir\/src\/errors\.ts)/;
+  assert.equal(
+    size.files.filter((file) => !allowed.test(file)),
+    [],
   );
-  assert.equal(strangers, []);
-  const bytes = gzipSync(outputFiles[0]!.contents, { level: 9 }).byteLength;
-  assert.ok(bytes <= maxGzipBytes, `${bytes} bytes`);
+  within("runtime loader", size);
+});
+
+test("a page that only compiles carries nothing that compiling does without", async () => {
+  const size = await sizeOf("kiln-ml, compile only");
+  const needless =
+    /^packages\/(nn|optim)\/|^packages\/ir\/src\/(reference\/|evaluate|parse|print|verify|grad)|safetensors|rules\/fast/;
+  assert.equal(
+    size.files.filter((file) => needless.test(file)),
+    [],
+  );
+  within("kiln-ml, compile only", size);
 });
 
 test.run();

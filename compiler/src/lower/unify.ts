@@ -30,7 +30,11 @@ export function unifyParams(
   });
   if (rename.size === 0) return { kernel, args };
   return {
-    kernel: { ...kernel, params, body: valuesFirst(renameStmts(kernel.body, rename)) },
+    kernel: {
+      ...kernel,
+      params,
+      body: valuesFirst(renameStmts(kernel.body, rename), new Set(rename.values())),
+    },
     args,
   };
 }
@@ -73,18 +77,22 @@ function renameStmts(stmts: readonly Stmt[], by: ReadonlyMap<string, string>): S
   return stmts.map(stmt);
 }
 
-/** In every run of neighbouring stores, values before stores: a store may overwrite what the next value reads. */
-function valuesFirst(stmts: readonly Stmt[], names = { next: 0 }): Stmt[] {
+/** In a run of neighbouring stores that overwrites what its values read, values before stores. */
+function valuesFirst(
+  stmts: readonly Stmt[],
+  shared: ReadonlySet<string>,
+  names = { next: 0 },
+): Stmt[] {
   const out: Stmt[] = [];
   for (let i = 0; i < stmts.length; i++) {
     const s = stmts[i]!;
-    if (s.kind === "loop") out.push({ ...s, body: valuesFirst(s.body, names) });
-    else if (s.kind === "if") out.push({ ...s, then: valuesFirst(s.then, names) });
+    if (s.kind === "loop") out.push({ ...s, body: valuesFirst(s.body, shared, names) });
+    else if (s.kind === "if") out.push({ ...s, then: valuesFirst(s.then, shared, names) });
     else if (s.kind === "store") {
       const run: Extract<Stmt, { kind: "store" }>[] = [];
       for (let x: Stmt | undefined = s; x?.kind === "store"; x = stmts[i + run.length]) run.push(x);
       i += run.length - 1;
-      if (run.length === 1) out.push(s);
+      if (run.length === 1 || !run.some((r) => shared.has(r.to))) out.push(...run);
       else out.push(...storedLater(run, names));
     } else out.push(s);
   }

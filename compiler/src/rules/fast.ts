@@ -1,6 +1,6 @@
 /**
  * Algebra that changes the last bits, or the result at ±0, ±∞ or NaN. Opt-in as a whole
- * (`simplify({ fast: true })`); each rule states when it is right. Never run by the tests that compare bits.
+ * (`simplifyFast`); each rule states when it is right. Never run by the tests that compare bits.
  */
 import { isFloat, mulDim } from "@kiln-ml/ir";
 import { type Rule, replaceBy, rule } from "./match.ts";

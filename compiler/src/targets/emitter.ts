@@ -3,13 +3,23 @@
  * may be computed. Knows no syntax; that is the `Language` each target brings.
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import { bug, type Condition, type Dim, symbolsIn } from "@kiln-ml/ir";
+import {
+  anyInteger,
+  bug,
+  type Condition,
+  type Dim,
+  maxOfDim,
+  minOfDim,
+  symbolOf,
+  symbolsIn,
+} from "@kiln-ml/ir";
+
 import { simplifyConditions } from "../access.ts";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
-import { substituteIfNeeded } from "./index-text.ts";
-import { atom, openScope, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
+import { indexText, substituteIfNeeded } from "./index-text.ts";
+import { atom, openScope, prec, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
 
 export type Call = Extract<Expr, { kind: "call" }>;
 export type Load = Extract<Expr, { kind: "load" }>;
@@ -133,6 +143,26 @@ export class Emitter {
 
   bindName(name: string, text: Text): void {
     this.scope.names.set(name, text);
+    this.depths.clear();
+  }
+
+  /**
+   * Gives an index expression a name, in the outermost block in which it is known. In this block the symbol stands for
+   * the expression, or for a symbol of its own: names that were made from another binding of it keep their meaning.
+   */
+  bindIndex(name: string, value: Dim, keyword: string): void {
+    const d = this.resolved(value);
+    const symbol = this.at(this.depthOfDim(d), () => {
+      const text = indexText(this, d);
+      if (text.prec >= prec.unary || symbolOf(d)) return d;
+      const bound = this.fresh(name);
+      this.line(`${keyword} ${bound} = ${text.text};`);
+      // Not a name that a statement can bind, so that nothing is ever put in its place.
+      const own = `=${bound}`;
+      this.bindName(own, atom(bound));
+      return anyInteger(own, minOfDim(d), maxOfDim(d));
+    });
+    this.scope.values.set(name, symbol);
     this.depths.clear();
   }
 

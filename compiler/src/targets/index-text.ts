@@ -94,7 +94,7 @@ function bindIndex(e: Emitter, key: string, value: Text, base: string): Text {
 /** `atRow` for a sum whose innermost loop variable is row; `size` for one of dims only. */
 function atName(d: Dim): string {
   const loops = [...symbolsIn(d).values()].filter((s) => s.extent !== undefined);
-  const last = loops.at(-1)?.name;
+  const last = loops.length ? spoken(loops.at(-1)!.name) : undefined;
   return last === undefined ? "size" : `at${last[0]!.toUpperCase()}${last.slice(1)}`;
 }
 
@@ -165,10 +165,13 @@ function factorText(e: Emitter, a: Factor): Text {
   });
 }
 
+/** The part of a name that may stand in other names: symbols that the emitter made begin with `=`. */
+const spoken = (name: string): string => name.replace(/^=/, "");
+
 /** `iDiv4`, `iMod4` where the parts are plain; `quotient`, `remainder` otherwise. */
 function quotientName(a: Factor): string {
-  if (a.kind === "symbol") return a.name;
-  const lhs = symbolOf(a.lhs)?.name;
+  if (a.kind === "symbol") return spoken(a.name);
+  const lhs = symbolOf(a.lhs) && spoken(symbolOf(a.lhs)!.name);
   const rhs = typeof a.rhs === "number" ? String(a.rhs) : symbolOf(a.rhs)?.name;
   if (lhs && rhs) return `${lhs}${a.kind === "div" ? "Div" : "Mod"}${rhs}`;
   return a.kind === "div" ? "quotient" : "remainder";

@@ -84,9 +84,9 @@ export function loopVar(name: string, extent: Dim): DimExpr {
   return ofAtom({ kind: "symbol", name, min: 0, max, extent, key: name });
 }
 
-/** An integer of which nothing is known. */
-export const anyInteger = (name: string): DimExpr =>
-  ofAtom({ kind: "symbol", name, min: -Infinity, max: Infinity, key: name });
+/** An integer that is no extent; by default nothing is known of it. */
+export const anyInteger = (name: string, min = -Infinity, max = Infinity): DimExpr =>
+  ofAtom({ kind: "symbol", name, min, max, key: name });
 
 const ofTerm = (t: Term): Dim => (t.coeff && t.atoms.length ? new DimExpr([t]) : t.coeff || 0);
 const ofAtom = (atom: Atom): DimExpr => new DimExpr([{ coeff: 1, atoms: [atom] }]);

@@ -4,10 +4,10 @@
  * compared with.
  */
 import { evaluateDim, symbolOf } from "./dim.ts";
-import { type Dtype, isInteger, roundTo } from "./dtype.ts";
+import { type Dtype, roundTo } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
 import { type Graph, type Tensor, topologicalOrder } from "./node.ts";
-import { type OpRecord, opRecord } from "./op.ts";
+import { evaluateElement, type OpRecord, opRecord } from "./op.ts";
 import { initialValueOf } from "./ops/source.ts";
 import { contractions } from "./reference/contraction.ts";
 import { indexing } from "./reference/indexing.ts";
@@ -116,13 +116,6 @@ function evaluateRegion(
   const inner = new Map(given);
   for (const [i, p] of region.params.entries()) inner.set(p, operands[i]!);
   return evaluateIn(region.results, inner, dims).map((v) => v[0]!);
-}
-
-/** One element of an elementwise op whose result has `dtype`, rounded to it. Folding uses it too. */
-export function evaluateElement(record: OpRecord, dtype: Dtype, x: readonly number[]): number {
-  const f = (isInteger(dtype) && record.evalInteger) || record.eval;
-  if (!f) return bug("evaluate", `${record.name} has no value of one element`);
-  return roundTo(dtype, f(...x));
 }
 
 function evaluateElements(record: OpRecord, node: Tensor, operands: readonly Value[]): Value {

@@ -119,8 +119,13 @@ export function attrKey(value: AttrValue): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Operands before users, each node once. Regions are not entered. */
-export function topologicalOrder(roots: readonly Tensor[]): Tensor[] {
+/**
+ * Operands before users, each node once. Regions are not entered, nor what lies behind a node where `leaf` holds.
+ */
+export function topologicalOrder(
+  roots: readonly Tensor[],
+  leaf: (t: Tensor) => boolean = () => false,
+): Tensor[] {
   const order: Tensor[] = [];
   const state = new Set<Tensor>();
   const stack: [Tensor, number][] = [];
@@ -131,7 +136,7 @@ export function topologicalOrder(roots: readonly Tensor[]): Tensor[] {
     while (stack.length) {
       const top = stack[stack.length - 1]!;
       const [node, i] = top;
-      const next = node.operands[i];
+      const next = leaf(node) ? undefined : node.operands[i];
       if (next === undefined) {
         order.push(node);
         stack.pop();

@@ -4,6 +4,8 @@
  * own; a target may override a spelling. Values of whole tensors are in `reference/`, which a page does not download.
  */
 import type { Dim } from "./dim.ts";
+import { type Dtype, isInteger, roundTo } from "./dtype.ts";
+import { bug } from "./errors.ts";
 import type { Attrs, ResultType, Tensor } from "./node.ts";
 
 export type Family =
@@ -93,3 +95,10 @@ export const isElementwise = (t: Tensor): boolean => opRecord(t.op).family === "
 export const isMovement = (t: Tensor): boolean => opRecord(t.op).family === "movement";
 export const isReduce = (t: Tensor): boolean => opRecord(t.op).family === "reduce";
 export const isContraction = (t: Tensor): boolean => opRecord(t.op).family === "contraction";
+
+/** One element of an elementwise op whose result has `dtype`, rounded to it. For the reference, and for folding. */
+export function evaluateElement(record: OpRecord, dtype: Dtype, x: readonly number[]): number {
+  const f = (isInteger(dtype) && record.evalInteger) || record.eval;
+  if (!f) return bug("evaluate", `${record.name} has no value of one element`);
+  return roundTo(dtype, f(...x));
+}

@@ -2,7 +2,7 @@
  * The structure of a graph as text, the key of kept programs: nodes by number, parameters by identity, and everything
  * that has a value already (data, results of earlier runs) by type only. Equal keys mean one program serves both.
  */
-import { attrKey, GraphError, printShape, type Tensor } from "@kiln-ml/ir";
+import { attrKey, GraphError, printShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import { storedOf } from "./storage.ts";
 
 export interface Structure {
@@ -18,7 +18,7 @@ export function structureOf(roots: readonly Tensor[], targets: readonly Tensor[]
   const leaves: Tensor[] = [];
   const params: Tensor[] = [];
   const lines: string[] = [];
-  for (const t of orderTo(roots)) {
+  for (const t of topologicalOrder(roots, (n) => n.op === "param" || isValue(n))) {
     numbers.set(t, numbers.size);
     const type = `${t.dtype}${printShape(t.shape)}`;
     if (t.op === "param") {
@@ -47,32 +47,4 @@ function checkComputable(t: Tensor): void {
     throw new GraphError(
       `data: input ${String(t.attrs.name)} has a value only while the compiled function runs`,
     );
-}
-
-/** Operands before users; what lies behind a known value is not entered. */
-function orderTo(roots: readonly Tensor[]): Tensor[] {
-  const order: Tensor[] = [];
-  const seen = new Set<Tensor>();
-  const stack: [Tensor, number][] = [];
-  const enter = (t: Tensor): void => {
-    if (seen.has(t)) return;
-    seen.add(t);
-    stack.push([t, 0]);
-  };
-  for (const root of roots) {
-    enter(root);
-    while (stack.length) {
-      const top = stack[stack.length - 1]!;
-      const [node, i] = top;
-      const next = isValue(node) || node.op === "param" ? undefined : node.operands[i];
-      if (next) {
-        top[1]++;
-        enter(next);
-      } else {
-        order.push(node);
-        stack.pop();
-      }
-    }
-  }
-  return order;
 }

@@ -6,21 +6,21 @@ function matmul_select(packedA, packedB, k_, q_, select) {
     const atI0 = i0 * 32;
     for (let p = 0; p < 1; p++) {
       for (let s = 0; s < 4; s++) {
-        const atI1 = atI0 + s * 8;
+        const atS = atI0 + s * 8;
         for (let k0 = 0; k0 < 8; k0++) {
-          packedA[s + k0 * 4] = q_[atI1 + k0];
+          packedA[s + k0 * 4] = q_[atS + k0];
         }
       }
     }
-    const atI0_0 = i0 * 16;
+    const atI0_1 = i0 * 16;
     for (let j = 0; j < 4; j += 4) {
       // pack columns of the right operand
       for (let p = 0; p < 1; p++) {
         for (let s = 0; s < 4; s++) {
           const i2 = j + s;
-          const atI2 = atI0 + i2 * 8;
+          const atI0_0 = atI0 + i2 * 8;
           for (let k0 = 0; k0 < 8; k0++) {
-            packedB[s + k0 * 4] = k_[atI2 + k0];
+            packedB[s + k0 * 4] = k_[atI0_0 + k0];
           }
         }
       }
@@ -92,10 +92,10 @@ function matmul_select(packedA, packedB, k_, q_, select) {
           for (let r = 0; r < 4; r++) {
             const i1 = i + r;
             const atR = r * 4;
-            const atI1_0 = atI0_0 + i1 * 4;
+            const atI0_2 = atI0_1 + i1 * 4;
             for (let s = 0; s < 4; s++) {
               const i2_0 = atJj0 + s;
-              select[atI1_0 + i2_0] = i2_0 <= i1 ? tile[atR + s] * 0.3535533845424652 : -1.7014117331926443e+38;
+              select[atI0_2 + i2_0] = i2_0 <= i1 ? tile[atR + s] * 0.3535533845424652 : -1.7014117331926443e+38;
             }
           }
         }
@@ -145,9 +145,9 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
     const atI0 = i0 * 16;
     for (let p = 0; p < 1; p++) {
       for (let s = 0; s < 4; s++) {
-        const atI1 = atI0 + s * 4;
+        const atS = atI0 + s * 4;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedA[s + k0 * 4] = div[atI1 + k0];
+          packedA[s + k0 * 4] = div[atS + k0];
         }
       }
     }
@@ -236,10 +236,10 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
           for (let r = 0; r < 4; r++) {
             const i1 = i + r;
             const atR = r * 4;
-            const atI1_0 = atI0_0 + i1 * 8;
+            const atI0_2 = atI0_0 + i1 * 8;
             for (let s = 0; s < 4; s++) {
               const i2_0 = atJj0 + s;
-              dotGeneral[atI1_0 + i2_0] = tile[atR + s];
+              dotGeneral[atI0_2 + i2_0] = tile[atR + s];
             }
           }
         }

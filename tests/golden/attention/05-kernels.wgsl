@@ -32,18 +32,18 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atI0 = batch * 32;
-  let atI0_0 = atI0 + lid;
+  let atBatch = batch * 32;
+  let atBatch0 = atBatch + lid;
   let atMe = lid * 17;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, q_[atI0_0 + 0 * 8], lid <= 7);
-    tileA[atMe + 1] = select(0.0, q_[atI0_0 + 1 * 8], lid <= 7);
-    tileA[atMe + 2] = select(0.0, q_[atI0_0 + 2 * 8], lid <= 7);
-    tileA[atMe + 3] = select(0.0, q_[atI0_0 + 3 * 8], lid <= 7);
+    tileA[atMe] = select(0.0, q_[atBatch0], lid <= 7);
+    tileA[atMe + 1] = select(0.0, q_[atBatch0 + 8], lid <= 7);
+    tileA[atMe + 2] = select(0.0, q_[atBatch0 + 16], lid <= 7);
+    tileA[atMe + 3] = select(0.0, q_[atBatch0 + 24], lid <= 7);
     tileA[atMe + 4] = 0.0;
     tileA[atMe + 5] = 0.0;
     tileA[atMe + 6] = 0.0;
@@ -56,10 +56,10 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, k_[atI0_0 + 0 * 8], lid <= 7);
-    tileB[atMe + 1] = select(0.0, k_[atI0_0 + 1 * 8], lid <= 7);
-    tileB[atMe + 2] = select(0.0, k_[atI0_0 + 2 * 8], lid <= 7);
-    tileB[atMe + 3] = select(0.0, k_[atI0_0 + 3 * 8], lid <= 7);
+    tileB[atMe] = select(0.0, k_[atBatch0], lid <= 7);
+    tileB[atMe + 1] = select(0.0, k_[atBatch0 + 8], lid <= 7);
+    tileB[atMe + 2] = select(0.0, k_[atBatch0 + 16], lid <= 7);
+    tileB[atMe + 3] = select(0.0, k_[atBatch0 + 24], lid <= 7);
     tileB[atMe + 4] = 0.0;
     tileB[atMe + 5] = 0.0;
     tileB[atMe + 6] = 0.0;
@@ -118,18 +118,18 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atI0_1 = batch * 16;
+  let atBatch1 = batch * 16;
   for (var r = 0; r < 4; r++) {
     let i1 = atMe0 + r;
     let atR = r * 4;
-    let atI1 = atI0_1 + i1 * 4;
+    let atBatch2 = atBatch1 + i1 * 4;
     if (atMe0 + r <= 3) {
       for (var s = 0; s < 4; s++) {
         let i2 = atMe1 + s;
         let atR0 = atR + s;
-        let atI1_0 = atI1 + i2;
+        let atBatch3 = atBatch2 + i2;
         if (atMe1 + s <= 3) {
-          select0[atI1_0] = select(-1.7014117e+38, sums[atR0] * 0.35355338, i2 <= i1);
+          select0[atBatch3] = select(-1.7014117e+38, sums[atR0] * 0.35355338, i2 <= i1);
         }
       }
     }
@@ -164,22 +164,22 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atI1 = lid * 4;
+  let atLocal = lid * 4;
   if (lid <= 7) {
     var max0: f32 = -infinity();
-    max0 = maximum(max0, select0[atI1]);
-    max0 = maximum(max0, select0[atI1 + 1]);
-    max0 = maximum(max0, select0[atI1 + 2]);
-    max0 = maximum(max0, select0[atI1 + 3]);
+    max0 = maximum(max0, select0[atLocal]);
+    max0 = maximum(max0, select0[atLocal + 1]);
+    max0 = maximum(max0, select0[atLocal + 2]);
+    max0 = maximum(max0, select0[atLocal + 3]);
     var sum1: f32 = 0.0;
-    sum1 = sum1 + expOf(select0[atI1] - max0);
-    sum1 = sum1 + expOf(select0[atI1 + 1] - max0);
-    sum1 = sum1 + expOf(select0[atI1 + 2] - max0);
-    sum1 = sum1 + expOf(select0[atI1 + 3] - max0);
-    div[atI1] = expOf(select0[atI1] - max0) / sum1;
-    div[atI1 + 1] = expOf(select0[atI1 + 1] - max0) / sum1;
-    div[atI1 + 2] = expOf(select0[atI1 + 2] - max0) / sum1;
-    div[atI1 + 3] = expOf(select0[atI1 + 3] - max0) / sum1;
+    sum1 = sum1 + expOf(select0[atLocal] - max0);
+    sum1 = sum1 + expOf(select0[atLocal + 1] - max0);
+    sum1 = sum1 + expOf(select0[atLocal + 2] - max0);
+    sum1 = sum1 + expOf(select0[atLocal + 3] - max0);
+    div[atLocal] = expOf(select0[atLocal] - max0) / sum1;
+    div[atLocal + 1] = expOf(select0[atLocal + 1] - max0) / sum1;
+    div[atLocal + 2] = expOf(select0[atLocal + 2] - max0) / sum1;
+    div[atLocal + 3] = expOf(select0[atLocal + 3] - max0) / sum1;
   }
 }
 
@@ -217,20 +217,20 @@ fn main(
   var c31: f32 = 0.0;
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
-  let atI0 = batch * 16;
-  let atI0_0 = atI0 + lid;
+  let atBatch = batch * 16;
+  let atBatch0 = atBatch + lid;
   let atMe = lid * 17;
-  let atI0_1 = batch * 32;
-  let atI0_2 = atI0_1 + lid;
+  let atBatch1 = batch * 32;
+  let atBatch2 = atBatch1 + lid;
   let meDiv4 = lid / 4;
   let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, div[atI0_0 + 0 * 4], lid <= 3);
-    tileA[atMe + 1] = select(0.0, div[atI0_0 + 1 * 4], lid <= 3);
-    tileA[atMe + 2] = select(0.0, div[atI0_0 + 2 * 4], lid <= 3);
-    tileA[atMe + 3] = select(0.0, div[atI0_0 + 3 * 4], lid <= 3);
+    tileA[atMe] = select(0.0, div[atBatch0], lid <= 3);
+    tileA[atMe + 1] = select(0.0, div[atBatch0 + 4], lid <= 3);
+    tileA[atMe + 2] = select(0.0, div[atBatch0 + 8], lid <= 3);
+    tileA[atMe + 3] = select(0.0, div[atBatch0 + 12], lid <= 3);
     tileA[atMe + 4] = 0.0;
     tileA[atMe + 5] = 0.0;
     tileA[atMe + 6] = 0.0;
@@ -243,10 +243,10 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, v[atI0_2 + 0 * 8], lid <= 7);
-    tileB[lid + 16] = select(0.0, v[atI0_2 + 1 * 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, v[atI0_2 + 2 * 8], lid <= 7);
-    tileB[lid + 48] = select(0.0, v[atI0_2 + 3 * 8], lid <= 7);
+    tileB[lid] = select(0.0, v[atBatch2], lid <= 7);
+    tileB[lid + 16] = select(0.0, v[atBatch2 + 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, v[atBatch2 + 16], lid <= 7);
+    tileB[lid + 48] = select(0.0, v[atBatch2 + 24], lid <= 7);
     tileB[lid + 64] = 0.0;
     tileB[lid + 80] = 0.0;
     tileB[lid + 96] = 0.0;
@@ -308,14 +308,14 @@ fn main(
   for (var r = 0; r < 4; r++) {
     let i1 = atMe0 + r;
     let atR = r * 4;
-    let atI1 = atI0_1 + i1 * 8;
+    let atBatch3 = atBatch1 + i1 * 8;
     if (atMe0 + r <= 3) {
       for (var s = 0; s < 4; s++) {
         let i2 = atMe1 + s;
         let atR0 = atR + s;
-        let atI1_0 = atI1 + i2;
+        let atBatch4 = atBatch3 + i2;
         if (atMe1 + s <= 7) {
-          dotGeneral[atI1_0] = sums[atR0];
+          dotGeneral[atBatch4] = sums[atR0];
         }
       }
     }

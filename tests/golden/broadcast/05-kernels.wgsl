@@ -13,8 +13,7 @@ fn main(
   let chunk = i32(workgroup.x);
   let localDiv5 = lid / 5;
   let localMod5 = lid % 5;
-  let atI0 = localMod5 + localDiv5 * 5;
   if (lid <= 14) {
-    mul[atI0] = (x[atI0] + row[localMod5]) * column[localDiv5];
+    mul[lid] = (x[lid] + row[localMod5]) * column[localDiv5];
   }
 }

@@ -10,23 +10,23 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atI0 = lid * 4;
-  let atI0_0 = lid * 6;
+  let atLocal = lid * 4;
+  let atLocal0 = lid * 6;
   if (lid <= 5) {
     var sum0: f32 = 0.0;
     let ok = lid <= 3;
-    sum0 = sum0 + select(0.0, select(select(0.0, y_[atI0 - 16], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 4], (0 < lid) & (lid <= 3)), ok), 0 < lid);
-    sum0 = sum0 + select(0.0, select(select(0.0, y_[atI0 - 15], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 3], (0 < lid) & (lid <= 3)), ok), 0 < lid);
-    sum0 = sum0 + select(0.0, select(select(0.0, y_[atI0 - 14], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 2], (0 < lid) & (lid <= 3)), ok), 0 < lid);
-    sum0 = sum0 + select(0.0, select(select(0.0, y_[atI0 - 13], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 1], (0 < lid) & (lid <= 3)), ok), 0 < lid);
+    sum0 = sum0 + select(0.0, select(select(0.0, y_[atLocal - 16], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 4], (0 < lid) & (lid <= 3)), ok), 0 < lid);
+    sum0 = sum0 + select(0.0, select(select(0.0, y_[atLocal - 15], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 3], (0 < lid) & (lid <= 3)), ok), 0 < lid);
+    sum0 = sum0 + select(0.0, select(select(0.0, y_[atLocal - 14], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 2], (0 < lid) & (lid <= 3)), ok), 0 < lid);
+    sum0 = sum0 + select(0.0, select(select(0.0, y_[atLocal - 13], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 1], (0 < lid) & (lid <= 3)), ok), 0 < lid);
     sum0 = sum0 + 0.0;
     sum0 = sum0 + 0.0;
     let ok0 = lid <= 3;
-    mul[atI0_0] = select(0.0, select(select(0.0, y_[atI0 - 16], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 4], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
-    mul[atI0_0 + 1] = select(0.0, select(select(0.0, y_[atI0 - 15], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 3], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
-    mul[atI0_0 + 2] = select(0.0, select(select(0.0, y_[atI0 - 14], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 2], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
-    mul[atI0_0 + 3] = select(0.0, select(select(0.0, y_[atI0 - 13], (0 < lid) & (4 <= lid)), select(0.0, x[atI0 - 1], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
-    mul[atI0_0 + 4] = 0.0 * sum0;
-    mul[atI0_0 + 5] = 0.0 * sum0;
+    mul[atLocal0] = select(0.0, select(select(0.0, y_[atLocal - 16], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 4], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
+    mul[atLocal0 + 1] = select(0.0, select(select(0.0, y_[atLocal - 15], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 3], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
+    mul[atLocal0 + 2] = select(0.0, select(select(0.0, y_[atLocal - 14], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 2], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
+    mul[atLocal0 + 3] = select(0.0, select(select(0.0, y_[atLocal - 13], (0 < lid) & (4 <= lid)), select(0.0, x[atLocal - 1], (0 < lid) & (lid <= 3)), ok0), 0 < lid) * sum0;
+    mul[atLocal0 + 4] = 0.0 * sum0;
+    mul[atLocal0 + 5] = 0.0 * sum0;
   }
 }

@@ -4,9 +4,9 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 3; s++) {
-      const atF = s * 18;
+      const atS = s * 18;
       for (let c = 0; c < 2; c++) {
-        const atC = atF + c * 9;
+        const atC = atS + c * 9;
         const atC1 = s + c * 27;
         for (let t0 = 0; t0 < 3; t0++) {
           const atC0 = atC + t0 * 3;
@@ -24,23 +24,23 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
     const pEnd = quotient + 8;
     for (let p = 0; p < pEnd; p++) {
       const atP = j + p * 4;
-      const atP0 = p * 72;
+      const atP2 = p * 72;
       for (let s = 0; s < 4; s++) {
         const quotient0 = ((atP + s) / 16) | 0;
         const quotient1 = ((j + s) / 4) | 0;
         const remainder = (p + quotient1) % 4;
         const remainder0 = (j + s) % 4;
-        const atY0_0 = remainder0 + quotient0 * 32 + remainder * 4;
-        const atP1 = atP0 + s;
+        const atP0 = remainder0 + quotient0 * 32 + remainder * 4;
+        const atP3 = atP2 + s;
         for (let c = 0; c < 2; c++) {
-          const atY0_1 = atY0_0 + c * 16;
-          const atP2 = atP1 + c * 36;
+          const atP1 = atP0 + c * 16;
+          const atP4 = atP3 + c * 36;
           for (let t0 = 0; t0 < 3; t0++) {
-            const atY0 = remainder + t0;
-            const atY0_2 = atY0_1 + t0 * 4;
-            const atP3 = atP2 + t0 * 12;
+            const atT0_0 = remainder + t0;
+            const atT0_1 = atP1 + t0 * 4;
+            const atP5 = atP4 + t0 * 12;
             for (let t1 = 0; t1 < 3; t1++) {
-              packedB[atP3 + t1 * 4] = atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
+              packedB[atP5 + t1 * 4] = atT0_0 > 0 && atT0_0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_1 + t1 - 5] : 0;
             }
           }
         }
@@ -103,10 +103,10 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
           const quotient3 = ((atJj0 + s) / 4) | 0;
           const remainder1 = quotient3 % 4;
           const remainder2 = (atJj0 + s) % 4;
-          const atN = remainder2 + remainder1 * 4 + quotient2 * 48;
+          const atS0 = remainder2 + remainder1 * 4 + quotient2 * 48;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            maximum[atN + f * 16] = Math.max(tile[s + r * 4] + bias[f], 0);
+            maximum[atS0 + f * 16] = Math.max(tile[s + r * 4] + bias[f], 0);
           }
         }
       }
@@ -168,9 +168,9 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 2; s++) {
-      const atI0 = s * 12;
+      const atS = s * 12;
       for (let k0 = 0; k0 < 12; k0++) {
-        packedA[s + k0 * 2] = reduceMax[atI0 + k0];
+        packedA[s + k0 * 2] = reduceMax[atS + k0];
       }
     }
   }
@@ -179,9 +179,9 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
     for (let p = 0; p < 1; p++) {
       for (let s = 0; s < 4; s++) {
         const i1 = j + s;
-        const atI1 = i1 * 12;
+        const size = i1 * 12;
         for (let k0 = 0; k0 < 12; k0++) {
-          packedB[s + k0 * 4] = weight[atI1 + k0];
+          packedB[s + k0 * 4] = weight[size + k0];
         }
       }
     }
@@ -227,10 +227,10 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
         for (let r = 0; r < 2; r++) {
           const i0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0 * 4;
+          const size0 = i0 * 4;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            add[atI0_0 + i1_0] = tile[atR + s] + bias[i1_0];
+            add[size0 + i1_0] = tile[atR + s] + bias[i1_0];
           }
         }
       }
@@ -302,9 +302,9 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 2; s++) {
-      const atI0 = s * 4;
+      const atS = s * 4;
       for (let k0 = 0; k0 < 4; k0++) {
-        packedA[s + k0 * 2] = add[atI0 + k0];
+        packedA[s + k0 * 2] = add[atS + k0];
       }
     }
   }
@@ -365,10 +365,10 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
         for (let r = 0; r < 2; r++) {
           const i0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0 * 12;
+          const size = i0 * 12;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            dotGeneral[atI0_0 + i1_0] = tile[atR + s];
+            dotGeneral[size + i1_0] = tile[atR + s];
           }
         }
       }
@@ -422,9 +422,9 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 3; s++) {
       let side0 = 0;
-      const atF = s * 16;
+      const atS = s * 16;
       for (let c = 0; c < 2; c++) {
-        const atC = atF + c * 48;
+        const atC = atS + c * 48;
         const atC1 = s + c * 48;
         for (let t0 = 0; t0 < 4; t0++) {
           const atC0 = atC + t0 * 4;
@@ -445,24 +445,24 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
     const pEnd = quotient + 5;
     for (let p = 0; p < pEnd; p++) {
       const atP = j + p * 4;
-      const atP1 = p * 128;
+      const atP2 = p * 128;
       for (let s = 0; s < 4; s++) {
         const quotient0 = ((atP + s) / 9) | 0;
         const quotient1 = ((atP + s) / 3) | 0;
         const remainder = quotient1 % 3;
         const remainder0 = (atP + s) % 3;
         const atP0 = atP + s;
-        const atY0_0 = remainder0 + quotient0 * 16 + remainder * 4;
-        const atP2 = atP1 + s;
+        const atP1 = remainder0 + quotient0 * 16 + remainder * 4;
+        const atP3 = atP2 + s;
         for (let c = 0; c < 2; c++) {
-          const atY0_1 = atY0_0 + c * 32;
-          const atC3 = atP2 + c * 64;
+          const atC3 = atP1 + c * 32;
+          const atC4 = atP3 + c * 64;
           for (let t0 = 0; t0 < 4; t0++) {
-            const atY0 = remainder + t0;
-            const atY0_2 = atY0_1 + t0 * 4;
-            const atC4 = atC3 + t0 * 16;
+            const atT0 = remainder + t0;
+            const atT0_0 = atC3 + t0 * 4;
+            const atC5 = atC4 + t0 * 16;
             for (let t1 = 0; t1 < 4; t1++) {
-              packedB[atC4 + t1 * 4] = atP0 <= 17 && atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
+              packedB[atC5 + t1 * 4] = atP0 <= 17 && atT0 > 0 && atT0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_0 + t1 - 5] : 0;
             }
           }
         }
@@ -507,30 +507,18 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
           c22 += a2 * b2;
           c23 += a2 * b3;
         }
-        const new0 = c00;
-        const new1 = c01;
-        const new2 = c02;
-        const new3 = c03;
-        const new4 = c10;
-        const new5 = c11;
-        const new6 = c12;
-        const new7 = c13;
-        const new8 = c20;
-        const new9 = c21;
-        const new10 = c22;
-        const new11 = c23;
-        tile[0] = new0;
-        tile[1] = new1;
-        tile[2] = new2;
-        tile[3] = new3;
-        tile[4] = new4;
-        tile[5] = new5;
-        tile[6] = new6;
-        tile[7] = new7;
-        tile[8] = new8;
-        tile[9] = new9;
-        tile[10] = new10;
-        tile[11] = new11;
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
         const least = Math.min(4, atJ - jj + 18);
         const atJj0 = j + jj;
         for (let s = 0; s < least; s++) {
@@ -538,10 +526,10 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
           const quotient3 = ((atJj0 + s) / 3) | 0;
           const remainder1 = quotient3 % 3;
           const remainder2 = (atJj0 + s) % 3;
-          const atN = remainder2 + remainder1 * 3 + quotient2 * 9;
+          const atS0 = atJj0 + s;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            weight[atN + f * 18] = weight[atN + f * 18] - tile[s + r * 4] * 0.10000000149011612;
+            weight[atS0 + f * 18] = weight[atS0 + f * 18] - tile[s + r * 4] * 0.10000000149011612;
           }
         }
       }
@@ -627,46 +615,30 @@ function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
           c32 += a3 * b2;
           c33 += a3 * b3;
         }
-        const new0 = c00;
-        const new1 = c01;
-        const new2 = c02;
-        const new3 = c03;
-        const new4 = c10;
-        const new5 = c11;
-        const new6 = c12;
-        const new7 = c13;
-        const new8 = c20;
-        const new9 = c21;
-        const new10 = c22;
-        const new11 = c23;
-        const new12 = c30;
-        const new13 = c31;
-        const new14 = c32;
-        const new15 = c33;
-        tile[0] = new0;
-        tile[1] = new1;
-        tile[2] = new2;
-        tile[3] = new3;
-        tile[4] = new4;
-        tile[5] = new5;
-        tile[6] = new6;
-        tile[7] = new7;
-        tile[8] = new8;
-        tile[9] = new9;
-        tile[10] = new10;
-        tile[11] = new11;
-        tile[12] = new12;
-        tile[13] = new13;
-        tile[14] = new14;
-        tile[15] = new15;
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0 = i + r;
-          const atI0 = i0 * 12;
+          const size = i0 * 12;
           const atR = r * 4;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            weight[atI0 + i1_0] = weight[atI0 + i1_0] - tile[atR + s] * 0.10000000149011612;
+            weight[size + i1_0] = weight[size + i1_0] - tile[atR + s] * 0.10000000149011612;
           }
         }
       }

@@ -43,95 +43,126 @@ fn main(
   var c33: f32 = 0.0;
   let meDiv16 = lid / 16;
   let meMod16 = lid % 16;
-  let atMe = meDiv16 + meMod16 * 17;
+  let atMe = meMod16 + meDiv16 * 18;
+  let atMe0 = meDiv16 + meMod16 * 17;
+  let f = meDiv16 + 2;
+  let atMe1 = meMod16 + f * 18;
+  let f0 = meDiv16 + 4;
+  let f1 = meDiv16 + 6;
+  let f2 = meDiv16 + 8;
+  let f3 = meDiv16 + 10;
+  let f4 = meDiv16 + 12;
+  let f5 = meDiv16 + 14;
   let meDiv4 = lid / 4;
   let remainder1 = meDiv4 % 4;
   let meMod4 = lid % 4;
-  let atY0 = meMod4 + meDiv16 * 32 + remainder1 * 4;
+  let atMe2 = meMod4 + meDiv16 * 32 + remainder1 * 4;
   let meDiv8 = lid / 8;
-  let atMe0 = meDiv8 * 4;
+  let atMe3 = meDiv8 * 4;
   let meMod8 = lid % 8;
-  let atMe1 = meMod8 * 4;
+  let atMe4 = meMod8 * 4;
   for (var step = 0; step < 2; step++) {
     let quotient = (meMod16 + step * 16) / 9;
     let quotient0 = (meMod16 + step * 16) / 3;
     let remainder = quotient0 % 3;
     let remainder0 = (meMod16 + step * 16) % 3;
     let atStep = meMod16 + step * 16;
-    let atC = remainder0 + remainder * 3 + quotient * 9;
-    tileA[atMe] = select(0.0, weight[atC + meDiv16 * 18], atStep <= 17);
-    let f = meDiv16 + 2;
-    tileA[atMe + 2] = select(0.0, weight[atC + f * 18], (meDiv16 <= 0) & (atStep <= 17));
-    let f0 = meDiv16 + 4;
-    tileA[atMe + 4] = 0.0;
-    let f1 = meDiv16 + 6;
-    tileA[atMe + 6] = 0.0;
-    let f2 = meDiv16 + 8;
-    tileA[atMe + 8] = 0.0;
-    let f3 = meDiv16 + 10;
-    tileA[atMe + 10] = 0.0;
-    let f4 = meDiv16 + 12;
-    tileA[atMe + 12] = 0.0;
-    let f5 = meDiv16 + 14;
-    tileA[atMe + 14] = 0.0;
+    let atStep0 = atMe + step * 16;
+    tileA[atMe0] = select(0.0, weight[atStep0], atStep <= 17);
+    let atStep1 = atMe1 + step * 16;
+    tileA[atMe0 + 2] = select(0.0, weight[atStep1], (meDiv16 <= 0) & (atStep <= 17));
+    tileA[atMe0 + 4] = 0.0;
+    tileA[atMe0 + 6] = 0.0;
+    tileA[atMe0 + 8] = 0.0;
+    tileA[atMe0 + 10] = 0.0;
+    tileA[atMe0 + 12] = 0.0;
+    tileA[atMe0 + 14] = 0.0;
     let quotient1 = step * 16 / 9;
     let quotient2 = step * 16 / 3;
     let remainder2 = quotient2 % 3;
     let remainder3 = step * 16 % 3;
-    tileB[lid] = select(0.0, x[atY0 + remainder3 + quotient1 * 16 + remainder2 * 4 - 5], (0 < remainder1 + remainder2) & (remainder1 + remainder2 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
+    let atStep2 = remainder1 + remainder2;
+    let atStep3 = meMod4 + remainder3;
+    let atStep4 = atMe2 + remainder3 + quotient1 * 16 + remainder2 * 4;
+    tileB[lid] = select(0.0, x[atStep4 - 5], (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let quotient3 = (step * 16 + 1) / 9;
     let quotient4 = (step * 16 + 1) / 3;
     let remainder4 = quotient4 % 3;
     let remainder5 = (step * 16 + 1) % 3;
-    tileB[lid + 32] = select(0.0, x[atY0 + remainder5 + quotient3 * 16 + remainder4 * 4 - 5], (0 < remainder1 + remainder4) & (remainder1 + remainder4 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
+    let atStep5 = remainder1 + remainder4;
+    let atStep6 = meMod4 + remainder5;
+    let atStep7 = atMe2 + remainder5 + quotient3 * 16 + remainder4 * 4;
+    tileB[lid + 32] = select(0.0, x[atStep7 - 5], (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let quotient5 = (step * 16 + 2) / 9;
     let quotient6 = (step * 16 + 2) / 3;
     let remainder6 = quotient6 % 3;
     let remainder7 = (step * 16 + 2) % 3;
-    let atStep0 = step * 16;
-    tileB[lid + 64] = select(0.0, x[atY0 + remainder7 + quotient5 * 16 + remainder6 * 4 - 5], (atStep0 <= 15) & (0 < remainder1 + remainder6) & (remainder1 + remainder6 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
+    let atStep8 = step * 16;
+    let atStep9 = remainder1 + remainder6;
+    let atStep10 = meMod4 + remainder7;
+    let atStep11 = atMe2 + remainder7 + quotient5 * 16 + remainder6 * 4;
+    tileB[lid + 64] = select(0.0, x[atStep11 - 5], (atStep8 <= 15) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let quotient7 = (step * 16 + 3) / 9;
     let remainder8 = (quotient2 + 1) % 3;
-    tileB[lid + 96] = select(0.0, x[atY0 + remainder3 + quotient7 * 16 + remainder8 * 4 - 5], (atStep0 <= 14) & (0 < remainder1 + remainder8) & (remainder1 + remainder8 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
+    let atStep12 = remainder1 + remainder8;
+    let atStep13 = atMe2 + remainder3 + quotient7 * 16 + remainder8 * 4;
+    tileB[lid + 96] = select(0.0, x[atStep13 - 5], (atStep8 <= 14) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let quotient8 = (step * 16 + 4) / 9;
     let remainder9 = (quotient4 + 1) % 3;
-    tileB[lid + 128] = select(0.0, x[atY0 + remainder5 + quotient8 * 16 + remainder9 * 4 - 5], (atStep0 <= 13) & (0 < remainder1 + remainder9) & (remainder1 + remainder9 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
+    let atStep14 = remainder1 + remainder9;
+    let atStep15 = atMe2 + remainder5 + quotient8 * 16 + remainder9 * 4;
+    tileB[lid + 128] = select(0.0, x[atStep15 - 5], (atStep8 <= 13) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let quotient9 = (step * 16 + 5) / 9;
     let remainder10 = (quotient6 + 1) % 3;
-    tileB[lid + 160] = select(0.0, x[atY0 + remainder7 + quotient9 * 16 + remainder10 * 4 - 5], (atStep0 <= 12) & (0 < remainder1 + remainder10) & (remainder1 + remainder10 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
+    let atStep16 = remainder1 + remainder10;
+    let atStep17 = atMe2 + remainder7 + quotient9 * 16 + remainder10 * 4;
+    tileB[lid + 160] = select(0.0, x[atStep17 - 5], (atStep8 <= 12) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let quotient10 = (step * 16 + 6) / 9;
     let remainder11 = (quotient2 + 2) % 3;
-    tileB[lid + 192] = select(0.0, x[atY0 + remainder3 + quotient10 * 16 + remainder11 * 4 - 5], (atStep0 <= 11) & (0 < remainder1 + remainder11) & (remainder1 + remainder11 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
+    let atStep18 = remainder1 + remainder11;
+    let atStep19 = atMe2 + remainder3 + quotient10 * 16 + remainder11 * 4;
+    tileB[lid + 192] = select(0.0, x[atStep19 - 5], (atStep8 <= 11) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let quotient11 = (step * 16 + 7) / 9;
     let remainder12 = (quotient4 + 2) % 3;
-    tileB[lid + 224] = select(0.0, x[atY0 + remainder5 + quotient11 * 16 + remainder12 * 4 - 5], (atStep0 <= 10) & (0 < remainder1 + remainder12) & (remainder1 + remainder12 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
+    let atStep20 = remainder1 + remainder12;
+    let atStep21 = atMe2 + remainder5 + quotient11 * 16 + remainder12 * 4;
+    tileB[lid + 224] = select(0.0, x[atStep21 - 5], (atStep8 <= 10) & (0 < atStep20) & (atStep20 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let quotient12 = (step * 16 + 8) / 9;
     let remainder13 = (quotient6 + 2) % 3;
-    tileB[lid + 256] = select(0.0, x[atY0 + remainder7 + quotient12 * 16 + remainder13 * 4 - 5], (atStep0 <= 9) & (0 < remainder1 + remainder13) & (remainder1 + remainder13 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
+    let atStep22 = remainder1 + remainder13;
+    let atStep23 = atMe2 + remainder7 + quotient12 * 16 + remainder13 * 4;
+    tileB[lid + 256] = select(0.0, x[atStep23 - 5], (atStep8 <= 9) & (0 < atStep22) & (atStep22 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let c = quotient1 + 1;
-    tileB[lid + 288] = select(0.0, x[atY0 + remainder3 + c * 16 + remainder2 * 4 - 5], (atStep0 <= 8) & (0 < remainder1 + remainder2) & (remainder1 + remainder2 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
+    let atStep24 = atMe2 + remainder3 + c * 16 + remainder2 * 4;
+    tileB[lid + 288] = select(0.0, x[atStep24 - 5], (atStep8 <= 8) & (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let c0 = quotient3 + 1;
-    tileB[lid + 320] = select(0.0, x[atY0 + remainder5 + c0 * 16 + remainder4 * 4 - 5], (atStep0 <= 7) & (0 < remainder1 + remainder4) & (remainder1 + remainder4 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
+    let atStep25 = atMe2 + remainder5 + c0 * 16 + remainder4 * 4;
+    tileB[lid + 320] = select(0.0, x[atStep25 - 5], (atStep8 <= 7) & (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let c1 = quotient5 + 1;
-    tileB[lid + 352] = select(0.0, x[atY0 + remainder7 + c1 * 16 + remainder6 * 4 - 5], (atStep0 <= 6) & (0 < remainder1 + remainder6) & (remainder1 + remainder6 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
+    let atStep26 = atMe2 + remainder7 + c1 * 16 + remainder6 * 4;
+    tileB[lid + 352] = select(0.0, x[atStep26 - 5], (atStep8 <= 6) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let c2 = quotient7 + 1;
-    tileB[lid + 384] = select(0.0, x[atY0 + remainder3 + c2 * 16 + remainder8 * 4 - 5], (atStep0 <= 5) & (0 < remainder1 + remainder8) & (remainder1 + remainder8 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
+    let atStep27 = atMe2 + remainder3 + c2 * 16 + remainder8 * 4;
+    tileB[lid + 384] = select(0.0, x[atStep27 - 5], (atStep8 <= 5) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let c3 = quotient8 + 1;
-    tileB[lid + 416] = select(0.0, x[atY0 + remainder5 + c3 * 16 + remainder9 * 4 - 5], (atStep0 <= 4) & (0 < remainder1 + remainder9) & (remainder1 + remainder9 <= 4) & (0 < meMod4 + remainder5) & (meMod4 + remainder5 <= 4));
+    let atStep28 = atMe2 + remainder5 + c3 * 16 + remainder9 * 4;
+    tileB[lid + 416] = select(0.0, x[atStep28 - 5], (atStep8 <= 4) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let c4 = quotient9 + 1;
-    tileB[lid + 448] = select(0.0, x[atY0 + remainder7 + c4 * 16 + remainder10 * 4 - 5], (atStep0 <= 3) & (0 < remainder1 + remainder10) & (remainder1 + remainder10 <= 4) & (0 < meMod4 + remainder7) & (meMod4 + remainder7 <= 4));
+    let atStep29 = atMe2 + remainder7 + c4 * 16 + remainder10 * 4;
+    tileB[lid + 448] = select(0.0, x[atStep29 - 5], (atStep8 <= 3) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let c5 = quotient10 + 1;
-    tileB[lid + 480] = select(0.0, x[atY0 + remainder3 + c5 * 16 + remainder11 * 4 - 5], (atStep0 <= 2) & (0 < remainder1 + remainder11) & (remainder1 + remainder11 <= 4) & (0 < meMod4 + remainder3) & (meMod4 + remainder3 <= 4));
+    let atStep30 = atMe2 + remainder3 + c5 * 16 + remainder11 * 4;
+    tileB[lid + 480] = select(0.0, x[atStep30 - 5], (atStep8 <= 2) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 32];
-      let b1 = tileB[atMe1 + kk * 32 + 1];
-      let b2 = tileB[atMe1 + kk * 32 + 2];
-      let b3 = tileB[atMe1 + kk * 32 + 3];
+      let a0 = tileA[atMe3 + kk * 17];
+      let a1 = tileA[atMe3 + kk * 17 + 1];
+      let a2 = tileA[atMe3 + kk * 17 + 2];
+      let a3 = tileA[atMe3 + kk * 17 + 3];
+      let b0 = tileB[atMe4 + kk * 32];
+      let b1 = tileB[atMe4 + kk * 32 + 1];
+      let b2 = tileB[atMe4 + kk * 32 + 2];
+      let b3 = tileB[atMe4 + kk * 32 + 3];
       c00 = fma(a0, b0, c00);
       c01 = fma(a0, b1, c01);
       c02 = fma(a0, b2, c02);
@@ -169,17 +200,17 @@ fn main(
   sums[14] = c32;
   sums[15] = c33;
   let quotient13 = meMod8 / 4;
-  let atN = meMod4 * 4 + quotient13 * 48;
+  let atMe5 = meMod4 * 4 + quotient13 * 48;
   for (var r = 0; r < 4; r++) {
-    let f6 = atMe0 + r;
+    let f6 = atMe3 + r;
     let atR = r * 4;
-    let atN0 = atN + f6 * 16;
-    if (atMe0 + r <= 2) {
+    let atMe6 = atMe5 + f6 * 16;
+    if (atMe3 + r <= 2) {
       for (var s = 0; s < 4; s++) {
         let atR0 = atR + s;
-        let atN1 = atN0 + s;
+        let atMe7 = atMe6 + s;
         if (true) {
-          maximum0[atN1] = maximum(sums[atR0] + bias[f6], 0.0);
+          maximum0[atMe7] = maximum(sums[atR0] + bias[f6], 0.0);
         }
       }
     }
@@ -215,46 +246,45 @@ fn main(
   let localDiv2 = lid / 2;
   let remainder = localDiv2 % 6;
   let localMod2 = lid % 2;
-  let atI2 = localMod2 * 2 + localDiv12 * 48 + remainder * 8;
-  let atI2_0 = localMod2 * 4 + localDiv12 * 48 + remainder * 8;
-  let atI2_1 = localMod2 + localDiv12 * 12 + remainder * 2;
+  let atLocal = localMod2 * 2 + localDiv2 * 8;
+  let atLocal0 = lid * 4;
   if (lid <= 23) {
     var max0: f32 = -infinity();
     var argMax1: i32 = 0;
     var argMax1Best: f32 = -infinity();
-    let maximumAt = maximum0[atI2];
+    let maximumAt = maximum0[atLocal];
     max0 = maximum(max0, maximumAt);
     let value = maximumAt;
     if ((argMax1Best < value || isNan(value)) && !isNan(argMax1Best)) {
       argMax1Best = value;
       argMax1 = 0;
     }
-    let maximumAt0 = maximum0[atI2 + 1];
+    let maximumAt0 = maximum0[atLocal + 1];
     max0 = maximum(max0, maximumAt0);
     let value0 = maximumAt0;
     if ((argMax1Best < value0 || isNan(value0)) && !isNan(argMax1Best)) {
       argMax1Best = value0;
       argMax1 = 1;
     }
-    let maximumAt1 = maximum0[atI2 + 4];
+    let maximumAt1 = maximum0[atLocal + 4];
     max0 = maximum(max0, maximumAt1);
     let value1 = maximumAt1;
     if ((argMax1Best < value1 || isNan(value1)) && !isNan(argMax1Best)) {
       argMax1Best = value1;
       argMax1 = 2;
     }
-    let maximumAt2 = maximum0[atI2 + 5];
+    let maximumAt2 = maximum0[atLocal + 5];
     max0 = maximum(max0, maximumAt2);
     let value2 = maximumAt2;
     if ((argMax1Best < value2 || isNan(value2)) && !isNan(argMax1Best)) {
       argMax1Best = value2;
       argMax1 = 3;
     }
-    equal[atI2_0] = select(0u, 1u, 0 == argMax1);
-    equal[atI2_0 + 1] = select(0u, 1u, 1 == argMax1);
-    equal[atI2_0 + 2] = select(0u, 1u, 2 == argMax1);
-    equal[atI2_0 + 3] = select(0u, 1u, 3 == argMax1);
-    reduceMax[atI2_1] = max0;
+    equal[atLocal0] = select(0u, 1u, 0 == argMax1);
+    equal[atLocal0 + 1] = select(0u, 1u, 1 == argMax1);
+    equal[atLocal0 + 2] = select(0u, 1u, 2 == argMax1);
+    equal[atLocal0 + 3] = select(0u, 1u, 3 == argMax1);
+    reduceMax[lid] = max0;
   }
 }
 
@@ -299,8 +329,8 @@ fn main(
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, reduceMax[lid + 0 * 12], lid <= 11);
-    tileA[atMe + 1] = select(0.0, reduceMax[lid + 1 * 12], lid <= 11);
+    tileA[atMe] = select(0.0, reduceMax[lid], lid <= 11);
+    tileA[atMe + 1] = select(0.0, reduceMax[lid + 12], lid <= 11);
     tileA[atMe + 2] = 0.0;
     tileA[atMe + 3] = 0.0;
     tileA[atMe + 4] = 0.0;
@@ -315,10 +345,10 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid + 0 * 12], lid <= 11);
-    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 12], lid <= 11);
-    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 12], lid <= 11);
-    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 12], lid <= 11);
+    tileB[atMe] = select(0.0, weight[lid], lid <= 11);
+    tileB[atMe + 1] = select(0.0, weight[lid + 12], lid <= 11);
+    tileB[atMe + 2] = select(0.0, weight[lid + 24], lid <= 11);
+    tileB[atMe + 3] = select(0.0, weight[lid + 36], lid <= 11);
     tileB[atMe + 4] = 0.0;
     tileB[atMe + 5] = 0.0;
     tileB[atMe + 6] = 0.0;
@@ -380,14 +410,14 @@ fn main(
   for (var r = 0; r < 4; r++) {
     let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0 * 4;
+    let size = i0 * 4;
     if (atMe0 + r <= 1) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         if (atMe1 + s <= 3) {
-          add[atI0_0] = sums[atR0] + bias[i1];
+          add[size0] = sums[atR0] + bias[i1];
         }
       }
     }
@@ -464,41 +494,41 @@ fn main(
   for (var row = lid; row < 2; row += 256) {
     var max0: f32 = -infinity();
     var sum4: f32 = 0.0;
-    let atI0 = row * 4;
-    max0 = maximum(max0, add[atI0]);
+    let atRow = row * 4;
+    max0 = maximum(max0, add[atRow]);
     let classesAt = classes[row];
     sum4 = sum4 + -select(0.0, -0.5, 0 == classesAt);
-    max0 = maximum(max0, add[atI0 + 1]);
+    max0 = maximum(max0, add[atRow + 1]);
     sum4 = sum4 + -select(0.0, -0.5, 1 == classesAt);
-    max0 = maximum(max0, add[atI0 + 2]);
+    max0 = maximum(max0, add[atRow + 2]);
     sum4 = sum4 + -select(0.0, -0.5, 2 == classesAt);
-    max0 = maximum(max0, add[atI0 + 3]);
+    max0 = maximum(max0, add[atRow + 3]);
     sum4 = sum4 + -select(0.0, -0.5, 3 == classesAt);
     var sum1: f32 = 0.0;
-    sum1 = sum1 + expOf(add[atI0] - max0);
-    sum1 = sum1 + expOf(add[atI0 + 1] - max0);
-    sum1 = sum1 + expOf(add[atI0 + 2] - max0);
-    sum1 = sum1 + expOf(add[atI0 + 3] - max0);
+    sum1 = sum1 + expOf(add[atRow] - max0);
+    sum1 = sum1 + expOf(add[atRow + 1] - max0);
+    sum1 = sum1 + expOf(add[atRow + 2] - max0);
+    sum1 = sum1 + expOf(add[atRow + 3] - max0);
     var sum2: f32 = 0.0;
     let classesAt0 = classes[row];
     let t = 0 == classesAt0;
-    let t0 = add[atI0] - max0;
+    let t0 = add[atRow] - max0;
     let t1 = logOf(sum1);
     sum2 = sum2 + select(0.0, t0 - t1, t);
     let t2 = sum4 / sum1;
-    add2[atI0] = select(0.0, -0.5, t) + t2 * expOf(t0);
+    add2[atRow] = select(0.0, -0.5, t) + t2 * expOf(t0);
     let t3 = 1 == classesAt0;
-    let t4 = add[atI0 + 1] - max0;
+    let t4 = add[atRow + 1] - max0;
     sum2 = sum2 + select(0.0, t4 - t1, t3);
-    add2[atI0 + 1] = select(0.0, -0.5, t3) + t2 * expOf(t4);
+    add2[atRow + 1] = select(0.0, -0.5, t3) + t2 * expOf(t4);
     let t5 = 2 == classesAt0;
-    let t6 = add[atI0 + 2] - max0;
+    let t6 = add[atRow + 2] - max0;
     sum2 = sum2 + select(0.0, t6 - t1, t5);
-    add2[atI0 + 2] = select(0.0, -0.5, t5) + t2 * expOf(t6);
+    add2[atRow + 2] = select(0.0, -0.5, t5) + t2 * expOf(t6);
     let t7 = 3 == classesAt0;
-    let t8 = add[atI0 + 3] - max0;
+    let t8 = add[atRow + 3] - max0;
     sum2 = sum2 + select(0.0, t8 - t1, t7);
-    add2[atI0 + 3] = select(0.0, -0.5, t7) + t2 * expOf(t8);
+    add2[atRow + 3] = select(0.0, -0.5, t7) + t2 * expOf(t8);
     sum3 = sum3 + -sum2;
   }
   sum3 = combine_sum_f32(sum3, lid);
@@ -548,8 +578,8 @@ fn main(
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, add[lid + 0 * 4], lid <= 3);
-    tileA[atMe + 1] = select(0.0, add[lid + 1 * 4], lid <= 3);
+    tileA[atMe] = select(0.0, add[lid], lid <= 3);
+    tileA[atMe + 1] = select(0.0, add[lid + 4], lid <= 3);
     tileA[atMe + 2] = 0.0;
     tileA[atMe + 3] = 0.0;
     tileA[atMe + 4] = 0.0;
@@ -564,10 +594,10 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, weight[lid + 0 * 12], lid <= 11);
-    tileB[lid + 16] = select(0.0, weight[lid + 1 * 12], lid <= 11);
-    tileB[lid + 32] = select(0.0, weight[lid + 2 * 12], lid <= 11);
-    tileB[lid + 48] = select(0.0, weight[lid + 3 * 12], lid <= 11);
+    tileB[lid] = select(0.0, weight[lid], lid <= 11);
+    tileB[lid + 16] = select(0.0, weight[lid + 12], lid <= 11);
+    tileB[lid + 32] = select(0.0, weight[lid + 24], lid <= 11);
+    tileB[lid + 48] = select(0.0, weight[lid + 36], lid <= 11);
     tileB[lid + 64] = 0.0;
     tileB[lid + 80] = 0.0;
     tileB[lid + 96] = 0.0;
@@ -629,14 +659,14 @@ fn main(
   for (var r = 0; r < 4; r++) {
     let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0 * 12;
+    let size = i0 * 12;
     if (atMe0 + r <= 1) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         if (atMe1 + s <= 11) {
-          dotGeneral[atI0_0] = sums[atR0];
+          dotGeneral[size0] = sums[atR0];
         }
       }
     }
@@ -663,30 +693,30 @@ fn main(
   let localDiv4 = lid / 4;
   let remainder = localDiv4 % 4;
   let localMod4 = lid % 4;
-  let i2Mod2 = remainder % 2;
-  let i3Mod2 = localMod4 % 2;
-  let i3Div2 = localMod4 / 2;
-  let i2Div2 = remainder / 2;
-  let atI2 = i1 * 16 + i3Div2 * 4 + i2Div2 * 8;
-  let atI1 = i3Div2 + i2Div2 * 2 + i1 * 4;
-  let remainder0 = (localMod4 + 1) % 2;
-  let quotient = (localMod4 + 1) / 2;
-  let atI2_0 = i1 * 16 + quotient * 4 + i2Div2 * 8;
-  let atI1_0 = quotient + i2Div2 * 2 + i1 * 4;
-  let remainder1 = (remainder + 1) % 2;
-  let quotient0 = (remainder + 1) / 2;
-  let atI2_1 = i1 * 16 + i3Div2 * 4 + quotient0 * 8;
-  let atI1_1 = i3Div2 + quotient0 * 2 + i1 * 4;
-  let atI2_2 = i1 * 16 + quotient * 4 + quotient0 * 8;
-  let atI1_2 = quotient + quotient0 * 2 + i1 * 4;
-  let atI2_3 = localMod4 + i1 * 16 + remainder * 4;
+  let remainder0 = localDiv4 % 2;
+  let localMod2 = lid % 2;
+  let quotient = localMod4 / 2;
+  let quotient0 = remainder / 2;
+  let atLocal = i1 * 16 + quotient * 4 + quotient0 * 8;
+  let atLocal0 = quotient + quotient0 * 2 + i1 * 4;
+  let remainder1 = (localMod4 + 1) % 2;
+  let quotient1 = (localMod4 + 1) / 2;
+  let atLocal1 = i1 * 16 + quotient1 * 4 + quotient0 * 8;
+  let atLocal2 = quotient1 + quotient0 * 2 + i1 * 4;
+  let remainder2 = (remainder + 1) % 2;
+  let quotient2 = (remainder + 1) / 2;
+  let atLocal3 = i1 * 16 + quotient * 4 + quotient2 * 8;
+  let atLocal4 = quotient + quotient2 * 2 + i1 * 4;
+  let atLocal5 = i1 * 16 + quotient1 * 4 + quotient2 * 8;
+  let atLocal6 = quotient1 + quotient2 * 2 + i1 * 4;
+  let atLocal7 = localMod4 + i1 * 16 + remainder * 4;
   if (atChunk + lid <= 95) {
     var sum0: f32 = 0.0;
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1], (remainder <= 2) & (i2Mod2 == 0) & (localMod4 <= 2) & (i3Mod2 == 0)), select(false, equal[atI2] != 0u, (remainder <= 2) & (i2Mod2 == 0) & (localMod4 <= 2) & (i3Mod2 == 0))), (remainder <= 2) & (i2Mod2 == 0) & (localMod4 <= 2) & (i3Mod2 == 0));
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_0 - 1], (remainder <= 2) & (i2Mod2 == 0) & (0 < localMod4) & (remainder0 == 0)), select(false, equal[atI2_0 - 3] != 0u, (remainder <= 2) & (i2Mod2 == 0) & (0 < localMod4) & (remainder0 == 0))), (remainder <= 2) & (i2Mod2 == 0) & (0 < localMod4) & (remainder0 == 0));
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_1 - 2], (0 < remainder) & (remainder1 == 0) & (localMod4 <= 2) & (i3Mod2 == 0)), select(false, equal[atI2_1 - 6] != 0u, (0 < remainder) & (remainder1 == 0) & (localMod4 <= 2) & (i3Mod2 == 0))), (0 < remainder) & (remainder1 == 0) & (localMod4 <= 2) & (i3Mod2 == 0));
-    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atI1_2 - 3], (0 < remainder) & (remainder1 == 0) & (0 < localMod4) & (remainder0 == 0)), select(false, equal[atI2_2 - 9] != 0u, (0 < remainder) & (remainder1 == 0) & (0 < localMod4) & (remainder0 == 0))), (0 < remainder) & (remainder1 == 0) & (0 < localMod4) & (remainder0 == 0));
-    select0[atI2_3] = select(0.0, sum0, 0.0 < maximum0[atI2_3]);
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atLocal0], (remainder <= 2) & (remainder0 == 0) & (localMod4 <= 2) & (localMod2 == 0)), select(false, equal[atLocal] != 0u, (remainder <= 2) & (remainder0 == 0) & (localMod4 <= 2) & (localMod2 == 0))), (remainder <= 2) & (remainder0 == 0) & (localMod4 <= 2) & (localMod2 == 0));
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atLocal2 - 1], (remainder <= 2) & (remainder0 == 0) & (0 < localMod4) & (remainder1 == 0)), select(false, equal[atLocal1 - 3] != 0u, (remainder <= 2) & (remainder0 == 0) & (0 < localMod4) & (remainder1 == 0))), (remainder <= 2) & (remainder0 == 0) & (0 < localMod4) & (remainder1 == 0));
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atLocal4 - 2], (0 < remainder) & (remainder2 == 0) & (localMod4 <= 2) & (localMod2 == 0)), select(false, equal[atLocal3 - 6] != 0u, (0 < remainder) & (remainder2 == 0) & (localMod4 <= 2) & (localMod2 == 0))), (0 < remainder) & (remainder2 == 0) & (localMod4 <= 2) & (localMod2 == 0));
+    sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atLocal6 - 3], (0 < remainder) & (remainder2 == 0) & (0 < localMod4) & (remainder1 == 0)), select(false, equal[atLocal5 - 9] != 0u, (0 < remainder) & (remainder2 == 0) & (0 < localMod4) & (remainder1 == 0))), (0 < remainder) & (remainder2 == 0) & (0 < localMod4) & (remainder1 == 0));
+    select0[atLocal7] = select(0.0, sum0, 0.0 < maximum0[atLocal7]);
   }
 }
 
@@ -733,62 +763,64 @@ fn main(
   let meMod16 = lid % 16;
   let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
-  let atT0 = meMod4 + quotient * 4;
-  let atMe = meDiv16 + meMod16 * 17;
+  let atMe = meMod4 + meDiv16 * 16 + quotient * 4;
+  let atMe0 = meDiv16 + meMod16 * 17;
+  let f = meDiv16 + 2;
+  let atMe1 = meMod4 + f * 16 + quotient * 4;
+  let f0 = meDiv16 + 4;
+  let f1 = meDiv16 + 6;
+  let f2 = meDiv16 + 8;
+  let f3 = meDiv16 + 10;
+  let f4 = meDiv16 + 12;
+  let f5 = meDiv16 + 14;
   let meDiv9 = lid / 9;
   let meDiv3 = lid / 3;
   let remainder = meDiv3 % 3;
   let meMod3 = lid % 3;
-  let atY0 = meMod3 + meDiv9 * 16 + remainder * 4;
+  let atMe2 = meMod3 + meDiv9 * 16 + remainder * 4;
   let meDiv8 = lid / 8;
-  let atMe0 = meDiv8 * 4;
+  let atMe3 = meDiv8 * 4;
   let meMod8 = lid % 8;
-  let atMe1 = meMod8 * 4;
+  let atMe4 = meMod8 * 4;
   for (var step = 0; step < 2; step++) {
-    let atC = atT0 + step * 48;
-    tileA[atMe] = select0[atC + meDiv16 * 16];
-    let f = meDiv16 + 2;
-    tileA[atMe + 2] = select(0.0, select0[atC + f * 16], meDiv16 <= 0);
-    let f0 = meDiv16 + 4;
-    tileA[atMe + 4] = 0.0;
-    let f1 = meDiv16 + 6;
-    tileA[atMe + 6] = 0.0;
-    let f2 = meDiv16 + 8;
-    tileA[atMe + 8] = 0.0;
-    let f3 = meDiv16 + 10;
-    tileA[atMe + 10] = 0.0;
-    let f4 = meDiv16 + 12;
-    tileA[atMe + 12] = 0.0;
-    let f5 = meDiv16 + 14;
-    tileA[atMe + 14] = 0.0;
-    let atY0_0 = atY0 + step * 32;
-    tileB[lid] = select(0.0, x[atY0_0 + 0 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
-    tileB[lid + 32] = select(0.0, x[atY0_0 + 1 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
-    tileB[lid + 64] = select(0.0, x[atY0_0 + 2 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
-    tileB[lid + 96] = select(0.0, x[atY0_0 + 3 + 0 * 4 - 5], (lid <= 17) & (0 < remainder + 0) & (remainder + 0 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
-    tileB[lid + 128] = select(0.0, x[atY0_0 + 0 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
-    tileB[lid + 160] = select(0.0, x[atY0_0 + 1 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
-    tileB[lid + 192] = select(0.0, x[atY0_0 + 2 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
-    tileB[lid + 224] = select(0.0, x[atY0_0 + 3 + 1 * 4 - 5], (lid <= 17) & (0 < remainder + 1) & (remainder + 1 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
-    tileB[lid + 256] = select(0.0, x[atY0_0 + 0 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
-    tileB[lid + 288] = select(0.0, x[atY0_0 + 1 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
-    tileB[lid + 320] = select(0.0, x[atY0_0 + 2 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
-    tileB[lid + 352] = select(0.0, x[atY0_0 + 3 + 2 * 4 - 5], (lid <= 17) & (0 < remainder + 2) & (remainder + 2 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
-    tileB[lid + 384] = select(0.0, x[atY0_0 + 0 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 0) & (meMod3 + 0 <= 4));
-    tileB[lid + 416] = select(0.0, x[atY0_0 + 1 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 1) & (meMod3 + 1 <= 4));
-    tileB[lid + 448] = select(0.0, x[atY0_0 + 2 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 2) & (meMod3 + 2 <= 4));
-    tileB[lid + 480] = select(0.0, x[atY0_0 + 3 + 3 * 4 - 5], (lid <= 17) & (0 < remainder + 3) & (remainder + 3 <= 4) & (0 < meMod3 + 3) & (meMod3 + 3 <= 4));
+    let atStep = atMe + step * 48;
+    tileA[atMe0] = select0[atStep];
+    let atStep0 = atMe1 + step * 48;
+    tileA[atMe0 + 2] = select(0.0, select0[atStep0], meDiv16 <= 0);
+    tileA[atMe0 + 4] = 0.0;
+    tileA[atMe0 + 6] = 0.0;
+    tileA[atMe0 + 8] = 0.0;
+    tileA[atMe0 + 10] = 0.0;
+    tileA[atMe0 + 12] = 0.0;
+    tileA[atMe0 + 14] = 0.0;
+    let atStep1 = atMe2 + step * 32;
+    tileB[lid] = select(0.0, x[atStep1 - 5], (lid <= 17) & (0 < remainder) & (0 < meMod3));
+    tileB[lid + 32] = select(0.0, x[atStep1 - 4], (lid <= 17) & (0 < remainder));
+    tileB[lid + 64] = select(0.0, x[atStep1 - 3], (lid <= 17) & (0 < remainder));
+    tileB[lid + 96] = select(0.0, x[atStep1 - 2], (lid <= 17) & (0 < remainder) & (meMod3 <= 1));
+    tileB[lid + 128] = select(0.0, x[atStep1 - 1], (lid <= 17) & (0 < meMod3));
+    tileB[lid + 160] = select(0.0, x[atStep1], lid <= 17);
+    tileB[lid + 192] = select(0.0, x[atStep1 + 1], lid <= 17);
+    tileB[lid + 224] = select(0.0, x[atStep1 + 2], (lid <= 17) & (meMod3 <= 1));
+    tileB[lid + 256] = select(0.0, x[atStep1 + 3], (lid <= 17) & (0 < meMod3));
+    tileB[lid + 288] = select(0.0, x[atStep1 + 4], lid <= 17);
+    tileB[lid + 320] = select(0.0, x[atStep1 + 5], lid <= 17);
+    tileB[lid + 352] = select(0.0, x[atStep1 + 6], (lid <= 17) & (meMod3 <= 1));
+    tileB[lid + 384] = select(0.0, x[atStep1 + 7], (lid <= 17) & (remainder <= 1) & (0 < meMod3));
+    tileB[lid + 416] = select(0.0, x[atStep1 + 8], (lid <= 17) & (remainder <= 1));
+    tileB[lid + 448] = select(0.0, x[atStep1 + 9], (lid <= 17) & (remainder <= 1));
+    tileB[lid + 480] = select(0.0, x[atStep1 + 10], (lid <= 17) & (remainder <= 1) & (meMod3 <= 1));
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 32];
-      let b1 = tileB[atMe1 + kk * 32 + 1];
-      let b2 = tileB[atMe1 + kk * 32 + 2];
-      let b3 = tileB[atMe1 + kk * 32 + 3];
+      let a0 = tileA[atMe3 + kk * 17];
+      let a1 = tileA[atMe3 + kk * 17 + 1];
+      let a2 = tileA[atMe3 + kk * 17 + 2];
+      let a3 = tileA[atMe3 + kk * 17 + 3];
+      let b0 = tileB[atMe4 + kk * 32];
+      let b1 = tileB[atMe4 + kk * 32 + 1];
+      let b2 = tileB[atMe4 + kk * 32 + 2];
+      let b3 = tileB[atMe4 + kk * 32 + 3];
       c00 = fma(a0, b0, c00);
       c01 = fma(a0, b1, c01);
       c02 = fma(a0, b2, c02);
@@ -830,52 +862,36 @@ fn main(
     bias[f9] = bias[f9] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
-  let new0 = c00;
-  let new1 = c01;
-  let new2 = c02;
-  let new3 = c03;
-  let new4 = c10;
-  let new5 = c11;
-  let new6 = c12;
-  let new7 = c13;
-  let new8 = c20;
-  let new9 = c21;
-  let new10 = c22;
-  let new11 = c23;
-  let new12 = c30;
-  let new13 = c31;
-  let new14 = c32;
-  let new15 = c33;
-  sums[0] = new0;
-  sums[1] = new1;
-  sums[2] = new2;
-  sums[3] = new3;
-  sums[4] = new4;
-  sums[5] = new5;
-  sums[6] = new6;
-  sums[7] = new7;
-  sums[8] = new8;
-  sums[9] = new9;
-  sums[10] = new10;
-  sums[11] = new11;
-  sums[12] = new12;
-  sums[13] = new13;
-  sums[14] = new14;
-  sums[15] = new15;
+  sums[0] = c00;
+  sums[1] = c01;
+  sums[2] = c02;
+  sums[3] = c03;
+  sums[4] = c10;
+  sums[5] = c11;
+  sums[6] = c12;
+  sums[7] = c13;
+  sums[8] = c20;
+  sums[9] = c21;
+  sums[10] = c22;
+  sums[11] = c23;
+  sums[12] = c30;
+  sums[13] = c31;
+  sums[14] = c32;
+  sums[15] = c33;
   for (var r = 0; r < 4; r++) {
-    let f10 = atMe0 + r;
-    let atF = f10 * 18;
+    let f10 = atMe3 + r;
+    let atMe5 = atMe4 + f10 * 18;
     let atR = r * 4;
-    if (atMe0 + r <= 2) {
+    if (atMe3 + r <= 2) {
       for (var s = 0; s < 4; s++) {
-        let quotient0 = (atMe1 + s) / 9;
-        let quotient1 = (atMe1 + s) / 3;
+        let quotient0 = (atMe4 + s) / 9;
+        let quotient1 = (atMe4 + s) / 3;
         let remainder0 = quotient1 % 3;
-        let remainder1 = (atMe1 + s) % 3;
-        let atN = atF + remainder1 + remainder0 * 3 + quotient0 * 9;
+        let remainder1 = (atMe4 + s) % 3;
+        let atMe6 = atMe5 + s;
         let atR0 = atR + s;
-        if (atMe1 + s <= 17) {
-          weight[atN] = weight[atN] - sums[atR0] * 0.1;
+        if (atMe4 + s <= 17) {
+          weight[atMe6] = weight[atMe6] - sums[atR0] * 0.1;
         }
       }
     }
@@ -926,8 +942,8 @@ fn main(
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, add[lid + 0 * 4], lid <= 3);
-    tileA[lid + 16] = select(0.0, add[lid + 1 * 4], lid <= 3);
+    tileA[lid] = select(0.0, add[lid], lid <= 3);
+    tileA[lid + 16] = select(0.0, add[lid + 4], lid <= 3);
     tileA[lid + 32] = 0.0;
     tileA[lid + 48] = 0.0;
     tileA[lid + 64] = 0.0;
@@ -942,8 +958,8 @@ fn main(
     tileA[lid + 208] = 0.0;
     tileA[lid + 224] = 0.0;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, reduceMax[lid + 0 * 12], lid <= 11);
-    tileB[lid + 16] = select(0.0, reduceMax[lid + 1 * 12], lid <= 11);
+    tileB[lid] = select(0.0, reduceMax[lid], lid <= 11);
+    tileB[lid + 16] = select(0.0, reduceMax[lid + 12], lid <= 11);
     tileB[lid + 32] = 0.0;
     tileB[lid + 48] = 0.0;
     tileB[lid + 64] = 0.0;
@@ -1010,49 +1026,33 @@ fn main(
     bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
-  let new0 = c00;
-  let new1 = c01;
-  let new2 = c02;
-  let new3 = c03;
-  let new4 = c10;
-  let new5 = c11;
-  let new6 = c12;
-  let new7 = c13;
-  let new8 = c20;
-  let new9 = c21;
-  let new10 = c22;
-  let new11 = c23;
-  let new12 = c30;
-  let new13 = c31;
-  let new14 = c32;
-  let new15 = c33;
-  sums[0] = new0;
-  sums[1] = new1;
-  sums[2] = new2;
-  sums[3] = new3;
-  sums[4] = new4;
-  sums[5] = new5;
-  sums[6] = new6;
-  sums[7] = new7;
-  sums[8] = new8;
-  sums[9] = new9;
-  sums[10] = new10;
-  sums[11] = new11;
-  sums[12] = new12;
-  sums[13] = new13;
-  sums[14] = new14;
-  sums[15] = new15;
+  sums[0] = c00;
+  sums[1] = c01;
+  sums[2] = c02;
+  sums[3] = c03;
+  sums[4] = c10;
+  sums[5] = c11;
+  sums[6] = c12;
+  sums[7] = c13;
+  sums[8] = c20;
+  sums[9] = c21;
+  sums[10] = c22;
+  sums[11] = c23;
+  sums[12] = c30;
+  sums[13] = c31;
+  sums[14] = c32;
+  sums[15] = c33;
   for (var r = 0; r < 4; r++) {
     let i0_3 = atMe + r;
-    let atI0 = i0_3 * 12;
+    let size = i0_3 * 12;
     let atR = r * 4;
     if (atMe + r <= 3) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         let atR0 = atR + s;
         if (atMe0 + s <= 11) {
-          weight[atI0_0] = weight[atI0_0] - sums[atR0] * 0.1;
+          weight[size0] = weight[size0] - sums[atR0] * 0.1;
         }
       }
     }

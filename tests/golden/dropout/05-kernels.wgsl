@@ -10,11 +10,11 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atI1 = lid * 4;
+  let atLocal = lid * 4;
   if (lid <= 5) {
     let keyAt = key[0];
     let keyAt0 = key[1];
-    let t = vec4<u32>(vec4<i32>(atI1, atI1 + 1, atI1 + 2, atI1 + 3)) + vec4<u32>(keyAt) + vec4<u32>(keyAt0);
+    let t = vec4<u32>(vec4<i32>(atLocal, atLocal + 1, atLocal + 2, atLocal + 3)) + vec4<u32>(keyAt) + vec4<u32>(keyAt0);
     let t0 = (keyAt0 << u32(13u)) | (keyAt0 >> u32(19u));
     let t1 = vec4<u32>(t0) ^ t;
     let t2 = t + t1;

@@ -45,11 +45,11 @@ fn main(
       let idsAt = ids[s0];
       let to0 = max(min(idsAt, 9), 0);
       let at0 = min(max(idsAt, 0), 9);
-      let atI1 = lid + to0 * 4;
+      let atLocal = lid + to0 * 4;
       let atAt0 = lid + at0 * 4;
       if ((0 <= to0) & (to0 <= 9)) {
         let tableAt = table[atAt0];
-        scatter[atI1] = scatter[atI1] + (tableAt + tableAt);
+        scatter[atLocal] = scatter[atLocal] + (tableAt + tableAt);
       }
     }
     for (var i0 = 0; i0 < 10; i0++) {

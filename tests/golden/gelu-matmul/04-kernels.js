@@ -31,10 +31,10 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     const atP0 = p * 64;
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
-      const atI0 = i0 * 16;
+      const size = i0 * 16;
       const atP1 = atP0 + s;
       for (let k0 = 0; k0 < 16; k0++) {
-        packedA[atP1 + k0 * 4] = x[atI0 + k0];
+        packedA[atP1 + k0 * 4] = x[size + k0];
       }
     }
   }
@@ -121,11 +121,11 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
         for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0_0 * 12;
+          const size0 = i0_0 * 12;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
             const t = tile[atR + s] + b[i1_0];
-            mul[atI0_0 + i1_0] = t * ((fastErf(t * 0.7071067690849304) + 1) * 0.5);
+            mul[size0 + i1_0] = t * ((fastErf(t * 0.7071067690849304) + 1) * 0.5);
           }
         }
       }

@@ -71,14 +71,14 @@ fn main(
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = x[lid + 0 * 16];
-    tileA[atMe + 1] = x[lid + 1 * 16];
-    tileA[atMe + 2] = x[lid + 2 * 16];
-    tileA[atMe + 3] = x[lid + 3 * 16];
-    tileA[atMe + 4] = x[lid + 4 * 16];
-    tileA[atMe + 5] = x[lid + 5 * 16];
-    tileA[atMe + 6] = x[lid + 6 * 16];
-    tileA[atMe + 7] = x[lid + 7 * 16];
+    tileA[atMe] = x[lid];
+    tileA[atMe + 1] = x[lid + 16];
+    tileA[atMe + 2] = x[lid + 32];
+    tileA[atMe + 3] = x[lid + 48];
+    tileA[atMe + 4] = x[lid + 64];
+    tileA[atMe + 5] = x[lid + 80];
+    tileA[atMe + 6] = x[lid + 96];
+    tileA[atMe + 7] = x[lid + 112];
     tileA[atMe + 8] = 0.0;
     tileA[atMe + 9] = 0.0;
     tileA[atMe + 10] = 0.0;
@@ -87,22 +87,22 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, w[lid + 0 * 12], lid <= 11);
-    tileB[lid + 16] = select(0.0, w[lid + 1 * 12], lid <= 11);
-    tileB[lid + 32] = select(0.0, w[lid + 2 * 12], lid <= 11);
-    tileB[lid + 48] = select(0.0, w[lid + 3 * 12], lid <= 11);
-    tileB[lid + 64] = select(0.0, w[lid + 4 * 12], lid <= 11);
-    tileB[lid + 80] = select(0.0, w[lid + 5 * 12], lid <= 11);
-    tileB[lid + 96] = select(0.0, w[lid + 6 * 12], lid <= 11);
-    tileB[lid + 112] = select(0.0, w[lid + 7 * 12], lid <= 11);
-    tileB[lid + 128] = select(0.0, w[lid + 8 * 12], lid <= 11);
-    tileB[lid + 144] = select(0.0, w[lid + 9 * 12], lid <= 11);
-    tileB[lid + 160] = select(0.0, w[lid + 10 * 12], lid <= 11);
-    tileB[lid + 176] = select(0.0, w[lid + 11 * 12], lid <= 11);
-    tileB[lid + 192] = select(0.0, w[lid + 12 * 12], lid <= 11);
-    tileB[lid + 208] = select(0.0, w[lid + 13 * 12], lid <= 11);
-    tileB[lid + 224] = select(0.0, w[lid + 14 * 12], lid <= 11);
-    tileB[lid + 240] = select(0.0, w[lid + 15 * 12], lid <= 11);
+    tileB[lid] = select(0.0, w[lid], lid <= 11);
+    tileB[lid + 16] = select(0.0, w[lid + 12], lid <= 11);
+    tileB[lid + 32] = select(0.0, w[lid + 24], lid <= 11);
+    tileB[lid + 48] = select(0.0, w[lid + 36], lid <= 11);
+    tileB[lid + 64] = select(0.0, w[lid + 48], lid <= 11);
+    tileB[lid + 80] = select(0.0, w[lid + 60], lid <= 11);
+    tileB[lid + 96] = select(0.0, w[lid + 72], lid <= 11);
+    tileB[lid + 112] = select(0.0, w[lid + 84], lid <= 11);
+    tileB[lid + 128] = select(0.0, w[lid + 96], lid <= 11);
+    tileB[lid + 144] = select(0.0, w[lid + 108], lid <= 11);
+    tileB[lid + 160] = select(0.0, w[lid + 120], lid <= 11);
+    tileB[lid + 176] = select(0.0, w[lid + 132], lid <= 11);
+    tileB[lid + 192] = select(0.0, w[lid + 144], lid <= 11);
+    tileB[lid + 208] = select(0.0, w[lid + 156], lid <= 11);
+    tileB[lid + 224] = select(0.0, w[lid + 168], lid <= 11);
+    tileB[lid + 240] = select(0.0, w[lid + 180], lid <= 11);
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
       let a0 = tileA[atMe0 + kk * 17];
@@ -152,15 +152,15 @@ fn main(
   for (var r = 0; r < 4; r++) {
     let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0 * 12;
+    let size = i0 * 12;
     if (atMe0 + r <= 7) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         if (atMe1 + s <= 11) {
           let t = sums[atR0] + b[i1];
-          mul[atI0_0] = t * ((erf(t * 0.70710677) + 1.0) * 0.5);
+          mul[size0] = t * ((erf(t * 0.70710677) + 1.0) * 0.5);
         }
       }
     }

@@ -9,10 +9,10 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum, adam_step) {
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
       const atP0 = atP + s;
-      const atI0 = i0 * 6;
+      const size = i0 * 6;
       const atP2 = atP1 + s;
       for (let k0 = 0; k0 < 6; k0++) {
-        packedA[atP2 + k0 * 4] = atP0 <= 4 ? x[atI0 + k0] : 0;
+        packedA[atP2 + k0 * 4] = atP0 <= 4 ? x[size + k0] : 0;
       }
     }
   }
@@ -25,10 +25,10 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum, adam_step) {
       const atP4 = p * 24;
       for (let s = 0; s < 4; s++) {
         const i1 = atP3 + s;
-        const atI1 = i1 * 6;
+        const size0 = i1 * 6;
         const atP5 = atP4 + s;
         for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atP5 + k0 * 4] = weight[atI1 + k0];
+          packedB[atP5 + k0 * 4] = weight[size0 + k0];
         }
       }
     }
@@ -81,46 +81,30 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum, adam_step) {
           c32 += a3 * b2;
           c33 += a3 * b3;
         }
-        const new0 = c00;
-        const new1 = c01;
-        const new2 = c02;
-        const new3 = c03;
-        const new4 = c10;
-        const new5 = c11;
-        const new6 = c12;
-        const new7 = c13;
-        const new8 = c20;
-        const new9 = c21;
-        const new10 = c22;
-        const new11 = c23;
-        const new12 = c30;
-        const new13 = c31;
-        const new14 = c32;
-        const new15 = c33;
-        tile[0] = new0;
-        tile[1] = new1;
-        tile[2] = new2;
-        tile[3] = new3;
-        tile[4] = new4;
-        tile[5] = new5;
-        tile[6] = new6;
-        tile[7] = new7;
-        tile[8] = new8;
-        tile[9] = new9;
-        tile[10] = new10;
-        tile[11] = new11;
-        tile[12] = new12;
-        tile[13] = new13;
-        tile[14] = new14;
-        tile[15] = new15;
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0_0 * 8;
+          const size1 = i0_0 * 8;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            maximum[atI0_0 + i1_0] = Math.max(tile[atR + s] + bias[i1_0], 0);
+            maximum[size1 + i1_0] = Math.max(tile[atR + s] + bias[i1_0], 0);
           }
         }
       }
@@ -138,10 +122,10 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
       const atP0 = atP + s;
-      const atI0 = i0 * 8;
+      const size = i0 * 8;
       const atP2 = atP1 + s;
       for (let k0 = 0; k0 < 8; k0++) {
-        packedA[atP2 + k0 * 4] = atP0 <= 4 ? maximum[atI0 + k0] : 0;
+        packedA[atP2 + k0 * 4] = atP0 <= 4 ? maximum[size + k0] : 0;
       }
     }
   }
@@ -150,9 +134,9 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
     for (let p = 0; p < 1; p++) {
       for (let s = 0; s < 4; s++) {
         const i1 = j + s;
-        const atI1 = i1 * 8;
+        const size0 = i1 * 8;
         for (let k0 = 0; k0 < 8; k0++) {
-          packedB[s + k0 * 4] = weight[atI1 + k0];
+          packedB[s + k0 * 4] = weight[size0 + k0];
         }
       }
     }
@@ -225,10 +209,10 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0_0 * 4;
+          const size1 = i0_0 * 4;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            add[atI0_0 + i1_0] = tile[atR + s] + bias[i1_0];
+            add[size1 + i1_0] = tile[atR + s] + bias[i1_0];
           }
         }
       }
@@ -304,10 +288,10 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
       const atP0 = atP + s;
-      const atI0 = i0 * 4;
+      const size = i0 * 4;
       const atP2 = atP1 + s;
       for (let k0 = 0; k0 < 4; k0++) {
-        packedA[atP2 + k0 * 4] = atP0 <= 4 ? add[atI0 + k0] : 0;
+        packedA[atP2 + k0 * 4] = atP0 <= 4 ? add[size + k0] : 0;
       }
     }
   }
@@ -394,11 +378,11 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
-          const atI0_0 = i0_0 * 8;
+          const size0 = i0_0 * 8;
           const atR = r * 4;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            select[atI0_0 + i1_0] = 0 < maximum[atI0_0 + i1_0] ? tile[atR + s] : 0;
+            select[size0 + i1_0] = 0 < maximum[size0 + i1_0] ? tile[atR + s] : 0;
           }
         }
       }
@@ -500,53 +484,37 @@ function matmul_sub(packedA, packedB, x, select, adam_bias_moments, bias, add, a
           c32 += a3 * b2;
           c33 += a3 * b3;
         }
-        const new3 = c00;
-        const new4 = c01;
-        const new5 = c02;
-        const new6 = c03;
-        const new7 = c10;
-        const new8 = c11;
-        const new9 = c12;
-        const new10 = c13;
-        const new11 = c20;
-        const new12 = c21;
-        const new13 = c22;
-        const new14 = c23;
-        const new15 = c30;
-        const new16 = c31;
-        const new17 = c32;
-        const new18 = c33;
-        tile[0] = new3;
-        tile[1] = new4;
-        tile[2] = new5;
-        tile[3] = new6;
-        tile[4] = new7;
-        tile[5] = new8;
-        tile[6] = new9;
-        tile[7] = new10;
-        tile[8] = new11;
-        tile[9] = new12;
-        tile[10] = new13;
-        tile[11] = new14;
-        tile[12] = new15;
-        tile[13] = new16;
-        tile[14] = new17;
-        tile[15] = new18;
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
         const least = Math.min(4, atJ - jj + 6);
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
-          const atI0 = i0_0 * 6;
+          const size = i0_0 * 6;
           const atR = r * 4;
           for (let s = 0; s < least; s++) {
             const i1_0 = atJj0 + s;
             const tileAt = tile[atR + s];
-            const new19 = adam_weight_moments[atI0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
-            const new20 = adam_weight_moments[atI0 + i1_0 + 48] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
-            const new21 = weight[atI0 + i1_0] - new19 / (Math.sqrt(new20) * t1 + 9.99999993922529e-9) * t2;
-            adam_weight_moments[atI0 + i1_0] = new19;
-            adam_weight_moments[atI0 + i1_0 + 48] = new20;
-            weight[atI0 + i1_0] = new21;
+            const new3 = adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
+            const new4 = adam_weight_moments[size + i1_0 + 48] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new5 = weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2;
+            adam_weight_moments[size + i1_0] = new3;
+            adam_weight_moments[size + i1_0 + 48] = new4;
+            weight[size + i1_0] = new5;
           }
         }
       }
@@ -643,52 +611,36 @@ function matmul_sub2(packedA, packedB, maximum, add, adam_bias_moments, bias, ad
           c32 += a3 * b2;
           c33 += a3 * b3;
         }
-        const new3 = c00;
-        const new4 = c01;
-        const new5 = c02;
-        const new6 = c03;
-        const new7 = c10;
-        const new8 = c11;
-        const new9 = c12;
-        const new10 = c13;
-        const new11 = c20;
-        const new12 = c21;
-        const new13 = c22;
-        const new14 = c23;
-        const new15 = c30;
-        const new16 = c31;
-        const new17 = c32;
-        const new18 = c33;
-        tile[0] = new3;
-        tile[1] = new4;
-        tile[2] = new5;
-        tile[3] = new6;
-        tile[4] = new7;
-        tile[5] = new8;
-        tile[6] = new9;
-        tile[7] = new10;
-        tile[8] = new11;
-        tile[9] = new12;
-        tile[10] = new13;
-        tile[11] = new14;
-        tile[12] = new15;
-        tile[13] = new16;
-        tile[14] = new17;
-        tile[15] = new18;
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0 = i + r;
-          const atI0 = i0 * 8;
+          const size = i0 * 8;
           const atR = r * 4;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
             const tileAt = tile[atR + s];
-            const new19 = adam_weight_moments[atI0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
-            const new20 = adam_weight_moments[atI0 + i1_0 + 32] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
-            const new21 = weight[atI0 + i1_0] - new19 / (Math.sqrt(new20) * t1 + 9.99999993922529e-9) * t2;
-            adam_weight_moments[atI0 + i1_0] = new19;
-            adam_weight_moments[atI0 + i1_0 + 32] = new20;
-            weight[atI0 + i1_0] = new21;
+            const new3 = adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
+            const new4 = adam_weight_moments[size + i1_0 + 32] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new5 = weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2;
+            adam_weight_moments[size + i1_0] = new3;
+            adam_weight_moments[size + i1_0 + 32] = new4;
+            weight[size + i1_0] = new5;
           }
         }
       }

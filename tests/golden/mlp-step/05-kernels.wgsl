@@ -47,11 +47,11 @@ fn main(
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, x[lid + 0 * 6], lid <= 5);
-    tileA[atMe + 1] = select(0.0, x[lid + 1 * 6], lid <= 5);
-    tileA[atMe + 2] = select(0.0, x[lid + 2 * 6], lid <= 5);
-    tileA[atMe + 3] = select(0.0, x[lid + 3 * 6], lid <= 5);
-    tileA[atMe + 4] = select(0.0, x[lid + 4 * 6], lid <= 5);
+    tileA[atMe] = select(0.0, x[lid], lid <= 5);
+    tileA[atMe + 1] = select(0.0, x[lid + 6], lid <= 5);
+    tileA[atMe + 2] = select(0.0, x[lid + 12], lid <= 5);
+    tileA[atMe + 3] = select(0.0, x[lid + 18], lid <= 5);
+    tileA[atMe + 4] = select(0.0, x[lid + 24], lid <= 5);
     tileA[atMe + 5] = 0.0;
     tileA[atMe + 6] = 0.0;
     tileA[atMe + 7] = 0.0;
@@ -63,14 +63,14 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid + 0 * 6], lid <= 5);
-    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 6], lid <= 5);
-    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 6], lid <= 5);
-    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 6], lid <= 5);
-    tileB[atMe + 4] = select(0.0, weight[lid + 4 * 6], lid <= 5);
-    tileB[atMe + 5] = select(0.0, weight[lid + 5 * 6], lid <= 5);
-    tileB[atMe + 6] = select(0.0, weight[lid + 6 * 6], lid <= 5);
-    tileB[atMe + 7] = select(0.0, weight[lid + 7 * 6], lid <= 5);
+    tileB[atMe] = select(0.0, weight[lid], lid <= 5);
+    tileB[atMe + 1] = select(0.0, weight[lid + 6], lid <= 5);
+    tileB[atMe + 2] = select(0.0, weight[lid + 12], lid <= 5);
+    tileB[atMe + 3] = select(0.0, weight[lid + 18], lid <= 5);
+    tileB[atMe + 4] = select(0.0, weight[lid + 24], lid <= 5);
+    tileB[atMe + 5] = select(0.0, weight[lid + 30], lid <= 5);
+    tileB[atMe + 6] = select(0.0, weight[lid + 36], lid <= 5);
+    tileB[atMe + 7] = select(0.0, weight[lid + 42], lid <= 5);
     tileB[atMe + 8] = 0.0;
     tileB[atMe + 9] = 0.0;
     tileB[atMe + 10] = 0.0;
@@ -128,14 +128,14 @@ fn main(
   for (var r = 0; r < 4; r++) {
     let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0 * 8;
+    let size = i0 * 8;
     if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         if (atMe1 + s <= 7) {
-          maximum0[atI0_0] = maximum(sums[atR0] + bias[i1], 0.0);
+          maximum0[size0] = maximum(sums[atR0] + bias[i1], 0.0);
         }
       }
     }
@@ -183,11 +183,11 @@ fn main(
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, maximum0[lid + 0 * 8], lid <= 7);
-    tileA[atMe + 1] = select(0.0, maximum0[lid + 1 * 8], lid <= 7);
-    tileA[atMe + 2] = select(0.0, maximum0[lid + 2 * 8], lid <= 7);
-    tileA[atMe + 3] = select(0.0, maximum0[lid + 3 * 8], lid <= 7);
-    tileA[atMe + 4] = select(0.0, maximum0[lid + 4 * 8], lid <= 7);
+    tileA[atMe] = select(0.0, maximum0[lid], lid <= 7);
+    tileA[atMe + 1] = select(0.0, maximum0[lid + 8], lid <= 7);
+    tileA[atMe + 2] = select(0.0, maximum0[lid + 16], lid <= 7);
+    tileA[atMe + 3] = select(0.0, maximum0[lid + 24], lid <= 7);
+    tileA[atMe + 4] = select(0.0, maximum0[lid + 32], lid <= 7);
     tileA[atMe + 5] = 0.0;
     tileA[atMe + 6] = 0.0;
     tileA[atMe + 7] = 0.0;
@@ -199,10 +199,10 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid + 0 * 8], lid <= 7);
-    tileB[atMe + 1] = select(0.0, weight[lid + 1 * 8], lid <= 7);
-    tileB[atMe + 2] = select(0.0, weight[lid + 2 * 8], lid <= 7);
-    tileB[atMe + 3] = select(0.0, weight[lid + 3 * 8], lid <= 7);
+    tileB[atMe] = select(0.0, weight[lid], lid <= 7);
+    tileB[atMe + 1] = select(0.0, weight[lid + 8], lid <= 7);
+    tileB[atMe + 2] = select(0.0, weight[lid + 16], lid <= 7);
+    tileB[atMe + 3] = select(0.0, weight[lid + 24], lid <= 7);
     tileB[atMe + 4] = 0.0;
     tileB[atMe + 5] = 0.0;
     tileB[atMe + 6] = 0.0;
@@ -264,14 +264,14 @@ fn main(
   for (var r = 0; r < 4; r++) {
     let i0 = atMe0 + r;
     let atR = r * 4;
-    let atI0 = i0 * 4;
+    let size = i0 * 4;
     if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
         let atR0 = atR + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         if (atMe1 + s <= 3) {
-          add[atI0_0] = sums[atR0] + bias[i1];
+          add[size0] = sums[atR0] + bias[i1];
         }
       }
     }
@@ -352,41 +352,41 @@ fn main(
   for (var row = lid; row < 5; row += 256) {
     var max0: f32 = -infinity();
     var sum4: f32 = 0.0;
-    let atI0 = row * 4;
-    max0 = maximum(max0, add[atI0]);
+    let atRow = row * 4;
+    max0 = maximum(max0, add[atRow]);
     let classesAt = classes[row];
     sum4 = sum4 + -select(0.0, -0.2, 0 == classesAt);
-    max0 = maximum(max0, add[atI0 + 1]);
+    max0 = maximum(max0, add[atRow + 1]);
     sum4 = sum4 + -select(0.0, -0.2, 1 == classesAt);
-    max0 = maximum(max0, add[atI0 + 2]);
+    max0 = maximum(max0, add[atRow + 2]);
     sum4 = sum4 + -select(0.0, -0.2, 2 == classesAt);
-    max0 = maximum(max0, add[atI0 + 3]);
+    max0 = maximum(max0, add[atRow + 3]);
     sum4 = sum4 + -select(0.0, -0.2, 3 == classesAt);
     var sum1: f32 = 0.0;
-    sum1 = sum1 + expOf(add[atI0] - max0);
-    sum1 = sum1 + expOf(add[atI0 + 1] - max0);
-    sum1 = sum1 + expOf(add[atI0 + 2] - max0);
-    sum1 = sum1 + expOf(add[atI0 + 3] - max0);
+    sum1 = sum1 + expOf(add[atRow] - max0);
+    sum1 = sum1 + expOf(add[atRow + 1] - max0);
+    sum1 = sum1 + expOf(add[atRow + 2] - max0);
+    sum1 = sum1 + expOf(add[atRow + 3] - max0);
     var sum2: f32 = 0.0;
     let classesAt0 = classes[row];
     let t = 0 == classesAt0;
-    let t0 = add[atI0] - max0;
+    let t0 = add[atRow] - max0;
     let t1 = logOf(sum1);
     sum2 = sum2 + select(0.0, t0 - t1, t);
     let t2 = sum4 / sum1;
-    add2[atI0] = select(0.0, -0.2, t) + t2 * expOf(t0);
+    add2[atRow] = select(0.0, -0.2, t) + t2 * expOf(t0);
     let t3 = 1 == classesAt0;
-    let t4 = add[atI0 + 1] - max0;
+    let t4 = add[atRow + 1] - max0;
     sum2 = sum2 + select(0.0, t4 - t1, t3);
-    add2[atI0 + 1] = select(0.0, -0.2, t3) + t2 * expOf(t4);
+    add2[atRow + 1] = select(0.0, -0.2, t3) + t2 * expOf(t4);
     let t5 = 2 == classesAt0;
-    let t6 = add[atI0 + 2] - max0;
+    let t6 = add[atRow + 2] - max0;
     sum2 = sum2 + select(0.0, t6 - t1, t5);
-    add2[atI0 + 2] = select(0.0, -0.2, t5) + t2 * expOf(t6);
+    add2[atRow + 2] = select(0.0, -0.2, t5) + t2 * expOf(t6);
     let t7 = 3 == classesAt0;
-    let t8 = add[atI0 + 3] - max0;
+    let t8 = add[atRow + 3] - max0;
     sum2 = sum2 + select(0.0, t8 - t1, t7);
-    add2[atI0 + 3] = select(0.0, -0.2, t7) + t2 * expOf(t8);
+    add2[atRow + 3] = select(0.0, -0.2, t7) + t2 * expOf(t8);
     sum3 = sum3 + -sum2;
   }
   sum3 = combine_sum_f32(sum3, lid);
@@ -437,11 +437,11 @@ fn main(
   let meMod4 = lid % 4;
   let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, add[lid + 0 * 4], lid <= 3);
-    tileA[atMe + 1] = select(0.0, add[lid + 1 * 4], lid <= 3);
-    tileA[atMe + 2] = select(0.0, add[lid + 2 * 4], lid <= 3);
-    tileA[atMe + 3] = select(0.0, add[lid + 3 * 4], lid <= 3);
-    tileA[atMe + 4] = select(0.0, add[lid + 4 * 4], lid <= 3);
+    tileA[atMe] = select(0.0, add[lid], lid <= 3);
+    tileA[atMe + 1] = select(0.0, add[lid + 4], lid <= 3);
+    tileA[atMe + 2] = select(0.0, add[lid + 8], lid <= 3);
+    tileA[atMe + 3] = select(0.0, add[lid + 12], lid <= 3);
+    tileA[atMe + 4] = select(0.0, add[lid + 16], lid <= 3);
     tileA[atMe + 5] = 0.0;
     tileA[atMe + 6] = 0.0;
     tileA[atMe + 7] = 0.0;
@@ -453,10 +453,10 @@ fn main(
     tileA[atMe + 13] = 0.0;
     tileA[atMe + 14] = 0.0;
     tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, weight[lid + 0 * 8], lid <= 7);
-    tileB[lid + 16] = select(0.0, weight[lid + 1 * 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, weight[lid + 2 * 8], lid <= 7);
-    tileB[lid + 48] = select(0.0, weight[lid + 3 * 8], lid <= 7);
+    tileB[lid] = select(0.0, weight[lid], lid <= 7);
+    tileB[lid + 16] = select(0.0, weight[lid + 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, weight[lid + 16], lid <= 7);
+    tileB[lid + 48] = select(0.0, weight[lid + 24], lid <= 7);
     tileB[lid + 64] = 0.0;
     tileB[lid + 80] = 0.0;
     tileB[lid + 96] = 0.0;
@@ -517,15 +517,15 @@ fn main(
   sums[15] = c33;
   for (var r = 0; r < 4; r++) {
     let i0 = atMe0 + r;
-    let atI0 = i0 * 8;
+    let size = i0 * 8;
     let atR = r * 4;
     if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         let atR0 = atR + s;
         if (atMe1 + s <= 7) {
-          select0[atI0_0] = select(0.0, sums[atR0], 0.0 < maximum0[atI0_0]);
+          select0[size0] = select(0.0, sums[atR0], 0.0 < maximum0[size0]);
         }
       }
     }
@@ -576,11 +576,11 @@ fn main(
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, select0[lid + 0 * 8], lid <= 7);
-    tileA[lid + 16] = select(0.0, select0[lid + 1 * 8], lid <= 7);
-    tileA[lid + 32] = select(0.0, select0[lid + 2 * 8], lid <= 7);
-    tileA[lid + 48] = select(0.0, select0[lid + 3 * 8], lid <= 7);
-    tileA[lid + 64] = select(0.0, select0[lid + 4 * 8], lid <= 7);
+    tileA[lid] = select(0.0, select0[lid], lid <= 7);
+    tileA[lid + 16] = select(0.0, select0[lid + 8], lid <= 7);
+    tileA[lid + 32] = select(0.0, select0[lid + 16], lid <= 7);
+    tileA[lid + 48] = select(0.0, select0[lid + 24], lid <= 7);
+    tileA[lid + 64] = select(0.0, select0[lid + 32], lid <= 7);
     tileA[lid + 80] = 0.0;
     tileA[lid + 96] = 0.0;
     tileA[lid + 112] = 0.0;
@@ -592,11 +592,11 @@ fn main(
     tileA[lid + 208] = 0.0;
     tileA[lid + 224] = 0.0;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, x[lid + 0 * 6], lid <= 5);
-    tileB[lid + 16] = select(0.0, x[lid + 1 * 6], lid <= 5);
-    tileB[lid + 32] = select(0.0, x[lid + 2 * 6], lid <= 5);
-    tileB[lid + 48] = select(0.0, x[lid + 3 * 6], lid <= 5);
-    tileB[lid + 64] = select(0.0, x[lid + 4 * 6], lid <= 5);
+    tileB[lid] = select(0.0, x[lid], lid <= 5);
+    tileB[lid + 16] = select(0.0, x[lid + 6], lid <= 5);
+    tileB[lid + 32] = select(0.0, x[lid + 12], lid <= 5);
+    tileB[lid + 48] = select(0.0, x[lid + 18], lid <= 5);
+    tileB[lid + 64] = select(0.0, x[lid + 24], lid <= 5);
     tileB[lid + 80] = 0.0;
     tileB[lid + 96] = 0.0;
     tileB[lid + 112] = 0.0;
@@ -660,49 +660,33 @@ fn main(
     bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
-  let new0 = c00;
-  let new1 = c01;
-  let new2 = c02;
-  let new3 = c03;
-  let new4 = c10;
-  let new5 = c11;
-  let new6 = c12;
-  let new7 = c13;
-  let new8 = c20;
-  let new9 = c21;
-  let new10 = c22;
-  let new11 = c23;
-  let new12 = c30;
-  let new13 = c31;
-  let new14 = c32;
-  let new15 = c33;
-  sums[0] = new0;
-  sums[1] = new1;
-  sums[2] = new2;
-  sums[3] = new3;
-  sums[4] = new4;
-  sums[5] = new5;
-  sums[6] = new6;
-  sums[7] = new7;
-  sums[8] = new8;
-  sums[9] = new9;
-  sums[10] = new10;
-  sums[11] = new11;
-  sums[12] = new12;
-  sums[13] = new13;
-  sums[14] = new14;
-  sums[15] = new15;
+  sums[0] = c00;
+  sums[1] = c01;
+  sums[2] = c02;
+  sums[3] = c03;
+  sums[4] = c10;
+  sums[5] = c11;
+  sums[6] = c12;
+  sums[7] = c13;
+  sums[8] = c20;
+  sums[9] = c21;
+  sums[10] = c22;
+  sums[11] = c23;
+  sums[12] = c30;
+  sums[13] = c31;
+  sums[14] = c32;
+  sums[15] = c33;
   for (var r = 0; r < 4; r++) {
     let i0_3 = atMe + r;
-    let atI0 = i0_3 * 6;
+    let size = i0_3 * 6;
     let atR = r * 4;
     if (atMe + r <= 7) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         let atR0 = atR + s;
         if (atMe0 + s <= 5) {
-          weight[atI0_0] = weight[atI0_0] - sums[atR0] * 0.1;
+          weight[size0] = weight[size0] - sums[atR0] * 0.1;
         }
       }
     }
@@ -753,11 +737,11 @@ fn main(
   let meMod4 = lid % 4;
   let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, add[lid + 0 * 4], lid <= 3);
-    tileA[lid + 16] = select(0.0, add[lid + 1 * 4], lid <= 3);
-    tileA[lid + 32] = select(0.0, add[lid + 2 * 4], lid <= 3);
-    tileA[lid + 48] = select(0.0, add[lid + 3 * 4], lid <= 3);
-    tileA[lid + 64] = select(0.0, add[lid + 4 * 4], lid <= 3);
+    tileA[lid] = select(0.0, add[lid], lid <= 3);
+    tileA[lid + 16] = select(0.0, add[lid + 4], lid <= 3);
+    tileA[lid + 32] = select(0.0, add[lid + 8], lid <= 3);
+    tileA[lid + 48] = select(0.0, add[lid + 12], lid <= 3);
+    tileA[lid + 64] = select(0.0, add[lid + 16], lid <= 3);
     tileA[lid + 80] = 0.0;
     tileA[lid + 96] = 0.0;
     tileA[lid + 112] = 0.0;
@@ -769,11 +753,11 @@ fn main(
     tileA[lid + 208] = 0.0;
     tileA[lid + 224] = 0.0;
     tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, maximum0[lid + 0 * 8], lid <= 7);
-    tileB[lid + 16] = select(0.0, maximum0[lid + 1 * 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, maximum0[lid + 2 * 8], lid <= 7);
-    tileB[lid + 48] = select(0.0, maximum0[lid + 3 * 8], lid <= 7);
-    tileB[lid + 64] = select(0.0, maximum0[lid + 4 * 8], lid <= 7);
+    tileB[lid] = select(0.0, maximum0[lid], lid <= 7);
+    tileB[lid + 16] = select(0.0, maximum0[lid + 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, maximum0[lid + 16], lid <= 7);
+    tileB[lid + 48] = select(0.0, maximum0[lid + 24], lid <= 7);
+    tileB[lid + 64] = select(0.0, maximum0[lid + 32], lid <= 7);
     tileB[lid + 80] = 0.0;
     tileB[lid + 96] = 0.0;
     tileB[lid + 112] = 0.0;
@@ -837,49 +821,33 @@ fn main(
     bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
   }
   var sums: array<f32, 16>;
-  let new0 = c00;
-  let new1 = c01;
-  let new2 = c02;
-  let new3 = c03;
-  let new4 = c10;
-  let new5 = c11;
-  let new6 = c12;
-  let new7 = c13;
-  let new8 = c20;
-  let new9 = c21;
-  let new10 = c22;
-  let new11 = c23;
-  let new12 = c30;
-  let new13 = c31;
-  let new14 = c32;
-  let new15 = c33;
-  sums[0] = new0;
-  sums[1] = new1;
-  sums[2] = new2;
-  sums[3] = new3;
-  sums[4] = new4;
-  sums[5] = new5;
-  sums[6] = new6;
-  sums[7] = new7;
-  sums[8] = new8;
-  sums[9] = new9;
-  sums[10] = new10;
-  sums[11] = new11;
-  sums[12] = new12;
-  sums[13] = new13;
-  sums[14] = new14;
-  sums[15] = new15;
+  sums[0] = c00;
+  sums[1] = c01;
+  sums[2] = c02;
+  sums[3] = c03;
+  sums[4] = c10;
+  sums[5] = c11;
+  sums[6] = c12;
+  sums[7] = c13;
+  sums[8] = c20;
+  sums[9] = c21;
+  sums[10] = c22;
+  sums[11] = c23;
+  sums[12] = c30;
+  sums[13] = c31;
+  sums[14] = c32;
+  sums[15] = c33;
   for (var r = 0; r < 4; r++) {
     let i0_3 = atMe + r;
-    let atI0 = i0_3 * 8;
+    let size = i0_3 * 8;
     let atR = r * 4;
     if (atMe + r <= 3) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
-        let atI0_0 = atI0 + i1;
+        let size0 = size + i1;
         let atR0 = atR + s;
         if (atMe0 + s <= 7) {
-          weight[atI0_0] = weight[atI0_0] - sums[atR0] * 0.1;
+          weight[size0] = weight[size0] - sums[atR0] * 0.1;
         }
       }
     }

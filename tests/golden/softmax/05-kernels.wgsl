@@ -26,18 +26,18 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  let atI0 = lid * 10;
+  let atLocal = lid * 10;
   if (lid <= 3) {
     var max0: f32 = -infinity();
     for (var r1 = 0; r1 < 10; r1++) {
-      max0 = maximum(max0, x[atI0 + r1]);
+      max0 = maximum(max0, x[atLocal + r1]);
     }
     var sum1: f32 = 0.0;
     for (var r1 = 0; r1 < 10; r1++) {
-      sum1 = sum1 + expOf(x[atI0 + r1] - max0);
+      sum1 = sum1 + expOf(x[atLocal + r1] - max0);
     }
     for (var r1 = 0; r1 < 10; r1++) {
-      div[atI0 + r1] = expOf(x[atI0 + r1] - max0) / sum1;
+      div[atLocal + r1] = expOf(x[atLocal + r1] - max0) / sum1;
     }
   }
 }

@@ -19,9 +19,9 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
         for (let s = 0; s < 4; s++) {
           const i0 = i + s;
           const atS = i + s;
-          const atI0 = i0 * 6;
+          const size = i0 * 6;
           for (let k0 = 0; k0 < 6; k0++) {
-            packedA[s + k0 * 4] = atS < N ? x[atI0 + k0] : 0;
+            packedA[s + k0 * 4] = atS < N ? x[size + k0] : 0;
           }
         }
       }
@@ -90,10 +90,10 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
           const atR = r * 4;
-          const atI0_0 = i0_0 * 4;
+          const size0 = i0_0 * 4;
           for (let s = 0; s < 4; s++) {
             const i1_0 = atJj0 + s;
-            add[atI0_0 + i1_0] = tile[atR + s] + b[i1_0];
+            add[size0 + i1_0] = tile[atR + s] + b[i1_0];
           }
         }
       }

@@ -3,7 +3,7 @@
  * loops, barriers and combines nothing: one thread runs it all.
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import { bug, type Dim, type Dtype, DtypeError, maxOf, minOf, symbolOf } from "@kiln-ml/ir";
+import { bug, type Dim, type Dtype, DtypeError, maxOf, minOf } from "@kiln-ml/ir";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { plainName } from "../../kernel/names.ts";
 import { bestOf, bodyOf, eachStmt, isArg } from "../../kernel/uses.ts";
@@ -85,7 +85,7 @@ function printStmt(p: Printer, s: Stmt): void {
       e.bindLet(s.name, s.value);
       return;
     case "letIndex":
-      bindIndex(e, s.name, s.value);
+      e.bindIndex(s.name, s.value, "const");
       return;
     case "letInvocation":
       bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);
@@ -135,22 +135,6 @@ function block(e: Emitter, head: string, lines: readonly string[]): void {
   e.line(`${head} {`);
   for (const l of indented(lines)) e.line(l);
   e.line("}");
-}
-
-/** A symbol for an index expression; one that is only another name is not printed. */
-function bindIndex(e: Emitter, name: string, value: Dim): void {
-  const d = e.resolved(value);
-  const depth = e.depthOfUse(value);
-  e.at(depth, () => {
-    const text = indexText(e, d);
-    if (text.prec >= prec.unary || symbolOf(d)) {
-      e.bindName(name, text);
-      return;
-    }
-    const bound = e.fresh(name);
-    e.line(`const ${bound} = ${text.text};`);
-    e.bindName(name, atom(bound));
-  });
 }
 
 /** An accumulator of argMax or argMin holds the position; the extreme itself is kept beside it. */

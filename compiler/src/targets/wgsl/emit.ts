@@ -247,16 +247,7 @@ function bindIndex(m: Module, name: string, value: Dim): void {
     e.scope.values.set(name, d);
     return;
   }
-  e.at(e.depthOfUse(value), () => {
-    const text = indexText(e, d);
-    if (text.prec >= prec.unary) {
-      e.bindName(name, text);
-      return;
-    }
-    const bound = e.fresh(name);
-    e.line(`let ${bound} = ${text.text};`);
-    e.bindName(name, atom(bound));
-  });
+  e.bindIndex(name, d, "let");
 }
 
 /** Shared arrays stand at module scope; private ones in the outermost block, where they are made once. */

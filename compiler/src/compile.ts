@@ -18,9 +18,10 @@ import { storedNodes } from "./fuse/settle.ts";
 import type { Fusion } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
+import { keyOfKernel } from "./kernel/key.ts";
 import { type Lowered, lowerGroup } from "./lower/lower.ts";
 import { unifyParams } from "./lower/unify.ts";
-import { order } from "./passes/order.ts";
+import { type Ordered, order } from "./passes/order.ts";
 import { plan } from "./passes/plan.ts";
 import { graphPasses } from "./pipeline.ts";
 import { nodesOf, type Program, statesOf } from "./program.ts";
@@ -63,8 +64,7 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
     observe(pass.name, { program });
   }
   const states = statesOf(source);
-  const kernels = fuseAndLower(program, target, options);
-  const ordered = order(program, kernels);
+  const ordered = fuseAndLower(program, target, options);
   observe("order", { program, kernels: ordered.kernels });
   const planned = plan(program, states, ordered, target.name);
   const texts = new TextTable(target, options);
@@ -93,7 +93,7 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
 }
 
 /** Fuses and lowers; where a kernel binds too many tensors, its last member starts a kernel of its own, and again. */
-function fuseAndLower(program: Program, target: Target, options: CompileOptions): Lowered[] {
+function fuseAndLower(program: Program, target: Target, options: CompileOptions): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const apart = new Set<Tensor>();
@@ -101,20 +101,25 @@ function fuseAndLower(program: Program, target: Target, options: CompileOptions)
     const fusion = fuse(program, limits, options.fusion ?? true, apart);
     const stored = storedNodes(fusion, nodesOf(program));
     const kernels = fusion.groups.map((g) => lowerGroup(fusion, g, stored, target.schedule));
-    const over = kernels.filter((k) => k.kernel.params.length > limits.bindings);
+    const ordered = order(program, kernels);
+    const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const moved = over.flatMap((k) => lastJoined(k, apart) ?? []);
     if (moved.length === 0) {
       for (const k of over)
         throw new GraphError(
-          `compile: kernel ${k.kernel.name} binds ${k.kernel.params.length} tensors, the target allows ${limits.bindings}`,
+          `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,
         );
       observe("fuse", { program, fusion });
       observe("lower", { program, fusion, kernels });
-      return kernels;
+      return ordered;
     }
     for (const t of moved) apart.add(t);
   }
 }
+
+/** What a kernel binds once updates in place share the binding of what they overwrite. */
+const bindingsOf = (k: Lowered, { inPlace }: Ordered): Set<unknown> =>
+  new Set(k.tensors.map((t, i) => (t ? (inPlace.get(t) ?? t) : i)));
 
 function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined {
   const parts = [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars];
@@ -125,6 +130,7 @@ function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined 
 /** Kernel texts, equal ones once, with names unique in the artifact. */
 class TextTable {
   readonly kernels: KernelText[] = [];
+  private readonly byKey = new Map<string, number>();
   private readonly byText = new Map<string, number>();
   private readonly names = new Set<string>();
   private readonly target: Target;
@@ -136,18 +142,28 @@ class TextTable {
   }
 
   add(kernel: Kernel): number {
+    // Printing takes longer than this key, and deep networks repeat few kernels.
+    const same = keyOfKernel(kernel);
+    const known = this.byKey.get(same) ?? this.print(kernel);
+    this.byKey.set(same, known);
+    return known;
+  }
+
+  private print(kernel: Kernel): number {
     const settings = {
       rounding: this.options.rounding ?? ("on-store" as const),
       features: this.options.features ?? [],
     };
-    const anonymous = this.target.emit({ ...kernel, name: "kernel" }, settings);
-    const key = JSON.stringify([anonymous.text, anonymous.bindings, anonymous.workgroups]);
+    const first = this.target.emit(kernel, settings);
+    const key = JSON.stringify([first.text, first.bindings, first.workgroups]);
     const found = this.byText.get(key);
     if (found !== undefined) return found;
     let name = kernel.name;
     for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
     this.names.add(name);
-    this.kernels.push(this.target.emit({ ...kernel, name }, settings));
+    // Printing again is rare: only where another kernel has the name already.
+    const text = name === kernel.name ? first : this.target.emit({ ...kernel, name }, settings);
+    this.kernels.push(text);
     this.byText.set(key, this.kernels.length - 1);
     return this.kernels.length - 1;
   }

@@ -1,8 +1,10 @@
 /** The compiler: programs to artifacts. */
 export { type Compiled, type CompileOptions, compileProgram, type Stage } from "./compile.ts";
 export type { Group } from "./fuse/group.ts";
+export { printGroups } from "./fuse/print.ts";
 export type { Kernel } from "./kernel/kernel.ts";
 export type { Pass } from "./pass.ts";
+export { printPlan } from "./passes/print-plan.ts";
 export { graphPasses, stages } from "./pipeline.ts";
 export * from "./program.ts";
 export { targetOf, targets } from "./targets/index.ts";

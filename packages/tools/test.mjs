@@ -10,38 +10,13 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { install } from "./install.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 process.chdir(root);
 
 const slowMs = 2000;
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"));
-
-/** The first locked package that node_modules lacks or has in another version, or undefined. */
-function stalePackage() {
-  if (!existsSync("node_modules/.package-lock.json")) return "node_modules";
-  const locked = readJson("package-lock.json").packages;
-  const installed = readJson("node_modules/.package-lock.json").packages;
-  return Object.keys(locked).find((path) => {
-    if (!path.startsWith("node_modules/")) return false;
-    const want = locked[path];
-    const have = installed[path];
-    // Optional packages of other platforms are never installed.
-    if (have === undefined || !existsSync(path)) return !want.optional;
-    return want.version !== have.version || want.integrity !== have.integrity;
-  });
-}
-
-function install() {
-  const stale = stalePackage();
-  if (stale === undefined) return;
-  console.log(`${stale} is missing or stale: npm ci`);
-  const npm = process.env.npm_execpath;
-  const args = ["ci", "--no-audit", "--no-fund"];
-  const [command, rest] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
-  const { status } = spawnSync(command, rest, { stdio: "inherit" });
-  if (status !== 0) fail("npm ci failed");
-}
 
 function fail(reason) {
   console.log(`${reason}\n0 passed, 1 failed`);
@@ -112,7 +87,7 @@ function report(out, child) {
   process.exit(failed > 0 ? 1 : 0);
 }
 
-install();
+if (!install()) fail("npm ci failed");
 
 const options = process.argv.slice(2).filter((arg) => arg.startsWith("--"));
 const coverage = options.includes("--coverage");

@@ -112,11 +112,13 @@ export function undeclaredDependencies(files: readonly SourceFile[]): string[] {
     // The tools are private and run from the root, whose development dependencies are theirs.
     const known =
       manifest.name === "@kiln-ml/tools"
-        ? declaredBy({ ...root, dependencies: root.devDependencies })
+        ? [...declared, ...declaredBy({ ...root, dependencies: root.devDependencies })]
         : declared;
     const missing = [...used].filter((name) => !known.includes(name));
+    // What a peer is asked for may be found by path in the user's project, as `kiln run` finds typescript.
+    const own = declaredBy({ ...manifest, peerDependencies: {} });
     // A workspace of a few files is only begun: what it will import is declared ahead.
-    const unused = sources.length > 3 ? declared.filter((name) => !used.has(name)) : [];
+    const unused = sources.length > 3 ? own.filter((name) => !used.has(name)) : [];
     return [
       ...missing.map((name) => `${path}: does not declare ${name}`),
       ...unused.map((name) => `${path}: declares ${name}, which no source imports`),

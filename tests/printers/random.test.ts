@@ -145,7 +145,6 @@ function anyStmt(p: Place): [Stmt, Place] {
   }
   if (choice <= 5) return [store("out", inRange(p), value), kept];
   const inner = { ...p, depth: p.depth - 1 };
-  // biome-ignore lint/suspicious/noThenProperty: a statement has this property.
   if (choice === 6) return [{ kind: "if", when: [anyTest(p)], then: anyBody(inner) }, p];
   const extent = p.pick(4) === 0 ? N : 1 + p.pick(4);
   const v = loopVar(name("i"), extent);

@@ -11,9 +11,6 @@ import { Growth, type Step, sampleFeeds } from "./leaves.ts";
 import { printProgram } from "./reference.ts";
 import { steps } from "./steps.ts";
 
-// Nobody asks where a random node was built, and asking costs more than building it.
-setSiteDepth(0);
-
 export interface ProgramOptions {
   /** The longest chain of steps; default 5. */
   readonly maxDepth?: number;
@@ -65,7 +62,15 @@ export function randomProgram(options: ProgramOptions = {}): fc.Arbitrary<Random
     outputs: fc.array(fc.nat(7), { minLength: 1, maxLength: 3 }),
     updates: fc.array(fc.nat(7), { maxLength: 2 }),
   });
-  return plan.map((p) => grow(p, ops, { maxDepth, dtypes, symbolic }));
+  return plan.map((p) => {
+    // Nobody asks where a random node was built, and asking costs more than building it.
+    const depth = setSiteDepth(0);
+    try {
+      return grow(p, ops, { maxDepth, dtypes, symbolic });
+    } finally {
+      setSiteDepth(depth);
+    }
+  });
 }
 
 /** 2 for 0, then 1 to 5; 15 is an empty axis and 13, 14 are N where symbols are allowed. */

@@ -5,7 +5,7 @@
  * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
  */
 import { type Dim, opRecord, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
-import { aliasRoot, isLeaf, isPointwise, isVirtual, reach } from "../access.ts";
+import { isLeaf, isPointwise, isVirtual, reach } from "../access.ts";
 import { type Program, rootsOf } from "../program.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
@@ -13,6 +13,7 @@ import { findPlacement, openMap, place, terminals } from "./place.ts";
 import { settle } from "./settle.ts";
 import { mergeScalars, mergeSideSums } from "./side.ts";
 import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
+import { storageOf } from "./storage.ts";
 
 /** Groups in no particular order; each node of `required` is a member of exactly one. */
 export function fuse(
@@ -21,12 +22,8 @@ export function fuse(
   on: boolean,
   apart: ReadonlySet<Tensor> = new Set(),
 ): Fusion {
-  const required = new Set(
-    rootsOf(program)
-      .map(aliasRoot)
-      .filter((t) => !isLeaf(t)),
-  );
-  const state: Fusion = { program, limits, on, groups: [], groupOf: new Map(), required, apart };
+  const groupOf = new Map<Tensor, Group>();
+  const state: Fusion = { program, limits, on, groups: [], groupOf, ...storageOf(program), apart };
   const order = topologicalOrder(rootsOf(program));
   for (const node of order) {
     if (isLeaf(node) || isVirtual(node)) continue;

@@ -26,7 +26,8 @@ export interface Loop {
 export const makeLoop = (name: string, extent: Dim): Loop => ({
   name,
   extent,
-  at: loopVar(name, extent),
+  // The only value of a loop of one iteration; index expressions that are equal then look equal.
+  at: extent === 1 ? 0 : loopVar(name, extent),
 });
 
 /** Where in a group a node is computed: once, in every outer iteration, or in every inner one. */

@@ -41,7 +41,7 @@ findPlacement.reads = (
   if (other === undefined) return true;
   if (other !== group) return !dependsOn(other, group);
   const p = group.members.get(t)!;
-  if (p.level === "root") return level === "root";
+  if ((p.level === "root") !== (level === "root")) return false;
   if (p.level === "full" && level !== "full") return false;
   return sameCoords(p.coords, at);
 };

@@ -77,7 +77,8 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
       return;
     }
   const own = openMap(state, node);
-  for (const g of by) g.deps.add(own);
+  // A reader that the new kernel waits for goes on computing the node for itself.
+  for (const g of by) if (!dependsOn(own, g)) g.deps.add(own);
 }
 
 /** True if every read of `node` in `host` is at the coordinates at which it would be computed. */

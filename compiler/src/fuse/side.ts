@@ -4,7 +4,7 @@
  * beside another kernel. Runs last in fusion.
  */
 import { type Dim, minOfDim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
-import { isLeaf, reach, walkAccesses } from "../access.ts";
+import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
 import { type ContractionOperand, dependsOn, type Group, type Loop } from "./group.ts";
 import { terminals } from "./place.ts";
 import { type Fusion, isSingle } from "./state.ts";
@@ -16,15 +16,19 @@ const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !depend
 const surelyRuns = (g: Group): boolean => g.outer.every((l) => minOfDim(l.extent) >= 1);
 
 export function mergeSideSums(state: Fusion): void {
+  const reads = readsOf(state);
   for (const sums of [...state.groups]) {
     if (!isPlainSum(sums)) continue;
+    const source = sourceOf(state, sums);
+    if (!source) continue;
     for (const host of state.groups) {
-      if (host.kind !== "contraction" || !independent(sums, host)) continue;
-      if (host.contraction!.batch.length > 0 || !surelyRuns(host)) continue;
-      const found = matchSide(state, sums, host);
+      if (host.kind !== "contraction" || host.contraction!.batch.length > 0) continue;
+      if (!surelyRuns(host)) continue;
+      // The cheap test first: networks have many contractions, and few read what is summed.
+      if (!reads.of.get(host.anchor!)!.has(source.tensor) || !independent(sums, host)) continue;
+      const found = matchSide(state, source, sums, host);
       if (!found) continue;
-      if (bindingsOf(state, host).size + bindingsOf(state, sums).size > state.limits.bindings)
-        continue;
+      if (!bindable(state, reads, host, sums)) continue;
       host.sideSums.push({ ...found, group: sums });
       absorb(state, host, sums);
       break;
@@ -54,12 +58,19 @@ function isPlainSum(g: Group): boolean {
 
 type Match = Pick<Group["sideSums"][number], "side" | "rename">;
 
-function matchSide(state: Fusion, sums: Group, host: Group): Match | undefined {
-  const { contraction } = host;
-  const { a, b, m, n, k } = contraction!;
+interface Source {
+  readonly tensor: Tensor;
+  readonly coords: readonly Dim[];
+}
+
+/** The stored elements that a plain sum adds up. */
+function sourceOf(state: Fusion, sums: Group): Source | undefined {
   const reduce = [...sums.members.keys()].find((t) => t.op === "reduceSum")!;
-  const source = onlyAccess(state, reduce.operands[0]!, sums.fullSpace!.coords);
-  if (!source) return undefined;
+  return onlyAccess(state, reduce.operands[0]!, sums.fullSpace!.coords);
+}
+
+function matchSide(state: Fusion, source: Source, sums: Group, host: Group): Match | undefined {
+  const { a, b, m, n, k } = host.contraction!;
   for (const [side, operand, outer] of [
     ["a", a, m],
     ["b", b, n],
@@ -71,12 +82,8 @@ function matchSide(state: Fusion, sums: Group, host: Group): Match | undefined {
 }
 
 /** The one stored element that an element of `t` equals, if it is that element unchanged. */
-function onlyAccess(
-  state: Fusion,
-  t: Tensor,
-  coords: readonly Dim[],
-): { tensor: Tensor; coords: readonly Dim[] } | undefined {
-  const found: { tensor: Tensor; coords: readonly Dim[] }[] = [];
+function onlyAccess(state: Fusion, t: Tensor, coords: readonly Dim[]): Source | undefined {
+  const found: Source[] = [];
   let pure = true;
   reach(
     t,
@@ -96,7 +103,7 @@ function onlyAccess(
 /** The renaming of the sum's loops to the contraction's, if both read the same elements. */
 function matchOperand(
   state: Fusion,
-  source: { tensor: Tensor; coords: readonly Dim[] },
+  source: Source,
   operand: ContractionOperand,
   sums: Group,
   outer: readonly Loop[],
@@ -123,28 +130,57 @@ function matchOperand(
   return wanted.every((l) => covered.has(l.name)) ? rename : undefined;
 }
 
+/** What each member reads, and the other way round; true while no node comes to be stored or ceases to be. */
+interface Reads {
+  readonly of: ReadonlyMap<Tensor, ReadonlySet<Tensor>>;
+  readonly readers: ReadonlyMap<Tensor, readonly Tensor[]>;
+}
+
+function readsOf(state: Fusion): Reads {
+  const of = new Map<Tensor, ReadonlySet<Tensor>>();
+  const readers = new Map<Tensor, Tensor[]>();
+  for (const m of state.groupOf.keys()) {
+    const read = terminals(state, m);
+    of.set(m, read);
+    for (const t of read) {
+      const list = readers.get(t);
+      if (list) list.push(m);
+      else readers.set(t, [m]);
+    }
+  }
+  return { of, readers };
+}
+
+/** True if one kernel of both groups would bind no more tensors than the target allows. */
+function bindable(state: Fusion, reads: Reads, a: Group, b: Group): boolean {
+  if (state.limits.bindings === Infinity) return true;
+  const all = new Set([...bindingsOf(state, reads, a), ...bindingsOf(state, reads, b)]);
+  return all.size <= state.limits.bindings;
+}
+
+/** The tensor whose binding a node takes: what it lies in, or the parameter that it is likely to overwrite. */
+function heldBy(state: Fusion, t: Tensor): Tensor {
+  const whole = state.storedIn.get(t)?.tensor ?? t;
+  const update = state.program.updates.find(([, value]) => aliasRoot(value) === whole);
+  return update ? update[0] : whole;
+}
+
 /** The tensors a kernel of this group would bind. */
-export function bindingsOf(state: Fusion, group: Group): Set<Tensor> {
+function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
   const out = new Set<Tensor>();
   for (const part of [group, ...group.scalars, ...group.sideSums.map((s) => s.group)])
     for (const m of part.members.keys()) {
-      for (const t of terminals(state, m)) if (!part.members.has(t)) out.add(t);
-      if (state.required.has(m) || readOutside(state, m)) out.add(m);
+      for (const t of reads.of.get(m)!) if (!part.members.has(t)) out.add(heldBy(state, t));
+      const own = state.groupOf.get(m);
+      const outside = reads.readers.get(m)?.some((r) => state.groupOf.get(r) !== own);
+      if (state.required.has(m) || outside) out.add(heldBy(state, m));
     }
   return out;
 }
 
-export function readOutside(state: Fusion, node: Tensor): boolean {
-  const own = state.groupOf.get(node);
-  for (const g of state.groups) {
-    if (g === own) continue;
-    for (const m of g.members.keys()) if (terminals(state, m).has(node)) return true;
-  }
-  return false;
-}
-
 /** Lets updates of single numbers run beside another kernel that neither needs them nor is needed by them. */
 export function mergeScalars(state: Fusion): void {
+  const reads = readsOf(state);
   for (const part of [...state.groups]) {
     // A part that is itself a host would take its guests out of sight.
     if (part.kind !== "map" || part.scalars.length || ![...part.members.keys()].every(isSingle))
@@ -158,7 +194,7 @@ export function mergeScalars(state: Fusion): void {
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.
         ![...leavesOf(state, g)].some((t) => leaves.has(t)) &&
-        bindingsOf(state, g).size + bindingsOf(state, part).size <= state.limits.bindings,
+        bindable(state, reads, g, part),
     );
     if (!host) continue;
     const parts = [part, ...part.scalars.splice(0)];

@@ -4,6 +4,7 @@
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program } from "../program.ts";
 import type { Group, Loop } from "./group.ts";
+import type { Storage } from "./storage.ts";
 
 /** What a target allows a group to become. */
 export interface FusionLimits {
@@ -23,6 +24,8 @@ export interface Fusion {
   readonly groupOf: Map<Tensor, Group>;
   /** Nodes that must be stored: outputs and updates, without the reshapes around them. */
   readonly required: ReadonlySet<Tensor>;
+  /** The required nodes whose memory is a run of another tensor's. */
+  readonly storedIn: ReadonlyMap<Tensor, Storage>;
   /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
   readonly apart: ReadonlySet<Tensor>;
 }

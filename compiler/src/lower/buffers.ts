@@ -12,11 +12,21 @@ export class Buffers {
 
   /** The buffer's name; the first mention adds a parameter. */
   read(t: Tensor): string {
-    return this.names.get(t) ?? this.add(t, "read");
+    return this.mention(t, "read");
   }
 
   write(t: Tensor): string {
-    return this.names.get(t) ?? this.add(t, "write");
+    return this.mention(t, "write");
+  }
+
+  private mention(t: Tensor, access: "read" | "write"): string {
+    const name = this.names.get(t);
+    if (name === undefined) return this.add(t, access);
+    const at = this.params.findIndex((p) => p.tensor === t);
+    const { param } = this.params[at]!;
+    if (param.access !== access)
+      this.params[at] = { tensor: t, param: { ...param, access: "readwrite" } };
+    return name;
   }
 
   /** Scratch memory of `size` elements. */
@@ -51,8 +61,10 @@ const reserved =
 
 function nameOf(t: Tensor): string {
   const given = t.attrs.name;
-  const base = typeof given === "string" ? given.replace(/[^A-Za-z0-9]+/g, "_") : t.op;
-  const safe = base
+  // Without the numbers of a path (`blocks.3.fc.weight`), layers of one shape have kernels of one text.
+  const path = typeof given === "string" ? given.replace(/(^|\.)\d+(?=\.)/g, "") : t.op;
+  const safe = path
+    .replace(/[^A-Za-z0-9]+/g, "_")
     .replace(/_{2,}/g, "_")
     .replace(/^_+|_+$/g, "")
     .replace(/^(?=\d)/, "_");

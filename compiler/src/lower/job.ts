@@ -1,8 +1,18 @@
 /**
  * What lowering knows of one group: its members, which of them are stored, and the kernel's buffers.
  */
-import { type Dim, isFloat, maxOf, minOf, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
+import {
+  addDim,
+  type Dim,
+  isFloat,
+  maxOf,
+  minOf,
+  offsetOf,
+  opRecord,
+  type Tensor,
+} from "@kiln-ml/ir";
 import type { Group, Placement } from "../fuse/group.ts";
+import type { Storage } from "../fuse/storage.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import type { Buffers } from "./buffers.ts";
 import { type Rename, renamed } from "./loops.ts";
@@ -14,11 +24,21 @@ export interface Job {
   readonly buffers: Buffers;
   /** True for what the kernel reads from memory: leaves, and nodes that other groups store. */
   readonly outside: (t: Tensor) => boolean;
+  /** The memory of a stored node. */
+  readonly storage: (t: Tensor) => Storage;
+  /** Nodes loaded from memory, and members stored, so far. */
+  readonly reads: Set<Tensor>;
+  readonly writes: Set<Tensor>;
 }
 
 /** A block of statements that loads what lies outside the group. */
 export const openBlock = (job: Job): Values =>
-  new Values((t) => (job.outside(t) ? job.buffers.read(t) : undefined));
+  new Values((t) => {
+    if (!job.outside(t)) return undefined;
+    const { tensor, offset } = job.storage(t);
+    job.reads.add(t);
+    return { name: job.buffers.read(tensor), offset };
+  });
 
 /** Members of a group in an order in which each stands after what it needs. */
 export const membersOf = (group: Group): [Tensor, Placement][] =>
@@ -30,8 +50,10 @@ export const isReduceOp = (t: Tensor): boolean => opRecord(t.op).family === "red
 export function storeMember(job: Job, values: Values, node: Tensor, rename: Rename): Stmt {
   const coords = renamed(job.group.members.get(node)!.coords, rename);
   const value = values.at(node, coords);
-  const to = job.buffers.write(node);
-  return { kind: "store", to, index: offsetOf(node.shape, coords), value };
+  const { tensor, offset } = job.storage(node);
+  job.writes.add(node);
+  const to = job.buffers.write(tensor);
+  return { kind: "store", to, index: addDim(offsetOf(node.shape, coords), offset), value };
 }
 
 /** The value a reduction starts from. */

@@ -4,7 +4,7 @@
  */
 import { addDim, type Dim, mulDim, opRecord, sizeOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
-import type { Group } from "../fuse/group.ts";
+import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
@@ -34,6 +34,10 @@ export interface Lowered {
   readonly kernel: Kernel;
   /** The tensor of each kernel parameter; undefined for scratch memory. */
   readonly tensors: readonly (Tensor | undefined)[];
+  /** Nodes it loads. */
+  readonly reads: ReadonlySet<Tensor>;
+  /** Nodes it stores, and the tensor each lies in. */
+  readonly writes: ReadonlyMap<Tensor, Tensor>;
 }
 
 export function lowerGroup(
@@ -46,9 +50,11 @@ export function lowerGroup(
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
-    return other !== undefined && other !== group;
+    return other !== undefined && other !== group && !dependsOn(other, group);
   };
-  const job: Job = { group, stored, buffers: new Buffers(), outside };
+  const storage = (t: Tensor) => fusion.storedIn.get(t) ?? { tensor: t, offset: 0 };
+  const [reads, writes] = [new Set<Tensor>(), new Set<Tensor>()];
+  const job: Job = { group, stored, buffers: new Buffers(), outside, storage, reads, writes };
   const main =
     group.kind === "contraction"
       ? schedule.contraction(job)
@@ -70,7 +76,9 @@ export function lowerGroup(
     bytes: bytesOf(params.map((p) => p.param)),
     flops: flopsOf(group),
   };
-  return { group, kernel, tensors: params.map((p) => p.tensor) };
+  const tensors = params.map((p) => p.tensor);
+  const stores = new Map([...writes].map((t) => [t, storage(t).tensor] as const));
+  return { group, kernel, tensors, reads, writes: stores };
 }
 
 /** The parameters that the final statements mention; trial lowerings may have asked for more. */

@@ -5,10 +5,18 @@
  */
 import { type Dim, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
 import type { Loop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
-import { identityOf, isReduceOp, type Job, membersOf, reducedValue, storeMember } from "./job.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import {
+  identityOf,
+  isReduceOp,
+  type Job,
+  membersOf,
+  openBlock,
+  reducedValue,
+  storeMember,
+} from "./job.ts";
 import { type Rename, renamed } from "./loops.ts";
-import { ref, type Values } from "./value.ts";
+import { load, ref, type Values } from "./value.ts";
 
 /** How a target runs the loops around the statements. */
 export interface RowLoops {
@@ -17,6 +25,8 @@ export interface RowLoops {
   inner(body: readonly Stmt[]): Stmt[];
   /** Makes partial results of a phase whole; nothing on one thread. */
   combine?(reduces: readonly Tensor[], names: readonly string[]): Stmt[];
+  /** Where costly values that several phases need are kept, an element an inner iteration; absent to compute them anew. */
+  readonly keep?: { readonly index: Dim; readonly size: Dim };
   /** Puts what is needed around statements that one invocation per outer iteration runs. */
   once(body: readonly Stmt[]): Stmt[];
 }
@@ -80,27 +90,8 @@ function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars:
 /** Appends the statements of one outer iteration to `block`. */
 export function emitRow(job: Job, block: Values, loops: RowLoops): void {
   const { group } = job;
-  const vars = renamed(
-    group.inner.map((l) => l.at),
-    loops.rename,
-  );
   const outer = renamed(group.outerSpace.coords, loops.rename);
-  for (const { reduces, stores } of phasesOf(job)) {
-    if (reduces.length + stores.length === 0) continue;
-    block.body.push(...reduces.map((r) => declareAcc(job, r)));
-    const inner = block.inner();
-    for (const r of reduces) inner.body.push(accumulate(job, inner, r, outer, vars));
-    for (const s of stores) inner.body.push(storeMember(job, inner, s, loops.rename));
-    block.body.push(...loops.inner(inner.body));
-    if (reduces.length && loops.combine)
-      block.body.push(
-        ...loops.combine(
-          reduces,
-          reduces.map((r) => accName(job, r)),
-        ),
-      );
-    for (const r of reduces) block.bind(r, outer, ref(accName(job, r), r.dtype));
-  }
+  emitPhases(job, block, loops, loops.keep ? repeated(job, loops) : new Map());
   const members = membersOf(group);
   const stores = members.filter(([t, p]) => p.level === "outer" && job.stored.has(t));
   const tail: Stmt[] = [];
@@ -113,6 +104,68 @@ export function emitRow(job: Job, block: Values, loops: RowLoops): void {
       const value = accumulate(job, block, node, [], outer);
       block.body.push(value);
     }
+}
+
+/** Names of arrays by the costly value they keep: those that more than one phase computes. */
+function repeated(job: Job, loops: RowLoops): Map<string, string> {
+  const phases = new Map<string, number>();
+  emitPhases(job, openBlock(job), loops, new Map(), (inner) => {
+    for (const key of inner.costly) phases.set(key, (phases.get(key) ?? 0) + 1);
+  });
+  const keys = [...phases].filter(([, n]) => n > 1).map(([key]) => key);
+  return new Map(keys.map((key, i) => [key, `kept${i}`]));
+}
+
+function emitPhases(
+  job: Job,
+  block: Values,
+  loops: RowLoops,
+  kept: ReadonlyMap<string, string>,
+  seen: (inner: Values) => void = () => {},
+): void {
+  const { group } = job;
+  const vars = renamed(
+    group.inner.map((l) => l.at),
+    loops.rename,
+  );
+  const outer = renamed(group.outerSpace.coords, loops.rename);
+  const filled = new Map<string, Expr>();
+  for (const { reduces, stores } of phasesOf(job)) {
+    if (reduces.length + stores.length === 0) continue;
+    block.body.push(...reduces.map((r) => declareAcc(job, r)));
+    const inner = block.inner();
+    for (const [key, value] of filled) inner.know(key, value);
+    for (const r of reduces) inner.body.push(accumulate(job, inner, r, outer, vars));
+    for (const s of stores) inner.body.push(storeMember(job, inner, s, loops.rename));
+    for (const key of inner.costly)
+      if (kept.has(key)) keepValue(block, inner, key, kept.get(key)!, loops.keep!, filled);
+    seen(inner);
+    block.body.push(...loops.inner(inner.body));
+    if (reduces.length && loops.combine)
+      block.body.push(
+        ...loops.combine(
+          reduces,
+          reduces.map((r) => accName(job, r)),
+        ),
+      );
+    for (const r of reduces) block.bind(r, outer, ref(accName(job, r), r.dtype));
+  }
+}
+
+/** Keeps a value in an array for later phases; f32 in double, since it is not rounded where it is computed either. */
+function keepValue(
+  block: Values,
+  inner: Values,
+  key: string,
+  name: string,
+  { index, size }: NonNullable<RowLoops["keep"]>,
+  filled: Map<string, Expr>,
+): void {
+  const value = inner.valueOf(key);
+  const dtype = value.dtype === "f32" ? "f64" : value.dtype;
+  block.body.push({ kind: "array", name, dtype, size, space: "private" });
+  inner.body.push({ kind: "store", to: name, index, value });
+  filled.set(key, load(name, value.dtype, index));
 }
 
 /** Reductions over the outer loops. */

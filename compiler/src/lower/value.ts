@@ -4,6 +4,7 @@
  * indices that gathers need. Makes no loops.
  */
 import {
+  addDim,
   type Condition,
   type Dim,
   type Dtype,
@@ -11,6 +12,7 @@ import {
   loopVar,
   negDim,
   offsetOf,
+  opRecord,
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -33,13 +35,15 @@ export const load = (
   guard: readonly Condition[] = [],
 ): Expr => ({ kind: "load", from, index, guard, dtype });
 
-/** What a kernel knows of tensors: the name of the buffer that holds one, or undefined if it is inlined. */
-export type BufferOf = (t: Tensor) => string | undefined;
+/** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
+export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
 
 /** Expressions within one block of statements; `inner` opens a nested block that sees what this one has. */
 export class Values {
   readonly bufferOf: BufferOf;
   readonly body: Stmt[];
+  /** Keys of the costly values made in this block. */
+  readonly costly = new Set<string>();
   private readonly outer: Values | undefined;
   private readonly known = new Map<string, Expr>();
   private readonly bound = new Map<Tensor, { coords: string; value: Expr }>();
@@ -73,12 +77,27 @@ export class Values {
     if (found) return found;
     const value = this.make(node, coords, guard);
     this.known.set(key, value);
+    if (value.kind === "call" && guard.length === 0 && opRecord(node.op).costly)
+      this.costly.add(key);
     return value;
+  }
+
+  /** The value that was made for a key. */
+  valueOf(key: string): Expr {
+    return this.known.get(key)!;
+  }
+
+  /** From here on the value for a key is this one. */
+  know(key: string, value: Expr): void {
+    this.known.set(key, value);
   }
 
   private make(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
     const buffer = this.bufferOf(node);
-    if (buffer !== undefined) return load(buffer, node.dtype, offsetOf(node.shape, coords), guard);
+    if (buffer !== undefined) {
+      const index = addDim(offsetOf(node.shape, coords), buffer.offset);
+      return load(buffer.name, node.dtype, index, guard);
+    }
     switch (node.op) {
       case "constant":
         return constant(node.dtype, node.attrs.value as number);

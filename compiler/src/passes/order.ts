@@ -3,12 +3,13 @@
  * what is ready, the one the program wrote first runs first. Decides which updates can happen in place; runs
  * after lower, before plan.
  */
-import { type Dim, substitute, type Tensor } from "@kiln-ml/ir";
+import { type Dim, keyOfDim, substitute, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { bodyOf, exprsOf } from "../kernel/uses.ts";
 import type { Lowered } from "../lower/lower.ts";
-import { walkStmts } from "../lower/walk.ts";
+import { walkExpr } from "../lower/walk.ts";
 import { type Program, rootsOf } from "../program.ts";
 
 export interface Ordered {
@@ -19,17 +20,16 @@ export interface Ordered {
 
 export function order(program: Program, kernels: readonly Lowered[]): Ordered {
   const owner = new Map<Tensor, Lowered>();
+  const writersOf = new Map<Tensor, Set<Lowered>>();
   for (const k of kernels)
-    for (const [i, p] of k.kernel.params.entries()) {
-      const t = k.tensors[i];
-      if (t && p.access === "write") owner.set(t, k);
+    for (const [node, whole] of k.writes) {
+      owner.set(node, k);
+      writersOf.set(whole, (writersOf.get(whole) ?? new Set()).add(k));
     }
   const before = new Map<Lowered, Set<Lowered>>(kernels.map((k) => [k, new Set()]));
   const readers = new Map<Tensor, Set<Lowered>>();
   for (const k of kernels)
-    for (const [i, p] of k.kernel.params.entries()) {
-      const t = k.tensors[i];
-      if (!t || p.access !== "read") continue;
+    for (const t of k.reads) {
       readers.set(t, (readers.get(t) ?? new Set()).add(k));
       const from = owner.get(t);
       if (from && from !== k) before.get(k)!.add(from);
@@ -39,8 +39,15 @@ export function order(program: Program, kernels: readonly Lowered[]): Ordered {
   const wanted = new Set(rootsOf(program).map(aliasRoot));
   for (const [param, value] of program.updates) {
     const root = aliasRoot(value);
-    const writer = owner.get(root);
-    if (!writer || wanted.has(param) || inPlace.has(root) || !alignedUpdate(writer, param, root))
+    const writers = [...(writersOf.get(root) ?? [])];
+    const writer = writers[0];
+    if (
+      !writer ||
+      writers.length > 1 ||
+      wanted.has(param) ||
+      inPlace.has(root) ||
+      !alignedUpdate(writer, param, root)
+    )
       continue;
     const others = [...(readers.get(param) ?? [])].filter((r) => r !== writer);
     if (others.some((r) => reaches(before, r, writer))) continue;
@@ -75,57 +82,68 @@ function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
   const nameOf = (t: Tensor) => params[writer.tensors.indexOf(t)]?.name;
   const [reads, writes] = [nameOf(param), nameOf(value)];
   if (reads === undefined) return true;
-  const loads = loadsIn(body, reads);
-  const stores = storesIn(body, writes!);
-  if (loads.guarded || [...loads.at].some((index) => !stores.has(index))) return false;
-  return !readAfter(body, reads, writes!);
+  const touched = touchedIn(body, { reads, writes: writes!, bound: new Map() });
+  return touched !== undefined && [...touched.loads].every((index) => touched.stores.has(index));
 }
 
-/** The places of a buffer that statements load, with index variables replaced by what they are bound to. */
-function loadsIn(stmts: readonly Stmt[], name: string): { at: Set<string>; guarded: boolean } {
-  const at = new Set<string>();
-  const bound = new Map<string, Dim>();
-  let guarded = false;
-  walkStmts(stmts, {
-    stmt: (s) => bindIndex(s, bound),
-    expr: (e) => {
-      if (e.kind !== "load" || e.from !== name) return;
-      at.add(String(substitute(e.index, bound)));
-      guarded ||= e.guard.length > 0;
-    },
-  });
-  return { at, guarded };
+interface Buffers {
+  readonly reads: string;
+  readonly writes: string;
+  /** Index variables by what they are bound to; filled on the way. */
+  readonly bound: Map<string, Dim>;
 }
 
-function bindIndex(s: Stmt, bound: Map<string, Dim>): void {
-  if (s.kind === "letIndex") bound.set(s.name, substitute(s.value, bound));
+interface Touched {
+  readonly loads: Set<string>;
+  readonly stores: Set<string>;
 }
 
-function storesIn(stmts: readonly Stmt[], name: string): Set<string> {
-  const at = new Set<string>();
-  const bound = new Map<string, Dim>();
-  walkStmts(stmts, {
-    stmt: (s) => {
-      bindIndex(s, bound);
-      if (s.kind === "store" && s.to === name) at.add(String(substitute(s.index, bound)));
-    },
-  });
-  return at;
-}
-
-/** True if a block reads an element in a statement after one that overwrites it, other than by stores beside it. */
-function readAfter(body: readonly Stmt[], reads: string, writes: string): boolean {
-  const written = new Set<string>();
+/**
+ * The elements that a block reads of one buffer and overwrites in another; undefined if it reads one in a statement after the
+ * one that overwrites it, other than by stores beside it, or if a read depends on a guard.
+ */
+function touchedIn(body: readonly Stmt[], of: Buffers): Touched | undefined {
+  const [loads, stores] = [new Set<string>(), new Set<string>()];
   let lastStore = false;
   for (const s of body) {
+    if (s.kind === "letIndex") of.bound.set(s.name, substitute(s.value, of.bound));
+    const nested = s.kind === "loop" || s.kind === "if";
+    const touched = nested ? touchedIn(bodyOf(s), of) : touchedBy(s, of);
+    if (!touched) return undefined;
     const beside = s.kind === "store" && lastStore;
-    if (!beside && [...loadsIn([s], reads).at].some((index) => written.has(index))) return true;
-    for (const index of storesIn([s], writes)) written.add(index);
+    for (const index of touched.loads) {
+      if (!beside && stores.has(index)) return undefined;
+      loads.add(index);
+    }
+    for (const index of touched.stores) stores.add(index);
     lastStore = s.kind === "store";
-    const inner = s.kind === "loop" ? s.body : s.kind === "if" ? s.then : [];
-    if (readAfter(inner, reads, writes)) return true;
   }
-  return false;
+  return { loads, stores };
+}
+
+function touchedBy(s: Stmt, { reads, writes, bound }: Buffers): Touched | undefined {
+  const own = loadsOf(s).filter((e) => e.from === reads);
+  if (own.some((e) => e.guard.length > 0)) return undefined;
+  const at = (d: Dim): string => keyOfDim(substitute(d, bound));
+  const stored = s.kind === "store" && s.to === writes ? [at(s.index)] : [];
+  return { loads: new Set(own.map((e) => at(e.index))), stores: new Set(stored) };
+}
+
+type Load = Extract<Expr, { kind: "load" }>;
+const loads = new WeakMap<Stmt, readonly Load[]>();
+
+/** The loads in a statement's expressions; remembered, since a step updates several states in one kernel. */
+function loadsOf(s: Stmt): readonly Load[] {
+  const known = loads.get(s);
+  if (known) return known;
+  const found: Load[] = [];
+  const seen = new Set<Expr>();
+  const expr = (e: Expr): void => {
+    if (e.kind === "load") found.push(e);
+  };
+  for (const e of exprsOf(s)) walkExpr(e, { expr }, seen);
+  loads.set(s, found);
+  return found;
 }
 
 const priority = (g: Group): number => Math.min(...[...g.members.keys()].map((t) => t.id));

@@ -3,7 +3,15 @@
  * makes the result independent of the machine; then what follows is computed. An update whose index is out of
  * range is dropped.
  */
-import { anyInteger, type Condition, type Dim, offsetOf, subDim, type Tensor } from "@kiln-ml/ir";
+import {
+  addDim,
+  anyInteger,
+  type Condition,
+  type Dim,
+  offsetOf,
+  subDim,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
@@ -31,10 +39,15 @@ export function scatterParts(job: Job): ScatterParts {
   const rest = outer.filter((_, axis) => !axes.includes(axis));
   const indexed = outer.filter((_, axis) => axes.includes(axis));
   const positions = indices[0]!.shape.map((d, i) => makeLoop(`s${i}`, d));
-  const to = job.buffers.write(node);
-  const here = offsetOf(
-    node.shape,
-    outer.map((l) => l.at),
+  const storage = job.storage(node);
+  job.writes.add(node);
+  const to = job.buffers.write(storage.tensor);
+  const here = addDim(
+    offsetOf(
+      node.shape,
+      outer.map((l) => l.at),
+    ),
+    storage.offset,
   );
   const first = openBlock(job);
   first.body.push({
@@ -62,7 +75,7 @@ export function scatterParts(job: Job): ScatterParts {
     inRange.push({ value: subDim(subDim(extent, 1), raw), test: "nonnegative" });
     return raw;
   });
-  const target = offsetOf(node.shape, place);
+  const target = addDim(offsetOf(node.shape, place), storage.offset);
   const update = combine.at(updates, [...at, ...rest.map((l) => l.at)]);
   const value = combined(node, load(to, node.dtype, target), update);
   combine.body.push({

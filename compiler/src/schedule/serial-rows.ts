@@ -2,7 +2,7 @@
  * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where memory is contiguous.
  * A reduction over rows (column sums) runs over blocks of columns, so that memory is read in order.
  */
-import { addDim, maxOfDim, minDim, opRecord, subDim, substitute } from "@kiln-ml/ir";
+import { addDim, maxOfDim, minDim, offsetOf, opRecord, subDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import {
@@ -13,7 +13,7 @@ import {
   reducedValue,
   storeMember,
 } from "../lower/job.ts";
-import { collapse, nest, type Rename, renamed } from "../lower/loops.ts";
+import { collapse, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
 import { accName, declareAcc, emitRoot, emitRow, phasesOf, rootReduces } from "../lower/rows.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { dimsIn, walkStmts } from "../lower/walk.ts";
@@ -32,6 +32,7 @@ export function serialRows(job: Job): Stmt[] {
     emitRow(job, block, {
       rename,
       inner: (body) => nest(inner, isSmall(inner) ? "unrolled" : "serial", body),
+      ...(isSmall(inner) ? {} : { keep: keepIn(inner) }),
       once: (body) => [...body],
     });
     return block.body;
@@ -47,6 +48,15 @@ export function serialRows(job: Job): Stmt[] {
   emitRoot(job, root);
   return root.body;
 }
+
+/** One element an iteration, in the order of the loops. */
+const keepIn = (inner: readonly Loop[]) => ({
+  index: offsetOf(
+    inner.map((l) => l.extent),
+    inner.map((l) => l.at),
+  ),
+  size: totalOf(inner),
+});
 
 const isSmall = (loops: readonly Loop[]): boolean =>
   loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;

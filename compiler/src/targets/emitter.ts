@@ -3,6 +3,7 @@
  * may be computed. Knows no syntax; that is the `Language` each target brings.
  */
 import { bug, type Condition, type Dim, symbolsIn } from "@kiln-ml/ir";
+import { simplifyConditions } from "../access.ts";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
 import { substituteIfNeeded } from "./index-text.ts";
@@ -218,9 +219,22 @@ export class Emitter {
 
   private raw(e: Expr): Text {
     if (e.kind === "load") return this.language.load(e);
-    if (e.kind === "call") return this.language.call(e);
+    if (e.kind === "call") {
+      const taken = this.onlyBranch(e);
+      return taken ? this.text(taken) : this.language.call(e);
+    }
     if (e.kind === "test") return this.language.test(e.conditions);
     return bug("emit", `unexpected ${e.kind}`);
+  }
+
+  /** What a select gives whose condition, as far as index names have values here, never holds or always does. */
+  private onlyBranch(e: Call): Expr | undefined {
+    const [when, then, otherwise] = e.args;
+    if (e.op !== "select" || when?.kind !== "test") return undefined;
+    const values = when.conditions.map((c) => ({ test: c.test, value: this.resolved(c.value) }));
+    const kept = simplifyConditions(values);
+    if (!kept) return otherwise;
+    return kept.length === 0 ? then : undefined;
   }
 
   private bindExpr(e: Expr, depth: number): Text {

@@ -43,7 +43,7 @@ export interface Manifest extends Omit<Artifact, "kernels" | "constants" | "weig
   readonly kernels: readonly KernelEntry[];
 }
 
-const maxManifestBytes = 1 << 26;
+export const maxManifestBytes = 1 << 26;
 const maxExtentDepth = 64;
 
 const extentAt = (value: unknown, at: string, depth: number): void => {

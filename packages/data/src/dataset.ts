@@ -33,7 +33,7 @@ const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * 
  *
  * `shapes` says what one sample of each field is. Throws ShapeError if the fields do not hold equally many.
  */
-export function fromArrays<T extends Fields>(
+export function fromArrays<const T extends Fields>(
   arrays: T,
   shapes: readonly (readonly number[])[],
 ): Dataset<T> {

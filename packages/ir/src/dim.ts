@@ -41,8 +41,7 @@ export class DimExpr {
   constructor(terms: readonly Term[]) {
     this.terms = terms;
     this.key = terms.map(termKey).join("+");
-    let min = 0;
-    let max = 0;
+    let [min, max] = [0, 0];
     for (const t of terms) {
       const [lo, hi] = termBounds(t);
       min += lo;
@@ -89,6 +88,7 @@ export function loopVar(name: string, extent: Dim): DimExpr {
 export const anyInteger = (name: string): DimExpr =>
   ofAtom({ kind: "symbol", name, min: -Infinity, max: Infinity, key: name });
 
+const ofTerm = (t: Term): Dim => (t.coeff && t.atoms.length ? new DimExpr([t]) : t.coeff || 0);
 const ofAtom = (atom: Atom): DimExpr => new DimExpr([{ coeff: 1, atoms: [atom] }]);
 const termsOf = (d: Dim): readonly Term[] =>
   typeof d !== "number" ? d.terms : d === 0 ? [] : [{ coeff: d, atoms: [] }];
@@ -114,6 +114,7 @@ export function symbolOf(d: Dim): DimSymbol | undefined {
 }
 
 function build(terms: Term[]): Dim {
+  if (terms.length === 1) return ofTerm(terms[0]!);
   const sums = new Map<string, Term>();
   for (const t of terms) {
     const k = t.atoms.map((a) => a.key).join("*");
@@ -121,11 +122,11 @@ function build(terms: Term[]): Dim {
     sums.set(k, before ? { coeff: before.coeff + t.coeff, atoms: t.atoms } : t);
   }
   const kept = [...sums.values()].filter((t) => t.coeff !== 0);
+  if (kept.length < 2) return kept[0] ? ofTerm(kept[0]) : 0;
   const merged = recombine(kept);
   if (merged) return merged;
-  if (kept.length === 0) return 0;
-  if (kept.length === 1 && kept[0]!.atoms.length === 0) return kept[0]!.coeff;
-  kept.sort((a, b) => b.atoms.length - a.atoms.length || (termKey(a) < termKey(b) ? -1 : 1));
+  const keys = new Map(kept.map((t) => [t, termKey(t)]));
+  kept.sort((a, b) => b.atoms.length - a.atoms.length || (keys.get(a)! < keys.get(b)! ? -1 : 1));
   return new DimExpr(kept);
 }
 

@@ -22,7 +22,7 @@ export * from "./ops/create.ts";
 export * from "./ops/elementwise/binary.ts";
 export * from "./ops/elementwise/compare.ts";
 export * from "./ops/elementwise/convert.ts";
-export type { Binary, Unary } from "./ops/elementwise/define.ts";
+export { type Binary, binary, type Unary, unary } from "./ops/elementwise/define.ts";
 export * from "./ops/elementwise/unary.ts";
 export * from "./ops/gather.ts";
 export { concat, stack } from "./ops/join.ts";

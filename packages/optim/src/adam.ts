@@ -1,7 +1,7 @@
 /**
  * Adam, with its weight decay in the gradient (`Adam`) or apart from it (`AdamW`).
  */
-import { assign, type Tensor } from "@kiln-ml/ir";
+import { assign, sliceAxis, stack, type Tensor } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
 import type { ParamGroup } from "./members.ts";
 import { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
@@ -55,25 +55,19 @@ export class Adam extends Optimizer {
   /** Moves the moments by `g` and gives what the parameter goes down by. */
   protected stride({ param, lr, count }: Move, g: Tensor): Tensor {
     const [b1, b2] = this.betas;
-    const m = this.#decayed(param, "m", b1, g);
-    const v = this.#decayed(param, "v", b2, g.mul(g));
-    const bounded = this.amsgrad ? this.#largest(param, v) : v;
+    // One tensor for all moments of a parameter: a kernel that updates them binds it once.
+    const state = this.state(param, "moments", this.amsgrad ? 3 : 2);
+    const old = (i: number) => sliceAxis(state, 0, i, i + 1).reshape(param.shape);
+    const m = old(0)
+      .mul(b1)
+      .add(g.mul(1 - b1));
+    const v = old(1)
+      .mul(b2)
+      .add(g.mul(g).mul(1 - b2));
+    const bounded = this.amsgrad ? old(2).maximum(v) : v;
+    assign(state, stack(this.amsgrad ? [m, v, bounded] : [m, v]));
     const root = bounded.sqrt().mul(correction(b2, count).rsqrt());
     return m.div(root.add(this.eps)).mul(lr.div(correction(b1, count)));
-  }
-
-  #decayed(param: Tensor, what: string, beta: number, sample: Tensor): Tensor {
-    const state = this.state(param, what);
-    const next = state.mul(beta).add(sample.mul(1 - beta));
-    assign(state, next);
-    return next;
-  }
-
-  #largest(param: Tensor, v: Tensor): Tensor {
-    const state = this.state(param, "vMax");
-    const next = state.maximum(v);
-    assign(state, next);
-    return next;
   }
 }
 

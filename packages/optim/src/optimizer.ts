@@ -128,10 +128,11 @@ export abstract class Optimizer extends Stateful {
     if (counter) assign(counter.state, counter.count);
   }
 
-  /** State of the shape of `param` (or a scalar), made at its first use as zeros in f32 (or f64). */
-  protected state(target: Tensor, what: string): Tensor {
+  /** State for `target`: `count` tensors of its shape, stacked, made at first use as zeros in f32 (or f64). */
+  protected state(target: Tensor, what: string, count = 1): Tensor {
     const member = this.#members.find((m) => m.param === target)!;
-    return this.#made(`${this.#prefix}.${member.name}.${what}`, target.shape as number[], target);
+    const shape = [...(count > 1 ? [count] : []), ...(target.shape as number[])];
+    return this.#made(`${this.#prefix}.${member.name}.${what}`, shape, target);
   }
 
   get #prefix(): string {

@@ -10,7 +10,7 @@ import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, type Text } from "../scope.ts";
 import { arrayType, constantText, javascript, type Rounding } from "./language.ts";
-import { prelude } from "./prelude.ts";
+import { preludeLines } from "./prelude.ts";
 import { spell } from "./spell.ts";
 
 interface Printer {
@@ -38,8 +38,7 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
   });
   printAll(printer, kernel.body);
   // Helpers stand inside, so that a kernel's text is whole wherever it is put.
-  const helpers = [...used].flatMap((name) => prelude[name]!.split("\n"));
-  const body = [...helpers, ...e.scope.lines];
+  const body = [...preludeLines(used), ...e.scope.lines];
   const lines = [`function ${kernel.name}(${args.join(", ")}) {`, ...indented(body), "}"];
   return {
     name: kernel.name,

@@ -5,7 +5,7 @@ import { type Dtype, isFloat } from "@kiln-ml/ir";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
-import { isExact, spell, type Use } from "./spell.ts";
+import { isExact, spell, spellFast, type Use } from "./spell.ts";
 
 export type Rounding = "each-op" | "on-store";
 
@@ -15,7 +15,8 @@ const reserved = new Set(
     "extends false finally for function if implements import in instanceof interface let new null package " +
     "private protected public return static super switch this throw true try typeof var void while with yield " +
     "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
-    "Uint8Array roundEven erfOf powerOf bitsToFloat floatToBits"
+    "Uint8Array roundEven erfOf powerOf exp2 bitsToFloat floatToBits " +
+    "fastExp fastTanh fastErf powerOfTwo powerBits"
   ).split(" "),
 );
 
@@ -72,13 +73,11 @@ function allOf(conditions: readonly Text[]): Text {
 
 function callText(e: Emitter, c: Call, rounds: (dtype: Dtype) => boolean, use: Use): Text {
   const from = c.args[c.op === "select" ? 1 : 0]!.dtype;
-  const text = spell(
-    c.op,
-    c.args.map((a) => e.text(a)),
-    from,
-    c.dtype,
-    use,
-  );
+  const args = c.args.map((a) => e.text(a));
+  // Where every op is rounded, results have the bits of the reference, which calls Math.
+  const fast = rounds("f32") || c.dtype !== "f32" ? undefined : spellFast(c.op, args, use);
+  if (fast) return fast;
+  const text = spell(c.op, args, from, c.dtype, use);
   return rounds(c.dtype) && !isExact(c.op) ? atom(`Math.fround(${text.text})`) : text;
 }
 

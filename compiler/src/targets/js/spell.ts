@@ -153,11 +153,31 @@ const spellings: Readonly<Record<string, Spelling>> = {
   bitcast,
 };
 
+/** Spellings good to an f32 only, for values that are not rounded before they are stored. */
+export function spellFast(op: string, x: readonly Text[], use: Use): Text | undefined {
+  if (op === "exp") return call(use("fastExp"), x);
+  if (op === "tanh") return call(use("fastTanh"), x);
+  if (op === "erf") return call(use("fastErf"), x);
+  if (op !== "sigmoid") return undefined;
+  const power = call(use("fastExp"), [minus(x[0]!)]);
+  return binary("/", prec.mul)(atom("1"), binary("+", prec.add)(atom("1"), power));
+}
+
 /** Ops whose result needs no rounding when their operands are f32 values already. */
 const exact = new Set(
   "neg abs sign floor ceil round trunc maximum minimum select bitcast convert rem".split(" "),
 );
 export const isExact = (op: string): boolean => exact.has(op);
+
+/** Functions of C that Math lacks and the prelude has. */
+const lacking = new Set(["exp2"]);
+
+/** C text of a record as JavaScript: the functions it calls are those of Math or of the prelude. */
+const fromC = (text: string, use: Use): string =>
+  text.replace(/(?<![\w.$])[a-z]\w*(?=\()/g, (name) => {
+    if (lacking.has(name)) return use(name);
+    return name in Math ? `Math.${name}` : name;
+  });
 
 /** The text of an elementwise op, before rounding. */
 export function spell(op: string, x: readonly Text[], from: Dtype, to: Dtype, use: Use): Text {
@@ -165,6 +185,6 @@ export function spell(op: string, x: readonly Text[], from: Dtype, to: Dtype, us
   if (spelling) return spelling(x, from, to, use);
   const record = opRecord(op);
   if (record.infix) return infix(record.infix, prec.select + 1)(x, from, to, use);
-  if (record.spell) return atom(record.spell(...x.map((a) => a.text)));
+  if (record.spell) return atom(fromC(record.spell(...x.map((a) => a.text)), use));
   throw new DtypeError(`${op}: has no spelling on target js`);
 }

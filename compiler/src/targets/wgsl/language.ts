@@ -65,11 +65,15 @@ function floorRemainder(a: Text, b: Text): Text {
   return atom(`((${atLeast(a, prec.mul)} % ${d} + ${d}) % ${d})`);
 }
 
+/**
+ * A conjunction with `&`, which evaluates both sides: they are cheap and have no effects, whereas `&&` is control flow, one
+ * branch a condition, for which software adapters take minutes to build a pipeline.
+ */
 function allOf(conditions: readonly Text[]): Text {
   if (conditions.length === 0) return atom("true");
   return conditions.reduce((a, b) => ({
-    text: `${a.prec === prec.and ? a.text : atLeast(a, prec.equal)} && ${atLeast(b, prec.equal)}`,
-    prec: prec.and,
+    text: `${a.prec === prec.bitAnd ? a.text : atLeast(a, prec.unary)} & ${atLeast(b, prec.unary)}`,
+    prec: prec.bitAnd,
     lanes: 1,
   }));
 }

@@ -71,6 +71,14 @@ const logOf = `fn $logOf(x: F) -> F {
   return select($logFar(x), $logNear(x - 1.0), (x < F(1.5)) & (x > F(0.7)));
 }`;
 
+const exp2Of = `fn $exp2Of(x: F) -> F {
+  return select(exp2(x), x, $isNan(x));
+}`;
+/** log₂ x = ln x · log₂ e: the logarithm's edges and its accuracy near 1. */
+const log2Of = `fn $log2Of(x: F) -> F {
+  return $logOf(x) * 1.44269504;
+}`;
+
 /** tanh |x| = t / (t + 2) with t = e^2|x| − 1, which is 1 from 9.1 on. */
 const tanhOf = `fn $tanhOf(x: F) -> F {
   let t = $expm1(2.0 * min(abs(x), F(10.0)));
@@ -220,6 +228,8 @@ export const prelude: Readonly<Record<string, string>> = {
   logNear,
   log1p,
   logOf,
+  exp2Of,
+  log2Of,
   tanhOf,
   sinhOf,
   coshOf,

@@ -5,6 +5,7 @@
  */
 import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
+import { prelude } from "./prelude.ts";
 
 /** Names a function of the prelude as used at a width and returns its name. */
 export type Use = (name: string, lanes: number) => string;
@@ -179,6 +180,13 @@ function spellBool(op: string, [a, b]: readonly Text[], use: Use): Text | undefi
   return undefined;
 }
 
+/** C text of a record as WGSL: the functions it calls are those of the prelude, where that has them, or built in. */
+const fromC = (text: string, lanes: number, use: Use): string =>
+  text.replace(/(?<![\w.$])[a-z]\w*(?=\()/g, (name) => {
+    const own = [`${name}Of`, name].find((n) => Object.hasOwn(prelude, n));
+    return own ? use(own, lanes) : name;
+  });
+
 /** The text of an elementwise op; operands of fewer lanes are repeated. */
 export function spell(
   op: string,
@@ -195,6 +203,6 @@ export function spell(
   const spelling = spellings[op];
   if (spelling) return spelling(wide, from, to, use);
   const record = opRecord(op);
-  if (record.spell) return atom(record.spell(...wide.map((t) => t.text)), lanes);
+  if (record.spell) return atom(fromC(record.spell(...wide.map((t) => t.text)), lanes, use), lanes);
   throw new DtypeError(`${op}: has no spelling on target webgpu`);
 }

@@ -83,6 +83,17 @@ export const exp: Unary = unary("exp", {
   costly: true,
 });
 
+/** 2ˣ. d/dx = 2ˣ·ln 2. */
+export const exp2: Unary = unary("exp2", {
+  on: "float",
+  eval: (x) => 2 ** x,
+  vjp: (g, y) => [g.mul(y).mul(Math.LN2)],
+  domain: [-10, 10],
+  smooth: true,
+  ulp: 16,
+  costly: true,
+});
+
 /** eˣ − 1, accurate near 0. */
 export const expm1: Unary = unary("expm1", {
   on: "float",
@@ -99,6 +110,17 @@ export const log: Unary = unary("log", {
   on: "float",
   eval: Math.log,
   vjp: (g, _y, x) => [g.div(x!)],
+  domain: [0.05, 20],
+  smooth: true,
+  ulp: 16,
+  costly: true,
+});
+
+/** log₂ x; NaN below 0, −∞ at 0. d/dx = 1/(x·ln 2). */
+export const log2: Unary = unary("log2", {
+  on: "float",
+  eval: Math.log2,
+  vjp: (g, _y, x) => [g.div(x!.mul(Math.LN2))],
   domain: [0.05, 20],
   smooth: true,
   ulp: 16,

@@ -1,0 +1,68 @@
+/**
+ * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --peers [--slow] [--only PATTERN] [--target js]
+ * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
+ */
+import { parseArgs } from "node:util";
+import type { TargetName } from "@kiln-ml/artifact";
+import { budgetRows } from "./budgets.ts";
+import { compileRows } from "./compile.ts";
+import { fusionRows } from "./fusion.ts";
+import { memoryRows } from "./memory.ts";
+import { missed, type Row, save, table } from "./row.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    fusion: { type: "boolean" },
+    budgets: { type: "boolean" },
+    compile: { type: "boolean" },
+    memory: { type: "boolean" },
+    peers: { type: "boolean" },
+    slow: { type: "boolean" },
+    json: { type: "boolean" },
+    strict: { type: "boolean" },
+    only: { type: "string" },
+    target: { type: "string", multiple: true },
+    save: { type: "string" },
+  },
+});
+
+type Selected = (name: string) => boolean;
+
+const targets = (options.target ?? ["js", "webgpu"]) as TargetName[];
+
+const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Row[]>>> = {
+  budgets: (selected) => budgetRows(selected, targets),
+  fusion: fusionRows,
+  compile: compileRows,
+  memory: memoryRows,
+  // The peer is loaded only where it is asked for: it takes a second.
+  peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),
+};
+
+async function main(): Promise<void> {
+  const pattern = new RegExp(options.only ?? "");
+  const chosen = Object.keys(suites).filter((name) => name in options);
+  if (chosen.length === 0) {
+    console.log(
+      `usage: npm run bench -- ${Object.keys(suites)
+        .map((s) => `--${s}`)
+        .join(" ")}`,
+    );
+    process.exitCode = 1;
+  }
+  const all: Row[] = [];
+  for (const name of chosen) {
+    const rows = await suites[name]!((c) => pattern.test(c));
+    all.push(...rows);
+    if (options.json) for (const row of rows) console.log(JSON.stringify(row));
+    else console.log(`${name}\n${table(rows)}\n`);
+  }
+  if (options.save) console.log(`saved ${save(options.save, all)}`);
+  const failed = missed(all);
+  if (options.strict && failed.length > 0) {
+    console.error(`${failed.length} goals missed`);
+    process.exitCode = 1;
+  }
+}
+
+await main();

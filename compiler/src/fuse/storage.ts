@@ -1,0 +1,59 @@
+/**
+ * Where stored values lie when several of them are one tensor to the outside: the operands of a concatenation along
+ * the leading axis are runs of its memory, so each is written in its place and the concatenation costs nothing. That
+ * is how an optimizer keeps all moments of a parameter in one tensor, which is one binding.
+ */
+import { addDim, type Dim, isStatic, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { aliasRoot, isLeaf, isVirtual } from "../access.ts";
+import { type Program, rootsOf } from "../program.ts";
+
+/** Memory of a stored node: that of `tensor`, from element `offset`. */
+export interface Storage {
+  readonly tensor: Tensor;
+  readonly offset: Dim;
+}
+
+export interface Stored {
+  /** Nodes that must be stored. */
+  readonly required: ReadonlySet<Tensor>;
+  /** The required nodes that lie inside another tensor. */
+  readonly storedIn: ReadonlyMap<Tensor, Storage>;
+}
+
+/** What a program's outputs and updates ask to be stored, and where. */
+export function storageOf(program: Program): Stored {
+  const roots = new Set(
+    rootsOf(program)
+      .map(aliasRoot)
+      .filter((t) => !isLeaf(t)),
+  );
+  const required = new Set(roots);
+  const storedIn = new Map<Tensor, Storage>();
+  for (const root of roots) {
+    const parts = partsOf(root);
+    if (!parts || parts.some((p) => required.has(p.tensor))) continue;
+    if (new Set(parts.map((p) => p.tensor)).size !== parts.length) continue;
+    required.delete(root);
+    for (const p of parts) {
+      required.add(p.tensor);
+      storedIn.set(p.tensor, { tensor: root, offset: p.offset });
+    }
+  }
+  return { required, storedIn };
+}
+
+/** The nodes under a concatenation whose memory runs one after the other, and where each starts. */
+function partsOf(t: Tensor): Storage[] | undefined {
+  if (t.op !== "concat") return undefined;
+  const axis = t.attrs.axis as number;
+  if (!t.shape.slice(0, axis).every((d) => d === 1)) return undefined;
+  let offset: Dim = 0;
+  const parts: Storage[] = [];
+  for (const operand of t.operands) {
+    const tensor = aliasRoot(operand);
+    if (isLeaf(tensor) || isVirtual(tensor) || !isStatic(sizeOf(tensor.shape))) return undefined;
+    parts.push({ tensor, offset });
+    offset = addDim(offset, sizeOf(tensor.shape));
+  }
+  return parts;
+}

@@ -1,0 +1,38 @@
+/**
+ * The options of the three scripts, with their defaults: `npm start -- --epochs 5`. Each script uses those it needs.
+ */
+import { parseArgs } from "node:util";
+
+const { values } = parseArgs({
+  options: {
+    epochs: { type: "string", default: "3" },
+    batch: { type: "string", default: "32" },
+    lr: { type: "string", default: "0.005" },
+    seed: { type: "string", default: "1" },
+    // Digits to train on and test with together, at most 10,000.
+    samples: { type: "string", default: "10000" },
+    // The share of test digits that must be right.
+    least: { type: "string", default: "0.96" },
+    // Timed runs of each program in the comparison with fusion off.
+    runs: { type: "string", default: "20" },
+    out: { type: "string", default: "out" },
+  },
+});
+
+function number(name: Exclude<keyof typeof values, "out">, low: number): number {
+  const value = Number(values[name]);
+  if (values[name] !== "" && value >= low) return value;
+  console.error(`mnist: --${name} must be a number of ${low} or more, got ${values[name]}`);
+  process.exit(2);
+}
+
+export const options = {
+  epochs: number("epochs", 1),
+  batch: number("batch", 1),
+  lr: number("lr", 0),
+  seed: number("seed", 0),
+  samples: Math.min(number("samples", 300), 10_000),
+  least: number("least", 0),
+  runs: number("runs", 1),
+  out: values.out,
+};

@@ -1,0 +1,88 @@
+/**
+ * Fetches an artifact that lies as a folder (or one packed file) behind a URL, for pages. The kernels of the js target
+ * come through `import()` as well, so that a page whose policy forbids functions made from text can run them. Trusts
+ * whoever serves the URL with code, as a page trusts its scripts; checks everything else.
+ */
+import type { Artifact } from "./artifact.ts";
+import { decodeArtifact, filesOf } from "./decode.ts";
+import { ArtifactError } from "./errors.ts";
+import { maxManifestBytes } from "./manifest.ts";
+import { unpackArtifact } from "./pack.ts";
+import { manifestName } from "./schema.ts";
+
+export interface LoadedArtifact {
+  readonly artifact: Artifact;
+  /** What `kernels.js` exports, for the option `kernels` of the runtime's `load`; absent for other targets. */
+  readonly kernels?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The artifact behind `url`: a folder that holds `manifest.json`, or a file that ends in `.kiln`, whose kernels are not
+ * imported. A relative URL is seen from the page.
+ *
+ * Throws ArtifactError if a file is not to be had, is longer or shorter than the manifest says, or is damaged.
+ */
+export async function loadFromUrl(url: string | URL): Promise<LoadedArtifact> {
+  const base = resolve(url);
+  if (base.pathname.endsWith(".kiln"))
+    return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER)) };
+  // A URL without the slash at its end names the folder all the same.
+  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes);
+  const fetched = filesOf(manifest).map(
+    async ({ name, bytes }) => [name, await fetchBytes(new URL(name, base), bytes)] as const,
+  );
+  const artifact = decodeArtifact(
+    new Map([[manifestName, manifest], ...(await Promise.all(fetched))]),
+  );
+  if (artifact.target !== "js") return { artifact };
+  return { artifact, kernels: await importKernels(new URL("kernels.js", base)) };
+}
+
+function resolve(url: string | URL): URL {
+  const page = (globalThis as { location?: { href: string } }).location?.href;
+  try {
+    return new URL(url, page);
+  } catch {
+    throw new ArtifactError(`loadFromUrl: ${url} is not a URL`);
+  }
+}
+
+/** The whole body, given up as soon as it is longer than `most`. */
+async function fetchBytes(url: URL, most: number): Promise<Uint8Array> {
+  const response = await fetch(url).catch((cause: Error) => {
+    throw new ArtifactError(`loadFromUrl: ${url} cannot be fetched: ${cause.message}`, { cause });
+  });
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new ArtifactError(`loadFromUrl: ${url} answers ${response.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+    size += next.value.length;
+    chunks.push(next.value);
+    if (size <= most) continue;
+    await reader?.cancel();
+    throw new ArtifactError(`loadFromUrl: ${url} is longer than ${most} bytes`);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+async function importKernels(url: URL): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(url.href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ArtifactError(
+      `loadFromUrl: ${url} cannot be imported: ${(cause as Error).message}\n  serve it as text/javascript, from where the page's script-src allows`,
+      { cause },
+    );
+  }
+}

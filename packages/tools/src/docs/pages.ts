@@ -1,0 +1,11 @@
+/** The generated pages by path. Writes nothing. */
+import { errorsPage } from "./errors.ts";
+import { opsPage } from "./ops.ts";
+import { passesPage } from "./passes.ts";
+
+export const generatedPages = (): ReadonlyMap<string, string> =>
+  new Map([
+    ["docs/ops.md", opsPage()],
+    ["docs/passes.md", passesPage()],
+    ["docs/errors.md", errorsPage()],
+  ]);

@@ -1,0 +1,26 @@
+/**
+ * The kernel budgets on every target the compiler has.
+ */
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { budgetRows } from "../../bench/budgets.ts";
+import { budgets } from "../../bench/cases.ts";
+import { targets } from "../../compiler/src/targets/index.ts";
+
+const names = Object.keys(targets) as (keyof typeof targets)[];
+
+for (const target of names)
+  test(`kernel counts keep within the budgets on ${target}`, () => {
+    const rows = budgetRows(() => true, [target]);
+    assert.is(rows.length, budgets.length);
+    for (const row of rows) {
+      assert.type(row.value, "number");
+      assert.is.not(row.met, false, `${row.case}: ${row.value} kernels, budget ${row.goal}`);
+    }
+  });
+
+test("the js target exists, so that the budgets are asserted at all", () => {
+  assert.ok(names.includes("js"));
+});
+
+test.run();

@@ -1,0 +1,675 @@
+// conv_maximum
+function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
+  const tile = new Float32Array(12);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 3; s++) {
+      const atF = s * 18;
+      for (let c = 0; c < 2; c++) {
+        const atC = atF + c * 9;
+        const atC1 = s + c * 27;
+        for (let t0 = 0; t0 < 3; t0++) {
+          const atC0 = atC + t0 * 3;
+          const atT0 = atC1 + t0 * 9;
+          for (let t1 = 0; t1 < 3; t1++) {
+            packedA[atT0 + t1 * 3] = weight[atC0 + t1];
+          }
+        }
+      }
+    }
+  }
+  for (let j = 0; j < 32; j += 32) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 3) / 4);
+    const pEnd = quotient + 8;
+    for (let p = 0; p < pEnd; p++) {
+      const atP = j + p * 4;
+      const atP0 = p * 72;
+      for (let s = 0; s < 4; s++) {
+        const quotient0 = ((atP + s) / 16) | 0;
+        const quotient1 = ((j + s) / 4) | 0;
+        const remainder = (p + quotient1) % 4;
+        const remainder0 = (j + s) % 4;
+        const atY0_0 = remainder0 + quotient0 * 32 + remainder * 4;
+        const atP1 = atP0 + s;
+        for (let c = 0; c < 2; c++) {
+          const atY0_1 = atY0_0 + c * 16;
+          const atP2 = atP1 + c * 36;
+          for (let t0 = 0; t0 < 3; t0++) {
+            const atY0 = remainder + t0;
+            const atY0_2 = atY0_1 + t0 * 4;
+            const atP3 = atP2 + t0 * 12;
+            for (let t1 = 0; t1 < 3; t1++) {
+              packedB[atP3 + t1 * 4] = atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
+            }
+          }
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 3; i += 3) {
+      const jjEnd = atJ + 32;
+      const atI = i * 18;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        const atJj = jj * 18;
+        for (let k = 0; k < 18; k++) {
+          const a0 = packedA[atI + k * 3];
+          const a1 = packedA[atI + k * 3 + 1];
+          const a2 = packedA[atI + k * 3 + 2];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+        }
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        const atJj0 = j + jj;
+        for (let s = 0; s < 4; s++) {
+          const quotient2 = ((atJj0 + s) / 16) | 0;
+          const quotient3 = ((atJj0 + s) / 4) | 0;
+          const remainder1 = quotient3 % 4;
+          const remainder2 = (atJj0 + s) % 4;
+          const atN = remainder2 + remainder1 * 4 + quotient2 * 48;
+          for (let r = 0; r < 3; r++) {
+            const f = i + r;
+            maximum[atN + f * 16] = Math.max(tile[s + r * 4] + bias[f], 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+// reduceMax_equal
+function reduceMax_equal(maximum, equal, reduceMax) {
+  for (let i0 = 0; i0 < 2; i0++) {
+    const atI0 = i0 * 48;
+    const atI0_0 = i0 * 12;
+    for (let i2 = 0; i2 < 6; i2++) {
+      const atI2 = atI0 + i2 * 8;
+      const atI2_2 = atI0_0 + i2 * 2;
+      for (let i3 = 0; i3 < 2; i3++) {
+        let max0 = -Infinity;
+        let argMax1 = 0;
+        let argMax1Best = -Infinity;
+        const atI2_0 = atI2 + i3 * 2;
+        const maximumAt = maximum[atI2_0];
+        max0 = Math.max(max0, maximumAt);
+        if (maximumAt > argMax1Best || (maximumAt !== maximumAt && argMax1Best === argMax1Best)) {
+          argMax1Best = maximumAt;
+          argMax1 = 0;
+        }
+        const maximumAt0 = maximum[atI2_0 + 1];
+        max0 = Math.max(max0, maximumAt0);
+        if (maximumAt0 > argMax1Best || (maximumAt0 !== maximumAt0 && argMax1Best === argMax1Best)) {
+          argMax1Best = maximumAt0;
+          argMax1 = 1;
+        }
+        const maximumAt1 = maximum[atI2_0 + 4];
+        max0 = Math.max(max0, maximumAt1);
+        if (maximumAt1 > argMax1Best || (maximumAt1 !== maximumAt1 && argMax1Best === argMax1Best)) {
+          argMax1Best = maximumAt1;
+          argMax1 = 2;
+        }
+        const maximumAt2 = maximum[atI2_0 + 5];
+        max0 = Math.max(max0, maximumAt2);
+        if (maximumAt2 > argMax1Best || (maximumAt2 !== maximumAt2 && argMax1Best === argMax1Best)) {
+          argMax1Best = maximumAt2;
+          argMax1 = 3;
+        }
+        const atI2_1 = atI2 + i3 * 4;
+        equal[atI2_1] = 0 === argMax1 ? 1 : 0;
+        equal[atI2_1 + 1] = 1 === argMax1 ? 1 : 0;
+        equal[atI2_1 + 2] = 2 === argMax1 ? 1 : 0;
+        equal[atI2_1 + 3] = 3 === argMax1 ? 1 : 0;
+        reduceMax[atI2_2 + i3] = max0;
+      }
+    }
+  }
+}
+
+// matmul_add
+function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
+  const tile = new Float32Array(8);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 2; s++) {
+      const atI0 = s * 12;
+      for (let k0 = 0; k0 < 12; k0++) {
+        packedA[s + k0 * 2] = reduceMax[atI0 + k0];
+      }
+    }
+  }
+  for (let j = 0; j < 4; j += 4) {
+    // pack columns of the right operand
+    for (let p = 0; p < 1; p++) {
+      for (let s = 0; s < 4; s++) {
+        const i1 = j + s;
+        const atI1 = i1 * 12;
+        for (let k0 = 0; k0 < 12; k0++) {
+          packedB[s + k0 * 4] = weight[atI1 + k0];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 2; i += 2) {
+      const jjEnd = atJ + 4;
+      const atI = i * 12;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        const atJj = jj * 12;
+        for (let k = 0; k < 12; k++) {
+          const a0 = packedA[atI + k * 2];
+          const a1 = packedA[atI + k * 2 + 1];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+        }
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        const atJj0 = j + jj;
+        for (let r = 0; r < 2; r++) {
+          const i0 = i + r;
+          const atR = r * 4;
+          const atI0_0 = i0 * 4;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            add[atI0_0 + i1_0] = tile[atR + s] + bias[i1_0];
+          }
+        }
+      }
+    }
+  }
+}
+
+// reduceMax_add
+function reduceMax_add(add, classes, add2, mul) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
+  let sum3 = 0;
+  for (let i0 = 0; i0 < 2; i0++) {
+    let max0 = -Infinity;
+    let sum4 = 0;
+    const atI0 = i0 * 4;
+    max0 = Math.max(max0, add[atI0]);
+    const classesAt = classes[i0];
+    sum4 += -(0 === classesAt ? -0.5 : 0);
+    max0 = Math.max(max0, add[atI0 + 1]);
+    sum4 += -(1 === classesAt ? -0.5 : 0);
+    max0 = Math.max(max0, add[atI0 + 2]);
+    sum4 += -(2 === classesAt ? -0.5 : 0);
+    max0 = Math.max(max0, add[atI0 + 3]);
+    sum4 += -(3 === classesAt ? -0.5 : 0);
+    let sum1 = 0;
+    sum1 += fastExp(add[atI0] - max0);
+    sum1 += fastExp(add[atI0 + 1] - max0);
+    sum1 += fastExp(add[atI0 + 2] - max0);
+    sum1 += fastExp(add[atI0 + 3] - max0);
+    let sum2 = 0;
+    const classesAt0 = classes[i0];
+    const t = 0 === classesAt0;
+    const t0 = add[atI0] - max0;
+    const t1 = Math.log(sum1);
+    sum2 += t ? t0 - t1 : 0;
+    const t2 = sum4 / sum1;
+    add2[atI0] = (t ? -0.5 : 0) + t2 * fastExp(t0);
+    const t3 = 1 === classesAt0;
+    const t4 = add[atI0 + 1] - max0;
+    sum2 += t3 ? t4 - t1 : 0;
+    add2[atI0 + 1] = (t3 ? -0.5 : 0) + t2 * fastExp(t4);
+    const t5 = 2 === classesAt0;
+    const t6 = add[atI0 + 2] - max0;
+    sum2 += t5 ? t6 - t1 : 0;
+    add2[atI0 + 2] = (t5 ? -0.5 : 0) + t2 * fastExp(t6);
+    const t7 = 3 === classesAt0;
+    const t8 = add[atI0 + 3] - max0;
+    sum2 += t7 ? t8 - t1 : 0;
+    add2[atI0 + 3] = (t7 ? -0.5 : 0) + t2 * fastExp(t8);
+    sum3 += -sum2;
+  }
+  mul[0] = sum3 * 0.5;
+}
+
+// matmul
+function matmul(packedA, packedB, weight, add, dotGeneral) {
+  const tile = new Float32Array(8);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 2; s++) {
+      const atI0 = s * 4;
+      for (let k0 = 0; k0 < 4; k0++) {
+        packedA[s + k0 * 2] = add[atI0 + k0];
+      }
+    }
+  }
+  for (let j = 0; j < 12; j += 12) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 3) / 4);
+    const pEnd = quotient + 3;
+    for (let p = 0; p < pEnd; p++) {
+      const atP = j + p * 4;
+      const atP0 = p * 16;
+      for (let s = 0; s < 4; s++) {
+        const i1 = atP + s;
+        const atP1 = atP0 + s;
+        for (let k0 = 0; k0 < 4; k0++) {
+          packedB[atP1 + k0 * 4] = weight[i1 + k0 * 12];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 2; i += 2) {
+      const jjEnd = atJ + 12;
+      const atI = i * 4;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        const atJj = jj * 4;
+        for (let k = 0; k < 4; k++) {
+          const a0 = packedA[atI + k * 2];
+          const a1 = packedA[atI + k * 2 + 1];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+        }
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        const atJj0 = j + jj;
+        for (let r = 0; r < 2; r++) {
+          const i0 = i + r;
+          const atR = r * 4;
+          const atI0_0 = i0 * 12;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            dotGeneral[atI0_0 + i1_0] = tile[atR + s];
+          }
+        }
+      }
+    }
+  }
+}
+
+// fold_select
+function fold_select(equal, dotGeneral, maximum, select) {
+  for (let i1 = 0; i1 < 6; i1++) {
+    const atI1 = i1 * 16;
+    const atI1_0 = i1 * 4;
+    for (let i2 = 0; i2 < 4; i2++) {
+      const i2Mod2 = i2 % 2;
+      const i2Div2 = (i2 / 2) | 0;
+      const atI2 = atI1 + i2Div2 * 8;
+      const atI1_1 = atI1_0 + i2Div2 * 2;
+      const remainder0 = (i2 + 1) % 2;
+      const quotient0 = ((i2 + 1) / 2) | 0;
+      const atI2_2 = atI1 + quotient0 * 8;
+      const atI1_4 = atI1_0 + quotient0 * 2;
+      const atI2_5 = atI1 + i2 * 4;
+      for (let i3 = 0; i3 < 4; i3++) {
+        let sum0 = 0;
+        const i3Mod2 = i3 % 2;
+        const i3Div2 = (i3 / 2) | 0;
+        const atI2_0 = atI2 + i3Div2 * 4;
+        const atI1_2 = atI1_1 + i3Div2;
+        sum0 += i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? ((i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? equal[atI2_0] !== 0 : false) ? (i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? dotGeneral[atI1_2] : 0) : 0) : 0;
+        const remainder = (i3 + 1) % 2;
+        const quotient = ((i3 + 1) / 2) | 0;
+        const atI2_1 = atI2 + quotient * 4;
+        const atI1_3 = atI1_1 + quotient;
+        sum0 += i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? ((i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? equal[atI2_1 - 3] !== 0 : false) ? (i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? dotGeneral[atI1_3 - 1] : 0) : 0) : 0;
+        const atI2_3 = atI2_2 + i3Div2 * 4;
+        const atI1_5 = atI1_4 + i3Div2;
+        sum0 += i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? ((i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? equal[atI2_3 - 6] !== 0 : false) ? (i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? dotGeneral[atI1_5 - 2] : 0) : 0) : 0;
+        const atI2_4 = atI2_2 + quotient * 4;
+        const atI1_6 = atI1_4 + quotient;
+        sum0 += i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? ((i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? equal[atI2_4 - 9] !== 0 : false) ? (i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? dotGeneral[atI1_6 - 3] : 0) : 0) : 0;
+        select[atI2_5 + i3] = 0 < maximum[atI2_5 + i3] ? sum0 : 0;
+      }
+    }
+  }
+}
+
+// conv_sub
+function conv_sub(packedA, packedB, x, select, bias, weight) {
+  const tile = new Float32Array(12);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 3; s++) {
+      let side0 = 0;
+      const atF = s * 16;
+      for (let c = 0; c < 2; c++) {
+        const atC = atF + c * 48;
+        const atC1 = s + c * 48;
+        for (let t0 = 0; t0 < 4; t0++) {
+          const atC0 = atC + t0 * 4;
+          const atC2 = atC1 + t0 * 12;
+          for (let t1 = 0; t1 < 4; t1++) {
+            const selectAt = select[atC0 + t1];
+            packedA[atC2 + t1 * 3] = selectAt;
+            side0 += selectAt;
+          }
+        }
+      }
+      bias[s] = bias[s] - side0 * 0.10000000149011612;
+    }
+  }
+  for (let j = 0; j < 18; j += 20) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 1) / 4);
+    const pEnd = quotient + 5;
+    for (let p = 0; p < pEnd; p++) {
+      const atP = j + p * 4;
+      const atP1 = p * 128;
+      for (let s = 0; s < 4; s++) {
+        const quotient0 = ((atP + s) / 9) | 0;
+        const quotient1 = ((atP + s) / 3) | 0;
+        const remainder = quotient1 % 3;
+        const remainder0 = (atP + s) % 3;
+        const atP0 = atP + s;
+        const atY0_0 = remainder0 + quotient0 * 16 + remainder * 4;
+        const atP2 = atP1 + s;
+        for (let c = 0; c < 2; c++) {
+          const atY0_1 = atY0_0 + c * 32;
+          const atC3 = atP2 + c * 64;
+          for (let t0 = 0; t0 < 4; t0++) {
+            const atY0 = remainder + t0;
+            const atY0_2 = atY0_1 + t0 * 4;
+            const atC4 = atC3 + t0 * 16;
+            for (let t1 = 0; t1 < 4; t1++) {
+              packedB[atC4 + t1 * 4] = atP0 <= 17 && atY0 > 0 && atY0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atY0_2 + t1 - 5] : 0;
+            }
+          }
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 3; i += 3) {
+      const jjEnd = atJ + 18;
+      const atI = i * 32;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        const atJj = jj * 32;
+        for (let k = 0; k < 32; k++) {
+          const a0 = packedA[atI + k * 3];
+          const a1 = packedA[atI + k * 3 + 1];
+          const a2 = packedA[atI + k * 3 + 2];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+        }
+        const new0 = c00;
+        const new1 = c01;
+        const new2 = c02;
+        const new3 = c03;
+        const new4 = c10;
+        const new5 = c11;
+        const new6 = c12;
+        const new7 = c13;
+        const new8 = c20;
+        const new9 = c21;
+        const new10 = c22;
+        const new11 = c23;
+        tile[0] = new0;
+        tile[1] = new1;
+        tile[2] = new2;
+        tile[3] = new3;
+        tile[4] = new4;
+        tile[5] = new5;
+        tile[6] = new6;
+        tile[7] = new7;
+        tile[8] = new8;
+        tile[9] = new9;
+        tile[10] = new10;
+        tile[11] = new11;
+        const least = Math.min(4, atJ - jj + 18);
+        const atJj0 = j + jj;
+        for (let s = 0; s < least; s++) {
+          const quotient2 = ((atJj0 + s) / 9) | 0;
+          const quotient3 = ((atJj0 + s) / 3) | 0;
+          const remainder1 = quotient3 % 3;
+          const remainder2 = (atJj0 + s) % 3;
+          const atN = remainder2 + remainder1 * 3 + quotient2 * 9;
+          for (let r = 0; r < 3; r++) {
+            const f = i + r;
+            weight[atN + f * 18] = weight[atN + f * 18] - tile[s + r * 4] * 0.10000000149011612;
+          }
+        }
+      }
+    }
+  }
+}
+
+// matmul_sub
+function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
+  const tile = new Float32Array(16);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 4; s++) {
+      let side0 = 0;
+      for (let k0 = 0; k0 < 2; k0++) {
+        const addAt = add[s + k0 * 4];
+        packedA[s + k0 * 4] = addAt;
+        side0 += addAt;
+      }
+      bias[s] = bias[s] - side0 * 0.10000000149011612;
+    }
+  }
+  for (let j = 0; j < 12; j += 12) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 3) / 4);
+    const pEnd = quotient + 3;
+    for (let p = 0; p < pEnd; p++) {
+      const atP = j + p * 4;
+      const atP0 = p * 8;
+      for (let s = 0; s < 4; s++) {
+        const i1 = atP + s;
+        const atP1 = atP0 + s;
+        for (let k0 = 0; k0 < 2; k0++) {
+          packedB[atP1 + k0 * 4] = reduceMax[i1 + k0 * 12];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 4; i += 4) {
+      const jjEnd = atJ + 12;
+      const atI = i * 2;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 2;
+        for (let k = 0; k < 2; k++) {
+          const a0 = packedA[atI + k * 4];
+          const a1 = packedA[atI + k * 4 + 1];
+          const a2 = packedA[atI + k * 4 + 2];
+          const a3 = packedA[atI + k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        const new0 = c00;
+        const new1 = c01;
+        const new2 = c02;
+        const new3 = c03;
+        const new4 = c10;
+        const new5 = c11;
+        const new6 = c12;
+        const new7 = c13;
+        const new8 = c20;
+        const new9 = c21;
+        const new10 = c22;
+        const new11 = c23;
+        const new12 = c30;
+        const new13 = c31;
+        const new14 = c32;
+        const new15 = c33;
+        tile[0] = new0;
+        tile[1] = new1;
+        tile[2] = new2;
+        tile[3] = new3;
+        tile[4] = new4;
+        tile[5] = new5;
+        tile[6] = new6;
+        tile[7] = new7;
+        tile[8] = new8;
+        tile[9] = new9;
+        tile[10] = new10;
+        tile[11] = new11;
+        tile[12] = new12;
+        tile[13] = new13;
+        tile[14] = new14;
+        tile[15] = new15;
+        const atJj0 = j + jj;
+        for (let r = 0; r < 4; r++) {
+          const i0 = i + r;
+          const atI0 = i0 * 12;
+          const atR = r * 4;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            weight[atI0 + i1_0] = weight[atI0 + i1_0] - tile[atR + s] * 0.10000000149011612;
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// reduceSum
+function reduceSum(ids, table, reduceSum) {
+  let sum0 = 0;
+  for (let r0 = 0; r0 < 3; r0++) {
+    const t = Math.min(Math.max(ids[r0], 0), 9);
+    for (let r1 = 0; r1 < 4; r1++) {
+      const at3 = t;
+      const tableAt = table[r1 + at3 * 4];
+      sum0 += tableAt * tableAt;
+    }
+  }
+  reduceSum[0] = sum0;
+}
+
+// scatter_sub
+function scatter_sub(scatter, ids, table, sub) {
+  for (let i0 = 0; i0 < 10; i0++) {
+    const atI0 = i0 * 4;
+    for (let i1 = 0; i1 < 4; i1++) {
+      scatter[atI0 + i1] = 0;
+    }
+  }
+  for (let s0 = 0; s0 < 3; s0++) {
+    const idsAt = ids[s0];
+    const t = Math.max(Math.min(idsAt, 9), 0);
+    const t0 = Math.min(Math.max(idsAt, 0), 9);
+    for (let i1 = 0; i1 < 4; i1++) {
+      const to0 = t;
+      const at0 = t0;
+      const atI1 = i1 + to0 * 4;
+      const atAt0 = i1 + at0 * 4;
+      if (to0 >= 0 && to0 <= 9) {
+        const tableAt = table[atAt0];
+        scatter[atI1] = scatter[atI1] + (tableAt + tableAt);
+      }
+    }
+  }
+  for (let i0 = 0; i0 < 10; i0++) {
+    const atI0_0 = i0 * 4;
+    for (let i1 = 0; i1 < 4; i1++) {
+      sub[atI0_0 + i1] = table[atI0_0 + i1] - scatter[atI0_0 + i1] * 0.5;
+    }
+  }
+}

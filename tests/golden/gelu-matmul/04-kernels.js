@@ -1,0 +1,134 @@
+// matmul_mul
+function matmul_mul(packedA, packedB, w, x, b, mul) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
+  function fastErf(x) {
+    const a = Math.abs(x);
+    if (a < 1) {
+      const s = x * x;
+      return x * (1.128379167062361 + s * (-0.3761263847599014 + s * (0.11283782622047146 + s * (-0.026865438309701183 + s * (0.005221053410333502 + s * (-0.0008484396519194107 + s * (0.00011268253668881237 - s * 0.000009673590170065557)))))));
+    }
+    if (a >= 4) return x < 0 ? -1 : 1;
+    const t = 1 / (1 + 0.5 * a);
+    const q = -0.0001454868610056972 + t * (0.28478660630205604 + t * (0.2604628572135361 + t * (0.34517139642570605 + t * (-0.09829056578529233 + t * (0.5568571775047246 + t * (-0.46693696263044726 + t * 0.1181420361869031))))));
+    const y = 1 - fastExp(-a * a) * q;
+    return x < 0 ? -y : y;
+  }
+  const tile = new Float32Array(16);
+  // pack the left operand
+  for (let p = 0; p < 2; p++) {
+    const atP = p * 4;
+    const atP0 = p * 64;
+    for (let s = 0; s < 4; s++) {
+      const i0 = atP + s;
+      const atI0 = i0 * 16;
+      const atP1 = atP0 + s;
+      for (let k0 = 0; k0 < 16; k0++) {
+        packedA[atP1 + k0 * 4] = x[atI0 + k0];
+      }
+    }
+  }
+  for (let j = 0; j < 12; j += 12) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 3) / 4);
+    const pEnd = quotient + 3;
+    for (let p = 0; p < pEnd; p++) {
+      const atP2 = j + p * 4;
+      const atP3 = p * 64;
+      for (let s = 0; s < 4; s++) {
+        const i1 = atP2 + s;
+        const atP4 = atP3 + s;
+        for (let k0 = 0; k0 < 16; k0++) {
+          packedB[atP4 + k0 * 4] = w[i1 + k0 * 12];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 8; i += 4) {
+      const jjEnd = atJ + 12;
+      const atI = i * 16;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 16;
+        for (let k = 0; k < 16; k++) {
+          const a0 = packedA[atI + k * 4];
+          const a1 = packedA[atI + k * 4 + 1];
+          const a2 = packedA[atI + k * 4 + 2];
+          const a3 = packedA[atI + k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
+        const atJj0 = j + jj;
+        for (let r = 0; r < 4; r++) {
+          const i0_0 = i + r;
+          const atR = r * 4;
+          const atI0_0 = i0_0 * 12;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            const t = tile[atR + s] + b[i1_0];
+            mul[atI0_0 + i1_0] = t * ((fastErf(t * 0.7071067690849304) + 1) * 0.5);
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,697 @@
+// matmul_maximum
+function matmul_maximum(packedA, packedB, weight, x, bias, maximum, adam_step) {
+  adam_step[0] = adam_step[0] + 1;
+  const tile = new Float32Array(16);
+  // pack the left operand
+  for (let p = 0; p < 2; p++) {
+    const atP = p * 4;
+    const atP1 = p * 24;
+    for (let s = 0; s < 4; s++) {
+      const i0 = atP + s;
+      const atP0 = atP + s;
+      const atI0 = i0 * 6;
+      const atP2 = atP1 + s;
+      for (let k0 = 0; k0 < 6; k0++) {
+        packedA[atP2 + k0 * 4] = atP0 <= 4 ? x[atI0 + k0] : 0;
+      }
+    }
+  }
+  for (let j = 0; j < 8; j += 8) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 3) / 4);
+    const pEnd = quotient + 2;
+    for (let p = 0; p < pEnd; p++) {
+      const atP3 = j + p * 4;
+      const atP4 = p * 24;
+      for (let s = 0; s < 4; s++) {
+        const i1 = atP3 + s;
+        const atI1 = i1 * 6;
+        const atP5 = atP4 + s;
+        for (let k0 = 0; k0 < 6; k0++) {
+          packedB[atP5 + k0 * 4] = weight[atI1 + k0];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 5; i += 4) {
+      const jjEnd = atJ + 8;
+      const atI = i * 6;
+      const least = Math.min(4, -i + 5);
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 6;
+        for (let k = 0; k < 6; k++) {
+          const a0 = packedA[atI + k * 4];
+          const a1 = packedA[atI + k * 4 + 1];
+          const a2 = packedA[atI + k * 4 + 2];
+          const a3 = packedA[atI + k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        const new0 = c00;
+        const new1 = c01;
+        const new2 = c02;
+        const new3 = c03;
+        const new4 = c10;
+        const new5 = c11;
+        const new6 = c12;
+        const new7 = c13;
+        const new8 = c20;
+        const new9 = c21;
+        const new10 = c22;
+        const new11 = c23;
+        const new12 = c30;
+        const new13 = c31;
+        const new14 = c32;
+        const new15 = c33;
+        tile[0] = new0;
+        tile[1] = new1;
+        tile[2] = new2;
+        tile[3] = new3;
+        tile[4] = new4;
+        tile[5] = new5;
+        tile[6] = new6;
+        tile[7] = new7;
+        tile[8] = new8;
+        tile[9] = new9;
+        tile[10] = new10;
+        tile[11] = new11;
+        tile[12] = new12;
+        tile[13] = new13;
+        tile[14] = new14;
+        tile[15] = new15;
+        const atJj0 = j + jj;
+        for (let r = 0; r < least; r++) {
+          const i0_0 = i + r;
+          const atR = r * 4;
+          const atI0_0 = i0_0 * 8;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            maximum[atI0_0 + i1_0] = Math.max(tile[atR + s] + bias[i1_0], 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+// matmul_add
+function matmul_add(packedA, packedB, weight, maximum, bias, add) {
+  const tile = new Float32Array(16);
+  // pack the left operand
+  for (let p = 0; p < 2; p++) {
+    const atP = p * 4;
+    const atP1 = p * 32;
+    for (let s = 0; s < 4; s++) {
+      const i0 = atP + s;
+      const atP0 = atP + s;
+      const atI0 = i0 * 8;
+      const atP2 = atP1 + s;
+      for (let k0 = 0; k0 < 8; k0++) {
+        packedA[atP2 + k0 * 4] = atP0 <= 4 ? maximum[atI0 + k0] : 0;
+      }
+    }
+  }
+  for (let j = 0; j < 4; j += 4) {
+    // pack columns of the right operand
+    for (let p = 0; p < 1; p++) {
+      for (let s = 0; s < 4; s++) {
+        const i1 = j + s;
+        const atI1 = i1 * 8;
+        for (let k0 = 0; k0 < 8; k0++) {
+          packedB[s + k0 * 4] = weight[atI1 + k0];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 5; i += 4) {
+      const jjEnd = atJ + 4;
+      const atI = i * 8;
+      const least = Math.min(4, -i + 5);
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 8;
+        for (let k = 0; k < 8; k++) {
+          const a0 = packedA[atI + k * 4];
+          const a1 = packedA[atI + k * 4 + 1];
+          const a2 = packedA[atI + k * 4 + 2];
+          const a3 = packedA[atI + k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
+        const atJj0 = j + jj;
+        for (let r = 0; r < least; r++) {
+          const i0_0 = i + r;
+          const atR = r * 4;
+          const atI0_0 = i0_0 * 4;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            add[atI0_0 + i1_0] = tile[atR + s] + bias[i1_0];
+          }
+        }
+      }
+    }
+  }
+}
+
+// reduceMax_add
+function reduceMax_add(add, classes, add2, div) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
+  let sum3 = 0;
+  for (let i0 = 0; i0 < 5; i0++) {
+    let max0 = -Infinity;
+    let sum4 = 0;
+    const atI0 = i0 * 4;
+    max0 = Math.max(max0, add[atI0]);
+    const classesAt = classes[i0];
+    sum4 += -(0 === classesAt ? -0.20000000298023224 : 0);
+    max0 = Math.max(max0, add[atI0 + 1]);
+    sum4 += -(1 === classesAt ? -0.20000000298023224 : 0);
+    max0 = Math.max(max0, add[atI0 + 2]);
+    sum4 += -(2 === classesAt ? -0.20000000298023224 : 0);
+    max0 = Math.max(max0, add[atI0 + 3]);
+    sum4 += -(3 === classesAt ? -0.20000000298023224 : 0);
+    let sum1 = 0;
+    sum1 += fastExp(add[atI0] - max0);
+    sum1 += fastExp(add[atI0 + 1] - max0);
+    sum1 += fastExp(add[atI0 + 2] - max0);
+    sum1 += fastExp(add[atI0 + 3] - max0);
+    let sum2 = 0;
+    const classesAt0 = classes[i0];
+    const t = 0 === classesAt0;
+    const t0 = add[atI0] - max0;
+    const t1 = Math.log(sum1);
+    sum2 += t ? t0 - t1 : 0;
+    const t2 = sum4 / sum1;
+    add2[atI0] = (t ? -0.20000000298023224 : 0) + t2 * fastExp(t0);
+    const t3 = 1 === classesAt0;
+    const t4 = add[atI0 + 1] - max0;
+    sum2 += t3 ? t4 - t1 : 0;
+    add2[atI0 + 1] = (t3 ? -0.20000000298023224 : 0) + t2 * fastExp(t4);
+    const t5 = 2 === classesAt0;
+    const t6 = add[atI0 + 2] - max0;
+    sum2 += t5 ? t6 - t1 : 0;
+    add2[atI0 + 2] = (t5 ? -0.20000000298023224 : 0) + t2 * fastExp(t6);
+    const t7 = 3 === classesAt0;
+    const t8 = add[atI0 + 3] - max0;
+    sum2 += t7 ? t8 - t1 : 0;
+    add2[atI0 + 3] = (t7 ? -0.20000000298023224 : 0) + t2 * fastExp(t8);
+    sum3 += -sum2;
+  }
+  div[0] = sum3 / 5;
+}
+
+// matmul_select
+function matmul_select(packedA, packedB, weight, add, maximum, select) {
+  const tile = new Float32Array(16);
+  // pack the left operand
+  for (let p = 0; p < 2; p++) {
+    const atP = p * 4;
+    const atP1 = p * 16;
+    for (let s = 0; s < 4; s++) {
+      const i0 = atP + s;
+      const atP0 = atP + s;
+      const atI0 = i0 * 4;
+      const atP2 = atP1 + s;
+      for (let k0 = 0; k0 < 4; k0++) {
+        packedA[atP2 + k0 * 4] = atP0 <= 4 ? add[atI0 + k0] : 0;
+      }
+    }
+  }
+  for (let j = 0; j < 8; j += 8) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 3) / 4);
+    const pEnd = quotient + 2;
+    for (let p = 0; p < pEnd; p++) {
+      const atP3 = j + p * 4;
+      const atP4 = p * 16;
+      for (let s = 0; s < 4; s++) {
+        const i1 = atP3 + s;
+        const atP5 = atP4 + s;
+        for (let k0 = 0; k0 < 4; k0++) {
+          packedB[atP5 + k0 * 4] = weight[i1 + k0 * 8];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 5; i += 4) {
+      const jjEnd = atJ + 8;
+      const atI = i * 4;
+      const least = Math.min(4, -i + 5);
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 4;
+        for (let k = 0; k < 4; k++) {
+          const a0 = packedA[atI + k * 4];
+          const a1 = packedA[atI + k * 4 + 1];
+          const a2 = packedA[atI + k * 4 + 2];
+          const a3 = packedA[atI + k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
+        const atJj0 = j + jj;
+        for (let r = 0; r < least; r++) {
+          const i0_0 = i + r;
+          const atI0_0 = i0_0 * 8;
+          const atR = r * 4;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            select[atI0_0 + i1_0] = 0 < maximum[atI0_0 + i1_0] ? tile[atR + s] : 0;
+          }
+        }
+      }
+    }
+  }
+}
+
+// matmul_sub
+function matmul_sub(packedA, packedB, x, select, adam_bias_moments, bias, add, adam_weight_moments, weight) {
+  const tile = new Float32Array(16);
+  // pack the left operand
+  const addAt = add[0];
+  const t = 1 / Math.sqrt(-Math.expm1(addAt * -0.0010005002841353416));
+  const t0 = 0.009999999776482582 / -Math.expm1(addAt * -0.10536051541566849);
+  for (let p = 0; p < 2; p++) {
+    const atP = p * 4;
+    const atP0 = p * 20;
+    for (let s = 0; s < 4; s++) {
+      let side0 = 0;
+      const i0 = atP + s;
+      const atP1 = atP0 + s;
+      for (let k0 = 0; k0 < 5; k0++) {
+        const selectAt = select[i0 + k0 * 8];
+        packedA[atP1 + k0 * 4] = selectAt;
+        side0 += selectAt;
+      }
+      const new0 = adam_bias_moments[i0] * 0.8999999761581421 + side0 * 0.10000000149011612;
+      const new1 = adam_bias_moments[i0 + 8] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
+      const new2 = bias[i0] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
+      adam_bias_moments[i0] = new0;
+      adam_bias_moments[i0 + 8] = new1;
+      bias[i0] = new2;
+    }
+  }
+  const addAt0 = add[0];
+  const t1 = 1 / Math.sqrt(-Math.expm1(addAt0 * -0.0010005002841353416));
+  const t2 = 0.009999999776482582 / -Math.expm1(addAt0 * -0.10536051541566849);
+  for (let j = 0; j < 6; j += 8) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 1) / 4);
+    const pEnd = quotient + 2;
+    for (let p = 0; p < pEnd; p++) {
+      const atP2 = j + p * 4;
+      const atP4 = p * 20;
+      for (let s = 0; s < 4; s++) {
+        const i1 = atP2 + s;
+        const atP3 = atP2 + s;
+        const atP5 = atP4 + s;
+        for (let k0 = 0; k0 < 5; k0++) {
+          packedB[atP5 + k0 * 4] = atP3 <= 5 ? x[i1 + k0 * 6] : 0;
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 8; i += 4) {
+      const jjEnd = atJ + 6;
+      const atI = i * 5;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 5;
+        for (let k = 0; k < 5; k++) {
+          const a0 = packedA[atI + k * 4];
+          const a1 = packedA[atI + k * 4 + 1];
+          const a2 = packedA[atI + k * 4 + 2];
+          const a3 = packedA[atI + k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        const new3 = c00;
+        const new4 = c01;
+        const new5 = c02;
+        const new6 = c03;
+        const new7 = c10;
+        const new8 = c11;
+        const new9 = c12;
+        const new10 = c13;
+        const new11 = c20;
+        const new12 = c21;
+        const new13 = c22;
+        const new14 = c23;
+        const new15 = c30;
+        const new16 = c31;
+        const new17 = c32;
+        const new18 = c33;
+        tile[0] = new3;
+        tile[1] = new4;
+        tile[2] = new5;
+        tile[3] = new6;
+        tile[4] = new7;
+        tile[5] = new8;
+        tile[6] = new9;
+        tile[7] = new10;
+        tile[8] = new11;
+        tile[9] = new12;
+        tile[10] = new13;
+        tile[11] = new14;
+        tile[12] = new15;
+        tile[13] = new16;
+        tile[14] = new17;
+        tile[15] = new18;
+        const least = Math.min(4, atJ - jj + 6);
+        const atJj0 = j + jj;
+        for (let r = 0; r < 4; r++) {
+          const i0_0 = i + r;
+          const atI0 = i0_0 * 6;
+          const atR = r * 4;
+          for (let s = 0; s < least; s++) {
+            const i1_0 = atJj0 + s;
+            const tileAt = tile[atR + s];
+            const new19 = adam_weight_moments[atI0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
+            const new20 = adam_weight_moments[atI0 + i1_0 + 48] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new21 = weight[atI0 + i1_0] - new19 / (Math.sqrt(new20) * t1 + 9.99999993922529e-9) * t2;
+            adam_weight_moments[atI0 + i1_0] = new19;
+            adam_weight_moments[atI0 + i1_0 + 48] = new20;
+            weight[atI0 + i1_0] = new21;
+          }
+        }
+      }
+    }
+  }
+}
+
+// matmul_sub2
+function matmul_sub2(packedA, packedB, maximum, add, adam_bias_moments, bias, add2, adam_weight_moments, weight) {
+  const tile = new Float32Array(16);
+  // pack the left operand
+  const add2At = add2[0];
+  const t = 1 / Math.sqrt(-Math.expm1(add2At * -0.0010005002841353416));
+  const t0 = 0.009999999776482582 / -Math.expm1(add2At * -0.10536051541566849);
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 4; s++) {
+      let side0 = 0;
+      for (let k0 = 0; k0 < 5; k0++) {
+        const addAt = add[s + k0 * 4];
+        packedA[s + k0 * 4] = addAt;
+        side0 += addAt;
+      }
+      const new0 = adam_bias_moments[s] * 0.8999999761581421 + side0 * 0.10000000149011612;
+      const new1 = adam_bias_moments[s + 4] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
+      const new2 = bias[s] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
+      adam_bias_moments[s] = new0;
+      adam_bias_moments[s + 4] = new1;
+      bias[s] = new2;
+    }
+  }
+  const add2At0 = add2[0];
+  const t1 = 1 / Math.sqrt(-Math.expm1(add2At0 * -0.0010005002841353416));
+  const t2 = 0.009999999776482582 / -Math.expm1(add2At0 * -0.10536051541566849);
+  for (let j = 0; j < 8; j += 8) {
+    // pack columns of the right operand
+    const quotient = Math.floor((-j + 3) / 4);
+    const pEnd = quotient + 2;
+    for (let p = 0; p < pEnd; p++) {
+      const atP = j + p * 4;
+      const atP0 = p * 20;
+      for (let s = 0; s < 4; s++) {
+        const i1 = atP + s;
+        const atP1 = atP0 + s;
+        for (let k0 = 0; k0 < 5; k0++) {
+          packedB[atP1 + k0 * 4] = maximum[i1 + k0 * 8];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < 4; i += 4) {
+      const jjEnd = atJ + 8;
+      const atI = i * 5;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 5;
+        for (let k = 0; k < 5; k++) {
+          const a0 = packedA[atI + k * 4];
+          const a1 = packedA[atI + k * 4 + 1];
+          const a2 = packedA[atI + k * 4 + 2];
+          const a3 = packedA[atI + k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        const new3 = c00;
+        const new4 = c01;
+        const new5 = c02;
+        const new6 = c03;
+        const new7 = c10;
+        const new8 = c11;
+        const new9 = c12;
+        const new10 = c13;
+        const new11 = c20;
+        const new12 = c21;
+        const new13 = c22;
+        const new14 = c23;
+        const new15 = c30;
+        const new16 = c31;
+        const new17 = c32;
+        const new18 = c33;
+        tile[0] = new3;
+        tile[1] = new4;
+        tile[2] = new5;
+        tile[3] = new6;
+        tile[4] = new7;
+        tile[5] = new8;
+        tile[6] = new9;
+        tile[7] = new10;
+        tile[8] = new11;
+        tile[9] = new12;
+        tile[10] = new13;
+        tile[11] = new14;
+        tile[12] = new15;
+        tile[13] = new16;
+        tile[14] = new17;
+        tile[15] = new18;
+        const atJj0 = j + jj;
+        for (let r = 0; r < 4; r++) {
+          const i0 = i + r;
+          const atI0 = i0 * 8;
+          const atR = r * 4;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            const tileAt = tile[atR + s];
+            const new19 = adam_weight_moments[atI0 + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
+            const new20 = adam_weight_moments[atI0 + i1_0 + 32] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new21 = weight[atI0 + i1_0] - new19 / (Math.sqrt(new20) * t1 + 9.99999993922529e-9) * t2;
+            adam_weight_moments[atI0 + i1_0] = new19;
+            adam_weight_moments[atI0 + i1_0 + 32] = new20;
+            weight[atI0 + i1_0] = new21;
+          }
+        }
+      }
+    }
+  }
+}

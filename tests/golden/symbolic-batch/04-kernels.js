@@ -1,0 +1,135 @@
+// matmul_add
+function matmul_add(packedA, packedB, w, x, b, add, N) {
+  const tile = new Float32Array(16);
+  for (let j = 0; j < 4; j += 4) {
+    // pack columns of the right operand
+    for (let p = 0; p < 1; p++) {
+      for (let s = 0; s < 4; s++) {
+        const i1 = j + s;
+        for (let k0 = 0; k0 < 6; k0++) {
+          packedB[s + k0 * 4] = w[i1 + k0 * 4];
+        }
+      }
+    }
+    const atJ = -j;
+    for (let i = 0; i < N; i += 4) {
+      const least = Math.min(4, N - i);
+      const quotient = Math.floor((least + 3) / 4);
+      for (let p = 0; p < quotient; p++) {
+        for (let s = 0; s < 4; s++) {
+          const i0 = i + s;
+          const atS = i + s;
+          const atI0 = i0 * 6;
+          for (let k0 = 0; k0 < 6; k0++) {
+            packedA[s + k0 * 4] = atS < N ? x[atI0 + k0] : 0;
+          }
+        }
+      }
+      const jjEnd = atJ + 4;
+      for (let jj = 0; jj < jjEnd; jj += 4) {
+        let c00 = 0;
+        let c01 = 0;
+        let c02 = 0;
+        let c03 = 0;
+        let c10 = 0;
+        let c11 = 0;
+        let c12 = 0;
+        let c13 = 0;
+        let c20 = 0;
+        let c21 = 0;
+        let c22 = 0;
+        let c23 = 0;
+        let c30 = 0;
+        let c31 = 0;
+        let c32 = 0;
+        let c33 = 0;
+        const atJj = jj * 6;
+        for (let k = 0; k < 6; k++) {
+          const a0 = packedA[k * 4];
+          const a1 = packedA[k * 4 + 1];
+          const a2 = packedA[k * 4 + 2];
+          const a3 = packedA[k * 4 + 3];
+          const b0 = packedB[atJj + k * 4];
+          const b1 = packedB[atJj + k * 4 + 1];
+          const b2 = packedB[atJj + k * 4 + 2];
+          const b3 = packedB[atJj + k * 4 + 3];
+          c00 += a0 * b0;
+          c01 += a0 * b1;
+          c02 += a0 * b2;
+          c03 += a0 * b3;
+          c10 += a1 * b0;
+          c11 += a1 * b1;
+          c12 += a1 * b2;
+          c13 += a1 * b3;
+          c20 += a2 * b0;
+          c21 += a2 * b1;
+          c22 += a2 * b2;
+          c23 += a2 * b3;
+          c30 += a3 * b0;
+          c31 += a3 * b1;
+          c32 += a3 * b2;
+          c33 += a3 * b3;
+        }
+        tile[0] = c00;
+        tile[1] = c01;
+        tile[2] = c02;
+        tile[3] = c03;
+        tile[4] = c10;
+        tile[5] = c11;
+        tile[6] = c12;
+        tile[7] = c13;
+        tile[8] = c20;
+        tile[9] = c21;
+        tile[10] = c22;
+        tile[11] = c23;
+        tile[12] = c30;
+        tile[13] = c31;
+        tile[14] = c32;
+        tile[15] = c33;
+        const atJj0 = j + jj;
+        for (let r = 0; r < least; r++) {
+          const i0_0 = i + r;
+          const atR = r * 4;
+          const atI0_0 = i0_0 * 4;
+          for (let s = 0; s < 4; s++) {
+            const i1_0 = atJj0 + s;
+            add[atI0_0 + i1_0] = tile[atR + s] + b[i1_0];
+          }
+        }
+      }
+    }
+  }
+}
+
+// reduceMax_div
+function reduceMax_div(add, div, N) {
+  const powerOfTwo = new Float32Array(1);
+  const powerBits = new Int32Array(powerOfTwo.buffer);
+  function fastExp(x) {
+    if (!(x > -87 && x < 88)) return Math.exp(x);
+    const n = (x * 1.4426950408889634 + 1024.5) | 0;
+    const r = x - (n - 1024) * 0.6931471805599453;
+    const s = r * r;
+    powerBits[0] = (n - 897) << 23;
+    const low = 1 + r + s * (0.5000000013470307 + r * 0.1666666671903906);
+    const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
+    return (low + s * s * high) * powerOfTwo[0];
+  }
+  for (let i0 = 0; i0 < N; i0++) {
+    let max0 = -Infinity;
+    const atI0 = i0 * 4;
+    max0 = Math.max(max0, add[atI0]);
+    max0 = Math.max(max0, add[atI0 + 1]);
+    max0 = Math.max(max0, add[atI0 + 2]);
+    max0 = Math.max(max0, add[atI0 + 3]);
+    let sum1 = 0;
+    sum1 += fastExp(add[atI0] - max0);
+    sum1 += fastExp(add[atI0 + 1] - max0);
+    sum1 += fastExp(add[atI0 + 2] - max0);
+    sum1 += fastExp(add[atI0 + 3] - max0);
+    div[atI0] = fastExp(add[atI0] - max0) / sum1;
+    div[atI0 + 1] = fastExp(add[atI0 + 1] - max0) / sum1;
+    div[atI0 + 2] = fastExp(add[atI0 + 2] - max0) / sum1;
+    div[atI0 + 3] = fastExp(add[atI0 + 3] - max0) / sum1;
+  }
+}

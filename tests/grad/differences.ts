@@ -26,15 +26,24 @@ function scalarAt(y: Tensor, inputs: Inputs, dims: Dims): number {
 }
 
 /** ∂y/∂x at element i: (8(f₊₁ − f₋₁) − (f₊₂ − f₋₂)) / 12h. */
-function difference(y: Tensor, x: Tensor, i: number, inputs: Inputs, dims: Dims): number {
+function difference(y: Tensor, x: Tensor, i: number, inputs: Inputs, dims: Dims, h = step): number {
   const at = (steps: number) => {
     const value = inputs.get(x)!;
     const data = Float64Array.from(value.data);
-    data[i]! += steps * step;
+    data[i]! += steps * h;
     return scalarAt(y, new Map([...inputs, [x, { ...value, data }]]), dims);
   };
-  return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step);
+  return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h);
 }
+
+/** Richardson's step on two differences: the h⁴ term cancels, which steep functions need. */
+function refined(y: Tensor, x: Tensor, i: number, inputs: Inputs, dims: Dims): number {
+  const [coarse, fine] = [step, step / 2].map((h) => difference(y, x, i, inputs, dims, h));
+  return (16 * fine! - coarse!) / 15;
+}
+
+const agree = (got: number, expected: number): boolean =>
+  Math.abs(got - expected) <= 1e-8 * Math.max(1, Math.abs(expected));
 
 /** Weights with no symmetry, so that no gradient cancels. */
 const weight = (i: number): number => 0.3 + ((i * 7 + 3) % 11) / 7;
@@ -63,9 +72,11 @@ export function checkGradient(y: Tensor, inputs: Inputs, dims: Dims = {}, order 
   for (const [k, x] of xs.entries()) {
     assert.equal(values[k]!.shape, inputs.get(x)!.shape);
     for (let i = 0; i < values[k]!.data.length; i++) {
-      const [got, expected] = [values[k]!.data[i]!, difference(total, x, i, given, dims)];
+      const got = values[k]!.data[i]!;
+      let expected = difference(total, x, i, given, dims);
+      if (!agree(got, expected)) expected = refined(total, x, i, given, dims);
       assert.ok(
-        Math.abs(got - expected) <= 1e-8 * Math.max(1, Math.abs(expected)),
+        agree(got, expected),
         `∂${y.op}/∂${String(x.attrs.name)}[${i}] is ${got}, differences give ${expected}`,
       );
     }

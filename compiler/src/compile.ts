@@ -68,7 +68,7 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
   const target = targetOf(options.target);
   const observe = options.observe ?? (() => {});
   let program = source;
-  for (const pass of graphPasses) {
+  for (const pass of [...graphPasses, ...target.passes]) {
     program = pass.run(program);
     observe(pass.name, { program });
   }

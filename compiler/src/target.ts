@@ -5,6 +5,7 @@ import type { KernelText, Limits, TargetName } from "@kiln-ml/artifact";
 import type { FusionLimits } from "./fuse/state.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import type { Schedule } from "./lower/lower.ts";
+import type { Pass } from "./pass.ts";
 
 export interface EmitOptions {
   /** Round f32 at every op, or only when a value is stored. */
@@ -15,6 +16,8 @@ export interface EmitOptions {
 export interface Target {
   readonly name: TargetName;
   fusionLimits(limits: Limits): FusionLimits;
+  /** Graph passes of its own, after those of all targets. */
+  readonly passes: readonly Pass[];
   readonly schedule: Schedule;
   emit(kernel: Kernel, options: EmitOptions): KernelText;
   /** Limits to compile for where the caller names none. */

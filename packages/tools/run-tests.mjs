@@ -6,7 +6,9 @@ import { dirname, join } from "node:path";
 
 const listPath = process.argv[2];
 const resultPath = join(dirname(listPath), "result.json");
-const limitMs = Number(process.env.KILN_TEST_TIMEOUT_MS ?? 120_000);
+// FC_RUNS multiplies the random cases, and so the time a suite may take.
+const patience = Math.max(1, Number(process.env.FC_RUNS ?? 1));
+const limitMs = Number(process.env.KILN_TEST_TIMEOUT_MS ?? 120_000 * patience);
 const [setup, ...files] = JSON.parse(readFileSync(listPath, "utf8"));
 
 const result = {

@@ -12,6 +12,7 @@ export const js: Target = {
   name: "js",
   fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
   defaultLimits: {},
+  passes: [],
   schedule: {
     rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),

@@ -1,6 +1,7 @@
 /**
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
+import { splitReduce } from "../../passes/split-reduce.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
@@ -28,6 +29,7 @@ export const webgpu: Target = {
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,
+  passes: [splitReduce],
   schedule: {
     rows: gpuRows,
     contraction: gpuContraction,

@@ -1,0 +1,65 @@
+/**
+ * Splits long reductions in two, so that many workgroups share the work and a second kernel joins what they found.
+ *
+ * before:
+ *   graph f(%x: f32[512,1024]) {
+ *     %1: f32[] = reduceSum %x {axes=[0, 1]}
+ *     return %1
+ *   }
+ * after:
+ *   graph f(%x: f32[512,1024]) {
+ *     %1: f32[1024,512] = reshape %x
+ *     %2: f32[1024] = reduceSum %1 {axes=[1]}
+ *     %3: f32[] = reduceSum %2 {axes=[0]}
+ *     return %3
+ *   }
+ *
+ * Sums are added in another order, so a target asks for this pass if it wants it. Not done for few elements, for
+ * symbolic extents, nor where the reduced axes are not the last ones: their memory does not run in one piece.
+ */
+import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
+import type { Pass } from "../pass.ts";
+import { rewriteProgram } from "../program.ts";
+
+/** Reductions of fewer elements are one workgroup's work. */
+const leastElements = 1 << 18;
+/** With more results than this the device is busy anyway. */
+const mostResults = 64;
+const mostParts = 1024;
+
+const splits = new Set("reduceSum reduceProd reduceMax reduceMin reduceAny reduceAll".split(" "));
+
+export const splitReduce: Pass = {
+  name: "split-reduce",
+  run: (program) => rewriteProgram(program, split),
+};
+
+function split(node: Tensor): Tensor {
+  if (!splits.has(node.op)) return node;
+  const x = node.operands[0]!;
+  const axes = node.attrs.axes as readonly number[];
+  const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
+  const length = sizeOf(axes.map((axis) => x.shape[axis]!));
+  const results = sizeOf(node.shape);
+  if (!trailing || !isStatic(length) || !isStatic(results)) return node;
+  if (length < leastElements || results > mostResults) return node;
+  const parts = largestDivisor(length, mostParts);
+  if (parts < 16) return node;
+  const { dtype } = node;
+  const shape = [...node.shape, parts, length / parts];
+  const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype, shape });
+  const reduce = (of: Tensor): Tensor =>
+    makeNode({
+      op: node.op,
+      operands: [of],
+      attrs: { axes: [of.rank - 1] },
+      dtype,
+      shape: of.shape.slice(0, -1),
+    });
+  return reduce(reduce(rows));
+}
+
+function largestDivisor(n: number, most: number): number {
+  for (let d = most; d > 1; d--) if (n % d === 0) return d;
+  return 1;
+}

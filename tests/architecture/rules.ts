@@ -158,11 +158,10 @@ export function machinePaths(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** Locked packages that come from elsewhere than the public registry: a mirror of somebody's own. */
-export function privateSources(lock: string): string[] {
+/** Packages locked to an address: they are to come from whatever registry the user's npm is set to. */
+export function lockedAddresses(lock: string): string[] {
   const { packages } = JSON.parse(lock) as { packages: Record<string, { resolved?: string }> };
   return Object.entries(packages)
     .filter(([, { resolved }]) => /^\w+:/.test(resolved ?? ""))
-    .filter(([, { resolved }]) => !resolved?.startsWith("https://registry.npmjs.org/"))
     .map(([path, { resolved }]) => `${path}: locked to ${resolved}`);
 }

@@ -8,10 +8,10 @@ import {
   DtypeError,
   type Extent,
   evaluateExtent,
+  printShape,
   ShapeError,
 } from "@kiln-ml/artifact";
 import { DeviceArray } from "./device-array.ts";
-import { printShape } from "./extent-text.ts";
 import { checkHostArray, sizeOf, type TypedArray } from "./host-array.ts";
 
 type Signature = Artifact["signature"];

@@ -1,11 +1,10 @@
 /** Dims are solved from shapes: the laws, on random signatures. */
 import type { Extent } from "@kiln-ml/artifact";
-import { evaluateExtent, ShapeError } from "@kiln-ml/artifact";
+import { evaluateExtent, printExtent, ShapeError } from "@kiln-ml/artifact";
 import { createCpuDevice } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { printExtent } from "../../runtime/src/extent-text.ts";
 import { bindDims } from "../../runtime/src/signature.ts";
 
 const names = ["A", "B", "C"] as const;

@@ -3,10 +3,10 @@
  * tests; nothing reads it back.
  *
  *   slot 0: 4*N bytes
- *   0 exp_sum(x, → slot 0)  4*N + 4 bytes, 2*N flops
+ *   0 exp_sum(x, → slot 0)  4*N+4 bytes, 2*N flops
  *   copy slot 0 to w: 16 bytes
  */
-import type { Artifact, Extent, Place } from "@kiln-ml/artifact";
+import { type Artifact, type Place, printExtent } from "@kiln-ml/artifact";
 
 export function printPlan(artifact: Artifact): string {
   const { slots, steps, copies } = artifact.plan;
@@ -33,18 +33,4 @@ function placeText({ signature }: Artifact, { in: space, index }: Place): string
   if (space === "output") return signature.outputs[index]!.name;
   if (space === "state") return signature.states[index]!.name;
   return `${space} ${index}`;
-}
-
-const precedence = { "+": 1, "*": 2, "/": 2, "%": 2 } as const;
-
-/** An extent as an expression. Division floors, so a right operand of equal precedence keeps its parentheses. */
-export function printExtent(e: Extent, outer = 0): string {
-  if (typeof e !== "object") return String(e);
-  const [op, a, b] = e;
-  if (op === "min" || op === "max") return `${op}(${printExtent(a)}, ${printExtent(b)})`;
-  const own = precedence[op];
-  const right = op === "+" || op === "*" ? own : own + 1;
-  const gap = op === "+" ? " " : "";
-  const text = `${printExtent(a, own)}${gap}${op}${gap}${printExtent(b, right)}`;
-  return own < outer ? `(${text})` : text;
 }

@@ -3,6 +3,7 @@ export { decodeArtifact, filesOf } from "./decode.ts";
 export { encodeArtifact } from "./encode.ts";
 export * from "./errors.ts";
 export * from "./extent.ts";
+export { printExtent, printShape } from "./extent-text.ts";
 export { kernelModule } from "./kernel-module.ts";
 export { type LoadedArtifact, loadFromUrl } from "./load-from-url.ts";
 export type { FileEntry } from "./manifest.ts";

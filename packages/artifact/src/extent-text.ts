@@ -1,5 +1,5 @@
-/** Prints extents and symbolic shapes for error messages: `[N,2*N+1]`. Evaluates nothing. */
-import type { Extent } from "@kiln-ml/artifact";
+/** Extents and symbolic shapes as text: `[N,2*N+1]`. Evaluates nothing. */
+import type { Extent } from "./artifact.ts";
 
 const precedence = { "+": 1, "*": 2, "/": 2, "%": 2, min: 3, max: 3 } as const;
 

@@ -23,11 +23,7 @@ const unrollLimit = 9;
 
 export function gpuRows(job: Job): Scheduled {
   const { group } = job;
-  const plain = (rename: Rename): Stmt[] => {
-    const block = openBlock(job);
-    emitRow(job, block, { rename, inner: (b) => [...b], once: (b) => [...b] });
-    return block.body;
-  };
+  const plain = plainRow(job);
   const inner = collapse(group.inner, new Map(), (r) => dimsIn(plain(r)));
   const outer = collapse(group.outer, inner.rename, (r) => dimsIn(plain(r)));
   const shape = { outer: outer.loops, inner: inner.loops, rename: outer.rename };
@@ -59,11 +55,7 @@ function readsByColumn(
 
 /** One invocation an element, or for each four. */
 function map(job: Job, shape: Shape): Scheduled {
-  const body = (rename: Rename): Stmt[] => {
-    const block = openBlock(job);
-    emitRow(job, block, { rename, inner: (b) => [...b], once: (b) => [...b] });
-    return block.body;
-  };
+  const body = plainRow(job);
   const last = shape.outer.at(-1);
   const wide = last ? vectorise(last, shape.rename, body) : undefined;
   if (wide && last) {
@@ -97,21 +89,40 @@ function rowBody(job: Job, { inner, rename }: Shape): Stmt[] {
   return block.body;
 }
 
-/** One workgroup a row; each invocation takes every n-th element. */
+/** Rows of fewer elements than this would leave invocations idle if each took four at a time. */
+const wideRow = 256;
+
+/** One workgroup a row; each invocation takes every n-th element, or every n-th four where memory lines up. */
 function workgroups(job: Job, shape: Shape, length: number): Scheduled {
   const size = length >= 1024 ? groupSize : 64;
+  const last = shape.inner.at(-1)!;
+  const wide = length >= wideRow ? vectorise(last, shape.rename, plainRow(job)) : undefined;
+  const loops = wide ? [...shape.inner.slice(0, -1), wide.loop] : shape.inner;
   const group = makeLoop("row", totalOf(shape.outer));
+  const flat = makeLoop("e", totalOf(loops));
   const block = openBlock(job);
-  const flat = makeLoop("e", totalOf(shape.inner));
   emitRow(job, block, {
-    rename: shape.rename,
-    inner: (body) => nest([flat], "local", [...decode(shape.inner, flat.at), ...body]),
+    rename: wide?.rename ?? shape.rename,
+    inner: (body) =>
+      nest([flat], "local", [
+        ...decode(loops, flat.at),
+        ...(wide ? nest([wide.lane], "vector", body) : body),
+      ]),
     combine: (reduces, names) => combineAll(reduces, names),
     once,
   });
-  const body = [...decode(shape.outer, group.at), ...block.body];
-  return { body: nest([group], "workgroup", body), workgroupSize: size };
+  const body = nest([group], "workgroup", [...decode(shape.outer, group.at), ...block.body]);
+  return { body, workgroupSize: size, ...(wide ? { wide: wide.params } : {}) };
 }
+
+/** The statements of a row without its loops, to see how they walk memory. */
+const plainRow =
+  (job: Job) =>
+  (rename: Rename): Stmt[] => {
+    const block = openBlock(job);
+    emitRow(job, block, { rename, inner: (b) => [...b], once: (b) => [...b] });
+    return block.body;
+  };
 
 const combineAll = (reduces: readonly Tensor[], names: readonly string[]): Stmt[] => [
   { kind: "combine", names, reducers: reduces.map((r) => opRecord(r.op).reducer!) },

@@ -13,8 +13,11 @@ import { strideOf } from "./stride.ts";
 const width = 4;
 
 export interface Vectorised {
-  /** The loop over groups of four. */
+  /** The loop over groups of four, and the loop over the lanes of one. */
   readonly loop: Loop;
+  readonly lane: Loop;
+  /** The renaming under which the body counts in groups and lanes. */
+  readonly rename: Rename;
   readonly body: Stmt[];
   /** Names of the wide parameters. */
   readonly params: ReadonlySet<string>;
@@ -36,7 +39,7 @@ export function vectorise(
   const lanes = body(by);
   const params = wideParams(lanes, lane.name);
   if (params.size === 0) return undefined;
-  return { loop, body: nest([lane], "vector", lanes), params };
+  return { loop, lane, rename: by, body: nest([lane], "vector", lanes), params };
 }
 
 function wideParams(body: readonly Stmt[], lane: string): Set<string> {

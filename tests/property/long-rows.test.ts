@@ -1,0 +1,59 @@
+/**
+ * Rows long enough for a workgroup each on webgpu, in lengths that lanes divide and that they do not, with a
+ * symbolic number of rows: against the reference.
+ */
+import { input, makeValue, type Tensor } from "@kiln-ml/ir";
+import { openWebGpu } from "@kiln-ml/runtime";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Program } from "../../compiler/src/program.ts";
+import { evaluateProgram } from "../support/reference.ts";
+import { runProgram } from "../support/run.ts";
+import { gpuTest, heldGpu } from "../support/webgpu.ts";
+
+const results: Record<string, (x: Tensor, w: Tensor) => Tensor[]> = {
+  softmax: (x) => [x.softmax()],
+  "normalisation with a weight": (x, w) => {
+    const centred = x.sub(x.mean(-1, { keepDims: true }));
+    const variance = centred.mul(centred).mean(-1, { keepDims: true });
+    return [centred.mul(variance.add(1e-5).rsqrt()).mul(w)];
+  },
+  "reductions side by side": (x, w) => [
+    x.sum([1]),
+    x.max([1]),
+    x.argMax(1),
+    x.mul(w).sum([1]),
+    x.sub(x.max([1], { keepDims: true })),
+  ],
+};
+
+const rows = 3;
+gpuTest("long rows agree with the reference", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  for (const [name, define] of Object.entries(results))
+    for (const length of [256, 257, 1024]) {
+      const [x, w] = [input("x", "f32", ["N", length]), input("w", "f32", [length])];
+      const outputs = define(x, w).map((value, i) => ({ name: `y${i}`, value }));
+      const program: Program = { inputs: [x, w], outputs, updates: [] };
+      // Not around 0, so that sums do not cancel.
+      const numbers = (n: number, by: number) =>
+        Array.from({ length: n }, (_, i) => Math.fround(1 + 2 * Math.sin(by * (i + 1))));
+      const feeds = new Map([
+        [x, makeValue("f32", [rows, length], numbers(rows * length, 12.9898))],
+        [w, makeValue("f32", [length], numbers(length, 78.233))],
+      ]);
+      const want = evaluateProgram(program, feeds, { N: rows });
+      const { values } = await runProgram(program, feeds, { N: rows }, device, {
+        target: "webgpu",
+      });
+      values.forEach((v, i) => {
+        const expected = want[i]!.data;
+        const scale = expected.reduce((m, e) => Math.max(m, Math.abs(e)), 0);
+        const off = v.data.findIndex((e, j) => !(Math.abs(e - expected[j]!) <= 2e-5 * scale));
+        assert.is(off, -1, `${name} of ${length}, result ${i}: ${v.data[off]}, ${expected[off]}`);
+      });
+    }
+  device.destroy();
+});
+
+test.run();

@@ -22,9 +22,11 @@ import {
   symbolsIn,
   type Tensor,
 } from "@kiln-ml/ir";
+import { isLeaf, isPointwise } from "./access.ts";
 import { fuse } from "./fuse/fuse.ts";
+import { terminals } from "./fuse/place.ts";
 import { storedNodes } from "./fuse/settle.ts";
-import type { Fusion } from "./fuse/state.ts";
+import { type Fusion, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { keyOfKernel } from "./kernel/key.ts";
@@ -120,15 +122,16 @@ function checkSizes({ kernel, tensors }: Lowered): void {
 function fuseAndLower(program: Program, target: Target, options: CompileOptions): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
-  const apart = new Set<Tensor>();
+  const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   for (;;) {
-    const fusion = fuse(program, limits, options.fusion ?? true, apart);
+    const fusion = fuse(program, limits, options.fusion ?? true, apart, kept);
     const stored = storedNodes(fusion, nodesOf(program));
     const kernels = fusion.groups.map((g) => lowerGroup(fusion, g, stored, target.schedule));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
-    const moved = over.flatMap((k) => lastJoined(k, apart) ?? []);
-    if (moved.length === 0) {
+    const before = apart.size + kept.size;
+    for (const k of over) relieve(k, fusion, apart, kept);
+    if (apart.size + kept.size === before) {
       for (const k of over)
         throw new GraphError(
           `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,
@@ -137,8 +140,36 @@ function fuseAndLower(program: Program, target: Target, options: CompileOptions)
       observe("lower", { program, fusion, kernels });
       return ordered;
     }
-    for (const t of moved) apart.add(t);
   }
+}
+
+/**
+ * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others, such as the norm of all
+ * gradients, are stored by a kernel of their own; else the member that joined last is; else any part of what is inlined.
+ */
+function relieve(k: Lowered, fusion: Fusion, apart: Set<Tensor>, kept: Set<Tensor>): void {
+  const parts = inlinedParts(k, fusion);
+  const joined = lastJoined(k, apart);
+  const single = parts.find((t) => isSingle(t));
+  if (single) kept.add(single);
+  else if (joined) apart.add(joined);
+  else if (parts[0]) kept.add(parts[0]);
+}
+
+/** Inlined nodes that read several tensors, but no more than one kernel may, the widest first. */
+function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
+  const found = new Map<Tensor, number>();
+  const seen = new Set<Tensor>();
+  const enter = (t: Tensor): void => {
+    if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
+    seen.add(t);
+    const width = terminals(fusion, t).size;
+    if (isPointwise(t) && width > 2 && width < fusion.limits.bindings) found.set(t, width);
+    for (const o of t.operands) enter(o);
+  };
+  for (const g of [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars])
+    for (const m of g.members.keys()) for (const o of m.operands) enter(o);
+  return [...found].sort((a, b) => b[1] - a[1]).map(([t]) => t);
 }
 
 /** What a kernel binds once updates in place share the binding of what they overwrite. */

@@ -21,9 +21,19 @@ export function fuse(
   limits: FusionLimits,
   on: boolean,
   apart: ReadonlySet<Tensor> = new Set(),
+  kept: ReadonlySet<Tensor> = new Set(),
 ): Fusion {
   const groupOf = new Map<Tensor, Group>();
-  const state: Fusion = { program, limits, on, groups: [], groupOf, ...storageOf(program), apart };
+  const state: Fusion = {
+    program,
+    limits,
+    on,
+    groups: [],
+    groupOf,
+    ...storageOf(program),
+    apart,
+    kept,
+  };
   const order = topologicalOrder(rootsOf(program));
   for (const node of order) {
     if (isLeaf(node) || isVirtual(node)) continue;

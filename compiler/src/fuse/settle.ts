@@ -32,6 +32,7 @@ export function settle(state: Fusion, order: readonly Tensor[]): void {
 function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean {
   if (state.required.has(node)) return true;
   if (!isPointwise(node) || by.size === 0) return false;
+  if (state.kept.has(node)) return true;
   if (isSingle(node)) return false;
   const work = workOf(state, node);
   if (by.size > 1) return work.costly || work.ops > cheapOps || work.loads > 2;
@@ -66,7 +67,7 @@ export function workOf(
 
 /** Stores a floating node: as another result of a reader that computes it in place, or in its own kernel. */
 function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
-  if (state.on && isPointwise(node) && !state.apart.has(node))
+  if (state.on && isPointwise(node) && !state.apart.has(node) && !state.kept.has(node))
     for (const host of [...by].sort((a, b) => a.id - b.id)) {
       const others = [...by].filter((g) => g !== host);
       if (host.kind === "contraction" || others.some((g) => dependsOn(host, g))) continue;

@@ -28,6 +28,8 @@ export interface Fusion {
   readonly storedIn: ReadonlyMap<Tensor, Storage>;
   /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
   readonly apart: ReadonlySet<Tensor>;
+  /** Nodes that are stored rather than inlined, because a kernel that inlined them bound too many tensors. */
+  readonly kept: ReadonlySet<Tensor>;
 }
 
 /** Adds an empty group. */

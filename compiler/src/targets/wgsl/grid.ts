@@ -34,7 +34,8 @@ export function gridOf(kernel: Kernel): Grid {
   const count = toExtent(loops.map((l) => l.extent).reduce(mulDim));
   const rows: Extent = ["/", ["+", count, limit - 1], limit];
   // Rows of equal length, so that fewer groups than rows idle.
-  const columns: Extent = ["/", ["+", count, ["+", rows, -1]], ["max", rows, 1]];
+  const filled: Extent = ["max", rows, 1];
+  const columns: Extent = ["/", ["+", count, ["+", filled, -1]], filled];
   return { loops, folded: true, workgroups: [columns, rows, 1] };
 }
 
@@ -46,15 +47,17 @@ export function gridLines(
 ): string[] {
   if (!grid.folded)
     return names.map((name, i) => `let ${name} = i32(workgroup.${"xyz"[names.length - 1 - i]});`);
+  // A grid of no groups never runs, but its text must not divide by 0.
+  const counts = sizes.map((s) => (s === "0" ? "1" : s));
   const total = sizes.join(" * ");
   const lines = ["let group = i32(workgroup.x + workgroup.y * groups.x);"];
   lines.push(`if (group >= ${total}) {`, "  return;", "}");
   names.forEach((name, i) => {
-    const inner = sizes.slice(i + 1);
+    const inner = counts.slice(i + 1);
     const divisor = inner.length > 1 ? `(${inner.join(" * ")})` : inner[0];
     const quotient = divisor === undefined ? "group" : `group / ${divisor}`;
     lines.push(
-      `let ${name} = ${i === 0 ? quotient : divisor ? `(${quotient}) % ${sizes[i]}` : `group % ${sizes[i]}`};`,
+      `let ${name} = ${i === 0 ? quotient : divisor ? `(${quotient}) % ${counts[i]}` : `group % ${counts[i]}`};`,
     );
   });
   return lines;

@@ -93,8 +93,6 @@ export const allOps = (): readonly OpRecord[] => [...records.values()];
 export const hasOp = (name: string): boolean => records.has(name);
 export const isElementwise = (t: Tensor): boolean => opRecord(t.op).family === "elementwise";
 export const isMovement = (t: Tensor): boolean => opRecord(t.op).family === "movement";
-export const isReduce = (t: Tensor): boolean => opRecord(t.op).family === "reduce";
-export const isContraction = (t: Tensor): boolean => opRecord(t.op).family === "contraction";
 
 /** One element of an elementwise op whose result has `dtype`, rounded to it. For the reference, and for folding. */
 export function evaluateElement(record: OpRecord, dtype: Dtype, x: readonly number[]): number {

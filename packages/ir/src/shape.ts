@@ -7,7 +7,6 @@ import {
   type Dim,
   divideTerm,
   isStatic,
-  keyOfDim,
   mulDim,
   printDim,
   sameDim,
@@ -18,7 +17,6 @@ import { ShapeError } from "./errors.ts";
 export type Shape = readonly Dim[];
 
 export const printShape = (shape: Shape): string => `[${shape.map(printDim).join(",")}]`;
-export const keyOfShape = (shape: Shape): string => shape.map(keyOfDim).join(",");
 export const sameShape = (a: Shape, b: Shape): boolean =>
   a.length === b.length && a.every((d, i) => sameDim(d, b[i]!));
 export const sizeOf = (shape: Shape): Dim => shape.reduce<Dim>(mulDim, 1);

@@ -17,7 +17,7 @@ import {
 } from "../host.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
-import { checkAxis, checkShape, printShape, type Shape, sizeOf } from "../shape.ts";
+import { checkAxis, checkShape, printShape, type Shape } from "../shape.ts";
 
 /** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
 export type Extent = Dim | string;
@@ -224,6 +224,3 @@ export function randomBits(key: Tensor, shape: readonly Extent[]): Tensor {
   const type = randomBitsRecord.infer([key], {}, { dtype: "u32", shape: toShape(shape) });
   return makeNode({ op: "randomBits", operands: [key], attrs: {}, ...type });
 }
-
-/** Number of elements, for a caller that needs it as a dim. */
-export const sizeOfTensor = (t: Tensor): Dim => sizeOf(t.shape);

@@ -95,6 +95,7 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
     name: options.name ?? "program",
     signature: signatureOf(source, states),
     kernels: texts.kernels,
+    ...(target.link ? { modules: target.link(texts.kernels) } : {}),
     plan: { slots: planned.slots, steps, copies: planned.copies },
     constants: [],
     weights: {},

@@ -1,7 +1,7 @@
 /**
  * What a target is to the compiler: limits of fusion, schedules and a printer. `targets/index.ts` lists them.
  */
-import type { KernelText, Limits, TargetName } from "@kiln-ml/artifact";
+import type { KernelText, Limits, Modules, TargetName } from "@kiln-ml/artifact";
 import type { FusionLimits } from "./fuse/state.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import type { Schedule } from "./lower/lower.ts";
@@ -20,6 +20,8 @@ export interface Target {
   readonly passes: readonly Pass[];
   readonly schedule: Schedule;
   emit(kernel: Kernel, options: EmitOptions): KernelText;
+  /** What the kernels become together, on a target that needs that. */
+  link?(kernels: readonly KernelText[]): Modules;
   /** Limits to compile for where the caller names none. */
   readonly defaultLimits: Limits;
 }

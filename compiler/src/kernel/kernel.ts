@@ -34,6 +34,7 @@ export type Expr =
 export type LoopKind =
   | "serial"
   | "unrolled" // static extent, repeated in the text
+  | "simd" // iterations are independent but for accumulators; several at a time where the target has lanes
   | "vector" // static extent = width: one vector operation on targets that have it, else serial
   | "parallel" // iterations are independent; threads on a CPU
   | "workgroup" // one workgroup an iteration (GPU); at most three nested, outermost first

@@ -44,7 +44,10 @@ export interface Signature {
 /** One kernel as its target's text. */
 export interface KernelText {
   readonly name: string;
-  /** js: a function declaration `function name(params…, dims…) {…}`. webgpu: a WGSL module with entry `main`. */
+  /**
+   * js: a function declaration `function name(params…, dims…) {…}`. webgpu: a WGSL module with entry `main`. wasm: the
+   * functions in the WebAssembly text format as they were assembled into `Artifact.modules`; empty if read from a file.
+   */
   readonly text: string;
   readonly bindings: readonly {
     readonly name: string;
@@ -55,6 +58,25 @@ export interface KernelText {
   readonly dims: readonly string[];
   /** Workgroup counts (webgpu); absent on the CPU. */
   readonly workgroups?: readonly [Extent, Extent, Extent];
+  /** Functions of the module, run one after the other (wasm); absent elsewhere. */
+  readonly phases?: readonly Phase[];
+  /** Bytes of private memory that each thread needs (wasm). */
+  readonly stack?: Extent;
+}
+
+/**
+ * One function of a wasm kernel: `entry(addresses of the bindings…, dims…, from, to, stack)`, all i32. It does the
+ * units from ≤ u < to, which are independent of each other, so threads may share them; `stack` is private memory.
+ */
+export interface Phase {
+  readonly entry: string;
+  readonly units: Extent;
+}
+
+/** The kernels' functions as WebAssembly (wasm): without, and with, the relaxed SIMD instructions. */
+export interface Modules {
+  readonly plain: Uint8Array;
+  readonly relaxed: Uint8Array;
 }
 
 /** Where a value lives. `slot` indexes Plan.slots; inputs, outputs and states are named by their position. */
@@ -97,6 +119,8 @@ export interface Artifact {
   readonly name: string;
   readonly signature: Signature;
   readonly kernels: readonly KernelText[];
+  /** On target wasm only. */
+  readonly modules?: Modules;
   readonly plan: Plan;
   readonly constants: readonly Constant[];
   /** Initial values of states, by name; absent where the host provides them. */

@@ -4,8 +4,8 @@
  */
 import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
 import { fromHalf, toHalf } from "./half.ts";
-import { fromC } from "./math/c-expression.ts";
-import { doubleMath, vectorMath } from "./math/math.ts";
+
+import { doubleMath, vectorMath } from "./math/index.ts";
 import { constantText, isCheap } from "./printer.ts";
 
 export type Bind = (type: "v128" | "i32" | "f64", text: string) => string;

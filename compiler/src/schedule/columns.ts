@@ -165,10 +165,7 @@ function runDown(
   const chunk = makeLoop("part", first.extent);
   const row = makeLoop("r", rows ?? 1);
   const here = new Map(parted ? [[first.name, addDim(chunk.at, row.at)]] : []);
-  const renames = new Map([
-    ...here,
-    ...[...by].map(([n, d]) => [n, substitute(d, here)] as const),
-  ]);
+  const renames = new Map([...here, ...[...by].map(([n, d]) => [n, substitute(d, here)] as const)]);
   const vars = renamed(
     job.group.inner.map((l) => l.at),
     renames,

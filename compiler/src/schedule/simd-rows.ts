@@ -5,20 +5,18 @@
 import {
   addDim,
   type Dim,
-  floorDiv,
   isFloat,
   isStatic,
   maxOfDim,
   minDim,
   offsetOf,
   subDim,
-  substitute,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
-import { isReduceOp, type Job, membersOf, openBlock } from "../lower/job.ts";
-import { collapse, decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
-import { declareAcc, emitRoot, emitRow, phasesOf, rootReduces } from "../lower/rows.ts";
+import { type Job, membersOf, openBlock } from "../lower/job.ts";
+import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts";
+import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
 import { dimsIn, walkStmts } from "../lower/walk.ts";
 import { type ColumnBlocks, readsByColumn, sumColumns } from "./columns.ts";
 import { strideOf } from "./stride.ts";
@@ -91,7 +89,11 @@ function stepsAlong(loop: Loop, body: readonly Stmt[]): { unit: number; other: n
 }
 
 /** True if lanes should lie along the last outer loop although there is an inner one. */
-function runsAcross(outer: readonly Loop[], inner: readonly Loop[], body: readonly Stmt[]): boolean {
+function runsAcross(
+  outer: readonly Loop[],
+  inner: readonly Loop[],
+  body: readonly Stmt[],
+): boolean {
   const [o, i] = [outer.at(-1), inner.at(-1)!];
   if (!o || maxOfDim(o.extent) < 4) return false;
   return stepsAlong(o, body).unit > stepsAlong(i, body).unit;
@@ -174,8 +176,7 @@ function map(
   const rest = outer.slice(0, -1);
   if (rootReduces(job).length > 0) return around(job, rest, inParts(last, body(rename)));
   const jump = rest.at(-1);
-  if (jump && jumps(jump, last, trial))
-    return flattenedBlocks(rest, jump, last, body(rename));
+  if (jump && jumps(jump, last, trial)) return flattenedBlocks(rest, jump, last, body(rename));
   const few = isStatic(totalOf(rest)) && (totalOf(rest) as number) < 16;
   if (few && maxOfDim(last.extent) > mapBlock)
     return blocked(last, mapBlock, "parallel", (part) =>
@@ -201,11 +202,7 @@ function flattenedBlocks(
   const kind = outer.length > 0 ? "serial" : "parallel";
   const blocks = blocked(jump, jumpBlock, kind, (j) =>
     blocked(last, runBlock, "serial", (r) =>
-      nest(
-        [j],
-        "serial",
-        renameIn(jump, j.whole, lanesOf(r, renameIn(last, r.whole, body))),
-      ),
+      nest([j], "serial", renameIn(jump, j.whole, lanesOf(r, renameIn(last, r.whole, body)))),
     ),
   );
   return outer.length > 0 ? flattened(outer, blocks) : blocks;

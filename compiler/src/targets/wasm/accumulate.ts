@@ -117,7 +117,8 @@ function takeBetter(
       ? op("i32x4.splat", op("i32.sub", "(i32.const 0)", op(`f64.${c}`, a, b)))
       : op(real ? `f32x4.${c}` : `i32x4.${c}${c === "eq" || c === "ne" ? "" : suffix(fed)}`, a, b);
   let better = test(more, v, best);
-  if (real) better = op("v128.or", better, op("v128.and", test("ne", v, v), test("eq", best, best)));
+  if (real)
+    better = op("v128.or", better, op("v128.and", test("ne", v, v), test("eq", best, best)));
   if (ties) {
     const bothNan = op("v128.and", test("ne", v, v), test("ne", best, best));
     const same = real ? op("v128.or", test("eq", v, best), bothNan) : test("eq", v, best);
@@ -177,7 +178,10 @@ export function mergeLanes(p: Printer, reducer: Reducer, lanes: readonly LaneAcc
     });
   // Afterwards all lanes hold the same bits: each pair is combined in both orders, and ⊕ commutes.
   let v = atom(bind(p, "v128", level[0]!.text));
-  for (const order of ["8 9 10 11 12 13 14 15 0 1 2 3 4 5 6 7", "4 5 6 7 0 1 2 3 12 13 14 15 8 9 10 11"])
+  for (const order of [
+    "8 9 10 11 12 13 14 15 0 1 2 3 4 5 6 7",
+    "4 5 6 7 0 1 2 3 12 13 14 15 8 9 10 11",
+  ])
     v = atom(bind(p, "v128", combined(reducer, dtype, v, op(`i8x16.shuffle ${order}`, v, v)).text));
   const acc = e.find(name).text;
   e.line(`(local.set $${localOf(acc)} ${combined(reducer, dtype, acc, v).text})`);

@@ -43,8 +43,7 @@ export function emitWasm(kernel: Kernel): KernelText {
   };
 }
 
-const unitsOf = (s: Of<"loop">): Dim =>
-  ceilDiv(subDim(s.extent, s.start ?? 0), s.step ?? 1);
+const unitsOf = (s: Of<"loop">): Dim => ceilDiv(subDim(s.extent, s.start ?? 0), s.step ?? 1);
 
 function phasesOf(body: readonly Stmt[]): PhaseBody[] {
   const parts: PhaseBody[] = [];
@@ -63,7 +62,11 @@ function phasesOf(body: readonly Stmt[]): PhaseBody[] {
   return parts;
 }
 
-function phaseOf(head: readonly Stmt[], body: readonly Stmt[], working: readonly Stmt[]): PhaseBody {
+function phaseOf(
+  head: readonly Stmt[],
+  body: readonly Stmt[],
+  working: readonly Stmt[],
+): PhaseBody {
   const last = working.at(-1)!;
   const simple = working.slice(0, -1).every(isShared);
   const units = simple && last.kind === "loop" && last.loop === "parallel" ? last : undefined;
@@ -91,7 +94,10 @@ function printPhase(
 ): string {
   // Facts are those of the phase: what another phase changes does not change here.
   const body = [...part.head, ...part.body];
-  const e: Emitter = new Emitter({ ...kernel, body }, wat(() => p));
+  const e: Emitter = new Emitter(
+    { ...kernel, body },
+    wat(() => p),
+  );
   const p: Printer = { e, locals: new Map(), lanes: false, arrays };
   const params = kernel.params.map(({ name }) => {
     const text = e.fresh(name);

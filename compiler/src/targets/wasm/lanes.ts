@@ -78,7 +78,8 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
       );
     case "if":
       return (
-        !s.when.some((c) => varies(c.value, seen)) && s.then.every((t) => laneAgrees(t, seen, outer))
+        !s.when.some((c) => varies(c.value, seen)) &&
+        s.then.every((t) => laneAgrees(t, seen, outer))
       );
     case "letInvocation":
     case "array":

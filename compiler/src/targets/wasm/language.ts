@@ -3,10 +3,10 @@
  * masks, constants. Loads are in `memory.ts`, ops in `spell.ts`.
  */
 import type { Condition, Dim } from "@kiln-ml/ir";
+import { strideOf } from "../../schedule/stride.ts";
 import type { Call, Comparison, Emitter, Language } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atom, type Text } from "../scope.ts";
-import { strideOf } from "../../schedule/stride.ts";
 import { loadText } from "./memory.ts";
 import {
   bind,
@@ -78,7 +78,8 @@ function multiply(a: Text, b: Text): Text {
 }
 
 /** A divisor that may be 0 where nothing is computed: division by 0 would end the run. */
-const safe = (b: Text): Text => (constantOf(b) === undefined ? op("i32.or", b, op("i32.eqz", b)) : b);
+const safe = (b: Text): Text =>
+  constantOf(b) === undefined ? op("i32.or", b, op("i32.eqz", b)) : b;
 
 function divide(bound: (t: Text) => Text, a: Text, b: Text, nonnegative: boolean): Text {
   const n = constantOf(b);
@@ -111,7 +112,11 @@ export function indexValue(p: Printer, value: Dim): Text {
       op("i32x4.splat", indexText(e, onLane(d, 0))),
     );
   const steps = [0, 1, 2, 3].map((i) => i * stride).join(" ");
-  return op("i32x4.add", op("i32x4.splat", indexText(e, onLane(d, 0))), `(v128.const i32x4 ${steps})`);
+  return op(
+    "i32x4.add",
+    op("i32x4.splat", indexText(e, onLane(d, 0))),
+    `(v128.const i32x4 ${steps})`,
+  );
 }
 
 /** A conjunction as a lane mask. */

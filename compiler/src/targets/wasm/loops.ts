@@ -16,8 +16,8 @@ import {
 } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { bestOf, bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
-import { atom, indented, type Text } from "../scope.ts";
 import { indexText } from "../index-text.ts";
+import { atom, indented, type Text } from "../scope.ts";
 import { type LaneAcc, laneAcc, mergeLanes } from "./accumulate.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
@@ -76,8 +76,7 @@ export function printCounted(p: Printer, s: Of<"loop">, bounds: Bounds, print: (
   const step = s.step ?? 1;
   const known = count !== undefined && isStatic(count);
   if (known && count <= 0) return;
-  const end =
-    extent === "to" ? get("to") : namedText(p, `${s.name}End`, indexText(e, extent));
+  const end = extent === "to" ? get("to") : namedText(p, `${s.name}End`, indexText(e, extent));
   const local = newLocal(p, s.name);
   e.line(`(local.set $${local} ${from.text})`);
   const lines = e.inside(s, () => {
@@ -161,7 +160,9 @@ function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: Pr
   let vectors = vectorsOf(s, accs.length);
   while (vectors > 1 && maxOfDim(count) < 4 * vectors) vectors /= 2;
   const lanes = accs.map((name) =>
-    Array.from({ length: vectors }, () => laneAcc(p, name, e.facts.accs.get(name)!.reducer ?? "sum")),
+    Array.from({ length: vectors }, () =>
+      laneAcc(p, name, e.facts.accs.get(name)!.reducer ?? "sum"),
+    ),
   );
   // Whole groups of vectors, then the vectors that are left, then the elements.
   const groups = floorDiv(count, 4 * vectors);

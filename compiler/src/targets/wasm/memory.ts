@@ -9,10 +9,25 @@ import type { Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atom, type Text } from "../scope.ts";
 import { fromHalf, toHalf } from "./half.ts";
-import { bind, constantText, laneName, maskOf, onLane, op, type Printer, varies } from "./printer.ts";
+import {
+  bind,
+  constantText,
+  laneName,
+  maskOf,
+  onLane,
+  op,
+  type Printer,
+  varies,
+} from "./printer.ts";
 
 export const bytesOf = (dtype: Dtype): number =>
-  dtype === "f64" ? 8 : dtype === "f16" || dtype === "bf16" ? 2 : dtype === "bool" || dtype === "i8" || dtype === "u8" ? 1 : 4;
+  dtype === "f64"
+    ? 8
+    : dtype === "f16" || dtype === "bf16"
+      ? 2
+      : dtype === "bool" || dtype === "i8" || dtype === "u8"
+        ? 1
+        : 4;
 
 /** The address of a buffer or array as it stands in index expressions, in bytes. */
 export const addressOf = (buffer: string): Dim => anyInteger(`=${buffer}`);
@@ -27,7 +42,8 @@ function address(p: Printer, buffer: string, index: Dim, size: number): string {
   const { e } = p;
   const base = addressOf(buffer);
   let d = addDim(base, mulDim(e.resolved(index), size));
-  const constant = typeof d === "number" ? 0 : (d.terms.find((t) => t.atoms.length === 0)?.coeff ?? 0);
+  const constant =
+    typeof d === "number" ? 0 : (d.terms.find((t) => t.atoms.length === 0)?.coeff ?? 0);
   const offset = constant > 0 && constant <= mostOffset ? constant : 0;
   if (offset) d = addDim(d, -offset);
   return `${offset ? `offset=${offset} ` : ""}${indexText(e, d).text}`;
@@ -37,7 +53,9 @@ const none = (dtype: Dtype): Text => constantText(0, dtype);
 
 export function loadText(p: Printer, l: Load): Text {
   const { e } = p;
-  const guard = simplifyConditions(l.guard.map((c) => ({ test: c.test, value: e.resolved(c.value) })));
+  const guard = simplifyConditions(
+    l.guard.map((c) => ({ test: c.test, value: e.resolved(c.value) })),
+  );
   if (!guard) return none(l.dtype);
   const index = e.resolved(l.index);
   const ragged = guard.some((c) => varies(p, c.value));
@@ -49,7 +67,12 @@ export function loadText(p: Printer, l: Load): Text {
       : loadLanes(p, l, index);
   if (guard.length === 0) return element;
   const type = l.dtype === "f64" ? "f64" : "v128";
-  return op(`if (result ${type})`, conditionsText(e, guard), `(then ${element.text})`, `(else ${none(l.dtype).text})`);
+  return op(
+    `if (result ${type})`,
+    conditionsText(e, guard),
+    `(then ${element.text})`,
+    `(else ${none(l.dtype).text})`,
+  );
 }
 
 /** One element in all lanes. */
@@ -65,8 +88,10 @@ function loadSame(p: Printer, l: Load, index: Dim): Text {
 /** Unsigned bytes or halves in 32-bit lanes as values of the dtype. */
 function widened(p: Printer, dtype: Dtype, v: Text): Text {
   if (dtype === "bool") return op("i32x4.ne", v, "(v128.const i32x4 0 0 0 0)");
-  if (dtype === "i8") return op("i32x4.shr_s", op("i32x4.shl", v, "(i32.const 24)"), "(i32.const 24)");
-  if (dtype === "f16" || dtype === "bf16") return atom(fromHalf(dtype, bind(p, "v128", v.text), (x) => bind(p, "v128", x)));
+  if (dtype === "i8")
+    return op("i32x4.shr_s", op("i32x4.shl", v, "(i32.const 24)"), "(i32.const 24)");
+  if (dtype === "f16" || dtype === "bf16")
+    return atom(fromHalf(dtype, bind(p, "v128", v.text), (x) => bind(p, "v128", x)));
   return v;
 }
 
@@ -75,7 +100,10 @@ function loadNeighbours(p: Printer, l: Load, index: Dim): Text {
   const at = address(p, l.from, onLane(index, 0), size);
   if (size === 4) return op(`v128.load ${at}`);
   if (size === 2) return widened(p, l.dtype, op(`v128.load16x4_u ${at}`));
-  const bytes = op("i32x4.extend_low_i16x8_u", op("i16x8.extend_low_i8x16_u", op(`v128.load32_zero ${at}`)));
+  const bytes = op(
+    "i32x4.extend_low_i16x8_u",
+    op("i16x8.extend_low_i8x16_u", op(`v128.load32_zero ${at}`)),
+  );
   return widened(p, l.dtype, bytes);
 }
 
@@ -92,7 +120,10 @@ function gathered(p: Printer, dtype: Dtype, at: readonly string[]): Text {
   const start =
     size === 4
       ? op(`v128.load32_zero ${first}`)
-      : op(`v128.load${width}_lane ${split(first!).offset}0 ${split(first!).base}`, "(v128.const i32x4 0 0 0 0)");
+      : op(
+          `v128.load${width}_lane ${split(first!).offset}0 ${split(first!).base}`,
+          "(v128.const i32x4 0 0 0 0)",
+        );
   const all = rest.reduce((v, a, i) => {
     const { offset, base } = split(a);
     return op(`v128.load${width}_lane ${offset}${((i + 1) * 4) / size} ${base}`, v);
@@ -152,8 +183,10 @@ export function storeLines(p: Printer, to: string, at: Dim, value: Text, dtype: 
 /** A value as it lies in memory, in the low bits of its lane. */
 function narrowed(p: Printer, dtype: Dtype, v: Text): Text {
   if (dtype === "bool") return op("v128.and", v, "(v128.const i32x4 1 1 1 1)");
-  if (dtype === "i8" || dtype === "u8") return op("v128.and", v, "(v128.const i32x4 255 255 255 255)");
-  if (dtype === "f16" || dtype === "bf16") return atom(toHalf(dtype, bind(p, "v128", v.text), (x) => bind(p, "v128", x)));
+  if (dtype === "i8" || dtype === "u8")
+    return op("v128.and", v, "(v128.const i32x4 255 255 255 255)");
+  if (dtype === "f16" || dtype === "bf16")
+    return atom(toHalf(dtype, bind(p, "v128", v.text), (x) => bind(p, "v128", x)));
   return v;
 }
 

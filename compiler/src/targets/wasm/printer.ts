@@ -30,8 +30,11 @@ export const get = (name: string): string => `(local.get $${name})`;
 /** The name in the text of a local. */
 export const localOf = (t: Text): string => t.text.slice("(local.get $".length, -1);
 
-export const op = (name: string, ...args: readonly (string | Text)[]): Text =>
-  ({ text: `(${[name, ...args.map((a) => (typeof a === "string" ? a : a.text))].join(" ")})`, prec: 12, lanes: 1 });
+export const op = (name: string, ...args: readonly (string | Text)[]): Text => ({
+  text: `(${[name, ...args.map((a) => (typeof a === "string" ? a : a.text))].join(" ")})`,
+  prec: 12,
+  lanes: 1,
+});
 
 /** A new local of the type. */
 export function freshLocal(p: Printer, type: WasmType): string {
@@ -83,13 +86,22 @@ export function constantText(value: number, dtype: Dtype): Text {
 }
 
 const doubleText = (v: number): string =>
-  Number.isNaN(v) ? "nan" : Number.isFinite(v) ? (Object.is(v, -0) ? "-0" : String(v)) : v < 0 ? "-inf" : "inf";
+  Number.isNaN(v)
+    ? "nan"
+    : Number.isFinite(v)
+      ? Object.is(v, -0)
+        ? "-0"
+        : String(v)
+      : v < 0
+        ? "-inf"
+        : "inf";
 
 const splatText = (shape: "i32x4" | "f32x4", v: string): Text =>
   atom(`(v128.const ${shape} ${v} ${v} ${v} ${v})`);
 
 /** A condition (i32, 0 or 1) as a lane mask, the same in all lanes. */
-export const maskOf = (condition: Text): Text => op("i32x4.splat", op("i32.sub", "(i32.const 0)", condition));
+export const maskOf = (condition: Text): Text =>
+  op("i32x4.splat", op("i32.sub", "(i32.const 0)", condition));
 
 /** A value that is the same in all lanes as an i32. */
 export const scalarOf = (t: Text): Text => op("i32x4.extract_lane 0", t);

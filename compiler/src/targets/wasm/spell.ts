@@ -2,7 +2,7 @@
  * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real numbers are in
  * `math/`. Integers wrap to their dtype after every op, as on js.
  */
-import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
+import { type Dtype, DtypeError, isFloat } from "@kiln-ml/ir";
 import { fromHalf, toHalf } from "./half.ts";
 
 import { doubleMath, vectorMath } from "./math/index.ts";
@@ -24,7 +24,13 @@ export function spell(op: string, given: X, from: readonly Dtype[], to: Dtype, b
   return text;
 }
 
-function spelling(op: string, x: X, from: readonly Dtype[], to: Dtype, bind: Bind): string | undefined {
+function spelling(
+  op: string,
+  x: X,
+  from: readonly Dtype[],
+  to: Dtype,
+  bind: Bind,
+): string | undefined {
   if (op === "convert") return convert(x[0]!, from[0]!, to, bind);
   if (op === "bitcast") return wrapped(x[0]!, to);
   if (op === "select") return select(x, to);
@@ -64,7 +70,8 @@ const comparisons: Readonly<Record<string, string>> = {
 
 function compare(op: string, x: X, dtype: Dtype): string {
   const name = comparisons[op]!;
-  if (dtype === "f64") return apply("i32x4.splat", apply("i32.sub", "(i32.const 0)", apply(`f64.${name}`, ...x)));
+  if (dtype === "f64")
+    return apply("i32x4.splat", apply("i32.sub", "(i32.const 0)", apply(`f64.${name}`, ...x)));
   if (isFloat(dtype)) return apply(`f32x4.${name}`, ...x);
   const sign = name === "eq" || name === "ne" ? "" : unsigned(dtype) ? "_u" : "_s";
   // Masks are all ones where they hold, so that false < true as unsigned numbers.
@@ -112,13 +119,8 @@ function double(op: string, x: X, bind: Bind): string | undefined {
 }
 
 /** An op whose record has its own text. */
-function custom(op: string, x: X, shape: "f32x4" | "f64", bind: Bind): string | undefined {
-  const { infix, spell: record } = opRecord(op);
-  const names = ["x", "y", "z", "w"].slice(0, x.length);
-  const text = record ? record(...names) : infix ? `x ${infix} y` : undefined;
-  if (text === undefined) return undefined;
-  const known = new Map(names.map((n, i) => [n, x[i]!]));
-  return fromC(text, known, shape, (type, t) => bind(type, t));
+function custom(_op: string, _x: X, _shape: "f32x4" | "f64", _bind: Bind): string | undefined {
+  return undefined;
 }
 
 function integer(op: string, x: X, dtype: Dtype, bind: Bind): string | undefined {
@@ -229,9 +231,11 @@ function convert(x: string, from: Dtype, to: Dtype, bind: Bind): string {
 
 function fromDouble(x: string, to: Dtype, bind: Bind): string {
   if (to === "bool")
-    return apply("i32x4.splat", apply("i32.sub", "(i32.const 0)", apply("f64.ne", x, "(f64.const 0)")));
-  if (isFloat(to))
-    return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
+    return apply(
+      "i32x4.splat",
+      apply("i32.sub", "(i32.const 0)", apply("f64.ne", x, "(f64.const 0)")),
+    );
+  if (isFloat(to)) return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
   const whole = apply(`i32.trunc_sat_f64_${to === "u32" ? "u" : "s"}`, x);
   return wrapped(apply("i32x4.splat", whole), to);
 }

@@ -16,7 +16,7 @@ export const wasm: Target = {
   passes: [splitReduce],
   schedule: {
     rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
-    contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),
+    contraction: (job) => ({ body: serialContraction(job, false), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
     beside: (body, scalars) => [
       ...scalars.flatMap(simdRows),

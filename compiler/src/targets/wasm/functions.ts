@@ -44,11 +44,11 @@ let words: Names | undefined;
 
 function makeWords(): Names {
   const names = new Names();
-  const scanner = new Scanner();
-  for (const { name } of instructions) {
-    scanner.begin(name);
-    scanner.atom();
-    names.intern(name, 0, name.length, scanner.hash);
+  const scan = new Scanner();
+  scan.begin(instructions.map(({ name }) => name).join(" "));
+  for (const _ of instructions) {
+    scan.atom();
+    names.intern(scan.text, scan.start, scan.at, scan.hash);
   }
   return names;
 }

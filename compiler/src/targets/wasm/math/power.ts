@@ -79,15 +79,16 @@ const lessQuotient = (t: string, y: string): string =>
 /** Subtracts multiples of y·2²⁵², y·2²²⁴, … y until the rest is below y; the largest quotient of floats is 2²⁷⁷. */
 function longDivision(t: string, y: string, bind: Bind): string {
   const name = (local: string): string => local.slice("(local.get ".length, -1);
-  const rest = bind("v128", t);
-  const scale = bind("v128", f64(2 ** 252));
+  const rest = bind("v128", f64(0));
+  const scale = bind("v128", f64(0));
   const again = `(f64.ge (f64x2.extract_lane 0 ${scale}) (f64.const 1))`;
   const body = [
     `(local.set ${name(rest)} ${lessQuotient(rest, `(f64x2.mul ${y} ${scale})`)})`,
     `(local.set ${name(scale)} (f64x2.mul ${scale} ${f64(1 / steps)}))`,
     `(br_if ${name(rest)} ${again})`,
   ];
-  return `(block (result v128) (loop ${name(rest)} ${body.join(" ")}) ${rest})`;
+  const start = `(local.set ${name(rest)} ${t}) (local.set ${name(scale)} ${f64(2 ** 252)})`;
+  return `(block (result v128) ${start} (loop ${name(rest)} ${body.join(" ")}) ${rest})`;
 }
 
 /** The remainder has the sign of x, and is x where y is infinite. */

@@ -31,9 +31,11 @@ export function inDoubles(
 }
 
 /** The host's function of each lane, for arguments too rare to be worth a vector. */
-export function perLane(name: string, x: string): string {
-  const value = (lane: number): string =>
-    `(f32.demote_f64 (call $Math.${name} (f64.promote_f32 (f32x4.extract_lane ${lane} ${x}))))`;
+export function perLane(name: string, ...x: readonly string[]): string {
+  const value = (lane: number): string => {
+    const wide = x.map((t) => `(f64.promote_f32 (f32x4.extract_lane ${lane} ${t}))`);
+    return `(f32.demote_f64 (call $Math.${name} ${wide.join(" ")}))`;
+  };
   return [1, 2, 3].reduce(
     (all, lane) => `(f32x4.replace_lane ${lane} ${all} ${value(lane)})`,
     `(f32x4.splat ${value(0)})`,

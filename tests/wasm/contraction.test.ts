@@ -45,7 +45,11 @@ const next = (): number => {
 function feed(t: Tensor, dims: Dims): Value {
   const shape = t.shape.map((d) => evaluateDim(d, dims));
   const size = shape.reduce((p, q) => p * q, 1);
-  return { dtype: t.dtype, shape, data: Array.from({ length: size }, () => (next() % 7) - 3) };
+  return {
+    dtype: t.dtype,
+    shape,
+    data: Float64Array.from({ length: size }, () => (next() % 7) - 3),
+  };
 }
 
 async function agrees(outputs: readonly Tensor[], inputs: readonly Tensor[], dims: Dims = {}) {

@@ -3,7 +3,16 @@
  * order. Whole panels are packed four lines at a time where their places are even; past the last line a panel repeats it,
  * since what comes of it is never stored.
  */
-import { addDim, type Condition, type Dim, minDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
+import {
+  addDim,
+  type Condition,
+  type Dim,
+  maxOfDim,
+  minDim,
+  modDim,
+  mulDim,
+  subDim,
+} from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
@@ -102,7 +111,7 @@ function byLanes(p: Packing): Stmt[] | undefined {
 function inOneRow(p: Packing, start: number): Stmt[] | undefined {
   const { lines, panel, run } = p;
   const row = lines.innermost;
-  if (!row) return undefined;
+  if (!row || maxOfDim(row.extent) < lanes) return undefined;
   const lane = makeLoop("lane", lanes);
   const line = makeLoop("line", lines.total);
   const base = lines.at(line.at);

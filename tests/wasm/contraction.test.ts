@@ -12,29 +12,14 @@ import {
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
+import { createWasmDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
-import { simdContraction } from "../../compiler/src/schedule/simd-contraction.ts";
-import { targets } from "../../compiler/src/targets/index.ts";
-import { js } from "../../compiler/src/targets/js/target.ts";
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 
-Object.assign(targets, {
-  wasm: {
-    ...js,
-    schedule: {
-      ...js.schedule,
-      contraction: (job: Parameters<typeof simdContraction>[0]) => ({
-        body: simdContraction(job),
-        workgroupSize: 1,
-      }),
-    },
-  },
-});
-const device = createCpuDevice();
+const device = createWasmDevice({ threads: 2, poison: true, relaxed: false });
 
 let seed = 1;
 const next = (): number => {
@@ -244,5 +229,7 @@ test("convolutions over a symbolic batch agree", async () => {
     await agrees([y, ...grad(y.mul(y).sum(), [w])], [x, w], { N });
   }
 });
+
+test("the device is closed", () => device.destroy());
 
 test.run();

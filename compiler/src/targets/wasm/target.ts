@@ -3,7 +3,7 @@
  */
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
-import { serialContraction } from "../../schedule/serial-contraction.ts";
+import { simdContraction } from "../../schedule/simd-contraction.ts";
 import { simdRows } from "../../schedule/simd-rows.ts";
 import type { Target } from "../../target.ts";
 import { assembleVariants } from "./assemble.ts";
@@ -16,7 +16,7 @@ export const wasm: Target = {
   passes: [splitReduce],
   schedule: {
     rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
-    contraction: (job) => ({ body: serialContraction(job, false), workgroupSize: 1 }),
+    contraction: (job) => ({ body: simdContraction(job), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
     beside: (body, scalars) => [
       ...scalars.flatMap(simdRows),

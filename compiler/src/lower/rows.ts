@@ -4,6 +4,7 @@
  * around it.
  */
 import { type Dim, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
+import { isScan } from "../access.ts";
 import type { Loop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import {
@@ -60,10 +61,10 @@ export function phasesOf(job: Job): Phase[] {
 }
 
 export const accName = (job: Job, node: Tensor): string => {
-  const reduces = membersOf(job.group)
+  const running = membersOf(job.group)
     .map(([t]) => t)
-    .filter(isReduceOp);
-  return `${opRecord(node.op).reducer}${reduces.indexOf(node)}`;
+    .filter((t) => isReduceOp(t) || isScan(t));
+  return `${opRecord(node.op).reducer}${running.indexOf(node)}`;
 };
 
 const extentsOf = (loops: readonly Loop[]): Dim[] => loops.map((l) => l.extent);

@@ -7,7 +7,7 @@ import * as assert from "uvu/assert";
 import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-size.ts";
 
 /** kB of gzip at most. */
-const limits = { "runtime loader": 20, "kiln-ml, compile only": 79 };
+const limits = { "runtime loader": 20, "kiln-ml, compile only": 81 };
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);
 

@@ -187,7 +187,8 @@ const cumulative: Build = (x, { k }) => {
   const op = choose(["cumsum", "cumsum", "cummax", "cumprod", "cummin"], k[0]!);
   const tame = op === "cumprod" && isFloat(x.dtype) ? clamp(x, -1.5, 1.5) : x;
   const attrs = { axis: k[1]! % x.rank, exclusive: k[2]! % 3 === 0, reverse: k[3]! % 2 === 1 };
-  return node(op, [tame], attrs);
+  const y = node(op, [tame], attrs);
+  return k[4]! % 2 ? node("maximum", [y, x]) : y;
 };
 
 const matmul: Build = (x, { y, k }, growth) => {

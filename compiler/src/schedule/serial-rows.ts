@@ -91,9 +91,7 @@ function columns(job: Job, inner: readonly Loop[], { by, column, each }: Columns
     const [acc, name, reducer] = [accName(job, r), `${accName(job, r)}s`, opRecord(r.op).reducer!];
     const kept = load(name, dtype, column.at);
     arrays.push({ kind: "array", name, dtype, size: column.extent, space: "private" });
-    const identity = identityOf(r);
-    const init = dtype === r.dtype ? identity : call("convert", dtype, identity);
-    start0.body.push({ kind: "store", to: name, index: column.at, value: init });
+    start0.body.push({ kind: "store", to: name, index: column.at, value: identityOf(r, dtype) });
     adds.body.push({ kind: "acc", name: acc, dtype, init: kept, wide: true });
     const value = reducedValue(adds, r, coords, vars);
     adds.body.push({ kind: "accumulate", name: acc, reducer, value });

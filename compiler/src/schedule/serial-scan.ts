@@ -46,8 +46,7 @@ function scanColumns(job: Job, inner: Loop, { by, column, each }: Columns) {
   for (const r of running) {
     const [acc, name, dtype] = [accName(job, r), `${accName(job, r)}s`, keptDtype(r)];
     arrays.push({ kind: "array", name, dtype, size: column.extent, space: "private" });
-    const init = dtype === r.dtype ? identityOf(r) : call("convert", dtype, identityOf(r));
-    start.body.push({ kind: "store", to: name, index: column.at, value: init });
+    start.body.push({ kind: "store", to: name, index: column.at, value: identityOf(r, dtype) });
     const kept = load(name, dtype, column.at);
     step.body.push({ kind: "acc", name: acc, dtype, init: kept, wide: isWide(r) });
     back.push({ kind: "store", to: name, index: column.at, value: ref(acc, dtype) });

@@ -25,13 +25,12 @@ function cumsum_mul(x, mul) {
 // cumsum
 function cumsum(y_, cumsum) {
   const sum0s = new Float64Array(32);
-  const t = 0;
   for (let i0 = 0; i0 < 3; i0++) {
     const atI0 = i0 * 960;
     for (let block = 0; block < 40; block += 32) {
       const least = Math.min(32, -block + 40);
       for (let c = 0; c < least; c++) {
-        sum0s[c] = t;
+        sum0s[c] = 0;
       }
       const atI0_0 = atI0 + block;
       for (let r1 = 0; r1 < 24; r1++) {

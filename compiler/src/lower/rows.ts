@@ -6,7 +6,7 @@
 import { type Dim, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import type { Loop } from "../fuse/group.ts";
-import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import {
   identityOf,
   isReduceOp,
@@ -27,7 +27,7 @@ export interface RowLoops {
   /** Makes partial results of a phase whole; nothing on one thread. */
   combine?(reduces: readonly Tensor[], names: readonly string[]): Stmt[];
   /** Where costly values that several phases need are kept, an element an inner iteration; absent to compute them anew. */
-  readonly keep?: { readonly index: Dim; readonly size: Dim };
+  readonly keep?: { readonly index: Dim; readonly size: Dim; readonly double: boolean };
   /** Puts what is needed around statements that one invocation per outer iteration runs. */
   once(body: readonly Stmt[]): Stmt[];
 }
@@ -69,8 +69,8 @@ export const accName = (job: Job, node: Tensor): string => {
 
 const extentsOf = (loops: readonly Loop[]): Dim[] => loops.map((l) => l.extent);
 
-/** Declares the accumulator of a reduction. */
-export const declareAcc = (job: Job, node: Tensor): Stmt => ({
+/** Declares the accumulator of a reduction or scan. */
+export const declareAcc = (job: Job, node: Tensor): Of<"acc"> => ({
   kind: "acc",
   name: accName(job, node),
   dtype: node.dtype,
@@ -153,17 +153,17 @@ function emitPhases(
   }
 }
 
-/** Keeps a value in an array for later phases; f32 in double, since it is not rounded where it is computed either. */
+/** Keeps a value in an array for later phases; f32 in double where it is not rounded when it is computed either. */
 function keepValue(
   block: Values,
   inner: Values,
   key: string,
   name: string,
-  { index, size }: NonNullable<RowLoops["keep"]>,
+  { index, size, double }: NonNullable<RowLoops["keep"]>,
   filled: Map<string, Expr>,
 ): void {
   const value = inner.valueOf(key);
-  const dtype = value.dtype === "f32" ? "f64" : value.dtype;
+  const dtype = double && value.dtype === "f32" ? "f64" : value.dtype;
   block.body.push({ kind: "array", name, dtype, size, space: "private" });
   inner.body.push({ kind: "store", to: name, index, value });
   filled.set(key, load(name, value.dtype, index));

@@ -6,7 +6,7 @@
 import { opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { isReduceOp, type Job, membersOf, reducedValue, storeMember } from "./job.ts";
+import { isReduceOp, type Job, membersOf, openBlock, reducedValue, storeMember } from "./job.ts";
 import { type Rename, renamed } from "./loops.ts";
 import { accName, declareAcc } from "./rows.ts";
 import { ref, type Values } from "./value.ts";
@@ -83,16 +83,13 @@ export function emitAfter(
   block.body.push(...tail);
 }
 
-/** Appends a whole line: accumulators, the steps in the loop that `along` puts around one, and what follows. */
-export function emitLine(
-  job: Job,
-  block: Values,
-  rename: Rename,
-  along: (step: readonly Stmt[]) => Stmt[],
-): void {
+/** A whole line: accumulators, the steps in the loop that `along` puts around one, and what follows. */
+export function lineOf(job: Job, rename: Rename, along: (step: readonly Stmt[]) => Stmt[]): Stmt[] {
+  const block = openBlock(job);
   block.body.push(...runningOf(job).map((r) => declareAcc(job, r)));
   const step = block.inner();
   emitStep(job, step, rename);
   block.body.push(...along(step.body));
   emitAfter(job, block, rename);
+  return block.body;
 }

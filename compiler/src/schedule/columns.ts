@@ -1,44 +1,216 @@
 /**
- * Blocks of neighbouring columns, taken together down the rows so that memory is walked in order. What is kept of each column
- * lies in an array of one block's extent.
+ * Reductions down the rows of a matrix: sums of many columns are kept at once, so that memory is read in order. Only
+ * for groups of one phase that store nothing on the way.
  */
-import { addDim, minDim, subDim, substitute } from "@kiln-ml/ir";
+import {
+  addDim,
+  type Dim,
+  type Dtype,
+  isFloat,
+  maxOfDim,
+  minDim,
+  opRecord,
+  subDim,
+  substitute,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
-import { nest, type Rename } from "../lower/loops.ts";
+import type { Expr, LoopKind, Stmt } from "../kernel/kernel.ts";
+import {
+  identityOf,
+  type Job,
+  membersOf,
+  openBlock,
+  reducedValue,
+  storeMember,
+} from "../lower/job.ts";
+import { nest, type Rename, renamed } from "../lower/loops.ts";
+import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
+import { call, load, ref } from "../lower/value.ts";
+import { walksByColumn } from "./stride.ts";
 
-/** Columns that are taken at once: two cache lines of f32, or of sums in double four. */
-const columnBlock = 32;
+export interface ColumnBlocks {
+  /** Columns whose sums are kept at once. */
+  readonly width: number;
+  /** The kind of the loop over them. */
+  readonly loop: LoopKind;
+  /** Keep sums of f32 in double. */
+  readonly double: boolean;
+  /** Rows that are summed before their sum is added to the total; all of them if absent. */
+  readonly rows?: number;
+}
 
+/** The columns of one block. */
 export interface Columns {
-  /** The renaming under which the last outer loop is a block's start and a column of the block. */
+  /** The renaming under which the last outer loop is the block's start and a column of it. */
   readonly by: Rename;
   readonly column: Loop;
-  /** The loop over the columns of a block, the last of which may have fewer. */
+  /** The loop over the columns of the block, the last of which may have fewer. */
   each(body: readonly Stmt[]): Stmt[];
 }
 
-/** `outer` with its last loop in blocks; `make` gives the arrays and the statements of one block. */
-export function columnBlocks(
+/** The statements of a block, and the arrays in which something is kept of each of its columns. */
+export interface Block {
+  readonly arrays: readonly Stmt[];
+  readonly body: readonly Stmt[];
+}
+
+/** The outer loops, the last one in blocks. */
+export function inBlocks(
   outer: readonly Loop[],
   rename: Rename,
-  make: (columns: Columns) => { readonly arrays: readonly Stmt[]; readonly body: readonly Stmt[] },
+  { width, loop }: ColumnBlocks,
+  make: (columns: Columns) => Block,
 ): Stmt[] {
   const last = outer.at(-1)!;
   const start = makeLoop("block", last.extent);
-  const column = makeLoop("c", columnBlock);
+  const column = makeLoop("c", width);
   const here = new Map([[last.name, addDim(start.at, column.at)]]);
   const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
-  const extent = minDim(columnBlock, subDim(last.extent, start.at));
-  const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], "serial", body);
+  const extent = minDim(width, subDim(last.extent, start.at));
+  const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], loop, body);
   const { arrays, body } = make({ by, column, each });
   const blocks: Stmt = {
     kind: "loop",
     name: start.name,
     extent: last.extent,
-    step: columnBlock,
+    step: width,
     loop: "parallel",
     body,
   };
   return [...arrays, ...nest(outer.slice(0, -1), "parallel", [blocks])];
 }
+
+/** True if most loads step by one element along the last outer loop and not along the last inner one. */
+export function readsByColumn(
+  job: Job,
+  outer: readonly Loop[],
+  inner: readonly Loop[],
+  body: readonly Stmt[],
+): boolean {
+  const plain = phasesOf(job).length === 1 && phasesOf(job)[0]!.stores.length === 0;
+  const [o, i] = [outer.at(-1), inner.at(-1)];
+  if (!plain || !o || !i || rootReduces(job).length > 0) return false;
+  if (membersOf(job.group).some(([t]) => t.op.startsWith("arg"))) return false;
+  return walksByColumn(body, o, i);
+}
+
+/**
+ * For each block of columns: start the sums, run down the rows adding a piece of a row at a time, then finish each
+ * column. Without `rows` the order of additions within a column is that of the plain loops.
+ */
+export function sumColumns(
+  job: Job,
+  outer: readonly Loop[],
+  inner: readonly Loop[],
+  rename: Rename,
+  blocks: ColumnBlocks,
+): Stmt[] {
+  return inBlocks(outer, rename, blocks, (c) => blockOfSums(job, inner, blocks, c));
+}
+
+function blockOfSums(
+  job: Job,
+  inner: readonly Loop[],
+  blocks: ColumnBlocks,
+  { by, column, each }: Columns,
+): Block {
+  const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
+  const finish = openBlock(job);
+  const coords = renamed(job.group.outerSpace.coords, by);
+  for (const { node, total } of sums) finish.bind(node, coords, converted(total, node.dtype));
+  for (const [node] of membersOf(job.group))
+    if (job.stored.has(node)) finish.body.push(storeMember(job, finish, node, by));
+  const body = [
+    ...each(sums.map((s) => s.start(s.name))),
+    ...runDown(job, inner, by, sums, each, blocks.rows),
+    ...each(finish.body),
+  ];
+  return { arrays: sums.flatMap((s) => s.arrays), body };
+}
+
+interface ColumnSum {
+  readonly node: Tensor;
+  readonly name: string;
+  /** The array of the rows at hand: that of the totals, unless rows are summed in parts. */
+  readonly part: string;
+  readonly arrays: readonly Stmt[];
+  readonly total: Expr;
+  /** Sets the column's sum in an array to the identity. */
+  start(array: string): Stmt;
+  /** array[c] = array[c] ⊕ value. */
+  add(array: string, value: Expr): Stmt[];
+}
+
+function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): ColumnSum {
+  const dtype = node.dtype === "f32" && blocks.double ? "f64" : node.dtype;
+  const [acc, name, reducer] = [
+    accName(job, node),
+    `${accName(job, node)}s`,
+    opRecord(node.op).reducer!,
+  ];
+  const parted = blocks.rows !== undefined && reducer === "sum" && isFloat(dtype);
+  const part = parted ? `${name}Part` : name;
+  const array = (wanted: string): Stmt => ({
+    kind: "array",
+    name: wanted,
+    dtype,
+    size: blocks.width,
+    space: "private",
+  });
+  return {
+    node,
+    name,
+    part,
+    arrays: parted ? [array(name), array(part)] : [array(name)],
+    total: load(name, dtype, at),
+    start: (to) => ({ kind: "store", to, index: at, value: converted(identityOf(node), dtype) }),
+    add: (to, value) => [
+      { kind: "acc", name: acc, dtype, init: load(to, dtype, at), wide: true },
+      { kind: "accumulate", name: acc, reducer, value },
+      { kind: "store", to, index: at, value: ref(acc, dtype) },
+    ],
+  };
+}
+
+const converted = (e: Expr, dtype: Dtype): Expr =>
+  e.dtype === dtype ? e : call("convert", dtype, e);
+
+/** The loops down the rows. Sums of a part of the rows are added to the totals when the part is done. */
+function runDown(
+  job: Job,
+  inner: readonly Loop[],
+  by: Rename,
+  sums: readonly ColumnSum[],
+  each: (body: readonly Stmt[]) => Stmt[],
+  rows: number | undefined,
+): Stmt[] {
+  const adds = openBlock(job);
+  const first = inner[0]!;
+  const parted = rows !== undefined && maxOfDim(first.extent) > rows && sums.some(isParted);
+  const chunk = makeLoop("part", first.extent);
+  const row = makeLoop("r", rows ?? 1);
+  const here = new Map(parted ? [[first.name, addDim(chunk.at, row.at)]] : []);
+  const renames = new Map([...here, ...[...by].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const vars = renamed(
+    job.group.inner.map((l) => l.at),
+    renames,
+  );
+  const coords = renamed(job.group.outerSpace.coords, renames);
+  for (const s of sums)
+    adds.body.push(...s.add(parted ? s.part : s.name, reducedValue(adds, s.node, coords, vars)));
+  if (!parted) return nest(inner, "serial", each(adds.body));
+  const extent = minDim(rows, subDim(first.extent, chunk.at));
+  const apart = sums.filter(isParted);
+  const body = [
+    ...each(apart.map((s) => s.start(s.part))),
+    ...nest([{ ...row, extent }, ...inner.slice(1)], "serial", each(adds.body)),
+    ...each(apart.flatMap((s) => s.add(s.name, load(s.part, s.total.dtype, columnOf(s))))),
+  ];
+  return [
+    { kind: "loop", name: chunk.name, extent: first.extent, step: rows, loop: "serial", body },
+  ];
+}
+
+const isParted = (s: ColumnSum): boolean => s.part !== s.name;
+const columnOf = (s: ColumnSum): Dim => (s.total.kind === "load" ? s.total.index : 0);

@@ -20,7 +20,7 @@ import {
   type Placement,
   place,
 } from "./placement.ts";
-import { adapterHere, cpuTarget, type Session, sessionFor, wasmThreads } from "./session.ts";
+import { adapterHere, cpuTarget, type Session, sessionFor, threadsHere } from "./session.ts";
 import { wasmMissing } from "./wasm-support.ts";
 
 /** A program compiled for a session. */
@@ -110,7 +110,7 @@ async function choose(
 
 /** Places on this machine. An adapter takes long to open: it is asked for only where the fastest kind would win. */
 export async function placeHere(counts: Counts): Promise<Placement> {
-  const wasm = wasmMissing() ?? { threads: wasmThreads() };
+  const wasm = wasmMissing() ?? { threads: threadsHere() };
   const hopeful = place(counts, { wasm, webgpu: "discrete" });
   if (hopeful.target !== "webgpu")
     return place(counts, { wasm, webgpu: "an adapter would gain nothing" });

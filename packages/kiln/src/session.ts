@@ -5,10 +5,16 @@
 import type { TargetName } from "@kiln-ml/artifact";
 import { targetOf, targets } from "@kiln-ml/compiler";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import {
+  createCpuDevice,
+  createWasmDevice,
+  type Device,
+  openWebGpu,
+  wasmThreads,
+} from "@kiln-ml/runtime";
 import { type AdapterKind, adapterKind } from "./placement.ts";
 import { settings } from "./settings.ts";
-import { type ThreadCount, threadsHere, wasmMissing } from "./wasm-support.ts";
+import { type ThreadCount, wasmMissing } from "./wasm-support.ts";
 
 /**
  * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU where a real adapter
@@ -67,7 +73,8 @@ async function openSession(target: TargetName): Promise<Session> {
 function openWasm(): Session {
   const missing = wasmMissing();
   if (missing) throw new DeviceError(`wasm: ${missing}\n  use the target js, or "auto"`);
-  throw new GraphError("compile: target wasm has no device");
+  const device = createWasmDevice({ threads: settings.threads ?? "auto" });
+  return watch({ target: "wasm", device });
 }
 
 /** Where things live that no program has been compiled for. */
@@ -97,11 +104,8 @@ async function findAdapter(): Promise<AdapterKind | string> {
   }
 }
 
-/** The threads of the wasm device that is open, or that would be opened. */
-export function wasmThreads(): number {
-  const { threads = "auto" } = settings;
-  return threads === "auto" ? threadsHere() : threads;
-}
+/** The threads that the wasm device has, or would have. */
+export const threadsHere = (): number => wasmThreads(settings.threads);
 
 /** Whether its target still runs on this session: its device is neither lost nor replaced. */
 export const isCurrent = (session: Session): boolean => current.get(session.target) === session;

@@ -36,12 +36,3 @@ export function engineLacks(scope: { readonly WebAssembly?: unknown }): string |
 
 /** How many threads a device is opened with: a number, or as many as the machine has cores. */
 export type ThreadCount = number | "auto";
-
-/** The threads that "auto" comes to: one where no memory can be shared. */
-export function threadsHere(): number {
-  const { crossOriginIsolated } = globalThis as { crossOriginIsolated?: boolean };
-  const inPage = typeof process === "undefined" || !process.versions?.node;
-  if (typeof SharedArrayBuffer === "undefined" || (inPage && !crossOriginIsolated)) return 1;
-  const os = inPage ? undefined : process.getBuiltinModule?.("node:os");
-  return os?.availableParallelism() ?? globalThis.navigator?.hardwareConcurrency ?? 1;
-}

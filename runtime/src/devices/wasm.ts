@@ -46,6 +46,8 @@ export class WasmDriver implements Driver {
     finished: null,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
+  /** The workers, once they have started. */
+  pool: Pool | null = null;
   #threads: number;
   /** Why there are fewer threads than were asked for. */
   #note: string | null;
@@ -207,6 +209,7 @@ export class WasmDriver implements Driver {
     }
     const crew = led ? new LedTeam(pool) : new Team(pool);
     pool.onFailure = (why) => this.lose(why);
+    this.pool = pool;
     if (this.#failure !== null) crew.end(this.#failure);
     return crew;
   }

@@ -61,7 +61,7 @@ for (const lanes of ["f32x4", "f64"] satisfies Lanes[])
 
 /** Records of floats that give floats and have C text. */
 const functions = allOps().filter(
-  (r) => r.family === "elementwise" && r.spell && r.eval && floatsTaken(r),
+  (r) => r.family === "elementwise" && !r.infix && r.spell && r.eval && floatsTaken(r),
 );
 
 for (const lanes of ["f32x4", "f64"] satisfies Lanes[])

@@ -182,6 +182,7 @@ export class WasmDriver implements Driver {
 
   /** Private memory for each of `threads`. */
   stacks(sizeBytes: number, threads: number): Stacks {
+    if (sizeBytes === 0) return { from: 0, strideBytes: 0 };
     // The odd cache line keeps the threads' stacks from the same cache sets.
     const strideBytes = Math.ceil(sizeBytes / 64) * 64 + 64;
     const total = strideBytes * threads;

@@ -179,8 +179,9 @@ export class WasmProgram implements Program {
   #pushCall(words: number[], launch: Launch, phase: number, units: number): void {
     const { kernel, args, dims, bytes, flops } = launch;
     const entry = this.#firstEntry[kernel]! + phase;
-    const alone = units < 2 || Math.max(bytes, flops) < sharedFrom;
-    const parts = alone ? 1 : Math.min(units, partsPerThread * this.#crew.threads, maxParts);
+    const { threads } = this.#crew;
+    const alone = threads === 1 || units < 2 || Math.max(bytes, flops) < sharedFrom;
+    const parts = alone ? 1 : Math.min(units, partsPerThread * threads, maxParts);
     words.push(args.length + dims.length, entry, units, 1, parts, ...args.map(() => 0), ...dims);
   }
 }

@@ -102,10 +102,7 @@ export interface Depth {
   readonly most: number;
 }
 
-/** Terms of a sum that are added before the next level takes over: panels of this depth fit the first cache. */
-const blockDepth = 256;
-
-export function depthOf(job: Job, sides: readonly Operand[]): Depth {
+export function depthOf(job: Job, sides: readonly Operand[], blockDepth: number): Depth {
   const loops = job.group.contraction!.k;
   const indices = (rename: Rename): Dim[] =>
     sides.flatMap((side) => {

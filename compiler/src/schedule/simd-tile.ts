@@ -3,7 +3,7 @@
  * is four rows by two vectors of columns, eight sums in flight; it is not unrolled along depth. Sums of one run of
  * depth are added to a block in private memory, the second level; the group's results are computed from that block.
  */
-import { addDim, type Dim, type Dtype, mulDim } from "@kiln-ml/ir";
+import { addDim, type Dim, type Dtype } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
@@ -77,6 +77,3 @@ export function results(job: Job, rename: Rename, sum: Expr): Stmt[] {
     if (job.stored.has(node)) block.body.push(storeMember(job, block, node, rename));
   return block.body;
 }
-
-/** The place of an element in the block of sums. */
-export const inBlock = (r: Dim, s: Dim, pitch: number): Dim => addDim(mulDim(r, pitch), s);

@@ -49,11 +49,20 @@ interface Packing {
 /** The statements that pack one panel over a run of depth. */
 export function packPanel(job: Job, lines: Lines, panel: Panel, run: Run): Stmt[] {
   const p: Packing = { job, lines, panel, run };
-  const whole = modDim(lines.total, panel.width) === 0;
   const many = panel.width % lanes === 0 ? byLanes(p) : undefined;
   const one = byLine(p, { start: 0, count: panel.width, whole: false });
-  if (!many) return one;
-  return whole ? many : either(subDim(lines.total, addDim(panel.first, panel.width)), many, one);
+  return many ? ifWhole(lines, panel, many, one) : one;
+}
+
+/** `whole` for a panel all of whose lines exist, `partial` for another. */
+export function ifWhole(
+  lines: Lines,
+  panel: Panel,
+  whole: readonly Stmt[],
+  partial: readonly Stmt[],
+): Stmt[] {
+  if (modDim(lines.total, panel.width) === 0) return [...whole];
+  return either(subDim(lines.total, addDim(panel.first, panel.width)), whole, partial);
 }
 
 /** `then` where the value is not negative, else `otherwise`. */

@@ -3,17 +3,27 @@
  * the other operand's columns for itself, a block of depth at a time, and runs register tiles over them. A block of
  * 256 rows and 256 steps is 256 KB: it stays in the second cache while panels of columns pass through the first.
  */
-import { addDim, ceilDiv, type Dim, isStatic, maxOfDim, mulDim, offsetOf } from "@kiln-ml/ir";
+import {
+  addDim,
+  ceilDiv,
+  type Dim,
+  isStatic,
+  maxOfDim,
+  mulDim,
+  offsetOf,
+  substitute,
+} from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
-import type { Job } from "../lower/job.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, openBlock } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
-import { load } from "../lower/value.ts";
+import { load, type Values } from "../lower/value.ts";
 import type { Sides } from "./simd-contraction.ts";
-import { type Depth, depthOf, overBlocks } from "./simd-lines.ts";
+import { isEven, stepsBy } from "./simd-even.ts";
+import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./simd-lines.ts";
 import type { Operand } from "./simd-operand.ts";
-import { lanes, type Panel, packPanel } from "./simd-pack.ts";
-import { type Tile, tileSums, widthOf } from "./simd-tile.ts";
+import { ifWhole, lanes, type Panel, packPanel } from "./simd-pack.ts";
+import { type Tile, type TileAccess, tileSums, widthOf } from "./simd-tile.ts";
 import {
   arrayOf,
   type Block,
@@ -42,7 +52,8 @@ interface Plan {
 }
 
 export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sides: Sides) {
-  const depth = depthOf(job, [operands.a, operands.b], blockDepth);
+  const few = maxOfDim(sides.rows.total) <= 4;
+  const depth = depthOf(job, [operands.a, operands.b], few ? blockDepth / 4 : blockDepth);
   const tile = tileOf(sides.rows.total, sides.columns.total);
   const rows = maxOfDim(depth.total) <= shallow ? 64 : 256;
   const size = { rows: tile.rows, columns: widthOf(tile) };
@@ -69,7 +80,8 @@ export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sid
 /** Eight vector sums, or as many as the extents have use for. */
 function tileOf(m: Dim, n: Dim): Tile {
   const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
-  const wanted = rows >= 4 ? (columns > 4 ? 2 : 1) : rows === 1 ? 8 : rows === 2 ? 4 : 2;
+  if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1 };
+  const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;
   return { rows: Math.min(4, rows), vectors: Math.min(wanted, Math.ceil(columns / lanes)) };
 }
 
@@ -110,6 +122,27 @@ function packingPhase(plan: Plan, to: PackedRows): Stmt[] {
   ];
 }
 
+/**
+ * The element of a panel of columns where it lies, if neighbours lie side by side and depth is one loop: with one panel
+ * of rows each is used once.
+ */
+function inPlace(job: Job, columns: Lines, first: Dim, run: Run): TileAccess["column"] | undefined {
+  const [step, ...others] = run.loops;
+  const lane = makeLoop("lane", lanes);
+  const at = (k: Dim, s: Dim): { block: Values; value: Expr } => {
+    const by = new Map([[step!.name, k]]);
+    const rename = [...run.rename].map(([name, d]) => [name, substitute(d, by)] as const);
+    const block = openBlock(job);
+    const value = columns.value(block, new Map([...columns.at(addDim(first, s)), ...rename]));
+    return { block, value };
+  };
+  const { block, value } = at(step!.at, lane.at);
+  const body: Stmt[] = [{ kind: "let", name: "x", value }];
+  const plain = others.length === 0 && block.body.length === 0;
+  if (!plain || !isEven(body, lane.name) || !stepsBy(body, lane.name, 1)) return undefined;
+  return (k, s) => at(k, s).value;
+}
+
 /** The sums of a unit: for each block of depth and panel of columns, pack it and run down the rows. */
 function tiles(plan: Plan, unit: Unit, rows: PackedRows): Stmt[] {
   const { job, sides, depth, tile, block } = plan;
@@ -127,7 +160,7 @@ function tiles(plan: Plan, unit: Unit, rows: PackedRows): Stmt[] {
   return overBlocks(depth, ({ run, length, from }) => {
     const rowPanel = addDim(ceilDiv(unit.row, tile.rows), rp.at);
     const rowBase = addDim(rows.base(rowPanel), mulDim(from, tile.rows));
-    const sums = tileSums(tile, dtype, length, {
+    const access: TileAccess = {
       row: (step, r) => load(rows.name, dtype, addDim(addDim(rowBase, mulDim(step, tile.rows)), r)),
       column: (step, s) =>
         load(panel.name, dtype, addDim(addDim(panel.base, mulDim(step, width)), s)),
@@ -135,10 +168,15 @@ function tiles(plan: Plan, unit: Unit, rows: PackedRows): Stmt[] {
       base: inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block),
       pitch: block.columns,
       add: !depth.single,
-    });
-    return nest([cp], "serial", [
+    };
+    const packed = [
       ...packPanel(job, sides.columns, panel, run),
-      ...nest([rp], "serial", sums),
-    ]);
+      ...nest([rp], "serial", tileSums(tile, dtype, length, access)),
+    ];
+    const column =
+      maxOfDim(sides.rows.total) <= tile.rows && inPlace(job, sides.columns, first, run);
+    if (!column) return nest([cp], "serial", packed);
+    const direct = nest([rp], "serial", tileSums(tile, dtype, length, { ...access, column }));
+    return nest([cp], "serial", ifWhole(sides.columns, panel, direct, packed));
   });
 }

@@ -78,8 +78,9 @@ export class Scanner {
     this.at = 0;
     const { read, written } = encoder.encodeInto(text, this.#bytes);
     // Only comments hold other than ASCII, and those are not read.
-    if (read !== length || written !== length) this.begin(text.replace(/[^\0-\x7f]/g, "?"));
-    else this.#bytes[length] = atEnd;
+    if (read !== length || written !== length)
+      encoder.encodeInto(text.replace(/[^\0-\x7f]/g, "?"), this.#bytes);
+    this.#bytes[length] = atEnd;
   }
 
   fail(what: string): never {

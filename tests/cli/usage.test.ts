@@ -102,7 +102,7 @@ test("a stage that does not exist", async () => {
   assert.match(err, /^kiln inspect: takes one file/);
   await refuses(
     ["inspect", "--stage", "graph", "package.json"],
-    "kiln inspect: no stage graph in an artifact\n  stages are signature, kernels, plan, costs",
+    "kiln inspect: no stage graph in an artifact\n  stages are signature, kernels, plan, costs, placement",
   );
 });
 

@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { OpRecord, Tensor } from "@kiln-ml/ir";
 import { assembleModule } from "../../compiler/src/targets/wasm/assemble.ts";
 import type { Bind } from "../../compiler/src/targets/wasm/math/index.ts";
 
@@ -43,6 +44,20 @@ ${declared.join(" ")}
 ${lines.join("\n")}
 (local.set $i (i32.add (local.get $i) (i32.const ${lanes === "f64" ? 8 : 16})))
 (br_if $next (i32.lt_u (local.get $i) (local.get $bytes)))))`;
+}
+
+/** Operands of f32 for a record's type rule. */
+export const asOperands = (count: number): Tensor[] =>
+  new Array(count).fill({ dtype: "f32", shape: [1] } as unknown as Tensor);
+
+/** How many f32 operands an elementwise record takes; 0 if it takes none. */
+export function floatsTaken(record: OpRecord): number {
+  for (const count of [1, 2])
+    try {
+      record.infer(asOperands(count), {});
+      return count;
+    } catch {}
+  return 0;
 }
 
 const page = 65536;

@@ -28,6 +28,20 @@ function trainer(target?: "js" | "wasm") {
   return { net, opt, step, next: async (n = 6) => (await step(rows(n), labels(n))).item() };
 }
 
+/** Runs a script in a process of its own, as one file, because loaders of modules are WebAssembly themselves. */
+async function runAlone(contents: string) {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: process.cwd() },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    conditions: ["@kiln-ml/source"],
+  });
+  const input = outputFiles[0]!.text;
+  return spawnSync(process.execPath, ["--input-type=module"], { encoding: "utf8", input });
+}
+
 test("threads are a positive number or auto, and fixed once the device is open", async () => {
   for (const bad of [0, -1, 1.5, Number.NaN, "two", null])
     assert.throws(
@@ -36,14 +50,17 @@ test("threads are a positive number or auto, and fixed once the device is open",
         e instanceof GraphError &&
         /^setThreads: takes a positive integer or "auto"/.test(e.message),
     );
-  const f = compile((x: Tensor) => x.mul(2), { target: "wasm", threads: 2 });
-  assert.equal([...(await (await f([1, 2, 3])).data())], [2, 4, 6]);
-  setThreads(2);
-  assert.throws(
-    () => compile((x: Tensor) => x, { threads: 1 }),
-    (e: Error) =>
-      e instanceof GraphError &&
-      e.message.startsWith("setThreads: the wasm device is open with 2 threads, 1 were asked for"),
+  const { stdout, stderr } = await runAlone(`
+    import { compile, setThreads } from "kiln-ml";
+    const f = compile((x) => x.mul(2), { target: "wasm", threads: 2 });
+    console.log((await (await f([1, 2, 3])).data()).join());
+    setThreads(2);
+    try { compile((x) => x, { threads: 1 }); } catch (e) { console.log(e.name + ": " + e.message); }`);
+  const hint = "call it before anything runs, or useDevice(createWasmDevice({ threads: 1 }))";
+  assert.is(
+    stdout,
+    `2,4,6\nGraphError: setThreads: the wasm device is open with 2 threads, 1 were asked for\n  ${hint}\n`,
+    stderr,
   );
 });
 
@@ -150,26 +167,13 @@ test("an engine lacks WebAssembly, SIMD, or the page's leave", () => {
 });
 
 test("without WebAssembly, auto runs on js and the target wasm is a DeviceError", async () => {
-  const contents = `
+  const { stdout, stderr } = await runAlone(`
     import { compile } from "kiln-ml";
     delete globalThis.WebAssembly;
     const f = (x) => x.matmul(x.transpose());
     const x = { data: new Float32Array(64 * 256).fill(0.5), shape: [64, 256] };
     console.log((await (await compile(f)(x)).data())[0]);
-    await compile(f, { target: "wasm" })(x).catch((e) => console.log(e.name + ": " + e.message));`;
-  // One file, because loaders are WebAssembly themselves.
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: process.cwd() },
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-    conditions: ["@kiln-ml/source"],
-  });
-  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module"], {
-    encoding: "utf8",
-    input: outputFiles[0]!.text,
-  });
+    await compile(f, { target: "wasm" })(x).catch((e) => console.log(e.name + ": " + e.message));`);
   assert.is(
     stdout,
     '64\nDeviceError: wasm: this engine has no WebAssembly\n  use the target js, or "auto"\n',

@@ -14,6 +14,7 @@ import {
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
+import { plainName } from "../kernel/names.ts";
 import { type Job, membersOf, openBlock } from "../lower/job.ts";
 import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts";
 import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
@@ -125,7 +126,7 @@ function blocked(
   kind: "serial" | "parallel",
   body: (part: Part) => readonly Stmt[],
 ): Stmt[] {
-  const start = makeLoop("block", l.extent);
+  const start = makeLoop(`${plainName(l.name)}Block`, l.extent);
   const within = makeLoop(l.name, size);
   const extent = minDim(size, subDim(l.extent, start.at));
   const whole = addDim(start.at, within.at);

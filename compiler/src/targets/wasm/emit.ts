@@ -134,11 +134,12 @@ function printUnits(p: Printer, s: Of<"loop">): void {
   }
   const unit: Of<"loop"> = { ...s, name: `${s.name}.unit`, step: 1 };
   printCounted(p, unit, end, () => {
-    const start = indexText(e, s.start ?? 0);
-    const steps = op("i32.mul", get(localOf(e.find(unit.name).text)), integer(s.step ?? 1));
+    const steps = op("i32.mul", e.find(unit.name).text, integer(s.step ?? 1));
+    const start = s.start ?? 0;
+    const value = start === 0 ? steps : op("i32.add", indexText(e, start), steps);
     const local = e.fresh(s.name);
     p.locals.set(local, "i32");
-    e.line(`(local.set $${local} ${op("i32.add", start, steps).text})`);
+    e.line(`(local.set $${local} ${value.text})`);
     e.bindName(s.name, atom(get(local)));
     printAll(p, bodyOf(s));
   });

@@ -44,11 +44,11 @@ let words: Names | undefined;
 
 function makeWords(): Names {
   const names = new Names();
-  const scanner = new Scanner();
-  for (const { name } of instructions) {
-    scanner.begin(name);
-    scanner.atom();
-    names.intern(name, 0, name.length, scanner.hash);
+  const scan = new Scanner();
+  scan.begin(instructions.map(({ name }) => name).join(" "));
+  for (const _ of instructions) {
+    scan.atom();
+    names.intern(scan.text, scan.start, scan.at, scan.hash);
   }
   return names;
 }
@@ -303,17 +303,23 @@ export class FunctionReader {
 
   #fused(op: Instruction): void {
     const scan = this.#scan;
+    const { plain, relaxed } = this.out;
     const parts = op.name.startsWith("f32x4") ? fused.f32x4 : fused.f64x2;
-    const from = this.out.plain.length;
-    this.#instruction(this.#opening());
-    this.#instruction(this.#opening());
-    this.out.plain.op(parts.mul);
-    const middle = this.out.plain.length;
-    this.#instruction(this.#opening());
+    const from = plain.length;
+    this.#operand(op, 0);
+    this.#operand(op, 1);
+    plain.op(parts.mul);
+    const middle = plain.length;
+    this.#operand(op, 2);
     if (!scan.closes()) scan.fail(`${op.name} takes 3 operands, not more`);
-    if (op.kind === "nmadd") this.out.plain.swap(from, middle);
-    this.out.plain.op(op.kind === "nmadd" ? parts.sub : parts.add);
-    this.out.relaxed.op(op.code);
+    if (op.kind === "nmadd") plain.swap(from, middle);
+    plain.op(op.kind === "nmadd" ? parts.sub : parts.add);
+    relaxed.op(op.code);
+  }
+
+  #operand(op: Instruction, index: number): void {
+    if (this.#scan.closes()) this.#scan.fail(`${op.name} takes 3 operands, not ${index}`);
+    this.#instruction(this.#opening());
   }
 
   #call(): void {
@@ -382,8 +388,10 @@ export class FunctionReader {
     this.#children();
     if (!scan.closes()) {
       if (this.#opening().name !== "else") scan.fail(`${scan.word()} where else must stand`);
-      this.out.byte(elseOp);
-      this.#children();
+      if (!scan.closes()) {
+        this.out.byte(elseOp);
+        this.#children();
+      }
       scan.close();
     }
     this.#labels.pop();

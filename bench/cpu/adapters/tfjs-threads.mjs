@@ -10,6 +10,7 @@ import { join } from "node:path";
 const scope = [
   'var require$$0 = require("fs"), require$$1 = require("path"), require$$2 = require("worker_threads");',
   'var require$$3 = require("perf_hooks"), require$$4 = require("os"), commonjsGlobal = globalThis;',
+  'var __dirname = ".", __filename = "worker.js";',
 ].join("\n");
 
 export function allowTfjsThreads(require, threads) {
@@ -22,7 +23,7 @@ export function allowTfjsThreads(require, threads) {
     return path;
   };
 
-  const os = require("os");
+  const os = require("node:os");
   const cores = os.cpus();
   os.cpus = () => Array.from({ length: 2 * threads }, (_, i) => cores[i % cores.length]);
 
@@ -41,7 +42,7 @@ export function allowTfjsThreads(require, threads) {
     return `blob:${path}`;
   };
   URL.revokeObjectURL = () => {};
-  workersFrom(require("worker_threads"), paths, texts, (text) => fileOf(`${scope}\n${text}`));
+  workersFrom(require("node:worker_threads"), paths, texts, (text) => fileOf(`${scope}\n${text}`));
 }
 
 /** Replaces the Worker of the built-in module by one that knows blob addresses and the handlers of pages. */

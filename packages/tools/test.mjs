@@ -118,7 +118,10 @@ const node = coverage
   : ["--enable-source-maps", runner, list];
 const included = ["packages/*/src/**", "compiler/src/**", "runtime/src/**"];
 const c8 = ["node_modules/c8/bin/c8.js", ...included.flatMap((glob) => ["--include", glob])];
-const args = coverage ? [...c8, process.execPath, ...node] : node;
+// Before Node 22 relaxed SIMD stands behind a flag; both variants of wasm kernels are tested everywhere.
+const relaxed =
+  Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
+const args = coverage ? [...c8, process.execPath, ...relaxed, ...node] : [...relaxed, ...node];
 const child = spawnSync(process.execPath, args, {
   stdio: "inherit",
   env: { ...process.env, ...unpackChromium(root) },

@@ -40,7 +40,8 @@ export interface KernelTiming {
 
 /** An artifact's kernels made ready on a device. Called with memory already bound; checks nothing. */
 export interface Program {
-  run(frame: Frame): void;
+  /** A promise where the run goes on after the call; the frame's memory is its own until then. */
+  run(frame: Frame): void | Promise<void>;
   profile(frame: Frame): Promise<KernelTiming[]>;
   destroy(): void;
 }
@@ -74,7 +75,7 @@ export interface Driver {
   destroy(): void;
 }
 
-/** A place where arrays live and artifacts run. Made by `createCpuDevice` or `openWebGpu`. */
+/** A place where arrays live and artifacts run. Made by `createCpuDevice`, `createWasmDevice` or `openWebGpu`. */
 export class Device {
   /** @internal For the runtime's own modules. */
   readonly driver: Driver;
@@ -93,7 +94,7 @@ export class Device {
     return this.driver.target;
   }
 
-  /** The adapter's own name, or "cpu". */
+  /** The adapter's own name, "cpu", or "wasm" with what it uses. */
   get name(): string {
     return this.driver.name;
   }

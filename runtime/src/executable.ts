@@ -22,6 +22,13 @@ interface Held {
   readonly constant: readonly Buffer[];
 }
 
+/** A run with its memory. */
+interface Bound {
+  readonly frame: Frame;
+  readonly outputs: DeviceArray[];
+  readonly lease: Lease;
+}
+
 export class Executable {
   readonly artifact: Artifact;
   readonly device: Device;
@@ -55,16 +62,16 @@ export class Executable {
    */
   async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
     return this.#inTurn(inputs, (layout, held) => {
-      const { frame, outputs, lease } = this.#bind(layout, held);
+      const bound = this.#bind(layout, held);
       try {
-        this.#program.run(frame);
-        return outputs;
-      } catch (error) {
-        for (const output of outputs) output.dispose();
-        throw error;
-      } finally {
+        const running = this.#program.run(bound.frame);
+        if (running) return finish(bound, running);
         // Work goes through the device in order, so whoever gets these buffers next comes after this run.
-        lease.end();
+        bound.lease.end();
+        return bound.outputs;
+      } catch (error) {
+        abandon(bound);
+        throw error;
       }
     });
   }
@@ -81,15 +88,12 @@ export class Executable {
     inputs: readonly Input[],
   ): Promise<{ outputs: DeviceArray[]; timings: KernelTiming[] }> {
     return this.#inTurn(inputs, async (layout, held) => {
-      const { frame, outputs, lease } = this.#bind(layout, held);
-      try {
-        return { outputs, timings: await this.#program.profile(frame) };
-      } catch (error) {
-        for (const output of outputs) output.dispose();
-        throw error;
-      } finally {
-        lease.end();
-      }
+      const bound = this.#bind(layout, held);
+      let timings: KernelTiming[] = [];
+      const running = this.#program.profile(bound.frame).then((rows) => {
+        timings = rows;
+      });
+      return { outputs: await finish(bound, running), timings };
     });
   }
 
@@ -129,7 +133,7 @@ export class Executable {
   }
 
   /** Memory for every place of the plan. The outputs are the caller's; the rest goes back with the lease. */
-  #bind(layout: Layout, held: Held) {
+  #bind(layout: Layout, held: Held): Bound {
     const lease = new Lease(this.device.driver, `${this.artifact.name} slots`);
     try {
       const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, `run: slot ${i}`));
@@ -196,4 +200,21 @@ export class Executable {
       throw error;
     }
   }
+}
+
+/** The outputs when the run is over, and its temporary memory given back. */
+async function finish(bound: Bound, running: Promise<void>): Promise<DeviceArray[]> {
+  try {
+    await running;
+  } catch (error) {
+    abandon(bound);
+    throw error;
+  }
+  bound.lease.end();
+  return bound.outputs;
+}
+
+function abandon({ outputs, lease }: Bound): void {
+  for (const output of outputs) output.dispose();
+  lease.end();
 }

@@ -1,9 +1,10 @@
 /**
- * The runtime: artifact + data → results, on the CPU or on WebGPU. It imports nothing but the artifact package.
+ * The runtime: artifact + data → results, on the CPU, through WebAssembly or on WebGPU. It imports nothing but the artifact package.
  */
 export type { Device, KernelModule, KernelTiming, LossInfo } from "./device.ts";
 export { DeviceArray } from "./device-array.ts";
 export { type CpuOptions, createCpuDevice } from "./devices/cpu.ts";
+export { createWasmDevice, type WasmOptions } from "./devices/wasm.ts";
 export { openWebGpu, type WebGpuOptions } from "./devices/webgpu-open.ts";
 export { Executable } from "./executable.ts";
 export type { MemoryReport } from "./heap.ts";

@@ -19,6 +19,10 @@ export interface Launch {
   readonly args: readonly Place[];
   readonly dims: readonly number[];
   readonly workgroups: readonly [number, number, number];
+  /** Units of each phase (wasm). */
+  readonly units: readonly number[];
+  /** Private memory that each thread needs (wasm). */
+  readonly stackBytes: number;
   readonly bytes: number;
   readonly flops: number;
 }
@@ -63,6 +67,8 @@ export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
         args: step.args,
         dims: kernel.dims.map(value),
         workgroups: [value(x), value(y), value(z)] as const,
+        units: (kernel.phases ?? []).map((phase) => value(phase.units)),
+        stackBytes: value(kernel.stack ?? 0),
         bytes: value(step.bytes),
         flops: value(step.flops),
       };

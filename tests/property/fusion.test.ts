@@ -11,7 +11,7 @@ import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 
-for (const target of ["js", "webgpu"] as const)
+for (const target of ["js", "wasm", "webgpu"] as const)
   test(`${target}: a fused program has no more kernels than one of a kernel a node`, () => {
     fc.assert(
       fc.property(randomProgram({ symbolic: true }), ({ program: random }) => {

@@ -2,6 +2,7 @@
  * Updates in place: a parameter is overwritten where it lies only if no iteration or invocation can still need the old
  * value. Programs in which one element is read far from where it is overwritten, on a CPU and on a software adapter.
  */
+import type { TargetName } from "@kiln-ml/artifact";
 import { dim, evaluateDim, input, param, type Tensor, type Value, zeros } from "@kiln-ml/ir";
 import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
@@ -10,6 +11,7 @@ import { compileProgram } from "../../compiler/src/compile.ts";
 import { leavesOf, type Program } from "../../compiler/src/program.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
+import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 
 const vector = (n: number): Tensor => param(zeros([n]), { name: "w" });
@@ -57,7 +59,7 @@ const sample = (t: Tensor, dims: Dims): Value => {
   return { dtype: "f32", shape, data };
 };
 
-async function check(device: Device, target: "js" | "webgpu"): Promise<void> {
+async function check(device: Device, target: TargetName): Promise<void> {
   for (const [name, program, dims] of cases) {
     const feeds = new Map(leavesOf(program).map((t) => [t, sample(t, dims)]));
     const want = evaluateProgram(program, feeds, dims);
@@ -72,13 +74,17 @@ async function check(device: Device, target: "js" | "webgpu"): Promise<void> {
 
 test("js reads an old value wherever it is asked for", () => check(createCpuDevice(), "js"));
 
+for (const variant of variants)
+  test(`wasm reads an old value wherever it is asked for, ${nameOfVariant(variant)}`, () =>
+    check(wasmDevice(variant), "wasm"));
+
 gpuTest("webgpu reads an old value wherever it is asked for", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
   await check(device, "webgpu");
   device.destroy();
 });
 
-for (const target of ["js", "webgpu"] as const)
+for (const target of ["js", "wasm", "webgpu"] as const)
   test(`${target}: what is read only where it is overwritten is not copied`, () => {
     assert.is(compileProgram(descent(), { target }).artifact.plan.copies.length, 0);
   });

@@ -2,6 +2,7 @@
  * Gather and scatter at the edges, on each target against the reference: indices of every dtype below, at and beyond both
  * ends, axes in any order, and axes without elements, known and symbolic.
  */
+import type { TargetName } from "@kiln-ml/artifact";
 import {
   type Dim,
   type Dtype,
@@ -19,6 +20,7 @@ import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
+import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 
 const far: Readonly<Partial<Record<Dtype, readonly number[]>>> = {
@@ -66,7 +68,7 @@ function sample(t: Tensor, dims: Readonly<Record<string, number>>): Value {
   return { dtype: t.dtype, shape, data: Float64Array.from({ length: size }, (_, i) => element(i)) };
 }
 
-async function check(device: Device, target: "js" | "webgpu"): Promise<void> {
+async function check(device: Device, target: TargetName): Promise<void> {
   for (const one of cases)
     for (const dims of one.extents.includes(N) ? [{ N: 0 }, { N: 3 }] : [{}]) {
       const program = programOf(one);
@@ -82,6 +84,10 @@ async function check(device: Device, target: "js" | "webgpu"): Promise<void> {
 
 test("js gathers and scatters at the edges as the reference does", () =>
   check(createCpuDevice(), "js"));
+
+for (const variant of variants)
+  test(`wasm gathers and scatters at the edges, ${nameOfVariant(variant)}`, () =>
+    check(wasmDevice(variant), "wasm"));
 
 gpuTest("webgpu gathers and scatters at the edges as the reference does", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });

@@ -43,7 +43,7 @@ function planOf(source: Program, target: TargetName, fusion = true): Omit<Replay
   return { program, states, kernels, planned, target };
 }
 
-for (const target of ["js", "webgpu"] as const)
+for (const target of ["js", "wasm", "webgpu"] as const)
   test(`${target}: every place holds what is read from it, at every step`, () => {
     const one = fc.record({ random: randomProgram({ symbolic: true }), fusion: fc.boolean() });
     fc.assert(

@@ -2,6 +2,7 @@
  * One training step of random small networks: the js target equals the reference bit for bit when it rounds at every op,
  * and webgpu is within a thousandth of the largest element of each result.
  */
+import type { TargetName } from "@kiln-ml/artifact";
 import {
   evaluate,
   initialValueOf,
@@ -13,7 +14,7 @@ import {
 } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
-import { createCpuDevice, openWebGpu } from "@kiln-ml/runtime";
+import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -21,6 +22,7 @@ import { leavesOf, type Program } from "../../compiler/src/program.ts";
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
+import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 
 const activations = [
@@ -155,20 +157,38 @@ test("js: a step of a random network equals the reference bit for bit", async ()
 /** A bias before a normalisation has a gradient of 0, and centered RMSProp divides its rounding by itself. */
 const isStable = (a: Architecture): boolean => !(a.norm && a.optimizer === "rmsProp");
 
+async function checkStep(
+  architecture: Architecture,
+  device: Device,
+  target: TargetName,
+): Promise<void> {
+  const t = training(architecture);
+  const want = evaluateProgram(t.program, t.feeds);
+  const { values } = await runProgram(t.program, t.feeds, {}, device, { target });
+  values.forEach((v, i) => {
+    const expected = want[i]!.data;
+    const allowed = 1e-3 * expected.reduce((m, e) => Math.max(m, Math.abs(e)), 1e-3);
+    const off = v.data.findIndex((e, j) => !(Math.abs(e - expected[j]!) <= allowed));
+    assert.is(off, -1, `${nameOf(t, i)}: got ${v.data}, want ${expected}`);
+  });
+}
+
+for (const variant of variants)
+  test(`wasm: a step of a random network agrees with the reference, ${nameOfVariant(variant)}`, async () => {
+    await fc.assert(
+      fc.asyncProperty(architectures.filter(isStable), (architecture) =>
+        checkStep(architecture, wasmDevice(variant), "wasm"),
+      ),
+      { numRuns: runs(10) },
+    );
+  });
+
 gpuTest("webgpu: a step of a random network agrees with the reference", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
   await fc.assert(
-    fc.asyncProperty(architectures.filter(isStable), async (architecture) => {
-      const t = training(architecture);
-      const want = evaluateProgram(t.program, t.feeds);
-      const { values } = await runProgram(t.program, t.feeds, {}, device, { target: "webgpu" });
-      values.forEach((v, i) => {
-        const expected = want[i]!.data;
-        const allowed = 1e-3 * expected.reduce((m, e) => Math.max(m, Math.abs(e)), 1e-3);
-        const off = v.data.findIndex((e, j) => !(Math.abs(e - expected[j]!) <= allowed));
-        assert.is(off, -1, `${nameOf(t, i)}: got ${v.data}, want ${expected}`);
-      });
-    }),
+    fc.asyncProperty(architectures.filter(isStable), (architecture) =>
+      checkStep(architecture, device, "webgpu"),
+    ),
     // A software adapter takes seconds to build the pipelines of one network, too long to shrink.
     { numRuns: runs(3), endOnFailure: true },
   );

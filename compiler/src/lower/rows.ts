@@ -26,7 +26,7 @@ export interface RowLoops {
   /** Makes partial results of a phase whole; nothing on one thread. */
   combine?(reduces: readonly Tensor[], names: readonly string[]): Stmt[];
   /** Where costly values that several phases need are kept, an element an inner iteration; absent to compute them anew. */
-  readonly keep?: { readonly index: Dim; readonly size: Dim };
+  readonly keep?: { readonly index: Dim; readonly size: Dim; readonly double: boolean };
   /** Puts what is needed around statements that one invocation per outer iteration runs. */
   once(body: readonly Stmt[]): Stmt[];
 }
@@ -152,17 +152,17 @@ function emitPhases(
   }
 }
 
-/** Keeps a value in an array for later phases; f32 in double, since it is not rounded where it is computed either. */
+/** Keeps a value in an array for later phases; f32 in double where it is not rounded when it is computed either. */
 function keepValue(
   block: Values,
   inner: Values,
   key: string,
   name: string,
-  { index, size }: NonNullable<RowLoops["keep"]>,
+  { index, size, double }: NonNullable<RowLoops["keep"]>,
   filled: Map<string, Expr>,
 ): void {
   const value = inner.valueOf(key);
-  const dtype = value.dtype === "f32" ? "f64" : value.dtype;
+  const dtype = double && value.dtype === "f32" ? "f64" : value.dtype;
   block.body.push({ kind: "array", name, dtype, size, space: "private" });
   inner.body.push({ kind: "store", to: name, index, value });
   filled.set(key, load(name, value.dtype, index));

@@ -2,28 +2,20 @@
  * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where memory is contiguous.
  * A reduction over rows (column sums) runs over blocks of columns, so that memory is read in order.
  */
-import { addDim, maxOfDim, minDim, offsetOf, opRecord, subDim, substitute } from "@kiln-ml/ir";
-import { type Loop, makeLoop } from "../fuse/group.ts";
+import { maxOfDim, offsetOf } from "@kiln-ml/ir";
+import type { Loop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
-import {
-  identityOf,
-  type Job,
-  membersOf,
-  openBlock,
-  reducedValue,
-  storeMember,
-} from "../lower/job.ts";
-import { collapse, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
-import { accName, declareAcc, emitRoot, emitRow, phasesOf, rootReduces } from "../lower/rows.ts";
-import { call, load, ref } from "../lower/value.ts";
-import { dimsIn, walkStmts } from "../lower/walk.ts";
-import { strideOf } from "./stride.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { collapse, nest, type Rename, totalOf } from "../lower/loops.ts";
+import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
+import { dimsIn } from "../lower/walk.ts";
+import { type ColumnBlocks, readsByColumn, sumColumns } from "./columns.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 9;
 
-/** Columns whose sums are kept at once: two cache lines of f32, in double. */
-const columnBlock = 32;
+/** Two cache lines of f32 at once, in double, as the scalar accumulators of this target are. */
+const columnBlocks: ColumnBlocks = { width: 32, loop: "serial", double: true };
 
 export function serialRows(job: Job): Stmt[] {
   const { group } = job;
@@ -39,8 +31,8 @@ export function serialRows(job: Job): Stmt[] {
   };
   const inner = collapse(group.inner, new Map(), (r) => dimsIn(row(r, [])));
   const outer = collapse(group.outer, inner.rename, (r) => dimsIn(row(r, [])));
-  if (readsByColumn(job, outer.loops, inner.loops, row(outer.rename, [])))
-    return columns(job, outer.loops, inner.loops, outer.rename);
+  if (!isSmall(inner.loops) && readsByColumn(job, outer.loops, inner.loops, row(outer.rename, [])))
+    return sumColumns(job, outer.loops, inner.loops, outer.rename, columnBlocks);
   const body = row(outer.rename, inner.loops);
   const root = openBlock(job);
   root.body.push(...rootReduces(job).map((r) => declareAcc(job, r)));
@@ -56,81 +48,8 @@ const keepIn = (inner: readonly Loop[]) => ({
     inner.map((l) => l.at),
   ),
   size: totalOf(inner),
+  double: true,
 });
 
 const isSmall = (loops: readonly Loop[]): boolean =>
   loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;
-
-/** True if most loads step by one element along the last outer loop and not along the last inner one. */
-function readsByColumn(
-  job: Job,
-  outer: readonly Loop[],
-  inner: readonly Loop[],
-  body: readonly Stmt[],
-): boolean {
-  const plain = phasesOf(job).length === 1 && phasesOf(job)[0]!.stores.length === 0;
-  const [o, i] = [outer.at(-1), inner.at(-1)];
-  if (!plain || !o || !i || isSmall(inner) || rootReduces(job).length > 0) return false;
-  if (membersOf(job.group).some(([t]) => t.op.startsWith("arg"))) return false;
-  let [byColumn, byRow] = [0, 0];
-  walkStmts(body, {
-    expr: (e) => {
-      if (e.kind !== "load" || strideOf(e.index, i.name) === 0) return;
-      if (strideOf(e.index, o.name) === 1) byColumn++;
-      else if (strideOf(e.index, i.name) === 1) byRow++;
-    },
-  });
-  return byColumn > byRow;
-}
-
-/**
- * For each block of columns: start the sums, run down the rows adding a piece of a row at a time, then finish each
- * column. The order of additions within a column is that of the plain loops.
- */
-function columns(job: Job, outer: readonly Loop[], inner: readonly Loop[], rename: Rename): Stmt[] {
-  const last = outer.at(-1)!;
-  const start = makeLoop("block", last.extent);
-  const column = makeLoop("c", columnBlock);
-  const here = new Map([[last.name, addDim(start.at, column.at)]]);
-  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
-  const vars = renamed(
-    job.group.inner.map((l) => l.at),
-    by,
-  );
-  const coords = renamed(job.group.outerSpace.coords, by);
-  const [start0, adds, finish] = [openBlock(job), openBlock(job), openBlock(job)];
-  const arrays: Stmt[] = [];
-  for (const r of phasesOf(job)[0]!.reduces) {
-    // Sums of f32 are kept in double, as the scalar accumulators of this target are.
-    const dtype = r.dtype === "f32" ? "f64" : r.dtype;
-    const [acc, name, reducer] = [accName(job, r), `${accName(job, r)}s`, opRecord(r.op).reducer!];
-    const kept = load(name, dtype, column.at);
-    arrays.push({ kind: "array", name, dtype, size: columnBlock, space: "private" });
-    const identity = identityOf(r);
-    const init = dtype === r.dtype ? identity : call("convert", dtype, identity);
-    start0.body.push({ kind: "store", to: name, index: column.at, value: init });
-    adds.body.push({ kind: "acc", name: acc, dtype, init: kept, wide: true });
-    const value = reducedValue(adds, r, coords, vars);
-    adds.body.push({ kind: "accumulate", name: acc, reducer, value });
-    adds.body.push({ kind: "store", to: name, index: column.at, value: ref(acc, dtype) });
-    finish.bind(r, coords, dtype === r.dtype ? kept : call("convert", r.dtype, kept));
-  }
-  for (const [node] of membersOf(job.group))
-    if (job.stored.has(node)) finish.body.push(storeMember(job, finish, node, by));
-  const extent = minDim(columnBlock, subDim(last.extent, start.at));
-  const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], "serial", body);
-  const body = [
-    ...each(start0.body),
-    ...nest(inner, "serial", each(adds.body)),
-    ...each(finish.body),
-  ];
-  const blocks: Stmt = {
-    kind: "loop",
-    name: start.name,
-    extent: last.extent,
-    step: columnBlock,
-    loop: "parallel",
-    body,
-  };
-  return [...arrays, ...nest(outer.slice(0, -1), "parallel", [blocks])];
-}

@@ -19,13 +19,31 @@ import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
 import { indexText, substituteIfNeeded } from "./index-text.ts";
-import { atom, openScope, prec, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
+import { openScope, prec, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
 
 export type Call = Extract<Expr, { kind: "call" }>;
 export type Load = Extract<Expr, { kind: "load" }>;
 
+export type Comparison = "<" | "<=" | ">" | ">=" | "==";
+
+/** How a target spells names and the arithmetic of index expressions. */
+export interface IndexLanguage {
+  /** Whether comparisons may be printed with `>`. */
+  readonly greater: boolean;
+  /** The value of the constant or variable `name`. */
+  named(name: string, lanes: number): Text;
+  /** The condition that never holds. */
+  readonly never: Text;
+  integer(value: number): Text;
+  negate(a: Text): Text;
+  add(a: Text, b: Text): Text;
+  subtract(a: Text, b: Text): Text;
+  multiply(a: Text, b: Text): Text;
+  compare(op: Comparison, a: Text, b: Text): Text;
+}
+
 /** How a target spells what the emitter composes. */
-export interface Language {
+export interface Language extends IndexLanguage {
   /** Words that cannot be names. */
   readonly reserved: ReadonlySet<string>;
   declare(name: string, value: Text, dtype: Expr["dtype"] | "index"): string;
@@ -35,9 +53,6 @@ export interface Language {
   pick(which: "min" | "max", a: Text, b: Text): Text;
   /** A conjunction of conditions that are text already. */
   all(conditions: readonly Text[]): Text;
-  readonly equals: string;
-  /** Whether comparisons may be printed with `>`. */
-  readonly greater: boolean;
   constant(value: number, dtype: Expr["dtype"]): Text;
   /** An index expression and a conjunction as values. */
   index(value: Dim): Text;
@@ -150,16 +165,16 @@ export class Emitter {
    * Gives an index expression a name, in the outermost block in which it is known. In this block the symbol stands for
    * the expression, or for a symbol of its own: names that were made from another binding of it keep their meaning.
    */
-  bindIndex(name: string, value: Dim, keyword: string): void {
+  bindIndex(name: string, value: Dim): void {
     const d = this.resolved(value);
     const symbol = this.at(this.depthOfDim(d), () => {
       const text = indexText(this, d);
       if (text.prec >= prec.unary || symbolOf(d)) return d;
       const bound = this.fresh(name);
-      this.line(`${keyword} ${bound} = ${text.text};`);
+      this.line(this.language.declare(bound, text, "index"));
       // Not a name that a statement can bind, so that nothing is ever put in its place.
       const own = `=${bound}`;
-      this.bindName(own, atom(bound));
+      this.bindName(own, this.language.named(bound, 1));
       return anyInteger(own, minOfDim(d), maxOfDim(d));
     });
     this.scope.values.set(name, symbol);
@@ -292,7 +307,7 @@ export class Emitter {
       const value = this.raw(e);
       const name = this.fresh(e.kind === "load" ? `${e.from}At` : e.kind === "test" ? "ok" : "t");
       this.line(this.language.declare(name, value, e.dtype));
-      const bound = atom(name, value.lanes);
+      const bound = this.language.named(name, value.lanes);
       this.scope.exprs.set(e, bound);
       return bound;
     });
@@ -307,8 +322,9 @@ export class Emitter {
     const depth = Math.max(this.depthOf(e), this.closedDepth());
     const text = this.at(depth, () => {
       const value = e.kind === "load" || e.kind === "call" ? this.valueOf(e) : this.text(e);
-      const bound = atom(this.fresh(name), value.lanes);
-      this.line(this.language.declare(bound.text, value, e.dtype));
+      const fresh = this.fresh(name);
+      const bound = this.language.named(fresh, value.lanes);
+      this.line(this.language.declare(fresh, value, e.dtype));
       this.bindName(name, bound);
       return bound;
     });

@@ -16,7 +16,7 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Emitter } from "./emitter.ts";
-import { atLeast, atom, prec, scopesFrom, type Text } from "./scope.ts";
+import { prec, scopesFrom, type Text } from "./scope.ts";
 
 type Term = DimExpr["terms"][number];
 type Factor = Term["atoms"][number];
@@ -31,7 +31,7 @@ export function substituteIfNeeded(d: Dim, values: ReadonlyMap<string, Dim>): Di
 /** The text of `d` here; parts that are known further out are bound there. */
 export function indexText(e: Emitter, dim: Dim): Text {
   const d = e.resolved(dim);
-  if (typeof d === "number") return constantText(d);
+  if (typeof d === "number") return e.language.integer(d);
   const byDepth = new Map<number, Term[]>();
   let constant = 0;
   for (const t of d.terms) {
@@ -54,9 +54,6 @@ export function indexText(e: Emitter, dim: Dim): Text {
   return sumText(e, outer, [], constant);
 }
 
-const constantText = (n: number): Text =>
-  n < 0 ? { text: String(n), prec: prec.unary, lanes: 1 } : atom(String(n));
-
 /** The name of `outer + terms` in the block at `depth`, bound there now if it was not. */
 function boundSum(
   e: Emitter,
@@ -78,7 +75,7 @@ function boundSum(
 function knownIndex(e: Emitter, key: string): Text | undefined {
   for (const s of scopesFrom(e.scope)) {
     const name = s.indices.get(key);
-    if (name) return atom(name);
+    if (name) return e.language.named(name, 1);
   }
   return undefined;
 }
@@ -88,7 +85,7 @@ function bindIndex(e: Emitter, key: string, value: Text, base: string): Text {
   const name = e.fresh(base);
   e.line(e.language.declare(name, value, "index"));
   e.scope.indices.set(key, name);
-  return atom(name);
+  return e.language.named(name, 1);
 }
 
 /** `atRow` for a sum whose innermost loop variable is row; `size` for one of dims only. */
@@ -108,38 +105,24 @@ function sumText(
   const ordered = [...terms.filter((t) => t.coeff > 0), ...terms.filter((t) => t.coeff < 0)];
   let sum = outer;
   for (const t of ordered) {
-    const size = Math.abs(t.coeff);
-    const product = productText(e, size, t.atoms);
-    if (!sum) sum = t.coeff < 0 ? negated(product) : product;
-    else sum = plus(sum, product, t.coeff < 0);
+    const product = productText(e, Math.abs(t.coeff), t.atoms);
+    if (!sum) sum = t.coeff < 0 ? e.language.negate(product) : product;
+    else sum = plus(e, sum, product, t.coeff < 0);
   }
-  if (!sum) return constantText(constant);
-  return constant === 0 ? sum : plus(sum, atom(String(Math.abs(constant))), constant < 0);
+  if (!sum) return e.language.integer(constant);
+  return constant === 0 ? sum : plus(e, sum, e.language.integer(Math.abs(constant)), constant < 0);
 }
 
-const negated = (t: Text): Text => ({
-  text: `-${atLeast(t, prec.unary)}`,
-  prec: prec.unary,
-  lanes: 1,
-});
-
-const plus = (a: Text, b: Text, minus: boolean): Text => ({
-  text: `${atLeast(a, prec.add)} ${minus ? "-" : "+"} ${atLeast(b, prec.add + 1)}`,
-  prec: prec.add,
-  lanes: 1,
-});
+const plus = (e: Emitter, a: Text, b: Text, minus: boolean): Text =>
+  minus ? e.language.subtract(a, b) : e.language.add(a, b);
 
 /** Factors are multiplied outermost first, so that `i * 4`, not `4 * i`, and loop variables lead. */
 function productText(e: Emitter, coeff: number, atoms: readonly Factor[]): Text {
   const loops = atoms.filter((a) => a.kind !== "symbol" || a.extent !== undefined);
   const sizes = atoms.filter((a) => !loops.includes(a));
   const factors = [...loops, ...sizes].map((a) => factorText(e, a));
-  if (coeff !== 1 || factors.length === 0) factors.push(atom(String(coeff)));
-  return factors.reduce((a, b) => ({
-    text: `${atLeast(a, prec.mul)} * ${atLeast(b, prec.mul + 1)}`,
-    prec: prec.mul,
-    lanes: 1,
-  }));
+  if (coeff !== 1 || factors.length === 0) factors.push(e.language.integer(coeff));
+  return factors.reduce((a, b) => e.language.multiply(a, b));
 }
 
 function factorText(e: Emitter, a: Factor): Text {
@@ -185,7 +168,7 @@ export function conditionsText(e: Emitter, conditions: readonly Condition[]): Te
   const never = kept.some((c) =>
     c.test === "nonnegative" ? maxOfDim(c.value) < 0 : typeof c.value === "number",
   );
-  if (never) return atom("false");
+  if (never) return e.language.never;
   return e.language.all(kept.map((c) => conditionText(e, c)));
 }
 
@@ -204,12 +187,9 @@ function conditionText(e: Emitter, c: Condition): Text {
   const strict = c.test === "nonnegative" && constant === -1;
   if (!strict && constant > 0) plusPart = addDim(plusPart, constant);
   if (!strict && constant < 0) minusPart = addDim(minusPart, -constant);
-  const p = atLeast(indexText(e, plusPart), prec.add);
-  const m = atLeast(indexText(e, minusPart), prec.add);
+  const [p, m] = [indexText(e, plusPart), indexText(e, minusPart)];
   const swap = typeof minusPart !== "number" || !e.language.greater;
-  if (c.test === "zero") return compare(`${p} ${e.language.equals} ${m}`, prec.equal);
-  if (strict) return compare(swap ? `${m} < ${p}` : `${p} > ${m}`, prec.compare);
-  return compare(swap ? `${m} <= ${p}` : `${p} >= ${m}`, prec.compare);
+  if (c.test === "zero") return e.language.compare("==", p, m);
+  if (strict) return swap ? e.language.compare("<", m, p) : e.language.compare(">", p, m);
+  return swap ? e.language.compare("<=", m, p) : e.language.compare(">=", p, m);
 }
-
-const compare = (text: string, strength: number): Text => ({ text, prec: strength, lanes: 1 });

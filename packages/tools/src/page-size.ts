@@ -10,7 +10,10 @@ const root = process.cwd();
 
 /** From the least a page may load to all there is. */
 export const pages = {
-  "runtime loader": 'export * from "@kiln-ml/artifact"; export * from "@kiln-ml/runtime";',
+  "runtime loader":
+    'export * from "@kiln-ml/artifact"; export { createCpuDevice, DeviceArray, Executable, initialStates, load, openWebGpu, restore } from "@kiln-ml/runtime";',
+  "runtime loader with wasm":
+    'export * from "@kiln-ml/artifact"; export * from "@kiln-ml/runtime";',
   "kiln-ml, compile only": 'import * as kiln from "kiln-ml"; export const compile = kiln.compile;',
   "kiln-ml, training":
     'import { compile, nn, optim } from "kiln-ml"; export const page = [compile, nn.Linear, nn.crossEntropy, optim.Adam];',

@@ -9,6 +9,6 @@ const kilobytes = (n: number) => `${(n / 1000).toFixed(1)} kB`.padStart(9);
 for (const [name, contents] of Object.entries(pages)) {
   const { minified, gzip, brotli } = await pageSize(contents);
   console.log(
-    `${name.padEnd(24)}${kilobytes(minified)} min ${kilobytes(gzip)} gzip ${kilobytes(brotli)} brotli`,
+    `${name.padEnd(26)}${kilobytes(minified)} min ${kilobytes(gzip)} gzip ${kilobytes(brotli)} brotli`,
   );
 }

@@ -14,7 +14,7 @@ import {
 import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
-import { nextTask, Pressure } from "./pressure.ts";
+import { Pressure, taskPauses } from "./pressure.ts";
 import { Turns } from "./turns.ts";
 
 type KernelFunction = (...args: (TypedArray | number)[]) => void;
@@ -47,12 +47,6 @@ class CpuBuffer implements Buffer {
   }
 }
 
-/**
- * A loop of runs never leaves the microtask queue by itself, and then no forgotten array is finalized and no page
- * is drawn. So a run waits for a fresh task when this much time has passed since the last one.
- */
-const yieldMs = 16;
-
 class CpuDriver implements Driver {
   readonly kind = "cpu";
   readonly target = "js";
@@ -66,15 +60,15 @@ class CpuDriver implements Driver {
     Number.MAX_SAFE_INTEGER,
   );
   readonly #pressure = new Pressure(64 * 2 ** 20);
+  readonly #taskPause = taskPauses();
   readonly #turns = new Turns({
     max: Number.POSITIVE_INFINITY,
     finished: null,
-    pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#yield(),
+    pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
   readonly #poison: boolean;
   #lose!: (info: LossInfo) => void;
   #destroyed = false;
-  #yielded = performance.now();
 
   constructor({ poison = false }: CpuOptions) {
     this.#poison = poison;
@@ -135,13 +129,6 @@ class CpuDriver implements Driver {
 
   memory() {
     return this.#heap.report();
-  }
-
-  #yield(): Promise<void> | null {
-    if (performance.now() - this.#yielded < yieldMs) return null;
-    return nextTask().then(() => {
-      this.#yielded = performance.now();
-    });
   }
 
   destroy(): void {

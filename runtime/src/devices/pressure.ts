@@ -44,6 +44,23 @@ export class Pressure {
 }
 
 /**
+ * A loop of runs on the CPU never leaves the microtask queue by itself, and then no forgotten array is finalized and
+ * no page is drawn. So a run waits for a fresh task when this much time has passed since the last one.
+ */
+const yieldMs = 16;
+
+/** A function that gives a pause of one task if the last such pause was long ago, else null. */
+export function taskPauses(): () => Promise<void> | null {
+  let last = performance.now();
+  return () => {
+    if (performance.now() - last < yieldMs) return null;
+    return nextTask().then(() => {
+      last = performance.now();
+    });
+  };
+}
+
+/**
  * Resolves in a task of its own, after finalizers and the page have had their chance. Browsers have no
  * setImmediate, and hold nested timers back by 4 ms, so there a message brings the task.
  */

@@ -22,6 +22,11 @@ export class Turns {
     this.#free = rules.max;
   }
 
+  /** True if nothing is running or waiting. */
+  get idle(): boolean {
+    return this.#free === this.#rules.max && this.#waiting.length === 0 && !this.#pausing;
+  }
+
   /** Calls `work` when its turn has come, which may be before this returns. */
   take<T>(work: () => T | Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -29,7 +34,8 @@ export class Turns {
         try {
           const result = work();
           resolve(result);
-          if (result instanceof Promise) result.then(this.#end, this.#end);
+          if (result instanceof Promise)
+            result.then(this.#end, this.#end).then(() => this.#advance());
           else this.#end();
         } catch (error) {
           reject(error);

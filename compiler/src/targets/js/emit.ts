@@ -85,7 +85,7 @@ function printStmt(p: Printer, s: Stmt): void {
       e.bindLet(s.name, s.value);
       return;
     case "letIndex":
-      e.bindIndex(s.name, s.value, "const");
+      e.bindIndex(s.name, s.value);
       return;
     case "letInvocation":
       bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);

@@ -4,6 +4,7 @@
 import { type Dtype, isFloat } from "@kiln-ml/ir";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
+import { infixIndices } from "../infix.ts";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
 import { isExact, spell, spellFast, type Use } from "./spell.ts";
 
@@ -39,9 +40,8 @@ export function constantText(value: number, dtype: Dtype): Text {
 export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use): Language {
   const rounds = (dtype: Dtype): boolean => rounding === "each-op" && dtype === "f32";
   return {
+    ...infixIndices("===", true),
     reserved,
-    equals: "===",
-    greater: true,
     declare: (name, value) => `const ${name} = ${value.text};`,
     constant: constantText,
     all: allOf,

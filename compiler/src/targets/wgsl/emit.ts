@@ -247,7 +247,7 @@ function bindIndex(m: Module, name: string, value: Dim): void {
     e.scope.values.set(name, d);
     return;
   }
-  e.bindIndex(name, d, "let");
+  e.bindIndex(name, d);
 }
 
 /** Shared arrays stand at module scope; private ones in the outermost block, where they are made once. */

@@ -15,6 +15,7 @@ import {
 } from "@kiln-ml/ir";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
+import { infixIndices } from "../infix.ts";
 import { atLeast, atom, openScope, prec, type Text } from "../scope.ts";
 import { reserved } from "./reserved.ts";
 import { scalarType, spell, splat, typeOf, type Use } from "./spell.ts";
@@ -36,9 +37,8 @@ const binary = (a: Text, op: string, b: Text, strength: number): Text => ({
 /** `p` is asked for late: its emitter is made with this language. */
 export function wgsl(p: () => Printer): Language {
   return {
+    ...infixIndices("==", false),
     reserved,
-    equals: "==",
-    greater: false,
     declare: (name, value) => `let ${name} = ${value.text};`,
     constant: (value, dtype) => constantText(value, dtype, p().use),
     all: allOf,

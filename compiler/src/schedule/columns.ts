@@ -1,0 +1,190 @@
+/**
+ * Reductions down the rows of a matrix: sums of many columns are kept at once, so that memory is read in order. Only
+ * for groups of one phase that store nothing on the way.
+ */
+import {
+  addDim,
+  type Dim,
+  type Dtype,
+  isFloat,
+  maxOfDim,
+  minDim,
+  opRecord,
+  subDim,
+  substitute,
+  type Tensor,
+} from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
+import type { Expr, LoopKind, Stmt } from "../kernel/kernel.ts";
+import {
+  identityOf,
+  type Job,
+  membersOf,
+  openBlock,
+  reducedValue,
+  storeMember,
+} from "../lower/job.ts";
+import { nest, type Rename, renamed } from "../lower/loops.ts";
+import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
+import { call, load, ref } from "../lower/value.ts";
+import { walkStmts } from "../lower/walk.ts";
+import { strideOf } from "./stride.ts";
+
+export interface ColumnBlocks {
+  /** Columns whose sums are kept at once. */
+  readonly width: number;
+  /** The kind of the loop over them. */
+  readonly loop: LoopKind;
+  /** Keep sums of f32 in double. */
+  readonly double: boolean;
+  /** Rows that are summed before their sum is added to the total; all of them if absent. */
+  readonly rows?: number;
+}
+
+/** True if most loads step by one element along the last outer loop and not along the last inner one. */
+export function readsByColumn(
+  job: Job,
+  outer: readonly Loop[],
+  inner: readonly Loop[],
+  body: readonly Stmt[],
+): boolean {
+  const plain = phasesOf(job).length === 1 && phasesOf(job)[0]!.stores.length === 0;
+  const [o, i] = [outer.at(-1), inner.at(-1)];
+  if (!plain || !o || !i || rootReduces(job).length > 0) return false;
+  if (membersOf(job.group).some(([t]) => t.op.startsWith("arg"))) return false;
+  let [byColumn, byRow] = [0, 0];
+  walkStmts(body, {
+    expr: (e) => {
+      if (e.kind !== "load" || strideOf(e.index, i.name) === 0) return;
+      if (strideOf(e.index, o.name) === 1) byColumn++;
+      else if (strideOf(e.index, i.name) === 1) byRow++;
+    },
+  });
+  return byColumn > byRow;
+}
+
+/**
+ * For each block of columns: start the sums, run down the rows adding a piece of a row at a time, then finish each
+ * column. Without `rows` the order of additions within a column is that of the plain loops.
+ */
+export function sumColumns(
+  job: Job,
+  outer: readonly Loop[],
+  inner: readonly Loop[],
+  rename: Rename,
+  blocks: ColumnBlocks,
+): Stmt[] {
+  const last = outer.at(-1)!;
+  const start = makeLoop("block", last.extent);
+  const column = makeLoop("c", blocks.width);
+  const here = new Map([[last.name, addDim(start.at, column.at)]]);
+  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const extent = minDim(blocks.width, subDim(last.extent, start.at));
+  const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], blocks.loop, body);
+  const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
+  const finish = openBlock(job);
+  const coords = renamed(job.group.outerSpace.coords, by);
+  for (const { node, total } of sums) finish.bind(node, coords, converted(total, node.dtype));
+  for (const [node] of membersOf(job.group))
+    if (job.stored.has(node)) finish.body.push(storeMember(job, finish, node, by));
+  const body = [
+    ...each(sums.map((s) => s.start(s.name))),
+    ...runDown(job, inner, by, sums, each, blocks.rows),
+    ...each(finish.body),
+  ];
+  const loop: Stmt = {
+    kind: "loop",
+    name: start.name,
+    extent: last.extent,
+    step: blocks.width,
+    loop: "parallel",
+    body,
+  };
+  return [...sums.flatMap((s) => s.arrays), ...nest(outer.slice(0, -1), "parallel", [loop])];
+}
+
+interface ColumnSum {
+  readonly node: Tensor;
+  readonly name: string;
+  /** The array of the rows at hand: that of the totals, unless rows are summed in parts. */
+  readonly part: string;
+  readonly arrays: readonly Stmt[];
+  readonly total: Expr;
+  /** Sets the column's sum in an array to the identity. */
+  start(array: string): Stmt;
+  /** array[c] = array[c] ⊕ value. */
+  add(array: string, value: Expr): Stmt[];
+}
+
+function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): ColumnSum {
+  const dtype = node.dtype === "f32" && blocks.double ? "f64" : node.dtype;
+  const [acc, name, reducer] = [
+    accName(job, node),
+    `${accName(job, node)}s`,
+    opRecord(node.op).reducer!,
+  ];
+  const parted = blocks.rows !== undefined && reducer === "sum" && isFloat(dtype);
+  const part = parted ? `${name}Part` : name;
+  const array = (wanted: string): Stmt => ({
+    kind: "array",
+    name: wanted,
+    dtype,
+    size: blocks.width,
+    space: "private",
+  });
+  return {
+    node,
+    name,
+    part,
+    arrays: parted ? [array(name), array(part)] : [array(name)],
+    total: load(name, dtype, at),
+    start: (to) => ({ kind: "store", to, index: at, value: converted(identityOf(node), dtype) }),
+    add: (to, value) => [
+      { kind: "acc", name: acc, dtype, init: load(to, dtype, at), wide: true },
+      { kind: "accumulate", name: acc, reducer, value },
+      { kind: "store", to, index: at, value: ref(acc, dtype) },
+    ],
+  };
+}
+
+const converted = (e: Expr, dtype: Dtype): Expr =>
+  e.dtype === dtype ? e : call("convert", dtype, e);
+
+/** The loops down the rows. Sums of a part of the rows are added to the totals when the part is done. */
+function runDown(
+  job: Job,
+  inner: readonly Loop[],
+  by: Rename,
+  sums: readonly ColumnSum[],
+  each: (body: readonly Stmt[]) => Stmt[],
+  rows: number | undefined,
+): Stmt[] {
+  const adds = openBlock(job);
+  const first = inner[0]!;
+  const parted = rows !== undefined && maxOfDim(first.extent) > rows && sums.some(isParted);
+  const chunk = makeLoop("part", first.extent);
+  const row = makeLoop("r", rows ?? 1);
+  const here = new Map(parted ? [[first.name, addDim(chunk.at, row.at)]] : []);
+  const renames = new Map([...here, ...[...by].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const vars = renamed(
+    job.group.inner.map((l) => l.at),
+    renames,
+  );
+  const coords = renamed(job.group.outerSpace.coords, renames);
+  for (const s of sums)
+    adds.body.push(...s.add(parted ? s.part : s.name, reducedValue(adds, s.node, coords, vars)));
+  if (!parted) return nest(inner, "serial", each(adds.body));
+  const extent = minDim(rows, subDim(first.extent, chunk.at));
+  const apart = sums.filter(isParted);
+  const body = [
+    ...each(apart.map((s) => s.start(s.part))),
+    ...nest([{ ...row, extent }, ...inner.slice(1)], "serial", each(adds.body)),
+    ...each(apart.flatMap((s) => s.add(s.name, load(s.part, s.total.dtype, columnOf(s))))),
+  ];
+  return [
+    { kind: "loop", name: chunk.name, extent: first.extent, step: rows, loop: "serial", body },
+  ];
+}
+
+const isParted = (s: ColumnSum): boolean => s.part !== s.name;
+const columnOf = (s: ColumnSum): Dim => (s.total.kind === "load" ? s.total.index : 0);

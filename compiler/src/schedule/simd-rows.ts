@@ -1,0 +1,210 @@
+/**
+ * The loops of map and rows groups for a CPU with lanes and threads: one parallel loop outside, one loop in lanes inside, which
+ * runs along memory. Long sums are taken in parts, so that f32 is enough to keep them.
+ */
+import {
+  addDim,
+  type Dim,
+  isFloat,
+  isStatic,
+  maxOfDim,
+  minDim,
+  offsetOf,
+  subDim,
+} from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import { plainName } from "../kernel/names.ts";
+import { type Job, membersOf, openBlock } from "../lower/job.ts";
+import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts";
+import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
+import { dimsIn, walkStmts } from "../lower/walk.ts";
+import { type ColumnBlocks, readsByColumn, sumColumns } from "./columns.ts";
+import { strideOf } from "./stride.ts";
+
+/** Inner loops of at most this many iterations are written out. */
+const unrollLimit = 16;
+/** Elements of a map that one unit of work has. */
+const mapBlock = 4096;
+/** Terms of a sum that are added in lanes before their sum is added to the total. */
+const sumBlock = 4096;
+/** Square of a transposing map that is walked as one: a cache line of the side that jumps, and its lines in L1. */
+const [jumpBlock, runBlock] = [16, 64];
+
+const columnBlocks: ColumnBlocks = { width: 512, loop: "simd", double: false, rows: 128 };
+
+export function simdRows(job: Job): Stmt[] {
+  const { group } = job;
+  const row = (rename: Rename, inner: (body: readonly Stmt[]) => Stmt[], keep = {}): Stmt[] => {
+    const block = openBlock(job);
+    emitRow(job, block, { rename, inner, ...keep, once: (body) => [...body] });
+    return block.body;
+  };
+  const plain = (body: readonly Stmt[]): Stmt[] => [...body];
+  const inner = collapse(group.inner, new Map(), (r) => dimsIn(row(r, plain)));
+  const outer = collapse(group.outer, inner.rename, (r) => dimsIn(row(r, plain)));
+  const trial = row(outer.rename, plain);
+  const across = inner.loops.length > 0 && runsAcross(outer.loops, inner.loops, trial);
+  if (across && !isSmall(inner.loops) && readsByColumn(job, outer.loops, inner.loops, trial))
+    return sumColumns(job, outer.loops, inner.loops, outer.rename, columnBlocks);
+  if (inner.loops.length > 0 && !isSmall(inner.loops) && !across) {
+    const along = (body: readonly Stmt[]): Stmt[] => inLanes(job, inner.loops, body);
+    const body = row(outer.rename, along, { keep: keepIn(inner.loops) });
+    return around(job, outer.loops, body);
+  }
+  const written = isSmall(inner.loops) ? "unrolled" : "serial";
+  const body = (by: Rename): Stmt[] => row(by, (b) => nest(inner.loops, written, b));
+  return map(job, outer.loops, outer.rename, body, trial);
+}
+
+const isSmall = (loops: readonly Loop[]): boolean =>
+  loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;
+
+/** One element an iteration, in the order of the loops. */
+const keepIn = (inner: readonly Loop[]) => ({
+  index: offsetOf(
+    inner.map((l) => l.extent),
+    inner.map((l) => l.at),
+  ),
+  size: totalOf(inner),
+  double: false,
+});
+
+/** Loads and stores that step by one element along a loop, and those that move with it otherwise. */
+function stepsAlong(loop: Loop, body: readonly Stmt[]): { unit: number; other: number } {
+  let [unit, other] = [0, 0];
+  const see = (index: Dim): void => {
+    const stride = strideOf(index, loop.name);
+    if (stride === 1) unit++;
+    else if (stride !== 0) other++;
+  };
+  walkStmts(body, {
+    stmt: (s) => {
+      if (s.kind === "store") see(s.index);
+    },
+    expr: (e) => {
+      if (e.kind === "load") see(e.index);
+    },
+  });
+  return { unit, other };
+}
+
+/** True if lanes should lie along the last outer loop although there is an inner one. */
+function runsAcross(
+  outer: readonly Loop[],
+  inner: readonly Loop[],
+  body: readonly Stmt[],
+): boolean {
+  const [o, i] = [outer.at(-1), inner.at(-1)!];
+  if (!o || maxOfDim(o.extent) < 4) return false;
+  return stepsAlong(o, body).unit > stepsAlong(i, body).unit;
+}
+
+/** Runs the inner loops with the last one in lanes; a long sum in parts, each of which ends in the accumulator. */
+function inLanes(job: Job, inner: readonly Loop[], body: readonly Stmt[]): Stmt[] {
+  const last = inner.at(-1)!;
+  const sums = membersOf(job.group).some(([t]) => t.op === "reduceSum" && isFloat(t.dtype));
+  return nest(inner.slice(0, -1), "serial", sums ? inParts(last, body) : lanesOf(last, body));
+}
+
+const lanesOf = (l: Loop, body: readonly Stmt[]): Stmt[] => nest([l], "simd", body);
+
+function inParts(l: Loop, body: readonly Stmt[]): Stmt[] {
+  if (maxOfDim(l.extent) <= 2 * sumBlock) return lanesOf(l, body);
+  return blocked(l, sumBlock, "serial", (part) => lanesOf(part, renameIn(l, part.whole, body)));
+}
+
+interface Part extends Loop {
+  /** The variable of the whole loop. */
+  readonly whole: Dim;
+}
+
+/** A loop over blocks of another. */
+function blocked(
+  l: Loop,
+  size: number,
+  kind: "serial" | "parallel",
+  body: (part: Part) => readonly Stmt[],
+): Stmt[] {
+  const start = makeLoop(`${plainName(l.name)}Block`, l.extent);
+  const within = makeLoop(l.name, size);
+  const extent = minDim(size, subDim(l.extent, start.at));
+  const whole = addDim(start.at, within.at);
+  return [
+    {
+      kind: "loop",
+      name: start.name,
+      extent: l.extent,
+      step: size,
+      loop: kind,
+      body: [...body({ ...within, extent, whole })],
+    },
+  ];
+}
+
+/** The statements with the loop's variable bound to an index expression. */
+const renameIn = (l: Loop, to: Dim, body: readonly Stmt[]): Stmt[] => [
+  { kind: "letIndex", name: l.name, value: to },
+  ...body,
+];
+
+/** All outer loops as one parallel loop; with sums over all of them, one thread. */
+function around(job: Job, outer: readonly Loop[], body: readonly Stmt[]): Stmt[] {
+  const root = openBlock(job);
+  const whole = rootReduces(job).length > 0;
+  root.body.push(...rootReduces(job).map((r) => declareAcc(job, r)));
+  root.body.push(...(whole ? nest(outer, "serial", body) : flattened(outer, body)));
+  emitRoot(job, root);
+  return root.body;
+}
+
+function flattened(outer: readonly Loop[], body: readonly Stmt[]): Stmt[] {
+  if (outer.length < 2) return nest(outer, "parallel", body);
+  const flat = makeLoop("row", totalOf(outer));
+  return nest([flat], "parallel", [...decode(outer, flat.at), ...body]);
+}
+
+/** Groups whose lanes lie along the last outer loop. */
+function map(
+  job: Job,
+  outer: readonly Loop[],
+  rename: Rename,
+  body: (rename: Rename) => Stmt[],
+  trial: readonly Stmt[],
+): Stmt[] {
+  const last = outer.at(-1);
+  if (!last) return around(job, outer, body(rename));
+  const rest = outer.slice(0, -1);
+  if (rootReduces(job).length > 0) return around(job, rest, inParts(last, body(rename)));
+  const jump = rest.at(-1);
+  if (jump && jumps(jump, last, trial)) return flattenedBlocks(rest, jump, last, body(rename));
+  const few = isStatic(totalOf(rest)) && (totalOf(rest) as number) < 16;
+  if (few && maxOfDim(last.extent) > mapBlock)
+    return blocked(last, mapBlock, "parallel", (part) =>
+      nest(rest, "serial", lanesOf(part, renameIn(last, part.whole, body(rename)))),
+    );
+  return around(job, rest, lanesOf(last, body(rename)));
+}
+
+/** True if some loads run along `jump` while the stores run along `last`: a transposition. */
+function jumps(jump: Loop, last: Loop, body: readonly Stmt[]): boolean {
+  if (maxOfDim(jump.extent) < jumpBlock || maxOfDim(last.extent) < runBlock) return false;
+  return stepsAlong(jump, body).unit > 0 && stepsAlong(last, body).other > 0;
+}
+
+/** Blocks of both loops, so that cache lines are used up before they are lost. */
+function flattenedBlocks(
+  rest: readonly Loop[],
+  jump: Loop,
+  last: Loop,
+  body: readonly Stmt[],
+): Stmt[] {
+  const outer = rest.slice(0, -1);
+  const kind = outer.length > 0 ? "serial" : "parallel";
+  const blocks = blocked(jump, jumpBlock, kind, (j) =>
+    blocked(last, runBlock, "serial", (r) =>
+      nest([j], "serial", renameIn(jump, j.whole, lanesOf(r, renameIn(last, r.whole, body)))),
+    ),
+  );
+  return outer.length > 0 ? flattened(outer, blocks) : blocks;
+}

@@ -1,0 +1,240 @@
+/**
+ * Prints a kernel as functions in the WebAssembly text format, one for each phase: the statements between top-level
+ * barriers. A phase that ends in one parallel loop does a range of its iterations, so that threads can share it.
+ */
+import type { KernelText } from "@kiln-ml/artifact";
+import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
+import { toExtent } from "../../kernel/extent.ts";
+import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import { bodyOf, eachStmt } from "../../kernel/uses.ts";
+import { bindingsOf, Emitter } from "../emitter.ts";
+import { conditionsText, indexText } from "../index-text.ts";
+import { atom, indented } from "../scope.ts";
+import { declare, printAccumulate, printFma } from "./accumulate.ts";
+import { wat } from "./language.ts";
+import { printCounted, printLoop } from "./loops.ts";
+import { addressName, bytesOf, storeLines } from "./memory.ts";
+import { get, integer, localOf, op, type Printer, scalarOf, varies } from "./printer.ts";
+
+/** What is declared for all phases: arrays, and names of index expressions. */
+const isShared = (s: Stmt): boolean => s.kind === "array" || s.kind === "letIndex";
+
+interface PhaseBody {
+  readonly head: readonly Stmt[];
+  readonly body: readonly Stmt[];
+  /** The loop whose iterations are the units, last of the body. */
+  readonly units: Of<"loop"> | undefined;
+}
+
+export function emitWasm(kernel: Kernel): KernelText {
+  const arrays = placeArrays(kernel.body);
+  const parts = phasesOf(kernel.body);
+  const entry = (i: number): string => (parts.length === 1 ? kernel.name : `${kernel.name}.${i}`);
+  return {
+    name: kernel.name,
+    text: parts.map((part, i) => printPhase(kernel, entry(i), part, arrays.at)).join("\n"),
+    bindings: bindingsOf(kernel),
+    dims: kernel.dims,
+    phases: parts.map(({ units }, i) => ({
+      entry: entry(i),
+      units: units ? toExtent(unitsOf(units)) : 1,
+    })),
+    stack: toExtent(arrays.bytes),
+  };
+}
+
+const unitsOf = (s: Of<"loop">): Dim => ceilDiv(subDim(s.extent, s.start ?? 0), s.step ?? 1);
+
+function phasesOf(body: readonly Stmt[]): PhaseBody[] {
+  const parts: PhaseBody[] = [];
+  let head: Stmt[] = [];
+  let own: Stmt[] = [];
+  const close = (): void => {
+    const working = own.filter((s) => s.kind !== "comment");
+    if (working.length > 0) parts.push(phaseOf(head, own, working));
+    head = [...head, ...own.filter(isShared)];
+    own = [];
+  };
+  for (const s of body)
+    if (s.kind === "barrier") close();
+    else own.push(s);
+  close();
+  return parts;
+}
+
+function phaseOf(
+  head: readonly Stmt[],
+  body: readonly Stmt[],
+  working: readonly Stmt[],
+): PhaseBody {
+  const last = working.at(-1)!;
+  const simple = working.slice(0, -1).every(isShared);
+  const units = simple && last.kind === "loop" && last.loop === "parallel" ? last : undefined;
+  return { head, body, units };
+}
+
+/** Where each private array starts in a thread's memory, and how much they take. */
+function placeArrays(body: readonly Stmt[]): { at: ReadonlyMap<string, Dim>; bytes: Dim } {
+  const at = new Map<string, Dim>();
+  let bytes: Dim = 0;
+  eachStmt(body, (s) => {
+    if (s.kind !== "array" || at.has(s.name)) return;
+    at.set(s.name, bytes);
+    const size = mulDim(s.size, bytesOf(s.dtype));
+    bytes = addDim(bytes, mulDim(floorDiv(addDim(size, 63), 64), 64));
+  });
+  return { at, bytes };
+}
+
+function printPhase(
+  kernel: Kernel,
+  entry: string,
+  part: PhaseBody,
+  arrays: ReadonlyMap<string, Dim>,
+): string {
+  // Facts are those of the phase: what another phase changes does not change here.
+  const body = [...part.head, ...part.body];
+  const e: Emitter = new Emitter(
+    { ...kernel, body },
+    wat(() => p),
+  );
+  const p: Printer = { e, locals: new Map(), lanes: false, arrays };
+  const params = kernel.params.map(({ name }) => {
+    const text = e.fresh(name);
+    e.bindName(addressName(name), atom(get(text)));
+    return text;
+  });
+  for (const name of kernel.dims) {
+    const text = e.fresh(name);
+    e.bindDim(name, atom(get(text)));
+    params.push(text);
+  }
+  for (const s of body) {
+    if (s === part.units) printUnits(p, part.units);
+    else printStmt(p, s);
+    e.changed(s);
+  }
+  const open = [...params, "from", "to", "stack"].map((n) => `(param $${n} i32)`).join(" ");
+  const locals = [...p.locals].map(([name, type]) => `(local $${name} ${type})`).join(" ");
+  return [
+    `(func $${entry} (export "${entry}") ${open}`,
+    ...(locals ? [`  ${locals}`] : []),
+    ...indented(e.scope.lines),
+    ")",
+  ].join("\n");
+}
+
+/** The iterations that the call is for. */
+function printUnits(p: Printer, s: Of<"loop">): void {
+  const { e } = p;
+  const end = { from: atom(get("from")), extent: "to" as const };
+  if ((s.step ?? 1) === 1 && (s.start ?? 0) === 0) {
+    printCounted(p, s, end, () => printAll(p, bodyOf(s)));
+    return;
+  }
+  const unit: Of<"loop"> = { ...s, name: `${s.name}.unit`, step: 1 };
+  printCounted(p, unit, end, () => {
+    const steps = op("i32.mul", e.find(unit.name).text, integer(s.step ?? 1));
+    const start = s.start ?? 0;
+    const value = start === 0 ? steps : op("i32.add", indexText(e, start), steps);
+    const local = e.fresh(s.name);
+    p.locals.set(local, "i32");
+    e.line(`(local.set $${local} ${value.text})`);
+    e.bindName(s.name, atom(get(local)));
+    printAll(p, bodyOf(s));
+  });
+}
+
+function printAll(p: Printer, body: readonly Stmt[]): void {
+  for (const s of body) {
+    printStmt(p, s);
+    p.e.changed(s);
+  }
+}
+
+function printStmt(p: Printer, s: Stmt): void {
+  const { e } = p;
+  switch (s.kind) {
+    case "comment":
+      e.line(`;; ${s.text}`);
+      return;
+    case "let":
+      e.bindLet(s.name, s.value);
+      return;
+    case "letIndex":
+      bindIndex(p, s.name, s.value);
+      return;
+    case "letDynamic": {
+      const name = e.fresh(s.name);
+      p.locals.set(name, "i32");
+      e.line(`(local.set $${name} ${scalarOf(e.text(s.value)).text})`);
+      e.bindName(s.name, atom(get(name)));
+      return;
+    }
+    case "acc":
+      declare(p, s.name, s.dtype, e.text(s.init));
+      return;
+    case "set":
+      e.line(`(local.set $${localOf(e.find(s.name).text)} ${e.text(s.value).text})`);
+      return;
+    case "accumulate":
+      printAccumulate(p, s);
+      return;
+    case "fma":
+      printFma(p, s);
+      return;
+    case "loop":
+      printLoop(p, s, printAll);
+      return;
+    case "if":
+      printIf(p, s);
+      return;
+    case "store": {
+      const lines = storeLines(p, s.to, s.index, e.text(s.value), dtypeOf(p, s.to));
+      for (const l of lines) e.line(l);
+      return;
+    }
+    case "array":
+      printArray(p, s);
+      return;
+    case "letInvocation":
+    case "barrier":
+    case "combine":
+      bug("emit", `${p.e.kernel.name} has a ${s.kind} where target wasm has none`);
+      return;
+    default:
+      s satisfies never;
+  }
+}
+
+const dtypeOf = (p: Printer, buffer: string) => p.e.facts.dtypes.get(buffer)!;
+
+/** An index that differs by lane has no local; it is put in where it is used. */
+function bindIndex(p: Printer, name: string, value: Dim): void {
+  const d = p.e.resolved(value);
+  if (varies(p, d)) p.e.scope.values.set(name, d);
+  else p.e.bindIndex(name, value);
+}
+
+function printIf(p: Printer, s: Of<"if">): void {
+  const { e } = p;
+  const when = conditionsText(e, s.when);
+  const lines = e.inside(s, () => printAll(p, s.then));
+  e.line(`(if ${when.text} (then`);
+  for (const l of indented(lines)) e.line(l);
+  e.line("))");
+}
+
+/** The address of a private array. */
+function printArray(p: Printer, s: Of<"array">): void {
+  const { e } = p;
+  const offset = e.resolved(p.arrays.get(s.name)!);
+  if (symbolsIn(offset).size > 0 && e.depthOfDim(offset) > 0)
+    bug("emit", `the size of array ${s.name} depends on a loop`);
+  e.at(0, () => {
+    const name = e.fresh(s.name);
+    p.locals.set(name, "i32");
+    e.line(`(local.set $${name} ${op("i32.add", get("stack"), indexText(e, offset)).text})`);
+    e.bindName(addressName(s.name), atom(get(name)));
+  });
+}

@@ -1,0 +1,92 @@
+/**
+ * Which loops run in lanes. The others run one iteration after the other, which is always right.
+ */
+import { type Dim, symbolsIn } from "@kiln-ml/ir";
+import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
+import { exprsOf } from "../../kernel/uses.ts";
+
+interface Seen {
+  /** Index symbols that differ from lane to lane. */
+  readonly varying: Set<string>;
+  /** Accumulators declared in the loop. */
+  readonly inner: Set<string>;
+  /** Lets and accumulators bound in the loop, which may differ by lane. */
+  readonly bound: Set<string>;
+}
+
+/** True if four iterations of the loop can run together; accumulators of outer blocks may take part if `outer`. */
+export function runsInLanes(s: Of<"loop">, outer: boolean): boolean {
+  const seen = { varying: new Set([s.name]), inner: new Set<string>(), bound: new Set<string>() };
+  return s.body.every((t) => laneAgrees(t, seen, outer));
+}
+
+const varies = (d: Dim | undefined, seen: Seen): boolean =>
+  d !== undefined && [...symbolsIn(d).keys()].some((name) => seen.varying.has(name));
+
+/** Whether a value may differ from lane to lane. */
+function differs(e: Expr, seen: Seen): boolean {
+  switch (e.kind) {
+    case "const":
+      return false;
+    case "ref":
+      return seen.bound.has(e.name);
+    case "index":
+      return varies(e.value, seen);
+    case "test":
+      return e.conditions.some((c) => varies(c.value, seen));
+    case "load":
+      return varies(e.index, seen) || e.guard.some((c) => varies(c.value, seen));
+    case "call":
+      return e.args.some((a) => differs(a, seen));
+    default:
+      return e satisfies never;
+  }
+}
+
+const hasDouble = (e: Expr): boolean =>
+  e.dtype === "f64" || (e.kind === "call" && e.args.some(hasDouble));
+
+function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
+  if (exprsOf(s).some(hasDouble)) return false;
+  switch (s.kind) {
+    case "comment":
+      return true;
+    case "let":
+      seen.bound.add(s.name);
+      return true;
+    case "acc":
+      seen.bound.add(s.name);
+      seen.inner.add(s.name);
+      return s.dtype !== "f64";
+    case "letIndex":
+      if (varies(s.value, seen)) seen.varying.add(s.name);
+      return true;
+    case "letDynamic":
+      return !differs(s.value, seen);
+    case "set":
+      return seen.inner.has(s.name);
+    case "accumulate":
+    case "fma":
+      return outer || seen.inner.has(s.name);
+    case "store":
+      return varies(s.index, seen);
+    case "loop":
+      return (
+        !varies(s.extent, seen) &&
+        !varies(s.start, seen) &&
+        s.body.every((t) => laneAgrees(t, seen, outer))
+      );
+    case "if":
+      return (
+        !s.when.some((c) => varies(c.value, seen)) &&
+        s.then.every((t) => laneAgrees(t, seen, outer))
+      );
+    case "letInvocation":
+    case "array":
+    case "barrier":
+    case "combine":
+      return false;
+    default:
+      return s satisfies never;
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * Loops in the WebAssembly text format. A `simd` loop becomes a loop over vectors of four elements, several at a time where
+ * that hides latency, and a loop over the rest one element at a time; its accumulators get lanes of their own meanwhile.
+ */
+import {
+  addDim,
+  type Dim,
+  floorDiv,
+  hasOp,
+  isStatic,
+  loopVar,
+  maxOfDim,
+  mulDim,
+  opRecord,
+  subDim,
+} from "@kiln-ml/ir";
+import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
+import { bestOf, bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
+import { indexText } from "../index-text.ts";
+import { atom, indented, type Text } from "../scope.ts";
+import { type LaneAcc, laneAcc, mergeLanes } from "./accumulate.ts";
+import { runsInLanes } from "./lanes.ts";
+import { openLane } from "./language.ts";
+import { get, isCheap, lane, type Printer } from "./printer.ts";
+
+export type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
+
+/** Loops of at most this many iterations are written out if they say so. */
+const mostRepetitions = 64;
+
+export function printLoop(p: Printer, s: Of<"loop">, print: PrintAll): void {
+  const extent = p.e.resolved(s.extent);
+  const start = p.e.resolved(s.start ?? 0);
+  if (s.loop === "vector" && extent === 4 && !p.lanes && runsInLanes(s, false)) {
+    printVector(p, s, print);
+    return;
+  }
+  if (s.loop === "simd" && !p.lanes && (s.step ?? 1) === 1 && runsInLanes(s, true)) {
+    printSimd(p, s, start, extent, print);
+    return;
+  }
+  const written = s.loop === "unrolled" || s.loop === "vector";
+  if (written && isStatic(extent) && isStatic(start) && extent - start <= mostRepetitions) {
+    for (let i = start; i < extent; i += s.step ?? 1) repeat(p, s, i, () => print(p, s.body));
+    return;
+  }
+  printCounted(p, s, { from: indexText(p.e, start), extent, count: subDim(extent, start) }, () =>
+    print(p, bodyOf(s)),
+  );
+}
+
+/** One iteration with the loop variable standing for `at`, in the lines of the present block. */
+function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
+  p.e.inside(
+    s,
+    (scope) => {
+      scope.values.set(s.name, at);
+      print();
+    },
+    { inline: true },
+  );
+}
+
+export interface Bounds {
+  readonly from: Text;
+  /** The first value that the variable no longer takes; `to` is the parameter of every function. */
+  readonly extent: Dim | "to";
+  /** The iterations, if the step is 1 and they are known. */
+  readonly count?: Dim;
+}
+
+/** `print` in a loop that counts in a local, to which the loop's variable is bound. */
+export function printCounted(p: Printer, s: Of<"loop">, bounds: Bounds, print: () => void): void {
+  const { e } = p;
+  const { from, extent, count } = bounds;
+  const step = s.step ?? 1;
+  const known = count !== undefined && isStatic(count);
+  if (known && count <= 0) return;
+  const end = extent === "to" ? get("to") : namedText(p, `${s.name}End`, indexText(e, extent));
+  const local = newLocal(p, s.name);
+  e.line(`(local.set $${local} ${from.text})`);
+  const lines = e.inside(s, () => {
+    e.bindName(s.name, atom(get(local)));
+    print();
+  });
+  printWhile(p, local, step, end, lines, known);
+}
+
+/** The loop itself: counts after each iteration; asked before the first one unless it surely `runs`. */
+function printWhile(
+  p: Printer,
+  local: string,
+  step: number,
+  end: string,
+  lines: readonly string[],
+  runs: boolean,
+): void {
+  const next = `(local.tee $${local} (i32.add ${get(local)} (i32.const ${step})))`;
+  const label = `$${local}.loop`;
+  const loop = [
+    `(loop ${label}`,
+    ...indented(lines),
+    `  (br_if ${label} (i32.lt_s ${next} ${end})))`,
+  ];
+  if (!runs) p.e.line(`(if (i32.lt_s ${get(local)} ${end}) (then`);
+  for (const l of runs ? loop : indented(loop)) p.e.line(l);
+  if (!runs) p.e.line("))");
+}
+
+function namedText(p: Printer, wanted: string, t: Text): string {
+  if (isCheap(t.text)) return t.text;
+  const name = newLocal(p, wanted);
+  p.e.line(`(local.set $${name} ${t.text})`);
+  return get(name);
+}
+
+function newLocal(p: Printer, wanted: string): string {
+  const name = p.e.fresh(wanted);
+  p.locals.set(name, "i32");
+  return name;
+}
+
+/** A loop over the lanes of one vector: its statements once, with lanes. */
+function printVector(p: Printer, s: Of<"loop">, print: PrintAll): void {
+  repeat(p, s, lane, () => inLanes(p, () => print(p, s.body)));
+}
+
+function inLanes(p: Printer, print: () => void): void {
+  openLane(p.e);
+  p.lanes = true;
+  print();
+  p.lanes = false;
+}
+
+/** Vectors an iteration: several where accumulators would wait for each other and the body is short. */
+function vectorsOf(s: Of<"loop">, accs: number): number {
+  if (accs === 0 || accs > 2) return 1;
+  let size = 0;
+  eachStmt(s.body, (t) => {
+    size += t.kind === "loop" ? 100 : 0;
+    for (const x of exprsOf(t)) size += costOf(x);
+  });
+  return size <= 8 ? 4 : size <= 24 ? 2 : 1;
+}
+
+function costOf(x: Expr): number {
+  if (x.kind !== "call") return x.kind === "load" ? 1 : 0;
+  const own = hasOp(x.op) && opRecord(x.op).costly ? 20 : 1;
+  return x.args.reduce((n, a) => n + costOf(a), own);
+}
+
+function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {
+  const { e } = p;
+  const count = subDim(extent, start);
+  const accs = outerAccs(p, s);
+  if (maxOfDim(count) < 4) {
+    printCounted(p, s, { from: indexText(e, start), extent, count }, () => print(p, s.body));
+    return;
+  }
+  let vectors = vectorsOf(s, accs.length);
+  while (vectors > 1 && maxOfDim(count) < 4 * vectors) vectors /= 2;
+  const lanes = accs.map((name) =>
+    Array.from({ length: vectors }, () =>
+      laneAcc(p, name, e.facts.accs.get(name)!.reducer ?? "sum"),
+    ),
+  );
+  // Whole groups of vectors, then the vectors that are left, then the elements.
+  const groups = floorDiv(count, 4 * vectors);
+  printVectors(p, s, { start, first: 0, count: groups, vectors }, lanes, print);
+  if (vectors > 1) {
+    const rest = { start, first: mulDim(groups, vectors), count: floorDiv(count, 4), vectors: 1 };
+    printVectors(p, s, rest, lanes, print);
+  }
+  accs.forEach((name, i) => {
+    mergeLanes(p, e.facts.accs.get(name)!.reducer ?? "sum", lanes[i]!);
+  });
+  const done = mulDim(floorDiv(count, 4), 4);
+  const left = subDim(count, done);
+  const tail = { from: indexText(e, addDim(start, done)), extent, count: left };
+  printCounted(p, s, tail, () => print(p, s.body));
+}
+
+/** Accumulators that the loop fills and does not declare. */
+function outerAccs(p: Printer, s: Of<"loop">): string[] {
+  const inner = new Set<string>();
+  eachStmt(s.body, (t) => {
+    if (t.kind === "acc") inner.add(t.name);
+  });
+  return [...changedBy(s, p.e.facts)].filter((n) => p.e.facts.accs.has(n) && !inner.has(n));
+}
+
+interface Vectors {
+  readonly start: Dim;
+  /** The first vector or group of them, and the one to stop before. */
+  readonly first: Dim;
+  readonly count: Dim;
+  readonly vectors: number;
+}
+
+function printVectors(
+  p: Printer,
+  s: Of<"loop">,
+  { start, first, count, vectors }: Vectors,
+  lanes: readonly (readonly LaneAcc[])[],
+  print: PrintAll,
+): void {
+  const { e } = p;
+  const left = subDim(count, first);
+  if (isStatic(left) && left <= 0) return;
+  const local = newLocal(p, `${s.name}4`);
+  const end = namedText(p, `${s.name}4End`, indexText(e, count));
+  e.line(`(local.set $${local} ${indexText(e, first).text})`);
+  const q = loopVar(`=${local}`, count);
+  const lines = e.inside(s, () => {
+    e.bindName(`=${local}`, atom(get(local)));
+    for (let u = 0; u < vectors; u++) {
+      const element = addDim(mulDim(q, 4 * vectors), addDim(4 * u, lane));
+      repeat(p, s, addDim(start, element), () => {
+        for (const acc of lanes) bindLanes(p, acc[u]!);
+        inLanes(p, () => print(p, s.body));
+      });
+    }
+  });
+  printWhile(p, local, 1, end, lines, isStatic(left));
+}
+
+function bindLanes(p: Printer, acc: LaneAcc): void {
+  p.e.bindName(acc.name, acc.value);
+  if (acc.best) p.e.bindName(bestOf(acc.name), acc.best);
+}

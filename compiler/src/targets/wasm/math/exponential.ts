@@ -1,0 +1,104 @@
+/**
+ * eˣ and what is made of it. Reduction: x = n·ln 2 + r, |r| ≤ ½ ln 2, ln 2 in two parts of which n times the first
+ * is exact (Cody & Waite 1980, chapter 6). Polynomials and rational functions are minimax fits of our own (Lawson's
+ * weighted least squares at 400 points, coefficients rounded to f32 from the lowest up, the rest fitted again).
+ */
+import {
+  add,
+  atLeast,
+  atMost,
+  type Bind,
+  div,
+  f32,
+  i32,
+  iadd,
+  isub,
+  type MathText,
+  madd,
+  mul,
+  nmadd,
+  polynomial,
+  shiftLeft,
+  shiftRight,
+  sub,
+} from "./vector.ts";
+
+/** Adding 1.5·2²³ rounds to an integer, and leaves that in the low bits. */
+const magic = f32(12582912);
+const ln2High = 0.693359375;
+const ln2Low = -2.1219444e-4;
+const oneBits = i32(0x3f800000);
+
+interface Reduced {
+  /** n as an integer in the low bits, and something else above them. */
+  readonly bits: string;
+  readonly n: string;
+  readonly r: string;
+}
+
+/** x = n·ln 2 + r for |x| < 2²⁰. */
+function reduce(x: string, bind: Bind): Reduced {
+  const bits = bind("v128", madd(x, f32(Math.LOG2E), magic));
+  const n = bind("v128", sub(bits, magic));
+  const r = bind("v128", nmadd(n, f32(ln2Low), nmadd(n, f32(ln2High), x)));
+  return { bits, n, r };
+}
+
+/** e^r to 3·10⁻⁹. */
+const expCoefficients = [0.0013942214, 0.008368849, 0.041666385, 0.1666652, 0.5, 1, 1];
+
+/** 2ⁿ in two factors, of which the first, 2^⌊n/2⌋, is still an offset of exponent bits. */
+function halves(bits: string, bind: Bind): { first: string; second: string } {
+  const first = bind("v128", shiftLeft(shiftRight(bits, 1), 23));
+  return { first, second: iadd(isub(shiftLeft(bits, 23), first), oneBits) };
+}
+
+/** p·2ⁿ, rounded once where it is subnormal. */
+function scaled(p: string, bits: string, bind: Bind): string {
+  const { first, second } = halves(bits, bind);
+  return mul(mul(p, iadd(first, oneBits)), second);
+}
+
+/** Beyond the bounds the result is 0 or overflows all the same. */
+const clamp = (x: string, low: number, high: number): string =>
+  atLeast(atMost(x, f32(high)), f32(low));
+
+const exp: MathText = ([x], bind) => {
+  const { bits, r } = reduce(bind("v128", clamp(x!, -104, 89)), bind);
+  return scaled(polynomial(expCoefficients, r), bits, bind);
+};
+
+const exp2: MathText = ([x], bind) => {
+  const c = bind("v128", clamp(x!, -151, 129));
+  const bits = bind("v128", add(c, magic));
+  const r = bind("v128", mul(sub(c, sub(bits, magic)), f32(Math.LN2)));
+  return scaled(polynomial(expCoefficients, r), bits, bind);
+};
+
+/** s / (s + p·s·2ⁿ) with p·2ⁿ = e⁻ˣ and s = 2^−⌊n/2⌋: nothing in it overflows, and the quotient is rounded once. */
+const sigmoid: MathText = ([x], bind) => {
+  const { bits, r } = reduce(bind("v128", `(f32x4.neg ${clamp(x!, -104, 104)})`), bind);
+  const { first, second } = halves(bits, bind);
+  const s = bind("v128", isub(oneBits, first));
+  return div(s, madd(polynomial(expCoefficients, r), second, s));
+};
+
+/** tanh x = x·P(x²)/Q(x²) to 3·10⁻⁸ up to 9.02, from where on it is 1. */
+const tanhP = [1.338428e-8, 2.0635815e-5, 0.0034974571, 0.13382687, 1];
+const tanhQ = [7.790245e-7, 3.2885166e-4, 0.025884358, 0.46716008, 1];
+const tanh: MathText = ([x], bind) => {
+  const c = bind("v128", clamp(x!, -9.02, 9.02));
+  const s = bind("v128", mul(c, c));
+  return clamp(div(mul(c, polynomial(tanhP, s)), polynomial(tanhQ, s)), -1, 1);
+};
+
+/** erf x = x·P(x²)/Q(x²) to 5·10⁻⁸ up to 3.93, from where on it is 1. */
+const erfP = [2.0419716e-6, 2.8480872e-4, 0.0037796104, 0.052790288, 0.19078384, 1.1283791];
+const erfQ = [3.800409e-5, 0.0011652132, 0.014997439, 0.11425753, 0.5024105, 1];
+const erf: MathText = ([x], bind) => {
+  const c = bind("v128", clamp(x!, -3.93, 3.93));
+  const s = bind("v128", mul(c, c));
+  return clamp(div(mul(c, polynomial(erfP, s)), polynomial(erfQ, s)), -1, 1);
+};
+
+export const exponential: Readonly<Record<string, MathText>> = { exp, exp2, sigmoid, tanh, erf };

@@ -1,0 +1,107 @@
+/**
+ * What is known while one wasm function is printed, and the smallest pieces of its text. Values are v128 (four
+ * lanes, equal in all of them unless the value depends on the lane of an open vector), except f64, which is scalar.
+ */
+import { anyInteger, type Dim, type Dtype, substitute, symbolsIn } from "@kiln-ml/ir";
+import type { Emitter } from "../emitter.ts";
+import { atom, type Text } from "../scope.ts";
+
+export type WasmType = "i32" | "f64" | "v128";
+
+export interface Printer {
+  readonly e: Emitter;
+  /** The locals of the function, in the order of their first use. */
+  readonly locals: Map<string, WasmType>;
+  /** True inside a vector: index expressions may hold the lane. */
+  lanes: boolean;
+  /** Private arrays: where each starts in the thread's memory, in bytes. */
+  readonly arrays: ReadonlyMap<string, Dim>;
+}
+
+export const laneName = "=lane";
+/** The number of a lane in the open vector, 0 to 3. */
+export const lane: Dim = anyInteger(laneName, 0, 3);
+
+export const typeOf = (dtype: Dtype | "index"): WasmType =>
+  dtype === "index" ? "i32" : dtype === "f64" ? "f64" : "v128";
+
+export const get = (name: string): string => `(local.get $${name})`;
+
+/** The name in the text of a local. */
+export const localOf = (t: Text): string => t.text.slice("(local.get $".length, -1);
+
+export const op = (name: string, ...args: readonly (string | Text)[]): Text => ({
+  text: `(${[name, ...args.map((a) => (typeof a === "string" ? a : a.text))].join(" ")})`,
+  prec: 12,
+  lanes: 1,
+});
+
+/** A new local of the type. */
+export function freshLocal(p: Printer, type: WasmType): string {
+  const name = `v.${p.locals.size}`;
+  p.locals.set(name, type);
+  return name;
+}
+
+/** Binds an expression to a local of its own here. */
+export function bind(p: Printer, type: WasmType, text: string): string {
+  if (isCheap(text)) return text;
+  const name = freshLocal(p, type);
+  p.e.line(`(local.set $${name} ${text})`);
+  return get(name);
+}
+
+/** True if repeating the text costs nothing. */
+export const isCheap = (text: string): boolean =>
+  text.startsWith("(local.get ") || /^\(\w+\.const [^()]*\)$/.test(text);
+
+/** Whether the lanes differ in `d`, whose names are resolved. */
+export const varies = (p: Printer, d: Dim): boolean => p.lanes && symbolsIn(d).has(laneName);
+
+/** `d` on one lane. */
+export const onLane = (d: Dim, number: number): Dim =>
+  typeof d === "number" ? d : substitute(d, new Map([[laneName, number]]));
+
+export const integer = (n: number): Text => atom(`(i32.const ${n | 0})`);
+
+/** The number an i32 constant is, or undefined. */
+export function constantOf(t: Text): number | undefined {
+  const m = /^\(i32\.const (-?\d+)\)$/.exec(t.text);
+  return m ? Number(m[1]) : undefined;
+}
+
+const bits = new DataView(new ArrayBuffer(8));
+
+/** A value in all lanes; f64 as a scalar. */
+export function constantText(value: number, dtype: Dtype): Text {
+  if (dtype === "f64") return atom(`(f64.const ${doubleText(value)})`);
+  if (dtype === "bool") return splatText("i32x4", String(value ? -1 : 0));
+  if (dtype === "f32" || dtype === "f16" || dtype === "bf16") {
+    const v = Math.fround(value);
+    if (Number.isFinite(v)) return splatText("f32x4", Object.is(v, -0) ? "-0" : String(v));
+    bits.setFloat32(0, v);
+    return splatText("i32x4", String(Number.isNaN(v) ? 0x7fc00000 : bits.getInt32(0)));
+  }
+  return splatText("i32x4", String(value | 0));
+}
+
+const doubleText = (v: number): string =>
+  Number.isNaN(v)
+    ? "nan"
+    : Number.isFinite(v)
+      ? Object.is(v, -0)
+        ? "-0"
+        : String(v)
+      : v < 0
+        ? "-inf"
+        : "inf";
+
+const splatText = (shape: "i32x4" | "f32x4", v: string): Text =>
+  atom(`(v128.const ${shape} ${v} ${v} ${v} ${v})`);
+
+/** A condition (i32, 0 or 1) as a lane mask, the same in all lanes. */
+export const maskOf = (condition: Text): Text =>
+  op("i32x4.splat", op("i32.sub", "(i32.const 0)", condition));
+
+/** A value that is the same in all lanes as an i32. */
+export const scalarOf = (t: Text): Text => op("i32x4.extract_lane 0", t);

@@ -1,0 +1,248 @@
+/**
+ * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real numbers are in
+ * `math/`. Integers wrap to their dtype after every op, as on js.
+ */
+import { type Dtype, DtypeError, isFloat } from "@kiln-ml/ir";
+import { fromHalf, toHalf } from "./half.ts";
+
+import { doubleMath, vectorMath } from "./math/index.ts";
+import { constantText, isCheap } from "./printer.ts";
+
+export type Bind = (type: "v128" | "i32" | "f64", text: string) => string;
+type X = readonly string[];
+
+const apply = (name: string, ...x: X): string => `(${name} ${x.join(" ")})`;
+const all = (v: number): string => `(v128.const i32x4 ${v} ${v} ${v} ${v})`;
+const zero = all(0);
+const ones = all(-1);
+
+/** The text of an op; `from` are the dtypes of the arguments, `to` that of the result. */
+export function spell(op: string, given: X, from: readonly Dtype[], to: Dtype, bind: Bind): string {
+  const x = given.map((t, i) => (isCheap(t) ? t : bind(from[i] === "f64" ? "f64" : "v128", t)));
+  const text = spelling(op, x, from, to, bind);
+  if (text === undefined) throw new DtypeError(`${op}: has no spelling on target wasm for ${from}`);
+  return text;
+}
+
+function spelling(
+  op: string,
+  x: X,
+  from: readonly Dtype[],
+  to: Dtype,
+  bind: Bind,
+): string | undefined {
+  if (op === "convert") return convert(x[0]!, from[0]!, to, bind);
+  if (op === "bitcast") return wrapped(x[0]!, to);
+  if (op === "select") return select(x, to);
+  const dtype = from[0]!;
+  if (comparisons[op]) return compare(op, x, dtype);
+  if (dtype === "bool") return logic(op, x);
+  if (dtype === "f64") return double(op, x, bind);
+  if (isFloat(dtype)) return halved(float(op, x, bind), to, bind);
+  const text = integer(op, x, dtype, bind);
+  return text && wrapped(text, to);
+}
+
+/** f16 and bf16 results are rounded where they are made. */
+function halved(text: string | undefined, to: Dtype, bind: Bind): string | undefined {
+  if (text === undefined || (to !== "f16" && to !== "bf16")) return text;
+  const v = (t: string): string => bind("v128", t);
+  return fromHalf(to, v(toHalf(to, v(text), v)), v);
+}
+
+/** Brings an integer result back into the range of its dtype. */
+function wrapped(text: string, dtype: Dtype): string {
+  if (dtype === "u8") return apply("v128.and", text, all(255));
+  if (dtype !== "i8") return text;
+  return apply("i32x4.shr_s", apply("i32x4.shl", text, "(i32.const 24)"), "(i32.const 24)");
+}
+
+const unsigned = (dtype: Dtype): boolean => dtype === "u32" || dtype === "u8" || dtype === "bool";
+
+const comparisons: Readonly<Record<string, string>> = {
+  equal: "eq",
+  notEqual: "ne",
+  less: "lt",
+  lessEqual: "le",
+  greater: "gt",
+  greaterEqual: "ge",
+};
+
+function compare(op: string, x: X, dtype: Dtype): string {
+  const name = comparisons[op]!;
+  if (dtype === "f64")
+    return apply("i32x4.splat", apply("i32.sub", "(i32.const 0)", apply(`f64.${name}`, ...x)));
+  if (isFloat(dtype)) return apply(`f32x4.${name}`, ...x);
+  const sign = name === "eq" || name === "ne" ? "" : unsigned(dtype) ? "_u" : "_s";
+  // Masks are all ones where they hold, so that false < true as unsigned numbers.
+  return apply(`i32x4.${name}${sign}`, ...x);
+}
+
+function select(x: X, to: Dtype): string {
+  if (to === "f64") return apply("select", x[1]!, x[2]!, apply("i32x4.extract_lane 0", x[0]!));
+  return apply("v128.bitselect", x[1]!, x[2]!, x[0]!);
+}
+
+/** Ops on masks. */
+function logic(op: string, x: X): string | undefined {
+  if (op === "not" || op === "bitwiseNot") return apply("v128.not", x[0]!);
+  return op === "and" || op === "or" || op === "xor" ? apply(`v128.${op}`, ...x) : undefined;
+}
+
+const floats: Readonly<Record<string, string>> = {
+  add: "add",
+  sub: "sub",
+  mul: "mul",
+  div: "div",
+  neg: "neg",
+  abs: "abs",
+  maximum: "max",
+  minimum: "min",
+};
+
+function float(op: string, x: X, bind: Bind): string | undefined {
+  const plain = floats[op];
+  if (plain) return apply(`f32x4.${plain}`, ...x);
+  if (op === "isNan") return apply("f32x4.ne", x[0]!, x[0]!);
+  if (op === "isFinite")
+    return apply("f32x4.lt", apply("f32x4.abs", x[0]!), constantText(Infinity, "f32").text);
+  return vectorMath(op, x, (type, t) => bind(type, t)) ?? custom(op, x, "f32x4", bind);
+}
+
+function double(op: string, x: X, bind: Bind): string | undefined {
+  const plain = floats[op];
+  if (plain) return apply(`f64.${plain}`, ...x);
+  const mask = (t: string): string => apply("i32x4.splat", apply("i32.sub", "(i32.const 0)", t));
+  if (op === "isNan") return mask(apply("f64.ne", x[0]!, x[0]!));
+  if (op === "isFinite") return mask(apply("f64.lt", apply("f64.abs", x[0]!), "(f64.const inf)"));
+  return doubleMath(op, x, (type, t) => bind(type, t)) ?? custom(op, x, "f64", bind);
+}
+
+/** An op whose record has its own text. */
+function custom(_op: string, _x: X, _shape: "f32x4" | "f64", _bind: Bind): string | undefined {
+  return undefined;
+}
+
+function integer(op: string, x: X, dtype: Dtype, bind: Bind): string | undefined {
+  const [a, b] = x;
+  const u = unsigned(dtype) ? "u" : "s";
+  switch (op) {
+    case "add":
+    case "sub":
+    case "mul":
+    case "neg":
+      return apply(`i32x4.${op}`, ...x);
+    case "abs":
+      return u === "u" ? a! : apply("i32x4.abs", a!);
+    case "sign": {
+      const positive = apply("i32x4.gt_s", a!, zero);
+      if (u === "u") return apply("v128.and", apply("i32x4.ne", a!, zero), all(1));
+      return apply("i32x4.sub", apply("i32x4.lt_s", a!, zero), positive);
+    }
+    case "floor":
+    case "ceil":
+    case "trunc":
+    case "round":
+      return a!;
+    case "maximum":
+      return apply(`i32x4.max_${u}`, ...x);
+    case "minimum":
+      return apply(`i32x4.min_${u}`, ...x);
+    case "and":
+    case "or":
+    case "xor":
+      return apply(`v128.${op}`, ...x);
+    case "bitwiseNot":
+      return apply("v128.xor", a!, ones);
+    case "shiftLeft":
+      return shifted("shl", a!, b!);
+    case "shiftRight":
+      return shifted(`shr_${u}`, a!, b!);
+    case "div":
+    case "rem":
+      return lanes((i) => quotient(op, [lane(a!, i), lane(b!, i)], u, bind), bind);
+    case "pow":
+      return power(a!, b!, bind);
+    default:
+      return undefined;
+  }
+}
+
+const lane = (v: string, i: number): string => `(i32x4.extract_lane ${i} ${v})`;
+
+/** Four i32 results in lanes; the loop-free way for what SIMD lacks. */
+function lanes(one: (i: number) => string, bind: Bind): string {
+  const scalars = [0, 1, 2, 3].map((i) => bind("i32", one(i)));
+  const [first, ...rest] = scalars;
+  return rest.reduce(
+    (v, s, i) => `(i32x4.replace_lane ${i + 1} ${v} ${s})`,
+    `(i32x4.splat ${first})`,
+  );
+}
+
+const uniform = /^\(v128\.const i32x4 (-?\d+) \1 \1 \1\)$/;
+
+/** A shift counts modulo 32. SIMD has one count for all lanes; a constant is the common case. */
+function shifted(name: string, a: string, b: string): string {
+  const same = uniform.exec(b);
+  if (same) return apply(`i32x4.${name}`, a, `(i32.const ${Number(same[1]) & 31})`);
+  return [0, 1, 2, 3].reduce(
+    (v, i) => `(i32x4.replace_lane ${i} ${v} (i32.${name} ${lane(a, i)} ${lane(b, i)}))`,
+    a,
+  );
+}
+
+/** a / b and a mod b, 0 where b is 0; the smallest i32 by −1 is itself, mod 0. */
+function quotient(op: string, [a, b]: readonly [string, string], u: string, bind: Bind): string {
+  const d = bind("i32", b);
+  const safe = `(i32.or ${d} (i32.eqz ${d}))`;
+  if (u === "u") {
+    const q = `(i32.${op}_u ${a} ${safe})`;
+    return `(select ${q} (i32.const 0) ${d})`;
+  }
+  const n = bind("i32", a);
+  if (op === "rem") return `(select (i32.rem_s ${n} ${safe}) (i32.const 0) ${d})`;
+  // Division traps where the quotient overflows, so −1 negates.
+  const minus = bind("i32", `(i32.eq ${d} (i32.const -1))`);
+  const q = `(i32.div_s ${n} (select (i32.const 1) ${safe} ${minus}))`;
+  return `(select (i32.sub (i32.const 0) ${n}) (select ${q} (i32.const 0) ${d}) ${minus})`;
+}
+
+/** Powers of integers in double precision, as the other targets take them. */
+function power(a: string, b: string, bind: Bind): string {
+  const real = (v: string, i: number): string => `(f64.convert_i32_s ${lane(v, i)})`;
+  return lanes((i) => `(i32.trunc_sat_f64_s (call $Math.pow ${real(a, i)} ${real(b, i)}))`, bind);
+}
+
+function convert(x: string, from: Dtype, to: Dtype, bind: Bind): string {
+  if (from === to) return x;
+  if (from === "f64") return fromDouble(x, to, bind);
+  if (to === "f64") return toDouble(x, from);
+  if (to === "bool") return isFloat(from) ? apply("f32x4.ne", x, zero) : apply("i32x4.ne", x, zero);
+  if (isFloat(to)) {
+    if (from === "bool") return apply("v128.and", x, constantText(1, "f32").text);
+    const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${unsigned(from) ? "u" : "s"}`, x);
+    return halved(real, to, bind)!;
+  }
+  if (from === "bool") return apply("v128.and", x, all(1));
+  const whole = isFloat(from) ? apply(`i32x4.trunc_sat_f32x4_${to === "u32" ? "u" : "s"}`, x) : x;
+  return wrapped(whole, to);
+}
+
+function fromDouble(x: string, to: Dtype, bind: Bind): string {
+  if (to === "bool")
+    return apply(
+      "i32x4.splat",
+      apply("i32.sub", "(i32.const 0)", apply("f64.ne", x, "(f64.const 0)")),
+    );
+  if (isFloat(to)) return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
+  const whole = apply(`i32.trunc_sat_f64_${to === "u32" ? "u" : "s"}`, x);
+  return wrapped(apply("i32x4.splat", whole), to);
+}
+
+function toDouble(x: string, from: Dtype): string {
+  if (isFloat(from)) return apply("f64.promote_f32", apply("f32x4.extract_lane 0", x));
+  const first = lane(x, 0);
+  if (from === "bool") return apply("f64.convert_i32_u", apply("i32.and", first, "(i32.const 1)"));
+  return apply(`f64.convert_i32_${unsigned(from) ? "u" : "s"}`, first);
+}

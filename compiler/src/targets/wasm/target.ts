@@ -1,0 +1,30 @@
+/**
+ * The wasm target: SIMD loops in one WebAssembly module, for one thread or several.
+ */
+import { splitReduce } from "../../passes/split-reduce.ts";
+import { serialScatter } from "../../schedule/scatter.ts";
+import { serialContraction } from "../../schedule/serial-contraction.ts";
+import { simdRows } from "../../schedule/simd-rows.ts";
+import type { Target } from "../../target.ts";
+import { assembleVariants } from "./assemble.ts";
+import { emitWasm } from "./emit.ts";
+
+export const wasm: Target = {
+  name: "wasm",
+  fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
+  defaultLimits: {},
+  passes: [splitReduce],
+  schedule: {
+    rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
+    contraction: (job) => ({ body: serialContraction(job, false), workgroupSize: 1 }),
+    scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
+    beside: (body, scalars) => [
+      ...scalars.flatMap(simdRows),
+      // Threads share what follows.
+      { kind: "barrier" },
+      ...body,
+    ],
+  },
+  emit: (kernel) => emitWasm(kernel),
+  link: (kernels) => assembleVariants(kernels.map((k) => k.text)),
+};

@@ -1,0 +1,214 @@
+/**
+ * Who runs the calls of a wasm device: the calling thread with any number of workers, or, in a page, whose own thread
+ * may not sleep, a worker that leads the others. Checks nothing; a trap comes back as KernelTrap.
+ */
+import { doPart, type Entry, KernelTrap, type Stacks, word } from "./wasm-calls.ts";
+import type { Pool } from "./wasm-pool.ts";
+import { control, spinMs } from "./wasm-worker.ts";
+
+export interface Run {
+  readonly program: number;
+  readonly words: Int32Array;
+  readonly stacks: Stacks;
+  /** So short that a page may do it on its own thread. */
+  readonly light: boolean;
+  /** Filled with the ms of each call. */
+  readonly times: number[] | null;
+}
+
+export interface Crew {
+  /** Threads that share a call. */
+  readonly threads: number;
+  add(program: number, module: WebAssembly.Module, entries: readonly string[]): Promise<void>;
+  drop(program: number): void;
+  /** One run at a time. Throws KernelTrap, or Error if a worker is lost. */
+  run(run: Run): void | Promise<void>;
+  end(why: string): void;
+}
+
+/** A program's functions on the calling thread. */
+async function instantiate(
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+  entries: readonly string[],
+): Promise<Entry[]> {
+  const imports = { env: { memory }, Math: Math as unknown as WebAssembly.ModuleImports };
+  const { exports } = await WebAssembly.instantiate(module, imports);
+  return entries.map((name) => exports[name] as Entry);
+}
+
+const recordWords = (words: Int32Array, at: number): number => word.args + words[at + word.argc]!;
+
+/** Calls of which each is one part, on this thread. */
+function runHere(entries: readonly Entry[], { words, stacks, times }: Run): void {
+  for (let at = 0; at < words.length; at += recordWords(words, at)) {
+    const start = times ? performance.now() : 0;
+    doPart(entries, words, at, 0, stacks.from);
+    times?.push(performance.now() - start);
+  }
+}
+
+/** A thread that waits longer than this lets its events be handled, one of which may be a worker's death. */
+const patienceMs = 50;
+
+/** The calling thread is part 0 and hands out the calls; with no workers it does them alone. */
+export class Team implements Crew {
+  readonly threads: number;
+  readonly #pool: Pool;
+  readonly #entries = new Map<number, readonly Entry[]>();
+  /** Workers are at their messages, not at the control block. */
+  #listening = true;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.threads = pool.threads.length + 1;
+  }
+
+  async add(program: number, module: WebAssembly.Module, names: readonly string[]): Promise<void> {
+    const pool = this.#pool;
+    this.#entries.set(program, await instantiate(module, pool.memory, names));
+    if (this.threads === 1) return;
+    await pool.alone(() => {
+      if (!this.#listening) {
+        pool.block[control.program] = -1;
+        this.#announce();
+      }
+      this.#listening = false;
+      return pool.load(program, module, names);
+    });
+  }
+
+  drop(program: number): void {
+    this.#entries.delete(program);
+    this.#pool.drop(program);
+  }
+
+  run(run: Run): void | Promise<void> {
+    if (this.threads === 1) return runHere(this.#entries.get(run.program)!, run);
+    if (this.#pool.busy) return this.#pool.alone(async () => this.#goOn(run, 0));
+    const running = this.#goOn(run, 0);
+    if (running) return this.#pool.alone(() => running);
+  }
+
+  end(why: string): void {
+    this.#entries.clear();
+    this.#pool.end(why);
+  }
+
+  /** From the record at `first` on; a promise from the first call for which the workers keep this thread waiting. */
+  #goOn(run: Run, first: number): void | Promise<void> {
+    const { words, times } = run;
+    for (let at = first; at < words.length; at += recordWords(words, at)) {
+      const start = times ? performance.now() : 0;
+      const shared = words[at + word.parts]! > 1;
+      if (shared) this.#handOut(run, at);
+      doPart(this.#entries.get(run.program)!, words, at, 0, run.stacks.from);
+      if (shared && !this.#finished()) return this.#goOnLater(run, at, start);
+      this.#conclude(run, at, start);
+    }
+  }
+
+  async #goOnLater(run: Run, at: number, start: number): Promise<void> {
+    const { block } = this.#pool;
+    Atomics.store(block, control.tell, 1);
+    // An answer may be one to an earlier question.
+    while (Atomics.load(block, control.left) > 0) await this.#pool.ask(["done"], 1);
+    Atomics.store(block, control.tell, 0);
+    this.#conclude(run, at, start);
+    return this.#goOn(run, at + recordWords(run.words, at));
+  }
+
+  #handOut({ program, words, stacks }: Run, at: number): void {
+    const { block } = this.#pool;
+    block.set(words.subarray(at, at + recordWords(words, at)), control.call);
+    block[control.program] = program;
+    block[control.stack] = stacks.from;
+    block[control.stride] = stacks.strideBytes;
+    Atomics.store(block, control.left, this.threads - 1);
+    this.#announce();
+  }
+
+  #announce(): void {
+    const { block } = this.#pool;
+    Atomics.add(block, control.generation, 1);
+    Atomics.notify(block, control.generation);
+  }
+
+  /** Whether the workers are done, or soon were. */
+  #finished(): boolean {
+    const { block } = this.#pool;
+    if (Atomics.load(block, control.left) === 0) return true;
+    const start = performance.now();
+    for (;;) {
+      const left = Atomics.load(block, control.left);
+      if (left === 0) return true;
+      const waited = performance.now() - start;
+      if (waited > patienceMs) return false;
+      if (waited > spinMs) Atomics.wait(block, control.left, left, patienceMs);
+    }
+  }
+
+  #conclude({ words, times }: Run, at: number, start: number): void {
+    const { block } = this.#pool;
+    if (Atomics.load(block, control.trap) !== 0) throw trapOf(block, words[at + word.entry]!);
+    times?.push(performance.now() - start);
+  }
+}
+
+function trapOf(block: Int32Array, entry: number): KernelTrap {
+  const text = block.subarray(control.text, control.text + block[control.trapLength]!);
+  return new KernelTrap(entry, String.fromCharCode(...text));
+}
+
+/** In a page: worker 0 is given the list of calls and hands them out; this thread awaits its message. */
+export class LedTeam implements Crew {
+  readonly threads: number;
+  readonly #pool: Pool;
+  readonly #entries = new Map<number, readonly Entry[]>();
+  #listening = true;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.threads = pool.threads.length;
+  }
+
+  async add(program: number, module: WebAssembly.Module, names: readonly string[]): Promise<void> {
+    const pool = this.#pool;
+    this.#entries.set(program, await instantiate(module, pool.memory, names));
+    await pool.alone(() => {
+      // The leader is at its messages already, and minds no announcement.
+      if (!this.#listening) {
+        pool.block[control.program] = -1;
+        Atomics.add(pool.block, control.generation, 1);
+        Atomics.notify(pool.block, control.generation);
+      }
+      this.#listening = false;
+      return pool.load(program, module, names);
+    });
+  }
+
+  drop(program: number): void {
+    this.#entries.delete(program);
+    this.#pool.drop(program);
+  }
+
+  run(run: Run): void | Promise<void> {
+    if (run.light) return runHere(this.#entries.get(run.program)!, run);
+    return this.#pool.alone(() => this.#lead(run));
+  }
+
+  end(why: string): void {
+    this.#entries.clear();
+    this.#pool.end(why);
+  }
+
+  async #lead({ program, words, stacks, times }: Run): Promise<void> {
+    const pool = this.#pool;
+    const answer = pool.ask(["ran", "trap"], 1);
+    const { from: stack, strideBytes: stride } = stacks;
+    pool.threads[0]!.post({ is: "run", program, words, stack, stride, timed: times !== null });
+    const { is, entry, times: measured } = await answer;
+    if (is === "trap") throw trapOf(pool.block, entry!);
+    if (times) times.push(...measured!);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * An artifact's module for this engine and this device: chooses between plain and relaxed SIMD, marks the memory as
+ * shared where there are threads, and compiles. Runs nothing.
+ */
+import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
+
+/** One function with f32x4.relaxed_madd. */
+// biome-ignore format: one section a row
+const relaxedProbe = Uint8Array.of(
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
+  1, 5, 1, 0x60, 0, 1, 0x7b,
+  3, 2, 1, 0,
+  10, 19, 1, 17, 0, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0xfd, 0x85, 2, 11,
+);
+
+export const hasRelaxedSimd = (): boolean => WebAssembly.validate(relaxedProbe);
+
+/** Throws ArtifactError if the artifact has no such module or it does not compile, DeviceError if the page forbids it. */
+export async function compileModule(
+  artifact: Artifact,
+  relaxed: boolean,
+  shared: boolean,
+): Promise<WebAssembly.Module> {
+  const { modules } = artifact;
+  if (!modules) throw new ArtifactError("load: a wasm artifact needs modules, this one has none");
+  const bytes = relaxed ? modules.relaxed : modules.plain;
+  const module = shared ? withSharedMemory(bytes) : bytes;
+  try {
+    return await WebAssembly.compile(module as Uint8Array<ArrayBuffer>);
+  } catch (cause) {
+    const { message } = cause as Error;
+    // The policy speaks through the same class as a malformed module.
+    if (/unsafe-eval|Content.Security/i.test(message))
+      throw new DeviceError(
+        "load: this page forbids WebAssembly\n  add 'wasm-unsafe-eval' to script-src of its Content-Security-Policy",
+        { cause },
+      );
+    throw new ArtifactError(`load: the module does not compile: ${message}`, { cause });
+  }
+}
+
+/**
+ * A copy whose memory is shared. The memory is the first import, with a maximum, so that one bit of its limits says
+ * it (threads proposal, binary format of limits). Throws ArtifactError if it is not there.
+ */
+export function withSharedMemory(module: Uint8Array): Uint8Array {
+  const out = module.slice();
+  const at = memoryFlags(out);
+  if (at < 0)
+    throw new ArtifactError(
+      "load: the module's first import must be memory env.memory with a maximum\n  compile it again",
+    );
+  out[at] = 3;
+  return out;
+}
+
+/** "env", "memory", a memory, limits with a maximum and not shared. */
+const importHead = [3, 0x65, 0x6e, 0x76, 6, 0x6d, 0x65, 0x6d, 0x6f, 0x72, 0x79, 2, 1];
+
+/** Where the limits of the first import begin, or −1. */
+function memoryFlags(bytes: Uint8Array): number {
+  let at = 8;
+  const number = () => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[at++] ?? 0;
+      value += (byte & 127) * 2 ** shift;
+      if (byte < 128) return value;
+    }
+  };
+  while (at < bytes.length) {
+    const section = bytes[at++];
+    const size = number();
+    if (section !== 2) {
+      at += size;
+      continue;
+    }
+    number(); // imports
+    return importHead.every((byte, i) => bytes[at + i] === byte) ? at + importHead.length - 1 : -1;
+  }
+  return -1;
+}

@@ -1,0 +1,180 @@
+/**
+ * A compiled artifact on a wasm device: turns the launches of a layout into calls once, puts in the addresses of each
+ * run and hands the calls to the crew. Decides which calls are worth several threads.
+ */
+import { type Artifact, ArtifactError } from "@kiln-ml/artifact";
+import type { KernelTiming, Program } from "../device.ts";
+import type { Buffer } from "../heap.ts";
+import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
+import type { LinearBuffer } from "./linear-memory.ts";
+import { KernelTrap, type Stacks, word } from "./wasm-calls.ts";
+import type { Crew } from "./wasm-crew.ts";
+
+/** Below this many bytes and flops, about 20 µs of work, waking another thread gains nothing. */
+const sharedFrom = 200_000;
+
+/** Bytes or flops of a run that a page's own thread may do: about a millisecond. */
+const lightBelow = 10_000_000;
+
+/**
+ * Engines compile a function well only after it has run for a while, and use the result from the next call on. So
+ * the first launches of a kernel are cut into many calls.
+ */
+const youngLaunches = 30;
+const youngPieces = 16;
+
+/** What a program asks of its device. */
+interface Host {
+  stacks(sizeBytes: number, threads: number): Stacks;
+  copy(from: Buffer, to: Buffer, sizeBytes: number): void;
+  /** Ends the device; the error to throw. */
+  lose(why: string, cause: unknown): Error;
+}
+
+/** The calls of a layout; `addresses` says which words are filled in for each run. */
+interface Calls {
+  readonly words: Int32Array;
+  readonly addresses: readonly { readonly at: number; readonly place: Place }[];
+  /** Where each launch's calls say how many pieces they are cut into. */
+  readonly pieces: readonly (readonly number[])[];
+  readonly stackBytes: number;
+  readonly light: boolean;
+}
+
+let nextProgram = 0;
+
+export class WasmProgram implements Program {
+  readonly id = nextProgram++;
+  readonly #host: Host;
+  readonly #crew: Crew;
+  readonly #kernels: Artifact["kernels"];
+  /** Of each kernel, its first function among the entries. */
+  readonly #firstEntry: readonly number[];
+  readonly #calls = new WeakMap<Layout, Calls>();
+  readonly #launched: number[];
+
+  private constructor(host: Host, crew: Crew, artifact: Artifact) {
+    this.#host = host;
+    this.#crew = crew;
+    this.#kernels = artifact.kernels;
+    let entries = 0;
+    this.#firstEntry = artifact.kernels.map((kernel) => {
+      entries += kernel.phases!.length;
+      return entries - kernel.phases!.length;
+    });
+    this.#launched = artifact.kernels.map(() => 0);
+  }
+
+  /** Throws ArtifactError if the module lacks a function that a kernel names. */
+  static async load(
+    host: Host,
+    crew: Crew,
+    artifact: Artifact,
+    module: WebAssembly.Module,
+  ): Promise<WasmProgram> {
+    const names = entryNames(artifact, module);
+    const program = new WasmProgram(host, crew, artifact);
+    await crew.add(program.id, module, names);
+    return program;
+  }
+
+  run(frame: Frame): void | Promise<void> {
+    return this.#run(frame, null);
+  }
+
+  async profile(frame: Frame): Promise<KernelTiming[]> {
+    const times: number[] = [];
+    await this.#run(frame, times);
+    let call = 0;
+    return frame.layout.launches.map(({ kernel, units, bytes, flops }): KernelTiming => {
+      let ms = 0;
+      for (const _ of units) ms += times[call++]!;
+      return { name: this.#kernels[kernel]!.name, ms, bytes, flops, timing: "clock" };
+    });
+  }
+
+  destroy(): void {
+    this.#crew.drop(this.id);
+  }
+
+  #run(frame: Frame, times: number[] | null): void | Promise<void> {
+    const calls = this.#callsOf(frame.layout);
+    this.#fill(calls, frame);
+    const stacks = this.#host.stacks(calls.stackBytes, this.#crew.threads);
+    const { words, light } = calls;
+    try {
+      const running = this.#crew.run({ program: this.id, words, stacks, light, times });
+      if (running) return running.then(() => this.#copy(frame), this.#lose);
+      this.#copy(frame);
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  /** After a trap nobody knows what the memory holds. */
+  readonly #lose = (error: unknown): never => {
+    if (!(error instanceof KernelTrap)) throw this.#host.lose((error as Error).message, error);
+    const { name } = this.#kernels[this.#firstEntry.findLastIndex((n) => n <= error.entry)]!;
+    throw this.#host.lose(`kernel ${name} trapped: ${error.message}`, error);
+  };
+
+  #copy(frame: Frame): void {
+    for (const { from, to, bytes } of frame.layout.copies)
+      this.#host.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
+  }
+
+  #fill({ words, addresses, pieces }: Calls, frame: Frame): void {
+    for (const { at, place } of addresses)
+      words[at] = (bufferAt(frame, place) as LinearBuffer).address;
+    frame.layout.launches.forEach(({ kernel }, i) => {
+      const young = this.#launched[kernel]! < youngLaunches;
+      this.#launched[kernel]! += 1;
+      for (const at of pieces[i]!) words[at] = young ? youngPieces : 1;
+    });
+  }
+
+  #callsOf(layout: Layout): Calls {
+    const known = this.#calls.get(layout);
+    if (known) return known;
+    const words: number[] = [];
+    const addresses: { at: number; place: Place }[] = [];
+    const pieces = layout.launches.map((launch) =>
+      launch.units.map((units, phase) => {
+        const at = words.length;
+        this.#pushCall(words, launch, phase, units);
+        addresses.push(...launch.args.map((place, i) => ({ at: at + word.args + i, place })));
+        return at + word.pieces;
+      }),
+    );
+    const sum = (of: "bytes" | "flops") => layout.launches.reduce((n, l) => n + l[of], 0);
+    const made: Calls = {
+      words: Int32Array.from(words),
+      addresses,
+      pieces,
+      stackBytes: Math.max(0, ...layout.launches.map((l) => l.stackBytes)),
+      light: Math.max(sum("bytes"), sum("flops")) < lightBelow,
+    };
+    this.#calls.set(layout, made);
+    return made;
+  }
+
+  #pushCall(words: number[], launch: Launch, phase: number, units: number): void {
+    const { kernel, args, dims, bytes, flops } = launch;
+    const entry = this.#firstEntry[kernel]! + phase;
+    const alone = units < 2 || Math.max(bytes, flops) < sharedFrom;
+    const parts = alone ? 1 : this.#crew.threads;
+    words.push(args.length + dims.length, entry, units, 1, parts, ...args.map(() => 0), ...dims);
+  }
+}
+
+function entryNames({ kernels }: Artifact, module: WebAssembly.Module): string[] {
+  const exported = new Set(WebAssembly.Module.exports(module).map(({ name }) => name));
+  return kernels.flatMap(({ name, phases }) => {
+    if (!phases || phases.length === 0)
+      throw new ArtifactError(`load: kernel ${name} has no phases, a wasm kernel needs one`);
+    for (const { entry } of phases)
+      if (!exported.has(entry))
+        throw new ArtifactError(`load: kernel ${name} names ${entry}, which the module lacks`);
+    return phases.map(({ entry }) => entry);
+  });
+}

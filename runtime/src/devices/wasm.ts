@@ -1,0 +1,251 @@
+/**
+ * The CPU through WebAssembly: all buffers are ranges of one linear memory, kernels are functions of an artifact's
+ * module, and calls are shared out among threads where there are any. Runs go one after the other.
+ */
+import { type Artifact, DeviceError } from "@kiln-ml/artifact";
+import { Device, type Driver, type LossInfo, type Program } from "../device.ts";
+import { type Buffer, Heap } from "../heap.ts";
+import type { TypedArray } from "../host-array.ts";
+import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
+import { Pressure, taskPauses } from "./pressure.ts";
+import { Turns } from "./turns.ts";
+import type { Stacks } from "./wasm-calls.ts";
+import { type Crew, LedTeam, Team } from "./wasm-crew.ts";
+import { compileModule, hasRelaxedSimd } from "./wasm-module.ts";
+import { Pool } from "./wasm-pool.ts";
+import { WasmProgram } from "./wasm-program.ts";
+import { maySleep, noThreads, processors } from "./wasm-threads.ts";
+
+export interface WasmOptions {
+  /** Threads that run kernels; "auto", the default, is one a processor, at most 8. */
+  readonly threads?: number | "auto";
+  /** Whether kernels use relaxed SIMD; by default where the engine has it. */
+  readonly relaxed?: boolean;
+  /** The most the memory may grow to; at most, and by default, 4 GiB. */
+  readonly maxBytes?: number;
+  /** Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote. */
+  readonly poison?: boolean;
+}
+
+let nextId = 0;
+
+export class WasmDriver implements Driver {
+  readonly kind = "cpu";
+  readonly target = "wasm";
+  readonly limits: Readonly<Record<string, number>>;
+  readonly features: ReadonlySet<string>;
+  readonly lost: Promise<LossInfo>;
+  readonly #linear: LinearMemory;
+  readonly #heap: Heap<LinearBuffer>;
+  readonly #relaxed: boolean;
+  readonly #poison: boolean;
+  readonly #pressure = new Pressure(64 * 2 ** 20);
+  readonly #taskPause = taskPauses();
+  readonly #turns = new Turns({
+    max: 1,
+    finished: null,
+    pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
+  });
+  #threads: number;
+  /** Why there are fewer threads than were asked for. */
+  #note: string | null;
+  #crew: Promise<Crew> | null = null;
+  #inTurn = false;
+  #stacks: LinearBuffer | null = null;
+  #failure: string | null = null;
+  #resolveLost!: (info: LossInfo) => void;
+
+  constructor({ threads = "auto", relaxed, maxBytes = 2 ** 32, poison = false }: WasmOptions) {
+    const wanted = threads === "auto" ? Math.min(processors(), 8) : threads;
+    this.#note = wanted > 1 ? noThreads() : null;
+    this.#threads = this.#note === null ? wanted : 1;
+    this.#relaxed = relaxed ?? hasRelaxedSimd();
+    this.#poison = poison;
+    this.#linear = new LinearMemory(this.#threads > 1, maxBytes);
+    this.#heap = new Heap(
+      (sizeBytes) => ({ id: nextId++, sizeBytes, address: this.#linear.reserve(sizeBytes) }),
+      (buffer) => this.#linear.release(buffer.address, buffer.sizeBytes),
+      this.#linear.maxBytes,
+    );
+    this.limits = { maxBufferSize: this.#linear.maxBytes };
+    this.features = new Set(this.#relaxed ? ["relaxed-simd"] : []);
+    this.lost = new Promise((resolve) => {
+      this.#resolveLost = resolve;
+    });
+  }
+
+  /** What is used and, if less than was asked for, why; the number of threads is final after the first load. */
+  get name(): string {
+    const threads = `${this.#threads} thread${this.#threads === 1 ? "" : "s"}`;
+    const note = this.#note === null ? "" : `: ${this.#note}`;
+    return `wasm (${this.#relaxed ? "relaxed simd" : "simd"}, ${threads}${note})`;
+  }
+
+  failure(): string | null {
+    return this.#failure;
+  }
+
+  takeFault(): null {
+    return null;
+  }
+
+  allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
+    try {
+      const buffer = this.#heap.acquire(sizeBytes, owner);
+      if (this.#poison) this.#bytes(buffer, buffer.sizeBytes).fill(0xff);
+      return buffer;
+    } catch (cause) {
+      throw new DeviceError(
+        `${tensor}: ${sizeBytes} bytes are not to be had, ${this.#heap.live} are live: ${(cause as Error).message}\n  dispose of arrays that are done with, or make the batch smaller`,
+        { cause },
+      );
+    }
+  }
+
+  release(buffer: Buffer): void {
+    this.#heap.release(buffer as LinearBuffer);
+  }
+
+  borrow(): null {
+    return null;
+  }
+
+  /** At once within a run's turn and when nothing runs, else in its turn, as the runs before it must not see it. */
+  write(buffer: Buffer, data: TypedArray): void {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    const set = (from: Uint8Array) => {
+      if (this.#failure === null) this.#bytes(buffer, from.length).set(from);
+    };
+    if (this.#inTurn || this.#turns.idle) {
+      set(bytes);
+      return;
+    }
+    const copy = bytes.slice();
+    this.take(() => set(copy));
+  }
+
+  copy(from: Buffer, to: Buffer, sizeBytes: number): void {
+    this.#bytes(to, sizeBytes).set(this.#bytes(from, sizeBytes));
+  }
+
+  read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
+    return this.take(() => {
+      if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);
+      return this.#copyOf(buffer, sizeBytes);
+    });
+  }
+
+  peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null {
+    return this.#turns.idle ? this.#copyOf(buffer, sizeBytes) : null;
+  }
+
+  async load(artifact: Artifact): Promise<Program> {
+    const module = await compileModule(artifact, this.#relaxed, this.#linear.shared);
+    this.#crew ??= this.#openCrew();
+    const crew = await this.#crew;
+    if (this.#failure !== null) throw new DeviceError(`load: ${this.#failure}`);
+    try {
+      return await WasmProgram.load(this, crew, artifact, module);
+    } catch (cause) {
+      if (this.#failure === null) throw cause;
+      throw new DeviceError(`load: ${this.#failure}`, { cause });
+    }
+  }
+
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#turns.take(() => {
+      this.#inTurn = true;
+      try {
+        return work();
+      } finally {
+        this.#inTurn = false;
+      }
+    });
+  }
+
+  memory() {
+    return this.#heap.report();
+  }
+
+  destroy(): void {
+    this.#end("the device was destroyed", "destroyed", "destroy was called");
+  }
+
+  /** Ends the device; the error to throw. */
+  lose(why: string, cause?: unknown): DeviceError {
+    this.#end(`the device is lost: ${why}`, "unknown", why);
+    return new DeviceError(`run: ${this.#failure}`, { cause });
+  }
+
+  /** Private memory for each of `threads`. */
+  stacks(sizeBytes: number, threads: number): Stacks {
+    // The odd cache line keeps the threads' stacks from the same cache sets.
+    const strideBytes = Math.ceil(sizeBytes / 64) * 64 + 64;
+    const total = strideBytes * threads;
+    if (!this.#stacks || this.#stacks.sizeBytes < total) {
+      if (this.#stacks) this.#heap.release(this.#stacks);
+      this.#stacks = null;
+      this.#stacks = this.allocate(total, "stacks", "run: private memory") as LinearBuffer;
+    } else if (this.#poison) this.#bytes(this.#stacks, total).fill(0xff);
+    return { from: this.#stacks.address, strideBytes };
+  }
+
+  /** Workers start with the first program, and serve all. Where a page forbids them, one thread does it. */
+  async #openCrew(): Promise<Crew> {
+    const { memory } = this.#linear;
+    const led = this.#threads > 1 && !maySleep();
+    const first = led ? 0 : 1;
+    let pool: Pool | null = null;
+    try {
+      pool = new Pool(memory, this.#threads - first);
+      await pool.open(first);
+    } catch (error) {
+      pool?.end("it is not used");
+      this.#note = `workers do not start: ${(error as Error).message}`;
+      this.#threads = 1;
+      return new Team(new Pool(memory, 0));
+    }
+    const crew = led ? new LedTeam(pool) : new Team(pool);
+    pool.onFailure = (why) => this.lose(why);
+    if (this.#failure !== null) crew.end(this.#failure);
+    return crew;
+  }
+
+  #end(failure: string, reason: LossInfo["reason"], message: string): void {
+    if (this.#failure !== null) return;
+    this.#failure = failure;
+    this.#heap.clear();
+    this.#crew?.then((crew) => crew.end(failure));
+    this.#resolveLost({ reason, message });
+  }
+
+  #bytes(buffer: Buffer, sizeBytes: number): Uint8Array {
+    const { address } = buffer as LinearBuffer;
+    return this.#linear.bytes.subarray(address, address + sizeBytes);
+  }
+
+  #copyOf(buffer: Buffer, sizeBytes: number): ArrayBuffer {
+    return this.#bytes(buffer, sizeBytes).slice().buffer as ArrayBuffer;
+  }
+}
+
+/**
+ * A device that runs `wasm` artifacts on this machine's processors.
+ *
+ * Throws DeviceError if an option makes no sense here or the engine gives no memory.
+ */
+export function createWasmDevice(options: WasmOptions = {}): Device {
+  const { threads = "auto", relaxed = false } = options;
+  if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))
+    throw new DeviceError(`createWasmDevice: threads must be 1 or more, or "auto", got ${threads}`);
+  if (relaxed && !hasRelaxedSimd())
+    throw new DeviceError("createWasmDevice: this engine has no relaxed SIMD\n  leave relaxed out");
+  try {
+    return new Device(new WasmDriver(options));
+  } catch (cause) {
+    throw new DeviceError(
+      `createWasmDevice: the engine gives no memory: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}

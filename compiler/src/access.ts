@@ -71,7 +71,13 @@ export interface Access {
   readonly coords: readonly Dim[];
 }
 
-/** The operand elements that the element at `coords` of a pointwise or movement node is made of. */
+/** True if each element is made of its operand's elements up to its place along an axis. */
+export const isScan = (t: Tensor): boolean => opRecord(t.op).family === "scan";
+
+/**
+ * The operand elements that the element at `coords` of a pointwise or movement node is made of; of a scan, the element
+ * that it takes in there.
+ */
 export function accesses(node: Tensor, coords: readonly Dim[]): Access[] {
   const family = opRecord(node.op).family;
   if (family === "movement")
@@ -79,7 +85,8 @@ export function accesses(node: Tensor, coords: readonly Dim[]): Access[] {
       operand: node.operands[p.operand]!,
       coords: p.coords,
     }));
-  if (family === "elementwise") return node.operands.map((operand) => ({ operand, coords }));
+  if (family === "elementwise" || family === "scan")
+    return node.operands.map((operand) => ({ operand, coords }));
   if (node.op === "randomBits")
     return [0, 1].map((i) => ({ operand: node.operands[0]!, coords: [i] }));
   if (node.op === "gather") {

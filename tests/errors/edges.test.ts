@@ -64,8 +64,16 @@ const cases: Record<string, () => Case> = {
     outputs([e, x], { y: e.mul(2).exp(), z: zeros([0, 3]).add(e), w: e.reshape([3, 0]) }),
   "indices that are none": () =>
     outputs([x, none, e], { y: gather(x, [none], [0]), z: scatter(x, e, [none], [0], "add") }),
+  "scans over nothing and over one": () =>
+    outputs([e, x], {
+      none: e.cumsum(0).add(1),
+      across: e.cumprod(1, { reverse: true }),
+      one: x.slice([0, 1], [4, 2]).cummax(1).add(1),
+      before: x.slice([0, 1], [4, 2]).cumsum(1, { exclusive: true }),
+      least: x.cummin(1, { exclusive: true }),
+    }),
   "a batch of none": () => ({
-    ...outputs([n], { y: n.mul(2).add(constant(1)), s: n.sum(0) }),
+    ...outputs([n], { y: n.mul(2).add(constant(1)), s: n.sum(0), c: n.cumsum(0), d: n.cumsum(1) }),
     feeds: new Map([[n, makeValue("f32", [0, 3], [])]]),
     dims: { B: 0 },
   }),

@@ -52,6 +52,11 @@ second("softmax", (b) => {
   return e.div(sum(e, -1, { keepDims: true }));
 });
 second("prod", (b) => prod(b.leaf([2, 3]), 1));
+second("cumprod", (b) => b.leaf([2, 3]).cumprod(1, { reverse: true }));
+second("cumsum and cummax", (b) => {
+  const x = b.leaf([4]);
+  return mul(x.cumsum(0, { exclusive: true }), mul(x, x).cummax(0));
+});
 
 second("gather and scatter", (b) => {
   const index = b.leaf([4], "i32", () => b.r.int(-1, 3));
@@ -84,6 +89,30 @@ test("the gradient of a product is exact at one zero and at two", () => {
   assert.equal(gradientAt(prod, [0, 0, 3]), [0, 0, 0]);
   const mixed = (x: Tensor) => sum(grad(prod(x), [x])[0]!);
   assert.equal(gradientAt(mixed, [0, 0, 3]), [3, 3, 0]);
+});
+
+test("the gradient of a cumulative product is exact at zeros", () => {
+  const last = (x: Tensor) => x.cumprod(0).slice([2], [3]).sum();
+  assert.equal(gradientAt(last, [2, 0, 3]), [0, 6, 0]);
+  assert.equal(
+    gradientAt((x) => x.cumprod(0).sum(), [2, 0, 3]),
+    [1, 2 + 6, 0],
+  );
+  const back = (x: Tensor) => x.cumprod(0, { exclusive: true, reverse: true }).sum();
+  assert.equal(gradientAt(back, [2, 0, 3]), [0, 3, 1]);
+});
+
+test("the gradient of a cumulative extreme goes to the first of equal elements", () => {
+  const total = (x: Tensor) => x.cummax(0).sum();
+  assert.equal(gradientAt(total, [1, 4, 4, 2]), [1, 3, 0, 0]);
+  assert.equal(
+    gradientAt((x) => x.cummin(0, { reverse: true }).sum(), [3, 1, 1, 2]),
+    [0, 0, 3, 1],
+  );
+  assert.equal(
+    gradientAt((x) => x.cummax(0, { exclusive: true }).slice([1], [4]).sum(), [1, 4, 4, 2]),
+    [1, 2, 0, 0],
+  );
 });
 
 test("both gradients of a matrix product are bare products, with weights either way round", () => {

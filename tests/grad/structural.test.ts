@@ -35,6 +35,15 @@ function check(name: string, make: (b: Builder) => Tensor, runs = 15, order = 1)
 for (const [op, make] of Object.entries(cases))
   if (opRecord(op).vjp) check(op, make, op === "convolution" ? 25 : 15);
 
+for (const op of ["cummax", "cummin"] as const)
+  check(`exclusive ${op}`, (b) =>
+    b
+      .leaf([2, b.r.int(2, 5)])
+      [op](1, { exclusive: true, reverse: b.r.int(0, 1) === 1 })
+      .maximum(-9)
+      .minimum(9),
+  );
+
 check("gather", gatherCase);
 for (const mode of ["add", "max", "min", "set"] as const)
   check(`scatter ${mode}`, (b) => scatterCase(b, mode));

@@ -269,6 +269,18 @@ function reduceCase(b: Builder, op: string): Tensor {
   return makeNode({ op, operands: [x], attrs, ...opRecord(op).infer([x], attrs) });
 }
 
+function scanCase(b: Builder, op: string): Tensor {
+  const shape = b.shape(1, 3);
+  const x = b.leaf(shape, b.dtype, () => b.r.int(-3, 3));
+  const [axis, reverse] = [b.r.int(0, shape.length - 1), !b.r.int(0, 1)];
+  // An exclusive extreme starts at infinity, which has no differences.
+  const exclusive = (op === "cumsum" || op === "cumprod") && !b.r.int(0, 1);
+  const attrs = { axis, exclusive, reverse };
+  return makeNode({ op, operands: [x], attrs, ...opRecord(op).infer([x], attrs) });
+}
+
+export const scans = ["cumsum", "cumprod", "cummax", "cummin"];
+
 export const reductions = [
   "reduceSum",
   "reduceProd",
@@ -299,4 +311,5 @@ export const cases: Readonly<Record<string, (b: Builder) => Tensor>> = {
   dotGeneral: dotCase,
   convolution: (b) => convolutionCase(b),
   ...Object.fromEntries(reductions.map((op) => [op, (b: Builder) => reduceCase(b, op)])),
+  ...Object.fromEntries(scans.map((op) => [op, (b: Builder) => scanCase(b, op)])),
 };

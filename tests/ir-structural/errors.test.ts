@@ -58,6 +58,18 @@ function fails(build: () => unknown, message: string, type: Class = ShapeError):
 const x = input("x", "f32", [2, 3]);
 const v = input("v", "f32", [4]);
 const i = input("i", "i32", [5]);
+
+fails(() => x.cumsum(2), "cumsum: axis 2 is outside a tensor of rank 2");
+fails(
+  () => opRecord("cummax").infer([x], { axis: -1 }),
+  "cummax: axis counts from the front, got -1",
+);
+fails(
+  () => opRecord("cumprod").infer([x], { axis: 0, reverse: 1 }),
+  "cumprod: exclusive and reverse are true or false, got false and 1",
+  GraphError,
+);
+fails(() => input("b", "bool", [2]).cummin(0), "cummin: operand is bool, not a number", DtypeError);
 const c = input("c", "bool", [2, 3]);
 const n = input("n", "f32", ["N", 3]);
 const infer = (op: string, operands: Tensor[], attrs = {}) => opRecord(op).infer(operands, attrs);

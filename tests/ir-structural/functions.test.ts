@@ -60,6 +60,24 @@ test("pad crops where an amount is negative", () => {
   assert.equal(values(count(2).pad(9, 0, 0, 2)), [0, 9, 9, 1]);
 });
 
+test("cumulative ops take in what stands before, or what comes after", () => {
+  const x = tensor([3, 1, 4, 2]);
+  assert.equal(values(x.cumsum(0)), [3, 4, 8, 10]);
+  assert.equal(values(x.cumsum(-1, { exclusive: true })), [0, 3, 4, 8]);
+  assert.equal(values(x.cumsum(0, { reverse: true })), [10, 7, 6, 2]);
+  assert.equal(values(x.cumsum(0, { exclusive: true, reverse: true })), [7, 6, 2, 0]);
+  assert.equal(values(x.cumprod(0)), [3, 3, 12, 24]);
+  assert.equal(values(x.cummax(0)), [3, 3, 4, 4]);
+  assert.equal(values(x.cummin(0, { exclusive: true })), [Infinity, 3, 1, 1]);
+  assert.equal(values(count(2, 3).cumsum(0)), [0, 1, 2, 3, 5, 7]);
+  const few = tensor([true, false, true], { dtype: "bool" }).cumsum(0);
+  assert.is(few.dtype, "i32");
+  assert.equal(values(few), [1, 1, 2]);
+  const least = tensor([200, 100], { dtype: "u8" }).cumsum(0);
+  assert.equal(values(least), [200, 44]);
+  assert.equal(values(tensor([1, Number.NaN, 2]).cummax(0)), [1, Number.NaN, Number.NaN]);
+});
+
 test("concat, stack and split are inverse", () => {
   const x = count(2, 4);
   assert.is(concat(split(x, 2, 1), 1).op, "concat");

@@ -128,6 +128,13 @@ const built: Record<string, () => Program> = {
     const x = f32("x", 8, 12);
     return traced([x], () => ({ mean: x.mean(), most: x.max(), where: x.argMax() }));
   },
+  cumulative() {
+    const [x, y] = [f32("x", 4, 16), f32("y", 3, 24, 40)];
+    return traced([x, y], () => ({
+      shares: x.exp().cumsum(1).mul(0.5),
+      after: y.cumsum(1, { exclusive: true, reverse: true }),
+    }));
+  },
   "symbolic-batch"() {
     const n = dim("N", { min: 1, max: 512 });
     const [x, w, b] = [input("x", "f32", [n, 6]), f32("w", 6, 4), f32("b", 4)];

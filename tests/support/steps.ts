@@ -182,6 +182,15 @@ const reduce: Build = (x, { k }) => {
   return ok ? node(op, [tame], { axes }) : undefined;
 };
 
+const cumulative: Build = (x, { k }) => {
+  if (!x.rank || x.dtype === "bool") return undefined;
+  const op = choose(["cumsum", "cumsum", "cummax", "cumprod", "cummin"], k[0]!);
+  const tame = op === "cumprod" && isFloat(x.dtype) ? clamp(x, -1.5, 1.5) : x;
+  const attrs = { axis: k[1]! % x.rank, exclusive: k[2]! % 3 === 0, reverse: k[3]! % 2 === 1 };
+  const y = node(op, [tame], attrs);
+  return k[4]! % 2 ? node("maximum", [y, x]) : y;
+};
+
 const matmul: Build = (x, { y, k }, growth) => {
   if (x.rank < 2 || x.dtype === "bool" || x.dtype === "u32") return undefined;
   const batch = range(k[2]! % 2 ? x.rank - 2 : 0);
@@ -266,6 +275,7 @@ export const steps: Readonly<Record<string, Build>> = {
   concat,
   reverse,
   reduce,
+  cumulative,
   matmul,
   convolution,
   pool,

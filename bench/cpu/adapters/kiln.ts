@@ -2,6 +2,8 @@
  * Ours in the CPU table: `TARGET` and `THREADS` in the environment say what is measured. Inputs are moved to the device
  * once; every run computes its results there.
  */
+
+import { createWasmDevice } from "@kiln-ml/runtime";
 import {
   type CompileOptions,
   compile,
@@ -14,6 +16,7 @@ import {
   type TargetName,
   type Tensor,
   to,
+  useDevice,
 } from "kiln-ml";
 import { Block, cnnOf, lstm, mlpOf } from "../models.ts";
 import { checkOf, serve, type Work, type Works } from "../protocol.ts";
@@ -21,6 +24,8 @@ import { classes, floats, type Operand, workloadNamed } from "../workloads.ts";
 
 const target = (process.env.TARGET ?? "wasm") as TargetName;
 const threads = Number(process.env.THREADS ?? 1);
+
+if (target === "wasm") useDevice(createWasmDevice({ threads }));
 
 type Values = readonly Tensor[];
 
@@ -37,7 +42,7 @@ async function resident(operands: readonly Operand[]): Promise<Tensor[]> {
 
 function optionsFor(inputs: Values): CompileOptions {
   const declared = inputs.map((t): InputSpec => ({ shape: t.shape, dtype: t.dtype }));
-  return { target, inputs: declared, ...(threads > 1 ? { threads } : {}) };
+  return { target, inputs: declared };
 }
 
 /** A compiled function of resident inputs; the result of a run is freed by the next. */
@@ -103,6 +108,7 @@ const functions: Readonly<Record<string, Plain>> = {
   lstm: lstm as Plain,
   sum0: ((x: Tensor) => x.sum(0)) as Plain,
   sum1: ((x: Tensor) => x.sum(1)) as Plain,
+  cumsum: ((x: Tensor) => x.cumsum(1)) as Plain,
   argmax: ((x: Tensor) => x.argMax(1)) as Plain,
   transpose: ((x: Tensor) => x.transpose()) as Plain,
 };

@@ -1,15 +1,16 @@
 /**
  * Decides what is stored: puts every node that needs a kernel into a group. Nodes are taken in order; a contraction
- * opens a group, a reduction joins one with the same loops or opens one, a pointwise node joins a group that
+ * opens a group, a reduction or scan joins one with the same loops or opens one, a pointwise node joins a group that
  * computes one of its operands at the same coordinates (an epilogue), and otherwise floats, to be settled by
  * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
  */
-import { type Dim, opRecord, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
-import { isLeaf, isPointwise, isVirtual, reach } from "../access.ts";
+import { opRecord, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
 import { type Program, rootsOf } from "../program.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
-import { canRead, findPlacement, openMap, place, terminals } from "./place.ts";
+import { findPlacement, linesUp, openMap, place, terminals } from "./place.ts";
+import { joinScan, scanTakes } from "./scan.ts";
 import { settle } from "./settle.ts";
 import { mergeScalars, mergeSideSums } from "./side.ts";
 import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
@@ -40,6 +41,7 @@ export function fuse(
     if (opRecord(node.op).family === "contraction") openContraction(state, node);
     else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
     else if (opRecord(node.op).family === "scatter") openScatter(state, node);
+    else if (isScan(node)) joinScan(state, node);
     else if (isPointwise(node)) joinPointwise(state, node);
   }
   settle(state, order);
@@ -109,6 +111,8 @@ function openRows(state: Fusion, node: Tensor): void {
   place(state, group, node, { coords, level: "outer" });
 }
 
+const hasRows = (g: Group): boolean => g.kind === "rows" || g.kind === "scan";
+
 /** Groups a reduction may join, the latest first: those it reads, and those with its loops that read what it reads. */
 function rowCandidates(state: Fusion, node: Tensor): Group[] {
   const read = terminals(state, node);
@@ -116,14 +120,14 @@ function rowCandidates(state: Fusion, node: Tensor): Group[] {
   const x = node.operands[0]!;
   const axes = String(node.attrs.axes);
   for (const g of state.groups) {
-    if (g.kind !== "rows" || !g.fullSpace || own.has(g)) continue;
+    if (!hasRows(g) || !g.fullSpace || own.has(g)) continue;
     if (!sameShape(g.fullSpace.shape, x.shape) || String(g.axes) !== axes) continue;
     const shares = [...g.members.keys()].some((m) =>
       [...terminals(state, m)].some((t) => read.has(t)),
     );
     if (shares) own.add(g);
   }
-  return [...own].filter((g) => g.kind === "rows").sort((a, b) => b.id - a.id);
+  return [...own].filter(hasRows).sort((a, b) => b.id - a.id);
 }
 
 /** The placement of a reduction over the same loops as the group's own. */
@@ -131,6 +135,7 @@ function sameRows(state: Fusion, group: Group, node: Tensor): Placement | undefi
   const full = group.fullSpace;
   const x = node.operands[0]!;
   if (!full || !sameShape(full.shape, x.shape)) return undefined;
+  if (group.kind === "scan" && !scanTakes(group, node)) return undefined;
   if (String(group.axes) !== String(node.attrs.axes)) return undefined;
   if (!withinRow(state, group)) return undefined;
   if (!linesUp(state, group, x, full.coords, "full")) return undefined;
@@ -141,31 +146,11 @@ function sameRows(state: Fusion, group: Group, node: Tensor): Placement | undefi
 function total(state: Fusion, group: Group, node: Tensor): Placement | undefined {
   const x = node.operands[0]!;
   const all = (node.attrs.axes as number[]).length === x.shape.length;
-  if (!all || !sameShape(x.shape, group.outerSpace.shape) || group.outer.length === 0)
-    return undefined;
+  if (group.kind === "scan" || group.outer.length === 0) return undefined;
+  if (!all || !sameShape(x.shape, group.outerSpace.shape)) return undefined;
   if (extentGuess(group.outer) * extentGuess(group.inner) > state.limits.total) return undefined;
   if (!linesUp(state, group, x, group.outerSpace.coords, "outer")) return undefined;
   return { coords: [], level: "root" };
-}
-
-/** True if `x`, read at `coords`, meets the group's members only where they are computed, and no group that waits for it. */
-function linesUp(
-  state: Fusion,
-  group: Group,
-  x: Tensor,
-  coords: readonly Dim[],
-  level: Placement["level"],
-): boolean {
-  let ok = true;
-  reach(
-    x,
-    coords,
-    (t) => !isLeaf(t) && !state.groupOf.has(t),
-    (t, at) => {
-      ok &&= canRead(state, group, t, at, level);
-    },
-  );
-  return ok;
 }
 
 function joinPointwise(state: Fusion, node: Tensor): void {

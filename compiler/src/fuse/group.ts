@@ -1,7 +1,7 @@
 /**
  * Groups: the sets of nodes that become one kernel, each node at the coordinates of the group's loops at which it is
- * computed. A group of kind `rows` runs its outer loops; inside them phases of inner loops with reductions; a
- * `contraction` runs over the result of its anchor. Data only; `fuse.ts` decides, `lower/` builds kernels.
+ * computed. A group of kind `rows` runs its outer loops; inside them phases of inner loops with reductions; a `scan` has
+ * one such phase, in order along the axis; a `contraction` runs over the result of its anchor. Data only; `fuse.ts` decides, `lower/` builds kernels.
  */
 import {
   type Condition,
@@ -63,12 +63,13 @@ export interface ContractionOperand {
 
 export interface Group {
   readonly id: number;
-  readonly kind: "map" | "rows" | "contraction" | "scatter";
+  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter";
+  /** The contraction or scatter, or the first scan. */
   readonly anchor: Tensor | undefined;
   readonly outer: readonly Loop[];
   readonly outerSpace: Space;
   readonly inner: readonly Loop[];
-  /** The space of the reduced operand, where nodes of its shape can be computed; absent for fold. */
+  /** The space of the reduced or scanned operand, where nodes of its shape can be computed; absent for fold. */
   readonly fullSpace: Space | undefined;
   readonly axes: readonly number[];
   readonly contraction: Contraction | undefined;

@@ -3,7 +3,7 @@
  * the group computes there and is ready by then.
  */
 import { type Dim, loopVar, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
-import { isLeaf, sameCoords, walkAccesses } from "../access.ts";
+import { isLeaf, reach, sameCoords, walkAccesses } from "../access.ts";
 import { dependsOn, type Group, type Level, makeLoop, type Placement, reindex } from "./group.ts";
 import { type Fusion, openGroup, withinRow } from "./state.ts";
 
@@ -43,7 +43,29 @@ export function canRead(
   const p = group.members.get(t)!;
   if ((p.level === "root") !== (level === "root")) return false;
   if (p.level === "full" && level !== "full") return false;
+  // A scan has one run along its axis, after which its reductions are known.
+  if (group.kind === "scan" && p.level !== level) return false;
   return sameCoords(p.coords, at);
+}
+
+/** True if `x`, read at `coords`, meets the group's members only where they are computed, and no group that waits for it. */
+export function linesUp(
+  state: Fusion,
+  group: Group,
+  x: Tensor,
+  coords: readonly Dim[],
+  level: Placement["level"],
+): boolean {
+  let ok = true;
+  reach(
+    x,
+    coords,
+    (t) => !isLeaf(t) && !state.groupOf.has(t),
+    (t, at) => {
+      ok &&= canRead(state, group, t, at, level);
+    },
+  );
+  return ok;
 }
 
 function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {

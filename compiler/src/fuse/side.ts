@@ -13,7 +13,8 @@ import { type Fusion, isSingle } from "./state.ts";
 const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
 
 /** A kernel over no elements is not run at all, so it can carry nothing. */
-const surelyRuns = (g: Group): boolean => g.outer.every((l) => minOfDim(l.extent) >= 1);
+const surelyRuns = (g: Group): boolean =>
+  [...g.outer, ...(g.kind === "scan" ? g.inner : [])].every((l) => minOfDim(l.extent) >= 1);
 
 export function mergeSideSums(state: Fusion): void {
   const reads = readsOf(state);

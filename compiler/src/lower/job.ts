@@ -4,6 +4,7 @@
 import {
   addDim,
   type Dim,
+  type Dtype,
   isFloat,
   maxOf,
   minOf,
@@ -56,13 +57,13 @@ export function storeMember(job: Job, values: Values, node: Tensor, rename: Rena
   return { kind: "store", to, index: addDim(offsetOf(node.shape, coords), offset), value };
 }
 
-/** The value a reduction starts from. */
-export function identityOf(node: Tensor): Expr {
+/** The value a reduction or scan starts from, in the dtype of its accumulator. */
+export function identityOf(node: Tensor, kept: Dtype = node.dtype): Expr {
   const { dtype } = node.operands[0]!;
   const low = isFloat(dtype) ? -Infinity : minOf(dtype);
   const high = isFloat(dtype) ? Infinity : maxOf(dtype);
   const start = { sum: 0, prod: 1, max: low, min: high, any: 0, all: 1, argMax: 0, argMin: 0 };
-  return constant(node.dtype, start[opRecord(node.op).reducer!]);
+  return constant(kept, start[opRecord(node.op).reducer!]);
 }
 
 /** The element a reduction takes in at result coordinates and loop variables. */

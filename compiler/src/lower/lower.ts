@@ -16,6 +16,7 @@ import { dimsIn, walkStmts } from "./walk.ts";
 /** How a target turns the groups of each kind into loops. */
 export interface Schedule {
   rows(job: Job): Scheduled;
+  scan(job: Job): Scheduled;
   contraction(job: Job): Scheduled;
   scatter(job: Job): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
@@ -60,7 +61,9 @@ export function lowerGroup(
       ? schedule.contraction(job)
       : group.kind === "scatter"
         ? schedule.scatter(job)
-        : schedule.rows(job);
+        : group.kind === "scan"
+          ? schedule.scan(job)
+          : schedule.rows(job);
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);

@@ -4,8 +4,9 @@
  * around it.
  */
 import { type Dim, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
+import { isScan } from "../access.ts";
 import type { Loop } from "../fuse/group.ts";
-import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import {
   identityOf,
   isReduceOp,
@@ -60,16 +61,16 @@ export function phasesOf(job: Job): Phase[] {
 }
 
 export const accName = (job: Job, node: Tensor): string => {
-  const reduces = membersOf(job.group)
+  const running = membersOf(job.group)
     .map(([t]) => t)
-    .filter(isReduceOp);
-  return `${opRecord(node.op).reducer}${reduces.indexOf(node)}`;
+    .filter((t) => isReduceOp(t) || isScan(t));
+  return `${opRecord(node.op).reducer}${running.indexOf(node)}`;
 };
 
 const extentsOf = (loops: readonly Loop[]): Dim[] => loops.map((l) => l.extent);
 
-/** Declares the accumulator of a reduction. */
-export const declareAcc = (job: Job, node: Tensor): Stmt => ({
+/** Declares the accumulator of a reduction or scan. */
+export const declareAcc = (job: Job, node: Tensor): Of<"acc"> => ({
   kind: "acc",
   name: accName(job, node),
   dtype: node.dtype,

@@ -36,7 +36,7 @@ export function elementsOf(
     );
   if (record.family === "movement") return settled(at.map((c) => moved(node, operands, c)));
   // `fold` adds its terms in another order than the reference.
-  if (!reduce || node.op === "fold") return undefined;
+  if (!reduce || record.family !== "reduce" || node.op === "fold") return undefined;
   const terms = coordinates(reductionExtents(node));
   if (!terms.length) return undefined;
   return settled(

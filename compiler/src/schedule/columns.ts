@@ -27,8 +27,7 @@ import {
 import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
 import { call, load, ref } from "../lower/value.ts";
-import { walkStmts } from "../lower/walk.ts";
-import { strideOf } from "./stride.ts";
+import { walksByColumn } from "./stride.ts";
 
 export interface ColumnBlocks {
   /** Columns whose sums are kept at once. */
@@ -39,6 +38,47 @@ export interface ColumnBlocks {
   readonly double: boolean;
   /** Rows that are summed before their sum is added to the total; all of them if absent. */
   readonly rows?: number;
+}
+
+/** The columns of one block. */
+export interface Columns {
+  /** The renaming under which the last outer loop is the block's start and a column of it. */
+  readonly by: Rename;
+  readonly column: Loop;
+  /** The loop over the columns of the block, the last of which may have fewer. */
+  each(body: readonly Stmt[]): Stmt[];
+}
+
+/** The statements of a block, and the arrays in which something is kept of each of its columns. */
+export interface Block {
+  readonly arrays: readonly Stmt[];
+  readonly body: readonly Stmt[];
+}
+
+/** The outer loops, the last one in blocks. */
+export function inBlocks(
+  outer: readonly Loop[],
+  rename: Rename,
+  { width, loop }: ColumnBlocks,
+  make: (columns: Columns) => Block,
+): Stmt[] {
+  const last = outer.at(-1)!;
+  const start = makeLoop("block", last.extent);
+  const column = makeLoop("c", width);
+  const here = new Map([[last.name, addDim(start.at, column.at)]]);
+  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const extent = minDim(width, subDim(last.extent, start.at));
+  const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], loop, body);
+  const { arrays, body } = make({ by, column, each });
+  const blocks: Stmt = {
+    kind: "loop",
+    name: start.name,
+    extent: last.extent,
+    step: width,
+    loop: "parallel",
+    body,
+  };
+  return [...arrays, ...nest(outer.slice(0, -1), "parallel", [blocks])];
 }
 
 /** True if most loads step by one element along the last outer loop and not along the last inner one. */
@@ -52,15 +92,7 @@ export function readsByColumn(
   const [o, i] = [outer.at(-1), inner.at(-1)];
   if (!plain || !o || !i || rootReduces(job).length > 0) return false;
   if (membersOf(job.group).some(([t]) => t.op.startsWith("arg"))) return false;
-  let [byColumn, byRow] = [0, 0];
-  walkStmts(body, {
-    expr: (e) => {
-      if (e.kind !== "load" || strideOf(e.index, i.name) === 0) return;
-      if (strideOf(e.index, o.name) === 1) byColumn++;
-      else if (strideOf(e.index, i.name) === 1) byRow++;
-    },
-  });
-  return byColumn > byRow;
+  return walksByColumn(body, o, i);
 }
 
 /**
@@ -74,13 +106,15 @@ export function sumColumns(
   rename: Rename,
   blocks: ColumnBlocks,
 ): Stmt[] {
-  const last = outer.at(-1)!;
-  const start = makeLoop("block", last.extent);
-  const column = makeLoop("c", blocks.width);
-  const here = new Map([[last.name, addDim(start.at, column.at)]]);
-  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
-  const extent = minDim(blocks.width, subDim(last.extent, start.at));
-  const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], blocks.loop, body);
+  return inBlocks(outer, rename, blocks, (c) => blockOfSums(job, inner, blocks, c));
+}
+
+function blockOfSums(
+  job: Job,
+  inner: readonly Loop[],
+  blocks: ColumnBlocks,
+  { by, column, each }: Columns,
+): Block {
   const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
   const finish = openBlock(job);
   const coords = renamed(job.group.outerSpace.coords, by);
@@ -92,15 +126,7 @@ export function sumColumns(
     ...runDown(job, inner, by, sums, each, blocks.rows),
     ...each(finish.body),
   ];
-  const loop: Stmt = {
-    kind: "loop",
-    name: start.name,
-    extent: last.extent,
-    step: blocks.width,
-    loop: "parallel",
-    body,
-  };
-  return [...sums.flatMap((s) => s.arrays), ...nest(outer.slice(0, -1), "parallel", [loop])];
+  return { arrays: sums.flatMap((s) => s.arrays), body };
 }
 
 interface ColumnSum {

@@ -1,5 +1,8 @@
-/** How an index moves with a symbol. */
+/** How an index moves with a symbol, and how statements walk memory. */
 import { type Dim, symbolsIn } from "@kiln-ml/ir";
+import type { Loop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import { walkStmts } from "../lower/walk.ts";
 
 /** The coefficient of a symbol in an index, if it stands alone in one term; 0 if it does not occur. */
 export function strideOf(d: Dim, name: string): number | undefined {
@@ -13,4 +16,24 @@ export function strideOf(d: Dim, name: string): number | undefined {
     ),
   );
   return !hidden && own.length === 1 && own[0]!.atoms.length === 1 ? own[0]!.coeff : undefined;
+}
+
+/** True if most loads and stores step by one element along loop `o`, and not along loop `i` inside it. */
+export function walksByColumn(body: readonly Stmt[], o: Loop, i: Loop): boolean {
+  let [byColumn, byRow] = [0, 0];
+  const touch = (index: Dim): void => {
+    const along = strideOf(index, i.name);
+    if (along === 0) return;
+    if (strideOf(index, o.name) === 1) byColumn++;
+    else if (along === 1 || along === -1) byRow++;
+  };
+  walkStmts(body, {
+    stmt: (s) => {
+      if (s.kind === "store") touch(s.index);
+    },
+    expr: (e) => {
+      if (e.kind === "load") touch(e.index);
+    },
+  });
+  return byColumn > byRow;
 }

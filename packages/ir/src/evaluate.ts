@@ -10,6 +10,7 @@ import { type Graph, type Tensor, topologicalOrder } from "./node.ts";
 import { evaluateElement, type OpRecord, opRecord } from "./op.ts";
 import { initialValueOf } from "./ops/source.ts";
 import { contractions } from "./reference/contraction.ts";
+import { cumulative } from "./reference/cumulative.ts";
 import { indexing } from "./reference/indexing.ts";
 import { movements } from "./reference/movement.ts";
 import { reductions } from "./reference/reduce.ts";
@@ -97,7 +98,14 @@ function evaluateNode(
   if (node.op === "result") return [values.get(node.operands[0]!)![node.attrs.index as number]!];
   if (node.op === "call") return evaluateRegion(node.regions[0]!, operands, dims, given);
   table ??= new Map(
-    Object.entries({ ...sources, ...movements, ...reductions(), ...contractions, ...indexing }),
+    Object.entries({
+      ...sources,
+      ...movements,
+      ...reductions(),
+      ...cumulative(),
+      ...contractions,
+      ...indexing,
+    }),
   );
   const known = table.get(node.op);
   if (known) return [known(node, operands, dims)];

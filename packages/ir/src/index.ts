@@ -19,6 +19,7 @@ export * from "./ops/contraction.ts";
 export * from "./ops/control.ts";
 export * from "./ops/convolution.ts";
 export * from "./ops/create.ts";
+export * from "./ops/cumulative.ts";
 export * from "./ops/elementwise/binary.ts";
 export * from "./ops/elementwise/compare.ts";
 export * from "./ops/elementwise/convert.ts";

@@ -11,6 +11,7 @@ import * as statistics from "./ops/composite/statistics.ts";
 import * as contraction from "./ops/contraction.ts";
 import * as convolution from "./ops/convolution.ts";
 import * as create from "./ops/create.ts";
+import * as cumulative from "./ops/cumulative.ts";
 import * as binary from "./ops/elementwise/binary.ts";
 import * as compare from "./ops/elementwise/compare.ts";
 import * as convert from "./ops/elementwise/convert.ts";
@@ -35,6 +36,7 @@ type Ops = typeof unary &
   typeof convert &
   typeof movement &
   typeof reduce &
+  typeof cumulative &
   typeof contraction &
   typeof activation &
   typeof arithmetic &
@@ -59,6 +61,7 @@ const modules = [
   convert,
   movement,
   reduce,
+  cumulative,
   contraction,
   activation,
   arithmetic,

@@ -13,6 +13,7 @@ export type Family =
   | "elementwise" // result element depends on the operand elements at the same coordinates
   | "movement" // result element is one operand element, or a fill value, chosen by coordinates
   | "reduce" // sum, prod, max, min, argMax … over axes, and fold
+  | "scan" // cumsum, cumprod, cummax, cummin: each result from the elements up to its place
   | "contraction" // dotGeneral, convolution
   | "gather"
   | "scatter"
@@ -68,8 +69,8 @@ export interface OpRecord {
    */
   pieces?(node: Tensor, coords: readonly Dim[]): readonly Piece[];
 
-  // Reduce ops.
-  /** Axes of the operand that are reduced, and how result coordinates and loop variables index it. */
+  // Reduce and scan ops.
+  /** How elements are combined. */
   readonly reducer?: Reducer;
 }
 

@@ -5,6 +5,7 @@
 import { serialScatter } from "../../schedule/scatter.ts";
 import { serialContraction } from "../../schedule/serial-contraction.ts";
 import { serialRows } from "../../schedule/serial-rows.ts";
+import { serialScan } from "../../schedule/serial-scan.ts";
 import type { Target } from "../../target.ts";
 import { emitJs } from "./emit.ts";
 
@@ -15,6 +16,7 @@ export const js: Target = {
   passes: [],
   schedule: {
     rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),
+    scan: (job) => ({ body: serialScan(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
     beside: (body, scalars) => [...scalars.flatMap(serialRows), ...body],

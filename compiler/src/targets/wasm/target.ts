@@ -5,6 +5,7 @@ import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
 import { serialContraction } from "../../schedule/serial-contraction.ts";
 import { simdRows } from "../../schedule/simd-rows.ts";
+import { simdScan } from "../../schedule/simd-scan.ts";
 import type { Target } from "../../target.ts";
 import { assembleVariants } from "./assemble.ts";
 import { emitWasm } from "./emit.ts";
@@ -16,6 +17,7 @@ export const wasm: Target = {
   passes: [splitReduce],
   schedule: {
     rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
+    scan: (job) => ({ body: simdScan(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: serialContraction(job, false), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
     beside: (body, scalars) => [

@@ -5,6 +5,7 @@ import { splitReduce } from "../../passes/split-reduce.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
+import { gpuScan } from "../../schedule/gpu-scan.ts";
 import { gpuScatter } from "../../schedule/scatter.ts";
 import type { Target } from "../../target.ts";
 import { emitWgsl } from "./emit.ts";
@@ -32,6 +33,7 @@ export const webgpu: Target = {
   passes: [splitReduce],
   schedule: {
     rows: gpuRows,
+    scan: gpuScan,
     contraction: gpuContraction,
     scatter: gpuScatter,
     beside: besideGrid,

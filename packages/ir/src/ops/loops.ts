@@ -1,6 +1,6 @@
 /**
- * What a compiler asks about reductions and contractions besides `pieces`: the extents they run
- * over, and the axes of a dotGeneral by role.
+ * What a compiler asks about reductions, scans and contractions besides `pieces`: the extents they run
+ * over, the direction of a scan, and the axes of a dotGeneral by role.
  */
 import type { Dim } from "../dim.ts";
 import type { Attrs, Tensor } from "../node.ts";
@@ -17,6 +17,19 @@ export function reductionExtents(node: Tensor): readonly Dim[] {
   if (node.op === "convolution") return rhs.shape.slice(1);
   return numbersOf(node.attrs.axes).map((a) => lhs.shape[a]!);
 }
+
+export interface ScanAttrs {
+  readonly axis: number;
+  readonly exclusive: boolean;
+  readonly reverse: boolean;
+}
+
+/** The attributes of a cumulative op; flags that text leaves out are false. */
+export const scanAttrs = ({ attrs }: { readonly attrs: Attrs }): ScanAttrs => ({
+  axis: attrs.axis as number,
+  exclusive: attrs.exclusive === true,
+  reverse: attrs.reverse === true,
+});
 
 export interface DotAxes {
   readonly lhsBatch: readonly number[];

@@ -61,8 +61,10 @@ function ordered(xs: Iterable<number>, pick: typeof Math.max, empty: number): nu
   return best;
 }
 
-const lowest = (node: Tensor): number => (isFloat(node.dtype) ? -Infinity : minOf(node.dtype));
-const highest = (node: Tensor): number => (isFloat(node.dtype) ? Infinity : maxOf(node.dtype));
+export const lowest = (node: Tensor): number =>
+  isFloat(node.dtype) ? -Infinity : minOf(node.dtype);
+export const highest = (node: Tensor): number =>
+  isFloat(node.dtype) ? Infinity : maxOf(node.dtype);
 
 /** Every element is added to the place it came from. */
 const fold: Evaluate = (node, [x], dims) => {

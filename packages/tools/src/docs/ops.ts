@@ -24,6 +24,7 @@ interface Sample {
 
 const matrix = ["T", [2, 3]] as const;
 const reduction: Sample = { operands: [matrix], attrs: { axes: [1] } };
+const scan: Sample = { operands: [matrix], attrs: { axis: 1, exclusive: false, reverse: false } };
 const one: Sample = { operands: [["i32", [4]]], attrs: { axes: [0] } };
 const index = one.operands[0]!;
 const convolution = {
@@ -72,7 +73,11 @@ const samples: Readonly<Record<string, Sample>> = {
 
 const sampleOf = (r: OpRecord, arity: number): Sample =>
   samples[r.name] ??
-  (r.family === "reduce" ? reduction : { operands: new Array(arity).fill(["T", [2]]) });
+  (r.family === "reduce"
+    ? reduction
+    : r.family === "scan"
+      ? scan
+      : { operands: new Array(arity).fill(["T", [2]]) });
 
 /** The type of the result for operands of `dtype`, or undefined if the record refuses them. */
 function resultOf(r: OpRecord, sample: Sample, dtype: Dtype): ResultType | undefined {
@@ -162,6 +167,7 @@ const families: readonly (readonly [Family, string])[] = [
   ["elementwise", "Elementwise"],
   ["movement", "Movement"],
   ["reduce", "Reductions"],
+  ["scan", "Cumulative"],
   ["contraction", "Contractions"],
   ["gather", "Gather"],
   ["scatter", "Scatter"],

@@ -1,0 +1,95 @@
+/**
+ * Lowers scan groups: what is kept along the axis, and the statements of one step. A step takes an element into every
+ * accumulator and stores what is known there; an exclusive scan takes its element in after that. Schedules put the
+ * loops around it, and say where accumulators live.
+ */
+import { opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
+import { isScan } from "../access.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { isReduceOp, type Job, membersOf, openBlock, reducedValue, storeMember } from "./job.ts";
+import { type Rename, renamed } from "./loops.ts";
+import { accName, declareAcc } from "./rows.ts";
+import { ref, type Values } from "./value.ts";
+
+/** The members with an accumulator: scans, and reductions that run along. */
+export const runningOf = (job: Job): Tensor[] =>
+  membersOf(job.group)
+    .map(([t]) => t)
+    .filter((t) => isScan(t) || isReduceOp(t));
+
+/**
+ * Appends one step along the axis to `block`. `held` is the value of a scan's accumulator as an operand: of the name alone,
+ * or converted where the accumulator has another dtype.
+ */
+export function emitStep(
+  job: Job,
+  block: Values,
+  rename: Rename,
+  held: (node: Tensor) => Expr = (node) => ref(accName(job, node), node.dtype),
+): void {
+  const { group } = job;
+  const outer = renamed(group.outerSpace.coords, rename);
+  const vars = renamed(
+    group.inner.map((l) => l.at),
+    rename,
+  );
+  const stores: Stmt[] = [];
+  const later: Stmt[] = [];
+  for (const [node, p] of membersOf(group)) {
+    const name = accName(job, node);
+    const { reducer } = opRecord(node.op);
+    if (isScan(node)) {
+      const coords = renamed(p.coords, rename);
+      const value = block.at(node.operands[0]!, coords);
+      if (scanAttrs(node).exclusive) {
+        // Read before the step's stores, which may overwrite it.
+        block.body.push({ kind: "let", name: `${name}Next`, value });
+        later.push(take(name, reducer!, ref(`${name}Next`, value.dtype)));
+      } else block.body.push(take(name, reducer!, value));
+      block.bind(node, coords, held(node));
+    } else if (isReduceOp(node)) {
+      const value = reducedValue(block, node, outer, vars);
+      const position = reducer!.startsWith("arg") ? { position: vars[0]! } : {};
+      block.body.push({ ...take(name, reducer!, value), ...position });
+    }
+    if (p.level === "full" && job.stored.has(node))
+      stores.push(storeMember(job, block, node, rename));
+  }
+  block.body.push(...stores, ...later);
+}
+
+type Accumulate = Extract<Stmt, { kind: "accumulate" }>;
+
+const take = (name: string, reducer: Accumulate["reducer"], value: Expr): Accumulate => ({
+  kind: "accumulate",
+  name,
+  reducer,
+  value,
+});
+
+/** Appends the stores that follow the steps: reductions and what is made of them. `sum` is a reduction's result. */
+export function emitAfter(
+  job: Job,
+  block: Values,
+  rename: Rename,
+  sum: (node: Tensor) => Expr = (node) => ref(accName(job, node), node.dtype),
+): void {
+  const outer = renamed(job.group.outerSpace.coords, rename);
+  for (const node of runningOf(job)) if (isReduceOp(node)) block.bind(node, outer, sum(node));
+  const tail: Stmt[] = [];
+  for (const [node, p] of membersOf(job.group))
+    if (p.level === "outer" && job.stored.has(node))
+      tail.push(storeMember(job, block, node, rename));
+  block.body.push(...tail);
+}
+
+/** A whole line: accumulators, the steps in the loop that `along` puts around one, and what follows. */
+export function lineOf(job: Job, rename: Rename, along: (step: readonly Stmt[]) => Stmt[]): Stmt[] {
+  const block = openBlock(job);
+  block.body.push(...runningOf(job).map((r) => declareAcc(job, r)));
+  const step = block.inner();
+  emitStep(job, step, rename);
+  block.body.push(...along(step.body));
+  emitAfter(job, block, rename);
+  return block.body;
+}

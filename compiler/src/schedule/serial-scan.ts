@@ -1,0 +1,30 @@
+/**
+ * The loops of scan groups on one thread. Along a contiguous axis, a line at a time; across memory, a block of neighbouring
+ * lines at a time.
+ */
+import { maxOfDim } from "@kiln-ml/ir";
+import type { Loop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import type { Job } from "../lower/job.ts";
+import { collapse, nest, type Rename } from "../lower/loops.ts";
+import { lineOf } from "../lower/scans.ts";
+import { dimsIn } from "../lower/walk.ts";
+import type { ColumnBlocks } from "./columns.ts";
+import { scanColumns, scansByColumn } from "./scan-columns.ts";
+
+/** Loops of at most this many iterations are written out. */
+const unrollLimit = 9;
+
+/** As for sums of columns: two cache lines of f32. */
+const columnBlocks: ColumnBlocks = { width: 32, loop: "serial", double: true };
+
+export function serialScan(job: Job): Stmt[] {
+  const [inner] = job.group.inner as [Loop];
+  const plain = (rename: Rename) => lineOf(job, rename, (step) => [...step]);
+  const outer = collapse(job.group.outer, new Map(), (r) => dimsIn(plain(r)));
+  const small = maxOfDim(inner.extent) <= unrollLimit;
+  if (!small && scansByColumn(job, outer.loops, inner, plain(outer.rename)))
+    return scanColumns(job, outer.loops, inner, outer.rename, columnBlocks);
+  const along = (step: readonly Stmt[]) => nest([inner], small ? "unrolled" : "serial", step);
+  return nest(outer.loops, "parallel", lineOf(job, outer.rename, along));
+}

@@ -1,0 +1,117 @@
+/**
+ * The loops of scan groups for a CPU with lanes and threads. Across memory, blocks of neighbouring lines with lanes along memory;
+ * along a contiguous axis, four lines at a time, one in each lane. Long sums are taken in parts, so that f32 is
+ * enough to keep them.
+ */
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  isFloat,
+  maxOfDim,
+  minDim,
+  modDim,
+  mulDim,
+  negDim,
+  opRecord,
+  subDim,
+  substitute,
+  type Tensor,
+} from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts";
+import { accName, declareAcc } from "../lower/rows.ts";
+import { emitAfter, emitStep, lineOf, runningOf } from "../lower/scans.ts";
+import { call, ref } from "../lower/value.ts";
+import { dimsIn } from "../lower/walk.ts";
+import type { ColumnBlocks } from "./columns.ts";
+import { scanColumns, scansByColumn } from "./scan-columns.ts";
+
+/** Loops of at most this many iterations are written out. */
+const unrollLimit = 16;
+/** Terms of a sum that are added up before their sum is added to the total. */
+const sumBlock = 256;
+const lanes = 4;
+
+const columnBlocks: ColumnBlocks = { width: 512, loop: "simd", double: false };
+
+export function simdScan(job: Job): Stmt[] {
+  const [inner] = job.group.inner as [Loop];
+  const plain = (rename: Rename) => lineOf(job, rename, (step) => [...step]);
+  const outer = collapse(job.group.outer, new Map(), (r) => dimsIn(plain(r)));
+  if (scansByColumn(job, outer.loops, inner, plain(outer.rename)))
+    return scanColumns(job, outer.loops, inner, outer.rename, columnBlocks);
+  const small = maxOfDim(inner.extent) <= unrollLimit;
+  const along = (step: readonly Stmt[]) => nest([inner], small ? "unrolled" : "serial", step);
+  const line = isLong(job, inner)
+    ? lineInParts(job, inner, outer.rename)
+    : lineOf(job, outer.rename, along);
+  return inFours(outer.loops, line);
+}
+
+const isSum = (t: Tensor): boolean => opRecord(t.op).reducer === "sum" && isFloat(t.dtype);
+
+const isLong = (job: Job, inner: Loop): boolean =>
+  maxOfDim(inner.extent) > sumBlock && runningOf(job).some(isSum);
+
+/** The lines four at a time, and those that are left one at a time. */
+function inFours(outer: readonly Loop[], line: readonly Stmt[]): Stmt[] {
+  const total = totalOf(outer);
+  const block = makeLoop("four", ceilDiv(total, lanes));
+  const first = mulDim(block.at, lanes);
+  const left = subDim(total, first);
+  const at = (l: Dim): Stmt[] => [...decode(outer, addDim(first, l)), ...line];
+  const lane = makeLoop("lane", lanes);
+  const rest = makeLoop("rest", lanes - 1);
+  const four = nest([lane], "vector", at(lane.at));
+  if (modDim(total, lanes) === 0) return nest([block], "parallel", four);
+  const some = nest([{ ...rest, extent: left }], "serial", at(rest.at));
+  if (maxOfDim(total) < lanes) return nest([block], "parallel", some);
+  const whole: Condition = { value: subDim(left, lanes), test: "nonnegative" };
+  const part: Condition = { value: subDim(negDim(left), 1 - lanes), test: "nonnegative" };
+  return nest([block], "parallel", [
+    { kind: "if", when: [whole], then: four },
+    { kind: "if", when: [part], then: some },
+  ]);
+}
+
+/** A line whose sums start anew in each part; what the parts before came to is added where a sum is used. */
+function lineInParts(job: Job, inner: Loop, rename: Rename): Stmt[] {
+  const running = runningOf(job);
+  const sums = running.filter(isSum);
+  const before = (r: Tensor): string => `${accName(job, r)}Before`;
+  const start = makeLoop("part", inner.extent);
+  const within = makeLoop("r", sumBlock);
+  const here = new Map([[inner.name, addDim(start.at, within.at)]]);
+  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const block = openBlock(job);
+  for (const r of running)
+    block.body.push({ ...declareAcc(job, r), ...(isSum(r) ? { name: before(r) } : {}) });
+  const step = block.inner();
+  emitStep(job, step, by, (r) => {
+    const own = ref(accName(job, r), r.dtype);
+    return isSum(r) ? call("add", r.dtype, ref(before(r), r.dtype), own) : own;
+  });
+  const extent = minDim(sumBlock, subDim(inner.extent, start.at));
+  const body: Stmt[] = [
+    ...sums.map((r) => declareAcc(job, r)),
+    ...nest([{ ...within, extent }], "serial", step.body),
+    ...sums.map((r): Stmt => {
+      const value = ref(accName(job, r), r.dtype);
+      return { kind: "accumulate", name: before(r), reducer: "sum", value };
+    }),
+  ];
+  block.body.push({
+    kind: "loop",
+    name: start.name,
+    extent: inner.extent,
+    step: sumBlock,
+    loop: "serial",
+    body,
+  });
+  emitAfter(job, block, rename, (r) => ref(isSum(r) ? before(r) : accName(job, r), r.dtype));
+  return block.body;
+}

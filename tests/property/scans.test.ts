@@ -1,0 +1,137 @@
+/**
+ * Cumulative ops where loops have a shape of their own: lines and blocks of columns, axes from front and end, updates in
+ * place, sums alongside. Against the reference, with the kernels counted.
+ */
+import {
+  assign,
+  declareParam,
+  dim,
+  grad,
+  input,
+  makeValue,
+  type Tensor,
+  trace,
+  type Value,
+} from "@kiln-ml/ir";
+import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { compileProgram } from "../../compiler/src/compile.ts";
+import type { Program } from "../../compiler/src/program.ts";
+import { evaluateProgram, sameValue } from "../support/reference.ts";
+import { runProgram } from "../support/run.ts";
+import { gpuTest, heldGpu } from "../support/webgpu.ts";
+
+interface Case {
+  readonly kernels: number;
+  readonly build: (x: Tensor) => readonly Tensor[];
+}
+
+const cases: Record<string, Case> = {
+  "along a row": { kernels: 1, build: (x) => [x.exp().cumsum(2).mul(2)] },
+  "from the end of a row, exclusive": {
+    kernels: 1,
+    build: (x) => [x.cumprod(2, { exclusive: true, reverse: true })],
+  },
+  "down columns": { kernels: 1, build: (x) => [x.cumsum(1), x.cummax(1).add(1)] },
+  "up columns, exclusive": {
+    kernels: 1,
+    build: (x) => [x.abs().cumsum(1, { exclusive: true, reverse: true }).sqrt()],
+  },
+  "down the first axis": { kernels: 1, build: (x) => [x.cummin(0), x.cumsum(0)] },
+  "one after the other": { kernels: 1, build: (x) => [x.cumsum(2).mul(0.1).cummax(2)] },
+  "both ways": { kernels: 2, build: (x) => [x.cumsum(2), x.cumsum(2, { reverse: true })] },
+  "with reductions alongside": {
+    kernels: 1,
+    build: (x) => [x.cumsum(1), x.sum(1).mul(2), x.cumsum(1).max(1)],
+  },
+  "with a position alongside": { kernels: 1, build: (x) => [x.cumsum(1), x.argMax(1)] },
+  "with what needs its sum": {
+    kernels: 2,
+    build: (x) => [x.cumsum(2).div(x.cumsum(2).sum(2, { keepDims: true }).add(100))],
+  },
+  "of a transposed operand": { kernels: 1, build: (x) => [x.transpose([2, 0, 1]).cumsum(0)] },
+  "the gradient of a cumulative product": {
+    kernels: 2,
+    build: (x) => grad(x.cumprod(2).sum(), [x]),
+  },
+};
+
+const sizes: readonly (readonly [number, number, number])[] = [
+  [2, 3, 4],
+  [2, 11, 37],
+  [1, 12, 64],
+];
+
+function programOf(
+  { build }: Case,
+  [b, t, d]: readonly [number, number, number],
+  symbolic: boolean,
+) {
+  const extents = symbolic ? [dim("B"), dim("T"), d] : [b, t, d];
+  const x = input("x", "f32", extents);
+  const outputs = build(x).map((value, i) => ({ name: `y${i}`, value }));
+  const numbers = Array.from({ length: b * t * d }, (_, i) => Math.sin(12.9898 * (i + 1)));
+  const feeds = new Map([[x, makeValue("f32", [b, t, d], numbers)]]);
+  const program: Program = { inputs: [x], outputs, updates: [] };
+  return { program, feeds, dims: symbolic ? { B: b, T: t } : {} };
+}
+
+function near(got: Value, want: Value): boolean {
+  const scale = want.data.reduce((m, e) => Math.max(m, Math.abs(e)), 1e-3);
+  return got.data.every((e, i) => Math.abs(e - want.data[i]!) <= 2e-5 * scale);
+}
+
+async function check(name: string, c: Case, device: Device, same: typeof near): Promise<void> {
+  for (const size of sizes)
+    for (const symbolic of [false, true])
+      for (const fusion of [true, false]) {
+        const { program, feeds, dims } = programOf(c, size, symbolic);
+        const want = evaluateProgram(program, feeds, dims);
+        const { values } = await runProgram(program, feeds, dims, device, {
+          target: device.target,
+          fusion,
+          rounding: "each-op",
+        });
+        for (const [i, v] of values.entries())
+          assert.ok(
+            same(v, want[i]!),
+            `${name} of ${size}, result ${i}: ${v.data}, ${want[i]!.data}`,
+          );
+      }
+}
+
+for (const [name, c] of Object.entries(cases)) {
+  test(`js: scans ${name} have the bits of the reference`, () =>
+    check(name, c, createCpuDevice({ poison: true }), sameValue));
+  test(`scans ${name} take ${c.kernels} kernels`, () => {
+    for (const target of ["js", "webgpu"] as const) {
+      const { program } = programOf(c, sizes[1]!, false);
+      assert.is(compileProgram(program, { target }).artifact.plan.steps.length, c.kernels, target);
+    }
+  });
+}
+
+gpuTest("webgpu: scans agree with the reference", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  for (const [name, c] of Object.entries(cases)) await check(name, c, device, near);
+  device.destroy();
+});
+
+for (const exclusive of [false, true])
+  for (const axis of [0, 1])
+    test(`a scan overwrites what it reads, exclusive ${exclusive}, axis ${axis}`, async () => {
+      const w = declareParam("w", "f32", [12, 40], true);
+      const { updates } = trace(() => assign(w, w.cumsum(axis, { exclusive })));
+      const program: Program = { inputs: [], outputs: [], updates: [...updates] };
+      const numbers = Array.from({ length: 480 }, (_, i) => Math.cos(i));
+      const feeds = new Map([[w, makeValue("f32", [12, 40], numbers)]]);
+      const want = evaluateProgram(program, feeds);
+      const options = { target: "js", rounding: "each-op" } as const;
+      const { artifact } = compileProgram(program, options);
+      assert.is(artifact.plan.slots.length + artifact.plan.copies.length, 0);
+      const { values } = await runProgram(program, feeds, {}, createCpuDevice(), options);
+      assert.ok(sameValue(values[0]!, want[0]!));
+    });
+
+test.run();

@@ -2,7 +2,8 @@
  * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --peers [--slow] [--only PATTERN] [--target js]
  * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
  *
- * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`.
+ * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`;
+ * `--cold [--target wasm]` times whole processes.
  */
 import { parseArgs } from "node:util";
 import type { TargetName } from "@kiln-ml/artifact";
@@ -37,11 +38,14 @@ type Selected = (name: string) => boolean;
 /** Comma-separated counts. */
 const counts = (text: string): number[] => text.split(",").map(Number);
 
+const cpuTarget = options.target?.[0] ?? "wasm";
+const threads = counts(options.threads ?? "1,2");
+
 async function cpuTableRows(): Promise<Row[]> {
   const { cpuRows } = await import("./cpu/suite.ts");
   return cpuRows({
-    target: options.target?.[0] ?? "wasm",
-    threads: counts(options.threads ?? "1,2"),
+    target: cpuTarget,
+    threads,
     samples: Number(options.samples ?? 9),
     withPeers: options.peers ?? false,
     only: options.only?.split(",") ?? [],
@@ -56,6 +60,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   compile: compileRows,
   memory: memoryRows,
   cpu: cpuTableRows,
+  cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),
 };

@@ -211,7 +211,8 @@ class TextTable {
       features: this.options.features ?? [],
     };
     const first = this.target.emit(kernel, settings);
-    const key = JSON.stringify([first.text, first.bindings, first.workgroups]);
+    const { text: code, bindings, workgroups, phases, stack } = first;
+    const key = JSON.stringify([code, bindings, workgroups, phases, stack]);
     const found = this.byText.get(key);
     if (found !== undefined) return found;
     let name = kernel.name;

@@ -4,7 +4,7 @@
 export type { Device, KernelModule, KernelTiming, LossInfo } from "./device.ts";
 export { DeviceArray } from "./device-array.ts";
 export { type CpuOptions, createCpuDevice } from "./devices/cpu.ts";
-export { createWasmDevice, type WasmOptions } from "./devices/wasm.ts";
+export { createWasmDevice, type WasmOptions, wasmThreads } from "./devices/wasm.ts";
 export { openWebGpu, type WebGpuOptions } from "./devices/webgpu-open.ts";
 export { Executable } from "./executable.ts";
 export type { MemoryReport } from "./heap.ts";

@@ -50,6 +50,11 @@ export const anyTensors: fc.Arbitrary<Record<string, Constant>> = fc.dictionary(
   },
 );
 
+/** Any bytes behind those that a module begins with. */
+const anyModule = fc
+  .uint8Array({ minLength: 1, maxLength: 20 })
+  .map((rest) => new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, ...rest]));
+
 const spec = (name: string) =>
   fc.record(
     {
@@ -79,7 +84,7 @@ const parts = fc
   })
   .chain((names) =>
     fc.record({
-      target: fc.constantFrom("js" as const, "webgpu" as const),
+      target: fc.constantFrom("js" as const, "wasm" as const, "webgpu" as const),
       inputs: fc.tuple(...names.inputs.map(spec)),
       outputs: fc.tuple(...names.outputs.map(spec)),
       states: fc.tuple(...names.states.map(state)),
@@ -92,9 +97,13 @@ const parts = fc
       }),
       name: tensorName,
       bytes: extent,
+      modules: fc.record({ plain: anyModule, relaxed: anyModule }, plain),
       access: fc.constantFrom("write" as const, "readwrite" as const, "scratch" as const),
     }),
   );
+
+const phasesOf = (name: string, units: readonly Extent[]) =>
+  units.map((u, i) => ({ entry: `${name}.${i}`, units: u }));
 
 /** Every output and written state is an argument of each kernel, as are one slot, input and constant. */
 export const anyArtifact: fc.Arbitrary<Artifact> = parts.map((p): Artifact => {
@@ -116,12 +125,14 @@ export const anyArtifact: fc.Arbitrary<Artifact> = parts.map((p): Artifact => {
     access: i < readOnly ? ("read" as const) : p.access,
   }));
   const gpu = p.target === "webgpu";
+  const wasm = p.target === "wasm";
   const kernels = [...p.kernelNames, "last_one"].map((name) => ({
     name,
-    text: `${gpu ? "" : `function ${name}(`}) { /* ${p.body} */ }`,
+    text: wasm ? "" : `${gpu ? "" : `function ${name}(`}) { /* ${p.body} */ }`,
     bindings,
     dims: ["N"],
     ...(gpu ? { workgroups: [p.bytes, 1, 1] as const } : {}),
+    ...(wasm ? { phases: phasesOf(name, p.slots[0]!), stack: p.bytes } : {}),
   }));
   return {
     version: 1,
@@ -143,6 +154,7 @@ export const anyArtifact: fc.Arbitrary<Artifact> = parts.map((p): Artifact => {
       })),
     },
     kernels,
+    ...(wasm ? { modules: p.modules } : {}),
     plan: {
       slots: p.slots.map((sizes) => ({ sizes })),
       steps: kernels.map((_, kernel) => ({ kernel, args: places, bytes: p.bytes, flops: 0 })),

@@ -10,26 +10,31 @@ import {
   unpackArtifact,
   unpackFiles,
 } from "../../packages/artifact/src/index.ts";
-import { forge, isRefused, refusal, sample } from "./sample.ts";
+import { forge, isRefused, refusal, sample, wasmSample } from "./sample.ts";
 
 const packed = packArtifact(sample);
+const samples = [sample, wasmSample];
 
-test("every byte of an archive matters: any flip is refused", () => {
-  for (let i = 0; i < packed.length; i++)
-    for (const mask of [1 << (i % 8), 0xff])
+for (const a of samples) {
+  const bytes = packArtifact(a);
+
+  test(`every byte of an archive for ${a.target} matters: any flip is refused`, () => {
+    for (let i = 0; i < bytes.length; i++)
+      for (const mask of [1 << (i % 8), 0xff])
+        assert.ok(
+          isRefused(() => unpackArtifact(bytes.with(i, bytes[i]! ^ mask))),
+          `byte ${i}`,
+        );
+  });
+
+  test(`an archive for ${a.target} cut at any length is refused`, () => {
+    for (let n = 0; n < bytes.length; n++)
       assert.ok(
-        isRefused(() => unpackArtifact(packed.with(i, packed[i]! ^ mask))),
-        `byte ${i}`,
+        isRefused(() => unpackArtifact(bytes.subarray(0, n))),
+        `length ${n}`,
       );
-});
-
-test("an archive cut at any length is refused", () => {
-  for (let n = 0; n < packed.length; n++)
-    assert.ok(
-      isRefused(() => unpackArtifact(packed.subarray(0, n))),
-      `length ${n}`,
-    );
-});
+  });
+}
 
 test("a byte too many is refused", () => {
   const longer = new Uint8Array(packed.length + 1);
@@ -41,8 +46,10 @@ test("a byte too many is refused", () => {
 });
 
 test("every file of a folder, cut or flipped anywhere, is refused", () => {
-  const files = encodeArtifact(sample);
-  for (const [name, bytes] of files) {
+  const all = samples
+    .map(encodeArtifact)
+    .flatMap((files) => [...files].map((f) => [files, ...f] as const));
+  for (const [files, name, bytes] of all) {
     const decode = (b: Uint8Array) => decodeArtifact(new Map(files).set(name, b));
     for (let i = 0; i < bytes.length; i += 3) {
       assert.ok(
@@ -77,9 +84,12 @@ function paths(value: unknown, at: string[] = []): string[][] {
 }
 
 test("any value at any place of a sealed manifest is accepted or refused", () => {
-  let places: string[][] = [];
-  forge((m) => {
-    places = paths(m).slice(1);
+  const places = samples.flatMap((a) => {
+    let found: string[][] = [];
+    forge((m) => {
+      found = paths(m).slice(1);
+    }, a);
+    return found.map((path) => [a, path] as const);
   });
   const odd = fc.oneof(
     fc.constantFrom<unknown>(-1, 0.5, 1e300, 2 ** 53, "__proto__", "../x", "", [], {}, null, true),
@@ -87,15 +97,15 @@ test("any value at any place of a sealed manifest is accepted or refused", () =>
     fc.jsonValue(),
   );
   fc.assert(
-    fc.property(fc.constantFrom(...places), odd, (path, value) => {
+    fc.property(fc.constantFrom(...places), odd, ([a, path], value) => {
       const files = forge((m) => {
         let at = m as Record<string, unknown>;
         for (const key of path.slice(0, -1)) at = at[key] as Record<string, unknown>;
         at[path.at(-1)!] = value;
-      });
+      }, a);
       isRefused(() => decodeArtifact(files));
     }),
-    { numRuns: 600 },
+    { numRuns: 1200 },
   );
 });
 

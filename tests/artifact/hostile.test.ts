@@ -7,7 +7,7 @@ import {
   encodeArtifact,
 } from "../../packages/artifact/src/index.ts";
 import { printManifest } from "../../packages/artifact/src/manifest.ts";
-import { forge, refusal, sample } from "./sample.ts";
+import { forge, refusal, sample, wasmSample } from "./sample.ts";
 
 /** The refusal of the sample whose manifest was changed by `edit` and sealed again. */
 const forged = (edit: (manifest: unknown) => void): string =>
@@ -36,8 +36,8 @@ const cases: readonly [field: string, value: unknown, message: string][] = [
   ["version", 2,        "version 2 was found, this reader needs version 1\n  load it with a release of kiln-ml that reads version 2"],
   ["version", "1",      'version is "1", not a positive integer'],
   ["version", 0,        "version is 0, not a positive integer"],
-  ["target", "cuda",    'target is "cuda", not one of js, webgpu'],
-  ["target", "wasm",    'target is "wasm", not one of js, webgpu'],
+  ["target", "cuda",    'target is "cuda", not one of js, wasm, webgpu'],
+  ["target", "wasm",    "kernels[0].phases is missing"],
   ["name", "a\nb",      'name is "a\\nb", not a name of 1 to 256 printable characters without path parts'],
   ["name", "",          'name is "", not a name of 1 to 256 printable characters without path parts'],
   ["extra", 1,          'the manifest has the unknown field "extra"'],
@@ -95,6 +95,8 @@ const cases: readonly [field: string, value: unknown, message: string][] = [
   ["kernels.0.dims", ["M"],         "kernels[0].dims[0] names dim M, which the signature does not declare"],
   ["kernels.0.dims", ["x"],         'kernels[0].bindings and dims has "x" twice'],
   ["kernels.0.bindings.0.access", "own", 'kernels[0].bindings[0].access is "own", not one of read, write, readwrite, scratch'],
+  ["kernels.0.phases", [],          "kernels[0].phases is not for target js"],
+  ["kernels.0.stack", 16,           "kernels[0].stack is not for target js"],
   ["kernels.0.range", [9, 3],       "kernels[0].range is [9,3], not [start, end]"],
   ["kernels.0.range", [9, 9999],    "kernels[0].range ends at 9999, kernels.js has 323 bytes"],
   ["kernels.0.range", undefined,    "kernels[0].range is missing"],
@@ -111,6 +113,66 @@ for (const [field, value, message] of cases)
     const got = forged(withValue(field, value));
     assert.is(got, message.startsWith("kernels.js:") ? message : `manifest.json: ${message}`);
   });
+
+// biome-ignore format: one hostile value a row
+const wasmCases: readonly [field: string, value: unknown, message: string][] = [
+  ["target", "js",                        "kernels[0].phases is not for target js"],
+  ["kernels.0.phases", undefined,         "kernels[0].phases is missing"],
+  ["kernels.0.phases", [],                "kernels[0].phases is empty"],
+  ["kernels.0.phases", {},                "kernels[0].phases is an object, not a list"],
+  ["kernels.0.phases.1", { entry: "f" },  "kernels[0].phases[1].units is missing"],
+  ["kernels.0.phases.1.threads", 4,       'kernels[0].phases[1] has the unknown field "threads"'],
+  ["kernels.0.phases.0.entry", "a b",     'kernels[0].phases[0].entry is "a b", not an identifier with dots'],
+  ["kernels.0.phases.0.entry", ".a",      'kernels[0].phases[0].entry is ".a", not an identifier with dots'],
+  ["kernels.0.phases.0.entry", "__proto__", 'kernels[0].phases[0].entry is "__proto__", not an identifier with dots'],
+  ["kernels.0.phases.0.entry", "shift.pack", 'the phases of kernels has "shift.pack" twice'],
+  ["kernels.0.phases.0.units", "M",       "kernels[0].phases[0].units names dim M, which the signature does not declare"],
+  ["kernels.0.phases.0.units", -1,        `kernels[0].phases[0].units is -1, ${notCount}`],
+  ["kernels.0.phases.0.units", nested(65), `kernels[0].phases[0].units${"[1]".repeat(64)} is nested deeper than 64`],
+  ["kernels.0.stack", undefined,          "kernels[0].stack is missing"],
+  ["kernels.0.stack", ["/", 1, 0],        `kernels[0].stack is Infinity, ${notCount}`],
+  ["kernels.0.stack", ["*", "K", 4],      "kernels[0].stack names dim K, which the signature does not declare"],
+  ["files.0.name", "kernels-fast.wasm",   'files[0].name is "kernels-fast.wasm", not a file of an artifact'],
+  ["files.0.name", "kernels/scale.wasm",  'files[0].name is "kernels/scale.wasm", not a file of an artifact'],
+];
+
+for (const [field, value, message] of wasmCases)
+  test(`a forged wasm manifest is refused: ${message}`, () => {
+    const files = forge(withValue(field, value), wasmSample);
+    assert.is(
+      refusal(() => decodeArtifact(files)),
+      `manifest.json: ${message}`,
+    );
+  });
+
+test("a module that is missing, misplaced, or none is refused when written and when read", () => {
+  const modules = wasmSample.modules!;
+  const written = (a: Artifact) => refusal(() => encodeArtifact(a));
+  const { modules: _, ...without } = wasmSample;
+  assert.is(written(without), "manifest.json: files does not list kernels.wasm");
+  assert.is(written({ ...sample, modules }), "kernels.wasm: target js has no such file");
+  const spoiled = (plain: Uint8Array) => written({ ...wasmSample, modules: { ...modules, plain } });
+  const notModule = "kernels.wasm: not a WebAssembly module of version 1";
+  assert.is(spoiled(new Uint8Array(0)), notModule);
+  assert.is(spoiled(modules.plain.with(0, 1)), notModule);
+  assert.is(spoiled(modules.plain.with(4, 2)), notModule);
+  assert.is(spoiled(modules.plain.subarray(0, 8)), "kernels.wasm: the module is empty");
+
+  const unlist = (m: unknown) => {
+    const manifest = m as { files: { name: string }[] };
+    manifest.files = manifest.files.filter((f) => f.name !== "kernels-relaxed.wasm");
+  };
+  const read = (files: Map<string, Uint8Array>) => refusal(() => decodeArtifact(files));
+  assert.is(
+    read(forge(unlist, wasmSample)),
+    "manifest.json: files does not list kernels-relaxed.wasm",
+  );
+  const files = encodeArtifact(wasmSample);
+  files.delete("kernels-relaxed.wasm");
+  assert.is(read(files), "kernels-relaxed.wasm: the file is missing");
+  const swapped = encodeArtifact(wasmSample).set("kernels.wasm", modules.relaxed);
+  assert.match(read(swapped), /^kernels\.wasm: checksum /);
+});
 
 test("files that are missing, cut or altered are refused", () => {
   const damaged = (name: string, edit: (b: Uint8Array) => Uint8Array | undefined) => {

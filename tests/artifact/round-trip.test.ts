@@ -14,7 +14,7 @@ import {
   unpackFiles,
 } from "../../packages/artifact/src/index.ts";
 import { anyArtifact } from "./arbitrary.ts";
-import { refusal, sample } from "./sample.ts";
+import { refusal, sample, wasmSample } from "./sample.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -89,6 +89,20 @@ test("webgpu kernels are one WGSL file each", () => {
   assert.equal(decodeArtifact(files), wgsl);
 });
 
+test("wasm kernels are two modules, without texts", () => {
+  const named = wasmSample.kernels.map((k) => ({ ...k, text: `(func $${k.name})` }));
+  const files = encodeArtifact({ ...wasmSample, kernels: named });
+  assert.equal([...files.keys()].slice(0, 3), [
+    "manifest.json",
+    "kernels.wasm",
+    "kernels-relaxed.wasm",
+  ]);
+  assert.equal(files.get("kernels.wasm"), wasmSample.modules!.plain);
+  assert.equal(files.get("kernels-relaxed.wasm"), wasmSample.modules!.relaxed);
+  assert.equal(decodeArtifact(files), wasmSample);
+  assert.equal(unpackArtifact(packArtifact(wasmSample)), wasmSample);
+});
+
 test("encoding refuses what decoding would refuse", () => {
   const renamed = { ...sample.kernels[0]!, name: "other" };
   assert.is(
@@ -99,10 +113,6 @@ test("encoding refuses what decoding would refuse", () => {
   assert.is(
     refusal(() => encodeArtifact({ ...sample, kernels: [half, sample.kernels[1]!] })),
     "kernels.js: the text of kernel scale has half a surrogate pair",
-  );
-  assert.is(
-    refusal(() => encodeArtifact({ ...sample, target: "wasm" })),
-    "encodeArtifact: target wasm has no file form",
   );
   assert.is(
     refusal(() => encodeArtifact({ ...sample, weights: { z: sample.weights.w! } })),

@@ -78,6 +78,26 @@ export const sample: Artifact = {
   features: [],
 };
 
+/** A module with nothing but a custom section, named by one letter. */
+const moduleNamed = (letter: string): Uint8Array =>
+  new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 0, 2, 1, letter.charCodeAt(0)]);
+
+/** The sample for wasm, as it comes back from files: the texts are not in them. */
+export const wasmSample: Artifact = {
+  ...sample,
+  target: "wasm",
+  kernels: sample.kernels.map((k) => ({
+    ...k,
+    text: "",
+    phases: [
+      { entry: `${k.name}.pack`, units: 1 },
+      { entry: `${k.name}.tiles`, units: ["/", ["+", "N", 3], 4] },
+    ],
+    stack: ["*", "N", 16],
+  })),
+  modules: { plain: moduleNamed("p"), relaxed: moduleNamed("r") },
+};
+
 /** The files of `a` with the manifest changed by `edit` and sealed again, as an attacker would. */
 export function forge(
   edit: (manifest: unknown) => void,

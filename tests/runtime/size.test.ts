@@ -8,9 +8,10 @@ import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-si
 
 /** kB of gzip at most. */
 const limits = {
+  "wasm inference from a URL": 20,
   "runtime loader": 20,
   "runtime loader with wasm": 25,
-  "kiln-ml, compile only": 81,
+  "kiln-ml, compile only": 130,
 };
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);
@@ -33,9 +34,18 @@ test("the loader with the wasm device is at most 25 kB of gzip, and without it c
   within("runtime loader with wasm", await sizeOf("runtime loader with wasm"));
   const { files } = await sizeOf("runtime loader");
   assert.equal(
-    files.filter((file) => /wasm|linear/.test(file)),
+    files.filter((file) => /^runtime\/.*(wasm|linear)/.test(file)),
     [],
   );
+});
+
+test("a page that fetches an artifact and runs it on wasm carries no other device and no writer", async () => {
+  const size = await sizeOf("wasm inference from a URL");
+  assert.equal(
+    size.files.filter((file) => /webgpu|gpu-buffer|devices\/cpu|encode|pack-|compiler/.test(file)),
+    [],
+  );
+  within("wasm inference from a URL", size);
 });
 
 test("a page that only compiles carries nothing that compiling does without", async () => {

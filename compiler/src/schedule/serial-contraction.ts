@@ -41,7 +41,7 @@ const tileOf = (m: Dim, n: Dim): Tile => ({
   columns: Math.min(4, Math.max(1, maxOfDim(n))),
 });
 
-export function serialContraction(job: Job, double = true): Stmt[] {
+export function serialContraction(job: Job): Stmt[] {
   const c = job.group.contraction!;
   const [m, n, k] = [totalOf(c.m), totalOf(c.n), totalOf(c.k)];
   const tile = tileOf(m, n);
@@ -52,7 +52,7 @@ export function serialContraction(job: Job, double = true): Stmt[] {
   const block = isStatic(n)
     ? Math.min(columnBlock, Math.ceil(n / tile.columns) * tile.columns)
     : columnBlock;
-  const kept = double && dtypeOf(c) === "f32" ? "f64" : dtypeOf(c);
+  const kept = dtypeOf(c) === "f32" ? "f64" : dtypeOf(c);
   const a: Panel = { name: job.buffers.scratch("packedA", kept, aSize), width: tile.rows };
   const b: Panel = {
     name: job.buffers.scratch("packedB", kept, mulDim(k, block)),

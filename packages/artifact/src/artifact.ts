@@ -73,7 +73,10 @@ export interface Phase {
   readonly units: Extent;
 }
 
-/** The kernels' functions as WebAssembly (wasm): without, and with, the relaxed SIMD instructions. */
+/**
+ * The kernels' functions as WebAssembly (wasm): without, and with, the relaxed SIMD instructions. One of them is empty
+ * where a loader was told to leave it out.
+ */
 export interface Modules {
   readonly plain: Uint8Array;
   readonly relaxed: Uint8Array;

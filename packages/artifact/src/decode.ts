@@ -11,6 +11,7 @@ import { type FileEntry, type Manifest, readManifest } from "./manifest.ts";
 import { readSafetensors } from "./safetensors.ts";
 import { distinct, manifestName, refuse } from "./schema.ts";
 import { verify } from "./verify.ts";
+import { checkModules, completed, modulesOf } from "./wasm-modules.ts";
 
 type Files = ReadonlyMap<string, Uint8Array>;
 
@@ -23,21 +24,28 @@ export const filesOf = (manifest: Uint8Array): readonly FileEntry[] => readManif
  *
  * Throws ArtifactError for files of another version, missing, truncated, altered, or not a possible artifact.
  */
-export function decodeArtifact(files: Files): Artifact {
+export const decodeArtifact = (files: Files): Artifact => decodeWithout(undefined, files);
+
+/** As decodeArtifact, but the file `omitted`, one of the two modules, need not be there. */
+export function decodeWithout(omitted: string | undefined, files: Files): Artifact {
   const bytes = files.get(manifestName);
   if (!bytes) throw new ArtifactError(`${manifestName}: the file is missing`);
   const manifest = readManifest(bytes);
-  const listed = checkFiles(manifest, files);
+  const listed = checkFiles(manifest, files, omitted);
   const constants = decodeConstants(listed);
   const weightBytes = listed.get("weights.safetensors");
   const weights = weightBytes ? readSafetensors(weightBytes, "weights.safetensors").tensors : {};
   verify(manifest, constants, weights);
   const { version, target, name, signature, plan, limits, features } = manifest;
+  const found = modulesOf(listed);
+  checkModules(target, found, omitted);
   const kernels = decodeKernels(manifest, listed);
-  return { version, target, name, signature, kernels, plan, constants, weights, limits, features };
+  const modules = target === "wasm" ? { modules: completed(found) } : {};
+  // biome-ignore format: one field after the other
+  return { version, target, name, signature, kernels, ...modules, plan, constants, weights, limits, features };
 }
 
-function checkFiles(manifest: Manifest, files: Files): Files {
+function checkFiles(manifest: Manifest, files: Files, omitted: string | undefined): Files {
   distinct(
     manifest.files.map((f) => f.name),
     "files",
@@ -45,6 +53,7 @@ function checkFiles(manifest: Manifest, files: Files): Files {
   const listed = new Map<string, Uint8Array>();
   for (const { name, bytes: size, crc32 } of manifest.files) {
     const bytes = files.get(name);
+    if (!bytes && name === omitted) continue;
     if (!bytes) throw new ArtifactError(`${name}: the file is missing`);
     if (bytes.length !== size)
       throw new ArtifactError(`${name}: ${bytes.length} bytes, the manifest says ${size}`);
@@ -71,6 +80,7 @@ function decodeConstants(files: Files): Constant[] {
 
 function decodeKernels(manifest: Manifest, files: Files): KernelText[] {
   return manifest.kernels.map(({ range, ...rest }, i) => {
+    if (manifest.target === "wasm") return { ...rest, text: "" };
     const js = manifest.target === "js";
     const file = js ? "kernels.js" : `kernels/${rest.name}.wgsl`;
     const bytes = files.get(file);

@@ -2,18 +2,19 @@
  * Artifact → files. Verifies what it writes with the checks of the reader, so a file that cannot be loaded is
  * never made. Writes nothing itself; `files.ts` does in Node.
  */
-import type { Artifact, Constant, KernelText } from "./artifact.ts";
+import type { Artifact, Constant, KernelText, Modules } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
-import { ArtifactError } from "./errors.ts";
 import { checkUnicode, kernelModuleRanges } from "./kernel-module.ts";
 import { checkManifest, checkVersion, type KernelEntry, printManifest } from "./manifest.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { manifestName } from "./schema.ts";
 import { verify } from "./verify.ts";
+import { checkModules, moduleFiles } from "./wasm-modules.ts";
 
 /**
- * The folder form of an artifact: `manifest.json`; `kernels.js`, or `kernels/NAME.wgsl` for each kernel;
- * `weights.safetensors` and `constants.safetensors`, absent when empty. Keys are paths inside the folder.
+ * The folder form of an artifact: `manifest.json`; `kernels.js`, or `kernels.wasm` and `kernels-relaxed.wasm`, or
+ * `kernels/NAME.wgsl` for each kernel; `weights.safetensors` and `constants.safetensors`, absent when empty. The text of wasm
+ * kernels is left out. Keys are paths inside the folder.
  *
  * Throws ArtifactError, naming the field, if the artifact breaks a rule of its types.
  */
@@ -24,7 +25,7 @@ export function encodeArtifact(a: Artifact): Map<string, Uint8Array> {
   const constants = Object.fromEntries(a.constants.map((c, i) => [`c${i}`, c]));
   addTensors(files, "constants.safetensors", constants);
   addTensors(files, "weights.safetensors", a.weights);
-  const { constants: _constants, weights: _weights, ...rest } = a;
+  const { constants: _constants, weights: _weights, modules, ...rest } = a;
   const manifest: unknown = {
     ...rest,
     kernels,
@@ -36,6 +37,7 @@ export function encodeArtifact(a: Artifact): Map<string, Uint8Array> {
   };
   checkManifest(manifest);
   verify(manifest, a.constants, a.weights);
+  checkModules(a.target, modules);
   return new Map([[manifestName, printManifest(manifest)], ...files]);
 }
 
@@ -49,8 +51,11 @@ function encodeKernels(a: Artifact, files: Map<string, Uint8Array>): KernelEntry
       files.set(file, encoder.encode(k.text));
       return entry(k);
     });
-  if (a.target !== "js")
-    throw new ArtifactError(`encodeArtifact: target ${a.target} has no file form`);
+  if (a.target === "wasm") {
+    for (const [variant, file] of Object.entries(moduleFiles))
+      if (a.modules) files.set(file, a.modules[variant as keyof Modules]);
+    return a.kernels.map(entry);
+  }
   const { text, ranges } = kernelModuleRanges(a.kernels);
   files.set("kernels.js", encoder.encode(text));
   return a.kernels.map((k, i) => ({ ...entry(k), range: ranges[i]! }));

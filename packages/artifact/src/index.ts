@@ -5,7 +5,7 @@ export * from "./errors.ts";
 export * from "./extent.ts";
 export { printExtent, printShape } from "./extent-text.ts";
 export { kernelModule } from "./kernel-module.ts";
-export { type LoadedArtifact, loadFromUrl } from "./load-from-url.ts";
+export { type LoadedArtifact, loadFromUrl, type UrlOptions } from "./load-from-url.ts";
 export type { FileEntry } from "./manifest.ts";
 export { packArtifact, packFiles, unpackArtifact, unpackFiles } from "./pack.ts";
 export { readSafetensors, type Safetensors, writeSafetensors } from "./safetensors.ts";

@@ -4,16 +4,25 @@
  * whoever serves the URL with code, as a page trusts its scripts; checks everything else.
  */
 import type { Artifact } from "./artifact.ts";
-import { decodeArtifact, filesOf } from "./decode.ts";
+import { decodeWithout, filesOf } from "./decode.ts";
 import { ArtifactError } from "./errors.ts";
 import { maxManifestBytes } from "./manifest.ts";
 import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
+import { moduleFiles } from "./wasm-modules.ts";
 
 export interface LoadedArtifact {
   readonly artifact: Artifact;
   /** What `kernels.js` exports, for the option `kernels` of the runtime's `load`; absent for other targets. */
   readonly kernels?: Readonly<Record<string, unknown>>;
+}
+
+export interface UrlOptions {
+  /**
+   * Fetches one module of a wasm artifact instead of both: the one with relaxed SIMD instructions, or the one without.
+   * The device says which it runs: `device.features.has("relaxed-simd")`. The artifact cannot be written again then.
+   */
+  readonly relaxed?: boolean;
 }
 
 /**
@@ -22,22 +31,30 @@ export interface LoadedArtifact {
  *
  * Throws ArtifactError if a file is not to be had, is longer or shorter than the manifest says, or is damaged.
  */
-export async function loadFromUrl(url: string | URL): Promise<LoadedArtifact> {
+export async function loadFromUrl(
+  url: string | URL,
+  options: UrlOptions = {},
+): Promise<LoadedArtifact> {
   const base = resolve(url);
   if (base.pathname.endsWith(".kiln"))
     return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER)) };
   // A URL without the slash at its end names the folder all the same.
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes);
-  const fetched = filesOf(manifest).map(
-    async ({ name, bytes }) => [name, await fetchBytes(new URL(name, base), bytes)] as const,
-  );
-  const artifact = decodeArtifact(
+  const omitted = omittedBy(options);
+  const fetched = filesOf(manifest)
+    .filter(({ name }) => name !== omitted)
+    .map(async ({ name, bytes }) => [name, await fetchBytes(new URL(name, base), bytes)] as const);
+  const artifact = decodeWithout(
+    omitted,
     new Map([[manifestName, manifest], ...(await Promise.all(fetched))]),
   );
   if (artifact.target !== "js") return { artifact };
   return { artifact, kernels: await importKernels(new URL("kernels.js", base)) };
 }
+
+const omittedBy = ({ relaxed }: UrlOptions): string | undefined =>
+  relaxed === undefined ? undefined : moduleFiles[relaxed ? "plain" : "relaxed"];
 
 function resolve(url: string | URL): URL {
   const page = (globalThis as { location?: { href: string } }).location?.href;

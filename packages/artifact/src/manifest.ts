@@ -38,7 +38,7 @@ export interface KernelEntry extends Omit<KernelText, "text"> {
 }
 
 /** The artifact as `manifest.json` states it. */
-export interface Manifest extends Omit<Artifact, "kernels" | "constants" | "weights"> {
+export interface Manifest extends Omit<Artifact, "kernels" | "modules" | "constants" | "weights"> {
   readonly files: readonly FileEntry[];
   readonly kernels: readonly KernelEntry[];
 }
@@ -67,7 +67,7 @@ const extent: Check = (value, at) => extentAt(value, at, 0);
 const dtype = oneOf("f64", "f32", "f16", "bf16", "i32", "u32", "i8", "u8", "bool");
 const limit: Check = (value, at) => (value === null ? undefined : count(value, at));
 const fileName = text(
-  /^(kernels\/[A-Za-z_]\w*|\w+)\.(js|wgsl|safetensors)$/,
+  /^((kernels\/[A-Za-z_]\w*|\w+)\.(js|wgsl|safetensors)|kernels(-relaxed)?\.wasm)$/,
   "a file of an artifact",
 );
 const spec = { name: tensorName, dtype, shape: list(extent, 32) };
@@ -86,6 +86,11 @@ const workgroups: Check = (value, at) => {
   if ((value as unknown[]).length !== 3) refuse(at, `is ${show(value)}, not three extents`);
 };
 
+const phase = record({
+  entry: text(/^[A-Za-z_][\w.]*$/, "an identifier with dots"),
+  units: extent,
+});
+
 const kernel = record(
   {
     name: identifier,
@@ -95,13 +100,13 @@ const kernel = record(
     ),
     dims: list(identifier, 256),
   },
-  { workgroups, range },
+  { workgroups, phases: list(phase, 256), stack: extent, range },
 );
 
 const manifest = record(
   {
     version: count,
-    target: oneOf("js", "webgpu"),
+    target: oneOf("js", "wasm", "webgpu"),
     name: tensorName,
     signature: record({
       dims: list(record({ name: identifier, min: count, max: limit }), 256),

@@ -13,7 +13,7 @@ import {
   type TensorSpec,
 } from "./artifact.ts";
 import { dimsOf, evaluateExtent } from "./extent.ts";
-import type { Manifest } from "./manifest.ts";
+import type { KernelEntry, Manifest } from "./manifest.ts";
 import { distinct, isCount, refuse, show } from "./schema.ts";
 
 type Sizes = (e: Extent, at: string) => void;
@@ -87,7 +87,23 @@ function verifyKernels(m: Manifest, sizes: Sizes): void {
     for (const [j, name] of k.dims.entries()) sizes(name, `${at}.dims[${j}]`);
     if (m.target === "webgpu" && !k.workgroups) refuse(`${at}.workgroups`, "is missing");
     for (const [j, e] of (k.workgroups ?? []).entries()) sizes(e, `${at}.workgroups[${j}]`);
+    verifyPhases(m, k, at, sizes);
   }
+  distinct(
+    m.kernels.flatMap((k) => k.phases ?? []).map((p) => p.entry),
+    "the phases of kernels",
+  );
+}
+
+function verifyPhases({ target }: Manifest, k: KernelEntry, at: string, sizes: Sizes): void {
+  for (const field of ["phases", "stack"] as const) {
+    if (target === "wasm" && k[field] === undefined) refuse(`${at}.${field}`, "is missing");
+    if (target !== "wasm" && k[field] !== undefined)
+      refuse(`${at}.${field}`, `is not for target ${target}`);
+  }
+  if (k.phases?.length === 0) refuse(`${at}.phases`, "is empty");
+  for (const [j, p] of (k.phases ?? []).entries()) sizes(p.units, `${at}.phases[${j}].units`);
+  if (k.stack !== undefined) sizes(k.stack, `${at}.stack`);
 }
 
 function verifyPlan(m: Manifest, constants: number, sizes: Sizes): void {

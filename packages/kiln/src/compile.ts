@@ -8,7 +8,7 @@ import type { KernelTiming } from "@kiln-ml/runtime";
 import { type CompileOptions, Compiler } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
-import { checkTarget, inOrder } from "./session.ts";
+import { checkTarget, inOrder, setThreads } from "./session.ts";
 import type { AnyFunction } from "./traced.ts";
 
 export type Feeds<A extends readonly unknown[]> = { [K in keyof A]: Feed<A[K]> };
@@ -37,6 +37,7 @@ export function compile<A extends readonly unknown[], R>(
 ): CompiledFunction<A, R> {
   if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
   checkTarget(options.target ?? "auto");
+  if (options.threads !== undefined) setThreads(options.threads);
   const state = new Compiler(fn as unknown as AnyFunction, options);
   const call = async (...args: unknown[]): Promise<unknown> => {
     if (isTracing())

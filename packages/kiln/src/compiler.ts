@@ -11,18 +11,29 @@ import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf, isFeed } from "./feed.ts";
 import { declare, type InputSpec, inputName, inputTree, isSpec } from "./inputs.ts";
 import { moveAll } from "./move.ts";
-import { type Session, sessionFor, type TargetOption } from "./session.ts";
+import {
+  defaultTarget,
+  isCurrent,
+  type Session,
+  sessionFor,
+  type TargetOption,
+} from "./session.ts";
 import { fits, type Pattern, ShapeHistory } from "./shapes.ts";
-import { leafOf, storedOf } from "./storage.ts";
+import { isPinned, leafOf, pin, storedOf } from "./storage.ts";
 import { type AnyFunction, type Traced, traceFunction } from "./traced.ts";
 import { mapArguments } from "./tree.ts";
+import type { ThreadCount } from "./wasm-support.ts";
 
 export interface CompileOptions extends CodeOptions {
   /** Where it runs; the default target, or where its parameters live, if not given. */
   readonly target?: TargetOption;
+  /** Threads of the wasm device, as `setThreads` takes them. */
+  readonly threads?: ThreadCount;
   /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
   readonly inputs?: readonly InputSpec[];
 }
+
+type Extents = readonly (readonly number[])[];
 
 interface Variant {
   readonly key: string;
@@ -42,7 +53,7 @@ export class Compiler {
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
     this.#options = options;
-    const { target: _target, inputs: _inputs, ...code } = options;
+    const { target: _target, threads: _threads, inputs: _inputs, ...code } = options;
     this.#code = { name: fn.name || "program", ...code };
   }
 
@@ -70,15 +81,16 @@ export class Compiler {
       throw new GraphError(
         `artifact: ${this.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
       );
-    const session = await this.#session(traced);
+    const session = (await this.#home(traced)) ?? (await this.#compile(traced)).session;
     return exportProgram(session, traced.program, this.#code, options);
   }
 
   async #prepare(args: readonly unknown[]): Promise<{ variant: Variant; inputs: Input[] }> {
     await flush();
     const feeds = this.#feeds(args);
+    const extents = feeds.map((f) => f.shape);
     const variant = this.#options.inputs
-      ? await this.#declared(this.#options.inputs)
+      ? await this.#declared(this.#options.inputs, extents)
       : await this.#learnt(args, feeds);
     await this.#follow(variant);
     const inputs: Input[] = [];
@@ -105,8 +117,8 @@ export class Compiler {
     return feeds;
   }
 
-  async #declared(specs: readonly InputSpec[]): Promise<Variant> {
-    return this.#variants[0] ?? this.#build("", [], this.#traceDeclared(specs));
+  async #declared(specs: readonly InputSpec[], extents: Extents): Promise<Variant> {
+    return this.#variants[0] ?? this.#build("", [], this.#traceDeclared(specs), extents);
   }
 
   #traceDeclared(specs: readonly InputSpec[]): Traced {
@@ -122,7 +134,8 @@ export class Compiler {
     const history = this.#histories.get(key) ?? new ShapeHistory();
     this.#histories.set(key, history);
     const pattern = history.patternFor(extents);
-    const build = (p: Pattern) => this.#build(key, p, this.#traceWith(args, feeds, p));
+    const shapes = feeds.map((f) => f.shape);
+    const build = (p: Pattern) => this.#build(key, p, this.#traceWith(args, feeds, p), shapes);
     if (pattern.every((p) => typeof p === "number")) return build(pattern);
     try {
       return await build(pattern);
@@ -145,8 +158,8 @@ export class Compiler {
     return traceFunction(this.#fn, tree);
   }
 
-  async #build(key: string, pattern: Pattern, traced: Traced): Promise<Variant> {
-    const runner = Runner.compile(await this.#session(traced), traced.program, this.#code);
+  async #build(key: string, pattern: Pattern, traced: Traced, extents: Extents): Promise<Variant> {
+    const runner = await this.#compile(traced, extents);
     this.compiles++;
     const variant = { key, pattern, traced, runner };
     this.#variants.push(variant);
@@ -155,12 +168,14 @@ export class Compiler {
 
   /** Compiles again where the parameters were moved to another device, unless a target was asked for. */
   async #follow(variant: Variant): Promise<void> {
-    const session = await this.#session(variant.traced);
+    const { traced, runner } = variant;
+    const stays = isCurrent(runner.session) ? runner.session : undefined;
+    const session = (await this.#home(traced)) ?? stays;
     const { target = "auto" } = this.#options;
-    if (target === "auto") await this.#gather(variant.traced, session);
-    if (session === variant.runner.session) return;
-    variant.runner.dispose();
-    variant.runner = Runner.compile(session, variant.traced.program, this.#code);
+    if (target === "auto" && session) await this.#gather(traced, session);
+    if (session === runner.session) return;
+    runner.dispose();
+    variant.runner = await this.#compile(traced);
     this.compiles++;
   }
 
@@ -173,10 +188,24 @@ export class Compiler {
     if (apart.length) await moveAll(apart, session);
   }
 
-  async #session({ states }: Traced): Promise<Session> {
-    const { target } = this.#options;
-    if (target && target !== "auto") return sessionFor(target);
-    return homeOf(states) ?? sessionFor(target);
+  /** The session of a target that was named, or where the states live; undefined if "auto" is to choose. */
+  async #home({ states }: Traced): Promise<Session | undefined> {
+    const { target = "auto" } = this.#options;
+    if (target !== "auto") return sessionFor(target);
+    return homeOf(states) ?? (defaultTarget() === "auto" ? undefined : sessionFor());
+  }
+
+  /** Compiles for a target that was named, else for the fastest, and takes along what lives elsewhere. */
+  async #compile(traced: Traced, extents?: Extents): Promise<Runner> {
+    const { program, states } = traced;
+    const { target = "auto" } = this.#options;
+    const home = await this.#home(traced);
+    if (target !== "auto") pin(states);
+    const chosen = target !== "auto" || defaultTarget() !== "auto" || states.some(isPinned);
+    if (home && chosen) return Runner.compile(home, program, this.#code);
+    const runner = await Runner.place(program, this.#code, home, extents);
+    await this.#gather(traced, runner.session);
+    return runner;
   }
 }
 

@@ -3,7 +3,7 @@
  */
 import { ambientUpdates, currentValue, inlineCalls, type Tensor } from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime";
-import { arraysOf, compute, type Updates } from "./engine.ts";
+import { arraysOf, computeSomewhere, type Updates } from "./engine.ts";
 import { type Session, sessionFor } from "./session.ts";
 import { store, storedOf, versionOf } from "./storage.ts";
 import { structureOf } from "./structure.ts";
@@ -31,18 +31,20 @@ export function homeOf(leaves: readonly Tensor[]): Session | undefined {
 export async function flush(): Promise<void> {
   const updates = takeUpdates();
   if (!updates.length) return;
-  const home = homeOf(updates.map(([param]) => param));
-  await compute(home ?? (await sessionFor()), [], updates);
+  await computeSomewhere(homeOf(updates.map(([param]) => param)), [], updates);
 }
 
-/** The session that a tensor outside `compile` is computed in. */
-export async function sessionOfTensor(t: Tensor): Promise<Session> {
+/** The session where what a tensor is computed from lives, if anywhere. */
+export function sessionOfTensor(t: Tensor): Session | undefined {
   const { leaves, params } = structureOf(inlineCalls([currentValue(t)]));
-  return homeOf([...params, ...leaves]) ?? sessionFor();
+  return homeOf([...params, ...leaves]);
 }
 
 /** The value of `t` on a device, computed unless it is known. */
-export async function evaluateTensor(session: Session, t: Tensor): Promise<DeviceArray> {
+export async function evaluateTensor(
+  session: Session | undefined,
+  t: Tensor,
+): Promise<DeviceArray> {
   const root = currentValue(t);
   const known = storedOf(root);
   if (known && root.op !== "param") {
@@ -50,10 +52,12 @@ export async function evaluateTensor(session: Session, t: Tensor): Promise<Devic
     return known.array;
   }
   const updates = takeUpdates();
-  if (root.op === "param" && !updates.length) return (await arraysOf(session, [root]))[0]!;
+  if (root.op === "param" && !updates.length)
+    return (await arraysOf(session ?? (await sessionFor()), [root]))[0]!;
   const { params } = structureOf(inlineCalls([root]));
   const reads = params.map((p) => [p, versionOf(p)] as const);
-  const [array] = await compute(session, [root], updates);
-  if (root.op !== "param") store(root, session, array!, reads);
+  const { session: home, arrays } = await computeSomewhere(session, [root], updates);
+  const [array] = arrays;
+  if (root.op !== "param") store(root, home, array!, reads);
   return array!;
 }

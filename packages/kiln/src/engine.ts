@@ -3,7 +3,7 @@
  * here expects its turn in the queue (`inOrder`).
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { type CompileOptions, compileProgram, type Program } from "@kiln-ml/compiler";
+import { type CompileOptions, compileProgram, type Program, targets } from "@kiln-ml/compiler";
 import {
   GraphError,
   hasHostData,
@@ -21,7 +21,8 @@ import {
   type KernelTiming,
   load,
 } from "@kiln-ml/runtime";
-import type { Session } from "./session.ts";
+import { compileOptionsOf, compilePlaced } from "./automatic.ts";
+import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts";
 import { settings } from "./settings.ts";
 import { checkHome, firstValueOf, markChanged, store, storedOf } from "./storage.ts";
 import { structureOf } from "./structure.ts";
@@ -48,11 +49,21 @@ export class Runner {
 
   static compile(session: Session, program: Program, options: CodeOptions): Runner {
     const { artifact, states } = compileProgram(program, {
-      ...options,
-      ...(settings.fusion === false ? { fusion: false } : {}),
+      ...codeOf(options),
       ...compileOptionsOf(session),
     });
     return new Runner(session, artifact, states);
+  }
+
+  /** Compiles for the target that takes the least time, or for `home`, where the states live, if that is as good. */
+  static async place(
+    program: Program,
+    options: CodeOptions,
+    home?: Session,
+    extents?: readonly (readonly number[])[],
+  ): Promise<Runner> {
+    const placed = await compilePlaced(program, codeOf(options), home, extents);
+    return new Runner(placed.session, placed.compiled.artifact, placed.compiled.states);
   }
 
   /** The executable, bound to the arrays where the states live now. */
@@ -97,12 +108,8 @@ export class Runner {
   }
 }
 
-/** Kernels are compiled for all that the session's device offers. */
-export function compileOptionsOf(session: Session): CompileOptions {
-  const { target, device } = session;
-  if (target !== "webgpu") return { target };
-  return { target, limits: device.limits, features: [...device.features] };
-}
+const codeOf = (options: CodeOptions): CodeOptions =>
+  settings.fusion === false ? { ...options, fusion: false } : options;
 
 /** The arrays of parameters and data leaves in a session; first values are computed, all in one program. */
 export async function arraysOf(
@@ -153,18 +160,28 @@ let compiled = 0;
 export const eagerCompiles = (): number => compiled;
 
 /** New arrays with the values of `roots`, and the updates applied. */
-export async function compute(
+export const compute = async (
   session: Session,
   roots: readonly Tensor[],
   updates: Updates = [],
-): Promise<DeviceArray[]> {
+): Promise<DeviceArray[]> => (await computeSomewhere(session, roots, updates)).arrays;
+
+/** The same, where `placement.ts` sees fit if no session is given and no target is the default. */
+export async function computeSomewhere(
+  given: Session | undefined,
+  roots: readonly Tensor[],
+  updates: Updates = [],
+): Promise<{ readonly session: Session; readonly arrays: DeviceArray[] }> {
+  const auto = !given && defaultTarget() === "auto";
+  const session = auto ? undefined : (given ?? (await sessionFor()));
   const all = inlineCalls([...roots, ...updates.map(([, value]) => value)]);
   const { key, leaves } = structureOf(
     all,
     updates.map(([param]) => param),
   );
-  const name = `${session.target} ${key}`;
-  const runner = programs.get(name) ?? build(session, roots.length, all, updates, leaves);
+  const runner =
+    keptFor(key, session) ?? (await build(session, roots.length, all, updates, leaves));
+  const name = `${runner.session.target} ${key}`;
   programs.delete(name);
   programs.set(name, runner);
   if (programs.size > keptPrograms) {
@@ -173,17 +190,25 @@ export async function compute(
     unused.dispose();
   }
   const inputs: Input[] = [];
-  for (const leaf of leaves) inputs.push(await feed(session, leaf));
-  return runner.run(inputs);
+  for (const leaf of leaves) inputs.push(await feed(runner.session, leaf));
+  return { session: runner.session, arrays: await runner.run(inputs) };
 }
 
-function build(
-  session: Session,
+/** A kept program for a session; for any that is open, if none is given. */
+function keptFor(key: string, session: Session | undefined): Runner | undefined {
+  const names = session ? [session.target] : Object.keys(targets);
+  return names
+    .flatMap((target) => programs.get(`${target} ${key}`) ?? [])
+    .find((known) => (session ? known.session === session : isCurrent(known.session)));
+}
+
+async function build(
+  session: Session | undefined,
   outputs: number,
   all: readonly Tensor[],
   updates: Updates,
   leaves: readonly Tensor[],
-): Runner {
+): Promise<Runner> {
   const inputs = leaves.map((t, i) => input(`x${i}`, t.dtype, t.shape));
   const values = replaceNodes(all, new Map(leaves.map((t, i) => [t, inputs[i]!])));
   const program: Program = {
@@ -192,7 +217,8 @@ function build(
     updates: updates.map(([param], i) => [param, values[outputs + i]!] as const),
   };
   compiled++;
-  return Runner.compile(session, program, { name: "eager" });
+  const code = { name: "eager" };
+  return session ? Runner.compile(session, program, code) : Runner.place(program, code);
 }
 
 /** A leaf as an input: host memory as it is on the CPU, an upload that is kept elsewhere. */

@@ -21,6 +21,7 @@ export {
   type Session,
   sessionFor,
   setDefaultTarget,
+  setThreads,
   type TargetOption,
   useDevice,
 } from "./session.ts";
@@ -31,3 +32,4 @@ export {
   type StateSource,
   stateBytes,
 } from "./state.ts";
+export type { ThreadCount } from "./wasm-support.ts";

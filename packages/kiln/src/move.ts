@@ -7,7 +7,7 @@ import { flush } from "./eager.ts";
 import { arraysOf } from "./engine.ts";
 import { inOrder, type Session, sessionFor, type TargetOption } from "./session.ts";
 import { type StateSource, stateOf } from "./state.ts";
-import { markChanged, store, storedOf } from "./storage.ts";
+import { markChanged, pin, store, storedOf } from "./storage.ts";
 
 declare module "@kiln-ml/ir" {
   interface Stateful {
@@ -28,7 +28,9 @@ Object.defineProperty(Stateful.prototype, "to", {
 export function to<T extends StateSource>(source: T, target: TargetOption): Promise<T> {
   return inOrder(async () => {
     await flush();
-    await moveAll([...stateOf(source).values()], await sessionFor(target));
+    const params = [...stateOf(source).values()];
+    await moveAll(params, await sessionFor(target));
+    pin(params, target !== "auto");
     return source;
   });
 }
@@ -73,6 +75,7 @@ export function restore(from: HostSnapshot, target?: TargetOption): Promise<void
     if (!(from?.values instanceof Map))
       throw new GraphError("restore: takes what snapshot returned");
     const session = await sessionFor(target);
+    pin(from.values.keys(), (target ?? "auto") !== "auto");
     for (const [t, host] of from.values) {
       store(t, session, session.device.upload(host, t.dtype, t.shape as readonly number[]));
       markChanged(t);

@@ -5,10 +5,21 @@
 import type { TargetName } from "@kiln-ml/artifact";
 import { targetOf, targets } from "@kiln-ml/compiler";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import {
+  createCpuDevice,
+  createWasmDevice,
+  type Device,
+  openWebGpu,
+  wasmThreads,
+} from "@kiln-ml/runtime";
+import { type AdapterKind, adapterKind } from "./placement.ts";
 import { settings } from "./settings.ts";
+import { type ThreadCount, wasmMissing } from "./wasm-support.ts";
 
-/** A target, or "auto": WebGPU where a real adapter exists, else the CPU. */
+/**
+ * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU where a real adapter
+ * exists, else the CPU.
+ */
 export type TargetOption = "auto" | TargetName;
 
 /** A device with the target its artifacts are compiled for. */
@@ -18,7 +29,10 @@ export interface Session {
 }
 
 const sessions = new Map<TargetName, Promise<Session>>();
+/** Those of `sessions` that are open. */
+const current = new Map<TargetName, Session>();
 let automatic: Promise<Session> | undefined;
+let adapter: Promise<AdapterKind | string> | undefined;
 
 /** The target of what names none, from here on. Throws GraphError for one that does not exist. */
 export function setDefaultTarget(target: TargetOption): void {
@@ -51,28 +65,66 @@ export function sessionFor(target: TargetOption = defaultTarget()): Promise<Sess
 async function openSession(target: TargetName): Promise<Session> {
   targetOf(target);
   if (target === "js") return watch({ target, device: createCpuDevice() });
+  if (target === "wasm") return openWasm();
   if (target === "webgpu") return watch({ target, device: await openWebGpu() });
   throw new GraphError(`compile: target ${target} has no device`);
 }
 
-/** Software adapters are refused by `openWebGpu`: the CPU target is faster. */
+function openWasm(): Session {
+  const missing = wasmMissing();
+  if (missing) throw new DeviceError(`wasm: ${missing}\n  use the target js, or "auto"`);
+  const device = createWasmDevice({ threads: settings.threads ?? "auto" });
+  return watch({ target: "wasm", device });
+}
+
+/** Where things live that no program has been compiled for. */
 async function openAutomatic(): Promise<Session> {
-  if (!targets.webgpu) return sessionFor("js");
+  const kind = await adapterHere();
+  if (kind === "discrete" || kind === "integrated") return sessionFor("webgpu");
+  return sessionFor(cpuTarget());
+}
+
+/** The faster of the CPU's targets that runs here. */
+export const cpuTarget = (): "wasm" | "js" => (wasmMissing() === undefined ? "wasm" : "js");
+
+/** The kind of adapter, or why there is none. Software ones are refused by `openWebGpu`: the CPU is faster. */
+export function adapterHere(): Promise<AdapterKind | string> {
+  adapter ??= findAdapter();
+  return adapter;
+}
+
+async function findAdapter(): Promise<AdapterKind | string> {
+  if (!targets.webgpu) return "the compiler has no target webgpu";
   try {
-    return await sessionFor("webgpu");
+    const { device } = await sessionFor("webgpu");
+    return adapterKind(device.name);
   } catch (error) {
-    if (error instanceof DeviceError) return sessionFor("js");
+    if (error instanceof DeviceError) return error.message.split("\n")[0]!;
     throw error;
   }
 }
 
+/** The threads that the wasm device has, or would have. */
+export const threadsHere = (): number => wasmThreads(settings.threads);
+
+/** Whether its target still runs on this session: its device is neither lost nor replaced. */
+export const isCurrent = (session: Session): boolean => current.get(session.target) === session;
+
 /** A lost device is forgotten, so that the next call opens another. */
 function watch(session: Session): Session {
+  current.set(session.target, session);
   session.device.lost.then(() => {
+    if (!isCurrent(session)) return;
     sessions.delete(session.target);
-    automatic = undefined;
+    current.delete(session.target);
+    forgetChoice();
   });
   return session;
+}
+
+function forgetChoice(): void {
+  automatic = undefined;
+  adapter = undefined;
 }
 
 /**
@@ -82,8 +134,26 @@ function watch(session: Session): Session {
 export function useDevice(device: Device): Session {
   const session = watch({ target: device.target, device });
   sessions.set(session.target, Promise.resolve(session));
-  automatic = undefined;
+  forgetChoice();
   return session;
+}
+
+/**
+ * The threads of the wasm device, which all programs on it share; default "auto", as many as there are cores, or 1 where
+ * memory cannot be shared. Throws GraphError for anything else than a positive integer or "auto", and once the device is
+ * open with another number.
+ */
+export function setThreads(threads: ThreadCount): void {
+  if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))
+    throw new GraphError(
+      `setThreads: takes a positive integer or "auto", got ${JSON.stringify(threads)}`,
+    );
+  const before = settings.threads ?? "auto";
+  if (sessions.has("wasm") && threads !== before)
+    throw new GraphError(
+      `setThreads: the wasm device is open with ${before} threads, ${threads} were asked for\n  call it before anything runs, or useDevice(createWasmDevice({ threads: ${JSON.stringify(threads)} }))`,
+    );
+  settings.threads = threads;
 }
 
 let tail: Promise<void> = Promise.resolve();

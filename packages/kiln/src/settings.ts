@@ -4,9 +4,12 @@
  */
 import type { KernelTiming } from "@kiln-ml/runtime";
 import type { TargetOption } from "./session.ts";
+import type { ThreadCount } from "./wasm-support.ts";
 
 interface Settings {
   target?: TargetOption;
+  /** Threads of the wasm device, if it is opened from here on. */
+  threads?: ThreadCount;
   /** False turns fusion off everywhere. */
   fusion?: boolean;
   /** Called after each run with the time of every kernel; runs are slower with it. */

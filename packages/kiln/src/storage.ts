@@ -72,6 +72,15 @@ export function checkHome(where: string, param: Tensor, session: Session): void 
     );
 }
 
+const pinned = new WeakSet<Tensor>();
+
+/** Marks parameters whose target was chosen by name: "auto" moves them nowhere. */
+export function pin(params: Iterable<Tensor>, chosen = true): void {
+  for (const p of params) chosen ? pinned.add(p) : pinned.delete(p);
+}
+
+export const isPinned = (param: Tensor): boolean => pinned.has(param);
+
 const firstValues = new WeakMap<Tensor, HostArray>();
 
 /** Gives a parameter that lives nowhere yet another first value than its own. */

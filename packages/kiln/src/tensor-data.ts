@@ -33,7 +33,7 @@ declare module "@kiln-ml/ir" {
 /** Begins the read in its turn, so that no later run changes what it sees, and waits for it outside of the queue. */
 async function read<T>(t: Tensor, from: (array: DeviceArray) => Promise<T>): Promise<T> {
   const { value } = await inOrder(async () => {
-    const begun = from(await evaluateTensor(await sessionOfTensor(t), t));
+    const begun = from(await evaluateTensor(sessionOfTensor(t), t));
     // Until it is awaited below, a failure is nobody's.
     begun.catch(() => {});
     return { value: begun };

@@ -10,6 +10,8 @@ const root = process.cwd();
 
 /** From the least a page may load to all there is. */
 export const pages = {
+  "wasm inference from a URL":
+    'import { loadFromUrl } from "@kiln-ml/artifact"; import { createWasmDevice, initialStates, load } from "@kiln-ml/runtime"; export const page = [loadFromUrl, createWasmDevice, initialStates, load];',
   "runtime loader":
     'export * from "@kiln-ml/artifact"; export { createCpuDevice, DeviceArray, Executable, initialStates, load, openWebGpu, restore } from "@kiln-ml/runtime";',
   "runtime loader with wasm":

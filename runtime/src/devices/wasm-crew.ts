@@ -39,11 +39,12 @@ async function instantiate(
 
 const recordWords = (words: Int32Array, at: number): number => word.args + words[at + word.argc]!;
 
-/** Calls of which each is one part, on this thread. */
+/** All parts of all calls on this thread. */
 function runHere(entries: readonly Entry[], { words, stacks, times }: Run): void {
   for (let at = 0; at < words.length; at += recordWords(words, at)) {
     const start = times ? performance.now() : 0;
-    doPart(entries, words, at, 0, stacks.from);
+    for (let part = 0; part < words[at + word.parts]!; part++)
+      doPart(entries, words, at, part, stacks.from);
     times?.push(performance.now() - start);
   }
 }

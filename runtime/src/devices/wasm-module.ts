@@ -23,7 +23,12 @@ export async function compileModule(
 ): Promise<WebAssembly.Module> {
   const { modules } = artifact;
   if (!modules) throw new ArtifactError("load: a wasm artifact needs modules, this one has none");
-  const bytes = relaxed ? modules.relaxed : modules.plain;
+  // A loader may have left out one of them; every engine runs the plain one.
+  const bytes = relaxed && modules.relaxed.length > 0 ? modules.relaxed : modules.plain;
+  if (bytes.length === 0)
+    throw new ArtifactError(
+      "load: the plain module was left out, the device runs no relaxed SIMD\n  pass { relaxed: false } to loadFromUrl",
+    );
   const module = shared ? withSharedMemory(bytes) : bytes;
   try {
     return await WebAssembly.compile(module as Uint8Array<ArrayBuffer>);

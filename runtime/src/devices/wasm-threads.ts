@@ -36,6 +36,10 @@ export function noThreads(): string | null {
 export const processors = (): number =>
   nodeModule("node:os")?.availableParallelism() ?? navigator.hardwareConcurrency ?? 1;
 
+/** How many threads are asked for: "auto" is one a processor, at most 8. */
+export const threadsWanted = (threads: number | "auto"): number =>
+  threads === "auto" ? Math.min(processors(), 8) : threads;
+
 /** Whether this thread may sleep: a page's own may not. */
 export function maySleep(): boolean {
   try {

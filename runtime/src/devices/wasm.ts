@@ -14,7 +14,7 @@ import { type Crew, LedTeam, Team } from "./wasm-crew.ts";
 import { compileModule, hasRelaxedSimd } from "./wasm-module.ts";
 import { Pool } from "./wasm-pool.ts";
 import { WasmProgram } from "./wasm-program.ts";
-import { maySleep, noThreads, processors } from "./wasm-threads.ts";
+import { maySleep, noThreads, threadsWanted } from "./wasm-threads.ts";
 
 export interface WasmOptions {
   /** Threads that run kernels; "auto", the default, is one a processor, at most 8. */
@@ -46,6 +46,8 @@ export class WasmDriver implements Driver {
     finished: null,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
+  /** The workers, once they have started. */
+  pool: Pool | null = null;
   #threads: number;
   /** Why there are fewer threads than were asked for. */
   #note: string | null;
@@ -56,7 +58,7 @@ export class WasmDriver implements Driver {
   #resolveLost!: (info: LossInfo) => void;
 
   constructor({ threads = "auto", relaxed, maxBytes = 2 ** 32, poison = false }: WasmOptions) {
-    const wanted = threads === "auto" ? Math.min(processors(), 8) : threads;
+    const wanted = threadsWanted(threads);
     this.#note = wanted > 1 ? noThreads() : null;
     this.#threads = this.#note === null ? wanted : 1;
     this.#relaxed = relaxed ?? hasRelaxedSimd();
@@ -207,6 +209,7 @@ export class WasmDriver implements Driver {
     }
     const crew = led ? new LedTeam(pool) : new Team(pool);
     pool.onFailure = (why) => this.lose(why);
+    this.pool = pool;
     if (this.#failure !== null) crew.end(this.#failure);
     return crew;
   }
@@ -228,6 +231,10 @@ export class WasmDriver implements Driver {
     return this.#bytes(buffer, sizeBytes).slice().buffer as ArrayBuffer;
   }
 }
+
+/** The threads that `createWasmDevice` would run with. Workers may still fail to start. */
+export const wasmThreads = (threads: number | "auto" = "auto"): number =>
+  noThreads() === null ? threadsWanted(threads) : 1;
 
 /**
  * A device that runs `wasm` artifacts on this machine's processors.

@@ -29,8 +29,8 @@ export function assembleModule(
 ): Uint8Array {
   const layout = read(functions);
   return options.relaxed
-    ? write(layout, layout.reader.out.relaxed, "relaxed")
-    : write(layout, layout.reader.out.plain, "plain");
+    ? write(layout, layout.reader.relaxed, "relaxed")
+    : write(layout, layout.reader.plain, "plain");
 }
 
 /** Both variants from one reading of the texts. */
@@ -40,8 +40,8 @@ export function assembleVariants(functions: readonly string[]): {
 } {
   const layout = read(functions);
   return {
-    plain: write(layout, layout.reader.out.plain, "plain"),
-    relaxed: write(layout, layout.reader.out.relaxed, "relaxed"),
+    plain: write(layout, layout.reader.plain, "plain"),
+    relaxed: write(layout, layout.reader.relaxed, "relaxed"),
   };
 }
 

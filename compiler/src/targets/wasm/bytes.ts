@@ -4,6 +4,8 @@
  * LEB128: WebAssembly specification 2.0, section 5.2.2.
  */
 
+const encoder = new TextEncoder();
+
 export class Bytes {
   bytes: Uint8Array = new Uint8Array(256);
   length = 0;
@@ -70,7 +72,7 @@ export class Bytes {
 
   /** A name: its size in UTF-8, then the bytes; makes its own room. */
   text(value: string): void {
-    const encoded = new TextEncoder().encode(value);
+    const encoded = encoder.encode(value);
     this.reserve(encoded.length + 5);
     this.unsigned(encoded.length);
     this.append(encoded, 0, encoded.length);

@@ -1,15 +1,18 @@
 /**
- * Functions in folded WAT to code of both variants at once, in one pass over the text. Checks words,
+ * Functions in folded WAT to code of both variants, in one pass over the text: the plain code is
+ * written, and copied to the relaxed one where they part. Checks words,
  * names, immediates and operand counts; does not check operand types, which validation does.
  *
  * `(f32x4.madd a b c)` and `nmadd` are one relaxed instruction in one variant and two in the other.
  * The plain `nmadd` computes c before a and b, so the three must not write what another reads.
  */
 
+import { Code } from "./code.ts";
+import { writeConstant } from "./constants.ts";
 import { parseInteger } from "./literals.ts";
-import { fused, type Instruction, instructions, memoryCopy, memoryFill } from "./opcodes.ts";
+import { fused, type Instruction, memoryCopy, memoryFill } from "./opcodes.ts";
 import { Names, Scanner } from "./scan.ts";
-import { Variants, vectorConst } from "./variants.ts";
+import { wordOf } from "./words.ts";
 
 /** What the module's other sections say of a function, and where its code lies. */
 export interface FunctionEntry {
@@ -39,27 +42,15 @@ const callOp = 0x10;
 /** Of a block that no branch can name. */
 const noLabel = -1;
 
-/** The words that may open a parenthesis; built at the first use. */
-let words: Names | undefined;
-
-function makeWords(): Names {
-  const names = new Names();
-  const scanner = new Scanner();
-  for (const { name } of instructions) {
-    scanner.begin(name);
-    scanner.atom();
-    names.intern(name, 0, name.length, scanner.hash);
-  }
-  return names;
-}
-
 export class FunctionReader {
-  readonly out: Variants = new Variants();
+  readonly plain: Code = new Code();
+  readonly relaxed: Code = new Code();
+  /** How much of `plain` is in `relaxed` too, or has another spelling there. */
+  #shared = 0;
   readonly names: Names = new Names();
   readonly functions: FunctionEntry[] = [];
   readonly calls: Call[] = [];
   readonly #scan = new Scanner();
-  readonly #words: Names;
   /** By name. */
   readonly #defined: (FunctionEntry | undefined)[] = [];
   /** By name: the index in `calls`. */
@@ -70,17 +61,13 @@ export class FunctionReader {
   #localCount = 0;
   readonly #labels: number[] = [];
 
-  constructor() {
-    words ??= makeWords();
-    this.#words = words;
-  }
-
   /** Reads every function of the text. */
   read(text: string): void {
     const scan = this.#scan;
     scan.begin(text);
     // Code is shorter than its text.
-    this.out.reserve(text.length + 16);
+    this.plain.reserve(text.length + 16);
+    this.relaxed.reserve(text.length + 16);
     while (scan.skip() === paren) this.#function();
     if (scan.at < text.length) scan.fail(`${scan.found()} where a function must stand`);
   }
@@ -102,16 +89,17 @@ export class FunctionReader {
       exported: undefined,
       params: [],
       result: undefined,
-      plain: [this.out.plain.length, 0],
-      relaxed: [this.out.relaxed.length, 0],
+      plain: [this.plain.length, 0],
+      relaxed: [this.relaxed.length, 0],
     };
     this.functions.push(entry);
     this.#defined[name] = entry;
     this.#firstLocal += this.#localCount;
     this.#localCount = 0;
     this.#body(entry);
-    entry.plain[1] = this.out.plain.length;
-    entry.relaxed[1] = this.out.relaxed.length;
+    this.#share();
+    entry.plain[1] = this.plain.length;
+    entry.relaxed[1] = this.relaxed.length;
   }
 
   #body(entry: FunctionEntry): void {
@@ -128,8 +116,14 @@ export class FunctionReader {
       this.#instruction(first);
       while (!scan.closes()) this.#instruction(this.#opening());
     }
-    this.out.byte(endOp);
-    if (this.out.plain.length > this.out.plain.bytes.length) scan.fail("code longer than its text");
+    this.plain.byte(endOp);
+    if (this.plain.length > this.plain.bytes.length) scan.fail("code longer than its text");
+  }
+
+  /** Brings `relaxed` up to date with what was written to `plain` alone. */
+  #share(): void {
+    this.relaxed.append(this.plain.bytes, this.#shared, this.plain.length);
+    this.#shared = this.plain.length;
   }
 
   #declaration(word: string, entry: FunctionEntry, locals: number[]): void {
@@ -157,10 +151,10 @@ export class FunctionReader {
   /** Locals in runs of one type. */
   #declareLocals(types: readonly number[]): void {
     const starts = types.flatMap((type, i) => (type === types[i - 1] ? [] : [i]));
-    this.out.unsigned(starts.length);
+    this.plain.unsigned(starts.length);
     starts.forEach((start, i) => {
-      this.out.unsigned((starts[i + 1] ?? types.length) - start);
-      this.out.byte(types[start]!);
+      this.plain.unsigned((starts[i + 1] ?? types.length) - start);
+      this.plain.byte(types[start]!);
     });
   }
 
@@ -173,9 +167,7 @@ export class FunctionReader {
   #word(): Instruction {
     const scan = this.#scan;
     scan.atom();
-    const index = this.#words.find(scan.text, scan.start, scan.at, scan.hash);
-    if (index < 0) scan.fail(`no instruction is called ${scan.word()}`);
-    return instructions[index]!;
+    return wordOf(scan);
   }
 
   #valueType(): number {
@@ -215,15 +207,14 @@ export class FunctionReader {
 
   #plain(op: Instruction): void {
     this.#operands(op);
-    this.out.op(op.code);
+    this.plain.op(op.code);
     // The memories that these touch: there is one.
-    if (op.code === memoryFill || op.code === memoryCopy) this.out.byte(0);
-    if (op.code === memoryCopy) this.out.byte(0);
+    if (op.code === memoryFill || op.code === memoryCopy) this.plain.byte(0);
+    if (op.code === memoryCopy) this.plain.byte(0);
   }
 
   #constant(op: Instruction): void {
-    if (op.code === vectorConst) this.out.vector(this.#scan);
-    else this.out.constant(op.code, this.#scan);
+    writeConstant(this.plain, op.code, this.#scan);
     this.#scan.close();
   }
 
@@ -248,8 +239,8 @@ export class FunctionReader {
     const local = (this.#locals[name] ?? 0) - this.#firstLocal;
     if (local < 0) this.#scan.fail(`no local is called ${this.names.names[name]}`);
     this.#operands(op);
-    this.out.byte(op.code);
-    this.out.unsigned(local);
+    this.plain.byte(op.code);
+    this.plain.unsigned(local);
   }
 
   /** `offset=` and `align=` in that order, either left out. */
@@ -261,10 +252,10 @@ export class FunctionReader {
       this.#scan.fail(`${op.name} with align=${align}, not a power of two up to ${op.width}`);
     const lane = op.kind === "memoryLane" ? this.#laneIndex(16 / op.width) : 0;
     this.#operands(op);
-    this.out.op(op.code);
-    this.out.unsigned(hint);
-    this.out.unsigned(offset);
-    if (op.kind === "memoryLane") this.out.byte(lane);
+    this.plain.op(op.code);
+    this.plain.unsigned(hint);
+    this.plain.unsigned(offset);
+    if (op.kind === "memoryLane") this.plain.byte(lane);
   }
 
   #field(prefix: string, first: number, otherwise: number): number {
@@ -290,30 +281,40 @@ export class FunctionReader {
   #lane(op: Instruction): void {
     const lane = this.#laneIndex(op.width);
     this.#operands(op);
-    this.out.op(op.code);
-    this.out.byte(lane);
+    this.plain.op(op.code);
+    this.plain.byte(lane);
   }
 
   #shuffle(op: Instruction): void {
     const lanes = Array.from({ length: 16 }, () => this.#laneIndex(32));
     this.#operands(op);
-    this.out.op(op.code);
-    for (const lane of lanes) this.out.byte(lane);
+    this.plain.op(op.code);
+    for (const lane of lanes) this.plain.byte(lane);
   }
 
   #fused(op: Instruction): void {
     const scan = this.#scan;
+    const { plain, relaxed } = this;
     const parts = op.name.startsWith("f32x4") ? fused.f32x4 : fused.f64x2;
-    const from = this.out.plain.length;
-    this.#instruction(this.#opening());
-    this.#instruction(this.#opening());
-    this.out.plain.op(parts.mul);
-    const middle = this.out.plain.length;
-    this.#instruction(this.#opening());
+    const from = plain.length;
+    this.#operand(op, 0);
+    this.#operand(op, 1);
+    this.#share();
+    plain.op(parts.mul);
+    const middle = plain.length;
+    this.#shared = middle;
+    this.#operand(op, 2);
     if (!scan.closes()) scan.fail(`${op.name} takes 3 operands, not more`);
-    if (op.kind === "nmadd") this.out.plain.swap(from, middle);
-    this.out.plain.op(op.kind === "nmadd" ? parts.sub : parts.add);
-    this.out.relaxed.op(op.code);
+    this.#share();
+    relaxed.op(op.code);
+    if (op.kind === "nmadd") plain.swap(from, middle);
+    plain.op(op.kind === "nmadd" ? parts.sub : parts.add);
+    this.#shared = plain.length;
+  }
+
+  #operand(op: Instruction, index: number): void {
+    if (this.#scan.closes()) this.#scan.fail(`${op.name} takes 3 operands, not ${index}`);
+    this.#instruction(this.#opening());
   }
 
   #call(): void {
@@ -331,8 +332,10 @@ export class FunctionReader {
       scan.fail(
         `${this.names.names[name]} called with ${operands} operands, elsewhere ${first.operands}`,
       );
-    this.out.byte(callOp);
-    this.out.callee(name);
+    this.plain.byte(callOp);
+    this.#share();
+    this.plain.callee(name);
+    this.relaxed.callee(name);
   }
 
   #branch(op: Instruction): void {
@@ -341,8 +344,8 @@ export class FunctionReader {
     const at = this.#labels.lastIndexOf(name);
     if (at < 0) scan.fail(`no block around is called ${this.names.names[name]}`);
     this.#operands(op);
-    this.out.byte(op.code);
-    this.out.unsigned(this.#labels.length - 1 - at);
+    this.plain.byte(op.code);
+    this.plain.unsigned(this.#labels.length - 1 - at);
   }
 
   /** The label and the result that may follow `block`, `loop` and `if`, and the first word after. */
@@ -359,15 +362,15 @@ export class FunctionReader {
 
   #block(op: Instruction): void {
     const { label, type, first } = this.#blockType();
-    this.out.byte(op.code);
-    this.out.byte(type);
+    this.plain.byte(op.code);
+    this.plain.byte(type);
     this.#labels.push(label);
     if (first !== undefined) {
       this.#instruction(first);
       this.#children();
     }
     this.#labels.pop();
-    this.out.byte(endOp);
+    this.plain.byte(endOp);
   }
 
   #if(op: Instruction): void {
@@ -375,18 +378,20 @@ export class FunctionReader {
     const { label, type, first } = this.#blockType();
     if (first === undefined) scan.fail("if without a condition");
     else this.#instruction(first);
-    this.out.byte(op.code);
-    this.out.byte(type);
+    this.plain.byte(op.code);
+    this.plain.byte(type);
     this.#labels.push(label);
     if (this.#opening().name !== "then") scan.fail(`${scan.word()} where then must stand`);
     this.#children();
     if (!scan.closes()) {
       if (this.#opening().name !== "else") scan.fail(`${scan.word()} where else must stand`);
-      this.out.byte(elseOp);
-      this.#children();
+      if (!scan.closes()) {
+        this.plain.byte(elseOp);
+        this.#children();
+      }
       scan.close();
     }
     this.#labels.pop();
-    this.out.byte(endOp);
+    this.plain.byte(endOp);
   }
 }

@@ -49,12 +49,16 @@ export class Names {
   }
 }
 
-const newline = 10;
 const space = 32;
 const quote = 34;
+const dollar = 36;
 const open = 40;
 const close = 41;
 const semicolon = 59;
+/** What `skip` returns at the end of the text. */
+export const atEnd = 0;
+
+const encoder = new TextEncoder();
 
 /** A place in one text and the atom read last. */
 export class Scanner {
@@ -64,29 +68,41 @@ export class Scanner {
   hash = 0;
   /** What errors name: the function being read. */
   where = "the module";
+  /** The text's characters and a zero: cheaper to read than a string where nothing is compiled yet. */
+  #bytes: Uint8Array = new Uint8Array(1);
 
   begin(text: string): void {
+    const length = text.length;
+    if (this.#bytes.length <= length) this.#bytes = new Uint8Array(2 * length + 1);
     this.text = text;
     this.at = 0;
+    const { read, written } = encoder.encodeInto(text, this.#bytes);
+    // Only comments hold other than ASCII, and those are not read.
+    if (read !== length || written !== length)
+      encoder.encodeInto(text.replace(/[^\0-\x7f]/g, "?"), this.#bytes);
+    this.#bytes[length] = atEnd;
   }
 
   fail(what: string): never {
     return bug("assemble", `${this.where}: ${what}`);
   }
 
-  /** Passes white space and comments, and returns the character that follows, or NaN at the end. */
+  /** Passes white space and comments, and returns the character that follows. */
   skip(): number {
+    const bytes = this.#bytes;
     for (;;) {
-      const char = this.text.charCodeAt(this.at);
-      if (char <= space) this.at += 1;
-      else if (char === semicolon) this.#lineComment();
-      else if (char === open && this.text.charCodeAt(this.at + 1) === semicolon) this.#comment();
+      const char = bytes[this.at]!;
+      if (char <= space) {
+        if (this.at >= this.text.length) return atEnd;
+        this.at += 1;
+      } else if (char === semicolon) this.#lineComment();
+      else if (char === open && bytes[this.at + 1] === semicolon) this.#comment();
       else return char;
     }
   }
 
   #lineComment(): void {
-    if (this.text.charCodeAt(this.at + 1) !== semicolon) this.fail("a lone ;");
+    if (this.#bytes[this.at + 1] !== semicolon) this.fail("a lone ;");
     const end = this.text.indexOf("\n", this.at);
     this.at = end < 0 ? this.text.length : end + 1;
   }
@@ -102,24 +118,28 @@ export class Scanner {
     } while (depth > 0);
   }
 
-  /** Reads an atom: characters up to white space, a parenthesis, a quote or a comment. */
+  /**
+   * Reads an atom: letters, digits and `+-./=_:` after a first character that may be `$`. All
+   * delimiters but the semicolon come before `*` in ASCII.
+   */
   atom(): void {
-    this.skip();
-    const text = this.text;
-    let at = this.at;
+    let char = this.skip();
+    const bytes = this.#bytes;
+    const start = this.at;
+    let at = start;
     let hash = 0;
-    this.start = at;
-    for (;;) {
-      const char = text.charCodeAt(at);
-      if (!(char > space) || char === open || char === close) break;
-      if (char === quote || char === semicolon) break;
-      hash = Math.imul(hash ^ char, 0x01000193);
-      at += 1;
+    if (char > close || char === dollar) {
+      do {
+        hash = (hash << 5) ^ (hash >>> 27) ^ char;
+        at += 1;
+        char = bytes[at]!;
+      } while (char > close && char !== semicolon);
     }
+    if (at === start) this.fail(`${this.found()} where a word must stand`);
+    this.start = start;
     this.at = at;
-    // The last characters reach the low bits only after a fold.
+    // The first characters reach the low bits only after a fold.
     this.hash = hash ^ (hash >>> 15);
-    if (at === this.start) this.fail(`${this.found()} where a word must stand`);
   }
 
   /** The atom read last. */
@@ -130,8 +150,8 @@ export class Scanner {
   /** What stands here, for messages. */
   found(): string {
     const char = this.skip();
-    if (Number.isNaN(char)) return "the end of the text";
-    return JSON.stringify(this.text.slice(this.at).split(newlineText, 1)[0]!.slice(0, 32));
+    if (char === atEnd) return "the end of the text";
+    return JSON.stringify(this.text.slice(this.at).split("\n", 1)[0]!.slice(0, 32));
   }
 
   /** Passes an opening parenthesis. */
@@ -147,7 +167,7 @@ export class Scanner {
       this.at += 1;
       return true;
     }
-    if (Number.isNaN(char)) this.fail("the text ends inside a parenthesis");
+    if (char === atEnd) this.fail("the text ends inside a parenthesis");
     return false;
   }
 
@@ -166,5 +186,3 @@ export class Scanner {
     return value;
   }
 }
-
-const newlineText = String.fromCharCode(newline);

@@ -4,7 +4,7 @@
  * compiler itself never needs it.
  */
 
-import { Scanner } from "./scan.ts";
+import { atEnd, Scanner } from "./scan.ts";
 
 const paren = 40;
 const quote = 34;
@@ -18,7 +18,7 @@ export function spellOut(text: string, relaxed: boolean): string {
     const from = scan.at;
     const char = scan.skip();
     spelled += text.slice(from, scan.at);
-    if (Number.isNaN(char)) return spelled;
+    if (char === atEnd) return spelled;
     spelled += piece(scan, relaxed);
   }
 }

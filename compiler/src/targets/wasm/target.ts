@@ -3,7 +3,7 @@
  */
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
-import { serialContraction } from "../../schedule/serial-contraction.ts";
+import { simdContraction } from "../../schedule/simd-contraction.ts";
 import { simdRows } from "../../schedule/simd-rows.ts";
 import { simdScan } from "../../schedule/simd-scan.ts";
 import type { Target } from "../../target.ts";
@@ -18,7 +18,7 @@ export const wasm: Target = {
   schedule: {
     rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
     scan: (job) => ({ body: simdScan(job), workgroupSize: 1 }),
-    contraction: (job) => ({ body: serialContraction(job, false), workgroupSize: 1 }),
+    contraction: (job) => ({ body: simdContraction(job), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
     beside: (body, scalars) => [
       ...scalars.flatMap(simdRows),

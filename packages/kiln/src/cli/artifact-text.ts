@@ -1,5 +1,5 @@
 /** An artifact as text: its signature, kernels, memory plan and costs. */
-import { type Artifact, evaluateExtent, type Place } from "@kiln-ml/artifact";
+import { type Artifact, evaluateExtent, type Modules, type Place } from "@kiln-ml/artifact";
 import { bytesText, type Dims, extentText, specText, weightBytes } from "./extents.ts";
 import { table } from "./table.ts";
 
@@ -17,9 +17,29 @@ export function signature(a: Artifact, dims: Dims): string {
   return `== ${a.name} for ${a.target}${held}\n${lines.join("\n")}\n`;
 }
 
-export function kernels(a: Artifact): string {
-  const texts = a.kernels.map((k) => `-- ${k.name}\n${k.text.trimEnd()}\n`);
-  return `== kernels: ${a.kernels.length}\n${texts.join("\n")}`;
+export function kernels(a: Artifact, dims: Dims): string {
+  const texts = a.kernels
+    .filter((k) => k.text !== "")
+    .map((k) => `-- ${k.name}\n${k.text.trimEnd()}\n`);
+  const head = `== kernels: ${a.kernels.length}\n`;
+  if (!a.modules) return head + texts.join("\n");
+  return [head + modulesText(a.modules), phasesText(a, dims), ...texts].join("\n");
+}
+
+const modulesText = ({ plain, relaxed }: Modules): string =>
+  `  module of ${bytesText(plain.length)}, ${bytesText(relaxed.length)} with relaxed SIMD\n`;
+
+/** A row for each phase; the stack stands in the first row of its kernel. */
+function phasesText(a: Artifact, dims: Dims): string {
+  const rows = a.kernels.flatMap((k) =>
+    (k.phases ?? []).map((p, i) => [
+      i ? "" : k.name,
+      p.entry,
+      extentText(p.units, dims),
+      i ? "" : extentText(k.stack ?? 0, dims),
+    ]),
+  );
+  return `${table([["kernel", "phase", "units", "stack bytes"], ...rows])}\n`;
 }
 
 export function plan(a: Artifact, dims: Dims): string {

@@ -8,15 +8,16 @@ import { PlainError } from "./failure.ts";
 import { loadModel, modelHelp } from "./model.ts";
 import { Profile, rate } from "./profile.ts";
 import { frontOf } from "./script.ts";
-import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom } from "./usage.ts";
+import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
 export const help = `Usage: kiln bench model.ts [options]
 
-  --target auto|js|webgpu  where it runs (auto)
-  --dims N=32,T=8          values of symbols; 32 for those not named
-  --runs N                 timed runs (20), after a quarter as many that are not timed
-  --no-fusion              one kernel for each operation, to compare
-  --no-check               do not type-check the script first
+  --target auto|js|wasm|webgpu  where it runs (auto)
+  --threads N|auto              threads of wasm (auto: one a core, at most 8)
+  --dims N=32,T=8               values of symbols; 32 for those not named
+  --runs N                      timed runs (20), after a quarter as many that are not timed
+  --no-fusion                   one kernel for each operation, to compare
+  --no-check                    do not type-check the script first
 
 Floating inputs are uniform in [-1, 1), others 0.
 ${modelHelp}`;
@@ -24,6 +25,7 @@ ${modelHelp}`;
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions("bench", args, {
     target: { type: "string" },
+    threads: { type: "string" },
     dims: { type: "string" },
     runs: { type: "string" },
     "no-fusion": { type: "boolean" },
@@ -33,6 +35,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const runs = countFrom("bench", "runs", values.runs, 20);
   const dims = dimsFrom("bench", values.dims);
   settings.target = targetFrom("bench", values.target);
+  settings.threads = threadsFrom("bench", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
   const model = await loadModel(path, !values["no-check"]);
   const front = await frontOf(path);

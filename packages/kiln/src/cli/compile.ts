@@ -8,12 +8,12 @@ import { oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
 export const help = `Usage: kiln compile model.ts -o out.kiln | folder [options]
 
-  -o, --out PATH         one file if it ends in .kiln, else a folder
-  --target js|webgpu     what it is compiled for (js); the device need not be here
-  --no-fusion            one kernel for each operation
-  --no-weights           leave out the values of parameters
-  --name NAME            the name of the program
-  --no-check             do not type-check the script first
+  -o, --out PATH           one file if it ends in .kiln, else a folder
+  --target js|wasm|webgpu  what it is compiled for (js); the device need not be here
+  --no-fusion              one kernel for each operation
+  --no-weights             leave out the values of parameters
+  --name NAME              the name of the program
+  --no-check               do not type-check the script first
 
 ${modelHelp}`;
 
@@ -43,9 +43,10 @@ export async function run(args: readonly string[]): Promise<number> {
     name: typeof values.name === "string" ? values.name : model.name,
   });
   await writeArtifact(out, artifact);
-  const { plan, kernels, signature } = artifact;
+  const { plan, kernels, modules, signature } = artifact;
+  const code = modules ? `, a module of ${bytesText(modules.plain.length)}` : "";
   process.stdout.write(
-    `wrote ${out}: ${artifact.name} for ${artifact.target}, ${plan.steps.length} steps, ${kernels.length} kernels, ${signature.states.length} states, ${bytesText(weightBytes(artifact))} of weights\n`,
+    `wrote ${out}: ${artifact.name} for ${artifact.target}, ${plan.steps.length} steps, ${kernels.length} kernels${code}, ${signature.states.length} states, ${bytesText(weightBytes(artifact))} of weights\n`,
   );
   return 0;
 }

@@ -7,25 +7,28 @@ import { settings } from "../settings.ts";
 import { costs, kernels, plan, signature } from "./artifact-text.ts";
 import type { Dims } from "./extents.ts";
 import { loadModel, modelHelp } from "./model.ts";
+import { placementText } from "./placement-text.ts";
 import { frontOf } from "./script.ts";
 import { groups, programText } from "./stage-text.ts";
-import { dimsFrom, oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
+import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom, UsageError } from "./usage.ts";
 
 const passes = [...new Set(graphPasses.map((p) => p.name))];
-const ofArtifact = ["signature", "kernels", "plan", "costs"] as const;
+const ofArtifact = ["signature", "kernels", "plan", "costs", "placement"] as const;
 const sections = ["graph", ...passes, "groups", ...ofArtifact];
-const usual = ["signature", "groups", "plan", "costs"];
+const usual = ["signature", "groups", "plan", "costs", "placement"];
 
 export const help = `Usage: kiln inspect model.ts | model.kiln | folder [options]
 
-  --stage NAME[,NAME…]   sections to print, or "all" (${usual.join(",")}):
-                         graph ${passes.join(" ")}
-                         groups ${ofArtifact.join(" ")}
-  --print-after PASS     the IR after a pass, the same as --stage PASS
-  --target js|webgpu     what a model is compiled for (js)
-  --no-fusion            one kernel for each operation
-  --dims N=32,T=8        values of symbols, for sizes and costs
-  --no-check             do not type-check the script first
+  --stage NAME[,NAME…]     sections to print, or "all" (${usual.join(",")}):
+                           graph ${passes.join(" ")}
+                           groups ${ofArtifact.join(" ")}
+  --print-after PASS       the IR after a pass, the same as --stage PASS
+  --target js|wasm|webgpu  what a model is compiled for (js)
+  --no-fusion              one kernel for each operation
+  --dims N=32,T=8          values of symbols, for sizes, costs and placement
+  --threads N              threads of wasm that placement reckons with (one a core, at most 8)
+  --adapter KIND           reckon with this one: none, integrated, discrete
+  --no-check               do not type-check the script first
 
 An artifact has the sections ${ofArtifact.join(", ")}.
 ${modelHelp}`;
@@ -41,6 +44,8 @@ export async function run(args: readonly string[]): Promise<number> {
     stage: { type: "string" },
     "print-after": { type: "string" },
     target: { type: "string" },
+    threads: { type: "string" },
+    adapter: { type: "string" },
     "no-fusion": { type: "boolean" },
     dims: { type: "string" },
     "no-check": { type: "boolean" },
@@ -50,11 +55,17 @@ export async function run(args: readonly string[]): Promise<number> {
   const wanted = chosen(values.stage ?? values["print-after"], isScript);
   const dims = dimsFrom("inspect", values.dims);
   const target = targetFrom("inspect", values.target);
+  settings.threads = threadsFrom("inspect", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
   const inspected = isScript
     ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
     : { artifact: await readArtifact(path), stages: [], print: () => "" };
-  process.stdout.write(wanted.map((name) => section(name, inspected, dims)).join("\n"));
+  const { artifact } = inspected;
+  const adapter = adapterFrom(values.adapter);
+  const texts = wanted.map(async (name) =>
+    name === "placement" ? placementText(artifact, dims, adapter) : section(name, inspected, dims),
+  );
+  process.stdout.write((await Promise.all(texts)).join("\n"));
   return 0;
 }
 
@@ -70,6 +81,17 @@ function chosen(value: string | boolean | undefined, isScript: boolean): readonl
         `kiln inspect: no stage ${name}${sections.includes(name) ? " in an artifact" : ""}\n  stages are ${all.join(", ")}`,
       );
   return names;
+}
+
+const adapters = ["none", "integrated", "discrete"];
+
+function adapterFrom(value: string | boolean | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (!adapters.includes(String(value)))
+    throw new UsageError(
+      `kiln inspect: unknown adapter ${value}\n  adapters are ${adapters.join(", ")}`,
+    );
+  return value === "none" ? "there is no adapter" : String(value);
 }
 
 async function compileModel(
@@ -92,7 +114,7 @@ async function compileModel(
 
 function section(name: string, { artifact, stages, print }: Inspected, dims: Dims): string {
   if (name === "signature") return signature(artifact, dims);
-  if (name === "kernels") return kernels(artifact);
+  if (name === "kernels") return kernels(artifact, dims);
   if (name === "plan") return plan(artifact, dims);
   if (name === "costs") return costs(artifact, dims);
   if (name === "groups") {

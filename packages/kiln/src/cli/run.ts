@@ -4,14 +4,15 @@ import { settings } from "../settings.ts";
 import { fail } from "./failure.ts";
 import { Profile } from "./profile.ts";
 import { loadScript } from "./script.ts";
-import { oneFile, parseOptions, targetFrom } from "./usage.ts";
+import { oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
 export const help = `Usage: kiln run script.ts [options] [-- arguments of the script]
 
-  --target auto|js|webgpu  where compiled functions run that name no target (auto)
-  --no-fusion              one kernel for each operation, to compare
-  --profile                times of all kernels, when the script has ended
-  --no-check               do not type-check the script first
+  --target auto|js|wasm|webgpu  where compiled functions run that name no target (auto)
+  --threads N|auto              threads of wasm (auto: one a core, at most 8)
+  --no-fusion                   one kernel for each operation, to compare
+  --profile                     times of all kernels, when the script has ended
+  --no-check                    do not type-check the script first
 
 TypeScript needs tsx, or a Node that strips types. Types are checked where typescript is installed.
 A script that throws ends with its message, the place in the script, and exit code 1.
@@ -20,12 +21,14 @@ A script that throws ends with its message, the place in the script, and exit co
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals, rest } = parseOptions("run", args, {
     target: { type: "string" },
+    threads: { type: "string" },
     "no-fusion": { type: "boolean" },
     profile: { type: "boolean" },
     "no-check": { type: "boolean" },
   });
   const script = oneFile("run", positionals);
   settings.target = targetFrom("run", values.target);
+  settings.threads = threadsFrom("run", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
   if (values.profile) {
     const profile = new Profile();

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { targets } from "@kiln-ml/compiler";
 import type { TargetOption } from "../session.ts";
+import type { ThreadCount } from "../wasm-support.ts";
 
 /** The command line is wrong; exit code 2. */
 export class UsageError extends Error {
@@ -64,6 +65,11 @@ export function targetFrom(command: string, value: Parsed["values"][string]): Ta
       `kiln ${command}: unknown target ${value}\n  targets are ${names.join(", ")}`,
     );
   return value as TargetOption;
+}
+
+export function threadsFrom(command: string, value: Parsed["values"][string]): ThreadCount {
+  if (value === undefined || value === "auto") return "auto";
+  return countFrom(command, "threads", value, 1);
 }
 
 /** A count given as an option. */

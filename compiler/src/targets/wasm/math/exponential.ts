@@ -4,6 +4,7 @@
  * weighted least squares at 400 points, coefficients rounded to f32 from the lowest up, the rest fitted again).
  */
 import {
+  abs,
   add,
   atLeast,
   atMost,
@@ -13,14 +14,18 @@ import {
   i32,
   iadd,
   isub,
+  less,
   type MathText,
   madd,
   mul,
+  nearest,
   nmadd,
   polynomial,
+  select,
   shiftLeft,
   shiftRight,
   sub,
+  withSign,
 } from "./vector.ts";
 
 /** Adding 1.5·2²³ rounds to an integer, and leaves that in the low bits. */
@@ -68,11 +73,17 @@ const exp: MathText = ([x], bind) => {
   return scaled(polynomial(expCoefficients, r), bits, bind);
 };
 
+/** 2^(n + rest) for whole n, |n| < 2²⁰, and |rest| ≤ ½. */
+export function exp2Of(n: string, rest: string, bind: Bind): string {
+  const bits = bind("v128", add(n, magic));
+  const r = bind("v128", mul(rest, f32(Math.LN2)));
+  return scaled(polynomial(expCoefficients, r), bits, bind);
+}
+
 const exp2: MathText = ([x], bind) => {
   const c = bind("v128", clamp(x!, -151, 129));
-  const bits = bind("v128", add(c, magic));
-  const r = bind("v128", mul(sub(c, sub(bits, magic)), f32(Math.LN2)));
-  return scaled(polynomial(expCoefficients, r), bits, bind);
+  const n = bind("v128", nearest(c));
+  return exp2Of(n, sub(c, n), bind);
 };
 
 /** s / (s + p·s·2ⁿ) with p·2ⁿ = e⁻ˣ and s = 2^−⌊n/2⌋: nothing in it overflows, and the quotient is rounded once. */
@@ -101,4 +112,40 @@ const erf: MathText = ([x], bind) => {
   return clamp(div(mul(c, polynomial(erfP, s)), polynomial(erfQ, s)), -1, 1);
 };
 
-export const exponential: Readonly<Record<string, MathText>> = { exp, exp2, sigmoid, tanh, erf };
+/** e^r = 1 + r + r²·P(r), P to 2·10⁻¹⁰ of r. */
+const expm1Coefficients = [1.9944269e-4, 0.0013932708, 0.008333208, 0.04166649, 0.16666667, 0.5];
+
+/** 2·(2ⁿ⁻¹·(e^r − 1) + (2ⁿ⁻¹ − ½)): 2ⁿ itself may overflow. x itself near 0. */
+const expm1: MathText = ([x], bind) => {
+  const { bits, r } = reduce(bind("v128", clamp(x!, -25, 89)), bind);
+  const power = bind("v128", iadd(shiftLeft(bits, 23), i32(0x3f000000)));
+  const near = madd(mul(r, r), polynomial(expm1Coefficients, r), r);
+  const y = bind("v128", madd(near, power, sub(power, f32(0.5))));
+  return select(less(abs(x!), f32(1e-8)), x!, add(y, y));
+};
+
+/** h = ½·e^|x| and 1/(4·h), the two halves of sinh and cosh. */
+function halfPowers(x: string, bind: Bind): { rising: string; falling: string } {
+  const { bits, r } = reduce(bind("v128", atMost(abs(x), f32(91))), bind);
+  const lower = bind("v128", isub(bits, i32(1)));
+  const rising = bind("v128", scaled(polynomial(expCoefficients, r), lower, bind));
+  return { rising, falling: div(f32(0.25), rising) };
+}
+
+const cosh: MathText = ([x], bind) => {
+  const { rising, falling } = halfPowers(x!, bind);
+  return add(rising, falling);
+};
+
+/** Below 1, where the difference would cancel, x + x³·P(x²), P to 3·10⁻¹⁰. */
+const sinhCoefficients = [2.7839258e-6, 1.9842635e-4, 0.008333311, 0.16666667];
+const sinh: MathText = ([x], bind) => {
+  const { rising, falling } = halfPowers(x!, bind);
+  const far = withSign(sub(rising, falling), x!);
+  const s = bind("v128", mul(x!, x!));
+  const near = madd(mul(x!, s), polynomial(sinhCoefficients, s), x!);
+  return select(less(s, f32(1)), near, far);
+};
+
+// biome-ignore format: one row
+export const exponential: Readonly<Record<string, MathText>> = { exp, exp2, expm1, sigmoid, tanh, erf, sinh, cosh };

@@ -2,10 +2,13 @@
  * The mathematics of the wasm target: folded text of the ops that are more than an instruction or two, on four f32
  * lanes and on one f64. Arithmetic, comparisons, minimum and maximum, and all of the integers are the emitter's.
  */
+import { angle } from "./angle.ts";
 import { double } from "./double.ts";
 import { exponential } from "./exponential.ts";
 import { logarithm } from "./logarithm.ts";
+import { power } from "./power.ts";
 import { rounding } from "./rounding.ts";
+import { trigonometry } from "./trigonometry.ts";
 import type { Bind, MathText } from "./vector.ts";
 
 export type { Bind } from "./vector.ts";
@@ -14,6 +17,9 @@ const vector: Readonly<Record<string, MathText>> = {
   ...rounding,
   ...exponential,
   ...logarithm,
+  ...trigonometry,
+  ...angle,
+  ...power,
 };
 
 /** Ops that floats have too and that the emitter spells itself. */

@@ -3,7 +3,7 @@
  * instructions of the assembler: one fused operation in the relaxed variant, two rounded ones in the plain one.
  */
 
-/** Binds an expression to a fresh local and returns `(local.get $name)`. */
+/** Binds an expression to a fresh local and returns `(local.get $name)`. A loop in the text may assign to the local. */
 export type Bind = (type: "v128" | "i32" | "f64", expr: string) => string;
 /** The text of a function: its arguments are cheap to repeat. */
 export type MathText = (x: readonly string[], bind: Bind) => string;

@@ -1,0 +1,178 @@
+/**
+ * The two sides of a contraction on a CPU with vectors: lines are rows or columns of the result, depth is the loops that
+ * are summed over. Says which values the loops have at a line and how depth is cut into blocks. Packs and multiplies
+ * nothing.
+ */
+import {
+  addDim,
+  type Dim,
+  floorDiv,
+  isStatic,
+  maxOfDim,
+  minDim,
+  minOfDim,
+  modDim,
+  mulDim,
+  offsetOf,
+  stridesOf,
+  subDim,
+  substitute,
+} from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Job } from "../lower/job.ts";
+import { openBlock } from "../lower/job.ts";
+import { collapse, type Rename, totalOf } from "../lower/loops.ts";
+import type { Values } from "../lower/value.ts";
+import { dimsIn } from "../lower/walk.ts";
+import type { Operand } from "./simd-operand.ts";
+
+export interface Lines {
+  readonly which: "a" | "b";
+  /** Loops around the lines: a unit of work has one iteration of them. */
+  readonly spread: readonly Loop[];
+  readonly total: Dim;
+  /** The innermost of the lines' loops, if they are several. */
+  readonly innermost: Loop | undefined;
+  /** What the loops of the contraction are at a line. */
+  at(line: Dim): Rename;
+  /** The operand's element there; run-time indices go to the block. */
+  value(block: Values, rename: Rename): Expr;
+}
+
+/** Outer loops become units of their own if the inner ones still have this many lines. */
+const leastLines = 16;
+
+/**
+ * The lines over `loops`, neighbours merged where `indices`, the places of the results under a renaming, allow it; what
+ * cannot be merged stands outside if `spread`.
+ */
+export function linesOf(
+  which: "a" | "b",
+  loops: readonly Loop[],
+  operand: Operand,
+  indices: (rename: Rename) => readonly Dim[],
+  spread: boolean,
+): Lines {
+  const merged = collapse(loops, new Map(), indices);
+  const last = merged.loops.at(-1);
+  const apart = spread && last !== undefined && minOfDim(last.extent) >= leastLines;
+  const own = apart ? [last] : merged.loops;
+  const strides = stridesOf(own.map((l) => l.extent));
+  const at = (line: Dim): Rename => {
+    const flat = own.map((l, i): [string, Dim] => {
+      const q = floorDiv(line, strides[i]!);
+      return [l.name, i === 0 ? q : modDim(q, l.extent)];
+    });
+    const by = new Map(flat);
+    return new Map(
+      loops.map((l) => [l.name, substitute(merged.rename.get(l.name) ?? l.at, by)] as const),
+    );
+  };
+  return {
+    which,
+    spread: apart ? merged.loops.slice(0, -1).filter((l) => l.extent !== 1) : [],
+    total: totalOf(own),
+    innermost: loops.filter((l) => l.extent !== 1).at(-1),
+    at,
+    value: operand.value,
+  };
+}
+
+/** A run of depth: loops, what the contraction's own loops are in them, and the place in the run. */
+export interface Run {
+  readonly loops: readonly Loop[];
+  readonly rename: Rename;
+  readonly flat: Dim;
+}
+
+/** Depth in blocks: `outer` loops around blocks of `size` iterations of `cut`, each with all of the loops inside it. */
+export interface Depth {
+  readonly total: Dim;
+  /** All of depth as one run. */
+  readonly whole: Run;
+  readonly outer: readonly Loop[];
+  readonly cut: Loop;
+  readonly size: number;
+  /** The block that starts at `start` of `cut`: its run, its length and its place in the whole. */
+  block(start: Dim): { run: Run; length: Dim; from: Dim };
+  /** True if there is one block. */
+  readonly single: boolean;
+  /** The longest block. */
+  readonly most: number;
+}
+
+/** Terms of a sum that are added before the next level takes over: panels of this depth fit the first cache. */
+const blockDepth = 256;
+
+export function depthOf(job: Job, sides: readonly Operand[]): Depth {
+  const loops = job.group.contraction!.k;
+  const indices = (rename: Rename): Dim[] =>
+    sides.flatMap((side) => {
+      const block = openBlock(job);
+      const value = side.value(block, rename);
+      return dimsIn([...block.body, { kind: "store", to: "", index: 0, value }]);
+    });
+  const merged = collapse(loops, new Map(), indices);
+  const own = merged.loops.filter((l) => l.extent !== 1);
+  if (own.length === 0) own.push(makeLoop("step", 1));
+  let p = own.length - 1;
+  let inner = 1;
+  while (p > 0 && inner * maxOfDim(own[p]!.extent) <= blockDepth / 2)
+    inner *= own[p--]!.extent as number;
+  const [outer, cut, rest] = [own.slice(0, p), own[p]!, own.slice(p + 1)];
+  const most = Math.max(1, Math.floor(blockDepth / inner));
+  const extent = maxOfDim(cut.extent);
+  const size = Number.isFinite(extent)
+    ? Math.max(1, Math.ceil(extent / Math.max(1, Math.ceil(extent / most))))
+    : most;
+  const rename = (by: Rename): Rename =>
+    new Map(loops.map((l) => [l.name, substitute(merged.rename.get(l.name) ?? l.at, by)] as const));
+  const flatOf = (list: readonly Loop[]) =>
+    offsetOf(
+      list.map((l) => l.extent),
+      list.map((l) => l.at),
+    );
+  return {
+    total: totalOf(own),
+    whole: { loops: own, rename: rename(new Map()), flat: flatOf(own) },
+    outer,
+    cut,
+    size,
+    single: outer.length === 0 && extent <= size,
+    most: size * inner,
+    block(start) {
+      const whole = isStatic(cut.extent) && cut.extent > 0 && cut.extent % size === 0;
+      const count = whole ? size : minDim(size, subDim(cut.extent, start));
+      const within = makeLoop("step", size);
+      const run: Run = {
+        loops: [{ ...within, extent: count }, ...rest],
+        rename: rename(new Map([[cut.name, addDim(start, within.at)]])),
+        flat: addDim(mulDim(within.at, inner), flatOf(rest)),
+      };
+      const from = mulDim(addDim(mulDim(flatOf(outer), cut.extent), start), inner);
+      return { run, length: mulDim(count, inner), from };
+    },
+  };
+}
+
+/** The loops over the blocks of depth around `body`. */
+export function overBlocks(
+  depth: Depth,
+  body: (b: ReturnType<Depth["block"]>) => readonly Stmt[],
+): Stmt[] {
+  if (depth.single) return [...body(depth.block(0))];
+  const start = makeLoop("from", depth.cut.extent);
+  const inner: Stmt = {
+    kind: "loop",
+    name: start.name,
+    extent: depth.cut.extent,
+    step: depth.size,
+    loop: "serial",
+    body: body(depth.block(start.at)),
+  };
+  return depth.outer.reduceRight<Stmt[]>(
+    (b, l) => [{ kind: "loop", name: l.name, extent: l.extent, loop: "serial", body: b }],
+    [inner],
+  );
+}

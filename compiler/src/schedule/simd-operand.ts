@@ -1,0 +1,153 @@
+/**
+ * The operands of a contraction as a CPU schedule reads them. The input of a padded or dilated convolution is first
+ * copied with its zeros in place: then every place is a sum of multiples of the loops, nothing needs a guard, and what
+ * was fused into the input is computed once an element and not once a tap.
+ */
+import {
+  addDim,
+  ceilDiv,
+  type Dim,
+  maxDim,
+  minDim,
+  mulDim,
+  offsetOf,
+  sizeOf,
+  subDim,
+} from "@kiln-ml/ir";
+import { isLeaf } from "../access.ts";
+import { type ContractionOperand, type Loop, makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { indexName } from "../kernel/names.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
+import { choose, constant, load, type Values } from "../lower/value.ts";
+
+export interface Operand {
+  /** The element at the loops' values under a renaming. */
+  value(block: Values, rename: Rename): Expr;
+  /** What must run before, as a phase; empty if nothing. */
+  readonly before: readonly Stmt[];
+}
+
+/** Both operands; that of a convolution with zeros around or between its elements by way of a copy. */
+export function operandsOf(job: Job): { a: Operand; b: Operand } {
+  const c = job.group.contraction!;
+  const padded = job.group.anchor!.op === "convolution" && worthCopy(job);
+  return { a: plain(c.a), b: padded ? copied(job) : plain(c.b) };
+}
+
+const plain = (o: ContractionOperand): Operand => ({
+  value(block, rename) {
+    const guard = o.when.map((w) => ({ ...w, value: renamed([w.value], rename)[0]! }));
+    const value = block.at(o.operand, renamed(o.coords, rename), guard);
+    return choose(guard, value, constant(value.dtype, 0));
+  },
+  before: [],
+});
+
+/** A copy pays where places would have to be checked, or where what is fused into the input is computed per tap. */
+function worthCopy(job: Job): boolean {
+  const { b, k } = job.group.contraction!;
+  if (b.when.length > 0) return true;
+  const taps = k.slice(1).some((l) => l.extent !== 1);
+  return taps && !isLeaf(b.operand) && !job.outside(b.operand);
+}
+
+interface Axis {
+  /** Place in the padded input, and how many there are. */
+  readonly place: Dim;
+  readonly extent: Dim;
+  readonly low: Dim;
+  readonly dilation: number;
+  readonly source: Dim;
+}
+
+function axesOf(job: Job): Axis[] {
+  const t = job.group.anchor!;
+  const c = job.group.contraction!;
+  const { stride, lhsDilation, rhsDilation } = t.attrs as Record<string, number[]>;
+  const low = t.attrs.low as readonly Dim[];
+  const loops = [...c.m, ...c.n, ...c.batch];
+  return c.k.slice(1).map((tap, i) => {
+    const out = loops.find((l) => l.name === indexName(`y${i}`))!;
+    const reach = mulDim(subDim(tap.extent, 1), rhsDilation![i]!);
+    return {
+      place: addDim(mulDim(out.at, stride![i]!), mulDim(tap.at, rhsDilation![i]!)),
+      extent: addDim(addDim(mulDim(subDim(out.extent, 1), stride![i]!), reach), 1),
+      low: low[i]!,
+      dilation: lhsDilation![i]!,
+      source: t.operands[0]!.shape[i + 2]!,
+    };
+  });
+}
+
+function copied(job: Job): Operand {
+  const { b } = job.group.contraction!;
+  const axes = axesOf(job);
+  const [images, channels] = b.operand.shape as [Dim, Dim];
+  const shape = [images, channels, ...axes.map((x) => x.extent)];
+  const { dtype } = b.operand;
+  const name = job.buffers.scratch("padded", dtype, sizeOf(shape));
+  const coords = [b.coords[0]!, b.coords[1]!, ...axes.map((x) => x.place)];
+  return {
+    value: (_, rename) => load(name, dtype, renamed([offsetOf(shape, coords)], rename)[0]!),
+    before: copyOf(job, name, axes, shape),
+  };
+}
+
+/** Every plane is filled with zeros, then its elements are put in their places. */
+function copyOf(job: Job, name: string, axes: readonly Axis[], shape: readonly Dim[]): Stmt[] {
+  const { operand } = job.group.contraction!.b;
+  const planes = [makeLoop("image", shape[0]!), makeLoop("channel", shape[1]!)];
+  const unit = makeLoop("unit", totalOf(planes));
+  const size = sizeOf(axes.map((x) => x.extent));
+  const base = mulDim(unit.at, size);
+  const zero = makeLoop("z", size);
+  const clear: Stmt[] = nest([zero], "simd", [
+    {
+      kind: "store",
+      to: name,
+      index: addDim(base, zero.at),
+      value: constant(operand.dtype, 0),
+    },
+  ]);
+  const loops = axes.map((x, i) => ({ ...makeLoop(`x${i}`, x.source), axis: x }));
+  const block = openBlock(job);
+  const value = block.at(
+    operand,
+    [...planes, ...loops].map((l) => l.at),
+  );
+  const to = loops.map((l) => addDim(mulDim(l.at, l.axis.dilation), l.axis.low));
+  const index = addDim(
+    base,
+    offsetOf(
+      axes.map((x) => x.extent),
+      to,
+    ),
+  );
+  block.body.push({ kind: "store", to: name, index, value });
+  const copy = loops.reduceRight<readonly Stmt[]>(
+    (body, l, i) => [along(l, i === loops.length - 1 && block.body.length === 1, body)],
+    block.body,
+  );
+  return [
+    { kind: "comment", text: "the input with its zeros" },
+    ...nest([unit], "parallel", [...decode(planes, unit.at), ...clear, ...copy]),
+  ];
+}
+
+/** The elements along one axis whose places lie inside. */
+function along(l: Loop & { axis: Axis }, last: boolean, body: readonly Stmt[]): Stmt {
+  const { low, dilation, extent, source } = l.axis;
+  const start = maxDim(0, ceilDiv(subDim(0, low), dilation));
+  const end = minDim(source, maxDim(0, ceilDiv(subDim(extent, low), dilation)));
+  // A loop of one iteration has no variable; it still must not run where its element lies outside.
+  return {
+    kind: "loop",
+    name: l.name,
+    extent: end,
+    ...(start === 0 ? {} : { start }),
+    loop: last && dilation === 1 ? "simd" : "serial",
+    body,
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * Packing: the lines of one panel side by side, packed[depth·width + line], so that a tile reads both operands in
+ * order. Whole panels are packed four lines at a time where their places are even; past the last line a panel repeats it,
+ * since what comes of it is never stored.
+ */
+import {
+  addDim,
+  type Condition,
+  type Dim,
+  maxOfDim,
+  minDim,
+  modDim,
+  mulDim,
+  subDim,
+} from "@kiln-ml/ir";
+import { makeLoop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { nest, type Rename } from "../lower/loops.ts";
+import { isEven, stepsBy } from "./simd-even.ts";
+import type { Lines, Run } from "./simd-lines.ts";
+
+export const lanes = 4;
+
+/** Where the elements of a panel go. */
+export interface Panel {
+  readonly name: string;
+  readonly width: number;
+  /** The first line, and the place of the panel's first element. */
+  readonly first: Dim;
+  readonly base: Dim;
+}
+
+/** Neighbouring lines of a panel: all of them, or a quarter that lies together. */
+interface Slice {
+  readonly start: number;
+  readonly count: number;
+  /** True if all of its lines exist. */
+  readonly whole: boolean;
+}
+
+interface Packing {
+  readonly job: Job;
+  readonly lines: Lines;
+  readonly panel: Panel;
+  readonly run: Run;
+}
+
+/** The statements that pack one panel over a run of depth. */
+export function packPanel(job: Job, lines: Lines, panel: Panel, run: Run): Stmt[] {
+  const p: Packing = { job, lines, panel, run };
+  const whole = modDim(lines.total, panel.width) === 0;
+  const many = panel.width % lanes === 0 ? byLanes(p) : undefined;
+  const one = byLine(p, { start: 0, count: panel.width, whole: false });
+  if (!many) return one;
+  return whole ? many : either(subDim(lines.total, addDim(panel.first, panel.width)), many, one);
+}
+
+/** `then` where the value is not negative, else `otherwise`. */
+export function either(value: Dim, then: readonly Stmt[], otherwise: readonly Stmt[]): Stmt[] {
+  const holds: Condition = { value, test: "nonnegative" };
+  const fails: Condition = { value: subDim(-1, value), test: "nonnegative" };
+  return [
+    { kind: "if", when: [holds], then },
+    { kind: "if", when: [fails], then: otherwise },
+  ];
+}
+
+/** The statements that store the element at a line's renaming and a place in the panel. */
+function storeAt({ job, lines, panel, run }: Packing, at: Rename, within: Dim): Stmt[] {
+  const block = openBlock(job);
+  const value = lines.value(block, new Map([...at, ...run.rename]));
+  const index = addDim(addDim(panel.base, mulDim(run.flat, panel.width)), within);
+  return [...block.body, { kind: "store", to: panel.name, index, value }];
+}
+
+/** Each line by itself; four steps of depth at a time where memory runs along depth. */
+function byLine(p: Packing, { start, count, whole }: Slice): Stmt[] {
+  const { lines, panel, run } = p;
+  const s = makeLoop("s", count);
+  const line = makeLoop("line", lines.total);
+  const within = addDim(start, s.at);
+  const here = addDim(panel.first, within);
+  const statements = storeAt(p, lines.at(line.at), within);
+  const last = run.loops.at(-1)!;
+  const vector = isEven(statements, last.name) && stepsBy(statements, last.name, 1);
+  const inner = nest([last], vector ? "simd" : "serial", statements);
+  const value = whole ? here : minDim(here, subDim(lines.total, 1));
+  return nest([s], "serial", [
+    { kind: "letIndex", name: line.name, value },
+    ...nest(run.loops.slice(0, -1), "serial", inner),
+  ]);
+}
+
+/** Four lines at a time: all quarters of the panel together if their places are even, else each by itself. */
+function byLanes(p: Packing): Stmt[] | undefined {
+  const { lines, panel, run } = p;
+  const lane = makeLoop("lane", lanes);
+  const starts = Array.from({ length: panel.width / lanes }, (_, q) => q * lanes);
+  const made = starts.map((start) => {
+    const within = addDim(start, lane.at);
+    return storeAt(p, lines.at(addDim(panel.first, within)), within);
+  });
+  if (made.every((m) => isEven(m, lane.name)))
+    return nest([lane], "vector", nest(run.loops, "serial", made.flat()));
+  const quarters = starts.map((start) => inOneRow(p, start));
+  return quarters.every((q) => q !== undefined) ? quarters.flat() : undefined;
+}
+
+/** Four lines that lie in one iteration of the outer loops, as one vector; else each by itself. */
+function inOneRow(p: Packing, start: number): Stmt[] | undefined {
+  const { lines, panel, run } = p;
+  const row = lines.innermost;
+  if (!row || maxOfDim(row.extent) < lanes) return undefined;
+  const lane = makeLoop("lane", lanes);
+  const line = makeLoop("line", lines.total);
+  const base = lines.at(line.at);
+  const x = base.get(row.name)!;
+  const at = new Map([...base, [row.name, addDim(x, lane.at)] as const]);
+  const statements = storeAt(p, at, addDim(start, lane.at));
+  if (!isEven(statements, lane.name)) return undefined;
+  const together = nest([lane], "vector", nest(run.loops, "serial", statements));
+  const apart = byLine(p, { start, count: lanes, whole: true });
+  return [
+    { kind: "letIndex", name: line.name, value: addDim(panel.first, start) },
+    ...either(subDim(row.extent, addDim(x, lanes)), together, apart),
+  ];
+}

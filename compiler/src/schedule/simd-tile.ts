@@ -1,0 +1,82 @@
+/**
+ * The register tile of a contraction on a CPU with vectors, and what follows when the sums of a block are whole. A tile
+ * is four rows by two vectors of columns, eight sums in flight; it is not unrolled along depth. Sums of one run of
+ * depth are added to a block in private memory, the second level; the group's results are computed from that block.
+ */
+import { addDim, type Dim, type Dtype, mulDim } from "@kiln-ml/ir";
+import { makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { nest, type Rename, renamed } from "../lower/loops.ts";
+import { call, constant, load, ref } from "../lower/value.ts";
+import { lanes } from "./simd-pack.ts";
+
+/** Rows and vectors of columns. */
+export interface Tile {
+  readonly rows: number;
+  readonly vectors: number;
+}
+
+export const widthOf = (tile: Tile): number => tile.vectors * lanes;
+
+/** The operands of a tile at a step of depth, and where its sums go. */
+export interface TileAccess {
+  row(step: Dim, r: number): Expr;
+  column(step: Dim, within: Dim): Expr;
+  readonly sums: string;
+  /** The place of the tile's first sum, and the distance of rows. */
+  readonly base: Dim;
+  readonly pitch: number;
+  /** True if the block holds sums of earlier runs. */
+  readonly add: boolean;
+}
+
+/** The sums of one tile over `length` steps of depth. */
+export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAccess): Stmt[] {
+  const lane = makeLoop("lane", lanes);
+  const step = makeLoop("k", length);
+  const grid = Array.from({ length: tile.rows * tile.vectors }, (_, q) => {
+    const [r, v] = [Math.floor(q / tile.vectors), q % tile.vectors];
+    return { name: `c${r}${v}`, r, v };
+  });
+  const columnAt = (v: number): Dim => addDim(v * lanes, lane.at);
+  const inner: Stmt[] = [
+    ...Array.from({ length: tile.vectors }, (_, v): Stmt => {
+      return { kind: "let", name: `b${v}`, value: access.column(step.at, columnAt(v)) };
+    }),
+    ...Array.from({ length: tile.rows }, (_, r): Stmt => {
+      return { kind: "let", name: `a${r}`, value: access.row(step.at, r) };
+    }),
+    ...grid.map(({ name, r, v }): Stmt => {
+      return { kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${v}`, dtype) };
+    }),
+  ];
+  const stores = grid.map(({ name, r, v }): Stmt => {
+    const index = addDim(addDim(access.base, r * access.pitch), columnAt(v));
+    const sum = ref(name, dtype);
+    const value = access.add ? call("add", dtype, load(access.sums, dtype, index), sum) : sum;
+    return { kind: "store", to: access.sums, index, value };
+  });
+  return nest([lane], "vector", [
+    ...grid.map(({ name }): Stmt => {
+      return { kind: "acc", name, dtype, init: constant(dtype, 0), wide: false };
+    }),
+    ...nest([step], "serial", inner),
+    ...stores,
+  ]);
+}
+
+/** The statements that store the group's results for one element of the product. */
+export function results(job: Job, rename: Rename, sum: Expr): Stmt[] {
+  const { group } = job;
+  const anchor = group.anchor!;
+  const block = openBlock(job);
+  const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
+  block.bind(anchor, renamed(group.members.get(anchor)!.coords, rename), value);
+  for (const [node] of membersOf(group))
+    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, rename));
+  return block.body;
+}
+
+/** The place of an element in the block of sums. */
+export const inBlock = (r: Dim, s: Dim, pitch: number): Dim => addDim(mulDim(r, pitch), s);

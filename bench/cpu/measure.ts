@@ -30,6 +30,8 @@ interface Sampled {
 const limitMs = 60_000;
 /** A sample repeats quick work until it takes about this long. */
 const sampleMs = 40;
+/** Work that is slow gets fewer samples, so that they take no longer than this together, or one. */
+const budgetMs = 6000;
 /** Between samples: a pool of threads that spins after its work would take the time of the next one. */
 const restMs = 25;
 
@@ -37,8 +39,8 @@ async function setUp(peer: Peer, workload: Workload, samples: number): Promise<S
   const question = { ask: "setup", workload: workload.name, operands: workload.operands } as const;
   const { error, last = 0, checks, runs } = await peer.ask(question, limitMs);
   const repeats = Math.max(1, Math.min(2000, Math.ceil(sampleMs / last)));
-  const fewer = last > 8000 ? 1 : last > 2000 ? 3 : samples;
-  const sampled = { peer, times: [], repeats, samples: Math.min(samples, fewer) };
+  const affordable = Math.max(1, Math.floor(budgetMs / last));
+  const sampled = { peer, times: [], repeats, samples: Math.min(samples, affordable) };
   if (error !== undefined) return { ...sampled, error };
   return { ...sampled, checks: checks ?? [], runs: runs ?? 0 };
 }

@@ -40,7 +40,7 @@ export interface Answer {
 export const mark = "@bench ";
 
 /** Warm-ups end early for work that takes this long. */
-const patienceMs = 8000;
+const patienceMs = 3000;
 const warmups = 3;
 
 export function checkOf(values: ArrayLike<number | bigint>): Check {

@@ -20,7 +20,9 @@ export interface CpuOptions {
   readonly only: readonly string[];
 }
 
-const startMs = 60_000;
+const startMs = 15_000;
+/** The threads of tfjs sometimes wait for each other at the start and never end that. */
+const attempts = 3;
 
 function header({ target, samples }: CpuOptions, running: readonly Peer[]): string {
   const cores = cpus();
@@ -35,9 +37,12 @@ function header({ target, samples }: CpuOptions, running: readonly Peer[]): stri
 
 async function started(peers: readonly Peer[]): Promise<Peer[]> {
   const running: Peer[] = [];
-  for (const peer of peers)
-    if (await peer.start(startMs)) running.push(peer);
+  for (const peer of peers) {
+    let ready = false;
+    for (let i = 0; i < attempts && !ready; i++) ready = await peer.start(startMs);
+    if (ready) running.push(peer);
     else console.error(`bench: ${peer.name} with ${peer.threads} threads does not start`);
+  }
   return running;
 }
 

@@ -8,7 +8,7 @@ import { peersFor, relaxedFlag } from "./columns.ts";
 import { measure } from "./measure.ts";
 import type { Peer } from "./peer.ts";
 import { type Result, rowsOf, summaryRows } from "./rows.ts";
-import { cpuSummary, cpuTable, cpuTroubles, mismatch } from "./table.ts";
+import { cpuSummary, cpuTable, cpuTroubles, mismatch, progress } from "./table.ts";
 import { workloads } from "./workloads.ts";
 
 export interface CpuOptions {
@@ -60,7 +60,7 @@ export async function cpuRows(options: CpuOptions): Promise<Row[]> {
   for (const workload of workloads.filter(({ name }) => !only.length || only.includes(name))) {
     const measured = await measure(workload, running, samples);
     results.push({ workload, measured });
-    console.error(`measured ${workload.name}`);
+    console.error(progress({ workload, measured }));
   }
   for (const peer of running) await peer.stop();
   const rows = results.flatMap((r) => rowsOf(r, target));

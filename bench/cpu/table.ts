@@ -74,7 +74,14 @@ export function cpuTable(results: readonly Result[], threads: readonly number[])
     .join("\n");
 }
 
-/** What the issue asks of the whole: the mean, and no row behind. */
+/** One workload as soon as it is measured: a run that is ended early has shown what it had. */
+export const progress = ({ workload, measured }: Result): string =>
+  `${workload.name}: ${measured
+    .filter((m) => m.error !== "–")
+    .map((m) => `${m.name}/${m.threads} ${cell(m)}`)
+    .join(", ")}`;
+
+/** What is asked of the whole: the mean, and no row behind. */
 export function cpuSummary(results: readonly Result[], threads: readonly number[]): string[] {
   return threads.flatMap((count) => {
     const mean = meanRatio(results, count);

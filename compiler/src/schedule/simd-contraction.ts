@@ -27,7 +27,9 @@ export function simdContraction(job: Job): Stmt[] {
   const before = [operands.a.before, operands.b.before];
   const own = windowPhases(job, sides) ?? [
     ...before,
-    ...(dotPhases(job, operands, sides) ?? packedPhases(job, operands, sides)),
+    ...(dotPhases(job, operands, sides) ??
+      splitPhases(job, operands, sides) ??
+      packedPhases(job, operands, sides)),
   ];
   return [...sidePhases(job, operands), ...own]
     .filter((phase) => phase.length > 0)

@@ -1,6 +1,6 @@
 /**
- * A contraction on a CPU with vectors and threads: which operand's lines are rows and which are columns, and which of three
- * ways it is computed: window sums, dot products, or packed panels. Columns are the direction in which the results lie
+ * A contraction on a CPU with vectors and threads: which operand's lines are rows and which are columns, and in which way it
+ * is computed: window sums, dot products, or packed panels, split along depth or not. Columns are the direction in which the results lie
  * in memory. No sum depends on how the units are shared out among threads.
  */
 import { type Dim, maxOfDim, minOfDim } from "@kiln-ml/ir";
@@ -15,6 +15,7 @@ import { type Lines, linesOf } from "./simd-lines.ts";
 import { type Operand, operandsOf } from "./simd-operand.ts";
 import { packedPhases } from "./simd-packed.ts";
 import { sidePhases } from "./simd-side.ts";
+import { splitPhases } from "./simd-split.ts";
 import { results } from "./simd-tile.ts";
 import { dtypeOf } from "./simd-units.ts";
 import { windowPhases } from "./simd-window.ts";
@@ -26,7 +27,9 @@ export function simdContraction(job: Job): Stmt[] {
   const before = [operands.a.before, operands.b.before];
   const own = windowPhases(job, sides) ?? [
     ...before,
-    ...(dotPhases(job, operands, sides) ?? packedPhases(job, operands, sides)),
+    ...(dotPhases(job, operands, sides) ??
+      splitPhases(job, operands, sides) ??
+      packedPhases(job, operands, sides)),
   ];
   return [...sidePhases(job, operands), ...own]
     .filter((phase) => phase.length > 0)

@@ -37,7 +37,7 @@ import {
 } from "./simd-units.ts";
 
 /** Steps of depth in a block: panels of this depth fit the first cache. */
-const blockDepth = 256;
+export const blockDepth = 320;
 /** Shallow products do little with a block of sums, so that it should stay in the first cache. */
 const shallow = 32;
 /** Rows that lie in a unit's private memory have at most this many elements. */
@@ -53,7 +53,7 @@ interface Plan {
 
 export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sides: Sides) {
   const few = maxOfDim(sides.rows.total) <= 4;
-  const depth = depthOf(job, [operands.a, operands.b], few ? blockDepth / 4 : blockDepth);
+  const depth = depthOf(job, [operands.a, operands.b], few ? blockDepth / 5 : blockDepth);
   const tile = tileOf(sides.rows.total, sides.columns.total);
   const rows = maxOfDim(depth.total) <= shallow ? 64 : 256;
   const size = { rows: tile.rows, columns: widthOf(tile) };
@@ -78,7 +78,7 @@ export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sid
 }
 
 /** Eight vector sums, or as many as the extents have use for. */
-function tileOf(m: Dim, n: Dim): Tile {
+export function tileOf(m: Dim, n: Dim): Tile {
   const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
   if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1 };
   const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;

@@ -79,8 +79,8 @@ for (const [ta, tb] of [
   [true, true],
 ] as const)
   test(`products agree, a ${ta ? "transposed" : "plain"}, b ${tb ? "transposed" : "plain"}`, async () => {
-    for (const m of extents)
-      for (const n of extents) {
+    for (const m of [1, 3, 4, 5, 8, 31, 130])
+      for (const n of [1, 4, 7, 8, 9, 33, 130]) {
         const k = extents[next() % extents.length]!;
         const { a, b, y } = product(m, n, k, ta, tb);
         await agrees([y], [a, b]);
@@ -110,6 +110,21 @@ test("deep products agree", async () => {
     const { a, b, y } = product(m, n, k, true, false);
     await agrees([y], [a, b]);
   }
+});
+
+test("products with few rows or columns agree", async () => {
+  for (const [m, n, k] of [
+    [1, 40, 1000],
+    [3, 70, 300],
+    [2, 33, 64],
+    [70, 4, 130],
+    [50, 1, 5000],
+    [4, 5, 9000],
+  ] as const)
+    for (const t of [0, 1, 2, 3]) {
+      const { a, b, y } = product(m, n, k, t % 2 === 1, t >= 2);
+      await agrees([y.add(1), y.relu()], [a, b]);
+    }
 });
 
 test("batched products agree", async () => {
@@ -206,6 +221,8 @@ const convolutions: readonly Case[] = [
   { x: [2, 4, 12, 12], w: [3, 4, 3, 3], options: { padding: 2, dilation: 2 } },
   { x: [2, 8, 6, 6], w: [8, 8, 1, 1] },
   { x: [2, 8, 7, 7], w: [8, 1, 3, 3], options: { padding: 1, groups: 8 } },
+  { x: [1, 3, 18, 21], w: [3, 1, 3, 5], options: { padding: [1, 2], groups: 3, stride: 2 } },
+  { x: [2, 2, 20], w: [4, 1, 7], options: { groups: 2, dilation: 2 } },
   { x: [1, 6, 8, 20], w: [4, 3, 5, 5], options: { padding: 2, groups: 2, stride: 2 } },
   { x: [3, 2, 5, 5], w: [2, 2, 5, 5] },
   { x: [2, 3, 40], w: [4, 3, 5], options: { padding: 2 } },

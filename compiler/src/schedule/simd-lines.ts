@@ -102,10 +102,7 @@ export interface Depth {
   readonly most: number;
 }
 
-/** Terms of a sum that are added before the next level takes over: panels of this depth fit the first cache. */
-const blockDepth = 256;
-
-export function depthOf(job: Job, sides: readonly Operand[]): Depth {
+export function depthOf(job: Job, sides: readonly Operand[], blockDepth: number): Depth {
   const loops = job.group.contraction!.k;
   const indices = (rename: Rename): Dim[] =>
     sides.flatMap((side) => {
@@ -118,8 +115,11 @@ export function depthOf(job: Job, sides: readonly Operand[]): Depth {
   if (own.length === 0) own.push(makeLoop("step", 1));
   let p = own.length - 1;
   let inner = 1;
-  while (p > 0 && inner * maxOfDim(own[p]!.extent) <= blockDepth / 2)
-    inner *= own[p--]!.extent as number;
+  for (let e = own[p]!.extent; p > 0 && isStatic(e) && e > 0; e = own[p]!.extent) {
+    if (inner * e > blockDepth / 2) break;
+    inner *= e;
+    p--;
+  }
   const [outer, cut, rest] = [own.slice(0, p), own[p]!, own.slice(p + 1)];
   const most = Math.max(1, Math.floor(blockDepth / inner));
   const extent = maxOfDim(cut.extent);
@@ -156,23 +156,39 @@ export function depthOf(job: Job, sides: readonly Operand[]): Depth {
   };
 }
 
-/** The loops over the blocks of depth around `body`. */
+/** Iterations of the outermost loop over blocks of depth, from `start` up to `end`. */
+export interface Part {
+  readonly start: Dim;
+  readonly end: Dim;
+}
+
+/** The outermost loop over blocks of depth, and how many of its iterations belong together. */
+export const outermost = (depth: Depth): { extent: Dim; step: number } =>
+  depth.outer[0]
+    ? { extent: depth.outer[0].extent, step: 1 }
+    : { extent: depth.cut.extent, step: depth.size };
+
+/** The loops over the blocks of depth, or of a part of it, around `body`. */
 export function overBlocks(
   depth: Depth,
   body: (b: ReturnType<Depth["block"]>) => readonly Stmt[],
+  part?: Part,
 ): Stmt[] {
-  if (depth.single) return [...body(depth.block(0))];
+  if (depth.single && !part) return [...body(depth.block(0))];
   const start = makeLoop("from", depth.cut.extent);
-  const inner: Stmt = {
-    kind: "loop",
-    name: start.name,
-    extent: depth.cut.extent,
-    step: depth.size,
-    loop: "serial",
-    body: body(depth.block(start.at)),
-  };
-  return depth.outer.reduceRight<Stmt[]>(
-    (b, l) => [{ kind: "loop", name: l.name, extent: l.extent, loop: "serial", body: b }],
-    [inner],
-  );
+  const loops = [...depth.outer, start];
+  return loops.reduceRight<readonly Stmt[]>(
+    (inner, l, i) => [
+      {
+        kind: "loop",
+        name: l.name,
+        extent: i === 0 && part ? part.end : l.extent,
+        ...(i === 0 && part ? { start: part.start } : {}),
+        ...(l === start ? { step: depth.size } : {}),
+        loop: "serial",
+        body: inner,
+      },
+    ],
+    body(depth.block(start.at)),
+  ) as Stmt[];
 }

@@ -16,11 +16,12 @@ import {
 } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
 import { type ContractionOperand, type Loop, makeLoop } from "../fuse/group.ts";
-import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Expr, LoopKind, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
 import { choose, constant, load, type Values } from "../lower/value.ts";
+import { isEven } from "./simd-even.ts";
 
 export interface Operand {
   /** The element at the loops' values under a renaming. */
@@ -89,55 +90,75 @@ function copied(job: Job): Operand {
   const { dtype } = b.operand;
   const name = job.buffers.scratch("padded", dtype, sizeOf(shape));
   const coords = [b.coords[0]!, b.coords[1]!, ...axes.map((x) => x.place)];
+  const planes = [makeLoop("image", images), makeLoop("channel", channels)];
+  const unit = makeLoop("unit", totalOf(planes));
+  const base = mulDim(unit.at, sizeOf(axes.map((x) => x.extent)));
+  const [image, channel] = planes.map((l) => l.at) as [Dim, Dim];
   return {
     value: (_, rename) => load(name, dtype, renamed([offsetOf(shape, coords)], rename)[0]!),
-    before: copyOf(job, name, axes, shape),
+    before: [
+      { kind: "comment", text: "the input with its zeros" },
+      ...nest([unit], "parallel", [
+        ...decode(planes, unit.at),
+        ...fillPlane(job, { name, base, image, channel }, axes),
+      ]),
+    ],
   };
 }
 
-/** Every plane is filled with zeros, then its elements are put in their places. */
-function copyOf(job: Job, name: string, axes: readonly Axis[], shape: readonly Dim[]): Stmt[] {
+/** One plane of the input with its zeros, in private memory: where it is worth a copy. */
+export function privatePlane(job: Job) {
+  if (!worthCopy(job)) return undefined;
+  const { b } = job.group.contraction!;
+  const axes = axesOf(job);
+  const shape = axes.map((x) => x.extent);
+  const [name, { dtype }] = ["plane", b.operand];
+  const array: Stmt = { kind: "array", name, dtype, size: sizeOf(shape), space: "private" };
+  const [image, channel] = b.coords as [Dim, Dim];
+  const index = offsetOf(
+    shape,
+    axes.map((x) => x.place),
+  );
+  return {
+    array,
+    fill: fillPlane(job, { name, base: 0, image, channel }, axes),
+    value: (_: Values, rename: Rename): Expr => load(name, dtype, renamed([index], rename)[0]!),
+  };
+}
+
+interface Plane {
+  readonly name: string;
+  readonly base: Dim;
+  readonly image: Dim;
+  readonly channel: Dim;
+}
+
+/** Fills a plane with zeros, then puts its elements in their places. */
+function fillPlane(job: Job, plane: Plane, axes: readonly Axis[]): Stmt[] {
   const { operand } = job.group.contraction!.b;
-  const planes = [makeLoop("image", shape[0]!), makeLoop("channel", shape[1]!)];
-  const unit = makeLoop("unit", totalOf(planes));
-  const size = sizeOf(axes.map((x) => x.extent));
-  const base = mulDim(unit.at, size);
-  const zero = makeLoop("z", size);
-  const clear: Stmt[] = nest([zero], "simd", [
-    {
-      kind: "store",
-      to: name,
-      index: addDim(base, zero.at),
-      value: constant(operand.dtype, 0),
-    },
+  const shape = axes.map((x) => x.extent);
+  const zero = makeLoop("z", sizeOf(shape));
+  const none = constant(operand.dtype, 0);
+  const clear = nest([zero], "simd", [
+    { kind: "store", to: plane.name, index: addDim(plane.base, zero.at), value: none },
   ]);
   const loops = axes.map((x, i) => ({ ...makeLoop(`x${i}`, x.source), axis: x }));
   const block = openBlock(job);
-  const value = block.at(
-    operand,
-    [...planes, ...loops].map((l) => l.at),
-  );
+  const value = block.at(operand, [plane.image, plane.channel, ...loops.map((l) => l.at)]);
   const to = loops.map((l) => addDim(mulDim(l.at, l.axis.dilation), l.axis.low));
-  const index = addDim(
-    base,
-    offsetOf(
-      axes.map((x) => x.extent),
-      to,
-    ),
-  );
-  block.body.push({ kind: "store", to: name, index, value });
+  const index = addDim(plane.base, offsetOf(shape, to));
+  block.body.push({ kind: "store", to: plane.name, index, value });
+  const last = loops.at(-1)!;
+  const lane = last.axis.dilation === 1 && isEven(block.body, last.name) ? "simd" : "serial";
   const copy = loops.reduceRight<readonly Stmt[]>(
-    (body, l, i) => [along(l, i === loops.length - 1 && block.body.length === 1, body)],
+    (body, l) => [along(l, l === last ? lane : "serial", body)],
     block.body,
   );
-  return [
-    { kind: "comment", text: "the input with its zeros" },
-    ...nest([unit], "parallel", [...decode(planes, unit.at), ...clear, ...copy]),
-  ];
+  return [...clear, ...copy];
 }
 
 /** The elements along one axis whose places lie inside. */
-function along(l: Loop & { axis: Axis }, last: boolean, body: readonly Stmt[]): Stmt {
+function along(l: Loop & { axis: Axis }, loop: LoopKind, body: readonly Stmt[]): Stmt {
   const { low, dilation, extent, source } = l.axis;
   const start = maxDim(0, ceilDiv(subDim(0, low), dilation));
   const end = minDim(source, maxDim(0, ceilDiv(subDim(extent, low), dilation)));
@@ -147,7 +168,7 @@ function along(l: Loop & { axis: Axis }, last: boolean, body: readonly Stmt[]): 
     name: l.name,
     extent: end,
     ...(start === 0 ? {} : { start }),
-    loop: last && dilation === 1 ? "simd" : "serial",
+    loop,
     body,
   };
 }

@@ -7,6 +7,7 @@ import {
   addDim,
   type Condition,
   type Dim,
+  isStatic,
   maxOfDim,
   minDim,
   modDim,
@@ -14,7 +15,7 @@ import {
   subDim,
 } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
+import type { LoopKind, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { nest, type Rename } from "../lower/loops.ts";
 import { isEven, stepsBy } from "./simd-even.ts";
@@ -49,11 +50,20 @@ interface Packing {
 /** The statements that pack one panel over a run of depth. */
 export function packPanel(job: Job, lines: Lines, panel: Panel, run: Run): Stmt[] {
   const p: Packing = { job, lines, panel, run };
-  const whole = modDim(lines.total, panel.width) === 0;
   const many = panel.width % lanes === 0 ? byLanes(p) : undefined;
   const one = byLine(p, { start: 0, count: panel.width, whole: false });
-  if (!many) return one;
-  return whole ? many : either(subDim(lines.total, addDim(panel.first, panel.width)), many, one);
+  return many ? ifWhole(lines, panel, many, one) : one;
+}
+
+/** `whole` for a panel all of whose lines exist, `partial` for another. */
+export function ifWhole(
+  lines: Lines,
+  panel: Panel,
+  whole: readonly Stmt[],
+  partial: readonly Stmt[],
+): Stmt[] {
+  if (modDim(lines.total, panel.width) === 0) return [...whole];
+  return either(subDim(lines.total, addDim(panel.first, panel.width)), whole, partial);
 }
 
 /** `then` where the value is not negative, else `otherwise`. */
@@ -74,6 +84,22 @@ function storeAt({ job, lines, panel, run }: Packing, at: Rename, within: Dim): 
   return [...block.body, { kind: "store", to: panel.name, index, value }];
 }
 
+/** Inner loops of at most this many iterations together are written out: the taps of most convolutions. */
+const mostWritten = 9;
+
+/** The loops of a run around a body, short inner ones written out; a last one that is longer runs as `last`. */
+function overRun(run: Run, last: LoopKind, body: readonly Stmt[]): Stmt[] {
+  let [at, product] = [run.loops.length, 1];
+  for (; at > 0; at--) {
+    const { extent } = run.loops[at - 1]!;
+    if (!isStatic(extent) || extent * product > mostWritten) break;
+    product *= extent;
+  }
+  const inner = nest(run.loops.slice(at), "unrolled", body);
+  if (at < run.loops.length) return nest(run.loops.slice(0, at), "serial", inner);
+  return nest(run.loops.slice(0, -1), "serial", nest(run.loops.slice(-1), last, inner));
+}
+
 /** Each line by itself; four steps of depth at a time where memory runs along depth. */
 function byLine(p: Packing, { start, count, whole }: Slice): Stmt[] {
   const { lines, panel, run } = p;
@@ -84,11 +110,10 @@ function byLine(p: Packing, { start, count, whole }: Slice): Stmt[] {
   const statements = storeAt(p, lines.at(line.at), within);
   const last = run.loops.at(-1)!;
   const vector = isEven(statements, last.name) && stepsBy(statements, last.name, 1);
-  const inner = nest([last], vector ? "simd" : "serial", statements);
   const value = whole ? here : minDim(here, subDim(lines.total, 1));
   return nest([s], "serial", [
     { kind: "letIndex", name: line.name, value },
-    ...nest(run.loops.slice(0, -1), "serial", inner),
+    ...overRun(run, vector ? "simd" : "serial", statements),
   ]);
 }
 
@@ -102,7 +127,7 @@ function byLanes(p: Packing): Stmt[] | undefined {
     return storeAt(p, lines.at(addDim(panel.first, within)), within);
   });
   if (made.every((m) => isEven(m, lane.name)))
-    return nest([lane], "vector", nest(run.loops, "serial", made.flat()));
+    return nest([lane], "vector", overRun(run, "serial", made.flat()));
   const quarters = starts.map((start) => inOneRow(p, start));
   return quarters.every((q) => q !== undefined) ? quarters.flat() : undefined;
 }
@@ -119,7 +144,7 @@ function inOneRow(p: Packing, start: number): Stmt[] | undefined {
   const at = new Map([...base, [row.name, addDim(x, lane.at)] as const]);
   const statements = storeAt(p, at, addDim(start, lane.at));
   if (!isEven(statements, lane.name)) return undefined;
-  const together = nest([lane], "vector", nest(run.loops, "serial", statements));
+  const together = nest([lane], "vector", overRun(run, "serial", statements));
   const apart = byLine(p, { start, count: lanes, whole: true });
   return [
     { kind: "letIndex", name: line.name, value: addDim(panel.first, start) },

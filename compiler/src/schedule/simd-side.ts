@@ -22,9 +22,12 @@ export function sidePhases(job: Job, operands: { a: Operand; b: Operand }): Stmt
     if (sums.length === 0) return [];
     const operand = operands[which];
     const lines = linesOf(which, which === "a" ? c.m : c.n, operand, () => [], false);
-    return [phase({ job, lines, depth: depthOf(job, [operand]), sums })];
+    return [phase({ job, lines, depth: depthOf(job, [operand], blockDepth), sums })];
   });
 }
+
+/** Terms that are added before the next level takes over. */
+const blockDepth = 256;
 
 interface Sums {
   readonly job: Job;

@@ -2,9 +2,11 @@
  * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real numbers are in
  * `math/`. Integers wrap to their dtype after every op, as on js.
  */
-import { type Dtype, DtypeError, isFloat } from "@kiln-ml/ir";
+import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
 import { fromHalf, toHalf } from "./half.ts";
 
+import { fromSpelling } from "./math/c-expression.ts";
+import type { Width } from "./math/dialect.ts";
 import { doubleMath, vectorMath } from "./math/index.ts";
 import { constantText, isCheap } from "./printer.ts";
 
@@ -85,6 +87,8 @@ function select(x: X, to: Dtype): string {
 
 /** Ops on masks. */
 function logic(op: string, x: X): string | undefined {
+  if (op === "isNan") return zero;
+  if (op === "isFinite") return ones;
   if (op === "not" || op === "bitwiseNot") return apply("v128.not", x[0]!);
   return op === "and" || op === "or" || op === "xor" ? apply(`v128.${op}`, ...x) : undefined;
 }
@@ -119,8 +123,10 @@ function double(op: string, x: X, bind: Bind): string | undefined {
 }
 
 /** An op whose record has its own text. */
-function custom(_op: string, _x: X, _shape: "f32x4" | "f64", _bind: Bind): string | undefined {
-  return undefined;
+function custom(op: string, x: X, width: Width, bind: Bind): string | undefined {
+  const { infix, spell: record } = opRecord(op);
+  if (record) return fromSpelling(record, x, width, bind);
+  return infix ? fromSpelling((a, b) => `${a} ${infix} ${b}`, x, width, bind) : undefined;
 }
 
 function integer(op: string, x: X, dtype: Dtype, bind: Bind): string | undefined {
@@ -139,6 +145,10 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): string | undefined
       if (u === "u") return apply("v128.and", apply("i32x4.ne", a!, zero), all(1));
       return apply("i32x4.sub", apply("i32x4.lt_s", a!, zero), positive);
     }
+    case "isNan":
+      return zero;
+    case "isFinite":
+      return ones;
     case "floor":
     case "ceil":
     case "trunc":

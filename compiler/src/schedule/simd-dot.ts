@@ -1,0 +1,138 @@
+/**
+ * A contraction with few rows whose operands both lie along depth: dot products, four terms at a time, without packing. A
+ * product of a matrix and a vector is one, and so is the gradient of the weights of a depthwise convolution.
+ */
+import { addDim, isStatic, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
+import { makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { nest, type Rename } from "../lower/loops.ts";
+import { call, constant, load, ref } from "../lower/value.ts";
+import { walkStmts } from "../lower/walk.ts";
+import type { Sides } from "./simd-contraction.ts";
+import { isEven } from "./simd-even.ts";
+import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./simd-lines.ts";
+import type { Operand } from "./simd-operand.ts";
+import { arrayOf, blockOf, clearSums, dtypeOf, finish, inBlock, overUnits } from "./simd-units.ts";
+import { strideOf } from "./stride.ts";
+
+/** Terms whose sum is kept in lanes. */
+const blockDepth = 4096;
+const mostRows = 4;
+/** Runs along memory that are shorter do not pay for adding up the lanes. */
+const leastRun = 16;
+
+export function dotPhases(job: Job, operands: { a: Operand; b: Operand }, sides: Sides) {
+  const { rows, columns } = sides;
+  if (!isStatic(rows.total) || rows.total > mostRows || rows.total === 0) return undefined;
+  const depth = depthOf(job, [operands.a, operands.b], blockDepth);
+  if (!alongDepth(job, rows, depth, true) || !alongDepth(job, columns, depth, false))
+    return undefined;
+  const tile = { rows: rows.total, columns: columnsAtOnce(rows.total, columns) };
+  const block = blockOf(job, sides, tile, { rows: tile.rows, columns: 64 });
+  const q = makeLoop("q", block.columns);
+  return [
+    overUnits(job, sides, block, (unit) => {
+      const lines = Array.from({ length: tile.columns }, (_, j) => {
+        const line = makeLoop(`line${j}`, columns.total);
+        const at = addDim(addDim(unit.column, q.at), j);
+        const whole = isStatic(columns.total) && columns.total % tile.columns === 0;
+        return { line, value: whole ? at : minDim(at, subDim(columns.total, 1)) };
+      });
+      const body = overBlocks(depth, ({ run }) =>
+        dots(job, sides, run, {
+          lines: lines.map((l) => columns.at(l.line.at)),
+          index: (r, j) => inBlock(r, addDim(q.at, j), block),
+          add: !depth.single,
+        }),
+      );
+      const bind = lines.map(({ line, value }): Stmt => {
+        return { kind: "letIndex", name: line.name, value };
+      });
+      const loop: Stmt = {
+        kind: "loop",
+        name: q.name,
+        extent: unit.breadth,
+        step: tile.columns,
+        loop: "serial",
+        body: [...bind, ...body],
+      };
+      return {
+        arrays: [arrayOf(job, "sums", block.rows * block.columns)],
+        body: [
+          ...(depth.single ? [] : clearSums(job, block)),
+          loop,
+          ...finish(job, sides, block, unit),
+        ],
+      };
+    }),
+  ];
+}
+
+/** About eight sums in flight; columns are few enough to be taken at once, or a power of two. */
+function columnsAtOnce(rows: number, columns: Lines): number {
+  const most = rows === 1 ? 8 : rows === 2 ? 4 : 2;
+  const all = maxOfDim(columns.total);
+  if (all * rows <= 9) return Math.max(1, all);
+  return most;
+}
+
+/** True if the operand lies along the last loop of a run; rows, read once for every column, must be plain. */
+function alongDepth(job: Job, lines: Lines, depth: Depth, plain: boolean): boolean {
+  const { run } = depth.block(0);
+  const last = run.loops.at(-1)!;
+  if (maxOfDim(last.extent) < leastRun) return false;
+  const line = makeLoop("line", lines.total);
+  const block = openBlock(job);
+  const value = lines.value(block, new Map([...lines.at(line.at), ...run.rename]));
+  const body: Stmt[] = [...block.body, { kind: "let", name: "x", value }];
+  if (!isEven(body, last.name) || (plain && value.kind !== "load")) return false;
+  const strides = new Set<number | undefined>();
+  walkStmts(body, {
+    expr: (e) => {
+      if (e.kind === "load") strides.add(strideOf(e.index, last.name));
+    },
+  });
+  return strides.has(1) && [...strides].every((s) => s === 0 || s === 1);
+}
+
+interface Dots {
+  /** The contraction's loops at each column. */
+  readonly lines: readonly Rename[];
+  index(r: number, j: number): ReturnType<typeof inBlock>;
+  readonly add: boolean;
+}
+
+/** The dot products of all rows with some columns over one run of depth. */
+function dots(job: Job, { rows, columns }: Sides, run: Run, d: Dots): Stmt[] {
+  const dtype = dtypeOf(job);
+  const count = maxOfDim(rows.total);
+  const block = openBlock(job);
+  const each = <T>(n: number, f: (i: number) => T): T[] =>
+    Array.from({ length: n }, (_, i) => f(i));
+  const a = each(count, (r) => rows.value(block, new Map([...rows.at(r), ...run.rename])));
+  const b = d.lines.map((at) => columns.value(block, new Map([...at, ...run.rename])));
+  const lets = (name: string, values: readonly Expr[]): Stmt[] =>
+    values.map((value, i) => ({ kind: "let", name: `${name}${i}`, value }));
+  const grid = a.flatMap((_, r) => b.map((_, j) => ({ name: `c${r}${j}`, r, j })));
+  const inner: Stmt[] = [
+    ...block.body,
+    ...lets("a", a),
+    ...lets("b", b),
+    ...grid.map(({ name, r, j }): Stmt => {
+      return { kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${j}`, dtype) };
+    }),
+  ];
+  return [
+    ...grid.map(({ name }): Stmt => {
+      return { kind: "acc", name, dtype, init: constant(dtype, 0), wide: false };
+    }),
+    ...nest(run.loops.slice(0, -1), "serial", nest([run.loops.at(-1)!], "simd", inner)),
+    ...grid.map(({ name, r, j }): Stmt => {
+      const index = d.index(r, j);
+      const sum = ref(name, dtype);
+      const value = d.add ? call("add", dtype, load("sums", dtype, index), sum) : sum;
+      return { kind: "store", to: "sums", index, value };
+    }),
+  ];
+}

@@ -1,0 +1,182 @@
+/**
+ * A contraction by packed panels. One operand is packed by rows of the result in a phase of its own; then each unit packs
+ * the other operand's columns for itself, a block of depth at a time, and runs register tiles over them. A block of
+ * 256 rows and 256 steps is 256 KB: it stays in the second cache while panels of columns pass through the first.
+ */
+import {
+  addDim,
+  ceilDiv,
+  type Dim,
+  isStatic,
+  maxOfDim,
+  mulDim,
+  offsetOf,
+  substitute,
+} from "@kiln-ml/ir";
+import { makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { decode, nest, totalOf } from "../lower/loops.ts";
+import { load, type Values } from "../lower/value.ts";
+import type { Sides } from "./simd-contraction.ts";
+import { isEven, stepsBy } from "./simd-even.ts";
+import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./simd-lines.ts";
+import type { Operand } from "./simd-operand.ts";
+import { ifWhole, lanes, type Panel, packPanel } from "./simd-pack.ts";
+import { type Tile, type TileAccess, tileSums, widthOf } from "./simd-tile.ts";
+import {
+  arrayOf,
+  type Block,
+  blockOf,
+  clearSums,
+  dtypeOf,
+  finish,
+  inBlock,
+  overUnits,
+  type Unit,
+} from "./simd-units.ts";
+
+/** Steps of depth in a block: panels of this depth fit the first cache. */
+export const blockDepth = 320;
+/** Shallow products do little with a block of sums, so that it should stay in the first cache. */
+const shallow = 32;
+/** Rows that lie in a unit's private memory have at most this many elements. */
+const privateRows = 1 << 16;
+
+interface Plan {
+  readonly job: Job;
+  readonly sides: Sides;
+  readonly depth: Depth;
+  readonly tile: Tile;
+  readonly block: Block;
+}
+
+export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sides: Sides) {
+  const few = maxOfDim(sides.rows.total) <= 4;
+  const depth = depthOf(job, [operands.a, operands.b], few ? blockDepth / 5 : blockDepth);
+  const tile = tileOf(sides.rows.total, sides.columns.total);
+  const rows = maxOfDim(depth.total) <= shallow ? 64 : 256;
+  const size = { rows: tile.rows, columns: widthOf(tile) };
+  const block = blockOf(job, sides, size, { rows, columns: 64 });
+  const plan: Plan = { job, sides, depth, tile, block };
+  let packing: Stmt[] = [];
+  const units = overUnits(job, sides, block, (unit) => {
+    const elements = mulDim(block.rows, depth.total);
+    const alone = unit.only && isStatic(elements) && elements <= privateRows;
+    const rowsAt = packedRows(plan, alone);
+    if (!alone) packing = packingPhase(plan, rowsAt);
+    const arrays = [
+      arrayOf(job, "sums", block.rows * block.columns),
+      arrayOf(job, "packedColumns", block.columns * depth.most),
+      ...(alone ? [arrayOf(job, rowsAt.name, elements)] : []),
+    ];
+    const first = alone ? nest([rowsAt.panel], "serial", packRows(plan, rowsAt)) : [];
+    const sums = [...(depth.single ? [] : clearSums(job, block)), ...tiles(plan, unit, rowsAt)];
+    return { arrays, body: [...first, ...sums, ...finish(job, sides, block, unit)] };
+  });
+  return [packing, units];
+}
+
+/** Eight vector sums, or as many as the extents have use for. */
+export function tileOf(m: Dim, n: Dim): Tile {
+  const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
+  if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1 };
+  const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;
+  return { rows: Math.min(4, rows), vectors: Math.min(wanted, Math.ceil(columns / lanes)) };
+}
+
+/** Where packed rows lie. */
+interface PackedRows {
+  readonly name: string;
+  /** A loop over the panels, and the place of a panel. */
+  readonly panel: ReturnType<typeof makeLoop>;
+  base(panel: Dim): Dim;
+}
+
+function packedRows({ job, sides, depth, tile }: Plan, alone: boolean): PackedRows {
+  const panels = ceilDiv(sides.rows.total, tile.rows);
+  const panel = makeLoop("panel", panels);
+  const size = mulDim(depth.total, tile.rows);
+  if (alone) return { name: "packedRows", panel, base: (p) => mulDim(p, size) };
+  const { batch } = job.group.contraction!;
+  const total = mulDim(mulDim(totalOf(batch), panels), size);
+  const flat = offsetOf(
+    batch.map((l) => l.extent),
+    batch.map((l) => l.at),
+  );
+  const name = job.buffers.scratch("packedRows", dtypeOf(job), total);
+  return { name, panel, base: (p) => mulDim(addDim(mulDim(flat, panels), p), size) };
+}
+
+function packRows({ job, sides, depth, tile }: Plan, { name, panel, base }: PackedRows): Stmt[] {
+  const to = { name, width: tile.rows, first: mulDim(panel.at, tile.rows), base: base(panel.at) };
+  return packPanel(job, sides.rows, to, depth.whole);
+}
+
+function packingPhase(plan: Plan, to: PackedRows): Stmt[] {
+  const loops = [...plan.job.group.contraction!.batch.filter((l) => l.extent !== 1), to.panel];
+  const unit = makeLoop("unit", totalOf(loops));
+  return [
+    { kind: "comment", text: "pack by rows" },
+    ...nest([unit], "parallel", [...decode(loops, unit.at), ...packRows(plan, to)]),
+  ];
+}
+
+/**
+ * The element of a panel of columns where it lies, if neighbours lie side by side and depth is one loop: with one panel
+ * of rows each is used once.
+ */
+function inPlace(job: Job, columns: Lines, first: Dim, run: Run): TileAccess["column"] | undefined {
+  const [step, ...others] = run.loops;
+  const lane = makeLoop("lane", lanes);
+  const at = (k: Dim, s: Dim): { block: Values; value: Expr } => {
+    const by = new Map([[step!.name, k]]);
+    const rename = [...run.rename].map(([name, d]) => [name, substitute(d, by)] as const);
+    const block = openBlock(job);
+    const value = columns.value(block, new Map([...columns.at(addDim(first, s)), ...rename]));
+    return { block, value };
+  };
+  const { block, value } = at(step!.at, lane.at);
+  const body: Stmt[] = [{ kind: "let", name: "x", value }];
+  const plain = others.length === 0 && block.body.length === 0;
+  if (!plain || !isEven(body, lane.name) || !stepsBy(body, lane.name, 1)) return undefined;
+  return (k, s) => at(k, s).value;
+}
+
+/** The sums of a unit: for each block of depth and panel of columns, pack it and run down the rows. */
+function tiles(plan: Plan, unit: Unit, rows: PackedRows): Stmt[] {
+  const { job, sides, depth, tile, block } = plan;
+  const dtype = dtypeOf(job);
+  const width = widthOf(tile);
+  const rp = makeLoop("p", ceilDiv(unit.height, tile.rows));
+  const cp = makeLoop("q", ceilDiv(unit.breadth, width));
+  const first = addDim(unit.column, mulDim(cp.at, width));
+  const panel: Panel = {
+    name: "packedColumns",
+    width,
+    first,
+    base: mulDim(cp.at, depth.most * width),
+  };
+  return overBlocks(depth, ({ run, length, from }) => {
+    const rowPanel = addDim(ceilDiv(unit.row, tile.rows), rp.at);
+    const rowBase = addDim(rows.base(rowPanel), mulDim(from, tile.rows));
+    const access: TileAccess = {
+      row: (step, r) => load(rows.name, dtype, addDim(addDim(rowBase, mulDim(step, tile.rows)), r)),
+      column: (step, s) =>
+        load(panel.name, dtype, addDim(addDim(panel.base, mulDim(step, width)), s)),
+      sums: "sums",
+      base: inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block),
+      pitch: block.columns,
+      add: !depth.single,
+    };
+    const packed = [
+      ...packPanel(job, sides.columns, panel, run),
+      ...nest([rp], "serial", tileSums(tile, dtype, length, access)),
+    ];
+    const column =
+      maxOfDim(sides.rows.total) <= tile.rows && inPlace(job, sides.columns, first, run);
+    if (!column) return nest([cp], "serial", packed);
+    const direct = nest([rp], "serial", tileSums(tile, dtype, length, { ...access, column }));
+    return nest([cp], "serial", ifWhole(sides.columns, panel, direct, packed));
+  });
+}

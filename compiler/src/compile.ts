@@ -13,13 +13,13 @@ import {
   type TensorSpec,
 } from "@kiln-ml/artifact";
 import {
+  collectSymbols,
   GraphError,
   minOfDim,
   printDim,
   printShape,
   ShapeError,
   symbolOf,
-  symbolsIn,
   type Tensor,
 } from "@kiln-ml/ir";
 import { isLeaf, isPointwise } from "./access.ts";
@@ -229,7 +229,7 @@ class TextTable {
 function signatureOf(program: Program, states: readonly Tensor[]): Signature {
   const symbols = new Map();
   for (const t of [...program.inputs, ...nodesOf(program)])
-    for (const d of t.shape) symbolsIn(d, symbols);
+    for (const d of t.shape) collectSymbols(d, symbols);
   const bare = new Set(program.inputs.flatMap((t) => t.shape.map((d) => symbolOf(d)?.name)));
   for (const name of symbols.keys())
     if (!bare.has(name))

@@ -6,12 +6,12 @@
 import {
   addDim,
   type Condition,
+  collectSymbols,
   type Dim,
   floorDiv,
   modDim,
   mulDim,
   subDim,
-  symbolsIn,
   type Tensor,
 } from "@kiln-ml/ir";
 import { simplifyConditions } from "../access.ts";
@@ -30,8 +30,8 @@ export function readContraction(t: Tensor): { contraction: Contraction; coords: 
   const r = t.op === "convolution" ? readConvolution(t) : readDot(t);
   const uses = (o: ContractionOperand) => {
     const symbols = new Map();
-    for (const c of o.coords) symbolsIn(c, symbols);
-    for (const c of o.when) symbolsIn(c.value, symbols);
+    for (const c of o.coords) collectSymbols(c, symbols);
+    for (const c of o.when) collectSymbols(c.value, symbols);
     return symbols;
   };
   const [inA, inB] = [uses(r.a), uses(r.b)];

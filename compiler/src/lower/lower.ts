@@ -2,7 +2,15 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
  * later.
  */
-import { addDim, type Dim, mulDim, opRecord, sizeOf, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import {
+  addDim,
+  collectSymbols,
+  type Dim,
+  mulDim,
+  opRecord,
+  sizeOf,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
@@ -109,7 +117,7 @@ function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
     },
   });
   const found = new Map();
-  for (const d of [...dimsIn(body), ...sizes]) symbolsIn(d, found);
+  for (const d of [...dimsIn(body), ...sizes]) collectSymbols(d, found);
   return [...found.keys()].filter((n) => !bound.has(n)).sort();
 }
 

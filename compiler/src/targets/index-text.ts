@@ -11,6 +11,8 @@ import {
   keyOfDim,
   maxOfDim,
   mulDim,
+  ofAtom,
+  ofOneTerm,
   substitute,
   symbolOf,
   symbolsIn,
@@ -39,7 +41,7 @@ export function indexText(e: Emitter, dim: Dim): Text {
       constant = t.coeff;
       continue;
     }
-    const depth = e.depthOfDim(new DimExpr([t]));
+    const depth = e.depthOfDim(ofOneTerm(t));
     byDepth.set(depth, [...(byDepth.get(depth) ?? []), t]);
   }
   const depths = [...byDepth.keys()].sort((a, b) => a - b);
@@ -127,7 +129,7 @@ function productText(e: Emitter, coeff: number, atoms: readonly Factor[]): Text 
 
 function factorText(e: Emitter, a: Factor): Text {
   if (a.kind === "symbol") return e.findSymbol(a.name).text;
-  const depth = e.depthOfDim(new DimExpr([{ coeff: 1, atoms: [a] }]));
+  const depth = e.depthOfDim(ofAtom(a));
   return e.at(depth, () => {
     const known = knownIndex(e, a.key);
     if (known) return known;
@@ -177,12 +179,12 @@ export function conditionsText(e: Emitter, conditions: readonly Condition[]): Te
  * `i < n`, i + p − 1 ≥ 0 reads `i + p >= 1`.
  */
 function conditionText(e: Emitter, c: Condition): Text {
-  const terms = typeof c.value === "number" ? [{ coeff: c.value, atoms: [] }] : c.value.terms;
-  let [plusPart, minusPart, constant]: [Dim, Dim, number] = [0, 0, 0];
-  for (const t of terms) {
+  let [plusPart, minusPart]: [Dim, Dim] = [0, 0];
+  let constant = typeof c.value === "number" ? c.value : 0;
+  for (const t of typeof c.value === "number" ? [] : c.value.terms) {
     if (t.atoms.length === 0) constant = t.coeff;
-    else if (t.coeff > 0) plusPart = addDim(plusPart, new DimExpr([t]));
-    else minusPart = addDim(minusPart, mulDim(new DimExpr([t]), -1));
+    else if (t.coeff > 0) plusPart = addDim(plusPart, ofOneTerm(t));
+    else minusPart = addDim(minusPart, mulDim(ofOneTerm(t), -1));
   }
   const strict = c.test === "nonnegative" && constant === -1;
   if (!strict && constant > 0) plusPart = addDim(plusPart, constant);

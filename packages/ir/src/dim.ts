@@ -5,68 +5,43 @@
  * an extent). Expressions are kept in one canonical sum-of-products form, so equal forms have equal keys.
  * Decides nothing about layouts; `shape.ts` and the compiler do that.
  */
+import {
+  type Atom,
+  atomOf,
+  type Compound,
+  type Dim,
+  DimExpr,
+  keyOfDim,
+  maxOfDim,
+  minOfDim,
+  ofAtom,
+  printDim,
+  sameDim,
+  sameTerm,
+  symbolsIn,
+  type Term,
+  term,
+} from "./dim-expr.ts";
 import { ShapeError } from "./errors.ts";
 
-export type Dim = number | DimExpr;
-
-/** A named integer. `extent`, for loop variables, says 0 ≤ value < extent even when the extent is symbolic. */
-export interface DimSymbol {
-  readonly kind: "symbol";
-  readonly name: string;
-  readonly min: number;
-  readonly max: number;
-  readonly extent?: Dim;
-  readonly key: string;
-}
-interface Compound {
-  readonly kind: "div" | "mod" | "min" | "max";
-  readonly lhs: Dim;
-  readonly rhs: Dim;
-  readonly min: number;
-  readonly max: number;
-  readonly key: string;
-}
-export type Atom = DimSymbol | Compound;
-export interface Term {
-  readonly coeff: number;
-  readonly atoms: readonly Atom[];
-}
-
-/** A symbolic integer. Built only by the functions below; compare with `sameDim`. */
-export class DimExpr {
-  readonly terms: readonly Term[];
-  readonly key: string;
-  readonly min: number;
-  readonly max: number;
-  constructor(terms: readonly Term[]) {
-    this.terms = terms;
-    this.key = terms.map(termKey).join("+");
-    let [min, max] = [0, 0];
-    for (const t of terms) {
-      const [lo, hi] = termBounds(t);
-      min += lo;
-      max += hi;
-    }
-    this.min = min;
-    this.max = max;
-  }
-  toString(): string {
-    return printDim(this);
-  }
-}
-
-const termKey = (t: Term): string => `${t.coeff}*${t.atoms.map((a) => a.key).join("*")}`;
-const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
-
-function termBounds(t: Term): [number, number] {
-  let [lo, hi] = [t.coeff, t.coeff];
-  for (const a of t.atoms) {
-    const c = [times(lo, a.min), times(lo, a.max), times(hi, a.min), times(hi, a.max)];
-    lo = Math.min(...c);
-    hi = Math.max(...c);
-  }
-  return [lo, hi];
-}
+export {
+  type Atom,
+  collectSymbols,
+  type Dim,
+  DimExpr,
+  type DimSymbol,
+  isStatic,
+  keyOfDim,
+  maxOfDim,
+  minOfDim,
+  ofAtom,
+  ofOneTerm,
+  printDim,
+  sameDim,
+  symbolOf,
+  symbolsIn,
+  type Term,
+} from "./dim-expr.ts";
 
 /** A symbol for a size, `min ≤ name ≤ max`; by default 1 or more. */
 export function dim(name: string, bounds: { min?: number; max?: number } = {}): DimExpr {
@@ -89,45 +64,33 @@ export const anyInteger = (name: string, min = -Infinity, max = Infinity): DimEx
   ofAtom({ kind: "symbol", name, min, max, key: name });
 
 const ofTerm = (t: Term): Dim => (t.coeff && t.atoms.length ? new DimExpr([t]) : t.coeff || 0);
-const ofAtom = (atom: Atom): DimExpr => new DimExpr([{ coeff: 1, atoms: [atom] }]);
+const constantTerm = (n: number): Term => ({ coeff: n, atoms: [], key: "" });
 const termsOf = (d: Dim): readonly Term[] =>
-  typeof d !== "number" ? d.terms : d === 0 ? [] : [{ coeff: d, atoms: [] }];
+  typeof d !== "number" ? d.terms : d === 0 ? [] : [constantTerm(d)];
 
-export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
-export const sameDim = (a: Dim, b: Dim): boolean =>
-  a === b || (typeof a !== "number" && typeof b !== "number" && a.key === b.key);
-export const isStatic = (d: Dim): d is number => typeof d === "number";
-export const minOfDim = (d: Dim): number => (typeof d === "number" ? d : d.min);
-export const maxOfDim = (d: Dim): number => (typeof d === "number" ? d : d.max);
-
-/** The one atom that `d` consists of, if it is one. */
-function atomOf(d: Dim): Atom | undefined {
-  if (typeof d === "number" || d.terms.length !== 1) return undefined;
-  const t = d.terms[0]!;
-  return t.coeff === 1 && t.atoms.length === 1 ? t.atoms[0] : undefined;
-}
-
-/** The one symbol that `d` consists of, if it is one. */
-export function symbolOf(d: Dim): DimSymbol | undefined {
-  const a = atomOf(d);
-  return a?.kind === "symbol" ? a : undefined;
-}
-
+/** Terms that may repeat, in any order, as one canonical sum: most factors first, then by key. */
 function build(terms: Term[]): Dim {
   if (terms.length === 1) return ofTerm(terms[0]!);
+  const kept = merged(terms);
+  if (kept.length < 2) return kept[0] ? ofTerm(kept[0]) : 0;
+  const joined = kept.some((t) => t.atoms.some((a) => a.kind === "mod"))
+    ? recombine(kept)
+    : undefined;
+  if (joined !== undefined) return joined;
+  kept.sort(byOrder);
+  return new DimExpr(kept);
+}
+
+const byOrder = (a: Term, b: Term): number =>
+  b.atoms.length - a.atoms.length || (a.key < b.key ? -1 : 1);
+
+function merged(terms: readonly Term[]): Term[] {
   const sums = new Map<string, Term>();
   for (const t of terms) {
-    const k = t.atoms.map((a) => a.key).join("*");
-    const before = sums.get(k);
-    sums.set(k, before ? { coeff: before.coeff + t.coeff, atoms: t.atoms } : t);
+    const before = sums.get(t.key);
+    sums.set(t.key, before ? { ...t, coeff: before.coeff + t.coeff } : t);
   }
-  const kept = [...sums.values()].filter((t) => t.coeff !== 0);
-  if (kept.length < 2) return kept[0] ? ofTerm(kept[0]) : 0;
-  const merged = recombine(kept);
-  if (merged) return merged;
-  const keys = new Map(kept.map((t) => [t, termKey(t)]));
-  kept.sort((a, b) => b.atoms.length - a.atoms.length || (keys.get(a)! < keys.get(b)! ? -1 : 1));
-  return new DimExpr(kept);
+  return [...sums.values()].filter((t) => t.coeff !== 0);
 }
 
 /** k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. */
@@ -140,9 +103,8 @@ function recombine(terms: readonly Term[]): Dim | undefined {
         t.atoms.filter((_, q) => q !== p),
       );
       const quotient = mulDim(mulDim(rest, m.rhs), floorDiv(m.lhs, m.rhs));
-      const wanted = termsOf(quotient).map(termKey);
       // A quotient of several terms (⌊x/c⌋ itself simplified) is looked for term by term.
-      const found = wanted.map((k) => terms.findIndex((u) => termKey(u) === k));
+      const found = termsOf(quotient).map((w) => terms.findIndex((u) => sameTerm(u, w)));
       if (found.length === 0 || found.includes(-1) || found.includes(i)) continue;
       const others = terms.filter((_, q) => q !== i && !found.includes(q));
       return addDim(build(others), mulDim(rest, m.lhs));
@@ -151,22 +113,43 @@ function recombine(terms: readonly Term[]): Dim | undefined {
   return undefined;
 }
 
-const productOf = (coeff: number, atoms: readonly Atom[]): Dim => build([{ coeff, atoms }]);
+const productOf = (coeff: number, atoms: readonly Atom[]): Dim => build([term(coeff, atoms)]);
 
-export const addDim = (a: Dim, b: Dim): Dim =>
-  typeof a === "number" && typeof b === "number" ? a + b : build([...termsOf(a), ...termsOf(b)]);
+export function addDim(a: Dim, b: Dim): Dim {
+  if (typeof a === "number") return typeof b === "number" ? a + b : addConstant(b, a);
+  return typeof b === "number" ? addConstant(a, b) : build([...a.terms, ...b.terms]);
+}
+
+/** The constant is the last term. */
+function addConstant(d: DimExpr, n: number): Dim {
+  if (n === 0) return d;
+  const last = d.terms.at(-1)!;
+  if (last.atoms.length > 0) return new DimExpr([...d.terms, constantTerm(n)]);
+  const rest = d.terms.slice(0, -1);
+  const sum = last.coeff + n;
+  if (sum !== 0) rest.push(constantTerm(sum));
+  return rest.length === 1 ? ofTerm(rest[0]!) : new DimExpr(rest);
+}
+
 export const negDim = (a: Dim): Dim => mulDim(a, -1);
 export const subDim = (a: Dim, b: Dim): Dim => addDim(a, negDim(b));
 
 export function mulDim(a: Dim, b: Dim): Dim {
-  if (typeof a === "number" && typeof b === "number") return a * b;
+  if (typeof a === "number") return typeof b === "number" ? a * b : scaled(b, a);
+  if (typeof b === "number") return scaled(a, b);
   const out: Term[] = [];
-  for (const s of termsOf(a))
-    for (const t of termsOf(b)) {
+  for (const s of a.terms)
+    for (const t of b.terms) {
       const atoms = [...s.atoms, ...t.atoms].sort((x, y) => (x.key < y.key ? -1 : 1));
-      out.push({ coeff: s.coeff * t.coeff, atoms });
+      out.push(term(s.coeff * t.coeff, atoms));
     }
   return build(out);
+}
+
+/** The order of terms does not depend on their coefficients. */
+function scaled(d: DimExpr, n: number): Dim {
+  if (n === 0) return 0;
+  return n === 1 ? d : new DimExpr(d.terms.map((t) => ({ ...t, coeff: t.coeff * n })));
 }
 
 /** Whether a quotient, remainder, minimum or maximum depends on the symbol: then no sum is linear in it. */
@@ -186,7 +169,12 @@ export function isNonNegative(d: Dim, depth = 4): boolean {
         if (parts.some((u) => u.atoms.filter((x) => x.key === a.key).length > 1)) continue;
         if (d.terms.some((u) => u.atoms.some((x) => holdsInside(x, a.name)))) continue;
         const slope = build(
-          parts.map((u) => ({ coeff: u.coeff, atoms: u.atoms.filter((x) => x.key !== a.key) })),
+          parts.map((u) =>
+            term(
+              u.coeff,
+              u.atoms.filter((x) => x.key !== a.key),
+            ),
+          ),
         );
         const worst = isNonNegative(slope, depth - 1)
           ? 0
@@ -322,79 +310,28 @@ function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   return { kind, lhs, rhs, min, max, key };
 }
 
+/** ⌊a/b⌋, a mod b, the lesser or the greater. */
+export const applyAtom = (kind: Compound["kind"], a: Dim, b: Dim): Dim => functions[kind](a, b);
 const functions = { div: floorDiv, mod: modDim, min: minDim, max: maxDim };
 
 /** Replaces symbols by name. */
 export function substitute(d: Dim, by: ReadonlyMap<string, Dim>): Dim {
-  if (typeof d === "number") return d;
-  let sum: Dim = 0;
+  if (typeof d === "number" || !mentions(d, by)) return d;
+  const out: Term[] = [];
   for (const t of d.terms) {
     let product: Dim = t.coeff;
-    for (const a of t.atoms)
-      product = mulDim(
-        product,
-        a.kind === "symbol"
-          ? (by.get(a.name) ?? ofAtom(a))
-          : functions[a.kind](substitute(a.lhs, by), substitute(a.rhs, by)),
-      );
-    sum = addDim(sum, product);
+    for (const a of t.atoms) product = mulDim(product, substituteAtom(a, by));
+    out.push(...termsOf(product));
   }
-  return sum;
+  return build(out);
 }
 
-/** Every symbol in `d`, by name; loop extents are not entered. */
-export function symbolsIn(d: Dim, into: Map<string, DimSymbol> = new Map()) {
-  if (typeof d !== "number")
-    for (const t of d.terms)
-      for (const a of t.atoms)
-        if (a.kind === "symbol") into.set(a.name, a);
-        else {
-          symbolsIn(a.lhs, into);
-          symbolsIn(a.rhs, into);
-        }
-  return into;
+function mentions(d: DimExpr, by: ReadonlyMap<string, Dim>): boolean {
+  for (const name of d.symbols.keys()) if (by.has(name)) return true;
+  return false;
 }
 
-/** The value of `d` when every symbol is bound. Throws ShapeError naming the first one that is not. */
-export function evaluateDim(d: Dim, values: Readonly<Record<string, number>>): number {
-  if (typeof d === "number") return d;
-  let sum = 0;
-  for (const t of d.terms) {
-    let product = t.coeff;
-    for (const a of t.atoms) product *= evaluateAtom(a, values);
-    sum += product;
-  }
-  return sum;
-}
-
-function evaluateAtom(a: Atom, values: Readonly<Record<string, number>>): number {
-  if (a.kind === "symbol") {
-    const v = values[a.name];
-    if (v === undefined) throw new ShapeError(`dim: ${a.name} has no value`);
-    return v;
-  }
-  return functions[a.kind](evaluateDim(a.lhs, values), evaluateDim(a.rhs, values)) as number;
-}
-
-/** Text such as `2*N+1`, `N/2` (floor division), `N%4`, `min(N,8)`; parsed back by `parseDim`. */
-export function printDim(d: Dim): string {
-  if (typeof d === "number") return String(d);
-  return d.terms
-    .map((t, i) => {
-      const sign = t.coeff < 0 ? "-" : i ? "+" : "";
-      const c = Math.abs(t.coeff);
-      const factors = t.atoms.map(printAtom);
-      if (c !== 1 || !factors.length) factors.unshift(String(c));
-      return sign + factors.join("*");
-    })
-    .join("");
-}
-
-function printAtom(a: Atom): string {
-  if (a.kind === "symbol") return a.name;
-  if (a.kind === "min" || a.kind === "max")
-    return `${a.kind}(${printDim(a.lhs)},${printDim(a.rhs)})`;
-  const bare = (d: Dim) => symbolOf(d) !== undefined || (isStatic(d) && d >= 0);
-  const side = (d: Dim) => (bare(d) ? printDim(d) : `(${printDim(d)})`);
-  return `(${side(a.lhs)}${a.kind === "div" ? "/" : "%"}${side(a.rhs)})`;
-}
+const substituteAtom = (a: Atom, by: ReadonlyMap<string, Dim>): Dim =>
+  a.kind === "symbol"
+    ? (by.get(a.name) ?? ofAtom(a))
+    : functions[a.kind](substitute(a.lhs, by), substitute(a.rhs, by));

@@ -3,7 +3,8 @@
  * every op. Elementwise ops are their records' `eval`, all others in `reference/`. It shares nothing with lowering, is slow, and is what every target is
  * compared with.
  */
-import { evaluateDim, symbolOf } from "./dim.ts";
+import { symbolOf } from "./dim.ts";
+import { evaluateDim } from "./dim-evaluate.ts";
 import { type Dtype, roundTo } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
 import { type Graph, type Tensor, topologicalOrder } from "./node.ts";

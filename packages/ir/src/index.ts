@@ -1,4 +1,5 @@
 export * from "./dim.ts";
+export * from "./dim-evaluate.ts";
 export * from "./dtype.ts";
 export * from "./errors.ts";
 export * from "./evaluate.ts";

@@ -8,7 +8,7 @@
  *     return %2
  *   }
  */
-import { DimExpr, type DimSymbol, printDim, symbolsIn } from "./dim.ts";
+import { collectSymbols, DimExpr, type DimSymbol, printDim } from "./dim.ts";
 import { fromHost } from "./host.ts";
 import {
   type AttrValue,
@@ -109,12 +109,12 @@ class Printer {
   }
 
   private type(t: ResultType): string {
-    for (const d of t.shape) symbolsIn(d, this.symbols);
+    for (const d of t.shape) collectSymbols(d, this.symbols);
     return printType(t);
   }
 
   private collect(value: AttrValue): void {
-    if (value instanceof DimExpr) symbolsIn(value, this.symbols);
+    if (value instanceof DimExpr) collectSymbols(value, this.symbols);
     else if (typeof value === "object") for (const v of Object.values(value)) this.collect(v);
   }
 

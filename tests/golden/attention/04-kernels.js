@@ -23,9 +23,9 @@ function matmul_select(packedA, packedB, k_, q_, select) {
         for (let s = 0; s < 2; s++) {
           const i2 = atP + s;
           const atI0_0 = atI0 + i2 * 8;
-          const atP1 = atP0 + s;
+          const atS0 = atP0 + s;
           for (let k0 = 0; k0 < 8; k0++) {
-            packedB[atP1 + k0 * 2] = k_[atI0_0 + k0];
+            packedB[atS0 + k0 * 2] = k_[atI0_0 + k0];
           }
         }
       }
@@ -141,9 +141,9 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
         for (let s = 0; s < 2; s++) {
           const i2 = atP + s;
           const atI0_1 = atI0_0 + i2;
-          const atP1 = atP0 + s;
+          const atS0 = atP0 + s;
           for (let k0 = 0; k0 < 4; k0++) {
-            packedB[atP1 + k0 * 2] = v[atI0_1 + k0 * 8];
+            packedB[atS0 + k0 * 2] = v[atI0_1 + k0 * 8];
           }
         }
       }

@@ -33,55 +33,55 @@ fn main(
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
   let atBatch = batch * 32;
-  let atBatch0 = atBatch + lid;
-  let atMe = lid * 17;
+  let atMe = atBatch + lid;
+  let atMe0 = lid * 17;
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
+  let atMe1 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe2 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, q_[atBatch0], lid <= 7);
-    tileA[atMe + 1] = select(0.0, q_[atBatch0 + 8], lid <= 7);
-    tileA[atMe + 2] = select(0.0, q_[atBatch0 + 16], lid <= 7);
-    tileA[atMe + 3] = select(0.0, q_[atBatch0 + 24], lid <= 7);
-    tileA[atMe + 4] = 0.0;
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, k_[atBatch0], lid <= 7);
-    tileB[atMe + 1] = select(0.0, k_[atBatch0 + 8], lid <= 7);
-    tileB[atMe + 2] = select(0.0, k_[atBatch0 + 16], lid <= 7);
-    tileB[atMe + 3] = select(0.0, k_[atBatch0 + 24], lid <= 7);
-    tileB[atMe + 4] = 0.0;
-    tileB[atMe + 5] = 0.0;
-    tileB[atMe + 6] = 0.0;
-    tileB[atMe + 7] = 0.0;
-    tileB[atMe + 8] = 0.0;
-    tileB[atMe + 9] = 0.0;
-    tileB[atMe + 10] = 0.0;
-    tileB[atMe + 11] = 0.0;
-    tileB[atMe + 12] = 0.0;
-    tileB[atMe + 13] = 0.0;
-    tileB[atMe + 14] = 0.0;
-    tileB[atMe + 15] = 0.0;
+    tileA[atMe0] = select(0.0, q_[atMe], lid <= 7);
+    tileA[atMe0 + 1] = select(0.0, q_[atMe + 8], lid <= 7);
+    tileA[atMe0 + 2] = select(0.0, q_[atMe + 16], lid <= 7);
+    tileA[atMe0 + 3] = select(0.0, q_[atMe + 24], lid <= 7);
+    tileA[atMe0 + 4] = 0.0;
+    tileA[atMe0 + 5] = 0.0;
+    tileA[atMe0 + 6] = 0.0;
+    tileA[atMe0 + 7] = 0.0;
+    tileA[atMe0 + 8] = 0.0;
+    tileA[atMe0 + 9] = 0.0;
+    tileA[atMe0 + 10] = 0.0;
+    tileA[atMe0 + 11] = 0.0;
+    tileA[atMe0 + 12] = 0.0;
+    tileA[atMe0 + 13] = 0.0;
+    tileA[atMe0 + 14] = 0.0;
+    tileA[atMe0 + 15] = 0.0;
+    tileB[atMe0] = select(0.0, k_[atMe], lid <= 7);
+    tileB[atMe0 + 1] = select(0.0, k_[atMe + 8], lid <= 7);
+    tileB[atMe0 + 2] = select(0.0, k_[atMe + 16], lid <= 7);
+    tileB[atMe0 + 3] = select(0.0, k_[atMe + 24], lid <= 7);
+    tileB[atMe0 + 4] = 0.0;
+    tileB[atMe0 + 5] = 0.0;
+    tileB[atMe0 + 6] = 0.0;
+    tileB[atMe0 + 7] = 0.0;
+    tileB[atMe0 + 8] = 0.0;
+    tileB[atMe0 + 9] = 0.0;
+    tileB[atMe0 + 10] = 0.0;
+    tileB[atMe0 + 11] = 0.0;
+    tileB[atMe0 + 12] = 0.0;
+    tileB[atMe0 + 13] = 0.0;
+    tileB[atMe0 + 14] = 0.0;
+    tileB[atMe0 + 15] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 17];
-      let b1 = tileB[atMe1 + kk * 17 + 1];
-      let b2 = tileB[atMe1 + kk * 17 + 2];
-      let b3 = tileB[atMe1 + kk * 17 + 3];
+      let a0 = tileA[atMe1 + kk * 17];
+      let a1 = tileA[atMe1 + kk * 17 + 1];
+      let a2 = tileA[atMe1 + kk * 17 + 2];
+      let a3 = tileA[atMe1 + kk * 17 + 3];
+      let b0 = tileB[atMe2 + kk * 17];
+      let b1 = tileB[atMe2 + kk * 17 + 1];
+      let b2 = tileB[atMe2 + kk * 17 + 2];
+      let b3 = tileB[atMe2 + kk * 17 + 3];
       c00 = fma(a0, b0, c00);
       c01 = fma(a0, b1, c01);
       c02 = fma(a0, b2, c02);
@@ -118,18 +118,18 @@ fn main(
   sums[13] = c31;
   sums[14] = c32;
   sums[15] = c33;
-  let atBatch1 = batch * 16;
+  let atBatch0 = batch * 16;
   for (var r = 0; r < 4; r++) {
-    let i1 = atMe0 + r;
+    let i1 = atMe1 + r;
     let atR = r * 4;
-    let atBatch2 = atBatch1 + i1 * 4;
-    if (atMe0 + r <= 3) {
+    let atBatch1 = atBatch0 + i1 * 4;
+    if (atMe1 + r <= 3) {
       for (var s = 0; s < 4; s++) {
-        let i2 = atMe1 + s;
-        let atR0 = atR + s;
-        let atBatch3 = atBatch2 + i2;
-        if (atMe1 + s <= 3) {
-          select0[atBatch3] = select(-1.7014117e+38, sums[atR0] * 0.35355338, i2 <= i1);
+        let i2 = atMe2 + s;
+        let atS = atR + s;
+        let atBatch2 = atBatch1 + i2;
+        if (atMe2 + s <= 3) {
+          select0[atBatch2] = select(-1.7014117e+38, sums[atS] * 0.35355338, i2 <= i1);
         }
       }
     }
@@ -218,35 +218,35 @@ fn main(
   var c32: f32 = 0.0;
   var c33: f32 = 0.0;
   let atBatch = batch * 16;
-  let atBatch0 = atBatch + lid;
-  let atMe = lid * 17;
-  let atBatch1 = batch * 32;
-  let atBatch2 = atBatch1 + lid;
+  let atMe = atBatch + lid;
+  let atMe0 = lid * 17;
+  let atBatch0 = batch * 32;
+  let atMe1 = atBatch0 + lid;
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
+  let atMe2 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe3 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, div[atBatch0], lid <= 3);
-    tileA[atMe + 1] = select(0.0, div[atBatch0 + 4], lid <= 3);
-    tileA[atMe + 2] = select(0.0, div[atBatch0 + 8], lid <= 3);
-    tileA[atMe + 3] = select(0.0, div[atBatch0 + 12], lid <= 3);
-    tileA[atMe + 4] = 0.0;
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, v[atBatch2], lid <= 7);
-    tileB[lid + 16] = select(0.0, v[atBatch2 + 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, v[atBatch2 + 16], lid <= 7);
-    tileB[lid + 48] = select(0.0, v[atBatch2 + 24], lid <= 7);
+    tileA[atMe0] = select(0.0, div[atMe], lid <= 3);
+    tileA[atMe0 + 1] = select(0.0, div[atMe + 4], lid <= 3);
+    tileA[atMe0 + 2] = select(0.0, div[atMe + 8], lid <= 3);
+    tileA[atMe0 + 3] = select(0.0, div[atMe + 12], lid <= 3);
+    tileA[atMe0 + 4] = 0.0;
+    tileA[atMe0 + 5] = 0.0;
+    tileA[atMe0 + 6] = 0.0;
+    tileA[atMe0 + 7] = 0.0;
+    tileA[atMe0 + 8] = 0.0;
+    tileA[atMe0 + 9] = 0.0;
+    tileA[atMe0 + 10] = 0.0;
+    tileA[atMe0 + 11] = 0.0;
+    tileA[atMe0 + 12] = 0.0;
+    tileA[atMe0 + 13] = 0.0;
+    tileA[atMe0 + 14] = 0.0;
+    tileA[atMe0 + 15] = 0.0;
+    tileB[lid] = select(0.0, v[atMe1], lid <= 7);
+    tileB[lid + 16] = select(0.0, v[atMe1 + 8], lid <= 7);
+    tileB[lid + 32] = select(0.0, v[atMe1 + 16], lid <= 7);
+    tileB[lid + 48] = select(0.0, v[atMe1 + 24], lid <= 7);
     tileB[lid + 64] = 0.0;
     tileB[lid + 80] = 0.0;
     tileB[lid + 96] = 0.0;
@@ -261,14 +261,14 @@ fn main(
     tileB[lid + 240] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 16];
-      let b1 = tileB[atMe1 + kk * 16 + 1];
-      let b2 = tileB[atMe1 + kk * 16 + 2];
-      let b3 = tileB[atMe1 + kk * 16 + 3];
+      let a0 = tileA[atMe2 + kk * 17];
+      let a1 = tileA[atMe2 + kk * 17 + 1];
+      let a2 = tileA[atMe2 + kk * 17 + 2];
+      let a3 = tileA[atMe2 + kk * 17 + 3];
+      let b0 = tileB[atMe3 + kk * 16];
+      let b1 = tileB[atMe3 + kk * 16 + 1];
+      let b2 = tileB[atMe3 + kk * 16 + 2];
+      let b3 = tileB[atMe3 + kk * 16 + 3];
       c00 = fma(a0, b0, c00);
       c01 = fma(a0, b1, c01);
       c02 = fma(a0, b2, c02);
@@ -306,16 +306,16 @@ fn main(
   sums[14] = c32;
   sums[15] = c33;
   for (var r = 0; r < 4; r++) {
-    let i1 = atMe0 + r;
+    let i1 = atMe2 + r;
     let atR = r * 4;
-    let atBatch3 = atBatch1 + i1 * 8;
-    if (atMe0 + r <= 3) {
+    let atBatch1 = atBatch0 + i1 * 8;
+    if (atMe2 + r <= 3) {
       for (var s = 0; s < 4; s++) {
-        let i2 = atMe1 + s;
-        let atR0 = atR + s;
-        let atBatch4 = atBatch3 + i2;
-        if (atMe1 + s <= 7) {
-          dotGeneral[atBatch4] = sums[atR0];
+        let i2 = atMe3 + s;
+        let atS = atR + s;
+        let atBatch2 = atBatch1 + i2;
+        if (atMe3 + s <= 7) {
+          dotGeneral[atBatch2] = sums[atS];
         }
       }
     }

@@ -6,13 +6,13 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
     for (let s = 0; s < 3; s++) {
       const atS = s * 18;
       for (let c = 0; c < 2; c++) {
-        const atC = atS + c * 9;
-        const atC1 = s + c * 27;
+        const atS0 = atS + c * 9;
+        const atS1 = s + c * 27;
         for (let t0 = 0; t0 < 3; t0++) {
-          const atC0 = atC + t0 * 3;
-          const atT0 = atC1 + t0 * 9;
+          const atT0 = atS0 + t0 * 3;
+          const atT0_0 = atS1 + t0 * 9;
           for (let t1 = 0; t1 < 3; t1++) {
-            packedA[atT0 + t1 * 3] = weight[atC0 + t1];
+            packedA[atT0_0 + t1 * 3] = weight[atT0 + t1];
           }
         }
       }
@@ -24,23 +24,23 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
     const pEnd = quotient + 16;
     for (let p = 0; p < pEnd; p++) {
       const atP = j + p * 2;
-      const atP1 = p * 36;
+      const atP0 = p * 36;
       for (let s = 0; s < 2; s++) {
         const quotient0 = ((atP + s) / 16) | 0;
         const quotient1 = ((atP + s) / 4) | 0;
         const remainder = quotient1 % 4;
         const remainder0 = (atP + s) % 4;
-        const atP0 = remainder0 + quotient0 * 32 + remainder * 4;
-        const atP2 = atP1 + s;
+        const atS2 = quotient0 * 32 + remainder * 4 + remainder0;
+        const atS4 = atP0 + s;
         for (let c = 0; c < 2; c++) {
-          const atC2 = atP0 + c * 16;
-          const atP3 = atP2 + c * 18;
+          const atS3 = atS2 + c * 16;
+          const atS5 = atS4 + c * 18;
           for (let t0 = 0; t0 < 3; t0++) {
-            const atT0_0 = remainder + t0;
-            const atT0_1 = atC2 + t0 * 4;
-            const atT0_2 = atP3 + t0 * 6;
+            const atT0_1 = remainder + t0;
+            const atT0_2 = atS3 + t0 * 4;
+            const atT0_3 = atS5 + t0 * 6;
             for (let t1 = 0; t1 < 3; t1++) {
-              packedB[atT0_2 + t1 * 2] = atT0_0 > 0 && atT0_0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_1 + t1 - 5] : 0;
+              packedB[atT0_3 + t1 * 2] = atT0_1 > 0 && atT0_1 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_2 + t1 - 5] : 0;
             }
           }
         }
@@ -83,10 +83,10 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
           const quotient3 = ((atJj0 + s) / 4) | 0;
           const remainder1 = quotient3 % 4;
           const remainder2 = (atJj0 + s) % 4;
-          const atS0 = remainder2 + remainder1 * 4 + quotient2 * 48;
+          const atS6 = quotient2 * 48 + remainder1 * 4 + remainder2;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            maximum[atS0 + f * 16] = Math.max(tile[s + r * 2] + bias[f], 0);
+            maximum[atS6 + f * 16] = Math.max(tile[s + r * 2] + bias[f], 0);
           }
         }
       }
@@ -101,42 +101,42 @@ function reduceMax_equal(maximum, equal, reduceMax) {
     const atI0_0 = i0 * 12;
     for (let i2 = 0; i2 < 6; i2++) {
       const atI2 = atI0 + i2 * 8;
-      const atI2_2 = atI0_0 + i2 * 2;
+      const atI2_0 = atI0_0 + i2 * 2;
       for (let i3 = 0; i3 < 2; i3++) {
         let max0 = -Infinity;
         let argMax1 = 0;
         let argMax1Best = -Infinity;
-        const atI2_0 = atI2 + i3 * 2;
-        const maximumAt = maximum[atI2_0];
+        const atI3 = atI2 + i3 * 2;
+        const maximumAt = maximum[atI3];
         max0 = Math.max(max0, maximumAt);
         if (maximumAt > argMax1Best || (maximumAt !== maximumAt && argMax1Best === argMax1Best)) {
           argMax1Best = maximumAt;
           argMax1 = 0;
         }
-        const maximumAt0 = maximum[atI2_0 + 1];
+        const maximumAt0 = maximum[atI3 + 1];
         max0 = Math.max(max0, maximumAt0);
         if (maximumAt0 > argMax1Best || (maximumAt0 !== maximumAt0 && argMax1Best === argMax1Best)) {
           argMax1Best = maximumAt0;
           argMax1 = 1;
         }
-        const maximumAt1 = maximum[atI2_0 + 4];
+        const maximumAt1 = maximum[atI3 + 4];
         max0 = Math.max(max0, maximumAt1);
         if (maximumAt1 > argMax1Best || (maximumAt1 !== maximumAt1 && argMax1Best === argMax1Best)) {
           argMax1Best = maximumAt1;
           argMax1 = 2;
         }
-        const maximumAt2 = maximum[atI2_0 + 5];
+        const maximumAt2 = maximum[atI3 + 5];
         max0 = Math.max(max0, maximumAt2);
         if (maximumAt2 > argMax1Best || (maximumAt2 !== maximumAt2 && argMax1Best === argMax1Best)) {
           argMax1Best = maximumAt2;
           argMax1 = 3;
         }
-        const atI2_1 = atI2 + i3 * 4;
-        equal[atI2_1] = 0 === argMax1 ? 1 : 0;
-        equal[atI2_1 + 1] = 1 === argMax1 ? 1 : 0;
-        equal[atI2_1 + 2] = 2 === argMax1 ? 1 : 0;
-        equal[atI2_1 + 3] = 3 === argMax1 ? 1 : 0;
-        reduceMax[atI2_2 + i3] = max0;
+        const atI3_0 = atI2 + i3 * 4;
+        equal[atI3_0] = 0 === argMax1 ? 1 : 0;
+        equal[atI3_0 + 1] = 1 === argMax1 ? 1 : 0;
+        equal[atI3_0 + 2] = 2 === argMax1 ? 1 : 0;
+        equal[atI3_0 + 3] = 3 === argMax1 ? 1 : 0;
+        reduceMax[atI2_0 + i3] = max0;
       }
     }
   }
@@ -164,9 +164,9 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
       for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
         const size = i1 * 12;
-        const atP1 = atP0 + s;
+        const atS0 = atP0 + s;
         for (let k0 = 0; k0 < 12; k0++) {
-          packedB[atP1 + k0 * 2] = weight[size + k0];
+          packedB[atS0 + k0 * 2] = weight[size + k0];
         }
       }
     }
@@ -288,9 +288,9 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
       const atP0 = p * 8;
       for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
-        const atP1 = atP0 + s;
+        const atS0 = atP0 + s;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atP1 + k0 * 2] = weight[i1 + k0 * 12];
+          packedB[atS0 + k0 * 2] = weight[i1 + k0 * 12];
         }
       }
     }
@@ -337,36 +337,36 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
 function fold_select(equal, dotGeneral, maximum, select) {
   for (let i1 = 0; i1 < 6; i1++) {
     const atI1 = i1 * 16;
-    const atI1_0 = i1 * 4;
+    const atI1_2 = i1 * 4;
     for (let i2 = 0; i2 < 4; i2++) {
       const i2Mod2 = i2 % 2;
       const i2Div2 = (i2 / 2) | 0;
-      const atI2 = atI1 + i2Div2 * 8;
-      const atI1_1 = atI1_0 + i2Div2 * 2;
+      const atI1_0 = atI1 + i2Div2 * 8;
+      const atI1_3 = atI1_2 + i2Div2 * 2;
       const remainder0 = (i2 + 1) % 2;
       const quotient0 = ((i2 + 1) / 2) | 0;
-      const atI2_2 = atI1 + quotient0 * 8;
-      const atI1_4 = atI1_0 + quotient0 * 2;
-      const atI2_5 = atI1 + i2 * 4;
+      const atI1_7 = atI1 + quotient0 * 8;
+      const atI1_9 = atI1_2 + quotient0 * 2;
+      const atI2 = atI1 + i2 * 4;
       for (let i3 = 0; i3 < 4; i3++) {
         let sum0 = 0;
         const i3Mod2 = i3 % 2;
         const i3Div2 = (i3 / 2) | 0;
-        const atI2_0 = atI2 + i3Div2 * 4;
-        const atI1_2 = atI1_1 + i3Div2;
-        sum0 += i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? ((i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? equal[atI2_0] !== 0 : false) ? (i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? dotGeneral[atI1_2] : 0) : 0) : 0;
+        const atI1_1 = atI1_0 + i3Div2 * 4;
+        const atI1_4 = atI1_3 + i3Div2;
+        sum0 += i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? ((i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? equal[atI1_1] !== 0 : false) ? (i2 <= 2 && i2Mod2 === 0 && i3 <= 2 && i3Mod2 === 0 ? dotGeneral[atI1_4] : 0) : 0) : 0;
         const remainder = (i3 + 1) % 2;
         const quotient = ((i3 + 1) / 2) | 0;
-        const atI2_1 = atI2 + quotient * 4;
-        const atI1_3 = atI1_1 + quotient;
-        sum0 += i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? ((i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? equal[atI2_1 - 3] !== 0 : false) ? (i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? dotGeneral[atI1_3 - 1] : 0) : 0) : 0;
-        const atI2_3 = atI2_2 + i3Div2 * 4;
-        const atI1_5 = atI1_4 + i3Div2;
-        sum0 += i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? ((i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? equal[atI2_3 - 6] !== 0 : false) ? (i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? dotGeneral[atI1_5 - 2] : 0) : 0) : 0;
-        const atI2_4 = atI2_2 + quotient * 4;
-        const atI1_6 = atI1_4 + quotient;
-        sum0 += i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? ((i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? equal[atI2_4 - 9] !== 0 : false) ? (i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? dotGeneral[atI1_6 - 3] : 0) : 0) : 0;
-        select[atI2_5 + i3] = 0 < maximum[atI2_5 + i3] ? sum0 : 0;
+        const atI1_5 = atI1_0 + quotient * 4;
+        const atI1_6 = atI1_3 + quotient;
+        sum0 += i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? ((i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? equal[atI1_5 - 3] !== 0 : false) ? (i2 <= 2 && i2Mod2 === 0 && i3 > 0 && remainder === 0 ? dotGeneral[atI1_6 - 1] : 0) : 0) : 0;
+        const atI1_8 = atI1_7 + i3Div2 * 4;
+        const atI1_10 = atI1_9 + i3Div2;
+        sum0 += i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? ((i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? equal[atI1_8 - 6] !== 0 : false) ? (i2 > 0 && remainder0 === 0 && i3 <= 2 && i3Mod2 === 0 ? dotGeneral[atI1_10 - 2] : 0) : 0) : 0;
+        const atI1_11 = atI1_7 + quotient * 4;
+        const atI1_12 = atI1_9 + quotient;
+        sum0 += i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? ((i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? equal[atI1_11 - 9] !== 0 : false) ? (i2 > 0 && remainder0 === 0 && i3 > 0 && remainder === 0 ? dotGeneral[atI1_12 - 3] : 0) : 0) : 0;
+        select[atI2 + i3] = 0 < maximum[atI2 + i3] ? sum0 : 0;
       }
     }
   }
@@ -381,14 +381,14 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
       let side0 = 0;
       const atS = s * 16;
       for (let c = 0; c < 2; c++) {
-        const atC = atS + c * 48;
-        const atC1 = s + c * 48;
+        const atS0 = atS + c * 48;
+        const atS1 = s + c * 48;
         for (let t0 = 0; t0 < 4; t0++) {
-          const atC0 = atC + t0 * 4;
-          const atC2 = atC1 + t0 * 12;
+          const atT0 = atS0 + t0 * 4;
+          const atT0_0 = atS1 + t0 * 12;
           for (let t1 = 0; t1 < 4; t1++) {
-            const selectAt = select[atC0 + t1];
-            packedA[atC2 + t1 * 3] = selectAt;
+            const selectAt = select[atT0 + t1];
+            packedA[atT0_0 + t1 * 3] = selectAt;
             side0 += selectAt;
           }
         }
@@ -402,23 +402,23 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
     const pEnd = quotient + 9;
     for (let p = 0; p < pEnd; p++) {
       const atP = j + p * 2;
-      const atP1 = p * 64;
+      const atP0 = p * 64;
       for (let s = 0; s < 2; s++) {
         const quotient0 = ((atP + s) / 9) | 0;
         const quotient1 = ((atP + s) / 3) | 0;
         const remainder = quotient1 % 3;
         const remainder0 = (atP + s) % 3;
-        const atP0 = remainder0 + quotient0 * 16 + remainder * 4;
-        const atP2 = atP1 + s;
+        const atS2 = quotient0 * 16 + remainder * 4 + remainder0;
+        const atS4 = atP0 + s;
         for (let c = 0; c < 2; c++) {
-          const atC3 = atP0 + c * 32;
-          const atP3 = atP2 + c * 32;
+          const atS3 = atS2 + c * 32;
+          const atS5 = atS4 + c * 32;
           for (let t0 = 0; t0 < 4; t0++) {
-            const atT0 = remainder + t0;
-            const atT0_0 = atC3 + t0 * 4;
-            const atT0_1 = atP3 + t0 * 8;
+            const atT0_1 = remainder + t0;
+            const atT0_2 = atS3 + t0 * 4;
+            const atT0_3 = atS5 + t0 * 8;
             for (let t1 = 0; t1 < 4; t1++) {
-              packedB[atT0_1 + t1 * 2] = atT0 > 0 && atT0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_0 + t1 - 5] : 0;
+              packedB[atT0_3 + t1 * 2] = atT0_1 > 0 && atT0_1 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_2 + t1 - 5] : 0;
             }
           }
         }
@@ -461,10 +461,10 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
           const quotient3 = ((atJj0 + s) / 3) | 0;
           const remainder1 = quotient3 % 3;
           const remainder2 = (atJj0 + s) % 3;
-          const atS0 = atJj0 + s;
+          const atS6 = atJj0 + s;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            weight[atS0 + f * 18] = weight[atS0 + f * 18] - tile[s + r * 2] * 0.10000000149011612;
+            weight[atS6 + f * 18] = weight[atS6 + f * 18] - tile[s + r * 2] * 0.10000000149011612;
           }
         }
       }
@@ -496,9 +496,9 @@ function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
       const atP0 = p * 4;
       for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
-        const atP1 = atP0 + s;
+        const atS = atP0 + s;
         for (let k0 = 0; k0 < 2; k0++) {
-          packedB[atP1 + k0 * 2] = reduceMax[i1 + k0 * 12];
+          packedB[atS + k0 * 2] = reduceMax[i1 + k0 * 12];
         }
       }
     }

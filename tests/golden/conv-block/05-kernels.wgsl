@@ -43,10 +43,10 @@ fn main(
   var c33: f32 = 0.0;
   let meDiv16 = lid / 16;
   let meMod16 = lid % 16;
-  let atMe = meMod16 + meDiv16 * 18;
+  let atMe = meDiv16 * 18 + meMod16;
   let atMe0 = meDiv16 + meMod16 * 17;
   let f = meDiv16 + 2;
-  let atMe1 = meMod16 + f * 18;
+  let atMe1 = f * 18 + meMod16;
   let f0 = meDiv16 + 4;
   let f1 = meDiv16 + 6;
   let f2 = meDiv16 + 8;
@@ -56,7 +56,7 @@ fn main(
   let meDiv4 = lid / 4;
   let remainder1 = meDiv4 % 4;
   let meMod4 = lid % 4;
-  let atMe2 = meMod4 + meDiv16 * 32 + remainder1 * 4;
+  let atMe2 = meDiv16 * 32 + remainder1 * 4 + meMod4;
   let meDiv8 = lid / 8;
   let atMe3 = meDiv8 * 4;
   let meMod8 = lid % 8;
@@ -83,7 +83,7 @@ fn main(
     let remainder3 = step * 16 % 3;
     let atStep2 = remainder1 + remainder2;
     let atStep3 = meMod4 + remainder3;
-    let atStep4 = atMe2 + remainder3 + quotient1 * 16 + remainder2 * 4;
+    let atStep4 = atMe2 + quotient1 * 16 + remainder2 * 4 + remainder3;
     tileB[lid] = select(0.0, x[atStep4 - 5], (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let quotient3 = (step * 16 + 1) / 9;
     let quotient4 = (step * 16 + 1) / 3;
@@ -91,7 +91,7 @@ fn main(
     let remainder5 = (step * 16 + 1) % 3;
     let atStep5 = remainder1 + remainder4;
     let atStep6 = meMod4 + remainder5;
-    let atStep7 = atMe2 + remainder5 + quotient3 * 16 + remainder4 * 4;
+    let atStep7 = atMe2 + quotient3 * 16 + remainder4 * 4 + remainder5;
     tileB[lid + 32] = select(0.0, x[atStep7 - 5], (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let quotient5 = (step * 16 + 2) / 9;
     let quotient6 = (step * 16 + 2) / 3;
@@ -100,58 +100,58 @@ fn main(
     let atStep8 = step * 16;
     let atStep9 = remainder1 + remainder6;
     let atStep10 = meMod4 + remainder7;
-    let atStep11 = atMe2 + remainder7 + quotient5 * 16 + remainder6 * 4;
+    let atStep11 = atMe2 + quotient5 * 16 + remainder6 * 4 + remainder7;
     tileB[lid + 64] = select(0.0, x[atStep11 - 5], (atStep8 <= 15) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let quotient7 = (step * 16 + 3) / 9;
     let remainder8 = (quotient2 + 1) % 3;
     let atStep12 = remainder1 + remainder8;
-    let atStep13 = atMe2 + remainder3 + quotient7 * 16 + remainder8 * 4;
+    let atStep13 = atMe2 + quotient7 * 16 + remainder8 * 4 + remainder3;
     tileB[lid + 96] = select(0.0, x[atStep13 - 5], (atStep8 <= 14) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let quotient8 = (step * 16 + 4) / 9;
     let remainder9 = (quotient4 + 1) % 3;
     let atStep14 = remainder1 + remainder9;
-    let atStep15 = atMe2 + remainder5 + quotient8 * 16 + remainder9 * 4;
+    let atStep15 = atMe2 + quotient8 * 16 + remainder9 * 4 + remainder5;
     tileB[lid + 128] = select(0.0, x[atStep15 - 5], (atStep8 <= 13) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let quotient9 = (step * 16 + 5) / 9;
     let remainder10 = (quotient6 + 1) % 3;
     let atStep16 = remainder1 + remainder10;
-    let atStep17 = atMe2 + remainder7 + quotient9 * 16 + remainder10 * 4;
+    let atStep17 = atMe2 + quotient9 * 16 + remainder10 * 4 + remainder7;
     tileB[lid + 160] = select(0.0, x[atStep17 - 5], (atStep8 <= 12) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let quotient10 = (step * 16 + 6) / 9;
     let remainder11 = (quotient2 + 2) % 3;
     let atStep18 = remainder1 + remainder11;
-    let atStep19 = atMe2 + remainder3 + quotient10 * 16 + remainder11 * 4;
+    let atStep19 = atMe2 + quotient10 * 16 + remainder11 * 4 + remainder3;
     tileB[lid + 192] = select(0.0, x[atStep19 - 5], (atStep8 <= 11) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let quotient11 = (step * 16 + 7) / 9;
     let remainder12 = (quotient4 + 2) % 3;
     let atStep20 = remainder1 + remainder12;
-    let atStep21 = atMe2 + remainder5 + quotient11 * 16 + remainder12 * 4;
+    let atStep21 = atMe2 + quotient11 * 16 + remainder12 * 4 + remainder5;
     tileB[lid + 224] = select(0.0, x[atStep21 - 5], (atStep8 <= 10) & (0 < atStep20) & (atStep20 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let quotient12 = (step * 16 + 8) / 9;
     let remainder13 = (quotient6 + 2) % 3;
     let atStep22 = remainder1 + remainder13;
-    let atStep23 = atMe2 + remainder7 + quotient12 * 16 + remainder13 * 4;
+    let atStep23 = atMe2 + quotient12 * 16 + remainder13 * 4 + remainder7;
     tileB[lid + 256] = select(0.0, x[atStep23 - 5], (atStep8 <= 9) & (0 < atStep22) & (atStep22 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let c = quotient1 + 1;
-    let atStep24 = atMe2 + remainder3 + c * 16 + remainder2 * 4;
+    let atStep24 = atMe2 + c * 16 + remainder2 * 4 + remainder3;
     tileB[lid + 288] = select(0.0, x[atStep24 - 5], (atStep8 <= 8) & (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let c0 = quotient3 + 1;
-    let atStep25 = atMe2 + remainder5 + c0 * 16 + remainder4 * 4;
+    let atStep25 = atMe2 + c0 * 16 + remainder4 * 4 + remainder5;
     tileB[lid + 320] = select(0.0, x[atStep25 - 5], (atStep8 <= 7) & (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let c1 = quotient5 + 1;
-    let atStep26 = atMe2 + remainder7 + c1 * 16 + remainder6 * 4;
+    let atStep26 = atMe2 + c1 * 16 + remainder6 * 4 + remainder7;
     tileB[lid + 352] = select(0.0, x[atStep26 - 5], (atStep8 <= 6) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let c2 = quotient7 + 1;
-    let atStep27 = atMe2 + remainder3 + c2 * 16 + remainder8 * 4;
+    let atStep27 = atMe2 + c2 * 16 + remainder8 * 4 + remainder3;
     tileB[lid + 384] = select(0.0, x[atStep27 - 5], (atStep8 <= 5) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     let c3 = quotient8 + 1;
-    let atStep28 = atMe2 + remainder5 + c3 * 16 + remainder9 * 4;
+    let atStep28 = atMe2 + c3 * 16 + remainder9 * 4 + remainder5;
     tileB[lid + 416] = select(0.0, x[atStep28 - 5], (atStep8 <= 4) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
     let c4 = quotient9 + 1;
-    let atStep29 = atMe2 + remainder7 + c4 * 16 + remainder10 * 4;
+    let atStep29 = atMe2 + c4 * 16 + remainder10 * 4 + remainder7;
     tileB[lid + 448] = select(0.0, x[atStep29 - 5], (atStep8 <= 3) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
     let c5 = quotient10 + 1;
-    let atStep30 = atMe2 + remainder3 + c5 * 16 + remainder11 * 4;
+    let atStep30 = atMe2 + c5 * 16 + remainder11 * 4 + remainder3;
     tileB[lid + 480] = select(0.0, x[atStep30 - 5], (atStep8 <= 2) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
@@ -200,17 +200,17 @@ fn main(
   sums[14] = c32;
   sums[15] = c33;
   let quotient13 = meMod8 / 4;
-  let atMe5 = meMod4 * 4 + quotient13 * 48;
+  let atMe5 = quotient13 * 48 + meMod4 * 4;
   for (var r = 0; r < 4; r++) {
     let f6 = atMe3 + r;
     let atR = r * 4;
     let atMe6 = atMe5 + f6 * 16;
     if (atMe3 + r <= 2) {
       for (var s = 0; s < 4; s++) {
-        let atR0 = atR + s;
-        let atMe7 = atMe6 + s;
+        let atS = atR + s;
+        let atS0 = atMe6 + s;
         if (true) {
-          maximum0[atMe7] = maximum(sums[atR0] + bias[f6], 0.0);
+          maximum0[atS0] = maximum(sums[atS] + bias[f6], 0.0);
         }
       }
     }
@@ -246,7 +246,7 @@ fn main(
   let localDiv2 = lid / 2;
   let remainder = localDiv2 % 6;
   let localMod2 = lid % 2;
-  let atLocal = localMod2 * 2 + localDiv2 * 8;
+  let atLocal = localDiv2 * 8 + localMod2 * 2;
   let atLocal0 = lid * 4;
   if (lid <= 23) {
     var max0: f32 = -infinity();
@@ -414,10 +414,10 @@ fn main(
     if (atMe0 + r <= 1) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atR0 = atR + s;
+        let atS = atR + s;
         let size0 = size + i1;
         if (atMe1 + s <= 3) {
-          add[size0] = sums[atR0] + bias[i1];
+          add[size0] = sums[atS] + bias[i1];
         }
       }
     }
@@ -663,10 +663,10 @@ fn main(
     if (atMe0 + r <= 1) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atR0 = atR + s;
+        let atS = atR + s;
         let size0 = size + i1;
         if (atMe1 + s <= 11) {
-          dotGeneral[size0] = sums[atR0];
+          dotGeneral[size0] = sums[atS];
         }
       }
     }
@@ -695,21 +695,21 @@ fn main(
   let localMod4 = lid % 4;
   let remainder0 = localDiv4 % 2;
   let localMod2 = lid % 2;
-  let quotient = localMod4 / 2;
-  let quotient0 = remainder / 2;
-  let atLocal = i1 * 16 + quotient * 4 + quotient0 * 8;
-  let atLocal0 = quotient + quotient0 * 2 + i1 * 4;
+  let quotient = remainder / 2;
+  let quotient0 = localMod4 / 2;
+  let atLocal = i1 * 16 + quotient * 8 + quotient0 * 4;
+  let atLocal0 = i1 * 4 + quotient * 2 + quotient0;
   let remainder1 = (localMod4 + 1) % 2;
   let quotient1 = (localMod4 + 1) / 2;
-  let atLocal1 = i1 * 16 + quotient1 * 4 + quotient0 * 8;
-  let atLocal2 = quotient1 + quotient0 * 2 + i1 * 4;
+  let atLocal1 = i1 * 16 + quotient * 8 + quotient1 * 4;
+  let atLocal2 = i1 * 4 + quotient * 2 + quotient1;
   let remainder2 = (remainder + 1) % 2;
   let quotient2 = (remainder + 1) / 2;
-  let atLocal3 = i1 * 16 + quotient * 4 + quotient2 * 8;
-  let atLocal4 = quotient + quotient2 * 2 + i1 * 4;
-  let atLocal5 = i1 * 16 + quotient1 * 4 + quotient2 * 8;
-  let atLocal6 = quotient1 + quotient2 * 2 + i1 * 4;
-  let atLocal7 = localMod4 + i1 * 16 + remainder * 4;
+  let atLocal3 = i1 * 16 + quotient2 * 8 + quotient0 * 4;
+  let atLocal4 = i1 * 4 + quotient2 * 2 + quotient0;
+  let atLocal5 = i1 * 16 + quotient2 * 8 + quotient1 * 4;
+  let atLocal6 = i1 * 4 + quotient2 * 2 + quotient1;
+  let atLocal7 = i1 * 16 + remainder * 4 + localMod4;
   if (atChunk + lid <= 95) {
     var sum0: f32 = 0.0;
     sum0 = sum0 + select(0.0, select(0.0, select(0.0, dotGeneral[atLocal0], (remainder <= 2) & (remainder0 == 0) & (localMod4 <= 2) & (localMod2 == 0)), select(false, equal[atLocal] != 0u, (remainder <= 2) & (remainder0 == 0) & (localMod4 <= 2) & (localMod2 == 0))), (remainder <= 2) & (remainder0 == 0) & (localMod4 <= 2) & (localMod2 == 0));
@@ -763,10 +763,10 @@ fn main(
   let meMod16 = lid % 16;
   let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
-  let atMe = meMod4 + meDiv16 * 16 + quotient * 4;
+  let atMe = meDiv16 * 16 + quotient * 4 + meMod4;
   let atMe0 = meDiv16 + meMod16 * 17;
   let f = meDiv16 + 2;
-  let atMe1 = meMod4 + f * 16 + quotient * 4;
+  let atMe1 = f * 16 + quotient * 4 + meMod4;
   let f0 = meDiv16 + 4;
   let f1 = meDiv16 + 6;
   let f2 = meDiv16 + 8;
@@ -777,7 +777,7 @@ fn main(
   let meDiv3 = lid / 3;
   let remainder = meDiv3 % 3;
   let meMod3 = lid % 3;
-  let atMe2 = meMod3 + meDiv9 * 16 + remainder * 4;
+  let atMe2 = meDiv9 * 16 + remainder * 4 + meMod3;
   let meDiv8 = lid / 8;
   let atMe3 = meDiv8 * 4;
   let meMod8 = lid % 8;
@@ -888,10 +888,10 @@ fn main(
         let quotient1 = (atMe4 + s) / 3;
         let remainder0 = quotient1 % 3;
         let remainder1 = (atMe4 + s) % 3;
-        let atMe6 = atMe5 + s;
-        let atR0 = atR + s;
+        let atS = atMe5 + s;
+        let atS0 = atR + s;
         if (atMe4 + s <= 17) {
-          weight[atMe6] = weight[atMe6] - sums[atR0] * 0.1;
+          weight[atS] = weight[atS] - sums[atS0] * 0.1;
         }
       }
     }
@@ -1050,9 +1050,9 @@ fn main(
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
         let size0 = size + i1;
-        let atR0 = atR + s;
+        let atS = atR + s;
         if (atMe0 + s <= 11) {
-          weight[size0] = weight[size0] - sums[atR0] * 0.1;
+          weight[size0] = weight[size0] - sums[atS] * 0.1;
         }
       }
     }

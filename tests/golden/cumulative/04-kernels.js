@@ -34,11 +34,11 @@ function cumsum(y_, cumsum) {
       }
       const atI0_0 = atI0 + block;
       for (let r1 = 0; r1 < 24; r1++) {
-        const atI0_1 = atI0_0 - r1 * 40;
+        const atR1 = atI0_0 - r1 * 40;
         for (let c = 0; c < least; c++) {
           let sum0 = sum0s[c];
-          const sum0Next = y_[atI0_1 + c + 920];
-          cumsum[atI0_1 + c + 920] = Math.fround(sum0);
+          const sum0Next = y_[atR1 + c + 920];
+          cumsum[atR1 + c + 920] = Math.fround(sum0);
           sum0 += sum0Next;
           sum0s[c] = sum0;
         }

@@ -41,12 +41,12 @@ fn main(
   let atChunk = chunk * 64;
   let quotient = (atChunk + lid) / 40;
   let remainder = (atChunk + lid) % 40;
-  let atChunk0 = remainder + quotient * 960;
+  let atLocal = quotient * 960 + remainder;
   if (atChunk + lid <= 119) {
     var sum0: f32 = 0.0;
     for (var r1 = 0; r1 < 24; r1++) {
-      let sum0Next = y_[atChunk0 - r1 * 40 + 920];
-      cumsum[atChunk0 - r1 * 40 + 920] = sum0;
+      let sum0Next = y_[atLocal - r1 * 40 + 920];
+      cumsum[atLocal - r1 * 40 + 920] = sum0;
       sum0 = sum0 + sum0Next;
     }
   }

@@ -5,7 +5,7 @@ function reduceSum(ids, table, reduceSum) {
     const t = Math.min(Math.max(ids[r0], 0), 9);
     for (let r1 = 0; r1 < 4; r1++) {
       const at3 = t;
-      const tableAt = table[r1 + at3 * 4];
+      const tableAt = table[at3 * 4 + r1];
       sum0 += tableAt * tableAt;
     }
   }
@@ -28,9 +28,9 @@ function scatter_sub(scatter, ids, table, sub) {
       const to0 = t;
       const at0 = t0;
       const atI1 = i1 + to0 * 4;
-      const atAt0 = i1 + at0 * 4;
+      const atI1_0 = at0 * 4 + i1;
       if (to0 >= 0 && to0 <= 9) {
-        const tableAt = table[atAt0];
+        const tableAt = table[atI1_0];
         scatter[atI1] = scatter[atI1] + (tableAt + tableAt);
       }
     }

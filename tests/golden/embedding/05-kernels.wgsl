@@ -16,7 +16,7 @@ fn main(
       let t = min(max(ids[r0], 0), 9);
       for (var r1 = 0; r1 < 4; r1++) {
         let at2 = t;
-        let tableAt = table[r1 + at2 * 4];
+        let tableAt = table[at2 * 4 + r1];
         sum0 = sum0 + tableAt * tableAt;
       }
     }
@@ -46,9 +46,9 @@ fn main(
       let to0 = max(min(idsAt, 9), 0);
       let at0 = min(max(idsAt, 0), 9);
       let atLocal = lid + to0 * 4;
-      let atAt0 = lid + at0 * 4;
+      let atLocal0 = lid + at0 * 4;
       if ((0 <= to0) & (to0 <= 9)) {
-        let tableAt = table[atAt0];
+        let tableAt = table[atLocal0];
         scatter[atLocal] = scatter[atLocal] + (tableAt + tableAt);
       }
     }

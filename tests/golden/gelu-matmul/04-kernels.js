@@ -32,9 +32,9 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
       const size = i0 * 16;
-      const atP1 = atP0 + s;
+      const atS = atP0 + s;
       for (let k0 = 0; k0 < 16; k0++) {
-        packedA[atP1 + k0 * 4] = x[size + k0];
+        packedA[atS + k0 * 4] = x[size + k0];
       }
     }
   }
@@ -43,13 +43,13 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     const quotient = Math.floor((-j + 1) / 2);
     const pEnd = quotient + 6;
     for (let p = 0; p < pEnd; p++) {
-      const atP2 = j + p * 2;
-      const atP3 = p * 32;
+      const atP1 = j + p * 2;
+      const atP2 = p * 32;
       for (let s = 0; s < 2; s++) {
-        const i1 = atP2 + s;
-        const atP4 = atP3 + s;
+        const i1 = atP1 + s;
+        const atS0 = atP2 + s;
         for (let k0 = 0; k0 < 16; k0++) {
-          packedB[atP4 + k0 * 2] = w[i1 + k0 * 12];
+          packedB[atS0 + k0 * 2] = w[i1 + k0 * 12];
         }
       }
     }

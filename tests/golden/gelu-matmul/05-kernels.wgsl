@@ -156,10 +156,10 @@ fn main(
     if (atMe0 + r <= 7) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atR0 = atR + s;
+        let atS = atR + s;
         let size0 = size + i1;
         if (atMe1 + s <= 11) {
-          let t = sums[atR0] + b[i1];
+          let t = sums[atS] + b[i1];
           mul[size0] = t * ((erf(t * 0.70710677) + 1.0) * 0.5);
         }
       }

@@ -140,10 +140,10 @@ fn main(
     if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atR0 = atR + s;
+        let atS = atR + s;
         let size0 = size + i1;
         if (atMe1 + s <= 7) {
-          maximum0[size0] = maximum(sums[atR0] + bias[i1], 0.0);
+          maximum0[size0] = maximum(sums[atS] + bias[i1], 0.0);
         }
       }
     }
@@ -276,10 +276,10 @@ fn main(
     if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atR0 = atR + s;
+        let atS = atR + s;
         let size0 = size + i1;
         if (atMe1 + s <= 3) {
-          add[size0] = sums[atR0] + bias[i1];
+          add[size0] = sums[atS] + bias[i1];
         }
       }
     }
@@ -531,9 +531,9 @@ fn main(
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
         let size0 = size + i1;
-        let atR0 = atR + s;
+        let atS = atR + s;
         if (atMe1 + s <= 7) {
-          select0[size0] = select(0.0, sums[atR0], 0.0 < maximum0[size0]);
+          select0[size0] = select(0.0, sums[atS], 0.0 < maximum0[size0]);
         }
       }
     }
@@ -739,9 +739,9 @@ fn main(
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
         let size0 = size + i1;
-        let atR0 = atR + s;
+        let atS = atR + s;
         if (atMe0 + s <= 5) {
-          let sumsAt = sums[atR0];
+          let sumsAt = sums[atS];
           let new12 = adam_weight_moments[size0] * 0.9 + sumsAt * 0.1;
           let new13 = adam_weight_moments[size0 + 48] * 0.999 + sumsAt * sumsAt * 0.001;
           let addAt3 = add[0];
@@ -954,9 +954,9 @@ fn main(
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
         let size0 = size + i1;
-        let atR0 = atR + s;
+        let atS = atR + s;
         if (atMe0 + s <= 7) {
-          let sumsAt = sums[atR0];
+          let sumsAt = sums[atS];
           let new12 = adam_weight_moments[size0] * 0.9 + sumsAt * 0.1;
           let new13 = adam_weight_moments[size0 + 32] * 0.999 + sumsAt * sumsAt * 0.001;
           let add2At3 = add2[0];

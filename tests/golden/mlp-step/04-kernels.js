@@ -4,14 +4,14 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
-    const atP1 = p * 24;
+    const atP0 = p * 24;
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
-      const atP0 = atP + s;
+      const atS = atP + s;
       const size = i0 * 6;
-      const atP2 = atP1 + s;
+      const atS0 = atP0 + s;
       for (let k0 = 0; k0 < 6; k0++) {
-        packedA[atP2 + k0 * 4] = atP0 <= 4 ? x[size + k0] : 0;
+        packedA[atS0 + k0 * 4] = atS <= 4 ? x[size + k0] : 0;
       }
     }
   }
@@ -20,14 +20,14 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
     const quotient = Math.floor((-j + 1) / 2);
     const pEnd = quotient + 4;
     for (let p = 0; p < pEnd; p++) {
-      const atP3 = j + p * 2;
-      const atP4 = p * 12;
+      const atP1 = j + p * 2;
+      const atP2 = p * 12;
       for (let s = 0; s < 2; s++) {
-        const i1 = atP3 + s;
+        const i1 = atP1 + s;
         const size0 = i1 * 6;
-        const atP5 = atP4 + s;
+        const atS1 = atP2 + s;
         for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atP5 + k0 * 2] = weight[size0 + k0];
+          packedB[atS1 + k0 * 2] = weight[size0 + k0];
         }
       }
     }
@@ -91,14 +91,14 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
-    const atP1 = p * 32;
+    const atP0 = p * 32;
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
-      const atP0 = atP + s;
+      const atS = atP + s;
       const size = i0 * 8;
-      const atP2 = atP1 + s;
+      const atS0 = atP0 + s;
       for (let k0 = 0; k0 < 8; k0++) {
-        packedA[atP2 + k0 * 4] = atP0 <= 4 ? maximum[size + k0] : 0;
+        packedA[atS0 + k0 * 4] = atS <= 4 ? maximum[size + k0] : 0;
       }
     }
   }
@@ -107,14 +107,14 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
     const quotient = Math.floor((-j + 1) / 2);
     const pEnd = quotient + 2;
     for (let p = 0; p < pEnd; p++) {
-      const atP3 = j + p * 2;
-      const atP4 = p * 16;
+      const atP1 = j + p * 2;
+      const atP2 = p * 16;
       for (let s = 0; s < 2; s++) {
-        const i1 = atP3 + s;
+        const i1 = atP1 + s;
         const size0 = i1 * 8;
-        const atP5 = atP4 + s;
+        const atS1 = atP2 + s;
         for (let k0 = 0; k0 < 8; k0++) {
-          packedB[atP5 + k0 * 2] = weight[size0 + k0];
+          packedB[atS1 + k0 * 2] = weight[size0 + k0];
         }
       }
     }
@@ -236,14 +236,14 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
-    const atP1 = p * 16;
+    const atP0 = p * 16;
     for (let s = 0; s < 4; s++) {
       const i0 = atP + s;
-      const atP0 = atP + s;
+      const atS = atP + s;
       const size = i0 * 4;
-      const atP2 = atP1 + s;
+      const atS0 = atP0 + s;
       for (let k0 = 0; k0 < 4; k0++) {
-        packedA[atP2 + k0 * 4] = atP0 <= 4 ? add[size + k0] : 0;
+        packedA[atS0 + k0 * 4] = atS <= 4 ? add[size + k0] : 0;
       }
     }
   }
@@ -252,13 +252,13 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
     const quotient = Math.floor((-j + 1) / 2);
     const pEnd = quotient + 4;
     for (let p = 0; p < pEnd; p++) {
-      const atP3 = j + p * 2;
-      const atP4 = p * 8;
+      const atP1 = j + p * 2;
+      const atP2 = p * 8;
       for (let s = 0; s < 2; s++) {
-        const i1 = atP3 + s;
-        const atP5 = atP4 + s;
+        const i1 = atP1 + s;
+        const atS1 = atP2 + s;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atP5 + k0 * 2] = weight[i1 + k0 * 8];
+          packedB[atS1 + k0 * 2] = weight[i1 + k0 * 8];
         }
       }
     }
@@ -326,10 +326,10 @@ function matmul_sub(packedA, packedB, x, select, bias, weight) {
     for (let s = 0; s < 4; s++) {
       let side0 = 0;
       const i0 = atP + s;
-      const atP1 = atP0 + s;
+      const atS = atP0 + s;
       for (let k0 = 0; k0 < 5; k0++) {
         const selectAt = select[i0 + k0 * 8];
-        packedA[atP1 + k0 * 4] = selectAt;
+        packedA[atS + k0 * 4] = selectAt;
         side0 += selectAt;
       }
       bias[i0] = bias[i0] - side0 * 0.10000000149011612;
@@ -340,13 +340,13 @@ function matmul_sub(packedA, packedB, x, select, bias, weight) {
     const quotient = Math.floor((-j + 1) / 2);
     const pEnd = quotient + 3;
     for (let p = 0; p < pEnd; p++) {
-      const atP2 = j + p * 2;
-      const atP3 = p * 10;
+      const atP1 = j + p * 2;
+      const atP2 = p * 10;
       for (let s = 0; s < 2; s++) {
-        const i1 = atP2 + s;
-        const atP4 = atP3 + s;
+        const i1 = atP1 + s;
+        const atS0 = atP2 + s;
         for (let k0 = 0; k0 < 5; k0++) {
-          packedB[atP4 + k0 * 2] = x[i1 + k0 * 6];
+          packedB[atS0 + k0 * 2] = x[i1 + k0 * 6];
         }
       }
     }
@@ -427,9 +427,9 @@ function matmul_sub2(packedA, packedB, maximum, add, bias, weight) {
       const atP0 = p * 10;
       for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
-        const atP1 = atP0 + s;
+        const atS = atP0 + s;
         for (let k0 = 0; k0 < 5; k0++) {
-          packedB[atP1 + k0 * 2] = maximum[i1 + k0 * 8];
+          packedB[atS + k0 * 2] = maximum[i1 + k0 * 8];
         }
       }
     }

@@ -132,10 +132,10 @@ fn main(
     if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atR0 = atR + s;
+        let atS = atR + s;
         let size0 = size + i1;
         if (atMe1 + s <= 7) {
-          maximum0[size0] = maximum(sums[atR0] + bias[i1], 0.0);
+          maximum0[size0] = maximum(sums[atS] + bias[i1], 0.0);
         }
       }
     }
@@ -268,10 +268,10 @@ fn main(
     if (atMe0 + r <= 4) {
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
-        let atR0 = atR + s;
+        let atS = atR + s;
         let size0 = size + i1;
         if (atMe1 + s <= 3) {
-          add[size0] = sums[atR0] + bias[i1];
+          add[size0] = sums[atS] + bias[i1];
         }
       }
     }
@@ -523,9 +523,9 @@ fn main(
       for (var s = 0; s < 4; s++) {
         let i1 = atMe1 + s;
         let size0 = size + i1;
-        let atR0 = atR + s;
+        let atS = atR + s;
         if (atMe1 + s <= 7) {
-          select0[size0] = select(0.0, sums[atR0], 0.0 < maximum0[size0]);
+          select0[size0] = select(0.0, sums[atS], 0.0 < maximum0[size0]);
         }
       }
     }
@@ -684,9 +684,9 @@ fn main(
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
         let size0 = size + i1;
-        let atR0 = atR + s;
+        let atS = atR + s;
         if (atMe0 + s <= 5) {
-          weight[size0] = weight[size0] - sums[atR0] * 0.1;
+          weight[size0] = weight[size0] - sums[atS] * 0.1;
         }
       }
     }
@@ -845,9 +845,9 @@ fn main(
       for (var s = 0; s < 4; s++) {
         let i1 = atMe0 + s;
         let size0 = size + i1;
-        let atR0 = atR + s;
+        let atS = atR + s;
         if (atMe0 + s <= 7) {
-          weight[size0] = weight[size0] - sums[atR0] * 0.1;
+          weight[size0] = weight[size0] - sums[atS] * 0.1;
         }
       }
     }

@@ -10,9 +10,9 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
       const atP0 = p * 12;
       for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
-        const atP1 = atP0 + s;
+        const atS = atP0 + s;
         for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atP1 + k0 * 2] = w[i1 + k0 * 4];
+          packedB[atS + k0 * 2] = w[i1 + k0 * 4];
         }
       }
     }
@@ -23,10 +23,10 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
       for (let p = 0; p < quotient0; p++) {
         for (let s = 0; s < 4; s++) {
           const i0 = i + s;
-          const atS = i + s;
+          const atS0 = i + s;
           const size = i0 * 6;
           for (let k0 = 0; k0 < 6; k0++) {
-            packedA[s + k0 * 4] = atS < N ? x[size + k0] : 0;
+            packedA[s + k0 * 4] = atS0 < N ? x[size + k0] : 0;
           }
         }
       }

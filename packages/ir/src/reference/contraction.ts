@@ -1,7 +1,7 @@
 /**
  * Reference values of dotGeneral and convolution: sums of products in double precision, in row-major order.
  */
-import { evaluateDim } from "../dim.ts";
+import { evaluateDim } from "../dim-evaluate.ts";
 import { dimsOf, numbersOf } from "../ops/apply.ts";
 import { dotAxes, factorCoords } from "../ops/loops.ts";
 import type { Evaluate } from "./value.ts";

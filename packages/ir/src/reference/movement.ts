@@ -1,7 +1,7 @@
 /**
  * Reference values of the movement ops: every element is looked up in an operand, or is the fill.
  */
-import { evaluateDim } from "../dim.ts";
+import { evaluateDim } from "../dim-evaluate.ts";
 import { dimsOf, numbersOf } from "../ops/apply.ts";
 import type { Evaluate } from "./value.ts";
 import { elementAt, inside, tabulate } from "./walk.ts";

@@ -2,7 +2,7 @@
  * Walking concrete arrays in row-major order, for the reference values of ops. Plain and slow on purpose: it shares
  * no code with the compiler that it is the reference for.
  */
-import { evaluateDim } from "../dim.ts";
+import { evaluateDim } from "../dim-evaluate.ts";
 import { type Dtype, isFloat, roundTo } from "../dtype.ts";
 import type { Tensor } from "../node.ts";
 import type { Shape } from "../shape.ts";

@@ -1,0 +1,165 @@
+/**
+ * What a dim is: a canonical sum of products, its text, and what can be read off it. Computes no new ones; `dim.ts`
+ * does, and gives out everything here as well.
+ */
+
+export type Dim = number | DimExpr;
+
+/** A named integer. `extent`, for loop variables, says 0 ≤ value < extent even when the extent is symbolic. */
+export interface DimSymbol {
+  readonly kind: "symbol";
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+  readonly extent?: Dim;
+  readonly key: string;
+}
+export interface Compound {
+  readonly kind: "div" | "mod" | "min" | "max";
+  readonly lhs: Dim;
+  readonly rhs: Dim;
+  readonly min: number;
+  readonly max: number;
+  readonly key: string;
+}
+export type Atom = DimSymbol | Compound;
+export interface Term {
+  readonly coeff: number;
+  readonly atoms: readonly Atom[];
+  /** The atoms' keys, by which terms are ordered and merged. */
+  readonly key: string;
+}
+
+/** A symbolic integer. Built only by the functions below; compare with `sameDim`. What is derived is derived once, when asked for. */
+export class DimExpr {
+  readonly terms: readonly Term[];
+  #key: string | undefined;
+  #bounds: readonly [number, number] | undefined;
+  #symbols: ReadonlyMap<string, DimSymbol> | undefined;
+  constructor(terms: readonly Term[]) {
+    this.terms = terms;
+  }
+  get key(): string {
+    this.#key ??= this.terms.map((t) => `${t.coeff}*${t.key}`).join("+");
+    return this.#key;
+  }
+  get min(): number {
+    return this.#range()[0];
+  }
+  get max(): number {
+    return this.#range()[1];
+  }
+  /** Every symbol, by name; loop extents are not entered. */
+  get symbols(): ReadonlyMap<string, DimSymbol> {
+    this.#symbols ??= symbolsOf(this.terms);
+    return this.#symbols;
+  }
+  #range(): readonly [number, number] {
+    this.#bounds ??= boundsOf(this.terms);
+    return this.#bounds;
+  }
+  toString(): string {
+    return printDim(this);
+  }
+}
+
+function boundsOf(terms: readonly Term[]): [number, number] {
+  let [min, max] = [0, 0];
+  for (const t of terms) {
+    const [lo, hi] = termBounds(t);
+    min += lo;
+    max += hi;
+  }
+  return [min, max];
+}
+
+function symbolsOf(terms: readonly Term[]): ReadonlyMap<string, DimSymbol> {
+  const [first] = terms;
+  const only = terms.length === 1 && first!.atoms.length === 1 ? first!.atoms[0]! : undefined;
+  if (only?.kind === "symbol") return new Map([[only.name, only]]);
+  const found = new Map<string, DimSymbol>();
+  for (const t of terms)
+    for (const a of t.atoms)
+      if (a.kind === "symbol") found.set(a.name, a);
+      else for (const d of [a.lhs, a.rhs]) for (const [n, s] of symbolsIn(d)) found.set(n, s);
+  return found;
+}
+
+const keyOfAtoms = (atoms: readonly Atom[]): string =>
+  atoms.length === 1 ? atoms[0]!.key : atoms.map((a) => a.key).join("*");
+export const term = (coeff: number, atoms: readonly Atom[]): Term => ({
+  coeff,
+  atoms,
+  key: keyOfAtoms(atoms),
+});
+export const sameTerm = (a: Term, b: Term): boolean => a.coeff === b.coeff && a.key === b.key;
+/** The expression that is one term of another. */
+export const ofOneTerm = (t: Term): DimExpr => new DimExpr([t]);
+/** The expression that is one atom. */
+export const ofAtom = (atom: Atom): DimExpr => new DimExpr([term(1, [atom])]);
+
+const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
+
+function termBounds(t: Term): [number, number] {
+  let [lo, hi] = [t.coeff, t.coeff];
+  for (const a of t.atoms) {
+    const c = [times(lo, a.min), times(lo, a.max), times(hi, a.min), times(hi, a.max)];
+    lo = Math.min(...c);
+    hi = Math.max(...c);
+  }
+  return [lo, hi];
+}
+
+export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
+export const sameDim = (a: Dim, b: Dim): boolean =>
+  a === b || (typeof a !== "number" && typeof b !== "number" && a.key === b.key);
+export const isStatic = (d: Dim): d is number => typeof d === "number";
+export const minOfDim = (d: Dim): number => (typeof d === "number" ? d : d.min);
+export const maxOfDim = (d: Dim): number => (typeof d === "number" ? d : d.max);
+
+/** The one atom that `d` consists of, if it is one. */
+export function atomOf(d: Dim): Atom | undefined {
+  if (typeof d === "number" || d.terms.length !== 1) return undefined;
+  const t = d.terms[0]!;
+  return t.coeff === 1 && t.atoms.length === 1 ? t.atoms[0] : undefined;
+}
+
+/** The one symbol that `d` consists of, if it is one. */
+export function symbolOf(d: Dim): DimSymbol | undefined {
+  const a = atomOf(d);
+  return a?.kind === "symbol" ? a : undefined;
+}
+
+const noSymbols: ReadonlyMap<string, DimSymbol> = new Map();
+
+/** Every symbol in `d`, by name; loop extents are not entered. */
+export const symbolsIn = (d: Dim): ReadonlyMap<string, DimSymbol> =>
+  typeof d === "number" ? noSymbols : d.symbols;
+
+/** Adds every symbol in `d` to a map. */
+export function collectSymbols(d: Dim, into: Map<string, DimSymbol>): void {
+  for (const [name, symbol] of symbolsIn(d)) into.set(name, symbol);
+}
+
+/** Text such as `2*N+1`, `N/2` (floor division), `N%4`, `min(N,8)`; parsed back by `parseDim`. */
+export function printDim(d: Dim): string {
+  if (typeof d === "number") return String(d);
+  return d.terms
+    .map((t, i) => {
+      const sign = t.coeff < 0 ? "-" : i ? "+" : "";
+      const c = Math.abs(t.coeff);
+      const factors = t.atoms.map(printAtom);
+      if (c !== 1 || !factors.length) factors.unshift(String(c));
+      return sign + factors.join("*");
+    })
+    .join("");
+}
+
+function printAtom(a: Atom): string {
+  if (a.kind === "symbol") return a.name;
+  if (a.kind === "min" || a.kind === "max")
+    return `${a.kind}(${printDim(a.lhs)},${printDim(a.rhs)})`;
+  const bare = (d: Dim) => symbolOf(d) !== undefined || (isStatic(d) && d >= 0);
+  const side = (d: Dim) => (bare(d) ? printDim(d) : `(${printDim(d)})`);
+  return `(${side(a.lhs)}${a.kind === "div" ? "/" : "%"}${side(a.rhs)})`;
+}

@@ -44,17 +44,16 @@ export interface Lines {
 const leastLines = 16;
 
 /**
- * The lines over `loops`, neighbours merged where `indices`, the places of the results under a renaming, allow it; what
- * cannot be merged stands outside if `spread`.
+ * The lines over `loops`, of which `merged` are neighbours merged where the places of the results allow it; what could not
+ * be merged stands outside if `spread`.
  */
 export function linesOf(
   which: "a" | "b",
   loops: readonly Loop[],
   operand: Operand,
-  indices: (rename: Rename) => readonly Dim[],
+  merged: ReturnType<typeof collapse>,
   spread: boolean,
 ): Lines {
-  const merged = collapse(loops, new Map(), indices);
   const last = merged.loops.at(-1);
   const apart = spread && last !== undefined && minOfDim(last.extent) >= leastLines;
   const own = apart ? [last] : merged.loops;

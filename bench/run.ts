@@ -1,6 +1,9 @@
 /**
  * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --peers [--slow] [--only PATTERN] [--target js]
  * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
+ *
+ * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`;
+ * `--cold [--target wasm]` times whole processes.
  */
 import { parseArgs } from "node:util";
 import type { TargetName } from "@kiln-ml/artifact";
@@ -17,6 +20,10 @@ const { values: options } = parseArgs({
     compile: { type: "boolean" },
     memory: { type: "boolean" },
     peers: { type: "boolean" },
+    cpu: { type: "boolean" },
+    cold: { type: "boolean" },
+    threads: { type: "string" },
+    samples: { type: "string" },
     slow: { type: "boolean" },
     json: { type: "boolean" },
     strict: { type: "boolean" },
@@ -28,6 +35,23 @@ const { values: options } = parseArgs({
 
 type Selected = (name: string) => boolean;
 
+/** Comma-separated counts. */
+const counts = (text: string): number[] => text.split(",").map(Number);
+
+const cpuTarget = options.target?.[0] ?? "wasm";
+const threads = counts(options.threads ?? "1,2");
+
+async function cpuTableRows(): Promise<Row[]> {
+  const { cpuRows } = await import("./cpu/suite.ts");
+  return cpuRows({
+    target: cpuTarget,
+    threads,
+    samples: Number(options.samples ?? 9),
+    withPeers: options.peers ?? false,
+    only: options.only?.split(",") ?? [],
+  });
+}
+
 const targets = (options.target ?? ["js", "webgpu"]) as TargetName[];
 
 const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Row[]>>> = {
@@ -35,13 +59,18 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   fusion: fusionRows,
   compile: compileRows,
   memory: memoryRows,
+  cpu: cpuTableRows,
+  cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),
 };
 
 async function main(): Promise<void> {
   const pattern = new RegExp(options.only ?? "");
-  const chosen = Object.keys(suites).filter((name) => name in options);
+  // With the CPU table, `--peers` asks for its peers.
+  const chosen = Object.keys(suites).filter(
+    (name) => name in options && !(name === "peers" && options.cpu),
+  );
   if (chosen.length === 0) {
     console.log(
       `usage: npm run bench -- ${Object.keys(suites)
@@ -55,7 +84,8 @@ async function main(): Promise<void> {
     const rows = await suites[name]!((c) => pattern.test(c));
     all.push(...rows);
     if (options.json) for (const row of rows) console.log(JSON.stringify(row));
-    else console.log(`${name}\n${table(rows)}\n`);
+    // The CPU table prints itself: it is as wide as it has peers.
+    else if (name !== "cpu") console.log(`${name}\n${table(rows)}\n`);
   }
   if (options.save) console.log(`saved ${save(options.save, all)}`);
   const failed = missed(all);

@@ -20,7 +20,7 @@ const strict = { "Content-Security-Policy": "default-src 'self'" };
 const rows = Float32Array.from({ length: 12 }, (_, i) => Math.sin(i));
 
 /** A small classifier for inference, weights and all. */
-function inference(target: "js" | "webgpu"): Artifact {
+function inference(target: "js" | "wasm" | "webgpu"): Artifact {
   nn.seed(3);
   const net = new nn.Sequential(new nn.Linear(4, 5), new nn.GELU(), new nn.Linear(5, 3));
   const x = input("x", "f32", ["N", 4]);
@@ -45,12 +45,12 @@ async function expected(): Promise<number[]> {
   return [...(await y!.data())];
 }
 
-const script = (open: string, url: string): string => `
+const script = (open: string, url: string, options = "{}"): string => `
 import { loadFromUrl } from "@kiln-ml/artifact";
-import { createCpuDevice, initialStates, load, openWebGpu } from "@kiln-ml/runtime";
+import { createCpuDevice, createWasmDevice, initialStates, load, openWebGpu } from "@kiln-ml/runtime";
 async function main() {
-  const { artifact, kernels } = await loadFromUrl("${url}");
   const device = await ${open};
+  const { artifact, kernels } = await loadFromUrl("${url}", ${options});
   const states = initialStates(artifact, device);
   const exe = await load(artifact, device, kernels ? { states, kernels } : { states });
   const [y] = await exe.run([{ data: Float32Array.from({ length: 12 }, (_, i) => Math.sin(i)), shape: [3, 4] }]);
@@ -77,6 +77,40 @@ browserTest("under a strict policy, a js artifact runs to the same bits as in No
   await withPage(site, async (page, { errors }) => {
     assert.equal(await resultOf(page), await expected());
     assert.equal(errors, []);
+  });
+});
+
+const wasmScript = script(
+  "createWasmDevice()",
+  "model",
+  '{ relaxed: device.features.has("relaxed-simd") }',
+);
+
+browserTest(
+  "a wasm artifact runs in a page that allows WebAssembly and agrees with js",
+  async () => {
+    const files = new Map(encodeArtifact(inference("wasm")));
+    const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
+    // Chromium has relaxed SIMD, so that the page never asks for the other module.
+    files.delete("kernels.wasm");
+    const site = await siteOf(wasmScript, files, { "Content-Security-Policy": policy });
+    const want = await expected();
+    await withPage(site, async (page, { errors }) => {
+      const got = (await resultOf(page)) as number[];
+      assert.is(got.length, want.length, String(got));
+      for (const [i, y] of want.entries()) assert.ok(Math.abs(got[i]! - y) <= 1e-5, String(got));
+      assert.equal(errors, []);
+    });
+  },
+);
+
+browserTest("a page whose policy forbids WebAssembly says so", async () => {
+  const site = await siteOf(wasmScript, encodeArtifact(inference("wasm")), strict);
+  await withPage(site, async (page) => {
+    assert.match(
+      String(await resultOf(page)),
+      /^DeviceError: load: this page forbids WebAssembly\n {2}add 'wasm-unsafe-eval' to script-src/,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 /** `kiln compile`, `inspect` and `bench` on a model, and the artifact through the runtime alone. */
 import { join } from "node:path";
 import { readArtifact } from "@kiln-ml/artifact/node";
-import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
+import { createCpuDevice, createWasmDevice, initialStates, load } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { Project } from "./kiln.ts";
@@ -85,6 +85,50 @@ test("inspect shows the IR before and after passes, and kernels", () => {
   assert.match(out, /-- \w+\nfunction \w+\(/);
   const print = project.kiln("inspect", "--no-check", "--print-after", "dce", "model.ts");
   assert.match(print.out, /^== after dce\ngraph Net/);
+});
+
+test("a wasm artifact shows its modules, phases and stacks, and runs", async () => {
+  const args = ["--no-check", "--target", "wasm", "model.ts"];
+  const { code, out, err } = project.kiln("compile", ...args, "-o", "net-wasm");
+  assert.is(err, "");
+  assert.match(
+    out,
+    /^wrote net-wasm: Net for wasm, \d+ steps, \d+ kernels, a module of [\d.]+ kB, /,
+  );
+  assert.is(code, 0);
+  const shown = project.kiln("inspect", "net-wasm", "--stage", "kernels", "--dims", "N=8").out;
+  assert.match(shown, /^== kernels: \d+\n {2}module of [\d.]+ kB, [\d.]+ kB with relaxed SIMD\n/);
+  assert.match(shown, /^kernel +phase +units +stack bytes$/m);
+  const artifact = await readArtifact(join(project.folder, "net-wasm"));
+  for (const { name, phases } of artifact.kernels) {
+    assert.match(shown, name);
+    for (const { entry } of phases!) assert.match(shown, new RegExp(`\\b${entry} +\\d+\\b`));
+  }
+  const device = createWasmDevice({ threads: 1 });
+  const run = await load(artifact, device, { states: initialStates(artifact, device) });
+  const [y] = await run.run([{ data: new Float32Array(8).fill(0.5), shape: [2, 4] }]);
+  const values = await y!.data();
+  assert.ok(Math.abs(values[0]! + values[1]! + values[2]! - 1) < 1e-5);
+  const text = project.kiln("inspect", "--stage", "kernels", ...args).out;
+  assert.match(text, "(func ");
+});
+
+test("inspect explains where auto would run a model", () => {
+  const explain = (...args: string[]) =>
+    project.kiln("inspect", "--no-check", "--stage", "placement", "model.ts", ...args);
+  const few = explain("--threads", "1");
+  assert.is(few.err, "");
+  assert.match(
+    few.out,
+    /^== placement: js\ntarget +ms a run +compute +launches +transfer +load once\njs /,
+  );
+  assert.match(few.out, /^js is [\d.]+× as fast as wasm: it is loaded sooner\.$/m);
+  assert.match(few.out, /^Dims count as N=32: /m);
+  assert.match(few.out, /^No adapter was looked for/m);
+  const many = explain("--threads", "4", "--dims", "N=1000000", "--adapter", "none").out;
+  assert.match(many, /^== placement: wasm\n/);
+  assert.match(many, /^webgpu is left out: there is no adapter$/m);
+  assert.match(many, "Estimated for wasm with 4 threads and no adapter.");
 });
 
 test("inspect reads artifacts, and refuses damaged ones in a line", () => {

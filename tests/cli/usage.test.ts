@@ -85,6 +85,14 @@ test("an option with a bad value", async () => {
     "kiln bench: --runs must be an integer of 1 or more, got 0",
   );
   await refuses(
+    ["run", "--threads", "0", "package.json"],
+    "kiln run: --threads must be an integer of 1 or more, got 0",
+  );
+  await refuses(
+    ["inspect", "--adapter", "big", "package.json"],
+    "kiln inspect: unknown adapter big\n  adapters are none, integrated, discrete",
+  );
+  await refuses(
     ["inspect", "--dims", "N", "package.json"],
     "kiln inspect: --dims must be like N=32,T=8, got N",
   );
@@ -102,7 +110,7 @@ test("a stage that does not exist", async () => {
   assert.match(err, /^kiln inspect: takes one file/);
   await refuses(
     ["inspect", "--stage", "graph", "package.json"],
-    "kiln inspect: no stage graph in an artifact\n  stages are signature, kernels, plan, costs",
+    "kiln inspect: no stage graph in an artifact\n  stages are signature, kernels, plan, costs, placement",
   );
 });
 

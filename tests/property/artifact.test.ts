@@ -17,7 +17,13 @@ import {
   toHost,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice, type KernelModule, load } from "@kiln-ml/runtime";
+import {
+  createCpuDevice,
+  createWasmDevice,
+  type Device,
+  type KernelModule,
+  load,
+} from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -25,7 +31,7 @@ import { compileProgram } from "../../compiler/src/compile.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
 import { runs } from "../support/setup.ts";
 
-const device = createCpuDevice();
+const cpu = createCpuDevice();
 
 type Dims = Readonly<Record<string, number>>;
 
@@ -48,7 +54,7 @@ async function run(
   states: readonly Tensor[],
   feeds: ReadonlyMap<Tensor, Value>,
   dims: Dims,
-  kernels?: KernelModule,
+  { kernels, on: device = cpu }: { kernels?: KernelModule; on?: Device } = {},
 ): Promise<Uint8Array[]> {
   const upload = (t: Tensor) => device.upload(host(t, feeds, dims), t.dtype, shapeOf(t, dims));
   const held = states.map(upload);
@@ -91,7 +97,28 @@ test("a module of the kernels runs to the same bits as their texts", async () =>
       const url = `data:text/javascript;base64,${Buffer.from(text).toString("base64")}`;
       const module = (await import(url)) as KernelModule;
       const want = await run(artifact, program.inputs, states, feeds(), {});
-      assert.equal(await run(artifact, program.inputs, states, feeds(), {}, module), want);
+      assert.equal(
+        await run(artifact, program.inputs, states, feeds(), {}, { kernels: module }),
+        want,
+      );
+    }),
+    { numRuns: runs(30) },
+  );
+});
+
+test("wasm artifacts of random programs come back from files without texts, and run to the same bits", async () => {
+  const wasm = createWasmDevice({ threads: 1 });
+  await fc.assert(
+    fc.asyncProperty(randomProgram({ symbolic: true }), async ({ program: random, feeds }) => {
+      const inputs = [...random.inputs, input("sized", "i32", ["N"])];
+      const { artifact, states } = compileProgram({ ...random, inputs }, { target: "wasm" });
+      const kernels = artifact.kernels.map((k) => ({ ...k, text: "" }));
+      const again = decodeArtifact(encodeArtifact(artifact));
+      assert.equal(again, { ...artifact, kernels });
+      assert.equal(unpackArtifact(packArtifact(artifact)), again);
+      const dims = sampleDims[0]!;
+      const want = await run(artifact, inputs, states, feeds(dims), dims, { on: wasm });
+      assert.equal(await run(again, inputs, states, feeds(dims), dims, { on: wasm }), want);
     }),
     { numRuns: runs(30) },
   );

@@ -20,6 +20,7 @@ import { compileProgram } from "../../compiler/src/compile.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
+import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 
 interface Case {
@@ -105,12 +106,31 @@ for (const [name, c] of Object.entries(cases)) {
   test(`js: scans ${name} have the bits of the reference`, () =>
     check(name, c, createCpuDevice({ poison: true }), sameValue));
   test(`scans ${name} take ${c.kernels} kernels`, () => {
-    for (const target of ["js", "webgpu"] as const) {
+    for (const target of ["js", "wasm", "webgpu"] as const) {
       const { program } = programOf(c, sizes[1]!, false);
       assert.is(compileProgram(program, { target }).artifact.plan.steps.length, c.kernels, target);
     }
   });
 }
+
+for (const variant of variants)
+  test(`wasm: scans agree with the reference, ${nameOfVariant(variant)}`, async () => {
+    for (const [name, c] of Object.entries(cases)) await check(name, c, wasmDevice(variant), near);
+  });
+
+test("wasm: a long line's sums are taken in parts", async () => {
+  const c: Case = { kernels: 1, build: (x) => [x.cumsum(2), x.cumsum(2).sum(2)] };
+  for (const reverse of [false, true]) {
+    const turned: Case = { ...c, build: (x) => [x.cumsum(2, { reverse, exclusive: true }).mul(2)] };
+    for (const one of [c, turned]) {
+      const { program, feeds } = programOf(one, [1, 5, 600], false);
+      const want = evaluateProgram(program, feeds);
+      const device = wasmDevice(variants[0]!);
+      const { values } = await runProgram(program, feeds, {}, device, { target: "wasm" });
+      for (const [i, v] of values.entries()) assert.ok(near(v, want[i]!), `${v.data}`);
+    }
+  }
+});
 
 gpuTest("webgpu: scans agree with the reference", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });

@@ -58,10 +58,10 @@ const functions: Record<string, readonly [string, string]> = {
       `(if (i32.eq (local.get $i) (i32.trunc_f32_s (f32.load (local.get $x)))) (then unreachable))`,
     ),
   ],
-  // About a second a unit.
+  // About a third of a second a unit.
   slow: [
     "x out",
-    eachUnit(`(local.set $n (i32.const 1000000000))
+    eachUnit(`(local.set $n (i32.const 300000000))
     (loop $spin (br_if $spin (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))`),
   ],
 };

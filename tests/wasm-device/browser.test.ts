@@ -106,6 +106,23 @@ browserTest("a trap in a page's worker names the kernel, and the device is lost"
   assert.equal(await resultsUnder(isolated, trap), [why, why, "unknown"]);
 });
 
+browserTest("a page's own worker runs kernels on several threads", async () => {
+  const text = `${await results}\nglobalThis.result.then(postMessage);`;
+  const files = {
+    ...pageOf(`
+const worker = new Worker("/worker.js", { type: "module" });
+globalThis.result = new Promise((resolve) => {
+  worker.onmessage = ({ data }) => resolve(data);
+});`).files,
+    "/worker.js": text,
+  };
+  await withPage({ files, headers: { "*": isolated } }, async (open) => {
+    const values = (await resultOf(open)) as unknown[];
+    assert.is(values[0], "wasm (relaxed simd, 3 threads)");
+    expected(values);
+  });
+});
+
 const destroyed = page(`
   const slow = await open(${spelled(elementwise(wasmKernel("slow"), long))});
   setTimeout(() => device.destroy(), 10);

@@ -113,6 +113,24 @@ test("while workers are at work, writes and reads keep their place", async () =>
   device.destroy();
 });
 
+test("runs called before dispose still come, and none after", async () => {
+  const device = createWasmDevice({ threads: 2 });
+  const slow = await open(device, "slow");
+  const add = await open(device, "add");
+  const first = slow.run([ramp(3)]);
+  const second = slow.run([ramp(1)]);
+  const sum = add.run([ramp(3), ramp(3)]);
+  slow.dispose();
+  add.dispose();
+  await Promise.all([first, second]);
+  assert.equal(await (await sum)[0]!.data(), Float32Array.of(0, 2, 4));
+  const message = await messageOf(add.run([ramp(3), ramp(3)]));
+  assert.is(message, "run: the executable was disposed of");
+  const again = await open(device, "add");
+  assert.equal(await (await again.run([ramp(3), ramp(3)]))[0]!.data(), Float32Array.of(0, 2, 4));
+  device.destroy();
+});
+
 test("a process with idle workers ends by itself", () => {
   const { outputFiles } = buildSync({
     stdin: {

@@ -28,6 +28,7 @@ function random(): number {
   return seed / 2 ** 32;
 }
 
+const pairs = specials.length ** 2;
 const size = 1 << 17;
 /** Operand `k`: pairs of special values, every exponent with both signs and edge mantissas, the domain, what is close to 1. */
 function inputsOf(record: OpRecord, k: number): Float32Array<ArrayBuffer> {
@@ -39,7 +40,7 @@ function inputsOf(record: OpRecord, k: number): Float32Array<ArrayBuffer> {
     const pair = k === 0 ? i % specials.length : Math.floor(i / specials.length);
     const mantissa = edges[(i >> 9) % 16] ?? Math.floor(random() * 2 ** 23);
     const chosen = k === 0 ? i & 511 : Math.floor(random() * 512);
-    if (pair < specials.length && i < specials.length ** 2) x[i] = specials[pair]!;
+    if (i < pairs) x[i] = specials[pair]!;
     else if (i < size / 2) bits[i] = (chosen << 23) | mantissa;
     else if (i < (3 * size) / 4) x[i] = low + (high - low) * random();
     else if (k === 0)
@@ -106,7 +107,7 @@ test("f64: every op has the bits of its record", () => {
     const record = opRecord(name);
     const inputs = Array.from({ length: floatsTaken(record) }, (_, k) => {
       const x = Float64Array.from(inputsOf(record, k).subarray(0, 4096 * 4), (v, i) =>
-        i < specials.length ** 2 ? v : v * (1 + random() * 2 ** -30),
+        i < pairs ? v : v * (1 + random() * 2 ** -30),
       );
       const [low, high] = record.domain ?? [-10, 10];
       for (let i = 2048; i < 8192; i++) x[i] = low + (high - low) * random();

@@ -1,6 +1,6 @@
 /**
  * A contraction on a CPU: operands are packed into panels (prologues are evaluated there, once an element), a
- * register tile of 4×4 sums runs over all of k, and the tile's epilogue stores. Sums run in the order of k. Panels of
+ * register tile of 4×2 sums runs over all of k, and the tile's epilogue stores. Sums run in the order of k. Panels of
  * f32 are f64: the conversion then happens once an element and not in every tile, which is an eighth of the time.
  */
 import {
@@ -35,10 +35,13 @@ interface Tile {
   readonly columns: number;
 }
 
-/** The register tile: 4×4, or less where an extent is smaller. */
+/**
+ * The register tile: 4×2, or less where an extent is smaller. Engines load all a step needs before they add any of it, so that
+ * 4×2 sums with what is loaded for them just fit in 16 registers; more sums are kept in memory and take longer.
+ */
 const tileOf = (m: Dim, n: Dim): Tile => ({
   rows: Math.min(4, Math.max(1, maxOfDim(m))),
-  columns: Math.min(4, Math.max(1, maxOfDim(n))),
+  columns: Math.min(2, Math.max(1, maxOfDim(n))),
 });
 
 export function serialContraction(job: Job): Stmt[] {

@@ -2,17 +2,23 @@
  * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where memory is contiguous.
  * A reduction over rows (column sums) runs over blocks of columns, so that memory is read in order.
  */
-import { maxOfDim, offsetOf } from "@kiln-ml/ir";
-import type { Loop } from "../fuse/group.ts";
+import { addDim, type Dim, maxOfDim, modDim, offsetOf, opRecord, substitute } from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { collapse, nest, type Rename, totalOf } from "../lower/loops.ts";
 import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
-import { dimsIn } from "../lower/walk.ts";
+import { dimsIn, walkStmts } from "../lower/walk.ts";
 import { type ColumnBlocks, readsByColumn, sumColumns } from "./columns.ts";
+import { strideOf } from "./stride.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 9;
+
+/** Elements an iteration of a large map with fewer ops than this has. */
+const [repeated, cheapOps] = [4, 12];
+/** Elements from which on a map is large. */
+const largeMap = 4096;
 
 /** Two cache lines of f32 at once, in double, as the scalar accumulators of this target are. */
 const columnBlocks: ColumnBlocks = { width: 32, loop: "serial", double: true };
@@ -33,12 +39,60 @@ export function serialRows(job: Job): Stmt[] {
   const outer = collapse(group.outer, inner.rename, (r) => dimsIn(row(r, [])));
   if (!isSmall(inner.loops) && readsByColumn(job, outer.loops, inner.loops, row(outer.rename, [])))
     return sumColumns(job, outer.loops, inner.loops, outer.rename, columnBlocks);
+  const last = outer.loops.at(-1);
+  if (
+    last &&
+    group.inner.length === 0 &&
+    rootReduces(job).length === 0 &&
+    pays(outer.loops, row(outer.rename, []))
+  )
+    return nest(outer.loops.slice(0, -1), "parallel", [
+      inFours(last, outer.rename, (rename) => row(rename, [])),
+    ]);
   const body = row(outer.rename, inner.loops);
   const root = openBlock(job);
   root.body.push(...rootReduces(job).map((r) => declareAcc(job, r)));
   root.body.push(...nest(outer.loops, "parallel", body));
   emitRoot(job, root);
   return root.body;
+}
+
+/**
+ * A map four elements an iteration, which halves the time where little is computed: an engine checks more about an
+ * iteration than about an element.
+ */
+function inFours(last: Loop, rename: Rename, body: (rename: Rename) => Stmt[]): Stmt {
+  const within = makeLoop("e", repeated);
+  const here = new Map([[last.name, addDim(last.at, within.at)]]);
+  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  return {
+    kind: "loop",
+    name: last.name,
+    extent: last.extent,
+    step: repeated,
+    loop: "parallel",
+    body: nest([within], "unrolled", body(by)),
+  };
+}
+
+/** True if the map is large, computes little, and every access walks memory by a plain stride. */
+function pays(outer: readonly Loop[], body: readonly Stmt[]): boolean {
+  const last = outer.at(-1)!;
+  const total = outer.reduce((n, l) => n * maxOfDim(l.extent), 1);
+  if (total < largeMap || modDim(last.extent, repeated) !== 0) return false;
+  let ops = 0;
+  let plain = body.every((s) => s.kind === "store");
+  const walk = (index: Dim) => {
+    plain &&= strideOf(index, last.name) !== undefined;
+  };
+  walkStmts(body, {
+    expr: (e) => {
+      if (e.kind === "call") ops += opRecord(e.op).costly ? cheapOps : 1;
+      if (e.kind === "test" || (e.kind === "load" && e.guard.length > 0)) plain = false;
+    },
+    dim: walk,
+  });
+  return plain && ops < cheapOps;
 }
 
 /** One element an iteration, in the order of the loops. */

@@ -2,10 +2,10 @@
  * Moving parameters between devices, and host copies of them from which a lost device is replaced. Compiled functions
  * without a target of their own follow their parameters.
  */
-import { GraphError, type HostArray, Stateful, type Tensor } from "@kiln-ml/ir";
-import { flush } from "./eager.ts";
+import { DeviceError, GraphError, type HostArray, Stateful, type Tensor } from "@kiln-ml/ir";
+import { flush, homeOf } from "./eager.ts";
 import { arraysOf } from "./engine.ts";
-import { inOrder, type Session, sessionFor, type TargetOption } from "./session.ts";
+import { defaultTarget, inOrder, type Session, sessionFor, type TargetOption } from "./session.ts";
 import { type StateSource, stateOf } from "./state.ts";
 import { markChanged, pin, store, storedOf } from "./storage.ts";
 
@@ -67,18 +67,31 @@ export function snapshot(source: StateSource): Promise<HostSnapshot> {
 }
 
 /**
- * Puts a snapshot onto the device of a target, a newly opened one if the last was lost. Functions compiled before bind to
- * it at their next call.
+ * Puts a snapshot onto the device of a target, by default that where the values lived, newly opened if it was lost.
+ * Functions compiled before bind to it at their next call.
  */
 export function restore(from: HostSnapshot, target?: TargetOption): Promise<void> {
   return inOrder(async () => {
     if (!(from?.values instanceof Map))
       throw new GraphError("restore: takes what snapshot returned");
-    const session = await sessionFor(target);
+    const session = target
+      ? await sessionFor(target)
+      : await reopened(homeOf([...from.values.keys()]));
     pin(from.values.keys(), (target ?? "auto") !== "auto");
     for (const [t, host] of from.values) {
       store(t, session, session.device.upload(host, t.dtype, t.shape as readonly number[]));
       markChanged(t);
     }
   });
+}
+
+/** The session that now has the target of `home`; that of the default if the device is gone for good. */
+async function reopened(home: Session | undefined): Promise<Session> {
+  if (!home || defaultTarget() !== "auto") return sessionFor();
+  try {
+    return await sessionFor(home.target);
+  } catch (error) {
+    if (error instanceof DeviceError) return sessionFor();
+    throw error;
+  }
 }

@@ -149,7 +149,7 @@ export function setThreads(threads: ThreadCount): void {
       `setThreads: takes a positive integer or "auto", got ${JSON.stringify(threads)}`,
     );
   const before = settings.threads ?? "auto";
-  if (sessions.has("wasm") && threads !== before)
+  if (sessions.has("wasm") && wasmThreads(threads) !== wasmThreads(before))
     throw new GraphError(
       `setThreads: the wasm device is open with ${before} threads, ${threads} were asked for\n  call it before anything runs, or useDevice(createWasmDevice({ threads: ${JSON.stringify(threads)} }))`,
     );

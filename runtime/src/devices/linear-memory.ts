@@ -28,7 +28,7 @@ interface Range {
 }
 
 export class LinearMemory {
-  readonly memory: WebAssembly.Memory;
+  memory: WebAssembly.Memory | null;
   readonly shared: boolean;
   readonly #maxPages: number;
   /** By address; no two touch. */
@@ -44,7 +44,7 @@ export class LinearMemory {
     this.memory = memory;
     this.shared = shared;
     this.#maxPages = maximum;
-    this.#bytes = new Uint8Array(this.memory.buffer);
+    this.#bytes = new Uint8Array(memory.buffer);
     this.#extend();
   }
 
@@ -88,6 +88,12 @@ export class LinearMemory {
     if (joinsBefore && joinsAfter) this.#free.splice(i, 1);
   }
 
+  /** Lets go of the memory, which cannot shrink. Nothing may be called afterwards. */
+  drop(): void {
+    this.memory = null;
+    this.#bytes = new Uint8Array(0);
+  }
+
   /** Makes the last free range at least `size` long. A quarter more than there is, if it is to be had. */
   #grow(size: number): void {
     const last = this.#free.at(-1);
@@ -97,12 +103,13 @@ export class LinearMemory {
     const left = this.#maxPages - pages;
     if (needed > left)
       throw new RangeError(`the memory ends at ${this.#maxPages * pageBytes} bytes`);
+    const memory = this.memory!;
     try {
-      this.memory.grow(Math.min(Math.max(needed, Math.ceil(pages / 4)), left));
+      memory.grow(Math.min(Math.max(needed, Math.ceil(pages / 4)), left));
     } catch {
-      this.memory.grow(needed);
+      memory.grow(needed);
     }
-    this.#bytes = new Uint8Array(this.memory.buffer);
+    this.#bytes = new Uint8Array(memory.buffer);
     this.#extend();
   }
 

@@ -57,8 +57,6 @@ export class Team implements Crew {
   readonly threads: number;
   readonly #pool: Pool;
   readonly #entries = new Map<number, readonly Entry[]>();
-  /** Workers are at their messages, not at the control block. */
-  #listening = true;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -68,15 +66,7 @@ export class Team implements Crew {
   async add(program: number, module: WebAssembly.Module, names: readonly string[]): Promise<void> {
     const pool = this.#pool;
     this.#entries.set(program, await instantiate(module, pool.memory, names));
-    if (this.threads === 1) return;
-    await pool.alone(() => {
-      if (!this.#listening) {
-        pool.block[control.program] = -1;
-        this.#announce();
-      }
-      this.#listening = false;
-      return pool.load(program, module, names);
-    });
+    await pool.load(program, module, names);
   }
 
   drop(program: number): void {
@@ -126,13 +116,7 @@ export class Team implements Crew {
     block[control.stack] = stacks.from;
     block[control.stride] = stacks.strideBytes;
     Atomics.store(block, control.left, this.threads - 1);
-    this.#announce();
-  }
-
-  #announce(): void {
-    const { block } = this.#pool;
-    Atomics.add(block, control.generation, 1);
-    Atomics.notify(block, control.generation);
+    this.#pool.announce();
   }
 
   /** Whether the workers are done, or soon were. */
@@ -166,7 +150,6 @@ export class LedTeam implements Crew {
   readonly threads: number;
   readonly #pool: Pool;
   readonly #entries = new Map<number, readonly Entry[]>();
-  #listening = true;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -176,16 +159,7 @@ export class LedTeam implements Crew {
   async add(program: number, module: WebAssembly.Module, names: readonly string[]): Promise<void> {
     const pool = this.#pool;
     this.#entries.set(program, await instantiate(module, pool.memory, names));
-    await pool.alone(() => {
-      // The leader is at its messages already, and minds no announcement.
-      if (!this.#listening) {
-        pool.block[control.program] = -1;
-        Atomics.add(pool.block, control.generation, 1);
-        Atomics.notify(pool.block, control.generation);
-      }
-      this.#listening = false;
-      return pool.load(program, module, names);
-    });
+    await pool.load(program, module, names);
   }
 
   drop(program: number): void {

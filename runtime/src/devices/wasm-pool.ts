@@ -29,6 +29,8 @@ export class Pool {
   #failure: string | null = null;
   #busy: Promise<void> | null = null;
   #dropped: number[] = [];
+  /** Workers are at the control block, not at their messages, where a leader always is. */
+  #following = false;
 
   /** Starts `count` workers; the caller must await `open`. Throws where the page forbids workers. */
   constructor(memory: WebAssembly.Memory, count: number) {
@@ -56,17 +58,27 @@ export class Pool {
     await ready;
   }
 
-  /** Makes a program known to every worker, each of which must be at its messages, or about to be. */
-  async load(
-    program: number,
-    module: WebAssembly.Module,
-    entries: readonly string[],
-  ): Promise<void> {
-    const ready = this.ask(["ready", "failed"], this.threads.length);
-    for (const thread of this.threads)
-      thread.post({ is: "load", program, module, entries, drop: this.#dropped });
-    this.#dropped = [];
-    await ready;
+  /** Makes a program known to every worker. */
+  load(program: number, module: WebAssembly.Module, entries: readonly string[]): Promise<void> {
+    return this.alone(async () => {
+      if (this.threads.length === 0) return;
+      if (this.#following) {
+        this.block[control.program] = -1;
+        this.announce();
+      }
+      this.#following = true;
+      const ready = this.ask(["ready", "failed"], this.threads.length);
+      for (const thread of this.threads)
+        thread.post({ is: "load", program, module, entries, drop: this.#dropped });
+      this.#dropped = [];
+      await ready;
+    });
+  }
+
+  /** Makes workers look at the control block. */
+  announce(): void {
+    Atomics.add(this.block, control.generation, 1);
+    Atomics.notify(this.block, control.generation);
   }
 
   /** Workers forget the program at the next load. */

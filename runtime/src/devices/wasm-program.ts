@@ -2,7 +2,7 @@
  * A compiled artifact on a wasm device: turns the launches of a layout into calls once, puts in the addresses of each
  * run and hands the calls to the crew. Decides which calls are worth several threads.
  */
-import { type Artifact, ArtifactError } from "@kiln-ml/artifact";
+import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 import type { KernelTiming, Program } from "../device.ts";
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
@@ -25,6 +25,7 @@ const youngPieces = 16;
 
 /** What a program asks of its device. */
 interface Host {
+  take<T>(work: () => T): Promise<T>;
   stacks(sizeBytes: number, threads: number): Stacks;
   copy(from: Buffer, to: Buffer, sizeBytes: number): void;
   /** Ends the device; the error to throw. */
@@ -52,6 +53,7 @@ export class WasmProgram implements Program {
   readonly #firstEntry: readonly number[];
   readonly #calls = new WeakMap<Layout, Calls>();
   readonly #launched: number[];
+  #destroyed = false;
 
   private constructor(host: Host, crew: Crew, artifact: Artifact) {
     this.#host = host;
@@ -94,10 +96,15 @@ export class WasmProgram implements Program {
   }
 
   destroy(): void {
-    this.#crew.drop(this.id);
+    // Runs that were called before still come.
+    this.#host.take(() => {
+      this.#destroyed = true;
+      this.#crew.drop(this.id);
+    });
   }
 
   #run(frame: Frame, times: number[] | null): void | Promise<void> {
+    if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
     const calls = this.#callsOf(frame.layout);
     this.#fill(calls, frame);
     const stacks = this.#host.stacks(calls.stackBytes, this.#crew.threads);

@@ -143,6 +143,7 @@ export class WasmDriver implements Driver {
 
   async load(artifact: Artifact): Promise<Program> {
     const module = await compileModule(artifact, this.#relaxed, this.#linear.shared);
+    if (this.#failure !== null) throw new DeviceError(`load: ${this.#failure}`);
     this.#crew ??= this.#openCrew();
     const crew = await this.#crew;
     if (this.#failure !== null) throw new DeviceError(`load: ${this.#failure}`);
@@ -181,6 +182,7 @@ export class WasmDriver implements Driver {
 
   /** Private memory for each of `threads`. */
   stacks(sizeBytes: number, threads: number): Stacks {
+    if (sizeBytes === 0) return { from: 0, strideBytes: 0 };
     // The odd cache line keeps the threads' stacks from the same cache sets.
     const strideBytes = Math.ceil(sizeBytes / 64) * 64 + 64;
     const total = strideBytes * threads;
@@ -194,7 +196,7 @@ export class WasmDriver implements Driver {
 
   /** Workers start with the first program, and serve all. Where a page forbids them, one thread does it. */
   async #openCrew(): Promise<Crew> {
-    const { memory } = this.#linear;
+    const memory = this.#linear.memory!;
     const led = this.#threads > 1 && !maySleep();
     const first = led ? 0 : 1;
     let pool: Pool | null = null;
@@ -209,8 +211,8 @@ export class WasmDriver implements Driver {
     }
     const crew = led ? new LedTeam(pool) : new Team(pool);
     pool.onFailure = (why) => this.lose(why);
-    this.pool = pool;
     if (this.#failure !== null) crew.end(this.#failure);
+    else this.pool = pool;
     return crew;
   }
 
@@ -218,7 +220,10 @@ export class WasmDriver implements Driver {
     if (this.#failure !== null) return;
     this.#failure = failure;
     this.#heap.clear();
+    this.#linear.drop();
+    this.pool = null;
     this.#crew?.then((crew) => crew.end(failure));
+    this.#crew = null;
     this.#resolveLost({ reason, message });
   }
 

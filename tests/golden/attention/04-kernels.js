@@ -1,6 +1,6 @@
 // matmul_select
 function matmul_select(packedA, packedB, k_, q_, select) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   for (let i0 = 0; i0 < 2; i0++) {
     // pack the left operand
     const atI0 = i0 * 32;
@@ -15,12 +15,17 @@ function matmul_select(packedA, packedB, k_, q_, select) {
     const atI0_1 = i0 * 16;
     for (let j = 0; j < 4; j += 4) {
       // pack columns of the right operand
-      for (let p = 0; p < 1; p++) {
-        for (let s = 0; s < 4; s++) {
-          const i2 = j + s;
+      const quotient = Math.floor((-j + 1) / 2);
+      const pEnd = quotient + 2;
+      for (let p = 0; p < pEnd; p++) {
+        const atP = j + p * 2;
+        const atP0 = p * 16;
+        for (let s = 0; s < 2; s++) {
+          const i2 = atP + s;
           const atI0_0 = atI0 + i2 * 8;
+          const atP1 = atP0 + s;
           for (let k0 = 0; k0 < 8; k0++) {
-            packedB[s + k0 * 4] = k_[atI0_0 + k0];
+            packedB[atP1 + k0 * 2] = k_[atI0_0 + k0];
           }
         }
       }
@@ -28,72 +33,46 @@ function matmul_select(packedA, packedB, k_, q_, select) {
       for (let i = 0; i < 4; i += 4) {
         const jjEnd = atJ + 4;
         const atI = i * 8;
-        for (let jj = 0; jj < jjEnd; jj += 4) {
+        for (let jj = 0; jj < jjEnd; jj += 2) {
           let c00 = 0;
           let c01 = 0;
-          let c02 = 0;
-          let c03 = 0;
           let c10 = 0;
           let c11 = 0;
-          let c12 = 0;
-          let c13 = 0;
           let c20 = 0;
           let c21 = 0;
-          let c22 = 0;
-          let c23 = 0;
           let c30 = 0;
           let c31 = 0;
-          let c32 = 0;
-          let c33 = 0;
           const atJj = jj * 8;
           for (let k = 0; k < 8; k++) {
             const a0 = packedA[atI + k * 4];
             const a1 = packedA[atI + k * 4 + 1];
             const a2 = packedA[atI + k * 4 + 2];
             const a3 = packedA[atI + k * 4 + 3];
-            const b0 = packedB[atJj + k * 4];
-            const b1 = packedB[atJj + k * 4 + 1];
-            const b2 = packedB[atJj + k * 4 + 2];
-            const b3 = packedB[atJj + k * 4 + 3];
+            const b0 = packedB[atJj + k * 2];
+            const b1 = packedB[atJj + k * 2 + 1];
             c00 += a0 * b0;
             c01 += a0 * b1;
-            c02 += a0 * b2;
-            c03 += a0 * b3;
             c10 += a1 * b0;
             c11 += a1 * b1;
-            c12 += a1 * b2;
-            c13 += a1 * b3;
             c20 += a2 * b0;
             c21 += a2 * b1;
-            c22 += a2 * b2;
-            c23 += a2 * b3;
             c30 += a3 * b0;
             c31 += a3 * b1;
-            c32 += a3 * b2;
-            c33 += a3 * b3;
           }
           tile[0] = c00;
           tile[1] = c01;
-          tile[2] = c02;
-          tile[3] = c03;
-          tile[4] = c10;
-          tile[5] = c11;
-          tile[6] = c12;
-          tile[7] = c13;
-          tile[8] = c20;
-          tile[9] = c21;
-          tile[10] = c22;
-          tile[11] = c23;
-          tile[12] = c30;
-          tile[13] = c31;
-          tile[14] = c32;
-          tile[15] = c33;
+          tile[2] = c10;
+          tile[3] = c11;
+          tile[4] = c20;
+          tile[5] = c21;
+          tile[6] = c30;
+          tile[7] = c31;
           const atJj0 = j + jj;
           for (let r = 0; r < 4; r++) {
             const i1 = i + r;
-            const atR = r * 4;
+            const atR = r * 2;
             const atI0_2 = atI0_1 + i1 * 4;
-            for (let s = 0; s < 4; s++) {
+            for (let s = 0; s < 2; s++) {
               const i2_0 = atJj0 + s;
               select[atI0_2 + i2_0] = i2_0 <= i1 ? tile[atR + s] * 0.3535533845424652 : -1.7014117331926443e+38;
             }
@@ -139,7 +118,7 @@ function reduceMax_div(select, div) {
 
 // matmul
 function matmul(packedA, packedB, v, div, dotGeneral) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   for (let i0 = 0; i0 < 2; i0++) {
     // pack the left operand
     const atI0 = i0 * 16;
@@ -154,17 +133,17 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
     const atI0_0 = i0 * 32;
     for (let j = 0; j < 8; j += 8) {
       // pack columns of the right operand
-      const quotient = Math.floor((-j + 3) / 4);
-      const pEnd = quotient + 2;
+      const quotient = Math.floor((-j + 1) / 2);
+      const pEnd = quotient + 4;
       for (let p = 0; p < pEnd; p++) {
-        const atP = j + p * 4;
-        const atP0 = p * 16;
-        for (let s = 0; s < 4; s++) {
+        const atP = j + p * 2;
+        const atP0 = p * 8;
+        for (let s = 0; s < 2; s++) {
           const i2 = atP + s;
           const atI0_1 = atI0_0 + i2;
           const atP1 = atP0 + s;
           for (let k0 = 0; k0 < 4; k0++) {
-            packedB[atP1 + k0 * 4] = v[atI0_1 + k0 * 8];
+            packedB[atP1 + k0 * 2] = v[atI0_1 + k0 * 8];
           }
         }
       }
@@ -172,72 +151,46 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
       for (let i = 0; i < 4; i += 4) {
         const jjEnd = atJ + 8;
         const atI = i * 4;
-        for (let jj = 0; jj < jjEnd; jj += 4) {
+        for (let jj = 0; jj < jjEnd; jj += 2) {
           let c00 = 0;
           let c01 = 0;
-          let c02 = 0;
-          let c03 = 0;
           let c10 = 0;
           let c11 = 0;
-          let c12 = 0;
-          let c13 = 0;
           let c20 = 0;
           let c21 = 0;
-          let c22 = 0;
-          let c23 = 0;
           let c30 = 0;
           let c31 = 0;
-          let c32 = 0;
-          let c33 = 0;
           const atJj = jj * 4;
           for (let k = 0; k < 4; k++) {
             const a0 = packedA[atI + k * 4];
             const a1 = packedA[atI + k * 4 + 1];
             const a2 = packedA[atI + k * 4 + 2];
             const a3 = packedA[atI + k * 4 + 3];
-            const b0 = packedB[atJj + k * 4];
-            const b1 = packedB[atJj + k * 4 + 1];
-            const b2 = packedB[atJj + k * 4 + 2];
-            const b3 = packedB[atJj + k * 4 + 3];
+            const b0 = packedB[atJj + k * 2];
+            const b1 = packedB[atJj + k * 2 + 1];
             c00 += a0 * b0;
             c01 += a0 * b1;
-            c02 += a0 * b2;
-            c03 += a0 * b3;
             c10 += a1 * b0;
             c11 += a1 * b1;
-            c12 += a1 * b2;
-            c13 += a1 * b3;
             c20 += a2 * b0;
             c21 += a2 * b1;
-            c22 += a2 * b2;
-            c23 += a2 * b3;
             c30 += a3 * b0;
             c31 += a3 * b1;
-            c32 += a3 * b2;
-            c33 += a3 * b3;
           }
           tile[0] = c00;
           tile[1] = c01;
-          tile[2] = c02;
-          tile[3] = c03;
-          tile[4] = c10;
-          tile[5] = c11;
-          tile[6] = c12;
-          tile[7] = c13;
-          tile[8] = c20;
-          tile[9] = c21;
-          tile[10] = c22;
-          tile[11] = c23;
-          tile[12] = c30;
-          tile[13] = c31;
-          tile[14] = c32;
-          tile[15] = c33;
+          tile[2] = c10;
+          tile[3] = c11;
+          tile[4] = c20;
+          tile[5] = c21;
+          tile[6] = c30;
+          tile[7] = c31;
           const atJj0 = j + jj;
           for (let r = 0; r < 4; r++) {
             const i1 = i + r;
-            const atR = r * 4;
+            const atR = r * 2;
             const atI0_2 = atI0_0 + i1 * 8;
-            for (let s = 0; s < 4; s++) {
+            for (let s = 0; s < 2; s++) {
               const i2_0 = atJj0 + s;
               dotGeneral[atI0_2 + i2_0] = tile[atR + s];
             }

@@ -1,6 +1,6 @@
 // conv_maximum
 function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
-  const tile = new Float32Array(12);
+  const tile = new Float32Array(6);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 3; s++) {
@@ -20,27 +20,27 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
   }
   for (let j = 0; j < 32; j += 32) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 3) / 4);
-    const pEnd = quotient + 8;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 16;
     for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 4;
-      const atP2 = p * 72;
-      for (let s = 0; s < 4; s++) {
+      const atP = j + p * 2;
+      const atP1 = p * 36;
+      for (let s = 0; s < 2; s++) {
         const quotient0 = ((atP + s) / 16) | 0;
-        const quotient1 = ((j + s) / 4) | 0;
-        const remainder = (p + quotient1) % 4;
-        const remainder0 = (j + s) % 4;
+        const quotient1 = ((atP + s) / 4) | 0;
+        const remainder = quotient1 % 4;
+        const remainder0 = (atP + s) % 4;
         const atP0 = remainder0 + quotient0 * 32 + remainder * 4;
-        const atP3 = atP2 + s;
+        const atP2 = atP1 + s;
         for (let c = 0; c < 2; c++) {
-          const atP1 = atP0 + c * 16;
-          const atP4 = atP3 + c * 36;
+          const atC2 = atP0 + c * 16;
+          const atP3 = atP2 + c * 18;
           for (let t0 = 0; t0 < 3; t0++) {
             const atT0_0 = remainder + t0;
-            const atT0_1 = atP1 + t0 * 4;
-            const atP5 = atP4 + t0 * 12;
+            const atT0_1 = atC2 + t0 * 4;
+            const atT0_2 = atP3 + t0 * 6;
             for (let t1 = 0; t1 < 3; t1++) {
-              packedB[atP5 + t1 * 4] = atT0_0 > 0 && atT0_0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_1 + t1 - 5] : 0;
+              packedB[atT0_2 + t1 * 2] = atT0_0 > 0 && atT0_0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_1 + t1 - 5] : 0;
             }
           }
         }
@@ -50,55 +50,35 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
     for (let i = 0; i < 3; i += 3) {
       const jjEnd = atJ + 32;
       const atI = i * 18;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         const atJj = jj * 18;
         for (let k = 0; k < 18; k++) {
           const a0 = packedA[atI + k * 3];
           const a1 = packedA[atI + k * 3 + 1];
           const a2 = packedA[atI + k * 3 + 2];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
         const atJj0 = j + jj;
-        for (let s = 0; s < 4; s++) {
+        for (let s = 0; s < 2; s++) {
           const quotient2 = ((atJj0 + s) / 16) | 0;
           const quotient3 = ((atJj0 + s) / 4) | 0;
           const remainder1 = quotient3 % 4;
@@ -106,7 +86,7 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
           const atS0 = remainder2 + remainder1 * 4 + quotient2 * 48;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            maximum[atS0 + f * 16] = Math.max(tile[s + r * 4] + bias[f], 0);
+            maximum[atS0 + f * 16] = Math.max(tile[s + r * 2] + bias[f], 0);
           }
         }
       }
@@ -164,7 +144,7 @@ function reduceMax_equal(maximum, equal, reduceMax) {
 
 // matmul_add
 function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
-  const tile = new Float32Array(8);
+  const tile = new Float32Array(4);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 2; s++) {
@@ -176,12 +156,17 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
   }
   for (let j = 0; j < 4; j += 4) {
     // pack columns of the right operand
-    for (let p = 0; p < 1; p++) {
-      for (let s = 0; s < 4; s++) {
-        const i1 = j + s;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 2;
+    for (let p = 0; p < pEnd; p++) {
+      const atP = j + p * 2;
+      const atP0 = p * 24;
+      for (let s = 0; s < 2; s++) {
+        const i1 = atP + s;
         const size = i1 * 12;
+        const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 12; k0++) {
-          packedB[s + k0 * 4] = weight[size + k0];
+          packedB[atP1 + k0 * 2] = weight[size + k0];
         }
       }
     }
@@ -189,46 +174,32 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
     for (let i = 0; i < 2; i += 2) {
       const jjEnd = atJ + 4;
       const atI = i * 12;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         const atJj = jj * 12;
         for (let k = 0; k < 12; k++) {
           const a0 = packedA[atI + k * 2];
           const a1 = packedA[atI + k * 2 + 1];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
+        tile[2] = c10;
+        tile[3] = c11;
         const atJj0 = j + jj;
         for (let r = 0; r < 2; r++) {
           const i0 = i + r;
-          const atR = r * 4;
+          const atR = r * 2;
           const size0 = i0 * 4;
-          for (let s = 0; s < 4; s++) {
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             add[size0 + i1_0] = tile[atR + s] + bias[i1_0];
           }
@@ -298,7 +269,7 @@ function reduceMax_add(add, classes, add2, mul) {
 
 // matmul
 function matmul(packedA, packedB, weight, add, dotGeneral) {
-  const tile = new Float32Array(8);
+  const tile = new Float32Array(4);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 2; s++) {
@@ -310,16 +281,16 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
   }
   for (let j = 0; j < 12; j += 12) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 3) / 4);
-    const pEnd = quotient + 3;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 6;
     for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 4;
-      const atP0 = p * 16;
-      for (let s = 0; s < 4; s++) {
+      const atP = j + p * 2;
+      const atP0 = p * 8;
+      for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
         const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atP1 + k0 * 4] = weight[i1 + k0 * 12];
+          packedB[atP1 + k0 * 2] = weight[i1 + k0 * 12];
         }
       }
     }
@@ -327,46 +298,32 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
     for (let i = 0; i < 2; i += 2) {
       const jjEnd = atJ + 12;
       const atI = i * 4;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         const atJj = jj * 4;
         for (let k = 0; k < 4; k++) {
           const a0 = packedA[atI + k * 2];
           const a1 = packedA[atI + k * 2 + 1];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
+        tile[2] = c10;
+        tile[3] = c11;
         const atJj0 = j + jj;
         for (let r = 0; r < 2; r++) {
           const i0 = i + r;
-          const atR = r * 4;
+          const atR = r * 2;
           const size = i0 * 12;
-          for (let s = 0; s < 4; s++) {
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             dotGeneral[size + i1_0] = tile[atR + s];
           }
@@ -417,7 +374,7 @@ function fold_select(equal, dotGeneral, maximum, select) {
 
 // conv_sub
 function conv_sub(packedA, packedB, x, select, bias, weight) {
-  const tile = new Float32Array(12);
+  const tile = new Float32Array(6);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 3; s++) {
@@ -439,30 +396,29 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
       bias[s] = bias[s] - side0 * 0.10000000149011612;
     }
   }
-  for (let j = 0; j < 18; j += 20) {
+  for (let j = 0; j < 18; j += 18) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 4);
-    const pEnd = quotient + 5;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 9;
     for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 4;
-      const atP2 = p * 128;
-      for (let s = 0; s < 4; s++) {
+      const atP = j + p * 2;
+      const atP1 = p * 64;
+      for (let s = 0; s < 2; s++) {
         const quotient0 = ((atP + s) / 9) | 0;
         const quotient1 = ((atP + s) / 3) | 0;
         const remainder = quotient1 % 3;
         const remainder0 = (atP + s) % 3;
-        const atP0 = atP + s;
-        const atP1 = remainder0 + quotient0 * 16 + remainder * 4;
-        const atP3 = atP2 + s;
+        const atP0 = remainder0 + quotient0 * 16 + remainder * 4;
+        const atP2 = atP1 + s;
         for (let c = 0; c < 2; c++) {
-          const atC3 = atP1 + c * 32;
-          const atC4 = atP3 + c * 64;
+          const atC3 = atP0 + c * 32;
+          const atP3 = atP2 + c * 32;
           for (let t0 = 0; t0 < 4; t0++) {
             const atT0 = remainder + t0;
             const atT0_0 = atC3 + t0 * 4;
-            const atC5 = atC4 + t0 * 16;
+            const atT0_1 = atP3 + t0 * 8;
             for (let t1 = 0; t1 < 4; t1++) {
-              packedB[atC5 + t1 * 4] = atP0 <= 17 && atT0 > 0 && atT0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_0 + t1 - 5] : 0;
+              packedB[atT0_1 + t1 * 2] = atT0 > 0 && atT0 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_0 + t1 - 5] : 0;
             }
           }
         }
@@ -472,56 +428,35 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
     for (let i = 0; i < 3; i += 3) {
       const jjEnd = atJ + 18;
       const atI = i * 32;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         const atJj = jj * 32;
         for (let k = 0; k < 32; k++) {
           const a0 = packedA[atI + k * 3];
           const a1 = packedA[atI + k * 3 + 1];
           const a2 = packedA[atI + k * 3 + 2];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        const least = Math.min(4, atJ - jj + 18);
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
         const atJj0 = j + jj;
-        for (let s = 0; s < least; s++) {
+        for (let s = 0; s < 2; s++) {
           const quotient2 = ((atJj0 + s) / 9) | 0;
           const quotient3 = ((atJj0 + s) / 3) | 0;
           const remainder1 = quotient3 % 3;
@@ -529,7 +464,7 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
           const atS0 = atJj0 + s;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            weight[atS0 + f * 18] = weight[atS0 + f * 18] - tile[s + r * 4] * 0.10000000149011612;
+            weight[atS0 + f * 18] = weight[atS0 + f * 18] - tile[s + r * 2] * 0.10000000149011612;
           }
         }
       }
@@ -539,7 +474,7 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
 
 // matmul_sub
 function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 4; s++) {
@@ -554,16 +489,16 @@ function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
   }
   for (let j = 0; j < 12; j += 12) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 3) / 4);
-    const pEnd = quotient + 3;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 6;
     for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 4;
-      const atP0 = p * 8;
-      for (let s = 0; s < 4; s++) {
+      const atP = j + p * 2;
+      const atP0 = p * 4;
+      for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
         const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 2; k0++) {
-          packedB[atP1 + k0 * 4] = reduceMax[i1 + k0 * 12];
+          packedB[atP1 + k0 * 2] = reduceMax[i1 + k0 * 12];
         }
       }
     }
@@ -571,72 +506,46 @@ function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
     for (let i = 0; i < 4; i += 4) {
       const jjEnd = atJ + 12;
       const atI = i * 2;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 2;
         for (let k = 0; k < 2; k++) {
           const a0 = packedA[atI + k * 4];
           const a1 = packedA[atI + k * 4 + 1];
           const a2 = packedA[atI + k * 4 + 2];
           const a3 = packedA[atI + k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0 = i + r;
           const size = i0 * 12;
-          const atR = r * 4;
-          for (let s = 0; s < 4; s++) {
+          const atR = r * 2;
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             weight[size + i1_0] = weight[size + i1_0] - tile[atR + s] * 0.10000000149011612;
           }

@@ -24,7 +24,7 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     const y = 1 - fastExp(-a * a) * q;
     return x < 0 ? -y : y;
   }
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
@@ -40,16 +40,16 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
   }
   for (let j = 0; j < 12; j += 12) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 3) / 4);
-    const pEnd = quotient + 3;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 6;
     for (let p = 0; p < pEnd; p++) {
-      const atP2 = j + p * 4;
-      const atP3 = p * 64;
-      for (let s = 0; s < 4; s++) {
+      const atP2 = j + p * 2;
+      const atP3 = p * 32;
+      for (let s = 0; s < 2; s++) {
         const i1 = atP2 + s;
         const atP4 = atP3 + s;
         for (let k0 = 0; k0 < 16; k0++) {
-          packedB[atP4 + k0 * 4] = w[i1 + k0 * 12];
+          packedB[atP4 + k0 * 2] = w[i1 + k0 * 12];
         }
       }
     }
@@ -57,72 +57,46 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     for (let i = 0; i < 8; i += 4) {
       const jjEnd = atJ + 12;
       const atI = i * 16;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 16;
         for (let k = 0; k < 16; k++) {
           const a0 = packedA[atI + k * 4];
           const a1 = packedA[atI + k * 4 + 1];
           const a2 = packedA[atI + k * 4 + 2];
           const a3 = packedA[atI + k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
-          const atR = r * 4;
+          const atR = r * 2;
           const size0 = i0_0 * 12;
-          for (let s = 0; s < 4; s++) {
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             const t = tile[atR + s] + b[i1_0];
             mul[size0 + i1_0] = t * ((fastErf(t * 0.7071067690849304) + 1) * 0.5);

@@ -1,6 +1,6 @@
 // matmul_maximum
 function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
@@ -17,17 +17,17 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
   }
   for (let j = 0; j < 8; j += 8) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 3) / 4);
-    const pEnd = quotient + 2;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 4;
     for (let p = 0; p < pEnd; p++) {
-      const atP3 = j + p * 4;
-      const atP4 = p * 24;
-      for (let s = 0; s < 4; s++) {
+      const atP3 = j + p * 2;
+      const atP4 = p * 12;
+      for (let s = 0; s < 2; s++) {
         const i1 = atP3 + s;
         const size0 = i1 * 6;
         const atP5 = atP4 + s;
         for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atP5 + k0 * 4] = weight[size0 + k0];
+          packedB[atP5 + k0 * 2] = weight[size0 + k0];
         }
       }
     }
@@ -36,72 +36,46 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
       const jjEnd = atJ + 8;
       const atI = i * 6;
       const least = Math.min(4, -i + 5);
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 6;
         for (let k = 0; k < 6; k++) {
           const a0 = packedA[atI + k * 4];
           const a1 = packedA[atI + k * 4 + 1];
           const a2 = packedA[atI + k * 4 + 2];
           const a3 = packedA[atI + k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
-          const atR = r * 4;
+          const atR = r * 2;
           const size1 = i0_0 * 8;
-          for (let s = 0; s < 4; s++) {
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             maximum[size1 + i1_0] = Math.max(tile[atR + s] + bias[i1_0], 0);
           }
@@ -113,7 +87,7 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
 
 // matmul_add
 function matmul_add(packedA, packedB, weight, maximum, bias, add) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
@@ -130,12 +104,17 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
   }
   for (let j = 0; j < 4; j += 4) {
     // pack columns of the right operand
-    for (let p = 0; p < 1; p++) {
-      for (let s = 0; s < 4; s++) {
-        const i1 = j + s;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 2;
+    for (let p = 0; p < pEnd; p++) {
+      const atP3 = j + p * 2;
+      const atP4 = p * 16;
+      for (let s = 0; s < 2; s++) {
+        const i1 = atP3 + s;
         const size0 = i1 * 8;
+        const atP5 = atP4 + s;
         for (let k0 = 0; k0 < 8; k0++) {
-          packedB[s + k0 * 4] = weight[size0 + k0];
+          packedB[atP5 + k0 * 2] = weight[size0 + k0];
         }
       }
     }
@@ -144,72 +123,46 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
       const jjEnd = atJ + 4;
       const atI = i * 8;
       const least = Math.min(4, -i + 5);
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 8;
         for (let k = 0; k < 8; k++) {
           const a0 = packedA[atI + k * 4];
           const a1 = packedA[atI + k * 4 + 1];
           const a2 = packedA[atI + k * 4 + 2];
           const a3 = packedA[atI + k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
-          const atR = r * 4;
+          const atR = r * 2;
           const size1 = i0_0 * 4;
-          for (let s = 0; s < 4; s++) {
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             add[size1 + i1_0] = tile[atR + s] + bias[i1_0];
           }
@@ -279,7 +232,7 @@ function reduceMax_add(add, classes, add2, div) {
 
 // matmul_select
 function matmul_select(packedA, packedB, weight, add, maximum, select) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
@@ -296,16 +249,16 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
   }
   for (let j = 0; j < 8; j += 8) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 3) / 4);
-    const pEnd = quotient + 2;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 4;
     for (let p = 0; p < pEnd; p++) {
-      const atP3 = j + p * 4;
-      const atP4 = p * 16;
-      for (let s = 0; s < 4; s++) {
+      const atP3 = j + p * 2;
+      const atP4 = p * 8;
+      for (let s = 0; s < 2; s++) {
         const i1 = atP3 + s;
         const atP5 = atP4 + s;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atP5 + k0 * 4] = weight[i1 + k0 * 8];
+          packedB[atP5 + k0 * 2] = weight[i1 + k0 * 8];
         }
       }
     }
@@ -314,72 +267,46 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
       const jjEnd = atJ + 8;
       const atI = i * 4;
       const least = Math.min(4, -i + 5);
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 4;
         for (let k = 0; k < 4; k++) {
           const a0 = packedA[atI + k * 4];
           const a1 = packedA[atI + k * 4 + 1];
           const a2 = packedA[atI + k * 4 + 2];
           const a3 = packedA[atI + k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
           const size0 = i0_0 * 8;
-          const atR = r * 4;
-          for (let s = 0; s < 4; s++) {
+          const atR = r * 2;
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             select[size0 + i1_0] = 0 < maximum[size0 + i1_0] ? tile[atR + s] : 0;
           }
@@ -391,7 +318,7 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
 
 // matmul_sub
 function matmul_sub(packedA, packedB, x, select, bias, weight) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 2; p++) {
     const atP = p * 4;
@@ -408,19 +335,18 @@ function matmul_sub(packedA, packedB, x, select, bias, weight) {
       bias[i0] = bias[i0] - side0 * 0.10000000149011612;
     }
   }
-  for (let j = 0; j < 6; j += 8) {
+  for (let j = 0; j < 6; j += 6) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 4);
-    const pEnd = quotient + 2;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 3;
     for (let p = 0; p < pEnd; p++) {
-      const atP2 = j + p * 4;
-      const atP4 = p * 20;
-      for (let s = 0; s < 4; s++) {
+      const atP2 = j + p * 2;
+      const atP3 = p * 10;
+      for (let s = 0; s < 2; s++) {
         const i1 = atP2 + s;
-        const atP3 = atP2 + s;
-        const atP5 = atP4 + s;
+        const atP4 = atP3 + s;
         for (let k0 = 0; k0 < 5; k0++) {
-          packedB[atP5 + k0 * 4] = atP3 <= 5 ? x[i1 + k0 * 6] : 0;
+          packedB[atP4 + k0 * 2] = x[i1 + k0 * 6];
         }
       }
     }
@@ -428,73 +354,46 @@ function matmul_sub(packedA, packedB, x, select, bias, weight) {
     for (let i = 0; i < 8; i += 4) {
       const jjEnd = atJ + 6;
       const atI = i * 5;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 5;
         for (let k = 0; k < 5; k++) {
           const a0 = packedA[atI + k * 4];
           const a1 = packedA[atI + k * 4 + 1];
           const a2 = packedA[atI + k * 4 + 2];
           const a3 = packedA[atI + k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
-        const least = Math.min(4, atJ - jj + 6);
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
           const size = i0_0 * 6;
-          const atR = r * 4;
-          for (let s = 0; s < least; s++) {
+          const atR = r * 2;
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             weight[size + i1_0] = weight[size + i1_0] - tile[atR + s] * 0.10000000149011612;
           }
@@ -506,7 +405,7 @@ function matmul_sub(packedA, packedB, x, select, bias, weight) {
 
 // matmul_sub2
 function matmul_sub2(packedA, packedB, maximum, add, bias, weight) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   // pack the left operand
   for (let p = 0; p < 1; p++) {
     for (let s = 0; s < 4; s++) {
@@ -521,16 +420,16 @@ function matmul_sub2(packedA, packedB, maximum, add, bias, weight) {
   }
   for (let j = 0; j < 8; j += 8) {
     // pack columns of the right operand
-    const quotient = Math.floor((-j + 3) / 4);
-    const pEnd = quotient + 2;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 4;
     for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 4;
-      const atP0 = p * 20;
-      for (let s = 0; s < 4; s++) {
+      const atP = j + p * 2;
+      const atP0 = p * 10;
+      for (let s = 0; s < 2; s++) {
         const i1 = atP + s;
         const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 5; k0++) {
-          packedB[atP1 + k0 * 4] = maximum[i1 + k0 * 8];
+          packedB[atP1 + k0 * 2] = maximum[i1 + k0 * 8];
         }
       }
     }
@@ -538,72 +437,46 @@ function matmul_sub2(packedA, packedB, maximum, add, bias, weight) {
     for (let i = 0; i < 4; i += 4) {
       const jjEnd = atJ + 8;
       const atI = i * 5;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 5;
         for (let k = 0; k < 5; k++) {
           const a0 = packedA[atI + k * 4];
           const a1 = packedA[atI + k * 4 + 1];
           const a2 = packedA[atI + k * 4 + 2];
           const a3 = packedA[atI + k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0 = i + r;
           const size = i0 * 8;
-          const atR = r * 4;
-          for (let s = 0; s < 4; s++) {
+          const atR = r * 2;
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             weight[size + i1_0] = weight[size + i1_0] - tile[atR + s] * 0.10000000149011612;
           }

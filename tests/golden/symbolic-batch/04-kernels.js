@@ -1,21 +1,26 @@
 // matmul_add
 function matmul_add(packedA, packedB, w, x, b, add, N) {
-  const tile = new Float32Array(16);
+  const tile = new Float32Array(8);
   for (let j = 0; j < 4; j += 4) {
     // pack columns of the right operand
-    for (let p = 0; p < 1; p++) {
-      for (let s = 0; s < 4; s++) {
-        const i1 = j + s;
+    const quotient = Math.floor((-j + 1) / 2);
+    const pEnd = quotient + 2;
+    for (let p = 0; p < pEnd; p++) {
+      const atP = j + p * 2;
+      const atP0 = p * 12;
+      for (let s = 0; s < 2; s++) {
+        const i1 = atP + s;
+        const atP1 = atP0 + s;
         for (let k0 = 0; k0 < 6; k0++) {
-          packedB[s + k0 * 4] = w[i1 + k0 * 4];
+          packedB[atP1 + k0 * 2] = w[i1 + k0 * 4];
         }
       }
     }
     const atJ = -j;
     for (let i = 0; i < N; i += 4) {
       const least = Math.min(4, N - i);
-      const quotient = Math.floor((least + 3) / 4);
-      for (let p = 0; p < quotient; p++) {
+      const quotient0 = Math.floor((least + 3) / 4);
+      for (let p = 0; p < quotient0; p++) {
         for (let s = 0; s < 4; s++) {
           const i0 = i + s;
           const atS = i + s;
@@ -26,72 +31,46 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
         }
       }
       const jjEnd = atJ + 4;
-      for (let jj = 0; jj < jjEnd; jj += 4) {
+      for (let jj = 0; jj < jjEnd; jj += 2) {
         let c00 = 0;
         let c01 = 0;
-        let c02 = 0;
-        let c03 = 0;
         let c10 = 0;
         let c11 = 0;
-        let c12 = 0;
-        let c13 = 0;
         let c20 = 0;
         let c21 = 0;
-        let c22 = 0;
-        let c23 = 0;
         let c30 = 0;
         let c31 = 0;
-        let c32 = 0;
-        let c33 = 0;
         const atJj = jj * 6;
         for (let k = 0; k < 6; k++) {
           const a0 = packedA[k * 4];
           const a1 = packedA[k * 4 + 1];
           const a2 = packedA[k * 4 + 2];
           const a3 = packedA[k * 4 + 3];
-          const b0 = packedB[atJj + k * 4];
-          const b1 = packedB[atJj + k * 4 + 1];
-          const b2 = packedB[atJj + k * 4 + 2];
-          const b3 = packedB[atJj + k * 4 + 3];
+          const b0 = packedB[atJj + k * 2];
+          const b1 = packedB[atJj + k * 2 + 1];
           c00 += a0 * b0;
           c01 += a0 * b1;
-          c02 += a0 * b2;
-          c03 += a0 * b3;
           c10 += a1 * b0;
           c11 += a1 * b1;
-          c12 += a1 * b2;
-          c13 += a1 * b3;
           c20 += a2 * b0;
           c21 += a2 * b1;
-          c22 += a2 * b2;
-          c23 += a2 * b3;
           c30 += a3 * b0;
           c31 += a3 * b1;
-          c32 += a3 * b2;
-          c33 += a3 * b3;
         }
         tile[0] = c00;
         tile[1] = c01;
-        tile[2] = c02;
-        tile[3] = c03;
-        tile[4] = c10;
-        tile[5] = c11;
-        tile[6] = c12;
-        tile[7] = c13;
-        tile[8] = c20;
-        tile[9] = c21;
-        tile[10] = c22;
-        tile[11] = c23;
-        tile[12] = c30;
-        tile[13] = c31;
-        tile[14] = c32;
-        tile[15] = c33;
+        tile[2] = c10;
+        tile[3] = c11;
+        tile[4] = c20;
+        tile[5] = c21;
+        tile[6] = c30;
+        tile[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
-          const atR = r * 4;
+          const atR = r * 2;
           const size0 = i0_0 * 4;
-          for (let s = 0; s < 4; s++) {
+          for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             add[size0 + i1_0] = tile[atR + s] + b[i1_0];
           }

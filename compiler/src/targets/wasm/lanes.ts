@@ -12,19 +12,28 @@ interface Seen {
   readonly inner: Set<string>;
   /** Lets and accumulators bound in the loop, which may differ by lane. */
   readonly bound: Set<string>;
+  /** Expressions in which no f64 was found: they share parts, and are walked once. */
+  readonly single: Set<Expr>;
 }
 
 /** True if four iterations of the loop can run together; accumulators of outer blocks may take part if `outer`. */
 export function runsInLanes(s: Of<"loop">, outer: boolean): boolean {
-  const seen = { varying: new Set([s.name]), inner: new Set<string>(), bound: new Set<string>() };
+  const seen: Seen = {
+    varying: new Set([s.name]),
+    inner: new Set(),
+    bound: new Set(),
+    single: new Set(),
+  };
   return s.body.every((t) => laneAgrees(t, seen, outer));
 }
 
 const varies = (d: Dim | undefined, seen: Seen): boolean =>
   d !== undefined && [...symbolsIn(d).keys()].some((name) => seen.varying.has(name));
 
-/** Whether a value may differ from lane to lane. */
-function differs(e: Expr, seen: Seen): boolean {
+/** Whether a value may differ from lane to lane; `walked` are parts that do not. */
+function differs(e: Expr, seen: Seen, walked: Set<Expr>): boolean {
+  if (walked.has(e)) return false;
+  walked.add(e);
   switch (e.kind) {
     case "const":
       return false;
@@ -37,17 +46,20 @@ function differs(e: Expr, seen: Seen): boolean {
     case "load":
       return varies(e.index, seen) || e.guard.some((c) => varies(c.value, seen));
     case "call":
-      return e.args.some((a) => differs(a, seen));
+      return e.args.some((a) => differs(a, seen, walked));
     default:
       return e satisfies never;
   }
 }
 
-const hasDouble = (e: Expr): boolean =>
-  e.dtype === "f64" || (e.kind === "call" && e.args.some(hasDouble));
+function hasDouble(e: Expr, single: Set<Expr>): boolean {
+  if (single.has(e)) return false;
+  single.add(e);
+  return e.dtype === "f64" || (e.kind === "call" && e.args.some((a) => hasDouble(a, single)));
+}
 
 function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
-  if (exprsOf(s).some(hasDouble)) return false;
+  if (exprsOf(s).some((e) => hasDouble(e, seen.single))) return false;
   switch (s.kind) {
     case "comment":
       return true;
@@ -62,7 +74,7 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
       if (varies(s.value, seen)) seen.varying.add(s.name);
       return true;
     case "letDynamic":
-      return !differs(s.value, seen);
+      return !differs(s.value, seen, new Set());
     case "set":
       return seen.inner.has(s.name);
     case "accumulate":

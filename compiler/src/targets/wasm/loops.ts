@@ -136,17 +136,21 @@ function inLanes(p: Printer, print: () => void): void {
 function vectorsOf(s: Of<"loop">, accs: number): number {
   if (accs === 0 || accs > 2) return 1;
   let size = 0;
+  const seen = new Set<Expr>();
   eachStmt(s.body, (t) => {
     size += t.kind === "loop" ? 100 : 0;
-    for (const x of exprsOf(t)) size += costOf(x);
+    for (const x of exprsOf(t)) size += costOf(x, seen);
   });
   return size <= 8 ? 4 : size <= 24 ? 2 : 1;
 }
 
-function costOf(x: Expr): number {
+/** Instructions, roughly; what is shared counts once. */
+function costOf(x: Expr, seen: Set<Expr>): number {
+  if (seen.has(x)) return 0;
+  seen.add(x);
   if (x.kind !== "call") return x.kind === "load" ? 1 : 0;
   const own = hasOp(x.op) && opRecord(x.op).costly ? 20 : 1;
-  return x.args.reduce((n, a) => n + costOf(a), own);
+  return x.args.reduce((n, a) => n + costOf(a, seen), own);
 }
 
 function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {

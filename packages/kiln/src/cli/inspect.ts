@@ -55,13 +55,13 @@ export async function run(args: readonly string[]): Promise<number> {
   const wanted = chosen(values.stage ?? values["print-after"], isScript);
   const dims = dimsFrom("inspect", values.dims);
   const target = targetFrom("inspect", values.target);
+  const adapter = adapterFrom(values.adapter);
   settings.threads = threadsFrom("inspect", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
   const inspected = isScript
     ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
     : { artifact: await readArtifact(path), stages: [], print: () => "" };
   const { artifact } = inspected;
-  const adapter = adapterFrom(values.adapter);
   const texts = wanted.map(async (name) =>
     name === "placement" ? placementText(artifact, dims, adapter) : section(name, inspected, dims),
   );

@@ -1,0 +1,124 @@
+/**
+ * `bench --cold`: what a process pays that starts from nothing. Each number is the median of five processes; programs are
+ * bundled first, as an application would be, so that no loader of the repository is measured.
+ */
+import { spawn } from "node:child_process";
+import { join, resolve } from "node:path";
+import { build } from "esbuild";
+import { relaxedFlag } from "./cpu/columns.ts";
+import { timingOf } from "./measure.ts";
+import { bounded, type Row } from "./row.ts";
+
+const processes = 5;
+const stepGoalMs = 250;
+const compileGoalMs = 300;
+const folder = resolve("node_modules/.cache/kiln-bench/cold");
+
+interface Outcome {
+  /** From the start of the process to its line. */
+  readonly elapsedMs: number;
+  readonly printed: Readonly<Record<string, number>>;
+}
+
+async function bundle(name: string): Promise<string> {
+  const outfile = join(folder, `${name}.mjs`);
+  await build({
+    entryPoints: [`bench/cold/${name}.ts`],
+    outfile,
+    bundle: true,
+    conditions: ["@kiln-ml/source"],
+    external: ["webgpu", "esbuild"],
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    logLevel: "error",
+  });
+  return outfile;
+}
+
+function once(script: string, args: readonly string[]): Promise<Outcome> {
+  return new Promise((done, fail) => {
+    const start = performance.now();
+    const child = spawn(process.execPath, [...relaxedFlag, script, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    let errors = "";
+    let elapsedMs = 0;
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      elapsedMs ||= performance.now() - start;
+    });
+    child.stderr.on("data", (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
+    child.on("error", fail);
+    child.on("close", (code) => {
+      if (code === 0) done({ elapsedMs, printed: JSON.parse(output) });
+      else fail(new Error(/^.*Error: .*$/m.exec(errors)?.[0] ?? `the process ended with ${code}`));
+    });
+  });
+}
+
+type Reading = (outcome: Outcome) => number;
+
+/** Rows of several processes of one script; a script that fails is rows without a value. */
+async function measured(
+  base: Pick<Row, "case" | "target">,
+  [script, ...args]: readonly [script: string, ...args: string[]],
+  readings: readonly (readonly [metric: string, unit: string, read: Reading, most?: number])[],
+): Promise<Row[]> {
+  const path = await bundle(script);
+  const outcomes: Outcome[] = [];
+  try {
+    for (let i = 0; i < processes; i++) outcomes.push(await once(path, args));
+  } catch (error) {
+    const note = (error as Error).message;
+    return readings.map(([metric, unit, , most]): Row => {
+      const missed = most === undefined ? {} : { goal: `≤ ${most}`, met: false };
+      return { ...base, metric, unit, value: null, note, ...missed };
+    });
+  }
+  return readings.map(([metric, unit, read, most]) => {
+    const { median, spread } = timingOf(outcomes.map(read));
+    return bounded({ ...base, metric, unit, value: median, spread }, most);
+  });
+}
+
+const peakMib: Reading = ({ printed }) => printed.peakBytes! / 2 ** 20;
+
+async function stepRows(target: string, threads: number): Promise<Row[]> {
+  const name = `mlp step from nothing, ${threads === 1 ? "1 thread" : `${threads} threads`}`;
+  return measured(
+    { case: name, target },
+    ["step", target, `${threads}`],
+    [
+      ["process to first loss", "ms", ({ elapsedMs }) => elapsedMs, stepGoalMs],
+      ["peak memory", "MiB", peakMib],
+    ],
+  );
+}
+
+const compileRows = (target: string): Promise<Row[]> =>
+  measured(
+    { case: "50-layer mlp step", target },
+    ["compile", target],
+    [
+      ["first compile", "ms", ({ printed }) => printed.first!, compileGoalMs],
+      ["later compile", "ms", ({ printed }) => printed.warm!, compileGoalMs],
+      ["peak memory", "MiB", peakMib],
+    ],
+  );
+
+export async function coldRows(
+  selected: (name: string) => boolean,
+  target: string,
+  threads: readonly number[],
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  if (selected("mlp step"))
+    for (const count of target === "wasm" ? threads : [1])
+      rows.push(...(await stepRows(target, count)));
+  if (selected("compile")) rows.push(...(await compileRows(target)));
+  return rows;
+}

@@ -58,6 +58,16 @@ const functions: Record<string, readonly [string, string]> = {
       `(if (i32.eq (local.get $i) (i32.trunc_f32_s (f32.load (local.get $x)))) (then unreachable))`,
     ),
   ],
+  // With two threads: on the one whose private memory is at x[0], waits for the other; there, turns round x[1] times.
+  stuck: [
+    "x out",
+    `(local.set $n (i32.trunc_f32_s (f32.load offset=4 (local.get $x))))
+  (if (i32.eq (local.get $stack) (i32.trunc_f32_s (f32.load (local.get $x))))
+    (then (loop $wait (br_if $wait (i32.eqz (i32.atomic.load (local.get $out))))))
+    (else
+      (i32.atomic.store (local.get $out) (i32.const 1))
+      (loop $spin (br_if $spin (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))`,
+  ],
   // About a third of a second a unit.
   slow: [
     "x out",

@@ -63,23 +63,36 @@ for (const threads of [1, 2]) {
 }
 
 /** The workers of a device, to be killed. */
-const poolOf = async (device: Device) => (device.driver as WasmDriver).pool!;
+const poolOf = (device: Device) => (device.driver as WasmDriver).pool!;
+
+/** A run that the calling thread cannot finish alone: the worker of a new device turns round `turns` times. */
+async function stuckRun(device: Device, turns = 2e9) {
+  const stuck = await load(elementwise(wasmKernel("stuck", 64)), device, { states: [] });
+  const { from } = (device.driver as WasmDriver).stacks(64, 2);
+  const running = stuck.run([Float32Array.of(from, turns)]);
+  running.catch(() => {});
+  // The run may have to wait for a fresh task before it begins.
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+  return { stuck, running };
+}
 
 test("a worker that is killed at work is an error, and the device is lost", async () => {
   const device = createWasmDevice({ threads: 2 });
-  // The worker has units 1 and 2, the caller unit 0.
-  const slow = await open(device, "slow");
-  const running = messageOf(slow.run([ramp(3)]));
-  (await poolOf(device)).threads[0]!.end();
-  assert.is(await running, "run: the device is lost: a worker ended: it exited with code 1");
+  const { running } = await stuckRun(device);
+  poolOf(device).threads[0]!.end();
+  assert.is(
+    await messageOf(running),
+    "run: the device is lost: a worker ended: it exited with code 1",
+  );
   assert.is((await device.lost).reason, "unknown");
 });
 
-test("a worker that is killed while idle is an error of the next call", async () => {
+test("a worker that is killed while idle is an error of the calls after", async () => {
   const device = createWasmDevice({ threads: 2 });
   const add = await open(device, "add");
   await add.run([ramp(4), ramp(4)]);
-  (await poolOf(device)).threads[0]!.end();
+  poolOf(device).threads[0]!.end();
+  await device.lost;
   assert.is(
     await messageOf(add.run([ramp(4), ramp(4)])),
     "run: the device is lost: a worker ended: it exited with code 1",
@@ -88,18 +101,16 @@ test("a worker that is killed while idle is an error of the next call", async ()
 
 test("destroy while workers are at work ends the run", async () => {
   const device = createWasmDevice({ threads: 2 });
-  const slow = await open(device, "slow");
-  const running = messageOf(slow.run([ramp(3)]));
+  const { running } = await stuckRun(device);
   setTimeout(() => device.destroy(), 10);
-  assert.is(await running, "run: the device was destroyed");
+  assert.is(await messageOf(running), "run: the device was destroyed");
 });
 
 test("while workers are at work, writes and reads keep their place", async () => {
   const device = createWasmDevice({ threads: 2 });
-  const slow = await open(device, "slow");
   const add = await open(device, "add");
   const x = device.upload([1, 2, 3], "f32", [3]);
-  const running = slow.run([x]);
+  const { running } = await stuckRun(device, 3e8);
   const before = add.run([x, x]);
   x.write([4, 5, 6]);
   const after = add.run([x, x]);
@@ -115,12 +126,11 @@ test("while workers are at work, writes and reads keep their place", async () =>
 
 test("runs called before dispose still come, and none after", async () => {
   const device = createWasmDevice({ threads: 2 });
-  const slow = await open(device, "slow");
   const add = await open(device, "add");
-  const first = slow.run([ramp(3)]);
-  const second = slow.run([ramp(1)]);
+  const { stuck, running: first } = await stuckRun(device, 3e8);
+  const second = add.run([ramp(1), ramp(1)]);
   const sum = add.run([ramp(3), ramp(3)]);
-  slow.dispose();
+  stuck.dispose();
   add.dispose();
   await Promise.all([first, second]);
   assert.equal(await (await sum)[0]!.data(), Float32Array.of(0, 2, 4));

@@ -7,7 +7,8 @@ import { addDim, type Dim, type Dtype } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
-import { nest, type Rename, renamed } from "../lower/loops.ts";
+import { nest, type Rename } from "../lower/loops.ts";
+import { substituteIn } from "../lower/substitute.ts";
 import { call, constant, load, ref } from "../lower/value.ts";
 import { lanes } from "./simd-pack.ts";
 
@@ -66,14 +67,15 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
   ]);
 }
 
-/** The statements that store the group's results for one element of the product. */
+/** The statements that store the group's results for one element of the product, whose sum may depend on new variables. */
 export function results(job: Job, rename: Rename, sum: Expr): Stmt[] {
   const { group } = job;
   const anchor = group.anchor!;
   const block = openBlock(job);
-  const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
-  block.bind(anchor, renamed(group.members.get(anchor)!.coords, rename), value);
+  const stands = ref("product", anchor.dtype);
+  block.bind(anchor, group.members.get(anchor)!.coords, stands);
   for (const [node] of membersOf(group))
-    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, rename));
-  return block.body;
+    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, new Map()));
+  const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
+  return [{ kind: "let", name: "product", value }, ...substituteIn(block.body, rename)];
 }

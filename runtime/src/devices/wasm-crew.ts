@@ -4,7 +4,7 @@
  */
 import { doPart, type Entry, KernelTrap, type Stacks, word } from "./wasm-calls.ts";
 import type { Pool } from "./wasm-pool.ts";
-import { control, spinMs } from "./wasm-worker.ts";
+import { control, noPart, partBits, spinMs } from "./wasm-worker.ts";
 
 export interface Run {
   readonly program: number;
@@ -52,7 +52,7 @@ function runHere(entries: readonly Entry[], { words, stacks, times }: Run): void
 /** A thread that waits longer than this lets its events be handled, one of which may be a worker's death. */
 const patienceMs = 50;
 
-/** The calling thread is part 0 and hands out the calls; with no workers it does them alone. */
+/** The calling thread hands out the calls and does its share; with no workers it does them alone. */
 export class Team implements Crew {
   readonly threads: number;
   readonly #pool: Pool;
@@ -92,8 +92,8 @@ export class Team implements Crew {
     for (let at = first; at < words.length; at += recordWords(words, at)) {
       const start = times ? performance.now() : 0;
       const shared = words[at + word.parts]! > 1;
-      if (shared) this.#handOut(run, at);
-      doPart(this.#entries.get(run.program)!, words, at, 0, run.stacks.from);
+      if (shared) this.#share(run, at);
+      else doPart(this.#entries.get(run.program)!, words, at, 0, run.stacks.from);
       if (shared && !this.#finished()) return this.#goOnLater(run, at, start);
       this.#conclude(run, at, start);
     }
@@ -109,13 +109,31 @@ export class Team implements Crew {
     return this.#goOn(run, at + recordWords(run.words, at));
   }
 
+  /** Hands out a call and does parts of it until all are taken. */
+  #share(run: Run, at: number): void {
+    const { block } = this.#pool;
+    this.#handOut(run, at);
+    const entries = this.#entries.get(run.program)!;
+    const parts = run.words[at + word.parts]!;
+    for (;;) {
+      const part = Atomics.add(block, control.claim, 1) & noPart;
+      if (part >= parts) break;
+      doPart(entries, run.words, at, part, run.stacks.from);
+      Atomics.sub(block, control.left, 1);
+    }
+  }
+
   #handOut({ program, words, stacks }: Run, at: number): void {
     const { block } = this.#pool;
+    const call = (Atomics.load(block, control.claim) >> partBits) + 1;
+    // From here on a worker that is late with the call before claims nothing.
+    Atomics.store(block, control.claim, (call << partBits) | noPart);
     block.set(words.subarray(at, at + recordWords(words, at)), control.call);
     block[control.program] = program;
     block[control.stack] = stacks.from;
     block[control.stride] = stacks.strideBytes;
-    Atomics.store(block, control.left, this.threads - 1);
+    Atomics.store(block, control.left, words[at + word.parts]!);
+    Atomics.store(block, control.claim, call << partBits);
     this.#pool.announce();
   }
 

@@ -9,6 +9,14 @@ import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../l
 import type { LinearBuffer } from "./linear-memory.ts";
 import { KernelTrap, type Stacks, word } from "./wasm-calls.ts";
 import type { Crew } from "./wasm-crew.ts";
+import { noPart } from "./wasm-worker.ts";
+
+/**
+ * Threads take the parts of a call as they come free: one on a slow or busy processor holds up the others by a part
+ * at most, and one that is slow to wake by nothing.
+ */
+const partsPerThread = 4;
+const maxParts = noPart - 1;
 
 /** Below this many bytes and flops, about 20 µs of work, waking another thread gains nothing. */
 const sharedFrom = 200_000;
@@ -136,7 +144,10 @@ export class WasmProgram implements Program {
     frame.layout.launches.forEach(({ kernel }, i) => {
       const young = this.#launched[kernel]! < youngLaunches;
       this.#launched[kernel]! += 1;
-      for (const at of pieces[i]!) words[at] = young ? youngPieces : 1;
+      for (const at of pieces[i]!) {
+        const shared = words[at - word.pieces + word.parts]! > 1;
+        words[at] = young ? youngPieces / (shared ? partsPerThread : 1) : 1;
+      }
     });
   }
 
@@ -168,8 +179,9 @@ export class WasmProgram implements Program {
   #pushCall(words: number[], launch: Launch, phase: number, units: number): void {
     const { kernel, args, dims, bytes, flops } = launch;
     const entry = this.#firstEntry[kernel]! + phase;
-    const alone = units < 2 || Math.max(bytes, flops) < sharedFrom;
-    const parts = alone ? 1 : this.#crew.threads;
+    const { threads } = this.#crew;
+    const alone = threads === 1 || units < 2 || Math.max(bytes, flops) < sharedFrom;
+    const parts = alone ? 1 : Math.min(units, partsPerThread * threads, maxParts);
     words.push(args.length + dims.length, entry, units, 1, parts, ...args.map(() => 0), ...dims);
   }
 }

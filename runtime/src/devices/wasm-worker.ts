@@ -5,24 +5,30 @@
 import { word } from "./wasm-calls.ts";
 
 /**
- * Words of the control block. `generation` goes up with each call handed out, `left` counts the workers not done with
- * it, `tell` asks the last of them for a message, a negative `program` sends workers to their messages. Words that
- * different threads wait on are a cache line apart.
+ * Words of the control block. `generation` goes up with each call handed out. `claim` is the number of the call, and
+ * in its last bits the next part that nobody has; whoever counts it up has the part. `left` counts parts not done,
+ * `tell` asks whoever does the last one for a message, a negative `program` sends workers to their messages. Words that
+ * are written while others wait are a cache line apart.
  */
 export const control = {
   generation: 0,
-  left: 32,
-  tell: 33,
-  trap: 34,
-  trapLength: 35,
-  program: 64,
-  stack: 65,
-  stride: 66,
-  call: 67,
+  claim: 32,
+  left: 64,
+  tell: 65,
+  trap: 66,
+  trapLength: 67,
+  program: 96,
+  stack: 97,
+  stride: 98,
+  call: 99,
   /** WebAssembly allows 1,000 parameters. */
-  text: 67 + word.args + 1000,
-  textEnd: 67 + word.args + 1000 + 200,
+  text: 99 + word.args + 1000,
+  textEnd: 99 + word.args + 1000 + 200,
 } as const;
+
+/** Bits of `claim` for the part. All of them set: the call is over, or not ready. */
+export const partBits = 8;
+export const noPart = 2 ** partBits - 1;
 
 /** How long a thread looks for news before it sleeps: longer than what separates two calls of a run. */
 export const spinMs = 0.05;
@@ -60,45 +66,67 @@ function trap(error) {
   Atomics.store(block, ${control.trap}, 1);
 }
 
+// A thread that comes late finds the call over, and may have read words of the next one: then the claim fails.
+function help() {
+  const first = Atomics.load(block, ${control.claim});
+  const program = programs.get(block[${control.program}]);
+  const stack = block[${control.stack}] + index * block[${control.stride}];
+  const words = block.slice(${control.call}, ${control.call + word.args} + block[${control.call + word.argc}]);
+  let claim = first;
+  while (claim >> ${partBits} === first >> ${partBits} && (claim & ${noPart}) < words[${word.parts}]) {
+    const found = Atomics.compareExchange(block, ${control.claim}, claim, claim + 1);
+    if (found === claim) {
+      try {
+        doPart(program, words, 0, claim & ${noPart}, stack);
+      } catch (error) {
+        trap(error);
+      }
+      if (Atomics.sub(block, ${control.left}, 1) === 1) {
+        Atomics.notify(block, ${control.left});
+        if (Atomics.load(block, ${control.tell})) post({ is: "done" });
+      }
+      claim = Atomics.load(block, ${control.claim});
+    } else claim = found;
+  }
+}
+
 function follow() {
   for (;;) {
     waitWhile(${control.generation}, seen);
     seen = Atomics.load(block, ${control.generation});
-    const program = block[${control.program}];
-    if (program < 0) return;
-    try {
-      const stack = block[${control.stack}] + index * block[${control.stride}];
-      doPart(programs.get(program), block, ${control.call}, index, stack);
-    } catch (error) {
-      trap(error);
-    }
-    if (Atomics.sub(block, ${control.left}, 1) > 1) continue;
-    Atomics.notify(block, ${control.left});
-    if (Atomics.load(block, ${control.tell})) post({ is: "done" });
+    if (block[${control.program}] < 0) return;
+    help();
   }
 }
 
+function handOut(words, program, stack, stride) {
+  const call = (Atomics.load(block, ${control.claim}) >> ${partBits}) + 1;
+  Atomics.store(block, ${control.claim}, (call << ${partBits}) | ${noPart});
+  block.set(words, ${control.call});
+  block[${control.program}] = program;
+  block[${control.stack}] = stack;
+  block[${control.stride}] = stride;
+  Atomics.store(block, ${control.left}, words[${word.parts}]);
+  Atomics.store(block, ${control.claim}, call << ${partBits});
+  Atomics.add(block, ${control.generation}, 1);
+  Atomics.notify(block, ${control.generation});
+}
+
 function lead({ program, words, stack, stride, timed }) {
-  const entries = programs.get(program);
   const times = [];
   for (let at = 0; at < words.length; at += ${word.args} + words[at + ${word.argc}]) {
     const start = timed ? performance.now() : 0;
-    const shared = words[at + ${word.parts}] > 1;
-    if (shared) {
-      block.set(words.subarray(at, at + ${word.args} + words[at + ${word.argc}]), ${control.call});
-      block[${control.program}] = program;
-      block[${control.stack}] = stack;
-      block[${control.stride}] = stride;
-      Atomics.store(block, ${control.left}, threads - 1);
-      Atomics.add(block, ${control.generation}, 1);
-      Atomics.notify(block, ${control.generation});
+    if (words[at + ${word.parts}] > 1) {
+      handOut(words.subarray(at, at + ${word.args} + words[at + ${word.argc}]), program, stack, stride);
+      help();
+      for (let left; (left = Atomics.load(block, ${control.left})) > 0; ) waitWhile(${control.left}, left);
+    } else {
+      try {
+        doPart(programs.get(program), words, at, 0, stack);
+      } catch (error) {
+        trap(error);
+      }
     }
-    try {
-      doPart(entries, words, at, index, stack);
-    } catch (error) {
-      trap(error);
-    }
-    for (let left; shared && (left = Atomics.load(block, ${control.left})) > 0; ) waitWhile(${control.left}, left);
     if (Atomics.load(block, ${control.trap})) return post({ is: "trap", entry: words[at + ${word.entry}] });
     if (timed) times.push(performance.now() - start);
   }
@@ -112,6 +140,7 @@ function receive(message) {
   if (message.is === "load") {
     try {
       const { exports } = new WebAssembly.Instance(message.module, { env: { memory }, Math });
+      seen = Atomics.load(block, ${control.generation});
       programs.set(message.program, message.entries.map((name) => exports[name]));
     } catch (error) {
       return post({ is: "failed", message: String(error) });

@@ -247,6 +247,60 @@ test("convolutions over a symbolic batch agree", async () => {
   }
 });
 
+const fractions = (t: Tensor): Value => {
+  const value = feed(t, {});
+  return { ...value, data: value.data.map(() => Math.fround(next() / 32768 - 0.5)) };
+};
+
+const results = async (outputs: readonly Tensor[], feeds: Map<Tensor, Value>, on = device) => {
+  const program: Program = {
+    inputs: [...feeds.keys()],
+    outputs: outputs.map((value, i) => ({ name: `y${i}`, value })),
+    updates: [],
+  };
+  return (await runProgram(program, feeds, {}, on, { target: "wasm" })).values;
+};
+
+test("long sums lose no more than a few dozen roundings", async () => {
+  const k = 20000;
+  for (const [m, n] of [
+    [1, 8],
+    [5, 9],
+  ] as const) {
+    const { a, b, y } = product(m, n, k, false, false);
+    const feeds = new Map([a, b].map((t) => [t, fractions(t)]));
+    const [got] = await results([y], feeds);
+    const [x, w] = [feeds.get(a)!.data, feeds.get(b)!.data];
+    for (let i = 0; i < m * n; i++) {
+      let [sum, size] = [0, 0];
+      for (let j = 0; j < k; j++) {
+        const term = x[Math.floor(i / n) * k + j]! * w[j * n + (i % n)]!;
+        sum += term;
+        size += Math.abs(term);
+      }
+      assert.ok(Math.abs(got!.data[i]! - sum) <= 64 * 2 ** -24 * size, `${got!.data[i]}, ${sum}`);
+    }
+  }
+});
+
+test("results are the same bits on one thread and on three", async () => {
+  const [x, w] = [input("x", "f32", [5, 3, 18, 18]), input("w", "f32", [9, 3, 3, 3])];
+  const y = convolution(x, w, { padding: 1 }).tanh();
+  const outputs = [y, ...grad(y.mul(y).sum(), [x, w])];
+  const feeds = new Map([x, w].map((t) => [t, fractions(t)]));
+  const values = await Promise.all(
+    [1, 3].map(async (threads) => {
+      const on = createWasmDevice({ threads, relaxed: false });
+      const found = await results(outputs, feeds, on);
+      on.destroy();
+      return found;
+    }),
+  );
+  values[0]!.forEach((v, i) => {
+    assert.ok(sameValue(v, values[1]![i]!), `result ${i}`);
+  });
+});
+
 test("the device is closed", () => device.destroy());
 
 test.run();

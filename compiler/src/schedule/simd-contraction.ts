@@ -7,7 +7,7 @@ import { type Dim, maxOfDim, minOfDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
-import { type Rename, totalOf } from "../lower/loops.ts";
+import { collapse, type Rename, totalOf } from "../lower/loops.ts";
 import { load } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import { dotPhases } from "./simd-dot.ts";
@@ -44,20 +44,22 @@ export interface Sides {
 
 /** Columns are the lines along which most stores step by one element; b's where neither's do. */
 function orient(job: Job, operands: { a: Operand; b: Operand }): Sides {
-  const c = job.group.contraction!;
+  const { m, n } = job.group.contraction!;
   const sum = load("sums", dtypeOf(job), 0);
   const indices = (rename: Rename): Dim[] => dimsIn(results(job, rename, sum));
+  const merged = { a: collapse(m, new Map(), indices), b: collapse(n, new Map(), indices) };
   const of = (which: "a" | "b", spread: boolean): Lines =>
-    linesOf(which, which === "a" ? c.m : c.n, operands[which], indices, spread);
+    linesOf(which, which === "a" ? m : n, operands[which], merged[which], spread);
   const stores = (which: "a" | "b"): number => {
     const lines = of(which, true);
     const { at, name } = makeLoop("q", lines.total);
+    if (at === 0) return 0;
     return results(job, lines.at(at), sum).filter(
-      (s) => s.kind === "store" && at !== 0 && strideOf(s.index, name) === 1,
+      (s) => s.kind === "store" && strideOf(s.index, name) === 1,
     ).length;
   };
   const [a, b] = [stores("a"), stores("b")];
-  const narrow = a === b && maxOfDim(totalOf(c.n)) < 4 && minOfDim(totalOf(c.m)) >= 4;
+  const narrow = a === b && maxOfDim(totalOf(n)) < 4 && minOfDim(totalOf(m)) >= 4;
   return a > b || narrow
     ? { rows: of("b", false), columns: of("a", true) }
     : { rows: of("a", false), columns: of("b", true) };

@@ -13,7 +13,17 @@ import type { Sides } from "./simd-contraction.ts";
 import { isEven } from "./simd-even.ts";
 import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./simd-lines.ts";
 import type { Operand } from "./simd-operand.ts";
-import { arrayOf, blockOf, clearSums, dtypeOf, finish, inBlock, overUnits } from "./simd-units.ts";
+import {
+  arrayOf,
+  type Block,
+  blockOf,
+  clearSums,
+  dtypeOf,
+  finish,
+  inBlock,
+  overUnits,
+  type Unit,
+} from "./simd-units.ts";
 import { strideOf } from "./stride.ts";
 
 /** Terms whose sum is kept in lanes. */
@@ -30,42 +40,51 @@ export function dotPhases(job: Job, operands: { a: Operand; b: Operand }, sides:
     return undefined;
   const tile = { rows: rows.total, columns: columnsAtOnce(rows.total, columns) };
   const block = blockOf(job, sides, tile, { rows: tile.rows, columns: 64 });
-  const q = makeLoop("q", block.columns);
   return [
-    overUnits(job, sides, block, (unit) => {
-      const lines = Array.from({ length: tile.columns }, (_, j) => {
-        const line = makeLoop(`line${j}`, columns.total);
-        const at = addDim(addDim(unit.column, q.at), j);
-        const whole = isStatic(columns.total) && columns.total % tile.columns === 0;
-        return { line, value: whole ? at : minDim(at, subDim(columns.total, 1)) };
-      });
-      const body = overBlocks(depth, ({ run }) =>
-        dots(job, sides, run, {
-          lines: lines.map((l) => columns.at(l.line.at)),
-          index: (r, j) => inBlock(r, addDim(q.at, j), block),
-          add: !depth.single,
-        }),
-      );
-      const bind = lines.map(({ line, value }): Stmt => {
-        return { kind: "letIndex", name: line.name, value };
-      });
-      const loop: Stmt = {
-        kind: "loop",
-        name: q.name,
-        extent: unit.breadth,
-        step: tile.columns,
-        loop: "serial",
-        body: [...bind, ...body],
-      };
-      return {
-        arrays: [arrayOf(job, "sums", block.rows * block.columns)],
-        body: [
-          ...(depth.single ? [] : clearSums(job, block)),
-          loop,
-          ...finish(job, sides, block, unit),
-        ],
-      };
+    overUnits(job, sides, block, (unit) => ({
+      arrays: [arrayOf(job, "sums", block.rows * block.columns)],
+      body: [
+        ...(depth.single ? [] : clearSums(job, block)),
+        ...columnsOf(job, sides, depth, tile, block, unit),
+        ...finish(job, sides, block, unit),
+      ],
+    })),
+  ];
+}
+
+/** The sums of a unit, some columns at once. */
+function columnsOf(
+  job: Job,
+  sides: Sides,
+  depth: Depth,
+  tile: Block,
+  block: Block,
+  unit: Unit,
+): Stmt[] {
+  const { total, at } = sides.columns;
+  const q = makeLoop("q", block.columns);
+  const whole = isStatic(total) && total % tile.columns === 0;
+  const lines = Array.from({ length: tile.columns }, (_, j) => makeLoop(`line${j}`, total));
+  const bind = lines.map(({ name }, j): Stmt => {
+    const line = addDim(addDim(unit.column, q.at), j);
+    return { kind: "letIndex", name, value: whole ? line : minDim(line, subDim(total, 1)) };
+  });
+  const body = overBlocks(depth, ({ run }) =>
+    dots(job, sides, run, {
+      lines: lines.map((l) => at(l.at)),
+      index: (r, j) => inBlock(r, addDim(q.at, j), block),
+      add: !depth.single,
     }),
+  );
+  return [
+    {
+      kind: "loop",
+      name: q.name,
+      extent: unit.breadth,
+      step: tile.columns,
+      loop: "serial",
+      body: [...bind, ...body],
+    },
   ];
 }
 

@@ -44,17 +44,16 @@ export interface Lines {
 const leastLines = 16;
 
 /**
- * The lines over `loops`, neighbours merged where `indices`, the places of the results under a renaming, allow it; what
- * cannot be merged stands outside if `spread`.
+ * The lines over `loops`, of which `merged` are neighbours merged where the places of the results allow it; what could not
+ * be merged stands outside if `spread`.
  */
 export function linesOf(
   which: "a" | "b",
   loops: readonly Loop[],
   operand: Operand,
-  indices: (rename: Rename) => readonly Dim[],
+  merged: ReturnType<typeof collapse>,
   spread: boolean,
 ): Lines {
-  const merged = collapse(loops, new Map(), indices);
   const last = merged.loops.at(-1);
   const apart = spread && last !== undefined && minOfDim(last.extent) >= leastLines;
   const own = apart ? [last] : merged.loops;
@@ -102,30 +101,41 @@ export interface Depth {
   readonly most: number;
 }
 
-export function depthOf(job: Job, sides: readonly Operand[], blockDepth: number): Depth {
-  const loops = job.group.contraction!.k;
-  const indices = (rename: Rename): Dim[] =>
+/** The loops of depth, neighbours merged where both operands' places allow it. */
+function mergedDepth(job: Job, sides: readonly Operand[]): ReturnType<typeof collapse> {
+  return collapse(job.group.contraction!.k, new Map(), (rename) =>
     sides.flatMap((side) => {
       const block = openBlock(job);
       const value = side.value(block, rename);
       return dimsIn([...block.body, { kind: "store", to: "", index: 0, value }]);
-    });
-  const merged = collapse(loops, new Map(), indices);
-  const own = merged.loops.filter((l) => l.extent !== 1);
-  if (own.length === 0) own.push(makeLoop("step", 1));
-  let p = own.length - 1;
+    }),
+  );
+}
+
+/** Where to cut: the loop of which some iterations, with all the loops in it, make a block. */
+function cutOf(loops: readonly Loop[], blockDepth: number) {
+  let p = loops.length - 1;
   let inner = 1;
-  for (let e = own[p]!.extent; p > 0 && isStatic(e) && e > 0; e = own[p]!.extent) {
+  for (let e = loops[p]!.extent; p > 0 && isStatic(e) && e > 0; e = loops[p]!.extent) {
     if (inner * e > blockDepth / 2) break;
     inner *= e;
     p--;
   }
-  const [outer, cut, rest] = [own.slice(0, p), own[p]!, own.slice(p + 1)];
+  const [outer, cut, rest] = [loops.slice(0, p), loops[p]!, loops.slice(p + 1)];
   const most = Math.max(1, Math.floor(blockDepth / inner));
   const extent = maxOfDim(cut.extent);
-  const size = Number.isFinite(extent)
-    ? Math.max(1, Math.ceil(extent / Math.max(1, Math.ceil(extent / most))))
-    : most;
+  // Blocks of one size, as far as that is known.
+  const count = Math.max(1, Math.ceil(extent / most));
+  const size = Number.isFinite(count) ? Math.max(1, Math.ceil(extent / count)) : most;
+  return { outer, cut, rest, inner, size, single: outer.length === 0 && extent <= size };
+}
+
+export function depthOf(job: Job, sides: readonly Operand[], blockDepth: number): Depth {
+  const loops = job.group.contraction!.k;
+  const merged = mergedDepth(job, sides);
+  const own = merged.loops.filter((l) => l.extent !== 1);
+  if (own.length === 0) own.push(makeLoop("step", 1));
+  const { outer, cut, rest, inner, size, single } = cutOf(own, blockDepth);
   const rename = (by: Rename): Rename =>
     new Map(loops.map((l) => [l.name, substitute(merged.rename.get(l.name) ?? l.at, by)] as const));
   const flatOf = (list: readonly Loop[]) =>
@@ -139,7 +149,7 @@ export function depthOf(job: Job, sides: readonly Operand[], blockDepth: number)
     outer,
     cut,
     size,
-    single: outer.length === 0 && extent <= size,
+    single,
     most: size * inner,
     block(start) {
       const whole = isStatic(cut.extent) && cut.extent > 0 && cut.extent % size === 0;

@@ -67,7 +67,7 @@ export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sid
     if (!alone) packing = packingPhase(plan, rowsAt);
     const arrays = [
       arrayOf(job, "sums", block.rows * block.columns),
-      arrayOf(job, "packedColumns", block.columns * depth.most),
+      arrayOf(job, "packedColumns", widthOf(tile) * depth.most),
       ...(alone ? [arrayOf(job, rowsAt.name, elements)] : []),
     ];
     const first = alone ? nest([rowsAt.panel], "serial", packRows(plan, rowsAt)) : [];
@@ -151,19 +151,13 @@ function tiles(plan: Plan, unit: Unit, rows: PackedRows): Stmt[] {
   const rp = makeLoop("p", ceilDiv(unit.height, tile.rows));
   const cp = makeLoop("q", ceilDiv(unit.breadth, width));
   const first = addDim(unit.column, mulDim(cp.at, width));
-  const panel: Panel = {
-    name: "packedColumns",
-    width,
-    first,
-    base: mulDim(cp.at, depth.most * width),
-  };
+  const panel: Panel = { name: "packedColumns", width, first, base: 0 };
   return overBlocks(depth, ({ run, length, from }) => {
     const rowPanel = addDim(ceilDiv(unit.row, tile.rows), rp.at);
     const rowBase = addDim(rows.base(rowPanel), mulDim(from, tile.rows));
     const access: TileAccess = {
       row: (step, r) => load(rows.name, dtype, addDim(addDim(rowBase, mulDim(step, tile.rows)), r)),
-      column: (step, s) =>
-        load(panel.name, dtype, addDim(addDim(panel.base, mulDim(step, width)), s)),
+      column: (step, s) => load(panel.name, dtype, addDim(mulDim(step, width), s)),
       sums: "sums",
       base: inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block),
       pitch: block.columns,

@@ -6,7 +6,7 @@ import { addDim, ceilDiv, type Dim, mulDim, subDim, substitute } from "@kiln-ml/
 import { type Group, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
-import { nest, type Rename } from "../lower/loops.ts";
+import { collapse, nest, type Rename } from "../lower/loops.ts";
 import { constant, ref } from "../lower/value.ts";
 import { storeSide, sumOf } from "./side-sum.ts";
 import { isEven, stepsBy } from "./simd-even.ts";
@@ -21,7 +21,9 @@ export function sidePhases(job: Job, operands: { a: Operand; b: Operand }): Stmt
     const sums = job.group.sideSums.filter((s) => s.side === which);
     if (sums.length === 0) return [];
     const operand = operands[which];
-    const lines = linesOf(which, which === "a" ? c.m : c.n, operand, () => [], false);
+    const loops = which === "a" ? c.m : c.n;
+    const merged = collapse(loops, new Map(), () => []);
+    const lines = linesOf(which, loops, operand, merged, false);
     return [phase({ job, lines, depth: depthOf(job, [operand], blockDepth), sums })];
   });
 }

@@ -24,6 +24,8 @@ import { strideOf } from "./stride.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 16;
+/** Expressions that written out loops have, all iterations together. */
+const mostParts = 200;
 /** Elements of a map that one unit of work has. */
 const mapBlock = 4096;
 /** Terms of a sum that are added in lanes before their sum is added to the total. */
@@ -52,13 +54,24 @@ export function simdRows(job: Job): Stmt[] {
     const body = row(outer.rename, along, { keep: keepIn(inner.loops) });
     return around(job, outer.loops, body);
   }
-  const written = isSmall(inner.loops) ? "unrolled" : "serial";
+  const written = isSmall(inner.loops) && isShort(inner.loops, trial) ? "unrolled" : "serial";
   const body = (by: Rename): Stmt[] => row(by, (b) => nest(inner.loops, written, b));
   return map(job, outer.loops, outer.rename, body, trial);
 }
 
 const isSmall = (loops: readonly Loop[]): boolean =>
   loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;
+
+/** True if the statements stay readable, and quick to compile, when they are repeated for each iteration. */
+function isShort(loops: readonly Loop[], body: readonly Stmt[]): boolean {
+  let parts = 0;
+  walkStmts(body, {
+    expr: () => {
+      parts++;
+    },
+  });
+  return parts * maxOfDim(totalOf(loops)) <= mostParts;
+}
 
 /** One element an iteration, in the order of the loops. */
 const keepIn = (inner: readonly Loop[]) => ({

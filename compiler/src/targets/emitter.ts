@@ -4,6 +4,7 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import {
+  type Atom,
   anyInteger,
   bug,
   type Condition,
@@ -12,6 +13,7 @@ import {
   minOfDim,
   symbolOf,
   symbolsIn,
+  type Term,
 } from "@kiln-ml/ir";
 
 import { simplifyConditions } from "../access.ts";
@@ -138,7 +140,7 @@ export class Emitter {
 
   /** The text of a symbol, let or accumulator, and the block it is bound in. */
   find(name: string): { text: Text; depth: number } {
-    for (const s of scopesFrom(this.scope)) {
+    for (let s: Scope | undefined = this.scope; s; s = s.parent) {
       const text = s.names.get(name);
       if (text) return { text, depth: s.depth };
     }
@@ -193,9 +195,21 @@ export class Emitter {
 
   /** Depth of the outermost open block in which the symbols of `d` are bound. */
   depthOfDim(d: Dim): number {
+    if (typeof d === "number") return 0;
     let depth = 0;
-    for (const name of symbolsIn(d).keys()) depth = Math.max(depth, this.findSymbol(name).depth);
+    for (const t of d.terms) depth = Math.max(depth, this.depthOfTerm(t));
     return depth;
+  }
+
+  depthOfTerm({ atoms }: Term): number {
+    let depth = 0;
+    for (const a of atoms) depth = Math.max(depth, this.depthOfAtom(a));
+    return depth;
+  }
+
+  depthOfAtom(a: Atom): number {
+    if (a.kind === "symbol") return this.findSymbol(a.name).depth;
+    return Math.max(this.depthOfDim(a.lhs), this.depthOfDim(a.rhs));
   }
 
   /** Depth of the outermost open block in which `e` has the value it has here. */

@@ -11,7 +11,6 @@ import {
   keyOfDim,
   maxOfDim,
   mulDim,
-  ofAtom,
   ofOneTerm,
   substitute,
   symbolOf,
@@ -41,7 +40,7 @@ export function indexText(e: Emitter, dim: Dim): Text {
       constant = t.coeff;
       continue;
     }
-    const depth = e.depthOfDim(ofOneTerm(t));
+    const depth = e.depthOfTerm(t);
     byDepth.set(depth, [...(byDepth.get(depth) ?? []), t]);
   }
   const depths = [...byDepth.keys()].sort((a, b) => a - b);
@@ -129,7 +128,7 @@ function productText(e: Emitter, coeff: number, atoms: readonly Factor[]): Text 
 
 function factorText(e: Emitter, a: Factor): Text {
   if (a.kind === "symbol") return e.findSymbol(a.name).text;
-  const depth = e.depthOfDim(ofAtom(a));
+  const depth = e.depthOfAtom(a);
   return e.at(depth, () => {
     const known = knownIndex(e, a.key);
     if (known) return known;

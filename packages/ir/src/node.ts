@@ -7,7 +7,7 @@ import { DimExpr, keyOfDim } from "./dim.ts";
 import type { Dtype } from "./dtype.ts";
 import type { Methods } from "./methods.ts";
 import { printShape, type Shape } from "./shape.ts";
-import { captureSite } from "./site.ts";
+import { captureTrace, type Trace } from "./site.ts";
 
 export type AttrValue =
   | number
@@ -39,8 +39,8 @@ export interface NodeParts {
   readonly regions?: readonly Graph[];
   /** Types of all results when there are several; read through the op `result`. */
   readonly results?: readonly ResultType[];
-  /** Where the user built it, when a rewrite makes this node in place of another. Not part of its identity. */
-  readonly site?: string | undefined;
+  /** False where the place in the program that builds it tells nobody anything. Default true. */
+  readonly traced?: boolean;
 }
 
 let nextId = 0;
@@ -57,7 +57,7 @@ export class Tensor {
   readonly shape: Shape;
   readonly regions: readonly Graph[];
   readonly results: readonly ResultType[] | undefined;
-  readonly site: string | undefined;
+  readonly #trace: Trace | undefined;
 
   constructor(parts: NodeParts) {
     this.id = nextId++;
@@ -68,7 +68,12 @@ export class Tensor {
     this.shape = parts.shape;
     this.regions = parts.regions ?? [];
     this.results = parts.results;
-    this.site = "site" in parts ? parts.site : captureSite();
+    this.#trace = parts.traced === false ? undefined : captureTrace();
+  }
+
+  /** Where in the user's program it was built, `file.ts:12:5`. Not part of its identity. */
+  get site(): string | undefined {
+    return this.#trace?.site;
   }
 
   get rank(): number {

@@ -55,7 +55,7 @@ export const forget = (t: Tensor): boolean => stored.delete(t);
 export function leafOf(session: Session, array: DeviceArray): Tensor {
   const { dtype, shape } = array;
   // Without a site: finding one takes as long as a small run.
-  const leaf = makeUnique({ op: "data", operands: [], attrs: {}, dtype, shape, site: undefined });
+  const leaf = makeUnique({ op: "data", operands: [], attrs: {}, dtype, shape, traced: false });
   store(leaf, session, array);
   return leaf;
 }

@@ -4,7 +4,7 @@
  */
 import { anyInteger, type Dim, type Dtype, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Emitter } from "../emitter.ts";
-import { atom, type Text } from "../scope.ts";
+import { atom, prec, type Text } from "../scope.ts";
 
 export type WasmType = "i32" | "f64" | "v128";
 
@@ -30,11 +30,11 @@ export const get = (name: string): string => `(local.get $${name})`;
 /** The name in the text of a local. */
 export const localOf = (t: Text): string => t.text.slice("(local.get $".length, -1);
 
-export const op = (name: string, ...args: readonly (string | Text)[]): Text => ({
-  text: `(${[name, ...args.map((a) => (typeof a === "string" ? a : a.text))].join(" ")})`,
-  prec: 12,
-  lanes: 1,
-});
+export function op(name: string, ...args: readonly (string | Text)[]): Text {
+  let text = `(${name}`;
+  for (const a of args) text += ` ${typeof a === "string" ? a : a.text}`;
+  return { text: `${text})`, prec: prec.add, lanes: 1 };
+}
 
 /** A new local of the type. */
 export function freshLocal(p: Printer, type: WasmType): string {
@@ -51,9 +51,9 @@ export function bind(p: Printer, type: WasmType, text: string): string {
   return get(name);
 }
 
-/** True if repeating the text costs nothing. */
+/** True if repeating the text costs nothing: a local or a constant. */
 export const isCheap = (text: string): boolean =>
-  text.startsWith("(local.get ") || /^\(\w+\.const [^()]*\)$/.test(text);
+  text.startsWith("(local.get ") || text.startsWith(".const ", 4) || text.startsWith(".const ", 5);
 
 /** Whether the lanes differ in `d`, whose names are resolved. */
 export const varies = (p: Printer, d: Dim): boolean => p.lanes && symbolsIn(d).has(laneName);
@@ -64,11 +64,11 @@ export const onLane = (d: Dim, number: number): Dim =>
 
 export const integer = (n: number): Text => atom(`(i32.const ${n | 0})`);
 
+const constantHead = "(i32.const ";
+
 /** The number an i32 constant is, or undefined. */
-export function constantOf(t: Text): number | undefined {
-  const m = /^\(i32\.const (-?\d+)\)$/.exec(t.text);
-  return m ? Number(m[1]) : undefined;
-}
+export const constantOf = ({ text }: Text): number | undefined =>
+  text.startsWith(constantHead) ? Number(text.slice(constantHead.length, -1)) : undefined;
 
 const bits = new DataView(new ArrayBuffer(8));
 
@@ -78,11 +78,22 @@ export function constantText(value: number, dtype: Dtype): Text {
   if (dtype === "bool") return splatText("i32x4", String(value ? -1 : 0));
   if (dtype === "f32" || dtype === "f16" || dtype === "bf16") {
     const v = Math.fround(value);
-    if (Number.isFinite(v)) return splatText("f32x4", Object.is(v, -0) ? "-0" : String(v));
+    if (Number.isFinite(v)) return splatText("f32x4", shortest(v));
     bits.setFloat32(0, v);
     return splatText("i32x4", String(Number.isNaN(v) ? 0x7fc00000 : bits.getInt32(0)));
   }
   return splatText("i32x4", String(value | 0));
+}
+
+/** The shortest decimal of at most nine digits that reads back as the same f32. */
+function shortest(v: number): string {
+  if (Object.is(v, -0)) return "-0";
+  if (Number.isInteger(v) && Math.abs(v) < 1e9) return String(v);
+  for (const digits of [6, 7, 8]) {
+    const near = Number(v.toPrecision(digits));
+    if (Math.fround(near) === v) return String(near);
+  }
+  return String(Number(v.toPrecision(9)));
 }
 
 const doubleText = (v: number): string =>

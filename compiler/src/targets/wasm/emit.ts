@@ -98,7 +98,7 @@ function printPhase(
     { ...kernel, body },
     wat(() => p),
   );
-  const p: Printer = { e, locals: new Map(), lanes: false, arrays };
+  const p: Printer = { e, locals: new Map(), lanes: false, partials: new Map(), arrays };
   const params = kernel.params.map(({ name }) => {
     const text = e.fresh(name);
     e.bindName(addressName(name), atom(get(text)));

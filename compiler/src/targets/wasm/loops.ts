@@ -15,12 +15,12 @@ import {
   subDim,
 } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
-import { bestOf, bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
+import { bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
 import { indexText } from "../index-text.ts";
 import { atom, indented, type Text } from "../scope.ts";
-import { type LaneAcc, laneAcc, mergeLanes } from "./accumulate.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
+import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
 import { get, isCheap, lane, type Printer } from "./printer.ts";
 
 export type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
@@ -132,16 +132,33 @@ function inLanes(p: Printer, print: () => void): void {
   p.lanes = false;
 }
 
-/** Vectors an iteration: several where accumulators would wait for each other and the body is short. */
-function vectorsOf(s: Of<"loop">, accs: number): number {
-  if (accs === 0 || accs > 2) return 1;
+/** How many vectors an iteration takes, and from how many places far apart. */
+interface Group {
+  readonly streams: number;
+  /** Neighbours in each stream. */
+  readonly vectors: number;
+}
+
+/** Loops of fewer iterations than this run along one stream. */
+const leastStreamed = 256;
+
+/**
+ * Several vectors where accumulators would wait for each other and the body is short. A long loop that does little but
+ * load is bound by memory, and waits for several lines at once if it runs along several parts of the range.
+ */
+function groupOf(s: Of<"loop">, accs: number, count: Dim): Group {
+  if (accs === 0 || accs > 2) return { streams: 1, vectors: 1 };
   let size = 0;
   const seen = new Set<Expr>();
   eachStmt(s.body, (t) => {
     size += t.kind === "loop" ? 100 : 0;
     for (const x of exprsOf(t)) size += costOf(x, seen);
   });
-  return size <= 8 ? 4 : size <= 24 ? 2 : 1;
+  if (size <= 8 && accs === 1 && maxOfDim(count) >= leastStreamed)
+    return { streams: 4, vectors: 2 };
+  let vectors = size <= 8 ? 4 : size <= 24 ? 2 : 1;
+  while (vectors > 1 && maxOfDim(count) < 4 * vectors) vectors /= 2;
+  return { streams: 1, vectors };
 }
 
 /** Instructions, roughly; what is shared counts once. */
@@ -161,23 +178,19 @@ function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: Pr
     printCounted(p, s, { from: indexText(e, start), extent, count }, () => print(p, s.body));
     return;
   }
-  let vectors = vectorsOf(s, accs.length);
-  while (vectors > 1 && maxOfDim(count) < 4 * vectors) vectors /= 2;
-  const lanes = accs.map((name) =>
-    Array.from({ length: vectors }, () =>
-      laneAcc(p, name, e.facts.accs.get(name)!.reducer ?? "sum"),
-    ),
-  );
+  const group = groupOf(s, accs.length, count);
+  const each = group.streams * group.vectors;
   // Whole groups of vectors, then the vectors that are left, then the elements.
-  const groups = floorDiv(count, 4 * vectors);
-  printVectors(p, s, { start, first: 0, count: groups, vectors }, lanes, print);
-  if (vectors > 1) {
-    const rest = { start, first: mulDim(groups, vectors), count: floorDiv(count, 4), vectors: 1 };
+  const groups = floorDiv(count, 4 * each);
+  const length = mulDim(groups, 4 * group.vectors);
+  const lanes = accs.map((name) => openPartials(p, name, group, length));
+  printVectors(p, s, { start, first: 0, count: groups, length, ...group }, lanes, print);
+  if (each > 1) {
+    const [first, all] = [mulDim(groups, each), floorDiv(count, 4)];
+    const rest = { start, first, count: all, length: 0, streams: 1, vectors: 1 };
     printVectors(p, s, rest, lanes, print);
   }
-  accs.forEach((name, i) => {
-    mergeLanes(p, e.facts.accs.get(name)!.reducer ?? "sum", lanes[i]!);
-  });
+  for (const partials of lanes) closePartials(p, partials);
   const done = mulDim(floorDiv(count, 4), 4);
   const left = subDim(count, done);
   const tail = { from: indexText(e, addDim(start, done)), extent, count: left };
@@ -193,18 +206,19 @@ function outerAccs(p: Printer, s: Of<"loop">): string[] {
   return [...changedBy(s, p.e.facts)].filter((n) => p.e.facts.accs.has(n) && !inner.has(n));
 }
 
-interface Vectors {
+interface Vectors extends Group {
   readonly start: Dim;
   /** The first vector or group of them, and the one to stop before. */
   readonly first: Dim;
   readonly count: Dim;
-  readonly vectors: number;
+  /** Elements of a stream. */
+  readonly length: Dim;
 }
 
 function printVectors(
   p: Printer,
   s: Of<"loop">,
-  { start, first, count, vectors }: Vectors,
+  { start, first, count, length, streams, vectors }: Vectors,
   lanes: readonly (readonly LaneAcc[])[],
   print: PrintAll,
 ): void {
@@ -217,18 +231,23 @@ function printVectors(
   const q = loopVar(`=${local}`, count);
   const lines = e.inside(s, () => {
     e.bindName(`=${local}`, atom(get(local)));
-    for (let u = 0; u < vectors; u++) {
-      const element = addDim(mulDim(q, 4 * vectors), addDim(4 * u, lane));
+    for (let u = 0; u < streams * vectors; u++) {
+      const [stream, vector] = [Math.floor(u / vectors), u % vectors];
+      const within = addDim(mulDim(q, 4 * vectors), addDim(4 * vector, lane));
+      const element = addDim(mulDim(length, stream), within);
       repeat(p, s, addDim(start, element), () => {
-        for (const acc of lanes) bindLanes(p, acc[u]!);
+        for (const partials of lanes)
+          fillIn(p, partials[Math.floor((u * partials.length) / (streams * vectors))]!);
         inLanes(p, () => print(p, s.body));
       });
     }
   });
+  p.partials.clear();
   printWhile(p, local, 1, end, lines, isStatic(left));
 }
 
-function bindLanes(p: Printer, acc: LaneAcc): void {
-  p.e.bindName(acc.name, acc.value);
-  if (acc.best) p.e.bindName(bestOf(acc.name), acc.best);
+/** Until the next call, what is accumulated goes there. */
+function fillIn(p: Printer, to: LaneAcc): void {
+  p.e.bindName(to.name, to.values[0]!);
+  p.partials.set(to.name, to);
 }

@@ -5,6 +5,7 @@
 import { anyInteger, type Dim, type Dtype, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Emitter } from "../emitter.ts";
 import { atom, prec, type Text } from "../scope.ts";
+import type { LaneAcc } from "./partial.ts";
 
 export type WasmType = "i32" | "f64" | "v128";
 
@@ -14,6 +15,8 @@ export interface Printer {
   readonly locals: Map<string, WasmType>;
   /** True inside a vector: index expressions may hold the lane. */
   lanes: boolean;
+  /** What lanes keep of the accumulators that the open simd loop fills, by the accumulator's name. */
+  readonly partials: Map<string, LaneAcc>;
   /** Private arrays: where each starts in the thread's memory, in bytes. */
   readonly arrays: ReadonlyMap<string, Dim>;
 }

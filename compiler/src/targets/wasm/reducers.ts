@@ -1,0 +1,86 @@
+/**
+ * Reducers on values in lanes: what they start from, how two values are combined, which of two is the better extreme.
+ */
+import { type Dtype, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
+import { bestOf } from "../../kernel/uses.ts";
+import { atom, type Text } from "../scope.ts";
+import { bind, constantText, localOf, op, type Printer } from "./printer.ts";
+
+export const isReal = (dtype: Dtype): boolean => dtype[0] === "f" || dtype === "bf16";
+export const suffix = (dtype: Dtype): string => (dtype === "u32" || dtype === "u8" ? "_u" : "_s");
+
+/** The least value of a dtype for argMax, the greatest for argMin. */
+export function worst(reducer: Reducer, dtype: Dtype): Text {
+  const max = reducer === "argMax";
+  if (isReal(dtype)) return constantText(max ? -Infinity : Infinity, dtype);
+  return constantText(max ? minOf(dtype) : maxOf(dtype), dtype === "bool" ? "u8" : dtype);
+}
+
+/** The value `reducer` starts from: what changes no value it is combined with. */
+export function identity(reducer: Reducer, dtype: Dtype): Text {
+  switch (reducer) {
+    case "sum":
+    case "argMax":
+    case "argMin":
+      return constantText(0, dtype);
+    case "prod":
+      return constantText(1, dtype);
+    case "any":
+    case "all":
+      return constantText(reducer === "all" ? 1 : 0, dtype);
+    case "max":
+    case "min":
+      return worst(reducer === "max" ? "argMax" : "argMin", dtype);
+    default:
+      return reducer satisfies never;
+  }
+}
+
+/** a ⊕ b. NaN wins in max and min, as it does in the instructions. */
+export function combined(reducer: Reducer, dtype: Dtype, a: Text, b: Text): Text {
+  const name = { sum: "add", prod: "mul", max: "max", min: "min" }[reducer as "sum"];
+  if (reducer === "any") return op("v128.or", a, b);
+  if (reducer === "all") return op("v128.and", a, b);
+  if (dtype === "f64") return op(`f64.${name}`, a, b);
+  if (isReal(dtype)) return op(`f32x4.${name}`, a, b);
+  const sign = name === "max" || name === "min" ? suffix(dtype) : "";
+  const result = op(`i32x4.${name}${sign}`, a, b);
+  if (dtype === "u8") return op("v128.and", result, "(v128.const i32x4 255 255 255 255)");
+  if (dtype !== "i8") return result;
+  return op("i32x4.shr_s", op("i32x4.shl", result, "(i32.const 24)"), "(i32.const 24)");
+}
+
+/** Takes (value, position) if it is better: larger or smaller, or the first NaN; `ties`: or equal and further front. */
+export function takeBetter(
+  p: Printer,
+  reducer: Reducer,
+  name: string,
+  fed: Dtype,
+  v: Text,
+  at: Text,
+  ties: boolean,
+): void {
+  const { e } = p;
+  const [best, position] = [e.find(bestOf(name)).text, e.find(name).text];
+  const real = isReal(fed);
+  const more = reducer === "argMax" ? "gt" : "lt";
+  const test = (c: string, a: Text, b: Text): Text =>
+    fed === "f64"
+      ? op("i32x4.splat", op("i32.sub", "(i32.const 0)", op(`f64.${c}`, a, b)))
+      : op(real ? `f32x4.${c}` : `i32x4.${c}${c === "eq" || c === "ne" ? "" : suffix(fed)}`, a, b);
+  let better = test(more, v, best);
+  if (real)
+    better = op("v128.or", better, op("v128.and", test("ne", v, v), test("eq", best, best)));
+  if (ties) {
+    const bothNan = op("v128.and", test("ne", v, v), test("ne", best, best));
+    const same = real ? op("v128.or", test("eq", v, best), bothNan) : test("eq", v, best);
+    better = op("v128.or", better, op("v128.and", same, op("i32x4.lt_s", at, position)));
+  }
+  const take = atom(bind(p, "v128", better.text));
+  const chosen =
+    fed === "f64"
+      ? op("select", v, best, op("i32x4.extract_lane 0", take))
+      : op("v128.bitselect", v, best, take);
+  e.line(`(local.set $${localOf(position)} ${op("v128.bitselect", at, position, take).text})`);
+  e.line(`(local.set $${localOf(best)} ${chosen.text})`);
+}

@@ -2,7 +2,7 @@
  * What is compiled: a graph with named outputs and updates of parameters. Parameters and data are found by
  * walking from the roots. Programs are values: a pass returns another one and leaves its argument alone.
  */
-import { type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
+import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
 
 export interface Output {
   readonly name: string;
@@ -51,7 +51,8 @@ export function rewriteProgram(program: Program, fn: (node: Tensor) => Tensor): 
   const done = new Map<Tensor, Tensor>();
   for (const node of nodesOf(program)) {
     const operands = node.operands.map((t) => done.get(t)!);
-    done.set(node, fn(withOperands(node, operands)));
+    const result = inPlaceOf(node, () => fn(withOperands(node, operands)));
+    done.set(node, result);
   }
   return mapRoots(program, (root) => done.get(root)!);
 }

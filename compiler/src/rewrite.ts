@@ -3,7 +3,7 @@
  * operands in normal form, and what it returns is brought to normal form in turn, so one sweep reaches the
  * fixpoint. It decides nothing; whether a rule is sound is the business of `rules/` and their tests.
  */
-import { bug, type Tensor, withOperands } from "@kiln-ml/ir";
+import { bug, inPlaceOf, type Tensor, withOperands } from "@kiln-ml/ir";
 import { mapRoots, type Program, rootsOf } from "./program.ts";
 import type { Rule } from "./rules/match.ts";
 
@@ -49,7 +49,10 @@ export function makeNormalizer(rules: readonly Rule[]): (root: Tensor) => Tensor
         continue;
       }
       stack.pop();
-      if (!normal.has(node)) normal.set(node, finish(node, depth));
+      if (!normal.has(node)) {
+        const result = inPlaceOf(node, () => finish(node, depth));
+        normal.set(node, result);
+      }
     }
     return normal.get(root)!;
   };

@@ -5,11 +5,12 @@
 import { readFile } from "node:fs/promises";
 import { readSafetensors } from "@kiln-ml/artifact";
 import { readArtifact } from "@kiln-ml/artifact/node";
-import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
+import { initialStates, load } from "@kiln-ml/runtime";
+import { openDevice } from "./device.ts";
 import { foreignModules } from "./loaded-modules.ts";
 import { options } from "./options.ts";
 
-const device = createCpuDevice();
+const device = openDevice();
 
 async function open(name: string) {
   const artifact = await readArtifact(`${options.out}/${name}`);
@@ -36,7 +37,7 @@ const guesses = await digits!.data();
 const right = labels.filter((digit, i) => digit === guesses[i]).length;
 const scoresApart = differences((await scores!.data()) as Float32Array, floats("test.scores"));
 console.log(
-  `\nmnist-infer.kiln, runtime alone: ${right} of ${labels.length} right in ${elapsed.toFixed(0)} ms, ${scoresApart} of ${scores!.shape.join("×")} scores differ in any bit`,
+  `\nmnist-infer.kiln, runtime alone on ${device.name}: ${right} of ${labels.length} right in ${elapsed.toFixed(0)} ms, ${scoresApart} of ${scores!.shape.join("×")} scores differ in any bit`,
 );
 
 const step = await open("mnist-step.kiln");

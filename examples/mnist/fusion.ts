@@ -3,12 +3,13 @@
  * on a device of its own, so that the peak of memory is that of one program.
  */
 import { type Artifact, evaluateSize } from "@kiln-ml/artifact";
-import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
+import { initialStates, load } from "@kiln-ml/runtime";
 import { compile, nn, optim, type Tensor } from "kiln-ml";
+import { openDevice } from "./device.ts";
 import { images, labels, Net } from "./net.ts";
 import { options } from "./options.ts";
 
-const { batch, runs } = options;
+const { batch, runs, target } = options;
 
 const net = new Net();
 const adam = new optim.Adam(net.parameters(), { lr: 0.001 });
@@ -20,18 +21,18 @@ const trainingStep = (fusion: boolean) =>
       adam.step(loss);
       return loss;
     },
-    { target: "js", fusion, inputs: [images, labels] },
+    { target, fusion, inputs: [images, labels] },
   );
 
 const inference = (fusion: boolean) =>
-  compile((x: Tensor) => net.forward(x), { target: "js", fusion, inputs: [images] });
+  compile((x: Tensor) => net.forward(x), { target, fusion, inputs: [images] });
 
 const x = Float32Array.from({ length: batch * 784 }, (_, i) => ((i * 37) % 101) / 101);
 const y = Int32Array.from({ length: batch }, (_, i) => i % 10);
 
 /** A program on a device of its own, and the fastest of its runs. */
 async function prepare(artifact: Artifact) {
-  const device = createCpuDevice();
+  const device = openDevice();
   const program = await load(artifact, device, { states: initialStates(artifact, device) });
   const inputs = artifact.signature.inputs.length === 2 ? [x, y] : [x];
   let fastest = Number.POSITIVE_INFINITY;
@@ -49,7 +50,7 @@ async function prepare(artifact: Artifact) {
     megabytes(moved),
     megabytes(device.memory().peak),
   ];
-  return { run, row };
+  return { run, row, close: () => device.destroy() };
 }
 
 const rows = [["", "fusion", "time", "kernels", "bytes moved", "peak memory"]];
@@ -62,6 +63,7 @@ for (const [name, program] of [
   // In turns, so that whatever else the machine does slows both.
   for (let i = 0; i < runs; i++) for (const { run } of [on, off]) await run();
   rows.push([name, "on", ...on.row()], [name, "off", ...off.row()]);
+  for (const { close } of [on, off]) close();
 }
 
 const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));

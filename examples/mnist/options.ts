@@ -16,14 +16,29 @@ const { values } = parseArgs({
     // Timed runs of each program in the comparison with fusion off.
     runs: { type: "string", default: "20" },
     out: { type: "string", default: "out" },
+    // What the programs are compiled for, js or wasm, and the threads of wasm: a number, or auto for one a core.
+    target: { type: "string", default: "wasm" },
+    threads: { type: "string", default: "auto" },
   },
 });
 
-function number(name: Exclude<keyof typeof values, "out">, low: number): number {
+function fail(message: string): never {
+  console.error(`mnist: ${message}`);
+  process.exit(2);
+}
+
+function number(
+  name: "epochs" | "batch" | "lr" | "seed" | "samples" | "least" | "runs" | "threads",
+  low: number,
+): number {
   const value = Number(values[name]);
   if (values[name] !== "" && value >= low) return value;
-  console.error(`mnist: --${name} must be a number of ${low} or more, got ${values[name]}`);
-  process.exit(2);
+  return fail(`--${name} must be a number of ${low} or more, got ${values[name]}`);
+}
+
+function target(): "js" | "wasm" {
+  const name = values.target;
+  return name === "js" || name === "wasm" ? name : fail(`--target must be js or wasm, got ${name}`);
 }
 
 export const options = {
@@ -35,4 +50,6 @@ export const options = {
   least: number("least", 0),
   runs: number("runs", 1),
   out: values.out,
+  target: target(),
+  threads: values.threads === "auto" ? ("auto" as const) : number("threads", 1),
 };

@@ -1,9 +1,18 @@
 /**
- * Trains a small convolutional network on MNIST on the CPU, tests it, and writes it and its training step as artifacts.
+ * Trains a small convolutional network on MNIST on the CPU, on wasm if not told otherwise, tests it, and writes it and its training step as artifacts.
  * Fails if it learns less than it should. Ctrl-C ends the training early and keeps what was learnt.
  */
 import { mkdir } from "node:fs/promises";
-import { compile, data, nn, optim, type Tensor } from "kiln-ml";
+import {
+  compile,
+  data,
+  nn,
+  optim,
+  sessionFor,
+  setDefaultTarget,
+  setThreads,
+  type Tensor,
+} from "kiln-ml";
 import { writeArtifact } from "kiln-ml/node";
 import { writeCheck } from "./check.ts";
 import { Interrupt } from "./interrupt.ts";
@@ -11,7 +20,9 @@ import { images, labels, loadDigits, Net } from "./net.ts";
 import { options } from "./options.ts";
 import { Progress } from "./progress.ts";
 
-const { epochs, batch, lr, seed, samples, least, out } = options;
+const { epochs, batch, lr, seed, samples, least, out, target, threads } = options;
+setDefaultTarget(target);
+setThreads(threads);
 const interrupt = new Interrupt();
 
 const { train, test } = await loadDigits(samples, seed);
@@ -30,7 +41,7 @@ const step = compile(
     adam.step(loss);
     return { loss, accuracy: nn.accuracy(scores, y) };
   },
-  { name: "mnistStep", target: "js", inputs: [images, labels] },
+  { name: "mnistStep", inputs: [images, labels] },
 );
 
 const predict = compile(
@@ -38,12 +49,13 @@ const predict = compile(
     const scores = net.forward(x);
     return { scores, digits: scores.argMax(-1) };
   },
-  { name: "mnist", target: "js", inputs: [images] },
+  { name: "mnist", inputs: [images] },
 );
 
 console.log(
   `training on ${train.length} digits, testing on ${test.length}, ${net.parameterCount} parameters`,
 );
+console.log(`target ${target}, device ${(await sessionFor(target)).device.name}`);
 const progress = new Progress(epochs * train.length);
 
 for (let epoch = 1; epoch <= epochs && !interrupt.asked; epoch++) {

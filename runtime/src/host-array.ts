@@ -38,9 +38,6 @@ const hostArrays: Record<Dtype, TypedArrayConstructor> = {
 
 export const hostArrayOf = (dtype: Dtype): TypedArrayConstructor => hostArrays[dtype];
 
-export const isHostArray = (x: unknown): x is TypedArray =>
-  ArrayBuffer.isView(x) && Object.values(hostArrays).some((A) => x instanceof A);
-
 export const sizeOf = (shape: readonly number[]): number => shape.reduce((n, d) => n * d, 1);
 
 /** Throws DtypeError unless `array` is the typed array that holds `dtype`. */

@@ -1,6 +1,7 @@
 /**
  * The kernel budgets on every target the compiler has.
  */
+import type { TargetName } from "@kiln-ml/artifact";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { budgetRows } from "../../bench/budgets.ts";
@@ -18,6 +19,12 @@ for (const target of names)
       assert.is.not(row.met, false, `${row.case}: ${row.value} kernels, budget ${row.goal}`);
     }
   });
+
+test("wasm takes as many kernels as js", () => {
+  const counts = (target: TargetName) =>
+    budgetRows(() => true, [target]).map((r) => [r.case, r.value]);
+  assert.equal(counts("wasm"), counts("js"));
+});
 
 test("the js target exists, so that the budgets are asserted at all", () => {
   assert.ok(names.includes("js"));

@@ -17,13 +17,16 @@ test("npm start trains, runs the artifacts without the compiler, and compares fu
     assert.is(err, "");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: output that is no terminal must not have them
     assert.not.match(text, /[\x1b\r]/);
-    assert.match(text, /^training on 720 digits, testing on 80, 5258 parameters\n/);
+    assert.match(
+      text,
+      /^training on 720 digits, testing on 80, 5258 parameters\ntarget wasm, device wasm \((relaxed )?simd, \d+ threads?.*\)\n/,
+    );
     assert.match(text, /\nepoch 1\/2 {2}loss \d\.\d{4} {2}accuracy [\d.]+ % {2}\d+ images\/s\n/);
     assert.match(text, /\nepoch 2\/2 /);
     assert.match(text, /\ntest accuracy [\d.]+ %: \d+ of 80 right\n/);
     assert.match(
       text,
-      /mnist-infer\.kiln, runtime alone: .* 0 of 80×10 scores differ in any bit\n/,
+      /mnist-infer\.kiln, runtime alone on wasm \(.*\): .* 0 of 80×10 scores differ in any bit\n/,
     );
     assert.match(
       text,
@@ -58,10 +61,27 @@ test("an interrupt ends training early and keeps the artifacts", () =>
     assert.ok(existsSync(`${out}/mnist-step.kiln`));
   }));
 
+test("npm start runs on js, and on a number of threads, if told so", () =>
+  inFolder(async (out) => {
+    const few = [...reduced, "--least", "0", "--samples", "300", "--epochs", "1", "--out", out];
+    const js = await runScript(start, [...few, "--target", "js"]);
+    assert.is(js.code, 0, js.err + js.out);
+    assert.match(js.out, /\ntarget js, device cpu\n/);
+    assert.match(js.out, / 0 of 30×10 scores differ in any bit\n/);
+    const one = await runScript("examples/mnist/train.ts", [...few, "--threads", "1"]);
+    assert.match(one.out, /\ntarget wasm, device wasm \((relaxed )?simd, 1 thread\)\n/);
+    // Artifacts of one thread run on any number of them, to the same bits.
+    const two = await runScript("examples/mnist/deploy.ts", ["--out", out, "--threads", "2"]);
+    assert.is(two.code, 0, two.err + two.out);
+    assert.match(two.out, / on wasm \(.*, 2 threads\): .* 0 of 30×10 scores differ in any bit\n/);
+  }));
+
 test("a wrong option is told in one line", async () => {
   const { code, err } = await runScript("examples/mnist/train.ts", ["--batch", "none"]);
   assert.is(code, 2);
   assert.is(err, "mnist: --batch must be a number of 1 or more, got none\n");
+  const target = await runScript("examples/mnist/train.ts", ["--target", "gpu"]);
+  assert.is(target.err, "mnist: --target must be js or wasm, got gpu\n");
 });
 
 test.run();

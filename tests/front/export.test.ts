@@ -1,6 +1,6 @@
 /** Artifacts of functions: run by the runtime alone, equal to the bit. */
 import { packArtifact, unpackArtifact } from "@kiln-ml/artifact";
-import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
+import { createCpuDevice, createWasmDevice, initialStates, load } from "@kiln-ml/runtime";
 import { compile, exportArtifact, nn, optim, type Tensor, tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -8,19 +8,45 @@ import { labels, Net, rows } from "./net.ts";
 
 const flat = (n: number) => ({ data: Float32Array.from(rows(n).flat()), shape: [n, 4] });
 
-test("an inference artifact gives the same bits through the runtime alone", async () => {
-  const net = new Net();
-  const predict = compile((x: Tensor) => net.forward(x).softmax(), {
-    target: "js",
-    inputs: [["N", 4]],
+const devices = { js: createCpuDevice, wasm: createWasmDevice };
+
+for (const target of ["js", "wasm"] as const) {
+  const open = devices[target];
+  test(`${target}: an inference artifact gives the same bits through the runtime alone`, async () => {
+    const net = new Net();
+    const predict = compile((x: Tensor) => net.forward(x).softmax(), {
+      target,
+      inputs: [["N", 4]],
+    });
+    const expected = await (await predict(flat(3))).data();
+    const artifact = unpackArtifact(packArtifact(await predict.artifact()));
+    const device = open();
+    const run = await load(artifact, device, { states: initialStates(artifact, device) });
+    const [y] = await run.run([flat(3)]);
+    assert.equal(await y!.data(), expected);
   });
-  const expected = await (await predict(flat(3))).data();
-  const artifact = unpackArtifact(packArtifact(await predict.artifact()));
-  const device = createCpuDevice();
-  const run = await load(artifact, device, { states: initialStates(artifact, device) });
-  const [y] = await run.run([flat(3)]);
-  assert.equal(await y!.data(), expected);
-});
+
+  test(`${target}: a training step runs from its artifact as it runs here`, async () => {
+    const net = new Net();
+    const opt = new optim.Adam(net.parameters(), { lr: 0.01 });
+    const step = compile(
+      (x: Tensor, y: Tensor) => {
+        const loss = nn.crossEntropy(net.forward(x), y);
+        opt.step(loss);
+        return loss;
+      },
+      { target },
+    );
+    await step(rows(6), labels(6));
+    const artifact = await step.artifact({ inputs: [["N", 4], { shape: ["N"], dtype: "i32" }] });
+    const device = open();
+    const run = await load(artifact, device, { states: initialStates(artifact, device) });
+    for (let i = 0; i < 4; i++) {
+      const [loss] = await run.run([flat(6), labels(6)]);
+      assert.is(await loss!.item(), await (await step(rows(6), labels(6))).item());
+    }
+  });
+}
 
 test("an artifact has the weights of now, not of the start", async () => {
   const net = new Net();
@@ -33,24 +59,6 @@ test("an artifact has the weights of now, not of the start", async () => {
   assert.not.equal(after.weights["fc1.weight"]!.data, before.weights["fc1.weight"]!.data);
   const now = await net.fc1.weight.data();
   assert.equal(after.weights["fc1.weight"]!.data, new Uint8Array(now.buffer));
-});
-
-test("a training step runs from its artifact as it runs here", async () => {
-  const net = new Net();
-  const opt = new optim.Adam(net.parameters(), { lr: 0.01 });
-  const step = compile((x: Tensor, y: Tensor) => {
-    const loss = nn.crossEntropy(net.forward(x), y);
-    opt.step(loss);
-    return loss;
-  });
-  await step(rows(6), labels(6));
-  const artifact = await step.artifact({ inputs: [["N", 4], { shape: ["N"], dtype: "i32" }] });
-  const device = createCpuDevice();
-  const run = await load(artifact, device, { states: initialStates(artifact, device) });
-  for (let i = 0; i < 4; i++) {
-    const [loss] = await run.run([flat(6), labels(6)]);
-    assert.is(await loss!.item(), await (await step(rows(6), labels(6))).item());
-  }
 });
 
 test("data that a function closes over goes along", async () => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createCpuDevice } from "@kiln-ml/runtime";
+import { createCpuDevice, createWasmDevice } from "@kiln-ml/runtime";
 import {
   ArtifactError,
   compile,
@@ -12,6 +12,7 @@ import {
   nn,
   optim,
   restore,
+  setDefaultTarget,
   snapshot,
   stateBytes,
   type Tensor,
@@ -147,17 +148,19 @@ test("a parameter that was only read moves to where it is first used", async () 
   assert.equal(await net.fc1.weight.data(), before);
 });
 
-test("a lost device is replaced from a snapshot, and training goes on", async () => {
-  const session = useDevice(createCpuDevice());
-  const { net, opt, next } = trainer();
-  await next();
-  await next();
-  const saved = await snapshot({ net, opt });
-  const expected = await next();
-  session.device.destroy();
-  assert.instance(await rejection(next()), DeviceError);
-  await restore(saved);
-  assert.is(await next(), expected);
-});
+for (const target of ["js", "wasm"] as const)
+  test(`${target}: a lost device is replaced from a snapshot, and training goes on`, async () => {
+    setDefaultTarget(target);
+    const session = useDevice(target === "js" ? createCpuDevice() : createWasmDevice());
+    const { net, opt, next } = trainer();
+    await next();
+    await next();
+    const saved = await snapshot({ net, opt });
+    const expected = await next();
+    session.device.destroy();
+    assert.instance(await rejection(next()), DeviceError);
+    await restore(saved);
+    assert.is(await next(), expected);
+  });
 
 test.run();

@@ -1,6 +1,6 @@
 /**
- * Training steps through the compiler and the CPU runtime: fused kernels give bit for bit what the reference gives when
- * they round at every op, state included, and several steps on the device follow PyTorch.
+ * Training steps through the compiler and the runtime: on js fused kernels give bit for bit what the reference gives when
+ * they round at every op, state included; on wasm they are within the ulps of the ops; several steps follow PyTorch.
  */
 import { type HostArray, input, type Tensor, toHost, trace, type Value } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
@@ -10,6 +10,8 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
 import { runProgram } from "../support/run.ts";
+import { agreesOnWasm } from "../support/targets.ts";
+import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { asValue, close, fixture, type Named, type Packed, Session } from "./fixture.ts";
 
 interface Run {
@@ -89,14 +91,14 @@ const feedsOf = ({ program, session, batch }: Training): Map<Tensor, Value> =>
 
 const stored = (v: Value): HostArray => toHost(v.dtype, v.data);
 
-const bitwise = {
+const kinds = {
   mlp: Object.keys(optimizers),
   cnn: ["momentum", "adamw amsgrad"],
 };
 
 for (const kind of ["mlp", "cnn"] as const)
-  for (const name of bitwise[kind])
-    test(`${kind} under ${name}: fused steps equal the reference bit for bit`, async () => {
+  for (const name of kinds[kind]) {
+    test(`js: ${kind} under ${name}: fused steps equal the reference bit for bit`, async () => {
       const t = training(kind, name);
       const options = { target: "js", rounding: "each-op" } as const;
       for (let i = 0; i < 2; i++) {
@@ -112,18 +114,38 @@ for (const kind of ["mlp", "cnn"] as const)
       }
     });
 
-for (const [kind, name] of [
-  ["mlp", "adam"],
-  ["cnn", "momentum"],
-] as const)
-  test(`${kind} under ${name}, compiled as by default, follows PyTorch`, async () => {
-    const t = training(kind, name);
-    for (const step of runs[kind].steps) {
-      const { values } = await runProgram(t.program, feedsOf(t), {}, device, { target: "js" });
-      for (const [k, [p]] of t.program.updates.entries()) t.session.values.set(p, values[k + 1]!);
-      close("loss", values[0]!, step.loss, 5e-6);
-      t.session.check(t.net, step.state, 5e-6);
-    }
-  });
+    test(`wasm: ${kind} under ${name}: two steps are within the ulps of their ops`, async () => {
+      const t = training(kind, name);
+      for (let i = 0; i < 2; i++) {
+        await agreesOnWasm(t.program, feedsOf(t));
+        t.session.run([], new Map(t.program.updates), t.batch);
+      }
+    });
+  }
+
+/** A device for each target that is not WebGPU's, both variants and numbers of threads of wasm. */
+const devices = [
+  { target: "js" as const, name: "js", open: () => device },
+  ...variants.map((v) => ({
+    target: "wasm" as const,
+    name: `wasm, ${nameOfVariant(v)}`,
+    open: () => wasmDevice(v),
+  })),
+];
+
+for (const { target, name: on, open } of devices)
+  for (const [kind, name] of [
+    ["mlp", "adam"],
+    ["cnn", "momentum"],
+  ] as const)
+    test(`${on}: ${kind} under ${name}, compiled as by default, follows PyTorch`, async () => {
+      const t = training(kind, name);
+      for (const step of runs[kind].steps) {
+        const { values } = await runProgram(t.program, feedsOf(t), {}, open(), { target });
+        for (const [k, [p]] of t.program.updates.entries()) t.session.values.set(p, values[k + 1]!);
+        close("loss", values[0]!, step.loss, 5e-6);
+        t.session.check(t.net, step.state, 5e-6);
+      }
+    });
 
 test.run();

@@ -1,11 +1,12 @@
 /**
- * The text of six kernels, kept to be read: tests/golden/printers. `UPDATE_GOLDEN=1` writes them anew.
+ * The text of some kernels, kept to be read: tests/golden/printers. `UPDATE_GOLDEN=1` writes them anew.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { KernelText } from "@kiln-ml/artifact";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { emitJs } from "../../compiler/src/targets/js/emit.ts";
+import { emitWasm } from "../../compiler/src/targets/wasm/emit.ts";
 import { emitWgsl } from "../../compiler/src/targets/wgsl/emit.ts";
 import {
   argMaxAny,
@@ -33,6 +34,11 @@ const serial = [mapPad(), softmax(), matmulVector(), transposeTile(), gatherRows
 for (const kernel of serial)
   test(`js: ${kernel.name} reads as it is kept`, () => {
     check(`${kernel.name}.js`, emitJs(kernel, { rounding: "on-store" }));
+  });
+
+for (const kernel of [mapPad(), softmax(), matmulVector(), gatherRows()])
+  test(`wasm: ${kernel.name} reads as it is kept`, () => {
+    check(`${kernel.name}.wat`, emitWasm(kernel));
   });
 
 const parallel = [

@@ -32,26 +32,47 @@ function compileFor(program: Program, target: TargetName): Compilation {
   return { simplified, groups, plan: printPlan(artifact), artifact };
 }
 
-/** The text for each target, once if it is the same for both. */
-const both = (js: string, webgpu: string): string =>
-  js === webgpu ? `== js and webgpu\n${js}` : `== js\n${js}\n== webgpu\n${webgpu}`;
+/** The text for each target, once for those that have the same. */
+function each(texts: Readonly<Record<string, string>>): string {
+  const names = Object.keys(texts);
+  return [...new Set(Object.values(texts))]
+    .map((text) => `== ${names.filter((n) => texts[n] === text).join(", ")}\n${text}`)
+    .join("\n");
+}
 
-const kernels = (a: Artifact): string =>
-  a.kernels.map((k) => `// ${k.name}${grid(k)}\n${k.text.trimEnd()}\n`).join("\n");
+/** Programs whose WAT is kept, and how many of their kernels: it is long, and these show what there is. */
+const watKept: Readonly<Record<string, number>> = {
+  chain: 1,
+  broadcast: 1,
+  layerNorm: 1,
+  "gelu-matmul": 1,
+  "mlp-step": 1,
+  embedding: 2,
+  "reduce-all": 1,
+};
+
+const kernels = (a: Artifact, most = a.kernels.length): string => {
+  const comment = a.target === "wasm" ? ";;" : "//";
+  const one = (k: Artifact["kernels"][number]) =>
+    `${comment} ${k.name}${grid(k)}\n${k.text.trimEnd()}\n`;
+  return a.kernels.slice(0, most).map(one).join("\n");
+};
 
 const grid = ({ workgroups }: Artifact["kernels"][number]): string =>
   workgroups ? ` on a grid of ${workgroups.map((e) => JSON.stringify(e)).join(" × ")}` : "";
 
-function stagesOf(program: Program): Record<string, string> {
+function stagesOf(name: string, program: Program): Record<string, string> {
   const js = compileFor(program, "js");
+  const wasm = compileFor(program, "wasm");
   const webgpu = compileFor(program, "webgpu");
   return {
     "01-input.ir": printProgram(program),
     "02-simplified.ir": js.simplified,
-    "03-groups.txt": both(js.groups, webgpu.groups),
+    "03-groups.txt": each({ js: js.groups, wasm: wasm.groups, webgpu: webgpu.groups }),
     "04-kernels.js": kernels(js.artifact),
+    ...(watKept[name] ? { "04-kernels.wat": kernels(wasm.artifact, watKept[name]) } : {}),
     "05-kernels.wgsl": kernels(webgpu.artifact),
-    "06-plan.txt": both(js.plan, webgpu.plan),
+    "06-plan.txt": each({ js: js.plan, wasm: wasm.plan, webgpu: webgpu.plan }),
   };
 }
 
@@ -65,7 +86,8 @@ for (const [name, build] of Object.entries(programs))
   test(`the stages of ${name} read as they are kept`, () => {
     const folder = `tests/golden/${name}`;
     if (process.env.UPDATE_GOLDEN) mkdirSync(folder, { recursive: true });
-    for (const [file, text] of Object.entries(stagesOf(build()))) check(`${folder}/${file}`, text);
+    for (const [file, text] of Object.entries(stagesOf(name, build())))
+      check(`${folder}/${file}`, text);
   });
 
 test("WGSL conditions are joined without control flow", () => {
@@ -76,7 +98,7 @@ test("WGSL conditions are joined without control flow", () => {
 });
 
 test("a choice that an unrolled index decides is not printed", () => {
-  for (const target of ["js", "webgpu"] as const) {
+  for (const target of ["js", "wasm", "webgpu"] as const) {
     const { artifact } = compileFor(programs["concat-pad"]!(), target);
     assert.not.match(artifact.kernels.map((k) => k.text).join("\n"), /\bfalse\b|\btrue\b/);
   }

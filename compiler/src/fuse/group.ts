@@ -97,13 +97,22 @@ export function reindex(from: Shape, coords: readonly Dim[], to: Shape): Dim[] {
   });
 }
 
+/** By a group's number: the last search that came past it. */
+const passed: number[] = [];
+let search = 0;
+
 /** True if `group` needs a result of `other`, directly or through groups between. */
-export function dependsOn(group: Group, other: Group, seen: Set<Group> = new Set()): boolean {
+export function dependsOn(group: Group, other: Group): boolean {
+  search++;
+  return leadsTo(group, other);
+}
+
+function leadsTo(group: Group, other: Group): boolean {
   for (const d of group.deps) {
     if (d === other) return true;
-    if (seen.has(d)) continue;
-    seen.add(d);
-    if (dependsOn(d, other, seen)) return true;
+    if (passed[d.id] === search) continue;
+    passed[d.id] = search;
+    if (leadsTo(d, other)) return true;
   }
   return false;
 }

@@ -11,9 +11,14 @@ import { type Fusion, isSingle } from "./state.ts";
 
 /** Elementwise work that may be repeated in every reader rather than stored. */
 const cheapOps = 8;
+/** Elementwise work that costs less than memory, where it starts from a value that is read anyway. */
+const fewOps = 4;
 
 export function settle(state: Fusion, order: readonly Tensor[]): void {
-  if (state.on) dropCheapMembers(state, order);
+  if (state.on) {
+    dropCheapMembers(state, order);
+    storeSources(state, order);
+  }
   const readers = new Map<Tensor, Set<Group>>();
   const read = (t: Tensor, by: Iterable<Group>) => {
     const set = readers.get(t) ?? new Set();
@@ -113,13 +118,63 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
     const group = state.groupOf.get(node);
     if (!group || state.required.has(node) || !isPointwise(node) || !stored.has(node)) continue;
     const work = workOf(state, node);
-    if (work.costly || work.ops > 2) continue;
+    if (work.costly || work.ops > fewOps) continue;
     const from = [...terminals(state, node)].filter((t) => !isSingle(t));
     if (from.length !== 1 || !(isLeaf(from[0]!) || stored.has(from[0]!))) continue;
     if (group.members.get(from[0]!)?.level === "root") continue;
-    state.groupOf.delete(node);
-    group.members.delete(node);
+    floatAgain(state, node);
   }
+}
+
+function floatAgain(state: Fusion, node: Tensor): void {
+  state.groupOf.get(node)!.members.delete(node);
+  state.groupOf.delete(node);
+}
+
+/**
+ * Members that other groups read and that are cheap to recompute from one other member are not stored if that one is
+ * stored anyway, or if it is costly and takes the place of several: 1 + t and 1 − t² of a tanh are made of t.
+ */
+function storeSources(state: Fusion, order: readonly Tensor[]): void {
+  const stored = storedNodes(state, order);
+  for (const source of order) {
+    const group = state.groupOf.get(source);
+    if (!group || isSingle(source) || group.members.get(source)!.level === "root") continue;
+    const kept = stored.has(source);
+    if (!kept && !(isPointwise(source) && opRecord(source.op).costly)) continue;
+    const chains = [...group.members.keys()].flatMap((t) => {
+      if (!stored.has(t) || state.required.has(t)) return [];
+      const chain = cheapChain(source, t, (u) => u !== t && stored.has(u));
+      return chain ? [{ made: t, chain }] : [];
+    });
+    if (chains.length < (kept ? 1 : 2)) continue;
+    for (const { made, chain } of chains) {
+      stored.delete(made);
+      for (const t of chain) if (state.groupOf.get(t) === group) floatAgain(state, t);
+    }
+    stored.add(source);
+  }
+}
+
+/** The few cheap nodes that make `node` of `source` and single elements alone, if they do. */
+function cheapChain(
+  source: Tensor,
+  node: Tensor,
+  stored: (t: Tensor) => boolean,
+): Set<Tensor> | undefined {
+  if (node === source) return undefined;
+  const chain = new Set<Tensor>();
+  let found = false;
+  const enter = (t: Tensor): boolean => {
+    if (t === source) found = true;
+    if (t === source || chain.has(t) || isSingle(t)) return true;
+    // The same number everywhere.
+    if (t.op === "broadcastInDim" && isSingle(t.operands[0]!)) return true;
+    if (!isPointwise(t) || isLeaf(t) || stored(t) || opRecord(t.op).costly) return false;
+    chain.add(t);
+    return chain.size <= fewOps && t.operands.every(enter);
+  };
+  return enter(node) && found ? chain : undefined;
 }
 
 /** Members that must be in memory: required, or read by another group. */

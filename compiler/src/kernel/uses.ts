@@ -66,6 +66,8 @@ export interface Facts {
   readonly visible: ReadonlySet<string>;
   /** Element types of buffers and arrays. */
   readonly dtypes: ReadonlyMap<string, Dtype>;
+  /** What statements were found to change. */
+  readonly changes: Map<Stmt, ReadonlySet<string>>;
 }
 export interface AccFacts {
   readonly dtype: Dtype;
@@ -96,19 +98,25 @@ export function factsOf(kernel: Kernel): Facts {
     mutable: new Set([...written, ...arrays]),
     visible: new Set([...written, ...shared]),
     dtypes,
+    changes: new Map(),
   };
 }
 
 /** Names of accumulators and buffers that one statement changes, those inside it included. */
 export function changedBy(s: Stmt, facts: Facts): ReadonlySet<string> {
-  const names = new Set<string>();
-  eachStmt([s], (t) => {
-    if (t.kind === "set" || t.kind === "accumulate" || t.kind === "fma") names.add(t.name);
-    else if (t.kind === "store") names.add(t.to);
-    else if (t.kind === "combine") for (const n of [...t.names, ...facts.visible]) names.add(n);
-    else if (t.kind === "barrier") for (const n of facts.visible) names.add(n);
-  });
+  const known = facts.changes.get(s);
+  if (known) return known;
+  const names = new Set(ownChanges(s, facts));
+  for (const t of bodyOf(s)) for (const name of changedBy(t, facts)) names.add(name);
+  facts.changes.set(s, names);
   return names;
+}
+
+function ownChanges(s: Stmt, facts: Facts): Iterable<string> {
+  if (s.kind === "set" || s.kind === "accumulate" || s.kind === "fma") return [s.name];
+  if (s.kind === "store") return [s.to];
+  if (s.kind === "combine") return [...s.names, ...facts.visible];
+  return s.kind === "barrier" ? facts.visible : [];
 }
 
 /** Accumulators and changeable buffers the value of `e` depends on. */

@@ -20,10 +20,11 @@ export function elementsOf(
   node: Tensor,
   known: ReadonlyMap<Tensor, Elements>,
 ): Elements | undefined {
-  const at = coordinates(node.shape);
-  if (node.op === "iota") return at.map((c) => roundTo(node.dtype, c[node.attrs.axis as number]!));
+  if (node.op === "iota")
+    return coordinates(node.shape).map((c) => roundTo(node.dtype, c[node.attrs.axis as number]!));
   const operands = node.operands.flatMap((t) => [known.get(t) ?? []]);
   if (!operands.length || !node.operands.every((t) => known.has(t))) return undefined;
+  const at = coordinates(node.shape);
   const record = opRecord(node.op);
   const reduce = record.reducer && reducers[record.reducer];
   if (record.family === "elementwise" && record.eval)

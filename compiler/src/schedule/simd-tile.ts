@@ -69,13 +69,24 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
 
 /** The statements that store the group's results for one element of the product, whose sum may depend on new variables. */
 export function results(job: Job, rename: Rename, sum: Expr): Stmt[] {
+  const { dtype } = job.group.anchor!;
+  const value = dtype === sum.dtype ? sum : call("convert", dtype, sum);
+  return [{ kind: "let", name: "product", value }, ...substituteIn(ownResults(job), rename)];
+}
+
+/** They are asked for several times while ways are compared. */
+const made = new WeakMap<Job, readonly Stmt[]>();
+
+/** The same under the group's own variables. */
+function ownResults(job: Job): readonly Stmt[] {
+  const known = made.get(job);
+  if (known) return known;
   const { group } = job;
   const anchor = group.anchor!;
   const block = openBlock(job);
-  const stands = ref("product", anchor.dtype);
-  block.bind(anchor, group.members.get(anchor)!.coords, stands);
+  block.bind(anchor, group.members.get(anchor)!.coords, ref("product", anchor.dtype));
   for (const [node] of membersOf(group))
     if (job.stored.has(node)) block.body.push(storeMember(job, block, node, new Map()));
-  const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
-  return [{ kind: "let", name: "product", value }, ...substituteIn(block.body, rename)];
+  made.set(job, block.body);
+  return block.body;
 }

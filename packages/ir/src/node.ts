@@ -44,6 +44,19 @@ export interface NodeParts {
 }
 
 let nextId = 0;
+/** The node in whose place nodes are being made. */
+let replaced: Tensor | undefined;
+
+/** Runs `make`, whose nodes stand in the place of `node`: the user built them where that one was built. */
+export function inPlaceOf<T>(node: Tensor, make: () => T): T {
+  const before = replaced;
+  replaced = node;
+  try {
+    return make();
+  } finally {
+    replaced = before;
+  }
+}
 
 export interface Tensor extends Methods {}
 
@@ -68,7 +81,8 @@ export class Tensor {
     this.shape = parts.shape;
     this.regions = parts.regions ?? [];
     this.results = parts.results;
-    this.#trace = parts.traced === false ? undefined : captureTrace();
+    const { traced = true } = parts;
+    this.#trace = replaced ? replaced.#trace : traced ? captureTrace() : undefined;
   }
 
   /** Where in the user's program it was built, `file.ts:12:5`. Not part of its identity. */
@@ -160,9 +174,7 @@ export function topologicalOrder(
 /** Rebuilds a node with other operands; the same node if none changed. */
 export function withOperands(node: Tensor, operands: readonly Tensor[]): Tensor {
   if (operands.every((t, i) => t === node.operands[i])) return node;
-  return makeNode({
-    ...node,
-    operands,
-    ...(node.results ? { results: node.results } : {}),
-  } as NodeParts);
+  const { op, attrs, dtype, shape, regions, results } = node;
+  const several = results ? { results } : {};
+  return makeNode({ op, operands, attrs, dtype, shape, regions, ...several });
 }

@@ -15,7 +15,6 @@ import {
   get,
   integer,
   isCheap,
-  lane,
   laneName,
   maskOf,
   onLane,
@@ -145,4 +144,3 @@ function callText(p: Printer, c: Call): Text {
 }
 
 export const openLane = (e: Emitter): void => e.bindName(laneName, atom("(lane)"));
-export { lane };

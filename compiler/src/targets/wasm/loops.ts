@@ -23,7 +23,7 @@ import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
 import { get, isCheap, lane, type Printer } from "./printer.ts";
 
-export type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
+type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
 
 /** Loops of at most this many iterations are written out if they say so. */
 const mostRepetitions = 64;

@@ -30,7 +30,7 @@ export const bytesOf = (dtype: Dtype): number =>
         : 4;
 
 /** The address of a buffer or array as it stands in index expressions, in bytes. */
-export const addressOf = (buffer: string): Dim => anyInteger(`=${buffer}`);
+const addressOf = (buffer: string): Dim => anyInteger(`=${buffer}`);
 /** The symbol's name, to be bound where the buffer is declared. */
 export const addressName = (buffer: string): string => `=${buffer}`;
 

@@ -40,7 +40,7 @@ export function op(name: string, ...args: readonly (string | Text)[]): Text {
 }
 
 /** A new local of the type. */
-export function freshLocal(p: Printer, type: WasmType): string {
+function freshLocal(p: Printer, type: WasmType): string {
   const name = `v.${p.locals.size}`;
   p.locals.set(name, type);
   return name;

@@ -62,7 +62,6 @@ export const andNot = binary("v128.andnot");
 /** a where the mask is set, else b. */
 export const select = (mask: string, a: string, b: string): string =>
   `(v128.bitselect ${a} ${b} ${mask})`;
-export const anyTrue = unary("v128.any_true");
 
 /** Σ coefficientᵢ·xⁱ by Horner's rule, highest power first. */
 export function polynomial(coefficients: readonly number[], x: string): string {

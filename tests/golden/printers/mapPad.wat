@@ -1,0 +1,20 @@
+(func $mapPad (export "mapPad") (param $x i32) (param $b i32) (param $out i32) (param $N i32) (param $from i32) (param $to i32) (param $stack i32)
+  (local $i i32) (local $j i32) (local $atI i32) (local $bAt v128) (local $v.4 v128) (local $t v128) (local $v.6 v128) (local $v.7 v128) (local $v.8 v128) (local $atI0 i32)
+  (local.set $i (local.get $from))
+  (if (i32.lt_s (local.get $i) (local.get $to)) (then
+    (loop $i.loop
+      (local.set $j (i32.const 0))
+      (local.set $atI (i32.add (local.get $x) (i32.mul (local.get $i) (i32.const 20))))
+      (local.set $bAt (v128.load32_splat (i32.add (local.get $b) (i32.shl (local.get $i) (i32.const 2)))))
+      (local.set $atI0 (i32.add (local.get $out) (i32.mul (local.get $i) (i32.const 24))))
+      (loop $j.loop
+        (local.set $v.4 (if (result v128) (i32.gt_s (local.get $j) (i32.const 0)) (then (v128.load32_splat (i32.sub (i32.add (local.get $atI) (i32.shl (local.get $j) (i32.const 2))) (i32.const 4)))) (else (v128.const f32x4 0 0 0 0))))
+        (local.set $t (f32x4.add (local.get $v.4) (local.get $bAt)))
+        (local.set $v.6 (f32x4.pmax (f32x4.pmin (local.get $t) (v128.const f32x4 9.02 9.02 9.02 9.02)) (v128.const f32x4 -9.02 -9.02 -9.02 -9.02)))
+        (local.set $v.7 (f32x4.mul (local.get $v.6) (local.get $v.6)))
+        (local.set $v.8 (f32x4.pmax (f32x4.pmin (f32x4.div (f32x4.mul (local.get $v.6) (f32x4.madd (f32x4.madd (f32x4.madd (f32x4.madd (v128.const f32x4 1.338428e-8 1.338428e-8 1.338428e-8 1.338428e-8) (local.get $v.7) (v128.const f32x4 0.000020635815 0.000020635815 0.000020635815 0.000020635815)) (local.get $v.7) (v128.const f32x4 0.0034974571 0.0034974571 0.0034974571 0.0034974571)) (local.get $v.7) (v128.const f32x4 0.13382687 0.13382687 0.13382687 0.13382687)) (local.get $v.7) (v128.const f32x4 1 1 1 1))) (f32x4.madd (f32x4.madd (f32x4.madd (f32x4.madd (v128.const f32x4 7.790245e-7 7.790245e-7 7.790245e-7 7.790245e-7) (local.get $v.7) (v128.const f32x4 0.00032885166 0.00032885166 0.00032885166 0.00032885166)) (local.get $v.7) (v128.const f32x4 0.025884358 0.025884358 0.025884358 0.025884358)) (local.get $v.7) (v128.const f32x4 0.46716008 0.46716008 0.46716008 0.46716008)) (local.get $v.7) (v128.const f32x4 1 1 1 1))) (v128.const f32x4 1 1 1 1)) (v128.const f32x4 -1 -1 -1 -1)))
+        (v128.store32_lane 0 (i32.add (local.get $atI0) (i32.shl (local.get $j) (i32.const 2))) (f32x4.mul (local.get $v.8) (local.get $t)))
+        (br_if $j.loop (i32.lt_s (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const 6))))
+      (br_if $i.loop (i32.lt_s (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $to))))
+  ))
+)

@@ -122,7 +122,7 @@ export function wasmKernel(names: string, stack = 0): KernelText {
 }
 
 /** So much work that it is shared among threads. */
-export const heavy = 1e6;
+export const heavy = 5e6;
 
 /** out[N] = kernel(inputs…), with the state total[8] if the kernel has one. `flops` decides about threads. */
 export function elementwise(kernel: KernelText, flops = heavy): Artifact {

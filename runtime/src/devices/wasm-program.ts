@@ -18,8 +18,12 @@ import { noPart } from "./wasm-worker.ts";
 const partsPerThread = 4;
 const maxParts = noPart - 1;
 
-/** Below this many bytes and flops, about 20 µs of work, waking another thread gains nothing. */
-const sharedFrom = 200_000;
+/**
+ * A call of less work than this, about 100 µs, is not shared: a thread that has rested takes that long to wake. Work is
+ * counted in bytes; four operations take about as long as a byte, since those that take longer are mostly alone.
+ */
+const sharedFrom = 1_000_000;
+const flopsPerByte = 4;
 
 /** Bytes or flops of a run that a page's own thread may do: about a millisecond. */
 const lightBelow = 10_000_000;
@@ -180,7 +184,7 @@ export class WasmProgram implements Program {
     const { kernel, args, dims, bytes, flops } = launch;
     const entry = this.#firstEntry[kernel]! + phase;
     const { threads } = this.#crew;
-    const alone = threads === 1 || units < 2 || Math.max(bytes, flops) < sharedFrom;
+    const alone = threads === 1 || units < 2 || bytes + flops / flopsPerByte < sharedFrom;
     const parts = alone ? 1 : Math.min(units, partsPerThread * threads, maxParts);
     words.push(args.length + dims.length, entry, units, 1, parts, ...args.map(() => 0), ...dims);
   }

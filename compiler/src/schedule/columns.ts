@@ -6,9 +6,11 @@ import {
   addDim,
   type Dim,
   type Dtype,
+  floorDiv,
   isFloat,
   maxOfDim,
   minDim,
+  mulDim,
   opRecord,
   subDim,
   substitute,
@@ -26,7 +28,7 @@ import {
 } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
-import { call, load, ref } from "../lower/value.ts";
+import { call, load, ref, type Values } from "../lower/value.ts";
 import { walksByColumn } from "./stride.ts";
 
 export interface ColumnBlocks {
@@ -38,6 +40,8 @@ export interface ColumnBlocks {
   readonly double: boolean;
   /** Rows that are summed before their sum is added to the total; all of them if absent. */
   readonly rows?: number;
+  /** Rows that are added at once to what is kept of a column; 1 if absent. */
+  readonly together?: number;
 }
 
 /** The columns of one block. */
@@ -123,7 +127,7 @@ function blockOfSums(
     if (job.stored.has(node)) finish.body.push(storeMember(job, finish, node, by));
   const body = [
     ...each(sums.map((s) => s.start(s.name))),
-    ...runDown(job, inner, by, sums, each, blocks.rows),
+    ...runDown(job, inner, by, sums, each, blocks),
     ...each(finish.body),
   ];
   return { arrays: sums.flatMap((s) => s.arrays), body };
@@ -138,8 +142,8 @@ interface ColumnSum {
   readonly total: Expr;
   /** Sets the column's sum in an array to the identity. */
   start(array: string): Stmt;
-  /** array[c] = array[c] ⊕ value. */
-  add(array: string, value: Expr): Stmt[];
+  /** array[c] = array[c] ⊕ the values, one after the other. */
+  add(array: string, values: readonly Expr[]): Stmt[];
 }
 
 function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): ColumnSum {
@@ -165,9 +169,9 @@ function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): Colum
     arrays: parted ? [array(name), array(part)] : [array(name)],
     total: load(name, dtype, at),
     start: (to) => ({ kind: "store", to, index: at, value: converted(identityOf(node), dtype) }),
-    add: (to, value) => [
+    add: (to, values) => [
       { kind: "acc", name: acc, dtype, init: load(to, dtype, at), wide: true },
-      { kind: "accumulate", name: acc, reducer, value },
+      ...values.map((value): Stmt => ({ kind: "accumulate", name: acc, reducer, value })),
       { kind: "store", to, index: at, value: ref(acc, dtype) },
     ],
   };
@@ -183,33 +187,68 @@ function runDown(
   by: Rename,
   sums: readonly ColumnSum[],
   each: (body: readonly Stmt[]) => Stmt[],
-  rows: number | undefined,
+  { rows, together = 1 }: ColumnBlocks,
 ): Stmt[] {
-  const adds = openBlock(job);
   const first = inner[0]!;
   const parted = rows !== undefined && maxOfDim(first.extent) > rows && sums.some(isParted);
   const chunk = makeLoop("part", first.extent);
-  const row = makeLoop("r", rows ?? 1);
-  const here = new Map(parted ? [[first.name, addDim(chunk.at, row.at)]] : []);
+  const extent = parted ? minDim(rows, subDim(first.extent, chunk.at)) : first.extent;
+  const down = (at: readonly Dim[], loops: readonly Loop[]): Stmt[] => {
+    const heres = at.map((d) => new Map([[first.name, parted ? addDim(chunk.at, d) : d]]));
+    const adds = openBlock(job);
+    const values = heres.map((here) => rowOf(job, adds, sums, by, here));
+    for (const [i, s] of sums.entries())
+      adds.body.push(
+        ...s.add(
+          parted ? s.part : s.name,
+          values.map((v) => v[i]!),
+        ),
+      );
+    return nest([...loops, ...inner.slice(1)], "serial", each(adds.body));
+  };
+  // A row at a time where the other inner loops would come between rows.
+  const some = inner.length > 1 || maxOfDim(extent) < together ? 1 : together;
+  const groups = parted || some > 1 ? makeLoop("r", floorDiv(extent, some)) : first;
+  const several = Array.from({ length: some }, (_, i) => addDim(mulDim(groups.at, some), i));
+  const done = mulDim(groups.extent, some);
+  const rest = makeLoop("rest", subDim(extent, done));
+  const body = [
+    ...down(several, [groups]),
+    ...(rest.extent === 0 ? [] : down([addDim(done, rest.at)], [rest])),
+  ];
+  if (!parted) return body;
+  const apart = sums.filter(isParted);
+  return [
+    {
+      kind: "loop",
+      name: chunk.name,
+      extent: first.extent,
+      step: rows,
+      loop: "serial",
+      body: [
+        ...each(apart.map((s) => s.start(s.part))),
+        ...body,
+        ...each(apart.flatMap((s) => s.add(s.name, [load(s.part, s.total.dtype, columnOf(s))]))),
+      ],
+    },
+  ];
+}
+
+/** What one row adds to each sum. */
+function rowOf(
+  job: Job,
+  adds: Values,
+  sums: readonly ColumnSum[],
+  by: Rename,
+  here: ReadonlyMap<string, Dim>,
+): Expr[] {
   const renames = new Map([...here, ...[...by].map(([n, d]) => [n, substitute(d, here)] as const)]);
   const vars = renamed(
     job.group.inner.map((l) => l.at),
     renames,
   );
   const coords = renamed(job.group.outerSpace.coords, renames);
-  for (const s of sums)
-    adds.body.push(...s.add(parted ? s.part : s.name, reducedValue(adds, s.node, coords, vars)));
-  if (!parted) return nest(inner, "serial", each(adds.body));
-  const extent = minDim(rows, subDim(first.extent, chunk.at));
-  const apart = sums.filter(isParted);
-  const body = [
-    ...each(apart.map((s) => s.start(s.part))),
-    ...nest([{ ...row, extent }, ...inner.slice(1)], "serial", each(adds.body)),
-    ...each(apart.flatMap((s) => s.add(s.name, load(s.part, s.total.dtype, columnOf(s))))),
-  ];
-  return [
-    { kind: "loop", name: chunk.name, extent: first.extent, step: rows, loop: "serial", body },
-  ];
+  return sums.map((s) => reducedValue(adds, s.node, coords, vars));
 }
 
 const isParted = (s: ColumnSum): boolean => s.part !== s.name;

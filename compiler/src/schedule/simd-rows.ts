@@ -33,7 +33,14 @@ const sumBlock = 4096;
 /** Square of a transposing map that is walked as one: a cache line of the side that jumps, and its lines in L1. */
 const [jumpBlock, runBlock] = [16, 64];
 
-const columnBlocks: ColumnBlocks = { width: 512, loop: "simd", double: false, rows: 128 };
+/** Fewer of few columns at once, so that threads find work; wide blocks are read faster. */
+const columnBlocks = ({ extent }: Loop): ColumnBlocks => ({
+  width: isStatic(extent) && extent >= 4096 ? 1024 : 512,
+  loop: "simd",
+  double: false,
+  rows: 128,
+  together: 4,
+});
 
 export function simdRows(job: Job): Stmt[] {
   const { group } = job;
@@ -48,7 +55,13 @@ export function simdRows(job: Job): Stmt[] {
   const trial = row(outer.rename, plain);
   const across = inner.loops.length > 0 && runsAcross(outer.loops, inner.loops, trial);
   if (across && !isSmall(inner.loops) && readsByColumn(job, outer.loops, inner.loops, trial))
-    return sumColumns(job, outer.loops, inner.loops, outer.rename, columnBlocks);
+    return sumColumns(
+      job,
+      outer.loops,
+      inner.loops,
+      outer.rename,
+      columnBlocks(outer.loops.at(-1)!),
+    );
   if (inner.loops.length > 0 && !isSmall(inner.loops) && !across) {
     const along = (body: readonly Stmt[]): Stmt[] => inLanes(job, inner.loops, body);
     const body = row(outer.rename, along, { keep: keepIn(inner.loops) });

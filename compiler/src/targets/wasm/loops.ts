@@ -143,22 +143,29 @@ interface Group {
 const leastStreamed = 256;
 
 /**
- * Several vectors where accumulators would wait for each other and the body is short. A long loop that does little but
- * load is bound by memory, and waits for several lines at once if it runs along several parts of the range.
+ * Several vectors where accumulators would wait for each other, or counting would take as long as the body. A long loop
+ * that does little but load is bound by memory, and waits for several lines at once if it runs along several parts of
+ * the range.
  */
 function groupOf(s: Of<"loop">, accs: number, count: Dim): Group {
-  if (accs === 0 || accs > 2) return { streams: 1, vectors: 1 };
+  const most = maxOfDim(count);
+  const size = sizeOf(s);
+  let vectors = size <= (accs === 0 ? 4 : 8) ? 4 : size <= (accs === 0 ? 8 : 24) ? 2 : 1;
+  if (accs > 2 || (accs === 0 && most < 64)) vectors = 1;
+  if (size <= 8 && accs === 1 && most >= leastStreamed) return { streams: 4, vectors: 2 };
+  while (vectors > 1 && most < 4 * vectors) vectors /= 2;
+  return { streams: 1, vectors };
+}
+
+/** Instructions of the body, roughly. */
+function sizeOf(s: Of<"loop">): number {
   let size = 0;
   const seen = new Set<Expr>();
   eachStmt(s.body, (t) => {
     size += t.kind === "loop" ? 100 : 0;
     for (const x of exprsOf(t)) size += costOf(x, seen);
   });
-  if (size <= 8 && accs === 1 && maxOfDim(count) >= leastStreamed)
-    return { streams: 4, vectors: 2 };
-  let vectors = size <= 8 ? 4 : size <= 24 ? 2 : 1;
-  while (vectors > 1 && maxOfDim(count) < 4 * vectors) vectors /= 2;
-  return { streams: 1, vectors };
+  return size;
 }
 
 /** Instructions, roughly; what is shared counts once. */

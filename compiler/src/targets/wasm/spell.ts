@@ -106,11 +106,32 @@ const floats: Readonly<Record<string, string>> = {
 
 function float(op: string, x: X, bind: Bind): string | undefined {
   const plain = floats[op];
+  if (op === "maximum" || op === "minimum") {
+    const bounded = bound(op, x);
+    if (bounded) return bounded;
+  }
   if (plain) return apply(`f32x4.${plain}`, ...x);
   if (op === "isNan") return apply("f32x4.ne", x[0]!, x[0]!);
   if (op === "isFinite")
     return apply("f32x4.lt", apply("f32x4.abs", x[0]!), constantText(Infinity, "f32").text);
   return vectorMath(op, x, (type, t) => bind(type, t)) ?? custom(op, x, "f32x4", bind);
+}
+
+const uniformFloat = /^\(v128\.const f32x4 (\S+) \1 \1 \1\)$/;
+
+/**
+ * The maximum or minimum of a value and a number, which is not NaN, in one or two instructions instead of the eight
+ * that f32x4.max takes. `pmax(v, c)` is v < c ? c : v, so that NaN stays; equal numbers are the same bits but for zeros.
+ */
+function bound(op: "maximum" | "minimum", x: X): string | undefined {
+  const at = x.findIndex((t) => uniformFloat.test(t));
+  if (at < 0) return undefined;
+  const [c, v] = [x[at]!, x[1 - at]!];
+  const number = uniformFloat.exec(c)![1]!;
+  if (Number(number) !== 0) return apply(op === "maximum" ? "f32x4.pmax" : "f32x4.pmin", v, c);
+  // Bits are cleared where the result is +0; −0 must stay where it is the minimum.
+  if (number === "-0") return undefined;
+  return apply("v128.andnot", v, apply(op === "maximum" ? "f32x4.le" : "f32x4.gt", v, c));
 }
 
 function double(op: string, x: X, bind: Bind): string | undefined {

@@ -12,7 +12,6 @@ import {
   div,
   f32,
   i32,
-  iadd,
   isub,
   less,
   type MathText,
@@ -28,14 +27,15 @@ import {
   withSign,
 } from "./vector.ts";
 
-/** Adding 1.5·2²³ rounds to an integer, and leaves that in the low bits. */
-const magic = f32(12582912);
+/** Twice the offset of exponent bits. */
+const bias = 254;
+/** Adding this much, 1.5·2²³ and more, rounds to an integer n, and leaves n + bias in the low bits. */
+const magic = f32(12582912 + bias);
 const ln2High = 0.693359375;
 const ln2Low = -2.1219444e-4;
-const oneBits = i32(0x3f800000);
 
 interface Reduced {
-  /** n as an integer in the low bits, and something else above them. */
+  /** n + bias as an integer in the low nine bits, and something else above them. */
   readonly bits: string;
   readonly n: string;
   readonly r: string;
@@ -52,16 +52,16 @@ function reduce(x: string, bind: Bind): Reduced {
 /** e^r to 3·10⁻⁹. */
 const expCoefficients = [0.0013942214, 0.008368849, 0.041666385, 0.1666652, 0.5, 1, 1];
 
-/** 2ⁿ in two factors, of which the first, 2^⌊n/2⌋, is still an offset of exponent bits. */
+/** 2ⁿ in two factors: 2^⌊n/2⌋ and the rest. */
 function halves(bits: string, bind: Bind): { first: string; second: string } {
-  const first = bind("v128", shiftLeft(shiftRight(bits, 1), 23));
-  return { first, second: iadd(isub(shiftLeft(bits, 23), first), oneBits) };
+  const half = bind("v128", shiftRight(bits, 1));
+  return { first: shiftLeft(half, 23), second: shiftLeft(isub(bits, half), 23) };
 }
 
 /** p·2ⁿ, rounded once where it is subnormal. */
 function scaled(p: string, bits: string, bind: Bind): string {
   const { first, second } = halves(bits, bind);
-  return mul(mul(p, iadd(first, oneBits)), second);
+  return mul(mul(p, first), second);
 }
 
 /** Beyond the bounds the result is 0 or overflows all the same. */
@@ -90,7 +90,7 @@ const exp2: MathText = ([x], bind) => {
 const sigmoid: MathText = ([x], bind) => {
   const { bits, r } = reduce(bind("v128", `(f32x4.neg ${clamp(x!, -104, 104)})`), bind);
   const { first, second } = halves(bits, bind);
-  const s = bind("v128", isub(oneBits, first));
+  const s = bind("v128", isub(i32(2 * 0x3f800000), first));
   return div(s, madd(polynomial(expCoefficients, r), second, s));
 };
 
@@ -118,7 +118,7 @@ const expm1Coefficients = [1.9944269e-4, 0.0013932708, 0.008333208, 0.04166649, 
 /** 2·(2ⁿ⁻¹·(e^r − 1) + (2ⁿ⁻¹ − ½)): 2ⁿ itself may overflow. x itself near 0. */
 const expm1: MathText = ([x], bind) => {
   const { bits, r } = reduce(bind("v128", clamp(x!, -25, 89)), bind);
-  const power = bind("v128", iadd(shiftLeft(bits, 23), i32(0x3f000000)));
+  const power = bind("v128", isub(shiftLeft(bits, 23), i32(0x40000000)));
   const near = madd(mul(r, r), polynomial(expm1Coefficients, r), r);
   const y = bind("v128", madd(near, power, sub(power, f32(0.5))));
   return select(less(abs(x!), f32(1e-8)), x!, add(y, y));

@@ -74,6 +74,8 @@ export class Emitter {
   readonly facts: Facts;
   readonly language: Language;
   scope: Scope;
+  /** Conditions that hold wherever the statements being printed run. */
+  readonly held: Set<Condition> = new Set();
   private readonly dims = new Map<string, Text>();
   private readonly taken = new Set<string>();
   private readonly loopNames = new Set<string>();
@@ -306,11 +308,18 @@ export class Emitter {
     return bug("emit", `unexpected ${e.kind}`);
   }
 
+  /** Conditions that may fail here, resolved. */
+  open(conditions: readonly Condition[]): Condition[] {
+    return conditions
+      .filter((c) => !this.held.has(c))
+      .map((c) => ({ test: c.test, value: this.resolved(c.value) }));
+  }
+
   /** What a select gives whose condition, as far as index names have values here, never holds or always does. */
   private onlyBranch(e: Call): Expr | undefined {
     const [when, then, otherwise] = e.args;
     if (e.op !== "select" || when?.kind !== "test") return undefined;
-    const values = when.conditions.map((c) => ({ test: c.test, value: this.resolved(c.value) }));
+    const values = this.open(when.conditions);
     const kept = simplifyConditions(values);
     if (!kept) return otherwise;
     return kept.length === 0 ? then : undefined;

@@ -125,7 +125,7 @@ export function indexValue(p: Printer, value: Dim): Text {
 /** A conjunction as a lane mask. */
 function testText(p: Printer, conditions: readonly Condition[]): Text {
   const { e } = p;
-  const resolved = conditions.map((c) => ({ test: c.test, value: e.resolved(c.value) }));
+  const resolved = e.open(conditions);
   const same = resolved.filter((c) => !varies(p, c.value));
   const masks = resolved.filter((c) => varies(p, c.value)).map((c) => conditionMask(p, c));
   if (same.length > 0 || masks.length === 0) masks.unshift(maskOf(conditionsText(e, same)));

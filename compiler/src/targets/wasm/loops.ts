@@ -18,6 +18,7 @@ import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
 import { indexText } from "../index-text.ts";
 import { atom, indented, type Text } from "../scope.ts";
+import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
@@ -177,7 +178,26 @@ function costOf(x: Expr, seen: Set<Expr>): number {
   return x.args.reduce((n, a) => n + costOf(a, seen), own);
 }
 
+/** A loop in lanes: in its interior without the guards that hold there, at its ends one iteration at a time. */
 function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {
+  const interior = interiorOf(p.e, s, start, extent);
+  if (!interior) {
+    printRange(p, s, start, extent, print);
+    return;
+  }
+  const { from, to, holds } = interior;
+  const singly = (first: Dim, end: Dim): void => {
+    const count = subDim(end, first);
+    printCounted(p, s, { from: indexText(p.e, first), extent: end, count }, () => print(p, s.body));
+  };
+  singly(start, from);
+  for (const c of holds) p.e.held.add(c);
+  printRange(p, s, from, to, print);
+  for (const c of holds) p.e.held.delete(c);
+  singly(to, extent);
+}
+
+function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {
   const { e } = p;
   const count = subDim(extent, start);
   const accs = outerAccs(p, s);

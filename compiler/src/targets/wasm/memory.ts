@@ -53,9 +53,7 @@ const none = (dtype: Dtype): Text => constantText(0, dtype);
 
 export function loadText(p: Printer, l: Load): Text {
   const { e } = p;
-  const guard = simplifyConditions(
-    l.guard.map((c) => ({ test: c.test, value: e.resolved(c.value) })),
-  );
+  const guard = simplifyConditions(e.open(l.guard));
   if (!guard) return none(l.dtype);
   const index = e.resolved(l.index);
   const ragged = guard.some((c) => varies(p, c.value));

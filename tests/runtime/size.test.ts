@@ -11,7 +11,7 @@ const limits = {
   "wasm inference from a URL": 21,
   "runtime loader": 20,
   "runtime loader with wasm": 26,
-  "kiln-ml, compile only": 130,
+  "kiln-ml, compile only": 128,
 };
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);

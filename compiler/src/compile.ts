@@ -9,6 +9,7 @@ import {
   type Limits,
   type Signature,
   type Step,
+  storageBytes,
   type TargetName,
   type TensorSpec,
 } from "@kiln-ml/artifact";
@@ -31,6 +32,7 @@ import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { keyOfKernel } from "./kernel/key.ts";
 import { type Lowered, lowerGroup } from "./lower/lower.ts";
+import { type Started, shareStarts } from "./lower/share.ts";
 import { unifyParams } from "./lower/unify.ts";
 import { type Ordered, order } from "./passes/order.ts";
 import { plan } from "./passes/plan.ts";
@@ -80,11 +82,16 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
   for (const k of ordered.kernels) checkSizes(k);
   const planned = plan(program, states, ordered, target.name);
   const texts = new TextTable(target, options);
-  const steps = ordered.kernels.map((k, i): Step => {
-    const { kernel, args } = unifyParams(k.kernel, planned.places[i]!);
+  const unified = ordered.kernels.map((k, i) => unifyParams(k.kernel, planned.places[i]!));
+  const kernels = unified.map((u) => u.kernel);
+  const started = target.startsAnywhere
+    ? shareStarts(kernels)
+    : kernels.map((kernel) => ({ kernel, starts: [] }));
+  const steps = started.map(({ kernel, starts }, i): Step => {
     return {
       kernel: texts.add(kernel),
-      args,
+      args: unified[i]!.args,
+      ...startsOf({ kernel, starts }, target),
       bytes: toExtent(kernel.bytes),
       flops: toExtent(kernel.flops),
     };
@@ -103,6 +110,11 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
     features: options.features ?? [],
   };
   return { artifact, states };
+}
+
+function startsOf({ kernel, starts }: Started, { name }: Target): Pick<Step, "starts"> {
+  if (starts.every((n) => n === 0)) return {};
+  return { starts: starts.map((n, i) => n * storageBytes(kernel.params[i]!.dtype, name)) };
 }
 
 /** Kernels count elements in i32. */

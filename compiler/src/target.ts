@@ -22,6 +22,8 @@ export interface Target {
   emit(kernel: Kernel, options: EmitOptions): KernelText;
   /** What the kernels become together, on a target that needs that. */
   link?(kernels: readonly KernelText[]): Modules;
+  /** Whether a kernel can begin anywhere in a buffer. */
+  readonly startsAnywhere: boolean;
   /** Limits to compile for where the caller names none. */
   readonly defaultLimits: Limits;
 }

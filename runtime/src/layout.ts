@@ -17,6 +17,8 @@ export type Dims = Readonly<Record<string, number>>;
 export interface Launch {
   readonly kernel: number;
   readonly args: readonly Place[];
+  /** The byte of each place at which the kernel begins; absent where all are 0. */
+  readonly starts: readonly number[] | undefined;
   readonly dims: readonly number[];
   readonly workgroups: readonly [number, number, number];
   /** Units of each phase (wasm). */
@@ -65,6 +67,7 @@ export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
       return {
         kernel: step.kernel,
         args: step.args,
+        starts: step.starts,
         dims: kernel.dims.map(value),
         workgroups: [value(x), value(y), value(z)] as const,
         units: (kernel.phases ?? []).map((phase) => value(phase.units)),

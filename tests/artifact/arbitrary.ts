@@ -99,6 +99,7 @@ const parts = fc
       bytes: extent,
       modules: fc.record({ plain: anyModule, relaxed: anyModule }, plain),
       access: fc.constantFrom("write" as const, "readwrite" as const, "scratch" as const),
+      starts: fc.boolean(),
     }),
   );
 
@@ -157,7 +158,13 @@ export const anyArtifact: fc.Arbitrary<Artifact> = parts.map((p): Artifact => {
     ...(wasm ? { modules: p.modules } : {}),
     plan: {
       slots: p.slots.map((sizes) => ({ sizes })),
-      steps: kernels.map((_, kernel) => ({ kernel, args: places, bytes: p.bytes, flops: 0 })),
+      steps: kernels.map((_, kernel) => ({
+        kernel,
+        args: places,
+        ...(p.starts && p.target !== "webgpu" ? { starts: places.map((_, i) => 8 * i) } : {}),
+        bytes: p.bytes,
+        flops: 0,
+      })),
       copies: p.outputs.map((_, index) => ({
         from: { in: "input", index: 0 },
         to: { in: "output", index },

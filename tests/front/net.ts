@@ -1,5 +1,5 @@
 /** A small classifier and data for it, the same at every call. */
-import { nn, type Tensor } from "kiln-ml";
+import { nn, setDefaultTarget, type TargetOption, type Tensor } from "kiln-ml";
 
 export class Net extends nn.Module {
   fc1 = new nn.Linear(4, 6);
@@ -18,6 +18,16 @@ export const rows = (n: number): number[][] =>
 
 /** n classes of 3. */
 export const labels = (n: number): Int32Array => Int32Array.from({ length: n }, (_, i) => i % 3);
+
+/** The test with the target as the default, which all files of tests share. */
+export const onTarget = (target: TargetOption, body: () => Promise<void>) => async () => {
+  setDefaultTarget(target);
+  try {
+    await body();
+  } finally {
+    setDefaultTarget("auto");
+  }
+};
 
 /** The rejection of a promise; fails if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {

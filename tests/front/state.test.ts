@@ -12,7 +12,6 @@ import {
   nn,
   optim,
   restore,
-  setDefaultTarget,
   snapshot,
   stateBytes,
   type Tensor,
@@ -22,7 +21,7 @@ import {
 import { load, save } from "kiln-ml/node";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { labels, Net, rejection, rows } from "./net.ts";
+import { labels, Net, onTarget, rejection, rows } from "./net.ts";
 
 function trainer() {
   const net = new Net();
@@ -149,18 +148,20 @@ test("a parameter that was only read moves to where it is first used", async () 
 });
 
 for (const target of ["js", "wasm"] as const)
-  test(`${target}: a lost device is replaced from a snapshot, and training goes on`, async () => {
-    setDefaultTarget(target);
-    const session = useDevice(target === "js" ? createCpuDevice() : createWasmDevice());
-    const { net, opt, next } = trainer();
-    await next();
-    await next();
-    const saved = await snapshot({ net, opt });
-    const expected = await next();
-    session.device.destroy();
-    assert.instance(await rejection(next()), DeviceError);
-    await restore(saved);
-    assert.is(await next(), expected);
-  });
+  test(
+    `${target}: a lost device is replaced from a snapshot, and training goes on`,
+    onTarget(target, async () => {
+      const session = useDevice(target === "js" ? createCpuDevice() : createWasmDevice());
+      const { net, opt, next } = trainer();
+      await next();
+      await next();
+      const saved = await snapshot({ net, opt });
+      const expected = await next();
+      session.device.destroy();
+      assert.instance(await rejection(next()), DeviceError);
+      await restore(saved);
+      assert.is(await next(), expected);
+    }),
+  );
 
 test.run();

@@ -8,14 +8,13 @@ import {
   makeValue,
   nn,
   optim,
-  setDefaultTarget,
   type Tensor,
   trace,
   type Value,
 } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { labels, Net, rows } from "./net.ts";
+import { labels, Net, onTarget, rows } from "./net.ts";
 
 const batch = 5;
 
@@ -61,77 +60,88 @@ const slacks = { js: 1, wasm: 4 } as const;
 
 for (const [target, slack] of Object.entries(slacks) as ["js" | "wasm", number][]) {
   for (const [name, make] of Object.entries(optimizers))
-    test(`${target}: five steps of ${name} agree with the reference`, async () => {
-      setDefaultTarget(target);
+    test(
+      `${target}: five steps of ${name} agree with the reference`,
+      onTarget(target, async () => {
+        const net = new Net();
+        const opt = make(net);
+        const { losses, values } = reference(net, opt, 5);
+        const step = compile(
+          (x: Tensor, y: Tensor) => {
+            const loss = nn.crossEntropy(net.forward(x), y);
+            opt.step(loss);
+            return loss;
+          },
+          { rounding: "each-op" },
+        );
+        for (const expected of losses) {
+          const loss = await (await step(rows(batch), labels(batch))).item();
+          assert.ok(ulps(loss, expected) <= 8 * slack, `${loss} instead of ${expected}`);
+        }
+        for (const p of net.parameters()) {
+          const found = await p.data();
+          const expected = values.get(p)!.data;
+          const worst = Math.max(...expected.map((v, i) => ulps(v, found[i]!)));
+          assert.ok(worst <= 64 * slack, `${String(p.attrs.name)} is off by ${worst} ulp`);
+        }
+        assert.is(step.compiles, 1);
+      }),
+    );
+
+  test(
+    `${target}: batches of a loader go into a step as they come, the last one too`,
+    onTarget(target, async () => {
+      const { data } = await import("kiln-ml");
+      const set = data.fromArrays([Float32Array.from(rows(7).flat()), labels(7)] as const, [
+        [4],
+        [],
+      ]);
       const net = new Net();
-      const opt = make(net);
-      const { losses, values } = reference(net, opt, 5);
-      const step = compile(
-        (x: Tensor, y: Tensor) => {
-          const loss = nn.crossEntropy(net.forward(x), y);
-          opt.step(loss);
-          return loss;
-        },
-        { rounding: "each-op" },
-      );
-      for (const expected of losses) {
-        const loss = await (await step(rows(batch), labels(batch))).item();
-        assert.ok(ulps(loss, expected) <= 8 * slack, `${loss} instead of ${expected}`);
-      }
-      for (const p of net.parameters()) {
-        const found = await p.data();
-        const expected = values.get(p)!.data;
-        const worst = Math.max(...expected.map((v, i) => ulps(v, found[i]!)));
-        assert.ok(worst <= 64 * slack, `${String(p.attrs.name)} is off by ${worst} ulp`);
-      }
+      const opt = new optim.SGD(net.parameters(), { lr: 0.1 });
+      const step = compile((x: Tensor, y: Tensor) => {
+        const loss = nn.crossEntropy(net.forward(x), y);
+        opt.step(loss);
+        return { loss };
+      });
+      const losses: number[] = [];
+      for (let epoch = 0; epoch < 3; epoch++)
+        for await (const [x, y] of new data.DataLoader(set, { batch: 3, shuffle: true }))
+          losses.push(await (await step(x, y)).loss.item());
+      assert.is(losses.length, 9);
+      assert.is(step.compiles, 2);
+    }),
+  );
+
+  test(
+    `${target}: a learning rate in a parameter can be changed between steps`,
+    onTarget(target, async () => {
+      const { param, assign } = await import("kiln-ml");
+      const rate = param(0.5, { name: "rate", trainable: false });
+      const w = param([1], { name: "w" });
+      const opt = new optim.SGD([w], { lr: rate });
+      const step = compile((x: Tensor) => opt.step(w.mul(x).sum()));
+      await step([1]);
+      assert.equal([...(await w.data())], [0.5]);
+      assign(rate, rate.mul(0));
+      await step([1]);
+      assert.equal([...(await w.data())], [0.5]);
       assert.is(step.compiles, 1);
-    });
+    }),
+  );
 
-  test(`${target}: batches of a loader go into a step as they come, the last one too`, async () => {
-    setDefaultTarget(target);
-    const { data } = await import("kiln-ml");
-    const set = data.fromArrays([Float32Array.from(rows(7).flat()), labels(7)] as const, [[4], []]);
-    const net = new Net();
-    const opt = new optim.SGD(net.parameters(), { lr: 0.1 });
-    const step = compile((x: Tensor, y: Tensor) => {
-      const loss = nn.crossEntropy(net.forward(x), y);
-      opt.step(loss);
-      return { loss };
-    });
-    const losses: number[] = [];
-    for (let epoch = 0; epoch < 3; epoch++)
-      for await (const [x, y] of new data.DataLoader(set, { batch: 3, shuffle: true }))
-        losses.push(await (await step(x, y)).loss.item());
-    assert.is(losses.length, 9);
-    assert.is(step.compiles, 2);
-  });
-
-  test(`${target}: a learning rate in a parameter can be changed between steps`, async () => {
-    setDefaultTarget(target);
-    const { param, assign } = await import("kiln-ml");
-    const rate = param(0.5, { name: "rate", trainable: false });
-    const w = param([1], { name: "w" });
-    const opt = new optim.SGD([w], { lr: rate });
-    const step = compile((x: Tensor) => opt.step(w.mul(x).sum()));
-    await step([1]);
-    assert.equal([...(await w.data())], [0.5]);
-    assign(rate, rate.mul(0));
-    await step([1]);
-    assert.equal([...(await w.data())], [0.5]);
-    assert.is(step.compiles, 1);
-  });
-
-  test(`${target}: frozen modules and stopped gradients do not move`, async () => {
-    setDefaultTarget(target);
-    const net = new Net();
-    net.fc1.freeze();
-    const opt = new optim.SGD(net.parameters(), { lr: 0.1 });
-    const step = compile((x: Tensor, y: Tensor) => opt.step(nn.crossEntropy(net.forward(x), y)));
-    const before = [await net.fc1.weight.data(), await net.fc2.weight.data()];
-    await step(rows(batch), labels(batch));
-    assert.equal(await net.fc1.weight.data(), before[0]);
-    assert.not.equal(await net.fc2.weight.data(), before[1]);
-  });
+  test(
+    `${target}: frozen modules and stopped gradients do not move`,
+    onTarget(target, async () => {
+      const net = new Net();
+      net.fc1.freeze();
+      const opt = new optim.SGD(net.parameters(), { lr: 0.1 });
+      const step = compile((x: Tensor, y: Tensor) => opt.step(nn.crossEntropy(net.forward(x), y)));
+      const before = [await net.fc1.weight.data(), await net.fc2.weight.data()];
+      await step(rows(batch), labels(batch));
+      assert.equal(await net.fc1.weight.data(), before[0]);
+      assert.not.equal(await net.fc2.weight.data(), before[1]);
+    }),
+  );
 }
 
 test.run();

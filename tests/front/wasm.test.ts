@@ -106,6 +106,17 @@ test("eager reads are placed too, and mix values of both targets", async () => {
   assert.is(await mixed.item(), 65536 + 12);
 });
 
+test("f16 and bf16 run where auto puts them, eager and compiled, as bits", async () => {
+  const { tensor } = await import("kiln-ml");
+  const x = tensor([1, 2.5], { dtype: "f16" });
+  assert.equal(await x.mul(2).data(), Uint16Array.of(0x4000, 0x4500));
+  const widened = compile((y: Tensor) => y.convert("f32").add(1));
+  assert.equal(
+    await (await widened(tensor([1, -3], { dtype: "bf16" }))).data(),
+    Float32Array.of(2, -2),
+  );
+});
+
 test("what auto placed moves once, to the faster target that a larger program asks for", async () => {
   const w = new nn.Linear(256, 64);
   const forward = compile((x: Tensor) => w.forward(x));

@@ -3,7 +3,8 @@
  * written through a single binding. Stores that stand together then take their values first.
  */
 import type { Place } from "@kiln-ml/artifact";
-import type { Expr, Kernel, Param, Stmt } from "../kernel/kernel.ts";
+import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
+import { mapStmts } from "./map.ts";
 
 export function unifyParams(
   kernel: Kernel,
@@ -39,43 +40,11 @@ export function unifyParams(
   };
 }
 
-function renameStmts(stmts: readonly Stmt[], by: ReadonlyMap<string, string>): Stmt[] {
-  const done = new Map<Expr, Expr>();
-  const expr = (e: Expr): Expr => {
-    const found = done.get(e);
-    if (found) return found;
-    let out = e;
-    if (e.kind === "load" && by.has(e.from)) out = { ...e, from: by.get(e.from)! };
-    else if (e.kind === "call") {
-      const args = e.args.map(expr);
-      if (args.some((a, i) => a !== e.args[i])) out = { ...e, args };
-    }
-    done.set(e, out);
-    return out;
-  };
-  const stmt = (s: Stmt): Stmt => {
-    switch (s.kind) {
-      case "let":
-      case "letDynamic":
-      case "set":
-      case "accumulate":
-        return { ...s, value: expr(s.value) };
-      case "acc":
-        return { ...s, init: expr(s.init) };
-      case "fma":
-        return { ...s, a: expr(s.a), b: expr(s.b) };
-      case "loop":
-        return { ...s, body: s.body.map(stmt) };
-      case "if":
-        return { ...s, then: s.then.map(stmt) };
-      case "store":
-        return { ...s, to: by.get(s.to) ?? s.to, value: expr(s.value) };
-      default:
-        return s;
-    }
-  };
-  return stmts.map(stmt);
-}
+const renameStmts = (body: readonly Stmt[], by: ReadonlyMap<string, string>): Stmt[] =>
+  mapStmts(body, {
+    expr: (e) => (e.kind === "load" && by.has(e.from) ? { ...e, from: by.get(e.from)! } : e),
+    store: (s) => ({ ...s, to: by.get(s.to) ?? s.to }),
+  });
 
 /** In a run of neighbouring stores that overwrites what its values read, values before stores. */
 function valuesFirst(

@@ -8,7 +8,7 @@ import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { nest, type Rename } from "../lower/loops.ts";
-import { substituteIn } from "../lower/substitute.ts";
+import { substituteIn } from "../lower/map.ts";
 import { call, constant, load, ref } from "../lower/value.ts";
 import { lanes } from "./simd-pack.ts";
 

@@ -189,7 +189,7 @@ export class Emitter {
   changed(s: Stmt): void {
     const names = changedBy(s, this.facts);
     if (names.size === 0) return;
-    for (const scope of scopesFrom(this.scope))
+    for (let scope: Scope | undefined = this.scope; scope; scope = scope.parent)
       for (const e of scope.exprs.keys())
         for (const n of dependsOn(e, this.facts, this.depends))
           if (names.has(n)) scope.exprs.delete(e);
@@ -250,14 +250,14 @@ export class Emitter {
     let depth = this.depthOfDim(this.resolved(d));
     for (const name of symbolsIn(d).keys())
       if (this.scope.values.has(name))
-        for (const s of scopesFrom(this.scope))
+        for (let s: Scope | undefined = this.scope; s; s = s.parent)
           if (s.values.has(name) && !s.parent?.values.has(name)) depth = Math.max(depth, s.depth);
     return depth;
   }
 
   /** Depth of the innermost open block whose statement changes `name`; arrays also count where they are bound. */
   private changedAt(name: string): number {
-    for (const s of scopesFrom(this.scope))
+    for (let s: Scope | undefined = this.scope; s; s = s.parent)
       if (s.changes.has(name) || s.names.has(name)) return s.depth;
     return 0;
   }
@@ -277,7 +277,7 @@ export class Emitter {
   text(e: Expr): Text {
     if (e.kind === "const") return this.language.constant(e.value, e.dtype);
     if (e.kind === "ref") return this.reference(e.name);
-    for (const s of scopesFrom(this.scope)) {
+    for (let s: Scope | undefined = this.scope; s; s = s.parent) {
       const bound = s.exprs.get(e);
       if (bound) return bound;
     }
@@ -294,7 +294,7 @@ export class Emitter {
   }
 
   private closedDepth(): number {
-    for (const s of scopesFrom(this.scope)) if (s.closed) return s.depth;
+    for (let s: Scope | undefined = this.scope; s; s = s.parent) if (s.closed) return s.depth;
     return 0;
   }
 
@@ -356,7 +356,7 @@ export class Emitter {
 
   /** The text of `e` as the value of a name: already bound, or its own. */
   private valueOf(e: Expr): Text {
-    for (const s of scopesFrom(this.scope)) {
+    for (let s: Scope | undefined = this.scope; s; s = s.parent) {
       const bound = s.exprs.get(e);
       if (bound) return bound;
     }

@@ -8,7 +8,6 @@ import {
   type Dim,
   DimExpr,
   isNonNegative,
-  keyOfDim,
   maxOfDim,
   mulDim,
   ofOneTerm,
@@ -17,7 +16,7 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Emitter } from "./emitter.ts";
-import { prec, scopesFrom, type Text } from "./scope.ts";
+import { prec, type Scope, type Text } from "./scope.ts";
 
 type Term = DimExpr["terms"][number];
 type Factor = Term["atoms"][number];
@@ -33,40 +32,41 @@ export function substituteIfNeeded(d: Dim, values: ReadonlyMap<string, Dim>): Di
 export function indexText(e: Emitter, dim: Dim): Text {
   const d = e.resolved(dim);
   if (typeof d === "number") return e.language.integer(d);
-  const byDepth = new Map<number, Term[]>();
-  let constant = 0;
-  for (const t of d.terms) {
-    if (t.atoms.length === 0) {
-      constant = t.coeff;
-      continue;
-    }
-    const depth = e.depthOfTerm(t);
-    byDepth.set(depth, [...(byDepth.get(depth) ?? []), t]);
-  }
-  const depths = [...byDepth.keys()].sort((a, b) => a - b);
+  const depths = d.terms.map((t) => (t.atoms.length === 0 ? -1 : e.depthOfTerm(t)));
+  const constant = depths.at(-1) === -1 ? d.terms.at(-1)!.coeff : 0;
   let outer: Text | undefined;
-  let sum: Dim = 0;
-  for (const depth of depths) {
-    const terms = byDepth.get(depth)!;
-    sum = addDim(sum, new DimExpr(terms));
+  for (let depth = next(depths, -1); depth < Infinity; depth = next(depths, depth)) {
+    const terms = d.terms.filter((_, i) => depths[i] === depth);
     if (depth === e.scope.depth) return sumText(e, outer, terms, constant);
-    outer = boundSum(e, depth, outer, terms, sum);
+    outer = boundSum(e, depth, outer, terms, () => partOf(d, depths, depth));
   }
   return sumText(e, outer, [], constant);
 }
+
+const next = (depths: readonly number[], after: number): number => {
+  let least = Infinity;
+  for (const depth of depths) if (depth > after && depth < least) least = depth;
+  return least;
+};
+
+/** The terms that are known in the block at `depth`. */
+const partOf = (d: DimExpr, depths: readonly number[], depth: number): DimExpr =>
+  new DimExpr(d.terms.filter((_, i) => depths[i]! >= 0 && depths[i]! <= depth));
 
 /** The name of `outer + terms` in the block at `depth`, bound there now if it was not. */
 function boundSum(
   e: Emitter,
   depth: number,
   outer: Text | undefined,
-  terms: Term[],
-  sum: Dim,
+  terms: readonly Term[],
+  part: () => DimExpr,
 ): Text {
-  const symbol = outer ? undefined : symbolOf(sum);
-  if (symbol) return e.findSymbol(symbol.name).text;
+  const [first] = terms;
+  const only = !outer && terms.length === 1 && first!.coeff === 1 && first!.atoms.length === 1;
+  if (only && first!.atoms[0]!.kind === "symbol") return e.findSymbol(first!.atoms[0]!.name).text;
   return e.at(depth, () => {
-    const key = keyOfDim(sum);
+    const sum = part();
+    const key = sum.key;
     const known = knownIndex(e, key);
     if (known) return known;
     return bindIndex(e, key, sumText(e, outer, terms, 0), atName(sum));
@@ -74,7 +74,7 @@ function boundSum(
 }
 
 function knownIndex(e: Emitter, key: string): Text | undefined {
-  for (const s of scopesFrom(e.scope)) {
+  for (let s: Scope | undefined = e.scope; s; s = s.parent) {
     const name = s.indices.get(key);
     if (name) return e.language.named(name, 1);
   }

@@ -94,6 +94,8 @@ export interface Step {
   readonly kernel: number;
   /** One place for each binding of the kernel. Two bindings of one step never name one place. */
   readonly args: readonly Place[];
+  /** The byte of each place at which the kernel begins; absent where all are 0. Not on webgpu. */
+  readonly starts?: readonly number[];
   readonly bytes: Extent;
   readonly flops: Extent;
 }

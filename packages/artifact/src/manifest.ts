@@ -117,7 +117,12 @@ const manifest = record(
     kernels: list(kernel),
     plan: record({
       slots: list(record({ sizes: list(extent) })),
-      steps: list(record({ kernel: count, args: list(place, 256), bytes: extent, flops: extent })),
+      steps: list(
+        record(
+          { kernel: count, args: list(place, 256), bytes: extent, flops: extent },
+          { starts: list(count, 256) },
+        ),
+      ),
       copies: list(record({ from: place, to: place, bytes: extent })),
     }),
     limits: dictionary(identifier, count),

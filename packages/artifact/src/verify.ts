@@ -116,6 +116,7 @@ function verifyPlan(m: Manifest, constants: number, sizes: Sizes): void {
   for (const [i, step] of steps.entries()) {
     const at = `plan.steps[${i}]`;
     verifyArgs(step, m.kernels, places, at);
+    verifyStarts(step, m, at);
     sizes(step.bytes, `${at}.bytes`);
     sizes(step.flops, `${at}.flops`);
   }
@@ -129,6 +130,17 @@ function verifyPlan(m: Manifest, constants: number, sizes: Sizes): void {
   for (const [i, s] of m.signature.outputs.entries())
     if (!places.written.has(`output ${i}`) && !s.shape.includes(0))
       refuse(`signature.outputs[${i}]`, "is written by no step and no copy");
+}
+
+/** Arrays of a js kernel begin at multiples of their elements. What is too far is found when the sizes are known. */
+function verifyStarts({ kernel, args, starts }: Step, m: Manifest, at: string): void {
+  if (starts === undefined) return;
+  if (m.target === "webgpu") refuse(`${at}.starts`, "is not for target webgpu");
+  if (starts.length !== args.length)
+    refuse(`${at}.starts`, `has ${starts.length} numbers for ${args.length} places`);
+  for (const [i, { dtype }] of m.kernels[kernel]!.bindings.entries())
+    if (starts[i]! % storageBytes(dtype, m.target) !== 0)
+      refuse(`${at}.starts[${i}]`, `is ${starts[i]}, which does not divide into elements`);
 }
 
 const keyOf = (p: Place): string => `${p.in} ${p.index}`;

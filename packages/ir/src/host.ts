@@ -46,6 +46,11 @@ export function allocateHost(dtype: Dtype, size: number): HostArray {
 /** Numbers rounded to `dtype`, in its storage form. */
 export function toHost(dtype: Dtype, values: ArrayLike<number>): HostArray {
   const out = allocateHost(dtype, values.length);
+  if (dtype === "f32" || dtype === "f64") {
+    // Rounds as roundTo does, many times faster.
+    out.set(values);
+    return out;
+  }
   const encode = dtype === "f16" ? encodeF16 : dtype === "bf16" ? encodeBf16 : undefined;
   for (let i = 0; i < values.length; i++) {
     const x = roundTo(dtype, values[i]!);
@@ -57,9 +62,8 @@ export function toHost(dtype: Dtype, values: ArrayLike<number>): HostArray {
 /** The numbers that a storage array stands for. */
 export function fromHost(dtype: Dtype, stored: HostArray): Float64Array {
   const decode = dtype === "f16" ? decodeF16 : dtype === "bf16" ? decodeBf16 : undefined;
-  const out = new Float64Array(stored.length);
-  for (let i = 0; i < stored.length; i++) out[i] = decode ? decode(stored[i]!) : stored[i]!;
-  return out;
+  if (!decode) return Float64Array.from(stored);
+  return Float64Array.from(stored, decode);
 }
 
 const one = new Float32Array(1);

@@ -112,7 +112,10 @@ export function place(counts: Counts, machine: Machine): Placement {
 }
 
 function refusal(target: TargetName, counts: Counts, machine: Machine): string | undefined {
-  if (target === "js") return undefined;
+  const half = ["f16", "bf16"].find((dtype) => counts.dtypes.has(dtype));
+  // Where there is no wasm either, the compiler says what is missing.
+  if (target === "js")
+    return half !== undefined && typeof machine.wasm !== "string" ? `js has no ${half}` : undefined;
   if (target === "wasm") {
     if (typeof machine.wasm === "string") return machine.wasm;
     const { memory } = costs.wasm;
@@ -122,7 +125,8 @@ function refusal(target: TargetName, counts: Counts, machine: Machine): string |
   }
   if (machine.webgpu === "software") return "the only adapter is software, slower than the CPU";
   if (machine.webgpu !== "discrete" && machine.webgpu !== "integrated") return machine.webgpu;
-  return counts.dtypes.has("f64") ? "webgpu has no f64" : undefined;
+  const lacking = counts.dtypes.has("f64") ? "f64" : half;
+  return lacking === undefined ? undefined : `webgpu has no ${lacking}`;
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;

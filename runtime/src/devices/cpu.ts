@@ -34,14 +34,17 @@ class CpuBuffer implements Buffer {
     this.sizeBytes = sizeBytes;
   }
 
-  /** All of the memory as the typed array of `dtype`. */
-  view(dtype: Dtype): TypedArray {
+  /** All of the memory, or what follows the byte `start`, as the typed array of `dtype`. */
+  view(dtype: Dtype, start = 0): TypedArray {
     const Host = hostArrayOf(dtype);
-    let view = this.#views.get(Host.name);
+    const key = start === 0 ? Host.name : `${Host.name} ${start}`;
+    let view = this.#views.get(key);
     if (!view) {
-      const length = Math.floor(this.sizeBytes / Host.BYTES_PER_ELEMENT);
-      view = new Host(this.#memory, this.#offset, length);
-      this.#views.set(Host.name, view);
+      const length = Math.floor((this.sizeBytes - start) / Host.BYTES_PER_ELEMENT);
+      if (length < 0)
+        throw new ArtifactError(`run: a kernel begins at byte ${start} of ${this.sizeBytes}`);
+      view = new Host(this.#memory, this.#offset + start, length);
+      this.#views.set(key, view);
     }
     return view;
   }
@@ -175,10 +178,10 @@ class CpuProgram implements Program {
 
   destroy(): void {}
 
-  #launch(frame: Frame, { kernel, args, dims }: Launch): void {
+  #launch(frame: Frame, { kernel, args, starts, dims }: Launch): void {
     const dtypes = this.#dtypes[kernel]!;
     const values: (TypedArray | number)[] = args.map((place, i) =>
-      (bufferAt(frame, place) as CpuBuffer).view(dtypes[i]!),
+      (bufferAt(frame, place) as CpuBuffer).view(dtypes[i]!, starts?.[i]),
     );
     values.push(...dims);
     this.#functions[kernel]!(...values);

@@ -47,7 +47,11 @@ interface Host {
 /** The calls of a layout; `addresses` says which words are filled in for each run. */
 interface Calls {
   readonly words: Int32Array;
-  readonly addresses: readonly { readonly at: number; readonly place: Place }[];
+  readonly addresses: readonly {
+    readonly at: number;
+    readonly place: Place;
+    readonly start: number;
+  }[];
   /** Where each launch's calls say how many pieces they are cut into. */
   readonly pieces: readonly (readonly number[])[];
   readonly stackBytes: number;
@@ -143,8 +147,12 @@ export class WasmProgram implements Program {
   }
 
   #fill({ words, addresses, pieces }: Calls, frame: Frame): void {
-    for (const { at, place } of addresses)
-      words[at] = (bufferAt(frame, place) as LinearBuffer).address;
+    for (const { at, place, start } of addresses) {
+      const { address, sizeBytes } = bufferAt(frame, place) as LinearBuffer;
+      if (start > sizeBytes)
+        throw new ArtifactError(`run: a kernel begins at byte ${start} of ${sizeBytes}`);
+      words[at] = address + start;
+    }
     frame.layout.launches.forEach(({ kernel }, i) => {
       const young = this.#launched[kernel]! < youngLaunches;
       this.#launched[kernel]! += 1;
@@ -159,12 +167,14 @@ export class WasmProgram implements Program {
     const known = this.#calls.get(layout);
     if (known) return known;
     const words: number[] = [];
-    const addresses: { at: number; place: Place }[] = [];
+    const addresses: Calls["addresses"][number][] = [];
     const pieces = layout.launches.map((launch) =>
       launch.units.map((units, phase) => {
         const at = words.length;
         this.#pushCall(words, launch, phase, units);
-        addresses.push(...launch.args.map((place, i) => ({ at: at + word.args + i, place })));
+        launch.args.forEach((place, i) => {
+          addresses.push({ at: at + word.args + i, place, start: launch.starts?.[i] ?? 0 });
+        });
         return at + word.pieces;
       }),
     );

@@ -101,7 +101,7 @@
           (local.set $v.38 (v128.load (local.get $atS4)))
           (local.set $v.39 (f32x4.add (local.get $product) (local.get $v.38)))
           (local.set $atR2 (i32.add (local.get $atR1) (i32.shl (local.get $s4) (i32.const 4))))
-          (v128.store (local.get $atR2) (f32x4.max (local.get $v.39) (v128.const f32x4 0 0 0 0)))
+          (v128.store (local.get $atR2) (v128.andnot (local.get $v.39) (f32x4.le (local.get $v.39) (v128.const f32x4 0 0 0 0))))
           (br_if $s4.loop (i32.lt_s (local.tee $s4 (i32.add (local.get $s4) (i32.const 1))) (i32.const 2))))
         (br_if $r.loop (i32.lt_s (local.tee $r (i32.add (local.get $r) (i32.const 1))) (i32.const 5))))
       (br_if $unit.loop (i32.lt_s (local.tee $unit (i32.add (local.get $unit) (i32.const 1))) (local.get $to))))

@@ -13,6 +13,7 @@ export const js: Target = {
   name: "js",
   fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
   defaultLimits: {},
+  startsAnywhere: true,
   passes: [],
   schedule: {
     rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),

@@ -14,6 +14,7 @@ export const wasm: Target = {
   name: "wasm",
   fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
   defaultLimits: {},
+  startsAnywhere: true,
   passes: [splitReduce],
   schedule: {
     rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),

@@ -289,7 +289,7 @@ function printLoop(m: Module, s: Of<"loop">): void {
     printInline(m, s, () => e.bindName(s.name, atom(name)));
     return;
   }
-  if (s.loop === "vector" && m.vector === undefined && isVectorisable(s)) {
+  if (s.loop === "vector" && m.vector === undefined && isVectorisable(s, (d) => e.resolved(d))) {
     m.vector = { name: s.name, lanes: s.extent as number };
     printInline(m, s, () => e.bindName(s.name, atom("lane")));
     m.vector = undefined;

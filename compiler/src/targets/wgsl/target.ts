@@ -30,6 +30,7 @@ export const webgpu: Target = {
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,
+  startsAnywhere: false,
   passes: [splitReduce],
   schedule: {
     rows: gpuRows,

@@ -5,11 +5,14 @@ import { type Dim, symbolsIn } from "@kiln-ml/ir";
 import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { isArg } from "../../kernel/uses.ts";
 
-/** True if every statement of the loop has a form in which its lanes run together. */
-export function isVectorisable(s: Of<"loop">): boolean {
+/**
+ * True if every statement of the loop has a form in which its lanes run together. `resolved` puts in what names stand for:
+ * an index may cease to differ when a loop around it has been unrolled.
+ */
+export function isVectorisable(s: Of<"loop">, resolved: (d: Dim) => Dim): boolean {
   if (s.extent !== 2 && s.extent !== 3 && s.extent !== 4) return false;
   if (s.start !== undefined || s.step !== undefined) return false;
-  return lanesAgree(s.body, { varying: new Set([s.name]), inner: new Set() });
+  return lanesAgree(s.body, { varying: new Set([s.name]), inner: new Set(), resolved });
 }
 
 interface Seen {
@@ -17,10 +20,11 @@ interface Seen {
   readonly varying: Set<string>;
   /** Accumulators declared in the loop, which have lanes. */
   readonly inner: Set<string>;
+  readonly resolved: (d: Dim) => Dim;
 }
 
 const varies = (d: Dim | undefined, seen: Seen): boolean =>
-  d !== undefined && [...symbolsIn(d).keys()].some((name) => seen.varying.has(name));
+  d !== undefined && [...symbolsIn(seen.resolved(d)).keys()].some((name) => seen.varying.has(name));
 
 const lanesAgree = (body: readonly Stmt[], seen: Seen): boolean =>
   body.every((s) => laneAgrees(s, seen));

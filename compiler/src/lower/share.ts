@@ -1,0 +1,61 @@
+/**
+ * Lets kernels be one that differ only in where in their tensors they begin, such as those of the steps of an unrolled
+ * recurrence: what is constant in the places a kernel reads and writes becomes part of its arguments.
+ */
+import { type Dim, minOfDim, subDim } from "@kiln-ml/ir";
+import type { Kernel } from "../kernel/kernel.ts";
+import { keyOfKernel } from "../kernel/key.ts";
+import { mapStmts } from "./map.ts";
+import { walkStmts } from "./walk.ts";
+
+/** A kernel and, for each of its parameters, the element at which it begins. */
+export interface Started {
+  readonly kernel: Kernel;
+  readonly starts: readonly number[];
+}
+
+/** The kernels as they are but for those that become equal to another when they begin elsewhere. */
+export function shareStarts(kernels: readonly Kernel[]): Started[] {
+  const moved = kernels.map(fromStarts);
+  const keys = moved.map((m) => keyOfKernel(m.kernel));
+  const starts = new Map<string, Set<string>>();
+  moved.forEach((m, i) => {
+    starts.set(keys[i]!, (starts.get(keys[i]!) ?? new Set()).add(m.starts.join()));
+  });
+  return kernels.map((kernel, i) =>
+    starts.get(keys[i]!)!.size > 1 ? moved[i]! : { kernel, starts: kernel.params.map(() => 0) },
+  );
+}
+
+/** The kernel with the least constant of each parameter's indices taken out of them. */
+function fromStarts(kernel: Kernel): Started {
+  const least = new Map<string, number>();
+  const see = (name: string, index: Dim): void => {
+    const constant = constantIn(index);
+    // Nothing may come to lie before the start.
+    const start = minOfDim(index) >= constant ? constant : 0;
+    least.set(name, Math.min(start, least.get(name) ?? start));
+  };
+  walkStmts(kernel.body, {
+    stmt: (s) => {
+      if (s.kind === "store") see(s.to, s.index);
+    },
+    expr: (e) => {
+      if (e.kind === "load") see(e.from, e.index);
+    },
+  });
+  const names = new Set(kernel.params.map((p) => p.name));
+  const startOf = (name: string): number => (names.has(name) ? (least.get(name) ?? 0) : 0);
+  const starts = kernel.params.map((p) => startOf(p.name));
+  if (starts.every((n) => n === 0)) return { kernel, starts };
+  const body = mapStmts(kernel.body, {
+    expr: (e) => (e.kind === "load" ? { ...e, index: subDim(e.index, startOf(e.from)) } : e),
+    store: (s) => ({ ...s, index: subDim(s.index, startOf(s.to)) }),
+  });
+  return { kernel: { ...kernel, body }, starts };
+}
+
+const constantIn = (d: Dim): number => {
+  if (typeof d === "number") return d;
+  return d.terms.find((t) => t.atoms.length === 0)?.coeff ?? 0;
+};

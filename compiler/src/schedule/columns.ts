@@ -216,20 +216,26 @@ function runDown(
     ...down(several, [groups]),
     ...(rest.extent === 0 ? [] : down([addDim(done, rest.at)], [rest])),
   ];
-  if (!parted) return body;
-  const apart = sums.filter(isParted);
+  return parted ? inParts(chunk, rows, sums.filter(isParted), each, body) : body;
+}
+
+/** The rows in parts: the sums of each start anew and are added to the totals. */
+function inParts(
+  chunk: Loop,
+  rows: number,
+  sums: readonly ColumnSum[],
+  each: (body: readonly Stmt[]) => Stmt[],
+  body: readonly Stmt[],
+): Stmt[] {
+  const total = sums.flatMap((s) => s.add(s.name, [load(s.part, s.total.dtype, columnOf(s))]));
   return [
     {
       kind: "loop",
       name: chunk.name,
-      extent: first.extent,
+      extent: chunk.extent,
       step: rows,
       loop: "serial",
-      body: [
-        ...each(apart.map((s) => s.start(s.part))),
-        ...body,
-        ...each(apart.flatMap((s) => s.add(s.name, [load(s.part, s.total.dtype, columnOf(s))]))),
-      ],
+      body: [...each(sums.map((s) => s.start(s.part))), ...body, ...each(total)],
     },
   ];
 }

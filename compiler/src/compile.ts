@@ -30,9 +30,8 @@ import { storedNodes } from "./fuse/settle.ts";
 import { type Fusion, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
-import { keyOfKernel } from "./kernel/key.ts";
 import { type Lowered, lowerGroup } from "./lower/lower.ts";
-import { type Started, shareStarts } from "./lower/share.ts";
+import { atStart, type Started, shareStarts } from "./lower/share.ts";
 import { unifyParams } from "./lower/unify.ts";
 import { type Ordered, order } from "./passes/order.ts";
 import { plan } from "./passes/plan.ts";
@@ -84,14 +83,13 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
   const texts = new TextTable(target, options);
   const unified = ordered.kernels.map((k, i) => unifyParams(k.kernel, planned.places[i]!));
   const kernels = unified.map((u) => u.kernel);
-  const started = target.startsAnywhere
-    ? shareStarts(kernels)
-    : kernels.map((kernel) => ({ kernel, starts: [] }));
-  const steps = started.map(({ kernel, starts }, i): Step => {
+  const started = target.startsAnywhere ? shareStarts(kernels) : kernels.map(atStart);
+  const steps = started.map((s, i): Step => {
+    const { kernel } = s;
     return {
-      kernel: texts.add(kernel),
+      kernel: texts.add(s),
       args: unified[i]!.args,
-      ...startsOf({ kernel, starts }, target),
+      ...startsOf(s, target),
       bytes: toExtent(kernel.bytes),
       flops: toExtent(kernel.flops),
     };
@@ -209,11 +207,10 @@ class TextTable {
     this.options = options;
   }
 
-  add(kernel: Kernel): number {
-    // Printing takes longer than this key, and deep networks repeat few kernels.
-    const same = keyOfKernel(kernel);
-    const known = this.byKey.get(same) ?? this.print(kernel);
-    this.byKey.set(same, known);
+  add({ kernel, key }: Started): number {
+    // Printing takes longer than the key, and deep networks repeat few kernels.
+    const known = this.byKey.get(key) ?? this.print(kernel);
+    this.byKey.set(key, known);
     return known;
   }
 

@@ -12,20 +12,27 @@ import { walkStmts } from "./walk.ts";
 export interface Started {
   readonly kernel: Kernel;
   readonly starts: readonly number[];
+  /** The kernel's key. */
+  readonly key: string;
 }
 
 /** The kernels as they are but for those that become equal to another when they begin elsewhere. */
 export function shareStarts(kernels: readonly Kernel[]): Started[] {
   const moved = kernels.map(fromStarts);
-  const keys = moved.map((m) => keyOfKernel(m.kernel));
   const starts = new Map<string, Set<string>>();
-  moved.forEach((m, i) => {
-    starts.set(keys[i]!, (starts.get(keys[i]!) ?? new Set()).add(m.starts.join()));
+  for (const m of moved) starts.set(m.key, (starts.get(m.key) ?? new Set()).add(m.starts.join()));
+  return kernels.map((kernel, i) => {
+    const m = moved[i]!;
+    return starts.get(m.key)!.size > 1 || m.kernel === kernel ? m : atStart(kernel);
   });
-  return kernels.map((kernel, i) =>
-    starts.get(keys[i]!)!.size > 1 ? moved[i]! : { kernel, starts: kernel.params.map(() => 0) },
-  );
 }
+
+/** The kernel beginning where its parameters do. */
+export const atStart = (kernel: Kernel): Started => ({
+  kernel,
+  starts: kernel.params.map(() => 0),
+  key: keyOfKernel(kernel),
+});
 
 /** The kernel with the least constant of each parameter's indices taken out of them. */
 function fromStarts(kernel: Kernel): Started {
@@ -47,12 +54,13 @@ function fromStarts(kernel: Kernel): Started {
   const names = new Set(kernel.params.map((p) => p.name));
   const startOf = (name: string): number => (names.has(name) ? (least.get(name) ?? 0) : 0);
   const starts = kernel.params.map((p) => startOf(p.name));
-  if (starts.every((n) => n === 0)) return { kernel, starts };
+  if (starts.every((n) => n === 0)) return atStart(kernel);
   const body = mapStmts(kernel.body, {
     expr: (e) => (e.kind === "load" ? { ...e, index: subDim(e.index, startOf(e.from)) } : e),
     store: (s) => ({ ...s, index: subDim(s.index, startOf(s.to)) }),
   });
-  return { kernel: { ...kernel, body }, starts };
+  const there = { ...kernel, body };
+  return { kernel: there, starts, key: keyOfKernel(there) };
 }
 
 const constantIn = (d: Dim): number => {

@@ -75,16 +75,18 @@ async function readDigits(folder: string | URL): Promise<Digit[]> {
   const { readFile } = builtin("node:fs/promises");
   const { join } = builtin("node:path");
   const path = typeof folder === "string" ? folder : builtin("node:url").fileURLToPath(folder);
-  return Promise.all(
-    Array.from({ length: 10 }, async (_, digit) => {
-      const name = join(path, `${digit}.json`);
-      try {
-        return JSON.parse(await readFile(name, "utf8")) as Digit;
-      } catch (error) {
-        throw new ArtifactError(
-          `mnist: ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-        );
-      }
-    }),
-  );
+  const digits: Digit[] = [];
+  // One after the other, so that of several bad files the first is named.
+  for (let digit = 0; digit < 10; digit++) {
+    const name = join(path, `${digit}.json`);
+    try {
+      digits.push(JSON.parse(await readFile(name, "utf8")) as Digit);
+    } catch (error) {
+      throw new ArtifactError(
+        `mnist: ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      );
+    }
+  }
+  return digits;
 }

@@ -2,6 +2,7 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
  * later.
  */
+import { storageBytes } from "@kiln-ml/artifact";
 import {
   addDim,
   collectSymbols,
@@ -121,19 +122,10 @@ function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   return [...found.keys()].filter((n) => !bound.has(n)).sort();
 }
 
-const elementBytes: Readonly<Record<string, number>> = {
-  f64: 8,
-  f16: 2,
-  bf16: 2,
-  bool: 1,
-  i8: 1,
-  u8: 1,
-};
-
 function bytesOf(params: readonly Kernel["params"][number][]): Dim {
   return params
     .filter((p) => p.access !== "scratch")
-    .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, elementBytes[p.dtype] ?? 4)), 0);
+    .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, storageBytes(p.dtype, "js"))), 0);
 }
 
 /** 2·m·n·k for contractions; elsewhere one operation a node and element. */

@@ -2,7 +2,7 @@
  * Lets kernels be one that differ only in where in their tensors they begin, such as those of the steps of an unrolled
  * recurrence: what is constant in the places a kernel reads and writes becomes part of its arguments.
  */
-import { type Dim, minOfDim, subDim } from "@kiln-ml/ir";
+import { constantIn, type Dim, minOfDim, subDim } from "@kiln-ml/ir";
 import type { Kernel } from "../kernel/kernel.ts";
 import { keyOfKernel } from "../kernel/key.ts";
 import { mapStmts } from "./map.ts";
@@ -62,8 +62,3 @@ function fromStarts(kernel: Kernel): Started {
   const there = { ...kernel, body };
   return { kernel: there, starts, key: keyOfKernel(there) };
 }
-
-const constantIn = (d: Dim): number => {
-  if (typeof d === "number") return d;
-  return d.terms.find((t) => t.atoms.length === 0)?.coeff ?? 0;
-};

@@ -113,6 +113,12 @@ function termBounds(t: Term): [number, number] {
 export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
 export const sameDim = (a: Dim, b: Dim): boolean =>
   a === b || (typeof a !== "number" && typeof b !== "number" && a.key === b.key);
+/** The term without symbols. It is the last one. */
+export function constantIn(d: Dim): number {
+  if (typeof d === "number") return d;
+  const last = d.terms.at(-1)!;
+  return last.atoms.length === 0 ? last.coeff : 0;
+}
 export const isStatic = (d: Dim): d is number => typeof d === "number";
 export const minOfDim = (d: Dim): number => (typeof d === "number" ? d : d.min);
 export const maxOfDim = (d: Dim): number => (typeof d === "number" ? d : d.max);

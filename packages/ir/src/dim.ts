@@ -27,6 +27,7 @@ import { ShapeError } from "./errors.ts";
 export {
   type Atom,
   collectSymbols,
+  constantIn,
   type Dim,
   DimExpr,
   type DimSymbol,

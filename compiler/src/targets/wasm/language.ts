@@ -2,7 +2,7 @@
  * The WebAssembly text format as the emitter's language: index arithmetic in i32, conditions as i32 or as lane
  * masks, constants. Loads are in `memory.ts`, ops in `spell.ts`.
  */
-import { type Condition, type Dim, subDim } from "@kiln-ml/ir";
+import { type Condition, constantIn, type Dim, subDim } from "@kiln-ml/ir";
 import { strideOf } from "../../schedule/stride.ts";
 import type { Call, Comparison, Emitter, Language } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
@@ -112,8 +112,7 @@ export function indexValue(p: Printer, value: Dim): Text {
     );
   // Vectors side by side share what is in all lanes.
   const first = onLane(d, 0);
-  const constant =
-    typeof first === "number" ? 0 : (first.terms.find((t) => t.atoms.length === 0)?.coeff ?? 0);
+  const constant = typeof first === "number" ? 0 : constantIn(first);
   const steps = [0, 1, 2, 3].map((i) => (constant + i * stride) | 0).join(" ");
   return op(
     "i32x4.add",

@@ -2,7 +2,16 @@
  * Loads and stores: one element in all lanes, four neighbours, or four elements lane by lane. Bytes and halves are
  * widened to 32 bits when loaded and narrowed when stored; bool is a byte in memory and a mask in a lane.
  */
-import { addDim, anyInteger, type Condition, type Dim, type Dtype, mulDim } from "@kiln-ml/ir";
+import { storageBytes } from "@kiln-ml/artifact";
+import {
+  addDim,
+  anyInteger,
+  type Condition,
+  constantIn,
+  type Dim,
+  type Dtype,
+  mulDim,
+} from "@kiln-ml/ir";
 import { simplifyConditions } from "../../access.ts";
 import { strideOf } from "../../schedule/stride.ts";
 import type { Load } from "../emitter.ts";
@@ -20,14 +29,7 @@ import {
   varies,
 } from "./printer.ts";
 
-export const bytesOf = (dtype: Dtype): number =>
-  dtype === "f64"
-    ? 8
-    : dtype === "f16" || dtype === "bf16"
-      ? 2
-      : dtype === "bool" || dtype === "i8" || dtype === "u8"
-        ? 1
-        : 4;
+export const bytesOf = (dtype: Dtype): number => storageBytes(dtype, "wasm");
 
 /** The address of a buffer or array as it stands in index expressions, in bytes. */
 const addressOf = (buffer: string): Dim => anyInteger(`=${buffer}`);
@@ -42,8 +44,7 @@ function address(p: Printer, buffer: string, index: Dim, size: number): string {
   const { e } = p;
   const base = addressOf(buffer);
   let d = addDim(base, mulDim(e.resolved(index), size));
-  const constant =
-    typeof d === "number" ? 0 : (d.terms.find((t) => t.atoms.length === 0)?.coeff ?? 0);
+  const constant = constantIn(d);
   const offset = constant > 0 && constant <= mostOffset ? constant : 0;
   if (offset) d = addDim(d, -offset);
   return `${offset ? `offset=${offset} ` : ""}${indexText(e, d).text}`;

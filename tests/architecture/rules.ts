@@ -18,6 +18,8 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/nn": ["@kiln-ml/ir"],
   "packages/optim": ["@kiln-ml/ir"],
   "packages/data": ["@kiln-ml/ir"],
+  "packages/formats": ["@kiln-ml/ir", "@kiln-ml/artifact", "fflate"],
+  "packages/onnx": ["@kiln-ml/ir", "@bufbuild/protobuf"],
   compiler: ["@kiln-ml/ir", "@kiln-ml/artifact"],
   runtime: ["@kiln-ml/artifact", "webgpu"],
   "packages/kiln": "everything",

@@ -1,0 +1,2 @@
+/** Placeholder until the reader is in. */
+export * from "./proto/model.ts";

@@ -56,8 +56,9 @@ export function feedsOf(inputs: Readonly<Record<string, OnnxValue>>): Record<str
   const feeds: Record<string, ShapedArray> = {};
   const add = (name: string, value: OnnxValue, feed: string): void => {
     if (value === null) return;
-    if (isSequence(value)) value.forEach((v, i) => add(name, v, `${feed}_${i}`));
-    else {
+    if (isSequence(value)) {
+      for (const [i, v] of value.entries()) add(name, v, `${feed}_${i}`);
+    } else {
       const size = value.dims.reduce((a, b) => a * b, 1);
       if (size !== value.data.length)
         throw new GraphError(
@@ -66,7 +67,7 @@ export function feedsOf(inputs: Readonly<Record<string, OnnxValue>>): Record<str
       feeds[feed] = { data: hostOf({ name, ...value }), shape: value.dims };
     }
   };
-  Object.entries(inputs).forEach(([name, value], i) => add(name, value, `i${i}`));
+  for (const [i, [name, value]] of Object.entries(inputs).entries()) add(name, value, `i${i}`);
   return feeds;
 }
 

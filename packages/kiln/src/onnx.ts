@@ -3,6 +3,8 @@
  * only a run can tell (a `shape` input, the number of elements that are not zero) is computed on the target first.
  */
 import type { Artifact } from "@kiln-ml/artifact";
+import "./move.ts";
+import "./tensor-data.ts";
 import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
 import {
   Demand,
@@ -28,11 +30,11 @@ import {
   type Form,
   feedsOf,
   formOf,
+  inputValue,
   leavesOf,
   type OnnxValue,
   readValue,
   tensorsOf,
-  inputValue,
 } from "./onnx-values.ts";
 
 export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";

@@ -6,5 +6,6 @@ export { Demand, type Known } from "./errors.ts";
 export { ImportedModel } from "./import.ts";
 export { rows } from "./ops/index.ts";
 export * from "./proto/model.ts";
+export { readModel } from "./proto/read.ts";
 export type { Row } from "./row.ts";
 export { optional, sequence, TensorValue, typed, type Value } from "./value.ts";

@@ -13,6 +13,8 @@ export type Result = Tensor | Value | readonly (Tensor | Value | undefined)[];
 export interface Surroundings {
   /** The values of a tensor; throws Demand where only a run can tell. */
   known(t: TensorValue, key: string): readonly Dim[];
+  /** The values of a tensor if they are known without a run. */
+  peek(t: TensorValue): readonly Dim[] | undefined;
   /** The results of a subgraph of this node, which sees the names around the node. */
   run(graph: GraphDef, inputs: readonly Value[]): Value[];
   /** A value of the scope around the node, by name. */
@@ -60,12 +62,13 @@ export class NodeContext {
     return this.#inputs[i] ?? this.fail(`input ${i} is missing`);
   }
 
-  #tensorValue(i: number): TensorValue {
+  /** Input `i` as a tensor with its ONNX type. */
+  typed(i: number): TensorValue {
     return asTensorValue(this.value(i), `${this.#where}: input ${i}`);
   }
 
   tensor(i: number): Tensor {
-    return this.#tensorValue(i).tensor;
+    return this.typed(i).tensor;
   }
 
   /** All inputs from `from` on, none left out. */
@@ -79,22 +82,27 @@ export class NodeContext {
 
   /** The ONNX element type of input `i`. */
   type(i: number): ElementType {
-    return this.#tensorValue(i).type;
+    return this.typed(i).type;
   }
 
   /** The file's own values of input `i`, if it is an initializer or a constant. */
   def(i: number): TensorDef | undefined {
-    return this.#tensorValue(i).def;
+    return this.typed(i).def;
   }
 
   /** Elements of input `i`, row-major, as numbers or dims. Throws Demand where only a run can tell. */
   dims(i: number): readonly Dim[] {
-    return this.knownOf(this.#tensorValue(i), `input ${i}`);
+    return this.knownOf(this.typed(i), `input ${i}`);
   }
 
   /** The elements of any value, named for the demand. */
   knownOf(value: TensorValue, what: string): readonly Dim[] {
     return this.#around.known(value, `${this.#where}, ${what}`);
+  }
+
+  /** The elements of a value if they are known without a run. */
+  peek(value: TensorValue): readonly Dim[] | undefined {
+    return this.#around.peek(value);
   }
 
   /** Elements of input `i` as numbers. Throws GraphError for symbolic ones. */

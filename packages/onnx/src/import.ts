@@ -176,6 +176,7 @@ class Run {
   #around(scope: Scope, label: string): Surroundings {
     return {
       known: (value, key) => this.#known(value, key),
+      peek: (value) => this.#peek(value),
       lookup: (name) => scope.get(name),
       run: (graph, inputs) => {
         const inner = scope.inner();
@@ -205,10 +206,13 @@ class Run {
     return f.outputs.map((name) => scope.get(name) as Value);
   }
 
-  #known(value: TensorValue, where: string): readonly Dim[] {
+  #peek(value: TensorValue): readonly Dim[] | undefined {
     const own = value.def && numbersOfDef(value.def);
-    if (own) return own;
-    const known = knownValues(value.tensor, (leaf) => this.#weights.valuesOf(leaf));
+    return own ?? knownValues(value.tensor, (leaf) => this.#weights.valuesOf(leaf));
+  }
+
+  #known(value: TensorValue, where: string): readonly Dim[] {
+    const known = this.#peek(value);
     if (known) return known;
     const nth = this.#demands.get(where) ?? 0;
     this.#demands.set(where, nth + 1);

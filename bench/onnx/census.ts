@@ -12,7 +12,7 @@ import type {
   TypeDef,
 } from "../../packages/onnx/src/proto/model.ts";
 import { elementTypes } from "../../packages/onnx/src/proto/model.ts";
-import type { Tensors } from "./values.ts";
+import type { Tensors, TensorValue } from "./values.ts";
 
 export interface Census {
   /** Nodes by op, "domain.Op" where the domain is not the standard one. Calls of the model's own functions are left out. */
@@ -98,7 +98,7 @@ const typeReasons: readonly (readonly [RegExp, string])[] = [
   [/^sparse/, "sparse tensors"],
 ];
 
-const numberOf = (t: TensorDef | undefined): number | undefined =>
+const numberOf = (t: TensorValue | undefined): number | undefined =>
   t && t.data.length === 1 ? Number(t.data[0]) : undefined;
 
 /** Whether a Dropout draws: it is told to train, with a ratio that is not 0. */

@@ -2,8 +2,7 @@
  * Compares a value with the expected one as the conformance suite does: element type and shape are equal, floats within
  * `atol + rtol·|expected|`, everything else equal; NaN equals NaN. Says where they first differ.
  */
-import type { TensorDef } from "../../packages/onnx/src/proto/model.ts";
-import type { Value } from "./values.ts";
+import type { TensorValue, Value } from "./values.ts";
 
 export interface Tolerance {
   readonly rtol: number;
@@ -33,7 +32,7 @@ function brainToNumber(bits: number): number {
 }
 
 /** The elements as numbers, or as they are where those are no numbers of 53 bits. */
-export function elementsOf(t: TensorDef): ArrayLike<number | bigint | string> {
+export function elementsOf(t: TensorValue): ArrayLike<number | bigint | string> {
   if (t.type === "float16") return Array.from(t.data as Uint16Array, halfToNumber);
   if (t.type === "bfloat16") return Array.from(t.data as Uint16Array, brainToNumber);
   return t.data;
@@ -56,8 +55,8 @@ function coordinates(index: number, dims: readonly number[]): string {
 
 function elementsDiffer(
   name: string,
-  got: TensorDef,
-  want: TensorDef,
+  got: TensorValue,
+  want: TensorValue,
   tolerance: Tolerance,
 ): Difference | undefined {
   const [g, w] = [elementsOf(got), elementsOf(want)];
@@ -118,7 +117,7 @@ export function difference(
     }
     return undefined;
   }
-  const tensor = got as TensorDef;
+  const tensor = got as TensorValue;
   if (tensor.type !== want.type)
     return { kind: "wrong dtype", detail: `${name}: expected ${want.type}, got ${tensor.type}` };
   if (tensor.dims.join() !== want.dims.join())

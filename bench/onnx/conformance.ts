@@ -22,6 +22,7 @@ import {
   percentage,
   summary,
   tally,
+  unsupportedTable,
 } from "./report.ts";
 import { installRuntime } from "./runtimes.ts";
 import { type Surveyed, survey } from "./survey.ts";
@@ -129,6 +130,7 @@ function print(cases: readonly Surveyed[], columns: readonly Column[]): void {
     console.log(`${failureDetails(cases, column)}\n`);
   }
   for (const column of ours) console.log(`${failureList(cases, column)}\n`);
+  console.log(unsupportedTable(cases, ours).trimEnd());
   console.log(`${folderTable(cases, columns)}\n\n${exclusionTable(cases, columns)}\n`);
   for (const column of columns) console.log(summary(cases, column));
 }

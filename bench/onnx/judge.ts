@@ -16,6 +16,8 @@ export interface Verdict {
   /** What went wrong in words that failures share; undefined if nothing. */
   readonly kind?: string;
   readonly detail?: string;
+  /** Ops that the importer does not know. */
+  readonly unsupported?: readonly string[];
 }
 
 /** Ops that the suite's own generator compares with a wider absolute tolerance. */
@@ -47,6 +49,14 @@ export function inputsOf(c: Case, set: DataSet, model: Model, files: Files): Ten
   return Object.fromEntries(entries);
 }
 
+/** The ops that an error of the importer lists: `Abs ×2 (a, b); Exp ×1 (c)`. */
+function unsupportedOps(message: string): string[] | undefined {
+  const list = message.match(/ops? (?:is|are) not supported: (.*)/s)?.[1];
+  return list === undefined
+    ? undefined
+    : Array.from(list.matchAll(/([\w.]+) ×\d+ \(/g), ([, op]) => op!);
+}
+
 /** Numbers, names and lists in a message differ from case to case; the rest is the kind of error. */
 function kindOf(error: Error): string {
   const line = error.message.split("\n")[0]!.slice(0, 200);
@@ -63,7 +73,10 @@ export function failure(error: unknown, ms: number): Verdict {
   // Errors of our own classes say what is wrong; of others it matters where they come from.
   const own = /^(Shape|Dtype|Graph|Artifact|Device)Error$/.test(e.name);
   const where = own ? "" : `\n${stack.slice(0, 3).join("\n")}`;
-  return { passed: false, ms, kind: kindOf(e), detail: `${e.name}: ${e.message}${where}` };
+  const unsupported = unsupportedOps(e.message);
+  const kind = unsupported ? "unsupported ops" : kindOf(e);
+  const detail = `${e.name}: ${e.message}${where}`;
+  return { passed: false, ms, kind, detail, ...(unsupported ? { unsupported } : {}) };
 }
 
 async function judgeSets(c: Case, files: Files, engine: Engine): Promise<Difference | undefined> {

@@ -126,6 +126,23 @@ export function failureList(cases: readonly Surveyed[], column: Column): string 
   return [`${column.engine}: ${failed.length} failed`, ...lines].join("\n");
 }
 
+/** Ops that the importer lacks, with the cases that want them and those that want nothing else. */
+export function unsupportedTable(cases: readonly Surveyed[], columns: readonly Column[]): string {
+  const verdicts = cases.flatMap((s) => {
+    const found = columns.map((c) => c.verdicts.get(s.case.name)).find((v) => v?.unsupported);
+    return found?.unsupported ? [found.unsupported] : [];
+  });
+  if (verdicts.length === 0) return "";
+  const lines = [...grouped(verdicts, (ops) => ops)]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([op, of]) => [
+      op,
+      String(of.length),
+      String(of.filter((ops) => ops.length === 1).length),
+    ]);
+  return `${aligned([["not supported", "cases", "for want of it alone"], ...lines])}\n\n`;
+}
+
 /** Each failure with what is wrong. */
 export function failureDetails(cases: readonly Surveyed[], column: Column): string {
   return cases

@@ -2,7 +2,7 @@
  * ONNX Runtime for the benchmarks: installed at first use, pinned, and put behind the same interface as ours. Opens one
  * model at a time on one thread.
  */
-import type { ElementType, TensorData, TensorDef } from "../../packages/onnx/src/proto/model.ts";
+import type { ElementType, TensorData } from "../../packages/onnx/src/proto/model.ts";
 import {
   type OnnxRuntime,
   type OrtTensor,
@@ -28,10 +28,10 @@ function toOrt(ort: OnnxRuntime, name: string, value: Value): OrtTensor {
   return new ort.Tensor(value.type, value.data, value.dims);
 }
 
-function fromOrt(name: string, value: OrtTensor | undefined): Value {
+function fromOrt(value: OrtTensor | undefined): Value {
   if (value === undefined) return null;
   const { type, dims, data } = value;
-  return { name, type: type as ElementType, dims, data: data as TensorData } satisfies TensorDef;
+  return { type: type as ElementType, dims, data: data as TensorData };
 }
 
 async function loadRuntime(name: RuntimeName): Promise<OnnxRuntime> {
@@ -72,9 +72,7 @@ export async function runtimeEngine(name: RuntimeName): Promise<Engine> {
           const fed = Object.entries(inputs).filter(([key]) => known.has(key));
           const feeds = Object.fromEntries(fed.map(([key, v]) => [key, toOrt(ort, key, v)]));
           const results = await session.run(feeds);
-          return Object.fromEntries(
-            session.outputNames.map((key) => [key, fromOrt(key, results[key])]),
-          );
+          return Object.fromEntries(session.outputNames.map((key) => [key, fromOrt(results[key])]));
         },
         close: () => session.release(),
       };

@@ -10,8 +10,10 @@ import type {
 } from "../../packages/onnx/src/proto/model.ts";
 import { readOptional, readSequence, readTensor } from "../../packages/onnx/src/proto/read.ts";
 
+export type TensorValue = Omit<TensorDef, "name">;
+
 /** null is an optional without a value. */
-export type Value = TensorDef | readonly Value[] | null;
+export type Value = TensorValue | readonly Value[] | null;
 
 export type Tensors = Readonly<Record<string, Value>>;
 

@@ -54,7 +54,10 @@ export interface Lowered {
 /** Lowers the groups of a program; those of one structure once. */
 export class Lowering {
   private readonly schedule: Schedule;
-  private readonly known = new Map<string, { lowered: Lowered; number: ReadonlyMap<Tensor, number> }>();
+  private readonly known = new Map<
+    string,
+    { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
+  >();
 
   constructor(schedule: Schedule) {
     this.schedule = schedule;

@@ -2,14 +2,30 @@
  * The table of ops, by family. An op is one row; adding one is adding a row.
  */
 import type { Row } from "../row.ts";
+import { activationRows } from "./activation.ts";
+import { arithmeticRows } from "./arithmetic.ts";
+import { castRows } from "./cast.ts";
+import { constantRows } from "./constant.ts";
 import { controlRows } from "./control.ts";
-import { elementwiseRows } from "./elementwise.ts";
+import { elementaryRows } from "./elementary.ts";
+import { logicRows } from "./logic.ts";
+import { randomRows } from "./random.ts";
 import { recurrentRows } from "./recurrent.ts";
+import { reduceRows } from "./reduce.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
+import { softmaxRows } from "./softmax.ts";
 
 export const rows: readonly Row[] = [
-  ...elementwiseRows,
+  ...elementaryRows,
+  ...arithmeticRows,
+  ...logicRows,
+  ...activationRows,
+  ...castRows,
+  ...constantRows,
+  ...randomRows,
+  ...reduceRows,
+  ...softmaxRows,
   ...shapeRows,
   ...recurrentRows,
   ...controlRows,

@@ -33,6 +33,7 @@ export * from "./ops/movement.ts";
 export * from "./ops/pool.ts";
 export * as random from "./ops/random.ts";
 export * from "./ops/reduce.ts";
+export * from "./ops/sort.ts";
 export * from "./ops/source.ts";
 export * from "./parse.ts";
 export * from "./print.ts";

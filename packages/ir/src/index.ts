@@ -34,11 +34,8 @@ export * from "./ops/movement.ts";
 export * from "./ops/pool.ts";
 export * as random from "./ops/random.ts";
 export * from "./ops/reduce.ts";
-<<<<<<< HEAD
 export { type ScanOptions, type ScanStep, scan, scanParts } from "./ops/scan.ts";
-=======
 export * from "./ops/sort.ts";
->>>>>>> w-sort
 export * from "./ops/source.ts";
 export { type WhileOptions, whileLoop } from "./ops/while.ts";
 export * from "./parse.ts";

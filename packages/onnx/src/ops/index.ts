@@ -4,11 +4,15 @@
 import type { Row } from "../row.ts";
 import { activationRows } from "./activation.ts";
 import { arithmeticRows } from "./arithmetic.ts";
+import { batchNormRows } from "./batch-norm.ts";
 import { castRows } from "./cast.ts";
 import { constantRows } from "./constant.ts";
 import { controlRows } from "./control.ts";
 import { elementaryRows } from "./elementary.ts";
 import { logicRows } from "./logic.ts";
+import { lossRows } from "./loss.ts";
+import { normRows } from "./norm.ts";
+import { productRows } from "./product.ts";
 import { randomRows } from "./random.ts";
 import { recurrentRows } from "./recurrent.ts";
 import { reduceRows } from "./reduce.ts";
@@ -26,6 +30,10 @@ export const rows: readonly Row[] = [
   ...randomRows,
   ...reduceRows,
   ...softmaxRows,
+  ...batchNormRows,
+  ...normRows,
+  ...lossRows,
+  ...productRows,
   ...shapeRows,
   ...recurrentRows,
   ...controlRows,

@@ -8,11 +8,15 @@ import { batchNormRows } from "./batch-norm.ts";
 import { castRows } from "./cast.ts";
 import { constantRows } from "./constant.ts";
 import { controlRows } from "./control.ts";
+import { einsumRows } from "./einsum.ts";
 import { elementaryRows } from "./elementary.ts";
 import { logicRows } from "./logic.ts";
 import { lossRows } from "./loss.ts";
 import { normRows } from "./norm.ts";
 import { productRows } from "./product.ts";
+import { quantizeRows } from "./quantize.ts";
+import { quantizedFloatRows } from "./quantized-float.ts";
+import { quantizedProductRows } from "./quantized-product.ts";
 import { randomRows } from "./random.ts";
 import { recurrentRows } from "./recurrent.ts";
 import { reduceRows } from "./reduce.ts";
@@ -34,6 +38,10 @@ export const rows: readonly Row[] = [
   ...normRows,
   ...lossRows,
   ...productRows,
+  ...einsumRows,
+  ...quantizeRows,
+  ...quantizedProductRows,
+  ...quantizedFloatRows,
   ...shapeRows,
   ...recurrentRows,
   ...controlRows,

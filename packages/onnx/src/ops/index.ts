@@ -2,10 +2,23 @@
  * The table of ops, by family. An op is one row; adding one is adding a row.
  */
 import type { Row } from "../row.ts";
+import { convolutionRows } from "./convolution.ts";
 import { elementwiseRows } from "./elementwise.ts";
+import { gatherRows } from "./gather.ts";
+import { generateRows } from "./generate.ts";
+import { partRows } from "./parts.ts";
+import { poolRows } from "./pool.ts";
 import { shapeRows } from "./shape.ts";
 
-export const rows: readonly Row[] = [...elementwiseRows, ...shapeRows];
+export const rows: readonly Row[] = [
+  ...elementwiseRows,
+  ...shapeRows,
+  ...partRows,
+  ...generateRows,
+  ...gatherRows,
+  ...convolutionRows,
+  ...poolRows,
+];
 
 const byName = new Map(rows.map((r) => [`${r.domain}::${r.op}`, r]));
 

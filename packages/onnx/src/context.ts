@@ -13,10 +13,14 @@ export type Result = Tensor | Value | readonly (Tensor | Value | undefined)[];
 export interface Surroundings {
   /** The values of a tensor; throws Demand where only a run can tell. */
   known(t: TensorValue, key: string): readonly Dim[];
+  /** The values of a tensor if they are known without a run. */
+  peek(t: TensorValue): readonly Dim[] | undefined;
   /** The results of a subgraph of this node, which sees the names around the node. */
   run(graph: GraphDef, inputs: readonly Value[]): Value[];
   /** A value of the scope around the node, by name. */
   lookup(name: string): Value | undefined;
+  /** The result of building something that may turn out not to be possible. */
+  attempt<T>(build: () => T): T | undefined;
   /** A node of the file, or of a handler's making, on values: the outputs it lists. */
   apply(node: NodeDef, inputs: readonly (Value | undefined)[]): Value[];
 }
@@ -60,12 +64,13 @@ export class NodeContext {
     return this.#inputs[i] ?? this.fail(`input ${i} is missing`);
   }
 
-  #tensorValue(i: number): TensorValue {
+  /** Input `i` as a tensor with its ONNX type. */
+  typed(i: number): TensorValue {
     return asTensorValue(this.value(i), `${this.#where}: input ${i}`);
   }
 
   tensor(i: number): Tensor {
-    return this.#tensorValue(i).tensor;
+    return this.typed(i).tensor;
   }
 
   /** All inputs from `from` on, none left out. */
@@ -79,22 +84,27 @@ export class NodeContext {
 
   /** The ONNX element type of input `i`. */
   type(i: number): ElementType {
-    return this.#tensorValue(i).type;
+    return this.typed(i).type;
   }
 
   /** The file's own values of input `i`, if it is an initializer or a constant. */
   def(i: number): TensorDef | undefined {
-    return this.#tensorValue(i).def;
+    return this.typed(i).def;
   }
 
   /** Elements of input `i`, row-major, as numbers or dims. Throws Demand where only a run can tell. */
   dims(i: number): readonly Dim[] {
-    return this.knownOf(this.#tensorValue(i), `input ${i}`);
+    return this.knownOf(this.typed(i), `input ${i}`);
   }
 
   /** The elements of any value, named for the demand. */
   knownOf(value: TensorValue, what: string): readonly Dim[] {
     return this.#around.known(value, `${this.#where}, ${what}`);
+  }
+
+  /** The elements of a value if they are known without a run. */
+  peek(value: TensorValue): readonly Dim[] | undefined {
+    return this.#around.peek(value);
   }
 
   /** Elements of input `i` as numbers. Throws GraphError for symbolic ones. */
@@ -185,6 +195,11 @@ export class NodeContext {
 
   lookup(name: string): Value | undefined {
     return this.#around.lookup(name);
+  }
+
+  /** What `build` gives, or undefined where it refuses or would have to know what only a run can tell. */
+  attempt<T>(build: () => T): T | undefined {
+    return this.#around.attempt(build);
   }
 
   /** The outputs of another op on these values, so that a handler can be made of others. */

@@ -176,7 +176,9 @@ class Run {
   #around(scope: Scope, label: string): Surroundings {
     return {
       known: (value, key) => this.#known(value, key),
+      peek: (value) => this.#peek(value),
       lookup: (name) => scope.get(name),
+      attempt: (build) => this.#attempt(build),
       run: (graph, inputs) => {
         const inner = scope.inner();
         for (const def of graph.initializers) inner.set(def.name, this.#weights.value(def));
@@ -205,10 +207,25 @@ class Run {
     return f.outputs.map((name) => scope.get(name) as Value);
   }
 
-  #known(value: TensorValue, where: string): readonly Dim[] {
+  #attempt<T>(build: () => T): T | undefined {
+    const before = new Map(this.#demands);
+    try {
+      return build();
+    } catch (error) {
+      if (!(error instanceof Demand || error instanceof KilnError)) throw error;
+      this.#demands.clear();
+      for (const [key, n] of before) this.#demands.set(key, n);
+      return undefined;
+    }
+  }
+
+  #peek(value: TensorValue): readonly Dim[] | undefined {
     const own = value.def && numbersOfDef(value.def);
-    if (own) return own;
-    const known = knownValues(value.tensor, (leaf) => this.#weights.valuesOf(leaf));
+    return own ?? knownValues(value.tensor, (leaf) => this.#weights.valuesOf(leaf));
+  }
+
+  #known(value: TensorValue, where: string): readonly Dim[] {
+    const known = this.#peek(value);
     if (known) return known;
     const nth = this.#demands.get(where) ?? 0;
     this.#demands.set(where, nth + 1);

@@ -11,14 +11,11 @@ import {
   gather,
   iota,
   isInteger,
-  mulDim,
   reshape,
-  type Shape,
   scatter,
   select,
   sliceAxis,
   squeeze,
-  stridesOf,
   type Tensor,
   take,
   transpose,
@@ -97,33 +94,19 @@ function gatherND(n: NodeContext): Tensor {
   );
 }
 
-const modes = { none: "set", add: "add", max: "max", min: "min" } as const;
-
-function reductionOf(n: NodeContext): "none" | "add" | "mul" | "max" | "min" {
-  const reduction = n.string("reduction", "none");
-  if (reduction === "mul" || reduction in modes) return reduction as keyof typeof modes;
-  return n.fail(`reduction ${reduction} is not none, add, mul, max or min`);
-}
+const modes = { none: "set", add: "add", mul: "mul", max: "max", min: "min" } as const;
 
 function scattered(n: NodeContext, x: Tensor, updates: Tensor, index: readonly Tensor[]): Tensor {
-  const axes = index.map((_, i) => i);
-  const reduction = reductionOf(n);
-  if (reduction === "mul") return scatterProducts(x, updates, index);
-  return scatter(x, updates, index, axes, modes[reduction]);
-}
-
-/** Each place of x times the product of the updates that name it: every update is compared with every place. */
-function scatterProducts(x: Tensor, updates: Tensor, index: readonly Tensor[]): Tensor {
-  const k = index.length;
-  const lead = x.shape.slice(0, k);
-  const size = (shape: Shape) => shape.reduce<Dim>(mulDim, 1);
-  const strides = stridesOf(lead);
-  const place = index.map((t, i) => t.mul(dimValue(strides[i]!))).reduce((a, b) => a.add(b));
-  const rest = size(x.shape.slice(k));
-  const [count, places] = [size(place.shape), size(lead)];
-  const named = reshape(place, [1, count, 1]).equal(iota([places, count, 1], 0));
-  const factors = select(named, reshape(updates, [1, count, rest]), 1);
-  return x.mul(reshape(factors.prod(1), x.shape));
+  const reduction = n.string("reduction", "none");
+  if (!(reduction in modes))
+    return n.fail(`reduction ${reduction} is not none, add, mul, max or min`);
+  return scatter(
+    x,
+    updates,
+    index,
+    index.map((_, i) => i),
+    modes[reduction as keyof typeof modes],
+  );
 }
 
 function scatterElements(n: NodeContext): Tensor {

@@ -2,12 +2,15 @@
  * The table of ops, by family. An op is one row; adding one is adding a row.
  */
 import type { Row } from "../row.ts";
+import { controlRows } from "./control.ts";
 import { convolutionRows } from "./convolution.ts";
 import { elementwiseRows } from "./elementwise.ts";
 import { gatherRows } from "./gather.ts";
 import { generateRows } from "./generate.ts";
 import { partRows } from "./parts.ts";
 import { poolRows } from "./pool.ts";
+import { recurrentRows } from "./recurrent.ts";
+import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
 
 export const rows: readonly Row[] = [
@@ -18,6 +21,9 @@ export const rows: readonly Row[] = [
   ...gatherRows,
   ...convolutionRows,
   ...poolRows,
+  ...recurrentRows,
+  ...controlRows,
+  ...sequenceRows,
 ];
 
 const byName = new Map(rows.map((r) => [`${r.domain}::${r.op}`, r]));

@@ -45,7 +45,7 @@ for (const op of ["cummax", "cummin"] as const)
   );
 
 check("gather", gatherCase);
-for (const mode of ["add", "max", "min", "set"] as const)
+for (const mode of ["add", "mul", "max", "min", "set"] as const)
   check(`scatter ${mode}`, (b) => scatterCase(b, mode));
 
 const poolOf = (b: Builder, pool: typeof avgPool) => {

@@ -4,9 +4,9 @@
  * computes one of its operands at the same coordinates (an epilogue), and otherwise floats, to be settled by
  * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
  */
-import { opRecord, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import { opRecord, sameShape, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
-import { type Program, rootsOf } from "../program.ts";
+import { nodesOf, type Program } from "../program.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
 import { findPlacement, linesUp, openMap, place, terminals } from "./place.ts";
@@ -31,11 +31,12 @@ export function fuse(
     on,
     groups: [],
     groupOf,
+    read: new Map(),
     ...storageOf(program),
     apart,
     kept,
   };
-  const order = topologicalOrder(rootsOf(program));
+  const order = nodesOf(program);
   for (const node of order) {
     if (isLeaf(node) || isVirtual(node)) continue;
     if (opRecord(node.op).family === "contraction") openContraction(state, node);

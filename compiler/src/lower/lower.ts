@@ -19,6 +19,7 @@ import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
 import { type Job, membersOf } from "./job.ts";
 import { totalOf } from "./loops.ts";
+import { structureOf } from "./structure.ts";
 import { resetNames } from "./value.ts";
 import { dimsIn, walkStmts } from "./walk.ts";
 
@@ -51,13 +52,41 @@ export interface Lowered {
   readonly writes: ReadonlyMap<Tensor, Tensor>;
 }
 
-export function lowerGroup(
-  fusion: Fusion,
-  group: Group,
-  stored: ReadonlySet<Tensor>,
-  schedule: Schedule,
-): Lowered {
-  resetNames();
+/** Lowers the groups of a program; those of one structure once. */
+export class Lowering {
+  private readonly schedule: Schedule;
+  private readonly known = new Map<
+    string,
+    { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
+  >();
+
+  constructor(schedule: Schedule) {
+    this.schedule = schedule;
+  }
+
+  lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
+    const job = jobOf(fusion, group, stored);
+    const { key, tensors } = structureOf(job);
+    const known = this.known.get(key);
+    if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
+    const lowered = lowerJob(job, this.schedule);
+    this.known.set(key, { lowered, number: new Map(tensors.map((t, i) => [t, i])) });
+    return lowered;
+  }
+}
+
+/** The same kernel for another group of its structure. */
+function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowered {
+  return {
+    group,
+    kernel: like.kernel,
+    tensors: like.tensors.map((t) => t && of(t)),
+    reads: new Set([...like.reads].map(of)),
+    writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
+  };
+}
+
+function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Job {
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
@@ -65,7 +94,12 @@ export function lowerGroup(
   };
   const storage = (t: Tensor) => fusion.storedIn.get(t) ?? { tensor: t, offset: 0 };
   const [reads, writes] = [new Set<Tensor>(), new Set<Tensor>()];
-  const job: Job = { group, stored, buffers: new Buffers(), outside, storage, reads, writes };
+  return { group, stored, buffers: new Buffers(), outside, storage, reads, writes };
+}
+
+function lowerJob(job: Job, schedule: Schedule): Lowered {
+  resetNames();
+  const { group, storage, reads, writes } = job;
   const main =
     group.kind === "contraction"
       ? schedule.contraction(job)

@@ -30,9 +30,9 @@ import { storedNodes } from "./fuse/settle.ts";
 import { type Fusion, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
-import { type Lowered, lowerGroup } from "./lower/lower.ts";
-import { atStart, type Started, shareStarts } from "./lower/share.ts";
-import { unifyParams } from "./lower/unify.ts";
+import { type Lowered, Lowering } from "./lower/lower.ts";
+import { allAtStart, type Started, shareStarts } from "./lower/share.ts";
+import { unifyKernels } from "./lower/unify.ts";
 import { type Ordered, order } from "./passes/order.ts";
 import { plan } from "./passes/plan.ts";
 import { graphPasses } from "./pipeline.ts";
@@ -81,9 +81,12 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
   for (const k of ordered.kernels) checkSizes(k);
   const planned = plan(program, states, ordered, target.name);
   const texts = new TextTable(target, options);
-  const unified = ordered.kernels.map((k, i) => unifyParams(k.kernel, planned.places[i]!));
+  const unified = unifyKernels(
+    ordered.kernels.map((k) => k.kernel),
+    planned.places,
+  );
   const kernels = unified.map((u) => u.kernel);
-  const started = target.startsAnywhere ? shareStarts(kernels) : kernels.map(atStart);
+  const started = target.startsAnywhere ? shareStarts(kernels) : allAtStart(kernels);
   const steps = started.map((s, i): Step => {
     const { kernel } = s;
     return {
@@ -134,10 +137,11 @@ function fuseAndLower(program: Program, target: Target, options: CompileOptions)
   const observe = options.observe ?? (() => {});
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
+  const lowering = new Lowering(target.schedule);
   for (;;) {
     const fusion = fuse(program, limits, options.fusion ?? true, apart, kept);
     const stored = storedNodes(fusion, nodesOf(program));
-    const kernels = fusion.groups.map((g) => lowerGroup(fusion, g, stored, target.schedule));
+    const kernels = fusion.groups.map((g) => lowering.lower(fusion, g, stored));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const before = apart.size + kept.size;

@@ -11,10 +11,12 @@ import { type Graph, type Tensor, topologicalOrder } from "./node.ts";
 import { evaluateElement, type OpRecord, opRecord } from "./op.ts";
 import { initialValueOf } from "./ops/source.ts";
 import { contractions } from "./reference/contraction.ts";
+import { controls } from "./reference/control.ts";
 import { cumulative } from "./reference/cumulative.ts";
 import { indexing } from "./reference/indexing.ts";
 import { movements } from "./reference/movement.ts";
 import { reductions } from "./reference/reduce.ts";
+import { sorting } from "./reference/sort.ts";
 import { sources } from "./reference/source.ts";
 import type { Dims, Evaluate, Value } from "./reference/value.ts";
 import { printShape } from "./shape.ts";
@@ -97,7 +99,11 @@ function evaluateNode(
   if (node.op === "param") return evaluateIn([initialValueOf(node)], given, dims)[0]!;
   const operands = node.operands.map((t) => values.get(t)![0]!);
   if (node.op === "result") return [values.get(node.operands[0]!)![node.attrs.index as number]!];
-  if (node.op === "call") return evaluateRegion(node.regions[0]!, operands, dims, given);
+  const run = (region: Graph, values: readonly Value[]) =>
+    evaluateRegion(region, values, dims, given);
+  if (node.op === "call") return run(node.regions[0]!, operands);
+  const control = controls[node.op];
+  if (control) return control(node, operands, dims, run);
   table ??= new Map(
     Object.entries({
       ...sources,
@@ -106,6 +112,7 @@ function evaluateNode(
       ...cumulative(),
       ...contractions,
       ...indexing,
+      ...sorting,
     }),
   );
   const known = table.get(node.op);

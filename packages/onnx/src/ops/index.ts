@@ -1,0 +1,22 @@
+/**
+ * The table of ops, by family. An op is one row; adding one is adding a row.
+ */
+import type { Row } from "../row.ts";
+import { controlRows } from "./control.ts";
+import { elementwiseRows } from "./elementwise.ts";
+import { recurrentRows } from "./recurrent.ts";
+import { sequenceRows } from "./sequence.ts";
+import { shapeRows } from "./shape.ts";
+
+export const rows: readonly Row[] = [
+  ...elementwiseRows,
+  ...shapeRows,
+  ...recurrentRows,
+  ...controlRows,
+  ...sequenceRows,
+];
+
+const byName = new Map(rows.map((r) => [`${r.domain}::${r.op}`, r]));
+
+export const findRow = (domain: string, op: string): Row | undefined =>
+  byName.get(`${domain}::${op}`);

@@ -1,0 +1,37 @@
+/**
+ * Where a reader stands in a file, and the one way in which it fails. Also the limits that keep what a hostile file
+ * can ask for near its own size: depth of messages, elements that sparse tensors expand to.
+ */
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { ArtifactError } from "@kiln-ml/ir";
+
+export interface Source {
+  readonly file: string;
+  readonly bytes: Uint8Array;
+  readonly reader: BinaryReader;
+  readonly external: ((location: string) => Uint8Array | undefined) | undefined;
+  /** Messages that the one being read lies in. */
+  depth: number;
+  /** Bytes that sparse tensors may still expand to. */
+  expansion: number;
+}
+
+/** A graph inside a graph is three messages deeper: node, attribute, graph. So 64 graphs fit. */
+export const maxDepth = 200;
+
+export function openSource(from: Uint8Array, file: string, external?: Source["external"]): Source {
+  // Node's Buffer is a Uint8Array whose slice does not copy.
+  const bytes = new Uint8Array(from.buffer, from.byteOffset, from.byteLength);
+  const reader = new BinaryReader(bytes);
+  return { file, bytes, reader, external, depth: 0, expansion: 2 ** 20 + 64 * bytes.length };
+}
+
+/** Throws ArtifactError: `file: what, at byte N`. */
+export function failAt(source: Source, at: number, what: string): never {
+  throw new ArtifactError(`${source.file}: ${what}, at byte ${at}`);
+}
+
+/** A name or text from the file, quoted and cut, for messages. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
+}

@@ -19,6 +19,8 @@ export interface Surroundings {
   run(graph: GraphDef, inputs: readonly Value[]): Value[];
   /** A value of the scope around the node, by name. */
   lookup(name: string): Value | undefined;
+  /** The result of building something that may turn out not to be possible. */
+  attempt<T>(build: () => T): T | undefined;
   /** A node of the file, or of a handler's making, on values: the outputs it lists. */
   apply(node: NodeDef, inputs: readonly (Value | undefined)[]): Value[];
 }
@@ -193,6 +195,11 @@ export class NodeContext {
 
   lookup(name: string): Value | undefined {
     return this.#around.lookup(name);
+  }
+
+  /** What `build` gives, or undefined where it refuses or would have to know what only a run can tell. */
+  attempt<T>(build: () => T): T | undefined {
+    return this.#around.attempt(build);
   }
 
   /** The outputs of another op on these values, so that a handler can be made of others. */

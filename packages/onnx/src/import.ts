@@ -178,6 +178,7 @@ class Run {
       known: (value, key) => this.#known(value, key),
       peek: (value) => this.#peek(value),
       lookup: (name) => scope.get(name),
+      attempt: (build) => this.#attempt(build),
       run: (graph, inputs) => {
         const inner = scope.inner();
         for (const def of graph.initializers) inner.set(def.name, this.#weights.value(def));
@@ -204,6 +205,18 @@ class Run {
     }
     this.#nodes(f.nodes, f.outputs, scope, `${label}/`);
     return f.outputs.map((name) => scope.get(name) as Value);
+  }
+
+  #attempt<T>(build: () => T): T | undefined {
+    const before = new Map(this.#demands);
+    try {
+      return build();
+    } catch (error) {
+      if (!(error instanceof Demand || error instanceof KilnError)) throw error;
+      this.#demands.clear();
+      for (const [key, n] of before) this.#demands.set(key, n);
+      return undefined;
+    }
   }
 
   #peek(value: TensorValue): readonly Dim[] | undefined {

@@ -12,7 +12,7 @@ import { networks } from "./networks/index.ts";
 import type { Network } from "./networks/network.ts";
 import { aligned } from "./report.ts";
 import { installRuntime } from "./runtimes.ts";
-import { fetchSource } from "./sources.ts";
+import { absenceOf } from "./sources.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -139,8 +139,7 @@ function remarks(line: Line, target: OurTarget): string[] {
 }
 
 async function lineOf(network: Network, target: OurTarget): Promise<Line> {
-  const sources = [...Object.values(network.models).map((m) => m.from), ...(network.reads ?? [])];
-  const absent = sources.map(fetchSource).find((why) => why !== undefined);
+  const absent = absenceOf(network);
   if (absent) return { network, absent, measured: [] };
   const engines: EngineName[] = [target, "onnxruntime-web", "onnxruntime-node"];
   const effort = { samples: Number(options.samples ?? 7), budgetMs: 6000 };

@@ -53,3 +53,21 @@ export function fileAt(files: Files, end: string): Uint8Array {
   if (!bytes) throw new RangeError(`models: no ${end} in ${files.path}`);
   return bytes;
 }
+
+/** Fetches what a network is made of; what is missing, if anything is. */
+export function absenceOf({
+  models,
+  reads = [],
+}: {
+  readonly models: Readonly<Record<string, { readonly from: Source; readonly path: string }>>;
+  readonly reads?: readonly Source[];
+}): string | undefined {
+  for (const source of [...Object.values(models).map((m) => m.from), ...reads]) {
+    const why = fetchSource(source);
+    if (why) return why;
+  }
+  for (const { from, path } of Object.values(models))
+    if (!filesOf(from).names.some((n) => n === path || n.endsWith(`/${path}`)))
+      return `no ${path} in ${nameOf(from)}`;
+  return undefined;
+}

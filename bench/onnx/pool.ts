@@ -3,6 +3,7 @@
  * case does, the rest are judged.
  */
 import { type ChildProcess, fork } from "node:child_process";
+import { bundleProcess } from "./bundle.ts";
 import type { EngineName } from "./engine.ts";
 import type { Verdict } from "./judge.ts";
 import type { Reply } from "./worker.ts";
@@ -26,14 +27,21 @@ async function adapterEnvironment(): Promise<NodeJS.ProcessEnv> {
   return unpackChromium(process.cwd());
 }
 
+interface Start {
+  readonly bundle: string;
+  readonly engine: EngineName;
+  readonly data: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
 class Worker {
   #child: ChildProcess;
   #errors = "";
   #settle: ((reply: Reply | string) => void) | undefined;
 
-  constructor(engine: EngineName, data: string, env: NodeJS.ProcessEnv) {
-    this.#child = fork("bench/onnx/worker.ts", [engine, data], {
-      execArgv: ["--conditions=@kiln-ml/source", "--import", "tsx"],
+  constructor({ bundle, engine, data, env }: Start) {
+    this.#child = fork(bundle, [engine, data], {
+      execArgv: ["--enable-source-maps"],
       env: { ...process.env, ...env },
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
@@ -76,12 +84,12 @@ class Worker {
   }
 }
 
-async function startWorker(engine: EngineName, data: string, env: NodeJS.ProcessEnv) {
-  const worker = new Worker(engine, data, env);
+async function startWorker(start: Start): Promise<Worker> {
+  const worker = new Worker(start);
   const reply = await worker.reply(startMs);
   if (typeof reply !== "string") return worker;
   worker.end();
-  throw new Error(`conformance: ${engine} does not start: ${reply}\n${worker.errors}`);
+  throw new Error(`conformance: ${start.engine} does not start: ${reply}\n${worker.errors}`);
 }
 
 /** Verdicts by case. Rejects if the engine cannot run here at all. */
@@ -91,10 +99,15 @@ export async function judgeAll(
   { data, limitMs, progress }: PoolOptions,
 ): Promise<Map<string, Verdict>> {
   const verdicts = new Map<string, Verdict>();
-  const env = engine === "webgpu" ? await adapterEnvironment() : {};
+  const start: Start = {
+    bundle: await bundleProcess("bench/onnx/worker.ts"),
+    engine,
+    data,
+    env: engine === "webgpu" ? await adapterEnvironment() : {},
+  };
   let worker: Worker | undefined;
   for (const name of names) {
-    worker ??= await startWorker(engine, data, env);
+    worker ??= await startWorker(start);
     const reply = await worker.ask(name, limitMs);
     let verdict: Verdict;
     if (typeof reply === "string") {

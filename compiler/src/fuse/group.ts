@@ -64,8 +64,8 @@ export interface ContractionOperand {
 
 export interface Group {
   readonly id: number;
-  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter";
-  /** The contraction or scatter, or the first scan. */
+  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter" | "sort";
+  /** The contraction, scatter or argSort, or the first scan. */
   readonly anchor: Tensor | undefined;
   readonly outer: readonly Loop[];
   readonly outerSpace: Space;

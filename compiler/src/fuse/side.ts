@@ -196,6 +196,7 @@ export function mergeScalars(state: Fusion): void {
       (g) =>
         g !== part &&
         g.kind !== "scatter" &&
+        g.kind !== "sort" &&
         surelyRuns(g) &&
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.

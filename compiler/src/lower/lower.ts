@@ -29,6 +29,7 @@ export interface Schedule {
   scan(job: Job): Scheduled;
   contraction(job: Job): Scheduled;
   scatter(job: Job): Scheduled;
+  sort(job: Job): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
   beside(body: readonly Stmt[], scalars: readonly Job[]): Stmt[];
 }
@@ -104,9 +105,11 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
       ? schedule.contraction(job)
       : group.kind === "scatter"
         ? schedule.scatter(job)
-        : group.kind === "scan"
-          ? schedule.scan(job)
-          : schedule.rows(job);
+        : group.kind === "sort"
+          ? schedule.sort(job)
+          : group.kind === "scan"
+            ? schedule.scan(job)
+            : schedule.rows(job);
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
@@ -162,6 +165,9 @@ function bytesOf(params: readonly Kernel["params"][number][]): Dim {
     .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, storageBytes(p.dtype, "js"))), 0);
 }
 
+/** Of an element that is sorted: about what comparisons and moves among a thousand take. */
+const sortFlops = 40;
+
 /** 2·m·n·k for contractions; elsewhere one operation a node and element. */
 function flopsOf(group: Group): Dim {
   let sum: Dim = 0;
@@ -169,7 +175,9 @@ function flopsOf(group: Group): Dim {
     if (t === group.anchor && group.contraction) {
       const { m, n, batch, k } = group.contraction;
       sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
-    } else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
+    } else if (opRecord(t.op).family === "sort")
+      sum = addDim(sum, mulDim(sortFlops, sizeOf(t.operands[0]!.shape)));
+    else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
     else sum = addDim(sum, sizeOf(t.shape));
   }
   for (const part of [...group.scalars, ...group.sideSums.map((s) => s.group)])

@@ -1,4 +1,5 @@
 export * from "./artifact.ts";
+export { crc32 } from "./crc32.ts";
 export { decodeArtifact, filesOf } from "./decode.ts";
 export { encodeArtifact } from "./encode.ts";
 export * from "./errors.ts";

@@ -5,6 +5,7 @@ export { dataOf, dtypeOf, elementTypeOf, hostOf, isHeld } from "./element.ts";
 export { Demand, type Known } from "./errors.ts";
 export { ImportedModel } from "./import.ts";
 export { rows } from "./ops/index.ts";
+export { refused } from "./ops/refused.ts";
 export * from "./proto/model.ts";
 export { readModel } from "./proto/read.ts";
 export type { Row } from "./row.ts";

@@ -3,6 +3,7 @@
  */
 import { GraphError } from "@kiln-ml/ir";
 import { findRow } from "./ops/index.ts";
+import { refused } from "./ops/refused.ts";
 import type { Model, NodeDef } from "./proto/model.ts";
 
 /** Throws GraphError with every unsupported op, how often it occurs and where first. */
@@ -23,11 +24,11 @@ export function checkSupported(model: Model): void {
   look(model.graph.nodes);
   for (const f of model.functions) look(f.nodes);
   if (!missing.size) return;
-  const list = [...missing].map(
-    ([op, names]) =>
-      `${op} ×${names.length} (${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""})`,
-  );
-  throw new GraphError(
-    `onnx: ${missing.size === 1 ? "an op is" : `${missing.size} ops are`} not supported: ${list.join("; ")}`,
-  );
+  const list = [...missing].map(([op, names]) => {
+    const why = refused.get(op);
+    const where = `${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
+    return `${op} ×${names.length} (${where})${why ? `: ${why}` : ""}`;
+  });
+  const count = missing.size === 1 ? "an op is" : `${missing.size} ops are`;
+  throw new GraphError(`onnx: ${count} not supported: ${list.join("; ")}`);
 }

@@ -116,6 +116,9 @@ function printStmt(p: Printer, s: Stmt): void {
     case "array":
       printArray(e, s);
       return;
+    case "sort":
+      printSort(p, s);
+      return;
     case "barrier":
     case "combine":
       return;
@@ -224,6 +227,13 @@ function printArray(e: Emitter, s: Of<"array">): void {
     e.line(`const ${name} = new ${arrayType(s.dtype)}(${indexText(e, size).text});`);
     e.bindName(s.name, atom(name));
   });
+}
+
+function printSort({ e, use }: Printer, s: Of<"sort">): void {
+  const name = use(e.facts.dtypes.get(s.keys) === "f64" ? "sortDoubles" : "sortIntegers");
+  const [keys, order] = [e.find(s.keys).text.text, e.find(s.order).text.text];
+  const [size, count] = [indexText(e, s.size).text, indexText(e, s.count).text];
+  e.line(`${name}(${keys}, ${order}, ${size}, ${count}, ${s.descending ? -1 : 0});`);
 }
 
 const unrollLimit = 4;

@@ -2,6 +2,7 @@
  * Functions that emitted JavaScript calls and the language lacks. Each stands alone or names those it needs;
  * only the ones a kernel uses go with it.
  */
+import { sortNeeds, sortPrelude } from "./sort.ts";
 
 /** Round to nearest, ties to even (IEEE 754, roundToIntegralTiesToEven): adding 2^52 drops the fraction. */
 const roundEven = `function roundEven(x) {
@@ -127,6 +128,7 @@ const patternOf = new Uint32Array(floatOf.buffer);`;
 
 /** What a function of the prelude calls. */
 const needs: Readonly<Record<string, readonly string[]>> = {
+  ...sortNeeds,
   fastTanh: ["fastExp"],
   fastErf: ["fastExp"],
   toF16: ["doubleOf"],
@@ -149,6 +151,7 @@ export function preludeLines(used: Iterable<string>): string[] {
 }
 
 const prelude: Readonly<Record<string, string>> = {
+  ...sortPrelude,
   fastExp,
   fastTanh,
   fastErf,

@@ -8,11 +8,16 @@ import { batchNormRows } from "./batch-norm.ts";
 import { castRows } from "./cast.ts";
 import { constantRows } from "./constant.ts";
 import { controlRows } from "./control.ts";
+import { convolutionRows } from "./convolution.ts";
 import { einsumRows } from "./einsum.ts";
 import { elementaryRows } from "./elementary.ts";
+import { gatherRows } from "./gather.ts";
+import { generateRows } from "./generate.ts";
 import { logicRows } from "./logic.ts";
 import { lossRows } from "./loss.ts";
 import { normRows } from "./norm.ts";
+import { partRows } from "./parts.ts";
+import { poolRows } from "./pool.ts";
 import { productRows } from "./product.ts";
 import { quantizeRows } from "./quantize.ts";
 import { quantizedFloatRows } from "./quantized-float.ts";
@@ -43,6 +48,11 @@ export const rows: readonly Row[] = [
   ...quantizedProductRows,
   ...quantizedFloatRows,
   ...shapeRows,
+  ...partRows,
+  ...generateRows,
+  ...gatherRows,
+  ...convolutionRows,
+  ...poolRows,
   ...recurrentRows,
   ...controlRows,
   ...sequenceRows,

@@ -4,6 +4,7 @@
 import type { Row } from "../row.ts";
 import { activationRows } from "./activation.ts";
 import { arithmeticRows } from "./arithmetic.ts";
+import { attentionRows } from "./attention.ts";
 import { batchNormRows } from "./batch-norm.ts";
 import { castRows } from "./cast.ts";
 import { constantRows } from "./constant.ts";
@@ -13,6 +14,7 @@ import { einsumRows } from "./einsum.ts";
 import { elementaryRows } from "./elementary.ts";
 import { gatherRows } from "./gather.ts";
 import { generateRows } from "./generate.ts";
+import { linearAttentionRows } from "./linear-attention.ts";
 import { logicRows } from "./logic.ts";
 import { lossRows } from "./loss.ts";
 import { normRows } from "./norm.ts";
@@ -44,6 +46,8 @@ export const rows: readonly Row[] = [
   ...lossRows,
   ...productRows,
   ...einsumRows,
+  ...attentionRows,
+  ...linearAttentionRows,
   ...quantizeRows,
   ...quantizedProductRows,
   ...quantizedFloatRows,

@@ -17,6 +17,8 @@ import { generateRows } from "./generate.ts";
 import { linearAttentionRows } from "./linear-attention.ts";
 import { logicRows } from "./logic.ts";
 import { lossRows } from "./loss.ts";
+import { microsoftRows } from "./microsoft.ts";
+import { microsoftAttentionRows } from "./microsoft-attention.ts";
 import { normRows } from "./norm.ts";
 import { partRows } from "./parts.ts";
 import { poolRows } from "./pool.ts";
@@ -48,6 +50,8 @@ export const rows: readonly Row[] = [
   ...einsumRows,
   ...attentionRows,
   ...linearAttentionRows,
+  ...microsoftAttentionRows,
+  ...microsoftRows,
   ...quantizeRows,
   ...quantizedProductRows,
   ...quantizedFloatRows,

@@ -10,6 +10,7 @@ import { generateRows } from "./generate.ts";
 import { partRows } from "./parts.ts";
 import { poolRows } from "./pool.ts";
 import { recurrentRows } from "./recurrent.ts";
+import { resizeRows } from "./resize.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
 
@@ -21,6 +22,7 @@ export const rows: readonly Row[] = [
   ...gatherRows,
   ...convolutionRows,
   ...poolRows,
+  ...resizeRows,
   ...recurrentRows,
   ...controlRows,
   ...sequenceRows,

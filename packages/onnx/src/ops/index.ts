@@ -11,6 +11,7 @@ import { partRows } from "./parts.ts";
 import { poolRows } from "./pool.ts";
 import { recurrentRows } from "./recurrent.ts";
 import { resizeRows } from "./resize.ts";
+import { sampleRows } from "./sample.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
 
@@ -23,6 +24,7 @@ export const rows: readonly Row[] = [
   ...convolutionRows,
   ...poolRows,
   ...resizeRows,
+  ...sampleRows,
   ...recurrentRows,
   ...controlRows,
   ...sequenceRows,

@@ -54,7 +54,7 @@ function targets(n: NodeContext, x: Tensor, axes: readonly number[]): Omit<Line,
   const sizes = n.dims(3);
   if (sizes.length !== axes.length) n.fail(`${sizes.length} sizes for ${axes.length} axes`);
   const policy = n.string("keep_aspect_ratio_policy", "stretch");
-  if (policy !== "stretch") return byScale2(n, axes, from, sizes, policy);
+  if (policy !== "stretch") return byPolicy(n, axes, from, sizes, policy);
   return axes.map((axis, k) => {
     const ratio = exactQuotient(sizes[k]!, from[k]!);
     const scale = ratio !== undefined && isStatic(ratio) && ratio > 0 ? ratio : undefined;
@@ -63,7 +63,7 @@ function targets(n: NodeContext, x: Tensor, axes: readonly number[]): Omit<Line,
 }
 
 /** One scale for all axes: the least or the greatest of those asked for. */
-function byScale2(
+function byPolicy(
   n: NodeContext,
   axes: readonly number[],
   from: readonly Dim[],

@@ -155,7 +155,7 @@ function cubicAt(d: number, a: number): number {
 }
 
 /** The four weights for a place that is r behind the second of its four neighbours. */
-function cubicWeights(r: Tensor, a: number): Tensor[] {
+export function cubicWeights(r: Tensor, a: number): Tensor[] {
   const near = (d: Tensor) =>
     d
       .mul(a + 2)

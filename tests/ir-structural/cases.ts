@@ -279,6 +279,21 @@ function scanCase(b: Builder, op: string): Tensor {
   return makeNode({ op, operands: [x], attrs, ...opRecord(op).infer([x], attrs) });
 }
 
+export function sortCase(b: Builder): Tensor {
+  const shape = b.shape(1, 3);
+  const x = b.leaf(shape, b.dtype, () => b.r.int(-2, 2));
+  const axis = b.r.int(0, shape.length - 1);
+  const extent = x.shape[axis]!;
+  const count = typeof extent === "number" ? b.r.int(0, extent) : extent;
+  const attrs = { axis, count, descending: b.r.int(0, 1) === 1 };
+  return makeNode({
+    op: "argSort",
+    operands: [x],
+    attrs,
+    ...opRecord("argSort").infer([x], attrs),
+  });
+}
+
 export const scans = ["cumsum", "cumprod", "cummax", "cummin"];
 
 export const reductions = [

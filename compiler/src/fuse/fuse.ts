@@ -41,6 +41,7 @@ export function fuse(
     if (opRecord(node.op).family === "contraction") openContraction(state, node);
     else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
     else if (opRecord(node.op).family === "scatter") openScatter(state, node);
+    else if (opRecord(node.op).family === "control") joinControl(state, node);
     else if (isScan(node)) joinScan(state, node);
     else if (isPointwise(node)) joinPointwise(state, node);
   }
@@ -71,6 +72,14 @@ function openScatter(state: Fusion, node: Tensor): void {
   const outerSpace = { shape: node.shape, coords };
   const group = openGroup(state, { kind: "scatter", anchor: node, outer, outerSpace });
   place(state, group, node, { coords, level: "outer" });
+}
+
+/** A node with regions is a group, its results are members. */
+function joinControl(state: Fusion, node: Tensor): void {
+  const own = node.op === "result" ? state.groupOf.get(node.operands[0]!) : undefined;
+  const outerSpace = { shape: [], coords: [] };
+  const group = own ?? openGroup(state, { kind: "control", anchor: node, outer: [], outerSpace });
+  place(state, group, node, { coords: [], level: "outer" });
 }
 
 function joinReduce(state: Fusion, node: Tensor): void {

@@ -53,6 +53,8 @@ export const bufferAt = (frame: Frame, place: Place): Buffer => frame[place.in][
 
 export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
   const value = (e: Extent) => evaluateExtent(e, dims);
+  // What runs over an extent that came out negative has nothing to do.
+  const count = (e: Extent) => Math.max(0, value(e));
   const { plan, signature, kernels, target } = artifact;
   return {
     key,
@@ -72,8 +74,8 @@ export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
         args: step.args,
         starts: step.starts,
         dims: kernel.dims.map(value),
-        workgroups: [value(x), value(y), value(z)] as const,
-        units: (kernel.phases ?? []).map((phase) => value(phase.units)),
+        workgroups: [count(x), count(y), count(z)] as const,
+        units: (kernel.phases ?? []).map((phase) => count(phase.units)),
         stackBytes: value(kernel.stack ?? 0),
         bytes: value(step.bytes),
         flops: value(step.flops),

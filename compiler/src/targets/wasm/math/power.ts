@@ -79,8 +79,8 @@ const lessQuotient = (t: string, y: string): string =>
 /** Subtracts multiples of y·2²⁵², y·2²²⁴, … y until the rest is below y; the largest quotient of floats is 2²⁷⁷. */
 function longDivision(t: string, y: string, bind: Bind): string {
   const name = (local: string): string => local.slice("(local.get ".length, -1);
-  const rest = bind("v128", f64(0));
-  const scale = bind("v128", f64(0));
+  // Locals that the loops assign to; a constant alone would get none.
+  const [rest, scale] = [bind("v128", abs(f64(0))), bind("v128", abs(f64(0)))];
   const again = `(f64.ge (f64x2.extract_lane 0 ${scale}) (f64.const 1))`;
   const body = [
     `(local.set ${name(rest)} ${lessQuotient(rest, `(f64x2.mul ${y} ${scale})`)})`,

@@ -59,6 +59,8 @@ export const bufferAt = (frame: Frame, place: Place): Buffer => frame[place.in][
 
 export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
   const value = (e: Extent) => evaluateExtent(e, dims);
+  // What runs over an extent that came out negative has nothing to do.
+  const count = (e: Extent) => Math.max(0, value(e));
   const { plan, signature, kernels, target } = artifact;
   const flow = plan.flow && flowCode(plan.flow, dims);
   const none: FlowCode["counters"][number] = new Map();
@@ -88,8 +90,8 @@ export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
         starts: step.starts,
         dims: kernel.dims.map((dim) => (counters.has(dim) ? 0 : value(dim))),
         counted,
-        workgroups: [value(x), value(y), value(z)] as const,
-        units: (kernel.phases ?? []).map((phase) => value(phase.units)),
+        workgroups: [count(x), count(y), count(z)] as const,
+        units: (kernel.phases ?? []).map((phase) => count(phase.units)),
         stackBytes: value(kernel.stack ?? 0),
         bytes: value(step.bytes) * times,
         flops: value(step.flops) * times,

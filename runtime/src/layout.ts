@@ -7,6 +7,7 @@ import {
   type Extent,
   evaluateExtent,
   type Plan,
+  ShapeError,
   storageBytes,
 } from "@kiln-ml/artifact";
 import type { Buffer } from "./heap.ts";
@@ -58,6 +59,8 @@ export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
     slotBytes: plan.slots.map((slot) => Math.max(0, ...slot.sizes.map(value))),
     outputs: signature.outputs.map((spec) => {
       const shape = spec.shape.map(value);
+      if (shape.some((d) => d < 0))
+        throw new ShapeError(`run: output ${spec.name} would have shape [${shape}]`);
       const size = shape.reduce((n, d) => n * d, 1);
       return { shape, bytes: size * storageBytes(spec.dtype, target) };
     }),

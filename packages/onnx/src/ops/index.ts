@@ -16,6 +16,7 @@ import { logicRows } from "./logic.ts";
 import { lossRows } from "./loss.ts";
 import { normRows } from "./norm.ts";
 import { partRows } from "./parts.ts";
+import { pickRows } from "./pick.ts";
 import { poolRows } from "./pool.ts";
 import { productRows } from "./product.ts";
 import { randomRows } from "./random.ts";
@@ -26,6 +27,7 @@ import { sampleRows } from "./sample.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
 import { softmaxRows } from "./softmax.ts";
+import { suppressRows } from "./suppress.ts";
 
 export const rows: readonly Row[] = [
   ...elementaryRows,
@@ -47,6 +49,8 @@ export const rows: readonly Row[] = [
   ...gatherRows,
   ...convolutionRows,
   ...poolRows,
+  ...pickRows,
+  ...suppressRows,
   ...resizeRows,
   ...sampleRows,
   ...recurrentRows,

@@ -26,6 +26,7 @@ import { resizeRows } from "./resize.ts";
 import { sampleRows } from "./sample.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
+import { signalRows } from "./signal.ts";
 import { softmaxRows } from "./softmax.ts";
 import { suppressRows } from "./suppress.ts";
 
@@ -51,6 +52,7 @@ export const rows: readonly Row[] = [
   ...poolRows,
   ...pickRows,
   ...suppressRows,
+  ...signalRows,
   ...resizeRows,
   ...sampleRows,
   ...recurrentRows,

@@ -54,7 +54,7 @@ check("topK", (b) => {
 });
 
 check("gather", gatherCase);
-for (const mode of ["add", "max", "min", "set"] as const)
+for (const mode of ["add", "mul", "max", "min", "set"] as const)
   check(`scatter ${mode}`, (b) => scatterCase(b, mode));
 
 const poolOf = (b: Builder, pool: typeof avgPool) => {

@@ -251,7 +251,7 @@ export function gatherCase(b: Builder): Tensor {
   return gather(b.leaf(shape), indices, axes);
 }
 
-export function scatterCase(b: Builder, mode: "add" | "max" | "min" | "set"): Tensor {
+export function scatterCase(b: Builder, mode: "add" | "mul" | "max" | "min" | "set"): Tensor {
   const [shape, s] = [b.shape(1, 3), b.shape(0, 2, 4)];
   const { axes, indices } = indicesFor(b, shape, s, 1);
   const rest = shape.filter((_, i) => !axes.includes(i));

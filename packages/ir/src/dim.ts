@@ -86,6 +86,12 @@ const byOrder = (a: Term, b: Term): number =>
   b.atoms.length - a.atoms.length || (a.key < b.key ? -1 : 1);
 
 function merged(terms: readonly Term[]): Term[] {
+  if (terms.length === 2) {
+    const [a, b] = terms as [Term, Term];
+    if (a.key !== b.key) return terms.filter((t) => t.coeff !== 0);
+    const coeff = a.coeff + b.coeff;
+    return coeff === 0 ? [] : [{ ...b, coeff }];
+  }
   const sums = new Map<string, Term>();
   for (const t of terms) {
     const before = sums.get(t.key);
@@ -318,18 +324,31 @@ const functions = { div: floorDiv, mod: modDim, min: minDim, max: maxDim };
 
 /** Replaces symbols by name. */
 export function substitute(d: Dim, by: ReadonlyMap<string, Dim>): Dim {
-  if (typeof d === "number" || !mentions(d, by)) return d;
+  if (!mentions(d, by)) return d;
   const out: Term[] = [];
   for (const t of d.terms) {
+    if (!mentionedIn(t.atoms, by)) {
+      out.push(t);
+      continue;
+    }
     let product: Dim = t.coeff;
     for (const a of t.atoms) product = mulDim(product, substituteAtom(a, by));
-    out.push(...termsOf(product));
+    for (const u of termsOf(product)) out.push(u);
   }
   return build(out);
 }
 
-function mentions(d: DimExpr, by: ReadonlyMap<string, Dim>): boolean {
-  for (const name of d.symbols.keys()) if (by.has(name)) return true;
+/** True if one of the symbols stands in `d`. */
+export function mentions(d: Dim, by: ReadonlyMap<string, unknown>): d is DimExpr {
+  if (typeof d === "number" || by.size === 0) return false;
+  for (const t of d.terms) if (mentionedIn(t.atoms, by)) return true;
+  return false;
+}
+
+function mentionedIn(atoms: readonly Atom[], by: ReadonlyMap<string, unknown>): boolean {
+  for (const a of atoms)
+    if (a.kind === "symbol" ? by.has(a.name) : mentions(a.lhs, by) || mentions(a.rhs, by))
+      return true;
   return false;
 }
 

@@ -177,6 +177,7 @@ class Run {
     return {
       known: (value, key) => this.#known(value, key),
       peek: (value) => this.#peek(value),
+      weight: (def) => this.#weights.value(def),
       lookup: (name) => scope.get(name),
       attempt: (build) => this.#attempt(build),
       run: (graph, inputs) => {

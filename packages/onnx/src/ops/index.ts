@@ -21,6 +21,8 @@ import { productRows } from "./product.ts";
 import { randomRows } from "./random.ts";
 import { recurrentRows } from "./recurrent.ts";
 import { reduceRows } from "./reduce.ts";
+import { resizeRows } from "./resize.ts";
+import { sampleRows } from "./sample.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
 import { softmaxRows } from "./softmax.ts";
@@ -45,6 +47,8 @@ export const rows: readonly Row[] = [
   ...gatherRows,
   ...convolutionRows,
   ...poolRows,
+  ...resizeRows,
+  ...sampleRows,
   ...recurrentRows,
   ...controlRows,
   ...sequenceRows,

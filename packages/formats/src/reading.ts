@@ -12,7 +12,7 @@ export interface ReadOptions {
   readonly file?: string;
   /**
    * The most bytes to allocate for elements that are not in the file as such: inflated, narrowed, gathered by strides,
-   * swapped. By default 64 MiB and eight times the size of the file.
+   * swapped. By default 32 MiB and eight times the size of the file.
    */
   readonly limitBytes?: number;
   /** Reads only the tensors whose name it accepts; all by default. */
@@ -27,7 +27,7 @@ export interface Reading {
   take(bytes: number, what: string, offset?: number): void;
 }
 
-const freeBytes = 64 * 2 ** 20;
+const freeBytes = 32 * 2 ** 20;
 
 /** The reading of a file of `size` bytes, called `name` where the options do not say. */
 export function beginReading(name: string, size: number, options: ReadOptions = {}): Reading {

@@ -153,6 +153,23 @@ export class OnnxModel {
     return stage.run.profile(feeds);
   }
 
+  /**
+   * The model as a function of its inputs in order, with their types as declared: what `compile` and `exportArtifact` take.
+   *
+   * Throws GraphError where an input is no tensor or has no declared shape.
+   */
+  get program(): {
+    readonly fn: (...inputs: Tensor[]) => Record<string, Tensor>;
+    readonly inputs: readonly InputSpec[];
+  } {
+    const { inputs } = this;
+    return {
+      fn: (...given) =>
+        this.apply(Object.fromEntries(inputs.map(({ name }, i) => [name, given[i]!]))),
+      inputs: Object.values(this.#symbolicSpec()),
+    };
+  }
+
   /** The program as an artifact. Rejects with GraphError if import needs values that only a run can tell. */
   async artifact(options: ExportOptions = {}): Promise<Artifact> {
     const spec = this.#symbolicSpec();

@@ -15,10 +15,14 @@ export interface Surroundings {
   known(t: TensorValue, key: string): readonly Dim[];
   /** The values of a tensor if they are known without a run. */
   peek(t: TensorValue): readonly Dim[] | undefined;
+  /** Values of the file, as an initializer would be. */
+  weight(def: TensorDef): TensorValue;
   /** The results of a subgraph of this node, which sees the names around the node. */
   run(graph: GraphDef, inputs: readonly Value[]): Value[];
   /** A value of the scope around the node, by name. */
   lookup(name: string): Value | undefined;
+  /** The result of building something that may turn out not to be possible. */
+  attempt<T>(build: () => T): T | undefined;
   /** A node of the file, or of a handler's making, on values: the outputs it lists. */
   apply(node: NodeDef, inputs: readonly (Value | undefined)[]): Value[];
 }
@@ -187,12 +191,22 @@ export class NodeContext {
     return this.node.outputs.length;
   }
 
+  /** Values that the node holds, as if they were an initializer. */
+  weight(def: TensorDef): TensorValue {
+    return this.#around.weight(def);
+  }
+
   run(graph: GraphDef, inputs: readonly Value[]): Value[] {
     return this.#around.run(graph, inputs);
   }
 
   lookup(name: string): Value | undefined {
     return this.#around.lookup(name);
+  }
+
+  /** What `build` gives, or undefined where it refuses or would have to know what only a run can tell. */
+  attempt<T>(build: () => T): T | undefined {
+    return this.#around.attempt(build);
   }
 
   /** The outputs of another op on these values, so that a handler can be made of others. */

@@ -177,7 +177,9 @@ class Run {
     return {
       known: (value, key) => this.#known(value, key),
       peek: (value) => this.#peek(value),
+      weight: (def) => this.#weights.value(def),
       lookup: (name) => scope.get(name),
+      attempt: (build) => this.#attempt(build),
       run: (graph, inputs) => {
         const inner = scope.inner();
         for (const def of graph.initializers) inner.set(def.name, this.#weights.value(def));
@@ -204,6 +206,18 @@ class Run {
     }
     this.#nodes(f.nodes, f.outputs, scope, `${label}/`);
     return f.outputs.map((name) => scope.get(name) as Value);
+  }
+
+  #attempt<T>(build: () => T): T | undefined {
+    const before = new Map(this.#demands);
+    try {
+      return build();
+    } catch (error) {
+      if (!(error instanceof Demand || error instanceof KilnError)) throw error;
+      this.#demands.clear();
+      for (const [key, n] of before) this.#demands.set(key, n);
+      return undefined;
+    }
   }
 
   #peek(value: TensorValue): readonly Dim[] | undefined {

@@ -34,7 +34,7 @@ function spelling(
   bind: Bind,
 ): string | undefined {
   if (op === "convert") return convert(x[0]!, from[0]!, to, bind);
-  if (op === "bitcast") return wrapped(x[0]!, to);
+  if (op === "bitcast") return bitcast(x[0]!, from[0]!, to, bind);
   if (op === "select") return select(x, to);
   const dtype = from[0]!;
   if (comparisons[op]) return compare(op, x, dtype);
@@ -78,6 +78,14 @@ function compare(op: string, x: X, dtype: Dtype): string {
   const sign = name === "eq" || name === "ne" ? "" : unsigned(dtype) ? "_u" : "_s";
   // Masks are all ones where they hold, so that false < true as unsigned numbers.
   return apply(`i32x4.${name}${sign}`, ...x);
+}
+
+/** Lanes hold the bits of what has 32, and the values of halves. */
+function bitcast(x: string, from: Dtype, to: Dtype, bind: Bind): string {
+  const v = (t: string): string => bind("v128", t);
+  const half = (dtype: Dtype): boolean => dtype === "f16" || dtype === "bf16";
+  const bits = half(from) ? v(toHalf(from, v(x), v)) : x;
+  return half(to) ? fromHalf(to, v(bits), v) : wrapped(bits, to);
 }
 
 function select(x: X, to: Dtype): string {

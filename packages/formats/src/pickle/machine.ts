@@ -2,11 +2,11 @@
  * The pickle machine: a stack, marks and a memo. It executes nothing: a call makes a value by the table of known names,
  * and any other name is refused, or kept as an opaque record of its arguments. It ends, as no opcode jumps.
  */
-import { type Fail, quoted, type Reading } from "../reading.ts";
+import type { Fail, Reading } from "../reading.ts";
 import { callGlobal, referTo } from "./call.ts";
 import { opcodeOf } from "./opcodes.ts";
+import { scalars } from "./scalars.ts";
 import { PickleStream } from "./stream.ts";
-import { unescapeString, unescapeUnicode } from "./text.ts";
 import {
   Attributes,
   describe,
@@ -67,8 +67,9 @@ class Machine {
           this.offset,
         );
       if (opcode === "stop") return { value: this.pop(), end: stream.at };
-      if (!this.scalar(opcode) && !this.container(opcode) && !this.object(opcode))
-        this.control(opcode);
+      const read = scalars.get(opcode);
+      if (read) this.push(read(stream, this.offset));
+      else if (!this.container(opcode) && !this.object(opcode)) this.control(opcode);
     }
   }
 
@@ -96,82 +97,6 @@ class Machine {
     const items = this.stack;
     this.stack = below;
     return items;
-  }
-
-  /** Numbers, strings and bytes. */
-  scalar(opcode: string): boolean {
-    const s = this.stream;
-    switch (opcode) {
-      case "none":
-        return this.push(null);
-      case "true":
-        return this.push(true);
-      case "false":
-        return this.push(false);
-      case "binInt":
-        return this.push(s.i32());
-      case "binInt1":
-        return this.push(s.u8());
-      case "binInt2":
-        return this.push(s.u16());
-      case "long1":
-        return this.push(s.long(s.u8()));
-      case "long4":
-        return this.push(s.long(s.u32()));
-      case "long":
-        return this.push(s.decimal());
-      case "int":
-        return this.push(this.int());
-      case "float":
-        return this.push(this.float());
-      case "binFloat":
-        return this.push(s.f64());
-      case "string":
-        return this.push(unescapeString(s.line(), this.fail, this.offset));
-      case "unicode":
-        return this.push(unescapeUnicode(s.line()));
-      case "binString":
-        return this.push(s.oldText(s.u32()));
-      case "shortBinString":
-        return this.push(s.oldText(s.u8()));
-      case "binUnicode":
-        return this.push(s.text(s.u32()));
-      case "shortBinUnicode":
-        return this.push(s.text(s.u8()));
-      case "binUnicode8":
-        return this.push(s.text(s.u64()));
-      case "binBytes":
-        return this.push(s.take(s.u32()));
-      case "shortBinBytes":
-        return this.push(s.take(s.u8()));
-      case "binBytes8":
-      case "byteArray8":
-        return this.push(s.take(s.u64()));
-      default:
-        return false;
-    }
-  }
-
-  /** `I01` is True in protocol 0. */
-  int(): PickleValue {
-    const { bytes, at } = this.stream;
-    if (
-      bytes[at] === 48 &&
-      bytes[at + 2] === 10 &&
-      (bytes[at + 1]! === 48 || bytes[at + 1]! === 49)
-    ) {
-      this.stream.skip(3);
-      return bytes[at + 1] === 49;
-    }
-    return this.stream.decimal();
-  }
-
-  float(): number {
-    const text = this.stream.line();
-    const special: Record<string, number> = { inf: Infinity, "-inf": -Infinity, nan: Number.NaN };
-    if (Object.hasOwn(special, text)) return special[text]!;
-    const value = /^[-+]?[\d.]+(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-    return Number.isNaN(value) ? this.fail(`${quoted(text)} is not a number`, this.offset) : value;
   }
 
   /** Lists, tuples, dicts, sets, and what is put into them. */

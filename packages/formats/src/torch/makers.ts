@@ -4,7 +4,7 @@
  */
 import { Attributes, describe, Global, type Make, type PickleValue } from "../pickle/values.ts";
 import type { Fail } from "../reading.ts";
-import { type TorchDtype, torchDtypes, torchStorages, untyped } from "./names.ts";
+import { type TorchDtype, torchDtypes, torchStorages, torchTensorTypes, untyped } from "./names.ts";
 import { numpyMakers } from "./numpy.ts";
 import { Storage, TorchTensor, type View } from "./tensor.ts";
 
@@ -14,6 +14,7 @@ type Makers = Map<string, Make>;
 export const knownNames: ReadonlySet<string> = new Set([
   ...torchDtypes.keys(),
   ...torchStorages.keys(),
+  ...torchTensorTypes,
   "torch.Tensor",
   "torch.nn.parameter.Parameter",
   "torch.nn.parameter.Buffer",

@@ -63,3 +63,8 @@ export const torchStorages: ReadonlyMap<string, TorchDtype> = new Map([
       : ["torch.", "torch.cuda."].map((module) => [module + storage, dtype] as const),
   ),
 ]);
+
+/** The types of tensors in old files: `torch.FloatTensor`. They stand beside tensors and say nothing more. */
+export const torchTensorTypes: readonly string[] = [...torchStorages.keys()].map((name) =>
+  name.replace(/Storage$/, "Tensor"),
+);

@@ -4,7 +4,7 @@
  */
 import type { Constant } from "@kiln-ml/artifact";
 import { checkLength, constantOf, type StoredTensor, storedBytes } from "../elements.ts";
-import { type NumpyDtype, numpyDtypeOf, rowMajor } from "../numpy-dtype.ts";
+import { type NumpyDtype, numpyDtypeOf, rowMajor } from "../numpy/dtype.ts";
 import { describe, Foreign, type Make, type PickleValue } from "../pickle/values.ts";
 import { checkName, countOf, type Fail, quoted, type Reading } from "../reading.ts";
 

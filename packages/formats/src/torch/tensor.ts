@@ -4,7 +4,7 @@
  */
 import type { Constant } from "@kiln-ml/artifact";
 import { constantOf } from "../elements.ts";
-import { gathered } from "../numpy-dtype.ts";
+import { gathered } from "../numpy/dtype.ts";
 import { Foreign } from "../pickle/values.ts";
 import { checkName, countOf, quoted, type Reading } from "../reading.ts";
 import type { TorchDtype } from "./names.ts";

@@ -3,10 +3,11 @@
  * Weights keep ONNX's order of gates: iofc for LSTM, zrh for GRU.
  */
 import {
-  type Dim,
   isStatic,
   matmul,
+  type Operand,
   reshape,
+  scan,
   select,
   sliceAxis,
   stack,
@@ -106,33 +107,66 @@ const lstm: Cell = {
 
 const hiddenOf = (d: Direction): number => d.recurrence.shape[1] as number;
 
-/** The steps of one direction: the state after each, and the last. Steps beyond a sequence's length keep its state. */
-function unroll(
+/** Steps that are written out one by one; more are a loop. */
+const fewSteps = 4;
+
+interface Outcome {
+  /** Y of this direction, [T,B,H]. */
+  readonly all: Tensor;
+  readonly last: readonly Tensor[];
+}
+
+/** The state after step `t` and what Y shows of it. Steps beyond a sequence's length keep the state and show 0. */
+function advance(
+  n: NodeContext,
+  cell: Cell,
+  d: Direction,
+  x: Tensor,
+  state: readonly Tensor[],
+  t: Operand,
+): { state: readonly Tensor[]; shown: Tensor } {
+  const next = cell.step(d, x, state, n);
+  const lengths = n.maybe(4);
+  if (!lengths) return { state: next, shown: next[0]! };
+  const inside = reshape(lengths.greater(t), [lengths.shape[0]!, 1]);
+  return {
+    state: next.map((s, i) => select(inside, s, state[i]!)),
+    shown: select(inside, next[0]!, 0),
+  };
+}
+
+/** All steps of one direction. */
+function steps(
   n: NodeContext,
   cell: Cell,
   d: Direction,
   initial: readonly Tensor[],
-  steps: number,
-  lengths: Tensor | undefined,
   backward: boolean,
-): { all: Tensor[]; last: readonly Tensor[] } {
-  const all = new Array<Tensor>(steps);
-  let state = initial;
-  for (let k = 0; k < steps; k++) {
-    const t = backward ? steps - 1 - k : k;
-    const x = reshape(sliceAxis(d.inputs, 0, t, t + 1), d.inputs.shape.slice(1));
-    const next = cell.step(d, x, state, n);
-    if (!lengths) {
-      state = next;
-      all[t] = next[0]!;
-      continue;
-    }
-    const inside = reshape(lengths.greater(t), [lengths.shape[0]!, 1]);
-    const before = state;
-    state = next.map((s, i) => select(inside, s, before[i]!));
-    all[t] = select(inside, next[0]!, 0);
+): Outcome {
+  const count = d.inputs.shape[0]!;
+  if (!isStatic(count) || count > fewSteps) {
+    const { carry, ys } = scan(
+      initial,
+      [d.inputs],
+      (state, [x], t) => {
+        const next = advance(n, cell, d, x!, state, t);
+        return { carry: next.state, ys: [next.shown] };
+      },
+      { reverse: backward },
+    );
+    return { all: ys[0]!, last: carry };
   }
-  return { all, last: state };
+  const shown = new Array<Tensor>(count);
+  let state = initial;
+  for (let k = 0; k < count; k++) {
+    const t = backward ? count - 1 - k : k;
+    const x = reshape(sliceAxis(d.inputs, 0, t, t + 1), d.inputs.shape.slice(1));
+    const next = advance(n, cell, d, x, state, t);
+    state = next.state;
+    shown[t] = next.shown;
+  }
+  if (!count) return { all: zeros([0, ...initial[0]!.shape], initial[0]!.dtype), last: state };
+  return { all: stack(shown), last: state };
 }
 
 /** Rows of one direction out of a tensor whose first axis is the direction. */
@@ -161,8 +195,7 @@ function recurrent(n: NodeContext, cell: Cell): (Tensor | undefined)[] {
   const batchFirst = n.int("layout", 0) === 1;
   const given = n.tensor(0);
   const x = batchFirst ? transpose(given, [1, 0, 2]) : given;
-  const [steps, batch] = x.shape as readonly [Dim, Dim, Dim];
-  if (!isStatic(steps)) return n.fail("the number of steps must be known");
+  const batch = x.shape[1]!;
   const kind = n.string("direction", "forward");
   const directions = kind === "bidirectional" ? [false, true] : [kind === "reverse"];
   const hidden = n.tensor(2).shape[2]!;
@@ -173,10 +206,14 @@ function recurrent(n: NodeContext, cell: Cell): (Tensor | undefined)[] {
   };
   const runs = directions.map((backward, k) => {
     const initial = [5, 6].slice(0, cell.states).map((i) => start(i, k));
-    return unroll(n, cell, direction(n, cell, x, k), initial, steps, n.maybe(4), backward);
+    return steps(n, cell, direction(n, cell, x, k), initial, backward);
   });
-  const perStep = Array.from({ length: steps }, (_, t) => stack(runs.map((r) => r.all[t]!)));
-  const y = n.wants(0) && perStep.length ? stack(perStep) : undefined;
+  const y = n.wants(0)
+    ? stack(
+        runs.map((r) => r.all),
+        1,
+      )
+    : undefined;
   const last = (s: number) => {
     const state = stack(runs.map((r) => r.last[s]!));
     return batchFirst ? transpose(state, [1, 0, 2]) : state;

@@ -2,7 +2,7 @@
  * NumPy's names of element types: `<f4`, `|b1`, `>i8`. Texts, records, objects, dates and complex numbers are refused by
  * whoever asks, since they have no entry here.
  */
-import type { Stored } from "./elements.ts";
+import type { Stored } from "../elements.ts";
 
 export interface NumpyDtype {
   readonly stored: Stored;

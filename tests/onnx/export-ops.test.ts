@@ -107,8 +107,8 @@ import {
   xor,
 } from "@kiln-ml/ir";
 import { test } from "uvu";
-import { runtimeTest } from "../support/onnxruntime.ts";
-import { agrees, feed } from "./export-run.ts";
+
+import { agrees, exportTest, feed } from "./export-run.ts";
 
 type Range = [number, number];
 type Op1 = (x: Tensor) => Tensor;
@@ -132,19 +132,19 @@ const unaries: readonly (readonly [Op1, Dtype, Range?])[] = [
   [stopGradient, "f32"],
 ];
 
-runtimeTest("elementwise ops of one operand", async (ort) => {
+exportTest("elementwise ops of one operand", async (engine) => {
   for (const [f, dtype, range] of unaries) {
     const x = input("x", dtype, [3, 5]);
-    await agrees(ort, [f(x)], new Map([feed(x, [3, 5], range)]));
+    await agrees(engine, [f(x)], new Map([feed(x, [3, 5], range)]));
   }
 });
 
-runtimeTest("elementwise ops keep accuracy, infinities and NaN", async (ort) => {
+exportTest("elementwise ops keep accuracy, infinities and NaN", async (engine) => {
   const x = input("x", "f32", [8]);
   const numbers = [0, 1e-6, -1e-6, 50, -200, Infinity, -Infinity, Number.NaN];
   const feeds = new Map([[x, makeValue("f32", [8], numbers)]]);
   const scaled = [expm1(x).mul(1e6), log1p(x.abs()).mul(1e6), trunc(x), sigmoid(x)];
-  await agrees(ort, [...scaled, isNan(x), isFiniteOp(x), maximum(x, 1), minimum(x, 1)], feeds);
+  await agrees(engine, [...scaled, isNan(x), isFiniteOp(x), maximum(x, 1), minimum(x, 1)], feeds);
 });
 
 const binaries: readonly (readonly [Op2, readonly Dtype[], Range?])[] = [
@@ -161,24 +161,24 @@ const binaries: readonly (readonly [Op2, readonly Dtype[], Range?])[] = [
   ),
 ];
 
-runtimeTest("elementwise ops of two operands", async (ort) => {
+exportTest("elementwise ops of two operands", async (engine) => {
   for (const [f, dtypes, range] of binaries)
     for (const dtype of dtypes) {
       const [x, y] = [input("x", dtype, [2, 3]), input("y", dtype, [3])];
-      await agrees(ort, [f(x, y)], new Map([feed(x, [2, 3], range), feed(y, [3], range)]));
+      await agrees(engine, [f(x, y)], new Map([feed(x, [2, 3], range), feed(y, [3], range)]));
     }
 });
 
-runtimeTest("integers: division by zero, signs, shifts of negative numbers", async (ort) => {
+exportTest("integers: division by zero, signs, shifts of negative numbers", async (engine) => {
   const [x, y] = [input("x", "i32", [6]), input("y", "i32", [6])];
   const feeds = new Map([
     [x, makeValue("i32", [6], [7, -7, 7, -7, 5, -(2 ** 31)])],
     [y, makeValue("i32", [6], [2, 2, 3, 4, 0, 3])],
   ]);
-  await agrees(ort, [div(x, y), rem(x, y), shiftRight(x, y), shiftLeft(x, y)], feeds);
+  await agrees(engine, [div(x, y), rem(x, y), shiftRight(x, y), shiftLeft(x, y)], feeds);
 });
 
-runtimeTest("atan2 in all quadrants, on the axes and at infinities", async (ort) => {
+exportTest("atan2 in all quadrants, on the axes and at infinities", async (engine) => {
   const values = [0, -0, 1, -1, 2, Infinity, -Infinity];
   const pairs = values.flatMap((a) => values.map((b) => [a, b] as const));
   const [y, x] = [input("y", "f32", [49]), input("x", "f32", [49])];
@@ -200,32 +200,32 @@ runtimeTest("atan2 in all quadrants, on the axes and at infinities", async (ort)
       ),
     ],
   ]);
-  await agrees(ort, [atan2(y, x)], feeds);
+  await agrees(engine, [atan2(y, x)], feeds);
 });
 
-runtimeTest("select, convert and broadcasts", async (ort) => {
+exportTest("select, convert and broadcasts", async (engine) => {
   const [x, flag] = [input("x", "f32", [2, 3]), input("flag", "bool", [2, 1])];
   const turned = broadcastInDim(transpose(x), [4, 2, 3], [2, 1]);
   const converted = (["i32", "i8", "f64", "bool", "u8"] as const).map((d) =>
     convert(abs(x).mul(50), d),
   );
   const outputs = [select(flag, x, 1), turned, broadcastInDim(x, [2, 5, 3], [0, 2]), ...converted];
-  await agrees(ort, outputs, new Map([feed(x, [2, 3]), feed(flag, [2, 1])]));
+  await agrees(engine, outputs, new Map([feed(x, [2, 3]), feed(flag, [2, 1])]));
 });
 
-runtimeTest("operands that only repeat make the whole shape together", async (ort) => {
+exportTest("operands that only repeat make the whole shape together", async (engine) => {
   const [x, y] = [input("x", "f32", [3]), input("y", "f32", [2])];
   const columns = broadcastInDim(x, [2, 3], [1]);
   const rows = broadcastInDim(y, [2, 3], [0]);
   const [twice, sums] = [columns.add(columns), columns.add(rows)];
   await agrees(
-    ort,
+    engine,
     [twice, sums, columns, iota([2, 3], 1).add(iota([2, 3], 0))],
     new Map([feed(x, [3]), feed(y, [2])]),
   );
 });
 
-runtimeTest("movement with numbers and with symbols", async (ort) => {
+exportTest("movement with numbers and with symbols", async (engine) => {
   for (const n of [4, "N"] as const) {
     const x = input("x", "f32", [n, 6]);
     const [rows] = x.shape as [(typeof x.shape)[0] & {}];
@@ -250,35 +250,35 @@ runtimeTest("movement with numbers and with symbols", async (ort) => {
       dimValue(modDim(addDim(rows, 7), 3)),
       dimValue(minDim(rows, 3)),
     ];
-    await agrees(ort, outputs, new Map([feed(x, [4, 6])]));
+    await agrees(engine, outputs, new Map([feed(x, [4, 6])]));
   }
 });
 
-runtimeTest("a symbol that stands in a compound extent is solved for", async (ort) => {
+exportTest("a symbol that stands in a compound extent is solved for", async (engine) => {
   const x = input("x", "f32", [addDim(mulDim(dim("N"), 2), 1)]);
-  await agrees(ort, [dimValue(dim("N")), x.add(1)], new Map([feed(x, [7])]), 0, { dims: { N: 3 } });
+  await agrees(engine, [dimValue(dim("N")), x.add(1)], new Map([feed(x, [7])]), { dims: { N: 3 } });
 });
 
-runtimeTest("fold adds what came from one place", async (ort) => {
+exportTest("fold adds what came from one place", async (engine) => {
   const x = input("x", "f32", [2, 3, 4, 2, 2]);
   const attrs = { size: [2, 2], stride: [2, 1], dilation: [1, 2], extent: [6, 6] };
   const y = makeNode({ op: "fold", operands: [x], attrs, dtype: "f32", shape: [2, 6, 6] });
-  await agrees(ort, [y], new Map([feed(x, [2, 3, 4, 2, 2])]));
+  await agrees(engine, [y], new Map([feed(x, [2, 3, 4, 2, 2])]));
 });
 
-runtimeTest("reductions", async (ort) => {
+exportTest("reductions", async (engine) => {
   for (const dtype of ["f32", "i32", "u32", "i8"] as const) {
     const x = input("x", dtype, [2, 3, 4]);
     const feeds = new Map([feed(x, [2, 3, 4], [0, 3])]);
     const outputs = [sum, prod, max, min].flatMap((f) => [f(x), f(x, 1), f(x, [0, 2])]);
     const places = [argMax(x, 1), argMin(x, 2), argMax(x, [0, 2]), argMin(x)];
-    await agrees(ort, [...outputs, ...places], feeds);
+    await agrees(engine, [...outputs, ...places], feeds);
   }
   const flags = input("x", "bool", [2, 3]);
-  await agrees(ort, [any(flags, 1), all(flags, 0), any(flags)], new Map([feed(flags, [2, 3])]));
+  await agrees(engine, [any(flags, 1), all(flags, 0), any(flags)], new Map([feed(flags, [2, 3])]));
 });
 
-runtimeTest("cumulative ops", async (ort) => {
+exportTest("cumulative ops", async (engine) => {
   const x = input("x", "f32", [2, 4, 3]);
   const options = [true, false].flatMap((exclusive) =>
     [true, false].map((backwards) => ({ exclusive, reverse: backwards })),
@@ -286,10 +286,10 @@ runtimeTest("cumulative ops", async (ort) => {
   const outputs = [cumsum, cumprod, cummax, cummin].flatMap((f) =>
     options.flatMap((o) => [f(x, 1, o), f(x, 2, o)]),
   );
-  await agrees(ort, outputs, new Map([feed(x, [2, 4, 3])]));
+  await agrees(engine, outputs, new Map([feed(x, [2, 4, 3])]));
 });
 
-runtimeTest("sorting", async (ort) => {
+exportTest("sorting", async (engine) => {
   for (const dtype of ["f32", "i32", "u8"] as const) {
     const x = input("x", dtype, [3, 7]);
     const top = topK(x, 2, 0);
@@ -300,11 +300,11 @@ runtimeTest("sorting", async (ort) => {
       top.values,
       top.indices,
     ];
-    await agrees(ort, outputs, new Map([feed(x, [3, 7], [0, 4])]));
+    await agrees(engine, outputs, new Map([feed(x, [3, 7], [0, 4])]));
   }
 });
 
-runtimeTest("pools, and windows that are none", async (ort) => {
+exportTest("pools, and windows that are none", async (engine) => {
   const x = input("x", "f32", ["N", 3, 8, 7]);
   const outputs = [
     maxPool(x, { size: 2 }),
@@ -317,10 +317,10 @@ runtimeTest("pools, and windows that are none", async (ort) => {
     max(windows(x, { size: [2, 2] }), [5]),
     min(windows(x, { size: [2, 2] }), [4, 5]),
   ];
-  await agrees(ort, outputs, new Map([feed(x, [2, 3, 8, 7])]));
+  await agrees(engine, outputs, new Map([feed(x, [2, 3, 8, 7])]));
 });
 
-runtimeTest("contractions", async (ort) => {
+exportTest("contractions", async (engine) => {
   const a = input("a", "f32", [2, 3, 4]);
   const b = input("b", "f32", [4, 2, 5]);
   const v = input("v", "f32", [4]);
@@ -344,10 +344,10 @@ runtimeTest("contractions", async (ort) => {
     dotGeneral(v, b, { lhsContract: [0], rhsContract: [0] }),
     matmul(convert(a.mul(5), "i8"), convert(v.mul(5), "i8")),
   ];
-  await agrees(ort, outputs, new Map([feed(a, [2, 3, 4]), feed(b, [4, 2, 5]), feed(v, [4])]));
+  await agrees(engine, outputs, new Map([feed(a, [2, 3, 4]), feed(b, [4, 2, 5]), feed(v, [4])]));
 });
 
-runtimeTest("convolutions", async (ort) => {
+exportTest("convolutions", async (engine) => {
   const x = input("x", "f32", ["N", 4, 6, 5]);
   const w = input("w", "f32", [6, 2, 3, 2]);
   const line = input("line", "f32", [2, 3, 9]);
@@ -379,10 +379,10 @@ runtimeTest("convolutions", async (ort) => {
     feed(line, [2, 3, 9]),
     feed(k, [4, 3, 3]),
   ];
-  await agrees(ort, outputs, new Map(feeds));
+  await agrees(engine, outputs, new Map(feeds));
 });
 
-runtimeTest("gather clamps indices", async (ort) => {
+exportTest("gather clamps indices", async (engine) => {
   const x = input("x", "f32", [3, "N", 2]);
   const i = input("i", "i32", [2, 2]);
   const j = input("j", "i32", [2, 2]);
@@ -398,12 +398,12 @@ runtimeTest("gather clamps indices", async (ort) => {
     gather(x, [j, i], [1, 2]),
     take(x, i, 1),
     take(x, 1, 0),
-    takeAlongAxis(x, argSort(x, 1), 1),
+    takeAlongAxis(x, broadcastInDim(iota([2], 0), [3, x.shape[1]!, 2], [2]), 1),
   ];
-  await agrees(ort, outputs, feeds);
+  await agrees(engine, outputs, feeds);
 });
 
-runtimeTest("scatter drops updates that are out of range", async (ort) => {
+exportTest("scatter drops updates that are out of range", async (engine) => {
   const x = input("x", "f32", [3, 4, 2]);
   const u = input("u", "f32", [3, 3, 2]);
   const v = input("v", "f32", [3, 2]);
@@ -413,13 +413,13 @@ runtimeTest("scatter drops updates that are out of range", async (ort) => {
     scatter(x, transpose(u, [0, 1, 2]), [tensor([3, 9, 0], { dtype: "i32" })], [1], mode),
     scatter(x, v, [i, j], [0, 1], mode),
   ]);
-  await agrees(ort, outputs, new Map([feed(x, [3, 4, 2]), feed(u, [3, 3, 2]), feed(v, [3, 2])]));
+  await agrees(engine, outputs, new Map([feed(x, [3, 4, 2]), feed(u, [3, 3, 2]), feed(v, [3, 2])]));
 });
 
-runtimeTest("what layers are made of", async (ort) => {
+exportTest("what layers are made of", async (engine) => {
   const x = input("x", "f32", ["N", 5]);
   const outputs = [softmax(x), x.mean(1), x.sub(x.mean(0)).mul(constant(2))];
-  await agrees(ort, outputs, new Map([feed(x, [4, 5])]));
+  await agrees(engine, outputs, new Map([feed(x, [4, 5])]));
 });
 
 test.run();

@@ -3,9 +3,9 @@
  * 0, `atan2` in all quadrants). Dtypes that runtimes seldom have arithmetic for go through a wider one, which wraps the
  * same way when it is cast back.
  */
-import { type Dtype, isFloat } from "@kiln-ml/ir";
+import { constantValueOf, type Dtype, isFloat, type Tensor } from "@kiln-ml/ir";
 import { elementTypeOf } from "../../element.ts";
-import type { ElementType } from "../../proto/model.ts";
+import { type ElementType, elementTypes } from "../../proto/model.ts";
 import type { Builder } from "../builder.ts";
 import { type Row, type RowContext, Unsupported } from "../row.ts";
 
@@ -39,6 +39,10 @@ const rounding =
   (c) =>
     isFloat(c.node.dtype) ? c.b.op(op, [c.x(0)]) : c.x(0);
 
+/** One constant everywhere, which is not 0. */
+const isNonZero = (t: Tensor): boolean =>
+  t.op === "broadcastInDim" ? isNonZero(t.operands[0]!) : Boolean(constantValueOf(t));
+
 /** ONNX leaves open what an integer divided by 0 is, and a runtime may end there; ours is 0. */
 const divided =
   (op: string, attributes: Record<string, number> = {}): Row =>
@@ -46,6 +50,7 @@ const divided =
     const { b, node } = c;
     if (isFloat(node.dtype)) return b.op(op, c.broadcasting, attributes);
     return widened(c, node.dtype, c.broadcasting, ([x, y]) => {
+      if (isNonZero(node.operands[1]!)) return b.op(op, [x!, y!], attributes);
       const type = wider[node.dtype] ?? elementTypeOf(node.dtype);
       const [zero, one] = [b.cast(b.int(0), type), b.cast(b.int(1), type)];
       const none = b.op("Equal", [y!, zero]);
@@ -156,21 +161,10 @@ const isNanRow: Row = (c) =>
 
 const bitcast: Row = (c) => {
   if (c.b.opset < 26) throw new Unsupported("bitcast before opset 26");
-  return c.b.op("BitCast", [c.x(0)], { to: elementCode(c.node.dtype) });
+  return c.b.op("BitCast", [c.x(0)], {
+    to: elementTypes.indexOf(elementTypeOf(c.node.dtype)) + 1,
+  });
 };
-
-const codes: Readonly<Record<Dtype, number>> = {
-  f32: 1,
-  u8: 2,
-  i8: 3,
-  i32: 6,
-  bool: 9,
-  f16: 10,
-  f64: 11,
-  u32: 12,
-  bf16: 16,
-};
-const elementCode = (dtype: Dtype): number => codes[dtype];
 
 export const elementwise: Readonly<Record<string, Row>> = {
   neg,

@@ -21,6 +21,7 @@ import { microsoftRows } from "./microsoft.ts";
 import { microsoftAttentionRows } from "./microsoft-attention.ts";
 import { normRows } from "./norm.ts";
 import { partRows } from "./parts.ts";
+import { pickRows } from "./pick.ts";
 import { poolRows } from "./pool.ts";
 import { productRows } from "./product.ts";
 import { quantizeRows } from "./quantize.ts";
@@ -29,9 +30,13 @@ import { quantizedProductRows } from "./quantized-product.ts";
 import { randomRows } from "./random.ts";
 import { recurrentRows } from "./recurrent.ts";
 import { reduceRows } from "./reduce.ts";
+import { resizeRows } from "./resize.ts";
+import { sampleRows } from "./sample.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
+import { signalRows } from "./signal.ts";
 import { softmaxRows } from "./softmax.ts";
+import { suppressRows } from "./suppress.ts";
 
 export const rows: readonly Row[] = [
   ...elementaryRows,
@@ -61,6 +66,11 @@ export const rows: readonly Row[] = [
   ...gatherRows,
   ...convolutionRows,
   ...poolRows,
+  ...pickRows,
+  ...suppressRows,
+  ...signalRows,
+  ...resizeRows,
+  ...sampleRows,
   ...recurrentRows,
   ...controlRows,
   ...sequenceRows,

@@ -37,9 +37,9 @@ import { type Fusion, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Context, copyOf, lowerControl } from "./lower/control.ts";
-import { type Lowered, lowerGroup } from "./lower/lower.ts";
-import { atStart, type Started, shareStarts } from "./lower/share.ts";
-import { unifyParams } from "./lower/unify.ts";
+import { type Lowered, Lowering } from "./lower/lower.ts";
+import { allAtStart, type Started, shareStarts } from "./lower/share.ts";
+import { unifyKernels } from "./lower/unify.ts";
 import type { Pass } from "./pass.ts";
 import { flowOf } from "./passes/flow.ts";
 import { type Ordered, order } from "./passes/order.ts";
@@ -117,9 +117,12 @@ const passesFor = (program: Program, target: Target): readonly Pass[] => {
 function emitSteps(planned: readonly PlannedStep[], target: Target, texts: TextTable): Step[] {
   const launches = launchesOf(planned);
   for (const { lowered } of launches) checkSizes(lowered);
-  const unified = launches.map(({ lowered, places }) => unifyParams(lowered.kernel, places));
+  const unified = unifyKernels(
+    launches.map(({ lowered }) => lowered.kernel),
+    launches.map(({ places }) => places),
+  );
   const kernels = unified.map((u) => u.kernel);
-  const started = target.startsAnywhere ? shareStarts(kernels) : kernels.map(atStart);
+  const started = target.startsAnywhere ? shareStarts(kernels) : allAtStart(kernels);
   return started.map((s, i): Step => {
     const { kernel } = s;
     return {
@@ -162,8 +165,9 @@ function fuseAndLower(
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
+  const lowering = new Lowering(target.schedule);
   const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
-    if (g.kind !== "control") return lowerGroup(fusion, g, stored, target.schedule);
+    if (g.kind !== "control") return lowering.lower(fusion, g, stored);
     const known = controls.get(g.anchor) ?? lowerControl(g, inside(nesting, target, options));
     controls.set(g.anchor, known);
     return { ...known, group: g };

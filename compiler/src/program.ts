@@ -30,8 +30,14 @@ export const rootsOf = (program: Program): Tensor[] => [
   ...program.updates.map(([, value]) => value),
 ];
 
+const orders = new WeakMap<Program, readonly Tensor[]>();
+
 /** Every node that a run needs, operands before users. */
-export const nodesOf = (program: Program): Tensor[] => topologicalOrder(rootsOf(program));
+export function nodesOf(program: Program): readonly Tensor[] {
+  const known = orders.get(program) ?? topologicalOrder(rootsOf(program));
+  orders.set(program, known);
+  return known;
+}
 
 /** Inputs, used or not, then the parameters and data that a run reads or writes. */
 export function leavesOf(program: Program): Tensor[] {
@@ -44,11 +50,12 @@ export function leavesOf(program: Program): Tensor[] {
 
 /** The program with each root replaced; inputs and updated parameters stay what they are. */
 export function mapRoots(program: Program, fn: (root: Tensor) => Tensor): Program {
-  return {
+  const mapped = {
     inputs: program.inputs,
     outputs: program.outputs.map((o) => ({ ...o, value: fn(o.value) })),
     updates: program.updates.map(([param, value]) => [param, fn(value)] as const),
   };
+  return sameProgram(program, mapped) ? program : mapped;
 }
 
 /**

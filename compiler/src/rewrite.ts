@@ -43,16 +43,14 @@ export function makeNormalizer(rules: readonly Rule[]): (root: Tensor) => Tensor
     const stack = [root];
     while (stack.length) {
       const node = stack[stack.length - 1]!;
-      const open = normal.has(node) ? [] : node.operands.filter((t) => !normal.has(t));
-      if (open.length) {
-        stack.push(...open);
-        continue;
-      }
-      stack.pop();
       if (!normal.has(node)) {
+        const height = stack.length;
+        for (const t of node.operands) if (!normal.has(t)) stack.push(t);
+        if (stack.length > height) continue;
         const result = inPlaceOf(node, () => finish(node, depth));
         normal.set(node, result);
       }
+      stack.pop();
     }
     return normal.get(root)!;
   };

@@ -7,6 +7,7 @@ import {
   type Extent,
   evaluateExtent,
   type Plan,
+  ShapeError,
   storageBytes,
 } from "@kiln-ml/artifact";
 import { type FlowCode, flowCode } from "./flow.ts";
@@ -58,6 +59,8 @@ export const bufferAt = (frame: Frame, place: Place): Buffer => frame[place.in][
 
 export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
   const value = (e: Extent) => evaluateExtent(e, dims);
+  // What runs over an extent that came out negative has nothing to do.
+  const count = (e: Extent) => Math.max(0, value(e));
   const { plan, signature, kernels, target } = artifact;
   const flow = plan.flow && flowCode(plan.flow, dims);
   const none: FlowCode["counters"][number] = new Map();
@@ -66,6 +69,8 @@ export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
     slotBytes: plan.slots.map((slot) => Math.max(0, ...slot.sizes.map(value))),
     outputs: signature.outputs.map((spec) => {
       const shape = spec.shape.map(value);
+      if (shape.some((d) => d < 0))
+        throw new ShapeError(`run: output ${spec.name} would have shape [${shape}]`);
       const size = shape.reduce((n, d) => n * d, 1);
       return { shape, bytes: size * storageBytes(spec.dtype, target) };
     }),
@@ -85,8 +90,8 @@ export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
         starts: step.starts,
         dims: kernel.dims.map((dim) => (counters.has(dim) ? 0 : value(dim))),
         counted,
-        workgroups: [value(x), value(y), value(z)] as const,
-        units: (kernel.phases ?? []).map((phase) => value(phase.units)),
+        workgroups: [count(x), count(y), count(z)] as const,
+        units: (kernel.phases ?? []).map((phase) => count(phase.units)),
         stackBytes: value(kernel.stack ?? 0),
         bytes: value(step.bytes) * times,
         flops: value(step.flops) * times,

@@ -7,7 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type CompileOptions, compileProgram } from "../../compiler/src/compile.ts";
 import type { Lowered } from "../../compiler/src/lower/lower.ts";
-import { unifyParams } from "../../compiler/src/lower/unify.ts";
+import { unifyKernels } from "../../compiler/src/lower/unify.ts";
 import { order } from "../../compiler/src/passes/order.ts";
 import { plan } from "../../compiler/src/passes/plan.ts";
 import type { Planned } from "../../compiler/src/passes/planned.ts";
@@ -36,7 +36,8 @@ function planOf(source: Program, target: TargetName, fusion = true): Omit<Replay
   };
   const { artifact, states } = compileProgram(source, options);
   const planned: Planned = plan(program, states, order(program, kernels), target);
-  const args = kernels.map((k, i) => unifyParams(k.kernel, planned.places[i]!).args);
+  const kernelsAlone = kernels.map((k) => k.kernel);
+  const args = unifyKernels(kernelsAlone, planned.places).map((u) => u.args);
   assert.equal(
     artifact.plan.steps.map((s) => s.args),
     args,

@@ -4,9 +4,9 @@
  * computes one of its operands at the same coordinates (an epilogue), and otherwise floats, to be settled by
  * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
  */
-import { opRecord, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import { opRecord, sameShape, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
-import { type Program, rootsOf } from "../program.ts";
+import { nodesOf, type Program } from "../program.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
 import { findPlacement, linesUp, openMap, place, terminals } from "./place.ts";
@@ -31,16 +31,18 @@ export function fuse(
     on,
     groups: [],
     groupOf,
+    read: new Map(),
     ...storageOf(program),
     apart,
     kept,
   };
-  const order = topologicalOrder(rootsOf(program));
+  const order = nodesOf(program);
   for (const node of order) {
     if (isLeaf(node) || isVirtual(node)) continue;
     if (opRecord(node.op).family === "contraction") openContraction(state, node);
     else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
-    else if (opRecord(node.op).family === "scatter") openScatter(state, node);
+    else if (opRecord(node.op).family === "scatter") openWhole(state, node, "scatter");
+    else if (opRecord(node.op).family === "sort") openWhole(state, node, "sort");
     else if (opRecord(node.op).family === "control") joinControl(state, node);
     else if (isScan(node)) joinScan(state, node);
     else if (isPointwise(node)) joinPointwise(state, node);
@@ -66,11 +68,11 @@ function openContraction(state: Fusion, node: Tensor): void {
   place(state, group, node, { coords, level: "outer" });
 }
 
-function openScatter(state: Fusion, node: Tensor): void {
+function openWhole(state: Fusion, node: Tensor, kind: "scatter" | "sort"): void {
   const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
   const coords = outer.map((l) => l.at);
   const outerSpace = { shape: node.shape, coords };
-  const group = openGroup(state, { kind: "scatter", anchor: node, outer, outerSpace });
+  const group = openGroup(state, { kind, anchor: node, outer, outerSpace });
   place(state, group, node, { coords, level: "outer" });
 }
 

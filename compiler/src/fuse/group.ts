@@ -17,6 +17,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { indexName } from "../kernel/names.ts";
+import type { NumberSet } from "./number-set.ts";
 
 export interface Loop {
   readonly name: string;
@@ -64,8 +65,8 @@ export interface ContractionOperand {
 
 export interface Group {
   readonly id: number;
-  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter" | "control";
-  /** The contraction, scatter or node with regions, or the first scan. */
+  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter" | "sort" | "control";
+  /** The contraction, scatter, argSort or node with regions, or the first scan. */
   readonly anchor: Tensor | undefined;
   readonly outer: readonly Loop[];
   readonly outerSpace: Space;
@@ -83,8 +84,11 @@ export interface Group {
   }[];
   /** Groups of single elements computed along with this one. */
   readonly scalars: Group[];
-  /** Groups whose results this one reads. */
+  /** Groups whose results this one reads, and those that read its own; changed by `addDependency` alone. */
   readonly deps: Set<Group>;
+  readonly users: Set<Group>;
+  /** The numbers of the groups that this one needs, directly or through groups between. */
+  readonly needs: NumberSet;
 }
 
 /** The coordinates of a row-major relabelling: the element of `to` at the place of `coords` in `from`. */
@@ -98,22 +102,29 @@ export function reindex(from: Shape, coords: readonly Dim[], to: Shape): Dim[] {
   });
 }
 
-/** By a group's number: the last search that came past it. */
-const passed: number[] = [];
-let search = 0;
+/** From here on `group` needs a result of `other`. */
+export function addDependency(group: Group, other: Group): void {
+  group.deps.add(other);
+  other.users.add(group);
+  if (group.needs.addWith(other.id, other.needs)) passOn(group);
+}
+
+/** Users need what a group needs; those that knew it told their own. */
+function passOn(group: Group): void {
+  for (const u of group.users) if (u.needs.addWith(group.id, group.needs)) passOn(u);
+}
+
+/** Gives what `part` needs, and what needs it, to `host`. */
+export function moveDependencies(part: Group, host: Group): void {
+  for (const d of part.deps) {
+    d.users.delete(part);
+    if (d !== host) addDependency(host, d);
+  }
+  for (const u of part.users) {
+    u.deps.delete(part);
+    if (u !== host) addDependency(u, host);
+  }
+}
 
 /** True if `group` needs a result of `other`, directly or through groups between. */
-export function dependsOn(group: Group, other: Group): boolean {
-  search++;
-  return leadsTo(group, other);
-}
-
-function leadsTo(group: Group, other: Group): boolean {
-  for (const d of group.deps) {
-    if (d === other) return true;
-    if (passed[d.id] === search) continue;
-    passed[d.id] = search;
-    if (leadsTo(d, other)) return true;
-  }
-  return false;
-}
+export const dependsOn = (group: Group, other: Group): boolean => group.needs.has(other.id);

@@ -4,22 +4,35 @@
  */
 import { type Dim, loopVar, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, reach, sameCoords, walkAccesses } from "../access.ts";
-import { dependsOn, type Group, type Level, makeLoop, type Placement, reindex } from "./group.ts";
+import {
+  addDependency,
+  dependsOn,
+  type Group,
+  type Level,
+  makeLoop,
+  type Placement,
+  reindex,
+} from "./group.ts";
 import { type Fusion, openGroup, withinRow } from "./state.ts";
 
 const notStored = (state: Fusion) => (t: Tensor) => !isLeaf(t) && !state.groupOf.has(t);
 
 /** The stored nodes and leaves that computing `node` reads, through everything that is inlined. */
-export function terminals(state: Fusion, node: Tensor): Set<Tensor> {
+export function terminals(state: Fusion, node: Tensor): ReadonlySet<Tensor> {
+  const known = state.read.get(node);
+  if (known) return known;
   const out = new Set<Tensor>();
+  const inlined: Tensor[] = [node];
   const seen = new Set<Tensor>();
-  const enter = (t: Tensor) => {
-    if (seen.has(t)) return;
-    seen.add(t);
-    if (!notStored(state)(t)) out.add(t);
-    else for (const o of t.operands) enter(o);
-  };
-  for (const o of node.operands) enter(o);
+  for (let next = inlined.pop(); next; next = inlined.pop())
+    for (let i = next.operands.length - 1; i >= 0; i--) {
+      const t = next.operands[i]!;
+      if (seen.has(t)) continue;
+      seen.add(t);
+      if (isLeaf(t) || state.groupOf.has(t)) out.add(t);
+      else inlined.push(t);
+    }
+  state.read.set(node, out);
   return out;
 }
 
@@ -27,7 +40,11 @@ export function terminals(state: Fusion, node: Tensor): Set<Tensor> {
 export function findPlacement(state: Fusion, group: Group, node: Tensor): Placement | undefined {
   if (group.kind === "control") return undefined;
   for (const p of candidates(state, group, node)) if (fits(state, group, node, p)) return p;
-  return undefined;
+  const { outerSpace } = group;
+  if (!sameDim(sizeOf(node.shape), sizeOf(outerSpace.shape))) return undefined;
+  const turned = permuted(state, group, node);
+  const p: Placement | undefined = turned && { coords: turned, level: "outer" };
+  return p && fits(state, group, node, p) ? p : undefined;
 }
 
 /** True if reading stored node `t` at `at` from inside `group` at `level` is possible. */
@@ -75,13 +92,10 @@ function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {
   const hasRoot = [...group.members.values()].some((p) => p.level === "root");
   if (hasRoot && size === 1) out.push({ coords: node.shape.map(() => 0), level: "root" });
   const { outerSpace, fullSpace } = group;
-  const whole = sameDim(size, sizeOf(outerSpace.shape));
-  if (whole)
+  if (sameDim(size, sizeOf(outerSpace.shape)))
     out.push({ coords: reindex(outerSpace.shape, outerSpace.coords, node.shape), level: "outer" });
   if (fullSpace && sameDim(size, sizeOf(fullSpace.shape)) && withinRow(state, group))
     out.push({ coords: reindex(fullSpace.shape, fullSpace.coords, node.shape), level: "full" });
-  const turned = whole ? permuted(state, group, node) : undefined;
-  if (turned) out.push({ coords: turned, level: "outer" });
   return out;
 }
 
@@ -115,7 +129,7 @@ function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean 
 export function place(state: Fusion, group: Group, node: Tensor, p: Placement): void {
   for (const t of terminals(state, node)) {
     const other = state.groupOf.get(t);
-    if (other && other !== group) group.deps.add(other);
+    if (other && other !== group) addDependency(group, other);
   }
   group.members.set(node, p);
   state.groupOf.set(node, group);

@@ -5,7 +5,7 @@
  */
 import { opRecord, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
-import { dependsOn, type Group } from "./group.ts";
+import { addDependency, dependsOn, type Group } from "./group.ts";
 import { findPlacement, openMap, place, terminals } from "./place.ts";
 import { type Fusion, isSingle } from "./state.ts";
 
@@ -72,6 +72,8 @@ export function workOf(
 
 /** Stores a floating node: as another result of a reader that computes it in place, or in its own kernel. */
 function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
+  // Its users were looked at when it was inlined.
+  state.read.clear();
   if (state.on && isPointwise(node) && !state.apart.has(node) && !state.kept.has(node))
     for (const host of [...by].sort((a, b) => a.id - b.id)) {
       const others = [...by].filter((g) => g !== host);
@@ -80,12 +82,12 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
       const p = findPlacement(state, host, node);
       if (!p || !readOnlyAt(state, host, node, p.coords)) continue;
       place(state, host, node, p);
-      for (const g of others) g.deps.add(host);
+      for (const g of others) addDependency(g, host);
       return;
     }
   const own = openMap(state, node);
   // A reader that the new kernel waits for goes on computing the node for itself.
-  for (const g of by) if (!dependsOn(own, g)) g.deps.add(own);
+  for (const g of by) if (!dependsOn(own, g)) addDependency(g, own);
 }
 
 /** True if every read of `node` in `host` is at the coordinates at which it would be computed. */
@@ -130,6 +132,7 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
 function floatAgain(state: Fusion, node: Tensor): void {
   state.groupOf.get(node)!.members.delete(node);
   state.groupOf.delete(node);
+  state.read.clear();
 }
 
 /**

@@ -5,7 +5,13 @@
  */
 import { type Dim, minOfDim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
-import { type ContractionOperand, dependsOn, type Group, type Loop } from "./group.ts";
+import {
+  type ContractionOperand,
+  dependsOn,
+  type Group,
+  type Loop,
+  moveDependencies,
+} from "./group.ts";
 import { terminals } from "./place.ts";
 import { type Fusion, isSingle } from "./state.ts";
 
@@ -39,8 +45,7 @@ export function mergeSideSums(state: Fusion): void {
 
 /** Everything that waited for `part`, or that `part` waited for, is now about `host`. */
 function absorb(state: Fusion, host: Group, part: Group): void {
-  for (const d of part.deps) if (d !== host) host.deps.add(d);
-  for (const g of state.groups) if (g.deps.delete(part) && g !== host) g.deps.add(host);
+  moveDependencies(part, host);
   for (const m of part.members.keys()) state.groupOf.set(m, host);
   state.groups.splice(state.groups.indexOf(part), 1);
 }
@@ -191,6 +196,7 @@ export function mergeScalars(state: Fusion): void {
       (g) =>
         g !== part &&
         g.kind !== "scatter" &&
+        g.kind !== "sort" &&
         g.kind !== "control" &&
         surelyRuns(g) &&
         independent(g, part) &&

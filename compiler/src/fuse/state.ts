@@ -4,6 +4,7 @@
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
 import type { Group, Loop } from "./group.ts";
+import { NumberSet } from "./number-set.ts";
 
 /** What a target allows a group to become. */
 export interface FusionLimits {
@@ -23,6 +24,8 @@ export interface Fusion {
   readonly groupOf: Map<Tensor, Group>;
   /** Nodes that must be stored: outputs and updates, without the reshapes around them. */
   readonly required: ReadonlySet<Tensor>;
+  /** What was found to be read by computing a node; cleared when a node comes to be stored, or ceases to be, out of order. */
+  readonly read: Map<Tensor, ReadonlySet<Tensor>>;
   /** The required nodes whose memory is a run of another tensor's. */
   readonly storedIn: ReadonlyMap<Tensor, Storage>;
   /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
@@ -47,6 +50,8 @@ export function openGroup(
     sideSums: [],
     scalars: [],
     deps: new Set(),
+    users: new Set(),
+    needs: new NumberSet(),
     ...parts,
   };
   state.groups.push(group);

@@ -41,7 +41,7 @@ export class Buffers {
   }
 
   private add(t: Tensor, access: "read" | "write"): string {
-    const name = this.free(nameOf(t));
+    const name = this.free(nameOfBuffer(t));
     this.names.set(t, name);
     const param: Param = { name, dtype: t.dtype, size: sizeOf(t.shape), access, width: 1 };
     this.params.push({ tensor: t, param });
@@ -60,7 +60,8 @@ export class Buffers {
 const reserved =
   /^(?:[ijkmnrcgftyq]\d*|at\d+|acc.*|t\d+|array|as|break|case|catch|class|const|continue|default|delete|do|else|enum|export|extends|f16|f32|false|fn|for|function|i32|if|import|in|let|loop|main|new|null|override|private|ptr|return|static|struct|super|switch|this|throw|true|try|typeof|u32|uniform|var|vec[234]|void|while|with|yield|global|input|output|sampler|storage|target|texture|Math|Float32Array|Int32Array)$/;
 
-function nameOf(t: Tensor): string {
+/** The name that a tensor's buffer has if nothing else has it. */
+export function nameOfBuffer(t: Tensor): string {
   const given = t.attrs.name;
   // Without the numbers of a path (`blocks.3.fc.weight`), layers of one shape have kernels of one text.
   const path = typeof given === "string" ? given.replace(/(^|\.)\d+(?=\.)/g, "") : t.op;

@@ -20,6 +20,7 @@ import { Buffers } from "./buffers.ts";
 import type { Control } from "./control.ts";
 import { type Job, membersOf } from "./job.ts";
 import { totalOf } from "./loops.ts";
+import { structureOf } from "./structure.ts";
 import { resetNames } from "./value.ts";
 import { dimsIn, walkStmts } from "./walk.ts";
 
@@ -29,6 +30,7 @@ export interface Schedule {
   scan(job: Job): Scheduled;
   contraction(job: Job): Scheduled;
   scatter(job: Job): Scheduled;
+  sort(job: Job): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
   beside(body: readonly Stmt[], scalars: readonly Job[]): Stmt[];
 }
@@ -53,13 +55,41 @@ export interface Lowered {
   readonly control?: Control;
 }
 
-export function lowerGroup(
-  fusion: Fusion,
-  group: Group,
-  stored: ReadonlySet<Tensor>,
-  schedule: Schedule,
-): Lowered {
-  resetNames();
+/** Lowers the groups of a program; those of one structure once. */
+export class Lowering {
+  private readonly schedule: Schedule;
+  private readonly known = new Map<
+    string,
+    { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
+  >();
+
+  constructor(schedule: Schedule) {
+    this.schedule = schedule;
+  }
+
+  lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
+    const job = jobOf(fusion, group, stored);
+    const { key, tensors } = structureOf(job);
+    const known = this.known.get(key);
+    if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
+    const lowered = lowerJob(job, this.schedule);
+    this.known.set(key, { lowered, number: new Map(tensors.map((t, i) => [t, i])) });
+    return lowered;
+  }
+}
+
+/** The same kernel for another group of its structure. */
+function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowered {
+  return {
+    group,
+    kernel: like.kernel,
+    tensors: like.tensors.map((t) => t && of(t)),
+    reads: new Set([...like.reads].map(of)),
+    writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
+  };
+}
+
+function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Job {
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
@@ -67,15 +97,22 @@ export function lowerGroup(
   };
   const storage = (t: Tensor) => fusion.storedIn.get(t) ?? { tensor: t, offset: 0 };
   const [reads, writes] = [new Set<Tensor>(), new Set<Tensor>()];
-  const job: Job = { group, stored, buffers: new Buffers(), outside, storage, reads, writes };
+  return { group, stored, buffers: new Buffers(), outside, storage, reads, writes };
+}
+
+function lowerJob(job: Job, schedule: Schedule): Lowered {
+  resetNames();
+  const { group, storage, reads, writes } = job;
   const main =
     group.kind === "contraction"
       ? schedule.contraction(job)
       : group.kind === "scatter"
         ? schedule.scatter(job)
-        : group.kind === "scan"
-          ? schedule.scan(job)
-          : schedule.rows(job);
+        : group.kind === "sort"
+          ? schedule.sort(job)
+          : group.kind === "scan"
+            ? schedule.scan(job)
+            : schedule.rows(job);
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
@@ -131,6 +168,9 @@ function bytesOf(params: readonly Kernel["params"][number][]): Dim {
     .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, storageBytes(p.dtype, "js"))), 0);
 }
 
+/** Of an element that is sorted: about what comparisons and moves among a thousand take. */
+const sortFlops = 40;
+
 /** 2·m·n·k for contractions; elsewhere one operation a node and element. */
 function flopsOf(group: Group): Dim {
   let sum: Dim = 0;
@@ -138,7 +178,9 @@ function flopsOf(group: Group): Dim {
     if (t === group.anchor && group.contraction) {
       const { m, n, batch, k } = group.contraction;
       sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
-    } else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
+    } else if (opRecord(t.op).family === "sort")
+      sum = addDim(sum, mulDim(sortFlops, sizeOf(t.operands[0]!.shape)));
+    else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
     else sum = addDim(sum, sizeOf(t.shape));
   }
   for (const part of [...group.scalars, ...group.sideSums.map((s) => s.group)])

@@ -18,21 +18,34 @@ export interface Started {
 
 /** The kernels as they are but for those that become equal to another when they begin elsewhere. */
 export function shareStarts(kernels: readonly Kernel[]): Started[] {
-  const moved = kernels.map(fromStarts);
+  const moved = kernels.map(onceEach(fromStarts));
   const starts = new Map<string, Set<string>>();
   for (const m of moved) starts.set(m.key, (starts.get(m.key) ?? new Set()).add(m.starts.join()));
+  const whole = onceEach(atStart);
   return kernels.map((kernel, i) => {
     const m = moved[i]!;
-    return starts.get(m.key)!.size > 1 || m.kernel === kernel ? m : atStart(kernel);
+    return starts.get(m.key)!.size > 1 || m.kernel === kernel ? m : whole(kernel);
   });
 }
 
-/** The kernel beginning where its parameters do. */
-export const atStart = (kernel: Kernel): Started => ({
+/** The kernels beginning where their parameters do. */
+export const allAtStart = (kernels: readonly Kernel[]): Started[] => kernels.map(onceEach(atStart));
+
+const atStart = (kernel: Kernel): Started => ({
   kernel,
   starts: kernel.params.map(() => 0),
   key: keyOfKernel(kernel),
 });
+
+/** A function of a kernel that remembers: groups of one structure share theirs. */
+function onceEach(of: (kernel: Kernel) => Started): (kernel: Kernel) => Started {
+  const known = new Map<Kernel, Started>();
+  return (kernel) => {
+    const found = known.get(kernel) ?? of(kernel);
+    known.set(kernel, found);
+    return found;
+  };
+}
 
 /** The kernel with the least constant of each parameter's indices taken out of them. */
 function fromStarts(kernel: Kernel): Started {

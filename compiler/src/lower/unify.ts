@@ -6,37 +6,50 @@ import type { Place } from "@kiln-ml/artifact";
 import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
 import { mapStmts } from "./map.ts";
 
-export function unifyParams(
-  kernel: Kernel,
-  places: readonly Place[],
-): { kernel: Kernel; args: Place[] } {
-  const first = new Map<string, number>();
+export interface Unified {
+  readonly kernel: Kernel;
+  readonly args: readonly Place[];
+}
+
+/** Unifies each kernel's parameters; a kernel that stands there several times, with equal ones in one place, once. */
+export function unifyKernels(
+  kernels: readonly Kernel[],
+  places: readonly (readonly Place[])[],
+): Unified[] {
+  const known = new Map<Kernel, Map<string, Kernel>>();
+  return kernels.map((kernel, i) => {
+    const first = firstInPlace(places[i]!);
+    const made = known.get(kernel) ?? new Map<string, Kernel>();
+    known.set(kernel, made);
+    const unified = made.get(first.join()) ?? unifyParams(kernel, first);
+    made.set(first.join(), unified);
+    return { kernel: unified, args: places[i]!.filter((_, p) => first[p] === p) };
+  });
+}
+
+/** For each place, the first that is the same. */
+function firstInPlace(places: readonly Place[]): number[] {
+  const keys = places.map((p) => `${p.in} ${p.index}`);
+  return keys.map((key) => keys.indexOf(key));
+}
+
+/** The kernel with one parameter for those that have the same first one. */
+function unifyParams(kernel: Kernel, first: readonly number[]): Kernel {
   const rename = new Map<string, string>();
-  const params: Param[] = [];
-  const args: Place[] = [];
+  const merged = [...kernel.params];
   kernel.params.forEach((p, i) => {
-    const place = places[i]!;
-    const key = `${place.in} ${place.index}`;
-    const at = first.get(key);
-    if (at === undefined) {
-      first.set(key, params.length);
-      params.push(p);
-      args.push(place);
-      return;
-    }
-    const kept = params[at]!;
+    const to = first[i]!;
+    if (to === i) return;
+    const kept = merged[to]!;
     rename.set(p.name, kept.name);
     const access = kept.access === p.access ? kept.access : "readwrite";
-    params[at] = { ...kept, access, width: Math.min(kept.width, p.width) as Param["width"] };
+    merged[to] = { ...kept, access, width: Math.min(kept.width, p.width) as Param["width"] };
   });
-  if (rename.size === 0) return { kernel, args };
+  if (rename.size === 0) return kernel;
   return {
-    kernel: {
-      ...kernel,
-      params,
-      body: valuesFirst(renameStmts(kernel.body, rename), new Set(rename.values())),
-    },
-    args,
+    ...kernel,
+    params: merged.filter((_, i) => first[i] === i),
+    body: valuesFirst(renameStmts(kernel.body, rename), new Set(rename.values())),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type Condition,
   type Dim,
   type Dtype,
+  isFloat,
   isMovement,
   loopVar,
   negDim,
@@ -35,6 +36,9 @@ export const load = (
   index: Dim,
   guard: readonly Condition[] = [],
 ): Expr => ({ kind: "load", from, index, guard, dtype });
+
+/** The dtype in which intermediate values are kept where nothing is lost by it and memory does not matter. */
+export const doubled = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f64" : dtype);
 
 /** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
 export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;

@@ -22,8 +22,8 @@ import type { Pass } from "../pass.ts";
 
 export const dce: Pass = {
   name: "dce",
-  run: (program) => ({
-    ...program,
-    updates: program.updates.filter(([param, value]) => param !== value),
-  }),
+  run(program) {
+    const updates = program.updates.filter(([param, value]) => param !== value);
+    return updates.length === program.updates.length ? program : { ...program, updates };
+  },
 };

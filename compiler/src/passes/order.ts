@@ -6,7 +6,7 @@
 import { bug, type Dim, keyOfDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
-import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { exprsOf } from "../kernel/uses.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { walkExpr } from "../lower/walk.ts";
@@ -79,12 +79,24 @@ function reaches(
  * told apart by their index expressions: a kernel stores each element of a tensor once.
  */
 function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
-  const { params, body } = writer.kernel;
-  const nameOf = (t: Tensor) => params[writer.tensors.indexOf(t)]?.name;
+  const nameOf = (t: Tensor) => writer.kernel.params[writer.tensors.indexOf(t)]?.name;
   const [reads, writes] = [nameOf(param), nameOf(value)];
-  if (reads === undefined) return true;
-  const touched = touchedIn(body, { reads, writes: writes!, bound: new Map() }, []);
-  return touched !== undefined && [...touched.loads].every((index) => touched.stores.has(index));
+  return reads === undefined || alignedIn(writer.kernel, reads, writes!);
+}
+
+/** By kernel, what was found of pairs of its buffers: groups of one structure share theirs. */
+const aligned = new WeakMap<Kernel, Map<string, boolean>>();
+
+function alignedIn(kernel: Kernel, reads: string, writes: string): boolean {
+  const known = aligned.get(kernel) ?? new Map<string, boolean>();
+  aligned.set(kernel, known);
+  const key = `${reads} ${writes}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const touched = touchedIn(kernel.body, { reads, writes, bound: new Map() }, []);
+  const holds = touched !== undefined && [...touched.loads].every((at) => touched.stores.has(at));
+  known.set(key, holds);
+  return holds;
 }
 
 interface Buffers {

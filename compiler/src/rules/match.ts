@@ -36,6 +36,7 @@ export const commutative: ReadonlySet<string> = new Set(
 export function rule(text: string): Rule {
   const parsed = parseRule(text);
   const apply = (node: Tensor): Tensor | undefined => {
+    if (!looksLike(parsed.lhs, node)) return undefined;
     const bindings: Bindings = new Map();
     const found = match(parsed.lhs, node, bindings, () =>
       parsed.where.every((w) => dtypeHolds(w, bindings)),
@@ -45,13 +46,24 @@ export function rule(text: string): Rule {
   return { name: text, ops: [parsed.lhs.op], apply, text: parsed };
 }
 
+/** False where ops and constants alone tell that the pattern does not fit, as they do of most nodes. */
+function looksLike(p: Pattern, node: Tensor): boolean {
+  if (p.kind === "variable") return true;
+  if (p.kind === "constant") return isUniform(node, p.value, p.bool);
+  const { operands } = node;
+  if (node.op !== p.op || operands.length !== p.args.length) return false;
+  if (p.args.every((a, i) => looksLike(a, operands[i]!))) return true;
+  if (!commutative.has(p.op)) return false;
+  return looksLike(p.args[0]!, operands[1]!) && looksLike(p.args[1]!, operands[0]!);
+}
+
+function isUniform(node: Tensor, value: number, bool: boolean): boolean {
+  return (node.dtype === "bool") === bool && Object.is(uniformValue(node), value);
+}
+
 /** True if the pattern fits and then `next` holds; bindings are undone where they lead nowhere. */
 function match(p: Pattern, node: Tensor, bindings: Bindings, next: () => boolean): boolean {
-  if (p.kind === "constant") {
-    if ((node.dtype === "bool") !== p.bool) return false;
-    const value = uniformValue(node);
-    return value !== undefined && Object.is(value, p.value) && next();
-  }
+  if (p.kind === "constant") return isUniform(node, p.value, p.bool) && next();
   if (p.kind === "variable") {
     const bound = bindings.get(p.name);
     if (bound) return bound === node && next();

@@ -16,6 +16,7 @@ import { cumulative } from "./reference/cumulative.ts";
 import { indexing } from "./reference/indexing.ts";
 import { movements } from "./reference/movement.ts";
 import { reductions } from "./reference/reduce.ts";
+import { sorting } from "./reference/sort.ts";
 import { sources } from "./reference/source.ts";
 import type { Dims, Evaluate, Value } from "./reference/value.ts";
 import { printShape } from "./shape.ts";
@@ -111,6 +112,7 @@ function evaluateNode(
       ...cumulative(),
       ...contractions,
       ...indexing,
+      ...sorting,
     }),
   );
   const known = table.get(node.op);

@@ -35,6 +35,7 @@ export * from "./ops/pool.ts";
 export * as random from "./ops/random.ts";
 export * from "./ops/reduce.ts";
 export { type ScanOptions, type ScanStep, scan, scanParts } from "./ops/scan.ts";
+export * from "./ops/sort.ts";
 export * from "./ops/source.ts";
 export { type WhileOptions, whileLoop } from "./ops/while.ts";
 export * from "./parse.ts";

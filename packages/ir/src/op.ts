@@ -14,6 +14,7 @@ export type Family =
   | "movement" // result element is one operand element, or a fill value, chosen by coordinates
   | "reduce" // sum, prod, max, min, argMax … over axes, and fold
   | "scan" // cumsum, cumprod, cummax, cummin: each result from the elements up to its place
+  | "sort" // argSort
   | "contraction" // dotGeneral, convolution
   | "gather"
   | "scatter"

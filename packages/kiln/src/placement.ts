@@ -123,10 +123,7 @@ export function place(counts: Counts, machine: Machine): Placement {
 }
 
 function refusal(target: TargetName, counts: Counts, machine: Machine): string | undefined {
-  const half = ["f16", "bf16"].find((dtype) => counts.dtypes.has(dtype));
-  // Where there is no wasm either, the compiler says what is missing.
-  if (target === "js")
-    return half !== undefined && typeof machine.wasm !== "string" ? `js has no ${half}` : undefined;
+  if (target === "js") return undefined;
   if (target === "wasm") {
     if (typeof machine.wasm === "string") return machine.wasm;
     const { memory } = costs.wasm;
@@ -136,7 +133,7 @@ function refusal(target: TargetName, counts: Counts, machine: Machine): string |
   }
   if (machine.webgpu === "software") return "the only adapter is software, slower than the CPU";
   if (machine.webgpu !== "discrete" && machine.webgpu !== "integrated") return machine.webgpu;
-  const lacking = counts.dtypes.has("f64") ? "f64" : half;
+  const lacking = (["f64", "f16", "bf16"] as const).find((dtype) => counts.dtypes.has(dtype));
   return lacking === undefined ? undefined : `webgpu has no ${lacking}`;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
+import { simplifyConditions } from "../../access.ts";
 import { toExtent } from "../../kernel/extent.ts";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, eachStmt } from "../../kernel/uses.ts";
@@ -15,6 +16,7 @@ import { wat } from "./language.ts";
 import { printCounted, printLoop } from "./loops.ts";
 import { addressName, bytesOf, storeLines } from "./memory.ts";
 import { get, integer, localOf, op, type Printer, scalarOf, varies } from "./printer.ts";
+import { sortCall } from "./sort.ts";
 
 /** What is declared for all phases: arrays, and names of index expressions. */
 const isShared = (s: Stmt): boolean => s.kind === "array" || s.kind === "letIndex";
@@ -197,6 +199,9 @@ function printStmt(p: Printer, s: Stmt): void {
     case "array":
       printArray(p, s);
       return;
+    case "sort":
+      printSort(p, s);
+      return;
     case "letInvocation":
     case "barrier":
     case "combine":
@@ -218,11 +223,25 @@ function bindIndex(p: Printer, name: string, value: Dim): void {
 
 function printIf(p: Printer, s: Of<"if">): void {
   const { e } = p;
+  const open = simplifyConditions(e.open(s.when));
+  if (!open) return;
+  if (open.length === 0) {
+    e.inside(s, () => printAll(p, s.then), { inline: true });
+    return;
+  }
   const when = conditionsText(e, s.when);
   const lines = e.inside(s, () => printAll(p, s.then));
   e.line(`(if ${when.text} (then`);
   for (const l of indented(lines)) e.line(l);
   e.line("))");
+}
+
+function printSort(p: Printer, s: Of<"sort">): void {
+  const { e } = p;
+  const at = [s.keys, s.order, s.spare].map((name) => e.find(addressName(name)).text.text);
+  const sizes = [s.size, s.count].map((d) => indexText(e, d).text);
+  const keys = dtypeOf(p, s.keys) === "f64" ? "f64" : "i32";
+  e.line(sortCall(keys, [...at, ...sizes, integer(s.descending ? -1 : 0).text]));
 }
 
 /** The address of a private array. */

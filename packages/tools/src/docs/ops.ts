@@ -62,6 +62,7 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   gather: { operands: [matrix, index], attrs: { axes: [0] } },
   scatter: { operands: [matrix, ["T", [4, 3]], index], attrs: { axes: [0], mode: "add" } },
+  argSort: { operands: [matrix], attrs: { axis: 1, count: 2, descending: true } },
   select: {
     operands: [
       ["bool", [2]],
@@ -172,6 +173,7 @@ const families: readonly (readonly [Family, string])[] = [
   ["movement", "Movement"],
   ["reduce", "Reductions"],
   ["scan", "Cumulative"],
+  ["sort", "Sorting"],
   ["contraction", "Contractions"],
   ["gather", "Gather"],
   ["scatter", "Scatter"],

@@ -41,7 +41,10 @@ export function elementsOf(t: TensorValue): ArrayLike<number | bigint | string> 
 export const isFloating = (type: string): boolean => /^b?float|^complex/.test(type);
 
 const within = (got: number, want: number, { rtol, atol }: Tolerance): boolean =>
-  Object.is(got, want) || got === want || Math.abs(got - want) <= atol + rtol * Math.abs(want);
+  Object.is(got, want) ||
+  got === want ||
+  // Of an infinity nothing is a part.
+  (Number.isFinite(want) && Math.abs(got - want) <= atol + rtol * Math.abs(want));
 
 function coordinates(index: number, dims: readonly number[]): string {
   const out: number[] = [];

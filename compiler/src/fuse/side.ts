@@ -197,6 +197,7 @@ export function mergeScalars(state: Fusion): void {
         g !== part &&
         g.kind !== "scatter" &&
         g.kind !== "sort" &&
+        g.kind !== "control" &&
         surelyRuns(g) &&
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.

@@ -17,6 +17,7 @@ import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
+import type { Control } from "./control.ts";
 import { type Job, membersOf } from "./job.ts";
 import { totalOf } from "./loops.ts";
 import { structureOf } from "./structure.ts";
@@ -50,6 +51,8 @@ export interface Lowered {
   readonly reads: ReadonlySet<Tensor>;
   /** Nodes it stores, and the tensor each lies in. */
   readonly writes: ReadonlyMap<Tensor, Tensor>;
+  /** Of a node with regions, what runs in the place of the kernel, which is empty. */
+  readonly control?: Control;
 }
 
 /** Lowers the groups of a program; those of one structure once. */
@@ -185,11 +188,16 @@ function flopsOf(group: Group): Dim {
   return sum;
 }
 
+const short: Readonly<Record<string, string>> = {
+  dotGeneral: "matmul",
+  convolution: "conv",
+  stopGradient: "copy",
+};
+
 /** Named after the first and last ops of the group. */
 function nameOf(group: Group): string {
   const ops = membersOf(group).map(([t]) => t.op);
   const first = group.anchor?.op ?? ops[0]!;
-  const short: Readonly<Record<string, string>> = { dotGeneral: "matmul", convolution: "conv" };
   const last = ops.at(-1)!;
-  return [short[first] ?? first, ...(last !== first ? [last] : [])].join("_");
+  return [first, ...(last !== first ? [last] : [])].map((op) => short[op] ?? op).join("_");
 }

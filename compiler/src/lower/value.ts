@@ -110,6 +110,8 @@ export class Values {
         return fromIndex(coords[node.attrs.axis as number]!, node.dtype);
       case "gather":
         return this.gather(node, coords, guard);
+      case "stopGradient":
+        return this.at(node.operands[0]!, coords, guard);
       case "randomBits": {
         const key = node.operands[0]!;
         const [k0, k1] = [this.at(key, [0], guard), this.at(key, [1], guard)];

@@ -7,6 +7,7 @@ import {
   addDim,
   type Condition,
   type Dim,
+  isNonNegative,
   isStatic,
   maxOfDim,
   minDim,
@@ -68,8 +69,11 @@ export function ifWhole(
 
 /** `then` where the value is not negative, else `otherwise`. */
 export function either(value: Dim, then: readonly Stmt[], otherwise: readonly Stmt[]): Stmt[] {
+  const negative = subDim(-1, value);
+  if (isNonNegative(value)) return [...then];
+  if (isNonNegative(negative)) return [...otherwise];
   const holds: Condition = { value, test: "nonnegative" };
-  const fails: Condition = { value: subDim(-1, value), test: "nonnegative" };
+  const fails: Condition = { value: negative, test: "nonnegative" };
   return [
     { kind: "if", when: [holds], then },
     { kind: "if", when: [fails], then: otherwise },

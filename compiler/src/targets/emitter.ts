@@ -10,7 +10,9 @@ import {
   type Condition,
   type Dim,
   maxOfDim,
+  mentions,
   minOfDim,
+  substitute,
   symbolOf,
   symbolsIn,
   type Term,
@@ -20,7 +22,7 @@ import { simplifyConditions } from "../access.ts";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
-import { indexText, substituteIfNeeded } from "./index-text.ts";
+import { indexText } from "./index-text.ts";
 import { openScope, prec, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
 
 export type Call = Extract<Expr, { kind: "call" }>;
@@ -266,9 +268,10 @@ export class Emitter {
   resolved(d: Dim): Dim {
     let out = d;
     // A value may speak of a symbol that a deeper block has given a value itself.
-    for (let next = substituteIfNeeded(out, this.scope.values); next !== out; ) {
+    while (mentions(out, this.scope.values)) {
+      const next = substitute(out, this.scope.values);
+      if (next === out) break;
       out = next;
-      next = substituteIfNeeded(out, this.scope.values);
     }
     return out;
   }

@@ -11,7 +11,6 @@ import {
   maxOfDim,
   mulDim,
   ofOneTerm,
-  substitute,
   symbolOf,
   symbolsIn,
 } from "@kiln-ml/ir";
@@ -20,13 +19,6 @@ import { prec, type Scope, type Text } from "./scope.ts";
 
 type Term = DimExpr["terms"][number];
 type Factor = Term["atoms"][number];
-
-/** `d` with the symbols in `values` replaced. */
-export function substituteIfNeeded(d: Dim, values: ReadonlyMap<string, Dim>): Dim {
-  if (values.size === 0 || typeof d === "number") return d;
-  for (const name of symbolsIn(d).keys()) if (values.has(name)) return substitute(d, values);
-  return d;
-}
 
 /** The text of `d` here; parts that are known further out are bound there. */
 export function indexText(e: Emitter, dim: Dim): Text {

@@ -63,7 +63,7 @@ export function* scopesFrom(scope: Scope): Generator<Scope> {
 
 /** The open block at `depth`. */
 export function scopeAt(scope: Scope, depth: number): Scope {
-  for (const s of scopesFrom(scope)) if (s.depth === depth) return s;
+  for (let s: Scope | undefined = scope; s; s = s.parent) if (s.depth === depth) return s;
   return scope;
 }
 

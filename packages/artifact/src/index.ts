@@ -5,6 +5,7 @@ export { encodeArtifact } from "./encode.ts";
 export * from "./errors.ts";
 export * from "./extent.ts";
 export { printExtent, printShape } from "./extent-text.ts";
+export { loopsAround, maxFlowDepth, partsOf, timesOf } from "./flow.ts";
 export { kernelModule } from "./kernel-module.ts";
 export { type LoadedArtifact, loadFromUrl, type UrlOptions } from "./load-from-url.ts";
 export type { FileEntry } from "./manifest.ts";

@@ -103,6 +103,13 @@ const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b)
 function termBounds(t: Term): [number, number] {
   let [lo, hi] = [t.coeff, t.coeff];
   for (const a of t.atoms) {
+    // What most terms are: one symbol that counts from 0.
+    if (a.min === 0 && lo === hi) {
+      const end = times(lo, a.max);
+      lo = Math.min(0, end);
+      hi = Math.max(0, end);
+      continue;
+    }
     const c = [times(lo, a.min), times(lo, a.max), times(hi, a.min), times(hi, a.max)];
     lo = Math.min(...c);
     hi = Math.max(...c);

@@ -86,6 +86,12 @@ const byOrder = (a: Term, b: Term): number =>
   b.atoms.length - a.atoms.length || (a.key < b.key ? -1 : 1);
 
 function merged(terms: readonly Term[]): Term[] {
+  if (terms.length === 2) {
+    const [a, b] = terms as [Term, Term];
+    if (a.key !== b.key) return terms.filter((t) => t.coeff !== 0);
+    const coeff = a.coeff + b.coeff;
+    return coeff === 0 ? [] : [{ ...b, coeff }];
+  }
   const sums = new Map<string, Term>();
   for (const t of terms) {
     const before = sums.get(t.key);
@@ -245,10 +251,9 @@ function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | unde
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** An extent may be 0; then there is no element whose index would be divided. */
+/** An extent may be 0, or less where a window does not fit; then there is no element whose index would be divided. */
 function checkDivisor(op: string, c: Dim): void {
-  if (minOfDim(c) < 0 && !isNonNegative(c))
-    throw new ShapeError(`${op}: divisor ${printDim(c)} may be negative`);
+  if (maxOfDim(c) < 0) throw new ShapeError(`${op}: divisor ${printDim(c)} is negative`);
 }
 
 /** ⌊e / c⌋ for c ≥ 1; 0 for c = 0, see `checkDivisor`. */
@@ -297,7 +302,9 @@ export const ceilDiv = (a: Dim, b: Dim): Dim => floorDiv(addDim(a, subDim(b, 1))
 
 function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   const key = `${kind}(${keyOfDim(lhs)},${keyOfDim(rhs)})`;
-  const [a, b, c, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
+  const [a, b, least, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
+  // Where a divisor is negative there is nothing to divide: see `checkDivisor`.
+  const c = kind === "div" ? Math.max(0, least) : least;
   const bounds = {
     div: () => {
       const q = [a / c, a / d, b / c, b / d].map((x) => (Number.isNaN(x) ? 0 : Math.floor(x)));
@@ -317,18 +324,31 @@ const functions = { div: floorDiv, mod: modDim, min: minDim, max: maxDim };
 
 /** Replaces symbols by name. */
 export function substitute(d: Dim, by: ReadonlyMap<string, Dim>): Dim {
-  if (typeof d === "number" || !mentions(d, by)) return d;
+  if (!mentions(d, by)) return d;
   const out: Term[] = [];
   for (const t of d.terms) {
+    if (!mentionedIn(t.atoms, by)) {
+      out.push(t);
+      continue;
+    }
     let product: Dim = t.coeff;
     for (const a of t.atoms) product = mulDim(product, substituteAtom(a, by));
-    out.push(...termsOf(product));
+    for (const u of termsOf(product)) out.push(u);
   }
   return build(out);
 }
 
-function mentions(d: DimExpr, by: ReadonlyMap<string, Dim>): boolean {
-  for (const name of d.symbols.keys()) if (by.has(name)) return true;
+/** True if one of the symbols stands in `d`. */
+export function mentions(d: Dim, by: ReadonlyMap<string, unknown>): d is DimExpr {
+  if (typeof d === "number" || by.size === 0) return false;
+  for (const t of d.terms) if (mentionedIn(t.atoms, by)) return true;
+  return false;
+}
+
+function mentionedIn(atoms: readonly Atom[], by: ReadonlyMap<string, unknown>): boolean {
+  for (const a of atoms)
+    if (a.kind === "symbol" ? by.has(a.name) : mentions(a.lhs, by) || mentions(a.rhs, by))
+      return true;
   return false;
 }
 

@@ -184,24 +184,26 @@ export function topologicalOrder(
 ): Tensor[] {
   const order: Tensor[] = [];
   const state = new Set<Tensor>();
-  const stack: [Tensor, number][] = [];
+  const stack: Tensor[] = [];
+  /** Of each node on the stack, the operand to look at next. */
+  const at: number[] = [];
+  const enter = (t: Tensor): void => {
+    if (state.has(t)) return;
+    state.add(t);
+    stack.push(t);
+    at.push(0);
+  };
   for (const root of roots) {
-    if (state.has(root)) continue;
-    state.add(root);
-    stack.push([root, 0]);
+    enter(root);
     while (stack.length) {
-      const top = stack[stack.length - 1]!;
-      const [node, i] = top;
-      const next = leaf(node) ? undefined : node.operands[i];
-      if (next === undefined) {
+      const top = stack.length - 1;
+      const node = stack[top]!;
+      const next = leaf(node) ? undefined : node.operands[at[top]!++];
+      if (next) enter(next);
+      else {
         order.push(node);
         stack.pop();
-      } else {
-        top[1]++;
-        if (!state.has(next)) {
-          state.add(next);
-          stack.push([next, 0]);
-        }
+        at.pop();
       }
     }
   }

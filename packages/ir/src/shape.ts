@@ -19,7 +19,12 @@ export type Shape = readonly Dim[];
 export const printShape = (shape: Shape): string => `[${shape.map(printDim).join(",")}]`;
 export const sameShape = (a: Shape, b: Shape): boolean =>
   a.length === b.length && a.every((d, i) => sameDim(d, b[i]!));
-export const sizeOf = (shape: Shape): Dim => shape.reduce<Dim>(mulDim, 1);
+export function sizeOf(shape: Shape): Dim {
+  let size: Dim = 1;
+  for (const d of shape)
+    size = typeof size === "number" && typeof d === "number" ? size * d : mulDim(size, d);
+  return size;
+}
 
 /** Row-major strides in elements. */
 export function stridesOf(shape: Shape): Dim[] {

@@ -15,6 +15,8 @@ export interface Surroundings {
   known(t: TensorValue, key: string): readonly Dim[];
   /** The values of a tensor if they are known without a run. */
   peek(t: TensorValue): readonly Dim[] | undefined;
+  /** Values of the file, as an initializer would be. */
+  weight(def: TensorDef): TensorValue;
   /** The results of a subgraph of this node, which sees the names around the node. */
   run(graph: GraphDef, inputs: readonly Value[]): Value[];
   /** A value of the scope around the node, by name. */
@@ -187,6 +189,11 @@ export class NodeContext {
 
   get outputs(): number {
     return this.node.outputs.length;
+  }
+
+  /** Values that the node holds, as if they were an initializer. */
+  weight(def: TensorDef): TensorValue {
+    return this.#around.weight(def);
   }
 
   run(graph: GraphDef, inputs: readonly Value[]): Value[] {

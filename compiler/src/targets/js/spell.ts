@@ -88,6 +88,9 @@ const convert: Spelling = (x, from, to, use) => {
 };
 
 const bitcast: Spelling = (x, from, to, use) => {
+  // Two halves: no other dtype has 16 bits.
+  if (from === "f16") return call(use("fromBf16"), [call(use("toF16"), x)]);
+  if (from === "bf16") return call(use("fromF16"), [call(use("toBf16"), x)]);
   if (to === "f32") return call(use("bitsToFloat"), x);
   if (from === "f32") return wrapped(call(use("floatToBits"), x), to === "u32" ? "u32" : "f64");
   return wrapped(x[0]!, to);

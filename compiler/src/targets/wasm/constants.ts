@@ -24,8 +24,16 @@ function writeVector(code: Bytes, scan: Scanner): void {
   const lanes = Number(/^[if]\d+x(2|4|8|16)$/.exec(shape)?.[1] ?? 0);
   if (lanes === 0) scan.fail(`${shape} where a vector type must stand`);
   const size = 16 / lanes;
+  let last = "";
   for (let lane = 0; lane < lanes; lane++) {
     scan.atom();
+    // Most constants are one number in all lanes.
+    if (last !== "" && scan.is(last)) {
+      const from = code.length - size;
+      for (let i = 0; i < size; i++) code.byte(code.bytes[from + i]!);
+      continue;
+    }
+    last = scan.word();
     if (shape.startsWith("f")) writeFloat(code, scan, size);
     else if (size === 8) writeBits64(code, integer64(scan));
     else writeBits(code, integer(scan, 8 * size), size);

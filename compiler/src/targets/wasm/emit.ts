@@ -4,6 +4,7 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
+import { simplifyConditions } from "../../access.ts";
 import { toExtent } from "../../kernel/extent.ts";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, eachStmt } from "../../kernel/uses.ts";
@@ -222,6 +223,12 @@ function bindIndex(p: Printer, name: string, value: Dim): void {
 
 function printIf(p: Printer, s: Of<"if">): void {
   const { e } = p;
+  const open = simplifyConditions(e.open(s.when));
+  if (!open) return;
+  if (open.length === 0) {
+    e.inside(s, () => printAll(p, s.then), { inline: true });
+    return;
+  }
   const when = conditionsText(e, s.when);
   const lines = e.inside(s, () => printAll(p, s.then));
   e.line(`(if ${when.text} (then`);

@@ -83,6 +83,16 @@ export class Scanner {
     this.#bytes[length] = atEnd;
   }
 
+  /** As `skip`, which it calls where more than a space stands here. */
+  #next(): number {
+    const bytes = this.#bytes;
+    let char = bytes[this.at]!;
+    if (char === close) return char;
+    if (char === space) char = bytes[++this.at]!;
+    const plain = char > space && char !== semicolon;
+    return plain && bytes[this.at + 1] !== semicolon ? char : this.skip();
+  }
+
   fail(what: string): never {
     return bug("assemble", `${this.where}: ${what}`);
   }
@@ -123,8 +133,11 @@ export class Scanner {
    * delimiters but the semicolon come before `*` in ASCII.
    */
   atom(): void {
-    let char = this.skip();
     const bytes = this.#bytes;
+    let char = bytes[this.at]!;
+    // Most words follow a parenthesis or one space.
+    if (char === space) char = bytes[++this.at]!;
+    if (char <= open || char === semicolon) char = this.skip();
     const start = this.at;
     let at = start;
     let hash = 0;
@@ -142,6 +155,11 @@ export class Scanner {
     this.hash = hash ^ (hash >>> 15);
   }
 
+  /** Whether the atom read last is this one. */
+  is(word: string): boolean {
+    return this.at - this.start === word.length && this.text.startsWith(word, this.start);
+  }
+
   /** The atom read last. */
   word(): string {
     return this.text.slice(this.start, this.at);
@@ -156,13 +174,13 @@ export class Scanner {
 
   /** Passes an opening parenthesis. */
   open(): void {
-    if (this.skip() !== open) this.fail(`${this.found()} where ( must stand`);
+    if (this.#next() !== open) this.fail(`${this.found()} where ( must stand`);
     this.at += 1;
   }
 
   /** Passes a closing parenthesis if one is next. */
   closes(): boolean {
-    const char = this.skip();
+    const char = this.#next();
     if (char === close) {
       this.at += 1;
       return true;

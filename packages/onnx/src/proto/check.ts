@@ -2,7 +2,7 @@
  * How the nodes of a model hang together: each name is given once and before it is used, graphs give what they say,
  * functions do not call themselves. Knows no ops; the model that comes back has its nodes in order.
  */
-import { ArtifactError } from "@kiln-ml/ir";
+import { ArtifactError } from "@kiln-ml/ir/errors";
 import { type Fail, orderFunctions } from "./check-functions.ts";
 import type { AttributeDef, FunctionDef, GraphDef, Model, NodeDef } from "./model.ts";
 import { graphsIn, nameOf } from "./node.ts";

@@ -9,6 +9,9 @@ interface Entry {
   readonly value: string | undefined;
 }
 
+/** Data that are not aligned are copied: many tensors in the same bytes would take many times the file. */
+const maxShares = 4;
+
 /** The bytes of a tensor that `entries` locate. Throws ArtifactError if they are not all there. */
 export function readExternal(
   source: Source,
@@ -20,9 +23,10 @@ export function readExternal(
   const location = given.get("location") ?? "";
   const bad = whyUnsafe(location);
   if (bad) failAt(source, at, `${what} lies in ${quote(location)}, ${bad}`);
-  const file = source.external?.(location);
-  if (file === undefined)
+  const opened = open(source, location);
+  if (opened === undefined)
     return failAt(source, at, `${what} lies in ${quote(location)}, which was not given`);
+  const file = opened.bytes;
   const offset = countOf(source, at, given.get("offset"), 0, `${what}: offset`);
   const length = countOf(source, at, given.get("length"), file.length - offset, `${what}: length`);
   if (offset + length > file.length || length < 0)
@@ -31,8 +35,21 @@ export function readExternal(
       at,
       `${what} is bytes ${offset} to ${offset + length} of ${quote(location)}, which has ${file.length}`,
     );
+  opened.left -= length;
+  if (opened.left < 0)
+    failAt(source, at, `${what}: tensors take ${quote(location)} more than ${maxShares} times`);
   // As the model's own bytes: a Buffer's slice would not copy.
   return new Uint8Array(file.buffer, file.byteOffset + offset, length);
+}
+
+function open(source: Source, location: string) {
+  const found = source.files.get(location);
+  if (found) return found;
+  const bytes = source.external?.(location);
+  if (bytes === undefined) return undefined;
+  const opened = { bytes, left: maxShares * bytes.length };
+  source.files.set(location, opened);
+  return opened;
 }
 
 /** Why a location is not a relative path that stays in its folder; undefined if it is one. */

@@ -3,13 +3,15 @@
  * can ask for near its own size: depth of messages, elements that sparse tensors expand to.
  */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import { ArtifactError } from "@kiln-ml/ir";
+import { ArtifactError } from "@kiln-ml/ir/errors";
 
 export interface Source {
   readonly file: string;
   readonly bytes: Uint8Array;
   readonly reader: BinaryReader;
   readonly external: ((location: string) => Uint8Array | undefined) | undefined;
+  /** External files that were asked for, and the bytes that tensors may still take from each. */
+  readonly files: Map<string, { readonly bytes: Uint8Array; left: number }>;
   /** Messages that the one being read lies in. */
   depth: number;
   /** Bytes that sparse tensors may still expand to. */
@@ -23,7 +25,8 @@ export function openSource(from: Uint8Array, file: string, external?: Source["ex
   // Node's Buffer is a Uint8Array whose slice does not copy.
   const bytes = new Uint8Array(from.buffer, from.byteOffset, from.byteLength);
   const reader = new BinaryReader(bytes);
-  return { file, bytes, reader, external, depth: 0, expansion: 2 ** 20 + 64 * bytes.length };
+  const expansion = 2 ** 20 + 64 * bytes.length;
+  return { file, bytes, reader, external, files: new Map(), depth: 0, expansion };
 }
 
 /** Throws ArtifactError: `file: what, at byte N`. */

@@ -1,5 +1,5 @@
 /** `TensorDef` → TensorProto: raw little-endian data, packed below 8 bits; strings in their own field. */
-import { ArtifactError } from "@kiln-ml/ir";
+import { ArtifactError } from "@kiln-ml/ir/errors";
 import { storages } from "./element-storage.ts";
 import { tensorFields } from "./fields.ts";
 import { elementTypes, type TensorDef } from "./model.ts";

@@ -3,7 +3,7 @@
  * whether nodes hang together. Elements go as raw data, except strings; no data are written to other files.
  */
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
-import { ArtifactError } from "@kiln-ml/ir";
+import { ArtifactError } from "@kiln-ml/ir/errors";
 import {
   attributeFields,
   attributeTypes,

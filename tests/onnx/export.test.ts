@@ -1,5 +1,6 @@
 /** What the exported graph looks like, and what cannot be exported. */
 import {
+  add,
   avgPool,
   bitcast,
   constant,

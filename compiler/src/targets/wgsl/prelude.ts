@@ -149,7 +149,12 @@ const remOf = `fn $remOf(x: F, y: F) -> F {
 
 /** Negative floats wrap, as they do through i32; the conversion of WGSL gives 0. */
 const wrapUint = `fn $wrapUint(x: F) -> U {
-  return select(U(x), U(I(x)), x < F(0.0));
+  return select(select(U(x), U(I(x)), x < F(0.0)), U(0u), $isNan(x));
+}`;
+
+/** WGSL says nothing of NaN. */
+const wholeInt = `fn $wholeInt(x: F) -> I {
+  return select(I(x), I(0), $isNan(x));
 }`;
 
 /** Integer division truncates; by zero it gives 0, where WGSL's gives x. */
@@ -239,6 +244,7 @@ export const prelude: Readonly<Record<string, string>> = {
   powOf,
   remOf,
   wrapUint,
+  wholeInt,
   divInt,
   divUint,
   remInt,

@@ -3,7 +3,7 @@
  * u8 are i32 and u32, wrapped after each op. Comparisons are only ever printed with `<`, so that no pair of `<`
  * and `>` can be read as a template list (WGSL 3.9).
  */
-import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
+import { type Dtype, DtypeError, isFloat, isInteger, opRecord } from "@kiln-ml/ir";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
 import { prelude } from "./prelude.ts";
 
@@ -97,8 +97,8 @@ const shift =
 const convert: Spelling = (x, from, to, use) => {
   const a = x[0]!;
   if (scalarType(from) === scalarType(to)) return from === to ? a : wrapped(a, to);
-  const unsigned = isFloat(from) && scalarType(to) === "u32";
-  const name = unsigned ? use("wrapUint", a.lanes) : typeOf(to, a.lanes);
+  const own = scalarType(to) === "u32" ? "wrapUint" : "wholeInt";
+  const name = isFloat(from) && isInteger(to) ? use(own, a.lanes) : typeOf(to, a.lanes);
   return wrapped(call(name, [a]), to);
 };
 const bitcast: Spelling = (x, from, to) =>

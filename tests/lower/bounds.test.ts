@@ -8,8 +8,7 @@ import { isBelowMaximum } from "../../compiler/src/lower/bounds.ts";
 
 const [x, y] = ["x", "y"].map((name) => input(name, "f32", [3, 3])) as [Tensor, Tensor];
 /** The maximum of each row as a broadcast over that axis of the result. */
-const spread = (m: Tensor, axis: number): Tensor =>
-  m.reshape([3]).broadcastInDim([3, 3], [axis]);
+const spread = (m: Tensor, axis: number): Tensor => m.reshape([3]).broadcastInDim([3, 3], [axis]);
 
 test("a difference from the maximum of the row or of all is known", () => {
   assert.ok(isBelowMaximum(x.sub(spread(x.max(1), 0))));

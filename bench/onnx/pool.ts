@@ -3,6 +3,7 @@
  * case does, the rest are judged.
  */
 import { type ChildProcess, fork } from "node:child_process";
+import { adapterEnvironment } from "./adapter.ts";
 import { bundleProcess } from "./bundle.ts";
 import type { EngineName } from "./engine.ts";
 import type { Verdict } from "./judge.ts";
@@ -17,15 +18,6 @@ export interface PoolOptions {
 const startMs = 60_000;
 const mostBytes = 3e9;
 const keptText = 2000;
-
-/** The environment in which a software adapter is found. */
-async function adapterEnvironment(): Promise<NodeJS.ProcessEnv> {
-  const module: string = "../../packages/tools/chromium.mjs";
-  const { unpackChromium } = (await import(module)) as {
-    unpackChromium: (root: string) => NodeJS.ProcessEnv;
-  };
-  return unpackChromium(process.cwd());
-}
 
 interface Start {
   readonly bundle: string;

@@ -106,12 +106,29 @@ const detector = (name: string, model: ModelRef, form: Form): Network => ({
   work: ({ model }) => work(model!, form),
 });
 
-const file = (path: string): ModelRef => ({ from: speechSource, path: `data/${path}` });
+/** Chunks are all as long as each other; a file that names no extents has them called by input and axis. */
+const extents = (samples: number) => ({
+  batch: 1,
+  sequence: samples,
+  input_0: 1,
+  input_1: samples,
+  state_1: 1,
+});
+
+const file = (path: string): ModelRef => ({
+  from: speechSource,
+  path: `data/${path}`,
+  dims: extents(chunk + fifth.context),
+});
 
 export const sileroNetworks: readonly Network[] = [
   detector("silero (nested If)", file("silero_vad.onnx"), fifth),
   detector("silero op18 ifless", file("silero_vad_op18_ifless.onnx"), fifth),
   detector("silero 16k op15", file("silero_vad_16k_op15.onnx"), fifth),
   detector("silero half", file("silero_vad_half.onnx"), half),
-  detector("silero v4", { from: wakeWords, path: "models/silero_vad.onnx" }, fourth),
+  detector(
+    "silero v4",
+    { from: wakeWords, path: "models/silero_vad.onnx", dims: extents(chunk) },
+    fourth,
+  ),
 ];

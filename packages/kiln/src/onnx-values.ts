@@ -52,7 +52,9 @@ export function leavesOf(form: Form): readonly Leaf[] {
 }
 
 /** The arrays of all inputs by the keys that `formOf` gave, 64-bit integers narrowed. Throws DtypeError where one does not fit. */
-export function feedsOf(inputs: Readonly<Record<string, OnnxValue>>): Record<string, ShapedArray> {
+export function feedsOf(
+  inputs: readonly (readonly [name: string, value: OnnxValue])[],
+): Record<string, ShapedArray> {
   const feeds: Record<string, ShapedArray> = {};
   const add = (name: string, value: OnnxValue, feed: string): void => {
     if (value === null) return;
@@ -67,7 +69,7 @@ export function feedsOf(inputs: Readonly<Record<string, OnnxValue>>): Record<str
       feeds[feed] = { data: hostOf({ name, ...value }), shape: value.dims };
     }
   };
-  for (const [i, [name, value]] of Object.entries(inputs).entries()) add(name, value, `i${i}`);
+  for (const [i, [name, value]] of inputs.entries()) add(name, value, `i${i}`);
   return feeds;
 }
 

@@ -174,15 +174,13 @@ export class OnnxModel {
   async artifact(options: ExportOptions = {}): Promise<Artifact> {
     const spec = this.#symbolicSpec();
     const stage = this.#stage("artifact", this.#declaredForms(), new Map(), spec);
-    try {
-      return await stage.run.artifact(options);
-    } catch (error) {
-      if (stage.demand !== undefined)
-        throw new GraphError(
-          `onnx: ${stage.demand} depends on inputs, so the model has no single program\n  run it through loadOnnx, or make that input an initializer`,
-        );
-      throw error;
-    }
+    const artifact = await stage.run.artifact(options);
+    // The program of a stage with a demand computes what is demanded, and nothing else.
+    if (stage.demand !== undefined)
+      throw new GraphError(
+        `onnx: ${stage.demand} depends on inputs, so the model has no single program\n  run it through loadOnnx, or make that input an initializer`,
+      );
+    return artifact;
   }
 
   #typeOf(name: string): ElementType | undefined {
@@ -192,8 +190,9 @@ export class OnnxModel {
 
   /** Runs stages until one gives the outputs. */
   async #reach(inputs: Inputs) {
-    const forms = this.#forms(inputs);
-    const feeds = feedsOf(inputs);
+    const given = this.#inOrder(inputs);
+    const forms = given.map(([name, value], i) => [name, formOf(value, `i${i}`)] as const);
+    const feeds = feedsOf(given);
     const known = new Map<string, readonly number[]>();
     for (;;) {
       const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
@@ -212,18 +211,17 @@ export class OnnxModel {
     }
   }
 
-  /** What each input is. Throws GraphError for names that the model does not have. */
-  #forms(inputs: Inputs): Forms {
-    const names = new Set(this.#imported.model.graph.inputs.map((v) => v.name));
-    const forms: [string, Form][] = [];
-    for (const [name, value] of Object.entries(inputs)) {
-      if (!names.has(name))
-        throw new GraphError(
-          `onnx: the model has no input ${name}\n  it has ${[...names].join(", ")}`,
-        );
-      forms.push([name, formOf(value, `i${forms.length}`)]);
-    }
-    return forms;
+  /** The inputs in the order of the file, which feeds are numbered by. Throws GraphError for names that the model does not have. */
+  #inOrder(inputs: Inputs): (readonly [string, OnnxValue])[] {
+    const names = this.#imported.model.graph.inputs.map((v) => v.name);
+    const unknown = Object.keys(inputs).find((name) => !names.includes(name));
+    if (unknown !== undefined)
+      throw new GraphError(
+        `onnx: the model has no input ${unknown}\n  it has ${[...new Set(names)].join(", ")}`,
+      );
+    return names.flatMap((name) =>
+      Object.hasOwn(inputs, name) ? [[name, inputs[name]!] as const] : [],
+    );
   }
 
   #next(forms: Forms, feeds: Feeds, known: Known, symbolic: boolean): Stage {

@@ -2,7 +2,7 @@
  * A model as a function on tensors: walks the nodes of a graph in order, gives each to the row of its op, and keeps what names stand
  * for. Builds IR only; where a value must be known and is not, it throws Demand.
  */
-import { type Dim, GraphError, KilnError, Tensor } from "@kiln-ml/ir";
+import { convert, type Dim, GraphError, isFloat, KilnError, Tensor } from "@kiln-ml/ir";
 import { NodeContext, type Result, type Surroundings } from "./context.ts";
 import { elementTypeOf, narrowRange, numbersOfDef } from "./element.ts";
 import { Demand, type Known } from "./errors.ts";
@@ -233,7 +233,9 @@ class Run {
     const key = nth ? `${where} (${nth + 1})` : where;
     const given = this.#given.get(key);
     if (given) return given;
-    throw new Demand(key, value.tensor);
+    // Half floats come back from a run as bits.
+    const { tensor } = value;
+    throw new Demand(key, isFloat(tensor.dtype) ? convert(tensor, "f32") : tensor);
   }
 }
 

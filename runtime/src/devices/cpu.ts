@@ -192,7 +192,7 @@ class CpuProgram implements Program {
     const walk = new Walk(flow);
     for (let next = walk.next(); next !== undefined; next = walk.next())
       if (typeof next === "number") launch(launches[next]!, walk.counts);
-      else walk.answer(bytesOf(bufferAt(frame, next))[0] !== 0);
+      else walk.answer(bytesOf(bufferAt(frame, next))[0]! > 0);
   }
 
   #launch(

@@ -66,23 +66,30 @@ export class CallWalk {
   }
 }
 
+type Batch = NonNullable<ReturnType<CallWalk["batch"]>>;
+type RunCalls = (words: Int32Array) => void | Promise<void>;
+type ReadFlag = (place: Place) => boolean;
+
 /** Runs batches until the walk is over; a promise from the first one that is not done at once. */
-export function runFlow(
-  walk: CallWalk,
-  run: (words: Int32Array) => void | Promise<void>,
-  flag: (place: Place) => boolean,
-): void | Promise<void> {
+export function runFlow(walk: CallWalk, run: RunCalls, flag: ReadFlag): void | Promise<void> {
   for (let batch = walk.batch(); batch; batch = walk.batch()) {
-    const asked = batch.flag;
     const running = batch.words.length > 0 ? run(batch.words) : undefined;
-    const answer = () => {
-      if (asked) walk.answer(flag(asked));
-    };
-    if (running)
-      return running.then(() => {
-        answer();
-        return runFlow(walk, run, flag);
-      });
-    answer();
+    if (running) return goOn(walk, run, flag, batch, running);
+    if (batch.flag) walk.answer(flag(batch.flag));
+  }
+}
+
+async function goOn(
+  walk: CallWalk,
+  run: RunCalls,
+  flag: ReadFlag,
+  first: Batch,
+  running: Promise<void>,
+): Promise<void> {
+  await running;
+  if (first.flag) walk.answer(flag(first.flag));
+  for (let batch = walk.batch(); batch; batch = walk.batch()) {
+    if (batch.words.length > 0) await run(batch.words);
+    if (batch.flag) walk.answer(flag(batch.flag));
   }
 }

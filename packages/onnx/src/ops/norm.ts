@@ -10,6 +10,7 @@ import {
   norm,
   pad,
   reshape,
+  sameDim,
   select,
   type Tensor,
   variance,
@@ -23,21 +24,29 @@ import { axisOf, inWide, range, widened } from "./operands.ts";
 const trailing = (n: NodeContext, x: Tensor, fallback = -1): number[] =>
   range(x.rank).slice(axisOf(n, n.int("axis", fallback), x.rank));
 
-/** Axes, scale and bias; the statistics are outputs 1 and 2 in f32. */
+/** (x − mean)/√(variance + ε)·scale + bias over the trailing axes, the mean, and 1/√…. */
 export function layerNorm(
   n: NodeContext,
   own: Tensor,
   scale: Tensor | undefined,
   bias: Tensor | undefined,
-): Result {
+  epsilon = 1e-5,
+): readonly [Tensor, Tensor, Tensor] {
   const x = widened(own);
   const axes = trailing(n, x);
   const m = mean(x, axes, { keepDims: true });
   const spread = variance(x, axes, { keepDims: true });
-  const inverse = spread.add(n.float("epsilon", 1e-5)).sqrt().reciprocal();
+  const inverse = spread.add(n.float("epsilon", epsilon)).sqrt().reciprocal();
   const y = affine(x.sub(m).mul(inverse), scale, bias);
-  const statistic = (t: Tensor) => typed(convert(t, "f32"), "float32");
-  return [typed(convert(y, own.dtype), n.type(0)), statistic(m), statistic(inverse)];
+  return [convert(y, own.dtype), m, inverse];
+}
+
+const statistic = (t: Tensor) => typed(convert(t, "f32"), "float32");
+
+/** The statistics are f32. */
+function layerNormalization(n: NodeContext): Result {
+  const [y, m, inverse] = layerNorm(n, n.tensor(0), n.maybe(1), n.maybe(2));
+  return [typed(y, n.type(0)), statistic(m), statistic(inverse)];
 }
 
 function affine(x: Tensor, scale: Tensor | undefined, bias: Tensor | undefined): Tensor {
@@ -50,14 +59,15 @@ export function rmsNorm(
   n: NodeContext,
   own: Tensor,
   scale: Tensor | undefined,
+  epsilon = 1e-5,
 ): readonly [Tensor, Tensor] {
   const x = widened(own);
   const squares = mean(x.mul(x), trailing(n, x), { keepDims: true });
-  const inverse = squares.add(n.float("epsilon", 1e-5)).sqrt().reciprocal();
+  const inverse = squares.add(n.float("epsilon", epsilon)).sqrt().reciprocal();
   return [convert(affine(x.mul(inverse), scale, undefined), own.dtype), inverse];
 }
 
-/** Scale and bias are one a group before opset 21, and one a channel since. */
+/** Scale and bias are one a group in opset 18 to 20, and one a channel since. */
 function groupNormalization(n: NodeContext): Tensor {
   const own = n.tensor(0);
   const groups = n.int("num_groups");
@@ -70,7 +80,7 @@ function groupNormalization(n: NodeContext): Tensor {
   const y = grouped.sub(mean(grouped, axes, { keepDims: true })).div(spread.sqrt());
   const each = (i: number) => {
     const v = widened(n.tensor(i));
-    const shape = n.opset >= 21 ? [groups, size] : [groups, 1];
+    const shape = sameDim(v.shape[0]!, channels) ? [groups, size] : [groups, 1];
     return reshape(v, [...shape, ...rest.map(() => 1)]);
   };
   return convert(reshape(y.mul(each(1)).add(each(2)), x.shape), own.dtype);
@@ -124,22 +134,14 @@ const own = (n: NodeContext, t: Tensor) => typed(convert(t, n.tensor(0).dtype), 
 
 function skipLayerNormalization(n: NodeContext): Result {
   const sum = skipped(n, 4);
-  const [y, m, inverse] = layerNorm(n, sum, n.tensor(2), n.maybe(3)) as readonly {
-    tensor: Tensor;
-  }[];
-  return [
-    own(n, y!.tensor),
-    typed(m!.tensor, "float32"),
-    typed(inverse!.tensor, "float32"),
-    own(n, sum),
-  ];
+  const [y, m, inverse] = layerNorm(n, sum, n.tensor(2), n.maybe(3), 1e-12);
+  return [own(n, y), statistic(m), statistic(inverse), own(n, sum)];
 }
 
 function skipSimplified(n: NodeContext): Result {
   const sum = skipped(n, 3);
-  const [y, inverse] = rmsNorm(n, sum, n.tensor(2));
-  const statistic = typed(convert(inverse, "f32"), "float32");
-  return [own(n, y), statistic, statistic, own(n, sum)];
+  const [y, inverse] = rmsNorm(n, sum, n.tensor(2), 1e-12);
+  return [own(n, y), statistic(inverse), statistic(inverse), own(n, sum)];
 }
 
 const rms = (n: NodeContext): Result => rmsNorm(n, n.tensor(0), n.maybe(1))[0];
@@ -147,11 +149,11 @@ const rms = (n: NodeContext): Result => rmsNorm(n, n.tensor(0), n.maybe(1))[0];
 /** The simplified form is in the standard domain in files of ONNX Runtime's optimizer. */
 const simplified = (n: NodeContext): Result => {
   const [y, inverse] = rmsNorm(n, n.tensor(0), n.maybe(1));
-  return [y, typed(convert(inverse, "f32"), "float32")];
+  return [y, statistic(inverse)];
 };
 
 export const normRows: readonly Row[] = [
-  row("LayerNormalization", (n) => layerNorm(n, n.tensor(0), n.maybe(1), n.maybe(2))),
+  row("LayerNormalization", layerNormalization),
   row("RMSNormalization", rms),
   row("GroupNormalization", groupNormalization),
   row("LRN", localResponse),
@@ -159,7 +161,7 @@ export const normRows: readonly Row[] = [
   row("LpNormalization", lpNormalization),
   row("SimplifiedLayerNormalization", simplified),
   microsoft("SimplifiedLayerNormalization", simplified),
-  microsoft("LayerNormalization", (n) => layerNorm(n, n.tensor(0), n.maybe(1), n.maybe(2))),
+  microsoft("LayerNormalization", layerNormalization),
   microsoft("SkipLayerNormalization", skipLayerNormalization),
   microsoft("SkipSimplifiedLayerNormalization", skipSimplified),
 ];

@@ -133,6 +133,13 @@ check(
   { ...image, initializers: { more: int64([0, 0, 3, 2]) } },
 );
 
+for (const mode of ["nearest", "linear"])
+  check(
+    `a ${mode} resize to an extent that is a number`,
+    [{ op: "Resize", inputs: ["x", "", "", "sizes"], attributes: { mode } }],
+    { ...image, initializers: { sizes: int64([1, 2, 6, 5]) } },
+  );
+
 check(
   "slices from the end, to the end and backwards",
   [

@@ -88,6 +88,8 @@ export type Stmt =
       readonly dtype: Dtype;
       readonly size: Dim;
       readonly space: "private" | "shared";
+      /** Elements an access may take at a time (GPU); 1 by default. */
+      readonly width?: 4;
     }
   /**
    * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,

@@ -83,7 +83,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
     case "array":
-      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space}`;
+      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1}`;
     case "sort":
       return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":

@@ -16,7 +16,7 @@ import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
 import { preludeName, preludeText } from "./prelude.ts";
-import { scalarType, splat, typeOf } from "./spell.ts";
+import { splat, typeOf } from "./spell.ts";
 import { isVectorisable } from "./vector.ts";
 
 export interface WgslOptions {
@@ -25,6 +25,7 @@ export interface WgslOptions {
 }
 
 interface Module extends Printer {
+  readonly widths: Map<string, number>;
   readonly kernel: Kernel;
   readonly options: WgslOptions;
   readonly grid: Grid;
@@ -87,6 +88,7 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     e,
     use,
     widths: new Map(kernel.params.map((p) => [p.name, p.width])),
+    vectors: new Set(),
     vector: undefined,
     kernel,
     options,
@@ -168,6 +170,10 @@ function printStmt(m: Module, s: Stmt): void {
       break;
     case "if": {
       const when = conditionsText(m.e, s.when);
+      if (when.text === "true") {
+        m.e.inside(s, () => printAll(m, s.then), { inline: true });
+        break;
+      }
       const lines = m.e.inside(s, () => printAll(m, s.then));
       block(m.e, `if (${when.text})`, lines);
       break;
@@ -261,7 +267,10 @@ function printArray(m: Module, s: Of<"array">): void {
   if (typeof size !== "number")
     bug("emit", `array ${s.name} of ${m.kernel.name} has no static size: ${size}`);
   const name = m.e.fresh(s.name);
-  const type = `array<${scalarType(s.dtype === "bool" ? "u32" : s.dtype)}, ${size}>`;
+  const width = s.width ?? 1;
+  const element = typeOf(s.dtype === "bool" ? "u32" : s.dtype, width);
+  const type = `array<${element}, ${size / width}>`;
+  m.widths.set(s.name, width);
   m.e.at(0, () => {
     if (s.space === "shared") m.declarations.set(name, `var<workgroup> ${name}: ${type};`);
     else m.e.line(`var ${name}: ${type};`);

@@ -1,6 +1,8 @@
 /**
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
+import { splitConcat } from "../../passes/split-concat.ts";
+import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
@@ -32,7 +34,7 @@ export const webgpu: Target = {
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitReduce],
+  passes: [splitConcat, splitContraction, splitReduce],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,

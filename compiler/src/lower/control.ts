@@ -28,7 +28,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { cse } from "../passes/cse.ts";
 import type { Ordered } from "../passes/order.ts";
 import { simplify } from "../passes/simplify.ts";
-import type { Program } from "../program.ts";
+import { nodesOf, type Program } from "../program.ts";
 import type { Lowered } from "./lower.ts";
 
 export interface Nested {
@@ -200,10 +200,13 @@ function apart(program: Program): Program {
     return written;
   };
   const updates = program.updates.map(([p, value]) => [p, own(value)] as const);
-  // What a node with regions gives has a place of its own.
+  // What nodes with regions take and give has a place of its own.
+  const inner = nodesOf(program).filter((t) => t.regions.length > 0);
+  const given = new Set(inner.flatMap((t) => t.operands.map(aliasRoot)));
   const outputs = program.outputs.map((o) => {
-    const given = o.within && aliasRoot(o.value).op === "result";
-    return { ...o, value: own(given ? copyOf(o.value) : o.value) };
+    const root = aliasRoot(o.value);
+    const apart = o.within && (root.op === "result" || given.has(root));
+    return { ...o, value: own(apart ? copyOf(o.value) : o.value) };
   });
   return { ...program, outputs, updates };
 }

@@ -156,9 +156,4 @@ function resized(n: NodeContext): Tensor {
   );
 }
 
-export const resizeRows: readonly Row[] = [
-  row("Resize", resized, {
-    note: "scales and roi must be numbers; antialias and keep_aspect_ratio_policy need extents that are numbers",
-  }),
-  row("Upsample", resized),
-];
+export const resizeRows: readonly Row[] = [row("Resize", resized), row("Upsample", resized)];

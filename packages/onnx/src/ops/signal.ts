@@ -98,8 +98,8 @@ function melWeights(n: NodeContext): Result {
 }
 
 export const signalRows: readonly Row[] = [
-  row("DFT", dft, { note: "the length must be a number" }),
-  row("STFT", stft, { note: "the length of a frame must be a number" }),
+  row("DFT", dft),
+  row("STFT", stft),
   windowRow("HannWindow", [0.5, 0.5, 0]),
   windowRow("HammingWindow", [25 / 46, 21 / 46, 0]),
   windowRow("BlackmanWindow", [0.42, 0.5, 0.08]),

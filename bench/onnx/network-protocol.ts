@@ -20,7 +20,7 @@ export interface Setup {
   readonly note?: string;
   /** Until the first result is there, compiling included. */
   readonly firstMs: number;
-  /** Programs compiled by the first unit, and by everything the network is compared by. */
+  /** Programs compiled by the first run of each model, and by everything the network is compared by. */
   readonly compiles?: { readonly first: number; readonly all: number };
   /** Kernels of one run of each model; a text says why they are not known. */
   readonly kernels?: number | string;

@@ -19,12 +19,12 @@ import {
   GraphError,
   input,
   keyOfDim,
+  linearIn,
   minOfDim,
   printDim,
   printShape,
   ShapeError,
   sizeOf,
-  symbolOf,
   type Tensor,
   topologicalOrder,
 } from "@kiln-ml/ir";
@@ -325,9 +325,9 @@ const dimNames = (program: Program): ReadonlySet<string> =>
 
 function signatureOf(program: Program, states: readonly Tensor[]): Signature {
   const symbols = symbolsOf(program);
-  const bare = new Set(program.inputs.flatMap((t) => t.shape.map((d) => symbolOf(d)?.name)));
+  const told = new Set(program.inputs.flatMap((t) => t.shape.map((d) => linearIn(d)?.symbol.name)));
   for (const name of symbols.keys())
-    if (!bare.has(name))
+    if (!told.has(name))
       throw new GraphError(
         `compile: symbol ${name} is no dim of an input, so that a run cannot know its value`,
       );

@@ -54,12 +54,11 @@ function chunkOf(
   seed: number,
 ): Omit<Input, "index">[] {
   const random = seeded(seed);
-  const structured = made ? fc.sample(made, { numRuns: chunkSize, seed: seed | 0 }) : [];
+  const structured = made ? fc.sample(made, { numRuns: chunkSize / 4, seed: seed | 0 }) : [];
   return Array.from({ length: chunkSize }, (_, i) => {
-    const file = files[Math.floor(random() * files.length)];
+    const file = files[Math.floor(random() * files.length)]!;
     const damage = (bytes: Uint8Array) => [...mutations(bytes, 1, random)][0]!;
-    if (made && (i % 4 === 0 || !file)) return { kind: "structured", bytes: structured[i]! };
-    if (!file) return { kind: "damaged file", bytes: damage(new Uint8Array(64)) };
+    if (made && i % 4 === 0) return { kind: "structured", bytes: structured[i / 4]! };
     if (within && i % 2) return { kind: "damaged within", bytes: within(file, damage, random) };
     return { kind: "damaged file", bytes: damage(file) };
   });

@@ -6,6 +6,7 @@ import * as ir from "@kiln-ml/ir";
 import { allOps, type OpRecord, opRecord } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { expNonPositive } from "../../compiler/src/targets/wasm/math/exponential.ts";
 import {
   doubleMath,
   doubleOps,
@@ -101,6 +102,27 @@ for (const variant of ["plain", "relaxed"] satisfies Variant[]) {
     console.log(`  worst ulp (wasm, ${variant}): ${lines.join(", ")}`);
   });
 }
+
+test("exp of what is known to be no more than 0 has the bits of exp", () => {
+  const negative = inputsOf(opRecord("exp"), 0).map((x) => -Math.abs(x));
+  const both: Run[] = [
+    {
+      name: "exp",
+      lanes: "f32x4",
+      body: (x, bind) => vectorMath("exp", x, bind)!,
+      inputs: [negative],
+    },
+    { name: "expNonPositive", lanes: "f32x4", body: expNonPositive, inputs: [negative] },
+  ];
+  for (const variant of ["plain", "relaxed"] satisfies Variant[]) {
+    const [wanted, got] = both.map((r) => runAll(both, variant).get(r.name)!);
+    for (const [i, x] of negative.entries())
+      assert.ok(
+        Object.is(got![i], wanted![i]),
+        `${variant}: ${x} gives ${got![i]}, exp ${wanted![i]}`,
+      );
+  }
+});
 
 test("f64: every op has the bits of its record", () => {
   const wide = doubleOps.map((name): Run => {

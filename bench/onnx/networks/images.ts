@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { readModel } from "../../../packages/onnx/src/proto/read.ts";
 import type { Opened } from "../engine.ts";
 import { fileAt, filesOf, type Source } from "../sources.ts";
-import { suiteInput } from "../values.ts";
+import { suiteInput, type TensorValue } from "../values.ts";
 import {
   floats,
   floatsOf,
@@ -75,28 +75,32 @@ const ocrNetworks: readonly Network[] = [
   ),
 ];
 
-const detector = (
-  name: string,
-  from: Source,
-  path: string,
-  input: string,
-  side: number,
-  deep = 3,
-) => single(name, { from, path: `ONNX/${path}.onnx` }, input, () => picture([1, side, side, deep]));
+const faceDetector = (form: string, path: string, side: number): Network =>
+  single(`BlazeFace ${form}`, { from: faces, path: `ONNX/${path}.onnx` }, "input:0", () =>
+    picture([1, side, side, 3], -1, 1),
+  );
+
+/** Colours from 0 to 255, and a last channel that is 1 everywhere. */
+function opaque(side: number): TensorValue {
+  const image = picture([1, side, side, 4], 0, 255);
+  const data = (image.data as Float32Array).map((v, i) => (i % 4 === 3 ? 1 : v));
+  return { ...image, data };
+}
+
+const lineDetector = (form: string, side: number): Network =>
+  single(
+    `MLSD ${side} ${form}`,
+    { from: lines, path: `ONNX/mlsd_${side}x${side}_${form}.onnx` },
+    "input_image_with_alpha:0",
+    () => opaque(side),
+  );
 
 const detectors: readonly Network[] = [
-  detector("BlazeFace front", faces, "face_detection_front_128x128_barracuda", "input:0", 128),
-  detector("BlazeFace back", faces, "face_detection_back_256x256_barracuda", "input:0", 256),
-  ...["320x320_tiny", "320x320_large", "512x512_tiny", "512x512_large"].map((form) =>
-    detector(
-      `MLSD ${form}`,
-      lines,
-      `mlsd_${form}`,
-      "input_image_with_alpha:0",
-      parseInt(form, 10),
-      4,
-    ),
-  ),
+  faceDetector("front", "face_detection_front_128x128_barracuda", 128),
+  faceDetector("back", "face_detection_back_256x256_barracuda", 256),
+  lineDetector("tiny", 320),
+  lineDetector("large", 320),
+  lineDetector("tiny", 512),
 ];
 
 const tested = 1000;

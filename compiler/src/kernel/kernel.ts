@@ -29,6 +29,8 @@ export type Expr =
       readonly op: string;
       readonly args: readonly Expr[];
       readonly dtype: Dtype;
+      /** Of `exp`: its operand is known to be at most 0, or NaN. */
+      readonly nonPositive?: true;
     };
 
 export type LoopKind =

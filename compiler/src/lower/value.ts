@@ -20,11 +20,16 @@ import {
 import { keyOfCoords, livePieces, simplifyConditions } from "../access.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
+import { isBelowMaximum } from "./bounds.ts";
 import { threefry } from "./threefry.ts";
 
 export const constant = (dtype: Dtype, value: number): Expr => ({ kind: "const", dtype, value });
 export const ref = (name: string, dtype: Dtype): Expr => ({ kind: "ref", name, dtype });
-export const call = (op: string, dtype: Dtype, ...args: Expr[]): Expr => ({
+export const call = (
+  op: string,
+  dtype: Dtype,
+  ...args: Expr[]
+): Extract<Expr, { kind: "call" }> => ({
   kind: "call",
   op,
   args,
@@ -120,7 +125,9 @@ export class Values {
     }
     if (isMovement(node)) return this.move(node, coords, guard);
     const args = node.operands.map((o) => this.at(o, coords, guard));
-    return call(node.op, node.dtype, ...args);
+    const value = call(node.op, node.dtype, ...args);
+    if (node.op !== "exp" || !isBelowMaximum(node.operands[0]!)) return value;
+    return { ...value, nonPositive: true };
   }
 
   /** The first piece whose conditions hold; each is loaded only where they do and no earlier piece counts. */

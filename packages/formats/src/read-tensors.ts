@@ -42,6 +42,11 @@ export function readTensors(
   const bytes = plainBytes(from);
   const reading = beginReading("tensors", bytes.length, options);
   const named = { ...options, file: reading.file };
+  // First, as the length that a safetensors file begins with can look like anything.
+  if (isSafetensors(bytes)) {
+    const { tensors, metadata } = readSafetensors(bytes, named);
+    return { format: "safetensors", tensors, other: metadata };
+  }
   if (begins(bytes, npyMagic))
     return { format: "npy", tensors: { array: readNpy(bytes, named) }, other: {} };
   if (begins(bytes, [0x50, 0x4b])) return readArchive(bytes, named, reading);
@@ -49,12 +54,14 @@ export function readTensors(
     if (begins(bytes, magic)) reading.fail(`${name} files are not read`, 0);
   // A pickle of protocol 2 and later, or the first form.
   if (bytes[0] === 0x80 || isTar(bytes)) return { format: "torch", ...readTorch(bytes, named) };
-  // After the length of its header a safetensors file has that of a JSON object.
-  if (bytes[8] === 0x7b) {
-    const { tensors, metadata } = readSafetensors(bytes, named);
-    return { format: "safetensors", tensors, other: metadata };
-  }
   return reading.fail("not a safetensors, PyTorch, .npy or .npz file", 0);
+}
+
+/** The length of a header that fits in the file, and the header, which is a JSON object. */
+function isSafetensors(bytes: Uint8Array): boolean {
+  if (bytes.length < 10 || bytes[8] !== 0x7b) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, 8);
+  return view.getUint32(4, true) === 0 && view.getUint32(0, true) <= bytes.length - 8;
 }
 
 function readArchive(bytes: Uint8Array, options: TorchOptions, reading: Reading): TensorFile {

@@ -33,6 +33,7 @@ export {
   type DimSymbol,
   isStatic,
   keyOfDim,
+  linearIn,
   maxOfDim,
   minOfDim,
   ofAtom,

@@ -3,7 +3,7 @@
  * every op. Elementwise ops are their records' `eval`, all others in `reference/`. It shares nothing with lowering, is slow, and is what every target is
  * compared with.
  */
-import { symbolOf } from "./dim.ts";
+import { linearIn } from "./dim.ts";
 import { evaluateDim } from "./dim-evaluate.ts";
 import { type Dtype, roundTo } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
@@ -51,14 +51,15 @@ export function evaluate(roots: readonly Tensor[], bindings: Bindings = {}): Val
   return evaluateIn(roots, new Map(bindings.inputs), dims).map((v) => v[0]!);
 }
 
-/** Symbols given, and those that stand alone as an extent of an input. Throws if two inputs disagree. */
+/** Symbols given, and those that an extent of an input tells. Throws if two inputs disagree. */
 export function bindDims({ inputs = new Map(), dims = {} }: Bindings): Dims {
   const all: Record<string, number> = { ...dims };
   for (const [leaf, value] of inputs)
     for (const [axis, d] of leaf.shape.entries()) {
-      const symbol = symbolOf(d);
+      const found = linearIn(d);
       const extent = value.shape[axis];
-      if (symbol && extent !== undefined) all[symbol.name] ??= extent;
+      if (found && extent !== undefined)
+        all[found.symbol.name] ??= Math.floor((extent - found.offset) / found.scale);
     }
   for (const [leaf, value] of inputs) checkBinding(leaf, value, all);
   return all;

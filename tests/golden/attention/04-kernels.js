@@ -83,8 +83,8 @@ function matmul_select(packedA, packedB, k_, q_, select) {
   }
 }
 
-// reduceMax_div
-function reduceMax_div(select, div) {
+// reduceMax_mul
+function reduceMax_mul(select, mul) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -109,15 +109,16 @@ function reduceMax_div(select, div) {
     sum1 += fastExp(select[atI1 + 1] - max0);
     sum1 += fastExp(select[atI1 + 2] - max0);
     sum1 += fastExp(select[atI1 + 3] - max0);
-    div[atI1] = fastExp(select[atI1] - max0) / sum1;
-    div[atI1 + 1] = fastExp(select[atI1 + 1] - max0) / sum1;
-    div[atI1 + 2] = fastExp(select[atI1 + 2] - max0) / sum1;
-    div[atI1 + 3] = fastExp(select[atI1 + 3] - max0) / sum1;
+    const t = 1 / sum1;
+    mul[atI1] = fastExp(select[atI1] - max0) * t;
+    mul[atI1 + 1] = fastExp(select[atI1 + 1] - max0) * t;
+    mul[atI1 + 2] = fastExp(select[atI1 + 2] - max0) * t;
+    mul[atI1 + 3] = fastExp(select[atI1 + 3] - max0) * t;
   }
 }
 
 // matmul
-function matmul(packedA, packedB, v, div, dotGeneral) {
+function matmul(packedA, packedB, v, mul, dotGeneral) {
   const tile = new Float32Array(8);
   for (let i0 = 0; i0 < 2; i0++) {
     // pack the left operand
@@ -126,7 +127,7 @@ function matmul(packedA, packedB, v, div, dotGeneral) {
       for (let s = 0; s < 4; s++) {
         const atS = atI0 + s * 4;
         for (let k0 = 0; k0 < 4; k0++) {
-          packedA[s + k0 * 4] = div[atS + k0];
+          packedA[s + k0 * 4] = mul[atS + k0];
         }
       }
     }

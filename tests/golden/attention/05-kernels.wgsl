@@ -136,9 +136,9 @@ fn main(
   }
 }
 
-// reduceMax_div on a grid of 1 × 1 × 1
+// reduceMax_mul on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> select0: array<f32>;
-@group(0) @binding(1) var<storage, read_write> div: array<f32>;
+@group(0) @binding(1) var<storage, read_write> mul: array<f32>;
 
 var<private> infinityBits: u32 = 0x7f800000u;
 fn infinity() -> f32 {
@@ -176,15 +176,16 @@ fn main(
     sum1 = sum1 + expOf(select0[atLocal + 1] - max0);
     sum1 = sum1 + expOf(select0[atLocal + 2] - max0);
     sum1 = sum1 + expOf(select0[atLocal + 3] - max0);
-    div[atLocal] = expOf(select0[atLocal] - max0) / sum1;
-    div[atLocal + 1] = expOf(select0[atLocal + 1] - max0) / sum1;
-    div[atLocal + 2] = expOf(select0[atLocal + 2] - max0) / sum1;
-    div[atLocal + 3] = expOf(select0[atLocal + 3] - max0) / sum1;
+    let t = 1.0 / sum1;
+    mul[atLocal] = expOf(select0[atLocal] - max0) * t;
+    mul[atLocal + 1] = expOf(select0[atLocal + 1] - max0) * t;
+    mul[atLocal + 2] = expOf(select0[atLocal + 2] - max0) * t;
+    mul[atLocal + 3] = expOf(select0[atLocal + 3] - max0) * t;
   }
 }
 
 // matmul on a grid of 1 × 1 × 2
-@group(0) @binding(0) var<storage, read> div: array<f32>;
+@group(0) @binding(0) var<storage, read> mul: array<f32>;
 @group(0) @binding(1) var<storage, read> v: array<f32>;
 @group(0) @binding(2) var<storage, read_write> dotGeneral: array<f32>;
 
@@ -227,10 +228,10 @@ fn main(
   let meMod4 = lid % 4;
   let atMe3 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe0] = select(0.0, div[atMe], lid <= 3);
-    tileA[atMe0 + 1] = select(0.0, div[atMe + 4], lid <= 3);
-    tileA[atMe0 + 2] = select(0.0, div[atMe + 8], lid <= 3);
-    tileA[atMe0 + 3] = select(0.0, div[atMe + 12], lid <= 3);
+    tileA[atMe0] = select(0.0, mul[atMe], lid <= 3);
+    tileA[atMe0 + 1] = select(0.0, mul[atMe + 4], lid <= 3);
+    tileA[atMe0 + 2] = select(0.0, mul[atMe + 8], lid <= 3);
+    tileA[atMe0 + 3] = select(0.0, mul[atMe + 12], lid <= 3);
     tileA[atMe0 + 4] = 0.0;
     tileA[atMe0 + 5] = 0.0;
     tileA[atMe0 + 6] = 0.0;

@@ -1,5 +1,5 @@
-// reduceMax_div
-function reduceMax_div(x, div) {
+// reduceMax_mul
+function reduceMax_mul(x, mul) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -25,8 +25,9 @@ function reduceMax_div(x, div) {
       sum1 += t;
       kept0[r1] = t;
     }
+    const t0 = 1 / sum1;
     for (let r1 = 0; r1 < 10; r1++) {
-      div[atI0 + r1] = kept0[r1] / sum1;
+      mul[atI0 + r1] = kept0[r1] * t0;
     }
   }
 }

@@ -1,6 +1,6 @@
-// reduceMax_div on a grid of 1 × 1 × 1
+// reduceMax_mul on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read_write> div: array<f32>;
+@group(0) @binding(1) var<storage, read_write> mul: array<f32>;
 
 var<private> infinityBits: u32 = 0x7f800000u;
 fn infinity() -> f32 {
@@ -36,8 +36,9 @@ fn main(
     for (var r1 = 0; r1 < 10; r1++) {
       sum1 = sum1 + expOf(x[atLocal + r1] - max0);
     }
+    let t = 1.0 / sum1;
     for (var r1 = 0; r1 < 10; r1++) {
-      div[atLocal + r1] = expOf(x[atLocal + r1] - max0) / sum1;
+      mul[atLocal + r1] = expOf(x[atLocal + r1] - max0) * t;
     }
   }
 }

@@ -80,8 +80,8 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
   }
 }
 
-// reduceMax_div
-function reduceMax_div(add, div, N) {
+// reduceMax_mul
+function reduceMax_mul(add, mul, N) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -106,9 +106,10 @@ function reduceMax_div(add, div, N) {
     sum1 += fastExp(add[atI0 + 1] - max0);
     sum1 += fastExp(add[atI0 + 2] - max0);
     sum1 += fastExp(add[atI0 + 3] - max0);
-    div[atI0] = fastExp(add[atI0] - max0) / sum1;
-    div[atI0 + 1] = fastExp(add[atI0 + 1] - max0) / sum1;
-    div[atI0 + 2] = fastExp(add[atI0 + 2] - max0) / sum1;
-    div[atI0 + 3] = fastExp(add[atI0 + 3] - max0) / sum1;
+    const t = 1 / sum1;
+    mul[atI0] = fastExp(add[atI0] - max0) * t;
+    mul[atI0 + 1] = fastExp(add[atI0 + 1] - max0) * t;
+    mul[atI0 + 2] = fastExp(add[atI0 + 2] - max0) * t;
+    mul[atI0 + 3] = fastExp(add[atI0 + 3] - max0) * t;
   }
 }

@@ -169,9 +169,9 @@ fn main(
   }
 }
 
-// reduceMax_div on a grid of ["/",["+","N",63],64] × 1 × 1
+// reduceMax_mul on a grid of ["/",["+","N",63],64] × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read_write> div: array<f32>;
+@group(0) @binding(1) var<storage, read_write> mul: array<f32>;
 struct Dims {
   N: i32,
 }
@@ -216,9 +216,10 @@ fn main(
     sum1 = sum1 + expOf(add[size + 1] - max0);
     sum1 = sum1 + expOf(add[size + 2] - max0);
     sum1 = sum1 + expOf(add[size + 3] - max0);
-    div[size] = expOf(add[size] - max0) / sum1;
-    div[size + 1] = expOf(add[size + 1] - max0) / sum1;
-    div[size + 2] = expOf(add[size + 2] - max0) / sum1;
-    div[size + 3] = expOf(add[size + 3] - max0) / sum1;
+    let t = 1.0 / sum1;
+    mul[size] = expOf(add[size] - max0) * t;
+    mul[size + 1] = expOf(add[size + 1] - max0) * t;
+    mul[size + 2] = expOf(add[size + 2] - max0) * t;
+    mul[size + 3] = expOf(add[size + 3] - max0) * t;
   }
 }

@@ -139,7 +139,8 @@ function conditionMask(p: Printer, { test, value }: Condition): Text {
 function callText(p: Printer, c: Call): Text {
   const dtypes = c.args.map((a) => a.dtype);
   const args = c.args.map((a) => p.e.text(a).text);
-  return atom(spell(c.op, args, dtypes, c.dtype, (type, text) => bind(p, type, text)));
+  const op = c.nonPositive && c.dtype !== "f64" ? "expNonPositive" : c.op;
+  return atom(spell(op, args, dtypes, c.dtype, (type, text) => bind(p, type, text)));
 }
 
 export const openLane = (e: Emitter): void => e.bindName(laneName, atom("(lane)"));

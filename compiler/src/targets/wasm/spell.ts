@@ -7,6 +7,7 @@ import { fromHalf, toHalf } from "./half.ts";
 
 import { fromSpelling } from "./math/c-expression.ts";
 import type { Width } from "./math/dialect.ts";
+import { expNonPositive } from "./math/exponential.ts";
 import { doubleMath, vectorMath } from "./math/index.ts";
 import { constantText, isCheap } from "./printer.ts";
 
@@ -122,6 +123,7 @@ function float(op: string, x: X, bind: Bind): string | undefined {
   if (op === "isNan") return apply("f32x4.ne", x[0]!, x[0]!);
   if (op === "isFinite")
     return apply("f32x4.lt", apply("f32x4.abs", x[0]!), constantText(Infinity, "f32").text);
+  if (op === "expNonPositive") return expNonPositive(x, bind);
   return vectorMath(op, x, (type, t) => bind(type, t)) ?? custom(op, x, "f32x4", bind);
 }
 

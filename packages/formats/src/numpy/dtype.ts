@@ -45,7 +45,18 @@ export function rowMajor(bytes: Uint8Array, shape: readonly number[], width: num
   return gathered(bytes, 0, shape, strides, width);
 }
 
-/** Elements at byte `start + Σ indexₖ·strideₖ`, in row-major order of the index. */
+type Words = Uint8Array | Uint16Array | Uint32Array;
+
+/** The bytes as words as large as divide `unit` and the offset. */
+function wordsOf(bytes: Uint8Array, unit: number): Words {
+  const { buffer, byteOffset, length } = bytes;
+  const fits = (size: number) =>
+    unit % size === 0 && byteOffset % size === 0 && length % size === 0;
+  if (fits(4)) return new Uint32Array(buffer, byteOffset, length / 4);
+  return fits(2) ? new Uint16Array(buffer, byteOffset, length / 2) : bytes;
+}
+
+/** Elements at byte `start + Σ indexₖ·strideₖ`, in row-major order of the index. All of them lie in `bytes`. */
 export function gathered(
   bytes: Uint8Array,
   start: number,
@@ -55,16 +66,44 @@ export function gathered(
 ): Uint8Array {
   const count = shape.reduce((n, d) => n * d, 1);
   const out = new Uint8Array(count * width);
-  const index = shape.map(() => 0);
-  let from = start;
-  for (let to = 0; to < out.length; to += width) {
-    for (let k = 0; k < width; k++) out[to + k] = bytes[from + k]!;
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      from += strides[axis]!;
-      if (++index[axis]! < shape[axis]!) break;
-      from -= strides[axis]! * shape[axis]!;
-      index[axis] = 0;
+  const from = wordsOf(bytes.subarray(0, bytes.length - (bytes.length % width)), width);
+  const word = from.BYTES_PER_ELEMENT;
+  const to =
+    word === 4 ? new Uint32Array(out.buffer) : word === 2 ? new Uint16Array(out.buffer) : out;
+  // Axes of one place say nothing; without any a single element is left.
+  const axes = shape
+    .map((d, k) => ({ extent: d, step: strides[k]! / word }))
+    .filter((a) => a.extent !== 1);
+  const inner = axes.pop() ?? { extent: 1, step: 0 };
+  const lanes = width / word;
+  const index = axes.map(() => 0);
+  let row = start / word;
+  for (let at = 0; at < to.length; at += inner.extent * lanes) {
+    copyRow(from, row, inner.step, to, at, at + inner.extent * lanes, lanes);
+    for (let k = axes.length - 1; k >= 0; k--) {
+      const { extent, step } = axes[k]!;
+      row += step;
+      if (++index[k]! < extent) break;
+      row -= step * extent;
+      index[k] = 0;
     }
   }
   return out;
+}
+
+/** Elements of `lanes` words, `step` words apart, to the words `at` up to `end`. */
+function copyRow(
+  from: Words,
+  start: number,
+  step: number,
+  to: Words,
+  at: number,
+  end: number,
+  lanes: number,
+): void {
+  let i = start;
+  if (lanes === 1) for (let o = at; o < end; o++, i += step) to[o] = from[i]!;
+  else
+    for (let o = at; o < end; o += lanes, i += step)
+      for (let k = 0; k < lanes; k++) to[o + k] = from[i + k]!;
 }

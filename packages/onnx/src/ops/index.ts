@@ -7,6 +7,7 @@ import { arithmeticRows } from "./arithmetic.ts";
 import { attentionRows } from "./attention.ts";
 import { batchNormRows } from "./batch-norm.ts";
 import { castRows } from "./cast.ts";
+import { classicRows } from "./classic.ts";
 import { constantRows } from "./constant.ts";
 import { controlRows } from "./control.ts";
 import { convolutionRows } from "./convolution.ts";
@@ -37,6 +38,8 @@ import { shapeRows } from "./shape.ts";
 import { signalRows } from "./signal.ts";
 import { softmaxRows } from "./softmax.ts";
 import { suppressRows } from "./suppress.ts";
+import { trainingRows } from "./training.ts";
+import { treeRows } from "./tree.ts";
 
 export const rows: readonly Row[] = [
   ...elementaryRows,
@@ -57,6 +60,7 @@ export const rows: readonly Row[] = [
   ...linearAttentionRows,
   ...microsoftAttentionRows,
   ...microsoftRows,
+  ...trainingRows,
   ...quantizeRows,
   ...quantizedProductRows,
   ...quantizedFloatRows,
@@ -69,6 +73,8 @@ export const rows: readonly Row[] = [
   ...pickRows,
   ...suppressRows,
   ...signalRows,
+  ...classicRows,
+  ...treeRows,
   ...resizeRows,
   ...sampleRows,
   ...recurrentRows,

@@ -5,6 +5,7 @@
 import {
   addDim,
   concat,
+  constant,
   convert,
   type Dim,
   dimValue,
@@ -193,7 +194,9 @@ function groupWeights(n: NodeContext, q: Tensor, k: Tensor, past: Dim): Tensor {
     ? reshape(widened(n.tensor(11)), [1, n.int("num_heads"), 1, 1])
     : undefined;
   if (sink) return sinkSoftmax(scores, sink);
-  return n.flag("smooth_softmax") ? sinkSoftmax(scores, scores.mul(0).max()) : softmax(scores, -1);
+  return n.flag("smooth_softmax")
+    ? sinkSoftmax(scores, constant(0, scores.dtype))
+    : softmax(scores, -1);
 }
 
 /** Throws GraphError if the extents show that the past has room for what is new. */

@@ -20,11 +20,20 @@ import {
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
 import { type Row, row } from "../row.ts";
-import { coordinates, type Line, mixed, nearest, repeated, type Sampling } from "./taps.ts";
+import {
+  coordinates,
+  type Line,
+  mixed,
+  nearest,
+  repeated,
+  type Sampling,
+  settled,
+} from "./taps.ts";
 
 /** ⌊extent · scale⌋; a symbolic extent wants a scale that is a fraction. */
 function scaled(n: NodeContext, extent: Dim, scale: number): Dim {
-  if (isStatic(extent)) return Math.floor(extent * scale + 1e-9 * extent);
+  // In float32, in which scales are: 3 · 5/3 is 5.
+  if (isStatic(extent)) return Math.floor(Math.fround(extent * Math.fround(scale)));
   for (let den = 1; den <= 4096; den++) {
     const num = Math.round(scale * den);
     if (Math.abs(num - scale * den) <= scale * den * 2 ** -23)
@@ -123,7 +132,7 @@ const isIdle = (line: Line): boolean =>
 function outside(line: Line, sampling: Sampling, shape: readonly Dim[]): Tensor {
   const at = coordinates(line, sampling.place);
   const last = isStatic(line.from) ? line.from - 1 : dimValue(line.from, at.dtype).sub(1);
-  return at.less(0).or(at.greater(last)).broadcastInDim(shape, [line.axis]);
+  return settled(at.less(0).or(at.greater(last)), line).broadcastInDim(shape, [line.axis]);
 }
 
 function resized(n: NodeContext): Tensor {

@@ -30,7 +30,9 @@ const along = (op: string, f: Along): Row =>
       const axis = axisOf(n, n.int("axis", -1), x.rank);
       return inWide(x, (wide) => f(wide, axis));
     }
-    const axis = axisOf(n, n.int("axis", 1), x.rank + 1);
+    // An axis as large as the rank leaves one element a row.
+    const given = n.int("axis", 1);
+    const axis = given === x.rank ? given : axisOf(n, given, x.rank);
     if (axis === x.rank - 1) return inWide(x, (wide) => f(wide, axis));
     const flat = reshape(x, [...x.shape.slice(0, axis), sizeOf(x.shape.slice(axis))]);
     return reshape(

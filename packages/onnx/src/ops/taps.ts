@@ -44,19 +44,18 @@ export interface Sampling {
 /** Larger results are left to the program. */
 const evaluated = 1 << 16;
 
-/** The values of t as data, where it depends on nothing. */
-function settled(t: Tensor): Tensor {
-  if (t.dtype !== "f64" && t.dtype !== "i32") return t;
-  if (!t.shape.every((d) => isStatic(d) && d <= evaluated)) return t;
-  const dtype = t.dtype === "f64" ? "f32" : "i32";
+const isFixed = (line: Line): boolean =>
+  isStatic(line.from) && isStatic(line.to) && line.to <= evaluated;
+
+/** The values of t as data, where it depends on nothing that a run gives: doubles become f32. */
+export function settled(t: Tensor, line: Line): Tensor {
+  if (!isFixed(line)) return t;
+  const dtype = t.dtype === "f64" ? "f32" : t.dtype;
   return tensor(Array.from(evaluate([t])[0]!.data), {
     dtype,
     shape: t.shape as number[],
   });
 }
-
-const isFixed = (line: Line): boolean =>
-  isStatic(line.from) && isStatic(line.to) && line.to <= evaluated;
 
 /** The place in the axis that each element of the result stands for: f64 where it can be evaluated here, else f32. */
 export function coordinates(line: Line, place: string): Tensor {
@@ -121,7 +120,7 @@ function clamped(at: Tensor, line: Line): Tensor {
 
 export function nearest(x: Tensor, line: Line, sampling: Sampling): Tensor {
   const round = roundings[sampling.rounding] ?? roundings.round_prefer_floor!;
-  return take(x, settled(clamped(round(coordinates(line, sampling.place)), line)), line.axis);
+  return take(x, settled(clamped(round(coordinates(line, sampling.place)), line), line), line.axis);
 }
 
 /** Each element repeated, where a whole scale and the rounding come to that. */
@@ -191,9 +190,9 @@ export function mixed(n: NodeContext, x: Tensor, line: Line, sampling: Sampling)
   const places = weights.map((_, k) => base.add(k + first));
   const kept = sampling.excludeOutside ? normalised(weights, places, line) : weights;
   const terms = places.map((place, k) => {
-    const weight = settled(kept[k]!).convert(x.dtype);
+    const weight = settled(kept[k]!, line).convert(x.dtype);
     const shape = x.shape.map((_, i) => (i === line.axis ? line.to : 1));
-    return take(x, settled(clamped(place, line)), line.axis).mul(reshape(weight, shape));
+    return take(x, settled(clamped(place, line), line), line.axis).mul(reshape(weight, shape));
   });
   return terms.reduce((a, b) => a.add(b));
 }

@@ -35,16 +35,16 @@ const ln2High = 0.693359375;
 const ln2Low = -2.1219444e-4;
 
 interface Reduced {
-  /** n + bias as an integer in the low nine bits, and something else above them. */
+  /** n + what the rounder adds, `bias` by default, as an integer in the low nine bits, and something else above them. */
   readonly bits: string;
   readonly n: string;
   readonly r: string;
 }
 
 /** x = n·ln 2 + r for |x| < 2²⁰. */
-function reduce(x: string, bind: Bind): Reduced {
-  const bits = bind("v128", madd(x, f32(Math.LOG2E), magic));
-  const n = bind("v128", sub(bits, magic));
+function reduce(x: string, bind: Bind, rounder: string = magic): Reduced {
+  const bits = bind("v128", madd(x, f32(Math.LOG2E), rounder));
+  const n = bind("v128", sub(bits, rounder));
   const r = bind("v128", nmadd(n, f32(ln2Low), nmadd(n, f32(ln2High), x)));
   return { bits, n, r };
 }
@@ -71,6 +71,18 @@ const clamp = (x: string, low: number, high: number): string =>
 const exp: MathText = ([x], bind) => {
   const { bits, r } = reduce(bind("v128", clamp(x!, -104, 89)), bind);
   return scaled(polynomial(expCoefficients, r), bits, bind);
+};
+
+/** Odd as the bias of an exponent is, so that ties are rounded as with `magic`. */
+const lift = 65;
+const liftedMagic = f32(12582912 + 127 + lift);
+
+/** eˣ of x ≤ 0, bit for bit: p·2ⁿ⁺⁶⁵ is normal for all n that count, and rounded once when it is brought down. */
+export const expNonPositive: MathText = ([x], bind) => {
+  const c = bind("v128", atLeast(x!, f32(-104)));
+  const { bits, r } = reduce(c, bind, liftedMagic);
+  const high = mul(polynomial(expCoefficients, r), shiftLeft(bits, 23));
+  return mul(high, f32(2 ** -lift));
 };
 
 /** 2^(n + rest) for whole n, |n| < 2²⁰, and |rest| ≤ ½. */

@@ -128,15 +128,14 @@ function containers(fail: Fail): Makers {
       makers.set(`${module}.${type}`, (parts, offset) =>
         parts.map((part) => itself([part], offset)).join("/"),
       );
-  // How old protocols make an object of any class; those of known names have makers of their own.
-  for (const module of ["copyreg", "copy_reg"])
-    makers.set(`${module}._reconstructor`, ([type = null, ...rest], offset) =>
-      type instanceof Global
-        ? new Opaque(type.name, offset, rest)
-        : fail(`an object is made of ${describe(type)}`, offset),
-    );
   makers.set("argparse.Namespace", () => new Attributes());
   makers.set("types.SimpleNamespace", () => new Attributes());
+  // How old protocols make an object: its class, the class that has its value, the value.
+  for (const module of ["copyreg", "copy_reg"])
+    makers.set(`${module}._reconstructor`, ([type = null, ...rest], offset) => {
+      if (!(type instanceof Global)) return fail(`an object is made of ${describe(type)}`, offset);
+      return makers.get(type.name)?.([], offset) ?? new Opaque(type.name, offset, rest);
+    });
   return makers;
 }
 

@@ -58,7 +58,7 @@ export class RowContext {
       const small = thin[i];
       if (!small) return true;
       const at = axis - (shape.length - small.shape.length);
-      return at >= 0 ? sameDim(small.shape[at]!, shape[axis]!) : shape[axis] === 1;
+      return at >= 0 && sameDim(small.shape[at]!, shape[axis]!);
     };
     const whole = shape.every((_, axis) => operands.some((_, i) => covers(i, axis)));
     return operands.map((t, i) => (whole || i > 0 ? (thin[i]?.name ?? this.nameOf(t)) : this.x(i)));

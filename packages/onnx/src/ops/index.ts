@@ -38,6 +38,7 @@ import { shapeRows } from "./shape.ts";
 import { signalRows } from "./signal.ts";
 import { softmaxRows } from "./softmax.ts";
 import { suppressRows } from "./suppress.ts";
+import { trainingRows } from "./training.ts";
 import { treeRows } from "./tree.ts";
 
 export const rows: readonly Row[] = [
@@ -59,6 +60,7 @@ export const rows: readonly Row[] = [
   ...linearAttentionRows,
   ...microsoftAttentionRows,
   ...microsoftRows,
+  ...trainingRows,
   ...quantizeRows,
   ...quantizedProductRows,
   ...quantizedFloatRows,

@@ -16,14 +16,9 @@ import {
   tensor,
 } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
+import { checkGraph, type ExportOptions, exportModel, exportOnnx } from "@kiln-ml/onnx";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import {
-  type ExportOptions,
-  exportModel,
-  exportOnnx,
-} from "../../packages/onnx/src/export/export.ts";
-import { checkGraph } from "../../packages/onnx/src/proto/check.ts";
 import { readModel } from "../../packages/onnx/src/proto/read.ts";
 
 const modelOf = (inputs: readonly Tensor[], value: Tensor, options?: ExportOptions) =>

@@ -4,7 +4,6 @@
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program } from "../program.ts";
 import type { Group, Loop } from "./group.ts";
-import { NumberSet } from "./number-set.ts";
 import type { Storage } from "./storage.ts";
 
 /** What a target allows a group to become. */
@@ -52,7 +51,7 @@ export function openGroup(
     scalars: [],
     deps: new Set(),
     users: new Set(),
-    needs: new NumberSet(),
+    needs: 0n,
     ...parts,
   };
   state.groups.push(group);

@@ -3,7 +3,7 @@
  * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
  *
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`;
- * `--cold [--target wasm]` times whole processes.
+ * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against ONNX Runtime.
  */
 import { parseArgs } from "node:util";
 import type { TargetName } from "@kiln-ml/artifact";
@@ -22,6 +22,7 @@ const { values: options } = parseArgs({
     peers: { type: "boolean" },
     cpu: { type: "boolean" },
     cold: { type: "boolean" },
+    models: { type: "boolean" },
     threads: { type: "string" },
     samples: { type: "string" },
     slow: { type: "boolean" },
@@ -60,6 +61,8 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   compile: compileRows,
   memory: memoryRows,
   cpu: cpuTableRows,
+  models: async (selected) =>
+    (await import("./onnx/rows.ts")).modelRows(selected, Number(options.samples ?? 9)),
   cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),

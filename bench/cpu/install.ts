@@ -19,21 +19,24 @@ const versions: Readonly<Record<string, string>> = {
 /** Where peers and bundled adapters lie. */
 export const peerFolder = resolve("node_modules/.cache/kiln-bench/cpu");
 
-const installed = (name: string, version: string): boolean => {
-  const path = join(peerFolder, "node_modules", name, "package.json");
+/** Whether a folder has the package in this version. */
+export function installed(folder: string, name: string, version: string): boolean {
+  const path = join(folder, "node_modules", name, "package.json");
   return existsSync(path) && JSON.parse(readFileSync(path, "utf8")).version === version;
-};
-
-/** Installs what is missing. Scripts stay off: one of them fetches GPU libraries. */
-export function installPeers(): void {
-  mkdirSync(peerFolder, { recursive: true });
-  if (Object.entries(versions).every(([name, version]) => installed(name, version))) return;
-  const manifest = { name: "kiln-bench-peers", private: true, dependencies: versions };
-  writeFileSync(join(peerFolder, "package.json"), JSON.stringify(manifest, null, 2));
-  console.error(`installing peers into ${peerFolder}`);
-  const how = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  execFileSync("npm", how, { cwd: peerFolder, stdio: ["ignore", "ignore", "inherit"] });
 }
+
+/** Installs what is missing of these packages. Scripts stay off: one of them fetches GPU libraries. */
+export function installInto(folder: string, packages: Readonly<Record<string, string>>): void {
+  mkdirSync(folder, { recursive: true });
+  if (Object.entries(packages).every(([name, version]) => installed(folder, name, version))) return;
+  const manifest = { name: "kiln-bench-peers", private: true, dependencies: packages };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+  console.error(`installing ${Object.keys(packages).join(", ")} into ${folder}`);
+  const how = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  execFileSync("npm", how, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+}
+
+export const installPeers = (): void => installInto(peerFolder, versions);
 
 /** Bundles an adapter without its peer; the path of the bundle. */
 export async function bundleAdapter(name: string): Promise<string> {

@@ -15,26 +15,37 @@ import {
 } from "@kiln-ml/artifact";
 import {
   collectSymbols,
+  type DimSymbol,
   GraphError,
+  input,
+  keyOfDim,
+  linearIn,
   minOfDim,
   printDim,
   printShape,
   ShapeError,
-  symbolOf,
+  sizeOf,
   type Tensor,
+  topologicalOrder,
 } from "@kiln-ml/ir";
 import { isLeaf, isPointwise } from "./access.ts";
 import { fuse } from "./fuse/fuse.ts";
+import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
 import { storedNodes } from "./fuse/settle.ts";
 import { type Fusion, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
+import { type Context, copyOf, lowerControl } from "./lower/control.ts";
 import { type Lowered, Lowering } from "./lower/lower.ts";
 import { allAtStart, type Started, shareStarts } from "./lower/share.ts";
 import { unifyKernels } from "./lower/unify.ts";
+import type { Pass } from "./pass.ts";
+import { flowOf } from "./passes/flow.ts";
+import { hasRegions, inRegions } from "./passes/in-regions.ts";
 import { type Ordered, order } from "./passes/order.ts";
 import { plan } from "./passes/plan.ts";
+import { type CopyKernel, launchesOf, type PlannedStep } from "./passes/planned.ts";
 import { graphPasses } from "./pipeline.ts";
 import { nodesOf, type Program, statesOf } from "./program.ts";
 import type { Target } from "./target.ts";
@@ -71,23 +82,48 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
   const target = targetOf(options.target);
   const observe = options.observe ?? (() => {});
   let program = source;
-  for (const pass of [...graphPasses, ...target.passes]) {
+  for (const pass of passesFor(source, target)) {
     program = pass.run(program);
     observe(pass.name, { program });
   }
   const states = statesOf(source);
   const ordered = fuseAndLower(program, target, options);
   observe("order", { program, kernels: ordered.kernels });
-  for (const k of ordered.kernels) checkSizes(k);
-  const planned = plan(program, states, ordered, target.name);
+  const planned = plan(program, states, ordered, target.name, copyKernels(target, options));
   const texts = new TextTable(target, options);
+  const steps = emitSteps(planned.steps, target, texts);
+  const artifact: Artifact = {
+    version: artifactVersion,
+    target: target.name,
+    name: options.name ?? "program",
+    signature: signatureOf(source, states),
+    kernels: texts.kernels,
+    ...(target.link ? { modules: target.link(texts.kernels) } : {}),
+    plan: { slots: planned.slots, steps, ...flowOf(planned.steps), copies: planned.copies },
+    constants: [],
+    weights: {},
+    limits: options.limits ?? target.defaultLimits,
+    features: options.features ?? [],
+  };
+  return { artifact, states };
+}
+
+const passesFor = (program: Program, target: Target): readonly Pass[] => {
+  const passes = [...graphPasses, ...target.passes];
+  return hasRegions(program) ? passes.map(inRegions) : passes;
+};
+
+/** The steps of a plan with their kernels as text, in the order of the plan. */
+function emitSteps(planned: readonly PlannedStep[], target: Target, texts: TextTable): Step[] {
+  const launches = launchesOf(planned);
+  for (const { lowered } of launches) checkSizes(lowered);
   const unified = unifyKernels(
-    ordered.kernels.map((k) => k.kernel),
-    planned.places,
+    launches.map(({ lowered }) => lowered.kernel),
+    launches.map(({ places }) => places),
   );
   const kernels = unified.map((u) => u.kernel);
   const started = target.startsAnywhere ? shareStarts(kernels) : allAtStart(kernels);
-  const steps = started.map((s, i): Step => {
+  return started.map((s, i): Step => {
     const { kernel } = s;
     return {
       kernel: texts.add(s),
@@ -97,20 +133,6 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
       flops: toExtent(kernel.flops),
     };
   });
-  const artifact: Artifact = {
-    version: artifactVersion,
-    target: target.name,
-    name: options.name ?? "program",
-    signature: signatureOf(source, states),
-    kernels: texts.kernels,
-    ...(target.link ? { modules: target.link(texts.kernels) } : {}),
-    plan: { slots: planned.slots, steps, copies: planned.copies },
-    constants: [],
-    weights: {},
-    limits: options.limits ?? target.defaultLimits,
-    features: options.features ?? [],
-  };
-  return { artifact, states };
 }
 
 function startsOf({ kernel, starts }: Started, { name }: Target): Pick<Step, "starts"> {
@@ -133,15 +155,27 @@ function checkSizes({ kernel, tensors }: Lowered): void {
 }
 
 /** Fuses and lowers; where a kernel binds too many tensors, its last member starts a kernel of its own, and again. */
-function fuseAndLower(program: Program, target: Target, options: CompileOptions): Ordered {
+function fuseAndLower(
+  program: Program,
+  target: Target,
+  options: CompileOptions,
+  nesting: Nesting = { depth: 0, dims: dimNames(program) },
+): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
+  const controls = new Map<Tensor | undefined, Lowered>();
   const lowering = new Lowering(target.schedule);
+  const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
+    if (g.kind !== "control") return lowering.lower(fusion, g, stored);
+    const known = controls.get(g.anchor) ?? lowerControl(g, inside(nesting, target, options));
+    controls.set(g.anchor, known);
+    return { ...known, group: g };
+  };
   for (;;) {
     const fusion = fuse(program, limits, options.fusion ?? true, apart, kept);
     const stored = storedNodes(fusion, nodesOf(program));
-    const kernels = fusion.groups.map((g) => lowering.lower(fusion, g, stored));
+    const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const before = apart.size + kept.size;
@@ -156,6 +190,38 @@ function fuseAndLower(program: Program, target: Target, options: CompileOptions)
       return ordered;
     }
   }
+}
+
+interface Nesting {
+  readonly depth: number;
+  /** Names of symbols that steps may not take. */
+  readonly dims: ReadonlySet<string>;
+}
+
+/** How what is in a region is lowered: with a symbol of its own for the step. */
+function inside({ depth, dims }: Nesting, target: Target, options: CompileOptions): Context {
+  let symbol = `step${depth}`;
+  while (dims.has(symbol)) symbol += "_";
+  const nesting = { depth: depth + 1, dims };
+  const quiet = { ...options, observe: () => {} };
+  return { symbol, lower: (program) => fuseAndLower(program, target, quiet, nesting) };
+}
+
+function copyKernels(target: Target, options: CompileOptions): CopyKernel {
+  const known = new Map<string, Lowered>();
+  const quiet = { ...options, observe: () => {} };
+  return ({ dtype, shape }) => {
+    const size = sizeOf(shape);
+    const key = `${dtype} ${keyOfDim(size)}`;
+    const found = known.get(key);
+    if (found) return found;
+    const x = input("x", dtype, [size]);
+    const program = { inputs: [x], outputs: [{ name: "y", value: copyOf(x) }], updates: [] };
+    const [lowered] = fuseAndLower(program, target, quiet).kernels;
+    const made = { ...lowered!, kernel: { ...lowered!.kernel, name: "copy" } };
+    known.set(key, made);
+    return made;
+  };
 }
 
 /**
@@ -239,13 +305,29 @@ class TextTable {
   }
 }
 
+/** The symbols in the shapes of a program, those of its regions included. */
+function symbolsOf(program: Program): Map<string, DimSymbol> {
+  const symbols = new Map<string, DimSymbol>();
+  const collect = (nodes: readonly Tensor[]) => {
+    for (const t of nodes) {
+      for (const d of t.shape) collectSymbols(d, symbols);
+      for (const { shape } of t.results ?? []) for (const d of shape) collectSymbols(d, symbols);
+      for (const { params, results } of t.regions)
+        collect([...params, ...topologicalOrder(results)]);
+    }
+  };
+  collect([...program.inputs, ...nodesOf(program)]);
+  return symbols;
+}
+
+const dimNames = (program: Program): ReadonlySet<string> =>
+  hasRegions(program) ? new Set(symbolsOf(program).keys()) : new Set();
+
 function signatureOf(program: Program, states: readonly Tensor[]): Signature {
-  const symbols = new Map();
-  for (const t of [...program.inputs, ...nodesOf(program)])
-    for (const d of t.shape) collectSymbols(d, symbols);
-  const bare = new Set(program.inputs.flatMap((t) => t.shape.map((d) => symbolOf(d)?.name)));
+  const symbols = symbolsOf(program);
+  const told = new Set(program.inputs.flatMap((t) => t.shape.map((d) => linearIn(d)?.symbol.name)));
   for (const name of symbols.keys())
-    if (!bare.has(name))
+    if (!told.has(name))
       throw new GraphError(
         `compile: symbol ${name} is no dim of an input, so that a run cannot know its value`,
       );

@@ -8,14 +8,17 @@ import { dce } from "./passes/dce.ts";
 import { fold } from "./passes/fold.ts";
 import { inline } from "./passes/inline.ts";
 import { orient } from "./passes/orient.ts";
+import { regions } from "./passes/regions.ts";
 import { simplify } from "./passes/simplify.ts";
 
 export const graphPasses: readonly Pass[] = [
   inline,
+  regions,
   simplify(),
   fold,
   simplify(),
   cse,
+  regions,
   orient,
   dce,
 ];

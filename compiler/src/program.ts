@@ -2,11 +2,19 @@
  * What is compiled: a graph with named outputs and updates of parameters. Parameters and data are found by
  * walking from the roots. Programs are values: a pass returns another one and leaves its argument alone.
  */
-import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
+import { type Dim, inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
+
+/** Memory of a stored node: that of `tensor`, from element `offset`. */
+export interface Storage {
+  readonly tensor: Tensor;
+  readonly offset: Dim;
+}
 
 export interface Output {
   readonly name: string;
   readonly value: Tensor;
+  /** Where it is written, if not in a tensor of its own: a step of a scan writes its part of what is stacked. */
+  readonly within?: Storage;
 }
 
 export interface Program {
@@ -44,7 +52,7 @@ export function leavesOf(program: Program): Tensor[] {
 export function mapRoots(program: Program, fn: (root: Tensor) => Tensor): Program {
   const mapped = {
     inputs: program.inputs,
-    outputs: program.outputs.map(({ name, value }) => ({ name, value: fn(value) })),
+    outputs: program.outputs.map((o) => ({ ...o, value: fn(o.value) })),
     updates: program.updates.map(([param, value]) => [param, fn(value)] as const),
   };
   return sameProgram(program, mapped) ? program : mapped;

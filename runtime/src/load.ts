@@ -8,6 +8,8 @@ import {
   artifactVersion,
   DeviceError,
   DtypeError,
+  type Flow,
+  partsOf,
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule } from "./device.ts";
@@ -93,10 +95,28 @@ function checkPlan({ plan, kernels, signature, constants }: Artifact): void {
       );
     for (const place of step.args) check(`step ${i}`, place);
   });
+  checkFlow(plan.flow ?? [], plan.steps.length, check);
   plan.copies.forEach(({ from, to }, i) => {
     check(`copy ${i}`, from);
     check(`copy ${i}`, to);
   });
+}
+
+function checkFlow(
+  flow: readonly Flow[],
+  steps: number,
+  check: (where: string, place: Place) => void,
+): void {
+  for (const f of flow) {
+    if (typeof f === "number") {
+      if (!(f >= 0 && f < steps))
+        throw new ArtifactError(`load: the flow names step ${f} of ${steps}`);
+      continue;
+    }
+    if ("if" in f) check("a branch", f.if);
+    if ("while" in f) check("a loop", f.while.flag);
+    for (const part of partsOf(f)) checkFlow(part, steps, check);
+  }
 }
 
 function checkStates(artifact: Artifact, device: Device, states: readonly DeviceArray[]): void {

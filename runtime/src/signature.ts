@@ -70,17 +70,31 @@ function checkDtype(spec: Spec, input: Input): void {
   checkHostArray(`run: input ${spec.name}`, array, spec.dtype);
 }
 
-/** Symbols that stand alone take the extent they meet; all other axes are checked once every dim is known. */
+/** e as scale·name + offset, if it is that; a number has scale 0. */
+function linear(e: Extent): { name?: string; scale: number; offset: number } | undefined {
+  if (typeof e === "number") return { scale: 0, offset: e };
+  if (typeof e === "string") return { name: e, scale: 1, offset: 0 };
+  const [a, b] = [linear(e[1]), linear(e[2])];
+  if (!a || !b || (a.scale && b.scale)) return undefined;
+  const [x, k] = a.scale ? [a, b.offset] : [b, a.offset];
+  if (e[0] === "+") return { ...x, offset: x.offset + k };
+  return e[0] === "*" ? { ...x, scale: x.scale * k, offset: x.offset * k } : undefined;
+}
+
+/** Symbols take the value that the extent they meet tells; all other axes are checked once every dim is known. */
 function bindShape(spec: Spec, shape: readonly number[], bound: Map<string, Binding>): void {
   if (shape.length !== spec.shape.length) throw misfit(spec, shape);
   spec.shape.forEach((e, axis) => {
-    if (typeof e !== "string") return;
-    const value = shape[axis]!;
-    const earlier = bound.get(e);
-    if (!earlier) bound.set(e, { value, from: describe(spec) });
+    const told = linear(e);
+    if (!told || told.scale < 1) return;
+    const name = told.name!;
+    const value = (shape[axis]! - told.offset) / told.scale;
+    if (!Number.isInteger(value)) throw misfit(spec, shape);
+    const earlier = bound.get(name);
+    if (!earlier) bound.set(name, { value, from: describe(spec) });
     else if (earlier.value !== value)
       throw new ShapeError(
-        `run: dim ${e} is ${earlier.value} in ${earlier.from} and ${value} in ${describe(spec)}`,
+        `run: dim ${name} is ${earlier.value} in ${earlier.from} and ${value} in ${describe(spec)}`,
       );
   });
 }

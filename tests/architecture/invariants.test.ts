@@ -38,6 +38,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^packages\/kiln\/src\/cli/,
     /^packages\/kiln\/src\/node\.ts$/,
     /^packages\/artifact\/src\/(files|load-from-url)\.ts$/,
+    /^packages\/formats\/src\/(source|node)\.ts$/,
     /^packages\/data\/src\/(idx|mnist)\.ts$/,
     /^packages\/tools\//,
   ];

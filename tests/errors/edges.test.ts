@@ -9,6 +9,7 @@ import {
   type Tensor,
   take,
   type Value,
+  windows,
   zeros,
 } from "@kiln-ml/ir";
 import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
@@ -72,6 +73,15 @@ const cases: Record<string, () => Case> = {
       before: x.slice([0, 1], [4, 2]).cumsum(1, { exclusive: true }),
       least: x.cummin(1, { exclusive: true }),
     }),
+  "windows over a dim that may be too short for one": () => {
+    const t = input("t", "f32", [2, dim("T")]);
+    const w = windows(t, { size: [3], stride: [1], dilation: [1] });
+    return {
+      ...outputs([t], { w, sums: w.sum(2), all: w.max(2).add(1).sum() }),
+      feeds: new Map([[t, makeValue("f32", [2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])]]),
+      dims: { T: 5 },
+    };
+  },
   "a batch of none": () => ({
     ...outputs([n], { y: n.mul(2).add(constant(1)), s: n.sum(0), c: n.cumsum(0), d: n.cumsum(1) }),
     feeds: new Map([[n, makeValue("f32", [0, 3], [])]]),
@@ -96,6 +106,19 @@ async function check(c: Case, device: Device): Promise<void> {
     }
   }
 }
+
+test("windows over a dim that is too short for one are refused when they run", async () => {
+  const t = input("t", "f32", [2, dim("T")]);
+  const w = windows(t, { size: [3], stride: [1], dilation: [1] });
+  const { program } = outputs([t], { w });
+  const feeds = new Map([[t, makeValue("f32", [2, 1], [1, 2])]]);
+  const run = runProgram(program, feeds, { T: 1 }, createCpuDevice(), { target: "js" });
+  const message = await run.then(
+    () => "",
+    (error: Error) => error.message,
+  );
+  assert.is(message, "run: output w would have shape [2,-1,3]");
+});
 
 for (const [name, build] of Object.entries(cases)) {
   test(`js: ${name} as the reference does`, () =>

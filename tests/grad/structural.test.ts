@@ -1,7 +1,7 @@
 /**
  * The gradient of every structural op on random shapes and attributes, against differences.
  */
-import { avgPool, maxPool, opRecord, type Tensor } from "@kiln-ml/ir";
+import { avgPool, maxPool, opRecord, sort, type Tensor, topK } from "@kiln-ml/ir";
 import * as fc from "fast-check";
 import { test } from "uvu";
 import { Builder, cases, gatherCase, random, scatterCase } from "../ir-structural/cases.ts";
@@ -44,8 +44,17 @@ for (const op of ["cummax", "cummin"] as const)
       .minimum(9),
   );
 
+check("sort", (b) => {
+  const shape = b.shape(1, 3);
+  return sort(b.leaf(shape), b.r.int(0, shape.length - 1), { descending: b.r.int(0, 1) === 1 });
+});
+check("topK", (b) => {
+  const x = b.leaf([2, b.r.int(2, 5)], b.dtype, () => b.r.real(), [1]);
+  return topK(x, b.r.int(1, 2), 1, { largest: b.r.int(0, 1) === 1 }).values;
+});
+
 check("gather", gatherCase);
-for (const mode of ["add", "max", "min", "set"] as const)
+for (const mode of ["add", "mul", "max", "min", "set"] as const)
   check(`scatter ${mode}`, (b) => scatterCase(b, mode));
 
 const poolOf = (b: Builder, pool: typeof avgPool) => {

@@ -251,7 +251,7 @@ export function gatherCase(b: Builder): Tensor {
   return gather(b.leaf(shape), indices, axes);
 }
 
-export function scatterCase(b: Builder, mode: "add" | "max" | "min" | "set"): Tensor {
+export function scatterCase(b: Builder, mode: "add" | "mul" | "max" | "min" | "set"): Tensor {
   const [shape, s] = [b.shape(1, 3), b.shape(0, 2, 4)];
   const { axes, indices } = indicesFor(b, shape, s, 1);
   const rest = shape.filter((_, i) => !axes.includes(i));
@@ -277,6 +277,21 @@ function scanCase(b: Builder, op: string): Tensor {
   const exclusive = (op === "cumsum" || op === "cumprod") && !b.r.int(0, 1);
   const attrs = { axis, exclusive, reverse };
   return makeNode({ op, operands: [x], attrs, ...opRecord(op).infer([x], attrs) });
+}
+
+export function sortCase(b: Builder): Tensor {
+  const shape = b.shape(1, 3);
+  const x = b.leaf(shape, b.dtype, () => b.r.int(-2, 2));
+  const axis = b.r.int(0, shape.length - 1);
+  const extent = x.shape[axis]!;
+  const count = typeof extent === "number" ? b.r.int(0, extent) : extent;
+  const attrs = { axis, count, descending: b.r.int(0, 1) === 1 };
+  return makeNode({
+    op: "argSort",
+    operands: [x],
+    attrs,
+    ...opRecord("argSort").infer([x], attrs),
+  });
 }
 
 export const scans = ["cumsum", "cumprod", "cummax", "cummin"];

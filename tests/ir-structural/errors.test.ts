@@ -232,8 +232,8 @@ fails(
   DtypeError,
 );
 fails(
-  () => scatter(v, input("u", "f32", [5]), [i], [0], "mul" as "add"),
-  'scatter: mode "mul" is not add, max, min or set',
+  () => scatter(v, input("u", "f32", [5]), [i], [0], "mean" as "add"),
+  'scatter: mode "mean" is not add, mul, max, min or set',
   GraphError,
 );
 fails(

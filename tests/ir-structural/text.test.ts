@@ -16,7 +16,7 @@ import {
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { Builder, cases, gatherCase, random, scatterCase } from "./cases.ts";
+import { Builder, cases, gatherCase, random, scatterCase, sortCase } from "./cases.ts";
 
 function roundTrip(...roots: Tensor[]): void {
   const text = printTensor(...roots);
@@ -28,6 +28,7 @@ function roundTrip(...roots: Tensor[]): void {
 const all = {
   ...cases,
   gather: gatherCase,
+  argSort: sortCase,
   scatter: (b: Builder) => scatterCase(b, "set"),
 };
 

@@ -16,8 +16,10 @@ import {
 } from "../support/reference.ts";
 import { runs } from "../support/setup.ts";
 
-/** Ops that come from gradients, keys or calls, and have tests of their own. */
-const elsewhere = new Set("stopGradient bitcast randomBits fold scatter call result".split(" "));
+/** Ops that come from gradients, keys or regions, and have tests of their own. */
+const elsewhere = new Set(
+  "stopGradient bitcast randomBits fold scatter call cond whileLoop scan result".split(" "),
+);
 
 test("random programs verify and have a value", () => {
   fc.assert(

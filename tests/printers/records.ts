@@ -123,7 +123,8 @@ export function operandsOf(c: Case, special: boolean): number[][] {
       if (!isFloat(dtype))
         return roundTo(dtype, Math.round(x * (c.record.name === "mul" ? 1e8 : 1)));
       const pair = k === 0 ? i % specials.length : (i / specials.length) | 0;
-      return special && pair < specials.length ? Math.fround(specials[pair]!) : Math.fround(x);
+      const value = special && pair < specials.length ? specials[pair]! : x;
+      return roundTo(dtype === "f64" ? "f32" : dtype, value);
     }),
   );
 }

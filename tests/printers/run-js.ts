@@ -2,13 +2,14 @@
  * Runs one emitted JavaScript kernel, as a device would: by its name.
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import type { Dtype } from "@kiln-ml/ir";
+import { type Dtype, toHost } from "@kiln-ml/ir";
 
 export type TypedArray =
   | Float32Array
   | Float64Array
   | Int32Array
   | Uint32Array
+  | Uint16Array
   | Int8Array
   | Uint8Array;
 
@@ -18,18 +19,6 @@ export function runJs(k: KernelText, arrays: readonly TypedArray[], dims: readon
   if (typeof made === "function") made(...arrays, ...dims);
 }
 
-const arrays = {
-  f64: Float64Array,
-  f32: Float32Array,
-  i32: Int32Array,
-  u32: Uint32Array,
-  i8: Int8Array,
-  u8: Uint8Array,
-  bool: Uint8Array,
-};
-
 /** The typed array the js target keeps `dtype` in. */
-export function arrayOf(dtype: Dtype, numbers: readonly number[]): TypedArray {
-  if (dtype === "f16" || dtype === "bf16") throw new Error(`no array of ${dtype}`);
-  return arrays[dtype].from(numbers);
-}
+export const arrayOf = (dtype: Dtype, numbers: readonly number[]): TypedArray =>
+  toHost(dtype, numbers);

@@ -9,7 +9,8 @@ import { type CompileOptions, compileProgram } from "../../compiler/src/compile.
 import type { Lowered } from "../../compiler/src/lower/lower.ts";
 import { unifyKernels } from "../../compiler/src/lower/unify.ts";
 import { order } from "../../compiler/src/passes/order.ts";
-import { type Planned, plan } from "../../compiler/src/passes/plan.ts";
+import { plan } from "../../compiler/src/passes/plan.ts";
+import type { Planned } from "../../compiler/src/passes/planned.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
 import { evaluateProgram, parseProgram, sameValue } from "../support/reference.ts";

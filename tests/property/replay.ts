@@ -13,7 +13,7 @@ import {
 import { evaluateDim, mulDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../../compiler/src/access.ts";
 import type { Lowered } from "../../compiler/src/lower/lower.ts";
-import type { Planned } from "../../compiler/src/passes/plan.ts";
+import type { Planned } from "../../compiler/src/passes/planned.ts";
 import type { Program } from "../../compiler/src/program.ts";
 
 export interface Replayed {

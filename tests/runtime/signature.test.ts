@@ -63,6 +63,26 @@ test("shapes made from values of the dims give those values back", () =>
     ),
   ));
 
+test("an extent that is scale times a dim plus an offset tells the dim", () => {
+  const shape: Extent[] = [
+    ["+", ["*", 4, "A"], 3],
+    ["*", "B", 2],
+  ];
+  const inputs = [{ name: "x", dtype: "f32" as const, shape }];
+  const signature = {
+    dims: dims.filter((d) => d.name !== "C"),
+    inputs,
+    outputs: [],
+    states: [],
+  };
+  const of = (a: number, b: number) => ({ data: new Float32Array(a * b), shape: [a, b] });
+  assert.equal(bindDims(signature, [of(11, 6)]), { A: 2, B: 3 });
+  assert.throws(
+    () => bindDims(signature, [of(12, 6)]),
+    "run: input x must have shape [4*A+3,B*2], got [12,6]",
+  );
+});
+
 test("a bare host array gives the one dim that its length decides", () => {
   const inputs = [
     { name: "x", dtype: "f32" as const, shape: ["A", 3] },

@@ -231,6 +231,19 @@ const gather: Build = (x, { k }, growth) => {
   return node("gather", [x, index], { axes: [k[0]! % x.rank] });
 };
 
+/** Sorted values, whose order is not seen: on other targets than js, equal ones may have become unequal. */
+const sorting: Build = (x, { k }) => {
+  if (!x.rank) return undefined;
+  const axis = k[0]! % x.rank;
+  const extent = x.shape[axis]!;
+  const count = isStatic(extent) && k[1]! % 2 ? Math.min(extent, 1 + (k[2]! % 3)) : extent;
+  const order = node("argSort", [x], { axis, count, descending: k[3]! % 2 === 1 });
+  const places = range(x.rank).map((a) =>
+    a === axis ? order : node("iota", [], { axis: a }, { dtype: "i32", shape: order.shape }),
+  );
+  return node("gather", [x, ...places], { axes: range(x.rank) });
+};
+
 /** The last axis reduced by `op` and spread back over it. */
 function along(op: string, x: Tensor): Tensor {
   const kept = node(op, [x], { axes: [x.rank - 1] });
@@ -280,6 +293,7 @@ export const steps: Readonly<Record<string, Build>> = {
   convolution,
   pool,
   gather,
+  sorting,
   softmax,
   normalize,
   iota,

@@ -41,7 +41,9 @@ export function fuse(
     if (isLeaf(node) || isVirtual(node)) continue;
     if (opRecord(node.op).family === "contraction") openContraction(state, node);
     else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
-    else if (opRecord(node.op).family === "scatter") openScatter(state, node);
+    else if (opRecord(node.op).family === "scatter") openWhole(state, node, "scatter");
+    else if (opRecord(node.op).family === "sort") openWhole(state, node, "sort");
+    else if (opRecord(node.op).family === "control") joinControl(state, node);
     else if (isScan(node)) joinScan(state, node);
     else if (isPointwise(node)) joinPointwise(state, node);
   }
@@ -66,12 +68,20 @@ function openContraction(state: Fusion, node: Tensor): void {
   place(state, group, node, { coords, level: "outer" });
 }
 
-function openScatter(state: Fusion, node: Tensor): void {
+function openWhole(state: Fusion, node: Tensor, kind: "scatter" | "sort"): void {
   const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
   const coords = outer.map((l) => l.at);
   const outerSpace = { shape: node.shape, coords };
-  const group = openGroup(state, { kind: "scatter", anchor: node, outer, outerSpace });
+  const group = openGroup(state, { kind, anchor: node, outer, outerSpace });
   place(state, group, node, { coords, level: "outer" });
+}
+
+/** A node with regions is a group, its results are members. */
+function joinControl(state: Fusion, node: Tensor): void {
+  const own = node.op === "result" ? state.groupOf.get(node.operands[0]!) : undefined;
+  const outerSpace = { shape: [], coords: [] };
+  const group = own ?? openGroup(state, { kind: "control", anchor: node, outer: [], outerSpace });
+  place(state, group, node, { coords: [], level: "outer" });
 }
 
 function joinReduce(state: Fusion, node: Tensor): void {

@@ -1,7 +1,8 @@
 /**
  * Groups: the sets of nodes that become one kernel, each node at the coordinates of the group's loops at which it is
  * computed. A group of kind `rows` runs its outer loops; inside them phases of inner loops with reductions; a `scan` has
- * one such phase, in order along the axis; a `contraction` runs over the result of its anchor. Data only; `fuse.ts` decides, `lower/` builds kernels.
+ * one such phase, in order along the axis; a `contraction` runs over the result of its anchor; a `control` group is a node with
+ * regions, which are programs of their own. Data only; `fuse.ts` decides, `lower/` builds kernels.
  */
 import {
   type Condition,
@@ -63,8 +64,8 @@ export interface ContractionOperand {
 
 export interface Group {
   readonly id: number;
-  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter";
-  /** The contraction or scatter, or the first scan. */
+  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter" | "sort" | "control";
+  /** The contraction, scatter, argSort or node with regions, or the first scan. */
   readonly anchor: Tensor | undefined;
   readonly outer: readonly Loop[];
   readonly outerSpace: Space;

@@ -38,6 +38,7 @@ export function terminals(state: Fusion, node: Tensor): ReadonlySet<Tensor> {
 
 /** Where `node` can be computed in `group`, if anywhere. */
 export function findPlacement(state: Fusion, group: Group, node: Tensor): Placement | undefined {
+  if (group.kind === "control") return undefined;
   for (const p of candidates(state, group, node)) if (fits(state, group, node, p)) return p;
   const { outerSpace } = group;
   if (!sameDim(sizeOf(node.shape), sizeOf(outerSpace.shape))) return undefined;

@@ -77,7 +77,8 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
   if (state.on && isPointwise(node) && !state.apart.has(node) && !state.kept.has(node))
     for (const host of [...by].sort((a, b) => a.id - b.id)) {
       const others = [...by].filter((g) => g !== host);
-      if (host.kind === "contraction" || others.some((g) => dependsOn(host, g))) continue;
+      if (host.kind === "contraction" || host.kind === "control") continue;
+      if (others.some((g) => dependsOn(host, g))) continue;
       const p = findPlacement(state, host, node);
       if (!p || !readOnlyAt(state, host, node, p.coords)) continue;
       place(state, host, node, p);

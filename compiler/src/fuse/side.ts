@@ -196,6 +196,8 @@ export function mergeScalars(state: Fusion): void {
       (g) =>
         g !== part &&
         g.kind !== "scatter" &&
+        g.kind !== "sort" &&
+        g.kind !== "control" &&
         surelyRuns(g) &&
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.

@@ -2,9 +2,8 @@
  * The state of fusion: groups so far, where each node is, and what the target allows. Data and small facts only.
  */
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
-import type { Program } from "../program.ts";
+import type { Program, Storage } from "../program.ts";
 import type { Group, Loop } from "./group.ts";
-import type { Storage } from "./storage.ts";
 
 /** What a target allows a group to become. */
 export interface FusionLimits {

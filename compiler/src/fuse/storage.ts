@@ -5,13 +5,7 @@
  */
 import { addDim, type Dim, isStatic, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, isVirtual } from "../access.ts";
-import { type Program, rootsOf } from "../program.ts";
-
-/** Memory of a stored node: that of `tensor`, from element `offset`. */
-export interface Storage {
-  readonly tensor: Tensor;
-  readonly offset: Dim;
-}
+import { nodesOf, type Program, rootsOf, type Storage } from "../program.ts";
 
 export interface Stored {
   /** Nodes that must be stored. */
@@ -23,13 +17,14 @@ export interface Stored {
 /** What a program's outputs and updates ask to be stored, and where. */
 export function storageOf(program: Program): Stored {
   const roots = new Set(
-    rootsOf(program)
-      .map(aliasRoot)
-      .filter((t) => !isLeaf(t)),
+    [...rootsOf(program), ...givenToRegions(program)].map(aliasRoot).filter((t) => !isLeaf(t)),
   );
   const required = new Set(roots);
   const storedIn = new Map<Tensor, Storage>();
+  for (const { value, within } of program.outputs)
+    if (within) storedIn.set(aliasRoot(value), within);
   for (const root of roots) {
+    if (storedIn.has(root)) continue;
     const parts = partsOf(root);
     if (!parts || parts.some((p) => required.has(p.tensor))) continue;
     if (new Set(parts.map((p) => p.tensor)).size !== parts.length) continue;
@@ -41,6 +36,10 @@ export function storageOf(program: Program): Stored {
   }
   return { required, storedIn };
 }
+
+/** What nodes with regions read. */
+const givenToRegions = (program: Program): Tensor[] =>
+  nodesOf(program).flatMap((t) => (t.regions.length ? t.operands : []));
 
 /** The nodes under a concatenation whose memory runs one after the other, and where each starts. */
 function partsOf(t: Tensor): Storage[] | undefined {

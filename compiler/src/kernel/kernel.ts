@@ -89,6 +89,20 @@ export type Stmt =
       readonly size: Dim;
       readonly space: "private" | "shared";
     }
+  /**
+   * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,
+   * or f64 among which NaN is the greatest; the keys are lost.
+   */
+  | {
+      readonly kind: "sort";
+      readonly keys: string;
+      readonly order: string;
+      /** An i32 array of four words for each i32 key, of eight for each f64. */
+      readonly spare: string;
+      readonly size: Dim;
+      readonly count: Dim;
+      readonly descending: boolean;
+    }
   | { readonly kind: "barrier" }
   /** Combines each invocation's accumulators over the workgroup; afterwards all of them hold the result. */
   | {

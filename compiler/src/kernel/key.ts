@@ -84,6 +84,8 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
     case "array":
       return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space}`;
+    case "sort":
+      return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":
       return `${s.names.join()} ${s.reducers.join()}`;
     case "if":

@@ -13,8 +13,8 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import type { Group, Placement } from "../fuse/group.ts";
-import type { Storage } from "../fuse/storage.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Storage } from "../program.ts";
 import type { Buffers } from "./buffers.ts";
 import { type Rename, renamed } from "./loops.ts";
 import { choose, constant, Values } from "./value.ts";

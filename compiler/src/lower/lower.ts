@@ -15,8 +15,9 @@ import {
 import { isLeaf } from "../access.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
-import type { Kernel, Stmt } from "../kernel/kernel.ts";
+import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
+import type { Control } from "./control.ts";
 import { type Job, membersOf } from "./job.ts";
 import { totalOf } from "./loops.ts";
 import { structureOf } from "./structure.ts";
@@ -29,6 +30,7 @@ export interface Schedule {
   scan(job: Job): Scheduled;
   contraction(job: Job): Scheduled;
   scatter(job: Job): Scheduled;
+  sort(job: Job): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
   beside(body: readonly Stmt[], scalars: readonly Job[]): Stmt[];
 }
@@ -49,6 +51,8 @@ export interface Lowered {
   readonly reads: ReadonlySet<Tensor>;
   /** Nodes it stores, and the tensor each lies in. */
   readonly writes: ReadonlyMap<Tensor, Tensor>;
+  /** Of a node with regions, what runs in the place of the kernel, which is empty. */
+  readonly control?: Control;
 }
 
 /** Lowers the groups of a program; those of one structure once. */
@@ -104,15 +108,20 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
       ? schedule.contraction(job)
       : group.kind === "scatter"
         ? schedule.scatter(job)
-        : group.kind === "scan"
-          ? schedule.scan(job)
-          : schedule.rows(job);
+        : group.kind === "sort"
+          ? schedule.sort(job)
+          : group.kind === "scan"
+            ? schedule.scan(job)
+            : schedule.rows(job);
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
+  // Four elements at a time only where an element is a word.
+  const isWide = ({ name, dtype }: Param): boolean =>
+    main.wide?.has(name) === true && storageBytes(dtype, "webgpu") === 4;
   const kernel: Kernel = {
     name: nameOf(group),
-    params: params.map(({ param }) => ({ ...param, width: main.wide?.has(param.name) ? 4 : 1 })),
+    params: params.map(({ param }) => ({ ...param, width: isWide(param) ? 4 : 1 })),
     dims: symbolsOf(
       body,
       params.map((p) => p.param.size),
@@ -162,6 +171,9 @@ function bytesOf(params: readonly Kernel["params"][number][]): Dim {
     .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, storageBytes(p.dtype, "js"))), 0);
 }
 
+/** Of an element that is sorted: about what comparisons and moves among a thousand take. */
+const sortFlops = 40;
+
 /** 2·m·n·k for contractions; elsewhere one operation a node and element. */
 function flopsOf(group: Group): Dim {
   let sum: Dim = 0;
@@ -169,7 +181,9 @@ function flopsOf(group: Group): Dim {
     if (t === group.anchor && group.contraction) {
       const { m, n, batch, k } = group.contraction;
       sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
-    } else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
+    } else if (opRecord(t.op).family === "sort")
+      sum = addDim(sum, mulDim(sortFlops, sizeOf(t.operands[0]!.shape)));
+    else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
     else sum = addDim(sum, sizeOf(t.shape));
   }
   for (const part of [...group.scalars, ...group.sideSums.map((s) => s.group)])
@@ -177,11 +191,16 @@ function flopsOf(group: Group): Dim {
   return sum;
 }
 
+const short: Readonly<Record<string, string>> = {
+  dotGeneral: "matmul",
+  convolution: "conv",
+  stopGradient: "copy",
+};
+
 /** Named after the first and last ops of the group. */
 function nameOf(group: Group): string {
   const ops = membersOf(group).map(([t]) => t.op);
   const first = group.anchor?.op ?? ops[0]!;
-  const short: Readonly<Record<string, string>> = { dotGeneral: "matmul", convolution: "conv" };
   const last = ops.at(-1)!;
-  return [short[first] ?? first, ...(last !== first ? [last] : [])].join("_");
+  return [first, ...(last !== first ? [last] : [])].map((op) => short[op] ?? op).join("_");
 }

@@ -56,6 +56,8 @@ export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
         return store({ ...s, index: dim(s.index), value: expr(s.value) });
       case "array":
         return { ...s, size: dim(s.size) };
+      case "sort":
+        return { ...s, size: dim(s.size), count: dim(s.count) };
       case "if":
         return { ...s, when: when(s.when), then: s.then.map(stmt) };
       case "loop": {

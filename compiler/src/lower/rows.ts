@@ -17,7 +17,7 @@ import {
   storeMember,
 } from "./job.ts";
 import { type Rename, renamed } from "./loops.ts";
-import { load, ref, type Values } from "./value.ts";
+import { doubled, load, ref, type Values } from "./value.ts";
 
 /** How a target runs the loops around the statements. */
 export interface RowLoops {
@@ -163,7 +163,7 @@ function keepValue(
   filled: Map<string, Expr>,
 ): void {
   const value = inner.valueOf(key);
-  const dtype = double && value.dtype === "f32" ? "f64" : value.dtype;
+  const dtype = double ? doubled(value.dtype) : value.dtype;
   block.body.push({ kind: "array", name, dtype, size, space: "private" });
   inner.body.push({ kind: "store", to: name, index, value });
   filled.set(key, load(name, value.dtype, index));

@@ -8,6 +8,7 @@ import {
   type Condition,
   type Dim,
   type Dtype,
+  isFloat,
   isMovement,
   loopVar,
   negDim,
@@ -40,6 +41,9 @@ export const load = (
   index: Dim,
   guard: readonly Condition[] = [],
 ): Expr => ({ kind: "load", from, index, guard, dtype });
+
+/** The dtype in which intermediate values are kept where nothing is lost by it and memory does not matter. */
+export const doubled = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f64" : dtype);
 
 /** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
 export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
@@ -111,6 +115,8 @@ export class Values {
         return fromIndex(coords[node.attrs.axis as number]!, node.dtype);
       case "gather":
         return this.gather(node, coords, guard);
+      case "stopGradient":
+        return this.at(node.operands[0]!, coords, guard);
       case "randomBits": {
         const key = node.operands[0]!;
         const [k0, k1] = [this.at(key, [0], guard), this.at(key, [1], guard)];

@@ -53,6 +53,10 @@ export function walkStmts(stmts: readonly Stmt[], v: Visitor, seen: Set<Expr> = 
         v.dim?.(s.index);
         expr(s.value);
         break;
+      case "sort":
+        v.dim?.(s.size);
+        v.dim?.(s.count);
+        break;
       case "array":
         v.dim?.(s.size);
         break;

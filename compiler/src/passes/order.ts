@@ -44,6 +44,7 @@ export function order(program: Program, kernels: readonly Lowered[]): Ordered {
     if (
       !writer ||
       writers.length > 1 ||
+      writer.control ||
       wanted.has(param) ||
       inPlace.has(root) ||
       !alignedUpdate(writer, param, root)

@@ -28,7 +28,7 @@ import {
 } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
-import { call, load, ref, type Values } from "../lower/value.ts";
+import { call, doubled, load, ref, type Values } from "../lower/value.ts";
 import { walksByColumn } from "./stride.ts";
 
 export interface ColumnBlocks {
@@ -147,7 +147,7 @@ interface ColumnSum {
 }
 
 function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): ColumnSum {
-  const dtype = node.dtype === "f32" && blocks.double ? "f64" : node.dtype;
+  const dtype = blocks.double ? doubled(node.dtype) : node.dtype;
   const [acc, name, reducer] = [
     accName(job, node),
     `${accName(job, node)}s`,

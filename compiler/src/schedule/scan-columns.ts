@@ -9,7 +9,7 @@ import { identityOf, type Job, openBlock } from "../lower/job.ts";
 import { nest, type Rename } from "../lower/loops.ts";
 import { accName } from "../lower/rows.ts";
 import { emitAfter, emitStep, runningOf } from "../lower/scans.ts";
-import { call, load, ref } from "../lower/value.ts";
+import { call, doubled, load, ref } from "../lower/value.ts";
 import { type Block, type ColumnBlocks, type Columns, inBlocks } from "./columns.ts";
 import { walksByColumn } from "./stride.ts";
 
@@ -43,7 +43,7 @@ function blockOfScans(
   { by, column, each }: Columns,
 ): Block {
   // Sums of f32 may be kept in double, as scalar accumulators of js are.
-  const kept = (t: Tensor) => (double && t.dtype === "f32" && isWide(t) ? "f64" : t.dtype);
+  const kept = (t: Tensor) => (double && isWide(t) ? doubled(t.dtype) : t.dtype);
   const narrow = (r: Tensor, e: Expr): Expr =>
     e.dtype === r.dtype ? e : call("convert", r.dtype, e);
   const [start, step, finish] = [openBlock(job), openBlock(job), openBlock(job)];

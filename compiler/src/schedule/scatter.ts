@@ -93,9 +93,9 @@ export function scatterParts(job: Job): ScatterParts {
 }
 
 function combined(node: Tensor, before: Expr, update: Expr): Expr {
-  const mode = node.attrs.mode as "add" | "max" | "min" | "set";
+  const mode = node.attrs.mode as "add" | "mul" | "max" | "min" | "set";
   if (mode === "set") return update;
-  const op = { add: "add", max: "maximum", min: "minimum" }[mode];
+  const op = { add: "add", mul: "mul", max: "maximum", min: "minimum" }[mode];
   return call(op, node.dtype, before, update);
 }
 

@@ -21,7 +21,7 @@ import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { decode, nest, type Rename, totalOf } from "../lower/loops.ts";
-import { call, choose, constant, load, ref } from "../lower/value.ts";
+import { call, choose, constant, doubled, load, ref } from "../lower/value.ts";
 import { storeSide, sumOf } from "./side-sum.ts";
 import { strideOf } from "./stride.ts";
 
@@ -55,7 +55,7 @@ export function serialContraction(job: Job): Stmt[] {
   const block = isStatic(n)
     ? Math.min(columnBlock, Math.ceil(n / tile.columns) * tile.columns)
     : columnBlock;
-  const kept = dtypeOf(c) === "f32" ? "f64" : dtypeOf(c);
+  const kept = doubled(dtypeOf(c));
   const a: Panel = { name: job.buffers.scratch("packedA", kept, aSize), width: tile.rows };
   const b: Panel = {
     name: job.buffers.scratch("packedB", kept, mulDim(k, block)),

@@ -100,10 +100,33 @@ export interface Step {
   readonly flops: Extent;
 }
 
+/**
+ * What is run: the step with a number, or a list of others under a condition. A loop's `dim` counts its trips from 0, for
+ * kernels that ask for it. A flag is one bool; of a `while` it is what `test` left there, and `body` runs at most `most`
+ * times.
+ */
+export type Flow =
+  | number
+  | {
+      readonly loop: { readonly dim: string; readonly trips: Extent };
+      readonly body: readonly Flow[];
+    }
+  | {
+      readonly while: {
+        readonly test: readonly Flow[];
+        readonly flag: Place;
+        readonly most?: number;
+      };
+      readonly body: readonly Flow[];
+    }
+  | { readonly if: Place; readonly then: readonly Flow[]; readonly else: readonly Flow[] };
+
 export interface Plan {
   /** Temporary buffers: each the largest of `sizes`, in bytes. */
   readonly slots: readonly { readonly sizes: readonly Extent[] }[];
   readonly steps: readonly Step[];
+  /** Says each step once, in their order. Absent where each runs once. */
+  readonly flow?: readonly Flow[];
   /** Outputs that are not computed by a step: the place whose bytes they are copies of. */
   readonly copies: readonly { readonly from: Place; readonly to: Place; readonly bytes: Extent }[];
 }

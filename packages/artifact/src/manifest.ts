@@ -6,6 +6,7 @@
 import { type Artifact, artifactVersion, type KernelText } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
 import { ArtifactError } from "./errors.ts";
+import { maxFlowDepth } from "./flow.ts";
 import { decodeText, parseJson } from "./json.ts";
 import {
   type Check,
@@ -14,6 +15,7 @@ import {
   flag,
   identifier,
   isCount,
+  isObject,
   list,
   manifestName,
   oneOf,
@@ -103,6 +105,23 @@ const kernel = record(
   { workgroups, phases: list(phase, 256), stack: extent, range },
 );
 
+const flowAt = (value: unknown, at: string, depth: number): void => {
+  if (typeof value === "number") {
+    count(value, at);
+    return;
+  }
+  if (depth === maxFlowDepth) refuse(at, `is nested deeper than ${maxFlowDepth}`);
+  const inside = list((v, where) => flowAt(v, where, depth + 1));
+  const has = (key: string) => isObject(value) && Object.hasOwn(value, key);
+  const fields: Record<string, Check> = has("loop")
+    ? { loop: record({ dim: identifier, trips: extent }), body: inside }
+    : has("while")
+      ? { while: record({ test: inside, flag: place }, { most: count }), body: inside }
+      : { if: place, then: inside, else: inside };
+  record(fields)(value, at);
+};
+const flow: Check = (value, at) => flowAt(value, at, 0);
+
 const manifest = record(
   {
     version: count,
@@ -115,16 +134,19 @@ const manifest = record(
       states: list(record({ ...spec, shape: list(count, 32), trainable: flag, written: flag })),
     }),
     kernels: list(kernel),
-    plan: record({
-      slots: list(record({ sizes: list(extent) })),
-      steps: list(
-        record(
-          { kernel: count, args: list(place, 256), bytes: extent, flops: extent },
-          { starts: list(count, 256) },
+    plan: record(
+      {
+        slots: list(record({ sizes: list(extent) })),
+        steps: list(
+          record(
+            { kernel: count, args: list(place, 256), bytes: extent, flops: extent },
+            { starts: list(count, 256) },
+          ),
         ),
-      ),
-      copies: list(record({ from: place, to: place, bytes: extent })),
-    }),
+        copies: list(record({ from: place, to: place, bytes: extent })),
+      },
+      { flow: list(flow) },
+    ),
     limits: dictionary(identifier, count),
     features: list(text(/^[\w-]+$/, "a feature's name"), 256),
     files: list(record({ name: fileName, bytes: count, crc32: checksum })),

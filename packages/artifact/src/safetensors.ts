@@ -33,13 +33,26 @@ const dtypesInFile: Readonly<Record<string, readonly [Dtype, number]>> = {
   BOOL: ["bool", 1],
 };
 
-interface Entry {
+/** A tensor as the header has it: its dtype in the file, and where its bytes stand after the header. */
+export interface SafetensorsEntry {
   readonly name: string;
   readonly stated: string;
   readonly shape: readonly number[];
   readonly begin: number;
   readonly end: number;
 }
+
+export interface SafetensorsHeader {
+  readonly entries: readonly SafetensorsEntry[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Bytes of one element by the dtype in the file. */
+type Widths = Readonly<Record<string, number>>;
+
+const ownWidths: Widths = Object.fromEntries(
+  Object.entries(dtypesInFile).map(([name, [, bytes]]) => [name, bytes]),
+);
 
 /**
  * The tensors and metadata of a safetensors file. Data are row-major, little-endian, packed; views into `from` where
@@ -54,22 +67,49 @@ export function readSafetensors(from: Uint8Array, file = "safetensors"): Safeten
   const fail = (what: string): never => {
     throw new ArtifactError(`${file}: ${what}`);
   };
-  if (bytes.length < 8) fail(`${bytes.length} bytes, fewer than the 8 of the header's length`);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = headerBytes(bytes, bytes.length, file);
+  const data = bytes.subarray(8 + length);
+  const header = bytes.subarray(8, 8 + length);
+  const { entries, metadata } = readSafetensorsHeader(header, data.length, ownWidths, file);
+  const tensors = entries.map((e) => [e.name, readTensor(e, data, fail)] as const);
+  return { tensors: Object.fromEntries(tensors), metadata };
+}
+
+/** The length of the header, which the first 8 bytes of a file of `size` bytes say. Throws ArtifactError if it cannot be. */
+export function headerBytes(start: Uint8Array, size: number, file: string): number {
+  const fail = (what: string): never => {
+    throw new ArtifactError(`${file}: ${what}`);
+  };
+  if (size < 8) fail(`${size} bytes, fewer than the 8 of the header's length`);
+  const view = new DataView(start.buffer, start.byteOffset, start.byteLength);
   const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
   if (length > maxHeaderBytes) fail(`the header says ${length} bytes, more than ${maxHeaderBytes}`);
-  if (length > bytes.length - 8)
-    fail(`the header says ${length} bytes, the file has ${bytes.length - 8} after its length`);
-  const header = parseJson(decodeText(bytes.subarray(8, 8 + length), file), file);
-  const data = bytes.subarray(8 + length);
+  if (length > size - 8)
+    fail(`the header says ${length} bytes, the file has ${size - 8} after its length`);
+  return length;
+}
+
+/**
+ * The tensors of a header, checked against each other and against the `dataBytes` after it. `widths` has the dtypes that
+ * are accepted. Throws ArtifactError as readSafetensors does.
+ */
+export function readSafetensorsHeader(
+  text: Uint8Array,
+  dataBytes: number,
+  widths: Widths,
+  file: string,
+): SafetensorsHeader {
+  const fail = (what: string): never => {
+    throw new ArtifactError(`${file}: ${what}`);
+  };
+  const header = parseJson(decodeText(text, file), file);
   if (!isObject(header)) return fail(`the header is ${show(header)}, not an object`);
   const metadata = readMetadata(header.__metadata__, fail);
   const entries = Object.entries(header)
     .filter(([name]) => name !== "__metadata__")
-    .map(([name, value]) => readEntry(name, value, data.length, fail));
-  checkTiling(entries, data.length, fail);
-  const tensors = entries.map((e) => [e.name, readTensor(e, data, fail)] as const);
-  return { tensors: Object.fromEntries(tensors), metadata };
+    .map(([name, value]) => readEntry(name, value, dataBytes, widths, fail));
+  checkTiling(entries, dataBytes, fail);
+  return { entries, metadata };
 }
 
 type Fail = (what: string) => never;
@@ -82,14 +122,20 @@ function readMetadata(value: unknown, fail: Fail): Record<string, string> {
   return value as Record<string, string>;
 }
 
-function readEntry(name: string, value: unknown, dataBytes: number, fail: Fail): Entry {
+function readEntry(
+  name: string,
+  value: unknown,
+  dataBytes: number,
+  widths: Widths,
+  fail: Fail,
+): SafetensorsEntry {
   const failHere = (what: string): never => fail(`tensor ${show(name)}: ${what}`);
   if (name in {}) failHere("the name is that of a property of every object");
   if (!isObject(value)) return failHere(`${show(value)}, not an object`);
   const { dtype, shape, data_offsets: offsets } = value;
-  if (typeof dtype !== "string" || !Object.hasOwn(dtypesInFile, dtype))
+  if (typeof dtype !== "string" || !Object.hasOwn(widths, dtype))
     return failHere(
-      `dtype ${show(dtype)} is not one of those Kiln has: ${Object.keys(dtypesInFile).join(" ")}`,
+      `dtype ${show(dtype)} is not one of those Kiln has: ${Object.keys(widths).join(" ")}`,
     );
   if (!Array.isArray(shape) || shape.length > maxRank || !shape.every(isCount))
     return failHere(`shape ${show(shape)} is not a list of at most ${maxRank} sizes`);
@@ -98,13 +144,13 @@ function readEntry(name: string, value: unknown, dataBytes: number, fail: Fail):
   const [begin, end] = offsets as [number, number];
   if (begin > end || end > dataBytes)
     failHere(`data_offsets [${begin},${end}] do not lie in the ${dataBytes} bytes of data`);
-  const size = shape.reduce((n, d) => n * d, dtypesInFile[dtype]![1]);
+  const size = shape.reduce((n, d) => n * d, widths[dtype]!);
   if (size !== end - begin)
     failHere(`${dtype}[${shape.join(",")}] takes ${size} bytes, data_offsets span ${end - begin}`);
   return { name, stated: dtype, shape, begin, end };
 }
 
-function checkTiling(entries: readonly Entry[], dataBytes: number, fail: Fail): void {
+function checkTiling(entries: readonly SafetensorsEntry[], dataBytes: number, fail: Fail): void {
   let covered = 0;
   for (const e of [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (e.begin !== covered)
@@ -114,7 +160,11 @@ function checkTiling(entries: readonly Entry[], dataBytes: number, fail: Fail): 
   if (covered !== dataBytes) fail(`tensors end at ${covered} of ${dataBytes} bytes of data`);
 }
 
-function readTensor({ name, stated, shape, begin, end }: Entry, all: Uint8Array, fail: Fail) {
+function readTensor(
+  { name, stated, shape, begin, end }: SafetensorsEntry,
+  all: Uint8Array,
+  fail: Fail,
+) {
   const [dtype, width] = dtypesInFile[stated]!;
   let data = all.subarray(begin, end);
   if (stated === "I64") data = narrow(data, (what) => fail(`tensor ${show(name)}: ${what}`));

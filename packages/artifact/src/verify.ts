@@ -6,6 +6,7 @@
 import {
   type Constant,
   type Extent,
+  type Flow,
   type Place,
   type Step,
   storageBytes,
@@ -25,7 +26,8 @@ export function verify(
   weights: Readonly<Record<string, Constant>>,
 ): void {
   const sizes = verifySignature(m);
-  verifyKernels(m, sizes);
+  const counters = verifyFlow(m, constants.length, sizes);
+  verifyKernels(m, sizes, counters);
   verifyPlan(m, constants.length, sizes);
   verifyWeights(m, weights);
 }
@@ -75,7 +77,57 @@ function verifyTensor(s: TensorSpec, at: string, target: TargetName, sizes: Size
   if (!isCount(bytes)) refuse(at, `is ${show(s.shape)}, whose bytes exceed 2^53 - 1`);
 }
 
-function verifyKernels(m: Manifest, sizes: Sizes): void {
+/**
+ * The steps come in their order, each once; a kernel asks only for counters of loops around it. Gives the counters that
+ * each kernel may ask for at all its steps.
+ */
+function verifyFlow(
+  m: Manifest,
+  constants: number,
+  sizes: Sizes,
+): ReadonlyMap<number, Set<string>> {
+  const { steps, flow } = m.plan;
+  const places = placesOf(m, constants);
+  const counters = new Map<number, Set<string>>();
+  const names = new Set(m.signature.dims.map((d) => d.name));
+  let next = 0;
+  const enter = (list: readonly Flow[], at: string, around: ReadonlySet<string>): void => {
+    for (const [i, f] of list.entries()) one(f, `${at}[${i}]`, around);
+  };
+  const one = (f: Flow, at: string, around: ReadonlySet<string>): void => {
+    if (typeof f === "number") {
+      if (f !== next++) refuse(at, `is step ${f}, where step ${next - 1} of ${steps.length} comes`);
+      const { kernel } = steps[f] ?? refuse(at, `is step ${f} of ${steps.length}`);
+      const before = counters.get(kernel) ?? around;
+      counters.set(kernel, new Set([...around].filter((d) => before.has(d))));
+    } else if ("loop" in f) {
+      const { dim, trips } = f.loop;
+      if (names.has(dim) || around.has(dim)) refuse(`${at}.loop.dim`, `is ${dim}, which is taken`);
+      sizes(trips, `${at}.loop.trips`);
+      enter(f.body, `${at}.body`, new Set([...around, dim]));
+    } else if ("while" in f) {
+      flag(f.while.flag, `${at}.while.flag`);
+      enter(f.while.test, `${at}.while.test`, around);
+      enter(f.body, `${at}.body`, around);
+    } else {
+      flag(f.if, `${at}.if`);
+      enter(f.then, `${at}.then`, around);
+      enter(f.else, `${at}.else`, around);
+    }
+  };
+  const flag = places.read;
+  if (flow) {
+    enter(flow, "plan.flow", new Set());
+    if (next !== steps.length) refuse("plan.flow", `names ${next} of ${steps.length} steps`);
+  }
+  return counters;
+}
+
+function verifyKernels(
+  m: Manifest,
+  sizes: Sizes,
+  counters: ReadonlyMap<number, ReadonlySet<string>>,
+): void {
   // File systems may not tell upper from lower case.
   distinct(
     m.kernels.map((k) => k.name.toLowerCase()),
@@ -84,7 +136,8 @@ function verifyKernels(m: Manifest, sizes: Sizes): void {
   for (const [i, k] of m.kernels.entries()) {
     const at = `kernels[${i}]`;
     distinct([...k.bindings.map((b) => b.name), ...k.dims], `${at}.bindings and dims`);
-    for (const [j, name] of k.dims.entries()) sizes(name, `${at}.dims[${j}]`);
+    for (const [j, name] of k.dims.entries())
+      if (!counters.get(i)?.has(name)) sizes(name, `${at}.dims[${j}]`);
     if (m.target === "webgpu" && !k.workgroups) refuse(`${at}.workgroups`, "is missing");
     for (const [j, e] of (k.workgroups ?? []).entries()) sizes(e, `${at}.workgroups[${j}]`);
     verifyPhases(m, k, at, sizes);

@@ -143,6 +143,18 @@ export function symbolOf(d: Dim): DimSymbol | undefined {
   return a?.kind === "symbol" ? a : undefined;
 }
 
+/** The symbol, if `d` is scale·symbol + offset with a scale of 1 or more: then `d` tells the symbol's value. */
+export function linearIn(
+  d: Dim,
+): { readonly symbol: DimSymbol; readonly scale: number; readonly offset: number } | undefined {
+  if (typeof d === "number") return undefined;
+  const [first, second] = d.terms;
+  const atom = first!.atoms.length === 1 ? first!.atoms[0] : undefined;
+  if (atom?.kind !== "symbol" || first!.coeff < 1 || d.terms.length > 2) return undefined;
+  if (second && second.atoms.length > 0) return undefined;
+  return { symbol: atom, scale: first!.coeff, offset: second?.coeff ?? 0 };
+}
+
 const noSymbols: ReadonlyMap<string, DimSymbol> = new Map();
 
 /** Every symbol in `d`, by name; loop extents are not entered. */

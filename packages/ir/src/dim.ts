@@ -33,6 +33,7 @@ export {
   type DimSymbol,
   isStatic,
   keyOfDim,
+  linearIn,
   maxOfDim,
   minOfDim,
   ofAtom,
@@ -251,10 +252,9 @@ function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | unde
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** An extent may be 0; then there is no element whose index would be divided. */
+/** An extent may be 0, or less where a window does not fit; then there is no element whose index would be divided. */
 function checkDivisor(op: string, c: Dim): void {
-  if (minOfDim(c) < 0 && !isNonNegative(c))
-    throw new ShapeError(`${op}: divisor ${printDim(c)} may be negative`);
+  if (maxOfDim(c) < 0) throw new ShapeError(`${op}: divisor ${printDim(c)} is negative`);
 }
 
 /** ⌊e / c⌋ for c ≥ 1; 0 for c = 0, see `checkDivisor`. */
@@ -303,7 +303,9 @@ export const ceilDiv = (a: Dim, b: Dim): Dim => floorDiv(addDim(a, subDim(b, 1))
 
 function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   const key = `${kind}(${keyOfDim(lhs)},${keyOfDim(rhs)})`;
-  const [a, b, c, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
+  const [a, b, least, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
+  // Where a divisor is negative there is nothing to divide: see `checkDivisor`.
+  const c = kind === "div" ? Math.max(0, least) : least;
   const bounds = {
     div: () => {
       const q = [a / c, a / d, b / c, b / d].map((x) => (Number.isNaN(x) ? 0 : Math.floor(x)));

@@ -74,7 +74,8 @@ export function roundTo(dtype: Dtype, x: number): number {
     case "u8":
       return x & 255;
     case "bool":
-      return x ? 1 : 0;
+      // NaN is not 0, so it is true.
+      return Number(x) === 0 ? 0 : 1;
     default:
       throw new DtypeError(`roundTo: unknown dtype ${String(dtype satisfies never)}`);
   }

@@ -3,7 +3,7 @@
  * every op. Elementwise ops are their records' `eval`, all others in `reference/`. It shares nothing with lowering, is slow, and is what every target is
  * compared with.
  */
-import { symbolOf } from "./dim.ts";
+import { linearIn } from "./dim.ts";
 import { evaluateDim } from "./dim-evaluate.ts";
 import { type Dtype, roundTo } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
@@ -11,10 +11,12 @@ import { type Graph, type Tensor, topologicalOrder } from "./node.ts";
 import { evaluateElement, type OpRecord, opRecord } from "./op.ts";
 import { initialValueOf } from "./ops/source.ts";
 import { contractions } from "./reference/contraction.ts";
+import { controls } from "./reference/control.ts";
 import { cumulative } from "./reference/cumulative.ts";
 import { indexing } from "./reference/indexing.ts";
 import { movements } from "./reference/movement.ts";
 import { reductions } from "./reference/reduce.ts";
+import { sorting } from "./reference/sort.ts";
 import { sources } from "./reference/source.ts";
 import type { Dims, Evaluate, Value } from "./reference/value.ts";
 import { printShape } from "./shape.ts";
@@ -49,14 +51,15 @@ export function evaluate(roots: readonly Tensor[], bindings: Bindings = {}): Val
   return evaluateIn(roots, new Map(bindings.inputs), dims).map((v) => v[0]!);
 }
 
-/** Symbols given, and those that stand alone as an extent of an input. Throws if two inputs disagree. */
+/** Symbols given, and those that an extent of an input tells. Throws if two inputs disagree. */
 export function bindDims({ inputs = new Map(), dims = {} }: Bindings): Dims {
   const all: Record<string, number> = { ...dims };
   for (const [leaf, value] of inputs)
     for (const [axis, d] of leaf.shape.entries()) {
-      const symbol = symbolOf(d);
+      const found = linearIn(d);
       const extent = value.shape[axis];
-      if (symbol && extent !== undefined) all[symbol.name] ??= extent;
+      if (found && extent !== undefined)
+        all[found.symbol.name] ??= Math.floor((extent - found.offset) / found.scale);
     }
   for (const [leaf, value] of inputs) checkBinding(leaf, value, all);
   return all;
@@ -97,7 +100,11 @@ function evaluateNode(
   if (node.op === "param") return evaluateIn([initialValueOf(node)], given, dims)[0]!;
   const operands = node.operands.map((t) => values.get(t)![0]!);
   if (node.op === "result") return [values.get(node.operands[0]!)![node.attrs.index as number]!];
-  if (node.op === "call") return evaluateRegion(node.regions[0]!, operands, dims, given);
+  const run = (region: Graph, values: readonly Value[]) =>
+    evaluateRegion(region, values, dims, given);
+  if (node.op === "call") return run(node.regions[0]!, operands);
+  const control = controls[node.op];
+  if (control) return control(node, operands, dims, run);
   table ??= new Map(
     Object.entries({
       ...sources,
@@ -106,6 +113,7 @@ function evaluateNode(
       ...cumulative(),
       ...contractions,
       ...indexing,
+      ...sorting,
     }),
   );
   const known = table.get(node.op);

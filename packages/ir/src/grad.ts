@@ -6,7 +6,7 @@
 import { isFloat } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
 import { type Tensor, topologicalOrder } from "./node.ts";
-import { opRecord } from "./op.ts";
+import { opRecord, type Pullback } from "./op.ts";
 import { apply, filled } from "./ops/apply.ts";
 import { inlineCalls } from "./ops/control.ts";
 import { printShape, sameShape } from "./shape.ts";
@@ -46,9 +46,22 @@ export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}
       for (const [i, leaf] of leaves.entries())
         if (!active.has(leaf)) throw new GraphError(`grad: ${describe(xs[i]!)} does not reach y`);
     const seed = options.cotangent ?? filled(1, y.dtype, y.shape);
-    const cotangents = active.has(root) ? backward(order, active, root, seed) : new Map();
+    const cotangents = backward(order, active, new Map([[root, seed]]));
     return leaves.map((leaf) => cotangents.get(leaf) ?? filled(0, leaf.dtype, leaf.shape));
   });
+}
+
+const pullback: Pullback = (results, cotangents, xs) => {
+  const order = topologicalOrder(results);
+  const seeds = new Map<Tensor, Tensor>();
+  for (const [i, t] of results.entries()) if (cotangents[i]) add(seeds, t, cotangents[i]);
+  const sums = backward(order, dependents(order, xs), seeds);
+  return xs.map((x) => sums.get(x));
+};
+
+function add(sums: Map<Tensor, Tensor>, t: Tensor, part: Tensor): void {
+  const before = sums.get(t);
+  sums.set(t, before ? apply("add", [before, part]) : part);
 }
 
 function checkTypes(y: Tensor, xs: readonly Tensor[], cotangent: Tensor | undefined): void {
@@ -90,29 +103,56 @@ function dependents(order: readonly Tensor[], leaves: readonly Tensor[]): Set<Te
 function backward(
   order: readonly Tensor[],
   active: ReadonlySet<Tensor>,
-  root: Tensor,
-  seed: Tensor,
+  seeds: ReadonlyMap<Tensor, Tensor>,
 ): Map<Tensor, Tensor> {
-  const sums = new Map([[root, seed]]);
+  const sums = new Map(seeds);
+  const ofResults = new Map<Tensor, (Tensor | undefined)[]>();
   for (let i = order.length - 1; i >= 0; i--) {
     const node = order[i]!;
+    if (!node.operands.some((t) => active.has(t))) continue;
     const g = sums.get(node);
-    if (!g || !node.operands.some((t) => active.has(t))) continue;
-    const parts = cotangentsOf(node, g);
+    const several = ofResults.get(node);
+    if (node.op === "result" && g) {
+      const [from, all] = [node.operands[0]!, ofResults.get(node.operands[0]!) ?? []];
+      ofResults.set(from, all);
+      all[node.attrs.index as number] = g;
+      continue;
+    }
+    if (!g && !several) continue;
+    const parts = several ? cotangentsOfAll(node, several, active) : cotangentsOf(node, g!);
     for (const [k, operand] of node.operands.entries()) {
       const part = parts[k];
       if (!part || !active.has(operand)) continue;
       checkPart(node, operand, part);
-      const before = sums.get(operand);
-      sums.set(operand, before ? apply("add", [before, part]) : part);
+      add(sums, operand, part);
     }
   }
   return sums;
 }
 
+/** One cotangent, or none, for each result of a node with several. */
+function cotangentsOfAll(
+  node: Tensor,
+  cotangents: readonly (Tensor | undefined)[],
+  active: ReadonlySet<Tensor>,
+): readonly (Tensor | undefined)[] {
+  const record = opRecord(node.op);
+  if (!record.vjpOfAll) return bug("grad", `${node.op} has several results and no gradient`);
+  const asked = node.operands.map((t) => active.has(t));
+  const all = (node.results ?? [node]).map((_, i) => cotangents[i]);
+  return record.vjpOfAll(all, node, asked, pullback);
+}
+
 function cotangentsOf(node: Tensor, g: Tensor): readonly (Tensor | undefined)[] {
   const record = opRecord(node.op);
   if (record.vjp) return record.vjp(g, node, ...node.operands);
+  if (record.vjpOfAll)
+    return record.vjpOfAll(
+      [g],
+      node,
+      node.operands.map(() => true),
+      pullback,
+    );
   const nameOf = (t: Tensor) => (t.operands.length ? `%${t.id}` : String(t.attrs.name ?? t.op));
   const operands = node.operands.map(nameOf).join(" ");
   const where = node.site ? ` (${node.site})` : "";

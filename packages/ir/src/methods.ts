@@ -20,11 +20,15 @@ import * as gather from "./ops/gather.ts";
 import * as movement from "./ops/movement.ts";
 import * as pool from "./ops/pool.ts";
 import * as reduce from "./ops/reduce.ts";
+import { argSort, sort, topK } from "./ops/sort.ts";
 
 /** Of modules whose other functions do not take a tensor first. */
 const some = {
   convolution: convolution.convolution,
   broadcastTo,
+  argSort,
+  sort,
+  topK,
   zerosLike: create.zerosLike,
   onesLike: create.onesLike,
   fullLike: create.fullLike,

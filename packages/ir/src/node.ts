@@ -104,25 +104,62 @@ const forget = new FinalizationRegistry<string>((key) => {
   if (!interned.get(key)?.deref()) interned.delete(key);
 });
 
+const recorders: Set<Tensor>[] = [];
+
+/** Runs `make` and says which nodes it asked for, those that existed already included. */
+export function recordNodes<T>(make: () => T): { value: T; made: ReadonlySet<Tensor> } {
+  const made = new Set<Tensor>();
+  recorders.push(made);
+  try {
+    return { value: make(), made };
+  } finally {
+    recorders.pop();
+  }
+}
+
+function recorded(node: Tensor): Tensor {
+  for (const made of recorders) made.add(node);
+  return node;
+}
+
 /** The node with these parts; an equal one that is still alive is returned instead of a new one. */
 export function makeNode(parts: NodeParts): Tensor {
   const key = keyOf(parts);
   const found = interned.get(key)?.deref();
-  if (found) return found;
+  if (found) return recorded(found);
   const node = new Tensor(parts);
   interned.set(key, new WeakRef(node));
   forget.register(node, key);
-  return node;
+  return recorded(node);
 }
 
 /** A node that is equal to no other: inputs, parameters, data. */
-export const makeUnique = (parts: NodeParts): Tensor => new Tensor(parts);
+export const makeUnique = (parts: NodeParts): Tensor => recorded(new Tensor(parts));
 
-function keyOf(p: NodeParts): string {
-  const regions = (p.regions ?? []).map(
-    (g) => `{${g.params.map((t) => t.id)}:${g.results.map((t) => t.id)}}`,
-  );
-  return `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${printShape(p.shape)}${regions}`;
+const keyOf = (p: NodeParts): string =>
+  `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${printShape(p.shape)}${(p.regions ?? []).map(regionKey)}`;
+
+const regionKeys = new WeakMap<Graph, string>();
+
+/** The same text for graphs that differ only in which nodes their parameters are. */
+function regionKey(graph: Graph): string {
+  const known = regionKeys.get(graph);
+  if (known !== undefined) return known;
+  const local = new Map<Tensor, string>();
+  for (const p of graph.params) local.set(p, `%${local.size}`);
+  const text = graph.params.map((p) => `${p.dtype}${printShape(p.shape)}`);
+  const nameOf = (t: Tensor) => local.get(t) ?? String(t.id);
+  for (const t of topologicalOrder(graph.results)) {
+    if (local.has(t) || !t.operands.some((o) => local.has(o))) continue;
+    const regions = t.regions.map(regionKey);
+    text.push(
+      `${t.op}(${t.operands.map(nameOf)})${attrKey(t.attrs)}${t.dtype}${printShape(t.shape)}${regions}`,
+    );
+    local.set(t, `%${local.size}`);
+  }
+  const key = `{${text.join(";")}:${graph.results.map(nameOf)}}`;
+  regionKeys.set(graph, key);
+  return key;
 }
 
 /** Canonical text of attributes; also distinguishes −0 and NaN. */

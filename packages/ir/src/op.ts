@@ -14,10 +14,21 @@ export type Family =
   | "movement" // result element is one operand element, or a fill value, chosen by coordinates
   | "reduce" // sum, prod, max, min, argMax … over axes, and fold
   | "scan" // cumsum, cumprod, cummax, cummin: each result from the elements up to its place
+  | "sort" // argSort
   | "contraction" // dotGeneral, convolution
   | "gather"
   | "scatter"
-  | "control"; // call, result
+  | "control"; // call, cond, whileLoop, scan, result
+
+/**
+ * Cotangents of `xs` from those of `results`, one or none each; undefined where no gradient flows. How the gradient of
+ * an op with regions differentiates their bodies.
+ */
+export type Pullback = (
+  results: readonly Tensor[],
+  cotangents: readonly (Tensor | undefined)[],
+  xs: readonly Tensor[],
+) => (Tensor | undefined)[];
 
 /** A test on an index expression: value ≥ 0, or value = 0. A list of them is a conjunction. */
 export interface Condition {
@@ -39,6 +50,17 @@ export interface OpRecord {
   infer(operands: readonly Tensor[], attrs: Attrs, node?: ResultType): ResultType;
   /** Cotangents of the operands from that of the result; undefined where no gradient flows. */
   vjp?(g: Tensor, y: Tensor, ...operands: Tensor[]): readonly (Tensor | undefined)[];
+
+  /**
+   * As `vjp`, for a node with several results: from a cotangent, or none, of each. `active` says of each operand
+   * whether its cotangent is asked for.
+   */
+  vjpOfAll?(
+    cotangents: readonly (Tensor | undefined)[],
+    node: Tensor,
+    active: readonly boolean[],
+    pullback: Pullback,
+  ): readonly (Tensor | undefined)[];
 
   // Elementwise ops.
   /** The value of one element in double precision; the caller rounds to the dtype. */

@@ -117,7 +117,9 @@ class Parser {
   private node(scope: Scope): void {
     const { s } = this;
     const [start, name] = this.placedName();
-    const types = s.take(":") ? this.types() : undefined;
+    const typed = s.take(":");
+    const several = typed && s.peek("(");
+    const types = typed ? this.types() : undefined;
     s.expect("=");
     s.blank();
     const at = s.at;
@@ -128,7 +130,9 @@ class Parser {
     const attrs = this.attrs();
     const regions: Graph[] = [];
     while (s.peek("(")) regions.push(this.graph(new Map(scope)));
-    const node = this.guard(at, () => this.build(op, name, operands, attrs, types, regions));
+    const node = this.guard(at, () =>
+      this.build(op, name, operands, attrs, types, several, regions),
+    );
     this.define(scope, name, node, start);
   }
 
@@ -138,12 +142,13 @@ class Parser {
     operands: Tensor[],
     attrs: Fields,
     types: ResultType[] | undefined,
+    several: boolean,
     regions: Graph[],
   ): Tensor {
     const type = types?.[0];
     if (op === "input" || op === "param" || op === "data")
       return this.leaf(op, name, type ?? this.s.fail(`${op} needs a type`), attrs);
-    const results = types && types.length > 1 ? { results: types } : {};
+    const results = types && several ? { results: types } : {};
     const node = makeNode({
       op,
       operands,

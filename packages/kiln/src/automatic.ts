@@ -80,11 +80,10 @@ function tryCompile(program: Program, code: Code, session: Session): Compiled | 
   }
 }
 
-/** So little work that loading wasm would take longer, and nothing that only wasm has: js is asked for first. */
+/** So little work that loading wasm would take longer: js is asked for first. */
 function isTiny(program: Program): boolean {
   let elements = 0;
   for (const t of nodesOf(program)) {
-    if (t.dtype === "f16" || t.dtype === "bf16") return false;
     elements += t.shape.reduce<number>((n, d) => n * nominal(d), 1);
     if (elements > 4096) return false;
   }

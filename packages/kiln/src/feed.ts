@@ -103,11 +103,12 @@ function fromArray(
   shape: readonly number[],
   dtype: Dtype | undefined,
 ): Fed {
+  if (dtype && storedAs(array, dtype)) return { path, dtype, shape, from: array };
   const own = dtypeOfArray(array);
   if (!own)
     throw new DtypeError(`run: input ${path} is a ${array.constructor.name}, which holds no dtype`);
   const to = dtype ?? own;
-  if (to === own || storedAs(array, to)) return { path, dtype: to, shape, from: array };
+  if (to === own) return { path, dtype: to, shape, from: array };
   if (isFloat(own) && !isFloat(to))
     throw new DtypeError(
       `run: input ${path} must be ${to}, got ${own} in a ${array.constructor.name}`,

@@ -33,3 +33,4 @@ export {
   stateBytes,
 } from "./state.ts";
 export type { ThreadCount } from "./wasm-support.ts";
+export { type LoadWeightsOptions, loadWeights } from "./weights.ts";

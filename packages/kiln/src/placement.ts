@@ -10,12 +10,18 @@ import {
   storageBytes,
   type TargetName,
   type TensorSpec,
+  timesOf,
 } from "@kiln-ml/artifact";
 import { costs } from "./target-costs.ts";
 
 /** What one run of a program does, with a value for every dim. */
 export interface Counts {
-  readonly steps: readonly { readonly bytes: number; readonly flops: number }[];
+  /** A step in a loop runs `times` times; once where that is absent. */
+  readonly steps: readonly {
+    readonly bytes: number;
+    readonly flops: number;
+    readonly times?: number;
+  }[];
   readonly kernels: number;
   /** Bytes of the inputs, which a run uploads. */
   readonly uploaded: number;
@@ -81,6 +87,7 @@ export function countsOf(
       specs.map((s) => s.shape.reduce<number>((n, e) => n * value(e), storageBytes(s.dtype, "js"))),
     );
   const { inputs, outputs, states } = a.signature;
+  const times = timesOf(a.plan, dims);
   const [uploaded, read] = [bytes(inputs), bytes(outputs)];
   const slots = sum(a.plan.slots.map((s) => Math.max(...s.sizes.map(value))));
   // js has f64 scratch for sums in f32.
@@ -88,7 +95,11 @@ export function countsOf(
     .flatMap((k) => k.bindings)
     .flatMap((b) => (b.access === "scratch" ? [] : b.dtype));
   return {
-    steps: a.plan.steps.map((s) => ({ bytes: value(s.bytes), flops: value(s.flops) })),
+    steps: a.plan.steps.map((s, i) => ({
+      bytes: value(s.bytes),
+      flops: value(s.flops),
+      ...(times[i] === 1 ? {} : { times: times[i]! }),
+    })),
     kernels: a.kernels.length,
     uploaded,
     read,
@@ -112,10 +123,7 @@ export function place(counts: Counts, machine: Machine): Placement {
 }
 
 function refusal(target: TargetName, counts: Counts, machine: Machine): string | undefined {
-  const half = ["f16", "bf16"].find((dtype) => counts.dtypes.has(dtype));
-  // Where there is no wasm either, the compiler says what is missing.
-  if (target === "js")
-    return half !== undefined && typeof machine.wasm !== "string" ? `js has no ${half}` : undefined;
+  if (target === "js") return undefined;
   if (target === "wasm") {
     if (typeof machine.wasm === "string") return machine.wasm;
     const { memory } = costs.wasm;
@@ -125,8 +133,7 @@ function refusal(target: TargetName, counts: Counts, machine: Machine): string |
   }
   if (machine.webgpu === "software") return "the only adapter is software, slower than the CPU";
   if (machine.webgpu !== "discrete" && machine.webgpu !== "integrated") return machine.webgpu;
-  const lacking = counts.dtypes.has("f64") ? "f64" : half;
-  return lacking === undefined ? undefined : `webgpu has no ${lacking}`;
+  return counts.dtypes.has("f64") ? "webgpu has no f64" : undefined;
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
@@ -148,16 +155,22 @@ type Rates = { readonly flops: number; readonly bytes: number };
 const stepTime = ({ flops, bytes }: Counts["steps"][number], rates: Rates): number =>
   Math.max(flops / rates.flops, bytes / rates.bytes);
 
+const launchesOf = (steps: Counts["steps"]): number =>
+  steps.reduce((n, s) => n + (s.times ?? 1), 0);
+
+const timeOf = (steps: Counts["steps"], rates: Rates): number =>
+  steps.reduce((ms, s) => ms + stepTime(s, rates) * (s.times ?? 1), 0);
+
 function onJs({ steps, kernels }: Counts): Parts {
   const { launch, loadKernel, ...rates } = costs.js;
-  const compute = steps.reduce((ms, s) => ms + stepTime(s, rates), 0);
-  return { compute, launches: steps.length * launch, transfer: 0, load: kernels * loadKernel };
+  const compute = timeOf(steps, rates);
+  return { compute, launches: launchesOf(steps) * launch, transfer: 0, load: kernels * loadKernel };
 }
 
 /** A step takes all threads where that is faster than one, waking included. */
 function onWasm({ steps, kernels, uploaded, read }: Counts, threads: number): Parts {
   const c = costs.wasm;
-  let [compute, launches] = [0, steps.length * c.launch];
+  let [compute, launches] = [0, launchesOf(steps) * c.launch];
   for (const s of steps) {
     const alone = stepTime(s, c);
     const shared = stepTime(s, {
@@ -165,8 +178,8 @@ function onWasm({ steps, kernels, uploaded, read }: Counts, threads: number): Pa
       bytes: c.bytes * Math.min(threads, c.memoryThreads),
     });
     const threaded = threads > 1 && shared + c.wake < alone;
-    compute += threaded ? shared : alone;
-    if (threaded) launches += c.wake;
+    compute += (threaded ? shared : alone) * (s.times ?? 1);
+    if (threaded) launches += c.wake * (s.times ?? 1);
   }
   const transfer = (uploaded + read) / c.copy;
   return { compute, launches, transfer, load: c.load + kernels * c.loadKernel };
@@ -178,9 +191,9 @@ function onWebGpu(
 ): Parts {
   const c = costs.webgpu;
   const rates = c[kind];
-  const compute = steps.reduce((ms, s) => ms + stepTime(s, rates), 0);
+  const compute = timeOf(steps, rates);
   const transfer = (uploaded + read) / rates.transfer + (read > 0 ? c.readback : 0);
-  const launches = steps.length * c.dispatch + c.submit;
+  const launches = launchesOf(steps) * c.dispatch + c.submit;
   return { compute, launches, transfer, load: c.load + kernels * c.loadKernel };
 }
 

@@ -3,11 +3,15 @@
  * strict loading changes nothing unless everything fits. Files are `node.ts`'s.
  */
 import { type Constant, readSafetensors, writeSafetensors } from "@kiln-ml/artifact";
+import { type RenameRule, remapTensors } from "@kiln-ml/formats";
 import {
   bytesOf,
+  type Dtype,
   dataLeaf,
+  fromHost,
   GraphError,
   type HostArray,
+  isFloat,
   printShape,
   Stateful,
   Tensor,
@@ -69,6 +73,10 @@ export const stateBytes = (source: StateSource): Promise<Uint8Array> =>
 export interface LoadStateOptions {
   /** Every name must be on both sides with one shape; default true. */
   readonly strict?: boolean;
+  /** Patterns and what they become, applied in turn to each name of the file; null leaves a tensor out. */
+  readonly remap?: readonly RenameRule[];
+  /** Rounds floats of another width to the parameter's, instead of calling them mismatched; default false. */
+  readonly convert?: boolean;
 }
 
 /**
@@ -84,44 +92,63 @@ export const loadState = (
 ): Promise<StateReport> =>
   inOrder(async () => {
     const { tensors } = readSafetensors(bytes);
-    const state = stateOf(source);
-    const report = compare(state, tensors);
-    if (options.strict ?? true) checkReport(report);
-    await putValues(
-      report.applied.map((name) => [state.get(name)!, hostOf(tensors[name]!)] as const),
-    );
-    return report;
+    return putTensors("loadState", source, tensors, options);
   });
+
+/** Puts tensors into the state of the same names; says what it did. Nothing changes if it throws. */
+export async function putTensors(
+  op: string,
+  source: StateSource,
+  tensors: Readonly<Record<string, Constant>>,
+  { strict = true, remap = [], convert = false }: LoadStateOptions,
+): Promise<StateReport> {
+  const named = remap.length ? remapTensors(tensors, remap) : tensors;
+  const state = stateOf(source);
+  const report = compare(state, named, convert);
+  if (strict) checkReport(op, report);
+  await putValues(
+    report.applied.map((name) => {
+      const param = state.get(name)!;
+      return [param, hostOf(named[name]!, param.dtype)] as const;
+    }),
+  );
+  return report;
+}
 
 function compare(
   state: ReadonlyMap<string, Tensor>,
   tensors: Readonly<Record<string, Constant>>,
+  convert: boolean,
 ): StateReport {
   const applied: string[] = [];
   const missing: string[] = [];
   const mismatched: string[] = [];
   for (const [name, t] of state) {
     const found = Object.hasOwn(tensors, name) ? tensors[name]! : undefined;
-    const type = `${t.dtype}${printShape(t.shape)}`;
+    const shape = printShape(t.shape);
     if (!found) missing.push(name);
-    else if (type !== `${found.dtype}${printShape(found.shape)}`)
+    else if (printShape(found.shape) === shape && fits(found.dtype, t.dtype, convert))
+      applied.push(name);
+    else
       mismatched.push(
-        `${name}: ${found.dtype}${printShape(found.shape)} in the file, ${type} here`,
+        `${name}: ${found.dtype}${printShape(found.shape)} in the file, ${t.dtype}${shape} here`,
       );
-    else applied.push(name);
   }
   const unused = Object.keys(tensors).filter((name) => !state.has(name));
   return { applied, missing, unused, mismatched };
 }
 
-function checkReport({ missing, unused, mismatched }: StateReport): void {
+const fits = (from: Dtype, to: Dtype, convert: boolean): boolean =>
+  from === to || (convert && isFloat(from) && isFloat(to));
+
+function checkReport(op: string, { missing, unused, mismatched }: StateReport): void {
   const parts = { missing, unused, mismatched };
   const text = Object.entries(parts)
     .filter(([, names]) => names.length)
     .map(([what, names]) => `${what} ${shorten(names)}`);
   if (text.length)
     throw new GraphError(
-      `loadState: the file does not fit: ${text.join("; ")}\n  pass { strict: false } to load the rest`,
+      `${op}: the file does not fit: ${text.join("; ")}\n  pass { strict: false } to load the rest`,
     );
 }
 
@@ -130,7 +157,7 @@ const shorten = (names: readonly string[]): string =>
     ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more`
     : names.join(", ");
 
-function hostOf({ dtype, data }: Constant): HostArray {
+function hostOf({ dtype, data }: Constant, to: Dtype): HostArray {
   const form = toHost(dtype, []).constructor as new (
     buffer: ArrayBufferLike,
     offset: number,
@@ -138,7 +165,8 @@ function hostOf({ dtype, data }: Constant): HostArray {
   ) => HostArray;
   const size = bytesOf(dtype);
   const aligned = data.byteOffset % size ? data.slice() : data;
-  return new form(aligned.buffer, aligned.byteOffset, data.byteLength / size);
+  const values = new form(aligned.buffer, aligned.byteOffset, data.byteLength / size);
+  return to === dtype ? values : toHost(to, fromHost(dtype, values));
 }
 
 /** Sets parameters: in place where they live already, so that what is compiled stays bound. */

@@ -1,2 +1,12 @@
-/** Placeholder until the reader is in. */
+/**
+ * ONNX models as IR: reading and writing files, and import. Knows no device; `kiln-ml/onnx` runs what it makes.
+ */
+export { dataOf, dtypeOf, elementTypeOf, hostOf, isHeld } from "./element.ts";
+export { Demand, type Known } from "./errors.ts";
+export { ImportedModel } from "./import.ts";
+export { rows } from "./ops/index.ts";
+export { refused } from "./ops/refused.ts";
 export * from "./proto/model.ts";
+export { readModel } from "./proto/read.ts";
+export type { Row } from "./row.ts";
+export { optional, sequence, TensorValue, typed, type Value } from "./value.ts";

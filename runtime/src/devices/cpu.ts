@@ -11,6 +11,7 @@ import {
   type LossInfo,
   type Program,
 } from "../device.ts";
+import { Walk } from "../flow.ts";
 import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
@@ -158,18 +159,21 @@ class CpuProgram implements Program {
   }
 
   run(frame: Frame): void {
-    for (const launch of frame.layout.launches) this.#launch(frame, launch);
+    this.#walk(frame, (launch, counts) => this.#launch(frame, launch, counts));
     for (const { from, to, bytes } of frame.layout.copies)
       this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
   }
 
   async profile(frame: Frame): Promise<KernelTiming[]> {
-    const timings = frame.layout.launches.map((launch): KernelTiming => {
+    const ms = new Map<Launch, number>();
+    this.#walk(frame, (launch, counts) => {
       const start = performance.now();
-      this.#launch(frame, launch);
-      const ms = performance.now() - start;
+      this.#launch(frame, launch, counts);
+      ms.set(launch, (ms.get(launch) ?? 0) + performance.now() - start);
+    });
+    const timings = frame.layout.launches.map((launch): KernelTiming => {
       const { kernel, bytes, flops } = launch;
-      return { name: this.#names[kernel]!, ms, bytes, flops, timing: "clock" };
+      return { name: this.#names[kernel]!, ms: ms.get(launch) ?? 0, bytes, flops, timing: "clock" };
     });
     for (const { from, to, bytes } of frame.layout.copies)
       this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
@@ -178,12 +182,30 @@ class CpuProgram implements Program {
 
   destroy(): void {}
 
-  #launch(frame: Frame, { kernel, args, starts, dims }: Launch): void {
+  /** Every launch in its turn, with the trips of the loops around it. */
+  #walk(frame: Frame, launch: (launch: Launch, counts: readonly number[]) => void): void {
+    const { flow, launches } = frame.layout;
+    if (!flow) {
+      for (const l of launches) launch(l, []);
+      return;
+    }
+    const walk = new Walk(flow);
+    for (let next = walk.next(); next !== undefined; next = walk.next())
+      if (typeof next === "number") launch(launches[next]!, walk.counts);
+      else walk.answer(bytesOf(bufferAt(frame, next))[0]! > 0);
+  }
+
+  #launch(
+    frame: Frame,
+    { kernel, args, starts, dims, counted }: Launch,
+    counts: readonly number[],
+  ): void {
     const dtypes = this.#dtypes[kernel]!;
     const values: (TypedArray | number)[] = args.map((place, i) =>
       (bufferAt(frame, place) as CpuBuffer).view(dtypes[i]!, starts?.[i]),
     );
     values.push(...dims);
+    for (const { at, loop } of counted) values[args.length + at] = counts[loop]!;
     this.#functions[kernel]!(...values);
   }
 }

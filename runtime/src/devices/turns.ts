@@ -16,6 +16,8 @@ export class Turns {
   readonly #waiting: (() => void)[] = [];
   #free: number;
   #pausing = false;
+  /** A run goes on after its call; until it is over none may come between. */
+  #alone = false;
 
   constructor(rules: TurnRules) {
     this.#rules = rules;
@@ -34,9 +36,14 @@ export class Turns {
         try {
           const result = work();
           resolve(result);
-          if (result instanceof Promise)
-            result.then(this.#end, this.#end).then(() => this.#advance());
-          else this.#end();
+          if (result instanceof Promise) {
+            this.#alone = true;
+            const end = () => {
+              this.#alone = false;
+              this.#end();
+            };
+            result.then(end, end).then(() => this.#advance());
+          } else this.#end();
         } catch (error) {
           reject(error);
           this.#end();
@@ -48,7 +55,7 @@ export class Turns {
 
   // Work starts inside this loop and not in a continuation of its caller, or a later call could overtake it.
   readonly #advance = (): void => {
-    while (!this.#pausing && this.#free > 0 && this.#waiting.length > 0) {
+    while (!this.#pausing && !this.#alone && this.#free > 0 && this.#waiting.length > 0) {
       const pause = this.#rules.pause();
       if (pause) {
         this.#pausing = true;

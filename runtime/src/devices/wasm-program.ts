@@ -4,11 +4,13 @@
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 import type { KernelTiming, Program } from "../device.ts";
+import { Walk } from "../flow.ts";
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
 import { KernelTrap, type Stacks, word } from "./wasm-calls.ts";
 import type { Crew } from "./wasm-crew.ts";
+import { CallWalk, runFlow } from "./wasm-flow.ts";
 import { noPart } from "./wasm-worker.ts";
 
 /**
@@ -40,12 +42,14 @@ interface Host {
   take<T>(work: () => T): Promise<T>;
   stacks(sizeBytes: number, threads: number): Stacks;
   copy(from: Buffer, to: Buffer, sizeBytes: number): void;
+  /** The first byte. */
+  byteOf(buffer: Buffer): number;
   /** Ends the device; the error to throw. */
   lose(why: string, cause: unknown): Error;
 }
 
-/** The calls of a layout; `addresses` says which words are filled in for each run. */
-interface Calls {
+/** The calls of a layout, each launch's once; `addresses` says which words are filled in for each run. */
+export interface Calls {
   readonly words: Int32Array;
   readonly addresses: readonly {
     readonly at: number;
@@ -54,6 +58,8 @@ interface Calls {
   }[];
   /** Where each launch's calls say how many pieces they are cut into. */
   readonly pieces: readonly (readonly number[])[];
+  /** Where each launch's calls begin, and at the end where the last one's end. */
+  readonly starts: readonly number[];
   readonly stackBytes: number;
   readonly light: boolean;
 }
@@ -97,18 +103,26 @@ export class WasmProgram implements Program {
   }
 
   run(frame: Frame): void | Promise<void> {
-    return this.#run(frame, null);
+    return this.#run(frame, null, null);
   }
 
   async profile(frame: Frame): Promise<KernelTiming[]> {
+    const { launches } = frame.layout;
     const times: number[] = [];
-    await this.#run(frame, times);
+    const launched = frame.layout.flow ? [] : launches.map((_, i) => i);
+    await this.#run(frame, times, launched);
+    const ms = launches.map(() => 0);
     let call = 0;
-    return frame.layout.launches.map(({ kernel, units, bytes, flops }): KernelTiming => {
-      let ms = 0;
-      for (const _ of units) ms += times[call++]!;
-      return { name: this.#kernels[kernel]!.name, ms, bytes, flops, timing: "clock" };
-    });
+    for (const i of launched) for (const _ of launches[i]!.units) ms[i]! += times[call++]!;
+    return launches.map(
+      ({ kernel, bytes, flops }, i): KernelTiming => ({
+        name: this.#kernels[kernel]!.name,
+        ms: ms[i]!,
+        bytes,
+        flops,
+        timing: "clock",
+      }),
+    );
   }
 
   destroy(): void {
@@ -119,14 +133,21 @@ export class WasmProgram implements Program {
     });
   }
 
-  #run(frame: Frame, times: number[] | null): void | Promise<void> {
+  /** `launched` gets the launches in their order, where the flow decides it. */
+  #run(frame: Frame, times: number[] | null, launched: number[] | null): void | Promise<void> {
     if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
     const calls = this.#callsOf(frame.layout);
     this.#fill(calls, frame);
     const stacks = this.#host.stacks(calls.stackBytes, this.#crew.threads);
     const { words, light } = calls;
+    const { flow } = frame.layout;
+    const run = (list: Int32Array) =>
+      this.#crew.run({ program: this.id, words: list, stacks, light, times });
     try {
-      const running = this.#crew.run({ program: this.id, words, stacks, light, times });
+      const flag = (place: Place) => this.#host.byteOf(bufferAt(frame, place)) !== 0;
+      const running = flow
+        ? runFlow(new CallWalk(calls, frame.layout, new Walk(flow), launched), run, flag)
+        : run(words);
       if (running) return running.then(() => this.#copy(frame), this.#lose);
       this.#copy(frame);
     } catch (error) {
@@ -168,21 +189,25 @@ export class WasmProgram implements Program {
     if (known) return known;
     const words: number[] = [];
     const addresses: Calls["addresses"][number][] = [];
-    const pieces = layout.launches.map((launch) =>
-      launch.units.map((units, phase) => {
+    const starts = [0];
+    const pieces = layout.launches.map((launch) => {
+      const own = launch.units.map((units, phase) => {
         const at = words.length;
         this.#pushCall(words, launch, phase, units);
         launch.args.forEach((place, i) => {
           addresses.push({ at: at + word.args + i, place, start: launch.starts?.[i] ?? 0 });
         });
         return at + word.pieces;
-      }),
-    );
+      });
+      starts.push(words.length);
+      return own;
+    });
     const sum = (of: "bytes" | "flops") => layout.launches.reduce((n, l) => n + l[of], 0);
     const made: Calls = {
       words: Int32Array.from(words),
       addresses,
       pieces,
+      starts,
       stackBytes: Math.max(0, ...layout.launches.map((l) => l.stackBytes)),
       light: Math.max(sum("bytes"), sum("flops")) < lightBelow,
     };

@@ -130,6 +130,10 @@ export class WasmDriver implements Driver {
     this.#bytes(to, sizeBytes).set(this.#bytes(from, sizeBytes));
   }
 
+  byteOf(buffer: Buffer): number {
+    return this.#bytes(buffer, 1)[0]!;
+  }
+
   read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     return this.take(() => {
       if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);

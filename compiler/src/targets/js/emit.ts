@@ -3,25 +3,31 @@
  * loops, barriers and combines nothing: one thread runs it all.
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import { bug, type Dim, type Dtype, DtypeError, maxOf, minOf } from "@kiln-ml/ir";
+import { bug, type Dim, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
-import { plainName } from "../../kernel/names.ts";
-import { bestOf, bodyOf, eachStmt, isArg } from "../../kernel/uses.ts";
+import { bestOf, bodyOf, isArg } from "../../kernel/uses.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, type Text } from "../scope.ts";
-import { arrayType, constantText, javascript, type Rounding } from "./language.ts";
+import {
+  arrayType,
+  constantText,
+  javascript,
+  type Rounding,
+  rounded,
+  storedText,
+} from "./language.ts";
 import { preludeLines } from "./prelude.ts";
-import { spell } from "./spell.ts";
+import { spell, type Use } from "./spell.ts";
 
 interface Printer {
   readonly e: Emitter;
+  readonly use: Use;
   readonly rounding: Rounding;
 }
 
 /** The kernel as a function declaration `function name(params…, dims…)`. */
 export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelText {
-  refuseHalf(kernel);
   const used = new Set<string>();
   const use = (name: string): string => {
     used.add(name);
@@ -31,7 +37,7 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
     kernel,
     javascript(() => e, options.rounding, use),
   );
-  const printer = { e, rounding: options.rounding };
+  const printer = { e, use, rounding: options.rounding };
   const buffers = kernel.params.map(({ name }) => {
     const text = e.fresh(name);
     e.bindName(name, atom(text));
@@ -53,19 +59,6 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
     bindings: bindingsOf(kernel),
     dims: kernel.dims,
   };
-}
-
-function refuseHalf(kernel: Kernel): void {
-  const refuse = (dtype: Dtype, name: string): void => {
-    if (dtype === "f16" || dtype === "bf16")
-      throw new DtypeError(
-        `emit: ${plainName(name)} of ${kernel.name} is ${dtype} on target js, which has no such array`,
-      );
-  };
-  for (const p of kernel.params) refuse(p.dtype, p.name);
-  eachStmt(kernel.body, (s) => {
-    if (s.kind === "array" || s.kind === "acc") refuse(s.dtype, s.name);
-  });
 }
 
 function printAll(p: Printer, body: readonly Stmt[]): void {
@@ -123,6 +116,9 @@ function printStmt(p: Printer, s: Stmt): void {
     case "array":
       printArray(e, s);
       return;
+    case "sort":
+      printSort(p, s);
+      return;
     case "barrier":
     case "combine":
       return;
@@ -151,7 +147,7 @@ function printAcc(p: Printer, s: Of<"acc">): void {
 }
 
 function worst(max: boolean, dtype: Dtype): Text {
-  if (dtype[0] === "f" || dtype === "bf16") return atom(max ? "-Infinity" : "Infinity");
+  if (isFloat(dtype)) return atom(max ? "-Infinity" : "Infinity");
   return constantText(max ? minOf(dtype) : maxOf(dtype), dtype === "bool" ? "u8" : dtype);
 }
 
@@ -186,14 +182,13 @@ function addInto(
   dtype: Dtype,
   wide: boolean,
 ): void {
-  const float = dtype === "f32" || dtype === "f64";
-  const rounds = dtype === "f32" && !wide && p.rounding === "each-op";
-  if (float && !rounds) {
-    p.e.line(`${acc.text} ${op === "add" ? "+" : "*"}= ${value.text};`);
-    return;
-  }
-  const sum = spell(op, [acc, value], dtype, dtype, String).text;
-  p.e.line(`${acc.text} = ${rounds ? `Math.fround(${sum})` : sum};`);
+  const sum = spell(op, [acc, value], dtype, dtype, p.use);
+  const next = wide ? sum : rounded(sum, dtype, p.rounding, p.use);
+  p.e.line(
+    isFloat(dtype) && next === sum
+      ? `${acc.text} ${op === "add" ? "+" : "*"}= ${value.text};`
+      : `${acc.text} = ${next.text};`,
+  );
 }
 
 function printArg(e: Emitter, s: Of<"accumulate">, value: Text): void {
@@ -204,24 +199,23 @@ function printArg(e: Emitter, s: Of<"accumulate">, value: Text): void {
   if (v !== value.text) e.line(`const ${v} = ${value.text};`);
   const better = `${v} ${s.reducer === "argMax" ? ">" : "<"} ${best}`;
   // The first NaN wins and stays.
-  const float = s.value.dtype === "f32" || s.value.dtype === "f64";
-  const when = float ? `${better} || (${v} !== ${v} && ${best} === ${best})` : better;
+  const when = isFloat(s.value.dtype)
+    ? `${better} || (${v} !== ${v} && ${best} === ${best})`
+    : better;
   block(e, `if (${when})`, [`${best} = ${v};`, `${e.find(s.name).text.text} = ${position};`]);
 }
 
 function printFma(p: Printer, s: Of<"fma">): void {
   const { e } = p;
   const { dtype, wide } = e.facts.accs.get(s.name)!;
-  const product = spell("mul", [e.text(s.a), e.text(s.b)], dtype, dtype, String);
-  const rounds = dtype === "f32" && !wide && p.rounding === "each-op";
-  const value = rounds ? atom(`Math.fround(${product.text})`) : product;
+  const product = spell("mul", [e.text(s.a), e.text(s.b)], dtype, dtype, p.use);
+  const value = wide ? product : rounded(product, dtype, p.rounding, p.use);
   addInto(p, e.find(s.name).text, "add", value, dtype, wide);
 }
 
 function printStore(p: Printer, s: Of<"store">): void {
   const { e } = p;
-  const value = e.text(s.value);
-  const text = s.value.dtype === "bool" ? `${atLeast(value, prec.select + 1)} ? 1 : 0` : value.text;
+  const text = storedText(e, s.to, e.text(s.value), p.use);
   e.line(`${e.find(s.to).text.text}[${indexText(e, s.index).text}] = ${text};`);
 }
 
@@ -233,6 +227,13 @@ function printArray(e: Emitter, s: Of<"array">): void {
     e.line(`const ${name} = new ${arrayType(s.dtype)}(${indexText(e, size).text});`);
     e.bindName(s.name, atom(name));
   });
+}
+
+function printSort({ e, use }: Printer, s: Of<"sort">): void {
+  const name = use(e.facts.dtypes.get(s.keys) === "f64" ? "sortDoubles" : "sortIntegers");
+  const [keys, order] = [e.find(s.keys).text.text, e.find(s.order).text.text];
+  const [size, count] = [indexText(e, s.size).text, indexText(e, s.count).text];
+  e.line(`${name}(${keys}, ${order}, ${size}, ${count}, ${s.descending ? -1 : 0});`);
 }
 
 const unrollLimit = 4;

@@ -1,7 +1,7 @@
 /**
  * JavaScript as the emitter's language: constants, loads, index arithmetic that stays in int32.
  */
-import { type Dtype, isFloat } from "@kiln-ml/ir";
+import { type Dtype, isFloat, roundTo } from "@kiln-ml/ir";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
@@ -17,7 +17,8 @@ const reserved = new Set(
     "private protected public return static super switch this throw true try typeof var void while with yield " +
     "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
     "Uint8Array roundEven erfOf powerOf exp2 bitsToFloat floatToBits " +
-    "fastExp fastTanh fastErf powerOfTwo powerBits"
+    "BigInt64Array sortWords sortedPlaces sortIntegers sortDoubles Uint16Array fastExp fastTanh fastErf powerOfTwo powerBits " +
+    "doubleOf wordsOf floatOf patternOf toF16 fromF16 toBf16 fromBf16 roundF16 roundBf16"
   ).split(" "),
 );
 
@@ -30,7 +31,7 @@ const binary = (a: Text, op: string, b: Text, strength: number): Text => ({
 /** A number as JavaScript reads it back: shortest decimal of the rounded value. */
 export function constantText(value: number, dtype: Dtype): Text {
   if (dtype === "bool") return atom(value ? "true" : "false");
-  const v = dtype === "f32" ? Math.fround(value) : value;
+  const v = isFloat(dtype) ? roundTo(dtype, value) : value;
   const negative = v < 0 || Object.is(v, -0);
   const text = Object.is(v, -0) ? "-0" : String(v);
   return { text, prec: negative ? prec.unary : prec.atom, lanes: 1 };
@@ -38,7 +39,7 @@ export function constantText(value: number, dtype: Dtype): Text {
 
 /** `emitter` is asked for late: it is made with this language. */
 export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use): Language {
-  const rounds = (dtype: Dtype): boolean => rounding === "each-op" && dtype === "f32";
+  const round = (t: Text, dtype: Dtype): Text => rounded(t, dtype, rounding, use);
   return {
     ...infixIndices("===", true),
     reserved,
@@ -56,14 +57,38 @@ export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use)
     pick: (which, a, b) => atom(`Math.${which}(${a.text}, ${b.text})`),
     index: (value) => indexText(emitter(), value),
     test: (conditions) => conditionsText(emitter(), conditions),
-    load: (e) => loadText(emitter(), e),
-    call: (e) => callText(emitter(), e, rounds, use),
-    // A wide accumulator holds more than f32; as an operand it is rounded like any other op's result.
+    load: (e) => loadText(emitter(), e, use),
+    call: (e) => callText(emitter(), e, rounding, use),
+    // A wide accumulator holds more than its dtype; as an operand it is rounded like any other op's result.
     accumulated: (name, text) => {
       const acc = emitter().facts.accs.get(name)!;
-      return acc.wide && rounds(acc.dtype) ? atom(`Math.fround(${text.text})`) : text;
+      return acc.wide ? round(text, acc.dtype) : text;
     },
   };
+}
+
+const halves: Readonly<Record<string, string>> = { f16: "F16", bf16: "Bf16" };
+
+/** The result of an op in its dtype. f16 and bf16 are rounded where they are made, f32 only if every op is to be. */
+export function rounded(t: Text, dtype: Dtype, rounding: Rounding, use: Use): Text {
+  const half = halves[dtype];
+  if (half) return atom(`${use(`round${half}`)}(${t.text})`);
+  return dtype === "f32" && rounding === "each-op" ? atom(`Math.fround(${t.text})`) : t;
+}
+
+/** Whether a buffer holds its numbers as 16 bits; arrays inside a kernel hold them as f32. */
+const isPacked = (e: Emitter, name: string): boolean =>
+  e.kernel.params.some((p) => p.name === name);
+
+/** A value as a buffer or array holds it. */
+export function storedText(e: Emitter, to: string, value: Text, use: Use): string {
+  const dtype = e.facts.dtypes.get(to)!;
+  if (dtype === "bool") return `${atLeast(value, prec.select + 1)} ? 1 : 0`;
+  const half = halves[dtype];
+  if (!half || !isPacked(e, to)) return value.text;
+  // The bits are rounded as they are made.
+  const inner = new RegExp(`^round${half}\\(([^()]*)\\)$`).exec(value.text);
+  return `${use(`to${half}`)}(${inner ? inner[1] : value.text})`;
 }
 
 function allOf(conditions: readonly Text[]): Text {
@@ -71,21 +96,23 @@ function allOf(conditions: readonly Text[]): Text {
   return conditions.reduce((a, b) => binary(a, "&&", b, prec.and));
 }
 
-function callText(e: Emitter, c: Call, rounds: (dtype: Dtype) => boolean, use: Use): Text {
+function callText(e: Emitter, c: Call, rounding: Rounding, use: Use): Text {
   const from = c.args[c.op === "select" ? 1 : 0]!.dtype;
   const args = c.args.map((a) => e.text(a));
   // Where every op is rounded, results have the bits of the reference, which calls Math.
-  const fast = rounds("f32") || c.dtype !== "f32" ? undefined : spellFast(c.op, args, use);
+  const fast = rounding === "each-op" || c.dtype !== "f32" ? undefined : spellFast(c.op, args, use);
   if (fast) return fast;
   const text = spell(c.op, args, from, c.dtype, use);
-  return rounds(c.dtype) && !isExact(c.op) ? atom(`Math.fround(${text.text})`) : text;
+  return isExact(c.op) ? text : rounded(text, c.dtype, rounding, use);
 }
 
-function loadText(e: Emitter, l: Load): Text {
+function loadText(e: Emitter, l: Load, use: Use): Text {
   const guard = conditionsText(e, l.guard);
   if (guard.text === "false") return constantText(0, l.dtype);
   const element = atom(`${e.find(l.from).text.text}[${indexText(e, l.index).text}]`);
-  const value = l.dtype === "bool" ? binary(element, "!==", atom("0"), prec.equal) : element;
+  const half = isPacked(e, l.from) ? halves[e.facts.dtypes.get(l.from)!] : undefined;
+  const number = half ? atom(`${use(`from${half}`)}(${element.text})`) : element;
+  const value = l.dtype === "bool" ? binary(number, "!==", atom("0"), prec.equal) : number;
   if (guard.text === "true") return value;
   const none = l.dtype === "bool" ? "false" : "0";
   return {
@@ -95,9 +122,9 @@ function loadText(e: Emitter, l: Load): Text {
   };
 }
 
-/** The typed array that holds elements of `dtype`. */
+/** The typed array that holds elements of `dtype` inside a kernel. */
 export const arrayType = (dtype: Dtype): string => {
-  const bits = { f64: 64, i32: 32, u32: 32, i8: 8, u8: 8, bool: 8, f32: 32, f16: 16, bf16: 16 };
+  const bits = { f64: 64, i32: 32, u32: 32, i8: 8, u8: 8, bool: 8, f32: 32, f16: 32, bf16: 32 };
   const kind = isFloat(dtype) ? "Float" : dtype[0] === "i" ? "Int" : "Uint";
   return `${kind}${bits[dtype]}Array`;
 };

@@ -2,6 +2,7 @@
  * Functions that emitted JavaScript calls and the language lacks. Each stands alone or names those it needs;
  * only the ones a kernel uses go with it.
  */
+import { sortNeeds, sortPrelude } from "./sort.ts";
 
 /** Round to nearest, ties to even (IEEE 754, roundToIntegralTiesToEven): adding 2^52 drops the fraction. */
 const roundEven = `function roundEven(x) {
@@ -83,10 +84,59 @@ const fastErf = `function fastErf(x) {
   return x < 0 ? -y : y;
 }`;
 
+/** The bits of a number's double: the sign, exponent and 20 digits of its fraction in the high word. */
+const words = `const doubleOf = new Float64Array(1);
+const wordsOf = new Uint32Array(doubleOf.buffer);`;
+
+/**
+ * f16 in storage is 16 bits, in expressions a number. A double is rounded at once, to nearest, ties to even: what its low
+ * word says only matters as "more than nothing". Below 2⁻¹⁴ the unit is 2⁻²⁴, and adding 2⁵² rounds to whole ones.
+ */
+const toF16 = `function toF16(x) {
+  doubleOf[0] = x;
+  const high = wordsOf[1];
+  const sign = (high >>> 16) & 0x8000;
+  const a = (high & 0x7fffffff) | (wordsOf[0] === 0 ? 0 : 1);
+  if (a >= 0x40effe00) return a > 0x7ff00000 ? 0x7e00 : sign | 0x7c00;
+  if (a < 0x3f100000) return sign | (Math.abs(x) * 16777216 + 4503599627370496 - 4503599627370496);
+  return sign | ((a - 0x3f000000 + 0x1ff + ((a >> 10) & 1)) >> 10);
+}`;
+
+/** Exponent and fraction in the place of f32's, then the difference of the biases as a factor: subnormals come out right. */
+const fromF16 = `function fromF16(h) {
+  const a = h & 0x7fff;
+  if (a >= 0x7c00) return a > 0x7c00 ? NaN : h > a ? -Infinity : Infinity;
+  patternOf[0] = ((h & 0x8000) << 16) | (a << 13);
+  return floatOf[0] * 5.192296858534828e33;
+}`;
+
+/** bf16 is the high half of an f32, rounded from f32, ties to even. */
+const toBf16 = `function toBf16(x) {
+  if (x !== x) return 0x7fc0;
+  floatOf[0] = x;
+  const b = patternOf[0];
+  return (b + 0x7fff + ((b >>> 16) & 1)) >>> 16;
+}`;
+
+const fromBf16 = `function fromBf16(h) {
+  patternOf[0] = h << 16;
+  return floatOf[0];
+}`;
+
+const pattern = `const floatOf = new Float32Array(1);
+const patternOf = new Uint32Array(floatOf.buffer);`;
+
 /** What a function of the prelude calls. */
 const needs: Readonly<Record<string, readonly string[]>> = {
+  ...sortNeeds,
   fastTanh: ["fastExp"],
   fastErf: ["fastExp"],
+  toF16: ["doubleOf"],
+  fromF16: ["floatOf"],
+  toBf16: ["floatOf"],
+  fromBf16: ["floatOf"],
+  roundF16: ["doubleOf", "floatOf", "toF16", "fromF16"],
+  roundBf16: ["floatOf", "toBf16", "fromBf16"],
 };
 
 /** The lines that `used` functions need, each after what it calls. */
@@ -101,6 +151,7 @@ export function preludeLines(used: Iterable<string>): string[] {
 }
 
 const prelude: Readonly<Record<string, string>> = {
+  ...sortPrelude,
   fastExp,
   fastTanh,
   fastErf,
@@ -124,4 +175,12 @@ const prelude: Readonly<Record<string, string>> = {
   };
 })();`,
   exp2,
+  doubleOf: words,
+  floatOf: pattern,
+  toF16,
+  fromF16,
+  toBf16,
+  fromBf16,
+  roundF16: `const roundF16 = (x) => fromF16(toF16(x));`,
+  roundBf16: `const roundBf16 = (x) => fromBf16(toBf16(x));`,
 };

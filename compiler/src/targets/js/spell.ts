@@ -70,18 +70,27 @@ const quotient: Spelling = (x, from, to, use) =>
     ? infix("/", prec.mul)(x, from, to, use)
     : integer(binary("/", prec.mul))(x, from, to, use);
 
-const convert: Spelling = (x, from, to) => {
+/** Integers of 8 bits and, to f32, halves are held exactly. */
+const fitsIn = (from: Dtype, to: Dtype): boolean =>
+  from === "u8" || from === "i8" || (to === "f32" && (from === "f16" || from === "bf16"));
+
+const convert: Spelling = (x, from, to, use) => {
   const a = x[0]!;
   if (from === to) return a;
   if (to === "bool") return binary("!==", prec.equal)(a, atom("0"));
   if (from === "bool")
     return { text: `${atLeast(a, prec.select + 1)} ? 1 : 0`, prec: prec.select, lanes: 1 };
-  if (to === "f32")
-    return from === "f64" || from === "i32" || from === "u32" ? call("Math.fround", x) : a;
+  if (to === "f64" || (isFloat(to) && fitsIn(from, to))) return a;
+  if (to === "f32") return call("Math.fround", x);
+  if (to === "f16") return call(use("roundF16"), x);
+  if (to === "bf16") return call(use("roundBf16"), x);
   return wrapped(a, to);
 };
 
 const bitcast: Spelling = (x, from, to, use) => {
+  // Two halves: no other dtype has 16 bits.
+  if (from === "f16") return call(use("fromBf16"), [call(use("toF16"), x)]);
+  if (from === "bf16") return call(use("fromF16"), [call(use("toBf16"), x)]);
   if (to === "f32") return call(use("bitsToFloat"), x);
   if (from === "f32") return wrapped(call(use("floatToBits"), x), to === "u32" ? "u32" : "f64");
   return wrapped(x[0]!, to);

@@ -6,6 +6,7 @@ import { serialScatter } from "../../schedule/scatter.ts";
 import { serialContraction } from "../../schedule/serial-contraction.ts";
 import { serialRows } from "../../schedule/serial-rows.ts";
 import { serialScan } from "../../schedule/serial-scan.ts";
+import { lineSort } from "../../schedule/sort.ts";
 import type { Target } from "../../target.ts";
 import { emitJs } from "./emit.ts";
 
@@ -20,6 +21,7 @@ export const js: Target = {
     scan: (job) => ({ body: serialScan(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
+    sort: (job) => ({ body: lineSort(job), workgroupSize: 1 }),
     beside: (body, scalars) => [...scalars.flatMap(serialRows), ...body],
   },
   emit: (kernel, { rounding }) => emitJs(kernel, { rounding }),

@@ -16,6 +16,7 @@ import { wat } from "./language.ts";
 import { printCounted, printLoop } from "./loops.ts";
 import { addressName, bytesOf, storeLines } from "./memory.ts";
 import { get, integer, localOf, op, type Printer, scalarOf, varies } from "./printer.ts";
+import { sortCall } from "./sort.ts";
 
 /** What is declared for all phases: arrays, and names of index expressions. */
 const isShared = (s: Stmt): boolean => s.kind === "array" || s.kind === "letIndex";
@@ -198,6 +199,9 @@ function printStmt(p: Printer, s: Stmt): void {
     case "array":
       printArray(p, s);
       return;
+    case "sort":
+      printSort(p, s);
+      return;
     case "letInvocation":
     case "barrier":
     case "combine":
@@ -230,6 +234,14 @@ function printIf(p: Printer, s: Of<"if">): void {
   e.line(`(if ${when.text} (then`);
   for (const l of indented(lines)) e.line(l);
   e.line("))");
+}
+
+function printSort(p: Printer, s: Of<"sort">): void {
+  const { e } = p;
+  const at = [s.keys, s.order, s.spare].map((name) => e.find(addressName(name)).text.text);
+  const sizes = [s.size, s.count].map((d) => indexText(e, d).text);
+  const keys = dtypeOf(p, s.keys) === "f64" ? "f64" : "i32";
+  e.line(sortCall(keys, [...at, ...sizes, integer(s.descending ? -1 : 0).text]));
 }
 
 /** The address of a private array. */

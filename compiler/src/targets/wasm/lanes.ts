@@ -95,6 +95,7 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
       );
     case "letInvocation":
     case "array":
+    case "sort":
     case "barrier":
     case "combine":
       return false;

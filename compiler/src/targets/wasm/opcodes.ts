@@ -1,8 +1,8 @@
 /**
  * The instructions that the assembler knows, as rows: WebAssembly 2.0 numeric, memory and vector
  * instructions with their operand counts, and the two fused multiply-adds that each variant of a
- * module spells in its own way. No tables, globals, references or atomics, nor arithmetic on 64-bit integers or on
- * lanes of 8 and 16 bits: kernels have none, and the table is read at every start.
+ * module spells in its own way. No tables, globals, references or atomics, nor arithmetic on lanes of 8, 16
+ * and 64-bit integers: kernels have none, and the table is read at every start.
  * Codes: WebAssembly specification 2.0, appendix "Index of Instructions"; relaxed SIMD proposal.
  */
 
@@ -44,7 +44,7 @@ const fd = 0xfd0000;
 
 const compareInt = "eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u";
 const compareFloat = "eq ne lt gt le ge";
-const arithmeticInt = "add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u";
+const arithmeticInt = "add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr";
 const unaryFloat = "abs neg ceil floor trunc nearest sqrt";
 const arithmeticFloat = "add sub mul div min max copysign";
 const laneFloat = "add sub mul div min max pmin pmax";
@@ -58,21 +58,26 @@ const scalarRows: readonly Row[] = [
   [0x1b, 3, "", "select"],
   [0x45, 1, "i32.", "eqz"],
   [0x46, 2, "i32.", compareInt],
+  [0x50, 1, "i64.", "eqz"],
+  [0x51, 2, "i64.", compareInt],
   [0x5b, 2, "f32.", compareFloat],
   [0x61, 2, "f64.", compareFloat],
+  [0x67, 1, "i32.", "clz ctz popcnt"],
   [0x6a, 2, "i32.", arithmeticInt],
+  [0x79, 1, "i64.", "clz ctz popcnt"],
+  [0x7c, 2, "i64.", arithmeticInt],
   [0x8b, 1, "f32.", unaryFloat],
   [0x92, 2, "f32.", arithmeticFloat],
   [0x99, 1, "f64.", unaryFloat],
   [0xa0, 2, "f64.", arithmeticFloat],
-  [0xb2, 1, "f32.", "convert_i32_s convert_i32_u"],
-  [0xb6, 1, "f32.", "demote_f64"],
-  [0xb7, 1, "f64.", "convert_i32_s convert_i32_u"],
-  [0xbb, 1, "f64.", "promote_f32"],
-  [0xbc, 1, "", "i32.reinterpret_f32"],
-  [0xbe, 1, "", "f32.reinterpret_i32"],
-  [0xc0, 1, "i32.", "extend8_s extend16_s"],
+  [0xa7, 1, "i32.", "wrap_i64 trunc_f32_s trunc_f32_u trunc_f64_s trunc_f64_u"],
+  [0xac, 1, "i64.", "extend_i32_s extend_i32_u trunc_f32_s trunc_f32_u trunc_f64_s trunc_f64_u"],
+  [0xb2, 1, "f32.", "convert_i32_s convert_i32_u convert_i64_s convert_i64_u demote_f64"],
+  [0xb7, 1, "f64.", "convert_i32_s convert_i32_u convert_i64_s convert_i64_u promote_f32"],
+  [0xbc, 1, "", "i32.reinterpret_f32 i64.reinterpret_f64 f32.reinterpret_i32 f64.reinterpret_i64"],
+  [0xc0, 1, "", "i32.extend8_s i32.extend16_s i64.extend8_s i64.extend16_s i64.extend32_s"],
   [fc + 0, 1, "i32.", "trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u"],
+  [fc + 4, 1, "i64.", "trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u"],
 ];
 
 // biome-ignore format: one group a row
@@ -110,17 +115,28 @@ const vectorRows: readonly Row[] = [
 // biome-ignore format: one instruction a row
 const memoryRows: readonly WideRow[] = [
   [0x28, 1, 4, "i32.load"],
+  [0x29, 1, 8, "i64.load"],
   [0x2a, 1, 4, "f32.load"],
   [0x2b, 1, 8, "f64.load"],
   [0x2c, 1, 1, "i32.load8_s"],
   [0x2d, 1, 1, "i32.load8_u"],
   [0x2e, 1, 2, "i32.load16_s"],
   [0x2f, 1, 2, "i32.load16_u"],
+  [0x30, 1, 1, "i64.load8_s"],
+  [0x31, 1, 1, "i64.load8_u"],
+  [0x32, 1, 2, "i64.load16_s"],
+  [0x33, 1, 2, "i64.load16_u"],
+  [0x34, 1, 4, "i64.load32_s"],
+  [0x35, 1, 4, "i64.load32_u"],
   [0x36, 2, 4, "i32.store"],
+  [0x37, 2, 8, "i64.store"],
   [0x38, 2, 4, "f32.store"],
   [0x39, 2, 8, "f64.store"],
   [0x3a, 2, 1, "i32.store8"],
   [0x3b, 2, 2, "i32.store16"],
+  [0x3c, 2, 1, "i64.store8"],
+  [0x3d, 2, 2, "i64.store16"],
+  [0x3e, 2, 4, "i64.store32"],
   [fd + 0, 1, 16, "v128.load"],
   [fd + 3, 1, 8, "v128.load16x4_s"],
   [fd + 4, 1, 8, "v128.load16x4_u"],

@@ -35,7 +35,7 @@ function spelling(
   bind: Bind,
 ): string | undefined {
   if (op === "convert") return convert(x[0]!, from[0]!, to, bind);
-  if (op === "bitcast") return wrapped(x[0]!, to);
+  if (op === "bitcast") return bitcast(x[0]!, from[0]!, to, bind);
   if (op === "select") return select(x, to);
   const dtype = from[0]!;
   if (comparisons[op]) return compare(op, x, dtype);
@@ -79,6 +79,14 @@ function compare(op: string, x: X, dtype: Dtype): string {
   const sign = name === "eq" || name === "ne" ? "" : unsigned(dtype) ? "_u" : "_s";
   // Masks are all ones where they hold, so that false < true as unsigned numbers.
   return apply(`i32x4.${name}${sign}`, ...x);
+}
+
+/** Lanes hold the bits of what has 32, and the values of halves. */
+function bitcast(x: string, from: Dtype, to: Dtype, bind: Bind): string {
+  const v = (t: string): string => bind("v128", t);
+  const half = (dtype: Dtype): boolean => dtype === "f16" || dtype === "bf16";
+  const bits = half(from) ? v(toHalf(from, v(x), v)) : x;
+  return half(to) ? fromHalf(to, v(bits), v) : wrapped(bits, to);
 }
 
 function select(x: X, to: Dtype): string {
@@ -258,8 +266,16 @@ function convert(x: string, from: Dtype, to: Dtype, bind: Bind): string {
     return halved(real, to, bind)!;
   }
   if (from === "bool") return apply("v128.and", x, all(1));
-  const whole = isFloat(from) ? apply(`i32x4.trunc_sat_f32x4_${to === "u32" ? "u" : "s"}`, x) : x;
-  return wrapped(whole, to);
+  return wrapped(isFloat(from) ? wholeOf(x, to, bind) : x, to);
+}
+
+/** Floats without their fraction; negative ones wrap in u32. */
+function wholeOf(x: string, to: Dtype, bind: Bind): string {
+  const signed = (v: string): string => apply("i32x4.trunc_sat_f32x4_s", v);
+  if (to !== "u32") return signed(x);
+  const v = bind("v128", x);
+  const negative = apply("f32x4.lt", v, zero);
+  return apply("v128.bitselect", signed(v), apply("i32x4.trunc_sat_f32x4_u", v), negative);
 }
 
 function fromDouble(x: string, to: Dtype, bind: Bind): string {
@@ -269,7 +285,7 @@ function fromDouble(x: string, to: Dtype, bind: Bind): string {
       apply("i32.sub", "(i32.const 0)", apply("f64.ne", x, "(f64.const 0)")),
     );
   if (isFloat(to)) return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
-  const whole = apply(`i32.trunc_sat_f64_${to === "u32" ? "u" : "s"}`, x);
+  const whole = apply("i32.wrap_i64", apply("i64.trunc_sat_f64_s", x));
   return wrapped(apply("i32x4.splat", whole), to);
 }
 

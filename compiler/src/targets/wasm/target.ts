@@ -6,9 +6,11 @@ import { serialScatter } from "../../schedule/scatter.ts";
 import { simdContraction } from "../../schedule/simd-contraction.ts";
 import { simdRows } from "../../schedule/simd-rows.ts";
 import { simdScan } from "../../schedule/simd-scan.ts";
+import { lineSort } from "../../schedule/sort.ts";
 import type { Target } from "../../target.ts";
 import { assembleVariants } from "./assemble.ts";
 import { emitWasm } from "./emit.ts";
+import { sortFunctions } from "./sort.ts";
 
 export const wasm: Target = {
   name: "wasm",
@@ -21,6 +23,7 @@ export const wasm: Target = {
     scan: (job) => ({ body: simdScan(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: simdContraction(job), workgroupSize: 1 }),
     scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
+    sort: (job) => ({ body: lineSort(job), workgroupSize: 1 }),
     beside: (body, scalars) => [
       ...scalars.flatMap(simdRows),
       // Threads share what follows.
@@ -29,5 +32,8 @@ export const wasm: Target = {
     ],
   },
   emit: (kernel) => emitWasm(kernel),
-  link: (kernels) => assembleVariants(kernels.map((k) => k.text)),
+  link: (kernels) => {
+    const texts = kernels.map((k) => k.text);
+    return assembleVariants([...texts, ...sortFunctions(texts)]);
+  },
 };

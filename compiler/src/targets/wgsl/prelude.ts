@@ -3,6 +3,7 @@
  * zero or for huge arguments. Written once for any number of lanes: F, I, U and B stand for the float, int, uint
  * and bool types of the call's width, `$name` for another function of the prelude at that width.
  */
+import { halfPrelude } from "./half.ts";
 import { trigonometry } from "./trigonometry.ts";
 
 /** Bits, because implementations may assume that floats are never NaN (WGSL 15.7.2). */
@@ -149,7 +150,12 @@ const remOf = `fn $remOf(x: F, y: F) -> F {
 
 /** Negative floats wrap, as they do through i32; the conversion of WGSL gives 0. */
 const wrapUint = `fn $wrapUint(x: F) -> U {
-  return select(U(x), U(I(x)), x < F(0.0));
+  return select(select(U(x), U(I(x)), x < F(0.0)), U(0u), $isNan(x));
+}`;
+
+/** WGSL says nothing of NaN. */
+const wholeInt = `fn $wholeInt(x: F) -> I {
+  return select(I(x), I(0), $isNan(x));
 }`;
 
 /** Integer division truncates; by zero it gives 0, where WGSL's gives x. */
@@ -239,6 +245,8 @@ export const prelude: Readonly<Record<string, string>> = {
   powOf,
   remOf,
   wrapUint,
+  wholeInt,
+  ...halfPrelude,
   divInt,
   divUint,
   remInt,

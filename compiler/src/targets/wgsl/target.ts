@@ -6,6 +6,7 @@ import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
 import { gpuScan } from "../../schedule/gpu-scan.ts";
+import { gpuSort } from "../../schedule/gpu-sort.ts";
 import { gpuScatter } from "../../schedule/scatter.ts";
 import type { Target } from "../../target.ts";
 import { emitWgsl } from "./emit.ts";
@@ -37,6 +38,7 @@ export const webgpu: Target = {
     scan: gpuScan,
     contraction: gpuContraction,
     scatter: gpuScatter,
+    sort: gpuSort,
     beside: besideGrid,
   },
   emit: (kernel, { features }) => emitWgsl(kernel, { subgroups: features.includes("subgroups") }),

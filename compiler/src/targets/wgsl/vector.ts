@@ -59,6 +59,7 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
     case "letDynamic":
     case "letInvocation":
     case "array":
+    case "sort":
     case "barrier":
     case "combine":
       return false;

@@ -4,7 +4,15 @@
  * fusion.
  */
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
-import { type Graph, makeNode, Tensor, topologicalOrder, withOperands } from "../node.ts";
+import {
+  type Graph,
+  makeNode,
+  type NodeParts,
+  type ResultType,
+  Tensor,
+  topologicalOrder,
+  withOperands,
+} from "../node.ts";
 import { defineOp } from "../op.ts";
 import { printShape, sameShape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
@@ -52,31 +60,37 @@ function checkArguments(graph: Graph, operands: readonly Tensor[]): void {
   }
 }
 
-/** The results of `graph` for these operands, as one node that is inlined later. */
-export function call(graph: Graph, operands: readonly Tensor[]): Tensor[] {
-  const read = operands.map(currentValue);
-  checkArguments(graph, read);
-  const first = graph.results[0];
-  if (!first) throw new GraphError("call: the graph has no results");
-  const results = graph.results.map(({ dtype, shape }) => ({ dtype, shape }));
-  const node = makeNode({
-    op: "call",
-    operands: read,
-    attrs: {},
-    dtype: first.dtype,
-    shape: first.shape,
-    regions: [graph],
-    results,
-  });
+/** Rebuilds a node with other regions; the same node if none changed. */
+export function withRegions(node: Tensor, regions: readonly Graph[]): Tensor {
+  if (regions.every((g, i) => g === node.regions[i])) return node;
+  const { op, operands, attrs, dtype, shape, results } = node;
+  return makeNode({ op, operands, attrs, dtype, shape, regions, ...(results ? { results } : {}) });
+}
+
+/** A node that holds regions, as the list of its results. */
+export function resultsOf(
+  parts: Pick<NodeParts, "op" | "operands" | "attrs" | "regions">,
+  types: readonly ResultType[],
+): Tensor[] {
+  const results = types.map(({ dtype, shape }) => ({ dtype, shape }));
+  const node = makeNode({ ...parts, ...results[0]!, results });
   return results.map((type, index) =>
     makeNode({ op: "result", operands: [node], attrs: { index }, ...type }),
   );
 }
 
+/** The results of `graph` for these operands, as one node that is inlined later. */
+export function call(graph: Graph, operands: readonly Tensor[]): Tensor[] {
+  const read = operands.map(currentValue);
+  checkArguments(graph, read);
+  if (!graph.results.length) throw new GraphError("call: the graph has no results");
+  return resultsOf({ op: "call", operands: read, attrs: {}, regions: [graph] }, graph.results);
+}
+
 /** The roots with every node in `by` replaced; what lies behind a replaced node is not entered. */
 export function replaceNodes(roots: readonly Tensor[], by: ReadonlyMap<Tensor, Tensor>): Tensor[] {
   const done = new Map(by);
-  for (const node of topologicalOrder(roots))
+  for (const node of topologicalOrder(roots, (t) => by.has(t)))
     if (!done.has(node)) done.set(node, rebuilt(node, done));
   return roots.map((t) => done.get(t)!);
 }
@@ -86,6 +100,19 @@ const rebuilt = (node: Tensor, done: ReadonlyMap<Tensor, Tensor>): Tensor =>
     node,
     node.operands.map((t) => done.get(t) ?? t),
   );
+
+const inlinedGraphs = new WeakMap<Graph, Graph>();
+
+/** The graph without calls; the same one if it had none. */
+function inlineGraph(graph: Graph): Graph {
+  const known = inlinedGraphs.get(graph);
+  if (known) return known;
+  const results = inlineCalls(graph.results);
+  const same = results.every((t, i) => t === graph.results[i]);
+  const flat = same ? graph : { params: graph.params, results };
+  inlinedGraphs.set(graph, flat);
+  return flat;
+}
 
 /**
  * The roots with every call replaced by its body, to any depth. The same nodes if there are no
@@ -105,7 +132,8 @@ export function inlineCalls(roots: readonly Tensor[]): Tensor[] {
       continue;
     }
     const body = node.op === "result" ? bodies.get(node.operands[0]!) : undefined;
-    done.set(node, body ? body[node.attrs.index as number]! : rebuilt(node, done));
+    const flat = body ? body[node.attrs.index as number]! : rebuilt(node, done);
+    done.set(node, flat.regions.length ? withRegions(flat, flat.regions.map(inlineGraph)) : flat);
   }
   return roots.map((t) => done.get(t)!);
 }

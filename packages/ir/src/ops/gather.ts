@@ -64,7 +64,7 @@ function clampIndex(index: Tensor, extent: Dim): Tensor {
   return low ? apply("maximum", [high, low]) : high;
 }
 
-const modes = ["add", "max", "min", "set"] as const;
+const modes = ["add", "mul", "max", "min", "set"] as const;
 type Mode = (typeof modes)[number];
 
 defineOp({
@@ -75,7 +75,7 @@ defineOp({
     const shape = checkIndices("scatter", x, indices, attrs);
     const mode = attrs.mode as Mode;
     if (!modes.includes(mode))
-      throw new GraphError(`scatter: mode "${mode}" is not add, max, min or set`);
+      throw new GraphError(`scatter: mode "${mode}" is not add, mul, max, min or set`);
     if (updates.dtype !== x.dtype)
       throw new DtypeError(`scatter: updates are ${updates.dtype}, operand is ${x.dtype}`);
     if (x.dtype === "bool" && mode !== "set")
@@ -110,7 +110,7 @@ function updateNumbers(updates: Tensor, indices: readonly Tensor[]): Tensor {
 }
 
 /**
- * add: g passes to x and to every update that landed. The other modes choose one value for each
+ * add: g passes to x and to every update that landed; mul: the same, times the other factors of the place. The other modes choose one value for each
  * place, and its gradient goes to that one: for set, the last update, or x where there is none; for
  * max and min, x if it equals the result, else the first update that does.
  */
@@ -122,6 +122,10 @@ function scatterVjp(g: Tensor, y: Tensor): readonly (Tensor | undefined)[] {
   const inX = landed(x, updates, indices, axes);
   const masked = (mask: Tensor) => apply("select", [mask, back(g), zerosOf(updates)]);
   if (mode === "add") return [g, masked(inX), ...none];
+  if (mode === "mul") {
+    const ones = apply("scatter", [filled(1, x.dtype, x.shape), ...y.operands.slice(1)], y.attrs);
+    return [apply("mul", [g, ones]), apply("mul", [masked(inX), otherFactors(y)]), ...none];
+  }
   const fromX =
     mode === "set"
       ? apply(
@@ -139,6 +143,34 @@ function scatterVjp(g: Tensor, y: Tensor): readonly (Tensor | undefined)[] {
         );
   const chosen = winners(x, updates, indices, axes, candidate, mode === "set" ? "max" : "min");
   return [apply("select", [fromX, g, zerosOf(x)]), masked(chosen), ...none];
+}
+
+/**
+ * For each update of a scatter with mode mul the product of all other factors of its place: the result divided by the update; where
+ * the update is 0, the product of what is not, unless another is 0 too.
+ */
+function otherFactors(y: Tensor): Tensor {
+  const [x, updates, ...indices] = y.operands as [Tensor, Tensor, ...Tensor[]];
+  const axes = [...numbersOf(y.attrs.axes)];
+  const back = (t: Tensor) => apply("gather", [t, ...indices], { axes });
+  const isZero = apply("equal", [updates, zerosOf(updates)]);
+  const nonZero = apply("select", [isZero, filled(1, x.dtype, updates.shape), updates]);
+  const count = apply(
+    "scatter",
+    [
+      filled(0, "i32", x.shape),
+      apply("convert", [isZero], {}, { dtype: "i32", shape: updates.shape }),
+      ...indices,
+    ],
+    { axes, mode: "add" },
+  );
+  const product = back(apply("scatter", [x, nonZero, ...indices], { axes, mode: "mul" }));
+  const others = apply("sub", [
+    back(count),
+    apply("convert", [isZero], {}, { dtype: "i32", shape: updates.shape }),
+  ]);
+  const clear = apply("equal", [others, filled(0, "i32", updates.shape)]);
+  return apply("select", [clear, apply("div", [product, nonZero]), zerosOf(updates)]);
 }
 
 /** Of the candidates for each place, the one with the least or the greatest number. */

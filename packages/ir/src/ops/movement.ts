@@ -15,7 +15,7 @@ import { reshape } from "./reshape.ts";
 export { split } from "./join.ts";
 export { expandDims, flatten, reshape, squeeze } from "./reshape.ts";
 export { pad, slice, sliceAxis } from "./slice.ts";
-export { windows } from "./windows.ts";
+export { foldWindows, windows } from "./windows.ts";
 
 defineOp({
   name: "transpose",

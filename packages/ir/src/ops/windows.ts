@@ -135,6 +135,28 @@ defineOp({
   pieces: (node, coords) => foldPieces(node, coords),
 });
 
+export interface FoldOptions extends WindowOptions {
+  /** The extents of the result. */
+  readonly extent: readonly Dim[];
+}
+
+/**
+ * The transpose of `windows`: every element is added to the place that it would have come from.
+ *
+ * x[…, O…, size…] → [..., extent…]. Throws ShapeError unless `extent` has the windows O….
+ */
+export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
+  const size = Array.isArray(options.size)
+    ? (options.size as readonly Dim[])
+    : [options.size as Dim];
+  return apply("fold", [x], {
+    size,
+    stride: perAxis("fold", "stride", options.stride, size.length, 1),
+    dilation: perAxis("fold", "dilation", options.dilation, size.length, 1),
+    extent: [...options.extent],
+  });
+}
+
 /**
  * With k the last coordinates: o·stride = p − k·dilation, where the division is exact and o in
  * range.

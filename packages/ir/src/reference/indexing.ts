@@ -34,6 +34,7 @@ const gather: Evaluate = (node, [x, ...indices], dims) => {
 
 const combine: Record<string, (old: number, update: number) => number> = {
   add: (a, b) => a + b,
+  mul: (a, b) => a * b,
   max: (a, b) => Math.max(a, b),
   min: (a, b) => Math.min(a, b),
   set: (_, b) => b,

@@ -1,5 +1,13 @@
 /** An artifact as text: its signature, kernels, memory plan and costs. */
-import { type Artifact, evaluateExtent, type Modules, type Place } from "@kiln-ml/artifact";
+import {
+  type Artifact,
+  type Extent,
+  evaluateExtent,
+  type Flow,
+  loopsAround,
+  type Modules,
+  type Place,
+} from "@kiln-ml/artifact";
 import { bytesText, type Dims, extentText, specText, weightBytes } from "./extents.ts";
 import { table } from "./table.ts";
 
@@ -47,14 +55,15 @@ export function plan(a: Artifact, dims: Dims): string {
   const spaces = slots.map(
     (s, i) => `  slot ${i}: ${s.sizes.map((e) => extentText(e, dims)).join(" or ")} bytes`,
   );
-  const rows = steps.map((step, i) => {
+  const rows = flowLines(a, dims, (i, indent) => {
+    const step = steps[i]!;
     const kernel = a.kernels[step.kernel]!;
     const args = step.args.map((place, j) => {
       const { access } = kernel.bindings[j]!;
       const mark = access === "read" ? "" : access === "write" ? "→" : "↔";
       return `${mark}${placeText(a, place)}`;
     });
-    return `  ${String(i).padStart(3)} ${kernel.name}(${args.join(", ")})`;
+    return `  ${String(i).padStart(3)} ${indent}${kernel.name}(${args.join(", ")})`;
   });
   const moved = copies.map((c) => `  copy ${placeText(a, c.from)} to ${placeText(a, c.to)}`);
   const total = temporaryBytes(
@@ -63,6 +72,33 @@ export function plan(a: Artifact, dims: Dims): string {
   );
   const size = total === undefined ? "" : `, ${bytesText(total)} of temporaries`;
   return `== plan: ${steps.length} steps, ${slots.length} slots${size}\n${[...spaces, ...rows, ...moved].join("\n")}\n`;
+}
+
+/** Lines of steps, those that run under a condition or more than once indented below it. */
+function flowLines(a: Artifact, dims: Dims, line: (i: number, indent: string) => string): string[] {
+  const { steps, flow } = a.plan;
+  const lines = (list: readonly Flow[], indent: string): string[] =>
+    list.flatMap((f) => {
+      if (typeof f === "number") return line(f, indent);
+      const head = (text: string) => `      ${indent}${text}`;
+      const inside = (part: readonly Flow[]) => lines(part, `${indent}  `);
+      if ("loop" in f) return [head(`${extentText(f.loop.trips, dims)} times`), ...inside(f.body)];
+      if ("if" in f)
+        return [
+          head(`if ${placeText(a, f.if)}`),
+          ...inside(f.then),
+          head("else"),
+          ...inside(f.else),
+        ];
+      const most = f.while.most === undefined ? "" : `, at most ${f.while.most} times`;
+      return [
+        head(`while ${placeText(a, f.while.flag)}${most}, from`),
+        ...inside(f.while.test),
+        head("do"),
+        ...inside(f.body),
+      ];
+    });
+  return lines(flow ?? steps.map((_, i) => i), "");
 }
 
 function placeText(a: Artifact, { in: space, index }: Place): string {
@@ -86,11 +122,17 @@ function temporaryBytes(
 }
 
 export function costs(a: Artifact, dims: Dims): string {
+  const around = loopsAround(a.plan);
+  const all = (e: Extent, i: number) =>
+    extentText(
+      around[i]!.reduce<Extent>((n, trips) => ["*", n, trips], e),
+      dims,
+    );
   const rows = a.plan.steps.map((step, i) => [
     `${i}`,
     a.kernels[step.kernel]!.name,
-    extentText(step.bytes, dims),
-    extentText(step.flops, dims),
+    all(step.bytes, i),
+    all(step.flops, i),
   ]);
   return `== costs\n${table([["step", "kernel", "bytes", "flops"], ...rows])}\n`;
 }

@@ -6,7 +6,7 @@ import { loadModel, modelHelp } from "./model.ts";
 import { frontOf } from "./script.ts";
 import { oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
-export const help = `Usage: kiln compile model.ts -o out.kiln | folder [options]
+export const help = `Usage: kiln compile model.ts | model.onnx -o out.kiln | folder [options]
 
   -o, --out PATH           one file if it ends in .kiln, else a folder
   --target js|wasm|webgpu  what it is compiled for (js); the device need not be here

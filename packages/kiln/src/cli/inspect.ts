@@ -17,7 +17,7 @@ const ofArtifact = ["signature", "kernels", "plan", "costs", "placement"] as con
 const sections = ["graph", ...passes, "groups", ...ofArtifact];
 const usual = ["signature", "groups", "plan", "costs", "placement"];
 
-export const help = `Usage: kiln inspect model.ts | model.kiln | folder [options]
+export const help = `Usage: kiln inspect model.ts | model.onnx | model.kiln | folder [options]
 
   --stage NAME[,NAME…]     sections to print, or "all" (${usual.join(",")}):
                            graph ${passes.join(" ")}
@@ -51,7 +51,7 @@ export async function run(args: readonly string[]): Promise<number> {
     "no-check": { type: "boolean" },
   });
   const path = oneFile("inspect", positionals);
-  const isScript = /\.[cm]?[jt]sx?$/.test(path);
+  const isScript = /\.([cm]?[jt]sx?|onnx)$/.test(path);
   const wanted = chosen(values.stage ?? values["print-after"], isScript);
   const dims = dimsFrom("inspect", values.dims);
   const target = targetFrom("inspect", values.target);

@@ -1,7 +1,11 @@
 /**
- * What `compile`, `inspect` and `bench` take from a script: a function and the types of its inputs. The forms allowed are in
- * `modelHelp`.
+ * What `compile`, `inspect` and `bench` take from a script or an ONNX file: a function and the types of its inputs. The forms
+ * allowed are in `modelHelp`.
  */
+
+import { existsSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { CompiledFunction } from "../compile.ts";
 import type { InputSpec } from "../inputs.ts";
 import { isRecord } from "../tree.ts";
@@ -13,6 +17,7 @@ export const modelHelp = `The model is the export \`model\`, \`build\` or defaul
   a function without parameters, async or not, that returns that
   a module (nn.Module)     its forward, with the types in an export \`inputs\`
 where inputs are one entry for each argument, such as [["N", 784], { shape: ["N"], dtype: "i32" }].
+Or the model is an ONNX file, model.onnx, with the types that it declares.
 `;
 
 export interface Model {
@@ -21,8 +26,28 @@ export interface Model {
   readonly name: string;
 }
 
-/** The model that a script exports. Throws PlainError if it exports none. */
+const isOnnx = (path: string): boolean => /\.onnx$/i.test(path);
+
+/** The model of an ONNX file, with external data from the folder it lies in. */
+async function onnxModel(path: string): Promise<Model> {
+  const { loadOnnx } = await import("../onnx.ts");
+  const external = (location: string) => {
+    const file = join(dirname(path), location);
+    return existsSync(file) ? readFileSync(file) : undefined;
+  };
+  const { fn, inputs } = loadOnnx(await readFile(path), { file: short(path), external }).program;
+  return {
+    fn,
+    inputs,
+    name: basename(path)
+      .replace(/\.onnx$/i, "")
+      .replace(/[^A-Za-z0-9_]/g, "_"),
+  };
+}
+
+/** The model that a script exports, or an ONNX file. Throws PlainError if the script exports none. */
 export async function loadModel(path: string, check: boolean): Promise<Model> {
+  if (isOnnx(path)) return onnxModel(path);
   const exports = await loadScript(path, { check });
   const found = exports.model ?? exports.build ?? exports.default;
   const made = typeof found === "function" && !isCompiled(found) ? await found() : found;

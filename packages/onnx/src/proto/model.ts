@@ -39,6 +39,7 @@ export type ElementType = (typeof elementTypes)[number];
  * The values of a tensor, row-major. `data` has one entry an element: float32 Float32Array; float64 Float64Array; float16 and bfloat16
  * Uint16Array of bits; int8, uint8, int16, uint16, int32, uint32 their arrays; int64 and uint64 BigInt64Array and BigUint64Array; bool
  * Uint8Array; int4, int2 Int8Array and uint4, uint2 Uint8Array, unpacked; 8-bit floats and float4 Uint8Array of bits; string an array.
+ * Complex numbers are two entries, Float32Array or Float64Array, the real part first.
  */
 export interface TensorDef {
   readonly name: string;
@@ -76,7 +77,10 @@ export interface ValueDef {
   readonly type: TypeDef | undefined;
 }
 
-/** An attribute's value. Integers are numbers; one beyond 2^53 is an error. */
+/**
+ * An attribute's value. Integers are numbers; one beyond ±(2^53 − 1) is read as that bound, since exporters write the greatest
+ * int64 for "to the end". Sparse tensors are read as dense ones. A string that is not UTF-8 is `other`.
+ */
 export type AttributeDef =
   | { readonly kind: "float" | "int"; readonly value: number }
   | { readonly kind: "string"; readonly value: string }

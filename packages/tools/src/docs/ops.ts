@@ -62,6 +62,7 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   gather: { operands: [matrix, index], attrs: { axes: [0] } },
   scatter: { operands: [matrix, ["T", [4, 3]], index], attrs: { axes: [0], mode: "add" } },
+  argSort: { operands: [matrix], attrs: { axis: 1, count: 2, descending: true } },
   select: {
     operands: [
       ["bool", [2]],
@@ -101,7 +102,11 @@ interface Probe {
 /** What dtypes an op takes and gives, and whether a gradient flows, found by trying. */
 function probe(r: OpRecord): Probe {
   if (r.family === "source") return { rule: "declared", gradient: "" };
-  if (r.family === "control") return { rule: "of its region", gradient: "by inlining" };
+  if (r.family === "control")
+    return {
+      rule: "of its regions",
+      gradient: r.vjpOfAll ? "of its regions" : "by inlining",
+    };
   if (r.name === "convert") return { rule: "any → any", gradient: "between floats" };
   if (r.name === "bitcast") return { rule: "between dtypes of one size", gradient: "refused" };
   for (const arity of [1, 2]) {
@@ -143,7 +148,7 @@ function gradientOf(r: OpRecord, sample: Sample, dtype: Dtype): string {
 const words: Readonly<Record<string, string>> = {
   data: "Values from the host, as `tensor` makes them.",
   fold: "The transpose of `windows`: y[…, e] = Σ of x[…, o, k] over the o, k with o·stride + k·dilation = e.",
-  result: "One of several results of a `call`.",
+  result: "One of several results of a node with regions.",
 };
 
 /** The comment above the exported function that makes nodes of `name`. */
@@ -168,6 +173,7 @@ const families: readonly (readonly [Family, string])[] = [
   ["movement", "Movement"],
   ["reduce", "Reductions"],
   ["scan", "Cumulative"],
+  ["sort", "Sorting"],
   ["contraction", "Contractions"],
   ["gather", "Gather"],
   ["scatter", "Scatter"],

@@ -1,5 +1,6 @@
 /** The generated pages by path. Writes nothing. */
 import { errorsPage } from "./errors.ts";
+import { onnxPage } from "./onnx.ts";
 import { opsPage } from "./ops.ts";
 import { passesPage } from "./passes.ts";
 
@@ -8,4 +9,5 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/ops.md", opsPage()],
     ["docs/passes.md", passesPage()],
     ["docs/errors.md", errorsPage()],
+    ["docs/onnx.md", onnxPage()],
   ]);

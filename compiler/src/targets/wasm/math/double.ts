@@ -31,8 +31,8 @@ const decide = (condition: string, a: string, b: string): string =>
 
 /** The name of a local that `bind` returned the value of: what loops assign to. */
 const nameOf = (local: string): string => local.slice("(local.get ".length, -1);
-/** A local that only loops assign to. */
-const variable = (bind: Bind): string => bind("f64", number(0));
+/** A local that only loops assign to; a constant alone would get none. */
+const variable = (bind: Bind): string => bind("f64", magnitude(number(0)));
 const assign = (local: string, value: string): string => `(local.set ${nameOf(local)} ${value})`;
 /** Statements, then the value. */
 const after = (statements: readonly string[], value: string): string =>

@@ -79,8 +79,10 @@ const lessQuotient = (t: string, y: string): string =>
 /** Subtracts multiples of y·2²⁵², y·2²²⁴, … y until the rest is below y; the largest quotient of floats is 2²⁷⁷. */
 function longDivision(t: string, y: string, bind: Bind): string {
   const name = (local: string): string => local.slice("(local.get ".length, -1);
-  const rest = bind("v128", f64(0));
-  const scale = bind("v128", f64(0));
+  // Not a constant, which would be repeated instead of bound: the loop assigns to both.
+  const fresh = "(f64x2.splat (f64.const 0))";
+  const rest = bind("v128", fresh);
+  const scale = bind("v128", fresh);
   const again = `(f64.ge (f64x2.extract_lane 0 ${scale}) (f64.const 1))`;
   const body = [
     `(local.set ${name(rest)} ${lessQuotient(rest, `(f64x2.mul ${y} ${scale})`)})`,

@@ -31,8 +31,9 @@ export const convertRecord: OpRecord = defineOp({
 });
 
 /**
- * The same values in another dtype: floats round to even, integers wrap, floats truncate to integers, and
- * everything but 0 (NaN too) is true.
+ * The same values in another dtype: floats round to even, integers wrap, everything but 0 (NaN too)
+ * is true. A float becomes an integer by truncation and wrapping, NaN becomes 0; one beyond 32 bits
+ * becomes some value, which differs by target.
  */
 export function convert(x: Tensor, dtype: Dtype): Tensor {
   const from = currentValue(x);

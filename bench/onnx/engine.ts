@@ -1,0 +1,39 @@
+/**
+ * What runs models: ours on a target, or ONNX Runtime.
+ */
+import type { Tensors, Value } from "./values.ts";
+
+export interface ModelFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** Files beside the model, by name. */
+  readonly beside: ReadonlyMap<string, Uint8Array>;
+  /** What is known of symbols in declared shapes, such as `{ H: "32*h" }`. */
+  readonly dims?: Readonly<Record<string, number | string>>;
+}
+
+export interface Opened {
+  readonly run: (inputs: Tensors) => Promise<Record<string, Value>>;
+  readonly close: () => Promise<void>;
+  /** Programs compiled so far; ours only. */
+  readonly compiles?: () => number;
+  /** Kernels of one run; ours only. */
+  readonly kernels?: (inputs: Tensors) => Promise<number>;
+}
+
+export interface Engine {
+  readonly name: string;
+  readonly open: (file: ModelFile) => Promise<Opened>;
+}
+
+export const targetNames = ["wasm", "js", "webgpu"] as const;
+export type OurTarget = (typeof targetNames)[number];
+/** A target of ours, or a package of ONNX Runtime. */
+export type EngineName = OurTarget | "onnxruntime-node" | "onnxruntime-web";
+
+/** The engine, with only its own modules loaded. */
+export async function openEngine(name: EngineName): Promise<Engine> {
+  if (name === "onnxruntime-node" || name === "onnxruntime-web")
+    return (await import("./runtimes.ts")).runtimeEngine(name);
+  return (await import("./kiln.ts")).kilnEngine(name);
+}

@@ -1,0 +1,126 @@
+/**
+ * Measures a network on several engines: each is set up in a process of its own, then they are timed in turn, so that
+ * whatever else the machine does meets all of them. The results of the first named reference are what the others are
+ * compared with.
+ */
+import { type Timing, timingOf } from "../measure.ts";
+import { elementsOf } from "./compare.ts";
+import type { EngineName } from "./engine.ts";
+import { NetworkPeer } from "./network-peer.ts";
+import type { Setup } from "./network-protocol.ts";
+import type { TensorValue } from "./values.ts";
+
+export interface Measured {
+  readonly engine: EngineName;
+  readonly error?: string;
+  readonly setup?: Setup;
+  /** Milliseconds of a unit. */
+  readonly timing?: Timing;
+  readonly peakBytes?: number;
+}
+
+export interface Effort {
+  readonly samples: number;
+  readonly budgetMs: number;
+}
+
+/** How far results are from the reference's: by the largest element, and by that over the largest of the reference. */
+export interface Distance {
+  readonly absolute: number;
+  readonly relative: number;
+}
+
+const setupMs = 240_000;
+const sampleMs = 120_000;
+/** A sample is at least so long: shorter ones measure the clock. */
+const leastMs = 25;
+
+interface Running {
+  readonly peer: NetworkPeer;
+  readonly setup?: Setup;
+  readonly times: number[];
+  repeats: number;
+  error?: string;
+}
+
+async function setUp(engine: EngineName, network: string): Promise<Running> {
+  const peer = await NetworkPeer.start(engine);
+  const answer = await peer.ask({ ask: "setup", network }, setupMs);
+  const base = { peer, times: [], repeats: 1 };
+  if ("setup" in answer) return { ...base, setup: answer.setup };
+  return { ...base, error: "error" in answer ? answer.error : "no setup" };
+}
+
+async function sample(running: Running): Promise<number | undefined> {
+  if (running.error !== undefined) return undefined;
+  const answer = await running.peer.ask({ ask: "time", times: running.repeats }, sampleMs);
+  if ("ms" in answer) return answer.ms;
+  running.error = "error" in answer ? answer.error : "no time";
+  return undefined;
+}
+
+async function finish(running: Running): Promise<Measured> {
+  const { peer, setup, times, error } = running;
+  const memory = error === undefined ? await peer.ask({ ask: "memory" }, sampleMs) : undefined;
+  peer.end();
+  return {
+    engine: peer.engine,
+    ...(error === undefined ? {} : { error }),
+    ...(setup ? { setup } : {}),
+    ...(times.length ? { timing: timingOf(times) } : {}),
+    ...(memory && "peakBytes" in memory ? { peakBytes: memory.peakBytes } : {}),
+  };
+}
+
+export async function measureNetwork(
+  network: string,
+  engines: readonly EngineName[],
+  { samples, budgetMs }: Effort,
+): Promise<Measured[]> {
+  const all: Running[] = [];
+  // One after the other: setting up takes every core there is.
+  for (const engine of engines) all.push(await setUp(engine, network));
+  for (const running of all) {
+    const first = await sample(running);
+    // The first run warms up what is short; of what is long it is as good as any.
+    const second = first === undefined || first > leastMs ? first : await sample(running);
+    if (second !== undefined) running.repeats = Math.max(1, Math.ceil(leastMs / second));
+  }
+  const start = performance.now();
+  for (let i = 0; i < samples; i++) {
+    // Large networks get fewer samples, never fewer than three.
+    if (i >= 3 && performance.now() - start > budgetMs) break;
+    for (const running of all) {
+      const ms = await sample(running);
+      if (ms !== undefined) running.times.push(ms);
+    }
+  }
+  const measured: Measured[] = [];
+  for (const running of all) measured.push(await finish(running));
+  return measured;
+}
+
+/** The distance of two sets of results; undefined if they are not of the same names, types and shapes. */
+export function distance(
+  got: Readonly<Record<string, TensorValue>>,
+  want: Readonly<Record<string, TensorValue>>,
+): Distance | undefined {
+  let [absolute, relative] = [0, 0];
+  for (const [name, expected] of Object.entries(want)) {
+    const actual = got[name];
+    if (actual?.type !== expected.type || actual.dims.join() !== expected.dims.join())
+      return undefined;
+    const [g, w] = [elementsOf(actual), elementsOf(expected)];
+    let [worst, largest] = [0, 0];
+    for (let i = 0; i < w.length; i++) {
+      const difference = Math.abs(Number(g[i]) - Number(w[i]));
+      // NaN is farther than anything, unless both are.
+      if (Number.isNaN(difference) && !Object.is(g[i], w[i])) worst = Number.POSITIVE_INFINITY;
+      else if (difference > worst) worst = difference;
+      largest = Math.max(largest, Math.abs(Number(w[i])));
+    }
+    absolute = Math.max(absolute, worst);
+    if (worst > 0) relative = Math.max(relative, worst / largest);
+  }
+  return { absolute, relative };
+}

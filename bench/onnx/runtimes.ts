@@ -1,0 +1,81 @@
+/**
+ * ONNX Runtime for the benchmarks: installed at first use, pinned, and put behind the same interface as ours. Opens one
+ * model at a time on one thread.
+ */
+import type { ElementType, TensorData } from "../../packages/onnx/src/proto/model.ts";
+import {
+  type OnnxRuntime,
+  type OrtTensor,
+  onnxRuntime,
+  type RuntimeName,
+  runtimeFolders,
+} from "../../tests/support/onnxruntime.ts";
+import { installed, installInto } from "../cpu/install.ts";
+import type { Engine, Opened } from "./engine.ts";
+import type { Value } from "./values.ts";
+
+const version = "1.30.0";
+
+/** Installs a package of ONNX Runtime unless the peers of the CPU table have brought it. */
+export function installRuntime(name: RuntimeName): void {
+  if (runtimeFolders.some((folder) => installed(folder, name, version))) return;
+  installInto(runtimeFolders[0]!, { "onnxruntime-node": version, "onnxruntime-web": version });
+}
+
+function toOrt(ort: OnnxRuntime, name: string, value: Value): OrtTensor {
+  if (value === null || !("data" in value))
+    throw new TypeError(`onnxruntime: its JavaScript API feeds no sequences or optionals: ${name}`);
+  return new ort.Tensor(value.type, value.data, value.dims);
+}
+
+function fromOrt(value: OrtTensor | undefined): Value {
+  if (value === undefined) return null;
+  const { type, dims, data } = value;
+  return { type: type as ElementType, dims, data: data as TensorData };
+}
+
+async function loadRuntime(name: RuntimeName): Promise<OnnxRuntime> {
+  const ort = onnxRuntime(name);
+  if (!ort) throw new Error(`onnxruntime: ${name} is not installed`);
+  if (name === "onnxruntime-web") {
+    ort.env.wasm.numThreads = 1;
+    ort.env.logLevel = "error";
+  }
+  return ort;
+}
+
+const optionsOf = (name: RuntimeName): object =>
+  name === "onnxruntime-web"
+    ? { executionProviders: ["wasm"], graphOptimizationLevel: "all" }
+    : {
+        graphOptimizationLevel: "all",
+        intraOpNumThreads: 1,
+        interOpNumThreads: 1,
+        executionMode: "sequential",
+      };
+
+export async function runtimeEngine(name: RuntimeName): Promise<Engine> {
+  const ort = await loadRuntime(name);
+  return {
+    name,
+    open: async ({ bytes, beside }): Promise<Opened> => {
+      const externalData = [...beside].map(([path, data]) => ({ path, data }));
+      const session = await ort.InferenceSession.create(bytes, {
+        ...optionsOf(name),
+        logSeverityLevel: 4,
+        ...(externalData.length ? { externalData } : {}),
+      });
+      return {
+        run: async (inputs) => {
+          // Some exporters list inputs that no node reads; the runtime has dropped them.
+          const known = new Set(session.inputNames);
+          const fed = Object.entries(inputs).filter(([key]) => known.has(key));
+          const feeds = Object.fromEntries(fed.map(([key, v]) => [key, toOrt(ort, key, v)]));
+          const results = await session.run(feeds);
+          return Object.fromEntries(session.outputNames.map((key) => [key, fromOrt(results[key])]));
+        },
+        close: () => session.release(),
+      };
+    },
+  };
+}

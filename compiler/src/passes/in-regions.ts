@@ -1,0 +1,30 @@
+/**
+ * Runs graph passes inside regions as well, to any depth. A region is a program without updates: its parameters are the
+ * inputs, its results the outputs.
+ */
+import { type Graph, type Tensor, withRegions } from "@kiln-ml/ir";
+import type { Pass } from "../pass.ts";
+import { nodesOf, type Program, rewriteProgram } from "../program.ts";
+
+export const hasRegions = (program: Program): boolean =>
+  nodesOf(program).some((t) => t.regions.length > 0);
+
+/** The pass, run on a program and on all regions in it. */
+export function inRegions(pass: Pass): Pass {
+  const graph = (region: Graph): Graph => {
+    const program = run({
+      inputs: region.params,
+      outputs: region.results.map((value, i) => ({ name: `y${i}`, value })),
+      updates: [],
+    });
+    const results = program.outputs.map((o) => o.value);
+    const same = results.every((t, i) => t === region.results[i]);
+    return same ? region : { params: region.params, results };
+  };
+  const enter = (node: Tensor): Tensor => withRegions(node, node.regions.map(graph));
+  const run = (program: Program): Program => {
+    const next = pass.run(program);
+    return hasRegions(next) ? rewriteProgram(next, enter) : next;
+  };
+  return { name: pass.name, run };
+}

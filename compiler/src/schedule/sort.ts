@@ -1,0 +1,101 @@
+/**
+ * Lowers an argSort on the CPU: a line's keys are gathered, sorted by one statement, and what follows is computed from the
+ * order. Keys are i32 that rise with the element, but for f64, whose keys are the elements.
+ */
+import { type Dim, mulDim, type SortAttrs, sortAttrs, type Tensor } from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { decode, nest, totalOf } from "../lower/loops.ts";
+import { call, constant, load } from "../lower/value.ts";
+
+export interface SortParts extends SortAttrs {
+  readonly node: Tensor;
+  readonly x: Tensor;
+  /** The loops over lines, and the one over the places of the result. */
+  readonly lines: readonly Loop[];
+  readonly places: Loop;
+}
+
+export function sortParts(job: Job): SortParts {
+  const node = job.group.anchor!;
+  const x = node.operands[0]!;
+  const attrs = sortAttrs(x, node.attrs);
+  const lines = job.group.outer.filter((_, a) => a !== attrs.axis);
+  return { ...attrs, node, x, lines, places: job.group.outer[attrs.axis]! };
+}
+
+/** The coordinates of the line with `at` along the axis. */
+export const coordsAt = ({ x, axis, lines }: SortParts, at: Dim): Dim[] => {
+  let next = 0;
+  return x.shape.map((_, a) => (a === axis ? at : lines[next++]!.at));
+};
+
+/** Sorts in one array of the line after another; lines are independent. */
+export function lineSort(job: Job): Stmt[] {
+  const p = sortParts(job);
+  const extent = p.x.shape[p.axis]!;
+  const dtype = p.x.dtype === "f64" ? "f64" : "i32";
+  const array = (name: string, kind: "f64" | "i32", size: Dim): Stmt => ({
+    kind: "array",
+    name,
+    dtype: kind,
+    size,
+    space: "private",
+  });
+  const from = makeLoop("k", extent);
+  const fill = openBlock(job);
+  const element = fill.at(p.x, coordsAt(p, from.at));
+  const value = dtype === "f64" ? element : risingKey(element);
+  fill.body.push({ kind: "store", to: "keys", index: from.at, value });
+  const sort: Stmt = {
+    kind: "sort",
+    keys: "keys",
+    order: "order",
+    // Two keys with their places, once more to merge into.
+    spare: "spare",
+    size: extent,
+    count: p.count,
+    descending: p.descending,
+  };
+  const line = makeLoop("line", totalOf(p.lines));
+  return [
+    array("keys", dtype, extent),
+    array("order", "i32", extent),
+    array("spare", "i32", mulDim(dtype === "f64" ? 8 : 4, extent)),
+    ...nest([line], "parallel", [
+      ...decode(p.lines, line.at),
+      ...nest([from], "serial", fill.body),
+      sort,
+      ...nest([p.places], "serial", finished(job, p, load("order", "i32", p.places.at))),
+    ]),
+  ];
+}
+
+/** Stores what the group computes from the element of the order at the places loop. */
+export function finished(job: Job, { node }: SortParts, place: Expr): Stmt[] {
+  const block = openBlock(job);
+  block.bind(node, job.group.outerSpace.coords, place);
+  for (const [member] of membersOf(job.group))
+    if (job.stored.has(member)) block.body.push(storeMember(job, block, member, new Map()));
+  return block.body;
+}
+
+/**
+ * An i32 that is greater where the element is: integers as they are, u32 with its first bit turned, floats by their bits as f32,
+ * which rise with positive numbers and fall with negative ones. −0 becomes 0 first, and NaN the greatest.
+ */
+export function risingKey(x: Expr): Expr {
+  const i32 = (op: string, ...args: Expr[]): Expr => call(op, "i32", ...args);
+  if (x.dtype === "i32") return x;
+  if (x.dtype === "u32") return i32("xor", i32("bitcast", x), constant("i32", -0x80000000));
+  if (x.dtype === "bool" || x.dtype === "u8" || x.dtype === "i8") return i32("convert", x);
+  const wide = x.dtype === "f32" ? x : call("convert", "f32", x);
+  const raw = i32("bitcast", wide);
+  const [zero, most] = [constant("i32", 0), constant("i32", 0x7fffffff)];
+  const minusZero = call("equal", "bool", raw, constant("i32", -0x80000000));
+  const bits = i32("select", minusZero, zero, raw);
+  const negative = call("less", "bool", bits, zero);
+  const rising = i32("select", negative, i32("xor", bits, most), bits);
+  return i32("select", call("isNan", "bool", wide), most, rising);
+}

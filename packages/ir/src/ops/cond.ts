@@ -1,0 +1,82 @@
+/**
+ * `cond`: one of two regions, chosen by a flag at run time. Both are given the same operands and have results of the
+ * same types; only the chosen one is computed.
+ */
+import { isFloat } from "../dtype.ts";
+import { GraphError } from "../errors.ts";
+import { Tensor } from "../node.ts";
+import { defineOp, type OpRecord, type Pullback } from "../op.ts";
+import { currentValue } from "../trace.ts";
+import { filled } from "./apply.ts";
+import { replaceNodes, resultsOf } from "./control.ts";
+import {
+  checkFlag,
+  checkRegions,
+  checkResults,
+  checkTypes,
+  closeOver,
+  traceBody,
+} from "./regions.ts";
+
+export const condRecord: OpRecord = defineOp({
+  name: "cond",
+  family: "control",
+  infer(operands, _attrs, node) {
+    if (!(node instanceof Tensor)) throw new GraphError("cond: the result types are missing");
+    checkFlag("cond", "the predicate", operands[0]);
+    checkRegions("cond", node.regions, 2, operands.slice(1));
+    const [yes, no] = node.regions;
+    checkTypes("cond", "result", yes!.results, "the other branch has", no!.results);
+    return checkResults("cond", yes!.results, node);
+  },
+  vjpOfAll: condVjp,
+});
+
+/** The gradients of the branch that was taken; it computes again what they need of the values. */
+function condVjp(
+  cotangents: readonly (Tensor | undefined)[],
+  node: Tensor,
+  active: readonly boolean[],
+  pullback: Pullback,
+): (Tensor | undefined)[] {
+  const [pred, ...captures] = node.operands as [Tensor, ...Tensor[]];
+  const wanted = captures.flatMap((t, i) => (active[i + 1] && isFloat(t.dtype) ? [i] : []));
+  const gradients = (which: 0 | 1) => () => {
+    const { params, results } = node.regions[which]!;
+    const parts = pullback(
+      results,
+      cotangents,
+      wanted.map((i) => params[i]!),
+    );
+    const whole = parts.map((g, k) => {
+      const { dtype, shape } = captures[wanted[k]!]!;
+      return g ?? filled(0, dtype, shape);
+    });
+    return replaceNodes(whole, new Map(params.map((p, i) => [p, captures[i]!] as const)));
+  };
+  const out: (Tensor | undefined)[] = node.operands.map(() => undefined);
+  if (!wanted.length) return out;
+  for (const [k, g] of cond(pred, gradients(0), gradients(1)).entries()) out[wanted[k]! + 1] = g;
+  return out;
+}
+
+/**
+ * `then()` where `pred` holds, else `otherwise()`: computed at run time, and only the one that is asked for. What the
+ * functions read from outside becomes an operand.
+ *
+ * pred: bool[]; both return tensors of the same dtypes and shapes → as many. Throws DtypeError or ShapeError where they
+ * differ, GraphError if there are none or a body assigns a parameter.
+ */
+export function cond(
+  pred: Tensor,
+  then: () => readonly Tensor[],
+  otherwise: () => readonly Tensor[],
+): Tensor[] {
+  const flag = currentValue(pred);
+  checkFlag("cond", "the predicate", flag);
+  const [yes, no] = [traceBody("cond", [], then), traceBody("cond", [], otherwise)];
+  checkTypes("cond", "result", yes.results, "the other branch has", no.results);
+  checkResults("cond", yes.results, undefined);
+  const { regions, captures } = closeOver([yes, no], false);
+  return resultsOf({ op: "cond", operands: [flag, ...captures], attrs: {}, regions }, yes.results);
+}

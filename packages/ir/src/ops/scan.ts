@@ -1,0 +1,204 @@
+/**
+ * `scan`: a region run once for each place along the leading axis of some tensors, with values that are carried from
+ * step to step and values that are stacked. The number of steps is known when a run begins.
+ */
+import { type Dim, printDim, sameDim } from "../dim.ts";
+import { isFloat } from "../dtype.ts";
+import { GraphError, ShapeError } from "../errors.ts";
+import { type Attrs, type Graph, type ResultType, Tensor } from "../node.ts";
+import { defineOp, type OpRecord, type Pullback } from "../op.ts";
+import { currentValue } from "../trace.ts";
+import { apply, filled } from "./apply.ts";
+import { replaceNodes, resultsOf } from "./control.ts";
+import { checkRegions, checkResults, checkTypes, closeOver, traceBody } from "./regions.ts";
+import { input } from "./source.ts";
+
+/** Operands and results of a scan by what they are for. The region takes the step, then one of each operand. */
+export interface ScanParts<T> {
+  readonly init: readonly T[];
+  readonly xs: readonly T[];
+  readonly captures: readonly T[];
+}
+
+const counts = (attrs: Attrs) => [Number(attrs.carries), Number(attrs.xs)] as const;
+
+/** Operands of a scan, or what its region has for them. */
+export function scanParts<T>(attrs: Attrs, operands: readonly T[]): ScanParts<T> {
+  const [n, m] = counts(attrs);
+  return {
+    init: operands.slice(0, n),
+    xs: operands.slice(n, n + m),
+    captures: operands.slice(n + m),
+  };
+}
+
+const step: ResultType = { dtype: "i32", shape: [] };
+const element = ({ dtype, shape }: ResultType): ResultType => ({ dtype, shape: shape.slice(1) });
+const stacked = ({ dtype, shape }: ResultType, length: Dim): ResultType => ({
+  dtype,
+  shape: [length, ...shape],
+});
+
+/** The types of all results: the carry, then what is stacked. */
+const resultTypes = ({ results }: Graph, carries: number, length: Dim): ResultType[] =>
+  results.map((t, i) => (i < carries ? t : stacked(t, length)));
+
+function checkLengths(xs: readonly Tensor[], length: Dim): void {
+  for (const [i, x] of xs.entries())
+    if (!x.rank || !sameDim(x.shape[0]!, length))
+      throw new ShapeError(
+        `scan: sequence ${i} has ${x.rank ? printDim(x.shape[0]!) : "no"} steps, the scan ${printDim(length)}`,
+      );
+}
+
+export const scanRecord: OpRecord = defineOp({
+  name: "scan",
+  family: "control",
+  infer(operands, attrs, node) {
+    if (!(node instanceof Tensor)) throw new GraphError("scan: the result types are missing");
+    const { init, xs, captures } = scanParts(attrs, operands);
+    const length = attrs.length as Dim;
+    checkLengths(xs, length);
+    checkRegions("scan", node.regions, 1, [step, ...init, ...xs.map(element), ...captures]);
+    const results = node.regions[0]!.results;
+    checkTypes("scan", "carry", init, "the body returns", results.slice(0, init.length));
+    return checkResults("scan", resultTypes(node.regions[0]!, init.length, length), node);
+  },
+  vjpOfAll: scanVjp,
+});
+
+const placeholder = ({ dtype, shape }: ResultType): Tensor => input("g", dtype, shape);
+
+/**
+ * A scan the other way round, over the carries of every step, which the forward scan stacks. Its body computes the
+ * step again; its carry is the cotangent of the carry and sums of those of the captured values.
+ */
+function scanVjp(
+  cotangents: readonly (Tensor | undefined)[],
+  node: Tensor,
+  active: readonly boolean[],
+  pullback: Pullback,
+): (Tensor | undefined)[] {
+  const { attrs, operands } = node;
+  const [n, m] = counts(attrs);
+  const region = node.regions[0]!;
+  const [at, ...params] = region.params as [Tensor, ...Tensor[]];
+  const floats = params.flatMap((p, i) => (isFloat(p.dtype) && (i < n || active[i]) ? [i] : []));
+  const wanted = [
+    floats.filter((i) => i < n),
+    floats.filter((i) => i >= n && i < n + m),
+    floats.filter((i) => i >= n + m),
+  ] as const;
+  const [carried, sequences, captured] = wanted;
+  // Cotangents of one step's results.
+  const seeds = region.results.map((t, i) =>
+    isFloat(t.dtype) && (i < n || cotangents[i]) ? placeholder(t) : undefined,
+  );
+  const parts = pullback(
+    region.results,
+    seeds,
+    floats.map((i) => params[i]!),
+  );
+  const partOf = new Map(floats.map((i, k) => [i, parts[k]] as const));
+  const zero = (i: number): Tensor => filled(0, params[i]!.dtype, params[i]!.shape);
+
+  const before = stackCarries(node, n);
+  const stackedSeeds = seeds.flatMap((s, i) => (s && i >= n ? [i] : []));
+  const init = [...carried.map((i) => cotangents[i] ?? zero(i)), ...captured.map(zero)];
+  const xs = [...before, ...operands.slice(n, n + m), ...stackedSeeds.map((i) => cotangents[i]!)];
+  const { carry, ys } = scan(
+    init,
+    xs,
+    (sums, slices, place) => {
+      const by = new Map<Tensor, Tensor>([[at, place]]);
+      params.forEach((p, i) => {
+        by.set(p, i < n + m ? slices[i]! : operands[i]!);
+      });
+      for (const [k, i] of carried.entries()) if (seeds[i]) by.set(seeds[i]!, sums[k]!);
+      for (const [k, i] of stackedSeeds.entries()) by.set(seeds[i]!, slices[n + m + k]!);
+      const gradient = (i: number) => {
+        const part = partOf.get(i);
+        return part && replaceNodes([part], by)[0]!;
+      };
+      const added = captured.map((i, k) => {
+        const [sum, part] = [sums[carried.length + k]!, gradient(i)];
+        return part ? apply("add", [sum, part]) : sum;
+      });
+      return {
+        carry: [...carried.map((i) => gradient(i) ?? zero(i)), ...added],
+        ys: sequences.map((i) => gradient(i) ?? zero(i)),
+      };
+    },
+    { length: attrs.length as Dim, reverse: attrs.reverse !== true },
+  );
+  const out: (Tensor | undefined)[] = operands.map(() => undefined);
+  for (const [k, i] of carried.entries()) out[i] = carry[k];
+  for (const [k, i] of captured.entries()) out[i] = carry[carried.length + k];
+  for (const [k, i] of sequences.entries()) out[i] = ys[k];
+  return out;
+}
+
+/** The carries before each step, stacked by a scan that is otherwise the same; the compiler makes the two one. */
+function stackCarries(node: Tensor, n: number): Tensor[] {
+  const { operands, attrs } = node;
+  const { params, results } = node.regions[0]!;
+  const carries = params.slice(1, 1 + n);
+  const region = { params, results: [...results, ...carries] };
+  const types = resultTypes(region, n, attrs.length as Dim);
+  return resultsOf({ op: "scan", operands, attrs, regions: [region] }, types).slice(results.length);
+}
+
+export interface ScanOptions {
+  /** The number of steps; needed where there are no sequences. */
+  readonly length?: Dim;
+  /** Begins at the end of the sequences. Results are stacked where the step's place is. */
+  readonly reverse?: boolean;
+}
+
+export interface ScanStep {
+  readonly carry: readonly Tensor[];
+  readonly ys: readonly Tensor[];
+}
+
+/**
+ * carry₀ = init; (carryᵢ₊₁, ysᵢ) = body(carryᵢ, xsᵢ, i) for each place i of the leading axis; gives the last carry, and
+ * the ys stacked along a new leading axis. `body` gets the place i as well, i32[]. What it reads from outside becomes an
+ * operand.
+ *
+ * xs[T, …] → slices […]; ys […] → [T, …]. No steps: the carry is `init`. Throws ShapeError if sequences differ in length,
+ * or a carry in shape from what the body returns for it (DtypeError: in dtype), GraphError if the length is not known.
+ */
+export function scan(
+  init: readonly Tensor[],
+  xs: readonly Tensor[],
+  body: (carry: Tensor[], x: Tensor[], step: Tensor) => ScanStep,
+  options: ScanOptions = {},
+): { carry: Tensor[]; ys: Tensor[] } {
+  const [first, sequences] = [init.map(currentValue), xs.map(currentValue)];
+  const length = options.length ?? sequences[0]?.shape[0];
+  if (length === undefined) throw new GraphError("scan: there is no sequence and no length");
+  checkLengths(sequences, length);
+  const own = (name: string) => (t: ResultType) => input(name, t.dtype, t.shape);
+  const place = own("step")(step);
+  const carries = first.map(own("carry"));
+  const slices = sequences.map(element).map(own("x"));
+  let returned = 0;
+  const traced = traceBody("scan", [place, ...carries, ...slices], () => {
+    const out = body([...carries], [...slices], place);
+    returned = out.carry.length;
+    return [...out.carry, ...out.ys];
+  });
+  checkTypes("scan", "carry", first, "the body returns", traced.results.slice(0, returned));
+  const { regions, captures } = closeOver([traced], true);
+  const attrs = {
+    carries: first.length,
+    xs: sequences.length,
+    length,
+    reverse: options.reverse === true,
+  };
+  const types = resultTypes(regions[0]!, first.length, length);
+  checkResults("scan", types, undefined);
+  const operands = [...first, ...sequences, ...captures];
+  const results = resultsOf({ op: "scan", operands, attrs, regions }, types);
+  return { carry: results.slice(0, first.length), ys: results.slice(first.length) };
+}

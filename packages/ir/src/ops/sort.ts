@@ -1,0 +1,99 @@
+/**
+ * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it, so that gradients come
+ * from gather, and any number of tensors can be brought into one order.
+ */
+import { type Dim, isNonNegative, printDim, subDim } from "../dim.ts";
+import { GraphError, ShapeError } from "../errors.ts";
+import type { Attrs, Tensor } from "../node.ts";
+import { defineOp } from "../op.ts";
+import { checkAxis, printShape } from "../shape.ts";
+import { apply, checkCount } from "./apply.ts";
+import { takeAlongAxis } from "./gather.ts";
+
+export interface SortAttrs {
+  readonly axis: number;
+  /** How many places of the order are given, from its start. */
+  readonly count: Dim;
+  readonly descending: boolean;
+}
+
+/** The attributes of an argSort; a flag that text leaves out is false, and so is a count: all places. */
+export function sortAttrs(x: Tensor, attrs: Attrs): SortAttrs {
+  const axis = attrs.axis as number;
+  const count = (attrs.count ?? x.shape[axis]) as Dim;
+  return { axis, count, descending: attrs.descending === true };
+}
+
+defineOp({
+  name: "argSort",
+  family: "sort",
+  infer(operands, attrs) {
+    checkCount("argSort", operands, 1);
+    const [x] = operands as [Tensor];
+    if (typeof attrs.axis !== "number") throw new GraphError("argSort: attribute axis is missing");
+    checkAxis("argSort", attrs.axis, x.rank);
+    const { axis, count } = sortAttrs(x, attrs);
+    const extent = x.shape[axis]!;
+    if (!isNonNegative(count) || !isNonNegative(subDim(extent, count)))
+      throw new ShapeError(
+        `argSort: count is ${printDim(count)}, axis ${axis} of ${printShape(x.shape)} may have fewer`,
+      );
+    return { dtype: "i32", shape: x.shape.map((d, i) => (i === axis ? count : d)) };
+  },
+  vjp: () => [undefined],
+});
+
+export interface SortOptions {
+  /** From the greatest to the least; default false. */
+  readonly descending?: boolean;
+}
+
+/**
+ * The places along `axis` in the order of their elements: i32 indices that sort x. Equal elements, and 0 and −0, stay in the
+ * order in which they stand (stable), in both directions; NaN counts as greater than all numbers. No gradient flows.
+ */
+export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  const a = checkAxis("argSort", axis, x.rank);
+  return order("argSort", x, a, x.shape[a]!, options.descending ?? false);
+}
+
+/**
+ * x with its elements sorted along `axis`; NaN counts as greater than all numbers. The gradient goes to the places the elements
+ * came from.
+ */
+export function sort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  const a = checkAxis("sort", axis, x.rank);
+  return takeAlongAxis(x, argSort(x, a, options), a);
+}
+
+export interface TopKOptions {
+  /** False for the k least; default true. */
+  readonly largest?: boolean;
+}
+
+/**
+ * The k largest elements along `axis`, the largest first, and their i32 places; of equal ones, the first. NaN counts as greater
+ * than all numbers. The gradient of the values goes to those places.
+ *
+ * x[D…, n, E…] → two of [D…, k, E…]. Throws ShapeError if the axis may have fewer than k elements.
+ */
+export function topK(
+  x: Tensor,
+  k: Dim,
+  axis = -1,
+  options: TopKOptions = {},
+): { values: Tensor; indices: Tensor } {
+  const a = checkAxis("topK", axis, x.rank);
+  const extent = x.shape[a]!;
+  if (!isNonNegative(k) || !isNonNegative(subDim(extent, k)))
+    throw new ShapeError(
+      `topK: k is ${printDim(k)}, axis ${a} of ${printShape(x.shape)} may have fewer elements`,
+    );
+  const indices = order("topK", x, a, k, options.largest ?? true);
+  return { values: takeAlongAxis(x, indices, a), indices };
+}
+
+function order(op: string, x: Tensor, axis: number, count: Dim, descending: boolean): Tensor {
+  if (x.rank === 0) throw new ShapeError(`${op}: a scalar has no axis to sort along`);
+  return apply("argSort", [x], { axis, count, descending });
+}

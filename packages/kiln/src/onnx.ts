@@ -1,0 +1,313 @@
+/**
+ * ONNX models that run: `loadOnnx` reads a file, and a model compiles itself for the inputs it is given. What the import must know and
+ * only a run can tell (a `shape` input, the number of elements that are not zero) is computed on the target first.
+ */
+import type { Artifact } from "@kiln-ml/artifact";
+import "./move.ts";
+import "./tensor-data.ts";
+import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
+import {
+  Demand,
+  dtypeOf,
+  type ElementType,
+  elementTypeOf,
+  ImportedModel,
+  type Known,
+  readModel,
+  type TypeDef,
+  typed,
+  type Value,
+  type ValueDef,
+} from "@kiln-ml/onnx";
+import type { KernelTiming } from "@kiln-ml/runtime";
+import { type CompiledFunction, compile } from "./compile.ts";
+import type { CompileOptions } from "./compiler.ts";
+import type { ExportOptions } from "./export.ts";
+import type { ShapedArray } from "./feed.ts";
+import type { InputSpec } from "./inputs.ts";
+import { declaredExtent } from "./onnx-dims.ts";
+import {
+  type Form,
+  feedsOf,
+  formOf,
+  inputValue,
+  leavesOf,
+  type OnnxValue,
+  readValue,
+  tensorsOf,
+} from "./onnx-values.ts";
+
+export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
+
+export interface OnnxOptions extends Omit<CompileOptions, "inputs"> {
+  /** The name of the file, for messages. */
+  readonly file?: string;
+  /** The bytes of a file of external data beside the model. */
+  readonly external?: (location: string) => Uint8Array | undefined;
+  /** Extents for symbols of the file: a number, or an expression in other symbols, `{ height: "32*h" }`. */
+  readonly dims?: Readonly<Record<string, number | string>>;
+}
+
+type Inputs = Readonly<Record<string, OnnxValue>>;
+/** What each input is, in the order of the call. */
+type Forms = readonly (readonly [string, Form])[];
+type Feeds = Readonly<Record<string, ShapedArray>>;
+type Spec = Record<string, InputSpec>;
+
+/** A program of the tree: final, or one that computes the next value that import must know. */
+interface Stage {
+  readonly run: CompiledFunction<[Record<string, Tensor>], Tensor[]>;
+  /** What import threw. */
+  failure?: string;
+  /** The key of the demanded value. */
+  demand?: string;
+  /** The form of the results, from the last trace. */
+  outputs?: Map<string, Value>;
+}
+
+/** Reads a model; compiles nothing yet. Throws ArtifactError for damaged files, GraphError for unsupported ops. */
+export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxModel {
+  const { file, external, dims, ...compiling } = options;
+  const model = readModel(bytes, {
+    ...(file === undefined ? {} : { file }),
+    ...(external ? { external } : {}),
+  });
+  return new OnnxModel(new ImportedModel(model), compiling, dims ?? {});
+}
+
+export class OnnxModel {
+  readonly #imported: ImportedModel;
+  readonly #options: CompileOptions;
+  readonly #dims: Readonly<Record<string, number | string>>;
+  readonly #stages = new Map<string, Stage>();
+  /** Set once a symbolic import failed: programs are then compiled for the extents at hand. */
+  #static: string | undefined;
+
+  constructor(
+    imported: ImportedModel,
+    options: CompileOptions,
+    dims: Readonly<Record<string, number | string>>,
+  ) {
+    this.#imported = imported;
+    this.#options = { name: imported.model.graph.name || "model", ...options };
+    this.#dims = dims;
+  }
+
+  /** Inputs that a run must give. */
+  get inputs(): readonly ValueDef[] {
+    return this.#imported.inputs;
+  }
+
+  get outputs(): readonly ValueDef[] {
+    return this.#imported.outputs;
+  }
+
+  /** The weights by name, for an optimizer, `stateBytes` and `loadState`; those that the graph uses. */
+  get parameters(): ReadonlyMap<string, Tensor> {
+    return this.#imported.parameters;
+  }
+
+  /** Programs compiled so far. */
+  get compiles(): number {
+    let n = 0;
+    for (const { run } of this.#stages.values()) n += run.compiles;
+    return n;
+  }
+
+  /** Why programs are compiled for each set of extents, if they are. */
+  get specialised(): string | undefined {
+    return this.#static;
+  }
+
+  /** The outputs as nodes of the graph being built, for use inside `compile`: training, or a larger model. */
+  apply(inputs: Readonly<Record<string, Tensor>>): Record<string, Tensor> {
+    const given = new Map<string, Value>();
+    for (const [name, t] of Object.entries(inputs))
+      given.set(name, typed(t, this.#typeOf(name) ?? elementTypeOf(t.dtype)));
+    const outputs: Record<string, Tensor> = {};
+    for (const [name, value] of this.#imported.apply(given)) {
+      if (value.kind !== "tensor")
+        throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
+      outputs[name] = value.tensor;
+    }
+    return outputs;
+  }
+
+  /** Runs the model. Compiles what it meets for the first time. */
+  async run(inputs: Inputs): Promise<Record<string, OnnxValue>> {
+    const { stage, results } = await this.#reach(inputs);
+    const arrays: HostArray[] = [];
+    for (const t of results) arrays.push(await t.data());
+    const shapes = results.map((t) => t.shape as readonly number[]);
+    const next = { at: 0 };
+    const outputs: [string, OnnxValue][] = [];
+    for (const [name, value] of stage.outputs!)
+      outputs.push([name, readValue(value, arrays, shapes, next)]);
+    for (const t of results) t.dispose();
+    return Object.fromEntries(outputs);
+  }
+
+  /** Runs once with the kernels timed. */
+  async profile(inputs: Inputs): Promise<KernelTiming[]> {
+    const { stage, feeds } = await this.#reach(inputs);
+    return stage.run.profile(feeds);
+  }
+
+  /**
+   * The model as a function of its inputs in order, with their types as declared: what `compile` and `exportArtifact` take.
+   *
+   * Throws GraphError where an input is no tensor or has no declared shape.
+   */
+  get program(): {
+    readonly fn: (...inputs: Tensor[]) => Record<string, Tensor>;
+    readonly inputs: readonly InputSpec[];
+  } {
+    const { inputs } = this;
+    return {
+      fn: (...given) =>
+        this.apply(Object.fromEntries(inputs.map(({ name }, i) => [name, given[i]!]))),
+      inputs: Object.values(this.#symbolicSpec()),
+    };
+  }
+
+  /** The program as an artifact. Rejects with GraphError if import needs values that only a run can tell. */
+  async artifact(options: ExportOptions = {}): Promise<Artifact> {
+    const spec = this.#symbolicSpec();
+    const stage = this.#stage("artifact", this.#declaredForms(), new Map(), spec);
+    const artifact = await stage.run.artifact(options);
+    // The program of a stage with a demand computes what is demanded, and nothing else.
+    if (stage.demand !== undefined)
+      throw new GraphError(
+        `onnx: ${stage.demand} depends on inputs, so the model has no single program\n  run it through loadOnnx, or make that input an initializer`,
+      );
+    return artifact;
+  }
+
+  #typeOf(name: string): ElementType | undefined {
+    const type = this.inputs.find((v) => v.name === name)?.type;
+    return type?.kind === "tensor" ? type.type : undefined;
+  }
+
+  /** Runs stages until one gives the outputs. */
+  async #reach(inputs: Inputs) {
+    const given = this.#inOrder(inputs);
+    const forms = given.map(([name, value], i) => [name, formOf(value, `i${i}`)] as const);
+    const feeds = feedsOf(given);
+    const known = new Map<string, readonly number[]>();
+    for (;;) {
+      const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
+      const stage = this.#next(forms, feeds, known, symbolic);
+      let results: Tensor[];
+      try {
+        results = await stage.run(feeds);
+      } catch (error) {
+        // What an import cannot tell of symbols it may tell of numbers; if not, the error is the same.
+        if (!symbolic || stage.failure === undefined) throw error;
+        this.#static = stage.failure;
+        continue;
+      }
+      if (stage.demand === undefined) return { stage, results, feeds };
+      known.set(stage.demand, Array.from(await results[0]!.data(), Number));
+    }
+  }
+
+  /** The inputs in the order of the file, which feeds are numbered by. Throws GraphError for names that the model does not have. */
+  #inOrder(inputs: Inputs): (readonly [string, OnnxValue])[] {
+    const names = this.#imported.model.graph.inputs.map((v) => v.name);
+    const unknown = Object.keys(inputs).find((name) => !names.includes(name));
+    if (unknown !== undefined)
+      throw new GraphError(
+        `onnx: the model has no input ${unknown}\n  it has ${[...new Set(names)].join(", ")}`,
+      );
+    return names.flatMap((name) =>
+      Object.hasOwn(inputs, name) ? [[name, inputs[name]!] as const] : [],
+    );
+  }
+
+  #next(forms: Forms, feeds: Feeds, known: Known, symbolic: boolean): Stage {
+    const spec = symbolic ? this.#symbolicSpec() : specOf(forms, feeds);
+    const shapes = symbolic ? "symbolic" : JSON.stringify(Object.values(feeds).map((f) => f.shape));
+    const values = [...known].map(([key, v]) => `${key}=${v.join()}`).join(";");
+    return this.#stage(`${JSON.stringify(forms)}|${shapes}|${values}`, forms, new Map(known), spec);
+  }
+
+  #stage(key: string, forms: Forms, known: Known, spec: Spec): Stage {
+    let stage = this.#stages.get(key);
+    if (!stage) {
+      const made: Stage = {
+        run: compile((x: Record<string, Tensor>) => this.#trace(made, forms, x, known), {
+          ...this.#options,
+          inputs: [spec],
+        }),
+      };
+      stage = made;
+      this.#stages.set(key, made);
+    }
+    return stage;
+  }
+
+  #trace(stage: Stage, forms: Forms, x: Record<string, Tensor>, known: Known): Tensor[] {
+    const inputs = new Map(forms.map(([name, form]) => [name, inputValue(form, x)] as const));
+    try {
+      delete stage.demand;
+      stage.outputs = this.#imported.apply(inputs, known);
+      return [...stage.outputs.values()].flatMap(tensorsOf);
+    } catch (error) {
+      if (!(error instanceof Demand)) {
+        stage.failure = error instanceof Error ? error.message : String(error);
+        throw error;
+      }
+      stage.demand = error.key;
+      return [error.tensor];
+    }
+  }
+
+  /** Types of the inputs as declared; only where all are tensors. */
+  #declaredForms(): Forms {
+    return this.inputs.map(({ name, type }, i) => {
+      if (type?.kind !== "tensor")
+        throw new GraphError(`onnx: input ${name} is not declared as a tensor`);
+      return [name, { kind: "tensor", type: type.type, feed: `i${i}` }];
+    });
+  }
+
+  /** True if the file declares symbolic extents, nothing but tensors, and no extent at hand is 0. */
+  #isSymbolic(feeds: Feeds): boolean {
+    const given = Object.values(feeds);
+    const types = this.inputs.map((v) => v.type);
+    return (
+      given.length === types.length &&
+      types.every((type) => type?.kind === "tensor" && type.shape !== undefined) &&
+      types.some((t) => t?.kind === "tensor" && t.shape!.some((d) => typeof d !== "number")) &&
+      given.every(({ shape }) => !shape.includes(0))
+    );
+  }
+
+  #symbolicSpec(): Spec {
+    return Object.fromEntries(
+      this.inputs.map(({ name, type }, i) => [`i${i}`, { ...this.#declared(name, type), name }]),
+    );
+  }
+
+  #declared(name: string, type: TypeDef | undefined) {
+    if (type?.kind !== "tensor" || !type.shape)
+      throw new GraphError(`onnx: input ${name} has no declared shape`);
+    const shape = type.shape.map((d, axis) =>
+      typeof d === "number" ? d : declaredExtent(d || `${name}_${axis}`, this.#dims),
+    );
+    return { dtype: dtypeOf(type.type, `onnx: input ${name}`), shape };
+  }
+}
+
+/** Types of the inputs at hand, extents and all. */
+function specOf(forms: Forms, feeds: Feeds): Spec {
+  const spec: Spec = {};
+  for (const [name, form] of forms)
+    for (const { feed, type } of leavesOf(form))
+      spec[feed] = {
+        shape: feeds[feed]!.shape,
+        dtype: dtypeOf(type),
+        name: feed === name ? name : `${name}.${feed}`,
+      };
+  return spec;
+}

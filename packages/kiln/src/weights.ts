@@ -1,0 +1,38 @@
+/**
+ * Weights of models from elsewhere into modules of ours: any file that `readTensors` reads, or tensors already read. Says
+ * what was applied and what was not, as `loadState` does.
+ */
+import type { Constant } from "@kiln-ml/artifact";
+import { fromPytorch, readTensors, type TorchOptions } from "@kiln-ml/formats";
+import { inOrder } from "./session.ts";
+import { type LoadStateOptions, putTensors, type StateReport, type StateSource } from "./state.ts";
+
+export interface LoadWeightsOptions extends LoadStateOptions, TorchOptions {
+  /**
+   * Whose names the tensors have: PyTorch's, which are brought to those of our layers before `remap` sees them, or the
+   * module's own. By default PyTorch's for PyTorch files, and its own for others.
+   */
+  readonly names?: "pytorch" | "own";
+}
+
+/**
+ * Puts the tensors of a file into a module: safetensors, PyTorch, `.npy` or `.npz` bytes, told apart by how they begin, or
+ * tensors by name.
+ *
+ * Rejects with ArtifactError for a damaged file, and if strict with GraphError for names or shapes that differ, before
+ * anything is changed.
+ */
+export const loadWeights = (
+  source: StateSource,
+  file: Uint8Array | ArrayBuffer | Readonly<Record<string, Constant>>,
+  options: LoadWeightsOptions = {},
+): Promise<StateReport> =>
+  inOrder(async () => {
+    const { format, tensors } =
+      file instanceof Uint8Array || file instanceof ArrayBuffer
+        ? readTensors(file, options)
+        : { format: "tensors", tensors: file };
+    const names = options.names ?? (format === "torch" ? "pytorch" : "own");
+    const own = names === "pytorch" ? fromPytorch(tensors) : tensors;
+    return putTensors("loadWeights", source, own, options);
+  });

@@ -1,0 +1,313 @@
+/**
+ * A model as a function on tensors: walks the nodes of a graph in order, gives each to the row of its op, and keeps what names stand
+ * for. Builds IR only; where a value must be known and is not, it throws Demand.
+ */
+import { convert, type Dim, GraphError, isFloat, KilnError, Tensor } from "@kiln-ml/ir";
+import { NodeContext, type Result, type Surroundings } from "./context.ts";
+import { elementTypeOf, narrowRange, numbersOfDef } from "./element.ts";
+import { Demand, type Known } from "./errors.ts";
+import { knownValues } from "./known.ts";
+import { findRow } from "./ops/index.ts";
+import type {
+  AttributeDef,
+  FunctionDef,
+  GraphDef,
+  Model,
+  NodeDef,
+  TensorDef,
+} from "./proto/model.ts";
+import type { Row } from "./row.ts";
+import { checkSupported } from "./supported.ts";
+import { asTensorValue, type TensorValue, typed, type Value } from "./value.ts";
+import { Weights } from "./weights.ts";
+import { wrapped } from "./wrap.ts";
+
+/** Names of values, and where a name is not found, those around it. */
+class Scope {
+  readonly #values = new Map<string, Value>();
+  readonly #outer: Scope | undefined;
+  /** Attributes of the function's caller. */
+  readonly attributes: ReadonlyMap<string, AttributeDef>;
+  readonly opsets: ReadonlyMap<string, number>;
+
+  constructor(
+    opsets: ReadonlyMap<string, number>,
+    attributes: ReadonlyMap<string, AttributeDef>,
+    outer?: Scope,
+  ) {
+    this.opsets = opsets;
+    this.attributes = attributes;
+    this.#outer = outer;
+  }
+
+  inner(): Scope {
+    return new Scope(this.opsets, this.attributes, this);
+  }
+
+  get(name: string): Value | undefined {
+    return this.#values.get(name) ?? this.#outer?.get(name);
+  }
+
+  set(name: string, value: Value): void {
+    this.#values.set(name, value);
+  }
+}
+
+export class ImportedModel {
+  readonly model: Model;
+  readonly #weights = new Weights(numbersOfDef);
+  readonly #functions: ReadonlyMap<string, FunctionDef>;
+
+  /** Throws GraphError that lists every op that is not supported, with counts and names of nodes. */
+  constructor(model: Model) {
+    this.model = model;
+    this.#functions = new Map(model.functions.map((f) => [functionKey(f), f]));
+    checkSupported(model);
+  }
+
+  /** The floating-point weights by their names in the file; those that `apply` has met. */
+  get parameters(): ReadonlyMap<string, Tensor> {
+    return this.#weights.parameters;
+  }
+
+  /** Inputs without a default of their own. */
+  get inputs() {
+    const given = new Set(this.model.graph.initializers.map((t) => t.name));
+    return this.model.graph.inputs.filter((v) => !given.has(v.name));
+  }
+
+  get outputs() {
+    return this.model.graph.outputs;
+  }
+
+  /**
+   * The outputs for these inputs, by name, as nodes of the graph. `known` holds values that were demanded before.
+   *
+   * Throws GraphError for missing inputs and what rows refuse, ShapeError and DtypeError of the IR with the node's name, and Demand.
+   */
+  apply(inputs: ReadonlyMap<string, Value>, known: Known = new Map()): Map<string, Value> {
+    const { graph } = this.model;
+    const scope = new Scope(this.model.opsets, new Map());
+    for (const def of graph.initializers) scope.set(def.name, this.#weights.value(def));
+    for (const { name } of graph.inputs) {
+      const value = inputs.get(name);
+      if (value) scope.set(name, value);
+      else if (!scope.get(name)) throw new GraphError(`onnx: input ${name} is missing`);
+    }
+    const run = new Run(this.#functions, this.#weights, known);
+    const results = run.graph(graph, scope, "");
+    return new Map(graph.outputs.map(({ name }, i) => [name, results[i]!]));
+  }
+}
+
+const functionKey = (f: { name: string; domain: string; overload: string }) =>
+  `${f.domain}::${f.name}::${f.overload}`;
+
+/** One import. */
+class Run {
+  readonly #functions: ReadonlyMap<string, FunctionDef>;
+  readonly #weights: Weights;
+  readonly #given: Known;
+  readonly #demands = new Map<string, number>();
+
+  constructor(functions: ReadonlyMap<string, FunctionDef>, weights: Weights, given: Known) {
+    this.#functions = functions;
+    this.#weights = weights;
+    this.#given = given;
+  }
+
+  /** The outputs of a graph whose inputs and surroundings `scope` knows. */
+  graph(graph: GraphDef, scope: Scope, path: string): Value[] {
+    this.#nodes(
+      graph.nodes,
+      graph.outputs.map((v) => v.name),
+      scope,
+      path,
+    );
+    return graph.outputs.map(
+      ({ name }) => scope.get(name) ?? fail(`onnx: ${graph.name || "graph"} has no value ${name}`),
+    );
+  }
+
+  #nodes(nodes: readonly NodeDef[], outputs: readonly string[], scope: Scope, path: string): void {
+    const live = liveNodes(nodes, outputs);
+    for (const [i, node] of nodes.entries()) {
+      if (!live.has(node)) continue;
+      const inputs = node.inputs.map((name) =>
+        name === ""
+          ? undefined
+          : (scope.get(name) ?? fail(`onnx: ${labelOf(node, path, i)}: no value ${name}`)),
+      );
+      const results = this.#node(node, inputs, scope, labelOf(node, path, i));
+      for (const [k, name] of node.outputs.entries()) {
+        const value = results[k];
+        if (name && value) scope.set(name, value);
+      }
+    }
+  }
+
+  #node(
+    node: NodeDef,
+    inputs: readonly (Value | undefined)[],
+    scope: Scope,
+    label: string,
+  ): Value[] {
+    const attributes = resolved(node.attributes, scope.attributes);
+    const local = this.#functions.get(functionKey({ ...node, name: node.op }));
+    if (local) return this.#call(local, inputs, attributes, label);
+    const row = findRow(node.domain, node.op);
+    if (!row) return fail(`onnx: ${label}: the op is not supported`);
+    const opset = scope.opsets.get(node.domain) ?? scope.opsets.get("") ?? 1;
+    const context = new NodeContext(
+      node,
+      opset,
+      attributes,
+      inputs,
+      this.#around(scope, label),
+      label,
+    );
+    try {
+      return outputsOf(row, context, row.build(context));
+    } catch (error) {
+      throw error instanceof KilnError ? context.explain(error) : error;
+    }
+  }
+
+  #around(scope: Scope, label: string): Surroundings {
+    return {
+      known: (value, key) => this.#known(value, key),
+      peek: (value) => this.#peek(value),
+      weight: (def) => this.#weights.value(def),
+      lookup: (name) => scope.get(name),
+      attempt: (build) => this.#attempt(build),
+      run: (graph, inputs) => {
+        const inner = scope.inner();
+        for (const def of graph.initializers) inner.set(def.name, this.#weights.value(def));
+        for (const [i, { name }] of graph.inputs.entries()) {
+          const value = inputs[i];
+          if (value) inner.set(name, value);
+        }
+        return this.graph(graph, inner, `${label}/`);
+      },
+      apply: (node, inputs) => this.#node(node, inputs, scope, `${label}/${node.op}`),
+    };
+  }
+
+  #call(
+    f: FunctionDef,
+    inputs: readonly (Value | undefined)[],
+    attributes: ReadonlyMap<string, AttributeDef>,
+    label: string,
+  ): Value[] {
+    const scope = new Scope(f.opsets, new Map([...f.defaults, ...attributes]));
+    for (const [i, name] of f.inputs.entries()) {
+      const value = inputs[i];
+      if (value) scope.set(name, value);
+    }
+    this.#nodes(f.nodes, f.outputs, scope, `${label}/`);
+    return f.outputs.map((name) => scope.get(name) as Value);
+  }
+
+  #attempt<T>(build: () => T): T | undefined {
+    const before = new Map(this.#demands);
+    try {
+      return build();
+    } catch (error) {
+      if (!(error instanceof Demand || error instanceof KilnError)) throw error;
+      this.#demands.clear();
+      for (const [key, n] of before) this.#demands.set(key, n);
+      return undefined;
+    }
+  }
+
+  #peek(value: TensorValue): readonly Dim[] | undefined {
+    const own = value.def && numbersOfDef(value.def);
+    return own ?? knownValues(value.tensor, (leaf) => this.#weights.valuesOf(leaf));
+  }
+
+  #known(value: TensorValue, where: string): readonly Dim[] {
+    const known = this.#peek(value);
+    if (known) return known;
+    const nth = this.#demands.get(where) ?? 0;
+    this.#demands.set(where, nth + 1);
+    const key = nth ? `${where} (${nth + 1})` : where;
+    const given = this.#given.get(key);
+    if (given) return given;
+    // Half floats come back from a run as bits.
+    const { tensor } = value;
+    throw new Demand(key, isFloat(tensor.dtype) ? convert(tensor, "f32") : tensor);
+  }
+}
+
+function fail(message: string): never {
+  throw new GraphError(message);
+}
+
+/** The node as messages name it: its name, or its place and its first output. */
+const labelOf = (node: NodeDef, path: string, i: number): string =>
+  `${path}${node.op} ${node.name || `#${i} (${node.outputs[0] ?? ""})`}`;
+
+/** The nodes that the outputs need. Nodes are in order, operands before users. */
+function liveNodes(nodes: readonly NodeDef[], outputs: readonly string[]): Set<NodeDef> {
+  const needed = new Set(outputs);
+  const live = new Set<NodeDef>();
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    const node = nodes[i]!;
+    if (!node.outputs.some((name) => needed.has(name))) continue;
+    live.add(node);
+    for (const name of [...node.inputs, ...capturedBy(node)]) needed.add(name);
+  }
+  return live;
+}
+
+/** Every name that the node's subgraphs read; more than they capture does no harm. */
+function* capturedBy(node: NodeDef): Generator<string> {
+  for (const attribute of node.attributes.values()) {
+    const graphs =
+      attribute.kind === "graph"
+        ? [attribute.value]
+        : attribute.kind === "graphs"
+          ? attribute.value
+          : [];
+    for (const graph of graphs) {
+      for (const { name } of graph.outputs) yield name;
+      for (const inner of graph.nodes) {
+        yield* inner.inputs;
+        yield* capturedBy(inner);
+      }
+    }
+  }
+}
+
+/** Attributes with those that refer to the function's caller replaced. */
+function resolved(
+  own: ReadonlyMap<string, AttributeDef>,
+  callers: ReadonlyMap<string, AttributeDef>,
+): ReadonlyMap<string, AttributeDef> {
+  const found = new Map<string, AttributeDef>();
+  for (const [name, attribute] of own) {
+    const value = attribute.kind === "reference" ? callers.get(attribute.value) : attribute;
+    if (value) found.set(name, value);
+  }
+  return found;
+}
+
+/** A handler's result as the values of the node's outputs. */
+function outputsOf(row: Row, n: NodeContext, result: Result): Value[] {
+  const list = Array.isArray(result) ? result : [result as Tensor | Value];
+  return list.map((r) => (r instanceof Tensor ? plain(row, n, r) : (r as Value)));
+}
+
+/** The type of a plain tensor: the row's, else that of the first input if one dtype holds both. */
+function plain(row: Row, n: NodeContext, t: Tensor): TensorValue {
+  if (row.type) return typed(t, row.type);
+  for (let i = 0; i < n.count; i++) {
+    if (!n.has(i) || n.value(i).kind !== "tensor") continue;
+    const input = asTensorValue(n.value(i), "input");
+    if (input.tensor.dtype !== t.dtype) continue;
+    return typed(row.wraps && narrowRange[input.type] ? wrapped(t, input.type) : t, input.type);
+  }
+  return typed(t, elementTypeOf(t.dtype));
+}
+
+export type { TensorDef };

@@ -1,0 +1,84 @@
+/**
+ * Activation functions, element by element. The formulas are those of the ONNX operator list; names of attributes too.
+ */
+import {
+  celu,
+  clamp,
+  elu,
+  gelu,
+  geluTanh,
+  hardSwish,
+  mish,
+  relu,
+  reshape,
+  select,
+  softplus,
+  softsign,
+  type Tensor,
+} from "@kiln-ml/ir";
+import type { NodeContext } from "../context.ts";
+import { microsoft, type Row, row } from "../row.ts";
+
+/** A row of a function of the input and of float attributes with defaults. */
+const activation = (
+  op: string,
+  defaults: Readonly<Record<string, number>>,
+  f: (x: Tensor, ...attributes: number[]) => Tensor,
+): Row =>
+  row(op, (n) =>
+    f(n.tensor(0), ...Object.entries(defaults).map(([name, value]) => n.float(name, value))),
+  );
+
+/** Slopes broadcast to x; before opset 7 a vector of slopes is one a channel. */
+function prelu(n: NodeContext): Tensor {
+  const [x, given] = [n.tensor(0), n.tensor(1)];
+  const perChannel = n.opset < 7 && given.rank === 1 && given.shape[0] !== 1 && x.rank > 2;
+  const slope = perChannel
+    ? reshape(given, [...given.shape, ...new Array<number>(x.rank - 2).fill(1)])
+    : given;
+  return select(x.less(0), x.mul(slope), x);
+}
+
+/** 0 within [−lambd, lambd], outside moved toward 0 by `bias`. Integers stay integers. */
+function shrink(x: Tensor, lambd: number, bias: number): Tensor {
+  const moved = select(x.less(-lambd), x.add(bias), select(x.greater(lambd), x.sub(bias), 0));
+  return moved.convert(x.dtype);
+}
+
+function geluOf(n: NodeContext): Tensor {
+  const approximate = n.string("approximate", "none");
+  if (approximate === "tanh") return geluTanh(n.tensor(0));
+  return approximate === "none"
+    ? gelu(n.tensor(0))
+    : n.fail(`approximate is "${approximate}", not none or tanh`);
+}
+
+const swish = (x: Tensor, alpha: number): Tensor => x.mul(x.mul(alpha).sigmoid());
+
+export const activationRows: readonly Row[] = [
+  row("Relu", (n) => relu(n.tensor(0))),
+  row("Sigmoid", (n) => n.tensor(0).sigmoid()),
+  row("Softplus", (n) => softplus(n.tensor(0))),
+  row("Softsign", (n) => softsign(n.tensor(0))),
+  row("HardSwish", (n) => hardSwish(n.tensor(0))),
+  row("Mish", (n) => mish(n.tensor(0))),
+  row("Gelu", geluOf),
+  row("PRelu", prelu),
+  activation("Elu", { alpha: 1 }, elu),
+  activation("Celu", { alpha: 1 }, celu),
+  activation("Selu", { alpha: 1.6732632423543772, gamma: 1.0507009873554805 }, (x, alpha, gamma) =>
+    elu(x, alpha!).mul(gamma!),
+  ),
+  activation("LeakyRelu", { alpha: 0.01 }, (x, alpha) => select(x.less(0), x.mul(alpha!), x)),
+  activation("ThresholdedRelu", { alpha: 1 }, (x, alpha) => select(x.greater(alpha!), x, 0)),
+  activation("HardSigmoid", { alpha: 0.2, beta: 0.5 }, (x, alpha, beta) =>
+    clamp(x.mul(alpha!).add(beta!), 0, 1),
+  ),
+  activation("Shrink", { lambd: 0.5, bias: 0 }, (x, lambd, bias) => shrink(x, lambd!, bias!)),
+  activation("Swish", { alpha: 1 }, (x, alpha) => swish(x, alpha!)),
+  row("Affine", (n) => n.tensor(0).mul(n.float("alpha", 1)).add(n.float("beta", 0))),
+  microsoft("Gelu", (n) => gelu(n.tensor(0))),
+  microsoft("QuickGelu", (n) => swish(n.tensor(0), n.float("alpha", 1.702))),
+  microsoft("FastGelu", (n) => geluTanh(n.has(1) ? n.tensor(0).add(n.tensor(1)) : n.tensor(0))),
+  microsoft("BiasGelu", (n) => gelu(n.tensor(0).add(n.tensor(1)))),
+];

@@ -1,0 +1,163 @@
+/**
+ * The discrete Fourier transform as products with matrices of cosines and sines: one product for short lines, and, where a long line's
+ * length has factors, one for each factor with twiddles in between. Lengths must be numbers.
+ */
+import {
+  dotGeneral,
+  isStatic,
+  pad,
+  reshape,
+  sliceAxis,
+  type Tensor,
+  tensor,
+  transpose,
+} from "@kiln-ml/ir";
+
+/** Longer lines are split, where their length has factors. */
+const direct = 256;
+
+/** e^(sign·2πi·jk/n) as pairs: [rows, columns, 2]. */
+function roots(rows: number, columns: number, n: number, sign: number): Float32Array {
+  const out = new Float32Array(rows * columns * 2);
+  for (let j = 0; j < rows; j++)
+    for (let k = 0; k < columns; k++) {
+      const angle = (2 * Math.PI * ((j * k) % n)) / n;
+      out[(j * columns + k) * 2] = Math.cos(angle);
+      out[(j * columns + k) * 2 + 1] = sign * Math.sin(angle);
+    }
+  return out;
+}
+
+/** The matrix [n, 2, bins, 2] that takes a complex line to its spectrum; of a real line, [n, 1, bins, 2]. */
+function spectrumMatrix(n: number, bins: number, sign: number, parts: 1 | 2): Tensor {
+  const w = roots(n, bins, n, sign);
+  if (parts === 1) return tensor(w, { shape: [n, 1, bins, 2] });
+  const out = new Float32Array(n * 2 * bins * 2);
+  for (let j = 0; j < n; j++)
+    for (let k = 0; k < bins; k++) {
+      const [re, im] = [w[(j * bins + k) * 2]!, w[(j * bins + k) * 2 + 1]!];
+      out.set([re, im], ((j * 2 + 0) * bins + k) * 2);
+      out.set([-im, re], ((j * 2 + 1) * bins + k) * 2);
+    }
+  return tensor(out, { shape: [n, 2, bins, 2] });
+}
+
+/** x[…, n, parts] → [..., bins, 2]. */
+function product(x: Tensor, matrix: Tensor): Tensor {
+  const wide = matrix.convert(x.dtype);
+  return dotGeneral(x, wide, { lhsContract: [x.rank - 2, x.rank - 1], rhsContract: [0, 1] });
+}
+
+/** The greatest divisor of n that is no greater than its root. */
+function divisor(n: number): number {
+  let d = Math.floor(Math.sqrt(n));
+  while (n % d !== 0) d--;
+  return d;
+}
+
+/** Σ_j x[…, j] e^(sign·2πi·jk/n) for all k: x[…, n, 2] → [..., n, 2]. */
+function transformed(x: Tensor, n: number, sign: number): Tensor {
+  const a = n > direct ? divisor(n) : 1;
+  if (a === 1) return product(x, spectrumMatrix(n, n, sign, 2));
+  const b = n / a;
+  const lead = x.shape.slice(0, -2);
+  const at = lead.length;
+  const swap = [...lead.map((_, i) => i), at + 1, at, at + 2];
+  // Line j = b·p + q: over p first, for each q.
+  const columns = transpose(reshape(x, [...lead, a, b, 2]), swap);
+  const first = transformed(columns, a, sign);
+  const turned = multiplied(first, tensor(roots(b, a, n, sign), { shape: [b, a, 2] }));
+  const second = transformed(transpose(turned, swap), b, sign);
+  // [a, b] holds frequency p + a·q.
+  return reshape(transpose(second, swap), [...lead, n, 2]);
+}
+
+/** The product of complex numbers in the last axis; w is broadcast to z. */
+function multiplied(z: Tensor, w: Tensor): Tensor {
+  const part = (t: Tensor, i: number) => sliceAxis(t, -1, i, i + 1);
+  const [a, b] = [part(z, 0), part(z, 1)];
+  const [c, d] = [part(w, 0), part(w, 1)].map((t) => t.convert(z.dtype)) as [Tensor, Tensor];
+  const zero: number[] = z.shape.map(() => 0);
+  const one = zero.map((_, i) => (i === z.rank - 1 ? 1 : 0));
+  const re = a.mul(c).sub(b.mul(d));
+  const im = a.mul(d).add(b.mul(c));
+  return pad(re, 0, zero, one).add(pad(im, 0, one, zero));
+}
+
+export interface TransformOptions {
+  readonly inverse: boolean;
+  readonly onesided: boolean;
+}
+
+/** x[…, m, parts] with m made n, by cropping or by zeros. */
+function fitted(x: Tensor, n: number): Tensor {
+  const axis = x.rank - 2;
+  const m = x.shape[axis]!;
+  const high = x.shape.map((_, i) => (i === axis && isStatic(m) ? n - m : 0));
+  return high[axis] === 0
+    ? x
+    : pad(
+        x,
+        0,
+        high.map(() => 0),
+        high,
+      );
+}
+
+/** The spectrum of x[…, m, 1 or 2] over n places; the inverse is divided by n. A onesided inverse gives a real line. */
+export function fourier(x: Tensor, n: number, options: TransformOptions): Tensor {
+  const { inverse, onesided } = options;
+  const half = Math.floor(n / 2) + 1;
+  if (inverse && onesided) return realLine(fitted(x, half), n);
+  const line = fitted(x, n);
+  const sign = inverse ? 1 : -1;
+  const real = x.shape[x.rank - 1] === 1;
+  let y: Tensor;
+  if (n <= direct) {
+    const matrix = spectrumMatrix(n, onesided ? half : n, sign, real ? 1 : 2);
+    y = product(line, matrix);
+  } else {
+    const none = x.shape.map(() => 0);
+    const widened = real
+      ? pad(
+          line,
+          0,
+          none,
+          none.map((_, i) => (i === x.rank - 1 ? 1 : 0)),
+        )
+      : line;
+    const all = transformed(widened, n, sign);
+    y = onesided ? sliceAxis(all, -2, 0, half) : all;
+  }
+  return inverse ? y.mul(1 / n) : y;
+}
+
+/** A real line of n from the half of its spectrum: [..., n/2 + 1, 2] → [..., n, 1]. */
+function realLine(x: Tensor, n: number): Tensor {
+  const half = Math.floor(n / 2) + 1;
+  if (n > direct && divisor(n) > 1) {
+    // The other half is the conjugate, in reverse order.
+    const rest = sliceAxis(x, -2, 1, n - half + 1).reverse(x.rank - 2);
+    const conjugate = rest.mul(tensor(new Float32Array([1, -1])).convert(x.dtype));
+    const axis = x.rank - 2;
+    const none = x.shape.map(() => 0);
+    const move = (low: number, high: number) => [
+      none.map((_, i) => (i === axis ? low : 0)),
+      none.map((_, i) => (i === axis ? high : 0)),
+    ];
+    const [l1, h1] = move(0, n - half);
+    const [l2, h2] = move(half, 0);
+    const whole = pad(x, 0, l1!, h1!).add(pad(conjugate, 0, l2!, h2!));
+    return sliceAxis(transformed(whole, n, 1), -1, 0, 1).mul(1 / n);
+  }
+  const out = new Float32Array(half * 2 * n);
+  for (let k = 0; k < half; k++) {
+    const weight = (k === 0 || 2 * k === n ? 1 : 2) / n;
+    for (let t = 0; t < n; t++) {
+      const angle = (2 * Math.PI * ((k * t) % n)) / n;
+      out[(k * 2 + 0) * n + t] = weight * Math.cos(angle);
+      out[(k * 2 + 1) * n + t] = -weight * Math.sin(angle);
+    }
+  }
+  return product(x, tensor(out, { shape: [half, 2, n, 1] }));
+}

@@ -1,0 +1,100 @@
+/**
+ * ONNX Runtime's ops on quantized tensors that compute in floats in between: dequantized, computed, quantized again; and products with
+ * weights of few bits.
+ */
+import {
+  add,
+  concat,
+  convert,
+  dotGeneral,
+  expandDims,
+  iota,
+  isFloat,
+  isStatic,
+  mean,
+  mul,
+  reshape,
+  sigmoid,
+  softmax,
+  type Tensor,
+} from "@kiln-ml/ir";
+import type { NodeContext } from "../context.ts";
+import { microsoft, type Row } from "../row.ts";
+import type { TensorValue } from "../value.ts";
+import { axisOf, range, widened } from "./operands.ts";
+import { dequantized, saturated } from "./quantize.ts";
+
+/** The float that input `i` stands for, with its scale and zero point behind it. */
+const floatOf = (n: NodeContext, i: number): Tensor =>
+  dequantized(n.tensor(i), n.tensor(i + 1).reshape([]), n.maybe(i + 2)?.reshape([]));
+
+/** y quantized by the scale and zero point at inputs `i` and `i + 1`. */
+const quantizedBy = (n: NodeContext, y: Tensor, i: number): TensorValue =>
+  saturated(y.div(n.tensor(i).reshape([])), n.maybe(i + 1)?.reshape([]), n.type(0));
+
+const binary = (op: string, f: (x: Tensor, y: Tensor) => Tensor): Row =>
+  microsoft(op, (n) => quantizedBy(n, f(floatOf(n, 0), floatOf(n, 3)), 6));
+
+const unary = (op: string, f: (x: Tensor, n: NodeContext) => Tensor): Row =>
+  microsoft(op, (n) => quantizedBy(n, f(floatOf(n, 0), n), 3));
+
+function globalMean(x: Tensor, n: NodeContext): Tensor {
+  const axes = n.flag("channels_last") ? range(x.rank - 1).slice(1) : range(x.rank).slice(2);
+  return mean(x, axes, { keepDims: true });
+}
+
+/** Scale and zero point of the result come first, then triples. */
+function qLinearConcat(n: NodeContext): TensorValue {
+  const parts = range((n.count - 2) / 3).map((i) => floatOf(n, 2 + 3 * i));
+  const y = concat(parts, n.int("axis")).div(n.tensor(0).reshape([]));
+  return saturated(y, n.tensor(1).reshape([]), n.type(2));
+}
+
+/** Integers of `bits` bits, packed into bytes from the low end along the last axis, as floats. */
+function unpacked(x: Tensor, bits: number): Tensor {
+  if (bits === 8) return widened(x);
+  const each = 8 / bits;
+  const shape = [...x.shape, each];
+  const bytes = expandDims(convert(x, "i32"), x.rank).broadcastTo(shape);
+  const values = bytes.shiftRight(iota(shape, x.rank).mul(bits)).and(2 ** bits - 1);
+  const packed = x.shape[x.rank - 1]!;
+  const last = isStatic(packed) ? packed * each : -1;
+  return widened(reshape(values, [...x.shape.slice(0, -1), last]));
+}
+
+/** Zero points of the blocks of N rows: packed like the weights, or floats. Halfway by default. */
+function zeroPoints(n: NodeContext, rows: number, blocks: number, bits: number): Tensor | number {
+  const given = n.maybe(3);
+  if (!given) return 2 ** (bits - 1);
+  if (isFloat(given.dtype)) return reshape(widened(given), [rows, blocks, 1]);
+  const bytes = Math.ceil((blocks * bits) / 8);
+  const all = unpacked(reshape(given, [rows, bytes]), bits);
+  return expandDims(all.sliceAxis(1, 0, blocks), 2);
+}
+
+/** A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block. */
+function matMulNBits(n: NodeContext): Tensor {
+  const [K, N, size] = [n.int("K"), n.int("N"), n.int("block_size")];
+  const bits = n.int("bits", 4);
+  if (![2, 4, 8].includes(bits)) return n.fail(`bits is ${bits}, not 2, 4 or 8`);
+  if (n.has(4)) return n.fail("g_idx is not supported");
+  const blocks = Math.ceil(K / size);
+  const steps = unpacked(reshape(n.tensor(1), [N, blocks, (size * bits) / 8]), bits);
+  const scale = reshape(widened(n.tensor(2)), [N, blocks, 1]);
+  const w = reshape(steps.sub(zeroPoints(n, N, blocks, bits)).mul(scale), [N, blocks * size]);
+  const a = n.tensor(0);
+  const weight = convert(w.sliceAxis(1, 0, K), a.dtype);
+  const y = dotGeneral(a, weight, { lhsContract: [-1], rhsContract: [1] });
+  return n.has(5) ? y.add(n.tensor(5)) : y;
+}
+
+export const quantizedFloatRows: readonly Row[] = [
+  binary("QLinearAdd", add),
+  binary("QLinearMul", mul),
+  unary("QLinearSigmoid", (x) => sigmoid(x)),
+  unary("QLinearLeakyRelu", (x, n) => x.maximum(0).add(x.minimum(0).mul(n.float("alpha", 0.01)))),
+  unary("QLinearSoftmax", (x, n) => softmax(x, axisOf(n, n.int("axis", -1), x.rank))),
+  unary("QLinearGlobalAveragePool", globalMean),
+  microsoft("QLinearConcat", qLinearConcat),
+  microsoft("MatMulNBits", matMulNBits, { note: "2, 4 and 8 bits; without g_idx." }),
+];

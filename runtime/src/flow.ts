@@ -1,0 +1,128 @@
+/**
+ * The order in which the launches of a run come, where it is not one after the other: the flow of a plan as a list of
+ * instructions, and a walk through them that asks for each flag it comes to. A device does what the walk says, and may
+ * wait in between.
+ */
+import { ArtifactError, type Extent, evaluateSize, type Flow, type Plan } from "@kiln-ml/artifact";
+
+type Place = Plan["steps"][number]["args"][number];
+
+type Instruction =
+  | { readonly do: "launch"; readonly index: number }
+  /** Goes to `to` unless the flag is set. */
+  | { readonly do: "test"; readonly flag: Place; readonly to: number }
+  | { readonly do: "reset"; readonly loop: number }
+  /** Goes to `to` when the loop has made its trips. */
+  | { readonly do: "enter"; readonly loop: number; readonly trips: number; readonly to: number }
+  /** One trip more, then to `to`. */
+  | { readonly do: "repeat"; readonly loop: number; readonly to: number }
+  | { readonly do: "go"; readonly to: number };
+
+export interface FlowCode {
+  readonly code: readonly Instruction[];
+  readonly loops: number;
+  /** Of each launch, which loop counts which dim. */
+  readonly counters: readonly ReadonlyMap<string, number>[];
+  /** Of each launch, how often it runs; an unknown number of trips counts as one. */
+  readonly times: readonly number[];
+}
+
+/** The instructions of a flow for the values of the dims. Throws ArtifactError for trips that are no number of them. */
+export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, number>>): FlowCode {
+  const code: Instruction[] = [];
+  const counters: ReadonlyMap<string, number>[] = [];
+  const times: number[] = [];
+  let loops = 0;
+  type Around = { readonly counters: ReadonlyMap<string, number>; readonly times: number };
+  const list = (flows: readonly Flow[], around: Around): void => {
+    for (const f of flows) one(f, around);
+  };
+  const one = (f: Flow, around: Around): void => {
+    if (typeof f === "number") {
+      code.push({ do: "launch", index: f });
+      counters[f] = around.counters;
+      times[f] = around.times;
+    } else if ("if" in f) {
+      const test = code.push({ do: "go", to: 0 }) - 1;
+      list(f.then, around);
+      const end = code.push({ do: "go", to: 0 }) - 1;
+      code[test] = { do: "test", flag: f.if, to: code.length };
+      list(f.else, around);
+      code[end] = { do: "go", to: code.length };
+    } else if ("loop" in f) {
+      const trips = tripsOf(f.loop.trips, dims);
+      repeated(trips, (loop) => {
+        const inside = new Map(around.counters).set(f.loop.dim, loop);
+        list(f.body, { counters: inside, times: around.times * trips });
+        return -1;
+      });
+    } else
+      repeated(
+        f.while.most ?? Infinity,
+        () => {
+          list(f.while.test, around);
+          const test = code.push({ do: "go", to: 0 }) - 1;
+          list(f.body, around);
+          return test;
+        },
+        f.while.flag,
+      );
+  };
+  const repeated = (trips: number, body: (loop: number) => number, flag?: Place): void => {
+    const loop = loops++;
+    code.push({ do: "reset", loop });
+    const top = code.push({ do: "go", to: 0 }) - 1;
+    const test = body(loop);
+    code.push({ do: "repeat", loop, to: top });
+    code[top] = { do: "enter", loop, trips, to: code.length };
+    if (test >= 0) code[test] = { do: "test", flag: flag!, to: code.length };
+  };
+  list(flow, { counters: new Map(), times: 1 });
+  return { code, loops, counters, times };
+}
+
+const tripsOf = (trips: Extent, dims: Readonly<Record<string, number>>): number =>
+  evaluateSize(trips, dims);
+
+/** What a device is to do next: a launch by its number, or to say what a flag is. */
+export type Next = number | Place;
+
+export class Walk {
+  /** The trips so far of each loop. */
+  readonly counts: number[];
+  readonly #code: readonly Instruction[];
+  #at = 0;
+  #asked = -1;
+
+  constructor({ code, loops }: FlowCode) {
+    this.#code = code;
+    this.counts = new Array<number>(loops).fill(0);
+  }
+
+  /** The next launch, or the place of a flag, after which comes `answer`; undefined at the end. */
+  next(): Next | undefined {
+    const { counts } = this;
+    for (;;) {
+      const i = this.#code[this.#at];
+      if (i === undefined) return undefined;
+      this.#at += 1;
+      if (i.do === "launch") return i.index;
+      if (i.do === "test") {
+        this.#asked = i.to;
+        return i.flag;
+      }
+      if (i.do === "reset") counts[i.loop] = 0;
+      else if (i.do === "go") this.#at = i.to;
+      else if (i.do === "repeat") {
+        counts[i.loop]! += 1;
+        this.#at = i.to;
+      } else if (counts[i.loop]! >= i.trips) this.#at = i.to;
+    }
+  }
+
+  answer(flag: boolean): void {
+    if (this.#asked < 0) throw new ArtifactError("run: no flag was asked for");
+    if (!flag) this.#at = this.#asked;
+    this.#asked = -1;
+  }
+}

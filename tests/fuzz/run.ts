@@ -1,0 +1,87 @@
+/**
+ * `npm run fuzz -- --readers [--count N] [--seed S] [--only NAME] [--case NAME:INDEX]`: every reader of files against
+ * damaged and made-up ones. Each input must be read, or refused with an error of ours that names the file and the place, in
+ * bounded time and memory; the first that is not is printed with how to run it again, and the command fails.
+ */
+import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
+import { readers } from "./readers.ts";
+import { printTallies, type Tally } from "./tally.ts";
+import type { Job } from "./worker.ts";
+
+const { values } = parseArgs({
+  options: {
+    readers: { type: "boolean" },
+    count: { type: "string", default: "104000" },
+    seed: { type: "string" },
+    only: { type: "string", multiple: true },
+    case: { type: "string" },
+  },
+});
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+const seed = Number(values.seed ?? Date.now() % 1_000_000);
+const total = Number(values.count);
+const [caseName, caseIndex] = values.case?.split(":") ?? [];
+const only = caseName ? [caseName] : values.only;
+const chosen = readers.filter((r) => !only || only.includes(r.name));
+if (!values.readers && !values.case) fail("fuzz: say --readers");
+if (!Number.isSafeInteger(seed) || !(total > 0)) fail("fuzz: --seed and --count are numbers");
+if (chosen.length === 0)
+  fail(`fuzz: no reader ${only?.join(", ")}; there are ${readers.map((r) => r.name).join(", ")}`);
+
+/** An input that takes this long hangs. */
+const hangMs = 20_000;
+
+const again = (name: string, index: number) =>
+  `npm run fuzz -- --seed ${seed} --case ${name}:${index}`;
+
+function runReader(name: string, count: number, first: number): Promise<Tally> {
+  const at = new SharedArrayBuffer(4);
+  const place = new Int32Array(at);
+  const job: Job = { name, seed, count, first, at };
+  // A thread does not take over how this one reads TypeScript.
+  const url = new URL("./worker.ts", import.meta.url).href;
+  const script = `import("tsx/esm/api").then(({ register }) => { register(); return import(${JSON.stringify(url)}); });`;
+  const worker = new Worker(script, {
+    eval: true,
+    workerData: job,
+    resourceLimits: { maxOldGenerationSizeMb: 1024 },
+  });
+  return new Promise((resolve, reject) => {
+    let [last, since] = [-1, Date.now()];
+    const watch = setInterval(() => {
+      const index = Atomics.load(place, 0);
+      if (index !== last) [last, since] = [index, Date.now()];
+      else if (Date.now() - since > hangMs) void worker.terminate();
+    }, 500);
+    worker.on("message", resolve);
+    worker.on("error", reject);
+    worker.on("exit", () => {
+      clearInterval(watch);
+      const index = Atomics.load(place, 0);
+      reject(new Error(`input ${index} did not come to an end\n  ${again(name, index)}`));
+    });
+  });
+}
+
+const each = caseName ? 1 : Math.ceil(total / chosen.length);
+console.log(`seed ${seed}`);
+const tallies: Tally[] = [];
+for (const { name } of chosen) {
+  const first = Number(caseIndex ?? 0);
+  const tally = await runReader(name, each, first).catch((error: Error) =>
+    fail(`${name}: ${error.message}`),
+  );
+  tallies.push(tally);
+  const { fault } = tally;
+  if (fault)
+    fail(
+      `${name}: input ${fault.index}, ${fault.kind}: ${fault.what}\n  ${again(name, fault.index)}`,
+    );
+}
+console.log(printTallies(tallies));

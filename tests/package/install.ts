@@ -47,6 +47,11 @@ export function installedProject(): Project {
   run(process.execPath, [...tsx, "packages/tools/src/build.ts"], root);
   const chosen = workspaces.flatMap(({ folder: path }) => ["--workspace", path]);
   npm(["pack", "--pack-destination", folder, ...chosen], root, cache);
+  // What ours depend on, as it is installed here, since a registry is not asked.
+  const others = workspaces.flatMap(({ manifest }) => Object.keys(manifest.dependencies ?? {}));
+  const foreign = [...new Set(others)].filter((name) => !/^(@kiln-ml\/|kiln-ml$)/.test(name));
+  const places = foreign.map((name) => `./node_modules/${name}`);
+  if (places.length) npm(["pack", "--pack-destination", folder, ...places], root, cache);
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }');
   const tarballs = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
   npm(["install", ...tarballs.map((name) => `./${name}`)], folder, cache);

@@ -7,6 +7,7 @@ import "./move.ts";
 import "./tensor-data.ts";
 import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
 import {
+  checkGraph,
   Demand,
   dtypeOf,
   type ElementType,
@@ -72,7 +73,7 @@ export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxMode
     ...(file === undefined ? {} : { file }),
     ...(external ? { external } : {}),
   });
-  return new OnnxModel(new ImportedModel(model), compiling, dims ?? {});
+  return new OnnxModel(new ImportedModel(checkGraph(model, file)), compiling, dims ?? {});
 }
 
 export class OnnxModel {

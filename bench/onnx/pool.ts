@@ -11,7 +11,8 @@ import type { Reply } from "./worker.ts";
 
 export interface PoolOptions {
   readonly data: string;
-  readonly limitMs: number;
+  /** Milliseconds that a case may take. */
+  readonly limitOf: (name: string) => number;
   readonly progress: (name: string, verdict: Verdict) => void;
 }
 
@@ -88,7 +89,7 @@ async function startWorker(start: Start): Promise<Worker> {
 export async function judgeAll(
   engine: EngineName,
   names: readonly string[],
-  { data, limitMs, progress }: PoolOptions,
+  { data, limitOf, progress }: PoolOptions,
 ): Promise<Map<string, Verdict>> {
   const verdicts = new Map<string, Verdict>();
   const start: Start = {
@@ -100,6 +101,7 @@ export async function judgeAll(
   let worker: Worker | undefined;
   for (const name of names) {
     worker ??= await startWorker(start);
+    const limitMs = limitOf(name);
     const reply = await worker.ask(name, limitMs);
     let verdict: Verdict;
     if (typeof reply === "string") {

@@ -160,7 +160,8 @@ export function summary(cases: readonly Surveyed[], column: Column): string {
   if (absent) return `${engine}: not run: ${absent}`;
   const t = tally(cases, column);
   const of = t.passed + t.failed;
-  const sampled = share > 1 ? `, a sample of one case in ${share}` : "";
+  const sampled =
+    share > 1 ? `, a sample of one case in ${share} by a hash of its name, without networks` : "";
   const whole =
     engine === peerName
       ? `; of all ${column.verdicts.size}, those that are left out too, ${[...column.verdicts.values()].filter((v) => v.passed).length}`

@@ -51,7 +51,7 @@ export function feed(t: Tensor, shape: readonly number[], [low, high] = [-2, 2])
   return [t, makeValue(t.dtype, shape, numbers)];
 }
 
-const inRuntime =
+export const inRuntime =
   (ort: OnnxRuntime): Engine =>
   async (bytes, outputs, feeds) => {
     const session = await ort.InferenceSession.create(bytes, { logSeverityLevel: 3 });
@@ -70,7 +70,7 @@ const inRuntime =
     }
   };
 
-const imported: Engine = async (bytes, outputs, feeds, dims) => {
+export const imported: Engine = async (bytes, outputs, feeds, dims) => {
   const model = new ImportedModel(checkGraph(readModel(bytes)));
   const given = new Map<string, OnnxValue>();
   for (const t of feeds.keys())
@@ -85,6 +85,12 @@ const imported: Engine = async (bytes, outputs, feeds, dims) => {
     numbers: data,
   }));
 };
+
+/** Equal, both NaN, or not further apart than `tolerance`, of the expected number where that is above 1. */
+export const near = (actual: number, expected: number, tolerance: number): boolean =>
+  actual === expected ||
+  Object.is(actual, expected) ||
+  Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected));
 
 export interface AgreeOptions extends ExportOptions {
   readonly tolerance?: number;
@@ -109,9 +115,7 @@ export async function agrees(
     assert.equal([...got], [...shape], `shape of output ${i}`);
     for (const [k, x] of data.entries()) {
       const y = numbers[k]!;
-      const near =
-        Object.is(x, y) || x === y || Math.abs(x - y) <= tolerance * Math.max(1, Math.abs(x));
-      assert.ok(near, `output ${i}, element ${k}: ${y}, expected ${x}`);
+      assert.ok(near(y, x, tolerance), `output ${i}, element ${k}: ${y}, expected ${x}`);
     }
   }
 }

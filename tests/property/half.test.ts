@@ -1,8 +1,9 @@
 /**
- * f16 and bf16 on js: each of the 65,536 patterns is read as the number it stands for and written back, numbers round to
+ * f16 and bf16 on js and webgpu: each of the 65,536 patterns is read as the number it stands for and written back, numbers round to
  * nearest with ties to even, and random programs give the bits of the reference, fused or not, every op rounded or not.
  */
 import {
+  concat,
   convert,
   type Dtype,
   fromHost,
@@ -12,16 +13,17 @@ import {
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
+import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
-import { evaluateProgram, sameValue } from "../support/reference.ts";
+import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { agreesOnJs } from "../support/targets.ts";
+import { gpuTest, heldGpu } from "../support/webgpu.ts";
 
 const halves = ["f16", "bf16"] as const;
 const device = createCpuDevice();
@@ -42,21 +44,26 @@ const everyValue = (dtype: Dtype): Value => ({
   ),
 });
 
+async function checkPatterns(dtype: Dtype, real: "f32" | "f64", on: Device): Promise<void> {
+  const x = input("x", dtype, [65536]);
+  const y = input("y", real, [65536]);
+  const value = everyValue(dtype);
+  const wide: Value = { ...value, dtype: real };
+  const feeds = new Map<Tensor, Value>([
+    [x, value],
+    [y, wide],
+  ]);
+  const p = program([x, y], convert(x, real), convert(y, dtype));
+  const { values } = await runProgram(p, feeds, {}, on, { target: on.target });
+  for (const [i, want] of [wide, value].entries()) {
+    const off = want.data.findIndex((e, k) => !Object.is(e, values[i]!.data[k]));
+    assert.is(off, -1, `${i}: ${values[i]!.data[off]}, want ${want.data[off]}`);
+  }
+}
+
 for (const dtype of halves)
-  test(`every pattern of ${dtype} becomes its number, and comes back`, async () => {
-    const x = input("x", dtype, [65536]);
-    const y = input("y", "f64", [65536]);
-    const value = everyValue(dtype);
-    const wide = { ...value, dtype: "f64" } as const;
-    const feeds = new Map<Tensor, Value>([
-      [x, value],
-      [y, wide],
-    ]);
-    const p = program([x, y], convert(x, "f64"), convert(y, dtype));
-    const { values } = await runProgram(p, feeds, {}, device, { target: "js" });
-    assert.ok(sameValue(values[0]!, wide));
-    assert.ok(sameValue(values[1]!, value));
-  });
+  test(`every pattern of ${dtype} becomes its number, and comes back`, () =>
+    checkPatterns(dtype, "f64", device));
 
 /** Doubles beside and between the values of a dtype, where rounding is decided, and what lies around its range. */
 function decisive(dtype: Dtype): number[] {
@@ -72,19 +79,21 @@ function decisive(dtype: Dtype): number[] {
   return [...out, ...out.map((x) => -x)];
 }
 
-for (const dtype of halves)
-  test(`numbers are rounded to the nearest ${dtype}, ties to even`, async () => {
-    const numbers = decisive(dtype);
-    const x = input("x", "f64", [numbers.length]);
-    const feeds = new Map([[x, makeValue("f64", [numbers.length], numbers)]]);
-    const { values } = await runProgram(program([x], convert(x, dtype)), feeds, {}, device, {
-      target: "js",
-    });
-    numbers.forEach((from, i) => {
-      const want = roundTo(dtype, from);
-      if (!Object.is(values[0]!.data[i], want)) assert.is(values[0]!.data[i], want, `from ${from}`);
-    });
+async function checkRounding(dtype: Dtype, real: "f32" | "f64", on: Device): Promise<void> {
+  const numbers = decisive(dtype).map((n) => roundTo(real, n));
+  const x = input("x", real, [numbers.length]);
+  const feeds = new Map([[x, makeValue(real, [numbers.length], numbers)]]);
+  const p = program([x], convert(x, dtype));
+  const { values } = await runProgram(p, feeds, {}, on, { target: on.target });
+  numbers.forEach((from, i) => {
+    const want = roundTo(dtype, from);
+    if (!Object.is(values[0]!.data[i], want)) assert.is(values[0]!.data[i], want, `from ${from}`);
   });
+}
+
+for (const dtype of halves)
+  test(`numbers are rounded to the nearest ${dtype}, ties to even`, () =>
+    checkRounding(dtype, "f64", device));
 
 for (const symbolic of [false, true])
   test(`programs of f16 and bf16 have the bits of the reference, ${symbolic ? "symbolic" : "static"} shapes`, () =>
@@ -99,6 +108,19 @@ for (const symbolic of [false, true])
       ),
       { numRuns: runs(100) },
     ));
+
+/** The sum in f32 may lie on the other side of a tie. */
+async function checkNear(p: Program, feeds: ReadonlyMap<Tensor, Value>, on: Device): Promise<void> {
+  const want = evaluateProgram(p, feeds);
+  const { values } = await runProgram(p, feeds, {}, on, { target: on.target });
+  for (const [i, v] of values.entries())
+    v.data.forEach((got, k) => {
+      const unit = v.dtype === "f16" ? 2 ** -10 : 2 ** -7;
+      const expected = want[i]!.data[k]!;
+      const near = Math.abs(got - expected) <= unit * Math.abs(expected) + 1e-5;
+      assert.ok(near, `result ${i}, element ${k}: got ${got}, want ${expected}`);
+    });
+}
 
 test("sums, products and their readers round where they are made, whichever way the program is fused", async () => {
   for (const dtype of halves) {
@@ -119,14 +141,37 @@ test("sums, products and their readers round where they are made, whichever way 
       x.max(),
     );
     await agreesOnJs(p, feeds);
-    const want = evaluateProgram(p, feeds);
-    const { values } = await runProgram(p, feeds, {}, device, { target: "js" });
-    for (const [i, v] of values.entries())
-      v.data.forEach((got, k) => {
-        const unit = dtype === "f16" ? 2 ** -10 : 2 ** -7;
-        assert.ok(Math.abs(got - want[i]!.data[k]!) <= unit * Math.abs(got), `result ${i}`);
-      });
+    await checkNear(p, feeds, device);
   }
 });
+
+gpuTest(
+  "webgpu: patterns are read and written, numbers rounded, and odd elements stored",
+  async () => {
+    const gpu = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+    for (const dtype of halves) {
+      await checkPatterns(dtype, "f32", gpu);
+      await checkRounding(dtype, "f32", gpu);
+      const [x, w] = [input("x", dtype, [5, 13]), input("w", dtype, [13, 7])];
+      const wave = (n: number, k: number) => Array.from({ length: n }, (_, i) => Math.cos(i * k));
+      const feeds = new Map([
+        [x, makeValue(dtype, [5, 13], wave(65, 1.3))],
+        [w, makeValue(dtype, [13, 7], wave(91, 0.7))],
+      ]);
+      const y = x.matmul(w);
+      const p = program(
+        [x, w],
+        y.add(1),
+        x.sum(1),
+        x.max(0),
+        x.cumsum(1),
+        w.mul(2),
+        concat([y, y], 0),
+      );
+      await checkNear(p, feeds, gpu);
+    }
+    gpu.destroy();
+  },
+);
 
 test.run();

@@ -15,7 +15,7 @@ import {
 import { isLeaf } from "../access.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
-import type { Kernel, Stmt } from "../kernel/kernel.ts";
+import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
 import type { Control } from "./control.ts";
 import { type Job, membersOf } from "./job.ts";
@@ -116,9 +116,12 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
+  // Four elements at a time only where an element is a word.
+  const isWide = ({ name, dtype }: Param): boolean =>
+    main.wide?.has(name) === true && storageBytes(dtype, "webgpu") === 4;
   const kernel: Kernel = {
     name: nameOf(group),
-    params: params.map(({ param }) => ({ ...param, width: main.wide?.has(param.name) ? 4 : 1 })),
+    params: params.map(({ param }) => ({ ...param, width: isWide(param) ? 4 : 1 })),
     dims: symbolsOf(
       body,
       params.map((p) => p.param.size),

@@ -3,9 +3,9 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { type Dim, GraphError, ShapeError, Tensor, toShape } from "@kiln-ml/ir";
+import { type Dim, type Dtype, GraphError, ShapeError, Tensor, toShape } from "@kiln-ml/ir";
 import type { Input, KernelTiming } from "@kiln-ml/runtime";
-import { evaluateTensor, flush, homeOf } from "./eager.ts";
+import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
 import { type CodeOptions, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf, isFeed } from "./feed.ts";
@@ -42,6 +42,13 @@ interface Variant {
   runner: Runner;
 }
 
+/** A leaf of the declared arguments. */
+interface Wanted {
+  readonly path: readonly string[];
+  readonly name: string;
+  readonly type: { readonly dtype: Dtype; readonly shape: readonly (number | undefined)[] };
+}
+
 export class Compiler {
   compiles = 0;
   readonly #fn: AnyFunction;
@@ -49,6 +56,7 @@ export class Compiler {
   readonly #code: CodeOptions;
   readonly #variants: Variant[] = [];
   readonly #histories = new Map<string, ShapeHistory>();
+  #leaves: readonly Wanted[] | undefined;
 
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
@@ -86,15 +94,16 @@ export class Compiler {
   }
 
   async #prepare(args: readonly unknown[]): Promise<{ variant: Variant; inputs: Input[] }> {
-    await flush();
+    // Awaiting what is there already would take longer than a small run.
+    if (hasPending()) await flush();
     const feeds = this.#feeds(args);
-    const extents = feeds.map((f) => f.shape);
     const variant = this.#options.inputs
-      ? await this.#declared(this.#options.inputs, extents)
+      ? (this.#variants[0] ?? (await this.#declared(this.#options.inputs, feeds)))
       : await this.#learnt(args, feeds);
-    await this.#follow(variant);
+    if (!this.#stays(variant)) await this.#follow(variant);
+    const { session } = variant.runner;
     const inputs: Input[] = [];
-    for (const fed of feeds) inputs.push(await inputOf(variant.runner.session, fed));
+    for (const fed of feeds) inputs.push(residentIn(session, fed) ?? (await inputOf(session, fed)));
     return { variant, inputs };
   }
 
@@ -110,15 +119,26 @@ export class Compiler {
       throw new GraphError(
         `run: ${this.name} takes ${inputs.length} arguments, got ${args.length}`,
       );
-    mapArguments(inputs, isSpec, (spec, path) => {
-      const { name, dtype, shape } = declare(spec, path);
-      feeds.push(feedOf(at(args, path), name, { dtype, shape: shape.map(staticExtent) }));
-    });
+    for (const { path, name, type } of this.#wanted(inputs))
+      feeds.push(feedOf(at(args, path), name, type));
     return feeds;
   }
 
-  async #declared(specs: readonly InputSpec[], extents: Extents): Promise<Variant> {
-    return this.#variants[0] ?? this.#build("", [], this.#traceDeclared(specs), extents);
+  /** What the declared inputs ask of the leaves of the arguments. */
+  #wanted(specs: readonly InputSpec[]): readonly Wanted[] {
+    if (this.#leaves) return this.#leaves;
+    const leaves: Wanted[] = [];
+    mapArguments(specs, isSpec, (spec, path) => {
+      const { name, dtype, shape } = declare(spec, path);
+      leaves.push({ path: path.split("."), name, type: { dtype, shape: shape.map(staticExtent) } });
+    });
+    this.#leaves = leaves;
+    return leaves;
+  }
+
+  #declared(specs: readonly InputSpec[], feeds: readonly Fed[]): Promise<Variant> {
+    const extents = feeds.map((f) => f.shape);
+    return this.#build("", [], this.#traceDeclared(specs), extents);
   }
 
   #traceDeclared(specs: readonly InputSpec[]): Traced {
@@ -164,6 +184,12 @@ export class Compiler {
     const variant = { key, pattern, traced, runner };
     this.#variants.push(variant);
     return variant;
+  }
+
+  /** True where nothing can have moved: the target has a name, and its device is the one that was compiled for. */
+  #stays({ runner }: Variant): boolean {
+    const { target = "auto" } = this.#options;
+    return target === runner.session.target && isCurrent(runner.session);
   }
 
   /** Compiles again where the parameters were moved to another device, unless a target was asked for. */
@@ -212,11 +238,17 @@ export class Compiler {
 const staticExtent = (d: Dim): number | undefined => (typeof d === "number" ? d : undefined);
 
 /** What `path` leads to in the arguments; undefined where they lack it. */
-function at(args: readonly unknown[], path: string): unknown {
+function at(args: readonly unknown[], path: readonly string[]): unknown {
   let value: unknown = args;
-  for (const part of path.split("."))
-    value = (value as Record<string, unknown> | undefined)?.[part];
+  for (const part of path) value = (value as Record<string, unknown> | undefined)?.[part];
   return value;
+}
+
+/** The array of a value that is in the session. */
+function residentIn(session: Session, { from }: Fed): Input | undefined {
+  if (!(from instanceof Tensor) || from.op !== "data") return undefined;
+  const known = storedOf(from);
+  return known?.session === session ? known.array : undefined;
 }
 
 async function inputOf(session: Session, { from, shape }: Fed): Promise<Input> {

@@ -27,6 +27,9 @@ export function homeOf(leaves: readonly Tensor[]): Session | undefined {
   return undefined;
 }
 
+/** True if assignments made outside any trace wait to be run. */
+export const hasPending = (): boolean => ambientUpdates().size > 0;
+
 /** Runs pending assignments, so that what is traced next reads parameters as themselves. */
 export async function flush(): Promise<void> {
   const updates = takeUpdates();

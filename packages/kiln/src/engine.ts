@@ -76,8 +76,18 @@ export class Runner {
     return this.#executable;
   }
 
+  /** The executable, if the states still live in the arrays that it was loaded with. */
+  #bound(): Executable | undefined {
+    const bound = this.#executable;
+    const stay = this.states.every((t, i) => {
+      const known = storedOf(t);
+      return known?.session === this.session && known.array === bound?.states[i];
+    });
+    return stay ? bound : undefined;
+  }
+
   async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
-    const executable = await this.executable();
+    const executable = this.#bound() ?? (await this.executable());
     const outputs = await this.#outputs(executable, inputs);
     this.#changed();
     return outputs;

@@ -133,8 +133,7 @@ function refusal(target: TargetName, counts: Counts, machine: Machine): string |
   }
   if (machine.webgpu === "software") return "the only adapter is software, slower than the CPU";
   if (machine.webgpu !== "discrete" && machine.webgpu !== "integrated") return machine.webgpu;
-  const lacking = (["f64", "f16", "bf16"] as const).find((dtype) => counts.dtypes.has(dtype));
-  return lacking === undefined ? undefined : `webgpu has no ${lacking}`;
+  return counts.dtypes.has("f64") ? "webgpu has no f64" : undefined;
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;

@@ -13,6 +13,7 @@ import { atom, indented, prec } from "../scope.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
 import { combineArg, combineCall, type Declarations, usesSubgroups } from "./combine.ts";
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
+import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
 import { preludeName, preludeText } from "./prelude.ts";
 import { scalarType, splat, typeOf } from "./spell.ts";
@@ -98,8 +99,9 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
 }
 
 function elementType(kernel: Kernel, index: number): string {
-  const { dtype, name, width } = kernel.params[index]!;
-  if (dtype === "f64" || dtype === "f16" || dtype === "bf16")
+  const { dtype, name, width, access } = kernel.params[index]!;
+  if (halfOf(dtype)) return wordType(access);
+  if (dtype === "f64")
     throw new DtypeError(`emit: ${plainName(name)} of ${kernel.name} is ${dtype} on target webgpu`);
   const stored = dtype === "bool" ? "u32" : dtype;
   return typeOf(stored, width);

@@ -9,6 +9,7 @@ import {
   type Dtype,
   floorDiv,
   modDim,
+  roundTo,
   subDim,
   substitute,
   symbolsIn,
@@ -17,6 +18,7 @@ import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, openScope, prec, type Text } from "../scope.ts";
+import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
 import { reserved } from "./reserved.ts";
 import { scalarType, spell, splat, typeOf, type Use } from "./spell.ts";
 
@@ -56,7 +58,11 @@ export function wgsl(p: () => Printer): Language {
     test: (conditions) => testText(p(), conditions),
     load: (e) => loadText(p(), e),
     call: (e) => callText(p(), e),
-    accumulated: (_name, text) => text,
+    // A half's sums are kept in f32.
+    accumulated: (name, text) => {
+      const acc = p().e.facts.accs.get(name)!;
+      return acc.wide ? rounded(p(), text, acc.dtype) : text;
+    },
   };
 }
 
@@ -83,7 +89,7 @@ export function constantText(value: number, dtype: Dtype, use: Use): Text {
   if (dtype === "bool") return atom(value ? "true" : "false");
   if (dtype === "u32" || dtype === "u8") return atom(`${value}u`);
   if (scalarType(dtype) === "i32") return signed(String(value), value < 0);
-  const v = Math.fround(value);
+  const v = roundTo(halfOf(dtype) ? dtype : "f32", value);
   if (Number.isNaN(v)) return atom(`${use("nan", 1)}()`);
   if (!Number.isFinite(v)) return signed(`${v < 0 ? "-" : ""}${use("infinity", 1)}()`, v < 0);
   const negative = v < 0 || Object.is(v, -0);
@@ -114,7 +120,7 @@ function callText(p: Printer, c: Call): Text {
     const divisor = i === 1 && (c.op === "div" || c.op === "rem");
     return a.kind === "const" && (constant || divisor) ? hidden(p, text, a.dtype) : text;
   });
-  return spell(c.op, args, dtypes, c.dtype, p.use);
+  return rounded(p, spell(c.op, args, dtypes, c.dtype, p.use), c.dtype, c.op);
 }
 
 /** A constant operand made opaque: constant evaluation turns overflow and division by 0 into errors. */
@@ -188,7 +194,8 @@ function loadText(p: Printer, l: Load): Text {
 function loadOne(p: Printer, l: Load, guard: readonly Condition[]): Text {
   const when = conditionsText(p.e, guard);
   if (when.text === "false") return constantText(0, l.dtype, p.use);
-  const element = atom(elementText(p, l.from, l.index));
+  const half = packedHalf(p, l.from);
+  const element = half ? loadHalf(p, l.from, half, l.index) : atom(elementText(p, l.from, l.index));
   const value = l.dtype === "bool" ? asBool(element) : element;
   return guarded(p, value, when, l.dtype);
 }
@@ -249,7 +256,7 @@ export function storeLines(
   const lanes = p.vector?.lanes ?? 1;
   if (lanes === 1 || !varies(p, index)) {
     if (stored.lanes > 1) bug("emit", `lanes of ${to} are stored to one element`);
-    return [`${elementText(p, to, index)} = ${stored.text};`];
+    return [storeOne(p, to, index, stored.text)];
   }
   const wide = splat(stored, dtype === "bool" ? "u32" : dtype, lanes);
   if ((p.widths.get(to) ?? 1) === lanes && strideOf(p, index) === 1) {
@@ -258,9 +265,13 @@ export function storeLines(
   }
   const name = p.e.fresh("lanes");
   p.e.line(`let ${name} = ${wide.text};`);
-  return eachLane(p, (lane) => atom(`${elementText(p, to, index)} = ${name}[${lane}];`)).map(
-    (t) => t.text,
-  );
+  const one = (lane: number): Text => atom(storeOne(p, to, index, `${name}[${lane}]`));
+  return eachLane(p, one).map((t) => t.text);
+}
+
+function storeOne(p: Printer, to: string, index: Dim, value: string): string {
+  const half = packedHalf(p, to);
+  return half ? storeHalf(p, to, half, index, value) : `${elementText(p, to, index)} = ${value};`;
 }
 
 function storedBool(value: Text): Text {

@@ -3,6 +3,7 @@
  * zero or for huge arguments. Written once for any number of lanes: F, I, U and B stand for the float, int, uint
  * and bool types of the call's width, `$name` for another function of the prelude at that width.
  */
+import { halfPrelude } from "./half.ts";
 import { trigonometry } from "./trigonometry.ts";
 
 /** Bits, because implementations may assume that floats are never NaN (WGSL 15.7.2). */
@@ -245,6 +246,7 @@ export const prelude: Readonly<Record<string, string>> = {
   remOf,
   wrapUint,
   wholeInt,
+  ...halfPrelude,
   divInt,
   divUint,
   remInt,

@@ -14,6 +14,7 @@ type Spelling = (x: readonly Text[], from: Dtype, to: Dtype, use: Use) => Text;
 /** The type of a value in expressions. */
 export function scalarType(dtype: Dtype): string {
   if (dtype === "f32" || dtype === "bool") return dtype;
+  if (dtype === "f16" || dtype === "bf16") return "f32";
   if (dtype === "i32" || dtype === "i8") return "i32";
   if (dtype === "u32" || dtype === "u8") return "u32";
   throw new DtypeError(`emit: no ${dtype} on target webgpu`);
@@ -101,10 +102,14 @@ const convert: Spelling = (x, from, to, use) => {
   const name = isFloat(from) && isInteger(to) ? use(own, a.lanes) : typeOf(to, a.lanes);
   return wrapped(call(name, [a]), to);
 };
-const bitcast: Spelling = (x, from, to) =>
-  scalarType(from) === scalarType(to)
+const bitcast: Spelling = (x, from, to, use) => {
+  // Two halves: no other dtype has 16 bits.
+  if (from === "f16") return own("fromBf16")([own("toF16")(x, from, to, use)], from, to, use);
+  if (from === "bf16") return own("fromF16")([own("toBf16")(x, from, to, use)], from, to, use);
+  return scalarType(from) === scalarType(to)
     ? wrapped(x[0]!, to)
     : wrapped(call(`bitcast<${typeOf(to, x[0]!.lanes)}>`, x), to);
+};
 
 const one = (x: readonly Text[]): string =>
   x[0]!.lanes === 1 ? "1.0" : `vec${x[0]!.lanes}<f32>(1.0)`;

@@ -22,11 +22,14 @@ export class RowContext {
   readonly b: Builder;
   readonly node: Tensor;
   readonly values: Values;
+  /** Writes nodes made of the operands, and returns the name of their result. */
+  readonly write: (t: Tensor) => string;
 
-  constructor(b: Builder, node: Tensor, values: Values) {
+  constructor(b: Builder, node: Tensor, values: Values, write: (t: Tensor) => string) {
     this.b = b;
     this.node = node;
     this.values = values;
+    this.write = write;
   }
 
   /** The name of operand i. */
@@ -58,7 +61,7 @@ export class RowContext {
       const small = thin[i];
       if (!small) return true;
       const at = axis - (shape.length - small.shape.length);
-      return at >= 0 ? sameDim(small.shape[at]!, shape[axis]!) : shape[axis] === 1;
+      return at >= 0 && sameDim(small.shape[at]!, shape[axis]!);
     };
     const whole = shape.every((_, axis) => operands.some((_, i) => covers(i, axis)));
     return operands.map((t, i) => (whole || i > 0 ? (thin[i]?.name ?? this.nameOf(t)) : this.x(i)));

@@ -1,27 +1,13 @@
 /**
  * Elementwise ops. What ONNX lacks is composed so that it stays accurate where the plain formula would not (`expm1` near
- * 0, `atan2` in all quadrants). Dtypes that runtimes seldom have arithmetic for go through a wider one, which wraps the
- * same way when it is cast back.
+ * 0, `atan2` in all quadrants).
  */
-import { constantValueOf, type Dtype, isFloat, type Tensor } from "@kiln-ml/ir";
+import { constantValueOf, isFloat, isInteger, type Tensor } from "@kiln-ml/ir";
 import { elementTypeOf } from "../../element.ts";
-import { type ElementType, elementTypes } from "../../proto/model.ts";
+import { elementTypes } from "../../proto/model.ts";
 import type { Builder } from "../builder.ts";
 import { type Row, type RowContext, Unsupported } from "../row.ts";
-
-const wider: Partial<Record<Dtype, ElementType>> = { i8: "int32", u8: "int32", u32: "int64" };
-
-/** f on operands in a dtype that has arithmetic, and back. */
-function widened(
-  { b }: RowContext,
-  dtype: Dtype,
-  operands: readonly string[],
-  f: (operands: readonly string[]) => string,
-): string {
-  const to = wider[dtype];
-  if (!to) return f(operands);
-  return b.cast(f(operands.map((x) => b.cast(x, to))), elementTypeOf(dtype));
-}
+import { exact, widen, widened, wrapping } from "../widen.ts";
 
 const plain =
   (op: string): Row =>
@@ -31,7 +17,7 @@ const plain =
 const arithmetic =
   (op: string): Row =>
   (c) =>
-    widened(c, c.node.dtype, c.broadcasting, (xs) => c.b.op(op, xs));
+    widened(c.b, wrapping, c.node.dtype, c.broadcasting, (xs) => c.b.op(op, xs));
 
 /** Of integers, the operand. */
 const rounding =
@@ -48,14 +34,18 @@ const divided =
   (op: string, attributes: Record<string, number> = {}): Row =>
   (c) => {
     const { b, node } = c;
-    if (isFloat(node.dtype)) return b.op(op, c.broadcasting, attributes);
-    return widened(c, node.dtype, c.broadcasting, ([x, y]) => {
-      if (isNonZero(node.operands[1]!)) return b.op(op, [x!, y!], attributes);
-      const type = wider[node.dtype] ?? elementTypeOf(node.dtype);
+    const { dtype } = node;
+    if (isFloat(dtype)) return b.op(op, c.broadcasting, attributes);
+    return widened(b, exact, dtype, c.broadcasting, ([x, y]) => {
+      const type = exact[dtype] ?? elementTypeOf(dtype);
+      const quotient = (by: string): string => {
+        const result = b.op(op, [x!, by], attributes);
+        return type === "float64" && op === "Div" ? b.op("Floor", [result]) : result;
+      };
+      if (isNonZero(node.operands[1]!)) return quotient(y!);
       const [zero, one] = [b.cast(b.int(0), type), b.cast(b.int(1), type)];
       const none = b.op("Equal", [y!, zero]);
-      const quotient = b.op(op, [x!, b.op("Where", [none, one, y!])], attributes);
-      return b.op("Where", [none, zero, quotient]);
+      return b.op("Where", [none, zero, quotient(b.op("Where", [none, one, y!]))]);
     });
   };
 
@@ -66,10 +56,30 @@ const number = (c: RowContext, value: number): string =>
 const compared =
   (op: string): Row =>
   (c) => {
-    const xs = c.broadcasting;
     const { dtype } = c.node.operands[0]!;
-    return c.b.op(op, dtype === "bool" ? xs.map((x) => c.b.cast(x, "uint8")) : xs);
+    const wider = op === "Equal" && dtype === "bool" ? {} : exact;
+    return c.b.op(op, widen(c.b, wider, dtype, c.broadcasting));
   };
+
+const select: Row = (c) => {
+  const { b } = c;
+  const [flag, x, y] = c.broadcasting as [string, string, string];
+  if (c.node.dtype === "bool")
+    return b.op("Or", [b.op("And", [flag, x]), b.op("And", [b.op("Not", [flag]), y])]);
+  return widened(b, wrapping, c.node.dtype, [x, y], (xs) => b.op("Where", [flag, ...xs]));
+};
+
+/** An operand of a dtype that has no negative numbers is its own absolute value. */
+const abs: Row = (c) => {
+  const { dtype } = c.node;
+  if (dtype === "u8" || dtype === "u32") return c.x(0);
+  return widened(c.b, wrapping, dtype, [c.x(0)], (xs) => c.b.op("Abs", xs));
+};
+
+const extreme =
+  (op: string): Row =>
+  (c) =>
+    widened(c.b, exact, c.node.dtype, c.broadcasting, (xs) => c.b.op(op, xs));
 
 const negated =
   (row: Row): Row =>
@@ -146,7 +156,7 @@ const trunc: Row = (c) => {
   return b.op("Where", [below, b.op("Ceil", [c.x(0)]), b.op("Floor", [c.x(0)])]);
 };
 
-const neg: Row = (c) => widened(c, c.node.dtype, [c.x(0)], (xs) => c.b.op("Neg", xs));
+const neg: Row = (c) => widened(c.b, wrapping, c.node.dtype, [c.x(0)], (xs) => c.b.op("Neg", xs));
 
 const isFiniteRow: Row = (c) => {
   const { b } = c;
@@ -159,17 +169,21 @@ const isNanRow: Row = (c) =>
     ? c.b.op("IsNaN", [c.x(0)])
     : c.b.op("Not", [c.b.op("Equal", [c.x(0), c.x(0)])]);
 
+/** Integers of one size have the same bits when one wraps to the other. */
 const bitcast: Row = (c) => {
+  const { dtype } = c.node;
+  if (isInteger(dtype) && isInteger(c.node.operands[0]!.dtype))
+    return c.b.cast(c.x(0), elementTypeOf(dtype));
   if (c.b.opset < 26) throw new Unsupported("bitcast before opset 26");
   return c.b.op("BitCast", [c.x(0)], {
-    to: elementTypes.indexOf(elementTypeOf(c.node.dtype)) + 1,
+    to: elementTypes.indexOf(elementTypeOf(dtype)) + 1,
   });
 };
 
 export const elementwise: Readonly<Record<string, Row>> = {
   neg,
-  abs: (c) => widened(c, c.node.dtype, [c.x(0)], (xs) => c.b.op("Abs", xs)),
-  sign: (c) => widened(c, c.node.dtype, [c.x(0)], (xs) => c.b.op("Sign", xs)),
+  abs,
+  sign: (c) => widened(c.b, exact, c.node.dtype, [c.x(0)], (xs) => c.b.op("Sign", xs)),
   floor: rounding("Floor"),
   ceil: rounding("Ceil"),
   round: rounding("Round"),
@@ -209,8 +223,8 @@ export const elementwise: Readonly<Record<string, Row>> = {
   rem: divided("Mod", { fmod: 1 }),
   pow: plain("Pow"),
   atan2,
-  maximum: arithmetic("Max"),
-  minimum: arithmetic("Min"),
+  maximum: extreme("Max"),
+  minimum: extreme("Min"),
   and: bits("And", "BitwiseAnd"),
   or: bits("Or", "BitwiseOr"),
   xor: bits("Xor", "BitwiseXor"),
@@ -222,7 +236,7 @@ export const elementwise: Readonly<Record<string, Row>> = {
   lessEqual: compared("LessOrEqual"),
   greater: compared("Greater"),
   greaterEqual: compared("GreaterOrEqual"),
-  select: plain("Where"),
+  select,
   convert: (c) => c.b.cast(c.x(0), elementTypeOf(c.node.dtype)),
   bitcast,
 };

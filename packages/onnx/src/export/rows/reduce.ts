@@ -2,38 +2,42 @@
  * Reductions, scans and sorting. A reduction of all windows of an image is a pool where ONNX has that pool; cumulative
  * products and extremes, which it lacks before opset 26, are reductions under a triangular mask.
  */
-import { type Dim, type Dtype, isFloat, maxOf, minOf, mulDim } from "@kiln-ml/ir";
-import { elementTypeOf } from "../../element.ts";
-import type { ElementType } from "../../proto/model.ts";
+import { type Dim, type Dtype, isFloat, maxOf, minOf, minOfDim, mulDim } from "@kiln-ml/ir";
 import { averagePool, maxPool } from "../pool.ts";
 import type { Row, RowContext } from "../row.ts";
+import { exact, type Wider, widen, widened, wrapping } from "../widen.ts";
 
-/** f in a dtype that the op takes. */
-function within(
-  c: RowContext,
-  dtypes: Partial<Record<Dtype, ElementType>>,
-  f: (x: string) => string,
-): string {
-  const { dtype } = c.node.operands[0]!;
-  const to = dtypes[dtype];
-  return to ? c.b.cast(f(c.b.cast(c.x(0), to)), elementTypeOf(dtype)) : f(c.x(0));
+/** f of the operand in a dtype that the op takes. */
+const within = (c: RowContext, wider: Wider, f: (x: string) => string): string =>
+  widened(c.b, wider, c.node.operands[0]!.dtype, [c.x(0)], ([x]) => f(x!));
+
+type Pool = (c: RowContext) => string | undefined;
+
+/** Over no axes it is the operand; ONNX would take none for all. */
+function reduced(c: RowContext, op: string, x: string): string {
+  const axes = c.ints("axes");
+  return axes.length ? c.b.op(op, [x, c.b.ints(axes)], { keepdims: 0 }) : x;
 }
 
-const sums = { i8: "int32", u8: "int32", u32: "int64" } as const;
-const extremes = { bool: "uint8", u32: "int64" } as const;
+const sum =
+  (op: string, pool?: Pool): Row =>
+  (c) =>
+    pool?.(c) ?? within(c, wrapping, (x) => reduced(c, op, x));
 
-const reduction =
-  (
-    op: string,
-    dtypes: Partial<Record<Dtype, ElementType>>,
-    pool?: (c: RowContext) => string | undefined,
-  ): Row =>
+/** Of no elements, the extreme of the wider dtype is brought into the range of the own one. */
+const extreme =
+  (op: string, keep: "Max" | "Min", bound: (dtype: Dtype) => number, pool?: Pool): Row =>
   (c) => {
     const pooled = pool?.(c);
     if (pooled) return pooled;
-    const axes = c.ints("axes");
-    if (axes.length === 0) return c.x(0);
-    return within(c, dtypes, (x) => c.b.op(op, [x, c.b.ints(axes)], { keepdims: 0 }));
+    const { dtype, shape } = c.node.operands[0]!;
+    const mayBeEmpty = c.ints("axes").some((a) => minOfDim(shape[a]!) < 1);
+    return within(c, exact, (x) => {
+      const result = reduced(c, op, x);
+      const to = exact[dtype];
+      if (!to || !mayBeEmpty) return result;
+      return c.b.op(keep, [result, c.b.cast(c.b.scalar(bound(dtype), dtype), to)]);
+    });
   };
 
 /** The axes go to the end and become one. */
@@ -49,7 +53,7 @@ const place =
       ...rest.map((a) => shape[a]!),
       axes.map((a) => shape[a]!).reduce<Dim>(mulDim, 1),
     ];
-    const moved = b.transpose(dtype === "u32" ? b.toInt64(c.x(0)) : c.x(0), perm);
+    const moved = b.transpose(widen(b, exact, dtype, [c.x(0)])[0]!, perm);
     const flat = b.reshape(
       moved,
       perm.map((a) => shape[a]!),
@@ -64,7 +68,7 @@ const flags = (c: RowContext) => ({
 });
 
 const cumsum: Row = (c) =>
-  within(c, sums, (x) => c.b.op("CumSum", [x, c.b.int(Number(c.node.attrs.axis))], flags(c)));
+  within(c, wrapping, (x) => c.b.op("CumSum", [x, c.b.int(Number(c.node.attrs.axis))], flags(c)));
 
 /** [i, j]: whether element j counts for result i. */
 function counts(c: RowContext, n: Dim): string {
@@ -84,11 +88,11 @@ const masked =
     const after = Array.from({ length: behind }, (_, i) => i + 2);
     const mask = b.unsqueeze(counts(c, node.shape[axis]!), after);
     const none = b.scalar(neutral(node.dtype), node.dtype);
-    const kept = b.op("Where", [mask, b.unsqueeze(c.x(0), [axis]), none]);
-    const dtypes = op === "ReduceProd" ? sums : extremes;
-    const to = (dtypes as Partial<Record<Dtype, ElementType>>)[node.dtype];
-    const reduce = (x: string) => b.op(op, [x, b.ints([axis + 1])], { keepdims: 0 });
-    return to ? b.cast(reduce(b.cast(kept, to)), elementTypeOf(node.dtype)) : reduce(kept);
+    const wider = op === "ReduceProd" ? wrapping : exact;
+    return widened(b, wider, node.dtype, [c.x(0), none], ([x, fill]) => {
+      const kept = b.op("Where", [mask, b.unsqueeze(x!, [axis]), fill!]);
+      return b.op(op, [kept, b.ints([axis + 1])], { keepdims: 0 });
+    });
   };
 
 const least = (dtype: Dtype): number => (isFloat(dtype) ? -Infinity : minOf(dtype));
@@ -100,20 +104,19 @@ const argSort: Row = (c) => {
   const { dtype, shape } = node.operands[0]!;
   const axis = Number(node.attrs.axis);
   const count = (node.attrs.count ?? shape[axis]!) as Dim;
-  const to = ({ bool: "int32", i8: "int32", u8: "int32", u32: "int64" } as const)[dtype as "u8"];
-  const x = to ? b.cast(c.x(0), to) : c.x(0);
+  const [x] = widen(b, exact, dtype, [c.x(0)]) as [string];
   const largest = node.attrs.descending === true ? 1 : 0;
   const [, places] = b.several("TopK", [x, b.dim(count)], { axis, largest, sorted: 1 }, 2);
   return b.castInts(places!);
 };
 
 export const reductions: Readonly<Record<string, Row>> = {
-  reduceSum: reduction("ReduceSum", sums, averagePool),
-  reduceProd: reduction("ReduceProd", sums),
-  reduceMax: reduction("ReduceMax", extremes, maxPool),
-  reduceMin: reduction("ReduceMin", extremes),
-  reduceAny: reduction("ReduceMax", extremes),
-  reduceAll: reduction("ReduceMin", extremes),
+  reduceSum: sum("ReduceSum", averagePool),
+  reduceProd: sum("ReduceProd"),
+  reduceMax: extreme("ReduceMax", "Max", minOf, maxPool),
+  reduceMin: extreme("ReduceMin", "Min", maxOf),
+  reduceAny: extreme("ReduceMax", "Max", minOf),
+  reduceAll: extreme("ReduceMin", "Min", maxOf),
   argMax: place("ArgMax"),
   argMin: place("ArgMin"),
   cumsum,

@@ -14,7 +14,7 @@ export interface Measured {
   readonly engine: EngineName;
   readonly error?: string;
   readonly setup?: Setup;
-  /** Milliseconds of a unit. */
+  /** Milliseconds of CPU of a unit. */
   readonly timing?: Timing;
   readonly peakBytes?: number;
 }

@@ -40,7 +40,7 @@ function timeRows(name: string, unit: string, all: readonly Measured[]): Row[] {
     const other = of(peer)?.timing;
     if (!other) return [failed(name, "time", `${peer}: ${of(peer)?.error ?? "no time"}`)];
     const spread = Math.max(time.spread, other.spread);
-    const row = { case: name, target, metric: `a ${unit}`, value: time.median, unit: "ms" };
+    const row = { case: name, target, metric: `a ${unit}`, value: time.median, unit: "ms of CPU" };
     const against = { ...row, peer, peerValue: other.median, spread };
     return [compared(against, peer === web ? 1 : undefined)];
   });

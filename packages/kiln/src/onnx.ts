@@ -2,9 +2,9 @@
  * ONNX models that run: `loadOnnx` reads a file, and a model compiles itself for the inputs it is given. What the import must know and
  * only a run can tell (a `shape` input, the number of elements that are not zero) is computed on the target first.
  */
-import type { Artifact } from "@kiln-ml/artifact";
 import "./move.ts";
 import "./tensor-data.ts";
+import type { Artifact } from "@kiln-ml/artifact";
 import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
 import {
   checkGraph,
@@ -38,6 +38,7 @@ import {
   tensorsOf,
 } from "./onnx-values.ts";
 
+export { exportOnnx, type OnnxExportOptions } from "./onnx-export.ts";
 export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
 
 export interface OnnxOptions extends Omit<CompileOptions, "inputs"> {

@@ -120,7 +120,8 @@ export function distance(
       largest = Math.max(largest, Math.abs(Number(w[i])));
     }
     absolute = Math.max(absolute, worst);
-    if (worst > 0) relative = Math.max(relative, worst / largest);
+    // Of nothing but zeros no share can be told.
+    relative = Math.max(relative, largest > 0 ? worst / largest : worst);
   }
   return { absolute, relative };
 }

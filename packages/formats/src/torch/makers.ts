@@ -2,7 +2,14 @@
  * The names a PyTorch pickle may call, and what each makes. None of them runs anything: a call becomes a tensor, a
  * container or a plain value, or is refused for its arguments.
  */
-import { Attributes, describe, Global, type Make, type PickleValue } from "../pickle/values.ts";
+import {
+  Attributes,
+  describe,
+  Global,
+  type Make,
+  Opaque,
+  type PickleValue,
+} from "../pickle/values.ts";
 import type { Fail } from "../reading.ts";
 import { type TorchDtype, torchDtypes, torchStorages, torchTensorTypes, untyped } from "./names.ts";
 import { numpyMakers } from "./numpy.ts";
@@ -19,7 +26,18 @@ export const knownNames: ReadonlySet<string> = new Set([
   "torch.nn.parameter.Parameter",
   "torch.nn.parameter.Buffer",
   "numpy.ndarray",
+  "builtins.object",
+  "__builtin__.object",
 ]);
+
+const pathTypes = [
+  "Path",
+  "PurePath",
+  "PosixPath",
+  "PurePosixPath",
+  "WindowsPath",
+  "PureWindowsPath",
+];
 
 /** The calls that are known, of which each refuses the file by `fail`. */
 export function torchMakers(fail: Fail): ReadonlyMap<string, Make> {
@@ -105,8 +123,19 @@ function containers(fail: Fail): Makers {
   // Its factory, which is only named, makes values that are not there.
   makers.set("collections.defaultdict", ([, ...rest], offset) => dict(rest, offset));
   makers.set("_codecs.encode", (args, offset) => bytesFrom(args, offset, fail));
+  for (const type of pathTypes)
+    for (const module of ["pathlib", "pathlib._local"])
+      makers.set(`${module}.${type}`, (parts, offset) =>
+        parts.map((part) => itself([part], offset)).join("/"),
+      );
   makers.set("argparse.Namespace", () => new Attributes());
   makers.set("types.SimpleNamespace", () => new Attributes());
+  // How old protocols make an object: its class, the class that has its value, the value.
+  for (const module of ["copyreg", "copy_reg"])
+    makers.set(`${module}._reconstructor`, ([type = null, ...rest], offset) => {
+      if (!(type instanceof Global)) return fail(`an object is made of ${describe(type)}`, offset);
+      return makers.get(type.name)?.([], offset) ?? new Opaque(type.name, offset, rest);
+    });
   return makers;
 }
 

@@ -96,7 +96,7 @@ function sliced(n: NodeContext): Tensor {
 
 /** Amounts before and after each axis. */
 function paddingOf(n: NodeContext, x: Tensor): [low: Dim[], high: Dim[]] {
-  const amounts = n.opset < 11 ? n.ints("pads") : n.dims(1);
+  const amounts = n.opset < 11 ? n.ints(n.hasAttribute("pads") ? "pads" : "paddings") : n.dims(1);
   const axes = n.has(3) ? n.numbers(3) : x.shape.map((_, i) => i);
   const [low, high]: [Dim[], Dim[]] = [x.shape.map(() => 0), x.shape.map(() => 0)];
   if (amounts.length !== 2 * axes.length)

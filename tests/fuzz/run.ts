@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { readers } from "./readers.ts";
-import { printTallies, type Tally } from "./tally.ts";
+import { headOf, rowOf, type Tally, totalOf } from "./tally.ts";
 import type { Job } from "./worker.ts";
 
 const { values } = parseArgs({
@@ -70,7 +70,7 @@ function runReader(name: string, count: number, first: number): Promise<Tally> {
 }
 
 const each = caseName ? 1 : Math.ceil(total / chosen.length);
-console.log(`seed ${seed}`);
+console.log(`seed ${seed}\n${headOf()}`);
 const tallies: Tally[] = [];
 for (const { name } of chosen) {
   const first = Number(caseIndex ?? 0);
@@ -78,10 +78,11 @@ for (const { name } of chosen) {
     fail(`${name}: ${error.message}`),
   );
   tallies.push(tally);
+  console.log(rowOf(tally));
   const { fault } = tally;
   if (fault)
     fail(
       `${name}: input ${fault.index}, ${fault.kind}: ${fault.what}\n  ${again(name, fault.index)}`,
     );
 }
-console.log(printTallies(tallies));
+console.log(rowOf(totalOf(tallies)));

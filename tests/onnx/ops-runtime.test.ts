@@ -214,4 +214,44 @@ check(
   { held: [1, 2, 3] },
 );
 
+check(
+  "QGemm",
+  ["uint8 2,8", "=0.02", "uint8 =7", "uint8 4,8", "4", "uint8 4", "int32 4", "=0.3", "uint8 =9"],
+  { transB: 1 },
+  { outputs: ["uint8"], off: 1, held: [3, 4, 5, 6] },
+);
+check(
+  "QAttention",
+  [
+    "uint8 1,4,8",
+    "uint8 8,24",
+    "24",
+    "=0.002",
+    "=0.002",
+    "int32 1,4=1,0,1,1",
+    "uint8 =50",
+    "uint8 =3",
+  ],
+  heads,
+  { held: [1, 2, 4, 7] },
+);
+check(
+  "GatherBlockQuantized",
+  ["uint8 7,16", "int64 2,2=0,-1,3,6", "7,2", "uint8 7,1"],
+  { block_size: 16, quantize_axis: 1, bits: 4 },
+  { held: [0, 2, 3] },
+);
+check(
+  "LinearAttention",
+  ["2,6,32", "2,6,16", "2,6,16", "2,2,8,8", "2,6,16", "2,6,2"],
+  { q_num_heads: 4, kv_num_heads: 2, update_rule: "gated_delta" },
+  { outputs: ["float32", "float32"] },
+);
+check(
+  "CausalConvWithState",
+  ["2,4,6", "4,1,3", "4", "2,4,2"],
+  { activation: "silu", ndim: 1 },
+  { outputs: ["float32", "float32"] },
+);
+
 test.run();

@@ -76,6 +76,14 @@ export const activationRows: readonly Row[] = [
   ),
   activation("Shrink", { lambd: 0.5, bias: 0 }, (x, lambd, bias) => shrink(x, lambd!, bias!)),
   activation("Swish", { alpha: 1 }, (x, alpha) => swish(x, alpha!)),
+  // Of opset 1, in files of the first exporters.
+  activation("ScaledTanh", { alpha: 1, beta: 1 }, (x, alpha, beta) =>
+    x.mul(beta!).tanh().mul(alpha!),
+  ),
+  activation("ParametricSoftplus", { alpha: 1, beta: 1 }, (x, alpha, beta) =>
+    softplus(x.mul(beta!)).mul(alpha!),
+  ),
+  activation("Scale", { scale: 1 }, (x, scale) => x.mul(scale!)),
   row("Affine", (n) => n.tensor(0).mul(n.float("alpha", 1)).add(n.float("beta", 0))),
   microsoft("Gelu", (n) => gelu(n.tensor(0))),
   microsoft("QuickGelu", (n) => swish(n.tensor(0), n.float("alpha", 1.702))),

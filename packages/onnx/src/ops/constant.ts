@@ -10,6 +10,12 @@ import { type TensorValue, typed } from "../value.ts";
 /** The tensor that a short attribute of Constant stands for, one object for each attribute, so that it is one leaf. */
 const shortForms = new WeakMap<AttributeDef, TensorDef>();
 
+/** The reader gives integers beyond 53 bits as that bound: they mean "no end". */
+function integer(x: number): bigint {
+  if (Math.abs(x) < Number.MAX_SAFE_INTEGER) return BigInt(x);
+  return x < 0 ? -(2n ** 63n) : 2n ** 63n - 1n;
+}
+
 function shortForm(a: AttributeDef): TensorDef | undefined {
   const of = (type: TensorDef["type"], dims: number[], data: TensorData): TensorDef => ({
     name: "",
@@ -23,9 +29,9 @@ function shortForm(a: AttributeDef): TensorDef | undefined {
     case "floats":
       return of("float32", [a.value.length], Float32Array.from(a.value));
     case "int":
-      return of("int64", [], BigInt64Array.of(BigInt(a.value)));
+      return of("int64", [], BigInt64Array.of(integer(a.value)));
     case "ints":
-      return of("int64", [a.value.length], BigInt64Array.from(a.value, BigInt));
+      return of("int64", [a.value.length], BigInt64Array.from(a.value, integer));
     case "string":
       return of("string", [], [a.value]);
     case "strings":

@@ -22,7 +22,7 @@ import {
   zeros,
 } from "@kiln-ml/ir";
 import type { NodeContext, Result } from "../context.ts";
-import { type Row, row } from "../row.ts";
+import { microsoft, type Row, row } from "../row.ts";
 import { typed } from "../value.ts";
 import { usualScale } from "./attention-core.ts";
 import { widened } from "./operands.ts";
@@ -132,4 +132,6 @@ function causalConv(n: NodeContext): Result {
 export const linearAttentionRows: readonly Row[] = [
   row("LinearAttention", linearAttention),
   row("CausalConvWithState", causalConv),
+  microsoft("LinearAttention", linearAttention),
+  microsoft("CausalConvWithState", causalConv),
 ];

@@ -26,6 +26,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import type { NodeContext, Result } from "../context.ts";
+import { elementTypeOf } from "../element.ts";
 import { microsoft, type Row } from "../row.ts";
 import { typed } from "../value.ts";
 import { rotated } from "./attention.ts";
@@ -40,6 +41,7 @@ import {
   usualScale,
 } from "./attention-core.ts";
 import { range, widened } from "./operands.ts";
+import { integerProduct } from "./quantized-product.ts";
 
 const scaleOf = (n: NodeContext, q: Tensor) => n.float("scale", 0) || usualScale(q);
 
@@ -84,24 +86,50 @@ function attended(n: NodeContext, { q, k, v, mask, bias, past }: Inputs): Tensor
 
 const half = (t: Tensor, i: number): Tensor => reshape(t.sliceAxis(0, i, i + 1), t.shape.slice(1));
 
-/** Q, K and V are parts of one product of the input. */
-function attention(n: NodeContext): Result {
+/** Where the inputs of an attention on one product of the input stand. */
+interface Places {
+  readonly mask: number;
+  readonly past: number;
+  readonly bias: number | undefined;
+}
+
+/** Q, K and V are parts of `all`, [B, S, 3·H·D]. */
+function attention(n: NodeContext, all: Tensor, at: Places): Result {
   if (n.flag("do_rotary")) return n.fail("do_rotary is not supported");
   if (n.flag("past_present_share_buffer")) return n.fail("a shared buffer is not supported");
   const heads = n.int("num_heads");
-  const product = matmul(n.tensor(0), n.tensor(1));
-  const all = n.has(2) ? product.add(n.tensor(2)) : product;
-  const width = all.shape[2]!;
-  const third = exactQuotient(width, 3) ?? floorDiv(width, 3);
+  const third = exactQuotient(all.shape[2]!, 3) ?? floorDiv(all.shape[2]!, 3);
   const sizes = n.ints("qkv_hidden_sizes", []);
   const parts = all.split(sizes.length === 3 ? sizes : [third, third, third], 2);
   const [q, newK, newV] = parts.map((x) => headsOf(x, heads)) as [Tensor, Tensor, Tensor];
-  const past = n.maybe(4);
+  const past = n.maybe(at.past);
   const k = past ? concat([half(past, 0), newK], 2) : newK;
   const v = past ? concat([half(past, 1), newV], 2) : newV;
   const before = past ? past.shape[3]! : 0;
-  const y = attended(n, { q, k, v, mask: n.maybe(3), bias: n.maybe(5), past: before });
-  return n.wants(1) ? [y, stack([k, v])] : y;
+  const bias = at.bias === undefined ? undefined : n.maybe(at.bias);
+  const y = typed(
+    attended(n, { q, k, v, mask: n.maybe(at.mask), bias, past: before }),
+    floatType(q),
+  );
+  return n.wants(1) ? [y, typed(stack([k, v]), floatType(q))] : [y];
+}
+
+const floatType = (t: Tensor) => elementTypeOf(t.dtype);
+
+function plainAttention(n: NodeContext): Result {
+  const product = matmul(n.tensor(0), n.tensor(1));
+  return attention(n, n.has(2) ? product.add(n.tensor(2)) : product, { mask: 3, past: 4, bias: 5 });
+}
+
+/** Input and weights are integers, with scales for each or for each column of the weights. */
+function quantizedAttention(n: NodeContext): Result {
+  const scale = widened(n.tensor(3)).mul(widened(n.tensor(4)));
+  const sums = integerProduct(n.tensor(0), n.maybe(6), n.tensor(1), n.maybe(7));
+  return attention(n, widened(sums).mul(scale).add(n.tensor(2)), {
+    mask: 5,
+    past: 8,
+    bias: undefined,
+  });
 }
 
 /** Slice `i` of the packed axis of [B, S, H, count, D], with the heads in front. */
@@ -241,7 +269,8 @@ function rotaryEmbedding(n: NodeContext): Tensor {
 }
 
 export const microsoftAttentionRows: readonly Row[] = [
-  microsoft("Attention", attention, { note: "Without rotary positions and shared buffers." }),
+  microsoft("Attention", plainAttention, { note: "Without rotary positions and shared buffers." }),
+  microsoft("QAttention", quantizedAttention, { note: "As Attention." }),
   microsoft("MultiHeadAttention", multiHeadAttention, {
     note: "Without packed sequences, shared buffers and beams.",
   }),

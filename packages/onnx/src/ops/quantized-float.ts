@@ -6,6 +6,7 @@ import {
   add,
   concat,
   convert,
+  dimValue,
   dotGeneral,
   expandDims,
   iota,
@@ -14,15 +15,17 @@ import {
   mean,
   mul,
   reshape,
+  select,
   sigmoid,
   softmax,
   type Tensor,
+  take,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
 import { microsoft, type Row } from "../row.ts";
-import type { TensorValue } from "../value.ts";
+import { asTensorValue, type TensorValue, typed } from "../value.ts";
 import { axisOf, range, widened } from "./operands.ts";
-import { dequantized, saturated } from "./quantize.ts";
+import { beside, dequantized, saturated } from "./quantize.ts";
 
 /** The float that input `i` stands for, with its scale and zero point behind it. */
 const floatOf = (n: NodeContext, i: number): Tensor =>
@@ -88,6 +91,41 @@ function matMulNBits(n: NodeContext): Tensor {
   return n.has(5) ? y.add(n.tensor(5)) : y;
 }
 
+/** Rows of a table held in blocks of few bits, as floats. */
+function gatherBlocks(n: NodeContext): TensorValue {
+  const [bits, size] = [n.int("bits", 4), n.int("block_size", 128)];
+  const packed = n.tensor(0);
+  const [from, along] = [
+    n.int("gather_axis", 0),
+    axisOf(n, n.int("quantize_axis", 1), packed.rank),
+  ];
+  if (from !== 0) return n.fail(`gather_axis is ${from}, not 0`);
+  const isPacked = n.type(0) === "uint8" && bits < 8;
+  if (isPacked && along !== packed.rank - 1) return n.fail("quantize_axis is not the last");
+  const indices = n.tensor(1);
+  const rows = select(indices.less(0), indices.add(dimValue(packed.shape[0]!)), indices);
+  const picked = (i: number) => take(n.tensor(i), rows);
+  const floats = (t: Tensor) => (isPacked ? unpacked(t, bits) : widened(t));
+  const x = floats(picked(0));
+  const axis = along + indices.rank - 1;
+  const scale = picked(2);
+  const middle = n.type(0).startsWith("u") ? 2 ** (bits - 1) : 0;
+  const zero = n.has(3) ? floats(picked(3)).sliceAxis(axis, 0, scale.shape[axis]!) : undefined;
+  const spread = (t: Tensor) => beside(n, t, x, axis, size);
+  const y = x.sub(zero ? spread(zero) : middle).mul(spread(widened(scale)));
+  return typed(convert(y, scale.dtype), n.type(2));
+}
+
+/** Averages of windows, with AveragePool's attributes. */
+function qLinearAveragePool(n: NodeContext): TensorValue {
+  if (n.flag("channels_last")) return n.fail("channels_last is not supported");
+  const names = ["auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"];
+  const own = names.flatMap((k) => (n.hasAttribute(k) ? [[k, n.attribute(k)!] as const] : []));
+  const x = typed(floatOf(n, 0), "float32");
+  const [y] = n.apply("AveragePool", [x], Object.fromEntries(own));
+  return quantizedBy(n, asTensorValue(y!, "AveragePool").tensor, 3);
+}
+
 export const quantizedFloatRows: readonly Row[] = [
   binary("QLinearAdd", add),
   binary("QLinearMul", mul),
@@ -96,5 +134,7 @@ export const quantizedFloatRows: readonly Row[] = [
   unary("QLinearSoftmax", (x, n) => softmax(x, axisOf(n, n.int("axis", -1), x.rank))),
   unary("QLinearGlobalAveragePool", globalMean),
   microsoft("QLinearConcat", qLinearConcat),
+  microsoft("QLinearAveragePool", qLinearAveragePool),
+  microsoft("GatherBlockQuantized", gatherBlocks, { note: "Along axis 0." }),
   microsoft("MatMulNBits", matMulNBits, { note: "2, 4 and 8 bits; without g_idx." }),
 ];

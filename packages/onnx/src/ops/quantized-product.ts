@@ -1,7 +1,7 @@
 /**
  * Products of quantized tensors. Sums are exact in 32-bit integers; a result that is quantized again is rounded once.
  */
-import { convert, type Dim, matmul, reshape, type Tensor } from "@kiln-ml/ir";
+import { convert, type Dim, matmul, reshape, swapAxes, type Tensor } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
 import type { AttributeDef } from "../proto/model.ts";
 import { microsoft, type Row, row } from "../row.ts";
@@ -23,15 +23,23 @@ const along = (v: Tensor, fromEnd: number): Tensor =>
       ? reshape(v, [])
       : v;
 
+/** (a − a zero)·(b − b zero), exact; vectors of zero points are one a row of a, one a column of b. */
+export const integerProduct = (
+  a: Tensor,
+  aZero: Tensor | undefined,
+  b: Tensor,
+  bZero: Tensor | undefined,
+): Tensor => matmul(centred(a, aZero, 2), centred(b, bZero, 1));
+
 const matMulInteger = (n: NodeContext): Tensor =>
-  matmul(centred(n.tensor(0), n.maybe(2), 2), centred(n.tensor(1), n.maybe(3), 1));
+  integerProduct(n.tensor(0), n.maybe(2), n.tensor(1), n.maybe(3));
 
 /** The scale of the sums over that of the result. */
 const rescale = (a: Tensor, b: Tensor, y: Tensor): Tensor =>
   widened(a).mul(widened(b)).div(widened(y));
 
 function qLinearMatMul(n: NodeContext): TensorValue {
-  const sums = matmul(centred(n.tensor(0), n.tensor(2), 2), centred(n.tensor(3), n.tensor(5), 1));
+  const sums = integerProduct(n.tensor(0), n.tensor(2), n.tensor(3), n.tensor(5));
   const factor = rescale(along(n.tensor(1), 2), along(n.tensor(4), 1), along(n.tensor(6), 2));
   return saturated(widened(sums).mul(factor), along(n.tensor(7), 2), n.type(7));
 }
@@ -86,11 +94,28 @@ function dynamicQuantizeMatMul(n: NodeContext): Tensor {
   return scaledProduct(n, centred(q!, zero, 2), b, scale!.mul(along(n.tensor(2), 1)), 4);
 }
 
+/** alpha·A′·B′ + C, the bias in units of both scales; floats where there is no scale of the result. */
+function qGemm(n: NodeContext): TensorValue {
+  const turned = (i: number, flag: string) =>
+    n.flag(flag) ? swapAxes(n.tensor(i), 0, 1) : n.tensor(i);
+  const b = turned(3, "transB");
+  const sums = integerProduct(turned(0, "transA"), n.maybe(2), b, n.maybe(5));
+  const scale = widened(n.tensor(1))
+    .reshape([])
+    .mul(along(widened(n.tensor(4)), 1));
+  const product = widened(sums).mul(scale.mul(n.float("alpha", 1)));
+  const y = n.has(6) ? product.add(widened(n.tensor(6)).mul(scale)) : product;
+  if (!n.has(7)) return typed(y, "float32");
+  const zero = n.maybe(8)?.reshape([]);
+  return saturated(y.div(n.tensor(7).reshape([])), zero, n.has(8) ? n.type(8) : n.type(0));
+}
+
 export const quantizedProductRows: readonly Row[] = [
   row("MatMulInteger", matMulInteger, { type: "int32" }),
   row("QLinearMatMul", qLinearMatMul),
   row("ConvInteger", convInteger, { type: "int32" }),
   row("QLinearConv", qLinearConv),
   microsoft("MatMulIntegerToFloat", matMulIntegerToFloat, { type: "float32" }),
+  microsoft("QGemm", qGemm),
   microsoft("DynamicQuantizeMatMul", dynamicQuantizeMatMul, { type: "float32" }),
 ];

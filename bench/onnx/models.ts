@@ -1,6 +1,6 @@
 /**
  * `npm run models [-- --only PATTERN] [--target wasm|js|webgpu] [--samples N] [--no-graphs] [--no-browser] [--json] [--strict]`: real
- * networks against ONNX Runtime on the same inputs: largest error, time of a unit on one thread next to ORT's on wasm and
+ * networks against ONNX Runtime on the same inputs: largest error, CPU time of a unit on one thread next to ORT's on wasm and
  * native, kernels, peak memory, compile time, compiles for further sizes. What is not there is named.
  */
 import { parseArgs } from "node:util";
@@ -84,7 +84,7 @@ const head = [
   "max error",
   "of largest",
   "ORT web's",
-  "ms",
+  "CPU ms",
   "ORT web",
   "ORT native",
   "of web",

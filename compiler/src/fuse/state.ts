@@ -4,7 +4,6 @@
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
 import type { Group, Loop } from "./group.ts";
-import { NumberSet } from "./number-set.ts";
 
 /** What a target allows a group to become. */
 export interface FusionLimits {
@@ -51,7 +50,7 @@ export function openGroup(
     scalars: [],
     deps: new Set(),
     users: new Set(),
-    needs: new NumberSet(),
+    needs: 0n,
     ...parts,
   };
   state.groups.push(group);

@@ -88,8 +88,8 @@ export type Stmt =
       readonly dtype: Dtype;
       readonly size: Dim;
       readonly space: "private" | "shared";
-      /** Elements an access may take at a time (GPU); 1 by default. */
-      readonly width?: 4;
+      /** Elements a vector access takes; 1 unless every access is that wide and aligned (GPU). */
+      readonly width?: 1 | 2 | 4;
     }
   /**
    * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,
@@ -110,6 +110,18 @@ export type Stmt =
   | {
       readonly kind: "combine";
       readonly names: readonly string[];
+      readonly reducers: readonly Reducer[];
+      /** Of runs of so many invocations each, a power of two; default all of the workgroup. */
+      readonly team?: number;
+    }
+  /**
+   * Gives each invocation's accumulators the value of their carry and of those of the invocations before it; the carries then
+   * also hold those of all. For sum, prod, max and min.
+   */
+  | {
+      readonly kind: "prefix";
+      readonly names: readonly string[];
+      readonly carries: readonly string[];
       readonly reducers: readonly Reducer[];
     };
 

@@ -2,11 +2,12 @@
  * ONNX models that run: `loadOnnx` reads a file, and a model compiles itself for the inputs it is given. What the import must know and
  * only a run can tell (a `shape` input, the number of elements that are not zero) is computed on the target first.
  */
-import type { Artifact } from "@kiln-ml/artifact";
 import "./move.ts";
 import "./tensor-data.ts";
+import type { Artifact } from "@kiln-ml/artifact";
 import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
 import {
+  checkGraph,
   Demand,
   dtypeOf,
   type ElementType,
@@ -37,6 +38,7 @@ import {
   tensorsOf,
 } from "./onnx-values.ts";
 
+export { exportOnnx, type OnnxExportOptions } from "./onnx-export.ts";
 export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
 
 export interface OnnxOptions extends Omit<CompileOptions, "inputs"> {
@@ -72,7 +74,7 @@ export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxMode
     ...(file === undefined ? {} : { file }),
     ...(external ? { external } : {}),
   });
-  return new OnnxModel(new ImportedModel(model), compiling, dims ?? {});
+  return new OnnxModel(new ImportedModel(checkGraph(model, file)), compiling, dims ?? {});
 }
 
 export class OnnxModel {

@@ -33,6 +33,7 @@ export const noPart = 2 ** partBits - 1;
 /** How long a thread looks for news before it sleeps: longer than what separates two calls of a run. */
 export const spinMs = 0.05;
 
+/** In `help`, a thread that comes late finds the call over, and may have read words of the next one: then the claim fails. */
 export const workerSource = `"use strict";
 const node = typeof require === "function" ? require("node:worker_threads").parentPort : null;
 const post = (message) => (node ?? self).postMessage(message);
@@ -66,7 +67,6 @@ function trap(error) {
   Atomics.store(block, ${control.trap}, 1);
 }
 
-// A thread that comes late finds the call over, and may have read words of the next one: then the claim fails.
 function help() {
   const first = Atomics.load(block, ${control.claim});
   const program = programs.get(block[${control.program}]);

@@ -11,7 +11,13 @@ import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atom, indented, prec } from "../scope.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
-import { combineArg, combineCall, type Declarations, usesSubgroups } from "./combine.ts";
+import {
+  combineArg,
+  combineCall,
+  type Declarations,
+  prefixCall,
+  usesSubgroups,
+} from "./combine.ts";
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
@@ -25,7 +31,6 @@ export interface WgslOptions {
 }
 
 interface Module extends Printer {
-  readonly widths: Map<string, number>;
   readonly kernel: Kernel;
   readonly options: WgslOptions;
   readonly grid: Grid;
@@ -189,7 +194,12 @@ function printStmt(m: Module, s: Stmt): void {
       break;
     case "combine":
       s.names.forEach((name, i) => {
-        printCombine(m, name, s.reducers[i]!);
+        printCombine(m, name, s.reducers[i]!, s.team);
+      });
+      break;
+    case "prefix":
+      s.names.forEach((name, i) => {
+        printPrefix(m, name, s.carries[i]!, s.reducers[i]!);
       });
       break;
     default:
@@ -197,7 +207,10 @@ function printStmt(m: Module, s: Stmt): void {
   }
 }
 
-type Simple = Exclude<Stmt, Of<"loop" | "if" | "acc" | "accumulate" | "fma" | "combine">>;
+type Simple = Exclude<
+  Stmt,
+  Of<"loop" | "if" | "acc" | "accumulate" | "fma" | "combine" | "prefix">
+>;
 
 function printSimple(m: Module, s: Simple): void {
   const { e } = m;
@@ -266,10 +279,10 @@ function printArray(m: Module, s: Of<"array">): void {
   const size = m.e.resolved(s.size);
   if (typeof size !== "number")
     bug("emit", `array ${s.name} of ${m.kernel.name} has no static size: ${size}`);
-  const name = m.e.fresh(s.name);
   const width = s.width ?? 1;
+  const name = m.e.fresh(s.name);
   const element = typeOf(s.dtype === "bool" ? "u32" : s.dtype, width);
-  const type = `array<${element}, ${size / width}>`;
+  const type = `array<${element}, ${Math.ceil(size / width)}>`;
   m.widths.set(s.name, width);
   m.e.at(0, () => {
     if (s.space === "shared") m.declarations.set(name, `var<workgroup> ${name}: ${type};`);
@@ -278,9 +291,12 @@ function printArray(m: Module, s: Of<"array">): void {
   });
 }
 
-function printCombine(m: Module, name: string, reducer: Of<"combine">["reducers"][number]): void {
-  const options = { size: m.kernel.workgroupSize, subgroups: m.options.subgroups ?? false };
-  if (options.size === 1) return;
+type Reducer = Of<"combine">["reducers"][number];
+
+function printCombine(m: Module, name: string, reducer: Reducer, team?: number): void {
+  const size = m.kernel.workgroupSize;
+  const options = { size, team: team ?? size, subgroups: m.options.subgroups ?? false };
+  if (options.team === 1) return;
   const { dtype, fed } = m.e.facts.accs.get(name)!;
   const acc = m.e.find(name).text.text;
   if (isArg(reducer)) {
@@ -290,8 +306,15 @@ function printCombine(m: Module, name: string, reducer: Of<"combine">["reducers"
       m.e.line(line);
     return;
   }
-  m.subgroups ||= usesSubgroups(reducer, dtype, options);
+  m.subgroups ||= usesSubgroups(reducer, options);
   m.e.line(`${acc} = ${combineCall(reducer, dtype, acc, options, m.declarations, m.use)};`);
+}
+
+function printPrefix(m: Module, name: string, carry: string, reducer: Reducer): void {
+  const { dtype } = m.e.facts.accs.get(name)!;
+  const [own, held] = [name, carry].map((n) => m.e.find(n).text.text);
+  const size = m.kernel.workgroupSize;
+  m.e.line(prefixCall(reducer, dtype, [own!, held!], size, m.declarations, m.use));
 }
 
 const unrollLimit = 8;

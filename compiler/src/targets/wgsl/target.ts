@@ -1,6 +1,8 @@
 /**
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
+
+import { splitColumns } from "../../passes/split-columns.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
@@ -34,7 +36,7 @@ export const webgpu: Target = {
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitConcat, splitContraction, splitReduce],
+  passes: [splitConcat, splitContraction, splitReduce, splitColumns],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,

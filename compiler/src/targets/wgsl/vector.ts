@@ -88,6 +88,7 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
       return !s.when.some((c) => varies(c.value, seen)) && lanesAgree(s.then, seen);
     case "sort":
     case "combine":
+    case "prefix":
       return false;
     default:
       return s satisfies never;

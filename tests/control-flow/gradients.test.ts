@@ -10,6 +10,7 @@ import {
   scan,
   type Tensor,
   tensor,
+  topologicalOrder,
   whileLoop,
 } from "@kiln-ml/ir";
 import { test } from "uvu";
@@ -63,6 +64,29 @@ const cases: Record<string, () => Tensor> = {
       }));
       return { carry: [carry[0]!.mul(0.5)], ys: [ys[0]!.sum(0)] };
     }).ys[0]!,
+  "a scan that carries nothing": () =>
+    scan([], [xs], (_, [x]) => ({ carry: [], ys: [x!.matmul(w)] })).ys[0]!,
+  "weights that are used twice, sliced, turned, and added": () => {
+    const flat = w.reshape([4]);
+    return scan([h.reshape([1, 2])], [xs], ([c], [x]) => {
+      const row = x!.reshape([1, 2]);
+      const a = c!.matmul(w).add(row.matmul(w.transpose()));
+      const b = row.matmul(flat.slice([1], [3]).reshape([2, 1]));
+      return {
+        carry: [
+          a
+            .add(b)
+            .add(h)
+            .add(w.sum(0))
+            .tanh()
+            .mul(w.slice([0, 0], [1, 2])),
+        ],
+        ys: [],
+      };
+    }).carry[0]!;
+  },
+  "a captured product of many elements, of a small result": () =>
+    scan([h.sum()], [xs], ([c], [x]) => ({ carry: [c!.mul(x!.matmul(h)).sin()], ys: [c!] })).ys[0]!,
   "the branch that is taken": () =>
     cond(
       h.sum().less(9),
@@ -90,7 +114,12 @@ const cases: Record<string, () => Tensor> = {
 for (const [name, build] of Object.entries(cases)) {
   test(`the gradient of ${name} agrees with differences`, () => checkGradient(build(), given));
 }
-for (const name of ["a recurrence", "the other branch, in a scan", "a loop of bounded length"])
+for (const name of [
+  "a recurrence",
+  "weights that are used twice, sliced, turned, and added",
+  "the other branch, in a scan",
+  "a loop of bounded length",
+])
   test(`so does the second, of ${name}`, () => checkGradient(cases[name]!(), given, {}, 2));
 
 test("the length may be a symbol, and no steps give the gradient of the start", () => {
@@ -100,6 +129,17 @@ test("the length may be a symbol, and no steps give the gradient of the start", 
     const inputs = new Map([...given, [sequence, wave([T, 2], 1)]]);
     checkGradient(carry[0]!, inputs, { T });
   }
+});
+
+test("gradients of weights are products over all steps, beside the loop", () => {
+  const { carry } = scan([h], [xs], ([c], [x]) => ({
+    carry: [c!.matmul(w).add(x!).tanh()],
+    ys: [],
+  }));
+  const [g] = grad(carry[0]!.sum(), [w]);
+  assert.is(g!.op, "dotGeneral");
+  const [loop] = topologicalOrder([g!]).filter((t) => t.op === "scan" && t.attrs.reverse === true);
+  assert.is(loop!.attrs.carries, 1);
 });
 
 test("what a body does not use has no gradient, and says so", () => {

@@ -88,6 +88,8 @@ export type Stmt =
       readonly dtype: Dtype;
       readonly size: Dim;
       readonly space: "private" | "shared";
+      /** Elements a vector access takes; 1 unless every access is that wide and aligned (GPU). */
+      readonly width?: 1 | 2 | 4;
     }
   /**
    * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,
@@ -109,6 +111,8 @@ export type Stmt =
       readonly kind: "combine";
       readonly names: readonly string[];
       readonly reducers: readonly Reducer[];
+      /** Of runs of so many invocations each, a power of two; default all of the workgroup. */
+      readonly team?: number;
     };
 
 /** The statements of one kind. */

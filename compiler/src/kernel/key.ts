@@ -83,11 +83,11 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
     case "array":
-      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space}`;
+      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1}`;
     case "sort":
       return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":
-      return `${s.names.join()} ${s.reducers.join()}`;
+      return `${s.names.join()} ${s.reducers.join()} ${s.team ?? ""}`;
     case "if":
     case "barrier":
       return "";

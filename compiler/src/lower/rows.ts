@@ -3,7 +3,7 @@
  * the reductions that need only earlier phases, and the stores of what is ready by then. The schedules put the loops
  * around it.
  */
-import { type Dim, offsetOf, opRecord, type Tensor } from "@kiln-ml/ir";
+import { type Dim, offsetOf, opRecord, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import type { Loop } from "../fuse/group.ts";
 import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
@@ -27,9 +27,19 @@ export interface RowLoops {
   /** Makes partial results of a phase whole; nothing on one thread. */
   combine?(reduces: readonly Tensor[], names: readonly string[]): Stmt[];
   /** Where costly values that several phases need are kept, an element an inner iteration; absent to compute them anew. */
-  readonly keep?: { readonly index: Dim; readonly size: Dim; readonly double: boolean };
+  readonly keep?: Keep;
   /** Puts what is needed around statements that one invocation per outer iteration runs. */
   once(body: readonly Stmt[]): Stmt[];
+}
+
+export interface Keep {
+  readonly index: Dim;
+  readonly size: Dim;
+  /** f32 in double, where it is not rounded when it is computed either. */
+  readonly double: boolean;
+  /** Also keep elements that were loaded, where memory is slower than the arrays. */
+  readonly loads?: boolean;
+  readonly width?: 1 | 4;
 }
 
 interface Phase {
@@ -107,14 +117,32 @@ export function emitRow(job: Job, block: Values, loops: RowLoops): void {
     }
 }
 
-/** Names of arrays by the costly value they keep: those that more than one phase computes. */
+/** Names of arrays by the value they keep: costly ones that more than one phase computes, then loads that are left. */
 function repeated(job: Job, loops: RowLoops): Map<string, string> {
-  const phases = new Map<string, number>();
-  emitPhases(job, openBlock(job), loops, new Map(), (inner) => {
-    for (const key of inner.costly) phases.set(key, (phases.get(key) ?? 0) + 1);
+  const kept = new Map<string, string>();
+  const count = (of: (inner: Values) => Iterable<string>): void => {
+    const phases = new Map<string, number>();
+    emitPhases(job, openBlock(job), loops, kept, (inner) => {
+      for (const key of of(inner)) phases.set(key, (phases.get(key) ?? 0) + 1);
+    });
+    for (const [key, n] of phases) if (n > 1) kept.set(key, `kept${kept.size}`);
+  };
+  count((inner) => inner.costly);
+  if (loops.keep?.loads) count((inner) => loadsAlong(job, inner, loops.rename));
+  return kept;
+}
+
+/** Keys of the loads of a phase whose elements differ from one inner iteration to the next. */
+function loadsAlong(job: Job, inner: Values, rename: Rename): string[] {
+  const vars = renamed(
+    job.group.inner.map((l) => l.at),
+    rename,
+  );
+  const along = new Set(vars.flatMap((d) => [...symbolsIn(d).keys()]));
+  return [...inner.loaded].filter((key) => {
+    const e = inner.valueOf(key);
+    return e.kind === "load" && [...symbolsIn(e.index).keys()].some((name) => along.has(name));
   });
-  const keys = [...phases].filter(([, n]) => n > 1).map(([key]) => key);
-  return new Map(keys.map((key, i) => [key, `kept${i}`]));
 }
 
 function emitPhases(
@@ -138,7 +166,7 @@ function emitPhases(
     for (const [key, value] of filled) inner.know(key, value);
     for (const r of reduces) inner.body.push(accumulate(job, inner, r, outer, vars));
     for (const s of stores) inner.body.push(storeMember(job, inner, s, loops.rename));
-    for (const key of inner.costly)
+    for (const key of [...inner.costly, ...inner.loaded])
       if (kept.has(key)) keepValue(block, inner, key, kept.get(key)!, loops.keep!, filled);
     seen(inner);
     block.body.push(...loops.inner(inner.body));
@@ -153,18 +181,19 @@ function emitPhases(
   }
 }
 
-/** Keeps a value in an array for later phases; f32 in double where it is not rounded when it is computed either. */
+/** Keeps a value in an array for later phases. */
 function keepValue(
   block: Values,
   inner: Values,
   key: string,
   name: string,
-  { index, size, double }: NonNullable<RowLoops["keep"]>,
+  { index, size, double, width }: Keep,
   filled: Map<string, Expr>,
 ): void {
   const value = inner.valueOf(key);
   const dtype = double ? doubled(value.dtype) : value.dtype;
-  block.body.push({ kind: "array", name, dtype, size, space: "private" });
+  const wide = width === undefined ? {} : { width };
+  block.body.push({ kind: "array", name, dtype, size, space: "private", ...wide });
   inner.body.push({ kind: "store", to: name, index, value });
   filled.set(key, load(name, value.dtype, index));
 }

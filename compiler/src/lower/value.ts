@@ -54,6 +54,8 @@ export class Values {
   readonly body: Stmt[];
   /** Keys of the costly values made in this block. */
   readonly costly = new Set<string>();
+  /** Keys of the unconditional loads made in this block. */
+  readonly loaded = new Set<string>();
   private readonly outer: Values | undefined;
   private readonly known = new Map<string, Expr>();
   private readonly bound = new Map<Tensor, { coords: string; value: Expr }>();
@@ -89,6 +91,7 @@ export class Values {
     this.known.set(key, value);
     if (value.kind === "call" && guard.length === 0 && opRecord(node.op).costly)
       this.costly.add(key);
+    if (value.kind === "load" && guard.length === 0 && this.bufferOf(node)) this.loaded.add(key);
     return value;
   }
 

@@ -1,9 +1,9 @@
 /**
  * Map and rows groups on a GPU. A map runs one invocation for each four elements where memory lines up, else for each one. A
- * short row, or a column, is one invocation's serial loop; a long row is a workgroup's, combined at the end
- * of each phase; a reduction over the outer loops as well runs in a single workgroup.
+ * short row, or a column, is one invocation's serial loop; a long row is a team's; a reduction over the outer loops as well runs in
+ * a single workgroup.
  */
-import { type Dim, isStatic, opRecord, type Tensor } from "@kiln-ml/ir";
+import { type Dim, isStatic } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import { extentGuess } from "../fuse/state.ts";
 import type { Stmt } from "../kernel/kernel.ts";
@@ -13,11 +13,15 @@ import type { Scheduled } from "../lower/lower.ts";
 import { accName, declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
 import { dimsIn } from "../lower/walk.ts";
 import { groupSize, once, perInvocation } from "./gpu.ts";
+import { combineAll, gpuRowTeams, type Shape } from "./gpu-row-teams.ts";
 import { strideOf } from "./stride.ts";
 import { vectorise } from "./vector.ts";
 
 /** Rows up to this long are one invocation's work. */
 const shortRow = 32;
+/** Fewer columns than this leave most of a device idle, unless their rows are short. */
+const leastColumns = 256;
+const columnGroup = 64;
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 9;
 
@@ -32,14 +36,9 @@ export function gpuRows(job: Job): Scheduled {
   const rows = extentGuess(group.outer);
   const length = extentGuess(group.inner);
   const byColumn = readsByColumn(dimsIn(plain(outer.rename)), outer.loops, inner.loops);
-  if (length <= shortRow || (byColumn && rows >= groupSize)) return serial(job, shape);
-  return workgroups(job, shape, length);
-}
-
-interface Shape {
-  readonly outer: readonly Loop[];
-  readonly inner: readonly Loop[];
-  readonly rename: Rename;
+  if (byColumn && rows >= leastColumns) return columns(job, shape);
+  if (length <= shortRow) return serial(job, shape);
+  return gpuRowTeams(job, shape, plainRow(job));
 }
 
 function readsByColumn(
@@ -78,6 +77,20 @@ function serial(job: Job, shape: Shape): Scheduled {
   return { body: perInvocation(shape.outer, size, rowBody(job, shape)), workgroupSize: size };
 }
 
+/** One invocation a column, or for each four where memory lines up. */
+function columns(job: Job, shape: Shape): Scheduled {
+  const last = shape.outer.at(-1)!;
+  const body = (rename: Rename): Stmt[] => rowBody(job, { ...shape, rename });
+  const wide = vectorise(last, shape.rename, body);
+  if (!wide) return serial(job, shape);
+  const loops = [...shape.outer.slice(0, -1), wide.loop];
+  return {
+    body: perInvocation(loops, columnGroup, wide.body),
+    workgroupSize: columnGroup,
+    wide: wide.params,
+  };
+}
+
 function rowBody(job: Job, { inner, rename }: Shape): Stmt[] {
   const block = openBlock(job);
   const small = inner.every((l) => isStatic(l.extent)) && extentGuess(inner) <= unrollLimit;
@@ -89,32 +102,6 @@ function rowBody(job: Job, { inner, rename }: Shape): Stmt[] {
   return block.body;
 }
 
-/** Rows of fewer elements than this would leave invocations idle if each took four at a time. */
-const wideRow = 256;
-
-/** One workgroup a row; each invocation takes every n-th element, or every n-th four where memory lines up. */
-function workgroups(job: Job, shape: Shape, length: number): Scheduled {
-  const size = length >= 1024 ? groupSize : 64;
-  const last = shape.inner.at(-1)!;
-  const wide = length >= wideRow ? vectorise(last, shape.rename, plainRow(job)) : undefined;
-  const loops = wide ? [...shape.inner.slice(0, -1), wide.loop] : shape.inner;
-  const group = makeLoop("row", totalOf(shape.outer));
-  const flat = makeLoop("e", totalOf(loops));
-  const block = openBlock(job);
-  emitRow(job, block, {
-    rename: wide?.rename ?? shape.rename,
-    inner: (body) =>
-      nest([flat], "local", [
-        ...decode(loops, flat.at),
-        ...(wide ? nest([wide.lane], "vector", body) : body),
-      ]),
-    combine: (reduces, names) => combineAll(reduces, names),
-    once,
-  });
-  const body = nest([group], "workgroup", [...decode(shape.outer, group.at), ...block.body]);
-  return { body, workgroupSize: size, ...(wide ? { wide: wide.params } : {}) };
-}
-
 /** The statements of a row without its loops, to see how they walk memory. */
 const plainRow =
   (job: Job) =>
@@ -123,10 +110,6 @@ const plainRow =
     emitRow(job, block, { rename, inner: (b) => [...b], once: (b) => [...b] });
     return block.body;
   };
-
-const combineAll = (reduces: readonly Tensor[], names: readonly string[]): Stmt[] => [
-  { kind: "combine", names, reducers: reduces.map((r) => opRecord(r.op).reducer!) },
-];
 
 /** Everything in one workgroup: each invocation takes every n-th row. */
 function single(job: Job, shape: Shape): Scheduled {

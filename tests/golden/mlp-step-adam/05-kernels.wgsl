@@ -342,7 +342,9 @@ fn combine_sum_f32(value: f32, lid: i32) -> f32 {
     }
     workgroupBarrier();
   }
-  return workgroupUniformLoad(&partials_f32[0]);
+  let result = partials_f32[0];
+  workgroupBarrier();
+  return result;
 }
 
 fn given(x: f32) -> f32 {
@@ -562,14 +564,14 @@ fn expOf(x: f32) -> f32 {
 }
 
 fn expm1(x: f32) -> f32 {
-  var p = f32(1.0) + x / 9.0;
-  p = f32(1.0) + x / 8.0 * p;
-  p = f32(1.0) + x / 7.0 * p;
-  p = f32(1.0) + x / 6.0 * p;
-  p = f32(1.0) + x / 5.0 * p;
-  p = f32(1.0) + x / 4.0 * p;
-  p = f32(1.0) + x / 3.0 * p;
-  p = f32(1.0) + x / 2.0 * p;
+  var p = 2.7557319e-6 * x + 2.4801588e-5;
+  p = p * x + 1.984127e-4;
+  p = p * x + 1.3888889e-3;
+  p = p * x + 8.3333338e-3;
+  p = p * x + 0.041666668;
+  p = p * x + 0.16666667;
+  p = p * x + 0.5;
+  p = p * x + 1.0;
   return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
 }
 
@@ -777,14 +779,14 @@ fn expOf(x: f32) -> f32 {
 }
 
 fn expm1(x: f32) -> f32 {
-  var p = f32(1.0) + x / 9.0;
-  p = f32(1.0) + x / 8.0 * p;
-  p = f32(1.0) + x / 7.0 * p;
-  p = f32(1.0) + x / 6.0 * p;
-  p = f32(1.0) + x / 5.0 * p;
-  p = f32(1.0) + x / 4.0 * p;
-  p = f32(1.0) + x / 3.0 * p;
-  p = f32(1.0) + x / 2.0 * p;
+  var p = 2.7557319e-6 * x + 2.4801588e-5;
+  p = p * x + 1.984127e-4;
+  p = p * x + 1.3888889e-3;
+  p = p * x + 8.3333338e-3;
+  p = p * x + 0.041666668;
+  p = p * x + 0.16666667;
+  p = p * x + 0.5;
+  p = p * x + 1.0;
   return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
 }
 

@@ -334,7 +334,9 @@ fn combine_sum_f32(value: f32, lid: i32) -> f32 {
     }
     workgroupBarrier();
   }
-  return workgroupUniformLoad(&partials_f32[0]);
+  let result = partials_f32[0];
+  workgroupBarrier();
+  return result;
 }
 
 fn given(x: f32) -> f32 {

@@ -30,7 +30,9 @@ fn combine_max_f32(value: f32, lid: i32) -> f32 {
     }
     workgroupBarrier();
   }
-  return workgroupUniformLoad(&partials_f32[0]);
+  let result = partials_f32[0];
+  workgroupBarrier();
+  return result;
 }
 
 fn expOf(x: f32) -> f32 {
@@ -47,7 +49,9 @@ fn combine_sum_f32(value: f32, lid: i32) -> f32 {
     }
     workgroupBarrier();
   }
-  return workgroupUniformLoad(&partials_f32[0]);
+  let result = partials_f32[0];
+  workgroupBarrier();
+  return result;
 }
 
 @compute @workgroup_size(64)

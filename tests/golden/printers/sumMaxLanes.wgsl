@@ -26,7 +26,9 @@ fn combine_sum_f32(value: f32, lid: i32) -> f32 {
     }
     workgroupBarrier();
   }
-  return workgroupUniformLoad(&partials_f32[0]);
+  let result = partials_f32[0];
+  workgroupBarrier();
+  return result;
 }
 
 fn combine_max_f32(value: f32, lid: i32) -> f32 {
@@ -39,7 +41,9 @@ fn combine_max_f32(value: f32, lid: i32) -> f32 {
     }
     workgroupBarrier();
   }
-  return workgroupUniformLoad(&partials_f32[0]);
+  let result = partials_f32[0];
+  workgroupBarrier();
+  return result;
 }
 
 @compute @workgroup_size(32)

@@ -10,7 +10,10 @@ import { scalarType, type Use } from "./spell.ts";
 export type Declarations = Map<string, string>;
 
 export interface CombineOptions {
+  /** Invocations of the workgroup. */
   readonly size: number;
+  /** Invocations that combine theirs: all of the workgroup, or runs of a power of two. */
+  readonly team: number;
   readonly subgroups: boolean;
 }
 
@@ -40,11 +43,9 @@ const subgroupOp: Partial<Record<Reducer, string>> = {
   all: "subgroupAll",
 };
 
-/** max and min of floats keep to the tree: subgroupMax need not pass NaN on. */
-export const usesSubgroups = (reducer: Reducer, dtype: Dtype, options: CombineOptions): boolean =>
-  options.subgroups &&
-  !isArg(reducer) &&
-  !(isFloat(dtype) && (reducer === "max" || reducer === "min"));
+/** Teams smaller than the workgroup keep to the tree: they need not be made of whole subgroups. */
+export const usesSubgroups = (reducer: Reducer, { size, team, subgroups }: CombineOptions) =>
+  subgroups && team === size && !isArg(reducer);
 
 /** The call that combines `value`, whose function is added to `into`. */
 export function combineCall(
@@ -55,62 +56,103 @@ export function combineCall(
   into: Declarations,
   use: Use,
 ): string {
+  const { size, team } = options;
   const type = scalarType(dtype);
-  const name = `combine_${reducer}_${type}`;
-  const partials = partialsOf(dtype, options.size, into);
-  if (usesSubgroups(reducer, dtype, options)) {
-    into.set(name, subgroupText(name, reducer, dtype, partials, options.size, use));
-    return `${name}(${value}, lid, i32(subgroupLane), i32(subgroupSize))`;
+  const name = `combine_${reducer}_${type}${team === size ? "" : `_${team}`}`;
+  if (usesSubgroups(reducer, options)) {
+    const lanes = "lid, i32(subgroupLane), i32(subgroupSize)";
+    const floats = isFloat(dtype) && (reducer === "max" || reducer === "min");
+    into.set(name, (floats ? extremeText : subgroupText)(name, reducer, dtype, size, into, use));
+    return `${name}(${value}, ${lanes})`;
   }
+  const partials = partialsOf(dtype, size, into);
   const pair = pairText(reducer, dtype, `${partials}[lid]`, `${partials}[lid + span]`, use);
+  const [steps, from] = treeOf(options, [`${partials}[lid] = ${pair};`]);
   into.set(
     name,
     `fn ${name}(value: ${type}, lid: i32) -> ${type} {
   ${partials}[lid] = value;
   workgroupBarrier();
-${tree(options.size, [`${partials}[lid] = ${pair};`])}
-  return workgroupUniformLoad(&${partials}[0]);
+${steps}
+  let result = ${partials}[${from}];
+  workgroupBarrier();
+  return result;
 }`,
   );
   return `${name}(${value}, lid)`;
 }
 
-/** Halves the partials until one is left: lines `body` join element `lid + span` to element `lid`. */
-function tree(size: number, body: readonly string[]): string {
+/**
+ * Halves the partials until one is left: lines `body` join element `lid + span` to element `lid`. Also where the result of an
+ * invocation's team then is.
+ */
+function treeOf({ size, team }: CombineOptions, body: readonly string[]): [string, string] {
   const inner = body.map((l) => `      ${l}`).join("\n");
-  return `  for (var count = ${size}; count > 1; count = (count + 1) / 2) {
-    let span = (count + 1) / 2;
-    if (lid + span < count) {
+  const block = `{
 ${inner}
     }
     workgroupBarrier();
   }`;
+  if (team === size)
+    return [
+      `  for (var count = ${size}; count > 1; count = (count + 1) / 2) {
+    let span = (count + 1) / 2;
+    if (lid + span < count) ${block}`,
+      "0",
+    ];
+  return [
+    `  for (var span = ${team / 2}; span > 0; span = span / 2) {
+    if ((lid & ${team - 1}) < span) ${block}`,
+    `lid & ${-team}`,
+  ];
 }
 
-/** Invocations are numbered so that a subgroup is a run of them, which every known implementation does. */
-function subgroupText(
+type SubgroupText = (
   name: string,
   reducer: Reducer,
   dtype: Dtype,
-  partials: string,
   size: number,
+  into: Declarations,
   use: Use,
-): string {
+) => string;
+
+/** Invocations are numbered so that a subgroup is a run of them, which every known implementation does. */
+const subgroupText: SubgroupText = (name, reducer, dtype, size, into, use) => {
   const type = scalarType(dtype);
+  const partials = partialsOf(dtype, size, into);
+  const joined = pairText(reducer, dtype, "result", `${partials}[i]`, use);
   return `fn ${name}(value: ${type}, lid: i32, lane: i32, size: i32) -> ${type} {
   let mine = ${subgroupOp[reducer]}(value);
-  if (lane == 0) {
+${acrossSubgroups(partials, size, joined)}
+  return result;
+}`;
+};
+
+/** Joins what lane 0 of each subgroup puts down. */
+const acrossSubgroups = (partials: string, size: number, joined: string): string =>
+  `  if (lane == 0) {
     ${partials}[lid / size] = mine;
   }
   workgroupBarrier();
   var result = ${partials}[0];
   for (var i = 1; i < (${size} + size - 1) / size; i++) {
-    result = ${pairText(reducer, dtype, "result", `${partials}[i]`, use)};
+    result = ${joined};
   }
-  workgroupBarrier();
-  return result;
+  workgroupBarrier();`;
+
+/**
+ * max and min of floats, of which subgroupMax need not pass NaN on: by integers in the same order, of which NaN is the extreme.
+ */
+const extremeText: SubgroupText = (name, reducer, _dtype, size, into, use) => {
+  const partials = partialsOf("i32", size, into);
+  return `fn ${name}(value: f32, lid: i32, lane: i32, size: i32) -> f32 {
+  let bits = bitcast<i32>(value);
+  let rising = bits ^ ((bits >> 31u) & 0x7fffffff);
+  let mine = ${subgroupOp[reducer]}(select(rising, ${reducer === "max" ? "0x7fffffff" : "-0x7fffffff - 1"}, ${use("isNan", 1)}(value)));
+${acrossSubgroups(partials, size, `${reducer}(result, ${partials}[i])`)}
+  return bitcast<f32>(result ^ ((result >> 31u) & 0x7fffffff));
 }`;
-}
+};
 
 /** argMax and argMin: extreme and position travel together; of equal extremes the smaller position stays. */
 export function combineArg(
@@ -122,10 +164,11 @@ export function combineArg(
   use: Use,
 ): string[] {
   const type = scalarType(dtype);
-  const name = `combine_${reducer}_${type}`;
-  const partials = partialsOf(dtype, options.size, into);
+  const { size, team } = options;
+  const name = `combine_${reducer}_${type}${team === size ? "" : `_${team}`}`;
+  const partials = partialsOf(dtype, size, into);
   const places = `places_${reducer}`;
-  into.set(places, `var<workgroup> ${places}: array<i32, ${options.size}>;`);
+  into.set(places, `var<workgroup> ${places}: array<i32, ${size}>;`);
   const [a, b] = [`${partials}[lid]`, `${partials}[lid + span]`];
   const better = reducer === "argMax" ? `${a} < ${b}` : `${b} < ${a}`;
   const nan = isFloat(dtype) ? use("isNan", 1) : "";
@@ -139,15 +182,17 @@ export function combineArg(
     `  ${places}[lid] = ${places}[lid + span];`,
     "}",
   ];
+  const [steps, from] = treeOf(options, body);
   into.set(
     name,
     `fn ${name}(best: ptr<function, ${type}>, place: ptr<function, i32>, lid: i32) {
   ${partials}[lid] = *best;
   ${places}[lid] = *place;
   workgroupBarrier();
-${tree(options.size, body)}
-  *best = workgroupUniformLoad(&${partials}[0]);
-  *place = workgroupUniformLoad(&${places}[0]);
+${steps}
+  *best = ${partials}[${from}];
+  *place = ${places}[${from}];
+  workgroupBarrier();
 }`,
   );
   return [`${name}(&${names.best}, &${names.position}, lid);`];

@@ -16,7 +16,7 @@ import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
 import { preludeName, preludeText } from "./prelude.ts";
-import { scalarType, splat, typeOf } from "./spell.ts";
+import { splat, typeOf } from "./spell.ts";
 import { isVectorisable } from "./vector.ts";
 
 export interface WgslOptions {
@@ -183,7 +183,7 @@ function printStmt(m: Module, s: Stmt): void {
       break;
     case "combine":
       s.names.forEach((name, i) => {
-        printCombine(m, name, s.reducers[i]!);
+        printCombine(m, name, s.reducers[i]!, s.team);
       });
       break;
     default:
@@ -260,8 +260,11 @@ function printArray(m: Module, s: Of<"array">): void {
   const size = m.e.resolved(s.size);
   if (typeof size !== "number")
     bug("emit", `array ${s.name} of ${m.kernel.name} has no static size: ${size}`);
+  const width = s.width ?? 1;
   const name = m.e.fresh(s.name);
-  const type = `array<${scalarType(s.dtype === "bool" ? "u32" : s.dtype)}, ${size}>`;
+  const element = typeOf(s.dtype === "bool" ? "u32" : s.dtype, width);
+  const type = `array<${element}, ${Math.ceil(size / width)}>`;
+  m.widths.set(s.name, width);
   m.e.at(0, () => {
     if (s.space === "shared") m.declarations.set(name, `var<workgroup> ${name}: ${type};`);
     else m.e.line(`var ${name}: ${type};`);
@@ -269,9 +272,12 @@ function printArray(m: Module, s: Of<"array">): void {
   });
 }
 
-function printCombine(m: Module, name: string, reducer: Of<"combine">["reducers"][number]): void {
-  const options = { size: m.kernel.workgroupSize, subgroups: m.options.subgroups ?? false };
-  if (options.size === 1) return;
+type Reducer = Of<"combine">["reducers"][number];
+
+function printCombine(m: Module, name: string, reducer: Reducer, team?: number): void {
+  const size = m.kernel.workgroupSize;
+  const options = { size, team: team ?? size, subgroups: m.options.subgroups ?? false };
+  if (options.team === 1) return;
   const { dtype, fed } = m.e.facts.accs.get(name)!;
   const acc = m.e.find(name).text.text;
   if (isArg(reducer)) {
@@ -281,7 +287,7 @@ function printCombine(m: Module, name: string, reducer: Of<"combine">["reducers"
       m.e.line(line);
     return;
   }
-  m.subgroups ||= usesSubgroups(reducer, dtype, options);
+  m.subgroups ||= usesSubgroups(reducer, options);
   m.e.line(`${acc} = ${combineCall(reducer, dtype, acc, options, m.declarations, m.use)};`);
 }
 

@@ -26,7 +26,8 @@ import { scalarType, spell, splat, typeOf, type Use } from "./spell.ts";
 export interface Printer {
   readonly e: Emitter;
   readonly use: Use;
-  readonly widths: ReadonlyMap<string, number>;
+  /** Of parameters, and of arrays once they are declared. */
+  readonly widths: Map<string, number>;
   vector: { readonly name: string; readonly lanes: number } | undefined;
 }
 

@@ -49,7 +49,7 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
       return varies(s.index, seen);
     case "loop":
       return (
-        s.loop === "serial" &&
+        (s.loop === "serial" || s.loop === "unrolled") &&
         !varies(s.extent, seen) &&
         !varies(s.start, seen) &&
         lanesAgree(s.body, seen)

@@ -7,6 +7,7 @@ import {
   type Dim,
   exactQuotient,
   floorDiv,
+  maxDim,
   mulDim,
   reshape,
   reverse,
@@ -66,7 +67,8 @@ function cuts(n: NodeContext, extents: readonly Dim[], size: readonly number[]):
     const wanted = given?.[i] ?? mulDim(d, stride[i]!);
     const reach = (size[i]! - 1) * dilation[i]! + 1 + added[i]!;
     const full = addDim(mulDim(subDim(d, 1), stride[i]!), reach);
-    const total = subDim(full, wanted);
+    // SAME never adds beyond the full result.
+    const total = given ? subDim(full, wanted) : maxDim(subDim(full, wanted), 0);
     const half = floorDiv(total, 2);
     const rest = subDim(total, half);
     const upper = rule === "SAME_UPPER";

@@ -76,7 +76,9 @@ function gridSample(n: NodeContext): Tensor {
     const extent = x.shape[i + 2]!;
     const at = unnormalised(position, extent, options.aligned);
     const whole = mode === "nearest" ? at.round() : at;
-    return [i + 2, tapsOf(bordered(whole, extent, options), extent, mode, options)] as const;
+    // Of a cubic only the taps are brought inside.
+    const inside = mode === "cubic" ? whole : bordered(whole, extent, options);
+    return [i + 2, tapsOf(inside, extent, mode, options)] as const;
   });
   const y = weighted(corners(x, [[0, iota(places, 0)]], taps, options.padding === "zeros"));
   return transpose(y, [0, y.rank - 1, ...places.slice(1).map((_, i) => i + 1)]);

@@ -87,7 +87,9 @@ function sliced(n: NodeContext): Tensor {
     if (step === 0) n.fail("a step is 0");
     const from = (at: Dim) => (step < 0 ? subDim(-1, at) : at);
     if (step < 0) x = reverse(x, axis);
-    low[axis] = bound(n, from(start), x.shape[axis]!);
+    const first = bound(n, from(start), x.shape[axis]!);
+    // Backwards, a start before the front is the front.
+    low[axis] = step < 0 ? maxDim(minDim(first, subDim(x.shape[axis]!, 1)), 0) : first;
     high[axis] = maxDim(bound(n, from(ends[k]!), x.shape[axis]!), low[axis]);
     stride[axis] = Math.abs(step);
   }

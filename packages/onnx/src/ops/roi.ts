@@ -48,12 +48,10 @@ function samplesAlong(n: NodeContext, from: Tensor, to: Tensor, bins: number, ex
   const step = sample.add(0.5).mul(wide(size)).div(wide(each));
   const at = iota(shape, 1, "f32").mul(wide(size)).add(wide(start)).add(step);
   const end = extentOf(extent);
-  const counts = at
-    .greaterEqual(-1)
-    .and(at.lessEqual(end))
-    .and(sample.less(wide(each)));
+  const exists = sample.less(wide(each));
+  const inside = at.greaterEqual(-1).and(at.lessEqual(end));
   const last = extentOf(subDim(extent, 1));
-  return { at: at.maximum(0).minimum(last), counts, most, each };
+  return { at: at.maximum(0).minimum(last), exists, inside, most, each };
 }
 
 /** The mean or the maximum of samples in each bin of regions [x1, y1, x2, y2]: [R, C, bins, bins]. */
@@ -66,7 +64,9 @@ function roiAlign(n: NodeContext): Tensor {
   const columns = samplesAlong(n, column(0), column(2), w, x.shape[3]!);
   const shape = [count, h, rows.most, w, columns.most];
   const place = (t: Tensor, dims: number[]) => broadcastInDim(t, shape, dims);
-  const counts = place(rows.counts, [0, 1, 2]).and(place(columns.counts, [0, 3, 4]));
+  const both = (a: Tensor, b: Tensor) => place(a, [0, 1, 2]).and(place(b, [0, 3, 4]));
+  const exists = both(rows.exists, columns.exists);
+  const inside = both(rows.inside, columns.inside);
   const all = corners(
     x,
     [[0, place(images.convert("i32"), [0])]],
@@ -79,10 +79,15 @@ function roiAlign(n: NodeContext): Tensor {
   if (n.string("mode", "avg") === "max") {
     const parts = all.map(({ value, weight }) => value.mul(beside(weight, value)));
     const best = parts.reduce((a, b) => a.maximum(b));
-    const y = select(reshape(counts, [...shape, 1]), best, -Infinity).max([2, 4]);
+    // Outside the image is 0; a sample that is only there for other regions is nothing.
+    const wide = (t: Tensor) => reshape(t, [...shape, 1]);
+    const y = select(wide(exists), select(wide(inside), best, 0), -Infinity).max([2, 4]);
     return transpose(y, [0, 3, 1, 2]);
   }
-  const kept = all.map(({ value, weight }) => ({ value, weight: select(counts, weight, 0) }));
+  const kept = all.map(({ value, weight }) => ({
+    value,
+    weight: select(exists.and(inside), weight, 0),
+  }));
   const total = transpose(weighted(kept).sum([2, 4]), [0, 3, 1, 2]);
   const samples = add(rows.each, 0).mul(columns.each).maximum(1);
   return total.div(samples.rank ? reshape(samples, [count, 1, 1, 1]) : samples);
@@ -98,8 +103,9 @@ function maxRoiPooled(n: NodeContext): Tensor {
   const images = x.take(column(0).convert("i32"), 0);
   /** Whether place `at` of an axis lies in bin b: [count, bins, extent]. */
   const inBin = (from: Tensor, to: Tensor, bins: number, extent: Dim) => {
-    const start = from.mul(scale).round();
-    const length = to.mul(scale).round().sub(start).add(1).maximum(1).div(bins);
+    const rounded = (t: Tensor) => t.mul(scale).add(0.5).floor();
+    const start = rounded(from);
+    const length = rounded(to).sub(start).add(1).maximum(1).div(bins);
     const shape = [count, bins, extent];
     const [b, at] = [iota(shape, 1, "f32"), iota(shape, 2, "f32")];
     const wide = (t: Tensor) => broadcastInDim(t, shape, [0]);

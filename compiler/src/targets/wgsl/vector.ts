@@ -62,6 +62,7 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
     case "sort":
     case "barrier":
     case "combine":
+    case "prefix":
       return false;
     default:
       return s satisfies never;

@@ -1,22 +1,22 @@
-// conv_maximum on a grid of 1 × 1 × 1
+// conv_maximum on a grid of 2 × 1 × 1
 @group(0) @binding(0) var<storage, read> weight: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> maximum0: array<f32>;
+@group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 512>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+fn isNan4(x: vec4<f32>) -> vec4<bool> {
+  return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
 }
 
-fn maximum(a: f32, b: f32) -> f32 {
-  return select(select(max(a, b), b, isNan(b)), a, isNan(a));
+fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+  return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(32)
+@compute @workgroup_size(16)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -25,195 +25,229 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let meDiv16 = lid / 16;
-  let meMod16 = lid % 16;
-  let atMe = meDiv16 * 18 + meMod16;
-  let atMe0 = meDiv16 + meMod16 * 17;
-  let f = meDiv16 + 2;
-  let atMe1 = f * 18 + meMod16;
-  let f0 = meDiv16 + 4;
-  let f1 = meDiv16 + 6;
-  let f2 = meDiv16 + 8;
-  let f3 = meDiv16 + 10;
-  let f4 = meDiv16 + 12;
-  let f5 = meDiv16 + 14;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: f32 = 0.0;
+  var aNext1: f32 = 0.0;
+  var aNext2: f32 = 0.0;
+  var aNext3: f32 = 0.0;
+  var aNext4: f32 = 0.0;
+  var aNext5: f32 = 0.0;
+  var aNext6: f32 = 0.0;
+  var aNext7: f32 = 0.0;
+  var aNext8: f32 = 0.0;
+  var aNext9: f32 = 0.0;
+  var aNext10: f32 = 0.0;
+  var aNext11: f32 = 0.0;
+  var aNext12: f32 = 0.0;
+  var aNext13: f32 = 0.0;
+  var aNext14: f32 = 0.0;
+  var aNext15: f32 = 0.0;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
+  var bNext8: f32 = 0.0;
+  var bNext9: f32 = 0.0;
+  var bNext10: f32 = 0.0;
+  var bNext11: f32 = 0.0;
+  var bNext12: f32 = 0.0;
+  var bNext13: f32 = 0.0;
+  var bNext14: f32 = 0.0;
+  var bNext15: f32 = 0.0;
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let weightAt = weight[lid];
+  aNext0 = weightAt;
+  let weightAt0 = weight[lid + 18];
+  aNext1 = weightAt0;
+  let weightAt1 = weight[lid + 36];
+  aNext2 = weightAt1;
+  aNext3 = 0.0;
+  aNext4 = 0.0;
+  aNext5 = 0.0;
+  aNext6 = 0.0;
+  aNext7 = 0.0;
+  aNext8 = 0.0;
+  aNext9 = 0.0;
+  aNext10 = 0.0;
+  aNext11 = 0.0;
+  aNext12 = 0.0;
+  aNext13 = 0.0;
+  aNext14 = 0.0;
+  aNext15 = 0.0;
   let meDiv4 = lid / 4;
-  let remainder1 = meDiv4 % 4;
   let meMod4 = lid % 4;
-  let atMe2 = meDiv16 * 32 + remainder1 * 4 + meMod4;
-  let meDiv8 = lid / 8;
-  let atMe3 = meDiv8 * 4;
-  let meMod8 = lid % 8;
-  let atMe4 = meMod8 * 4;
+  let xAt = select(0.0, x[lid + tileColumn * 32 - 5], (0 < meDiv4) & (0 < meMod4));
+  bNext0 = xAt;
+  let xAt0 = select(0.0, x[lid + tileColumn * 32 - 4], 0 < meDiv4);
+  bNext1 = xAt0;
+  let xAt1 = select(0.0, x[lid + tileColumn * 32 - 3], (0 < meDiv4) & (meMod4 <= 2));
+  bNext2 = xAt1;
+  let xAt2 = select(0.0, x[lid + tileColumn * 32 - 1], 0 < meMod4);
+  bNext3 = xAt2;
+  let xAt3 = x[lid + tileColumn * 32];
+  bNext4 = xAt3;
+  let xAt4 = select(0.0, x[lid + tileColumn * 32 + 1], meMod4 <= 2);
+  bNext5 = xAt4;
+  let xAt5 = select(0.0, x[lid + tileColumn * 32 + 3], (meDiv4 <= 2) & (0 < meMod4));
+  bNext6 = xAt5;
+  let xAt6 = select(0.0, x[lid + tileColumn * 32 + 4], meDiv4 <= 2);
+  bNext7 = xAt6;
+  let xAt7 = select(0.0, x[lid + tileColumn * 32 + 5], (meDiv4 <= 2) & (meMod4 <= 2));
+  bNext8 = xAt7;
+  let xAt8 = select(0.0, x[lid + tileColumn * 32 + 11], (0 < meDiv4) & (0 < meMod4));
+  bNext9 = xAt8;
+  let xAt9 = select(0.0, x[lid + tileColumn * 32 + 12], 0 < meDiv4);
+  bNext10 = xAt9;
+  let xAt10 = select(0.0, x[lid + tileColumn * 32 + 13], (0 < meDiv4) & (meMod4 <= 2));
+  bNext11 = xAt10;
+  let xAt11 = select(0.0, x[lid + tileColumn * 32 + 15], 0 < meMod4);
+  bNext12 = xAt11;
+  let xAt12 = x[lid + tileColumn * 32 + 16];
+  bNext13 = xAt12;
+  let xAt13 = select(0.0, x[lid + tileColumn * 32 + 17], meMod4 <= 2);
+  bNext14 = xAt13;
+  let xAt14 = select(0.0, x[lid + tileColumn * 32 + 19], (meDiv4 <= 2) & (0 < meMod4));
+  bNext15 = xAt14;
+  let remainder = meDiv4 % 2;
+  let atMe = lid * 4 + remainder * 2;
+  let remainder0 = (meDiv4 + 1) % 2;
+  let atMe0 = lid * 4 + remainder0 * 2;
+  let atTileColumn = lid + tileColumn * 32;
   for (var step = 0; step < 2; step++) {
-    let quotient = (meMod16 + step * 16) / 9;
-    let quotient0 = (meMod16 + step * 16) / 3;
-    let remainder = quotient0 % 3;
-    let remainder0 = (meMod16 + step * 16) % 3;
-    let atStep = meMod16 + step * 16;
-    let atStep0 = atMe + step * 16;
-    tileA[atMe0] = select(0.0, weight[atStep0], atStep <= 17);
-    let atStep1 = atMe1 + step * 16;
-    tileA[atMe0 + 2] = select(0.0, weight[atStep1], (meDiv16 <= 0) & (atStep <= 17));
-    tileA[atMe0 + 4] = 0.0;
-    tileA[atMe0 + 6] = 0.0;
-    tileA[atMe0 + 8] = 0.0;
-    tileA[atMe0 + 10] = 0.0;
-    tileA[atMe0 + 12] = 0.0;
-    tileA[atMe0 + 14] = 0.0;
-    let quotient1 = step * 16 / 9;
-    let quotient2 = step * 16 / 3;
-    let remainder2 = quotient2 % 3;
-    let remainder3 = step * 16 % 3;
-    let atStep2 = remainder1 + remainder2;
-    let atStep3 = meMod4 + remainder3;
-    let atStep4 = atMe2 + quotient1 * 16 + remainder2 * 4 + remainder3;
-    tileB[lid] = select(0.0, x[atStep4 - 5], (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let quotient3 = (step * 16 + 1) / 9;
-    let quotient4 = (step * 16 + 1) / 3;
-    let remainder4 = quotient4 % 3;
-    let remainder5 = (step * 16 + 1) % 3;
-    let atStep5 = remainder1 + remainder4;
-    let atStep6 = meMod4 + remainder5;
-    let atStep7 = atMe2 + quotient3 * 16 + remainder4 * 4 + remainder5;
-    tileB[lid + 32] = select(0.0, x[atStep7 - 5], (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let quotient5 = (step * 16 + 2) / 9;
-    let quotient6 = (step * 16 + 2) / 3;
-    let remainder6 = quotient6 % 3;
-    let remainder7 = (step * 16 + 2) % 3;
-    let atStep8 = step * 16;
-    let atStep9 = remainder1 + remainder6;
-    let atStep10 = meMod4 + remainder7;
-    let atStep11 = atMe2 + quotient5 * 16 + remainder6 * 4 + remainder7;
-    tileB[lid + 64] = select(0.0, x[atStep11 - 5], (atStep8 <= 15) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let quotient7 = (step * 16 + 3) / 9;
-    let remainder8 = (quotient2 + 1) % 3;
-    let atStep12 = remainder1 + remainder8;
-    let atStep13 = atMe2 + quotient7 * 16 + remainder8 * 4 + remainder3;
-    tileB[lid + 96] = select(0.0, x[atStep13 - 5], (atStep8 <= 14) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let quotient8 = (step * 16 + 4) / 9;
-    let remainder9 = (quotient4 + 1) % 3;
-    let atStep14 = remainder1 + remainder9;
-    let atStep15 = atMe2 + quotient8 * 16 + remainder9 * 4 + remainder5;
-    tileB[lid + 128] = select(0.0, x[atStep15 - 5], (atStep8 <= 13) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let quotient9 = (step * 16 + 5) / 9;
-    let remainder10 = (quotient6 + 1) % 3;
-    let atStep16 = remainder1 + remainder10;
-    let atStep17 = atMe2 + quotient9 * 16 + remainder10 * 4 + remainder7;
-    tileB[lid + 160] = select(0.0, x[atStep17 - 5], (atStep8 <= 12) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let quotient10 = (step * 16 + 6) / 9;
-    let remainder11 = (quotient2 + 2) % 3;
-    let atStep18 = remainder1 + remainder11;
-    let atStep19 = atMe2 + quotient10 * 16 + remainder11 * 4 + remainder3;
-    tileB[lid + 192] = select(0.0, x[atStep19 - 5], (atStep8 <= 11) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let quotient11 = (step * 16 + 7) / 9;
-    let remainder12 = (quotient4 + 2) % 3;
-    let atStep20 = remainder1 + remainder12;
-    let atStep21 = atMe2 + quotient11 * 16 + remainder12 * 4 + remainder5;
-    tileB[lid + 224] = select(0.0, x[atStep21 - 5], (atStep8 <= 10) & (0 < atStep20) & (atStep20 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let quotient12 = (step * 16 + 8) / 9;
-    let remainder13 = (quotient6 + 2) % 3;
-    let atStep22 = remainder1 + remainder13;
-    let atStep23 = atMe2 + quotient12 * 16 + remainder13 * 4 + remainder7;
-    tileB[lid + 256] = select(0.0, x[atStep23 - 5], (atStep8 <= 9) & (0 < atStep22) & (atStep22 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let c = quotient1 + 1;
-    let atStep24 = atMe2 + c * 16 + remainder2 * 4 + remainder3;
-    tileB[lid + 288] = select(0.0, x[atStep24 - 5], (atStep8 <= 8) & (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let c0 = quotient3 + 1;
-    let atStep25 = atMe2 + c0 * 16 + remainder4 * 4 + remainder5;
-    tileB[lid + 320] = select(0.0, x[atStep25 - 5], (atStep8 <= 7) & (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let c1 = quotient5 + 1;
-    let atStep26 = atMe2 + c1 * 16 + remainder6 * 4 + remainder7;
-    tileB[lid + 352] = select(0.0, x[atStep26 - 5], (atStep8 <= 6) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let c2 = quotient7 + 1;
-    let atStep27 = atMe2 + c2 * 16 + remainder8 * 4 + remainder3;
-    tileB[lid + 384] = select(0.0, x[atStep27 - 5], (atStep8 <= 5) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let c3 = quotient8 + 1;
-    let atStep28 = atMe2 + c3 * 16 + remainder9 * 4 + remainder5;
-    tileB[lid + 416] = select(0.0, x[atStep28 - 5], (atStep8 <= 4) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let c4 = quotient9 + 1;
-    let atStep29 = atMe2 + c4 * 16 + remainder10 * 4 + remainder7;
-    tileB[lid + 448] = select(0.0, x[atStep29 - 5], (atStep8 <= 3) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let c5 = quotient10 + 1;
-    let atStep30 = atMe2 + c5 * 16 + remainder11 * 4 + remainder3;
-    tileB[lid + 480] = select(0.0, x[atStep30 - 5], (atStep8 <= 2) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
+    tileA[atMe][0] = aNext0;
+    tileA[atMe][1] = aNext1;
+    tileA[atMe][2] = aNext2;
+    tileA[atMe][3] = aNext3;
+    tileA[atMe + 1][0] = aNext4;
+    tileA[atMe + 1][1] = aNext5;
+    tileA[atMe + 1][2] = aNext6;
+    tileA[atMe + 1][3] = aNext7;
+    tileA[atMe0][0] = aNext8;
+    tileA[atMe0][1] = aNext9;
+    tileA[atMe0][2] = aNext10;
+    tileA[atMe0][3] = aNext11;
+    tileA[atMe0 + 1][0] = aNext12;
+    tileA[atMe0 + 1][1] = aNext13;
+    tileA[atMe0 + 1][2] = aNext14;
+    tileA[atMe0 + 1][3] = aNext15;
+    tileB[meDiv4][meMod4] = bNext0;
+    tileB[meDiv4 + 4][meMod4] = bNext1;
+    tileB[meDiv4 + 8][meMod4] = bNext2;
+    tileB[meDiv4 + 12][meMod4] = bNext3;
+    tileB[meDiv4 + 16][meMod4] = bNext4;
+    tileB[meDiv4 + 20][meMod4] = bNext5;
+    tileB[meDiv4 + 24][meMod4] = bNext6;
+    tileB[meDiv4 + 28][meMod4] = bNext7;
+    tileB[meDiv4 + 32][meMod4] = bNext8;
+    tileB[meDiv4 + 36][meMod4] = bNext9;
+    tileB[meDiv4 + 40][meMod4] = bNext10;
+    tileB[meDiv4 + 44][meMod4] = bNext11;
+    tileB[meDiv4 + 48][meMod4] = bNext12;
+    tileB[meDiv4 + 52][meMod4] = bNext13;
+    tileB[meDiv4 + 56][meMod4] = bNext14;
+    tileB[meDiv4 + 60][meMod4] = bNext15;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe3 + kk * 17];
-      let a1 = tileA[atMe3 + kk * 17 + 1];
-      let a2 = tileA[atMe3 + kk * 17 + 2];
-      let a3 = tileA[atMe3 + kk * 17 + 3];
-      let b0 = tileB[atMe4 + kk * 32];
-      let b1 = tileB[atMe4 + kk * 32 + 1];
-      let b2 = tileB[atMe4 + kk * 32 + 2];
-      let b3 = tileB[atMe4 + kk * 32 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    aNext0 = select(0.0, weight[lid + 16], lid <= 1);
+    aNext1 = select(0.0, weight[lid + 34], lid <= 1);
+    aNext2 = select(0.0, weight[lid + 52], lid <= 1);
+    aNext3 = 0.0;
+    aNext4 = 0.0;
+    aNext5 = 0.0;
+    aNext6 = 0.0;
+    aNext7 = 0.0;
+    aNext8 = 0.0;
+    aNext9 = 0.0;
+    aNext10 = 0.0;
+    aNext11 = 0.0;
+    aNext12 = 0.0;
+    aNext13 = 0.0;
+    aNext14 = 0.0;
+    aNext15 = 0.0;
+    bNext0 = select(0.0, x[atTileColumn + 20], meDiv4 <= 2);
+    bNext1 = select(0.0, x[atTileColumn + 21], (meDiv4 <= 2) & (meMod4 <= 2));
+    bNext2 = 0.0;
+    bNext3 = 0.0;
+    bNext4 = 0.0;
+    bNext5 = 0.0;
+    bNext6 = 0.0;
+    bNext7 = 0.0;
+    bNext8 = 0.0;
+    bNext9 = 0.0;
+    bNext10 = 0.0;
+    bNext11 = 0.0;
+    bNext12 = 0.0;
+    bNext13 = 0.0;
+    bNext14 = 0.0;
+    bNext15 = 0.0;
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod4 + kk * 16];
+      let remainder1 = (meDiv4 + kk * 2) % 4;
+      let tileAAt = tileA[kk * 16 + remainder1];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod4 + kk * 16 + 4];
+      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod4 + kk * 16 + 8];
+      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod4 + kk * 16 + 12];
+      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  let quotient13 = meMod8 / 4;
-  let atMe5 = quotient13 * 48 + meMod4 * 4;
-  for (var r = 0; r < 4; r++) {
-    let f6 = atMe3 + r;
-    let atR = r * 4;
-    let atMe6 = atMe5 + f6 * 16;
-    if (atMe3 + r <= 2) {
-      for (var s = 0; s < 4; s++) {
-        let atS = atR + s;
-        let atS0 = atMe6 + s;
-        if (true) {
-          maximum0[atS0] = maximum(sums[atS] + bias[f6], 0.0);
-        }
-      }
-    }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe1 = meDiv4 * 4;
+  let atTileColumn0 = meDiv4 * 16 + meMod4 + tileColumn * 12;
+  if (atMe1 <= 2) {
+    maximum0[atTileColumn0] = maximum4(sums[0] + vec4<f32>(bias[atMe1]), vec4<f32>(0.0));
+  }
+  if (atMe1 <= 1) {
+    maximum0[atTileColumn0 + 4] = maximum4(sums[1] + vec4<f32>(bias[atMe1 + 1]), vec4<f32>(0.0));
+  }
+  if (atMe1 <= 0) {
+    maximum0[atTileColumn0 + 8] = maximum4(sums[2] + vec4<f32>(bias[atMe1 + 2]), vec4<f32>(0.0));
+  }
+  if (false) {
+    maximum0[atTileColumn0 + 12] = maximum4(sums[3] + vec4<f32>(bias[atMe1 + 3]), vec4<f32>(0.0));
   }
 }
 
@@ -289,14 +323,14 @@ fn main(
 }
 
 // matmul_add on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> reduceMax: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> add: array<f32>;
+@group(0) @binding(0) var<storage, read> reduceMax: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> add: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 272>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
 @compute @workgroup_size(16)
 fn main(
@@ -307,119 +341,146 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext2: vec4<f32> = vec4<f32>(0.0);
+  var bNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 * 3 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), reduceMax[atMe], (meDiv4 <= 1) & (atMe0 <= 11));
+  aNext1 = vec4<f32>(0.0);
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], atMe0 <= 11);
+  bNext1 = vec4<f32>(0.0);
+  bNext2 = vec4<f32>(0.0);
+  bNext3 = vec4<f32>(0.0);
+  let meMod2 = lid % 2;
+  let atMe1 = meMod2 * 2 + meMod4 * 16;
+  let remainder = (meMod4 + 1) % 2;
+  let atMe2 = meMod4 * 16 + remainder * 2;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, reduceMax[lid], lid <= 11);
-    tileA[atMe + 1] = select(0.0, reduceMax[lid + 12], lid <= 11);
-    tileA[atMe + 2] = 0.0;
-    tileA[atMe + 3] = 0.0;
-    tileA[atMe + 4] = 0.0;
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid], lid <= 11);
-    tileB[atMe + 1] = select(0.0, weight[lid + 12], lid <= 11);
-    tileB[atMe + 2] = select(0.0, weight[lid + 24], lid <= 11);
-    tileB[atMe + 3] = select(0.0, weight[lid + 36], lid <= 11);
-    tileB[atMe + 4] = 0.0;
-    tileB[atMe + 5] = 0.0;
-    tileB[atMe + 6] = 0.0;
-    tileB[atMe + 7] = 0.0;
-    tileB[atMe + 8] = 0.0;
-    tileB[atMe + 9] = 0.0;
-    tileB[atMe + 10] = 0.0;
-    tileB[atMe + 11] = 0.0;
-    tileB[atMe + 12] = 0.0;
-    tileB[atMe + 13] = 0.0;
-    tileB[atMe + 14] = 0.0;
-    tileB[atMe + 15] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe1][meDiv4] = lanes[0];
+    tileA[atMe1 + 4][meDiv4] = lanes[1];
+    tileA[atMe1 + 8][meDiv4] = lanes[2];
+    tileA[atMe1 + 12][meDiv4] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe1 + 1][meDiv4] = lanes0[0];
+    tileA[atMe1 + 5][meDiv4] = lanes0[1];
+    tileA[atMe1 + 9][meDiv4] = lanes0[2];
+    tileA[atMe1 + 13][meDiv4] = lanes0[3];
+    let lanes1 = aNext2;
+    tileA[atMe2][meDiv4] = lanes1[0];
+    tileA[atMe2 + 4][meDiv4] = lanes1[1];
+    tileA[atMe2 + 8][meDiv4] = lanes1[2];
+    tileA[atMe2 + 12][meDiv4] = lanes1[3];
+    let lanes2 = aNext3;
+    tileA[atMe2 + 1][meDiv4] = lanes2[0];
+    tileA[atMe2 + 5][meDiv4] = lanes2[1];
+    tileA[atMe2 + 9][meDiv4] = lanes2[2];
+    tileA[atMe2 + 13][meDiv4] = lanes2[3];
+    let lanes3 = bNext0;
+    tileB[atMe1][meDiv4] = lanes3[0];
+    tileB[atMe1 + 4][meDiv4] = lanes3[1];
+    tileB[atMe1 + 8][meDiv4] = lanes3[2];
+    tileB[atMe1 + 12][meDiv4] = lanes3[3];
+    let lanes4 = bNext1;
+    tileB[atMe1 + 1][meDiv4] = lanes4[0];
+    tileB[atMe1 + 5][meDiv4] = lanes4[1];
+    tileB[atMe1 + 9][meDiv4] = lanes4[2];
+    tileB[atMe1 + 13][meDiv4] = lanes4[3];
+    let lanes5 = bNext2;
+    tileB[atMe2][meDiv4] = lanes5[0];
+    tileB[atMe2 + 4][meDiv4] = lanes5[1];
+    tileB[atMe2 + 8][meDiv4] = lanes5[2];
+    tileB[atMe2 + 12][meDiv4] = lanes5[3];
+    let lanes6 = bNext3;
+    tileB[atMe2 + 1][meDiv4] = lanes6[0];
+    tileB[atMe2 + 5][meDiv4] = lanes6[1];
+    tileB[atMe2 + 9][meDiv4] = lanes6[2];
+    tileB[atMe2 + 13][meDiv4] = lanes6[3];
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 17];
-      let b1 = tileB[atMe1 + kk * 17 + 1];
-      let b2 = tileB[atMe1 + kk * 17 + 2];
-      let b3 = tileB[atMe1 + kk * 17 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder0 = (meMod4 + kk * 2) % 4;
+      let b0_0 = tileB[kk * 16 + remainder0];
+      let remainder1 = (meDiv4 + kk * 2) % 4;
+      let tileAAt = tileA[kk * 16 + remainder1];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[kk * 16 + remainder0 + 4];
+      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[kk * 16 + remainder0 + 8];
+      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[kk * 16 + remainder0 + 12];
+      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 4;
-    if (atMe0 + r <= 1) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 3) {
-          add[size0] = sums[atS] + bias[i1];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe3 = meDiv4 * 4;
+  if (atMe3 <= 1) {
+    if (atMe0 <= 3) {
+      add[lid] = sums[0] + bias[meMod4];
+    }
+  }
+  if (atMe3 <= 0) {
+    if (atMe0 <= 3) {
+      add[lid + 1] = sums[1] + bias[meMod4];
+    }
+  }
+  if (false) {
+    if (atMe0 <= 3) {
+      add[lid + 2] = sums[2] + bias[meMod4];
+    }
+  }
+  if (false) {
+    if (atMe0 <= 3) {
+      add[lid + 3] = sums[3] + bias[meMod4];
     }
   }
 }
@@ -541,13 +602,13 @@ fn main(
 }
 
 // matmul on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dotGeneral: array<f32>;
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> dotGeneral: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
 @compute @workgroup_size(16)
 fn main(
@@ -558,119 +619,131 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext2: vec4<f32> = vec4<f32>(0.0);
+  var bNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 1) & (atMe0 <= 3));
+  aNext1 = vec4<f32>(0.0);
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  let atMe1 = meDiv4 * 3 + meMod4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], atMe0 <= 11);
+  bNext1 = vec4<f32>(0.0);
+  bNext2 = vec4<f32>(0.0);
+  bNext3 = vec4<f32>(0.0);
+  let meMod2 = lid % 2;
+  let atMe2 = meMod2 * 2 + meMod4 * 16;
+  let remainder = (meMod4 + 1) % 2;
+  let atMe3 = meMod4 * 16 + remainder * 2;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, add[lid], lid <= 3);
-    tileA[atMe + 1] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[atMe + 2] = 0.0;
-    tileA[atMe + 3] = 0.0;
-    tileA[atMe + 4] = 0.0;
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, weight[lid], lid <= 11);
-    tileB[lid + 16] = select(0.0, weight[lid + 12], lid <= 11);
-    tileB[lid + 32] = select(0.0, weight[lid + 24], lid <= 11);
-    tileB[lid + 48] = select(0.0, weight[lid + 36], lid <= 11);
-    tileB[lid + 64] = 0.0;
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe2][meDiv4] = lanes[0];
+    tileA[atMe2 + 4][meDiv4] = lanes[1];
+    tileA[atMe2 + 8][meDiv4] = lanes[2];
+    tileA[atMe2 + 12][meDiv4] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe2 + 1][meDiv4] = lanes0[0];
+    tileA[atMe2 + 5][meDiv4] = lanes0[1];
+    tileA[atMe2 + 9][meDiv4] = lanes0[2];
+    tileA[atMe2 + 13][meDiv4] = lanes0[3];
+    let lanes1 = aNext2;
+    tileA[atMe3][meDiv4] = lanes1[0];
+    tileA[atMe3 + 4][meDiv4] = lanes1[1];
+    tileA[atMe3 + 8][meDiv4] = lanes1[2];
+    tileA[atMe3 + 12][meDiv4] = lanes1[3];
+    let lanes2 = aNext3;
+    tileA[atMe3 + 1][meDiv4] = lanes2[0];
+    tileA[atMe3 + 5][meDiv4] = lanes2[1];
+    tileA[atMe3 + 9][meDiv4] = lanes2[2];
+    tileA[atMe3 + 13][meDiv4] = lanes2[3];
+    tileB[lid] = bNext0;
+    tileB[lid + 16] = bNext1;
+    tileB[lid + 32] = bNext2;
+    tileB[lid + 48] = bNext3;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 16];
-      let b1 = tileB[atMe1 + kk * 16 + 1];
-      let b2 = tileB[atMe1 + kk * 16 + 2];
-      let b3 = tileB[atMe1 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod4 + kk * 16];
+      let remainder0 = (meDiv4 + kk * 2) % 4;
+      let tileAAt = tileA[kk * 16 + remainder0];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod4 + kk * 16 + 4];
+      let tileAAt0 = tileA[kk * 16 + remainder0 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod4 + kk * 16 + 8];
+      let tileAAt1 = tileA[kk * 16 + remainder0 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod4 + kk * 16 + 12];
+      let tileAAt2 = tileA[kk * 16 + remainder0 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 12;
-    if (atMe0 + r <= 1) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 11) {
-          dotGeneral[size0] = sums[atS];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe4 = meDiv4 * 4;
+  let atMe5 = meDiv4 * 12 + meMod4;
+  if (atMe4 <= 1) {
+    if (atMe0 <= 11) {
+      dotGeneral[atMe5] = sums[0];
+    }
+  }
+  if (atMe4 <= 0) {
+    if (atMe0 <= 11) {
+      dotGeneral[atMe5 + 3] = sums[1];
+    }
+  }
+  if (false) {
+    if (atMe0 <= 11) {
+      dotGeneral[atMe5 + 6] = sums[2];
+    }
+  }
+  if (false) {
+    if (atMe0 <= 11) {
+      dotGeneral[atMe5 + 9] = sums[3];
     }
   }
 }
@@ -722,193 +795,15 @@ fn main(
   }
 }
 
-// conv_sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> select0: array<f32>;
+// conv_sub on a grid of 2 × 1 × 1
+@group(0) @binding(0) var<storage, read> select0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(2) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 512>;
-
-@compute @workgroup_size(32)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let batch = i32(workgroup.z);
-  let tileRow = i32(workgroup.y);
-  let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  var sidea0_0: f32 = 0.0;
-  var sidea0_1: f32 = 0.0;
-  var sidea0_2: f32 = 0.0;
-  var sidea0_3: f32 = 0.0;
-  let meDiv16 = lid / 16;
-  let meMod16 = lid % 16;
-  let quotient = meMod16 / 4;
-  let meMod4 = lid % 4;
-  let atMe = meDiv16 * 16 + quotient * 4 + meMod4;
-  let atMe0 = meDiv16 + meMod16 * 17;
-  let f = meDiv16 + 2;
-  let atMe1 = f * 16 + quotient * 4 + meMod4;
-  let f0 = meDiv16 + 4;
-  let f1 = meDiv16 + 6;
-  let f2 = meDiv16 + 8;
-  let f3 = meDiv16 + 10;
-  let f4 = meDiv16 + 12;
-  let f5 = meDiv16 + 14;
-  let meDiv9 = lid / 9;
-  let meDiv3 = lid / 3;
-  let remainder = meDiv3 % 3;
-  let meMod3 = lid % 3;
-  let atMe2 = meDiv9 * 16 + remainder * 4 + meMod3;
-  let meDiv8 = lid / 8;
-  let atMe3 = meDiv8 * 4;
-  let meMod8 = lid % 8;
-  let atMe4 = meMod8 * 4;
-  for (var step = 0; step < 2; step++) {
-    let atStep = atMe + step * 48;
-    tileA[atMe0] = select0[atStep];
-    let atStep0 = atMe1 + step * 48;
-    tileA[atMe0 + 2] = select(0.0, select0[atStep0], meDiv16 <= 0);
-    tileA[atMe0 + 4] = 0.0;
-    tileA[atMe0 + 6] = 0.0;
-    tileA[atMe0 + 8] = 0.0;
-    tileA[atMe0 + 10] = 0.0;
-    tileA[atMe0 + 12] = 0.0;
-    tileA[atMe0 + 14] = 0.0;
-    let atStep1 = atMe2 + step * 32;
-    tileB[lid] = select(0.0, x[atStep1 - 5], (lid <= 17) & (0 < remainder) & (0 < meMod3));
-    tileB[lid + 32] = select(0.0, x[atStep1 - 4], (lid <= 17) & (0 < remainder));
-    tileB[lid + 64] = select(0.0, x[atStep1 - 3], (lid <= 17) & (0 < remainder));
-    tileB[lid + 96] = select(0.0, x[atStep1 - 2], (lid <= 17) & (0 < remainder) & (meMod3 <= 1));
-    tileB[lid + 128] = select(0.0, x[atStep1 - 1], (lid <= 17) & (0 < meMod3));
-    tileB[lid + 160] = select(0.0, x[atStep1], lid <= 17);
-    tileB[lid + 192] = select(0.0, x[atStep1 + 1], lid <= 17);
-    tileB[lid + 224] = select(0.0, x[atStep1 + 2], (lid <= 17) & (meMod3 <= 1));
-    tileB[lid + 256] = select(0.0, x[atStep1 + 3], (lid <= 17) & (0 < meMod3));
-    tileB[lid + 288] = select(0.0, x[atStep1 + 4], lid <= 17);
-    tileB[lid + 320] = select(0.0, x[atStep1 + 5], lid <= 17);
-    tileB[lid + 352] = select(0.0, x[atStep1 + 6], (lid <= 17) & (meMod3 <= 1));
-    tileB[lid + 384] = select(0.0, x[atStep1 + 7], (lid <= 17) & (remainder <= 1) & (0 < meMod3));
-    tileB[lid + 416] = select(0.0, x[atStep1 + 8], (lid <= 17) & (remainder <= 1));
-    tileB[lid + 448] = select(0.0, x[atStep1 + 9], (lid <= 17) & (remainder <= 1));
-    tileB[lid + 480] = select(0.0, x[atStep1 + 10], (lid <= 17) & (remainder <= 1) & (meMod3 <= 1));
-    workgroupBarrier();
-    storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe3 + kk * 17];
-      let a1 = tileA[atMe3 + kk * 17 + 1];
-      let a2 = tileA[atMe3 + kk * 17 + 2];
-      let a3 = tileA[atMe3 + kk * 17 + 3];
-      let b0 = tileB[atMe4 + kk * 32];
-      let b1 = tileB[atMe4 + kk * 32 + 1];
-      let b2 = tileB[atMe4 + kk * 32 + 2];
-      let b3 = tileB[atMe4 + kk * 32 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
-    }
-    workgroupBarrier();
-    storageBarrier();
-  }
-  let f6 = meDiv8 * 4;
-  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 2)) {
-    bias[f6] = bias[f6] - sidea0_0 * 0.1;
-  }
-  let f7 = meDiv8 * 4 + 1;
-  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 1)) {
-    bias[f7] = bias[f7] - sidea0_1 * 0.1;
-  }
-  let f8 = meDiv8 * 4 + 2;
-  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 0)) {
-    bias[f8] = bias[f8] - sidea0_2 * 0.1;
-  }
-  let f9 = meDiv8 * 4 + 3;
-  if (false) {
-    bias[f9] = bias[f9] - sidea0_3 * 0.1;
-  }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let f10 = atMe3 + r;
-    let atMe5 = atMe4 + f10 * 18;
-    let atR = r * 4;
-    if (atMe3 + r <= 2) {
-      for (var s = 0; s < 4; s++) {
-        let quotient0 = (atMe4 + s) / 9;
-        let quotient1 = (atMe4 + s) / 3;
-        let remainder0 = quotient1 % 3;
-        let remainder1 = (atMe4 + s) % 3;
-        let atS = atMe5 + s;
-        let atS0 = atR + s;
-        if (atMe4 + s <= 17) {
-          weight[atS] = weight[atS] - sums[atS0] * 0.1;
-        }
-      }
-    }
-  }
-}
-
-// matmul_sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> reduceMax: array<f32>;
-@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
-
-var<workgroup> tileA: array<f32, 256>;
-
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
 @compute @workgroup_size(16)
 fn main(
@@ -919,144 +814,452 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
+  var bNext8: f32 = 0.0;
+  var bNext9: f32 = 0.0;
+  var bNext10: f32 = 0.0;
+  var bNext11: f32 = 0.0;
+  var bNext12: f32 = 0.0;
+  var bNext13: f32 = 0.0;
+  var bNext14: f32 = 0.0;
+  var bNext15: f32 = 0.0;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe = meDiv4 * 4;
+  aNext0 = select(vec4<f32>(0.0), select0[lid], meDiv4 <= 2);
+  aNext1 = vec4<f32>(0.0);
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  let quotient = tileColumn * 16 / 3;
+  let remainder = quotient % 3;
   let meMod4 = lid % 4;
-  let atMe0 = meMod4 * 4;
-  for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, add[lid], lid <= 3);
-    tileA[lid + 16] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[lid + 32] = 0.0;
-    tileA[lid + 48] = 0.0;
-    tileA[lid + 64] = 0.0;
-    tileA[lid + 80] = 0.0;
-    tileA[lid + 96] = 0.0;
-    tileA[lid + 112] = 0.0;
-    tileA[lid + 128] = 0.0;
-    tileA[lid + 144] = 0.0;
-    tileA[lid + 160] = 0.0;
-    tileA[lid + 176] = 0.0;
-    tileA[lid + 192] = 0.0;
-    tileA[lid + 208] = 0.0;
-    tileA[lid + 224] = 0.0;
-    tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, reduceMax[lid], lid <= 11);
-    tileB[lid + 16] = select(0.0, reduceMax[lid + 12], lid <= 11);
-    tileB[lid + 32] = 0.0;
-    tileB[lid + 48] = 0.0;
-    tileB[lid + 64] = 0.0;
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+  let remainder0 = tileColumn * 16 % 3;
+  let quotient0 = tileColumn * 16 / 9;
+  let xAt = select(0.0, x[quotient0 * 16 + lid + remainder * 4 + remainder0 - 5], (0 < meDiv4 + remainder) & (meDiv4 + remainder <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  bNext0 = xAt;
+  let quotient1 = (tileColumn * 16 + 1) / 3;
+  let remainder1 = quotient1 % 3;
+  let remainder2 = (tileColumn * 16 + 1) % 3;
+  let quotient2 = (tileColumn * 16 + 1) / 9;
+  let xAt0 = select(0.0, x[quotient2 * 16 + lid + remainder1 * 4 + remainder2 - 5], (0 < meDiv4 + remainder1) & (meDiv4 + remainder1 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
+  bNext1 = xAt0;
+  let quotient3 = (tileColumn * 16 + 2) / 3;
+  let remainder3 = quotient3 % 3;
+  let remainder4 = (tileColumn * 16 + 2) % 3;
+  let quotient4 = (tileColumn * 16 + 2) / 9;
+  let xAt1 = select(0.0, x[quotient4 * 16 + lid + remainder3 * 4 + remainder4 - 5], (tileColumn * 16 <= 15) & (0 < meDiv4 + remainder3) & (meDiv4 + remainder3 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
+  bNext2 = xAt1;
+  let remainder5 = (quotient + 1) % 3;
+  let quotient5 = (tileColumn * 16 + 3) / 9;
+  let xAt2 = select(0.0, x[quotient5 * 16 + lid + remainder5 * 4 + remainder0 - 5], (tileColumn * 16 <= 14) & (0 < meDiv4 + remainder5) & (meDiv4 + remainder5 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  bNext3 = xAt2;
+  let remainder6 = (quotient1 + 1) % 3;
+  let quotient6 = (tileColumn * 16 + 4) / 9;
+  let xAt3 = select(0.0, x[quotient6 * 16 + lid + remainder6 * 4 + remainder2 - 5], (tileColumn * 16 <= 13) & (0 < meDiv4 + remainder6) & (meDiv4 + remainder6 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
+  bNext4 = xAt3;
+  let remainder7 = (quotient3 + 1) % 3;
+  let quotient7 = (tileColumn * 16 + 5) / 9;
+  let xAt4 = select(0.0, x[quotient7 * 16 + lid + remainder7 * 4 + remainder4 - 5], (tileColumn * 16 <= 12) & (0 < meDiv4 + remainder7) & (meDiv4 + remainder7 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
+  bNext5 = xAt4;
+  let remainder8 = (quotient + 2) % 3;
+  let quotient8 = (tileColumn * 16 + 6) / 9;
+  let xAt5 = select(0.0, x[quotient8 * 16 + lid + remainder8 * 4 + remainder0 - 5], (tileColumn * 16 <= 11) & (0 < meDiv4 + remainder8) & (meDiv4 + remainder8 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  bNext6 = xAt5;
+  let remainder9 = (quotient1 + 2) % 3;
+  let quotient9 = (tileColumn * 16 + 7) / 9;
+  let xAt6 = select(0.0, x[quotient9 * 16 + lid + remainder9 * 4 + remainder2 - 5], (tileColumn * 16 <= 10) & (0 < meDiv4 + remainder9) & (meDiv4 + remainder9 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
+  bNext7 = xAt6;
+  let remainder10 = (quotient3 + 2) % 3;
+  let quotient10 = (tileColumn * 16 + 8) / 9;
+  let xAt7 = select(0.0, x[quotient10 * 16 + lid + remainder10 * 4 + remainder4 - 5], (tileColumn * 16 <= 9) & (0 < meDiv4 + remainder10) & (meDiv4 + remainder10 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
+  bNext8 = xAt7;
+  let xAt8 = select(0.0, x[quotient0 * 16 + lid + remainder * 4 + remainder0 + 11], (tileColumn * 16 <= 8) & (0 < meDiv4 + remainder) & (meDiv4 + remainder <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  bNext9 = xAt8;
+  let xAt9 = select(0.0, x[quotient2 * 16 + lid + remainder1 * 4 + remainder2 + 11], (tileColumn * 16 <= 7) & (0 < meDiv4 + remainder1) & (meDiv4 + remainder1 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
+  bNext10 = xAt9;
+  let xAt10 = select(0.0, x[quotient4 * 16 + lid + remainder3 * 4 + remainder4 + 11], (tileColumn * 16 <= 6) & (0 < meDiv4 + remainder3) & (meDiv4 + remainder3 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
+  bNext11 = xAt10;
+  let xAt11 = select(0.0, x[quotient5 * 16 + lid + remainder5 * 4 + remainder0 + 11], (tileColumn * 16 <= 5) & (0 < meDiv4 + remainder5) & (meDiv4 + remainder5 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  bNext12 = xAt11;
+  let xAt12 = select(0.0, x[quotient6 * 16 + lid + remainder6 * 4 + remainder2 + 11], (tileColumn * 16 <= 4) & (0 < meDiv4 + remainder6) & (meDiv4 + remainder6 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
+  bNext13 = xAt12;
+  let xAt13 = select(0.0, x[quotient7 * 16 + lid + remainder7 * 4 + remainder4 + 11], (tileColumn * 16 <= 3) & (0 < meDiv4 + remainder7) & (meDiv4 + remainder7 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
+  bNext14 = xAt13;
+  let xAt14 = select(0.0, x[quotient8 * 16 + lid + remainder8 * 4 + remainder0 + 11], (tileColumn * 16 <= 2) & (0 < meDiv4 + remainder8) & (meDiv4 + remainder8 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  bNext15 = xAt14;
+  let meMod2 = lid % 2;
+  let atMe = meMod2 * 2 + meMod4 * 16;
+  let remainder11 = (meMod4 + 1) % 2;
+  let atMe0 = meMod4 * 16 + remainder11 * 2;
+  let remainder12 = meDiv4 % 2;
+  let atMe1 = lid * 4 + remainder12 * 2;
+  let remainder13 = (meDiv4 + 1) % 2;
+  let atMe2 = lid * 4 + remainder13 * 2;
+  let atTileColumn = meDiv4 + remainder;
+  let atTileColumn0 = meMod4 + remainder0;
+  let atMe3 = quotient0 * 16 + lid + remainder * 4 + remainder0;
+  let atTileColumn1 = meDiv4 + remainder1;
+  let atTileColumn2 = meMod4 + remainder2;
+  let atMe4 = quotient2 * 16 + lid + remainder1 * 4 + remainder2;
+  let atTileColumn3 = tileColumn * 16;
+  let atTileColumn4 = meDiv4 + remainder3;
+  let atTileColumn5 = meMod4 + remainder4;
+  let atMe5 = quotient4 * 16 + lid + remainder3 * 4 + remainder4;
+  let atTileColumn6 = meDiv4 + remainder5;
+  let atMe6 = quotient5 * 16 + lid + remainder5 * 4 + remainder0;
+  let atTileColumn7 = meDiv4 + remainder6;
+  let atMe7 = quotient6 * 16 + lid + remainder6 * 4 + remainder2;
+  let atTileColumn8 = meDiv4 + remainder7;
+  let atMe8 = quotient7 * 16 + lid + remainder7 * 4 + remainder4;
+  let atTileColumn9 = meDiv4 + remainder8;
+  let atMe9 = quotient8 * 16 + lid + remainder8 * 4 + remainder0;
+  let atTileColumn10 = meDiv4 + remainder9;
+  let atMe10 = quotient9 * 16 + lid + remainder9 * 4 + remainder2;
+  let atTileColumn11 = meDiv4 + remainder10;
+  let atMe11 = quotient10 * 16 + lid + remainder10 * 4 + remainder4;
+  for (var step = 0; step < 2; step++) {
+    let lanes = aNext0;
+    tileA[atMe][meDiv4] = lanes[0];
+    tileA[atMe + 4][meDiv4] = lanes[1];
+    tileA[atMe + 8][meDiv4] = lanes[2];
+    tileA[atMe + 12][meDiv4] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe + 1][meDiv4] = lanes0[0];
+    tileA[atMe + 5][meDiv4] = lanes0[1];
+    tileA[atMe + 9][meDiv4] = lanes0[2];
+    tileA[atMe + 13][meDiv4] = lanes0[3];
+    let lanes1 = aNext2;
+    tileA[atMe0][meDiv4] = lanes1[0];
+    tileA[atMe0 + 4][meDiv4] = lanes1[1];
+    tileA[atMe0 + 8][meDiv4] = lanes1[2];
+    tileA[atMe0 + 12][meDiv4] = lanes1[3];
+    let lanes2 = aNext3;
+    tileA[atMe0 + 1][meDiv4] = lanes2[0];
+    tileA[atMe0 + 5][meDiv4] = lanes2[1];
+    tileA[atMe0 + 9][meDiv4] = lanes2[2];
+    tileA[atMe0 + 13][meDiv4] = lanes2[3];
+    tileB[atMe1][0] = bNext0;
+    tileB[atMe1][1] = bNext1;
+    tileB[atMe1][2] = bNext2;
+    tileB[atMe1][3] = bNext3;
+    tileB[atMe1 + 1][0] = bNext4;
+    tileB[atMe1 + 1][1] = bNext5;
+    tileB[atMe1 + 1][2] = bNext6;
+    tileB[atMe1 + 1][3] = bNext7;
+    tileB[atMe2][0] = bNext8;
+    tileB[atMe2][1] = bNext9;
+    tileB[atMe2][2] = bNext10;
+    tileB[atMe2][3] = bNext11;
+    tileB[atMe2 + 1][0] = bNext12;
+    tileB[atMe2 + 1][1] = bNext13;
+    tileB[atMe2 + 1][2] = bNext14;
+    tileB[atMe2 + 1][3] = bNext15;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe + kk * 16];
-      let a1 = tileA[atMe + kk * 16 + 1];
-      let a2 = tileA[atMe + kk * 16 + 2];
-      let a3 = tileA[atMe + kk * 16 + 3];
-      let b0 = tileB[atMe0 + kk * 16];
-      let b1 = tileB[atMe0 + kk * 16 + 1];
-      let b2 = tileB[atMe0 + kk * 16 + 2];
-      let b3 = tileB[atMe0 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
+    aNext0 = select(vec4<f32>(0.0), select0[lid + 12], meDiv4 <= 2);
+    aNext1 = vec4<f32>(0.0);
+    aNext2 = vec4<f32>(0.0);
+    aNext3 = vec4<f32>(0.0);
+    bNext0 = select(0.0, x[atMe3 + 27], (0 < atTileColumn) & (atTileColumn <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
+    bNext1 = select(0.0, x[atMe4 + 27], (0 < atTileColumn1) & (atTileColumn1 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
+    bNext2 = select(0.0, x[atMe5 + 27], (atTileColumn3 <= 15) & (0 < atTileColumn4) & (atTileColumn4 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
+    bNext3 = select(0.0, x[atMe6 + 27], (atTileColumn3 <= 14) & (0 < atTileColumn6) & (atTileColumn6 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
+    bNext4 = select(0.0, x[atMe7 + 27], (atTileColumn3 <= 13) & (0 < atTileColumn7) & (atTileColumn7 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
+    bNext5 = select(0.0, x[atMe8 + 27], (atTileColumn3 <= 12) & (0 < atTileColumn8) & (atTileColumn8 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
+    bNext6 = select(0.0, x[atMe9 + 27], (atTileColumn3 <= 11) & (0 < atTileColumn9) & (atTileColumn9 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
+    bNext7 = select(0.0, x[atMe10 + 27], (atTileColumn3 <= 10) & (0 < atTileColumn10) & (atTileColumn10 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
+    bNext8 = select(0.0, x[atMe11 + 27], (atTileColumn3 <= 9) & (0 < atTileColumn11) & (atTileColumn11 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
+    bNext9 = select(0.0, x[atMe3 + 43], (atTileColumn3 <= 8) & (0 < atTileColumn) & (atTileColumn <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
+    bNext10 = select(0.0, x[atMe4 + 43], (atTileColumn3 <= 7) & (0 < atTileColumn1) & (atTileColumn1 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
+    bNext11 = select(0.0, x[atMe5 + 43], (atTileColumn3 <= 6) & (0 < atTileColumn4) & (atTileColumn4 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
+    bNext12 = select(0.0, x[atMe6 + 43], (atTileColumn3 <= 5) & (0 < atTileColumn6) & (atTileColumn6 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
+    bNext13 = select(0.0, x[atMe7 + 43], (atTileColumn3 <= 4) & (0 < atTileColumn7) & (atTileColumn7 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
+    bNext14 = select(0.0, x[atMe8 + 43], (atTileColumn3 <= 3) & (0 < atTileColumn8) & (atTileColumn8 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
+    bNext15 = select(0.0, x[atMe9 + 43], (atTileColumn3 <= 2) & (0 < atTileColumn9) & (atTileColumn9 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder14 = (meMod4 + kk * 2) % 4;
+      let b0_0 = tileB[kk * 16 + remainder14];
+      let remainder15 = (meDiv4 + kk * 2) % 4;
+      let tileAAt = tileA[kk * 16 + remainder15];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[kk * 16 + remainder14 + 4];
+      let tileAAt0 = tileA[kk * 16 + remainder15 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[kk * 16 + remainder14 + 8];
+      let tileAAt1 = tileA[kk * 16 + remainder15 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[kk * 16 + remainder14 + 12];
+      let tileAAt2 = tileA[kk * 16 + remainder15 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
     }
     workgroupBarrier();
     storageBarrier();
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 3)) {
-    bias[i0] = bias[i0] - sidea0_0 * 0.1;
-  }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 2)) {
-    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
-  }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 1)) {
-    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
-  }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 0)) {
-    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
-  }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe12 = meDiv4 * 4;
+  let atTileColumn12 = meMod4 * 4 + tileColumn * 16;
   for (var r = 0; r < 4; r++) {
-    let i0_3 = atMe + r;
-    let size = i0_3 * 12;
-    let atR = r * 4;
-    if (atMe + r <= 3) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe0 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe0 + s <= 11) {
-          weight[size0] = weight[size0] - sums[atS] * 0.1;
+    let f = atMe12 + r;
+    let atTileColumn13 = atTileColumn12 + f * 18;
+    if (atMe12 + r <= 2) {
+      for (var q = 0; q < 1; q++) {
+        for (var s = 0; s < 4; s++) {
+          let quotient11 = (atTileColumn12 + s) / 9;
+          let quotient12 = (atTileColumn12 + s) / 3;
+          let remainder16 = quotient12 % 3;
+          let remainder17 = (atTileColumn12 + s) % 3;
+          let atTileColumn14 = atTileColumn13 + s;
+          if (atTileColumn12 + s <= 17) {
+            weight[atTileColumn14] = weight[atTileColumn14] - sums[r][s] * 0.1;
+          }
         }
       }
     }
+  }
+  let f0 = meDiv4 * 4;
+  if ((tileColumn <= 0) & (meMod4 <= 0) & (meDiv4 * 4 <= 2)) {
+    bias[f0] = bias[f0] - sidea0_0 * 0.1;
+  }
+  let f1 = meDiv4 * 4 + 1;
+  if ((tileColumn <= 0) & (meMod4 <= 0) & (meDiv4 * 4 <= 1)) {
+    bias[f1] = bias[f1] - sidea0_1 * 0.1;
+  }
+  let f2 = meDiv4 * 4 + 2;
+  if ((tileColumn <= 0) & (meMod4 <= 0) & (meDiv4 * 4 <= 0)) {
+    bias[f2] = bias[f2] - sidea0_2 * 0.1;
+  }
+  let f3 = meDiv4 * 4 + 3;
+  if (false) {
+    bias[f3] = bias[f3] - sidea0_3 * 0.1;
+  }
+}
+
+// matmul_sub on a grid of 1 × 1 × 1
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> reduceMax: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> weight: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
+
+var<workgroup> tileA: array<vec4<f32>, 64>;
+
+var<workgroup> tileB: array<vec4<f32>, 64>;
+
+@compute @workgroup_size(16)
+fn main(
+  @builtin(local_invocation_index) invocation: u32,
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+) {
+  let lid = i32(invocation);
+  let batch = i32(workgroup.z);
+  let tileRow = i32(workgroup.y);
+  let tileColumn = i32(workgroup.x);
+  var sums: array<vec4<f32>, 4>;
+  var sidea0_0: f32 = 0.0;
+  var sidea0_1: f32 = 0.0;
+  var sidea0_2: f32 = 0.0;
+  var sidea0_3: f32 = 0.0;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext2: vec4<f32> = vec4<f32>(0.0);
+  var bNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let meDiv4 = lid / 4;
+  let meMod4 = lid % 4;
+  let atMe = meDiv4 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv4 <= 1));
+  aNext1 = vec4<f32>(0.0);
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  let atMe1 = meDiv4 * 3 + meMod4;
+  bNext0 = select(vec4<f32>(0.0), reduceMax[atMe1], (atMe0 <= 11) & (meDiv4 <= 1));
+  bNext1 = vec4<f32>(0.0);
+  bNext2 = vec4<f32>(0.0);
+  bNext3 = vec4<f32>(0.0);
+  for (var step = 0; step < 1; step++) {
+    tileA[lid] = aNext0;
+    tileA[lid + 16] = aNext1;
+    tileA[lid + 32] = aNext2;
+    tileA[lid + 48] = aNext3;
+    tileB[lid] = bNext0;
+    tileB[lid + 16] = bNext1;
+    tileB[lid + 32] = bNext2;
+    tileB[lid + 48] = bNext3;
+    workgroupBarrier();
+    storageBarrier();
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod4 + kk * 16];
+      let tileAAt = tileA[meDiv4 + kk * 16];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[meMod4 + kk * 16 + 4];
+      let tileAAt0 = tileA[meDiv4 + kk * 16 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[meMod4 + kk * 16 + 8];
+      let tileAAt1 = tileA[meDiv4 + kk * 16 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[meMod4 + kk * 16 + 12];
+      let tileAAt2 = tileA[meDiv4 + kk * 16 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
+    }
+    workgroupBarrier();
+    storageBarrier();
+  }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe2 = meDiv4 * 4;
+  let atMe3 = meDiv4 * 12 + meMod4;
+  if (atMe2 <= 3) {
+    if (atMe0 <= 11) {
+      weight[atMe3] = weight[atMe3] - sums[0] * vec4<f32>(0.1);
+    }
+  }
+  if (atMe2 <= 2) {
+    if (atMe0 <= 11) {
+      weight[atMe3 + 3] = weight[atMe3 + 3] - sums[1] * vec4<f32>(0.1);
+    }
+  }
+  if (atMe2 <= 1) {
+    if (atMe0 <= 11) {
+      weight[atMe3 + 6] = weight[atMe3 + 6] - sums[2] * vec4<f32>(0.1);
+    }
+  }
+  if (atMe2 <= 0) {
+    if (atMe0 <= 11) {
+      weight[atMe3 + 9] = weight[atMe3 + 9] - sums[3] * vec4<f32>(0.1);
+    }
+  }
+  let i0 = meDiv4 * 4;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 3)) {
+    bias[i0] = bias[i0] - sidea0_0 * 0.1;
+  }
+  let i0_0 = meDiv4 * 4 + 1;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 2)) {
+    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
+  }
+  let i0_1 = meDiv4 * 4 + 2;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 1)) {
+    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
+  }
+  let i0_2 = meDiv4 * 4 + 3;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 0)) {
+    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
   }
 }

@@ -1,20 +1,20 @@
 // matmul_maximum on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> maximum0: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> adam_step: array<f32>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 272>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+fn isNan4(x: vec4<f32>) -> vec4<bool> {
+  return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
 }
 
-fn maximum(a: f32, b: f32) -> f32 {
-  return select(select(max(a, b), b, isNan(b)), a, isNan(a));
+fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+  return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
 @compute @workgroup_size(16)
@@ -26,139 +26,217 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  if (true) {
-    for (var first = lid; first < 1; first += 16) {
-      adam_step[0] = adam_step[0] + 1.0;
-    }
+  for (var first = lid; first < 1; first += 16) {
+    adam_step[0] = adam_step[0] + 1.0;
   }
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: f32 = 0.0;
+  var aNext1: f32 = 0.0;
+  var aNext2: f32 = 0.0;
+  var aNext3: f32 = 0.0;
+  var aNext4: f32 = 0.0;
+  var aNext5: f32 = 0.0;
+  var aNext6: f32 = 0.0;
+  var aNext7: f32 = 0.0;
+  var aNext8: f32 = 0.0;
+  var aNext9: f32 = 0.0;
+  var aNext10: f32 = 0.0;
+  var aNext11: f32 = 0.0;
+  var aNext12: f32 = 0.0;
+  var aNext13: f32 = 0.0;
+  var aNext14: f32 = 0.0;
+  var aNext15: f32 = 0.0;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
+  var bNext8: f32 = 0.0;
+  var bNext9: f32 = 0.0;
+  var bNext10: f32 = 0.0;
+  var bNext11: f32 = 0.0;
+  var bNext12: f32 = 0.0;
+  var bNext13: f32 = 0.0;
+  var bNext14: f32 = 0.0;
+  var bNext15: f32 = 0.0;
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let xAt = select(0.0, x[lid], lid <= 5);
+  aNext0 = xAt;
+  let xAt0 = select(0.0, x[lid + 6], lid <= 5);
+  aNext1 = xAt0;
+  let xAt1 = select(0.0, x[lid + 12], lid <= 5);
+  aNext2 = xAt1;
+  let xAt2 = select(0.0, x[lid + 18], lid <= 5);
+  aNext3 = xAt2;
+  let xAt3 = select(0.0, x[lid + 24], lid <= 5);
+  aNext4 = xAt3;
+  aNext5 = 0.0;
+  aNext6 = 0.0;
+  aNext7 = 0.0;
+  aNext8 = 0.0;
+  aNext9 = 0.0;
+  aNext10 = 0.0;
+  aNext11 = 0.0;
+  aNext12 = 0.0;
+  aNext13 = 0.0;
+  aNext14 = 0.0;
+  aNext15 = 0.0;
+  let weightAt = select(0.0, weight[lid], lid <= 5);
+  bNext0 = weightAt;
+  let weightAt0 = select(0.0, weight[lid + 6], lid <= 5);
+  bNext1 = weightAt0;
+  let weightAt1 = select(0.0, weight[lid + 12], lid <= 5);
+  bNext2 = weightAt1;
+  let weightAt2 = select(0.0, weight[lid + 18], lid <= 5);
+  bNext3 = weightAt2;
+  let weightAt3 = select(0.0, weight[lid + 24], lid <= 5);
+  bNext4 = weightAt3;
+  let weightAt4 = select(0.0, weight[lid + 30], lid <= 5);
+  bNext5 = weightAt4;
+  let weightAt5 = select(0.0, weight[lid + 36], lid <= 5);
+  bNext6 = weightAt5;
+  let weightAt6 = select(0.0, weight[lid + 42], lid <= 5);
+  bNext7 = weightAt6;
+  bNext8 = 0.0;
+  bNext9 = 0.0;
+  bNext10 = 0.0;
+  bNext11 = 0.0;
+  bNext12 = 0.0;
+  bNext13 = 0.0;
+  bNext14 = 0.0;
+  bNext15 = 0.0;
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
+  let remainder = meDiv4 % 2;
+  let atMe = lid * 4 + remainder * 2;
+  let remainder0 = (meDiv4 + 1) % 2;
+  let atMe0 = lid * 4 + remainder0 * 2;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, x[lid], lid <= 5);
-    tileA[atMe + 1] = select(0.0, x[lid + 6], lid <= 5);
-    tileA[atMe + 2] = select(0.0, x[lid + 12], lid <= 5);
-    tileA[atMe + 3] = select(0.0, x[lid + 18], lid <= 5);
-    tileA[atMe + 4] = select(0.0, x[lid + 24], lid <= 5);
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid], lid <= 5);
-    tileB[atMe + 1] = select(0.0, weight[lid + 6], lid <= 5);
-    tileB[atMe + 2] = select(0.0, weight[lid + 12], lid <= 5);
-    tileB[atMe + 3] = select(0.0, weight[lid + 18], lid <= 5);
-    tileB[atMe + 4] = select(0.0, weight[lid + 24], lid <= 5);
-    tileB[atMe + 5] = select(0.0, weight[lid + 30], lid <= 5);
-    tileB[atMe + 6] = select(0.0, weight[lid + 36], lid <= 5);
-    tileB[atMe + 7] = select(0.0, weight[lid + 42], lid <= 5);
-    tileB[atMe + 8] = 0.0;
-    tileB[atMe + 9] = 0.0;
-    tileB[atMe + 10] = 0.0;
-    tileB[atMe + 11] = 0.0;
-    tileB[atMe + 12] = 0.0;
-    tileB[atMe + 13] = 0.0;
-    tileB[atMe + 14] = 0.0;
-    tileB[atMe + 15] = 0.0;
+    tileA[atMe][0] = aNext0;
+    tileA[atMe][1] = aNext1;
+    tileA[atMe][2] = aNext2;
+    tileA[atMe][3] = aNext3;
+    tileA[atMe + 1][0] = aNext4;
+    tileA[atMe + 1][1] = aNext5;
+    tileA[atMe + 1][2] = aNext6;
+    tileA[atMe + 1][3] = aNext7;
+    tileA[atMe0][0] = aNext8;
+    tileA[atMe0][1] = aNext9;
+    tileA[atMe0][2] = aNext10;
+    tileA[atMe0][3] = aNext11;
+    tileA[atMe0 + 1][0] = aNext12;
+    tileA[atMe0 + 1][1] = aNext13;
+    tileA[atMe0 + 1][2] = aNext14;
+    tileA[atMe0 + 1][3] = aNext15;
+    tileB[atMe][0] = bNext0;
+    tileB[atMe][1] = bNext1;
+    tileB[atMe][2] = bNext2;
+    tileB[atMe][3] = bNext3;
+    tileB[atMe + 1][0] = bNext4;
+    tileB[atMe + 1][1] = bNext5;
+    tileB[atMe + 1][2] = bNext6;
+    tileB[atMe + 1][3] = bNext7;
+    tileB[atMe0][0] = bNext8;
+    tileB[atMe0][1] = bNext9;
+    tileB[atMe0][2] = bNext10;
+    tileB[atMe0][3] = bNext11;
+    tileB[atMe0 + 1][0] = bNext12;
+    tileB[atMe0 + 1][1] = bNext13;
+    tileB[atMe0 + 1][2] = bNext14;
+    tileB[atMe0 + 1][3] = bNext15;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 17];
-      let b1 = tileB[atMe1 + kk * 17 + 1];
-      let b2 = tileB[atMe1 + kk * 17 + 2];
-      let b3 = tileB[atMe1 + kk * 17 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder1 = (meMod4 + kk * 2) % 4;
+      let b0_0 = tileB[kk * 16 + remainder1];
+      let remainder2 = (meDiv4 + kk * 2) % 4;
+      let tileAAt = tileA[kk * 16 + remainder2];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[kk * 16 + remainder1 + 4];
+      let tileAAt0 = tileA[kk * 16 + remainder2 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[kk * 16 + remainder1 + 8];
+      let tileAAt1 = tileA[kk * 16 + remainder2 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[kk * 16 + remainder1 + 12];
+      let tileAAt2 = tileA[kk * 16 + remainder2 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
     storageBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 8;
-    if (atMe0 + r <= 4) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 7) {
-          maximum0[size0] = maximum(sums[atS] + bias[i1], 0.0);
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe1 = meDiv4 * 4;
+  let atMe2 = meMod4 * 4;
+  let atMe3 = meDiv4 * 8 + meMod4;
+  if (atMe1 <= 4) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3] = maximum4(sums[0] + bias[meMod4], vec4<f32>(0.0));
+    }
+  }
+  if (atMe1 <= 3) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3 + 2] = maximum4(sums[1] + bias[meMod4], vec4<f32>(0.0));
+    }
+  }
+  if (atMe1 <= 2) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3 + 4] = maximum4(sums[2] + bias[meMod4], vec4<f32>(0.0));
+    }
+  }
+  if (atMe1 <= 1) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3 + 6] = maximum4(sums[3] + bias[meMod4], vec4<f32>(0.0));
     }
   }
 }
 
 // matmul_add on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> add: array<f32>;
+@group(0) @binding(0) var<storage, read> maximum0: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> add: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 272>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
 @compute @workgroup_size(16)
 fn main(
@@ -169,119 +247,146 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext2: vec4<f32> = vec4<f32>(0.0);
+  var bNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 * 2 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), maximum0[atMe], atMe0 <= 7);
+  aNext1 = select(vec4<f32>(0.0), maximum0[atMe + 8], (meDiv4 <= 0) & (atMe0 <= 7));
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], atMe0 <= 7);
+  bNext1 = vec4<f32>(0.0);
+  bNext2 = vec4<f32>(0.0);
+  bNext3 = vec4<f32>(0.0);
+  let meMod2 = lid % 2;
+  let atMe1 = meMod2 * 2 + meMod4 * 16;
+  let remainder = (meMod4 + 1) % 2;
+  let atMe2 = meMod4 * 16 + remainder * 2;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, maximum0[lid], lid <= 7);
-    tileA[atMe + 1] = select(0.0, maximum0[lid + 8], lid <= 7);
-    tileA[atMe + 2] = select(0.0, maximum0[lid + 16], lid <= 7);
-    tileA[atMe + 3] = select(0.0, maximum0[lid + 24], lid <= 7);
-    tileA[atMe + 4] = select(0.0, maximum0[lid + 32], lid <= 7);
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid], lid <= 7);
-    tileB[atMe + 1] = select(0.0, weight[lid + 8], lid <= 7);
-    tileB[atMe + 2] = select(0.0, weight[lid + 16], lid <= 7);
-    tileB[atMe + 3] = select(0.0, weight[lid + 24], lid <= 7);
-    tileB[atMe + 4] = 0.0;
-    tileB[atMe + 5] = 0.0;
-    tileB[atMe + 6] = 0.0;
-    tileB[atMe + 7] = 0.0;
-    tileB[atMe + 8] = 0.0;
-    tileB[atMe + 9] = 0.0;
-    tileB[atMe + 10] = 0.0;
-    tileB[atMe + 11] = 0.0;
-    tileB[atMe + 12] = 0.0;
-    tileB[atMe + 13] = 0.0;
-    tileB[atMe + 14] = 0.0;
-    tileB[atMe + 15] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe1][meDiv4] = lanes[0];
+    tileA[atMe1 + 4][meDiv4] = lanes[1];
+    tileA[atMe1 + 8][meDiv4] = lanes[2];
+    tileA[atMe1 + 12][meDiv4] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe1 + 1][meDiv4] = lanes0[0];
+    tileA[atMe1 + 5][meDiv4] = lanes0[1];
+    tileA[atMe1 + 9][meDiv4] = lanes0[2];
+    tileA[atMe1 + 13][meDiv4] = lanes0[3];
+    let lanes1 = aNext2;
+    tileA[atMe2][meDiv4] = lanes1[0];
+    tileA[atMe2 + 4][meDiv4] = lanes1[1];
+    tileA[atMe2 + 8][meDiv4] = lanes1[2];
+    tileA[atMe2 + 12][meDiv4] = lanes1[3];
+    let lanes2 = aNext3;
+    tileA[atMe2 + 1][meDiv4] = lanes2[0];
+    tileA[atMe2 + 5][meDiv4] = lanes2[1];
+    tileA[atMe2 + 9][meDiv4] = lanes2[2];
+    tileA[atMe2 + 13][meDiv4] = lanes2[3];
+    let lanes3 = bNext0;
+    tileB[atMe1][meDiv4] = lanes3[0];
+    tileB[atMe1 + 4][meDiv4] = lanes3[1];
+    tileB[atMe1 + 8][meDiv4] = lanes3[2];
+    tileB[atMe1 + 12][meDiv4] = lanes3[3];
+    let lanes4 = bNext1;
+    tileB[atMe1 + 1][meDiv4] = lanes4[0];
+    tileB[atMe1 + 5][meDiv4] = lanes4[1];
+    tileB[atMe1 + 9][meDiv4] = lanes4[2];
+    tileB[atMe1 + 13][meDiv4] = lanes4[3];
+    let lanes5 = bNext2;
+    tileB[atMe2][meDiv4] = lanes5[0];
+    tileB[atMe2 + 4][meDiv4] = lanes5[1];
+    tileB[atMe2 + 8][meDiv4] = lanes5[2];
+    tileB[atMe2 + 12][meDiv4] = lanes5[3];
+    let lanes6 = bNext3;
+    tileB[atMe2 + 1][meDiv4] = lanes6[0];
+    tileB[atMe2 + 5][meDiv4] = lanes6[1];
+    tileB[atMe2 + 9][meDiv4] = lanes6[2];
+    tileB[atMe2 + 13][meDiv4] = lanes6[3];
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 17];
-      let b1 = tileB[atMe1 + kk * 17 + 1];
-      let b2 = tileB[atMe1 + kk * 17 + 2];
-      let b3 = tileB[atMe1 + kk * 17 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder0 = (meMod4 + kk * 2) % 4;
+      let b0_0 = tileB[kk * 16 + remainder0];
+      let remainder1 = (meDiv4 + kk * 2) % 4;
+      let tileAAt = tileA[kk * 16 + remainder1];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[kk * 16 + remainder0 + 4];
+      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[kk * 16 + remainder0 + 8];
+      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[kk * 16 + remainder0 + 12];
+      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 4;
-    if (atMe0 + r <= 4) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 3) {
-          add[size0] = sums[atS] + bias[i1];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe3 = meDiv4 * 4;
+  if (atMe3 <= 4) {
+    if (atMe0 <= 3) {
+      add[lid] = sums[0] + bias[meMod4];
+    }
+  }
+  if (atMe3 <= 3) {
+    if (atMe0 <= 3) {
+      add[lid + 1] = sums[1] + bias[meMod4];
+    }
+  }
+  if (atMe3 <= 2) {
+    if (atMe0 <= 3) {
+      add[lid + 2] = sums[2] + bias[meMod4];
+    }
+  }
+  if (atMe3 <= 1) {
+    if (atMe0 <= 3) {
+      add[lid + 3] = sums[3] + bias[meMod4];
     }
   }
 }
@@ -407,14 +512,14 @@ fn main(
 }
 
 // matmul_select on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(3) var<storage, read_write> select0: array<f32>;
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> maximum0: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> select0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
 @compute @workgroup_size(16)
 fn main(
@@ -425,135 +530,147 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext2: vec4<f32> = vec4<f32>(0.0);
+  var bNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], atMe0 <= 3);
+  aNext1 = select(vec4<f32>(0.0), add[atMe + 4], (meDiv4 <= 0) & (atMe0 <= 3));
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  let atMe1 = meDiv4 * 2 + meMod4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], atMe0 <= 7);
+  bNext1 = vec4<f32>(0.0);
+  bNext2 = vec4<f32>(0.0);
+  bNext3 = vec4<f32>(0.0);
+  let meMod2 = lid % 2;
+  let atMe2 = meMod2 * 2 + meMod4 * 16;
+  let remainder = (meMod4 + 1) % 2;
+  let atMe3 = meMod4 * 16 + remainder * 2;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, add[lid], lid <= 3);
-    tileA[atMe + 1] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[atMe + 2] = select(0.0, add[lid + 8], lid <= 3);
-    tileA[atMe + 3] = select(0.0, add[lid + 12], lid <= 3);
-    tileA[atMe + 4] = select(0.0, add[lid + 16], lid <= 3);
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, weight[lid], lid <= 7);
-    tileB[lid + 16] = select(0.0, weight[lid + 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, weight[lid + 16], lid <= 7);
-    tileB[lid + 48] = select(0.0, weight[lid + 24], lid <= 7);
-    tileB[lid + 64] = 0.0;
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe2][meDiv4] = lanes[0];
+    tileA[atMe2 + 4][meDiv4] = lanes[1];
+    tileA[atMe2 + 8][meDiv4] = lanes[2];
+    tileA[atMe2 + 12][meDiv4] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe2 + 1][meDiv4] = lanes0[0];
+    tileA[atMe2 + 5][meDiv4] = lanes0[1];
+    tileA[atMe2 + 9][meDiv4] = lanes0[2];
+    tileA[atMe2 + 13][meDiv4] = lanes0[3];
+    let lanes1 = aNext2;
+    tileA[atMe3][meDiv4] = lanes1[0];
+    tileA[atMe3 + 4][meDiv4] = lanes1[1];
+    tileA[atMe3 + 8][meDiv4] = lanes1[2];
+    tileA[atMe3 + 12][meDiv4] = lanes1[3];
+    let lanes2 = aNext3;
+    tileA[atMe3 + 1][meDiv4] = lanes2[0];
+    tileA[atMe3 + 5][meDiv4] = lanes2[1];
+    tileA[atMe3 + 9][meDiv4] = lanes2[2];
+    tileA[atMe3 + 13][meDiv4] = lanes2[3];
+    tileB[lid] = bNext0;
+    tileB[lid + 16] = bNext1;
+    tileB[lid + 32] = bNext2;
+    tileB[lid + 48] = bNext3;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 16];
-      let b1 = tileB[atMe1 + kk * 16 + 1];
-      let b2 = tileB[atMe1 + kk * 16 + 2];
-      let b3 = tileB[atMe1 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod4 + kk * 16];
+      let remainder0 = (meDiv4 + kk * 2) % 4;
+      let tileAAt = tileA[kk * 16 + remainder0];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod4 + kk * 16 + 4];
+      let tileAAt0 = tileA[kk * 16 + remainder0 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod4 + kk * 16 + 8];
+      let tileAAt1 = tileA[kk * 16 + remainder0 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod4 + kk * 16 + 12];
+      let tileAAt2 = tileA[kk * 16 + remainder0 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let size = i0 * 8;
-    let atR = r * 4;
-    if (atMe0 + r <= 4) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe1 + s <= 7) {
-          select0[size0] = select(0.0, sums[atS], 0.0 < maximum0[size0]);
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe4 = meDiv4 * 4;
+  let atMe5 = meDiv4 * 8 + meMod4;
+  if (atMe4 <= 4) {
+    if (atMe0 <= 7) {
+      select0[atMe5] = select(vec4<f32>(0.0), sums[0], vec4<f32>(0.0) < maximum0[atMe5]);
+    }
+  }
+  if (atMe4 <= 3) {
+    if (atMe0 <= 7) {
+      select0[atMe5 + 2] = select(vec4<f32>(0.0), sums[1], vec4<f32>(0.0) < maximum0[atMe5 + 2]);
+    }
+  }
+  if (atMe4 <= 2) {
+    if (atMe0 <= 7) {
+      select0[atMe5 + 4] = select(vec4<f32>(0.0), sums[2], vec4<f32>(0.0) < maximum0[atMe5 + 4]);
+    }
+  }
+  if (atMe4 <= 1) {
+    if (atMe0 <= 7) {
+      select0[atMe5 + 6] = select(vec4<f32>(0.0), sums[3], vec4<f32>(0.0) < maximum0[atMe5 + 6]);
     }
   }
 }
 
 // matmul_sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> select0: array<f32>;
+@group(0) @binding(0) var<storage, read> select0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> adam_bias_moments: array<f32>;
-@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(2) var<storage, read_write> adam_weight_moments: array<f32>;
+@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
 @group(0) @binding(4) var<storage, read> add: array<f32>;
-@group(0) @binding(5) var<storage, read_write> adam_weight_moments: array<f32>;
-@group(0) @binding(6) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(5) var<storage, read_write> adam_bias_moments: array<f32>;
+@group(0) @binding(6) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<f32, 256>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
 fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
@@ -584,191 +701,229 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
+  var bNext8: f32 = 0.0;
+  var bNext9: f32 = 0.0;
+  var bNext10: f32 = 0.0;
+  var bNext11: f32 = 0.0;
+  var bNext12: f32 = 0.0;
+  var bNext13: f32 = 0.0;
+  var bNext14: f32 = 0.0;
+  var bNext15: f32 = 0.0;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
+  let atMe = meDiv4 * 2 + meMod4;
   let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), select0[atMe], atMe0 <= 7);
+  aNext1 = select(vec4<f32>(0.0), select0[atMe + 8], (atMe0 <= 7) & (meDiv4 <= 0));
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  let xAt = select(0.0, x[lid], lid <= 5);
+  bNext0 = xAt;
+  let xAt0 = select(0.0, x[lid + 6], lid <= 5);
+  bNext1 = xAt0;
+  let xAt1 = select(0.0, x[lid + 12], lid <= 5);
+  bNext2 = xAt1;
+  let xAt2 = select(0.0, x[lid + 18], lid <= 5);
+  bNext3 = xAt2;
+  let xAt3 = select(0.0, x[lid + 24], lid <= 5);
+  bNext4 = xAt3;
+  bNext5 = 0.0;
+  bNext6 = 0.0;
+  bNext7 = 0.0;
+  bNext8 = 0.0;
+  bNext9 = 0.0;
+  bNext10 = 0.0;
+  bNext11 = 0.0;
+  bNext12 = 0.0;
+  bNext13 = 0.0;
+  bNext14 = 0.0;
+  bNext15 = 0.0;
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, select0[lid], lid <= 7);
-    tileA[lid + 16] = select(0.0, select0[lid + 8], lid <= 7);
-    tileA[lid + 32] = select(0.0, select0[lid + 16], lid <= 7);
-    tileA[lid + 48] = select(0.0, select0[lid + 24], lid <= 7);
-    tileA[lid + 64] = select(0.0, select0[lid + 32], lid <= 7);
-    tileA[lid + 80] = 0.0;
-    tileA[lid + 96] = 0.0;
-    tileA[lid + 112] = 0.0;
-    tileA[lid + 128] = 0.0;
-    tileA[lid + 144] = 0.0;
-    tileA[lid + 160] = 0.0;
-    tileA[lid + 176] = 0.0;
-    tileA[lid + 192] = 0.0;
-    tileA[lid + 208] = 0.0;
-    tileA[lid + 224] = 0.0;
-    tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, x[lid], lid <= 5);
-    tileB[lid + 16] = select(0.0, x[lid + 6], lid <= 5);
-    tileB[lid + 32] = select(0.0, x[lid + 12], lid <= 5);
-    tileB[lid + 48] = select(0.0, x[lid + 18], lid <= 5);
-    tileB[lid + 64] = select(0.0, x[lid + 24], lid <= 5);
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    tileA[lid] = aNext0;
+    tileA[lid + 16] = aNext1;
+    tileA[lid + 32] = aNext2;
+    tileA[lid + 48] = aNext3;
+    tileB[meDiv4][meMod4] = bNext0;
+    tileB[meDiv4 + 4][meMod4] = bNext1;
+    tileB[meDiv4 + 8][meMod4] = bNext2;
+    tileB[meDiv4 + 12][meMod4] = bNext3;
+    tileB[meDiv4 + 16][meMod4] = bNext4;
+    tileB[meDiv4 + 20][meMod4] = bNext5;
+    tileB[meDiv4 + 24][meMod4] = bNext6;
+    tileB[meDiv4 + 28][meMod4] = bNext7;
+    tileB[meDiv4 + 32][meMod4] = bNext8;
+    tileB[meDiv4 + 36][meMod4] = bNext9;
+    tileB[meDiv4 + 40][meMod4] = bNext10;
+    tileB[meDiv4 + 44][meMod4] = bNext11;
+    tileB[meDiv4 + 48][meMod4] = bNext12;
+    tileB[meDiv4 + 52][meMod4] = bNext13;
+    tileB[meDiv4 + 56][meMod4] = bNext14;
+    tileB[meDiv4 + 60][meMod4] = bNext15;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe + kk * 16];
-      let a1 = tileA[atMe + kk * 16 + 1];
-      let a2 = tileA[atMe + kk * 16 + 2];
-      let a3 = tileA[atMe + kk * 16 + 3];
-      let b0 = tileB[atMe0 + kk * 16];
-      let b1 = tileB[atMe0 + kk * 16 + 1];
-      let b2 = tileB[atMe0 + kk * 16 + 2];
-      let b3 = tileB[atMe0 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod4 + kk * 16];
+      let tileAAt = tileA[meDiv4 + kk * 16];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[meMod4 + kk * 16 + 4];
+      let tileAAt0 = tileA[meDiv4 + kk * 16 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[meMod4 + kk * 16 + 8];
+      let tileAAt1 = tileA[meDiv4 + kk * 16 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[meMod4 + kk * 16 + 12];
+      let tileAAt2 = tileA[meDiv4 + kk * 16 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
     }
     workgroupBarrier();
     storageBarrier();
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 7)) {
-    let new0 = adam_bias_moments[i0] * 0.9 + sidea0_0 * 0.1;
-    let new1 = adam_bias_moments[i0 + 8] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
-    let addAt = add[0];
-    let new2 = bias[i0] - new0 / (sqrt(new1) * inverseSqrt(-expm1(addAt * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt * -0.105360515));
-    adam_bias_moments[i0] = new0;
-    adam_bias_moments[i0 + 8] = new1;
-    bias[i0] = new2;
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe1 = meDiv4 * 4;
+  for (var r = 0; r < 4; r++) {
+    let i0 = atMe1 + r;
+    let size = i0 * 6;
+    if (atMe1 + r <= 7) {
+      for (var q = 0; q < 1; q++) {
+        for (var s = 0; s < 4; s++) {
+          let i1 = atMe0 + s;
+          let size0 = size + i1;
+          if (atMe0 + s <= 5) {
+            let sumsAt = sums[r][s];
+            let new0 = adam_weight_moments[size0] * 0.9 + sumsAt * 0.1;
+            let new1 = adam_weight_moments[size0 + 48] * 0.999 + sumsAt * sumsAt * 0.001;
+            let addAt = add[0];
+            let new2 = weight[size0] - new0 / (sqrt(new1) * inverseSqrt(-expm1(addAt * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt * -0.105360515));
+            adam_weight_moments[size0] = new0;
+            adam_weight_moments[size0 + 48] = new1;
+            weight[size0] = new2;
+          }
+        }
+      }
+    }
   }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 6)) {
-    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_1 * 0.1;
-    let new4 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
+  let i0_0 = meDiv4 * 4;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 7)) {
+    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_0 * 0.1;
+    let new4 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
     let addAt0 = add[0];
     let new5 = bias[i0_0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(addAt0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt0 * -0.105360515));
     adam_bias_moments[i0_0] = new3;
     adam_bias_moments[i0_0 + 8] = new4;
     bias[i0_0] = new5;
   }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 5)) {
-    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_2 * 0.1;
-    let new7 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
+  let i0_1 = meDiv4 * 4 + 1;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 6)) {
+    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_1 * 0.1;
+    let new7 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
     let addAt1 = add[0];
     let new8 = bias[i0_1] - new6 / (sqrt(new7) * inverseSqrt(-expm1(addAt1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt1 * -0.105360515));
     adam_bias_moments[i0_1] = new6;
     adam_bias_moments[i0_1 + 8] = new7;
     bias[i0_1] = new8;
   }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 4)) {
-    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_3 * 0.1;
-    let new10 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
+  let i0_2 = meDiv4 * 4 + 2;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 5)) {
+    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_2 * 0.1;
+    let new10 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
     let addAt2 = add[0];
     let new11 = bias[i0_2] - new9 / (sqrt(new10) * inverseSqrt(-expm1(addAt2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt2 * -0.105360515));
     adam_bias_moments[i0_2] = new9;
     adam_bias_moments[i0_2 + 8] = new10;
     bias[i0_2] = new11;
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0_3 = atMe + r;
-    let size = i0_3 * 6;
-    let atR = r * 4;
-    if (atMe + r <= 7) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe0 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe0 + s <= 5) {
-          let sumsAt = sums[atS];
-          let new12 = adam_weight_moments[size0] * 0.9 + sumsAt * 0.1;
-          let new13 = adam_weight_moments[size0 + 48] * 0.999 + sumsAt * sumsAt * 0.001;
-          let addAt3 = add[0];
-          let new14 = weight[size0] - new12 / (sqrt(new13) * inverseSqrt(-expm1(addAt3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt3 * -0.105360515));
-          adam_weight_moments[size0] = new12;
-          adam_weight_moments[size0 + 48] = new13;
-          weight[size0] = new14;
-        }
-      }
-    }
+  let i0_3 = meDiv4 * 4 + 3;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 4)) {
+    let new12 = adam_bias_moments[i0_3] * 0.9 + sidea0_3 * 0.1;
+    let new13 = adam_bias_moments[i0_3 + 8] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
+    let addAt3 = add[0];
+    let new14 = bias[i0_3] - new12 / (sqrt(new13) * inverseSqrt(-expm1(addAt3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt3 * -0.105360515));
+    adam_bias_moments[i0_3] = new12;
+    adam_bias_moments[i0_3 + 8] = new13;
+    bias[i0_3] = new14;
   }
 }
 
 // matmul_sub2 on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(2) var<storage, read_write> adam_bias_moments: array<f32>;
-@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> maximum0: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> adam_weight_moments: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> weight: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> add2: array<f32>;
-@group(0) @binding(5) var<storage, read_write> adam_weight_moments: array<f32>;
-@group(0) @binding(6) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(5) var<storage, read_write> adam_bias_moments: array<f32>;
+@group(0) @binding(6) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<f32, 256>;
+var<workgroup> tileA: array<vec4<f32>, 64>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 64>;
 
 fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
@@ -799,175 +954,169 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var aNext2: vec4<f32> = vec4<f32>(0.0);
+  var aNext3: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext2: vec4<f32> = vec4<f32>(0.0);
+  var bNext3: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
+  let atMe = meDiv4 + meMod4;
   let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], atMe0 <= 3);
+  aNext1 = select(vec4<f32>(0.0), add[atMe + 4], (atMe0 <= 3) & (meDiv4 <= 0));
+  aNext2 = vec4<f32>(0.0);
+  aNext3 = vec4<f32>(0.0);
+  let atMe1 = meDiv4 * 2 + meMod4;
+  bNext0 = select(vec4<f32>(0.0), maximum0[atMe1], atMe0 <= 7);
+  bNext1 = select(vec4<f32>(0.0), maximum0[atMe1 + 8], (atMe0 <= 7) & (meDiv4 <= 0));
+  bNext2 = vec4<f32>(0.0);
+  bNext3 = vec4<f32>(0.0);
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, add[lid], lid <= 3);
-    tileA[lid + 16] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[lid + 32] = select(0.0, add[lid + 8], lid <= 3);
-    tileA[lid + 48] = select(0.0, add[lid + 12], lid <= 3);
-    tileA[lid + 64] = select(0.0, add[lid + 16], lid <= 3);
-    tileA[lid + 80] = 0.0;
-    tileA[lid + 96] = 0.0;
-    tileA[lid + 112] = 0.0;
-    tileA[lid + 128] = 0.0;
-    tileA[lid + 144] = 0.0;
-    tileA[lid + 160] = 0.0;
-    tileA[lid + 176] = 0.0;
-    tileA[lid + 192] = 0.0;
-    tileA[lid + 208] = 0.0;
-    tileA[lid + 224] = 0.0;
-    tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, maximum0[lid], lid <= 7);
-    tileB[lid + 16] = select(0.0, maximum0[lid + 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, maximum0[lid + 16], lid <= 7);
-    tileB[lid + 48] = select(0.0, maximum0[lid + 24], lid <= 7);
-    tileB[lid + 64] = select(0.0, maximum0[lid + 32], lid <= 7);
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    tileA[lid] = aNext0;
+    tileA[lid + 16] = aNext1;
+    tileA[lid + 32] = aNext2;
+    tileA[lid + 48] = aNext3;
+    tileB[lid] = bNext0;
+    tileB[lid + 16] = bNext1;
+    tileB[lid + 32] = bNext2;
+    tileB[lid + 48] = bNext3;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe + kk * 16];
-      let a1 = tileA[atMe + kk * 16 + 1];
-      let a2 = tileA[atMe + kk * 16 + 2];
-      let a3 = tileA[atMe + kk * 16 + 3];
-      let b0 = tileB[atMe0 + kk * 16];
-      let b1 = tileB[atMe0 + kk * 16 + 1];
-      let b2 = tileB[atMe0 + kk * 16 + 2];
-      let b3 = tileB[atMe0 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod4 + kk * 16];
+      let tileAAt = tileA[meDiv4 + kk * 16];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[meMod4 + kk * 16 + 4];
+      let tileAAt0 = tileA[meDiv4 + kk * 16 + 4];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[meMod4 + kk * 16 + 8];
+      let tileAAt1 = tileA[meDiv4 + kk * 16 + 8];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[meMod4 + kk * 16 + 12];
+      let tileAAt2 = tileA[meDiv4 + kk * 16 + 12];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
     }
     workgroupBarrier();
     storageBarrier();
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 3)) {
-    let new0 = adam_bias_moments[i0] * 0.9 + sidea0_0 * 0.1;
-    let new1 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
-    let add2At = add2[0];
-    let new2 = bias[i0] - new0 / (sqrt(new1) * inverseSqrt(-expm1(add2At * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At * -0.105360515));
-    adam_bias_moments[i0] = new0;
-    adam_bias_moments[i0 + 4] = new1;
-    bias[i0] = new2;
-  }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 2)) {
-    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_1 * 0.1;
-    let new4 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
-    let add2At0 = add2[0];
-    let new5 = bias[i0_0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(add2At0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At0 * -0.105360515));
-    adam_bias_moments[i0_0] = new3;
-    adam_bias_moments[i0_0 + 4] = new4;
-    bias[i0_0] = new5;
-  }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 1)) {
-    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_2 * 0.1;
-    let new7 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
-    let add2At1 = add2[0];
-    let new8 = bias[i0_1] - new6 / (sqrt(new7) * inverseSqrt(-expm1(add2At1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At1 * -0.105360515));
-    adam_bias_moments[i0_1] = new6;
-    adam_bias_moments[i0_1 + 4] = new7;
-    bias[i0_1] = new8;
-  }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 0)) {
-    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_3 * 0.1;
-    let new10 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
-    let add2At2 = add2[0];
-    let new11 = bias[i0_2] - new9 / (sqrt(new10) * inverseSqrt(-expm1(add2At2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At2 * -0.105360515));
-    adam_bias_moments[i0_2] = new9;
-    adam_bias_moments[i0_2 + 4] = new10;
-    bias[i0_2] = new11;
-  }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe2 = meDiv4 * 4;
+  let atMe3 = meDiv4 * 8 + meMod4;
   for (var r = 0; r < 4; r++) {
-    let i0_3 = atMe + r;
-    let size = i0_3 * 8;
-    let atR = r * 4;
-    if (atMe + r <= 3) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe0 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe0 + s <= 7) {
-          let sumsAt = sums[atS];
-          let new12 = adam_weight_moments[size0] * 0.9 + sumsAt * 0.1;
-          let new13 = adam_weight_moments[size0 + 32] * 0.999 + sumsAt * sumsAt * 0.001;
-          let add2At3 = add2[0];
-          let new14 = weight[size0] - new12 / (sqrt(new13) * inverseSqrt(-expm1(add2At3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At3 * -0.105360515));
-          adam_weight_moments[size0] = new12;
-          adam_weight_moments[size0 + 32] = new13;
-          weight[size0] = new14;
+    let atR = atMe3 + r * 2;
+    if (atMe2 + r <= 3) {
+      for (var q = 0; q < 1; q++) {
+        if (atMe0 <= 7) {
+          let sumsAt = sums[r];
+          let new0 = adam_weight_moments[atR] * vec4<f32>(0.9) + sumsAt * vec4<f32>(0.1);
+          let new1 = adam_weight_moments[atR + 8] * vec4<f32>(0.999) + sumsAt * sumsAt * vec4<f32>(0.001);
+          let add2At = add2[0];
+          let new2 = weight[atR] - new0 / (sqrt(new1) * vec4<f32>(inverseSqrt(-expm1(add2At * -0.0010005003))) + vec4<f32>(1e-8)) * vec4<f32>(0.01 / -expm1(add2At * -0.105360515));
+          adam_weight_moments[atR] = new0;
+          adam_weight_moments[atR + 8] = new1;
+          weight[atR] = new2;
         }
       }
     }
+  }
+  let i0 = meDiv4 * 4;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 3)) {
+    let new3 = adam_bias_moments[i0] * 0.9 + sidea0_0 * 0.1;
+    let new4 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
+    let add2At0 = add2[0];
+    let new5 = bias[i0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(add2At0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At0 * -0.105360515));
+    adam_bias_moments[i0] = new3;
+    adam_bias_moments[i0 + 4] = new4;
+    bias[i0] = new5;
+  }
+  let i0_0 = meDiv4 * 4 + 1;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 2)) {
+    let new6 = adam_bias_moments[i0_0] * 0.9 + sidea0_1 * 0.1;
+    let new7 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
+    let add2At1 = add2[0];
+    let new8 = bias[i0_0] - new6 / (sqrt(new7) * inverseSqrt(-expm1(add2At1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At1 * -0.105360515));
+    adam_bias_moments[i0_0] = new6;
+    adam_bias_moments[i0_0 + 4] = new7;
+    bias[i0_0] = new8;
+  }
+  let i0_1 = meDiv4 * 4 + 2;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 1)) {
+    let new9 = adam_bias_moments[i0_1] * 0.9 + sidea0_2 * 0.1;
+    let new10 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
+    let add2At2 = add2[0];
+    let new11 = bias[i0_1] - new9 / (sqrt(new10) * inverseSqrt(-expm1(add2At2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At2 * -0.105360515));
+    adam_bias_moments[i0_1] = new9;
+    adam_bias_moments[i0_1 + 4] = new10;
+    bias[i0_1] = new11;
+  }
+  let i0_2 = meDiv4 * 4 + 3;
+  if ((meMod4 <= 0) & (meDiv4 * 4 <= 0)) {
+    let new12 = adam_bias_moments[i0_2] * 0.9 + sidea0_3 * 0.1;
+    let new13 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
+    let add2At3 = add2[0];
+    let new14 = bias[i0_2] - new12 / (sqrt(new13) * inverseSqrt(-expm1(add2At3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At3 * -0.105360515));
+    adam_bias_moments[i0_2] = new12;
+    adam_bias_moments[i0_2 + 4] = new13;
+    bias[i0_2] = new14;
   }
 }

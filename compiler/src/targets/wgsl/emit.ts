@@ -93,6 +93,7 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     e,
     use,
     widths: new Map(kernel.params.map((p) => [p.name, p.width])),
+    vectors: new Set(),
     vector: undefined,
     kernel,
     options,
@@ -174,6 +175,10 @@ function printStmt(m: Module, s: Stmt): void {
       break;
     case "if": {
       const when = conditionsText(m.e, s.when);
+      if (when.text === "true") {
+        m.e.inside(s, () => printAll(m, s.then), { inline: true });
+        break;
+      }
       const lines = m.e.inside(s, () => printAll(m, s.then));
       block(m.e, `if (${when.text})`, lines);
       break;

@@ -108,6 +108,23 @@ gpuTest("what is fused into a product, before, after and beside, is right", asyn
   device.destroy();
 });
 
+gpuTest("long sums in parts are right", async () => {
+  const device = await open();
+  await agrees(device, "product", product(7, 12, 2048, false, false));
+  const [a, b] = [x("a", [2, 3, 8, 130]), x("b", [8, 130, 3, 2])];
+  const both = dotGeneral(a, b, {
+    lhsBatch: [0],
+    rhsBatch: [3],
+    lhsContract: [2, 3],
+    rhsContract: [0, 1],
+  });
+  await agrees(device, "two axes and a batch", programOf([a, b], both));
+  const [c, w] = [x("c", [3, 4, 21, 20]), x("w", [5, 4, 3, 3])];
+  const y = convolution(c, w);
+  await agrees(device, "weights", programOf([c, w], grad(y.mul(y).sum(), [w])[0]!));
+  device.destroy();
+});
+
 const windows: readonly [string, number[], number[], Parameters<typeof convolution>[2]][] = [
   ["plain", [2, 16, 9, 9], [20, 16, 3, 3], {}],
   ["padded", [2, 16, 8, 8], [33, 16, 3, 3], { padding: 1 }],

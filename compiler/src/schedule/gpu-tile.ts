@@ -10,7 +10,7 @@ import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
-import { acrossOf, type Lines, sideName, sumName } from "./gpu-lines.ts";
+import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
 import { type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
 import { blockOf } from "./gpu-tile-store.ts";
 import { invocationsOf, type Tiling } from "./gpu-tiling.ts";
@@ -153,7 +153,9 @@ const addSides = (l: Lines, own: readonly number[], value: (i: number) => Expr):
   l.sums.flatMap((_, s) =>
     own.map((i): Stmt => {
       const name = sideName(l, s, i);
-      const { dtype } = l.operand.operand;
-      return { kind: "set", name, value: call("add", dtype, ref(name, dtype), value(i)) };
+      const dtype = sumDtype(l.operand.operand.dtype);
+      const term = value(i);
+      const wide = term.dtype === dtype ? term : call("convert", dtype, term);
+      return { kind: "set", name, value: call("add", dtype, ref(name, dtype), wide) };
     }),
   );

@@ -3,10 +3,14 @@
  */
 import { elementwise, type Sampler } from "./elementwise.ts";
 import { movement } from "./movement.ts";
+import { network } from "./network.ts";
+import { quantized } from "./quantized.ts";
 import { reduction } from "./reduction.ts";
 
 export const samplers: Readonly<Record<string, Sampler>> = {
   ...elementwise,
   ...movement,
   ...reduction,
+  ...network,
+  ...quantized,
 };

@@ -4,7 +4,7 @@
  */
 import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, load, openWebGpu } from "@kiln-ml/runtime";
-import { compileProgram } from "../compiler/src/compile.ts";
+import { compileProgram } from "../compiler/src/all.ts";
 import type { Program } from "../compiler/src/program.ts";
 import { chain, cnnStep, layerNormOf, matmul, mlpStep, softmaxOf } from "./cases.ts";
 import { bytesMoved, flopsOf, noise, stateValues } from "./session.ts";

@@ -10,8 +10,8 @@ import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
 import { gpuScan } from "../../schedule/gpu-scan.ts";
+import { gpuScatter } from "../../schedule/gpu-scatter.ts";
 import { gpuSort } from "../../schedule/gpu-sort.ts";
-import { gpuScatter } from "../../schedule/scatter.ts";
 import type { Target } from "../../target.ts";
 import { emitWgsl } from "./emit.ts";
 

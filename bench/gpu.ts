@@ -4,13 +4,8 @@
  * the folder that KILN_PEERS names. The last line is the table as JSON. `--only=REGEX` picks rows, `--kernels` lists kernels.
  */
 import { evaluateDim } from "@kiln-ml/ir";
-<<<<<<< HEAD
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
-import { compileProgram } from "../compiler/src/compile.ts";
-=======
-import { type Device, load, openWebGpu } from "@kiln-ml/runtime";
 import { compileProgram } from "../compiler/src/all.ts";
->>>>>>> w-perf2
 import type { Program } from "../compiler/src/program.ts";
 import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
 import { Copies, type CopyRates } from "./gpu-copy.ts";

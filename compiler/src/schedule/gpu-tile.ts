@@ -80,11 +80,11 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
-    ...loaders.flatMap((l) => l.fetch(0)),
+    ...loaders.flatMap((l) => l.bring(0)),
     ...nest([step], "serial", [
       ...loaders.flatMap((l) => l.put),
       { kind: "barrier" },
-      ...fetchNext(t, step, next, loaders),
+      ...bringNext(t, step, next, loaders),
       ...multiply(t, rows, columns, loaders),
       { kind: "barrier" },
     ]),
@@ -102,12 +102,12 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
 }
 
 /** The last step fetches its own elements again: that costs less than a test. */
-function fetchNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
+function bringNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
   if (t.walk.steps === 1) return [];
   const value = minDim(addDim(step.at, 1), subDim(t.walk.steps, 1));
   return [
     { kind: "letIndex", name: next.name, value },
-    ...loaders.flatMap((l) => l.fetch(next.at)),
+    ...loaders.flatMap((l) => l.bring(next.at)),
   ];
 }
 

@@ -97,7 +97,8 @@ export class OnnxModel {
     dims: Readonly<Record<string, number | string>>,
   ) {
     this.#imported = imported;
-    this.#options = { name: imported.model.graph.name || "model", ...options };
+    // An op of ONNX has a float32 result, which places and ties depend on.
+    this.#options = { name: imported.model.graph.name || "model", rounding: "each-op", ...options };
     this.#extents = new DeclaredExtents(imported.model.graph.inputs, dims);
   }
 

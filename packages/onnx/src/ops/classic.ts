@@ -18,6 +18,7 @@ import { dtypeOf, numbersOfDef } from "../element.ts";
 import type { ElementType } from "../proto/model.ts";
 import { type Row, type RowOptions, row } from "../row.ts";
 import { typed } from "../value.ts";
+import { transformed } from "./post-transform.ts";
 
 export const ml = (op: string, build: Row["build"], options: RowOptions = {}): Row =>
   row(op, build, { domain: "ai.onnx.ml", ...options });
@@ -118,8 +119,7 @@ function linear(n: NodeContext): Result {
   const weights = tensor(Float32Array.from(all), { shape: [count, all.length / count] });
   const y = x.matmul(weights.transpose());
   const bias = n.hasAttribute("intercepts") ? y.add(ofValues(n.floats("intercepts"), "f32")) : y;
-  if (n.string("post_transform", "NONE") !== "NONE") n.fail("post_transform is not NONE");
-  return typed(bias, "float32");
+  return typed(transformed(n, bias, n.string("post_transform", "NONE")), "float32");
 }
 
 export const classicRows: readonly Row[] = [
@@ -129,5 +129,5 @@ export const classicRows: readonly Row[] = [
   ml("Scaler", scaledFeatures),
   ml("Normalizer", normalised),
   ml("Imputer", imputed),
-  ml("LinearRegressor", linear, { note: "without post_transform" }),
+  ml("LinearRegressor", linear, { note: "without PROBIT" }),
 ];

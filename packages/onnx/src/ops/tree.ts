@@ -9,7 +9,6 @@ import {
   equal,
   reshape,
   select,
-  softmax,
   type Tensor,
   take,
   takeAlongAxis,
@@ -20,6 +19,7 @@ import { numbersOfDef } from "../element.ts";
 import type { Row } from "../row.ts";
 import { typed } from "../value.ts";
 import { ml } from "./classic.ts";
+import { transformed } from "./post-transform.ts";
 
 /** Comparisons by their numbers in TreeEnsemble; the last is membership of a set. */
 const modes = ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER"] as const;
@@ -122,17 +122,6 @@ function voted(n: NodeContext, leaves: Tensor, votes: Votes, nodes: number, rule
   if (rule !== "MIN" && rule !== "MAX") return n.fail(`aggregate_function is ${rule}`);
   const best = rule === "MIN" ? all.min([1]) : all.max([1]);
   return select(best.abs().equal(Infinity), 0, best);
-}
-
-function transformed(n: NodeContext, y: Tensor, transform: string): Tensor {
-  if (transform === "NONE") return y;
-  if (transform === "SOFTMAX") return softmax(y, -1);
-  if (transform === "LOGISTIC") return y.sigmoid();
-  if (transform === "SOFTMAX_ZERO") {
-    const e = select(y.equal(0), 0, y.sub(y.max(-1, { keepDims: true })).exp());
-    return e.div(e.sum(-1, { keepDims: true }));
-  }
-  return n.fail(`post_transform ${transform} is not supported`);
 }
 
 const numbersAttribute = (n: NodeContext, name: string): readonly number[] =>

@@ -13,9 +13,15 @@ import {
   topologicalOrder,
   whileLoop,
 } from "@kiln-ml/ir";
+import { createCpuDevice } from "@kiln-ml/runtime";
+import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { checkGradient } from "../grad/differences.ts";
+import { evaluateProgram, sameValue } from "../support/reference.ts";
+import { runProgram } from "../support/run.ts";
+import { runs } from "../support/setup.ts";
+import { type RandomFlow, randomFlow } from "./random.ts";
 
 const wave = (shape: readonly number[], from: number) =>
   makeValue(
@@ -121,6 +127,45 @@ for (const name of [
   "a loop of bounded length",
 ])
   test(`so does the second, of ${name}`, () => checkGradient(cases[name]!(), given, {}, 2));
+
+/** The gradient with respect to both inputs; nothing where a loop has none. */
+function gradientOf({ program }: RandomFlow): { total: Tensor; grads: Tensor[] } | undefined {
+  const total = program.outputs.map((o) => o.value.sum()).reduce((a, b) => a.add(b));
+  try {
+    return { total, grads: grad(total, program.inputs.slice(0, 2), { unused: "zeros" }) };
+  } catch (e) {
+    if (e instanceof GraphError && e.message.startsWith("grad: whileLoop")) return undefined;
+    throw e;
+  }
+}
+
+test("gradients of random programs with regions agree with differences", () => {
+  fc.assert(
+    fc.property(randomFlow("f64"), (random) => {
+      const found = gradientOf(random);
+      if (found) checkGradient(found.total, new Map([...random.feeds(2)].slice(0, 2)), { T: 2 });
+    }),
+    { numRuns: runs(30) },
+  );
+});
+
+test("js: gradients of random programs have the bits of the reference", async () => {
+  const device = createCpuDevice({ poison: true });
+  await fc.assert(
+    fc.asyncProperty(randomFlow(), async (random) => {
+      const outputs = gradientOf(random)?.grads.map((value, i) => ({ name: `g${i}`, value }));
+      if (!outputs) return;
+      const program = { ...random.program, outputs };
+      const feeds = random.feeds(3);
+      const want = evaluateProgram(program, feeds, { T: 3 });
+      const options = { target: "js", rounding: "each-op" } as const;
+      const { values } = await runProgram(program, feeds, { T: 3 }, device, options);
+      for (const [i, v] of values.entries())
+        assert.ok(sameValue(v, want[i]!), `result ${i}: got ${v.data}, want ${want[i]!.data}`);
+    }),
+    { numRuns: runs(30) },
+  );
+});
 
 test("the length may be a symbol, and no steps give the gradient of the start", () => {
   const sequence = input("sequence", "f64", [dim("T", { min: 0 }), 2]);

@@ -20,7 +20,7 @@ import {
   type Value,
   type ValueDef,
 } from "@kiln-ml/onnx";
-import type { KernelTiming } from "@kiln-ml/runtime";
+import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import { type CompiledFunction, compile } from "./compile.ts";
 import type { CompileOptions } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";

@@ -8,10 +8,9 @@ import { Walk } from "../flow.ts";
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
-import { KernelTrap, type Stacks, word } from "./wasm-calls.ts";
+import { KernelTrap, noPart, type Stacks, word } from "./wasm-calls.ts";
 import type { Crew } from "./wasm-crew.ts";
 import { CallWalk, runFlow } from "./wasm-flow.ts";
-import { noPart } from "./wasm-worker.ts";
 
 /**
  * Threads take the parts of a call as they come free: one on a slow or busy processor holds up the others by a part

@@ -18,8 +18,7 @@ import type { NodeContext, Result } from "../context.ts";
 import { numbersOfDef } from "../element.ts";
 import type { Row } from "../row.ts";
 import { typed } from "../value.ts";
-import { ml } from "./classic.ts";
-import { transformed } from "./post-transform.ts";
+import { ml, transformed } from "./classic.ts";
 
 /** Comparisons by their numbers in TreeEnsemble; the last is membership of a set. */
 const modes = ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER"] as const;
@@ -249,7 +248,7 @@ function classifier(n: NodeContext): Result {
   const rows: Dim = x.shape[0]!;
   const column = withBaseOfOne(n, take(y, constant([...only][0]!, "i32"), 1));
   const shares = votes.weight.every((w) => w >= 0);
-  const second = column.greater(shares && transform === "NONE" ? 0.5 : 0).convert("i32");
+  const second = column.greater(shares ? 0.5 : 0).convert("i32");
   const other = shares && transform === "NONE" ? column.neg().add(1) : column.neg();
   const pair = concat([reshape(other, [rows, 1]), reshape(column, [rows, 1])], 1);
   return [label(second), typed(transformed(n, pair, transform), "float32")];

@@ -77,7 +77,8 @@ function otherRows(name: string, all: readonly Measured[]): Row[] {
 }
 
 function meanRow(rows: readonly Row[], peer: EngineName): Row | undefined {
-  const ratios = rows.flatMap((r) => (r.peer === peer && r.ratio ? [r.ratio] : []));
+  const runs = rows.filter((r) => r.peer === peer && r.metric.startsWith("a "));
+  const ratios = runs.flatMap((r) => (r.ratio ? [r.ratio] : []));
   if (ratios.length === 0) return undefined;
   const mean = Math.exp(ratios.reduce((sum, r) => sum + Math.log(r), 0) / ratios.length);
   const row = { case: `geometric mean of ${ratios.length}`, target, metric: `of ${peer}` };

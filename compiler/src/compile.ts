@@ -165,7 +165,7 @@ function fuseAndLower(
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
-  const lowering = new Lowering(target.schedule);
+  const lowering = new Lowering(target.schedule, options.limits ?? target.defaultLimits);
   const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
     if (g.kind !== "control") return lowering.lower(fusion, g, stored);
     const known = controls.get(g.anchor) ?? lowerControl(g, inside(nesting, target, options));
@@ -245,7 +245,8 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
     if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
     seen.add(t);
     const width = terminals(fusion, t).size;
-    if (isPointwise(t) && width > 2 && width < fusion.limits.bindings) found.set(t, width);
+    if ((isPointwise(t) || t.op === "concat") && width > 2 && width < fusion.limits.bindings)
+      found.set(t, width);
     for (const o of t.operands) enter(o);
   };
   for (const g of [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars])

@@ -10,11 +10,18 @@ import {
   scan,
   type Tensor,
   tensor,
+  topologicalOrder,
   whileLoop,
 } from "@kiln-ml/ir";
+import { createCpuDevice } from "@kiln-ml/runtime";
+import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { checkGradient } from "../grad/differences.ts";
+import { evaluateProgram, sameValue } from "../support/reference.ts";
+import { runProgram } from "../support/run.ts";
+import { runs } from "../support/setup.ts";
+import { type RandomFlow, randomFlow } from "./random.ts";
 
 const wave = (shape: readonly number[], from: number) =>
   makeValue(
@@ -63,6 +70,29 @@ const cases: Record<string, () => Tensor> = {
       }));
       return { carry: [carry[0]!.mul(0.5)], ys: [ys[0]!.sum(0)] };
     }).ys[0]!,
+  "a scan that carries nothing": () =>
+    scan([], [xs], (_, [x]) => ({ carry: [], ys: [x!.matmul(w)] })).ys[0]!,
+  "weights that are used twice, sliced, turned, and added": () => {
+    const flat = w.reshape([4]);
+    return scan([h.reshape([1, 2])], [xs], ([c], [x]) => {
+      const row = x!.reshape([1, 2]);
+      const a = c!.matmul(w).add(row.matmul(w.transpose()));
+      const b = row.matmul(flat.slice([1], [3]).reshape([2, 1]));
+      return {
+        carry: [
+          a
+            .add(b)
+            .add(h)
+            .add(w.sum(0))
+            .tanh()
+            .mul(w.slice([0, 0], [1, 2])),
+        ],
+        ys: [],
+      };
+    }).carry[0]!;
+  },
+  "a captured product of many elements, of a small result": () =>
+    scan([h.sum()], [xs], ([c], [x]) => ({ carry: [c!.mul(x!.matmul(h)).sin()], ys: [c!] })).ys[0]!,
   "the branch that is taken": () =>
     cond(
       h.sum().less(9),
@@ -90,8 +120,52 @@ const cases: Record<string, () => Tensor> = {
 for (const [name, build] of Object.entries(cases)) {
   test(`the gradient of ${name} agrees with differences`, () => checkGradient(build(), given));
 }
-for (const name of ["a recurrence", "the other branch, in a scan", "a loop of bounded length"])
+for (const name of [
+  "a recurrence",
+  "weights that are used twice, sliced, turned, and added",
+  "the other branch, in a scan",
+  "a loop of bounded length",
+])
   test(`so does the second, of ${name}`, () => checkGradient(cases[name]!(), given, {}, 2));
+
+/** The gradient with respect to both inputs; nothing where a loop has none. */
+function gradientOf({ program }: RandomFlow): { total: Tensor; grads: Tensor[] } | undefined {
+  const total = program.outputs.map((o) => o.value.sum()).reduce((a, b) => a.add(b));
+  try {
+    return { total, grads: grad(total, program.inputs.slice(0, 2), { unused: "zeros" }) };
+  } catch (e) {
+    if (e instanceof GraphError && e.message.startsWith("grad: whileLoop")) return undefined;
+    throw e;
+  }
+}
+
+test("gradients of random programs with regions agree with differences", () => {
+  fc.assert(
+    fc.property(randomFlow("f64"), (random) => {
+      const found = gradientOf(random);
+      if (found) checkGradient(found.total, new Map([...random.feeds(2)].slice(0, 2)), { T: 2 });
+    }),
+    { numRuns: runs(30) },
+  );
+});
+
+test("js: gradients of random programs have the bits of the reference", async () => {
+  const device = createCpuDevice({ poison: true });
+  await fc.assert(
+    fc.asyncProperty(randomFlow(), async (random) => {
+      const outputs = gradientOf(random)?.grads.map((value, i) => ({ name: `g${i}`, value }));
+      if (!outputs) return;
+      const program = { ...random.program, outputs };
+      const feeds = random.feeds(3);
+      const want = evaluateProgram(program, feeds, { T: 3 });
+      const options = { target: "js", rounding: "each-op" } as const;
+      const { values } = await runProgram(program, feeds, { T: 3 }, device, options);
+      for (const [i, v] of values.entries())
+        assert.ok(sameValue(v, want[i]!), `result ${i}: got ${v.data}, want ${want[i]!.data}`);
+    }),
+    { numRuns: runs(30) },
+  );
+});
 
 test("the length may be a symbol, and no steps give the gradient of the start", () => {
   const sequence = input("sequence", "f64", [dim("T", { min: 0 }), 2]);
@@ -100,6 +174,17 @@ test("the length may be a symbol, and no steps give the gradient of the start", 
     const inputs = new Map([...given, [sequence, wave([T, 2], 1)]]);
     checkGradient(carry[0]!, inputs, { T });
   }
+});
+
+test("gradients of weights are products over all steps, beside the loop", () => {
+  const { carry } = scan([h], [xs], ([c], [x]) => ({
+    carry: [c!.matmul(w).add(x!).tanh()],
+    ys: [],
+  }));
+  const [g] = grad(carry[0]!.sum(), [w]);
+  assert.is(g!.op, "dotGeneral");
+  const [loop] = topologicalOrder([g!]).filter((t) => t.op === "scan" && t.attrs.reverse === true);
+  assert.is(loop!.attrs.carries, 1);
 });
 
 test("what a body does not use has no gradient, and says so", () => {

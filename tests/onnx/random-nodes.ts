@@ -91,7 +91,7 @@ function convTranspose(c: Chance): Case {
   const rule = c.pick(["pads", "SAME_UPPER", "SAME_LOWER"]);
   const attributes: Attributes = { group: groups, strides, dilations };
   if (rule === "pads") {
-    attributes.output_padding = strides.map((s, i) => c.int(0, Math.max(s, dilations[i]!) - 1));
+    attributes.output_padding = strides.map((s) => c.int(0, s - 1));
     attributes.pads = kernel.map(() => 0).concat(kernel.map((k) => c.int(0, k > 1 ? 1 : 0)));
   } else attributes.auto_pad = rule;
   return single("ConvTranspose", { x }, attributes, {
@@ -138,7 +138,7 @@ function resize(c: Chance): Case {
     const rest = { opset: 19, initializers: { sizes }, given: ["x", "", "", "sizes"] };
     return single("Resize", { x }, attributes, rest);
   }
-  const scales = float32([4], [1, 1, c.pick([0.5, 2, 3, 1.5, 0.75]), c.pick([1, 2, 1.25, 0.6])]);
+  const scales = float32([4], [1, 1, c.pick([0.5, 2, 3, 1.5, 0.75]), c.pick([1, 2, 1.5, 0.6])]);
   const rest = { opset: 19, initializers: { scales }, given: ["x", "", "scales"] };
   return single("Resize", { x }, attributes, rest);
 }

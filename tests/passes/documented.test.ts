@@ -11,11 +11,25 @@ import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
 import { orient } from "../../compiler/src/passes/orient.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
+import { splitColumns } from "../../compiler/src/passes/split-columns.ts";
+import { splitConcat } from "../../compiler/src/passes/split-concat.ts";
+import { splitContraction } from "../../compiler/src/passes/split-contraction.ts";
 import { splitReduce } from "../../compiler/src/passes/split-reduce.ts";
 import { parseProgram, printProgram } from "../support/reference.ts";
 
 const folder = new URL("../../compiler/src/passes/", import.meta.url);
-const passes: readonly Pass[] = [simplify(), fold, cse, dce, inline, orient, splitReduce];
+const passes: readonly Pass[] = [
+  simplify(),
+  fold,
+  cse,
+  dce,
+  inline,
+  orient,
+  splitConcat,
+  splitContraction,
+  splitReduce,
+  splitColumns,
+];
 
 /** The text under `label:` in the head of a file, without the comment's margin. */
 function exampleIn(source: string, label: string): string {

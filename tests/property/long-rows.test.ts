@@ -49,6 +49,35 @@ test("rows of every kind of team are valid WGSL, with subgroups too", async () =
   device.destroy();
 });
 
+gpuTest("columns agree with the reference, split or not", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  // The last is split in two kernels.
+  for (const [height, width] of [
+    [5, 256],
+    [7, 1023],
+    [3, 260],
+    [4096, 1024],
+  ] as const) {
+    const x = input("x", "f32", [height, width]);
+    const [sum, max] = [x.sum([0]), x.max([0])];
+    const values = height > 99 ? [sum] : [sum, max, x.argMax(0), x.mul(x).mean([0]).sqrt()];
+    const outputs = values.map((value, i) => ({ name: `y${i}`, value }));
+    const program: Program = { inputs: [x], outputs, updates: [] };
+    const { artifact } = compileProgram(program, { target: "webgpu" });
+    if (height > 99) assert.is(artifact.plan.steps.length, 2);
+    // Whole numbers, so that every order of additions gives the same sum.
+    const numbers = Array.from({ length: height * width }, (_, i) => ((i * 7919) % 13) - 6);
+    const feeds = new Map([[x, makeValue("f32", [height, width], numbers)]]);
+    const want = evaluateProgram(program, feeds, {});
+    const got = await runProgram(program, feeds, {}, device, { target: "webgpu" });
+    got.values.forEach((v, i) => {
+      const off = v.data.findIndex((e, j) => !(Math.abs(e - want[i]!.data[j]!) <= 1e-5));
+      assert.is(off, -1, `${height}×${width}, result ${i} at ${off}: ${v.data[off]}`);
+    });
+  }
+  device.destroy();
+});
+
 gpuTest("rows with NaN and infinities agree with the reference", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
   for (const length of [36, 130, 1024]) {

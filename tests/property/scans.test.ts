@@ -154,4 +154,45 @@ for (const exclusive of [false, true])
       assert.ok(sameValue(values[0]!, want[0]!));
     });
 
+/** Less than a tile, one element more, several tiles and a part of one. */
+const lineLengths = [128, 257, 1025, 2500];
+
+gpuTest("long lines on webgpu agree with the reference", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const builds: ((x: Tensor) => Tensor[])[] = [
+    (x) => [x.cumsum(1), x.cummax(1)],
+    (x) => [x.exp().mul(0.1).cumsum(1, { exclusive: true, reverse: true }).mul(2)],
+    (x) => [x.cummin(1, { reverse: true }), x.cumprod(1, { exclusive: true })],
+    (x) => [x.transpose().cumsum(0), x.cumsum(1).max(1)],
+  ];
+  for (const length of lineLengths)
+    for (const [b, build] of builds.entries()) {
+      const x = input("x", "f32", [3, length]);
+      const outputs = build(x).map((value, i) => ({ name: `y${i}`, value }));
+      // Whole numbers, so that sums do not depend on the order; products of ±1.
+      const numbers = Array.from({ length: 3 * length }, (_, i) =>
+        b === 2 ? 1 - 2 * ((i * 7919) % 2) : ((i * 7919) % 13) - 6,
+      );
+      if (b === 0) numbers[length + 100] = Number.NaN;
+      const feeds = new Map([[x, makeValue("f32", [3, length], numbers)]]);
+      const program: Program = { inputs: [x], outputs, updates: [] };
+      const want = evaluateProgram(program, feeds, {});
+      const { values } = await runProgram(program, feeds, {}, device, { target: "webgpu" });
+      values.forEach((v, i) => {
+        const expected = want[i]!.data;
+        const off = v.data.findIndex(
+          (e, j) =>
+            !Object.is(e, expected[j]) &&
+            !(Math.abs(e - expected[j]!) <= 1e-5 * Math.max(1, Math.abs(expected[j]!))),
+        );
+        assert.is(
+          off,
+          -1,
+          `${length}, ${b}, result ${i} at ${off}: ${v.data[off]}, ${expected[off]}`,
+        );
+      });
+    }
+  device.destroy();
+});
+
 test.run();

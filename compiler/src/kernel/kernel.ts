@@ -113,6 +113,16 @@ export type Stmt =
       readonly reducers: readonly Reducer[];
       /** Of runs of so many invocations each, a power of two; default all of the workgroup. */
       readonly team?: number;
+    }
+  /**
+   * Gives each invocation's accumulators the value of their carry and of those of the invocations before it; the carries then
+   * also hold those of all. For sum, prod, max and min.
+   */
+  | {
+      readonly kind: "prefix";
+      readonly names: readonly string[];
+      readonly carries: readonly string[];
+      readonly reducers: readonly Reducer[];
     };
 
 /** The statements of one kind. */

@@ -88,6 +88,8 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":
       return `${s.names.join()} ${s.reducers.join()} ${s.team ?? ""}`;
+    case "prefix":
+      return `${s.names.join()} ${s.carries.join()} ${s.reducers.join()}`;
     case "if":
     case "barrier":
       return "";

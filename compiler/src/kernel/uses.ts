@@ -116,6 +116,7 @@ function ownChanges(s: Stmt, facts: Facts): Iterable<string> {
   if (s.kind === "set" || s.kind === "accumulate" || s.kind === "fma") return [s.name];
   if (s.kind === "store") return [s.to];
   if (s.kind === "sort") return [s.keys, s.order, s.spare];
+  if (s.kind === "prefix") return [...s.names, ...s.carries, ...facts.visible];
   if (s.kind === "combine") return [...s.names, ...facts.visible];
   return s.kind === "barrier" ? facts.visible : [];
 }

@@ -1,6 +1,7 @@
 /**
  * What lowering knows of one group: its members, which of them are stored, and the kernel's buffers.
  */
+import type { Limits } from "@kiln-ml/artifact";
 import {
   addDim,
   type Dim,
@@ -22,6 +23,8 @@ import { choose, constant, Values } from "./value.ts";
 export interface Job {
   readonly group: Group;
   readonly stored: ReadonlySet<Tensor>;
+  /** What the device offers. */
+  readonly limits: Limits;
   readonly buffers: Buffers;
   /** True for what the kernel reads from memory: leaves, and nodes that other groups store. */
   readonly outside: (t: Tensor) => boolean;

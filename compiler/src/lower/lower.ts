@@ -2,7 +2,7 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
  * later.
  */
-import { storageBytes } from "@kiln-ml/artifact";
+import { type Limits, storageBytes } from "@kiln-ml/artifact";
 import {
   addDim,
   collectSymbols,
@@ -58,17 +58,19 @@ export interface Lowered {
 /** Lowers the groups of a program; those of one structure once. */
 export class Lowering {
   private readonly schedule: Schedule;
+  private readonly limits: Limits;
   private readonly known = new Map<
     string,
     { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
   >();
 
-  constructor(schedule: Schedule) {
+  constructor(schedule: Schedule, limits: Limits) {
     this.schedule = schedule;
+    this.limits = limits;
   }
 
   lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
-    const job = jobOf(fusion, group, stored);
+    const job = jobOf(fusion, group, stored, this.limits);
     const { key, tensors } = structureOf(job);
     const known = this.known.get(key);
     if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
@@ -89,7 +91,7 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
   };
 }
 
-function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Job {
+function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>, limits: Limits): Job {
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
@@ -97,7 +99,7 @@ function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Job {
   };
   const storage = (t: Tensor) => fusion.storedIn.get(t) ?? { tensor: t, offset: 0 };
   const [reads, writes] = [new Set<Tensor>(), new Set<Tensor>()];
-  return { group, stored, buffers: new Buffers(), outside, storage, reads, writes };
+  return { group, stored, limits, buffers: new Buffers(), outside, storage, reads, writes };
 }
 
 function lowerJob(job: Job, schedule: Schedule): Lowered {

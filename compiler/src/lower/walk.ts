@@ -19,6 +19,7 @@ export function walkStmts(stmts: readonly Stmt[], v: Visitor, seen: Set<Expr> = 
       case "comment":
       case "barrier":
       case "combine":
+      case "prefix":
       case "letInvocation":
         break;
       case "let":

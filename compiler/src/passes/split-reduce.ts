@@ -27,7 +27,10 @@ const leastElements = 1 << 18;
 const mostResults = 64;
 const mostParts = 1024;
 
-const splits = new Set("reduceSum reduceProd reduceMax reduceMin reduceAny reduceAll".split(" "));
+/** Reductions whose parts may be joined by the same reduction. */
+export const splits: ReadonlySet<string> = new Set(
+  "reduceSum reduceProd reduceMax reduceMin reduceAny reduceAll".split(" "),
+);
 
 export const splitReduce: Pass = {
   name: "split-reduce",
@@ -59,7 +62,8 @@ function split(node: Tensor): Tensor {
   return reduce(reduce(rows));
 }
 
-function largestDivisor(n: number, most: number): number {
+/** The largest divisor of n that is at most `most`. */
+export function largestDivisor(n: number, most: number): number {
   for (let d = most; d > 1; d--) if (n % d === 0) return d;
   return 1;
 }

@@ -19,6 +19,9 @@ import { vectorise } from "./vector.ts";
 
 /** Rows up to this long are one invocation's work. */
 const shortRow = 32;
+/** Fewer columns than this leave most of a device idle, unless their rows are short. */
+const leastColumns = 256;
+const columnGroup = 64;
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 9;
 
@@ -33,7 +36,8 @@ export function gpuRows(job: Job): Scheduled {
   const rows = extentGuess(group.outer);
   const length = extentGuess(group.inner);
   const byColumn = readsByColumn(dimsIn(plain(outer.rename)), outer.loops, inner.loops);
-  if (length <= shortRow || (byColumn && rows >= groupSize)) return serial(job, shape);
+  if (byColumn && rows >= leastColumns) return columns(job, shape);
+  if (length <= shortRow) return serial(job, shape);
   return gpuRowTeams(job, shape, plainRow(job));
 }
 
@@ -71,6 +75,20 @@ function map(job: Job, shape: Shape): Scheduled {
 function serial(job: Job, shape: Shape): Scheduled {
   const size = 64;
   return { body: perInvocation(shape.outer, size, rowBody(job, shape)), workgroupSize: size };
+}
+
+/** One invocation a column, or for each four where memory lines up. */
+function columns(job: Job, shape: Shape): Scheduled {
+  const last = shape.outer.at(-1)!;
+  const body = (rename: Rename): Stmt[] => rowBody(job, { ...shape, rename });
+  const wide = vectorise(last, shape.rename, body);
+  if (!wide) return serial(job, shape);
+  const loops = [...shape.outer.slice(0, -1), wide.loop];
+  return {
+    body: perInvocation(loops, columnGroup, wide.body),
+    workgroupSize: columnGroup,
+    wide: wide.params,
+  };
 }
 
 function rowBody(job: Job, { inner, rename }: Shape): Stmt[] {

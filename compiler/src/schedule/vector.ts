@@ -42,7 +42,8 @@ export function vectorise(
   return { loop, lane, rename: by, body: nest([lane], "vector", lanes), params };
 }
 
-function wideParams(body: readonly Stmt[], lane: string): Set<string> {
+/** Buffers and arrays of which every access steps by one element along the lanes, from a multiple of four. */
+export function wideParams(body: readonly Stmt[], lane: string): Set<string> {
   const wide = new Map<string, boolean>();
   const touch = (name: string, index: Dim) => {
     const base = substitute(index, new Map([[lane, 0]]));

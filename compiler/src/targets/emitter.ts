@@ -9,6 +9,7 @@ import {
   bug,
   type Condition,
   type Dim,
+  keyOfDim,
   maxOfDim,
   mentions,
   minOfDim,
@@ -82,6 +83,7 @@ export class Emitter {
   private readonly taken = new Set<string>();
   private readonly loopNames = new Set<string>();
   private readonly depths = new Map<Expr, number>();
+  private readonly loads = new Map<string, Load>();
   private readonly depends = new Map<Expr, ReadonlySet<string>>();
 
   constructor(kernel: Kernel, language: Language) {
@@ -289,6 +291,15 @@ export class Emitter {
     const outer = depth < this.scope.depth;
     if (!outer && (this.facts.uses.get(e) ?? 0) < 2) return this.raw(e);
     return this.bindExpr(e, depth);
+  }
+
+  /** One expression for all loads of an element, so that it is bound to a name where it is first used. */
+  sharedLoad(l: Load): Load {
+    const key = `${l.from}[${keyOfDim(l.index)}]`;
+    const known = this.loads.get(key) ?? l;
+    this.loads.set(key, known);
+    (this.facts.uses as Map<Expr, number>).set(known, 2);
+    return known;
   }
 
   private reference(name: string): Text {

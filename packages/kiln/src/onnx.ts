@@ -26,7 +26,7 @@ import type { CompileOptions } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
 import type { ShapedArray } from "./feed.ts";
 import type { InputSpec } from "./inputs.ts";
-import { declaredExtent } from "./onnx-dims.ts";
+import { DeclaredExtents } from "./onnx-dims.ts";
 import {
   type Form,
   feedsOf,
@@ -80,7 +80,7 @@ export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxMode
 export class OnnxModel {
   readonly #imported: ImportedModel;
   readonly #options: CompileOptions;
-  readonly #dims: Readonly<Record<string, number | string>>;
+  readonly #extents: DeclaredExtents;
   readonly #stages = new Map<string, Stage>();
   /** Set once a symbolic import failed: programs are then compiled for the extents at hand. */
   #static: string | undefined;
@@ -92,7 +92,7 @@ export class OnnxModel {
   ) {
     this.#imported = imported;
     this.#options = { name: imported.model.graph.name || "model", ...options };
-    this.#dims = dims;
+    this.#extents = new DeclaredExtents(imported.model.graph.inputs, dims);
   }
 
   /** Inputs that a run must give. */
@@ -294,9 +294,7 @@ export class OnnxModel {
   #declared(name: string, type: TypeDef | undefined) {
     if (type?.kind !== "tensor" || !type.shape)
       throw new GraphError(`onnx: input ${name} has no declared shape`);
-    const shape = type.shape.map((d, axis) =>
-      typeof d === "number" ? d : declaredExtent(d || `${name}_${axis}`, this.#dims),
-    );
+    const shape = type.shape.map((d, axis) => this.#extents.of(d, name, axis));
     return { dtype: dtypeOf(type.type, `onnx: input ${name}`), shape };
   }
 }

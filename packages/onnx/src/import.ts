@@ -25,6 +25,8 @@ import { wrapped } from "./wrap.ts";
 /** Names of values, and where a name is not found, those around it. */
 class Scope {
   readonly #values = new Map<string, Value>();
+  /** Inputs of a function that its caller leaves out. */
+  readonly #absent = new Set<string>();
   readonly #outer: Scope | undefined;
   /** Attributes of the function's caller. */
   readonly attributes: ReadonlyMap<string, AttributeDef>;
@@ -50,6 +52,14 @@ class Scope {
 
   set(name: string, value: Value): void {
     this.#values.set(name, value);
+  }
+
+  leaveOut(name: string): void {
+    this.#absent.add(name);
+  }
+
+  isAbsent(name: string): boolean {
+    return this.#absent.has(name) || (!this.#values.has(name) && !!this.#outer?.isAbsent(name));
   }
 }
 
@@ -134,7 +144,7 @@ class Run {
     for (const [i, node] of nodes.entries()) {
       if (!live.has(node)) continue;
       const inputs = node.inputs.map((name) =>
-        name === ""
+        name === "" || scope.isAbsent(name)
           ? undefined
           : (scope.get(name) ?? fail(`onnx: ${labelOf(node, path, i)}: no value ${name}`)),
       );
@@ -203,6 +213,7 @@ class Run {
     for (const [i, name] of f.inputs.entries()) {
       const value = inputs[i];
       if (value) scope.set(name, value);
+      else scope.leaveOut(name);
     }
     this.#nodes(f.nodes, f.outputs, scope, `${label}/`);
     return f.outputs.map((name) => scope.get(name) as Value);

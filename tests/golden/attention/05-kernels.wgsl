@@ -1,13 +1,13 @@
 // matmul_select on a grid of 1 × 1 × 2
-@group(0) @binding(0) var<storage, read> q_: array<f32>;
-@group(0) @binding(1) var<storage, read> k_: array<f32>;
-@group(0) @binding(2) var<storage, read_write> select0: array<f32>;
+@group(0) @binding(0) var<storage, read> q_: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> k_: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> select0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 272>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -16,122 +16,126 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atBatch = batch * 32;
-  let atMe = atBatch + lid;
-  let atMe0 = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let atBatch = batch * 8;
   let meDiv4 = lid / 4;
-  let atMe1 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe2 = meMod4 * 4;
+  let atMe = atBatch + meDiv4 * 2 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), q_[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
+  aNext1 = vec4<f32>(0.0);
+  bNext0 = select(vec4<f32>(0.0), k_[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
+  bNext1 = vec4<f32>(0.0);
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe1 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe0] = select(0.0, q_[atMe], lid <= 7);
-    tileA[atMe0 + 1] = select(0.0, q_[atMe + 8], lid <= 7);
-    tileA[atMe0 + 2] = select(0.0, q_[atMe + 16], lid <= 7);
-    tileA[atMe0 + 3] = select(0.0, q_[atMe + 24], lid <= 7);
-    tileA[atMe0 + 4] = 0.0;
-    tileA[atMe0 + 5] = 0.0;
-    tileA[atMe0 + 6] = 0.0;
-    tileA[atMe0 + 7] = 0.0;
-    tileA[atMe0 + 8] = 0.0;
-    tileA[atMe0 + 9] = 0.0;
-    tileA[atMe0 + 10] = 0.0;
-    tileA[atMe0 + 11] = 0.0;
-    tileA[atMe0 + 12] = 0.0;
-    tileA[atMe0 + 13] = 0.0;
-    tileA[atMe0 + 14] = 0.0;
-    tileA[atMe0 + 15] = 0.0;
-    tileB[atMe0] = select(0.0, k_[atMe], lid <= 7);
-    tileB[atMe0 + 1] = select(0.0, k_[atMe + 8], lid <= 7);
-    tileB[atMe0 + 2] = select(0.0, k_[atMe + 16], lid <= 7);
-    tileB[atMe0 + 3] = select(0.0, k_[atMe + 24], lid <= 7);
-    tileB[atMe0 + 4] = 0.0;
-    tileB[atMe0 + 5] = 0.0;
-    tileB[atMe0 + 6] = 0.0;
-    tileB[atMe0 + 7] = 0.0;
-    tileB[atMe0 + 8] = 0.0;
-    tileB[atMe0 + 9] = 0.0;
-    tileB[atMe0 + 10] = 0.0;
-    tileB[atMe0 + 11] = 0.0;
-    tileB[atMe0 + 12] = 0.0;
-    tileB[atMe0 + 13] = 0.0;
-    tileB[atMe0 + 14] = 0.0;
-    tileB[atMe0 + 15] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe1 + kk * 17];
-      let a1 = tileA[atMe1 + kk * 17 + 1];
-      let a2 = tileA[atMe1 + kk * 17 + 2];
-      let a3 = tileA[atMe1 + kk * 17 + 3];
-      let b0 = tileB[atMe2 + kk * 17];
-      let b1 = tileB[atMe2 + kk * 17 + 1];
-      let b2 = tileB[atMe2 + kk * 17 + 2];
-      let b3 = tileB[atMe2 + kk * 17 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  let atBatch0 = batch * 16;
-  for (var r = 0; r < 4; r++) {
-    let i1 = atMe1 + r;
-    let atR = r * 4;
-    let atBatch1 = atBatch0 + i1 * 4;
-    if (atMe1 + r <= 3) {
-      for (var s = 0; s < 4; s++) {
-        let i2 = atMe2 + s;
-        let atS = atR + s;
-        let atBatch2 = atBatch1 + i2;
-        if (atMe2 + s <= 3) {
-          select0[atBatch2] = select(-1.7014117e+38, sums[atS] * 0.35355338, i2 <= i1);
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atBatch0 = batch * 4;
+  let atMe5 = atBatch0 + meDiv8 * 4 + meMod8;
+  if (atMe3 <= 3) {
+    if (atMe4 <= 3) {
+      select0[atMe5] = select(vec4<f32>(-1.7014117e+38), sums[0] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3));
+    }
+  }
+  if (atMe3 <= 2) {
+    if (atMe4 <= 3) {
+      select0[atMe5 + 1] = select(vec4<f32>(-1.7014117e+38), sums[1] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 1));
+    }
+  }
+  if (atMe3 <= 1) {
+    if (atMe4 <= 3) {
+      select0[atMe5 + 2] = select(vec4<f32>(-1.7014117e+38), sums[2] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 2));
+    }
+  }
+  if (atMe3 <= 0) {
+    if (atMe4 <= 3) {
+      select0[atMe5 + 3] = select(vec4<f32>(-1.7014117e+38), sums[3] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 3));
     }
   }
 }
@@ -185,15 +189,15 @@ fn main(
 }
 
 // matmul on a grid of 1 × 1 × 2
-@group(0) @binding(0) var<storage, read> mul: array<f32>;
-@group(0) @binding(1) var<storage, read> v: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dotGeneral: array<f32>;
+@group(0) @binding(0) var<storage, read> mul: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> v: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> dotGeneral: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -202,123 +206,118 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atBatch = batch * 16;
-  let atMe = atBatch + lid;
-  let atMe0 = lid * 17;
-  let atBatch0 = batch * 32;
-  let atMe1 = atBatch0 + lid;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let atBatch = batch * 4;
   let meDiv4 = lid / 4;
-  let atMe2 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe3 = meMod4 * 4;
+  let atMe = atBatch + meDiv4 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), mul[atMe], (meDiv4 <= 3) & (atMe0 <= 3));
+  aNext1 = vec4<f32>(0.0);
+  let atBatch0 = batch * 8;
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe1 = atBatch0 + meDiv8 * 2 + meMod8;
+  let atMe2 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), v[atMe1], (atMe2 <= 7) & (meDiv8 <= 3));
+  bNext1 = vec4<f32>(0.0);
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe3 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe0] = select(0.0, mul[atMe], lid <= 3);
-    tileA[atMe0 + 1] = select(0.0, mul[atMe + 4], lid <= 3);
-    tileA[atMe0 + 2] = select(0.0, mul[atMe + 8], lid <= 3);
-    tileA[atMe0 + 3] = select(0.0, mul[atMe + 12], lid <= 3);
-    tileA[atMe0 + 4] = 0.0;
-    tileA[atMe0 + 5] = 0.0;
-    tileA[atMe0 + 6] = 0.0;
-    tileA[atMe0 + 7] = 0.0;
-    tileA[atMe0 + 8] = 0.0;
-    tileA[atMe0 + 9] = 0.0;
-    tileA[atMe0 + 10] = 0.0;
-    tileA[atMe0 + 11] = 0.0;
-    tileA[atMe0 + 12] = 0.0;
-    tileA[atMe0 + 13] = 0.0;
-    tileA[atMe0 + 14] = 0.0;
-    tileA[atMe0 + 15] = 0.0;
-    tileB[lid] = select(0.0, v[atMe1], lid <= 7);
-    tileB[lid + 16] = select(0.0, v[atMe1 + 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, v[atMe1 + 16], lid <= 7);
-    tileB[lid + 48] = select(0.0, v[atMe1 + 24], lid <= 7);
-    tileB[lid + 64] = 0.0;
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe3][remainder0] = lanes[0];
+    tileA[atMe3 + 8][remainder0] = lanes[1];
+    tileA[atMe3 + 16][remainder0] = lanes[2];
+    tileA[atMe3 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe4][remainder0] = lanes0[0];
+    tileA[atMe4 + 8][remainder0] = lanes0[1];
+    tileA[atMe4 + 16][remainder0] = lanes0[2];
+    tileA[atMe4 + 24][remainder0] = lanes0[3];
+    tileB[lid] = bNext0;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe2 + kk * 17];
-      let a1 = tileA[atMe2 + kk * 17 + 1];
-      let a2 = tileA[atMe2 + kk * 17 + 2];
-      let a3 = tileA[atMe2 + kk * 17 + 3];
-      let b0 = tileB[atMe3 + kk * 16];
-      let b1 = tileB[atMe3 + kk * 16 + 1];
-      let b2 = tileB[atMe3 + kk * 16 + 2];
-      let b3 = tileB[atMe3 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i1 = atMe2 + r;
-    let atR = r * 4;
-    let atBatch1 = atBatch0 + i1 * 8;
-    if (atMe2 + r <= 3) {
-      for (var s = 0; s < 4; s++) {
-        let i2 = atMe3 + s;
-        let atS = atR + s;
-        let atBatch2 = atBatch1 + i2;
-        if (atMe3 + s <= 7) {
-          dotGeneral[atBatch2] = sums[atS];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe5 = meDiv8 * 4;
+  let atMe6 = atBatch0 + lid;
+  if (atMe5 <= 3) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6] = sums[0];
+    }
+  }
+  if (atMe5 <= 2) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6 + 2] = sums[1];
+    }
+  }
+  if (atMe5 <= 1) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6 + 4] = sums[2];
+    }
+  }
+  if (atMe5 <= 0) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6 + 6] = sums[3];
     }
   }
 }

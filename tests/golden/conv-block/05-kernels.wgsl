@@ -2,21 +2,21 @@
 @group(0) @binding(0) var<storage, read> weight: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> maximum0: array<f32>;
+@group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 512>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+fn isNan4(x: vec4<f32>) -> vec4<bool> {
+  return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
 }
 
-fn maximum(a: f32, b: f32) -> f32 {
-  return select(select(max(a, b), b, isNan(b)), a, isNan(a));
+fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+  return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(32)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -25,195 +25,175 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: f32 = 0.0;
+  var aNext1: f32 = 0.0;
+  var aNext2: f32 = 0.0;
+  var aNext3: f32 = 0.0;
+  var aNext4: f32 = 0.0;
+  var aNext5: f32 = 0.0;
+  var aNext6: f32 = 0.0;
+  var aNext7: f32 = 0.0;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
   let meMod16 = lid % 16;
-  let atMe = meDiv16 * 18 + meMod16;
-  let atMe0 = meDiv16 + meMod16 * 17;
-  let f = meDiv16 + 2;
-  let atMe1 = f * 18 + meMod16;
-  let f0 = meDiv16 + 4;
-  let f1 = meDiv16 + 6;
-  let f2 = meDiv16 + 8;
-  let f3 = meDiv16 + 10;
-  let f4 = meDiv16 + 12;
-  let f5 = meDiv16 + 14;
-  let meDiv4 = lid / 4;
-  let remainder1 = meDiv4 % 4;
+  let weightAt = select(0.0, weight[meDiv16 * 18 + meMod16], meDiv16 <= 2);
+  aNext0 = weightAt;
+  aNext1 = 0.0;
+  aNext2 = 0.0;
+  aNext3 = 0.0;
+  aNext4 = 0.0;
+  aNext5 = 0.0;
+  aNext6 = 0.0;
+  aNext7 = 0.0;
+  let meMod32 = lid % 32;
+  let quotient = meMod32 / 4;
+  let remainder = quotient % 4;
+  let meDiv32 = lid / 32;
   let meMod4 = lid % 4;
-  let atMe2 = meDiv16 * 32 + remainder1 * 4 + meMod4;
-  let meDiv8 = lid / 8;
-  let atMe3 = meDiv8 * 4;
+  let quotient0 = meMod32 / 16;
+  let xAt = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 - 5], (0 < remainder) & (0 < meDiv32 + meMod4));
+  bNext0 = xAt;
+  let quotient1 = (meDiv32 + 2) / 3;
+  let remainder0 = (meDiv32 + 2) % 3;
+  let xAt0 = select(0.0, x[quotient1 * 4 + quotient0 * 32 + remainder0 + remainder * 4 + meMod4 - 5], (0 < quotient1 + remainder) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  bNext1 = xAt0;
+  let xAt1 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4], meDiv32 + meMod4 <= 3);
+  bNext2 = xAt1;
+  let xAt2 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 3], (remainder <= 2) & (0 < meDiv32 + meMod4));
+  bNext3 = xAt2;
+  let remainder1 = (quotient1 + 2) % 3;
+  let quotient2 = (meDiv32 + 8) / 9;
+  let xAt3 = select(0.0, x[quotient2 * 16 + quotient0 * 32 + remainder1 * 4 + remainder0 + remainder * 4 + meMod4 - 5], (0 < remainder1 + remainder) & (remainder1 + remainder <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  bNext4 = xAt3;
+  let xAt4 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 12], (0 < remainder) & (meDiv32 + meMod4 <= 3));
+  bNext5 = xAt4;
+  let xAt5 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 15], 0 < meDiv32 + meMod4);
+  bNext6 = xAt5;
+  let xAt6 = select(0.0, x[quotient1 * 4 + quotient0 * 32 + remainder0 + remainder * 4 + meMod4 + 15], (quotient1 + remainder <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  bNext7 = xAt6;
+  let quotient3 = meMod16 / 4;
+  let atMe = quotient3 * 34 + meMod4 * 8;
+  let remainder2 = (quotient3 + 1) % 4;
+  let atMe0 = quotient3 * 32 + remainder2 * 2 + meMod4 * 8;
+  let remainder3 = (quotient3 + 2) % 4;
+  let atMe1 = quotient3 * 32 + remainder3 * 2 + meMod4 * 8;
+  let remainder4 = (quotient3 + 3) % 4;
+  let atMe2 = quotient3 * 32 + remainder4 * 2 + meMod4 * 8;
+  let meDiv4 = lid / 4;
+  let atMe3 = meDiv16 * 18 + meMod16;
+  let atMe4 = meDiv32 + meMod4;
+  let atMe5 = meDiv32 + quotient0 * 32 + remainder * 4 + meMod4;
   let meMod8 = lid % 8;
-  let atMe4 = meMod8 * 4;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 2; step++) {
-    let quotient = (meMod16 + step * 16) / 9;
-    let quotient0 = (meMod16 + step * 16) / 3;
-    let remainder = quotient0 % 3;
-    let remainder0 = (meMod16 + step * 16) % 3;
-    let atStep = meMod16 + step * 16;
-    let atStep0 = atMe + step * 16;
-    tileA[atMe0] = select(0.0, weight[atStep0], atStep <= 17);
-    let atStep1 = atMe1 + step * 16;
-    tileA[atMe0 + 2] = select(0.0, weight[atStep1], (meDiv16 <= 0) & (atStep <= 17));
-    tileA[atMe0 + 4] = 0.0;
-    tileA[atMe0 + 6] = 0.0;
-    tileA[atMe0 + 8] = 0.0;
-    tileA[atMe0 + 10] = 0.0;
-    tileA[atMe0 + 12] = 0.0;
-    tileA[atMe0 + 14] = 0.0;
-    let quotient1 = step * 16 / 9;
-    let quotient2 = step * 16 / 3;
-    let remainder2 = quotient2 % 3;
-    let remainder3 = step * 16 % 3;
-    let atStep2 = remainder1 + remainder2;
-    let atStep3 = meMod4 + remainder3;
-    let atStep4 = atMe2 + quotient1 * 16 + remainder2 * 4 + remainder3;
-    tileB[lid] = select(0.0, x[atStep4 - 5], (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let quotient3 = (step * 16 + 1) / 9;
-    let quotient4 = (step * 16 + 1) / 3;
-    let remainder4 = quotient4 % 3;
-    let remainder5 = (step * 16 + 1) % 3;
-    let atStep5 = remainder1 + remainder4;
-    let atStep6 = meMod4 + remainder5;
-    let atStep7 = atMe2 + quotient3 * 16 + remainder4 * 4 + remainder5;
-    tileB[lid + 32] = select(0.0, x[atStep7 - 5], (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let quotient5 = (step * 16 + 2) / 9;
-    let quotient6 = (step * 16 + 2) / 3;
-    let remainder6 = quotient6 % 3;
-    let remainder7 = (step * 16 + 2) % 3;
-    let atStep8 = step * 16;
-    let atStep9 = remainder1 + remainder6;
-    let atStep10 = meMod4 + remainder7;
-    let atStep11 = atMe2 + quotient5 * 16 + remainder6 * 4 + remainder7;
-    tileB[lid + 64] = select(0.0, x[atStep11 - 5], (atStep8 <= 15) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let quotient7 = (step * 16 + 3) / 9;
-    let remainder8 = (quotient2 + 1) % 3;
-    let atStep12 = remainder1 + remainder8;
-    let atStep13 = atMe2 + quotient7 * 16 + remainder8 * 4 + remainder3;
-    tileB[lid + 96] = select(0.0, x[atStep13 - 5], (atStep8 <= 14) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let quotient8 = (step * 16 + 4) / 9;
-    let remainder9 = (quotient4 + 1) % 3;
-    let atStep14 = remainder1 + remainder9;
-    let atStep15 = atMe2 + quotient8 * 16 + remainder9 * 4 + remainder5;
-    tileB[lid + 128] = select(0.0, x[atStep15 - 5], (atStep8 <= 13) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let quotient9 = (step * 16 + 5) / 9;
-    let remainder10 = (quotient6 + 1) % 3;
-    let atStep16 = remainder1 + remainder10;
-    let atStep17 = atMe2 + quotient9 * 16 + remainder10 * 4 + remainder7;
-    tileB[lid + 160] = select(0.0, x[atStep17 - 5], (atStep8 <= 12) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let quotient10 = (step * 16 + 6) / 9;
-    let remainder11 = (quotient2 + 2) % 3;
-    let atStep18 = remainder1 + remainder11;
-    let atStep19 = atMe2 + quotient10 * 16 + remainder11 * 4 + remainder3;
-    tileB[lid + 192] = select(0.0, x[atStep19 - 5], (atStep8 <= 11) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let quotient11 = (step * 16 + 7) / 9;
-    let remainder12 = (quotient4 + 2) % 3;
-    let atStep20 = remainder1 + remainder12;
-    let atStep21 = atMe2 + quotient11 * 16 + remainder12 * 4 + remainder5;
-    tileB[lid + 224] = select(0.0, x[atStep21 - 5], (atStep8 <= 10) & (0 < atStep20) & (atStep20 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let quotient12 = (step * 16 + 8) / 9;
-    let remainder13 = (quotient6 + 2) % 3;
-    let atStep22 = remainder1 + remainder13;
-    let atStep23 = atMe2 + quotient12 * 16 + remainder13 * 4 + remainder7;
-    tileB[lid + 256] = select(0.0, x[atStep23 - 5], (atStep8 <= 9) & (0 < atStep22) & (atStep22 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let c = quotient1 + 1;
-    let atStep24 = atMe2 + c * 16 + remainder2 * 4 + remainder3;
-    tileB[lid + 288] = select(0.0, x[atStep24 - 5], (atStep8 <= 8) & (0 < atStep2) & (atStep2 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let c0 = quotient3 + 1;
-    let atStep25 = atMe2 + c0 * 16 + remainder4 * 4 + remainder5;
-    tileB[lid + 320] = select(0.0, x[atStep25 - 5], (atStep8 <= 7) & (0 < atStep5) & (atStep5 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let c1 = quotient5 + 1;
-    let atStep26 = atMe2 + c1 * 16 + remainder6 * 4 + remainder7;
-    tileB[lid + 352] = select(0.0, x[atStep26 - 5], (atStep8 <= 6) & (0 < atStep9) & (atStep9 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let c2 = quotient7 + 1;
-    let atStep27 = atMe2 + c2 * 16 + remainder8 * 4 + remainder3;
-    tileB[lid + 384] = select(0.0, x[atStep27 - 5], (atStep8 <= 5) & (0 < atStep12) & (atStep12 <= 4) & (0 < atStep3) & (atStep3 <= 4));
-    let c3 = quotient8 + 1;
-    let atStep28 = atMe2 + c3 * 16 + remainder9 * 4 + remainder5;
-    tileB[lid + 416] = select(0.0, x[atStep28 - 5], (atStep8 <= 4) & (0 < atStep14) & (atStep14 <= 4) & (0 < atStep6) & (atStep6 <= 4));
-    let c4 = quotient9 + 1;
-    let atStep29 = atMe2 + c4 * 16 + remainder10 * 4 + remainder7;
-    tileB[lid + 448] = select(0.0, x[atStep29 - 5], (atStep8 <= 3) & (0 < atStep16) & (atStep16 <= 4) & (0 < atStep10) & (atStep10 <= 4));
-    let c5 = quotient10 + 1;
-    let atStep30 = atMe2 + c5 * 16 + remainder11 * 4 + remainder3;
-    tileB[lid + 480] = select(0.0, x[atStep30 - 5], (atStep8 <= 2) & (0 < atStep18) & (atStep18 <= 4) & (0 < atStep3) & (atStep3 <= 4));
+    tileA[atMe][meDiv16] = aNext0;
+    tileA[atMe + 1][meDiv16] = aNext1;
+    tileA[atMe0][meDiv16] = aNext2;
+    tileA[atMe0 + 1][meDiv16] = aNext3;
+    tileA[atMe1][meDiv16] = aNext4;
+    tileA[atMe1 + 1][meDiv16] = aNext5;
+    tileA[atMe2][meDiv16] = aNext6;
+    tileA[atMe2 + 1][meDiv16] = aNext7;
+    tileB[meDiv4][meMod4] = bNext0;
+    tileB[meDiv4 + 16][meMod4] = bNext1;
+    tileB[meDiv4 + 32][meMod4] = bNext2;
+    tileB[meDiv4 + 48][meMod4] = bNext3;
+    tileB[meDiv4 + 64][meMod4] = bNext4;
+    tileB[meDiv4 + 80][meMod4] = bNext5;
+    tileB[meDiv4 + 96][meMod4] = bNext6;
+    tileB[meDiv4 + 112][meMod4] = bNext7;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe3 + kk * 17];
-      let a1 = tileA[atMe3 + kk * 17 + 1];
-      let a2 = tileA[atMe3 + kk * 17 + 2];
-      let a3 = tileA[atMe3 + kk * 17 + 3];
-      let b0 = tileB[atMe4 + kk * 32];
-      let b1 = tileB[atMe4 + kk * 32 + 1];
-      let b2 = tileB[atMe4 + kk * 32 + 2];
-      let b3 = tileB[atMe4 + kk * 32 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    aNext0 = select(0.0, weight[atMe3 + 16], (meDiv16 <= 2) & (meMod16 <= 1));
+    aNext1 = 0.0;
+    aNext2 = 0.0;
+    aNext3 = 0.0;
+    aNext4 = 0.0;
+    aNext5 = 0.0;
+    aNext6 = 0.0;
+    aNext7 = 0.0;
+    bNext0 = select(0.0, x[atMe5 + 20], (remainder <= 2) & (atMe4 <= 3));
+    bNext1 = 0.0;
+    bNext2 = 0.0;
+    bNext3 = 0.0;
+    bNext4 = 0.0;
+    bNext5 = 0.0;
+    bNext6 = 0.0;
+    bNext7 = 0.0;
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder5 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder5];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder5 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder5 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder5 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  let quotient13 = meMod8 / 4;
-  let atMe5 = quotient13 * 48 + meMod4 * 4;
-  for (var r = 0; r < 4; r++) {
-    let f6 = atMe3 + r;
-    let atR = r * 4;
-    let atMe6 = atMe5 + f6 * 16;
-    if (atMe3 + r <= 2) {
-      for (var s = 0; s < 4; s++) {
-        let atS = atR + s;
-        let atS0 = atMe6 + s;
-        if (true) {
-          maximum0[atS0] = maximum(sums[atS] + bias[f6], 0.0);
-        }
-      }
-    }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe6 = meDiv8 * 4;
+  let quotient4 = meMod8 / 4;
+  let atMe7 = meDiv8 * 16 + quotient4 * 12 + meMod4;
+  if (atMe6 <= 2) {
+    maximum0[atMe7] = maximum4(sums[0] + vec4<f32>(bias[atMe6]), vec4<f32>(0.0));
+  }
+  if (atMe6 <= 1) {
+    maximum0[atMe7 + 4] = maximum4(sums[1] + vec4<f32>(bias[atMe6 + 1]), vec4<f32>(0.0));
+  }
+  if (atMe6 <= 0) {
+    maximum0[atMe7 + 8] = maximum4(sums[2] + vec4<f32>(bias[atMe6 + 2]), vec4<f32>(0.0));
+  }
+  if (false) {
+    maximum0[atMe7 + 12] = maximum4(sums[3] + vec4<f32>(bias[atMe6 + 3]), vec4<f32>(0.0));
   }
 }
 
@@ -289,16 +269,16 @@ fn main(
 }
 
 // matmul_add on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> reduceMax: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> add: array<f32>;
+@group(0) @binding(0) var<storage, read> reduceMax: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> add: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 272>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -307,119 +287,124 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 * 3 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), reduceMax[atMe], (meDiv4 <= 1) & (atMe0 <= 11));
+  aNext1 = vec4<f32>(0.0);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 11));
+  bNext1 = vec4<f32>(0.0);
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe1 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, reduceMax[lid], lid <= 11);
-    tileA[atMe + 1] = select(0.0, reduceMax[lid + 12], lid <= 11);
-    tileA[atMe + 2] = 0.0;
-    tileA[atMe + 3] = 0.0;
-    tileA[atMe + 4] = 0.0;
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid], lid <= 11);
-    tileB[atMe + 1] = select(0.0, weight[lid + 12], lid <= 11);
-    tileB[atMe + 2] = select(0.0, weight[lid + 24], lid <= 11);
-    tileB[atMe + 3] = select(0.0, weight[lid + 36], lid <= 11);
-    tileB[atMe + 4] = 0.0;
-    tileB[atMe + 5] = 0.0;
-    tileB[atMe + 6] = 0.0;
-    tileB[atMe + 7] = 0.0;
-    tileB[atMe + 8] = 0.0;
-    tileB[atMe + 9] = 0.0;
-    tileB[atMe + 10] = 0.0;
-    tileB[atMe + 11] = 0.0;
-    tileB[atMe + 12] = 0.0;
-    tileB[atMe + 13] = 0.0;
-    tileB[atMe + 14] = 0.0;
-    tileB[atMe + 15] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 17];
-      let b1 = tileB[atMe1 + kk * 17 + 1];
-      let b2 = tileB[atMe1 + kk * 17 + 2];
-      let b3 = tileB[atMe1 + kk * 17 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 4;
-    if (atMe0 + r <= 1) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 3) {
-          add[size0] = sums[atS] + bias[i1];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atMe5 = meDiv8 * 4 + meMod8;
+  if (atMe3 <= 1) {
+    if (atMe4 <= 3) {
+      add[atMe5] = sums[0] + bias[meMod8];
+    }
+  }
+  if (atMe3 <= 0) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 1] = sums[1] + bias[meMod8];
+    }
+  }
+  if (false) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 2] = sums[2] + bias[meMod8];
+    }
+  }
+  if (false) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 3] = sums[3] + bias[meMod8];
     }
   }
 }
@@ -541,15 +526,15 @@ fn main(
 }
 
 // matmul on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dotGeneral: array<f32>;
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> dotGeneral: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -558,119 +543,116 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 1) & (atMe0 <= 3));
+  aNext1 = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe1 = meDiv8 * 3 + meMod8;
+  let atMe2 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 11) & (meDiv8 <= 3));
+  bNext1 = vec4<f32>(0.0);
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe3 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, add[lid], lid <= 3);
-    tileA[atMe + 1] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[atMe + 2] = 0.0;
-    tileA[atMe + 3] = 0.0;
-    tileA[atMe + 4] = 0.0;
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, weight[lid], lid <= 11);
-    tileB[lid + 16] = select(0.0, weight[lid + 12], lid <= 11);
-    tileB[lid + 32] = select(0.0, weight[lid + 24], lid <= 11);
-    tileB[lid + 48] = select(0.0, weight[lid + 36], lid <= 11);
-    tileB[lid + 64] = 0.0;
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe3][remainder0] = lanes[0];
+    tileA[atMe3 + 8][remainder0] = lanes[1];
+    tileA[atMe3 + 16][remainder0] = lanes[2];
+    tileA[atMe3 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe4][remainder0] = lanes0[0];
+    tileA[atMe4 + 8][remainder0] = lanes0[1];
+    tileA[atMe4 + 16][remainder0] = lanes0[2];
+    tileA[atMe4 + 24][remainder0] = lanes0[3];
+    tileB[lid] = bNext0;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 16];
-      let b1 = tileB[atMe1 + kk * 16 + 1];
-      let b2 = tileB[atMe1 + kk * 16 + 2];
-      let b3 = tileB[atMe1 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 12;
-    if (atMe0 + r <= 1) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 11) {
-          dotGeneral[size0] = sums[atS];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe5 = meDiv8 * 4;
+  let atMe6 = meDiv8 * 12 + meMod8;
+  if (atMe5 <= 1) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6] = sums[0];
+    }
+  }
+  if (atMe5 <= 0) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6 + 3] = sums[1];
+    }
+  }
+  if (false) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6 + 6] = sums[2];
+    }
+  }
+  if (false) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6 + 9] = sums[3];
     }
   }
 }
@@ -723,16 +705,16 @@ fn main(
 }
 
 // conv_sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> select0: array<f32>;
+@group(0) @binding(0) var<storage, read> select0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(2) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 512>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(32)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -741,176 +723,231 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
-  let meDiv16 = lid / 16;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let meDiv4 = lid / 4;
+  aNext0 = select(vec4<f32>(0.0), select0[lid], meDiv4 <= 2);
+  aNext1 = vec4<f32>(0.0);
+  let meDiv48 = lid / 48;
   let meMod16 = lid % 16;
   let quotient = meMod16 / 4;
+  let meDiv16 = lid / 16;
+  let remainder = meDiv16 % 3;
   let meMod4 = lid % 4;
-  let atMe = meDiv16 * 16 + quotient * 4 + meMod4;
-  let atMe0 = meDiv16 + meMod16 * 17;
-  let f = meDiv16 + 2;
-  let atMe1 = f * 16 + quotient * 4 + meMod4;
-  let f0 = meDiv16 + 4;
-  let f1 = meDiv16 + 6;
-  let f2 = meDiv16 + 8;
-  let f3 = meDiv16 + 10;
-  let f4 = meDiv16 + 12;
-  let f5 = meDiv16 + 14;
-  let meDiv9 = lid / 9;
-  let meDiv3 = lid / 3;
-  let remainder = meDiv3 % 3;
-  let meMod3 = lid % 3;
-  let atMe2 = meDiv9 * 16 + remainder * 4 + meMod3;
-  let meDiv8 = lid / 8;
-  let atMe3 = meDiv8 * 4;
+  let xAt = select(0.0, x[meDiv48 * 4 + quotient * 4 + remainder + meMod4 - 5], (0 < meDiv48 + quotient) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  bNext0 = xAt;
+  let quotient0 = (meDiv16 + 1) / 3;
+  let remainder0 = (meDiv16 + 1) % 3;
+  let xAt0 = select(0.0, x[quotient0 * 4 + quotient * 4 + remainder0 + meMod4 - 1], (quotient0 + quotient <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  bNext1 = xAt0;
+  let quotient1 = (meDiv16 + 2) / 3;
+  let remainder1 = (quotient1 + 2) % 3;
+  let remainder2 = (meDiv16 + 2) % 3;
+  let quotient2 = (meDiv16 + 8) / 9;
+  let xAt1 = select(0.0, x[quotient2 * 16 + quotient * 4 + remainder1 * 4 + remainder2 + meMod4 - 5], (0 < quotient + remainder1) & (quotient + remainder1 <= 4) & (0 < remainder2 + meMod4) & (remainder2 + meMod4 <= 4));
+  bNext2 = xAt1;
+  let xAt2 = select(0.0, x[meDiv48 * 4 + quotient * 4 + remainder + meMod4 + 15], (meDiv48 + quotient <= 3) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  bNext3 = xAt2;
+  let remainder3 = (quotient0 + 2) % 3;
+  let quotient3 = (meDiv16 + 7) / 9;
+  let xAt3 = select(0.0, x[quotient3 * 16 + quotient * 4 + remainder3 * 4 + remainder0 + meMod4 + 11], (meDiv16 <= 1) & (0 < quotient + remainder3) & (quotient + remainder3 <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  bNext4 = xAt3;
+  bNext5 = 0.0;
+  bNext6 = 0.0;
+  bNext7 = 0.0;
+  let remainder4 = (meDiv16 + meMod4 * 2) % 8;
+  let atMe = remainder4 + meMod4 * 32;
+  let remainder5 = meDiv4 % 4;
+  let remainder6 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe0 = remainder6 + meMod4 * 32;
+  let atMe1 = quotient * 34 + meMod4 * 8;
+  let remainder7 = (quotient + 1) % 4;
+  let atMe2 = quotient * 32 + remainder7 * 2 + meMod4 * 8;
+  let remainder8 = (quotient + 2) % 4;
+  let atMe3 = quotient * 32 + remainder8 * 2 + meMod4 * 8;
+  let remainder9 = (quotient + 3) % 4;
+  let atMe4 = quotient * 32 + remainder9 * 2 + meMod4 * 8;
+  let atMe5 = meDiv48 + quotient;
+  let atMe6 = remainder + meMod4;
+  let atMe7 = meDiv48 * 4 + quotient * 4 + remainder + meMod4;
+  let atMe8 = quotient0 + quotient;
+  let atMe9 = remainder0 + meMod4;
+  let atMe10 = quotient0 * 4 + quotient * 4 + remainder0 + meMod4;
+  let atMe11 = quotient + remainder1;
+  let atMe12 = remainder2 + meMod4;
+  let atMe13 = quotient2 * 16 + quotient * 4 + remainder1 * 4 + remainder2 + meMod4;
+  let atMe14 = quotient + remainder3;
+  let atMe15 = quotient3 * 16 + quotient * 4 + remainder3 * 4 + remainder0 + meMod4;
   let meMod8 = lid % 8;
-  let atMe4 = meMod8 * 4;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 2; step++) {
-    let atStep = atMe + step * 48;
-    tileA[atMe0] = select0[atStep];
-    let atStep0 = atMe1 + step * 48;
-    tileA[atMe0 + 2] = select(0.0, select0[atStep0], meDiv16 <= 0);
-    tileA[atMe0 + 4] = 0.0;
-    tileA[atMe0 + 6] = 0.0;
-    tileA[atMe0 + 8] = 0.0;
-    tileA[atMe0 + 10] = 0.0;
-    tileA[atMe0 + 12] = 0.0;
-    tileA[atMe0 + 14] = 0.0;
-    let atStep1 = atMe2 + step * 32;
-    tileB[lid] = select(0.0, x[atStep1 - 5], (lid <= 17) & (0 < remainder) & (0 < meMod3));
-    tileB[lid + 32] = select(0.0, x[atStep1 - 4], (lid <= 17) & (0 < remainder));
-    tileB[lid + 64] = select(0.0, x[atStep1 - 3], (lid <= 17) & (0 < remainder));
-    tileB[lid + 96] = select(0.0, x[atStep1 - 2], (lid <= 17) & (0 < remainder) & (meMod3 <= 1));
-    tileB[lid + 128] = select(0.0, x[atStep1 - 1], (lid <= 17) & (0 < meMod3));
-    tileB[lid + 160] = select(0.0, x[atStep1], lid <= 17);
-    tileB[lid + 192] = select(0.0, x[atStep1 + 1], lid <= 17);
-    tileB[lid + 224] = select(0.0, x[atStep1 + 2], (lid <= 17) & (meMod3 <= 1));
-    tileB[lid + 256] = select(0.0, x[atStep1 + 3], (lid <= 17) & (0 < meMod3));
-    tileB[lid + 288] = select(0.0, x[atStep1 + 4], lid <= 17);
-    tileB[lid + 320] = select(0.0, x[atStep1 + 5], lid <= 17);
-    tileB[lid + 352] = select(0.0, x[atStep1 + 6], (lid <= 17) & (meMod3 <= 1));
-    tileB[lid + 384] = select(0.0, x[atStep1 + 7], (lid <= 17) & (remainder <= 1) & (0 < meMod3));
-    tileB[lid + 416] = select(0.0, x[atStep1 + 8], (lid <= 17) & (remainder <= 1));
-    tileB[lid + 448] = select(0.0, x[atStep1 + 9], (lid <= 17) & (remainder <= 1));
-    tileB[lid + 480] = select(0.0, x[atStep1 + 10], (lid <= 17) & (remainder <= 1) & (meMod3 <= 1));
+    let lanes = aNext0;
+    tileA[atMe][remainder5] = lanes[0];
+    tileA[atMe + 8][remainder5] = lanes[1];
+    tileA[atMe + 16][remainder5] = lanes[2];
+    tileA[atMe + 24][remainder5] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe0][remainder5] = lanes0[0];
+    tileA[atMe0 + 8][remainder5] = lanes0[1];
+    tileA[atMe0 + 16][remainder5] = lanes0[2];
+    tileA[atMe0 + 24][remainder5] = lanes0[3];
+    tileB[atMe1][meDiv16] = bNext0;
+    tileB[atMe1 + 1][meDiv16] = bNext1;
+    tileB[atMe2][meDiv16] = bNext2;
+    tileB[atMe2 + 1][meDiv16] = bNext3;
+    tileB[atMe3][meDiv16] = bNext4;
+    tileB[atMe3 + 1][meDiv16] = bNext5;
+    tileB[atMe4][meDiv16] = bNext6;
+    tileB[atMe4 + 1][meDiv16] = bNext7;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe3 + kk * 17];
-      let a1 = tileA[atMe3 + kk * 17 + 1];
-      let a2 = tileA[atMe3 + kk * 17 + 2];
-      let a3 = tileA[atMe3 + kk * 17 + 3];
-      let b0 = tileB[atMe4 + kk * 32];
-      let b1 = tileB[atMe4 + kk * 32 + 1];
-      let b2 = tileB[atMe4 + kk * 32 + 2];
-      let b3 = tileB[atMe4 + kk * 32 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
+    aNext0 = select(vec4<f32>(0.0), select0[lid + 12], meDiv4 <= 2);
+    aNext1 = vec4<f32>(0.0);
+    bNext0 = select(0.0, x[atMe7 + 27], (0 < atMe5) & (0 < atMe6) & (atMe6 <= 4));
+    bNext1 = select(0.0, x[atMe10 + 31], (atMe8 <= 3) & (0 < atMe9) & (atMe9 <= 4));
+    bNext2 = select(0.0, x[atMe13 + 27], (0 < atMe11) & (atMe11 <= 4) & (0 < atMe12) & (atMe12 <= 4));
+    bNext3 = select(0.0, x[atMe7 + 47], (atMe5 <= 3) & (0 < atMe6) & (atMe6 <= 4));
+    bNext4 = select(0.0, x[atMe15 + 43], (meDiv16 <= 1) & (0 < atMe14) & (atMe14 <= 4) & (0 < atMe9) & (atMe9 <= 4));
+    bNext5 = 0.0;
+    bNext6 = 0.0;
+    bNext7 = 0.0;
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder10 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder10];
+      let remainder11 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder11];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[kk * 32 + remainder10 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder11 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[kk * 32 + remainder10 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder11 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[kk * 32 + remainder10 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder11 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
     }
     workgroupBarrier();
     storageBarrier();
   }
-  let f6 = meDiv8 * 4;
-  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 2)) {
-    bias[f6] = bias[f6] - sidea0_0 * 0.1;
-  }
-  let f7 = meDiv8 * 4 + 1;
-  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 1)) {
-    bias[f7] = bias[f7] - sidea0_1 * 0.1;
-  }
-  let f8 = meDiv8 * 4 + 2;
-  if ((meMod8 * 4 <= 0) & (meDiv8 * 4 <= 0)) {
-    bias[f8] = bias[f8] - sidea0_2 * 0.1;
-  }
-  let f9 = meDiv8 * 4 + 3;
-  if (false) {
-    bias[f9] = bias[f9] - sidea0_3 * 0.1;
-  }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe16 = meDiv8 * 4;
+  let atMe17 = meMod8 * 4;
   for (var r = 0; r < 4; r++) {
-    let f10 = atMe3 + r;
-    let atMe5 = atMe4 + f10 * 18;
-    let atR = r * 4;
-    if (atMe3 + r <= 2) {
-      for (var s = 0; s < 4; s++) {
-        let quotient0 = (atMe4 + s) / 9;
-        let quotient1 = (atMe4 + s) / 3;
-        let remainder0 = quotient1 % 3;
-        let remainder1 = (atMe4 + s) % 3;
-        let atS = atMe5 + s;
-        let atS0 = atR + s;
-        if (atMe4 + s <= 17) {
-          weight[atS] = weight[atS] - sums[atS0] * 0.1;
+    let f = atMe16 + r;
+    let atMe18 = atMe17 + f * 18;
+    if (atMe16 + r <= 2) {
+      for (var q = 0; q < 1; q++) {
+        for (var s = 0; s < 4; s++) {
+          let quotient4 = (atMe17 + s) / 9;
+          let quotient5 = (atMe17 + s) / 3;
+          let remainder12 = quotient5 % 3;
+          let remainder13 = (atMe17 + s) % 3;
+          let atS = atMe18 + s;
+          if (atMe17 + s <= 17) {
+            weight[atS] = weight[atS] - sums[r][s] * 0.1;
+          }
         }
       }
     }
+  }
+  let f0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+    let sidea0_0Sum = sidea0_0;
+    bias[f0] = bias[f0] - sidea0_0Sum * 0.1;
+  }
+  let f1 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+    let sidea0_1Sum = sidea0_1;
+    bias[f1] = bias[f1] - sidea0_1Sum * 0.1;
+  }
+  let f2 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+    let sidea0_2Sum = sidea0_2;
+    bias[f2] = bias[f2] - sidea0_2Sum * 0.1;
+  }
+  let f3 = meDiv8 * 4 + 3;
+  if (false) {
+    let sidea0_3Sum = sidea0_3;
+    bias[f3] = bias[f3] - sidea0_3Sum * 0.1;
   }
 }
 
 // matmul_sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> reduceMax: array<f32>;
-@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> reduceMax: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> weight: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<f32, 256>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -919,144 +956,140 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
-  let meDiv4 = lid / 4;
-  let atMe = meDiv4 * 4;
-  let meMod4 = lid % 4;
-  let atMe0 = meMod4 * 4;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 + meMod8;
+  let atMe0 = meMod8 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 1));
+  aNext1 = vec4<f32>(0.0);
+  let atMe1 = meDiv8 * 3 + meMod8;
+  bNext0 = select(vec4<f32>(0.0), reduceMax[atMe1], (atMe0 <= 11) & (meDiv8 <= 1));
+  bNext1 = vec4<f32>(0.0);
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, add[lid], lid <= 3);
-    tileA[lid + 16] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[lid + 32] = 0.0;
-    tileA[lid + 48] = 0.0;
-    tileA[lid + 64] = 0.0;
-    tileA[lid + 80] = 0.0;
-    tileA[lid + 96] = 0.0;
-    tileA[lid + 112] = 0.0;
-    tileA[lid + 128] = 0.0;
-    tileA[lid + 144] = 0.0;
-    tileA[lid + 160] = 0.0;
-    tileA[lid + 176] = 0.0;
-    tileA[lid + 192] = 0.0;
-    tileA[lid + 208] = 0.0;
-    tileA[lid + 224] = 0.0;
-    tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, reduceMax[lid], lid <= 11);
-    tileB[lid + 16] = select(0.0, reduceMax[lid + 12], lid <= 11);
-    tileB[lid + 32] = 0.0;
-    tileB[lid + 48] = 0.0;
-    tileB[lid + 64] = 0.0;
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    tileA[lid] = aNext0;
+    tileA[lid + 64] = aNext1;
+    tileB[lid] = bNext0;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe + kk * 16];
-      let a1 = tileA[atMe + kk * 16 + 1];
-      let a2 = tileA[atMe + kk * 16 + 2];
-      let a3 = tileA[atMe + kk * 16 + 3];
-      let b0 = tileB[atMe0 + kk * 16];
-      let b1 = tileB[atMe0 + kk * 16 + 1];
-      let b2 = tileB[atMe0 + kk * 16 + 2];
-      let b3 = tileB[atMe0 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
     }
     workgroupBarrier();
     storageBarrier();
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 3)) {
-    bias[i0] = bias[i0] - sidea0_0 * 0.1;
-  }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 2)) {
-    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
-  }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 1)) {
-    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
-  }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 0)) {
-    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
-  }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0_3 = atMe + r;
-    let size = i0_3 * 12;
-    let atR = r * 4;
-    if (atMe + r <= 3) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe0 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe0 + s <= 11) {
-          weight[size0] = weight[size0] - sums[atS] * 0.1;
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe2 = meDiv8 * 4;
+  let atMe3 = meDiv8 * 12 + meMod8;
+  if (atMe2 <= 3) {
+    if (atMe0 <= 11) {
+      weight[atMe3] = weight[atMe3] - sums[0] * vec4<f32>(0.1);
     }
+  }
+  if (atMe2 <= 2) {
+    if (atMe0 <= 11) {
+      weight[atMe3 + 3] = weight[atMe3 + 3] - sums[1] * vec4<f32>(0.1);
+    }
+  }
+  if (atMe2 <= 1) {
+    if (atMe0 <= 11) {
+      weight[atMe3 + 6] = weight[atMe3 + 6] - sums[2] * vec4<f32>(0.1);
+    }
+  }
+  if (atMe2 <= 0) {
+    if (atMe0 <= 11) {
+      weight[atMe3 + 9] = weight[atMe3 + 9] - sums[3] * vec4<f32>(0.1);
+    }
+  }
+  let i0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
+    let sidea0_0Sum = sidea0_0;
+    bias[i0] = bias[i0] - sidea0_0Sum * 0.1;
+  }
+  let i0_0 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+    let sidea0_1Sum = sidea0_1;
+    bias[i0_0] = bias[i0_0] - sidea0_1Sum * 0.1;
+  }
+  let i0_1 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+    let sidea0_2Sum = sidea0_2;
+    bias[i0_1] = bias[i0_1] - sidea0_2Sum * 0.1;
+  }
+  let i0_2 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+    let sidea0_3Sum = sidea0_3;
+    bias[i0_2] = bias[i0_2] - sidea0_3Sum * 0.1;
   }
 }

@@ -1,22 +1,22 @@
 // matmul_maximum on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> maximum0: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 272>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+fn isNan4(x: vec4<f32>) -> vec4<bool> {
+  return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
 }
 
-fn maximum(a: f32, b: f32) -> f32 {
-  return select(select(max(a, b), b, isNan(b)), a, isNan(a));
+fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+  return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -25,134 +25,163 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
-  let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: f32 = 0.0;
+  var aNext1: f32 = 0.0;
+  var aNext2: f32 = 0.0;
+  var aNext3: f32 = 0.0;
+  var aNext4: f32 = 0.0;
+  var aNext5: f32 = 0.0;
+  var aNext6: f32 = 0.0;
+  var aNext7: f32 = 0.0;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let meMod16 = lid % 16;
+  let meDiv16 = lid / 16;
+  let xAt = select(0.0, x[meDiv16 * 6 + meMod16], meMod16 <= 5);
+  aNext0 = xAt;
+  let xAt0 = select(0.0, x[meDiv16 * 6 + meMod16 + 24], (meDiv16 <= 0) & (meMod16 <= 5));
+  aNext1 = xAt0;
+  aNext2 = 0.0;
+  aNext3 = 0.0;
+  aNext4 = 0.0;
+  aNext5 = 0.0;
+  aNext6 = 0.0;
+  aNext7 = 0.0;
+  let weightAt = select(0.0, weight[meDiv16 * 6 + meMod16], meMod16 <= 5);
+  bNext0 = weightAt;
+  let weightAt0 = select(0.0, weight[meDiv16 * 6 + meMod16 + 24], meMod16 <= 5);
+  bNext1 = weightAt0;
+  bNext2 = 0.0;
+  bNext3 = 0.0;
+  bNext4 = 0.0;
+  bNext5 = 0.0;
+  bNext6 = 0.0;
+  bNext7 = 0.0;
+  let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = quotient * 34 + meMod4 * 8;
+  let remainder = (quotient + 1) % 4;
+  let atMe0 = quotient * 32 + remainder * 2 + meMod4 * 8;
+  let remainder0 = (quotient + 2) % 4;
+  let atMe1 = quotient * 32 + remainder0 * 2 + meMod4 * 8;
+  let remainder1 = (quotient + 3) % 4;
+  let atMe2 = quotient * 32 + remainder1 * 2 + meMod4 * 8;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, x[lid], lid <= 5);
-    tileA[atMe + 1] = select(0.0, x[lid + 6], lid <= 5);
-    tileA[atMe + 2] = select(0.0, x[lid + 12], lid <= 5);
-    tileA[atMe + 3] = select(0.0, x[lid + 18], lid <= 5);
-    tileA[atMe + 4] = select(0.0, x[lid + 24], lid <= 5);
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid], lid <= 5);
-    tileB[atMe + 1] = select(0.0, weight[lid + 6], lid <= 5);
-    tileB[atMe + 2] = select(0.0, weight[lid + 12], lid <= 5);
-    tileB[atMe + 3] = select(0.0, weight[lid + 18], lid <= 5);
-    tileB[atMe + 4] = select(0.0, weight[lid + 24], lid <= 5);
-    tileB[atMe + 5] = select(0.0, weight[lid + 30], lid <= 5);
-    tileB[atMe + 6] = select(0.0, weight[lid + 36], lid <= 5);
-    tileB[atMe + 7] = select(0.0, weight[lid + 42], lid <= 5);
-    tileB[atMe + 8] = 0.0;
-    tileB[atMe + 9] = 0.0;
-    tileB[atMe + 10] = 0.0;
-    tileB[atMe + 11] = 0.0;
-    tileB[atMe + 12] = 0.0;
-    tileB[atMe + 13] = 0.0;
-    tileB[atMe + 14] = 0.0;
-    tileB[atMe + 15] = 0.0;
+    tileA[atMe][meDiv16] = aNext0;
+    tileA[atMe + 1][meDiv16] = aNext1;
+    tileA[atMe0][meDiv16] = aNext2;
+    tileA[atMe0 + 1][meDiv16] = aNext3;
+    tileA[atMe1][meDiv16] = aNext4;
+    tileA[atMe1 + 1][meDiv16] = aNext5;
+    tileA[atMe2][meDiv16] = aNext6;
+    tileA[atMe2 + 1][meDiv16] = aNext7;
+    tileB[atMe][meDiv16] = bNext0;
+    tileB[atMe + 1][meDiv16] = bNext1;
+    tileB[atMe0][meDiv16] = bNext2;
+    tileB[atMe0 + 1][meDiv16] = bNext3;
+    tileB[atMe1][meDiv16] = bNext4;
+    tileB[atMe1 + 1][meDiv16] = bNext5;
+    tileB[atMe2][meDiv16] = bNext6;
+    tileB[atMe2 + 1][meDiv16] = bNext7;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 17];
-      let b1 = tileB[atMe1 + kk * 17 + 1];
-      let b2 = tileB[atMe1 + kk * 17 + 2];
-      let b3 = tileB[atMe1 + kk * 17 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 8;
-    if (atMe0 + r <= 4) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 7) {
-          maximum0[size0] = maximum(sums[atS] + bias[i1], 0.0);
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  if (atMe3 <= 4) {
+    if (atMe4 <= 7) {
+      maximum0[lid] = maximum4(sums[0] + bias[meMod8], vec4<f32>(0.0));
+    }
+  }
+  if (atMe3 <= 3) {
+    if (atMe4 <= 7) {
+      maximum0[lid + 2] = maximum4(sums[1] + bias[meMod8], vec4<f32>(0.0));
+    }
+  }
+  if (atMe3 <= 2) {
+    if (atMe4 <= 7) {
+      maximum0[lid + 4] = maximum4(sums[2] + bias[meMod8], vec4<f32>(0.0));
+    }
+  }
+  if (atMe3 <= 1) {
+    if (atMe4 <= 7) {
+      maximum0[lid + 6] = maximum4(sums[3] + bias[meMod8], vec4<f32>(0.0));
     }
   }
 }
 
 // matmul_add on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> add: array<f32>;
+@group(0) @binding(0) var<storage, read> maximum0: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> add: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 272>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -161,119 +190,124 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 * 2 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), maximum0[atMe], (meDiv4 <= 4) & (atMe0 <= 7));
+  aNext1 = vec4<f32>(0.0);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
+  bNext1 = vec4<f32>(0.0);
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe1 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, maximum0[lid], lid <= 7);
-    tileA[atMe + 1] = select(0.0, maximum0[lid + 8], lid <= 7);
-    tileA[atMe + 2] = select(0.0, maximum0[lid + 16], lid <= 7);
-    tileA[atMe + 3] = select(0.0, maximum0[lid + 24], lid <= 7);
-    tileA[atMe + 4] = select(0.0, maximum0[lid + 32], lid <= 7);
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[atMe] = select(0.0, weight[lid], lid <= 7);
-    tileB[atMe + 1] = select(0.0, weight[lid + 8], lid <= 7);
-    tileB[atMe + 2] = select(0.0, weight[lid + 16], lid <= 7);
-    tileB[atMe + 3] = select(0.0, weight[lid + 24], lid <= 7);
-    tileB[atMe + 4] = 0.0;
-    tileB[atMe + 5] = 0.0;
-    tileB[atMe + 6] = 0.0;
-    tileB[atMe + 7] = 0.0;
-    tileB[atMe + 8] = 0.0;
-    tileB[atMe + 9] = 0.0;
-    tileB[atMe + 10] = 0.0;
-    tileB[atMe + 11] = 0.0;
-    tileB[atMe + 12] = 0.0;
-    tileB[atMe + 13] = 0.0;
-    tileB[atMe + 14] = 0.0;
-    tileB[atMe + 15] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 17];
-      let b1 = tileB[atMe1 + kk * 17 + 1];
-      let b2 = tileB[atMe1 + kk * 17 + 2];
-      let b3 = tileB[atMe1 + kk * 17 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let atR = r * 4;
-    let size = i0 * 4;
-    if (atMe0 + r <= 4) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe1 + s <= 3) {
-          add[size0] = sums[atS] + bias[i1];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atMe5 = meDiv8 * 4 + meMod8;
+  if (atMe3 <= 4) {
+    if (atMe4 <= 3) {
+      add[atMe5] = sums[0] + bias[meMod8];
+    }
+  }
+  if (atMe3 <= 3) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 1] = sums[1] + bias[meMod8];
+    }
+  }
+  if (atMe3 <= 2) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 2] = sums[2] + bias[meMod8];
+    }
+  }
+  if (atMe3 <= 1) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 3] = sums[3] + bias[meMod8];
     }
   }
 }
@@ -399,16 +433,16 @@ fn main(
 }
 
 // matmul_select on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> weight: array<f32>;
-@group(0) @binding(2) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(3) var<storage, read_write> select0: array<f32>;
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> maximum0: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> select0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<f32, 272>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -417,134 +451,130 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atMe = lid * 17;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let atMe0 = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe1 = meMod4 * 4;
+  let atMe = meDiv4 + meMod4;
+  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 4) & (atMe0 <= 3));
+  aNext1 = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe1 = meDiv8 * 2 + meMod8;
+  let atMe2 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 7) & (meDiv8 <= 3));
+  bNext1 = vec4<f32>(0.0);
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe3 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe] = select(0.0, add[lid], lid <= 3);
-    tileA[atMe + 1] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[atMe + 2] = select(0.0, add[lid + 8], lid <= 3);
-    tileA[atMe + 3] = select(0.0, add[lid + 12], lid <= 3);
-    tileA[atMe + 4] = select(0.0, add[lid + 16], lid <= 3);
-    tileA[atMe + 5] = 0.0;
-    tileA[atMe + 6] = 0.0;
-    tileA[atMe + 7] = 0.0;
-    tileA[atMe + 8] = 0.0;
-    tileA[atMe + 9] = 0.0;
-    tileA[atMe + 10] = 0.0;
-    tileA[atMe + 11] = 0.0;
-    tileA[atMe + 12] = 0.0;
-    tileA[atMe + 13] = 0.0;
-    tileA[atMe + 14] = 0.0;
-    tileA[atMe + 15] = 0.0;
-    tileB[lid] = select(0.0, weight[lid], lid <= 7);
-    tileB[lid + 16] = select(0.0, weight[lid + 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, weight[lid + 16], lid <= 7);
-    tileB[lid + 48] = select(0.0, weight[lid + 24], lid <= 7);
-    tileB[lid + 64] = 0.0;
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    let lanes = aNext0;
+    tileA[atMe3][remainder0] = lanes[0];
+    tileA[atMe3 + 8][remainder0] = lanes[1];
+    tileA[atMe3 + 16][remainder0] = lanes[2];
+    tileA[atMe3 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe4][remainder0] = lanes0[0];
+    tileA[atMe4 + 8][remainder0] = lanes0[1];
+    tileA[atMe4 + 16][remainder0] = lanes0[2];
+    tileA[atMe4 + 24][remainder0] = lanes0[3];
+    tileB[lid] = bNext0;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe0 + kk * 17];
-      let a1 = tileA[atMe0 + kk * 17 + 1];
-      let a2 = tileA[atMe0 + kk * 17 + 2];
-      let a3 = tileA[atMe0 + kk * 17 + 3];
-      let b0 = tileB[atMe1 + kk * 16];
-      let b1 = tileB[atMe1 + kk * 16 + 1];
-      let b2 = tileB[atMe1 + kk * 16 + 2];
-      let b3 = tileB[atMe1 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0 = atMe0 + r;
-    let size = i0 * 8;
-    let atR = r * 4;
-    if (atMe0 + r <= 4) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe1 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe1 + s <= 7) {
-          select0[size0] = select(0.0, sums[atS], 0.0 < maximum0[size0]);
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe5 = meDiv8 * 4;
+  if (atMe5 <= 4) {
+    if (atMe2 <= 7) {
+      select0[lid] = select(vec4<f32>(0.0), sums[0], vec4<f32>(0.0) < maximum0[lid]);
+    }
+  }
+  if (atMe5 <= 3) {
+    if (atMe2 <= 7) {
+      select0[lid + 2] = select(vec4<f32>(0.0), sums[1], vec4<f32>(0.0) < maximum0[lid + 2]);
+    }
+  }
+  if (atMe5 <= 2) {
+    if (atMe2 <= 7) {
+      select0[lid + 4] = select(vec4<f32>(0.0), sums[2], vec4<f32>(0.0) < maximum0[lid + 4]);
+    }
+  }
+  if (atMe5 <= 1) {
+    if (atMe2 <= 7) {
+      select0[lid + 6] = select(vec4<f32>(0.0), sums[3], vec4<f32>(0.0) < maximum0[lid + 6]);
     }
   }
 }
 
 // matmul_sub on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> select0: array<f32>;
+@group(0) @binding(0) var<storage, read> select0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(2) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<f32, 256>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -553,159 +583,173 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
+  var bNext0: f32 = 0.0;
+  var bNext1: f32 = 0.0;
+  var bNext2: f32 = 0.0;
+  var bNext3: f32 = 0.0;
+  var bNext4: f32 = 0.0;
+  var bNext5: f32 = 0.0;
+  var bNext6: f32 = 0.0;
+  var bNext7: f32 = 0.0;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 * 2 + meMod8;
+  let atMe0 = meMod8 * 4;
+  aNext0 = select(vec4<f32>(0.0), select0[atMe], (atMe0 <= 7) & (meDiv8 <= 4));
+  aNext1 = vec4<f32>(0.0);
+  let meMod32 = lid % 32;
+  let meDiv32 = lid / 32;
+  let xAt = select(0.0, x[meDiv32 * 6 + meMod32], meMod32 <= 5);
+  bNext0 = xAt;
+  let xAt0 = select(0.0, x[meDiv32 * 6 + meMod32 + 12], meMod32 <= 5);
+  bNext1 = xAt0;
+  let xAt1 = select(0.0, x[meDiv32 * 6 + meMod32 + 24], (meMod32 <= 5) & (meDiv32 <= 0));
+  bNext2 = xAt1;
+  bNext3 = 0.0;
+  bNext4 = 0.0;
+  bNext5 = 0.0;
+  bNext6 = 0.0;
+  bNext7 = 0.0;
   let meDiv4 = lid / 4;
-  let atMe = meDiv4 * 4;
   let meMod4 = lid % 4;
-  let atMe0 = meMod4 * 4;
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, select0[lid], lid <= 7);
-    tileA[lid + 16] = select(0.0, select0[lid + 8], lid <= 7);
-    tileA[lid + 32] = select(0.0, select0[lid + 16], lid <= 7);
-    tileA[lid + 48] = select(0.0, select0[lid + 24], lid <= 7);
-    tileA[lid + 64] = select(0.0, select0[lid + 32], lid <= 7);
-    tileA[lid + 80] = 0.0;
-    tileA[lid + 96] = 0.0;
-    tileA[lid + 112] = 0.0;
-    tileA[lid + 128] = 0.0;
-    tileA[lid + 144] = 0.0;
-    tileA[lid + 160] = 0.0;
-    tileA[lid + 176] = 0.0;
-    tileA[lid + 192] = 0.0;
-    tileA[lid + 208] = 0.0;
-    tileA[lid + 224] = 0.0;
-    tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, x[lid], lid <= 5);
-    tileB[lid + 16] = select(0.0, x[lid + 6], lid <= 5);
-    tileB[lid + 32] = select(0.0, x[lid + 12], lid <= 5);
-    tileB[lid + 48] = select(0.0, x[lid + 18], lid <= 5);
-    tileB[lid + 64] = select(0.0, x[lid + 24], lid <= 5);
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    tileA[lid] = aNext0;
+    tileA[lid + 64] = aNext1;
+    tileB[meDiv4][meMod4] = bNext0;
+    tileB[meDiv4 + 16][meMod4] = bNext1;
+    tileB[meDiv4 + 32][meMod4] = bNext2;
+    tileB[meDiv4 + 48][meMod4] = bNext3;
+    tileB[meDiv4 + 64][meMod4] = bNext4;
+    tileB[meDiv4 + 80][meMod4] = bNext5;
+    tileB[meDiv4 + 96][meMod4] = bNext6;
+    tileB[meDiv4 + 112][meMod4] = bNext7;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe + kk * 16];
-      let a1 = tileA[atMe + kk * 16 + 1];
-      let a2 = tileA[atMe + kk * 16 + 2];
-      let a3 = tileA[atMe + kk * 16 + 3];
-      let b0 = tileB[atMe0 + kk * 16];
-      let b1 = tileB[atMe0 + kk * 16 + 1];
-      let b2 = tileB[atMe0 + kk * 16 + 2];
-      let b3 = tileB[atMe0 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
     }
     workgroupBarrier();
     storageBarrier();
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 7)) {
-    bias[i0] = bias[i0] - sidea0_0 * 0.1;
-  }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 6)) {
-    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
-  }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 5)) {
-    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
-  }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 4)) {
-    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
-  }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe1 = meDiv8 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0_3 = atMe + r;
-    let size = i0_3 * 6;
-    let atR = r * 4;
-    if (atMe + r <= 7) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe0 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe0 + s <= 5) {
-          weight[size0] = weight[size0] - sums[atS] * 0.1;
+    let i0 = atMe1 + r;
+    let size = i0 * 6;
+    if (atMe1 + r <= 7) {
+      for (var q = 0; q < 1; q++) {
+        for (var s = 0; s < 4; s++) {
+          let i1 = atMe0 + s;
+          let size0 = size + i1;
+          if (atMe0 + s <= 5) {
+            weight[size0] = weight[size0] - sums[r][s] * 0.1;
+          }
         }
       }
     }
+  }
+  let i0_0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 7)) {
+    let sidea0_0Sum = sidea0_0;
+    bias[i0_0] = bias[i0_0] - sidea0_0Sum * 0.1;
+  }
+  let i0_1 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 6)) {
+    let sidea0_1Sum = sidea0_1;
+    bias[i0_1] = bias[i0_1] - sidea0_1Sum * 0.1;
+  }
+  let i0_2 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 5)) {
+    let sidea0_2Sum = sidea0_2;
+    bias[i0_2] = bias[i0_2] - sidea0_2Sum * 0.1;
+  }
+  let i0_3 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 4)) {
+    let sidea0_3Sum = sidea0_3;
+    bias[i0_3] = bias[i0_3] - sidea0_3Sum * 0.1;
   }
 }
 
 // matmul_sub2 on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> maximum0: array<f32>;
-@group(0) @binding(2) var<storage, read_write> bias: array<f32>;
-@group(0) @binding(3) var<storage, read_write> weight: array<f32>;
+@group(0) @binding(0) var<storage, read> add: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> maximum0: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> weight: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<f32, 256>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -714,144 +758,139 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
+  var sums: array<vec4<f32>, 4>;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
-  let meDiv4 = lid / 4;
-  let atMe = meDiv4 * 4;
-  let meMod4 = lid % 4;
-  let atMe0 = meMod4 * 4;
+  var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 + meMod8;
+  let atMe0 = meMod8 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 4));
+  aNext1 = vec4<f32>(0.0);
+  let atMe1 = meDiv8 * 2 + meMod8;
+  bNext0 = select(vec4<f32>(0.0), maximum0[atMe1], (atMe0 <= 7) & (meDiv8 <= 4));
+  bNext1 = vec4<f32>(0.0);
   for (var step = 0; step < 1; step++) {
-    tileA[lid] = select(0.0, add[lid], lid <= 3);
-    tileA[lid + 16] = select(0.0, add[lid + 4], lid <= 3);
-    tileA[lid + 32] = select(0.0, add[lid + 8], lid <= 3);
-    tileA[lid + 48] = select(0.0, add[lid + 12], lid <= 3);
-    tileA[lid + 64] = select(0.0, add[lid + 16], lid <= 3);
-    tileA[lid + 80] = 0.0;
-    tileA[lid + 96] = 0.0;
-    tileA[lid + 112] = 0.0;
-    tileA[lid + 128] = 0.0;
-    tileA[lid + 144] = 0.0;
-    tileA[lid + 160] = 0.0;
-    tileA[lid + 176] = 0.0;
-    tileA[lid + 192] = 0.0;
-    tileA[lid + 208] = 0.0;
-    tileA[lid + 224] = 0.0;
-    tileA[lid + 240] = 0.0;
-    tileB[lid] = select(0.0, maximum0[lid], lid <= 7);
-    tileB[lid + 16] = select(0.0, maximum0[lid + 8], lid <= 7);
-    tileB[lid + 32] = select(0.0, maximum0[lid + 16], lid <= 7);
-    tileB[lid + 48] = select(0.0, maximum0[lid + 24], lid <= 7);
-    tileB[lid + 64] = select(0.0, maximum0[lid + 32], lid <= 7);
-    tileB[lid + 80] = 0.0;
-    tileB[lid + 96] = 0.0;
-    tileB[lid + 112] = 0.0;
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 144] = 0.0;
-    tileB[lid + 160] = 0.0;
-    tileB[lid + 176] = 0.0;
-    tileB[lid + 192] = 0.0;
-    tileB[lid + 208] = 0.0;
-    tileB[lid + 224] = 0.0;
-    tileB[lid + 240] = 0.0;
+    tileA[lid] = aNext0;
+    tileA[lid + 64] = aNext1;
+    tileB[lid] = bNext0;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     storageBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe + kk * 16];
-      let a1 = tileA[atMe + kk * 16 + 1];
-      let a2 = tileA[atMe + kk * 16 + 2];
-      let a3 = tileA[atMe + kk * 16 + 3];
-      let b0 = tileB[atMe0 + kk * 16];
-      let b1 = tileB[atMe0 + kk * 16 + 1];
-      let b2 = tileB[atMe0 + kk * 16 + 2];
-      let b3 = tileB[atMe0 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
-      sidea0_0 = sidea0_0 + a0;
-      sidea0_1 = sidea0_1 + a1;
-      sidea0_2 = sidea0_2 + a2;
-      sidea0_3 = sidea0_3 + a3;
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      sidea0_0 = sidea0_0 + a0_0;
+      sidea0_1 = sidea0_1 + a0_1;
+      sidea0_2 = sidea0_2 + a0_2;
+      sidea0_3 = sidea0_3 + a0_3;
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      sidea0_0 = sidea0_0 + a1_0;
+      sidea0_1 = sidea0_1 + a1_1;
+      sidea0_2 = sidea0_2 + a1_2;
+      sidea0_3 = sidea0_3 + a1_3;
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      sidea0_0 = sidea0_0 + a2_0;
+      sidea0_1 = sidea0_1 + a2_1;
+      sidea0_2 = sidea0_2 + a2_2;
+      sidea0_3 = sidea0_3 + a2_3;
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+      sidea0_0 = sidea0_0 + a3_0;
+      sidea0_1 = sidea0_1 + a3_1;
+      sidea0_2 = sidea0_2 + a3_2;
+      sidea0_3 = sidea0_3 + a3_3;
     }
     workgroupBarrier();
     storageBarrier();
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 3)) {
-    bias[i0] = bias[i0] - sidea0_0 * 0.1;
-  }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 2)) {
-    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
-  }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 1)) {
-    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
-  }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 * 4 <= 0) & (meDiv4 * 4 <= 0)) {
-    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
-  }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  for (var r = 0; r < 4; r++) {
-    let i0_3 = atMe + r;
-    let size = i0_3 * 8;
-    let atR = r * 4;
-    if (atMe + r <= 3) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe0 + s;
-        let size0 = size + i1;
-        let atS = atR + s;
-        if (atMe0 + s <= 7) {
-          weight[size0] = weight[size0] - sums[atS] * 0.1;
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe2 = meDiv8 * 4;
+  if (atMe2 <= 3) {
+    if (atMe0 <= 7) {
+      weight[lid] = weight[lid] - sums[0] * vec4<f32>(0.1);
     }
+  }
+  if (atMe2 <= 2) {
+    if (atMe0 <= 7) {
+      weight[lid + 2] = weight[lid + 2] - sums[1] * vec4<f32>(0.1);
+    }
+  }
+  if (atMe2 <= 1) {
+    if (atMe0 <= 7) {
+      weight[lid + 4] = weight[lid + 4] - sums[2] * vec4<f32>(0.1);
+    }
+  }
+  if (atMe2 <= 0) {
+    if (atMe0 <= 7) {
+      weight[lid + 6] = weight[lid + 6] - sums[3] * vec4<f32>(0.1);
+    }
+  }
+  let i0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
+    let sidea0_0Sum = sidea0_0;
+    bias[i0] = bias[i0] - sidea0_0Sum * 0.1;
+  }
+  let i0_0 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+    let sidea0_1Sum = sidea0_1;
+    bias[i0_0] = bias[i0_0] - sidea0_1Sum * 0.1;
+  }
+  let i0_1 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+    let sidea0_2Sum = sidea0_2;
+    bias[i0_1] = bias[i0_1] - sidea0_2Sum * 0.1;
+  }
+  let i0_2 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+    let sidea0_3Sum = sidea0_3;
+    bias[i0_2] = bias[i0_2] - sidea0_3Sum * 0.1;
   }
 }

@@ -10,26 +10,16 @@ fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
 }
 
-fn expOf(x: f32) -> f32 {
-  return select(exp(x), x, isNan(x));
-}
-
-fn expm1(x: f32) -> f32 {
-  var p = f32(1.0) + x / 9.0;
-  p = f32(1.0) + x / 8.0 * p;
-  p = f32(1.0) + x / 7.0 * p;
-  p = f32(1.0) + x / 6.0 * p;
-  p = f32(1.0) + x / 5.0 * p;
-  p = f32(1.0) + x / 4.0 * p;
-  p = f32(1.0) + x / 3.0 * p;
-  p = f32(1.0) + x / 2.0 * p;
-  return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
-}
-
 fn tanhOf(x: f32) -> f32 {
-  let t = expm1(2.0 * min(abs(x), f32(10.0)));
-  let y = t / (t + 2.0);
-  return select(select(y, -y, x < f32(0.0)), x, isNan(x) | (x == f32(0.0)));
+  let a = min(abs(x), f32(10.0));
+  let q = x * x;
+  var p = -0.0056919856 * q + 0.020626292;
+  p = p * q - 0.05373532;
+  p = p * q + 0.13331382;
+  p = p * q - 0.3333328;
+  let far = 1.0 - 2.0 / (exp(2.0 * a) + 1.0);
+  let near = x * (p * q + 1.0);
+  return select(select(select(far, -far, x < f32(0.0)), near, a < f32(0.625)), x, isNan(x));
 }
 
 @compute @workgroup_size(32)

@@ -1,16 +1,16 @@
-// matmul_add on a grid of 1 × ["/",["+","N",63],64] × 1
+// matmul_add on a grid of 1 × ["/",["+","N",31],32] × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read> w: array<f32>;
-@group(0) @binding(2) var<storage, read> b: array<f32>;
-@group(0) @binding(3) var<storage, read_write> add: array<f32>;
+@group(0) @binding(1) var<storage, read> w: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> add: array<vec4<f32>>;
 struct Dims {
   N: i32,
 }
 @group(0) @binding(4) var<uniform> dims: Dims;
 
-var<workgroup> tileA: array<f32, 1040>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<f32, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 @compute @workgroup_size(64)
 fn main(
@@ -22,149 +22,137 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var c00: f32 = 0.0;
-  var c01: f32 = 0.0;
-  var c02: f32 = 0.0;
-  var c03: f32 = 0.0;
-  var c10: f32 = 0.0;
-  var c11: f32 = 0.0;
-  var c12: f32 = 0.0;
-  var c13: f32 = 0.0;
-  var c20: f32 = 0.0;
-  var c21: f32 = 0.0;
-  var c22: f32 = 0.0;
-  var c23: f32 = 0.0;
-  var c30: f32 = 0.0;
-  var c31: f32 = 0.0;
-  var c32: f32 = 0.0;
-  var c33: f32 = 0.0;
-  let atTileRow = tileRow * 64;
+  var sums: array<vec4<f32>, 4>;
+  var aNext0: f32 = 0.0;
+  var aNext1: f32 = 0.0;
+  var aNext2: f32 = 0.0;
+  var aNext3: f32 = 0.0;
+  var aNext4: f32 = 0.0;
+  var aNext5: f32 = 0.0;
+  var aNext6: f32 = 0.0;
+  var aNext7: f32 = 0.0;
+  var bNext0: vec4<f32> = vec4<f32>(0.0);
+  var bNext1: vec4<f32> = vec4<f32>(0.0);
+  var c0_0: vec4<f32> = vec4<f32>(0.0);
+  var c1_0: vec4<f32> = vec4<f32>(0.0);
+  var c2_0: vec4<f32> = vec4<f32>(0.0);
+  var c3_0: vec4<f32> = vec4<f32>(0.0);
+  let atTileRow = tileRow * 32;
   let meDiv16 = lid / 16;
-  let i0 = atTileRow + meDiv16;
   let meMod16 = lid % 16;
-  let atTileRow0 = atTileRow + meDiv16;
-  let atMe = i0 * 6 + meMod16;
-  let atMe0 = meDiv16 + meMod16 * 65;
-  let i0_0 = atTileRow + meDiv16 + 4;
-  let atMe1 = i0_0 * 6 + meMod16;
-  let i0_1 = atTileRow + meDiv16 + 8;
-  let atMe2 = i0_1 * 6 + meMod16;
-  let i0_2 = atTileRow + meDiv16 + 12;
-  let atMe3 = i0_2 * 6 + meMod16;
-  let i0_3 = atTileRow + meDiv16 + 16;
-  let atMe4 = i0_3 * 6 + meMod16;
-  let i0_4 = atTileRow + meDiv16 + 20;
-  let atMe5 = i0_4 * 6 + meMod16;
-  let i0_5 = atTileRow + meDiv16 + 24;
-  let atMe6 = i0_5 * 6 + meMod16;
-  let i0_6 = atTileRow + meDiv16 + 28;
-  let atMe7 = i0_6 * 6 + meMod16;
-  let i0_7 = atTileRow + meDiv16 + 32;
-  let atMe8 = i0_7 * 6 + meMod16;
-  let i0_8 = atTileRow + meDiv16 + 36;
-  let atMe9 = i0_8 * 6 + meMod16;
-  let i0_9 = atTileRow + meDiv16 + 40;
-  let atMe10 = i0_9 * 6 + meMod16;
-  let i0_10 = atTileRow + meDiv16 + 44;
-  let atMe11 = i0_10 * 6 + meMod16;
-  let i0_11 = atTileRow + meDiv16 + 48;
-  let atMe12 = i0_11 * 6 + meMod16;
-  let i0_12 = atTileRow + meDiv16 + 52;
-  let atMe13 = i0_12 * 6 + meMod16;
-  let i0_13 = atTileRow + meDiv16 + 56;
-  let atMe14 = i0_13 * 6 + meMod16;
-  let i0_14 = atTileRow + meDiv16 + 60;
-  let atMe15 = i0_14 * 6 + meMod16;
-  let atMe16 = meDiv16 * 4 + meMod16;
-  let k0 = meDiv16 + 4;
-  let atMe17 = k0 * 4 + meMod16;
-  let k0_0 = meDiv16 + 8;
-  let k0_1 = meDiv16 + 12;
-  let meDiv4 = lid / 4;
-  let atMe18 = meDiv4 * 4;
+  let atTileRow0 = tileRow * 192;
+  let xAt = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16], (atTileRow + meDiv16 < N) & (meMod16 <= 5));
+  aNext0 = xAt;
+  let xAt0 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 24], (atTileRow + meDiv16 + 5 <= N) & (meMod16 <= 5));
+  aNext1 = xAt0;
+  let xAt1 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 48], (atTileRow + meDiv16 + 9 <= N) & (meMod16 <= 5));
+  aNext2 = xAt1;
+  let xAt2 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 72], (atTileRow + meDiv16 + 13 <= N) & (meMod16 <= 5));
+  aNext3 = xAt2;
+  let xAt3 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 96], (atTileRow + meDiv16 + 17 <= N) & (meMod16 <= 5));
+  aNext4 = xAt3;
+  let xAt4 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 120], (atTileRow + meDiv16 + 21 <= N) & (meMod16 <= 5));
+  aNext5 = xAt4;
+  let xAt5 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 144], (atTileRow + meDiv16 + 25 <= N) & (meMod16 <= 5));
+  aNext6 = xAt5;
+  let xAt6 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 168], (atTileRow + meDiv16 + 29 <= N) & (meMod16 <= 5));
+  aNext7 = xAt6;
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 + meMod8;
+  let atMe0 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), w[atMe], (atMe0 <= 3) & (meDiv8 <= 5));
+  bNext1 = vec4<f32>(0.0);
+  let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
-  let atMe19 = meMod4 * 4;
+  let atMe1 = quotient * 34 + meMod4 * 8;
+  let remainder = (quotient + 1) % 4;
+  let atMe2 = quotient * 32 + remainder * 2 + meMod4 * 8;
+  let remainder0 = (quotient + 2) % 4;
+  let atMe3 = quotient * 32 + remainder0 * 2 + meMod4 * 8;
+  let remainder1 = (quotient + 3) % 4;
+  let atMe4 = quotient * 32 + remainder1 * 2 + meMod4 * 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe0] = select(0.0, x[atMe], (atTileRow0 < N) & (meMod16 <= 5));
-    tileA[atMe0 + 4] = select(0.0, x[atMe1], (atTileRow0 + 5 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 8] = select(0.0, x[atMe2], (atTileRow0 + 9 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 12] = select(0.0, x[atMe3], (atTileRow0 + 13 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 16] = select(0.0, x[atMe4], (atTileRow0 + 17 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 20] = select(0.0, x[atMe5], (atTileRow0 + 21 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 24] = select(0.0, x[atMe6], (atTileRow0 + 25 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 28] = select(0.0, x[atMe7], (atTileRow0 + 29 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 32] = select(0.0, x[atMe8], (atTileRow0 + 33 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 36] = select(0.0, x[atMe9], (atTileRow0 + 37 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 40] = select(0.0, x[atMe10], (atTileRow0 + 41 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 44] = select(0.0, x[atMe11], (atTileRow0 + 45 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 48] = select(0.0, x[atMe12], (atTileRow0 + 49 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 52] = select(0.0, x[atMe13], (atTileRow0 + 53 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 56] = select(0.0, x[atMe14], (atTileRow0 + 57 <= N) & (meMod16 <= 5));
-    tileA[atMe0 + 60] = select(0.0, x[atMe15], (atTileRow0 + 61 <= N) & (meMod16 <= 5));
-    tileB[lid] = select(0.0, w[atMe16], meMod16 <= 3);
-    tileB[lid + 64] = select(0.0, w[atMe17], (meMod16 <= 3) & (meDiv16 <= 1));
-    tileB[lid + 128] = 0.0;
-    tileB[lid + 192] = 0.0;
+    tileA[atMe1][meDiv16] = aNext0;
+    tileA[atMe1 + 1][meDiv16] = aNext1;
+    tileA[atMe2][meDiv16] = aNext2;
+    tileA[atMe2 + 1][meDiv16] = aNext3;
+    tileA[atMe3][meDiv16] = aNext4;
+    tileA[atMe3 + 1][meDiv16] = aNext5;
+    tileA[atMe4][meDiv16] = aNext6;
+    tileA[atMe4 + 1][meDiv16] = aNext7;
+    tileB[lid] = bNext0;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0 = tileA[atMe18 + kk * 65];
-      let a1 = tileA[atMe18 + kk * 65 + 1];
-      let a2 = tileA[atMe18 + kk * 65 + 2];
-      let a3 = tileA[atMe18 + kk * 65 + 3];
-      let b0 = tileB[atMe19 + kk * 16];
-      let b1 = tileB[atMe19 + kk * 16 + 1];
-      let b2 = tileB[atMe19 + kk * 16 + 2];
-      let b3 = tileB[atMe19 + kk * 16 + 3];
-      c00 = fma(a0, b0, c00);
-      c01 = fma(a0, b1, c01);
-      c02 = fma(a0, b2, c02);
-      c03 = fma(a0, b3, c03);
-      c10 = fma(a1, b0, c10);
-      c11 = fma(a1, b1, c11);
-      c12 = fma(a1, b2, c12);
-      c13 = fma(a1, b3, c13);
-      c20 = fma(a2, b0, c20);
-      c21 = fma(a2, b1, c21);
-      c22 = fma(a2, b2, c22);
-      c23 = fma(a2, b3, c23);
-      c30 = fma(a3, b0, c30);
-      c31 = fma(a3, b1, c31);
-      c32 = fma(a3, b2, c32);
-      c33 = fma(a3, b3, c33);
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
+      let a0_0 = tileAAt[0];
+      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
+      let a0_1 = tileAAt[1];
+      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
+      let a0_2 = tileAAt[2];
+      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
+      let a0_3 = tileAAt[3];
+      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
+      let a1_0 = tileAAt0[0];
+      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
+      let a1_1 = tileAAt0[1];
+      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
+      let a1_2 = tileAAt0[2];
+      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
+      let a1_3 = tileAAt0[3];
+      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
+      let a2_0 = tileAAt1[0];
+      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
+      let a2_1 = tileAAt1[1];
+      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
+      let a2_2 = tileAAt1[2];
+      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
+      let a2_3 = tileAAt1[3];
+      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
+      let a3_0 = tileAAt2[0];
+      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
+      let a3_1 = tileAAt2[1];
+      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
+      let a3_2 = tileAAt2[2];
+      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
+      let a3_3 = tileAAt2[3];
+      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
     }
     workgroupBarrier();
   }
-  var sums: array<f32, 16>;
-  sums[0] = c00;
-  sums[1] = c01;
-  sums[2] = c02;
-  sums[3] = c03;
-  sums[4] = c10;
-  sums[5] = c11;
-  sums[6] = c12;
-  sums[7] = c13;
-  sums[8] = c20;
-  sums[9] = c21;
-  sums[10] = c22;
-  sums[11] = c23;
-  sums[12] = c30;
-  sums[13] = c31;
-  sums[14] = c32;
-  sums[15] = c33;
-  let atTileRow1 = atTileRow + meDiv4 * 4;
-  for (var r = 0; r < 4; r++) {
-    let i0_15 = atTileRow1 + r;
-    let atR = r * 4;
-    let size = i0_15 * 4;
-    if (atTileRow1 + r < N) {
-      for (var s = 0; s < 4; s++) {
-        let i1 = atMe19 + s;
-        let atS = atR + s;
-        let size0 = size + i1;
-        if (atMe19 + s <= 3) {
-          add[size0] = sums[atS] + b[i1];
-        }
-      }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atTileRow1 = atTileRow + meDiv8 * 4;
+  let atTileRow2 = atTileRow + meDiv8 * 4 + meMod8;
+  if (atTileRow1 < N) {
+    if (atMe0 <= 3) {
+      add[atTileRow2] = sums[0] + b[meMod8];
+    }
+  }
+  if (atTileRow1 + 2 <= N) {
+    if (atMe0 <= 3) {
+      add[atTileRow2 + 1] = sums[1] + b[meMod8];
+    }
+  }
+  if (atTileRow1 + 3 <= N) {
+    if (atMe0 <= 3) {
+      add[atTileRow2 + 2] = sums[2] + b[meMod8];
+    }
+  }
+  if (atTileRow1 + 4 <= N) {
+    if (atMe0 <= 3) {
+      add[atTileRow2 + 3] = sums[3] + b[meMod8];
     }
   }
 }

@@ -121,6 +121,7 @@ function printStmt(p: Printer, s: Stmt): void {
       return;
     case "barrier":
     case "combine":
+    case "prefix":
       return;
     default:
       s satisfies never;

@@ -205,6 +205,7 @@ function printStmt(p: Printer, s: Stmt): void {
     case "letInvocation":
     case "barrier":
     case "combine":
+    case "prefix":
       bug("emit", `${p.e.kernel.name} has a ${s.kind} where target wasm has none`);
       return;
     default:

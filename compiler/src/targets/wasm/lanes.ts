@@ -98,6 +98,7 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
     case "sort":
     case "barrier":
     case "combine":
+    case "prefix":
       return false;
     default:
       return s satisfies never;

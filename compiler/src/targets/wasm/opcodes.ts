@@ -82,7 +82,7 @@ const scalarRows: readonly Row[] = [
 
 // biome-ignore format: one group a row
 const vectorRows: readonly Row[] = [
-  [fd + 17, 1, "", "i32x4.splat"],
+  [fd + 17, 1, "", "i32x4.splat i64x2.splat"],
   [fd + 19, 1, "", "f32x4.splat f64x2.splat"],
   [fd + 55, 2, "i32x4.", compareInt],
   [fd + 65, 2, "f32x4.", compareFloat],
@@ -161,6 +161,8 @@ const memoryLaneRows: readonly WideRow[] = [
 const laneRows: readonly WideRow[] = [
   [fd + 27, 1, 4, "i32x4.extract_lane"],
   [fd + 28, 2, 4, "i32x4.replace_lane"],
+  [fd + 29, 1, 2, "i64x2.extract_lane"],
+  [fd + 30, 2, 2, "i64x2.replace_lane"],
   [fd + 31, 1, 4, "f32x4.extract_lane"],
   [fd + 32, 2, 4, "f32x4.replace_lane"],
   [fd + 33, 1, 2, "f64x2.extract_lane"],

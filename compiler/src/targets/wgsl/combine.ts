@@ -154,6 +154,47 @@ ${acrossSubgroups(partials, size, `${reducer}(result, ${partials}[i])`)}
 }`;
 };
 
+/**
+ * The call that gives an accumulator what came before it and its carry what came in all: each step joins what the invocation
+ * twice as far before it has, until that is before the first (Hillis and Steele 1986).
+ */
+export function prefixCall(
+  reducer: Reducer,
+  dtype: Dtype,
+  [own, carry]: readonly string[],
+  size: number,
+  into: Declarations,
+  use: Use,
+): string {
+  const type = scalarType(dtype);
+  const name = `prefix_${reducer}_${type}`;
+  const partials = partialsOf(dtype, size, into);
+  const pair = (a: string, b: string): string => pairText(reducer, dtype, a, b, use);
+  into.set(
+    name,
+    `fn ${name}(own: ptr<function, ${type}>, carry: ptr<function, ${type}>, lid: i32) {
+  var sum = *own;
+  for (var span = 1; span < ${size}; span = span * 2) {
+    ${partials}[lid] = sum;
+    workgroupBarrier();
+    if (span <= lid) {
+      sum = ${pair(`${partials}[lid - span]`, "sum")};
+    }
+    workgroupBarrier();
+  }
+  ${partials}[lid] = sum;
+  workgroupBarrier();
+  *own = *carry;
+  if (0 < lid) {
+    *own = ${pair("*carry", `${partials}[lid - 1]`)};
+  }
+  *carry = ${pair("*carry", `${partials}[${size - 1}]`)};
+  workgroupBarrier();
+}`,
+  );
+  return `${name}(&${own}, &${carry}, lid);`;
+}
+
 /** argMax and argMin: extreme and position travel together; of equal extremes the smaller position stays. */
 export function combineArg(
   reducer: Reducer,

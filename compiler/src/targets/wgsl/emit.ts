@@ -11,7 +11,13 @@ import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atom, indented, prec } from "../scope.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
-import { combineArg, combineCall, type Declarations, usesSubgroups } from "./combine.ts";
+import {
+  combineArg,
+  combineCall,
+  type Declarations,
+  prefixCall,
+  usesSubgroups,
+} from "./combine.ts";
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
@@ -87,6 +93,7 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     e,
     use,
     widths: new Map(kernel.params.map((p) => [p.name, p.width])),
+    vectors: new Set(),
     vector: undefined,
     kernel,
     options,
@@ -168,6 +175,10 @@ function printStmt(m: Module, s: Stmt): void {
       break;
     case "if": {
       const when = conditionsText(m.e, s.when);
+      if (when.text === "true") {
+        m.e.inside(s, () => printAll(m, s.then), { inline: true });
+        break;
+      }
       const lines = m.e.inside(s, () => printAll(m, s.then));
       block(m.e, `if (${when.text})`, lines);
       break;
@@ -186,12 +197,20 @@ function printStmt(m: Module, s: Stmt): void {
         printCombine(m, name, s.reducers[i]!, s.team);
       });
       break;
+    case "prefix":
+      s.names.forEach((name, i) => {
+        printPrefix(m, name, s.carries[i]!, s.reducers[i]!);
+      });
+      break;
     default:
       printSimple(m, s);
   }
 }
 
-type Simple = Exclude<Stmt, Of<"loop" | "if" | "acc" | "accumulate" | "fma" | "combine">>;
+type Simple = Exclude<
+  Stmt,
+  Of<"loop" | "if" | "acc" | "accumulate" | "fma" | "combine" | "prefix">
+>;
 
 function printSimple(m: Module, s: Simple): void {
   const { e } = m;
@@ -289,6 +308,13 @@ function printCombine(m: Module, name: string, reducer: Reducer, team?: number):
   }
   m.subgroups ||= usesSubgroups(reducer, options);
   m.e.line(`${acc} = ${combineCall(reducer, dtype, acc, options, m.declarations, m.use)};`);
+}
+
+function printPrefix(m: Module, name: string, carry: string, reducer: Reducer): void {
+  const { dtype } = m.e.facts.accs.get(name)!;
+  const [own, held] = [name, carry].map((n) => m.e.find(n).text.text);
+  const size = m.kernel.workgroupSize;
+  m.e.line(prefixCall(reducer, dtype, [own!, held!], size, m.declarations, m.use));
 }
 
 const unrollLimit = 8;

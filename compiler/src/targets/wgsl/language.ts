@@ -28,6 +28,8 @@ export interface Printer {
   readonly use: Use;
   /** Of parameters, and of arrays once they are declared. */
   readonly widths: Map<string, number>;
+  /** Loads of whole vectors, of which components are used. */
+  readonly vectors: Set<Load>;
   vector: { readonly name: string; readonly lanes: number } | undefined;
 }
 
@@ -187,6 +189,11 @@ const asBool = (text: Text): Text => ({
 });
 
 function loadText(p: Printer, l: Load): Text {
+  if (p.vectors.has(l)) {
+    const width = p.widths.get(l.from)!;
+    const at = indexText(p.e, floorDiv(l.index, width)).text;
+    return atom(`${p.e.find(l.from).text.text}[${at}]`, width);
+  }
   if (p.vector && (varies(p, l.index) || l.guard.some((c) => varies(p, c.value))))
     return loadLanes(p, l, p.vector.lanes);
   return loadOne(p, l, l.guard);
@@ -196,9 +203,23 @@ function loadOne(p: Printer, l: Load, guard: readonly Condition[]): Text {
   const when = conditionsText(p.e, guard);
   if (when.text === "false") return constantText(0, l.dtype, p.use);
   const half = packedHalf(p, l.from);
-  const element = half ? loadHalf(p, l.from, half, l.index) : atom(elementText(p, l.from, l.index));
+  const element = half
+    ? loadHalf(p, l.from, half, l.index)
+    : (componentText(p, l) ?? atom(elementText(p, l.from, l.index)));
   const value = l.dtype === "bool" ? asBool(element) : element;
   return guarded(p, value, when, l.dtype);
+}
+
+/** A known component of an array of vectors: the vector is loaded once for all that are asked for. */
+function componentText(p: Printer, l: Load): Text | undefined {
+  const width = p.widths.get(l.from) ?? 1;
+  if (width === 1 || p.e.kernel.params.some((q) => q.name === l.from)) return undefined;
+  const index = p.e.resolved(l.index);
+  const component = modDim(index, width);
+  if (typeof component !== "number") return undefined;
+  const vector = p.e.sharedLoad({ ...l, index: subDim(index, component), guard: [] });
+  p.vectors.add(vector);
+  return atom(`${p.e.text(vector).text}[${component}]`);
 }
 
 /** The load itself is harmless where the guard fails: WGSL keeps every access within its buffer. */

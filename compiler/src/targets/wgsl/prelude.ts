@@ -34,16 +34,16 @@ const signOf = `fn $signOf(x: F) -> F {
   return select(sign(x), x, $isNan(x) | (x == F(0.0)));
 }`;
 
-/** eˣ − 1: its series to x⁹/9! below ½, where the difference would cancel. */
+/** eˣ − 1: its series to x⁹/9! below ½, where the difference would cancel. Products, as division is several instructions. */
 const expm1 = `fn $expm1(x: F) -> F {
-  var p = F(1.0) + x / 9.0;
-  p = F(1.0) + x / 8.0 * p;
-  p = F(1.0) + x / 7.0 * p;
-  p = F(1.0) + x / 6.0 * p;
-  p = F(1.0) + x / 5.0 * p;
-  p = F(1.0) + x / 4.0 * p;
-  p = F(1.0) + x / 3.0 * p;
-  p = F(1.0) + x / 2.0 * p;
+  var p = 2.7557319e-6 * x + 2.4801588e-5;
+  p = p * x + 1.984127e-4;
+  p = p * x + 1.3888889e-3;
+  p = p * x + 8.3333338e-3;
+  p = p * x + 0.041666668;
+  p = p * x + 0.16666667;
+  p = p * x + 0.5;
+  p = p * x + 1.0;
   return select($expOf(x) - 1.0, x * p, abs(x) < F(0.5));
 }`;
 
@@ -80,11 +80,20 @@ const log2Of = `fn $log2Of(x: F) -> F {
   return $logOf(x) * 1.44269504;
 }`;
 
-/** tanh |x| = t / (t + 2) with t = e^2|x| − 1, which is 1 from 9.1 on. */
+/**
+ * tanh |x| = 1 − 2 / (e^2|x| + 1), which is 1 from 9.1 on; below ⅝, where the difference would cancel, x + x³·P(x²), P fitted to
+ * (tanh x / x − 1) / x² by least squares.
+ */
 const tanhOf = `fn $tanhOf(x: F) -> F {
-  let t = $expm1(2.0 * min(abs(x), F(10.0)));
-  let y = t / (t + 2.0);
-  return select(select(y, -y, x < F(0.0)), x, $isNan(x) | (x == F(0.0)));
+  let a = min(abs(x), F(10.0));
+  let q = x * x;
+  var p = -0.0056919856 * q + 0.020626292;
+  p = p * q - 0.05373532;
+  p = p * q + 0.13331382;
+  p = p * q - 0.3333328;
+  let far = 1.0 - 2.0 / (exp(2.0 * a) + 1.0);
+  let near = x * (p * q + 1.0);
+  return select(select(select(far, -far, x < F(0.0)), near, a < F(0.625)), x, $isNan(x));
 }`;
 
 /** sinh |x| = (t + t / (t + 1)) / 2 with t = e^|x| − 1; from 80 on (½e^½|x|)·e^½|x|, which overflows only where sinh does. */

@@ -1,6 +1,10 @@
 /**
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
+
+import { splitColumns } from "../../passes/split-columns.ts";
+import { splitConcat } from "../../passes/split-concat.ts";
+import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
@@ -32,7 +36,7 @@ export const webgpu: Target = {
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitReduce],
+  passes: [splitConcat, splitContraction, splitReduce, splitColumns],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,

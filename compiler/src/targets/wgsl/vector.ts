@@ -2,7 +2,7 @@
  * Which vector loops become vector operations. The others are repeated lane by lane, which is always right.
  */
 import { type Dim, symbolsIn } from "@kiln-ml/ir";
-import type { Of, Stmt } from "../../kernel/kernel.ts";
+import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { isArg } from "../../kernel/uses.ts";
 
 /**
@@ -12,7 +12,8 @@ import { isArg } from "../../kernel/uses.ts";
 export function isVectorisable(s: Of<"loop">, resolved: (d: Dim) => Dim): boolean {
   if (s.extent !== 2 && s.extent !== 3 && s.extent !== 4) return false;
   if (s.start !== undefined || s.step !== undefined) return false;
-  return lanesAgree(s.body, { varying: new Set([s.name]), inner: new Set(), resolved });
+  const none = (): Set<string> => new Set();
+  return lanesAgree(s.body, { varying: new Set([s.name]), inner: none(), wide: none(), resolved });
 }
 
 interface Seen {
@@ -20,11 +21,33 @@ interface Seen {
   readonly varying: Set<string>;
   /** Accumulators declared in the loop, which have lanes. */
   readonly inner: Set<string>;
+  /** Lets whose values may differ from lane to lane. */
+  readonly wide: Set<string>;
   readonly resolved: (d: Dim) => Dim;
 }
 
 const varies = (d: Dim | undefined, seen: Seen): boolean =>
   d !== undefined && [...symbolsIn(seen.resolved(d)).keys()].some((name) => seen.varying.has(name));
+
+/** Whether a value may differ from lane to lane. */
+function differs(e: Expr, seen: Seen): boolean {
+  switch (e.kind) {
+    case "const":
+      return false;
+    case "index":
+      return varies(e.value, seen);
+    case "test":
+      return e.conditions.some((c) => varies(c.value, seen));
+    case "ref":
+      return seen.inner.has(e.name) || seen.wide.has(e.name);
+    case "call":
+      return e.args.some((a) => differs(a, seen));
+    case "load":
+      return varies(e.index, seen) || e.guard.some((c) => varies(c.value, seen));
+    default:
+      return e satisfies never;
+  }
+}
 
 const lanesAgree = (body: readonly Stmt[], seen: Seen): boolean =>
   body.every((s) => laneAgrees(s, seen));
@@ -32,9 +55,16 @@ const lanesAgree = (body: readonly Stmt[], seen: Seen): boolean =>
 function laneAgrees(s: Stmt, seen: Seen): boolean {
   switch (s.kind) {
     case "comment":
-    case "let":
+    case "barrier":
+    case "array":
+    case "letInvocation":
     case "fma":
       return true;
+    case "let":
+      if (differs(s.value, seen)) seen.wide.add(s.name);
+      return true;
+    case "letDynamic":
+      return !differs(s.value, seen);
     case "letIndex":
       if (varies(s.value, seen)) seen.varying.add(s.name);
       return true;
@@ -42,26 +72,23 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
       seen.inner.add(s.name);
       return true;
     case "set":
-      return seen.inner.has(s.name);
+      return seen.inner.has(s.name) || !differs(s.value, seen);
     case "accumulate":
       return !isArg(s.reducer);
     case "store":
-      return varies(s.index, seen);
+      return varies(s.index, seen) || !differs(s.value, seen);
     case "loop":
       return (
-        s.loop === "serial" &&
+        (s.loop === "serial" || s.loop === "unrolled") &&
         !varies(s.extent, seen) &&
         !varies(s.start, seen) &&
         lanesAgree(s.body, seen)
       );
     case "if":
       return !s.when.some((c) => varies(c.value, seen)) && lanesAgree(s.then, seen);
-    case "letDynamic":
-    case "letInvocation":
-    case "array":
     case "sort":
-    case "barrier":
     case "combine":
+    case "prefix":
       return false;
     default:
       return s satisfies never;

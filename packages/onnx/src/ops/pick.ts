@@ -15,6 +15,7 @@ import {
   isFloat,
   isNonNegative,
   isStatic,
+  minDim,
   ones,
   reshape,
   scatter,
@@ -83,7 +84,7 @@ function compressed(n: NodeContext): Tensor {
   const [given, extent] = [n.tensor(1), x.shape[axis]!];
   const length = given.shape[0]!;
   const longer = !isNonNegative(subDim(extent, length));
-  const mask = longer ? slice(given, [0], [extent]) : given;
+  const mask = longer ? slice(given, [0], [minDim(length, extent)]) : given;
   const count = countOf(n, mask, "the number of slices kept");
   return take(x, placesOf(mask, count), axis);
 }

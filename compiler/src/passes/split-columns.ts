@@ -1,0 +1,69 @@
+/**
+ * Splits reductions of many elements to few results in two where memory does not run in one piece: a second kernel joins
+ * what parts of one axis gave, so that a GPU has work for all of its invocations.
+ *
+ * before:
+ *   graph f(%x: f32[65536,256]) {
+ *     %1: f32[256] = reduceSum %x {axes=[0]}
+ *     return %1
+ *   }
+ * after:
+ *   graph f(%x: f32[65536,256]) {
+ *     %1: f32[256,256,256] = reshape %x
+ *     %2: f32[256,256] = reduceSum %1 {axes=[1]}
+ *     %3: f32[256] = reduceSum %2 {axes=[0]}
+ *     return %3
+ *   }
+ *
+ * As split-reduce, which does the reductions over the last axes, it adds in another order. Not done for fewer elements than
+ * pay for a kernel, for symbolic extents, nor for axes whose extents have no divisor that helps.
+ */
+import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
+import type { Pass } from "../pass.ts";
+import { rewriteProgram } from "../program.ts";
+import { largestDivisor, splits } from "./split-reduce.ts";
+
+/** A sum of fewer elements takes less time than another kernel does, and may run along with a product. */
+const leastElements = 1 << 22;
+/** Results that keep the device busy: of an invocation each, and of a workgroup each where the last axis is reduced too. */
+const busyColumns = 1 << 16;
+const busyRows = 1 << 12;
+/** A quarter of that is enough to leave a reduction as it is. */
+const slack = 4;
+
+export const splitColumns: Pass = {
+  name: "split-columns",
+  run: (program) => rewriteProgram(program, split),
+};
+
+function split(node: Tensor): Tensor {
+  if (!splits.has(node.op)) return node;
+  const x = node.operands[0]!;
+  const axes = node.attrs.axes as readonly number[];
+  const [size, results] = [sizeOf(x.shape), sizeOf(node.shape)];
+  const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
+  if (trailing || !isStatic(size) || !isStatic(results) || size < leastElements) return node;
+  const busy = axes.includes(x.rank - 1) ? busyRows : busyColumns;
+  if (results === 0 || results >= busy / slack) return node;
+  for (const axis of axes) {
+    const extent = x.shape[axis] as number;
+    const parts = largestDivisor(extent, Math.floor(busy / results));
+    if (parts > 1 && results * parts >= busy / slack) return inTwo(node, axis, parts);
+  }
+  return node;
+}
+
+/** Reduces each part of an axis, and then over the parts. */
+function inTwo(node: Tensor, axis: number, parts: number): Tensor {
+  const { op, dtype } = node;
+  const x = node.operands[0]!;
+  const axes = node.attrs.axes as readonly number[];
+  const length = (x.shape[axis] as number) / parts;
+  const shape = [...x.shape.slice(0, axis), parts, length, ...x.shape.slice(axis + 1)];
+  const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype: x.dtype, shape });
+  const inner = axes.map((a) => (a >= axis ? a + 1 : a));
+  const left = shape.filter((_, a) => !inner.includes(a));
+  const some = makeNode({ op, operands: [rows], attrs: { axes: inner }, dtype, shape: left });
+  const at = axis - axes.filter((a) => a < axis).length;
+  return makeNode({ op, operands: [some], attrs: { axes: [at] }, dtype, shape: node.shape });
+}

@@ -1,0 +1,74 @@
+/**
+ * The order in which a GPU's tiles walk k. The places of a small convolution window are steps of their own, so that the
+ * arithmetic of the window is done once a step and not once an element; other loops of k run as one.
+ */
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  floorDiv,
+  maxOfDim,
+  modDim,
+  mulDim,
+  subDim,
+} from "@kiln-ml/ir";
+import type { Loop } from "../fuse/group.ts";
+import type { Job } from "../lower/job.ts";
+import { type Rename, totalOf } from "../lower/loops.ts";
+import { decoded, decodedQuads } from "./gpu-lines.ts";
+
+export interface Walk {
+  readonly steps: Dim;
+  /** The loop of k that runs fastest. */
+  readonly innermost: Loop | undefined;
+  /** Whether the innermost loop has a multiple of four iterations. */
+  readonly inFours: boolean;
+  /** The loops of k at an element of a step, and at lane `lane` of four. */
+  at(step: Dim, within: Dim): Rename;
+  atQuad(step: Dim, quad: Dim, lane: Dim): Rename;
+  /** That an element of a step lies inside. */
+  inside(step: Dim, within: Dim): Condition;
+}
+
+/** Windows of at most this many places are walked place by place. */
+const mostPlaces = 64;
+/** How many times more elements than there are may be walked for it. */
+const mostWaste = 1.15;
+
+export function walkOf(job: Job, depth: number): Walk {
+  const { outer, inner } = splitOf(job, depth);
+  const total = totalOf(inner);
+  const perOuter = ceilDiv(total, depth);
+  const base = (step: Dim): Rename => decoded(outer, floorDiv(step, perOuter));
+  const first = (step: Dim): Dim => mulDim(outer.length ? modDim(step, perOuter) : step, depth);
+  const innermost = inner.at(-1);
+  return {
+    steps: mulDim(totalOf(outer), perOuter),
+    innermost,
+    inFours: innermost !== undefined && modDim(innermost.extent, 4) === 0,
+    at: (step, within) => new Map([...base(step), ...decoded(inner, addDim(first(step), within))]),
+    atQuad: (step, quad, lane) =>
+      new Map([
+        ...base(step),
+        ...decodedQuads(inner, addDim(floorDiv(first(step), 4), quad), lane),
+      ]),
+    inside: (step, within) => ({
+      value: subDim(subDim(total, 1), addDim(first(step), within)),
+      test: "nonnegative",
+    }),
+  };
+}
+
+function splitOf(job: Job, depth: number): { outer: readonly Loop[]; inner: readonly Loop[] } {
+  const { k } = job.group.contraction!;
+  const all = { outer: [], inner: k };
+  if (job.group.anchor!.op !== "convolution" || k.length < 2) return all;
+  const [channel, ...places] = k as [Loop, ...Loop[]];
+  const most = maxOfDim(totalOf(places));
+  if (most === 1) return all;
+  const [outer, inner] = most <= mostPlaces ? [places, [channel]] : [[channel], places];
+  const size = totalOf(inner);
+  if (typeof size !== "number") return all;
+  return (Math.ceil(size / depth) * depth) / size <= mostWaste ? { outer, inner } : all;
+}

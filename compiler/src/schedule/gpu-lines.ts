@@ -1,0 +1,75 @@
+/**
+ * Lines of a contraction's operands as a GPU's tiles see them: the rows of the result, or its columns. Which loops a line
+ * stands for, singly or in fours.
+ */
+import {
+  addDim,
+  type Condition,
+  type Dim,
+  type Dtype,
+  floorDiv,
+  isFloat,
+  modDim,
+  mulDim,
+  stridesOf,
+  subDim,
+} from "@kiln-ml/ir";
+import type { ContractionOperand, Group, Loop } from "../fuse/group.ts";
+import type { Rename } from "../lower/loops.ts";
+
+export interface Lines {
+  readonly which: "a" | "b";
+  readonly operand: ContractionOperand;
+  readonly loops: readonly Loop[];
+  /** Lines in all. */
+  readonly limit: Dim;
+  /** Lines in a tile, and of one invocation. */
+  readonly count: number;
+  readonly own: number;
+  /** The number of the tile, and of the invocation across it. */
+  readonly tile: Dim;
+  readonly place: Dim;
+  /** Whether lines can be counted in fours: the loop that runs fastest has a multiple of four. */
+  readonly inFours: boolean;
+  readonly sums: Group["sideSums"];
+}
+
+/** Invocations that share a tile in the direction of its lines. */
+export const acrossOf = (l: Lines): number => l.count / l.own;
+
+/** The first of four lines; `quad` counts within the tile. */
+export const quadOf = (l: Lines, quad: Dim): Dim => addDim(mulDim(l.tile, l.count / 4), quad);
+export const lineOf = (l: Lines, line: Dim): Dim => addDim(mulDim(l.tile, l.count), line);
+
+export const insideLines = (l: Lines, line: Dim): Condition => ({
+  value: subDim(subDim(l.limit, 1), line),
+  test: "nonnegative",
+});
+
+/** What loops stand for at a row-major number over all of them. */
+export function decoded(loops: readonly Loop[], flat: Dim): Rename {
+  const strides = stridesOf(loops.map((l) => l.extent));
+  return new Map(
+    loops.map((l, i) => {
+      const q = floorDiv(flat, strides[i]!);
+      return [l.name, i === 0 ? q : modDim(q, l.extent)];
+    }),
+  );
+}
+
+/** The same at element `lane` of the four with a number, where the last loop has a multiple of four iterations. */
+export function decodedQuads(loops: readonly Loop[], quad: Dim, lane: Dim): Rename {
+  const last = loops.at(-1);
+  if (!last) return new Map();
+  const fours = [...loops.slice(0, -1), { ...last, extent: floorDiv(last.extent, 4) }];
+  const by = new Map(decoded(fours, quad));
+  by.set(last.name, addDim(mulDim(by.get(last.name)!, 4), lane));
+  return by;
+}
+
+/** The sum of row `i` and of the `j`th four columns of an invocation. */
+export const sumName = (i: number, j: number): string => `c${i}_${j}`;
+export const sideName = (l: Lines, s: number, i: number): string => `side${l.which}${s}_${i}`;
+
+/** Sums beside a product are kept in f32, whatever a float's width. */
+export const sumDtype = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f32" : dtype);

@@ -1,0 +1,197 @@
+/**
+ * Brings an operand's share of a step of k to workgroup memory, as tile[k·lines + line]. Neighbouring invocations take
+ * neighbouring elements in the direction in which the operand's memory runs, four at a time where every load can; what is
+ * fused into the operand is computed on the way. Across that direction the lines are rotated from one four of k to the next,
+ * so that writes do not meet in one bank.
+ */
+import {
+  addDim,
+  type Condition,
+  type Dim,
+  floorDiv,
+  modDim,
+  mulDim,
+  substitute,
+  symbolsIn,
+} from "@kiln-ml/ir";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { type Rename, renamed } from "../lower/loops.ts";
+import { choose, constant, ref } from "../lower/value.ts";
+import { walkExpr } from "../lower/walk.ts";
+import type { Walk } from "./gpu-depth.ts";
+import { decoded, decodedQuads, insideLines, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
+import { strideOf } from "./stride.ts";
+
+/** What loads and reads of tiles share. */
+export interface Tile {
+  readonly job: Job;
+  readonly lane: { readonly name: string; readonly at: Dim };
+  readonly me: Dim;
+  readonly invocations: number;
+  readonly depth: number;
+  readonly walk: Walk;
+}
+
+export interface Loader {
+  readonly name: string;
+  readonly array: Stmt;
+  /** Whether elements are brought four at a time, as lanes. */
+  readonly wide: boolean;
+  /** Variables that hold the elements on their way. */
+  readonly held: readonly Stmt[];
+  bring(step: Dim): Stmt[];
+  readonly put: readonly Stmt[];
+  /** Where element `within` of four at `quad`, a four of lines, stands at the step `kQuad`·4 + `k` of the tile. */
+  index(quad: Dim, within: Dim, kQuad: Dim, k: number): Dim;
+}
+
+export function loaderOf(t: Tile, lines: Lines): Loader {
+  const { job } = t;
+  const { dtype } = lines.operand.operand;
+  const name = `tile${lines.which.toUpperCase()}`;
+  const alongK = runsAlongK(t, lines);
+  const wide = fitsLanes(t, lines, alongK);
+  const places = (wide ? widePlaces : singlePlaces)(t, lines, alongK);
+  const heldName = (u: number): string => `${lines.which}Next${u}`;
+  const rotated = (quad: Dim, kQuad: Dim): Dim =>
+    alongK ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
+  const index: Loader["index"] = (quad, within, kQuad, k) =>
+    addDim(
+      mulDim(addDim(mulDim(kQuad, 4), k), lines.count),
+      addDim(mulDim(rotated(quad, kQuad), 4), within),
+    );
+  return {
+    name,
+    array: { kind: "array", name, dtype, size: lines.count * t.depth, space: "shared", width: 4 },
+    wide,
+    held: places.map((_, u) => ({
+      kind: "acc",
+      name: heldName(u),
+      dtype,
+      init: constant(dtype, 0),
+      wide: false,
+    })),
+    bring: (step) =>
+      places.flatMap((p, u): Stmt[] => {
+        const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
+        return [...body, { kind: "set", name: heldName(u), value }];
+      }),
+    put: places.map(
+      (p, u): Stmt => ({
+        kind: "store",
+        to: name,
+        index: p.to(index),
+        value: ref(heldName(u), dtype),
+      }),
+    ),
+    index,
+  };
+}
+
+/** An element, or four, that an invocation brings. */
+interface Place {
+  at(step: Dim): Rename;
+  guard(step: Dim): Condition[];
+  to(index: Loader["index"]): Dim;
+}
+
+function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
+  const perLine = t.depth / 4;
+  const quads = lines.count / 4;
+  const count = (lines.count * t.depth) / 4 / t.invocations;
+  return Array.from({ length: count }, (_, u): Place => {
+    const flat = addDim(t.me, u * t.invocations);
+    if (alongK) {
+      const [quad, line] = [modDim(flat, perLine), floorDiv(flat, perLine)];
+      const at = lineOf(lines, line);
+      return {
+        at: (step) =>
+          new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
+        guard: (step) => [insideLines(lines, at), t.walk.inside(step, mulDim(quad, 4))],
+        to: (index) => laneAlongK(t, index, quad, line),
+      };
+    }
+    const [k, quad] = [floorDiv(flat, quads), modDim(flat, quads)];
+    const at = quadOf(lines, quad);
+    return {
+      at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
+      guard: (step) => [insideLines(lines, mulDim(at, 4)), t.walk.inside(step, k)],
+      to: () => addDim(mulDim(flat, 4), t.lane.at),
+    };
+  });
+}
+
+/** Lane by lane along k: each lane's element stands a row of the tile further. */
+function laneAlongK(t: Tile, index: Loader["index"], quad: Dim, line: Dim): Dim {
+  const [zero, one] = [0, 1].map((k) => index(floorDiv(line, 4), modDim(line, 4), quad, k));
+  return addDim(zero!, mulDim(t.lane.at, addDim(one!, mulDim(zero!, -1))));
+}
+
+function singlePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
+  const count = (lines.count * t.depth) / t.invocations;
+  return Array.from({ length: count }, (_, u): Place => {
+    const flat = addDim(t.me, u * t.invocations);
+    const k = alongK ? modDim(flat, t.depth) : floorDiv(flat, lines.count);
+    const line = alongK ? floorDiv(flat, t.depth) : modDim(flat, lines.count);
+    const at = lineOf(lines, line);
+    return {
+      at: (step) => new Map([...decoded(lines.loops, at), ...t.walk.at(step, k)]),
+      guard: (step) => [insideLines(lines, at), t.walk.inside(step, k)],
+      to: (index) => {
+        if (!alongK) return flat;
+        const quad = index(floorDiv(line, 4), modDim(line, 4), floorDiv(k, 4), 0);
+        return addDim(quad, mulDim(modDim(k, 4), lines.count));
+      },
+    };
+  });
+}
+
+function valueAt(job: Job, lines: Lines, at: Rename, inside: readonly Condition[]) {
+  const { operand, coords, when } = lines.operand;
+  const guard = [...inside, ...when.map((c) => ({ ...c, value: substitute(c.value, at) }))];
+  const block = openBlock(job);
+  const value = block.at(operand, renamed(coords, at), guard);
+  return { body: block.body, value: choose(guard, value, constant(value.dtype, 0)) };
+}
+
+/** True if the operand's memory runs along k rather than along its lines. */
+function runsAlongK(t: Tile, lines: Lines): boolean {
+  const own = lines.loops.filter((l) => l.extent !== 1).at(-1);
+  const inner = t.walk.innermost;
+  if (!inner || inner.extent === 1) return false;
+  if (!own) return true;
+  const { operand, coords } = lines.operand;
+  let votes = 0;
+  walkExpr(openBlock(t.job).at(operand, coords), {
+    expr: (e) => {
+      if (e.kind !== "load") return;
+      const [k, line] = [inner, own].map((l) => Math.abs(strideOf(e.index, l.name) || Infinity));
+      votes += Math.sign(line! - k!);
+    },
+  });
+  return votes > 0 || (votes === 0 && longer(inner.extent, own.extent));
+}
+
+const longer = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a > b;
+
+/** Whether every load can take four neighbours at a time, or one for all four, and some load does. */
+function fitsLanes(t: Tile, lines: Lines, alongK: boolean): boolean {
+  if (!(alongK ? t.walk.inFours : lines.inFours)) return false;
+  if (((lines.count * t.depth) / 4) % t.invocations !== 0) return false;
+  const [place] = widePlaces(t, lines, alongK);
+  const { body, value } = valueAt(t.job, lines, place!.at(0), place!.guard(0));
+  if (body.length > 0) return false;
+  let [fits, some] = [true, false];
+  const even = (d: Dim): boolean => modDim(substitute(d, new Map([[t.lane.name, 0]])), 4) === 0;
+  walkExpr(value, {
+    expr: (e: Expr) => {
+      if (e.kind !== "load") return;
+      const stride = strideOf(e.index, t.lane.name);
+      if (stride === 1 && even(e.index)) some = true;
+      else if (stride !== 0) fits = false;
+      if (e.guard.some((c) => symbolsIn(c.value).has(t.lane.name))) fits = false;
+    },
+  });
+  return fits && some;
+}

@@ -1,0 +1,204 @@
+/**
+ * What an invocation of a tiled contraction does with its sums: the group's other members, and the stores, four columns at a
+ * time where the columns come in fours, else one by one. Also the sums of an operand's lines that run beside it.
+ */
+import { addDim, type Condition, type Dim, type Dtype, mulDim, negDim } from "@kiln-ml/ir";
+import { makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { decode, nest, type Rename, renamed } from "../lower/loops.ts";
+import { call, constant, load, ref } from "../lower/value.ts";
+import {
+  acrossOf,
+  decoded,
+  decodedQuads,
+  insideLines,
+  type Lines,
+  lineOf,
+  quadOf,
+  sideName,
+  sumDtype,
+  sumName,
+} from "./gpu-lines.ts";
+import type { Tile } from "./gpu-tile-load.ts";
+import { storeSide } from "./side-sum.ts";
+
+export interface Block {
+  /** Arrays for sums whose number is known at run time only. */
+  readonly arrays: readonly Stmt[];
+  /** Accumulators: of rows alone, and those with lanes. */
+  readonly rowSums: readonly Stmt[];
+  readonly sums: readonly Stmt[];
+  /** With lanes: sums into arrays, and the stores of fours. */
+  readonly keep: readonly Stmt[];
+  readonly inLanes: readonly Stmt[];
+  /** Without lanes. */
+  readonly after: readonly Stmt[];
+}
+
+/** Blocks of more members than this are a loop, whose text is short, and not repeated. */
+const mostRepeated = 6;
+
+export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
+  const { dtype } = rows.operand.operand;
+  const quads = columns.own / 4;
+  const each = range(rows.own).flatMap((i) => range(quads).map((j) => ({ i, j })));
+  const size = rows.own * columns.own;
+  const lanes = columns.inFours ? storesInLanes(t, rows, columns) : undefined;
+  const sideArray = (s: number): string => `side${columns.which}${s}`;
+  return {
+    arrays: [
+      { kind: "array", name: "sums", dtype, size, space: "private", width: 4 },
+      ...columns.sums.map(
+        (_, s): Stmt => ({
+          kind: "array",
+          name: sideArray(s),
+          dtype: sumDtype(dtype),
+          size: columns.own,
+          space: "private",
+        }),
+      ),
+    ],
+    rowSums: rows.sums.flatMap((_, s) =>
+      range(rows.own).map((i) => zeroed(sideName(rows, s, i), sumDtype(dtype))),
+    ),
+    sums: [
+      ...each.map(({ i, j }) => zeroed(sumName(i, j), dtype)),
+      ...columns.sums.flatMap((_, s) =>
+        range(quads).map((j) => zeroed(sideName(columns, s, j), sumDtype(dtype))),
+      ),
+    ],
+    keep: [
+      ...each.map(({ i, j }) =>
+        keep("sums", (i * quads + j) * 4, t.lane.at, ref(sumName(i, j), dtype)),
+      ),
+      ...columns.sums.flatMap((_, s) =>
+        range(quads).map((j) =>
+          keep(sideArray(s), j * 4, t.lane.at, ref(sideName(columns, s, j), sumDtype(dtype))),
+        ),
+      ),
+    ],
+    inLanes: lanes ?? [],
+    after: [
+      ...(lanes ? [] : storesOneByOne(t, rows, columns)),
+      ...finishRows(t.job, rows, columns),
+      ...finishColumns(t.job, rows, columns, sideArray),
+    ],
+  };
+}
+
+const zeroed = (name: string, dtype: Dtype): Stmt => ({
+  kind: "acc",
+  name,
+  dtype,
+  init: constant(dtype, 0),
+  wide: true,
+});
+
+const narrowed = (sum: Expr, dtype: Dtype): Expr =>
+  sum.dtype === dtype ? sum : call("convert", dtype, sum);
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+const keep = (to: string, first: number, lane: Dim, value: Expr): Stmt => ({
+  kind: "store",
+  to,
+  index: addDim(lane, first),
+  value,
+});
+
+/** The statements that store the group's results for one sum, or four of them. */
+function results(job: Job, by: Rename, sum: Expr): Stmt[] {
+  const { group } = job;
+  const anchor = group.anchor!;
+  const block = openBlock(job);
+  const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
+  block.bind(anchor, renamed(group.members.get(anchor)!.coords, by), value);
+  for (const [node] of membersOf(group))
+    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, by));
+  return block.body;
+}
+
+const when = (condition: Condition, then: readonly Stmt[]): Stmt => ({
+  kind: "if",
+  when: [condition],
+  then,
+});
+
+/** Undefined where an index is known at run time only, which lanes do not share. */
+function storesInLanes(t: Tile, rows: Lines, columns: Lines): Stmt[] | undefined {
+  const [r, q] = [makeLoop("r", rows.own), makeLoop("q", columns.own / 4)];
+  const { dtype } = rows.operand.operand;
+  const row = lineOf(rows, addDim(mulDim(rows.place, rows.own), r.at));
+  const quad = quadOf(columns, addDim(columns.place, mulDim(q.at, acrossOf(columns))));
+  const by = new Map([
+    ...decoded(rows.loops, row),
+    ...decodedQuads(columns.loops, quad, t.lane.at),
+  ]);
+  const at = addDim(mulDim(r.at, columns.own), addDim(mulDim(q.at, 4), t.lane.at));
+  const body = results(t.job, by, load("sums", dtype, at));
+  if (body.some((s) => s.kind === "letDynamic")) return undefined;
+  const kind = t.job.group.members.size > mostRepeated ? "serial" : "unrolled";
+  const inside = nest([q], kind, [when(insideLines(columns, mulDim(quad, 4)), body)]);
+  return nest([r], kind, [when(insideLines(rows, row), inside)]);
+}
+
+function storesOneByOne(t: Tile, rows: Lines, columns: Lines): Stmt[] {
+  const [r, q, s] = [makeLoop("r", rows.own), makeLoop("q", columns.own / 4), makeLoop("s", 4)];
+  const { dtype } = rows.operand.operand;
+  const row = lineOf(rows, addDim(mulDim(rows.place, rows.own), r.at));
+  const quad = quadOf(columns, addDim(columns.place, mulDim(q.at, acrossOf(columns))));
+  const column = addDim(mulDim(quad, 4), s.at);
+  const at = addDim(mulDim(r.at, columns.own), addDim(mulDim(q.at, 4), s.at));
+  const body = results(t.job, new Map(), load("sums", dtype, at));
+  const inside = when(insideLines(columns, column), [...decode(columns.loops, column), ...body]);
+  const across = [...decode(rows.loops, row), ...nest([q, s], "serial", [inside])];
+  return nest([r], "serial", [when(insideLines(rows, row), across)]);
+}
+
+const first = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
+
+/** Stores what depends on the sums of a row: the first workgroup and invocation across do. */
+const finishRows = (job: Job, rows: Lines, columns: Lines): Stmt[] =>
+  rows.sums.flatMap((s, i) =>
+    range(rows.own).map((line): Stmt => {
+      const at = lineOf(rows, addDim(mulDim(rows.place, rows.own), line));
+      const name = sideName(rows, i, line);
+      const { dtype } = rows.operand.operand;
+      const value = narrowed(ref(name, sumDtype(dtype)), dtype);
+      return {
+        kind: "if",
+        when: [first(columns.tile), first(columns.place), insideLines(rows, at)],
+        then: [
+          { kind: "let", name: `${name}Sum`, value },
+          ...decode(rows.loops, at),
+          ...storeSide(job, s, `${name}Sum`),
+        ],
+      };
+    }),
+  );
+
+const finishColumns = (
+  job: Job,
+  rows: Lines,
+  columns: Lines,
+  arrayOf: (s: number) => string,
+): Stmt[] =>
+  columns.sums.flatMap((side, s) =>
+    range(columns.own).map((line): Stmt => {
+      const quad = addDim(columns.place, Math.floor(line / 4) * acrossOf(columns));
+      const at = addDim(mulDim(quadOf(columns, quad), 4), line % 4);
+      const name = `${arrayOf(s)}_${line}`;
+      const { dtype } = columns.operand.operand;
+      const value = narrowed(load(arrayOf(s), sumDtype(dtype), line), dtype);
+      return {
+        kind: "if",
+        when: [first(rows.tile), first(rows.place), insideLines(columns, at)],
+        then: [
+          { kind: "let", name, value },
+          ...decode(columns.loops, at),
+          ...storeSide(job, side, name),
+        ],
+      };
+    }),
+  );

@@ -1,0 +1,161 @@
+/**
+ * A contraction in tiles on a GPU: a workgroup computes a tile of the result, an invocation a block of it in registers, its
+ * columns as vectors of four. While one step of k is multiplied, the next is on its way from memory. Sums run in the order of k.
+ */
+import { addDim, ceilDiv, type Dim, floorDiv, minDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Job } from "../lower/job.ts";
+import { decode, nest, totalOf } from "../lower/loops.ts";
+import type { Scheduled } from "../lower/lower.ts";
+import { call, load, ref } from "../lower/value.ts";
+import { walkOf } from "./gpu-depth.ts";
+import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
+import { type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
+import { blockOf } from "./gpu-tile-store.ts";
+import { invocationsOf, type Tiling } from "./gpu-tiling.ts";
+import { wideParams } from "./vector.ts";
+
+export type Which = "a" | "b";
+
+/** `rows` names the operand whose lines are the tile's rows. */
+export function gpuTile(job: Job, tiling: Tiling, rows: Which): Scheduled {
+  const c = job.group.contraction!;
+  const me = makeLoop("me", invocationsOf(tiling));
+  const lane = makeLoop("lane", 4);
+  const perRow = tiling.columns / tiling.broad;
+  const of = (which: Which, count: number, own: number, place: Dim) => {
+    const loops = which === "a" ? c.m : c.n;
+    const limit = totalOf(loops);
+    const tile = makeLoop(which === rows ? "tileRow" : "tileColumn", ceilDiv(limit, count));
+    const last = loops.at(-1);
+    const inFours = last !== undefined && modDim(last.extent, 4) === 0;
+    const sums = job.group.sideSums.filter((s) => s.side === which);
+    const lines: Lines = {
+      which,
+      operand: c[which],
+      loops,
+      limit,
+      count,
+      own,
+      tile: tile.at,
+      place,
+      inFours,
+      sums,
+    };
+    return { lines, tile };
+  };
+  const [r, q] = [
+    of(rows, tiling.rows, tiling.tall, floorDiv(me.at, perRow)),
+    of(rows === "a" ? "b" : "a", tiling.columns, tiling.broad, modDim(me.at, perRow)),
+  ];
+  const t: Tile = {
+    job,
+    lane,
+    me: me.at,
+    invocations: invocationsOf(tiling),
+    depth: tiling.depth,
+    walk: walkOf(job, tiling.depth),
+  };
+  const batch = makeLoop("batch", totalOf(c.batch));
+  const body = [
+    { kind: "letInvocation", name: me.name } as const,
+    ...decode(c.batch, batch.at),
+    ...tileBody(t, r.lines, q.lines),
+  ];
+  return {
+    body: nest([batch, r.tile, q.tile], "workgroup", body),
+    workgroupSize: t.invocations,
+    wide: wideParams(body, lane.name),
+  };
+}
+
+function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
+  const loaders = [rows, columns].map((l) => loaderOf(t, l)) as [Loader, Loader];
+  const block = blockOf(t, rows, columns);
+  const single = loaders.filter((l) => !l.wide);
+  const wide = loaders.filter((l) => l.wide);
+  const step = makeLoop("step", t.walk.steps);
+  const next = makeLoop("next", t.walk.steps);
+  const lanes: Stmt[] = [
+    ...wide.flatMap((l) => l.held),
+    ...block.sums,
+    ...loaders.flatMap((l) => l.bring(0)),
+    ...nest([step], "serial", [
+      ...loaders.flatMap((l) => l.put),
+      { kind: "barrier" },
+      ...bringNext(t, step, next, loaders),
+      ...multiply(t, rows, columns, loaders),
+      { kind: "barrier" },
+    ]),
+    ...block.keep,
+    ...block.inLanes,
+  ];
+  return [
+    ...loaders.map((l) => l.array),
+    ...block.arrays,
+    ...single.flatMap((l) => l.held),
+    ...block.rowSums,
+    ...nest([t.lane as Loop], "vector", lanes),
+    ...block.after,
+  ];
+}
+
+/** The last step fetches its own elements again: that costs less than a test. */
+function bringNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
+  if (t.walk.steps === 1) return [];
+  const value = minDim(addDim(step.at, 1), subDim(t.walk.steps, 1));
+  return [
+    { kind: "letIndex", name: next.name, value },
+    ...loaders.flatMap((l) => l.bring(next.at)),
+  ];
+}
+
+/** The products of one step of k, from workgroup memory. */
+function multiply(t: Tile, rows: Lines, columns: Lines, [a, b]: readonly [Loader, Loader]): Stmt[] {
+  const { dtype } = rows.operand.operand;
+  const kQuad = makeLoop("kk", t.depth / 4);
+  const body = [0, 1, 2, 3].flatMap((k): Stmt[] => {
+    const row = (i: number): Expr => {
+      const quad = addDim(mulDim(rows.place, rows.own / 4), Math.floor(i / 4));
+      return load(a.name, dtype, a.index(quad, i % 4, kQuad.at, k));
+    };
+    const column = (j: number): Expr => {
+      const quad = addDim(columns.place, j * acrossOf(columns));
+      return load(b.name, dtype, b.index(quad, t.lane.at, kQuad.at, k));
+    };
+    return [
+      ...range(columns.own / 4).map(
+        (j): Stmt => ({ kind: "let", name: `b${k}_${j}`, value: column(j) }),
+      ),
+      ...range(rows.own).flatMap((i): Stmt[] => [
+        { kind: "let", name: `a${k}_${i}`, value: row(i) },
+        ...range(columns.own / 4).map(
+          (j): Stmt => ({
+            kind: "fma",
+            name: sumName(i, j),
+            a: ref(`a${k}_${i}`, dtype),
+            b: ref(`b${k}_${j}`, dtype),
+          }),
+        ),
+      ]),
+      ...addSides(rows, range(rows.own), (i) => ref(`a${k}_${i}`, dtype)),
+      ...addSides(columns, range(columns.own / 4), (j) => ref(`b${k}_${j}`, dtype)),
+    ];
+  });
+  return nest([kQuad], rows.own * columns.own > 64 ? "unrolled" : "serial", body);
+}
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+/** What a step adds to the sums of an operand's lines. */
+const addSides = (l: Lines, own: readonly number[], value: (i: number) => Expr): Stmt[] =>
+  l.sums.flatMap((_, s) =>
+    own.map((i): Stmt => {
+      const name = sideName(l, s, i);
+      const dtype = sumDtype(l.operand.operand.dtype);
+      const term = value(i);
+      const wide = term.dtype === dtype ? term : call("convert", dtype, term);
+      return { kind: "set", name, value: call("add", dtype, ref(name, dtype), wide) };
+    }),
+  );

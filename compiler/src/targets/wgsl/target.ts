@@ -4,6 +4,7 @@
 import { splitColumns } from "../../passes/split-columns.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
+import { gpuAttention } from "../../schedule/gpu-attention.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
 import { gpuScan } from "../../schedule/gpu-scan.ts";
@@ -29,6 +30,7 @@ export const webgpu: Target = {
     row: 1 << 16,
     // A reduction over rows as well keeps the whole device waiting for one workgroup.
     total: 1 << 18,
+    attention: true,
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,
@@ -40,6 +42,7 @@ export const webgpu: Target = {
     contraction: gpuContraction,
     scatter: gpuScatter,
     sort: gpuSort,
+    attention: gpuAttention,
     beside: besideGrid,
   },
   emit: (kernel, { features }) => emitWgsl(kernel, { subgroups: features.includes("subgroups") }),

@@ -141,6 +141,24 @@ export const transformer = (blocks: number, width = 64, length: Dim = 32): Progr
   return program([x], () => net.forward(x));
 };
 
+/** One block of 8 heads over [batch, length, width]: forward, or a whole step that pulls its results to 0. */
+export const transformerBlock = (
+  batch: number,
+  length: number,
+  width: number,
+  optimizer?: OptimizerName,
+): Program => {
+  const net = new Block(width, 8);
+  const x = f32("x", batch, length, width);
+  return program([x], () => {
+    const y = net.forward(x);
+    if (!optimizer) return y;
+    const loss = y.mul(y).mean();
+    optimizerFor(optimizer, net).step(loss);
+    return loss;
+  });
+};
+
 const batch = (): Dim => dim("batch", { max: 4096 });
 
 /** Cases of the fusion and memory tables. */

@@ -1,88 +1,136 @@
 /**
- * The webgpu target on a real card: time, bandwidth and TFLOP/s of the usual rows, and a check of results against double
- * precision at a few places. Bundle it for a machine with a card; it needs npm `webgpu` there and nothing else.
+ * The webgpu target on a real card beside its peers: medians of 7, kernels, bytes, bandwidth or TFLOP/s, and the fraction of a copy
+ * measured in the same run. Bundle it for a machine with a card; it needs npm `webgpu` there, and the peers' scripts in
+ * the folder that KILN_PEERS names. The last line is the table as JSON. `--only=REGEX` picks rows, `--kernels` lists kernels.
  */
 import { evaluateDim } from "@kiln-ml/ir";
-import { type Device, load, openWebGpu } from "@kiln-ml/runtime";
-import { compileProgram } from "../compiler/src/compile.ts";
+import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
+import { compileProgram } from "../compiler/src/all.ts";
 import type { Program } from "../compiler/src/program.ts";
-import { chain, cnnStep, layerNormOf, matmul, mlpStep, softmaxOf } from "./cases.ts";
+import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
+import { Copies, type CopyRates } from "./gpu-copy.ts";
+import { peerTimes, timesOf } from "./gpu-peers.ts";
 import { bytesMoved, flopsOf, noise, stateValues } from "./session.ts";
 
-const median = (xs: number[]): number => xs.sort((a, b) => a - b)[xs.length >> 1]!;
+const flag = (name: string): boolean => process.argv.includes(`--${name}`);
+const median = (xs: readonly number[]): number => [...xs].sort((a, b) => a - b)[xs.length >> 1]!;
+const round = (x: number): number => Number(x.toPrecision(4));
 
-async function measure(device: Device, name: string, program: Program, repeats: number) {
+/** Noise takes time to make, in which the card cools down, so it repeats; a prime, so that rows differ. */
+const period = 1_000_003;
+
+function tiled(from: Float32Array, shape: readonly number[]): Float32Array {
+  const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
+  for (let at = 0; at < values.length; at += from.length)
+    values.set(from.subarray(0, values.length - at), at);
+  return values;
+}
+
+/** The compiled program with its inputs on the device. */
+async function open(device: Device, program: Program) {
   const features = [...device.features].filter((f) => f === "subgroups");
-  const start = performance.now();
-  const limits = { maxStorageBuffersPerShaderStage: 8 };
+  const { limits } = device;
   const { artifact, states } = compileProgram(program, { target: "webgpu", features, limits });
-  const compiled = performance.now() - start;
   const held = states.map((t, i) =>
     device.upload(stateValues(t, i + 1), t.dtype, t.shape as number[]),
   );
   const exe = await load(artifact, device, { states: held });
-  const loaded = performance.now() - start - compiled;
   const inputs = program.inputs.map((t, i) => {
     const shape = t.shape.map((d) => evaluateDim(d, {}));
-    const values = noise(
-      shape.reduce((a, b) => a * b, 1),
-      100 + i,
-    );
+    const values = tiled(noise(period, 100 + i), shape);
     const host =
       t.dtype === "i32" ? Int32Array.from(values, (v) => Math.floor((v + 1) * 5)) : values;
     return device.upload(host, t.dtype, shape);
   });
-  const batch = async () => {
-    for (let i = 1; i < repeats; i++) for (const o of await exe.run(inputs)) o.dispose();
-    const last = await exe.run(inputs);
-    const smallest = last.reduce((a, b) => (a.sizeBytes < b.sizeBytes ? a : b));
-    // Reading a small result waits for all that came before; a large one is waited for by reading a state.
-    if (smallest.sizeBytes < 1 << 16) await smallest.data();
-    else await device.upload(new Float32Array(1), "f32", [1]).data();
-    for (const o of last) o.dispose();
+  const dispose = (): void => {
+    exe.dispose();
+    for (const a of [...held, ...inputs]) a.dispose();
   };
-  await batch();
-  const times: number[] = [];
-  for (let i = 0; i < 7; i++) {
-    const t = performance.now();
-    await batch();
-    times.push((performance.now() - t) / repeats);
-  }
-  const ms = median(times);
-  const rate = `${(flopsOf(artifact) / ms / 1e9).toFixed(2)} TFLOP/s ${(bytesMoved(artifact) / ms / 1e6).toFixed(0)} GB/s`;
-  const kernels = await exe.profile(inputs);
-  console.log(
-    `kiln\t${name}\t${ms.toFixed(3)} ms\t${rate}\t${artifact.plan.steps.length} kernels\tcompile ${compiled.toFixed(0)} load ${loaded.toFixed(0)} ms`,
-  );
-  for (const k of kernels)
-    console.log(
-      `   ${k.name.padEnd(24)} ${k.ms.toFixed(4)} ms  ${(k.flops / k.ms / 1e9).toFixed(2)} TFLOP/s  ${(k.bytes / k.ms / 1e6).toFixed(0)} GB/s (${k.timing})`,
-    );
-  exe.dispose();
-  for (const a of [...held, ...inputs]) a.dispose();
+  return { artifact, exe, inputs, dispose };
 }
 
-const device = await openWebGpu(process.argv.includes("--software") ? { allowSoftware: true } : {});
-console.log("adapter", device.name, "features", [...device.features].join(" "));
-const small = process.argv.includes("--small");
-const rows: [string, Program, number][] = small
-  ? [["matmul 64", matmul(64), 2]]
-  : [
-      ["matmul 1024", matmul(1024), 20],
-      ["matmul 2048", matmul(2048), 20],
-      ["matmul 4096", matmul(4096), 5],
-      ["matmul 1000", matmul(1000), 20],
-      ["chain 2^25", chain(1 << 25), 10],
-      ["softmax 16384x4096", softmaxOf(16384, 4096), 10],
-      ["layerNorm 16384x4096", layerNormOf(16384, 4096), 10],
-      ["mlp step 512 adam", mlpStep(512), 20],
-      ["cnn step 64 adam", cnnStep(64), 20],
-    ];
-for (const [name, program, repeats] of rows)
-  try {
-    await measure(device, name, program, repeats);
-  } catch (error) {
-    console.log(name, String(error).slice(0, 500));
+type Inputs = Parameters<Executable["run"]>[0];
+
+/** Reading a number waits for all that came before. */
+const settled = (device: Device) => device.upload(new Float32Array(1), "f32", [1]).data();
+
+async function timed(device: Device, exe: Executable, inputs: Inputs, repeats: number) {
+  const times: number[] = [];
+  for (let i = 0; i < 9; i++) {
+    const start = performance.now();
+    for (let j = 0; j < repeats; j++) for (const o of await exe.run(inputs)) o.dispose();
+    await settled(device);
+    if (i > 1) times.push((performance.now() - start) / repeats);
   }
+  // What a run costs the CPU before it returns, the device being idle.
+  const calls: number[] = [];
+  for (let i = 0; i < 15; i++) {
+    await settled(device);
+    const start = performance.now();
+    const run = exe.run(inputs);
+    calls.push((performance.now() - start) * 1e3);
+    for (const o of await run) o.dispose();
+  }
+  return { ms: median(times), cpu: median(calls) };
+}
+
+async function measure(device: Device, row: GpuRow, copy: CopyRates) {
+  const start = performance.now();
+  const { artifact, exe, inputs, dispose } = await open(device, row.build());
+  const ready = performance.now() - start;
+  await copies.warmUp();
+  const { ms, cpu } = await timed(device, exe, inputs, row.repeats);
+  const [bytes, flops] = [bytesMoved(artifact), row.flops ?? flopsOf(artifact)];
+  await copies.warmUp();
+  const kernels = await exe.profile(inputs);
+  const busy = kernels.reduce((sum, k) => sum + k.ms, 0);
+  const rate = bytes / ms / 1e6;
+  console.log(
+    `kiln\t${row.name}\t${ms.toFixed(4)} ms\t${busy.toFixed(4)} ms in kernels\t${(flops / ms / 1e9).toFixed(2)} TFLOP/s\t${rate.toFixed(0)} GB/s` +
+      `${row.memory ? ` (${(rate / copy.wide).toFixed(2)} of copy)` : ""}\t${artifact.plan.steps.length} kernels\tcpu ${cpu.toFixed(0)} µs\tready in ${ready.toFixed(0)} ms`,
+  );
+  if (flag("kernels"))
+    for (const k of kernels)
+      console.log(
+        `   ${k.name.padEnd(24)} ${k.ms.toFixed(4)} ms  ${(k.flops / k.ms / 1e9).toFixed(2)} TFLOP/s  ${(k.bytes / k.ms / 1e6).toFixed(0)} GB/s (${k.timing})`,
+      );
+  dispose();
+  return {
+    case: row.name,
+    ms: round(ms),
+    kernelMs: round(busy),
+    kernels: artifact.plan.steps.length,
+    bytes,
+    gbPerS: round(rate),
+    tflopPerS: round(flops / ms / 1e9),
+    cpuMicroseconds: round(cpu),
+    ...(row.memory ? { ofCopy: round(rate / copy.wide) } : {}),
+  };
+}
+
+const device = await openWebGpu(flag("software") ? { allowSoftware: true } : {});
+const raw = (device.driver as unknown as { device: GPUDevice }).device;
+console.log("adapter", device.name, "features", [...device.features].join(" "));
+const copies = new Copies(raw, flag("small") ? 1 << 16 : undefined);
+const copy = await copies.rates();
+console.log(`copy\t${copy.wide.toFixed(0)} GB/s by four, ${copy.scalar.toFixed(0)} GB/s by one`);
+const only = new RegExp(process.argv.find((a) => a.startsWith("--only="))?.slice(7) ?? "");
+const results = [];
+for (const row of flag("small") ? smallRows : gpuRows)
+  if (only.test(row.name))
+    try {
+      results.push({ row, result: await measure(device, row, copy) });
+    } catch (error) {
+      console.log(row.name, String(error).slice(0, 500));
+    }
+copies.destroy();
 device.destroy();
+const peers = peerTimes(process.env.KILN_PEERS);
+for (const { peer, work, ms } of peers) console.log(`${peer}\t${work}\t${ms} ms`);
+const rows = results.map(({ row, result }) => ({
+  ...result,
+  peers: Object.fromEntries(timesOf(peers, row.peer).map((p) => [p.peer, p.ms])),
+}));
+const head = { adapter: device.name, copy: { wide: round(copy.wide), scalar: round(copy.scalar) } };
+console.log(JSON.stringify({ ...head, rows }));
 process.exit(0);

@@ -20,7 +20,7 @@ import {
 } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { printPlan } from "../../compiler/src/passes/print-plan.ts";
 
 const targets = ["js", "wasm"] as const;

@@ -47,7 +47,8 @@ async function runOps(): Promise<never> {
     process.exit(0);
   }
   const { fuzzOps } = await import("./ops/front.ts");
-  const { only, lenient = false } = values;
+  const { lenient = false } = values;
+  const only = values.only?.flatMap((list) => list.split(","));
   const options = { seed, count: total, only, first: Number(values.first), lenient };
   const agrees = await fuzzOps(options).catch((error: Error) => fail(error.message));
   process.exit(agrees ? 0 : 1);

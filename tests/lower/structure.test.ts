@@ -5,7 +5,7 @@
 import { input, type Tensor } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Lowered } from "../../compiler/src/lower/lower.ts";
 
 /** The kernels of a program that returns these. */

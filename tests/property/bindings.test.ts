@@ -7,7 +7,7 @@ import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { parseProgram } from "../support/reference.ts";
 import { nullDevice } from "../support/webgpu.ts";
 

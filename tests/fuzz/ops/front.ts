@@ -76,7 +76,7 @@ export async function fuzzOps(options: OpsOptions): Promise<boolean> {
   }
   const found = [...kinds.values()].sort((a, b) => a.reply.op.localeCompare(b.reply.op));
   for (const { reply, times } of found) {
-    const again = `--ops --seed ${seed}${only ? ` --only ${only.join(" --only ")}` : ""} --first ${reply.index} --count 1`;
+    const again = `--ops --seed ${seed}${only ? ` --only ${only}` : ""} --first ${reply.index} --count 1`;
     console.log(
       `\n${reply.op}: ${reply.outcome} (×${times}): ${reply.what}\n  ${reply.text}\n  npm run fuzz -- ${again}`,
     );

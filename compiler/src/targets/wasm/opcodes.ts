@@ -82,7 +82,7 @@ const scalarRows: readonly Row[] = [
 
 // biome-ignore format: one group a row
 const vectorRows: readonly Row[] = [
-  [fd + 17, 1, "", "i32x4.splat"],
+  [fd + 17, 1, "", "i32x4.splat i64x2.splat"],
   [fd + 19, 1, "", "f32x4.splat f64x2.splat"],
   [fd + 55, 2, "i32x4.", compareInt],
   [fd + 65, 2, "f32x4.", compareFloat],

@@ -99,7 +99,7 @@ function samplingOf(n: NodeContext): Sampling {
   return {
     mode: mode === "bilinear" ? "linear" : mode,
     place: n.string("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"),
-    rounding: n.string("nearest_mode", old ? "floor" : "round_prefer_floor"),
+    rounding: n.string("nearest_mode", old ? "outward" : "round_prefer_floor"),
     cubic: n.float("cubic_coeff_a", -0.75),
     antialias: n.flag("antialias"),
     excludeOutside: n.flag("exclude_outside"),

@@ -107,6 +107,12 @@ const roundings: Record<string, (x: Tensor) => Tensor> = {
   ceil: (x) => x.ceil(),
 };
 
+/** `outward`, the rule before opset 11: down where the axis grows, up where it shrinks. */
+function roundingOf(line: Line, { rounding }: Sampling): (x: Tensor) => Tensor {
+  const name = rounding !== "outward" ? rounding : (line.scale ?? 1) < 1 ? "ceil" : "floor";
+  return roundings[name] ?? roundings.round_prefer_floor!;
+}
+
 /** A place as an index of the axis. */
 function clamped(at: Tensor, line: Line): Tensor {
   const index = at.convert("i32").maximum(0);
@@ -115,7 +121,7 @@ function clamped(at: Tensor, line: Line): Tensor {
 }
 
 export function nearest(x: Tensor, line: Line, sampling: Sampling): Tensor {
-  const round = roundings[sampling.rounding] ?? roundings.round_prefer_floor!;
+  const round = roundingOf(line, sampling);
   return take(x, settled(clamped(round(coordinates(line, sampling.place)), line), line), line.axis);
 }
 
@@ -126,7 +132,7 @@ export function repeated(x: Tensor, line: Line, sampling: Sampling): Tensor | un
   if (sampling.place === "align_corners" || sampling.place === "tf_crop_and_resize")
     return undefined;
   const sample = { ...line, from: 3, to: 3 * scale };
-  const round = roundings[sampling.rounding] ?? roundings.round_prefer_floor!;
+  const round = roundingOf(line, sampling);
   const index = clamped(round(coordinates(sample, sampling.place)), sample);
   const found = evaluate([index])[0]!.data;
   if (!found.every((v, i) => v === Math.floor(i / scale))) return undefined;

@@ -1,0 +1,187 @@
+/**
+ * The rows of the GPU table: programs, how often each is repeated in one measurement, and what each peer calls the same work. Built
+ * anew at each call; measures nothing.
+ */
+import { convolution, input, type Tensor } from "@kiln-ml/ir";
+import * as nn from "@kiln-ml/nn";
+import * as optim from "@kiln-ml/optim";
+import type { Program } from "../compiler/src/program.ts";
+import {
+  chain,
+  cnn,
+  cnnStep,
+  layerNormOf,
+  matmul,
+  mlpStep,
+  program,
+  softmaxOf,
+  transformerBlock,
+} from "./cases.ts";
+
+export interface GpuRow {
+  readonly name: string;
+  readonly build: () => Program;
+  readonly repeats: number;
+  /** Operations, where those of the kernels are more or fewer than the work has. */
+  readonly flops?: number;
+  /** True if the copy probe is the limit. */
+  readonly memory?: true;
+  /** The same work in the peers' output. */
+  readonly peer?: string;
+}
+
+const f32 = (name: string, ...shape: number[]): Tensor => input(name, "f32", shape);
+
+/** tanh(2a + ½)·σ(a) + e^(−a²): one input, one output. */
+const chainOfOne = (size: number): Program => {
+  const a = f32("a", size);
+  return program([a], () => a.mul(2).add(0.5).tanh().mul(a.sigmoid()).add(a.mul(a).neg().exp()));
+};
+
+/** Normalised over the last axis, without weights. */
+const normalised = (rows: number, columns: number): Program => {
+  const x = f32("x", rows, columns);
+  return program([x], () => {
+    const centred = x.sub(x.mean(-1, { keepDims: true }));
+    return centred.mul(centred.mul(centred).mean(-1, { keepDims: true }).add(1e-5).rsqrt());
+  });
+};
+
+/** A step of plain gradient descent on the mean square, as the peers do it: no biases. */
+const mlpSgd = (batch: number, widths: readonly number[]): Program => {
+  const net = new nn.Sequential();
+  for (let i = 1; i < widths.length; i++) {
+    net.add(new nn.Linear(widths[i - 1]!, widths[i]!, { bias: false }));
+    if (i + 1 < widths.length) net.add(new nn.ReLU());
+  }
+  const [x, y] = [f32("x", batch, widths[0]!), f32("y", batch, widths.at(-1)!)];
+  return program([x, y], () => {
+    const off = net.forward(x).sub(y);
+    const loss = off.mul(off).mean();
+    new optim.SGD(net.parameters(), { lr: 1e-3 }).step(loss);
+    return loss;
+  });
+};
+
+const conv3x3 = (batch: number, channels: number, size: number): Program => {
+  const [x, w] = [f32("x", batch, channels, size, size), f32("w", channels, channels, 3, 3)];
+  return program([x, w], () => convolution(x, w, { padding: 1 }));
+};
+
+/** softmax(q·kᵀ/√d)·v, [batch, heads, length, width] each. */
+const attentionOf = (causal: boolean, ...shape: number[]): Program => {
+  const [q, k, v] = [f32("q", ...shape), f32("k", ...shape), f32("v", ...shape)];
+  return program([q, k, v], () => nn.attention(q, k, v, { causal }));
+};
+
+const sumColumns = (rows: number, columns: number): Program => {
+  const x = f32("x", rows, columns);
+  return program([x], () => x.sum([0]));
+};
+const sumAll = (rows: number, columns: number): Program => {
+  const x = f32("x", rows, columns);
+  return program([x], () => x.sum());
+};
+const cumsumOf = (rows: number, columns: number): Program => {
+  const x = f32("x", rows, columns);
+  return program([x], () => x.cumsum(1));
+};
+
+const cnnForward = (batch: number): Program => {
+  const net = cnn();
+  const x = f32("x", batch, 1, 28, 28);
+  return program([x], () => net.forward(x));
+};
+
+export const gpuRows: readonly GpuRow[] = [
+  ...[1024, 2048, 4096].map((n) => ({
+    name: `matmul ${n}`,
+    build: () => matmul(n),
+    repeats: n > 2048 ? 5 : 20,
+    flops: 2 * n ** 3,
+    peer: `matmul ${n}`,
+  })),
+  { name: "matmul 1000", build: () => matmul(1000), repeats: 20, flops: 2e9 },
+  {
+    name: "chain 2^26",
+    build: () => chainOfOne(1 << 26),
+    repeats: 10,
+    memory: true,
+    peer: "chain",
+  },
+  { name: "chain of three 2^25", build: () => chain(1 << 25), repeats: 10, memory: true },
+  {
+    name: "softmax 16384x4096",
+    build: () => softmaxOf(16384, 4096),
+    repeats: 10,
+    memory: true,
+    peer: "softmax",
+  },
+  { name: "softmax 16384x4097", build: () => softmaxOf(16384, 4097), repeats: 10, memory: true },
+  { name: "softmax 1048576x64", build: () => softmaxOf(1 << 20, 64), repeats: 10, memory: true },
+  {
+    name: "normalise 16384x4096",
+    build: () => normalised(16384, 4096),
+    repeats: 10,
+    memory: true,
+    peer: "layernorm",
+  },
+  {
+    name: "layerNorm 16384x4096",
+    build: () => layerNormOf(16384, 4096),
+    repeats: 10,
+    memory: true,
+  },
+  { name: "sum of all 16384x4096", build: () => sumAll(16384, 4096), repeats: 10, memory: true },
+  {
+    name: "sum of columns 16384x4096",
+    build: () => sumColumns(16384, 4096),
+    repeats: 10,
+    memory: true,
+  },
+  { name: "cumsum 16384x4096", build: () => cumsumOf(16384, 4096), repeats: 10, memory: true },
+  {
+    name: "mlp step 512 sgd",
+    build: () => mlpSgd(512, [784, 1024, 1024, 10]),
+    repeats: 20,
+    peer: "mlp-step",
+  },
+  { name: "mlp step 512 adam", build: () => mlpStep(512), repeats: 20 },
+  {
+    name: "conv 3x3 64x64x56x56",
+    build: () => conv3x3(64, 64, 56),
+    repeats: 10,
+    flops: 2 * 64 * 64 * 64 * 9 * 56 * 56,
+    peer: "conv3x3",
+  },
+  {
+    name: "attention b4 h16 s2048 d64",
+    build: () => attentionOf(false, 4, 16, 2048, 64),
+    repeats: 5,
+    flops: 4 * 64 * 2048 ** 2 * 64,
+    peer: "sdpa",
+  },
+  {
+    name: "attention causal",
+    build: () => attentionOf(true, 4, 16, 2048, 64),
+    repeats: 5,
+    flops: 2 * 64 * 2048 ** 2 * 64,
+  },
+  { name: "cnn forward 64", build: () => cnnForward(64), repeats: 20 },
+  { name: "cnn step 64 adam", build: () => cnnStep(64), repeats: 20 },
+  { name: "block forward 8x512x512", build: () => transformerBlock(8, 512, 512), repeats: 10 },
+  {
+    name: "block step 8x512x512 sgd",
+    build: () => transformerBlock(8, 512, 512, "sgd"),
+    repeats: 10,
+  },
+];
+
+/** Rows small enough for a software device. */
+export const smallRows: readonly GpuRow[] = [
+  { name: "matmul 64", build: () => matmul(64), repeats: 2, flops: 2 * 64 ** 3 },
+  { name: "softmax 64x256", build: () => softmaxOf(64, 256), repeats: 2, memory: true },
+  { name: "mlp step 8 sgd", build: () => mlpSgd(8, [16, 32, 10]), repeats: 2 },
+  { name: "attention b1 h2 s32 d16", build: () => attentionOf(false, 1, 2, 32, 16), repeats: 2 },
+  { name: "block step 2x16x32", build: () => transformerBlock(2, 16, 32, "sgd"), repeats: 2 },
+];

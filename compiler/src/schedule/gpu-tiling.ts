@@ -27,6 +27,8 @@ const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.96],
   [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.93],
   [{ rows: 64, columns: 128, tall: 4, broad: 16, depth: 16 }, 0.8],
+  [{ rows: 128, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.8],
+  [{ rows: 64, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.78],
   [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 16 }, 0.7],
   [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.75],
   [{ rows: 32, columns: 128, tall: 4, broad: 8, depth: 16 }, 0.7],
@@ -52,13 +54,20 @@ export interface Capacity {
   readonly memory: number;
 }
 
+/** Devices with less workgroup memory than this have smaller register files as well. */
+const large = 49152;
+
+const fits = (t: Tiling, { invocations, memory }: Capacity): boolean =>
+  invocationsOf(t) <= invocations &&
+  memoryOf(t) <= memory &&
+  (t.tall * t.broad <= 64 || memory >= large);
+
 /** The tiling of least cost for results of m by n, `batch` times. */
 export function tilingOf(m: Dim, n: Dim, batch: Dim, capacity: Capacity): Tiling {
   const [rows, columns, times] = [sizeOf(m), sizeOf(n), sizeOf(batch)];
   let best: { tiling: Tiling; cost: number } | undefined;
   for (const [tiling, rate] of choices) {
-    if (invocationsOf(tiling) > capacity.invocations || memoryOf(tiling) > capacity.memory)
-      continue;
+    if (!fits(tiling, capacity)) continue;
     const tiles =
       (ceilDiv(rows, tiling.rows) as number) * (ceilDiv(columns, tiling.columns) as number) * times;
     // Alone on its unit, a workgroup of few invocations leaves it waiting.

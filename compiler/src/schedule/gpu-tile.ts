@@ -155,7 +155,7 @@ function multiply(t: Tile, rows: Lines, columns: Lines, [a, b]: readonly [Loader
       ...addSides(columns, range(columns.own / 4), (j) => ref(`b${k}_${j}`, dtype)),
     ];
   });
-  return nest([kQuad], rows.own * columns.own > 64 ? "unrolled" : "serial", body);
+  return nest([kQuad], rows.own * columns.own > 16 ? "unrolled" : "serial", body);
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);

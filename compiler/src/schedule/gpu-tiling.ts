@@ -22,18 +22,16 @@ export const memoryOf = (t: Tiling): number => (t.rows + t.columns) * t.depth * 
 
 /** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
 const choices: readonly (readonly [Tiling, number])[] = [
-  [{ rows: 128, columns: 256, tall: 8, broad: 16, depth: 16 }, 1],
+  [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 1],
   [{ rows: 64, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.98],
-  [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.96],
-  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.93],
-  [{ rows: 64, columns: 128, tall: 4, broad: 16, depth: 16 }, 0.8],
-  [{ rows: 128, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.8],
-  [{ rows: 64, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.78],
-  [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 16 }, 0.7],
-  [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.75],
-  [{ rows: 32, columns: 128, tall: 4, broad: 8, depth: 16 }, 0.7],
-  [{ rows: 128, columns: 32, tall: 8, broad: 4, depth: 16 }, 0.7],
-  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.55],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.97],
+  [{ rows: 128, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.8],
+  [{ rows: 64, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.85],
+  [{ rows: 128, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.85],
+  [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.82],
+  [{ rows: 32, columns: 128, tall: 8, broad: 4, depth: 16 }, 0.8],
+  [{ rows: 128, columns: 32, tall: 8, broad: 4, depth: 16 }, 0.75],
+  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.6],
   [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.45],
   [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.4],
   [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.2],
@@ -71,12 +69,15 @@ export interface Singles {
 /** A tiling that every device takes, to try what operands are like. */
 export const trial: Tiling = { rows: 64, columns: 64, tall: 4, broad: 8, depth: 16 };
 
-/** What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out. */
-function heldRate(t: Tiling, singles: Singles): number {
+/**
+ * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, and the
+ * sooner where each is guarded.
+ */
+function heldRate(t: Tiling, singles: Singles, guarded: boolean): number {
   const lines = (singles.rows ? t.rows : 0) + (singles.columns ? t.columns : 0);
   const held = (lines * t.depth) / invocationsOf(t);
-  const sums = t.tall * t.broad;
-  return held + sums > 170 ? 0.4 : held > 24 ? 0.85 : held > 0 ? 0.9 : 1;
+  if (held + t.tall * t.broad > (guarded ? 155 : 170)) return 0.4;
+  return held > 24 ? 0.85 : held > 0 ? 0.95 : 1;
 }
 
 type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
@@ -92,9 +93,10 @@ export function tilingOf(extents: Extents, capacity: Capacity, singles: Singles)
     // Alone on its unit, a workgroup of few invocations leaves it waiting.
     const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
     const rounds = tiles > units ? tiles / units + 0.3 : 1;
+    const guarded = rows % tiling.rows > 0 || columns % tiling.columns > 0;
     const cost =
       (rounds * tiling.rows * tiling.columns) /
-      (rate * heldRate(tiling, singles) * together ** 0.7);
+      (rate * heldRate(tiling, singles, guarded) * together ** 0.7);
     if (!best || cost < best.cost) best = { tiling, cost };
   }
   return best!.tiling;

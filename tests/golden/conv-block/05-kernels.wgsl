@@ -245,9 +245,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -257,7 +257,6 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -269,43 +268,37 @@ fn main(
   let atMe = meDiv4 * 3 + meMod4;
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), reduceMax[atMe], (meDiv4 <= 1) & (atMe0 <= 11));
-  aNext1 = vec4<f32>(0.0);
   bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 11));
   bNext1 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
-  let atMe2 = remainder1 + meMod4 * 32;
-  let meMod8 = lid % 8;
-  let meDiv8 = lid / 8;
+  let atMe2 = meDiv16 + meMod4 * 66;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 8) % 16;
+  let atMe3 = remainder1 + meMod4 * 64;
+  let meMod16 = lid % 16;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe1][remainder0] = lanes[0];
     tileA[atMe1 + 8][remainder0] = lanes[1];
     tileA[atMe1 + 16][remainder0] = lanes[2];
     tileA[atMe1 + 24][remainder0] = lanes[3];
-    let lanes0 = aNext1;
-    tileA[atMe2][remainder0] = lanes0[0];
-    tileA[atMe2 + 8][remainder0] = lanes0[1];
-    tileA[atMe2 + 16][remainder0] = lanes0[2];
-    tileA[atMe2 + 24][remainder0] = lanes0[3];
-    let lanes1 = bNext0;
-    tileB[atMe1][remainder0] = lanes1[0];
-    tileB[atMe1 + 8][remainder0] = lanes1[1];
-    tileB[atMe1 + 16][remainder0] = lanes1[2];
-    tileB[atMe1 + 24][remainder0] = lanes1[3];
-    let lanes2 = bNext1;
-    tileB[atMe2][remainder0] = lanes2[0];
-    tileB[atMe2 + 8][remainder0] = lanes2[1];
-    tileB[atMe2 + 16][remainder0] = lanes2[2];
-    tileB[atMe2 + 24][remainder0] = lanes2[3];
+    let lanes0 = bNext0;
+    tileB[atMe2][remainder0] = lanes0[0];
+    tileB[atMe2 + 16][remainder0] = lanes0[1];
+    tileB[atMe2 + 32][remainder0] = lanes0[2];
+    tileB[atMe2 + 48][remainder0] = lanes0[3];
+    let lanes1 = bNext1;
+    tileB[atMe3][remainder0] = lanes1[0];
+    tileB[atMe3 + 16][remainder0] = lanes1[1];
+    tileB[atMe3 + 32][remainder0] = lanes1[2];
+    tileB[atMe3 + 48][remainder0] = lanes1[3];
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder2 = (meMod8 + kk * 2) % 8;
-      let b0_0 = tileB[kk * 32 + remainder2];
-      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let remainder2 = (meMod16 + kk * 2) % 16;
+      let b0_0 = tileB[kk * 64 + remainder2];
+      let remainder3 = (meDiv16 + kk * 2) % 8;
       let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
@@ -315,7 +308,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let b1_0 = tileB[kk * 64 + remainder2 + 16];
       let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
@@ -325,7 +318,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let b2_0 = tileB[kk * 64 + remainder2 + 32];
       let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
@@ -335,7 +328,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let b3_0 = tileB[kk * 64 + remainder2 + 48];
       let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
@@ -348,27 +341,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe3 = meDiv8 * 4;
-  let atMe4 = meMod8 * 4;
-  let atMe5 = meDiv8 * 4 + meMod8;
-  if (atMe3 <= 1) {
-    if (atMe4 <= 3) {
-      add[atMe5] = c0_0 + bias[meMod8];
+  let atMe4 = meDiv16 * 4;
+  let atMe5 = meMod16 * 4;
+  let atMe6 = meDiv16 * 4 + meMod16;
+  if (atMe4 <= 1) {
+    if (atMe5 <= 3) {
+      add[atMe6] = c0_0 + bias[meMod16];
     }
   }
-  if (atMe3 <= 0) {
-    if (atMe4 <= 3) {
-      add[atMe5 + 1] = c1_0 + bias[meMod8];
-    }
-  }
-  if (false) {
-    if (atMe4 <= 3) {
-      add[atMe5 + 2] = c2_0 + bias[meMod8];
+  if (atMe4 <= 0) {
+    if (atMe5 <= 3) {
+      add[atMe6 + 1] = c1_0 + bias[meMod16];
     }
   }
   if (false) {
-    if (atMe4 <= 3) {
-      add[atMe5 + 3] = c3_0 + bias[meMod8];
+    if (atMe5 <= 3) {
+      add[atMe6 + 2] = c2_0 + bias[meMod16];
+    }
+  }
+  if (false) {
+    if (atMe5 <= 3) {
+      add[atMe6 + 3] = c3_0 + bias[meMod16];
     }
   }
 }
@@ -496,9 +489,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -508,7 +501,6 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -520,37 +512,28 @@ fn main(
   let atMe = meDiv4 + meMod4;
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 1) & (atMe0 <= 3));
-  aNext1 = vec4<f32>(0.0);
-  let meDiv8 = lid / 8;
-  let meMod8 = lid % 8;
-  let atMe1 = meDiv8 * 3 + meMod8;
-  let atMe2 = meMod8 * 4;
-  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 11) & (meDiv8 <= 3));
-  bNext1 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
+  let meMod16 = lid % 16;
+  let atMe1 = meDiv16 * 3 + meMod16;
+  let atMe2 = meMod16 * 4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 11) & (meDiv16 <= 3));
+  bNext1 = vec4<f32>(0.0);
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe3 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
-  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe3][remainder0] = lanes[0];
     tileA[atMe3 + 8][remainder0] = lanes[1];
     tileA[atMe3 + 16][remainder0] = lanes[2];
     tileA[atMe3 + 24][remainder0] = lanes[3];
-    let lanes0 = aNext1;
-    tileA[atMe4][remainder0] = lanes0[0];
-    tileA[atMe4 + 8][remainder0] = lanes0[1];
-    tileA[atMe4 + 16][remainder0] = lanes0[2];
-    tileA[atMe4 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 64] = bNext1;
+    tileB[lid + 128] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let remainder2 = (meDiv8 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder2];
+      let b0_0 = tileB[meMod16 + kk * 64];
+      let remainder1 = (meDiv16 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder1];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -559,8 +542,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
+      let b1_0 = tileB[meMod16 + kk * 64 + 16];
+      let tileAAt0 = tileA[kk * 32 + remainder1 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -569,8 +552,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
+      let b2_0 = tileB[meMod16 + kk * 64 + 32];
+      let tileAAt1 = tileA[kk * 32 + remainder1 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -579,8 +562,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
+      let b3_0 = tileB[meMod16 + kk * 64 + 48];
+      let tileAAt2 = tileA[kk * 32 + remainder1 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -592,26 +575,26 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe5 = meDiv8 * 4;
-  let atMe6 = meDiv8 * 12 + meMod8;
-  if (atMe5 <= 1) {
+  let atMe4 = meDiv16 * 4;
+  let atMe5 = meDiv16 * 12 + meMod16;
+  if (atMe4 <= 1) {
     if (atMe2 <= 11) {
-      dotGeneral[atMe6] = c0_0;
+      dotGeneral[atMe5] = c0_0;
     }
   }
-  if (atMe5 <= 0) {
+  if (atMe4 <= 0) {
     if (atMe2 <= 11) {
-      dotGeneral[atMe6 + 3] = c1_0;
-    }
-  }
-  if (false) {
-    if (atMe2 <= 11) {
-      dotGeneral[atMe6 + 6] = c2_0;
+      dotGeneral[atMe5 + 3] = c1_0;
     }
   }
   if (false) {
     if (atMe2 <= 11) {
-      dotGeneral[atMe6 + 9] = c3_0;
+      dotGeneral[atMe5 + 6] = c2_0;
+    }
+  }
+  if (false) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe5 + 9] = c3_0;
     }
   }
 }
@@ -671,9 +654,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -696,101 +679,87 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
   aNext0 = select(vec4<f32>(0.0), select0[lid], meDiv4 <= 2);
-  aNext1 = vec4<f32>(0.0);
   let meDiv48 = lid / 48;
   let meMod16 = lid % 16;
   let quotient = meMod16 / 4;
   let meDiv16 = lid / 16;
   let remainder = meDiv16 % 3;
   let meMod4 = lid % 4;
-  let xAt = select(0.0, x[meDiv48 * 4 + quotient * 4 + remainder + meMod4 - 5], (0 < meDiv48 + quotient) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt = select(0.0, x[meDiv48 * 4 + quotient * 4 + remainder + meMod4 - 5], (0 < meDiv48 + quotient) & (meDiv48 + quotient <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
   bNext0 = xAt;
-  let quotient0 = (meDiv16 + 1) / 3;
-  let remainder0 = (meDiv16 + 1) % 3;
-  let xAt0 = select(0.0, x[quotient0 * 4 + quotient * 4 + remainder0 + meMod4 - 1], (quotient0 + quotient <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  let quotient0 = (meDiv16 + 2) / 3;
+  let remainder0 = (quotient0 + 2) % 3;
+  let remainder1 = (meDiv16 + 2) % 3;
+  let quotient1 = (meDiv16 + 8) / 9;
+  let xAt0 = select(0.0, x[quotient1 * 16 + quotient * 4 + remainder0 * 4 + remainder1 + meMod4 - 5], (0 < quotient + remainder0) & (quotient + remainder0 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
   bNext1 = xAt0;
-  let quotient1 = (meDiv16 + 2) / 3;
-  let remainder1 = (quotient1 + 2) % 3;
-  let remainder2 = (meDiv16 + 2) % 3;
-  let quotient2 = (meDiv16 + 8) / 9;
-  let xAt1 = select(0.0, x[quotient2 * 16 + quotient * 4 + remainder1 * 4 + remainder2 + meMod4 - 5], (0 < quotient + remainder1) & (quotient + remainder1 <= 4) & (0 < remainder2 + meMod4) & (remainder2 + meMod4 <= 4));
-  bNext2 = xAt1;
-  let xAt2 = select(0.0, x[meDiv48 * 4 + quotient * 4 + remainder + meMod4 + 15], (meDiv48 + quotient <= 3) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
-  bNext3 = xAt2;
-  let remainder3 = (quotient0 + 2) % 3;
+  let quotient2 = (meDiv16 + 1) / 3;
+  let remainder2 = (quotient2 + 2) % 3;
+  let remainder3 = (meDiv16 + 1) % 3;
   let quotient3 = (meDiv16 + 7) / 9;
-  let xAt3 = select(0.0, x[quotient3 * 16 + quotient * 4 + remainder3 * 4 + remainder0 + meMod4 + 11], (meDiv16 <= 1) & (0 < quotient + remainder3) & (quotient + remainder3 <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
-  bNext4 = xAt3;
+  let xAt1 = select(0.0, x[quotient3 * 16 + quotient * 4 + remainder2 * 4 + remainder3 + meMod4 + 11], (meDiv16 <= 1) & (0 < quotient + remainder2) & (quotient + remainder2 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
+  bNext2 = xAt1;
+  bNext3 = 0.0;
+  bNext4 = 0.0;
   bNext5 = 0.0;
   bNext6 = 0.0;
   bNext7 = 0.0;
   let remainder4 = (meDiv16 + meMod4 * 2) % 8;
   let atMe = remainder4 + meMod4 * 32;
   let remainder5 = meDiv4 % 4;
-  let remainder6 = (meDiv16 + meMod4 * 2 + 4) % 8;
-  let atMe0 = remainder6 + meMod4 * 32;
-  let atMe1 = quotient * 34 + meMod4 * 8;
-  let remainder7 = (quotient + 1) % 4;
-  let atMe2 = quotient * 32 + remainder7 * 2 + meMod4 * 8;
-  let remainder8 = (quotient + 2) % 4;
-  let atMe3 = quotient * 32 + remainder8 * 2 + meMod4 * 8;
-  let remainder9 = (quotient + 3) % 4;
-  let atMe4 = quotient * 32 + remainder9 * 2 + meMod4 * 8;
-  let atMe5 = meDiv48 + quotient;
-  let atMe6 = remainder + meMod4;
-  let atMe7 = meDiv48 * 4 + quotient * 4 + remainder + meMod4;
-  let atMe8 = quotient0 + quotient;
-  let atMe9 = remainder0 + meMod4;
-  let atMe10 = quotient0 * 4 + quotient * 4 + remainder0 + meMod4;
-  let atMe11 = quotient + remainder1;
-  let atMe12 = remainder2 + meMod4;
-  let atMe13 = quotient2 * 16 + quotient * 4 + remainder1 * 4 + remainder2 + meMod4;
-  let atMe14 = quotient + remainder3;
-  let atMe15 = quotient3 * 16 + quotient * 4 + remainder3 * 4 + remainder0 + meMod4;
-  let meMod8 = lid % 8;
-  let meDiv8 = lid / 8;
+  let meDiv64 = lid / 64;
+  let atMe0 = meDiv64 + quotient * 66 + meMod4 * 16;
+  let remainder6 = meDiv16 % 4;
+  let remainder7 = (quotient + 5) % 8;
+  let atMe1 = meDiv64 + quotient * 64 + remainder7 * 2 + meMod4 * 16;
+  let remainder8 = (quotient + 6) % 8;
+  let atMe2 = meDiv64 + quotient * 64 + remainder8 * 2 + meMod4 * 16;
+  let remainder9 = (quotient + 7) % 8;
+  let atMe3 = meDiv64 + quotient * 64 + remainder9 * 2 + meMod4 * 16;
+  let atMe4 = meDiv48 + quotient;
+  let atMe5 = remainder + meMod4;
+  let atMe6 = meDiv48 * 4 + quotient * 4 + remainder + meMod4;
+  let atMe7 = quotient + remainder0;
+  let atMe8 = remainder1 + meMod4;
+  let atMe9 = quotient1 * 16 + quotient * 4 + remainder0 * 4 + remainder1 + meMod4;
+  let atMe10 = quotient + remainder2;
+  let atMe11 = remainder3 + meMod4;
+  let atMe12 = quotient3 * 16 + quotient * 4 + remainder2 * 4 + remainder3 + meMod4;
   for (var step = 0; step < 2; step++) {
     let lanes = aNext0;
     tileA[atMe][remainder5] = lanes[0];
     tileA[atMe + 8][remainder5] = lanes[1];
     tileA[atMe + 16][remainder5] = lanes[2];
     tileA[atMe + 24][remainder5] = lanes[3];
-    let lanes0 = aNext1;
-    tileA[atMe0][remainder5] = lanes0[0];
-    tileA[atMe0 + 8][remainder5] = lanes0[1];
-    tileA[atMe0 + 16][remainder5] = lanes0[2];
-    tileA[atMe0 + 24][remainder5] = lanes0[3];
-    tileB[atMe1][meDiv16] = bNext0;
-    tileB[atMe1 + 1][meDiv16] = bNext1;
-    tileB[atMe2][meDiv16] = bNext2;
-    tileB[atMe2 + 1][meDiv16] = bNext3;
-    tileB[atMe3][meDiv16] = bNext4;
-    tileB[atMe3 + 1][meDiv16] = bNext5;
-    tileB[atMe4][meDiv16] = bNext6;
-    tileB[atMe4 + 1][meDiv16] = bNext7;
+    tileB[atMe0][remainder6] = bNext0;
+    tileB[atMe0 + 2][remainder6] = bNext1;
+    tileB[atMe0 + 4][remainder6] = bNext2;
+    tileB[atMe0 + 6][remainder6] = bNext3;
+    tileB[atMe0 + 8][remainder6] = bNext4;
+    tileB[atMe1][remainder6] = bNext5;
+    tileB[atMe2][remainder6] = bNext6;
+    tileB[atMe3][remainder6] = bNext7;
     workgroupBarrier();
     storageBarrier();
     aNext0 = select(vec4<f32>(0.0), select0[lid + 12], meDiv4 <= 2);
-    aNext1 = vec4<f32>(0.0);
-    bNext0 = select(0.0, x[atMe7 + 27], (0 < atMe5) & (0 < atMe6) & (atMe6 <= 4));
-    bNext1 = select(0.0, x[atMe10 + 31], (atMe8 <= 3) & (0 < atMe9) & (atMe9 <= 4));
-    bNext2 = select(0.0, x[atMe13 + 27], (0 < atMe11) & (atMe11 <= 4) & (0 < atMe12) & (atMe12 <= 4));
-    bNext3 = select(0.0, x[atMe7 + 47], (atMe5 <= 3) & (0 < atMe6) & (atMe6 <= 4));
-    bNext4 = select(0.0, x[atMe15 + 43], (meDiv16 <= 1) & (0 < atMe14) & (atMe14 <= 4) & (0 < atMe9) & (atMe9 <= 4));
+    bNext0 = select(0.0, x[atMe6 + 27], (0 < atMe4) & (atMe4 <= 4) & (0 < atMe5) & (atMe5 <= 4));
+    bNext1 = select(0.0, x[atMe9 + 27], (0 < atMe7) & (atMe7 <= 4) & (0 < atMe8) & (atMe8 <= 4));
+    bNext2 = select(0.0, x[atMe12 + 43], (meDiv16 <= 1) & (0 < atMe10) & (atMe10 <= 4) & (0 < atMe11) & (atMe11 <= 4));
+    bNext3 = 0.0;
+    bNext4 = 0.0;
     bNext5 = 0.0;
     bNext6 = 0.0;
     bNext7 = 0.0;
     for (var kk = 0; kk < 4; kk++) {
-      let remainder10 = (meMod8 + kk * 2) % 8;
-      let b0_0 = tileB[kk * 32 + remainder10];
-      let remainder11 = (meDiv8 + kk * 2) % 8;
+      let remainder10 = (meMod16 + kk * 2) % 16;
+      let b0_0 = tileB[kk * 64 + remainder10];
+      let remainder11 = (meDiv16 + kk * 2) % 8;
       let tileAAt = tileA[kk * 32 + remainder11];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
@@ -804,7 +773,7 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[kk * 32 + remainder10 + 8];
+      let b1_0 = tileB[kk * 64 + remainder10 + 16];
       let tileAAt0 = tileA[kk * 32 + remainder11 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
@@ -818,7 +787,7 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[kk * 32 + remainder10 + 16];
+      let b2_0 = tileB[kk * 64 + remainder10 + 32];
       let tileAAt1 = tileA[kk * 32 + remainder11 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
@@ -832,7 +801,7 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[kk * 32 + remainder10 + 24];
+      let b3_0 = tileB[kk * 64 + remainder10 + 48];
       let tileAAt2 = tileA[kk * 32 + remainder11 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
@@ -854,42 +823,42 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe16 = meDiv8 * 4;
-  let atMe17 = meMod8 * 4;
+  let atMe13 = meDiv16 * 4;
+  let atMe14 = meMod16 * 4;
   for (var r = 0; r < 4; r++) {
-    let f = atMe16 + r;
-    let atMe18 = atMe17 + f * 18;
-    if (atMe16 + r <= 2) {
+    let f = atMe13 + r;
+    let atMe15 = atMe14 + f * 18;
+    if (atMe13 + r <= 2) {
       for (var q = 0; q < 1; q++) {
         for (var s = 0; s < 4; s++) {
-          let quotient4 = (atMe17 + s) / 9;
-          let quotient5 = (atMe17 + s) / 3;
+          let quotient4 = (atMe14 + s) / 9;
+          let quotient5 = (atMe14 + s) / 3;
           let remainder12 = quotient5 % 3;
-          let remainder13 = (atMe17 + s) % 3;
-          let atS = atMe18 + s;
-          if (atMe17 + s <= 17) {
+          let remainder13 = (atMe14 + s) % 3;
+          let atS = atMe15 + s;
+          if (atMe14 + s <= 17) {
             weight[atS] = weight[atS] - sums[r][s] * 0.1;
           }
         }
       }
     }
   }
-  let f0 = meDiv8 * 4;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+  let f0 = meDiv16 * 4;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 2)) {
     let sidea0_0Sum = sidea0_0;
     bias[f0] = bias[f0] - sidea0_0Sum * 0.1;
   }
-  let f1 = meDiv8 * 4 + 1;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+  let f1 = meDiv16 * 4 + 1;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 1)) {
     let sidea0_1Sum = sidea0_1;
     bias[f1] = bias[f1] - sidea0_1Sum * 0.1;
   }
-  let f2 = meDiv8 * 4 + 2;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+  let f2 = meDiv16 * 4 + 2;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 0)) {
     let sidea0_2Sum = sidea0_2;
     bias[f2] = bias[f2] - sidea0_2Sum * 0.1;
   }
-  let f3 = meDiv8 * 4 + 3;
+  let f3 = meDiv16 * 4 + 3;
   if (false) {
     let sidea0_3Sum = sidea0_3;
     bias[f3] = bias[f3] - sidea0_3Sum * 0.1;
@@ -904,9 +873,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -920,7 +889,6 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -932,20 +900,21 @@ fn main(
   let atMe = meDiv8 + meMod8;
   let atMe0 = meMod8 * 4;
   aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 1));
-  aNext1 = vec4<f32>(0.0);
-  let atMe1 = meDiv8 * 3 + meMod8;
-  bNext0 = select(vec4<f32>(0.0), reduceMax[atMe1], (atMe0 <= 11) & (meDiv8 <= 1));
+  let meDiv16 = lid / 16;
+  let meMod16 = lid % 16;
+  let atMe1 = meDiv16 * 3 + meMod16;
+  let atMe2 = meMod16 * 4;
+  bNext0 = select(vec4<f32>(0.0), reduceMax[atMe1], (atMe2 <= 11) & (meDiv16 <= 1));
   bNext1 = vec4<f32>(0.0);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
-    tileA[lid + 64] = aNext1;
     tileB[lid] = bNext0;
-    tileB[lid + 64] = bNext1;
+    tileB[lid + 128] = bNext1;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let tileAAt = tileA[meDiv8 + kk * 32];
+      let b0_0 = tileB[meMod16 + kk * 64];
+      let tileAAt = tileA[meDiv16 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -958,8 +927,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
+      let b1_0 = tileB[meMod16 + kk * 64 + 16];
+      let tileAAt0 = tileA[meDiv16 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -972,8 +941,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
+      let b2_0 = tileB[meMod16 + kk * 64 + 32];
+      let tileAAt1 = tileA[meDiv16 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -986,8 +955,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
+      let b3_0 = tileB[meMod16 + kk * 64 + 48];
+      let tileAAt2 = tileA[meDiv16 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -1004,45 +973,45 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let atMe2 = meDiv8 * 4;
-  let atMe3 = meDiv8 * 12 + meMod8;
-  if (atMe2 <= 3) {
-    if (atMe0 <= 11) {
-      weight[atMe3] = weight[atMe3] - c0_0 * vec4<f32>(0.1);
+  let atMe3 = meDiv16 * 4;
+  let atMe4 = meDiv16 * 12 + meMod16;
+  if (atMe3 <= 3) {
+    if (atMe2 <= 11) {
+      weight[atMe4] = weight[atMe4] - c0_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe2 <= 2) {
-    if (atMe0 <= 11) {
-      weight[atMe3 + 3] = weight[atMe3 + 3] - c1_0 * vec4<f32>(0.1);
+  if (atMe3 <= 2) {
+    if (atMe2 <= 11) {
+      weight[atMe4 + 3] = weight[atMe4 + 3] - c1_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe2 <= 1) {
-    if (atMe0 <= 11) {
-      weight[atMe3 + 6] = weight[atMe3 + 6] - c2_0 * vec4<f32>(0.1);
+  if (atMe3 <= 1) {
+    if (atMe2 <= 11) {
+      weight[atMe4 + 6] = weight[atMe4 + 6] - c2_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe2 <= 0) {
-    if (atMe0 <= 11) {
-      weight[atMe3 + 9] = weight[atMe3 + 9] - c3_0 * vec4<f32>(0.1);
+  if (atMe3 <= 0) {
+    if (atMe2 <= 11) {
+      weight[atMe4 + 9] = weight[atMe4 + 9] - c3_0 * vec4<f32>(0.1);
     }
   }
-  let i0 = meDiv8 * 4;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
+  let i0 = meDiv16 * 4;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 3)) {
     let sidea0_0Sum = sidea0_0;
     bias[i0] = bias[i0] - sidea0_0Sum * 0.1;
   }
-  let i0_0 = meDiv8 * 4 + 1;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+  let i0_0 = meDiv16 * 4 + 1;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 2)) {
     let sidea0_1Sum = sidea0_1;
     bias[i0_0] = bias[i0_0] - sidea0_1Sum * 0.1;
   }
-  let i0_1 = meDiv8 * 4 + 2;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+  let i0_1 = meDiv16 * 4 + 2;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 1)) {
     let sidea0_2Sum = sidea0_2;
     bias[i0_1] = bias[i0_1] - sidea0_2Sum * 0.1;
   }
-  let i0_2 = meDiv8 * 4 + 3;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+  let i0_2 = meDiv16 * 4 + 3;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 0)) {
     let sidea0_3Sum = sidea0_3;
     bias[i0_2] = bias[i0_2] - sidea0_3Sum * 0.1;
   }

@@ -6,7 +6,7 @@
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -16,7 +16,7 @@ fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -29,10 +29,6 @@ fn main(
   var aNext1: f32 = 0.0;
   var aNext2: f32 = 0.0;
   var aNext3: f32 = 0.0;
-  var aNext4: f32 = 0.0;
-  var aNext5: f32 = 0.0;
-  var aNext6: f32 = 0.0;
-  var aNext7: f32 = 0.0;
   var bNext0: f32 = 0.0;
   var bNext1: f32 = 0.0;
   var bNext2: f32 = 0.0;
@@ -45,62 +41,59 @@ fn main(
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meMod16 = lid % 16;
   let meDiv16 = lid / 16;
-  let xAt = select(0.0, x[meDiv16 * 6 + meMod16], meMod16 <= 5);
+  let meMod16 = lid % 16;
+  let xAt = select(0.0, x[meDiv16 * 6 + meMod16], (meDiv16 <= 4) & (meMod16 <= 5));
   aNext0 = xAt;
-  let xAt0 = select(0.0, x[meDiv16 * 6 + meMod16 + 24], (meDiv16 <= 0) & (meMod16 <= 5));
-  aNext1 = xAt0;
+  aNext1 = 0.0;
   aNext2 = 0.0;
   aNext3 = 0.0;
-  aNext4 = 0.0;
-  aNext5 = 0.0;
-  aNext6 = 0.0;
-  aNext7 = 0.0;
   let weightAt = select(0.0, weight[meDiv16 * 6 + meMod16], meMod16 <= 5);
   bNext0 = weightAt;
-  let weightAt0 = select(0.0, weight[meDiv16 * 6 + meMod16 + 24], meMod16 <= 5);
-  bNext1 = weightAt0;
+  bNext1 = 0.0;
   bNext2 = 0.0;
   bNext3 = 0.0;
   bNext4 = 0.0;
   bNext5 = 0.0;
   bNext6 = 0.0;
   bNext7 = 0.0;
+  let meDiv64 = lid / 64;
   let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
-  let atMe = quotient * 34 + meMod4 * 8;
-  let remainder = (quotient + 1) % 4;
-  let atMe0 = quotient * 32 + remainder * 2 + meMod4 * 8;
-  let remainder0 = (quotient + 2) % 4;
-  let atMe1 = quotient * 32 + remainder0 * 2 + meMod4 * 8;
-  let remainder1 = (quotient + 3) % 4;
-  let atMe2 = quotient * 32 + remainder1 * 2 + meMod4 * 8;
-  let meMod8 = lid % 8;
-  let meDiv8 = lid / 8;
+  let atMe = meDiv64 + quotient * 34 + meMod4 * 8;
+  let remainder = meDiv16 % 4;
+  let remainder0 = (quotient + 1) % 4;
+  let atMe0 = meDiv64 + quotient * 32 + remainder0 * 2 + meMod4 * 8;
+  let remainder1 = (quotient + 2) % 4;
+  let atMe1 = meDiv64 + quotient * 32 + remainder1 * 2 + meMod4 * 8;
+  let remainder2 = (quotient + 3) % 4;
+  let atMe2 = meDiv64 + quotient * 32 + remainder2 * 2 + meMod4 * 8;
+  let atMe3 = meDiv64 + quotient * 66 + meMod4 * 16;
+  let remainder3 = (quotient + 5) % 8;
+  let atMe4 = meDiv64 + quotient * 64 + remainder3 * 2 + meMod4 * 16;
+  let remainder4 = (quotient + 6) % 8;
+  let atMe5 = meDiv64 + quotient * 64 + remainder4 * 2 + meMod4 * 16;
+  let remainder5 = (quotient + 7) % 8;
+  let atMe6 = meDiv64 + quotient * 64 + remainder5 * 2 + meMod4 * 16;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe][meDiv16] = aNext0;
-    tileA[atMe + 1][meDiv16] = aNext1;
-    tileA[atMe0][meDiv16] = aNext2;
-    tileA[atMe0 + 1][meDiv16] = aNext3;
-    tileA[atMe1][meDiv16] = aNext4;
-    tileA[atMe1 + 1][meDiv16] = aNext5;
-    tileA[atMe2][meDiv16] = aNext6;
-    tileA[atMe2 + 1][meDiv16] = aNext7;
-    tileB[atMe][meDiv16] = bNext0;
-    tileB[atMe + 1][meDiv16] = bNext1;
-    tileB[atMe0][meDiv16] = bNext2;
-    tileB[atMe0 + 1][meDiv16] = bNext3;
-    tileB[atMe1][meDiv16] = bNext4;
-    tileB[atMe1 + 1][meDiv16] = bNext5;
-    tileB[atMe2][meDiv16] = bNext6;
-    tileB[atMe2 + 1][meDiv16] = bNext7;
+    tileA[atMe][remainder] = aNext0;
+    tileA[atMe0][remainder] = aNext1;
+    tileA[atMe1][remainder] = aNext2;
+    tileA[atMe2][remainder] = aNext3;
+    tileB[atMe3][remainder] = bNext0;
+    tileB[atMe3 + 2][remainder] = bNext1;
+    tileB[atMe3 + 4][remainder] = bNext2;
+    tileB[atMe3 + 6][remainder] = bNext3;
+    tileB[atMe3 + 8][remainder] = bNext4;
+    tileB[atMe4][remainder] = bNext5;
+    tileB[atMe5][remainder] = bNext6;
+    tileB[atMe6][remainder] = bNext7;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder2 = (meMod8 + kk * 2) % 8;
-      let b0_0 = tileB[kk * 32 + remainder2];
-      let remainder3 = (meDiv8 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder3];
+      let remainder6 = (meMod16 + kk * 2) % 16;
+      let b0_0 = tileB[kk * 64 + remainder6];
+      let remainder7 = (meDiv16 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder7];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -109,8 +102,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 32 + remainder2 + 8];
-      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
+      let b1_0 = tileB[kk * 64 + remainder6 + 16];
+      let tileAAt0 = tileA[kk * 32 + remainder7 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -119,8 +112,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 32 + remainder2 + 16];
-      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
+      let b2_0 = tileB[kk * 64 + remainder6 + 32];
+      let tileAAt1 = tileA[kk * 32 + remainder7 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -129,8 +122,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 32 + remainder2 + 24];
-      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
+      let b3_0 = tileB[kk * 64 + remainder6 + 48];
+      let tileAAt2 = tileA[kk * 32 + remainder7 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -142,26 +135,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe3 = meDiv8 * 4;
-  let atMe4 = meMod8 * 4;
-  if (atMe3 <= 4) {
-    if (atMe4 <= 7) {
-      maximum0[lid] = maximum4(c0_0 + bias[meMod8], vec4<f32>(0.0));
+  let atMe7 = meDiv16 * 4;
+  let atMe8 = meMod16 * 4;
+  let atMe9 = meDiv16 * 8 + meMod16;
+  if (atMe7 <= 4) {
+    if (atMe8 <= 7) {
+      maximum0[atMe9] = maximum4(c0_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
-  if (atMe3 <= 3) {
-    if (atMe4 <= 7) {
-      maximum0[lid + 2] = maximum4(c1_0 + bias[meMod8], vec4<f32>(0.0));
+  if (atMe7 <= 3) {
+    if (atMe8 <= 7) {
+      maximum0[atMe9 + 2] = maximum4(c1_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
-  if (atMe3 <= 2) {
-    if (atMe4 <= 7) {
-      maximum0[lid + 4] = maximum4(c2_0 + bias[meMod8], vec4<f32>(0.0));
+  if (atMe7 <= 2) {
+    if (atMe8 <= 7) {
+      maximum0[atMe9 + 4] = maximum4(c2_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
-  if (atMe3 <= 1) {
-    if (atMe4 <= 7) {
-      maximum0[lid + 6] = maximum4(c3_0 + bias[meMod8], vec4<f32>(0.0));
+  if (atMe7 <= 1) {
+    if (atMe8 <= 7) {
+      maximum0[atMe9 + 6] = maximum4(c3_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
 }
@@ -174,9 +168,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -186,7 +180,6 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -198,43 +191,37 @@ fn main(
   let atMe = meDiv4 * 2 + meMod4;
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), maximum0[atMe], (meDiv4 <= 4) & (atMe0 <= 7));
-  aNext1 = vec4<f32>(0.0);
   bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
   bNext1 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
-  let atMe2 = remainder1 + meMod4 * 32;
-  let meMod8 = lid % 8;
-  let meDiv8 = lid / 8;
+  let atMe2 = meDiv16 + meMod4 * 66;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 8) % 16;
+  let atMe3 = remainder1 + meMod4 * 64;
+  let meMod16 = lid % 16;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe1][remainder0] = lanes[0];
     tileA[atMe1 + 8][remainder0] = lanes[1];
     tileA[atMe1 + 16][remainder0] = lanes[2];
     tileA[atMe1 + 24][remainder0] = lanes[3];
-    let lanes0 = aNext1;
-    tileA[atMe2][remainder0] = lanes0[0];
-    tileA[atMe2 + 8][remainder0] = lanes0[1];
-    tileA[atMe2 + 16][remainder0] = lanes0[2];
-    tileA[atMe2 + 24][remainder0] = lanes0[3];
-    let lanes1 = bNext0;
-    tileB[atMe1][remainder0] = lanes1[0];
-    tileB[atMe1 + 8][remainder0] = lanes1[1];
-    tileB[atMe1 + 16][remainder0] = lanes1[2];
-    tileB[atMe1 + 24][remainder0] = lanes1[3];
-    let lanes2 = bNext1;
-    tileB[atMe2][remainder0] = lanes2[0];
-    tileB[atMe2 + 8][remainder0] = lanes2[1];
-    tileB[atMe2 + 16][remainder0] = lanes2[2];
-    tileB[atMe2 + 24][remainder0] = lanes2[3];
+    let lanes0 = bNext0;
+    tileB[atMe2][remainder0] = lanes0[0];
+    tileB[atMe2 + 16][remainder0] = lanes0[1];
+    tileB[atMe2 + 32][remainder0] = lanes0[2];
+    tileB[atMe2 + 48][remainder0] = lanes0[3];
+    let lanes1 = bNext1;
+    tileB[atMe3][remainder0] = lanes1[0];
+    tileB[atMe3 + 16][remainder0] = lanes1[1];
+    tileB[atMe3 + 32][remainder0] = lanes1[2];
+    tileB[atMe3 + 48][remainder0] = lanes1[3];
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder2 = (meMod8 + kk * 2) % 8;
-      let b0_0 = tileB[kk * 32 + remainder2];
-      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let remainder2 = (meMod16 + kk * 2) % 16;
+      let b0_0 = tileB[kk * 64 + remainder2];
+      let remainder3 = (meDiv16 + kk * 2) % 8;
       let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
@@ -244,7 +231,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let b1_0 = tileB[kk * 64 + remainder2 + 16];
       let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
@@ -254,7 +241,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let b2_0 = tileB[kk * 64 + remainder2 + 32];
       let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
@@ -264,7 +251,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let b3_0 = tileB[kk * 64 + remainder2 + 48];
       let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
@@ -277,27 +264,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe3 = meDiv8 * 4;
-  let atMe4 = meMod8 * 4;
-  let atMe5 = meDiv8 * 4 + meMod8;
-  if (atMe3 <= 4) {
-    if (atMe4 <= 3) {
-      add[atMe5] = c0_0 + bias[meMod8];
+  let atMe4 = meDiv16 * 4;
+  let atMe5 = meMod16 * 4;
+  let atMe6 = meDiv16 * 4 + meMod16;
+  if (atMe4 <= 4) {
+    if (atMe5 <= 3) {
+      add[atMe6] = c0_0 + bias[meMod16];
     }
   }
-  if (atMe3 <= 3) {
-    if (atMe4 <= 3) {
-      add[atMe5 + 1] = c1_0 + bias[meMod8];
+  if (atMe4 <= 3) {
+    if (atMe5 <= 3) {
+      add[atMe6 + 1] = c1_0 + bias[meMod16];
     }
   }
-  if (atMe3 <= 2) {
-    if (atMe4 <= 3) {
-      add[atMe5 + 2] = c2_0 + bias[meMod8];
+  if (atMe4 <= 2) {
+    if (atMe5 <= 3) {
+      add[atMe6 + 2] = c2_0 + bias[meMod16];
     }
   }
-  if (atMe3 <= 1) {
-    if (atMe4 <= 3) {
-      add[atMe5 + 3] = c3_0 + bias[meMod8];
+  if (atMe4 <= 1) {
+    if (atMe5 <= 3) {
+      add[atMe6 + 3] = c3_0 + bias[meMod16];
     }
   }
 }
@@ -430,9 +417,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -442,7 +429,6 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -454,37 +440,28 @@ fn main(
   let atMe = meDiv4 + meMod4;
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 4) & (atMe0 <= 3));
-  aNext1 = vec4<f32>(0.0);
-  let meDiv8 = lid / 8;
-  let meMod8 = lid % 8;
-  let atMe1 = meDiv8 * 2 + meMod8;
-  let atMe2 = meMod8 * 4;
-  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 7) & (meDiv8 <= 3));
-  bNext1 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
+  let meMod16 = lid % 16;
+  let atMe1 = meDiv16 * 2 + meMod16;
+  let atMe2 = meMod16 * 4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 7) & (meDiv16 <= 3));
+  bNext1 = vec4<f32>(0.0);
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe3 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
-  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe3][remainder0] = lanes[0];
     tileA[atMe3 + 8][remainder0] = lanes[1];
     tileA[atMe3 + 16][remainder0] = lanes[2];
     tileA[atMe3 + 24][remainder0] = lanes[3];
-    let lanes0 = aNext1;
-    tileA[atMe4][remainder0] = lanes0[0];
-    tileA[atMe4 + 8][remainder0] = lanes0[1];
-    tileA[atMe4 + 16][remainder0] = lanes0[2];
-    tileA[atMe4 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 64] = bNext1;
+    tileB[lid + 128] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let remainder2 = (meDiv8 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder2];
+      let b0_0 = tileB[meMod16 + kk * 64];
+      let remainder1 = (meDiv16 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder1];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -493,8 +470,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
+      let b1_0 = tileB[meMod16 + kk * 64 + 16];
+      let tileAAt0 = tileA[kk * 32 + remainder1 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -503,8 +480,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
+      let b2_0 = tileB[meMod16 + kk * 64 + 32];
+      let tileAAt1 = tileA[kk * 32 + remainder1 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -513,8 +490,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
+      let b3_0 = tileB[meMod16 + kk * 64 + 48];
+      let tileAAt2 = tileA[kk * 32 + remainder1 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -526,25 +503,26 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe5 = meDiv8 * 4;
-  if (atMe5 <= 4) {
+  let atMe4 = meDiv16 * 4;
+  let atMe5 = meDiv16 * 8 + meMod16;
+  if (atMe4 <= 4) {
     if (atMe2 <= 7) {
-      select0[lid] = select(vec4<f32>(0.0), c0_0, vec4<f32>(0.0) < maximum0[lid]);
+      select0[atMe5] = select(vec4<f32>(0.0), c0_0, vec4<f32>(0.0) < maximum0[atMe5]);
     }
   }
-  if (atMe5 <= 3) {
+  if (atMe4 <= 3) {
     if (atMe2 <= 7) {
-      select0[lid + 2] = select(vec4<f32>(0.0), c1_0, vec4<f32>(0.0) < maximum0[lid + 2]);
+      select0[atMe5 + 2] = select(vec4<f32>(0.0), c1_0, vec4<f32>(0.0) < maximum0[atMe5 + 2]);
     }
   }
-  if (atMe5 <= 2) {
+  if (atMe4 <= 2) {
     if (atMe2 <= 7) {
-      select0[lid + 4] = select(vec4<f32>(0.0), c2_0, vec4<f32>(0.0) < maximum0[lid + 4]);
+      select0[atMe5 + 4] = select(vec4<f32>(0.0), c2_0, vec4<f32>(0.0) < maximum0[atMe5 + 4]);
     }
   }
-  if (atMe5 <= 1) {
+  if (atMe4 <= 1) {
     if (atMe2 <= 7) {
-      select0[lid + 6] = select(vec4<f32>(0.0), c3_0, vec4<f32>(0.0) < maximum0[lid + 6]);
+      select0[atMe5 + 6] = select(vec4<f32>(0.0), c3_0, vec4<f32>(0.0) < maximum0[atMe5 + 6]);
     }
   }
 }
@@ -557,9 +535,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -582,7 +560,6 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -592,14 +569,13 @@ fn main(
   let atMe = meDiv8 * 2 + meMod8;
   let atMe0 = meMod8 * 4;
   aNext0 = select(vec4<f32>(0.0), select0[atMe], (atMe0 <= 7) & (meDiv8 <= 4));
-  aNext1 = vec4<f32>(0.0);
-  let meMod32 = lid % 32;
-  let meDiv32 = lid / 32;
-  let xAt = select(0.0, x[meDiv32 * 6 + meMod32], meMod32 <= 5);
+  let meMod64 = lid % 64;
+  let meDiv64 = lid / 64;
+  let xAt = select(0.0, x[meDiv64 * 6 + meMod64], meMod64 <= 5);
   bNext0 = xAt;
-  let xAt0 = select(0.0, x[meDiv32 * 6 + meMod32 + 12], meMod32 <= 5);
+  let xAt0 = select(0.0, x[meDiv64 * 6 + meMod64 + 12], meMod64 <= 5);
   bNext1 = xAt0;
-  let xAt1 = select(0.0, x[meDiv32 * 6 + meMod32 + 24], (meMod32 <= 5) & (meDiv32 <= 0));
+  let xAt1 = select(0.0, x[meDiv64 * 6 + meMod64 + 24], (meMod64 <= 5) & (meDiv64 <= 0));
   bNext2 = xAt1;
   bNext3 = 0.0;
   bNext4 = 0.0;
@@ -608,22 +584,23 @@ fn main(
   bNext7 = 0.0;
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
+  let meMod16 = lid % 16;
+  let meDiv16 = lid / 16;
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
-    tileA[lid + 64] = aNext1;
     tileB[meDiv4][meMod4] = bNext0;
-    tileB[meDiv4 + 16][meMod4] = bNext1;
-    tileB[meDiv4 + 32][meMod4] = bNext2;
-    tileB[meDiv4 + 48][meMod4] = bNext3;
-    tileB[meDiv4 + 64][meMod4] = bNext4;
-    tileB[meDiv4 + 80][meMod4] = bNext5;
-    tileB[meDiv4 + 96][meMod4] = bNext6;
-    tileB[meDiv4 + 112][meMod4] = bNext7;
+    tileB[meDiv4 + 32][meMod4] = bNext1;
+    tileB[meDiv4 + 64][meMod4] = bNext2;
+    tileB[meDiv4 + 96][meMod4] = bNext3;
+    tileB[meDiv4 + 128][meMod4] = bNext4;
+    tileB[meDiv4 + 160][meMod4] = bNext5;
+    tileB[meDiv4 + 192][meMod4] = bNext6;
+    tileB[meDiv4 + 224][meMod4] = bNext7;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let tileAAt = tileA[meDiv8 + kk * 32];
+      let b0_0 = tileB[meMod16 + kk * 64];
+      let tileAAt = tileA[meDiv16 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -636,8 +613,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
+      let b1_0 = tileB[meMod16 + kk * 64 + 16];
+      let tileAAt0 = tileA[meDiv16 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -650,8 +627,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
+      let b2_0 = tileB[meMod16 + kk * 64 + 32];
+      let tileAAt1 = tileA[meDiv16 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -664,8 +641,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
+      let b3_0 = tileB[meMod16 + kk * 64 + 48];
+      let tileAAt2 = tileA[meDiv16 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -686,39 +663,40 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv8 * 4;
+  let atMe1 = meDiv16 * 4;
+  let atMe2 = meMod16 * 4;
   for (var r = 0; r < 4; r++) {
     let i0 = atMe1 + r;
     let size = i0 * 6;
     if (atMe1 + r <= 7) {
       for (var q = 0; q < 1; q++) {
         for (var s = 0; s < 4; s++) {
-          let i1 = atMe0 + s;
+          let i1 = atMe2 + s;
           let size0 = size + i1;
-          if (atMe0 + s <= 5) {
+          if (atMe2 + s <= 5) {
             weight[size0] = weight[size0] - sums[r][s] * 0.1;
           }
         }
       }
     }
   }
-  let i0_0 = meDiv8 * 4;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 7)) {
+  let i0_0 = meDiv16 * 4;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 7)) {
     let sidea0_0Sum = sidea0_0;
     bias[i0_0] = bias[i0_0] - sidea0_0Sum * 0.1;
   }
-  let i0_1 = meDiv8 * 4 + 1;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 6)) {
+  let i0_1 = meDiv16 * 4 + 1;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 6)) {
     let sidea0_1Sum = sidea0_1;
     bias[i0_1] = bias[i0_1] - sidea0_1Sum * 0.1;
   }
-  let i0_2 = meDiv8 * 4 + 2;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 5)) {
+  let i0_2 = meDiv16 * 4 + 2;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 5)) {
     let sidea0_2Sum = sidea0_2;
     bias[i0_2] = bias[i0_2] - sidea0_2Sum * 0.1;
   }
-  let i0_3 = meDiv8 * 4 + 3;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 4)) {
+  let i0_3 = meDiv16 * 4 + 3;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 4)) {
     let sidea0_3Sum = sidea0_3;
     bias[i0_3] = bias[i0_3] - sidea0_3Sum * 0.1;
   }
@@ -732,9 +710,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -748,7 +726,6 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -760,20 +737,21 @@ fn main(
   let atMe = meDiv8 + meMod8;
   let atMe0 = meMod8 * 4;
   aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 4));
-  aNext1 = vec4<f32>(0.0);
-  let atMe1 = meDiv8 * 2 + meMod8;
-  bNext0 = select(vec4<f32>(0.0), maximum0[atMe1], (atMe0 <= 7) & (meDiv8 <= 4));
+  let meDiv16 = lid / 16;
+  let meMod16 = lid % 16;
+  let atMe1 = meDiv16 * 2 + meMod16;
+  let atMe2 = meMod16 * 4;
+  bNext0 = select(vec4<f32>(0.0), maximum0[atMe1], (atMe2 <= 7) & (meDiv16 <= 4));
   bNext1 = vec4<f32>(0.0);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
-    tileA[lid + 64] = aNext1;
     tileB[lid] = bNext0;
-    tileB[lid + 64] = bNext1;
+    tileB[lid + 128] = bNext1;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let tileAAt = tileA[meDiv8 + kk * 32];
+      let b0_0 = tileB[meMod16 + kk * 64];
+      let tileAAt = tileA[meDiv16 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -786,8 +764,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
+      let b1_0 = tileB[meMod16 + kk * 64 + 16];
+      let tileAAt0 = tileA[meDiv16 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -800,8 +778,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
+      let b2_0 = tileB[meMod16 + kk * 64 + 32];
+      let tileAAt1 = tileA[meDiv16 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -814,8 +792,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
+      let b3_0 = tileB[meMod16 + kk * 64 + 48];
+      let tileAAt2 = tileA[meDiv16 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -832,44 +810,45 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let atMe2 = meDiv8 * 4;
-  if (atMe2 <= 3) {
-    if (atMe0 <= 7) {
-      weight[lid] = weight[lid] - c0_0 * vec4<f32>(0.1);
+  let atMe3 = meDiv16 * 4;
+  let atMe4 = meDiv16 * 8 + meMod16;
+  if (atMe3 <= 3) {
+    if (atMe2 <= 7) {
+      weight[atMe4] = weight[atMe4] - c0_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe2 <= 2) {
-    if (atMe0 <= 7) {
-      weight[lid + 2] = weight[lid + 2] - c1_0 * vec4<f32>(0.1);
+  if (atMe3 <= 2) {
+    if (atMe2 <= 7) {
+      weight[atMe4 + 2] = weight[atMe4 + 2] - c1_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe2 <= 1) {
-    if (atMe0 <= 7) {
-      weight[lid + 4] = weight[lid + 4] - c2_0 * vec4<f32>(0.1);
+  if (atMe3 <= 1) {
+    if (atMe2 <= 7) {
+      weight[atMe4 + 4] = weight[atMe4 + 4] - c2_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe2 <= 0) {
-    if (atMe0 <= 7) {
-      weight[lid + 6] = weight[lid + 6] - c3_0 * vec4<f32>(0.1);
+  if (atMe3 <= 0) {
+    if (atMe2 <= 7) {
+      weight[atMe4 + 6] = weight[atMe4 + 6] - c3_0 * vec4<f32>(0.1);
     }
   }
-  let i0 = meDiv8 * 4;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
+  let i0 = meDiv16 * 4;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 3)) {
     let sidea0_0Sum = sidea0_0;
     bias[i0] = bias[i0] - sidea0_0Sum * 0.1;
   }
-  let i0_0 = meDiv8 * 4 + 1;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+  let i0_0 = meDiv16 * 4 + 1;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 2)) {
     let sidea0_1Sum = sidea0_1;
     bias[i0_0] = bias[i0_0] - sidea0_1Sum * 0.1;
   }
-  let i0_1 = meDiv8 * 4 + 2;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+  let i0_1 = meDiv16 * 4 + 2;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 1)) {
     let sidea0_2Sum = sidea0_2;
     bias[i0_1] = bias[i0_1] - sidea0_2Sum * 0.1;
   }
-  let i0_2 = meDiv8 * 4 + 3;
-  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+  let i0_2 = meDiv16 * 4 + 3;
+  if ((meMod16 <= 0) & (meDiv16 * 4 <= 0)) {
     let sidea0_3Sum = sidea0_3;
     bias[i0_2] = bias[i0_2] - sidea0_3Sum * 0.1;
   }

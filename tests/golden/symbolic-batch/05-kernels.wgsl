@@ -10,9 +10,9 @@ struct Dims {
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
+var<workgroup> tileB: array<vec4<f32>, 256>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -26,10 +26,6 @@ fn main(
   var aNext1: f32 = 0.0;
   var aNext2: f32 = 0.0;
   var aNext3: f32 = 0.0;
-  var aNext4: f32 = 0.0;
-  var aNext5: f32 = 0.0;
-  var aNext6: f32 = 0.0;
-  var aNext7: f32 = 0.0;
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -42,51 +38,39 @@ fn main(
   let atTileRow0 = tileRow * 192;
   let xAt = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16], (atTileRow + meDiv16 < N) & (meMod16 <= 5));
   aNext0 = xAt;
-  let xAt0 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 24], (atTileRow + meDiv16 + 5 <= N) & (meMod16 <= 5));
+  let xAt0 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 48], (atTileRow + meDiv16 + 9 <= N) & (meMod16 <= 5));
   aNext1 = xAt0;
-  let xAt1 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 48], (atTileRow + meDiv16 + 9 <= N) & (meMod16 <= 5));
+  let xAt1 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 96], (atTileRow + meDiv16 + 17 <= N) & (meMod16 <= 5));
   aNext2 = xAt1;
-  let xAt2 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 72], (atTileRow + meDiv16 + 13 <= N) & (meMod16 <= 5));
+  let xAt2 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 144], (atTileRow + meDiv16 + 25 <= N) & (meMod16 <= 5));
   aNext3 = xAt2;
-  let xAt3 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 96], (atTileRow + meDiv16 + 17 <= N) & (meMod16 <= 5));
-  aNext4 = xAt3;
-  let xAt4 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 120], (atTileRow + meDiv16 + 21 <= N) & (meMod16 <= 5));
-  aNext5 = xAt4;
-  let xAt5 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 144], (atTileRow + meDiv16 + 25 <= N) & (meMod16 <= 5));
-  aNext6 = xAt5;
-  let xAt6 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 168], (atTileRow + meDiv16 + 29 <= N) & (meMod16 <= 5));
-  aNext7 = xAt6;
-  let meDiv8 = lid / 8;
-  let meMod8 = lid % 8;
-  let atMe = meDiv8 + meMod8;
-  let atMe0 = meMod8 * 4;
-  bNext0 = select(vec4<f32>(0.0), w[atMe], (atMe0 <= 3) & (meDiv8 <= 5));
+  let atMe = meDiv16 + meMod16;
+  let atMe0 = meMod16 * 4;
+  bNext0 = select(vec4<f32>(0.0), w[atMe], (atMe0 <= 3) & (meDiv16 <= 5));
   bNext1 = vec4<f32>(0.0);
+  let meDiv64 = lid / 64;
   let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
-  let atMe1 = quotient * 34 + meMod4 * 8;
-  let remainder = (quotient + 1) % 4;
-  let atMe2 = quotient * 32 + remainder * 2 + meMod4 * 8;
-  let remainder0 = (quotient + 2) % 4;
-  let atMe3 = quotient * 32 + remainder0 * 2 + meMod4 * 8;
-  let remainder1 = (quotient + 3) % 4;
-  let atMe4 = quotient * 32 + remainder1 * 2 + meMod4 * 8;
+  let atMe1 = meDiv64 + quotient * 34 + meMod4 * 8;
+  let remainder = meDiv16 % 4;
+  let remainder0 = (quotient + 1) % 4;
+  let atMe2 = meDiv64 + quotient * 32 + remainder0 * 2 + meMod4 * 8;
+  let remainder1 = (quotient + 2) % 4;
+  let atMe3 = meDiv64 + quotient * 32 + remainder1 * 2 + meMod4 * 8;
+  let remainder2 = (quotient + 3) % 4;
+  let atMe4 = meDiv64 + quotient * 32 + remainder2 * 2 + meMod4 * 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe1][meDiv16] = aNext0;
-    tileA[atMe1 + 1][meDiv16] = aNext1;
-    tileA[atMe2][meDiv16] = aNext2;
-    tileA[atMe2 + 1][meDiv16] = aNext3;
-    tileA[atMe3][meDiv16] = aNext4;
-    tileA[atMe3 + 1][meDiv16] = aNext5;
-    tileA[atMe4][meDiv16] = aNext6;
-    tileA[atMe4 + 1][meDiv16] = aNext7;
+    tileA[atMe1][remainder] = aNext0;
+    tileA[atMe2][remainder] = aNext1;
+    tileA[atMe3][remainder] = aNext2;
+    tileA[atMe4][remainder] = aNext3;
     tileB[lid] = bNext0;
-    tileB[lid + 64] = bNext1;
+    tileB[lid + 128] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let remainder2 = (meDiv8 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder2];
+      let b0_0 = tileB[meMod16 + kk * 64];
+      let remainder3 = (meDiv16 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -95,8 +79,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
+      let b1_0 = tileB[meMod16 + kk * 64 + 16];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -105,8 +89,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
+      let b2_0 = tileB[meMod16 + kk * 64 + 32];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -115,8 +99,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
+      let b3_0 = tileB[meMod16 + kk * 64 + 48];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -128,26 +112,26 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atTileRow1 = atTileRow + meDiv8 * 4;
-  let atTileRow2 = atTileRow + meDiv8 * 4 + meMod8;
+  let atTileRow1 = atTileRow + meDiv16 * 4;
+  let atTileRow2 = atTileRow + meDiv16 * 4 + meMod16;
   if (atTileRow1 < N) {
     if (atMe0 <= 3) {
-      add[atTileRow2] = c0_0 + b[meMod8];
+      add[atTileRow2] = c0_0 + b[meMod16];
     }
   }
   if (atTileRow1 + 2 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 1] = c1_0 + b[meMod8];
+      add[atTileRow2 + 1] = c1_0 + b[meMod16];
     }
   }
   if (atTileRow1 + 3 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 2] = c2_0 + b[meMod8];
+      add[atTileRow2 + 2] = c2_0 + b[meMod16];
     }
   }
   if (atTileRow1 + 4 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 3] = c3_0 + b[meMod8];
+      add[atTileRow2 + 3] = c3_0 + b[meMod16];
     }
   }
 }

@@ -3,7 +3,7 @@
  */
 
 import { dim } from "@kiln-ml/ir";
-import { compileProgram } from "../compiler/src/compile.ts";
+import { compileProgram } from "../compiler/src/all.ts";
 import { compiled, mlpStep } from "./cases.ts";
 import { timed, timingOf } from "./measure.ts";
 import { bounded, type Row } from "./row.ts";

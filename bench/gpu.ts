@@ -5,7 +5,7 @@
  */
 import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
-import { compileProgram } from "../compiler/src/compile.ts";
+import { compileProgram } from "../compiler/src/all.ts";
 import type { Program } from "../compiler/src/program.ts";
 import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
 import { Copies, type CopyRates } from "./gpu-copy.ts";

@@ -1,7 +1,7 @@
 /**
  * Whether memory stays flat over training steps, and what the plan's sharing of buffers saves.
  */
-import { compileProgram } from "../compiler/src/compile.ts";
+import { compileProgram } from "../compiler/src/all.ts";
 import { cases, mlp, step } from "./cases.ts";
 import { bounded, compared, type Row } from "./row.ts";
 import { open, slotBytes, valueBytes } from "./session.ts";

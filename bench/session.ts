@@ -4,7 +4,7 @@
 import type { Artifact, Extent } from "@kiln-ml/artifact";
 import { evaluateDim, type Tensor } from "@kiln-ml/ir";
 import { createCpuDevice, type Device, type DeviceArray, load } from "@kiln-ml/runtime";
-import { type CompileOptions, compileProgram } from "../compiler/src/compile.ts";
+import { type CompileOptions, compileProgram } from "../compiler/src/all.ts";
 import type { Program } from "../compiler/src/program.ts";
 
 export type Dims = Readonly<Record<string, number>>;

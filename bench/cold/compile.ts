@@ -3,10 +3,12 @@
  * both and the peak of its memory. `cold.ts` bundles it and runs it in processes of its own.
  */
 import type { TargetName } from "@kiln-ml/artifact";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram, loadTarget } from "@kiln-ml/compiler";
 import { deepMlp } from "../cases.ts";
 
 const target = process.argv[2] as TargetName;
+
+await loadTarget(target);
 
 function milliseconds(): number {
   const program = deepMlp(50);

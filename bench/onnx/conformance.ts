@@ -16,6 +16,7 @@ import {
   exclusionTable,
   failureDetails,
   failureList,
+  fewNodes,
   folderTable,
   opTable,
   peerName,
@@ -50,7 +51,10 @@ const detailed = 60;
 /** Whole networks have more time: they are as many ops as hundreds of cases. */
 const networkFactor = 5;
 
-/** Of a full run the software adapter gets one case in this many, and no networks: it compiles pipelines for minutes. */
+/**
+ * Of a full run's cases with more nodes than a few, the software adapter gets one in this many, and no networks: it compiles
+ * pipelines for minutes.
+ */
 const adapterShare = 6;
 
 /** A number that depends on the name alone and looks like chance. */
@@ -74,6 +78,9 @@ function shareOf(engine: EngineName): number {
   return Number(options.every ?? (narrowed ? 1 : adapterShare));
 }
 
+const inSample = (s: Surveyed, share: number): boolean =>
+  share === 1 || (!s.case.made && (s.nodes <= fewNodes || hash(s.case.name) % share === 0));
+
 function progress(engine: EngineName, of: number): (name: string, verdict: Verdict) => void {
   let [done, passed] = [0, 0];
   return (_, verdict) => {
@@ -93,7 +100,7 @@ async function columnOf(
   // The peer is asked about all: what it passes of the whole suite is a figure too.
   const names = cases
     .filter((s) => engine === peerName || !s.excludedOn(engine))
-    .filter((s) => share === 1 || (!s.case.made && hash(s.case.name) % share === 0))
+    .filter((s) => inSample(s, share))
     .map((s) => s.case.name);
   const networks = new Set(cases.filter((s) => s.case.made).map((s) => s.case.name));
   const limitOf = (name: string) => limitMs * (networks.has(name) ? networkFactor : 1);

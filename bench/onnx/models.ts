@@ -1,6 +1,6 @@
 /**
  * `npm run models [-- --only PATTERN] [--target wasm|js|webgpu] [--samples N] [--no-graphs] [--no-browser] [--json] [--strict]`: real
- * networks against ONNX Runtime on the same inputs: largest error, time of a unit on one thread next to ORT's on wasm and
+ * networks against ONNX Runtime on the same inputs: largest error, CPU time of a unit on one thread next to ORT's on wasm and
  * native, kernels, peak memory, compile time, compiles for further sizes. What is not there is named.
  */
 import { parseArgs } from "node:util";
@@ -84,7 +84,7 @@ const head = [
   "max error",
   "of largest",
   "ORT web's",
-  "ms",
+  "CPU ms",
   "ORT web",
   "ORT native",
   "of web",
@@ -139,7 +139,10 @@ function remarks(line: Line, target: OurTarget): string[] {
   return [
     ...(notes.length ? [`${line.network.name}: ${notes.join("; ")}`] : []),
     ...failed.map((m) => `${line.network.name}: ${m.engine}: ${m.error?.slice(0, 300)}`),
-    ...(wrong ? [`${line.network.name}: ${target}: WRONG: ${wrong.slice(0, 600)}`] : []),
+    ...(line.absent ? [`${line.network.name}: not run: ${line.absent}`] : []),
+    ...(wrong && !line.absent
+      ? [`${line.network.name}: ${target}: WRONG: ${wrong.slice(0, 600)}`]
+      : []),
   ];
 }
 
@@ -159,6 +162,7 @@ function printGraphs(results: readonly GraphResult[] | undefined): void {
     console.log(`\nsmall graphs: no data: ${graphArchive}`);
     return;
   }
+  if (results.length === 0) return;
   for (const r of results)
     if (r.status !== "agrees")
       console.log(`${r.status}: ${r.name}: ${r.detail?.split("\n")[0]?.slice(0, 240)}`);

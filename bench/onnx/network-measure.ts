@@ -14,7 +14,7 @@ export interface Measured {
   readonly engine: EngineName;
   readonly error?: string;
   readonly setup?: Setup;
-  /** Milliseconds of a unit. */
+  /** Milliseconds of CPU of a unit. */
   readonly timing?: Timing;
   readonly peakBytes?: number;
 }
@@ -33,7 +33,9 @@ export interface Distance {
 const setupMs = 240_000;
 const sampleMs = 120_000;
 /** A sample is at least so long: shorter ones measure the clock. */
-const leastMs = 25;
+const leastMs = 50;
+/** Short work runs for so long before it is sampled, until engines have compiled what they will. */
+const warmMs = 400;
 
 interface Running {
   readonly peer: NetworkPeer;
@@ -59,6 +61,14 @@ async function sample(running: Running): Promise<number | undefined> {
   return undefined;
 }
 
+async function warmUp(running: Running): Promise<void> {
+  const first = await sample(running);
+  if (first === undefined || first > leastMs) return;
+  running.repeats = Math.ceil(warmMs / first);
+  const warm = await sample(running);
+  running.repeats = warm === undefined ? 1 : Math.max(1, Math.ceil(leastMs / warm));
+}
+
 async function finish(running: Running): Promise<Measured> {
   const { peer, setup, times, error } = running;
   const memory = error === undefined ? await peer.ask({ ask: "memory" }, sampleMs) : undefined;
@@ -80,12 +90,7 @@ export async function measureNetwork(
   const all: Running[] = [];
   // One after the other: setting up takes every core there is.
   for (const engine of engines) all.push(await setUp(engine, network));
-  for (const running of all) {
-    const first = await sample(running);
-    // The first run warms up what is short; of what is long it is as good as any.
-    const second = first === undefined || first > leastMs ? first : await sample(running);
-    if (second !== undefined) running.repeats = Math.max(1, Math.ceil(leastMs / second));
-  }
+  for (const running of all) await warmUp(running);
   const start = performance.now();
   for (let i = 0; i < samples; i++) {
     // Large networks get fewer samples, never fewer than three.
@@ -120,7 +125,8 @@ export function distance(
       largest = Math.max(largest, Math.abs(Number(w[i])));
     }
     absolute = Math.max(absolute, worst);
-    if (worst > 0) relative = Math.max(relative, worst / largest);
+    // Of nothing but zeros no share can be told.
+    relative = Math.max(relative, largest > 0 ? worst / largest : worst);
   }
   return { absolute, relative };
 }

@@ -18,7 +18,7 @@ export type Question =
 export interface Setup {
   readonly results: Readonly<Record<string, TensorValue>>;
   readonly note?: string;
-  /** Until the first result is there, compiling included. */
+  /** Milliseconds of CPU until the first result is there, compiling included. */
   readonly firstMs: number;
   /** Programs compiled by the first run of each model, and by everything the network is compared by. */
   readonly compiles?: { readonly first: number; readonly all: number };

@@ -74,12 +74,12 @@ async function setUp(name: string): Promise<Setup> {
   const network = networkNamed(name);
   for (const { from } of Object.values(network.models)) filesOf(from);
   baseBytes = process.memoryUsage().rss;
-  const start = performance.now();
+  const start = cpuMs();
   const models: Record<string, Counted> = {};
   for (const [key, ref] of Object.entries(network.models)) models[key] = await openModel(ref);
   work = await network.work(models);
   await work.unit();
-  const firstMs = performance.now() - start;
+  const firstMs = cpuMs() - start;
   const opened = Object.values(models);
   const { results, note } = await work.check();
   const first = sum(opened.map((m) => m.atFirst()));
@@ -95,10 +95,16 @@ async function setUp(name: string): Promise<Setup> {
   };
 }
 
+/** Milliseconds of CPU so far, of all threads: on a machine that others use too, the time of day measures them. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 async function timed(times: number): Promise<number> {
-  const start = performance.now();
+  const start = cpuMs();
   for (let i = 0; i < times; i++) await work!.unit();
-  return (performance.now() - start) / times;
+  return (cpuMs() - start) / times;
 }
 
 async function runGraph({ archive, path, inputs }: Question & { ask: "graph" }) {

@@ -11,7 +11,7 @@ export interface Column {
   readonly verdicts: ReadonlyMap<string, Verdict>;
   /** Why there are no verdicts. */
   readonly absent?: string;
-  /** One in so many cases was run. */
+  /** Of cases with more than `fewNodes` one in so many was run. */
   readonly share: number;
 }
 
@@ -20,6 +20,9 @@ export interface Tally {
   readonly failed: number;
   readonly excluded: number;
 }
+
+/** Cases of more nodes may be sampled. */
+export const fewNodes = 8;
 
 export const peerName = "onnxruntime-node" satisfies EngineName;
 
@@ -161,7 +164,9 @@ export function summary(cases: readonly Surveyed[], column: Column): string {
   const t = tally(cases, column);
   const of = t.passed + t.failed;
   const sampled =
-    share > 1 ? `, a sample of one case in ${share} by a hash of its name, without networks` : "";
+    share > 1
+      ? `; of cases with more than ${fewNodes} nodes one in ${share}, by a hash of its name, and no networks`
+      : "";
   const whole =
     engine === peerName
       ? `; of all ${column.verdicts.size}, those that are left out too, ${[...column.verdicts.values()].filter((v) => v.passed).length}`

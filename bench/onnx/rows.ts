@@ -40,19 +40,26 @@ function timeRows(name: string, unit: string, all: readonly Measured[]): Row[] {
     const other = of(peer)?.timing;
     if (!other) return [failed(name, "time", `${peer}: ${of(peer)?.error ?? "no time"}`)];
     const spread = Math.max(time.spread, other.spread);
-    const row = { case: name, target, metric: `a ${unit}`, value: time.median, unit: "ms" };
+    const row = { case: name, target, metric: `a ${unit}`, value: time.median, unit: "ms of CPU" };
     const against = { ...row, peer, peerValue: other.median, spread };
     return [compared(against, peer === web ? 1 : undefined)];
   });
 }
+
+/** What the first unit takes beyond a later one. */
+const compileMs = (m: Measured | undefined): number | undefined =>
+  m?.setup && m.timing ? Math.max(0, m.setup.firstMs - m.timing.median) : undefined;
 
 function otherRows(name: string, all: readonly Measured[]): Row[] {
   const own = all.find((m) => m.engine === target);
   const setup = own?.setup;
   if (!setup || !own.timing) return [];
   const base = { case: name, target };
-  const compile = Math.max(0, setup.firstMs - own.timing.median);
-  const rows: Row[] = [{ ...base, metric: "load and compile", value: compile, unit: "ms" }];
+  const row = { ...base, metric: "load and compile", value: compileMs(own)!, unit: "ms of CPU" };
+  const theirs = compileMs(all.find((m) => m.engine === web));
+  const rows: Row[] = [
+    theirs === undefined ? row : compared({ ...row, peer: web, peerValue: theirs }),
+  ];
   const { compiles, kernels } = setup;
   if (compiles)
     rows.push(
@@ -62,12 +69,16 @@ function otherRows(name: string, all: readonly Measured[]): Row[] {
     rows.push({ ...base, metric: "kernels", value: kernels, unit: "" });
   const reference = all.find((m) => m.engine === native)?.setup;
   const apart = reference && distance(setup.results, reference.results)?.relative;
-  const row = { ...base, metric: "difference", value: apart ?? Number.POSITIVE_INFINITY, unit: "" };
-  return [...rows, bounded(row, closeEnough)];
+  const difference = apart ?? Number.POSITIVE_INFINITY;
+  return [
+    ...rows,
+    bounded({ ...base, metric: "difference", value: difference, unit: "" }, closeEnough),
+  ];
 }
 
 function meanRow(rows: readonly Row[], peer: EngineName): Row | undefined {
-  const ratios = rows.flatMap((r) => (r.peer === peer && r.ratio ? [r.ratio] : []));
+  const runs = rows.filter((r) => r.peer === peer && r.metric.startsWith("a "));
+  const ratios = runs.flatMap((r) => (r.ratio ? [r.ratio] : []));
   if (ratios.length === 0) return undefined;
   const mean = Math.exp(ratios.reduce((sum, r) => sum + Math.log(r), 0) / ratios.length);
   const row = { case: `geometric mean of ${ratios.length}`, target, metric: `of ${peer}` };

@@ -10,6 +10,8 @@ import { inputsOf } from "./judge.ts";
 export interface Surveyed {
   readonly case: Case;
   readonly ops: readonly string[];
+  /** Nodes of the model, those of subgraphs and functions included. */
+  readonly nodes: number;
   /** Why no target runs it. */
   readonly excluded?: string;
   /** Why a target does not run it although others do. */
@@ -40,10 +42,17 @@ function surveyCase(c: Case, files: Files): Surveyed {
     const inputs = c.sets[0] && !c.made ? inputsIfReadable(c, c.sets[0], model, files) : {};
     excluded = exclusionOf(model, census, inputs);
   } catch {
-    return { case: c, ops: [], excludedOn: none };
+    return { case: c, ops: [], nodes: 0, excludedOn: none };
   }
   const excludedOn = (target: string) => excluded ?? targetExclusion(census, target);
-  return { case: c, ops: [...census.ops.keys()], ...(excluded ? { excluded } : {}), excludedOn };
+  const nodes = [...census.ops.values()].reduce((a, b) => a + b, 0);
+  return {
+    case: c,
+    ops: [...census.ops.keys()],
+    nodes,
+    ...(excluded ? { excluded } : {}),
+    excludedOn,
+  };
 }
 
 export const survey = (cases: readonly Case[], files: Files): Surveyed[] =>

@@ -245,7 +245,8 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
     if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
     seen.add(t);
     const width = terminals(fusion, t).size;
-    if (isPointwise(t) && width > 2 && width < fusion.limits.bindings) found.set(t, width);
+    if ((isPointwise(t) || t.op === "concat") && width > 2 && width < fusion.limits.bindings)
+      found.set(t, width);
     for (const o of t.operands) enter(o);
   };
   for (const g of [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars])

@@ -7,4 +7,5 @@ export type { Pass } from "./pass.ts";
 export { printPlan } from "./passes/print-plan.ts";
 export { graphPasses, stages } from "./pipeline.ts";
 export * from "./program.ts";
-export { targetOf, targets } from "./targets/index.ts";
+export type { Target } from "./target.ts";
+export { checkTargetName, loadTarget, targetNames } from "./targets/index.ts";

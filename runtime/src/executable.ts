@@ -5,6 +5,7 @@
 import { type Artifact, DeviceError } from "@kiln-ml/artifact";
 import type { Device, KernelTiming, Program } from "./device.ts";
 import { DeviceArray } from "./device-array.ts";
+import type { flowCode } from "./flow.ts";
 import type { Buffer } from "./heap.ts";
 import { type TypedArray, toStorage } from "./host-array.ts";
 import { type Dims, type Frame, type Layout, layOut } from "./layout.ts";
@@ -36,6 +37,7 @@ export class Executable {
   readonly states: readonly DeviceArray[];
   readonly #program: Program;
   readonly #constants: readonly DeviceArray[];
+  readonly #codeOf: typeof flowCode | undefined;
   readonly #layouts = new Map<string, Layout>();
   /** The shapes of the last run's inputs, where all were device arrays, and its layout. */
   #last: { readonly shapes: readonly (readonly number[])[]; readonly layout: Layout } | undefined;
@@ -47,12 +49,14 @@ export class Executable {
     program: Program,
     states: readonly DeviceArray[],
     constants: readonly DeviceArray[],
+    codeOf?: typeof flowCode,
   ) {
     this.artifact = artifact;
     this.device = device;
     this.states = states;
     this.#program = program;
     this.#constants = constants;
+    this.#codeOf = codeOf;
   }
 
   /**
@@ -166,7 +170,7 @@ export class Executable {
     const key = Object.values(dims).join();
     const known = this.#layouts.get(key);
     if (known) return known;
-    const made = layOut(this.artifact, dims, key);
+    const made = layOut(this.artifact, dims, key, this.#codeOf);
     if (this.#layouts.size >= keptLayouts)
       this.#layouts.delete(this.#layouts.keys().next().value as string);
     this.#layouts.set(key, made);

@@ -1,9 +1,16 @@
 /**
  * The order in which the launches of a run come, where it is not one after the other: the flow of a plan as a list of
  * instructions, and a walk through them that asks for each flag it comes to. A device does what the walk says, and may
- * wait in between.
+ * wait in between. Loaded for plans that have a flow.
  */
-import { ArtifactError, type Extent, evaluateSize, type Flow, type Plan } from "@kiln-ml/artifact";
+import {
+  ArtifactError,
+  type Extent,
+  evaluateSize,
+  type Flow,
+  type Plan,
+  partsOf,
+} from "@kiln-ml/artifact";
 
 type Place = Plan["steps"][number]["args"][number];
 
@@ -18,9 +25,27 @@ type Instruction =
   | { readonly do: "repeat"; readonly loop: number; readonly to: number }
   | { readonly do: "go"; readonly to: number };
 
+/** Throws ArtifactError where a flow names a step that there is not, or a place that `check` refuses. */
+export function checkFlow(
+  flow: readonly Flow[],
+  steps: number,
+  check: (where: string, place: Place) => void,
+): void {
+  for (const f of flow) {
+    if (typeof f === "number") {
+      if (!(f >= 0 && f < steps))
+        throw new ArtifactError(`load: the flow names step ${f} of ${steps}`);
+      continue;
+    }
+    if ("if" in f) check("a branch", f.if);
+    if ("while" in f) check("a loop", f.while.flag);
+    for (const part of partsOf(f)) checkFlow(part, steps, check);
+  }
+}
+
 export interface FlowCode {
-  readonly code: readonly Instruction[];
-  readonly loops: number;
+  /** A new walk through it. */
+  walk(): Walk;
   /** Of each launch, which loop counts which dim. */
   readonly counters: readonly ReadonlyMap<string, number>[];
   /** Of each launch, how often it runs; an unknown number of trips counts as one. */
@@ -78,7 +103,7 @@ export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, nu
     if (test >= 0) code[test] = { do: "test", flag: flag!, to: code.length };
   };
   list(flow, { counters: new Map(), times: 1 });
-  return { code, loops, counters, times };
+  return { walk: () => new Walk(code, loops), counters, times };
 }
 
 const tripsOf = (trips: Extent, dims: Readonly<Record<string, number>>): number =>
@@ -94,7 +119,7 @@ export class Walk {
   #at = 0;
   #asked = -1;
 
-  constructor({ code, loops }: FlowCode) {
+  constructor(code: readonly Instruction[], loops: number) {
     this.#code = code;
     this.counts = new Array<number>(loops).fill(0);
   }

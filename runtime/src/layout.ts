@@ -10,7 +10,7 @@ import {
   ShapeError,
   storageBytes,
 } from "@kiln-ml/artifact";
-import { type FlowCode, flowCode } from "./flow.ts";
+import type { FlowCode, flowCode } from "./flow.ts";
 import type { Buffer } from "./heap.ts";
 
 export type Place = Plan["steps"][number]["args"][number];
@@ -57,12 +57,18 @@ export interface Frame {
 
 export const bufferAt = (frame: Frame, place: Place): Buffer => frame[place.in][place.index]!;
 
-export function layOut(artifact: Artifact, dims: Dims, key: string): Layout {
+/** `codeOf` is for a plan with a flow. */
+export function layOut(
+  artifact: Artifact,
+  dims: Dims,
+  key: string,
+  codeOf?: typeof flowCode,
+): Layout {
   const value = (e: Extent) => evaluateExtent(e, dims);
   // What runs over an extent that came out negative has nothing to do.
   const count = (e: Extent) => Math.max(0, value(e));
   const { plan, signature, kernels, target } = artifact;
-  const flow = plan.flow && flowCode(plan.flow, dims);
+  const flow = plan.flow && codeOf?.(plan.flow, dims);
   const none: FlowCode["counters"][number] = new Map();
   return {
     key,

@@ -8,13 +8,12 @@ import {
   artifactVersion,
   DeviceError,
   DtypeError,
-  type Flow,
-  partsOf,
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule } from "./device.ts";
 import type { DeviceArray } from "./device-array.ts";
 import { Executable } from "./executable.ts";
+import type { checkFlow as CheckFlow } from "./flow.ts";
 import type { Place } from "./layout.ts";
 import { uploadConstant } from "./states.ts";
 
@@ -39,12 +38,14 @@ export async function load(
   device.check("load");
   checkVersion(artifact);
   checkDevice(artifact, device);
-  checkPlan(artifact);
+  // Few plans have a flow.
+  const flow = artifact.plan.flow && (await import("./flow.ts"));
+  checkPlan(artifact, flow?.checkFlow);
   checkStates(artifact, device, options.states);
   const program = await device.driver.load(artifact, options.kernels);
   device.check("load");
   const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
-  return new Executable(artifact, device, program, options.states, constants);
+  return new Executable(artifact, device, program, options.states, constants, flow?.flowCode);
 }
 
 function checkVersion({ version }: Artifact): void {
@@ -73,7 +74,10 @@ function checkDevice(artifact: Artifact, device: Device): void {
       throw new DeviceError(`load: artifact needs ${feature}, which the device lacks`);
 }
 
-function checkPlan({ plan, kernels, signature, constants }: Artifact): void {
+function checkPlan(
+  { plan, kernels, signature, constants }: Artifact,
+  checkFlow?: typeof CheckFlow,
+): void {
   const sizes: Record<Place["in"], number> = {
     slot: plan.slots.length,
     input: signature.inputs.length,
@@ -95,28 +99,11 @@ function checkPlan({ plan, kernels, signature, constants }: Artifact): void {
       );
     for (const place of step.args) check(`step ${i}`, place);
   });
-  checkFlow(plan.flow ?? [], plan.steps.length, check);
+  checkFlow?.(plan.flow!, plan.steps.length, check);
   plan.copies.forEach(({ from, to }, i) => {
     check(`copy ${i}`, from);
     check(`copy ${i}`, to);
   });
-}
-
-function checkFlow(
-  flow: readonly Flow[],
-  steps: number,
-  check: (where: string, place: Place) => void,
-): void {
-  for (const f of flow) {
-    if (typeof f === "number") {
-      if (!(f >= 0 && f < steps))
-        throw new ArtifactError(`load: the flow names step ${f} of ${steps}`);
-      continue;
-    }
-    if ("if" in f) check("a branch", f.if);
-    if ("while" in f) check("a loop", f.while.flag);
-    for (const part of partsOf(f)) checkFlow(part, steps, check);
-  }
 }
 
 function checkStates(artifact: Artifact, device: Device, states: readonly DeviceArray[]): void {

@@ -45,6 +45,10 @@ export function bindDims(signature: Signature, inputs: readonly Input[]): Record
     const shape = shapeOf(inputs[i]!);
     if (shape) bindShape(spec, shape, bound);
   });
+  specs.forEach((spec, i) => {
+    const shape = shapeOf(inputs[i]!);
+    if (shape) bindMultiples(spec, shape, bound);
+  });
   // Bare host arrays last: their length tells one dim, and only once the others are known.
   specs.forEach((spec, i) => {
     const input = inputs[i]!;
@@ -81,21 +85,29 @@ function linear(e: Extent): { name?: string; scale: number; offset: number } | u
   return e[0] === "*" ? { ...x, scale: x.scale * k, offset: x.offset * k } : undefined;
 }
 
-/** Symbols take the value that the extent they meet tells; all other axes are checked once every dim is known. */
+/** Symbols that stand alone take the extent they meet; all other axes are checked once every dim is known. */
 function bindShape(spec: Spec, shape: readonly number[], bound: Map<string, Binding>): void {
   if (shape.length !== spec.shape.length) throw misfit(spec, shape);
   spec.shape.forEach((e, axis) => {
-    const told = linear(e);
-    if (!told || told.scale < 1) return;
-    const name = told.name!;
-    const value = (shape[axis]! - told.offset) / told.scale;
-    if (!Number.isInteger(value)) throw misfit(spec, shape);
-    const earlier = bound.get(name);
-    if (!earlier) bound.set(name, { value, from: describe(spec) });
+    if (typeof e !== "string") return;
+    const value = shape[axis]!;
+    const earlier = bound.get(e);
+    if (!earlier) bound.set(e, { value, from: describe(spec) });
     else if (earlier.value !== value)
       throw new ShapeError(
-        `run: dim ${name} is ${earlier.value} in ${earlier.from} and ${value} in ${describe(spec)}`,
+        `run: dim ${e} is ${earlier.value} in ${earlier.from} and ${value} in ${describe(spec)}`,
       );
+  });
+}
+
+/** Symbols that stand alone nowhere take the value that a multiple of them, plus a constant, tells. */
+function bindMultiples(spec: Spec, shape: readonly number[], bound: Map<string, Binding>): void {
+  spec.shape.forEach((e, axis) => {
+    const { name, scale, offset } = linear(e) ?? { scale: 0, offset: 0 };
+    if (!name || scale < 1 || bound.has(name)) return;
+    const value = (shape[axis]! - offset) / scale;
+    if (!Number.isInteger(value)) throw misfit(spec, shape);
+    bound.set(name, { value, from: describe(spec) });
   });
 }
 

@@ -27,6 +27,9 @@ const nested = (depth: number): unknown => {
   for (let i = 0; i < depth; i++) e = ["+", e, 1];
   return e;
 };
+const loop = (dim: string, body: readonly unknown[]) => ({ loop: { dim, trips: 1 }, body });
+const deepFlow = (depth: number): readonly unknown[] =>
+  depth === 0 ? [0] : [{ if: { in: "slot", index: 0 }, then: deepFlow(depth - 1), else: [] }];
 const notCount = "not an integer from 0 to 2^53 - 1";
 const slotSize = "plan.slots.0.sizes.0";
 const arg = "plan.steps.0.args.2";
@@ -88,6 +91,25 @@ const cases: readonly [field: string, value: unknown, message: string][] = [
   ["plan.steps.1.args.1", { in: "constant", index: 1 }, "plan.steps[1].args[1].index is 1 of 1 constants"],
   ["plan.copies", [{ from: { in: "slot", index: 0 }, to: { in: "slot", index: 0 }, bytes: 0 }], "plan.copies[0] copies slot 0 to itself"],
   ["plan.copies", [{ from: { in: "slot", index: 0 }, to: { in: "input", index: 0 }, bytes: 0 }], "plan.copies[0].to writes input 0, which may not change"],
+
+  ["plan.flow", 3,                  "plan.flow is 3, not a list"],
+  ["plan.flow", [],                 "plan.flow names 0 of 2 steps"],
+  ["plan.flow", [0],                "plan.flow names 1 of 2 steps"],
+  ["plan.flow", [0, 0, 1],          "plan.flow[1] is step 0, where step 1 of 2 comes"],
+  ["plan.flow", [1, 0],             "plan.flow[0] is step 1, where step 0 of 2 comes"],
+  ["plan.flow", [0, 1, 2],          "plan.flow[2] is step 2 of 2"],
+  ["plan.flow", [0.5, 1],           `plan.flow[0] is 0.5, ${notCount}`],
+  ["plan.flow", ["0", 1],           'plan.flow[0] is "0", not an object'],
+  ["plan.flow", [{}],               "plan.flow[0].if is missing"],
+  ["plan.flow", [0, { loop: { dim: "i", trips: -1 }, body: [1] }],  `plan.flow[1].loop.trips is -1, ${notCount}`],
+  ["plan.flow", [0, { loop: { dim: "i", trips: "M" }, body: [1] }], "plan.flow[1].loop.trips names dim M, which the signature does not declare"],
+  ["plan.flow", [0, { loop: { dim: "N", trips: 1 }, body: [1] }],   "plan.flow[1].loop.dim is N, which is taken"],
+  ["plan.flow", [0, loop("i", [loop("i", [1])])],                   "plan.flow[1].body[0].loop.dim is i, which is taken"],
+  ["plan.flow", [0, { loop: { dim: "i", trips: 1 }, body: [1], step: 2 }], 'plan.flow[1] has the unknown field "step"'],
+  ["plan.flow", [0, { if: { in: "slot", index: 1 }, then: [1], else: [] }], "plan.flow[1].if.index is 1 of 1 slots"],
+  ["plan.flow", [{ while: { test: [0], flag: { in: "slot", index: 3 } }, body: [1] }], "plan.flow[0].while.flag.index is 3 of 1 slots"],
+  ["plan.flow", [{ while: { test: [0], flag: { in: "slot", index: 0 }, most: -1 }, body: [1] }], `plan.flow[0].while.most is -1, ${notCount}`],
+  ["plan.flow", deepFlow(17),       `plan.flow[0]${".then[0]".repeat(16)} is nested deeper than 16`],
 
   ["kernels.0.name", "../evil",     'kernels[0].name is "../evil", not an identifier'],
   ["kernels.1.name", "Scale",       'kernels has "scale" twice'],

@@ -275,6 +275,7 @@ test("a report counts what a target ran; what was excluded or not sampled is in 
   const surveyed = (name: string, reason?: string): Surveyed => ({
     case: { name, folder: name, model: "", sets: [], beside: [], made: false, rtol: 0, atol: 0 },
     ops: ["Abs"],
+    nodes: 1,
     excludedOn: () => reason,
   });
   const verdict = (passed: boolean): Verdict => ({ passed, ms: 1 });

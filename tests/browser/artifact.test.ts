@@ -5,7 +5,7 @@ import * as nn from "@kiln-ml/nn";
 import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { Session } from "../nn/fixture.ts";
 import {
   browserTest,

@@ -7,7 +7,9 @@ import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { rootsOf } from "../../compiler/src/program.ts";
+import { inRegions } from "../../compiler/src/passes/in-regions.ts";
+import { graphPasses } from "../../compiler/src/pipeline.ts";
+import { rootsOf, sameProgram } from "../../compiler/src/program.ts";
 import {
   evaluateProgram,
   parseProgram,
@@ -71,6 +73,23 @@ gpuTest("webgpu: random programs with regions", async () => {
   );
   device.destroy();
 });
+
+for (const pass of graphPasses) {
+  const everywhere = inRegions(pass);
+  test(`${pass.name} keeps the meaning of regions bit for bit, and finds no work in its own result`, () => {
+    fc.assert(
+      fc.property(randomFlow(), ({ program, feeds }) => {
+        const once = everywhere.run(program);
+        verifyProgram(once);
+        const [before, after] = [program, once].map((p) => evaluateProgram(p, feeds(2), { T: 2 }));
+        for (const [i, v] of before!.entries())
+          assert.ok(sameValue(v, after![i]!), `result ${i} differs after\n${printProgram(once)}`);
+        assert.ok(sameProgram(everywhere.run(once), once), printProgram(once));
+      }),
+      { numRuns: runs(40) },
+    );
+  });
+}
 
 test("text of regions is read back as the same graph", () => {
   fc.assert(

@@ -157,7 +157,7 @@ export interface RandomFlow {
   feeds(length: number): Map<Tensor, Value>;
 }
 
-export function randomFlow(): fc.Arbitrary<RandomFlow> {
+export function randomFlow(dtype: "f32" | "f64" = "f32"): fc.Arbitrary<RandomFlow> {
   const pick = fc.tuple(fc.nat(40), fc.nat(30), fc.nat(30), fc.nat(30));
   const plan = fc.record({
     size: fc.integer({ min: 1, max: 5 }),
@@ -166,7 +166,7 @@ export function randomFlow(): fc.Arbitrary<RandomFlow> {
     outputs: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
   });
   return plan.map(({ size, length, picks, outputs }) => {
-    const inputs = ["a", "b"].map((name) => input(name, "f32", [size]));
+    const inputs = ["a", "b"].map((name) => input(name, dtype, [size]));
     const sized = input("sized", "i32", ["T"]);
     const growth = new Growth(inputs, picks, length);
     growth.grow(5);
@@ -183,7 +183,7 @@ export function randomFlow(): fc.Arbitrary<RandomFlow> {
       const numbers = (phase: number) =>
         Array.from({ length: size }, (_, i) => Math.sin(phase + 2.3 * i));
       return new Map<Tensor, Value>([
-        ...inputs.map((t, i) => [t, makeValue("f32", [size], numbers(i + 0.4))] as const),
+        ...inputs.map((t, i) => [t, makeValue(dtype, [size], numbers(i + 0.4))] as const),
         [sized, makeValue("i32", [steps], new Array(steps).fill(0))],
       ]);
     };

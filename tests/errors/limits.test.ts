@@ -2,7 +2,7 @@
 import { input, type Tensor } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 
 function message(x: Tensor, value: Tensor, target: "js" | "webgpu"): string {
   try {

@@ -43,6 +43,25 @@ test("what is no tensor is plain data", () => {
   assert.equal(readTorch(fixture("tar-form.pt")).other, { epoch: 5 });
 });
 
+test("plain values are the same in all protocols of pickles", () => {
+  for (const protocol of [0, 1, 2, 3, 4, 5])
+    assert.equal(readTorch(fixture(`plain${protocol}.pt`)).other, {
+      text: "né\\ 'x'\n\u4e2d\u{1f600}",
+      bytes: new Uint8Array([0, 255, 39]),
+      ints: [0, 255, 65536, -1, 2 ** 31, -(2 ** 31) - 1, 2 ** 53 - 1, 2n ** 64n, -(2n ** 100n)],
+      floats: [0.1, -0, 1e300, Infinity],
+      flags: [true, false, null],
+      one: [1],
+      four: [1, 2, 3, 4],
+      sets: [[1], [2]],
+      shared: [[7], [7]],
+      path: "a/b",
+      args: { lr: 0.5, layers: [1, 2] },
+      complex: { real: 1, imag: 2 },
+      array: new Uint8Array([97, 98]),
+    });
+});
+
 test("a whole module is read by its state where unknown names are skipped", () => {
   const { tensors, other } = readTorch(fixture("module.pt"), { unknown: "skip" });
   const name = "torch.nn.modules.container.Sequential";

@@ -5,6 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { anyTensors } from "../artifact/arbitrary.ts";
 import { bytesOf, little } from "../fuzz/pickle-text.ts";
+import { zipOf } from "../fuzz/zip-text.ts";
 import { constant, fixture, numbersOf } from "./read.ts";
 
 const npy = (descr: string, fortran: boolean, shape: string, data: Uint8Array): Uint8Array => {
@@ -74,6 +75,32 @@ test("arrays saved one after the other are read one after the other", () => {
   const arrays = readNpyList(bytesOf(...files));
   assert.is(arrays.length, 3);
   for (const a of arrays) assert.equal(numbersOf(a), [-1.5, -0.5, 0.5, 1.5, 2.5, 3.5]);
+});
+
+test("archives with 64-bit sizes, or with a comment, are read", () => {
+  const bytes = writeNpy(constant("u8", [2], [5, 6]));
+  const most = 2 ** 32 - 1;
+  const extra = bytesOf(
+    9,
+    9,
+    2,
+    0,
+    0,
+    0,
+    1,
+    0,
+    24,
+    0,
+    little(bytes.length, 8),
+    little(bytes.length, 8),
+    little(0, 8),
+  );
+  const large = { name: "a.npy", bytes, size: most, packedSize: most, header: most, extra };
+  for (const file of [
+    zipOf([large], { large: true }),
+    zipOf([{ name: "a.npy", bytes }], { comment: bytesOf("PK", 5, 6, new Uint8Array(30)) }),
+  ])
+    assert.equal(numbersOf(readNpz(file).a!), [5, 6]);
 });
 
 test("headers of Python 2 are read", () => {

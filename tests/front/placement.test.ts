@@ -1,5 +1,5 @@
 /** Where "auto" puts a program: by its counts, and by what there is. No device is opened here. */
-import { compileProgram } from "@kiln-ml/compiler";
+import { compileProgram } from "@kiln-ml/compiler/all";
 import { input, param, type Tensor } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";

@@ -30,6 +30,52 @@ const copies = (n: number): Uint8Array =>
     "u",
   );
 
+/** A maker of tensors that makes itself, and so on. */
+const makers = (depth: number): Uint8Array => {
+  const maker = bytesOf(
+    "ctorch._tensor\n_rebuild_from_type_v2\nq",
+    0,
+    "0ctorch\nTensor\nq",
+    1,
+    "0",
+  );
+  return pickle(maker, "(h\0h\x01".repeat(depth), ")", "t".repeat(depth), "q", 2, "0h\0h\x02R");
+};
+
+/** A long value, made by `make` of its memo again and again. */
+const again = (value: Uint8Array, make: string, n: number): Uint8Array =>
+  pickle(value, "q", 0, `${make}q\x01(`, bytesOf("h\x01(h\0tR".repeat(n)), "t");
+
+const longText = text("x".repeat(200_000));
+const longList = bytesOf("](", "N".repeat(200_000), "e");
+
+/** One long boolean tensor under many names: each must be read through. */
+const booleans = (): Uint8Array =>
+  pickle(
+    "}(",
+    text("0"),
+    bytesOf(
+      tensor({ storage: "BoolStorage", count: 16, size: [4, 20_000], stride: [1, 0] }),
+      "q",
+      9,
+    ),
+    ...Array.from({ length: 20_000 }, (_, i) => bytesOf(text(`n${i}`), "h", 9)),
+    "u",
+  );
+
+/** A tensor of a view, in old files, with `value` for each of its numbers. */
+const tensorOf = (value: Uint8Array): Uint8Array =>
+  bytesOf(
+    "(",
+    text("storage"),
+    "ctorch\nFloatStorage\n",
+    text("0"),
+    text("cpu"),
+    "K\x04",
+    tuple(value, value, value),
+    "tQ",
+  );
+
 const pickles: readonly Uint8Array[] = [
   deepList(50),
   deepList(100_000),
@@ -52,6 +98,24 @@ const pickles: readonly Uint8Array[] = [
   pickle("(ios\nsystem\n"),
   pickle("(cos\nsystem\n", text("x"), "o"),
   pickle(text("os"), text("system"), 0x93, tuple(text("x")), "R"),
+  again(longText, "c_codecs\nencode\n", 20_000),
+  again(longText, "cpathlib\nPosixPath\n", 20_000),
+  again(longText, "ctorch\ndevice\n", 20_000),
+  again(longList, "cbuiltins\nlist\n", 20_000),
+  again(longList, "cbuiltins\nset\n", 20_000),
+  pickle(longText, "q", 0, "cpathlib\nPath\n(", "h\0".repeat(20_000), "tR"),
+  booleans(),
+  // A long state, given again and again.
+  pickle(
+    "}(",
+    ...Array.from({ length: 20_000 }, (_, i) => text(`k${i}`)),
+    "uq\0cargparse\nNamespace\n)R",
+    "h\0b".repeat(20_000),
+  ),
+  // A number that is a deep list.
+  pickle("]".repeat(50_000), "a".repeat(49_999), "q\0", tensorOf(bytesOf("h\0"))),
+  makers(3),
+  makers(50_000),
   pickle("}".repeat(200_000)),
   pickle("(".repeat(200_000)),
   pickle("]".repeat(200_000)),

@@ -1,18 +1,24 @@
 /**
+ * `npm run fuzz -- --ops …`: models of one node against ONNX Runtime; see `ops/front.ts`.
+ *
  * `npm run fuzz -- --readers [--count N] [--seed S] [--only NAME] [--case NAME:INDEX]`: every reader of files against
  * damaged and made-up ones. Each input must be read, or refused with an error of ours that names the file and the place, in
  * bounded time and memory; the first that is not is printed with how to run it again, and the command fails.
  */
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import { onnxRuntime } from "../support/onnxruntime.ts";
 import { readers } from "./readers.ts";
-import { printTallies, type Tally } from "./tally.ts";
+import { headOf, rowOf, type Tally, totalOf } from "./tally.ts";
 import type { Job } from "./worker.ts";
 
 const { values } = parseArgs({
   options: {
     readers: { type: "boolean" },
-    count: { type: "string", default: "104000" },
+    ops: { type: "boolean" },
+    lenient: { type: "boolean" },
+    first: { type: "string", default: "0" },
+    count: { type: "string" },
     seed: { type: "string" },
     only: { type: "string", multiple: true },
     case: { type: "string" },
@@ -25,14 +31,28 @@ function fail(message: string): never {
 }
 
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
-const total = Number(values.count);
+const total = Number(values.count ?? (values.ops ? 5000 : 104_000));
+if (values.ops) await runOps();
 const [caseName, caseIndex] = values.case?.split(":") ?? [];
 const only = caseName ? [caseName] : values.only;
 const chosen = readers.filter((r) => !only || only.includes(r.name));
-if (!values.readers && !values.case) fail("fuzz: say --readers");
+if (!values.readers && !values.case) fail("fuzz: say --readers or --ops");
 if (!Number.isSafeInteger(seed) || !(total > 0)) fail("fuzz: --seed and --count are numbers");
 if (chosen.length === 0)
   fail(`fuzz: no reader ${only?.join(", ")}; there are ${readers.map((r) => r.name).join(", ")}`);
+
+async function runOps(): Promise<never> {
+  if (!onnxRuntime()) {
+    console.log("ops: skipped, onnxruntime-node is not installed: npm run conformance installs it");
+    process.exit(0);
+  }
+  const { fuzzOps } = await import("./ops/front.ts");
+  const { lenient = false } = values;
+  const only = values.only?.flatMap((list) => list.split(","));
+  const options = { seed, count: total, only, first: Number(values.first), lenient };
+  const agrees = await fuzzOps(options).catch((error: Error) => fail(error.message));
+  process.exit(agrees ? 0 : 1);
+}
 
 /** An input that takes this long hangs. */
 const hangMs = 20_000;
@@ -70,7 +90,7 @@ function runReader(name: string, count: number, first: number): Promise<Tally> {
 }
 
 const each = caseName ? 1 : Math.ceil(total / chosen.length);
-console.log(`seed ${seed}`);
+console.log(`seed ${seed}\n${headOf()}`);
 const tallies: Tally[] = [];
 for (const { name } of chosen) {
   const first = Number(caseIndex ?? 0);
@@ -78,10 +98,11 @@ for (const { name } of chosen) {
     fail(`${name}: ${error.message}`),
   );
   tallies.push(tally);
+  console.log(rowOf(tally));
   const { fault } = tally;
   if (fault)
     fail(
       `${name}: input ${fault.index}, ${fault.kind}: ${fault.what}\n  ${again(name, fault.index)}`,
     );
 }
-console.log(printTallies(tallies));
+console.log(rowOf(totalOf(tallies)));

@@ -278,7 +278,13 @@ export const zipInputs: Bytes = fc
   .tuple(
     fc.array(part, { maxLength: 4 }),
     fc.record(
-      { count: size, size, offset: size, comment: fc.uint8Array({ maxLength: 9 }) },
+      {
+        count: size,
+        size,
+        offset: size,
+        comment: fc.uint8Array({ maxLength: 9 }),
+        large: fc.boolean(),
+      },
       { requiredKeys: [] },
     ),
   )

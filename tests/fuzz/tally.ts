@@ -1,5 +1,5 @@
 /**
- * What came of many inputs of one reader, and the table of all.
+ * What came of many inputs of one reader, as a row of a table.
  */
 import { inputsOf } from "./inputs.ts";
 import type { FuzzReader } from "./readers.ts";
@@ -41,34 +41,34 @@ export async function fuzzReader(
   return whole;
 }
 
-/** The table of tallies, a row a reader. */
-export function printTallies(tallies: readonly Tally[]): string {
-  const total = (key: "inputs" | "accepted" | "refused") => tallies.reduce((n, t) => n + t[key], 0);
-  const most = (key: "slowestMs" | "worstBytes") => Math.max(0, ...tallies.map((t) => t[key]));
-  const rows = tallies.map((t) => [
-    t.name,
-    t.inputs,
-    t.accepted,
-    t.refused,
-    t.slowestMs,
-    t.worstBytes,
-  ]);
-  const last = [
-    "total",
-    total("inputs"),
-    total("accepted"),
-    total("refused"),
-    most("slowestMs"),
-    most("worstBytes"),
+const columns = ["inputs", "accepted", "refused"] as const;
+
+/** The head of the table. */
+export const headOf = (): string =>
+  [
+    "reader".padEnd(18),
+    ...columns.map((c) => c.padStart(10)),
+    "slowest".padStart(12),
+    "worst memory".padStart(14),
+  ].join("");
+
+/** A row of the table. */
+export const rowOf = (t: Tally): string =>
+  [
+    t.name.padEnd(18),
+    ...columns.map((c) => t[c].toLocaleString("en-US").padStart(10)),
+    `${t.slowestMs.toFixed(1)} ms`.padStart(12),
+    `${(t.worstBytes / 2 ** 20).toFixed(1)} MiB`.padStart(14),
+  ].join("");
+
+/** The last row: sums, and the worst of each. */
+export function totalOf(tallies: readonly Tally[]): Tally {
+  const [inputs, accepted, refused] = columns.map((c) => tallies.reduce((n, t) => n + t[c], 0)) as [
+    number,
+    number,
+    number,
   ];
-  const lines = [...rows, last].map(([name, inputs, accepted, refused, ms, bytes]) =>
-    [
-      String(name).padEnd(18),
-      ...[inputs, accepted, refused].map((n) => Number(n).toLocaleString("en-US").padStart(10)),
-      `${Number(ms).toFixed(1)} ms`.padStart(12),
-      `${(Number(bytes) / 2 ** 20).toFixed(1)} MiB`.padStart(14),
-    ].join(""),
-  );
-  const head = `${"reader".padEnd(18)}${["inputs", "accepted", "refused"].map((h) => h.padStart(10)).join("")}${"slowest".padStart(12)}${"worst memory".padStart(14)}`;
-  return [head, ...lines].join("\n");
+  const slowestMs = Math.max(0, ...tallies.map((t) => t.slowestMs));
+  const worstBytes = Math.max(0, ...tallies.map((t) => t.worstBytes));
+  return { name: "total", inputs, accepted, refused, slowestMs, worstBytes };
 }

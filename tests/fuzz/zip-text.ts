@@ -25,6 +25,8 @@ export interface ZipEnd {
   readonly size?: number;
   readonly offset?: number;
   readonly comment?: Uint8Array;
+  /** Says count, size and offset in a zip64 record, and nothing in the plain one. */
+  readonly large?: boolean;
 }
 
 /** An archive of the parts, stored unless they say otherwise. */
@@ -63,16 +65,26 @@ export function zipOf(parts: readonly ZipPart[], end: ZipEnd = {}): Uint8Array {
     comment = new Uint8Array(0),
   } = end;
   const counts = bytesOf(little(0, 4), little(count, 2), little(count, 2));
-  const last = bytesOf(
+  const where = bytesOf(counts, little(size, 4), little(offset, 4));
+  const tail = bytesOf("PK", 5, 6, end.large ? new Uint8Array(16).fill(255, 4) : where);
+  const large = end.large ? largeEnd(count, size, offset, at + listed.length) : new Uint8Array(0);
+  return bytesOf(...body, listed, large, tail, little(comment.length, 2), comment);
+}
+
+/** The zip64 record, which stands at `place`, and its locator. */
+function largeEnd(count: number, size: number, offset: number, place: number): Uint8Array {
+  const counts = bytesOf(little(count, 8), little(count, 8), little(size, 8), little(offset, 8));
+  const record = bytesOf(
     "PK",
-    5,
     6,
+    6,
+    little(44, 8),
+    little(45, 2),
+    little(45, 2),
+    little(0, 8),
     counts,
-    little(size, 4),
-    little(offset, 4),
-    little(comment.length, 2),
   );
-  return bytesOf(...body, listed, last, comment);
+  return bytesOf(record, "PK", 6, 7, little(0, 4), little(place, 8), little(1, 4));
 }
 
 /** The zip form of a PyTorch file: a pickle, and storage "0" of four floats 0, 1, 2, 3. */

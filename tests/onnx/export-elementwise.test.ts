@@ -10,6 +10,7 @@ import {
   atan,
   atan2,
   atanh,
+  bitcast,
   bitwiseNot,
   broadcastInDim,
   ceil,
@@ -134,6 +135,15 @@ exportTest("integers: division by zero, signs, shifts of negative numbers", asyn
     [y, makeValue("i32", [6], [2, 2, 3, 4, 0, 3])],
   ]);
   await agrees(engine, [div(x, y), rem(x, y), shiftRight(x, y), shiftLeft(x, y)], feeds);
+});
+
+exportTest("integers of one size share their bits", async (engine) => {
+  const [x, y] = [input("x", "i32", [3]), input("y", "u8", [3])];
+  const feeds = new Map([
+    [x, makeValue("i32", [3], [-1, 7, -(2 ** 31)])],
+    [y, makeValue("u8", [3], [255, 7, 128])],
+  ]);
+  await agrees(engine, [bitcast(x, "u32"), bitcast(y, "i8")], feeds);
 });
 
 exportTest("atan2 in all quadrants, on the axes and at infinities", async (engine) => {

@@ -19,7 +19,7 @@ import {
 } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import { test } from "uvu";
-import { agrees, exportTest, feed } from "./export-run.ts";
+import { agrees, exportTest, feed, imported } from "./export-run.ts";
 
 nn.seed(1);
 
@@ -159,6 +159,23 @@ exportTest("a scan in a branch in a loop", async (engine) => {
     ],
   );
   await agrees(engine, [results[0]!], new Map([feed(x, [3, 2])]));
+});
+
+exportTest("one model for the oldest opset and a newer one", async (engine) => {
+  const model = new nn.Sequential(new nn.Conv2d(1, 2, 3), new nn.MaxPool2d(2), new nn.Flatten());
+  const x = input("x", "f32", ["N", 1, 6, 6]);
+  const y = model.forward(x).softmax(-1);
+  for (const opset of [18, 23])
+    await agrees(engine, [y, y.greater(0.1)], new Map([feed(x, [2, 1, 6, 6])]), { opset });
+});
+
+test("half and double precision: imported again", async () => {
+  for (const dtype of ["f16", "bf16", "f64"] as const) {
+    const x = input("x", dtype, ["N", 4]);
+    const w = param(nn.init.normal()([4, 3]), { name: "w", dtype, shape: [4, 3] });
+    const y = x.matmul(w).add(0.5).softmax(-1);
+    await agrees(imported, [y, y.max(1)], new Map([feed(x, [3, 4])]), { tolerance: 0.01 });
+  }
 });
 
 test.run();

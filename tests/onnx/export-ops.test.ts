@@ -208,6 +208,22 @@ exportTest("convolutions", async (engine) => {
   await agrees(engine, outputs, new Map(feeds));
 });
 
+exportTest("convolutions of integers", async (engine) => {
+  const x = input("x", "i32", ["N", 4, 6, 5]);
+  const w = input("w", "i32", [6, 2, 3, 2]);
+  const outputs = [
+    convolution(x, w, { groups: 2 }),
+    convolution(x, w, { groups: 2, stride: 2, padding: 1, dilation: [1, 2] }),
+    convolution(x, w, { groups: 2, lhsDilation: [2, 1] }),
+  ];
+  const range: [number, number] = [-9, 9];
+  await agrees(
+    engine,
+    outputs,
+    new Map([feed(x, [2, 4, 6, 5], range), feed(w, [6, 2, 3, 2], range)]),
+  );
+});
+
 exportTest("gather clamps indices", async (engine) => {
   const x = input("x", "f32", [3, "N", 2]);
   const i = input("i", "i32", [2, 2]);

@@ -111,6 +111,14 @@ test("distinct values are counted", async () => {
   );
 });
 
+test("NaN is one value", async () => {
+  const x = float32([4], [Number.NaN, 1, Number.NaN, 1]);
+  const outputs = ["y", "first", "number", "count"];
+  const [y, , , count] = await run([{ op: "Unique", inputs: ["x"], outputs }], { x }, { outputs });
+  assert.equal(y!.values, [1, Number.NaN]);
+  assert.equal(count!.values, [2, 2]);
+});
+
 test("no box is selected where none scores enough", async () => {
   const inputs = { b: wave([1, 3, 4]), s: float32([1, 1, 3], [0.1, 0.2, 0.3]) };
   const initializers = { k: int64([3]), iou: float32([], [0.5]), least: float32([], [0.9]) };

@@ -196,6 +196,27 @@ check(
 );
 
 check(
+  "windows of 3 over extents that may be 1",
+  [
+    { op: "MaxPool", inputs: ["x"], outputs: ["a"], attributes: { kernel_shape: [3, 3] } },
+    { op: "Conv", inputs: ["x", "w"], outputs: ["b"] },
+    {
+      op: "AveragePool",
+      inputs: ["x"],
+      outputs: ["c"],
+      attributes: { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1], ceil_mode: 1 },
+    },
+    {
+      op: "MaxPool",
+      inputs: ["x"],
+      outputs: ["d"],
+      attributes: { kernel_shape: [3, 3], strides: [2, 2], auto_pad: "SAME_UPPER" },
+    },
+  ],
+  { ...image, outputs: ["a", "b", "c", "d"], initializers: { w: wave([2, 2, 3, 3]) } },
+);
+
+check(
   "a transposed convolution",
   [
     {

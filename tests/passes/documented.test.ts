@@ -12,6 +12,8 @@ import { inline } from "../../compiler/src/passes/inline.ts";
 import { orient } from "../../compiler/src/passes/orient.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
 import { splitColumns } from "../../compiler/src/passes/split-columns.ts";
+import { splitConcat } from "../../compiler/src/passes/split-concat.ts";
+import { splitContraction } from "../../compiler/src/passes/split-contraction.ts";
 import { splitReduce } from "../../compiler/src/passes/split-reduce.ts";
 import { parseProgram, printProgram } from "../support/reference.ts";
 
@@ -23,6 +25,8 @@ const passes: readonly Pass[] = [
   dce,
   inline,
   orient,
+  splitConcat,
+  splitContraction,
   splitReduce,
   splitColumns,
 ];

@@ -5,7 +5,7 @@ import { input, type Tensor } from "@kiln-ml/ir";
 import { load, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 

@@ -1,7 +1,7 @@
 import { dim, loopVar } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { emitJs } from "../../compiler/src/targets/index.ts";
+import { emitJs } from "../../compiler/src/targets/js/emit.ts";
 import { acc, kernel, load, loop, mapPad, param, ref, softmax, store } from "./kernels.ts";
 import { runJs } from "./run-js.ts";
 

@@ -27,7 +27,7 @@ import {
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
 import { runs } from "../support/setup.ts";
 

@@ -2,12 +2,12 @@
  * Steps whose kernels would bind more than WebGPU guarantees: clipping by the norm of many gradients makes every update
  * read a number for each of them. And grids of no groups.
  */
-import { input, trace } from "@kiln-ml/ir";
+import { concat, convolution, input, trace } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { parseProgram } from "../support/reference.ts";
 import { nullDevice } from "../support/webgpu.ts";
 
@@ -27,6 +27,21 @@ for (const layers of [2, 5, 12])
     const { artifact } = compileProgram(program, { target: "webgpu" });
     for (const k of artifact.kernels) assert.ok(k.bindings.length <= 8, k.name);
   });
+
+for (const count of [8, 17, 40])
+  for (const wrap of [true, false])
+    test(`a convolution of ${count} tensors side by side${wrap ? ", normalised," : ""} keeps within 8 bindings`, () => {
+      const xs = Array.from({ length: count }, (_, i) => input(`x${i}`, "f32", [1, 2, 5, 5]));
+      const w = input("w", "f32", [3, 2 * count, 3, 3]);
+      const side = concat(xs, 1);
+      const y = convolution(wrap ? side.mul(2).maximum(0) : side, w);
+      const program = { inputs: [...xs, w], outputs: [{ name: "y", value: y }], updates: [] };
+      for (const bindings of [8, 16]) {
+        const limits = { maxStorageBuffersPerShaderStage: bindings };
+        const { artifact } = compileProgram(program, { target: "webgpu", limits });
+        for (const k of artifact.kernels) assert.ok(k.bindings.length <= bindings, k.name);
+      }
+    });
 
 test("a grid that may be folded and has no groups is valid and never negative", async () => {
   const device = await nullDevice();

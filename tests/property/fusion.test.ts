@@ -4,7 +4,7 @@ import { openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
 import { printProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";

@@ -7,7 +7,7 @@ import { dim, evaluateDim, input, param, type Tensor, type Value, zeros } from "
 import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { leavesOf, type Program } from "../../compiler/src/program.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";

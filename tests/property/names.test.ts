@@ -15,7 +15,7 @@ import {
 import { createCpuDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { reserved } from "../../compiler/src/targets/wgsl/reserved.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";

@@ -5,7 +5,7 @@ import { createCpuDevice } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type CompileOptions, compileProgram } from "../../compiler/src/compile.ts";
+import { type CompileOptions, compileProgram } from "../../compiler/src/all.ts";
 import type { Lowered } from "../../compiler/src/lower/lower.ts";
 import { unifyKernels } from "../../compiler/src/lower/unify.ts";
 import { order } from "../../compiler/src/passes/order.ts";

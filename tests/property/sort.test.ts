@@ -19,7 +19,7 @@ import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";

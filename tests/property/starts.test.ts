@@ -6,7 +6,7 @@ import { concat, input, makeValue, type Tensor } from "@kiln-ml/ir";
 import { createCpuDevice, type Device } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";

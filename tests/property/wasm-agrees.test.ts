@@ -6,7 +6,7 @@ import { input, type Value } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";

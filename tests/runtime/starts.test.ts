@@ -3,7 +3,7 @@ import { type Artifact, ArtifactError, encodeArtifact } from "@kiln-ml/artifact"
 import { createCpuDevice, createWasmDevice, type Device, load } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { parseProgram } from "../support/reference.ts";
 import "../support/setup.ts";
 

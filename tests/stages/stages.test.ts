@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { Artifact, TargetName } from "@kiln-ml/artifact";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import { printGroups } from "../../compiler/src/fuse/print.ts";
 import { printPlan } from "../../compiler/src/passes/print-plan.ts";
 import type { Program } from "../../compiler/src/program.ts";

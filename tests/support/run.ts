@@ -14,7 +14,7 @@ import {
   type Value,
 } from "@kiln-ml/ir";
 import { type Device, load } from "@kiln-ml/runtime";
-import { type CompileOptions, compileProgram } from "../../compiler/src/compile.ts";
+import { type CompileOptions, compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 
 export type Dims = Readonly<Record<string, number>>;

@@ -80,7 +80,7 @@ const grammar = fc.letrec<Grammar>((untyped) => {
       fc.tuple(single, single, single, single).map((x) => `(v128.const f32x4 ${x.join(" ")})`),
       ops("f32x4.madd f32x4.nmadd f64x2.madd f64x2.nmadd", v128, v128, v128),
       ops("f32x4.madd f32x4.nmadd v128.bitselect", v128, v128, v128),
-      ops("f32x4.mul i32x4.lt_s f32x4.pmin i8x16.swizzle", v128, v128),
+      ops("f32x4.mul i32x4.lt_s f32x4.pmin i32x4.min_u", v128, v128),
       form("f32x4.splat", f32),
       form("f64x2.replace_lane 1", v128, f64),
       form("v128.load32_splat", offset, i32),

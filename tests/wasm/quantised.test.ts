@@ -13,7 +13,7 @@ import {
 } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";

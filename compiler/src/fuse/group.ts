@@ -18,7 +18,6 @@ import {
 } from "@kiln-ml/ir";
 import { indexName } from "../kernel/names.ts";
 import type { Attention } from "./attention.ts";
-import type { NumberSet } from "./number-set.ts";
 
 export interface Loop {
   readonly name: string;
@@ -97,8 +96,8 @@ export interface Group {
   /** Groups whose results this one reads, and those that read its own; changed by `addDependency` alone. */
   readonly deps: Set<Group>;
   readonly users: Set<Group>;
-  /** The numbers of the groups that this one needs, directly or through groups between. */
-  readonly needs: NumberSet;
+  /** The groups that this one needs, directly or through groups between: a bit for each number. */
+  needs: bigint;
 }
 
 /** The coordinates of a row-major relabelling: the element of `to` at the place of `coords` in `from`. */
@@ -116,13 +115,17 @@ export function reindex(from: Shape, coords: readonly Dim[], to: Shape): Dim[] {
 export function addDependency(group: Group, other: Group): void {
   group.deps.add(other);
   other.users.add(group);
-  if (group.needs.addWith(other.id, other.needs)) passOn(group);
+  passOn(other, group);
 }
 
 /** Users need what a group needs; those that knew it told their own. */
-function passOn(group: Group): void {
-  for (const u of group.users) if (u.needs.addWith(group.id, group.needs)) passOn(u);
+function passOn(group: Group, user: Group): void {
+  const before = user.needs;
+  user.needs |= group.needs | bitOf(group);
+  if (user.needs !== before) for (const u of user.users) passOn(user, u);
 }
+
+const bitOf = (group: Group): bigint => 1n << BigInt(group.id);
 
 /** Gives what `part` needs, and what needs it, to `host`. */
 export function moveDependencies(part: Group, host: Group): void {
@@ -137,4 +140,5 @@ export function moveDependencies(part: Group, host: Group): void {
 }
 
 /** True if `group` needs a result of `other`, directly or through groups between. */
-export const dependsOn = (group: Group, other: Group): boolean => group.needs.has(other.id);
+export const dependsOn = (group: Group, other: Group): boolean =>
+  (group.needs & bitOf(other)) !== 0n;

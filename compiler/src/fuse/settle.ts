@@ -37,8 +37,9 @@ export function settle(state: Fusion, order: readonly Tensor[]): void {
 function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean {
   if (state.required.has(node)) return true;
   if (state.attentions.inside.has(node)) return false;
-  if (!isPointwise(node) || by.size === 0) return false;
+  if (by.size === 0) return false;
   if (state.kept.has(node)) return true;
+  if (!isPointwise(node)) return false;
   if (isSingle(node)) return false;
   const work = workOf(state, node);
   if (by.size > 1) return work.costly || work.ops > cheapOps || work.loads > 2;

@@ -5,7 +5,6 @@ import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
 import type { Attentions } from "./attention.ts";
 import type { Group, Loop } from "./group.ts";
-import { NumberSet } from "./number-set.ts";
 
 /** What a target allows a group to become. */
 export interface FusionLimits {
@@ -57,7 +56,7 @@ export function openGroup(
     scalars: [],
     deps: new Set(),
     users: new Set(),
-    needs: new NumberSet(),
+    needs: 0n,
     ...parts,
   };
   state.groups.push(group);

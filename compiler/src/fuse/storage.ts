@@ -50,6 +50,8 @@ function partsOf(t: Tensor): Storage[] | undefined {
   const parts: Storage[] = [];
   for (const operand of t.operands) {
     const tensor = aliasRoot(operand);
+    // What regions give lies where their node says, whole.
+    if (tensor.op === "result") return undefined;
     if (isLeaf(tensor) || isVirtual(tensor) || !isStatic(sizeOf(tensor.shape))) return undefined;
     parts.push({ tensor, offset });
     offset = addDim(offset, sizeOf(tensor.shape));

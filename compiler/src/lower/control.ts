@@ -27,6 +27,7 @@ import type { Group } from "../fuse/group.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { cse } from "../passes/cse.ts";
 import type { Ordered } from "../passes/order.ts";
+import { regions } from "../passes/regions.ts";
 import { simplify } from "../passes/simplify.ts";
 import { nodesOf, type Program } from "../program.ts";
 import type { Lowered } from "./lower.ts";
@@ -175,7 +176,8 @@ function elementOf(x: Tensor, at: Dim): Tensor {
   return reshape(slice(x, start, [addDim(at, 1), ...rest]), rest);
 }
 
-const tidy = [simplify(), cse];
+/** A slice that is read in a region of a region is made there. */
+const tidy = [simplify(), regions, cse];
 
 function nested(source: Program, lower: Context["lower"]): Nested {
   const tidied = tidy.reduce((p, pass) => pass.run(p), source);

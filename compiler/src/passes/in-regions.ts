@@ -9,18 +9,21 @@ import { nodesOf, type Program, rewriteProgram } from "../program.ts";
 export const hasRegions = (program: Program): boolean =>
   nodesOf(program).some((t) => t.regions.length > 0);
 
+/** The region that `run` makes of one; the same if nothing changed. */
+export function throughRegion(region: Graph, run: Pass["run"]): Graph {
+  const program = run({
+    inputs: region.params,
+    outputs: region.results.map((value, i) => ({ name: `y${i}`, value })),
+    updates: [],
+  });
+  const results = program.outputs.map((o) => o.value);
+  const same = results.every((t, i) => t === region.results[i]);
+  return same ? region : { params: region.params, results };
+}
+
 /** The pass, run on a program and on all regions in it. */
 export function inRegions(pass: Pass): Pass {
-  const graph = (region: Graph): Graph => {
-    const program = run({
-      inputs: region.params,
-      outputs: region.results.map((value, i) => ({ name: `y${i}`, value })),
-      updates: [],
-    });
-    const results = program.outputs.map((o) => o.value);
-    const same = results.every((t, i) => t === region.results[i]);
-    return same ? region : { params: region.params, results };
-  };
+  const graph = (region: Graph): Graph => throughRegion(region, run);
   const enter = (node: Tensor): Tensor => withRegions(node, node.regions.map(graph));
   const run = (program: Program): Program => {
     const next = pass.run(program);

@@ -27,18 +27,19 @@
  * are index arithmetic and literals computed inside; scans over the same operands are one, such as a scan and the one
  * that stacks its carries for a gradient; a branch whose condition is known takes the place of the whole.
  */
-import { type Tensor, withOperands } from "@kiln-ml/ir";
+import { type Tensor, withOperands, withRegions } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
+import { hasRegions, throughRegion } from "./in-regions.ts";
 import { mergeScans } from "./merge-scans.ts";
 import { shrink } from "./shrink.ts";
 
 export const regions: Pass = {
   name: "regions",
   run(program) {
-    if (!nodesOf(program).some((t) => t.regions.length > 0)) return program;
+    if (!hasRegions(program)) return program;
     let before = program;
-    // What one round takes away may have been all that another node was for.
+    // What one round takes away, inside or outside, may have been all that another node was for.
     for (let round = 0; round < 8; round++) {
       const after = once(mergeScans(before));
       const same = rootsOf(after).every((t, i) => t === rootsOf(before)[i]);
@@ -60,9 +61,12 @@ function once(program: Program): Program {
       done.set(node, from[node.attrs.index as number]!);
       continue;
     }
-    const rebuilt = withOperands(
-      node,
-      node.operands.map((t) => done.get(t)!),
+    const rebuilt = withRegions(
+      withOperands(
+        node,
+        node.operands.map((t) => done.get(t)!),
+      ),
+      node.regions.map((g) => throughRegion(g, regions.run)),
     );
     const results = node.results && shrink(rebuilt, used.get(node)!);
     if (results) resultsOf.set(node, results);

@@ -48,9 +48,6 @@ const texts = [
   "pow(x, -1) -> reciprocal(x) where f32(x)",
   "reciprocal(neg(x)) -> neg(reciprocal(x))",
 
-  // Gradients are taken before rules run.
-  "stopGradient(x) -> x",
-
   // Idempotent ops.
   "maximum(x, x) -> x",
   "minimum(x, x) -> x",

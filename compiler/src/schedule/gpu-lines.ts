@@ -6,7 +6,9 @@ import {
   addDim,
   type Condition,
   type Dim,
+  type Dtype,
   floorDiv,
+  isFloat,
   modDim,
   mulDim,
   stridesOf,
@@ -68,3 +70,6 @@ export function decodedQuads(loops: readonly Loop[], quad: Dim, lane: Dim): Rena
 /** The sum of row `i` and of the `j`th four columns of an invocation. */
 export const sumName = (i: number, j: number): string => `c${i}_${j}`;
 export const sideName = (l: Lines, s: number, i: number): string => `side${l.which}${s}_${i}`;
+
+/** Sums beside a product are kept in f32, whatever a float's width. */
+export const sumDtype = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f32" : dtype);

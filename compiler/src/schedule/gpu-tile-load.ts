@@ -40,7 +40,7 @@ export interface Loader {
   readonly wide: boolean;
   /** Variables that hold the elements on their way. */
   readonly held: readonly Stmt[];
-  fetch(step: Dim): Stmt[];
+  bring(step: Dim): Stmt[];
   readonly put: readonly Stmt[];
   /** Where element `within` of four at `quad`, a four of lines, stands at the step `kQuad`·4 + `k` of the tile. */
   index(quad: Dim, within: Dim, kQuad: Dim, k: number): Dim;
@@ -72,7 +72,7 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
       init: constant(dtype, 0),
       wide: false,
     })),
-    fetch: (step) =>
+    bring: (step) =>
       places.flatMap((p, u): Stmt[] => {
         const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
         return [...body, { kind: "set", name: heldName(u), value }];

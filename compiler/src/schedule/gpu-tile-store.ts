@@ -2,7 +2,7 @@
  * What an invocation of a tiled contraction does with its sums: the group's other members, and the stores, four columns at a
  * time where the columns come in fours, else one by one. Also the sums of an operand's lines that run beside it.
  */
-import { addDim, type Condition, type Dim, mulDim, negDim } from "@kiln-ml/ir";
+import { addDim, type Condition, type Dim, type Dtype, mulDim, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
@@ -17,6 +17,7 @@ import {
   lineOf,
   quadOf,
   sideName,
+  sumDtype,
   sumName,
 } from "./gpu-lines.ts";
 import type { Tile } from "./gpu-tile-load.ts";
@@ -52,19 +53,19 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
         (_, s): Stmt => ({
           kind: "array",
           name: sideArray(s),
-          dtype,
+          dtype: sumDtype(dtype),
           size: columns.own,
           space: "private",
         }),
       ),
     ],
     rowSums: rows.sums.flatMap((_, s) =>
-      range(rows.own).map((i) => zeroed(sideName(rows, s, i), dtype)),
+      range(rows.own).map((i) => zeroed(sideName(rows, s, i), sumDtype(dtype))),
     ),
     sums: [
       ...each.map(({ i, j }) => zeroed(sumName(i, j), dtype)),
       ...columns.sums.flatMap((_, s) =>
-        range(quads).map((j) => zeroed(sideName(columns, s, j), dtype)),
+        range(quads).map((j) => zeroed(sideName(columns, s, j), sumDtype(dtype))),
       ),
     ],
     keep: [
@@ -73,7 +74,7 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
       ),
       ...columns.sums.flatMap((_, s) =>
         range(quads).map((j) =>
-          keep(sideArray(s), j * 4, t.lane.at, ref(sideName(columns, s, j), dtype)),
+          keep(sideArray(s), j * 4, t.lane.at, ref(sideName(columns, s, j), sumDtype(dtype))),
         ),
       ),
     ],
@@ -86,13 +87,16 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
   };
 }
 
-const zeroed = (name: string, dtype: Lines["operand"]["operand"]["dtype"]): Stmt => ({
+const zeroed = (name: string, dtype: Dtype): Stmt => ({
   kind: "acc",
   name,
   dtype,
   init: constant(dtype, 0),
   wide: true,
 });
+
+const narrowed = (sum: Expr, dtype: Dtype): Expr =>
+  sum.dtype === dtype ? sum : call("convert", dtype, sum);
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
@@ -104,7 +108,7 @@ const keep = (to: string, first: number, lane: Dim, value: Expr): Stmt => ({
 });
 
 /** The statements that store the group's results for one sum, or four of them. */
-function results(job: Job, by: Rename, sum: Expr): Stmt[] {
+export function results(job: Job, by: Rename, sum: Expr): Stmt[] {
   const { group } = job;
   const anchor = group.anchor!;
   const block = openBlock(job);
@@ -159,10 +163,17 @@ const finishRows = (job: Job, rows: Lines, columns: Lines): Stmt[] =>
   rows.sums.flatMap((s, i) =>
     range(rows.own).map((line): Stmt => {
       const at = lineOf(rows, addDim(mulDim(rows.place, rows.own), line));
+      const name = sideName(rows, i, line);
+      const { dtype } = rows.operand.operand;
+      const value = narrowed(ref(name, sumDtype(dtype)), dtype);
       return {
         kind: "if",
         when: [first(columns.tile), first(columns.place), insideLines(rows, at)],
-        then: [...decode(rows.loops, at), ...storeSide(job, s, sideName(rows, i, line))],
+        then: [
+          { kind: "let", name: `${name}Sum`, value },
+          ...decode(rows.loops, at),
+          ...storeSide(job, s, `${name}Sum`),
+        ],
       };
     }),
   );
@@ -179,11 +190,12 @@ const finishColumns = (
       const at = addDim(mulDim(quadOf(columns, quad), 4), line % 4);
       const name = `${arrayOf(s)}_${line}`;
       const { dtype } = columns.operand.operand;
+      const value = narrowed(load(arrayOf(s), sumDtype(dtype), line), dtype);
       return {
         kind: "if",
         when: [first(rows.tile), first(rows.place), insideLines(columns, at)],
         then: [
-          { kind: "let", name, value: load(arrayOf(s), dtype, line) },
+          { kind: "let", name, value },
           ...decode(columns.loops, at),
           ...storeSide(job, side, name),
         ],

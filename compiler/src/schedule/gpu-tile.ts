@@ -10,7 +10,7 @@ import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
-import { acrossOf, type Lines, sideName, sumName } from "./gpu-lines.ts";
+import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
 import { type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
 import { blockOf } from "./gpu-tile-store.ts";
 import { invocationsOf, type Tiling } from "./gpu-tiling.ts";
@@ -80,11 +80,11 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
-    ...loaders.flatMap((l) => l.fetch(0)),
+    ...loaders.flatMap((l) => l.bring(0)),
     ...nest([step], "serial", [
       ...loaders.flatMap((l) => l.put),
       { kind: "barrier" },
-      ...fetchNext(t, step, next, loaders),
+      ...bringNext(t, step, next, loaders),
       ...multiply(t, rows, columns, loaders),
       { kind: "barrier" },
     ]),
@@ -102,12 +102,12 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
 }
 
 /** The last step fetches its own elements again: that costs less than a test. */
-function fetchNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
+function bringNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
   if (t.walk.steps === 1) return [];
   const value = minDim(addDim(step.at, 1), subDim(t.walk.steps, 1));
   return [
     { kind: "letIndex", name: next.name, value },
-    ...loaders.flatMap((l) => l.fetch(next.at)),
+    ...loaders.flatMap((l) => l.bring(next.at)),
   ];
 }
 
@@ -153,7 +153,9 @@ const addSides = (l: Lines, own: readonly number[], value: (i: number) => Expr):
   l.sums.flatMap((_, s) =>
     own.map((i): Stmt => {
       const name = sideName(l, s, i);
-      const { dtype } = l.operand.operand;
-      return { kind: "set", name, value: call("add", dtype, ref(name, dtype), value(i)) };
+      const dtype = sumDtype(l.operand.operand.dtype);
+      const term = value(i);
+      const wide = term.dtype === dtype ? term : call("convert", dtype, term);
+      return { kind: "set", name, value: call("add", dtype, ref(name, dtype), wide) };
     }),
   );

@@ -23,14 +23,17 @@ export const memoryOf = (t: Tiling): number => (t.rows + t.columns) * t.depth * 
 /** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
 const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 128, columns: 256, tall: 8, broad: 16, depth: 16 }, 1],
-  [{ rows: 128, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.8],
-  [{ rows: 64, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.8],
-  [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.85],
-  [{ rows: 32, columns: 128, tall: 8, broad: 4, depth: 16 }, 0.75],
-  [{ rows: 128, columns: 32, tall: 8, broad: 4, depth: 16 }, 0.75],
-  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.6],
-  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.5],
-  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.45],
+  [{ rows: 64, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.98],
+  [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.96],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.93],
+  [{ rows: 64, columns: 128, tall: 4, broad: 16, depth: 16 }, 0.8],
+  [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 16 }, 0.7],
+  [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.75],
+  [{ rows: 32, columns: 128, tall: 4, broad: 8, depth: 16 }, 0.7],
+  [{ rows: 128, columns: 32, tall: 8, broad: 4, depth: 16 }, 0.7],
+  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.55],
+  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.45],
+  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.4],
   [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.2],
 ];
 
@@ -58,8 +61,10 @@ export function tilingOf(m: Dim, n: Dim, batch: Dim, capacity: Capacity): Tiling
       continue;
     const tiles =
       (ceilDiv(rows, tiling.rows) as number) * (ceilDiv(columns, tiling.columns) as number) * times;
-    const rounds = tiles > units ? tiles / units + 0.5 : 1;
-    const cost = (rounds * tiling.rows * tiling.columns) / rate;
+    // Alone on its unit, a workgroup of few invocations leaves it waiting.
+    const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
+    const rounds = tiles > units ? tiles / units + 0.3 : 1;
+    const cost = (rounds * tiling.rows * tiling.columns) / (rate * together ** 0.7);
     if (!best || cost < best.cost) best = { tiling, cost };
   }
   return best!.tiling;

@@ -17,9 +17,7 @@ import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
-import type { Scheduled } from "../lower/lower.ts";
 import { call, load } from "../lower/value.ts";
-import { perInvocation } from "./gpu.ts";
 
 /** The three runs of a scatter, and the loops over coordinates that are not indexed ("rest"). */
 export interface ScatterParts {
@@ -108,15 +106,4 @@ export function serialScatter(job: Job): Stmt[] {
     ...nest([...p.positions, ...p.rest], "serial", p.combine),
     ...finish,
   ];
-}
-
-/** One invocation for each coordinate that is not indexed; it walks all the others in order. */
-export function gpuScatter(job: Job): Scheduled {
-  const p = scatterParts(job);
-  const body = [
-    ...nest(p.indexed, "serial", p.copy),
-    ...nest(p.positions, "serial", p.combine),
-    ...(p.finish.length ? nest(p.indexed, "serial", p.finish) : []),
-  ];
-  return { body: perInvocation(p.rest, 64, body), workgroupSize: 64 };
 }

@@ -57,7 +57,8 @@ export function constantOf(tensor: StoredTensor, reading: Reading): Constant {
   const failAt = (what: string, element: number): never =>
     reading.fail(`${called}: element ${element} ${what}`, offset + element * width);
   const wider = stored === "i16" || stored === "u16";
-  if (width > 1) reading.take(tensor.bytes.length * (wider ? 2 : 1), called, offset);
+  // Views cost nothing, however many share their bytes; what is read through counts each time.
+  if (!isView(tensor)) reading.take(tensor.bytes.length * (wider ? 2 : 1), called, offset);
   const bytes = tensor.bigEndian && width > 1 ? swapped(tensor.bytes, width) : tensor.bytes;
   if (stored === "bool") {
     const odd = bytes.findIndex((b) => b > 1);
@@ -68,6 +69,17 @@ export function constantOf(tensor: StoredTensor, reading: Reading): Constant {
   if (wider) return { dtype, shape, data: widened(bytes, stored) };
   const data = bytes.byteOffset % width === 0 ? bytes : bytes.slice();
   return { dtype, shape, data };
+}
+
+/** Whether the bytes can be used as they stand. */
+function isView({ stored, bytes, bigEndian }: StoredTensor): boolean {
+  const { bytes: width, dtype } = facts[stored];
+  return (
+    dtype === stored &&
+    dtype !== "bool" &&
+    bytes.byteOffset % width === 0 &&
+    (width === 1 || !bigEndian)
+  );
 }
 
 function swapped(bytes: Uint8Array, width: number): Uint8Array {

@@ -148,7 +148,7 @@ class Parser {
     const type = types?.[0];
     if (op === "input" || op === "param" || op === "data")
       return this.leaf(op, name, type ?? this.s.fail(`${op} needs a type`), attrs);
-    const results = types && several ? { results: types } : {};
+    const results = types && (several || opRecord(op).vjpOfAll) ? { results: types } : {};
     const node = makeNode({
       op,
       operands,

@@ -7,6 +7,7 @@ import {
   type Compiled,
   type CompileOptions,
   compileProgram,
+  loadTarget,
   nodesOf,
   type Program,
 } from "@kiln-ml/compiler";
@@ -49,6 +50,7 @@ export async function compilePlaced(
   // An adapter may come and go; the CPU is always there.
   const first = isTiny(program) ? "js" : cpuTarget();
   const stages: Parameters<NonNullable<Code["observe"]>>[] = [];
+  await loadTarget(first);
   const compiled = compileProgram(program, {
     ...code,
     target: first,
@@ -57,6 +59,7 @@ export async function compilePlaced(
   const target = await choose(compiled.artifact, home?.target, extents);
   const session = home?.target === target ? home : await sessionFor(target);
   if (target !== first) {
+    await loadTarget(target);
     const other = tryCompile(program, code, session);
     if (other) return { session, compiled: other };
   }

@@ -2,9 +2,10 @@
  * `compile`: a function of tensors as a program that runs in one go. It is traced at the first call, or for declared
  * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
  */
-import type { Artifact } from "@kiln-ml/artifact";
+import type { Artifact, TargetName } from "@kiln-ml/artifact";
+import { loadTarget } from "@kiln-ml/compiler";
 import { GraphError, isTracing } from "@kiln-ml/ir";
-import type { KernelTiming } from "@kiln-ml/runtime";
+import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import { type CompileOptions, Compiler } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
@@ -38,6 +39,7 @@ export function compile<A extends readonly unknown[], R>(
   if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
   checkTarget(options.target ?? "auto");
   if (options.threads !== undefined) setThreads(options.threads);
+  if (options.target && options.target !== "auto") prefetch(options.target);
   const state = new Compiler(fn as unknown as AnyFunction, options);
   const call = async (...args: unknown[]): Promise<unknown> => {
     if (isTracing())
@@ -52,6 +54,11 @@ export function compile<A extends readonly unknown[], R>(
     profile: (...args: unknown[]) => inOrder(() => state.profile(args)),
     artifact: (how: ExportOptions = {}) => inOrder(() => state.artifact(how)),
   }) as unknown as CompiledFunction<A, R>;
+}
+
+/** The first call waits for the target, and says so if it cannot be had. */
+function prefetch(target: TargetName): void {
+  loadTarget(target).catch(() => {});
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { Artifact } from "@kiln-ml/artifact";
 import { type Dim, type Dtype, GraphError, ShapeError, Tensor, toShape } from "@kiln-ml/ir";
-import type { Input, KernelTiming } from "@kiln-ml/runtime";
+import type { Input, KernelTiming } from "@kiln-ml/runtime/loader";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
 import { type CodeOptions, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";

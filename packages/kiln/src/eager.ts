@@ -2,7 +2,7 @@
  * Reading values outside `compile`: the subgraph a tensor needs is compiled and run, pending assignments with it.
  */
 import { ambientUpdates, currentValue, inlineCalls, type Tensor } from "@kiln-ml/ir";
-import type { DeviceArray } from "@kiln-ml/runtime";
+import type { DeviceArray } from "@kiln-ml/runtime/loader";
 import { arraysOf, computeSomewhere, type Updates } from "./engine.ts";
 import { type Session, sessionFor } from "./session.ts";
 import { store, storedOf, versionOf } from "./storage.ts";

@@ -3,7 +3,13 @@
  * here expects its turn in the queue (`inOrder`).
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { type CompileOptions, compileProgram, type Program, targets } from "@kiln-ml/compiler";
+import {
+  type CompileOptions,
+  compileProgram,
+  loadTarget,
+  type Program,
+  targetNames,
+} from "@kiln-ml/compiler";
 import {
   GraphError,
   hasHostData,
@@ -20,7 +26,7 @@ import {
   type Input,
   type KernelTiming,
   load,
-} from "@kiln-ml/runtime";
+} from "@kiln-ml/runtime/loader";
 import { compileOptionsOf, compilePlaced } from "./automatic.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts";
 import { settings } from "./settings.ts";
@@ -47,7 +53,8 @@ export class Runner {
     this.#written = states.filter((_, i) => artifact.signature.states[i]!.written);
   }
 
-  static compile(session: Session, program: Program, options: CodeOptions): Runner {
+  static async compile(session: Session, program: Program, options: CodeOptions): Promise<Runner> {
+    await loadTarget(session.target);
     const { artifact, states } = compileProgram(program, {
       ...codeOf(options),
       ...compileOptionsOf(session),
@@ -206,7 +213,7 @@ export async function computeSomewhere(
 
 /** A kept program for a session; for any that is open, if none is given. */
 function keptFor(key: string, session: Session | undefined): Runner | undefined {
-  const names = session ? [session.target] : Object.keys(targets);
+  const names = session ? [session.target] : targetNames;
   return names
     .flatMap((target) => programs.get(`${target} ${key}`) ?? [])
     .find((known) => (session ? known.session === session : isCurrent(known.session)));

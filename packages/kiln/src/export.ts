@@ -3,9 +3,9 @@
  * as weights. Writes no files.
  */
 import type { Artifact, Constant, TargetName } from "@kiln-ml/artifact";
-import { compileProgram, type Program } from "@kiln-ml/compiler";
+import { compileProgram, loadTarget, type Program } from "@kiln-ml/compiler";
 import type { Tensor } from "@kiln-ml/ir";
-import type { DeviceArray } from "@kiln-ml/runtime";
+import type { DeviceArray } from "@kiln-ml/runtime/loader";
 import { arraysOf, type CodeOptions } from "./engine.ts";
 import type { InputSpec } from "./inputs.ts";
 import type { Session } from "./session.ts";
@@ -29,9 +29,11 @@ export async function exportProgram(
   options: ExportOptions,
 ): Promise<Artifact> {
   code.observe?.("graph", { program });
+  const target = options.target ?? session.target;
+  await loadTarget(target);
   const { artifact, states } = compileProgram(program, {
     ...code,
-    target: options.target ?? session.target,
+    target,
     ...(settings.fusion === false ? { fusion: false } : {}),
     name: options.name ?? code.name ?? "program",
   });

@@ -3,15 +3,9 @@
  * A session owns no values; `storage.ts` knows where they live.
  */
 import type { TargetName } from "@kiln-ml/artifact";
-import { targetOf, targets } from "@kiln-ml/compiler";
+import { checkTargetName } from "@kiln-ml/compiler";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
-import {
-  createCpuDevice,
-  createWasmDevice,
-  type Device,
-  openWebGpu,
-  wasmThreads,
-} from "@kiln-ml/runtime";
+import { type Device, openWebGpu, wasmThreads } from "@kiln-ml/runtime/loader";
 import { type AdapterKind, adapterKind } from "./placement.ts";
 import { settings } from "./settings.ts";
 import { type ThreadCount, wasmMissing } from "./wasm-support.ts";
@@ -44,7 +38,7 @@ export const defaultTarget = (): TargetOption => settings.target ?? "auto";
 
 /** Throws GraphError unless the compiler has the target. */
 export function checkTarget(target: TargetOption): void {
-  if (target !== "auto") targetOf(target);
+  if (target !== "auto") checkTargetName(target);
 }
 
 /** The session of a target, opened at the first call. Throws DeviceError if the machine has no such device. */
@@ -63,16 +57,22 @@ export function sessionFor(target: TargetOption = defaultTarget()): Promise<Sess
 }
 
 async function openSession(target: TargetName): Promise<Session> {
-  targetOf(target);
-  if (target === "js") return watch({ target, device: createCpuDevice() });
+  checkTargetName(target);
+  if (target === "js") return openJs();
   if (target === "wasm") return openWasm();
   if (target === "webgpu") return watch({ target, device: await openWebGpu() });
   throw new GraphError(`compile: target ${target} has no device`);
 }
 
-function openWasm(): Session {
+async function openJs(): Promise<Session> {
+  const { createCpuDevice } = await import("@kiln-ml/runtime/cpu");
+  return watch({ target: "js", device: createCpuDevice() });
+}
+
+async function openWasm(): Promise<Session> {
   const missing = wasmMissing();
   if (missing) throw new DeviceError(`wasm: ${missing}\n  use the target js, or "auto"`);
+  const { createWasmDevice } = await import("@kiln-ml/runtime/wasm");
   const device = createWasmDevice({ threads: settings.threads ?? "auto" });
   return watch({ target: "wasm", device });
 }
@@ -94,7 +94,6 @@ export function adapterHere(): Promise<AdapterKind | string> {
 }
 
 async function findAdapter(): Promise<AdapterKind | string> {
-  if (!targets.webgpu) return "the compiler has no target webgpu";
   try {
     const { device } = await sessionFor("webgpu");
     return adapterKind(device.name);

@@ -2,7 +2,7 @@
  * What the command line sets for a whole process. Kept under a global symbol, so that a script which imports its own
  * copy of the package sees it too.
  */
-import type { KernelTiming } from "@kiln-ml/runtime";
+import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import type { TargetOption } from "./session.ts";
 import type { ThreadCount } from "./wasm-support.ts";
 

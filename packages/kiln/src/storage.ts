@@ -11,7 +11,7 @@ import {
   makeUnique,
   type Tensor,
 } from "@kiln-ml/ir";
-import type { DeviceArray } from "@kiln-ml/runtime";
+import type { DeviceArray } from "@kiln-ml/runtime/loader";
 import type { Session } from "./session.ts";
 
 /** A parameter that a value was computed from, with its version then. */

@@ -11,7 +11,7 @@ import {
   printShape,
   Tensor,
 } from "@kiln-ml/ir";
-import type { DeviceArray } from "@kiln-ml/runtime";
+import type { DeviceArray } from "@kiln-ml/runtime/loader";
 import { evaluateTensor, sessionOfTensor } from "./eager.ts";
 import { inOrder } from "./session.ts";
 import { forget, storedOf } from "./storage.ts";

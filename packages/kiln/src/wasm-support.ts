@@ -2,8 +2,6 @@
  * Whether wasm programs can run here. An engine may lack WebAssembly or its vectors, and a page's policy may forbid
  * compiling modules. Opens no device.
  */
-import { targets } from "@kiln-ml/compiler";
-
 // A function that makes a vector and drops it.
 const vectors = Uint8Array.of(
   ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -16,7 +14,6 @@ let known: { readonly why: string | undefined } | undefined;
 
 /** Why no wasm program can run here; undefined if they can. */
 export function wasmMissing(): string | undefined {
-  if (!targets.wasm) return "the compiler has no target wasm";
   known ??= { why: engineLacks(globalThis) };
   return known.why;
 }

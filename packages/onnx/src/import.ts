@@ -2,7 +2,7 @@
  * A model as a function on tensors: walks the nodes of a graph in order, gives each to the row of its op, and keeps what names stand
  * for. Builds IR only; where a value must be known and is not, it throws Demand.
  */
-import { convert, type Dim, GraphError, isFloat, KilnError, Tensor } from "@kiln-ml/ir";
+import { type Dim, GraphError, KilnError, Tensor } from "@kiln-ml/ir";
 import { NodeContext, type Result, type Surroundings } from "./context.ts";
 import { elementTypeOf, narrowRange, numbersOfDef } from "./element.ts";
 import { Demand, type Known } from "./errors.ts";
@@ -25,6 +25,8 @@ import { wrapped } from "./wrap.ts";
 /** Names of values, and where a name is not found, those around it. */
 class Scope {
   readonly #values = new Map<string, Value>();
+  /** Inputs of a function that its caller leaves out. */
+  readonly #absent = new Set<string>();
   readonly #outer: Scope | undefined;
   /** Attributes of the function's caller. */
   readonly attributes: ReadonlyMap<string, AttributeDef>;
@@ -50,6 +52,14 @@ class Scope {
 
   set(name: string, value: Value): void {
     this.#values.set(name, value);
+  }
+
+  leaveOut(name: string): void {
+    this.#absent.add(name);
+  }
+
+  isAbsent(name: string): boolean {
+    return this.#absent.has(name) || (!this.#values.has(name) && !!this.#outer?.isAbsent(name));
   }
 }
 
@@ -134,7 +144,7 @@ class Run {
     for (const [i, node] of nodes.entries()) {
       if (!live.has(node)) continue;
       const inputs = node.inputs.map((name) =>
-        name === ""
+        name === "" || scope.isAbsent(name)
           ? undefined
           : (scope.get(name) ?? fail(`onnx: ${labelOf(node, path, i)}: no value ${name}`)),
       );
@@ -169,7 +179,8 @@ class Run {
     try {
       return outputsOf(row, context, row.build(context));
     } catch (error) {
-      throw error instanceof KilnError ? context.explain(error) : error;
+      const ours = error instanceof KilnError && !(error instanceof Demand);
+      throw ours ? context.explain(error) : error;
     }
   }
 
@@ -203,6 +214,7 @@ class Run {
     for (const [i, name] of f.inputs.entries()) {
       const value = inputs[i];
       if (value) scope.set(name, value);
+      else scope.leaveOut(name);
     }
     this.#nodes(f.nodes, f.outputs, scope, `${label}/`);
     return f.outputs.map((name) => scope.get(name) as Value);
@@ -213,7 +225,7 @@ class Run {
     try {
       return build();
     } catch (error) {
-      if (!(error instanceof Demand || error instanceof KilnError)) throw error;
+      if (!(error instanceof KilnError)) throw error;
       this.#demands.clear();
       for (const [key, n] of before) this.#demands.set(key, n);
       return undefined;
@@ -233,9 +245,7 @@ class Run {
     const key = nth ? `${where} (${nth + 1})` : where;
     const given = this.#given.get(key);
     if (given) return given;
-    // Half floats come back from a run as bits.
-    const { tensor } = value;
-    throw new Demand(key, isFloat(tensor.dtype) ? convert(tensor, "f32") : tensor);
+    throw new Demand(key, value.tensor);
   }
 }
 

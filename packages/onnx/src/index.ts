@@ -3,10 +3,24 @@
  */
 export { dataOf, dtypeOf, elementTypeOf, hostOf, isHeld } from "./element.ts";
 export { Demand, type Known } from "./errors.ts";
+export {
+  type ExportOptions,
+  type ExportProgram,
+  exportModel,
+  exportOnnx,
+} from "./export/export.ts";
 export { ImportedModel } from "./import.ts";
 export { rows } from "./ops/index.ts";
 export { refused } from "./ops/refused.ts";
+export { checkGraph } from "./proto/check.ts";
 export * from "./proto/model.ts";
-export { readModel } from "./proto/read.ts";
+export {
+  type ReadOptions,
+  readModel,
+  readOptional,
+  readSequence,
+  readTensor,
+} from "./proto/read.ts";
+export { writeModel, writeTensor } from "./proto/write.ts";
 export type { Row } from "./row.ts";
 export { optional, sequence, TensorValue, typed, type Value } from "./value.ts";

@@ -1,26 +1,43 @@
 /**
- * What a page downloads for a program: its source as esbuild bundles and minifies it. Measures, and judges nothing;
- * `tests/runtime/size.test.ts` holds the limits.
+ * What a page downloads for a program: its source as esbuild bundles and minifies it, split where there is an `import()`.
+ * Measures, and judges nothing; `tests/runtime/size.test.ts` holds the limits.
  */
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { build, type Metafile, type OutputFile } from "esbuild";
 
 /** The repository: npm runs scripts there, and so does the test runner. */
 const root = process.cwd();
 
+export interface Page {
+  readonly contents: string;
+  /** Which of the files behind an `import()` it comes to need; all by default. */
+  readonly loads?: RegExp;
+}
+
+const nothing = /^$/;
+const wasmTarget = /targets\/wasm\/target|devices\/wasm\.ts/;
+
+const inference =
+  'import { loadFromUrl } from "@kiln-ml/artifact"; import { createWasmDevice, initialStates, load } from "@kiln-ml/runtime"; export const page = [loadFromUrl, createWasmDevice, initialStates, load];';
+const loader =
+  'export * from "@kiln-ml/artifact"; export { createCpuDevice, DeviceArray, Executable, initialStates, load, openWebGpu, restore } from "@kiln-ml/runtime";';
+const compileOnly = 'import * as kiln from "kiln-ml"; export const compile = kiln.compile;';
+const training =
+  'import { compile, nn, optim } from "kiln-ml"; export const page = [compile, nn.Linear, nn.crossEntropy, optim.Adam];';
+
 /** From the least a page may load to all there is. */
 export const pages = {
-  "wasm inference from a URL":
-    'import { loadFromUrl } from "@kiln-ml/artifact"; import { createWasmDevice, initialStates, load } from "@kiln-ml/runtime"; export const page = [loadFromUrl, createWasmDevice, initialStates, load];',
-  "runtime loader":
-    'export * from "@kiln-ml/artifact"; export { createCpuDevice, DeviceArray, Executable, initialStates, load, openWebGpu, restore } from "@kiln-ml/runtime";',
-  "runtime loader with wasm":
-    'export * from "@kiln-ml/artifact"; export * from "@kiln-ml/runtime";',
-  "kiln-ml, compile only": 'import * as kiln from "kiln-ml"; export const compile = kiln.compile;',
-  "kiln-ml, training":
-    'import { compile, nn, optim } from "kiln-ml"; export const page = [compile, nn.Linear, nn.crossEntropy, optim.Adam];',
-  "kiln-ml, everything": 'export * from "kiln-ml";',
-} as const;
+  "wasm inference from a URL": { contents: inference, loads: nothing },
+  "runtime loader": { contents: loader, loads: nothing },
+  "runtime loader with wasm": {
+    contents: 'export * from "@kiln-ml/artifact"; export * from "@kiln-ml/runtime";',
+    loads: nothing,
+  },
+  "kiln-ml, compile for wasm": { contents: compileOnly, loads: wasmTarget },
+  "kiln-ml, training on wasm": { contents: training, loads: wasmTarget },
+  "kiln-ml, compile only, all targets": { contents: compileOnly },
+  "kiln-ml, everything": { contents: 'export * from "kiln-ml";' },
+} as const satisfies Record<string, Page>;
 
 export interface PageSize {
   readonly minified: number;
@@ -30,12 +47,33 @@ export interface PageSize {
   readonly files: readonly string[];
 }
 
-/** Bytes of the program `contents` with all that it imports. */
-export async function pageSize(contents: string): Promise<PageSize> {
-  const { outputFiles, metafile } = await build({
-    stdin: { contents, resolveDir: root },
+/** Bytes of what a page downloads, each chunk compressed by itself. */
+export async function pageSize({ contents, loads = /^/ }: Page): Promise<PageSize> {
+  const { outputFiles, metafile } = await bundled(contents);
+  const names = downloaded(metafile, loads);
+  const chunks = names.map((name) => contentsOf(outputFiles, name));
+  const sum = (sizeOf: (bytes: Uint8Array) => number): number =>
+    chunks.reduce((total, bytes) => total + sizeOf(bytes), 0);
+  return {
+    minified: sum((bytes) => bytes.byteLength),
+    gzip: sum((bytes) => gzipSync(bytes, { level: 9 }).byteLength),
+    brotli: sum((bytes) => brotliCompressSync(bytes).byteLength),
+    files: names.flatMap((name) =>
+      Object.entries(metafile.outputs[name]!.inputs).flatMap(([file, { bytesInOutput }]) =>
+        bytesInOutput ? [file] : [],
+      ),
+    ),
+  };
+}
+
+/** A page's program in chunks, in memory. */
+export const bundled = (contents: string) =>
+  build({
+    stdin: { contents, resolveDir: root, sourcefile: "page.ts" },
     absWorkingDir: root,
+    outdir: "page",
     bundle: true,
+    splitting: true,
     minify: true,
     write: false,
     metafile: true,
@@ -46,14 +84,22 @@ export async function pageSize(contents: string): Promise<PageSize> {
     external: ["node:*", "webgpu"],
     logLevel: "error",
   });
-  const bytes = outputFiles[0]!.contents;
-  const [output] = Object.values(metafile.outputs);
-  return {
-    minified: bytes.byteLength,
-    gzip: gzipSync(bytes, { level: 9 }).byteLength,
-    brotli: brotliCompressSync(bytes).byteLength,
-    files: Object.entries(output!.inputs).flatMap(([file, { bytesInOutput }]) =>
-      bytesInOutput ? [file] : [],
-    ),
+
+/** The chunk of the page, what it imports, and what it comes to need with what that imports. */
+export function downloaded({ outputs }: Metafile, loads: RegExp): string[] {
+  const found = new Set<string>();
+  const enter = (name: string): void => {
+    if (found.has(name)) return;
+    found.add(name);
+    for (const { path, kind, external } of outputs[name]!.imports) {
+      if (external) continue;
+      if (kind !== "dynamic-import" || loads.test(outputs[path]!.entryPoint ?? "")) enter(path);
+    }
   };
+  const [page] = Object.keys(outputs).filter((name) => outputs[name]!.entryPoint === "page.ts");
+  enter(page!);
+  return [...found];
 }
+
+const contentsOf = (files: readonly OutputFile[], name: string): Uint8Array =>
+  files.find(({ path }) => path.replaceAll("\\", "/").endsWith(`/${name}`))!.contents;

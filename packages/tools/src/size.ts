@@ -6,9 +6,9 @@ import { pageSize, pages } from "./page-size.ts";
 
 const kilobytes = (n: number) => `${(n / 1000).toFixed(1)} kB`.padStart(9);
 
-for (const [name, contents] of Object.entries(pages)) {
-  const { minified, gzip, brotli } = await pageSize(contents);
+for (const [name, page] of Object.entries(pages)) {
+  const { minified, gzip, brotli } = await pageSize(page);
   console.log(
-    `${name.padEnd(26)}${kilobytes(minified)} min ${kilobytes(gzip)} gzip ${kilobytes(brotli)} brotli`,
+    `${name.padEnd(36)}${kilobytes(minified)} min ${kilobytes(gzip)} gzip ${kilobytes(brotli)} brotli`,
   );
 }

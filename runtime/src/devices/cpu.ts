@@ -11,7 +11,6 @@ import {
   type LossInfo,
   type Program,
 } from "../device.ts";
-import { Walk } from "../flow.ts";
 import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
@@ -189,7 +188,7 @@ class CpuProgram implements Program {
       for (const l of launches) launch(l, []);
       return;
     }
-    const walk = new Walk(flow);
+    const walk = flow.walk();
     for (let next = walk.next(); next !== undefined; next = walk.next())
       if (typeof next === "number") launch(launches[next]!, walk.counts);
       else walk.answer(bytesOf(bufferAt(frame, next))[0]! > 0);

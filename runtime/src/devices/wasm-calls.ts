@@ -9,6 +9,10 @@ export type Entry = (...args: number[]) => void;
 /** Words of a record: how many arguments, which function, then the three numbers of `partOf`, then the arguments. */
 export const word = { argc: 0, entry: 1, units: 2, pieces: 3, parts: 4, args: 5 } as const;
 
+/** Bits of the control block's `claim` for the part. All of them set: the call is over, or not ready. */
+export const partBits = 8;
+export const noPart = 2 ** partBits - 1;
+
 /** Where the threads' private memory lies: thread t's at `from + t * strideBytes`. */
 export interface Stacks {
   readonly from: number;

@@ -9,7 +9,7 @@ import type { Calls } from "./wasm-program.ts";
 
 const batchWords = 1 << 14;
 
-export class CallWalk {
+class CallWalk {
   readonly #calls: Calls;
   readonly #layout: Layout;
   readonly #walk: Walk;
@@ -71,7 +71,15 @@ type RunCalls = (words: Int32Array) => void | Promise<void>;
 type ReadFlag = (place: Place) => boolean;
 
 /** Runs batches until the walk is over; a promise from the first one that is not done at once. */
-export function runFlow(walk: CallWalk, run: RunCalls, flag: ReadFlag): void | Promise<void> {
+export function runFlow(
+  calls: Calls,
+  layout: Layout,
+  order: Walk,
+  launched: number[] | null,
+  run: RunCalls,
+  flag: ReadFlag,
+): void | Promise<void> {
+  const walk = new CallWalk(calls, layout, order, launched);
   for (let batch = walk.batch(); batch; batch = walk.batch()) {
     const running = batch.words.length > 0 ? run(batch.words) : undefined;
     if (running) return goOn(walk, run, flag, batch, running);

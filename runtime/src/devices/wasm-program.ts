@@ -4,14 +4,12 @@
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 import type { KernelTiming, Program } from "../device.ts";
-import { Walk } from "../flow.ts";
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
-import { KernelTrap, type Stacks, word } from "./wasm-calls.ts";
+import { KernelTrap, noPart, type Stacks, word } from "./wasm-calls.ts";
 import type { Crew } from "./wasm-crew.ts";
-import { CallWalk, runFlow } from "./wasm-flow.ts";
-import { noPart } from "./wasm-worker.ts";
+import type { runFlow as RunFlow } from "./wasm-flow.ts";
 
 /**
  * Threads take the parts of a call as they come free: one on a slow or busy processor holds up the others by a part
@@ -70,6 +68,8 @@ export class WasmProgram implements Program {
   readonly id = nextProgram++;
   readonly #host: Host;
   readonly #crew: Crew;
+  /** For a plan with a flow. */
+  readonly #runFlow: typeof RunFlow | undefined;
   readonly #kernels: Artifact["kernels"];
   /** Of each kernel, its first function among the entries. */
   readonly #firstEntry: readonly number[];
@@ -77,7 +77,8 @@ export class WasmProgram implements Program {
   readonly #launched: number[];
   #destroyed = false;
 
-  private constructor(host: Host, crew: Crew, artifact: Artifact) {
+  private constructor(host: Host, crew: Crew, artifact: Artifact, runFlow?: typeof RunFlow) {
+    this.#runFlow = runFlow;
     this.#host = host;
     this.#crew = crew;
     this.#kernels = artifact.kernels;
@@ -97,7 +98,8 @@ export class WasmProgram implements Program {
     module: WebAssembly.Module,
   ): Promise<WasmProgram> {
     const names = entryNames(artifact, module);
-    const program = new WasmProgram(host, crew, artifact);
+    const flow = artifact.plan.flow && (await import("./wasm-flow.ts"));
+    const program = new WasmProgram(host, crew, artifact, flow?.runFlow);
     await crew.add(program.id, module, names);
     return program;
   }
@@ -146,7 +148,7 @@ export class WasmProgram implements Program {
     try {
       const flag = (place: Place) => this.#host.byteOf(bufferAt(frame, place)) !== 0;
       const running = flow
-        ? runFlow(new CallWalk(calls, frame.layout, new Walk(flow), launched), run, flag)
+        ? this.#runFlow!(calls, frame.layout, flow.walk(), launched, run, flag)
         : run(words);
       if (running) return running.then(() => this.#copy(frame), this.#lose);
       this.#copy(frame);

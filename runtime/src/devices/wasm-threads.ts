@@ -22,14 +22,15 @@ function nodeModule(name: string): unknown {
   return typeof process === "undefined" ? undefined : process.getBuiltinModule?.(name);
 }
 
-const inNode = typeof process !== "undefined" && process.versions?.node !== undefined;
+const inNode = (): boolean =>
+  typeof process !== "undefined" && process.versions?.node !== undefined;
 
 /** Why there can be no threads, or null. */
 export function noThreads(): string | null {
   if (typeof SharedArrayBuffer === "undefined" || globalThis.crossOriginIsolated === false)
     return "the page is not cross-origin isolated";
-  if (inNode && !nodeModule("node:worker_threads")) return "this Node is older than 20.16";
-  return inNode || typeof Worker === "function" ? null : "there are no workers";
+  if (inNode() && !nodeModule("node:worker_threads")) return "this Node is older than 20.16";
+  return inNode() || typeof Worker === "function" ? null : "there are no workers";
 }
 
 /** Processors that the program may use. */
@@ -39,6 +40,10 @@ export const processors = (): number =>
 /** How many threads are asked for: "auto" is one a processor, at most 8. */
 export const threadsWanted = (threads: number | "auto"): number =>
   threads === "auto" ? Math.min(processors(), 8) : threads;
+
+/** The threads that `createWasmDevice` would run with. Workers may still fail to start. */
+export const wasmThreads = (threads: number | "auto" = "auto"): number =>
+  noThreads() === null ? threadsWanted(threads) : 1;
 
 /** Whether this thread may sleep: a page's own may not. */
 export function maySleep(): boolean {
@@ -52,7 +57,7 @@ export function maySleep(): boolean {
 
 /** Throws where the page's policy forbids it; some browsers report that through `ended` instead. */
 export function startThread(source: string, events: ThreadEvents): Thread {
-  return inNode ? startNodeThread(source, events) : startWebThread(source, events);
+  return inNode() ? startNodeThread(source, events) : startWebThread(source, events);
 }
 
 function startNodeThread(source: string, events: ThreadEvents): Thread {

@@ -2,7 +2,7 @@
  * The threads of a wasm device: the control block they share, and a worker's whole program as text, so that it needs
  * neither a bundler nor a loader. A worker does parts of calls; the first of a page's workers hands them out as well.
  */
-import { word } from "./wasm-calls.ts";
+import { noPart, partBits, word } from "./wasm-calls.ts";
 
 /**
  * Words of the control block. `generation` goes up with each call handed out. `claim` is the number of the call, and
@@ -26,13 +26,10 @@ export const control = {
   textEnd: 99 + word.args + 1000 + 200,
 } as const;
 
-/** Bits of `claim` for the part. All of them set: the call is over, or not ready. */
-export const partBits = 8;
-export const noPart = 2 ** partBits - 1;
-
 /** How long a thread looks for news before it sleeps: longer than what separates two calls of a run. */
 export const spinMs = 0.05;
 
+/** In `help`, a thread that comes late finds the call over, and may have read words of the next one: then the claim fails. */
 export const workerSource = `"use strict";
 const node = typeof require === "function" ? require("node:worker_threads").parentPort : null;
 const post = (message) => (node ?? self).postMessage(message);
@@ -66,7 +63,6 @@ function trap(error) {
   Atomics.store(block, ${control.trap}, 1);
 }
 
-// A thread that comes late finds the call over, and may have read words of the next one: then the claim fails.
 function help() {
   const first = Atomics.load(block, ${control.claim});
   const program = programs.get(block[${control.program}]);

@@ -10,11 +10,11 @@ import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
 import { Turns } from "./turns.ts";
 import type { Stacks } from "./wasm-calls.ts";
-import { type Crew, LedTeam, Team } from "./wasm-crew.ts";
+import { type Crew, Solo } from "./wasm-crew.ts";
 import { compileModule, hasRelaxedSimd } from "./wasm-module.ts";
-import { Pool } from "./wasm-pool.ts";
+import type { Pool } from "./wasm-pool.ts";
 import { WasmProgram } from "./wasm-program.ts";
-import { maySleep, noThreads, threadsWanted } from "./wasm-threads.ts";
+import { noThreads, threadsWanted } from "./wasm-threads.ts";
 
 export interface WasmOptions {
   /** Threads that run kernels; "auto", the default, is one a processor, at most 8. */
@@ -201,23 +201,18 @@ export class WasmDriver implements Driver {
   /** Workers start with the first program, and serve all. Where a page forbids them, one thread does it. */
   async #openCrew(): Promise<Crew> {
     const memory = this.#linear.memory!;
-    const led = this.#threads > 1 && !maySleep();
-    const first = led ? 0 : 1;
-    let pool: Pool | null = null;
+    if (this.#threads === 1) return new Solo(memory);
     try {
-      pool = new Pool(memory, this.#threads - first);
-      await pool.open(first);
+      const { openTeam } = await import("./wasm-team.ts");
+      const { crew, pool } = await openTeam(memory, this.#threads, (why) => this.lose(why));
+      if (this.#failure !== null) crew.end(this.#failure);
+      else this.pool = pool;
+      return crew;
     } catch (error) {
-      pool?.end("it is not used");
       this.#note = `workers do not start: ${(error as Error).message}`;
       this.#threads = 1;
-      return new Team(new Pool(memory, 0));
+      return new Solo(memory);
     }
-    const crew = led ? new LedTeam(pool) : new Team(pool);
-    pool.onFailure = (why) => this.lose(why);
-    if (this.#failure !== null) crew.end(this.#failure);
-    else this.pool = pool;
-    return crew;
   }
 
   #end(failure: string, reason: LossInfo["reason"], message: string): void {
@@ -240,10 +235,6 @@ export class WasmDriver implements Driver {
     return this.#bytes(buffer, sizeBytes).slice().buffer as ArrayBuffer;
   }
 }
-
-/** The threads that `createWasmDevice` would run with. Workers may still fail to start. */
-export const wasmThreads = (threads: number | "auto" = "auto"): number =>
-  noThreads() === null ? threadsWanted(threads) : 1;
 
 /**
  * A device that runs `wasm` artifacts on this machine's processors.

@@ -1,10 +1,7 @@
 /**
- * Finds a WebGPU adapter and opens it with everything it offers: full limits, and the features kernels may use.
- * Refuses software adapters unless asked for one: they are slower than the CPU device.
+ * Opens WebGPU. All that the device consists of is loaded at the first call, as most pages never make one.
  */
-import { DeviceError } from "@kiln-ml/artifact";
-import { Device } from "../device.ts";
-import { WebGpuDriver } from "./webgpu.ts";
+import type { Device } from "../device.ts";
 
 export interface WebGpuOptions {
   /** The `GPU` object to ask; default `navigator.gpu`, or npm `webgpu` in Node. */
@@ -16,95 +13,12 @@ export interface WebGpuOptions {
   readonly runsInFlight?: number;
 }
 
-const wantedFeatures = ["timestamp-query", "subgroups", "shader-f16"] as const;
-
-// Dawn's GPU object owns the instance: if it is collected while a device lives, the process dies. So every GPU
-// object a device came from stays reachable here, in Node and elsewhere.
-const held = new Set<GPU>();
-
 /**
  * Opens a WebGPU device.
  *
  * Throws DeviceError if there is no WebGPU, no adapter, or only a software adapter without `allowSoftware`.
  */
 export async function openWebGpu(options: WebGpuOptions = {}): Promise<Device> {
-  const gpu = options.gpu ?? globalThis.navigator?.gpu ?? (await nodeGpu());
-  held.add(gpu);
-  const { powerPreference } = options;
-  const adapter = await gpu.requestAdapter(powerPreference ? { powerPreference } : {});
-  if (!adapter)
-    throw new DeviceError(
-      "openWebGpu: no adapter\n  check the graphics driver, or use createCpuDevice()",
-    );
-  if (!options.allowSoftware && isSoftware(adapter.info))
-    throw new DeviceError(
-      `openWebGpu: the only adapter is software (${nameOf(adapter.info)})\n  use createCpuDevice(), which is faster, or pass { allowSoftware: true }`,
-    );
-  const device = await requestDevice(adapter);
-  return new Device(new WebGpuDriver(device, nameOf(adapter.info), options.runsInFlight ?? 3));
-}
-
-let nodeInstance: Promise<GPU> | undefined;
-
-/** npm `webgpu` is large, so it is loaded only here, and by a name that bundlers do not follow. */
-function nodeGpu(): Promise<GPU> {
-  nodeInstance ??= loadNodeGpu();
-  return nodeInstance;
-}
-
-/**
- * NVIDIA's Vulkan drivers offer shader-f16 only under the first toggle; other adapters ignore it. The second rounds
- * timestamps to 100 µs, longer than most kernels run: a guard for pages that a program in Node has no use for.
- */
-const dawnOptions = [
-  "enable-dawn-features=vulkan_enable_f16_on_nvidia",
-  "disable-dawn-features=timestamp_quantization",
-];
-
-async function loadNodeGpu(): Promise<GPU> {
-  const name = "webgpu";
-  if (typeof process === "undefined" || !process.versions?.node)
-    throw new DeviceError(
-      "openWebGpu: this browser has no WebGPU, or the page is not served over https\n  use createCpuDevice()",
-    );
-  try {
-    const dawn = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
-      create(options: string[]): GPU;
-    };
-    return dawn.create(dawnOptions);
-  } catch (cause) {
-    throw new DeviceError(
-      "openWebGpu: npm package webgpu is not installed or does not load here\n  npm install webgpu, or use createCpuDevice()",
-      { cause },
-    );
-  }
-}
-
-const nameOf = (info: GPUAdapterInfo): string =>
-  info.description || info.device || info.architecture || info.vendor || "unnamed";
-
-function isSoftware(info: GPUAdapterInfo): boolean {
-  const text = `${info.vendor} ${info.architecture} ${info.device} ${info.description}`;
-  return (
-    info.isFallbackAdapter === true ||
-    /swiftshader|llvmpipe|lavapipe|software|basic render|null backend/i.test(text)
-  );
-}
-
-async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
-  const limits = adapter.limits as unknown as Record<string, unknown>;
-  const requiredLimits: Record<string, number> = {};
-  // Limits are getters of the prototype, so only for-in sees them.
-  for (const name in limits) {
-    const value = limits[name];
-    if (typeof value === "number") requiredLimits[name] = value;
-  }
-  const requiredFeatures = wantedFeatures.filter((f) => adapter.features.has(f));
-  try {
-    return await adapter.requestDevice({ requiredLimits, requiredFeatures });
-  } catch (cause) {
-    throw new DeviceError(`openWebGpu: the adapter gives no device: ${(cause as Error).message}`, {
-      cause,
-    });
-  }
+  const { openAdapter } = await import("./webgpu-adapter.ts");
+  return openAdapter(options);
 }

@@ -4,7 +4,7 @@
  */
 import { DeviceError } from "@kiln-ml/artifact";
 import type { KernelTiming, Program } from "../device.ts";
-import { type Next, Walk } from "../flow.ts";
+import type { Next, Walk } from "../flow.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import { type BoundLaunch, encodePass } from "./encode.ts";
 import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer.ts";
@@ -191,7 +191,7 @@ class Orders {
   #next = 0;
 
   constructor({ flow, launches }: Layout) {
-    this.#walk = flow && new Walk(flow);
+    this.#walk = flow?.walk();
     this.#count = launches.length;
   }
 

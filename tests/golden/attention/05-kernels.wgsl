@@ -3,11 +3,11 @@
 @group(0) @binding(1) var<storage, read> k_: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> select0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -19,12 +19,8 @@ fn main(
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -34,65 +30,45 @@ fn main(
   let meMod4 = lid % 4;
   let atMe = atBatch + meDiv4 * 2 + meMod4;
   let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), q_[atMe], atMe0 <= 7);
+  aNext0 = select(vec4<f32>(0.0), q_[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
   aNext1 = vec4<f32>(0.0);
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  bNext0 = select(vec4<f32>(0.0), k_[atMe], atMe0 <= 7);
+  bNext0 = select(vec4<f32>(0.0), k_[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
   bNext1 = vec4<f32>(0.0);
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
-  let meMod2 = lid % 2;
-  let atMe1 = meMod2 * 2 + meMod4 * 16;
-  let remainder = (meMod4 + 1) % 2;
-  let atMe2 = meMod4 * 16 + remainder * 2;
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe1 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe1][meDiv4] = lanes[0];
-    tileA[atMe1 + 4][meDiv4] = lanes[1];
-    tileA[atMe1 + 8][meDiv4] = lanes[2];
-    tileA[atMe1 + 12][meDiv4] = lanes[3];
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe1 + 1][meDiv4] = lanes0[0];
-    tileA[atMe1 + 5][meDiv4] = lanes0[1];
-    tileA[atMe1 + 9][meDiv4] = lanes0[2];
-    tileA[atMe1 + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe2][meDiv4] = lanes1[0];
-    tileA[atMe2 + 4][meDiv4] = lanes1[1];
-    tileA[atMe2 + 8][meDiv4] = lanes1[2];
-    tileA[atMe2 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe2 + 1][meDiv4] = lanes2[0];
-    tileA[atMe2 + 5][meDiv4] = lanes2[1];
-    tileA[atMe2 + 9][meDiv4] = lanes2[2];
-    tileA[atMe2 + 13][meDiv4] = lanes2[3];
-    let lanes3 = bNext0;
-    tileB[atMe1][meDiv4] = lanes3[0];
-    tileB[atMe1 + 4][meDiv4] = lanes3[1];
-    tileB[atMe1 + 8][meDiv4] = lanes3[2];
-    tileB[atMe1 + 12][meDiv4] = lanes3[3];
-    let lanes4 = bNext1;
-    tileB[atMe1 + 1][meDiv4] = lanes4[0];
-    tileB[atMe1 + 5][meDiv4] = lanes4[1];
-    tileB[atMe1 + 9][meDiv4] = lanes4[2];
-    tileB[atMe1 + 13][meDiv4] = lanes4[3];
-    let lanes5 = bNext2;
-    tileB[atMe2][meDiv4] = lanes5[0];
-    tileB[atMe2 + 4][meDiv4] = lanes5[1];
-    tileB[atMe2 + 8][meDiv4] = lanes5[2];
-    tileB[atMe2 + 12][meDiv4] = lanes5[3];
-    let lanes6 = bNext3;
-    tileB[atMe2 + 1][meDiv4] = lanes6[0];
-    tileB[atMe2 + 5][meDiv4] = lanes6[1];
-    tileB[atMe2 + 9][meDiv4] = lanes6[2];
-    tileB[atMe2 + 13][meDiv4] = lanes6[3];
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder0 = (meMod4 + kk * 2) % 4;
-      let b0_0 = tileB[kk * 16 + remainder0];
-      let remainder1 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder1];
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -101,8 +77,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 16 + remainder0 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -111,8 +87,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 16 + remainder0 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -121,8 +97,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 16 + remainder0 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -138,27 +114,28 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe3 = meDiv4 * 4;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
   let atBatch0 = batch * 4;
-  let atMe4 = atBatch0 + lid;
+  let atMe5 = atBatch0 + meDiv8 * 4 + meMod8;
   if (atMe3 <= 3) {
-    if (atMe0 <= 3) {
-      select0[atMe4] = select(vec4<f32>(-1.7014117e+38), sums[0] * vec4<f32>(0.35355338), vec4<i32>(atMe0, atMe0 + 1, atMe0 + 2, atMe0 + 3) <= vec4<i32>(atMe3));
+    if (atMe4 <= 3) {
+      select0[atMe5] = select(vec4<f32>(-1.7014117e+38), sums[0] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3));
     }
   }
   if (atMe3 <= 2) {
-    if (atMe0 <= 3) {
-      select0[atMe4 + 1] = select(vec4<f32>(-1.7014117e+38), sums[1] * vec4<f32>(0.35355338), vec4<i32>(atMe0, atMe0 + 1, atMe0 + 2, atMe0 + 3) <= vec4<i32>(atMe3 + 1));
+    if (atMe4 <= 3) {
+      select0[atMe5 + 1] = select(vec4<f32>(-1.7014117e+38), sums[1] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 1));
     }
   }
   if (atMe3 <= 1) {
-    if (atMe0 <= 3) {
-      select0[atMe4 + 2] = select(vec4<f32>(-1.7014117e+38), sums[2] * vec4<f32>(0.35355338), vec4<i32>(atMe0, atMe0 + 1, atMe0 + 2, atMe0 + 3) <= vec4<i32>(atMe3 + 2));
+    if (atMe4 <= 3) {
+      select0[atMe5 + 2] = select(vec4<f32>(-1.7014117e+38), sums[2] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 2));
     }
   }
   if (atMe3 <= 0) {
-    if (atMe0 <= 3) {
-      select0[atMe4 + 3] = select(vec4<f32>(-1.7014117e+38), sums[3] * vec4<f32>(0.35355338), vec4<i32>(atMe0, atMe0 + 1, atMe0 + 2, atMe0 + 3) <= vec4<i32>(atMe3 + 3));
+    if (atMe4 <= 3) {
+      select0[atMe5 + 3] = select(vec4<f32>(-1.7014117e+38), sums[3] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 3));
     }
   }
 }
@@ -216,11 +193,11 @@ fn main(
 @group(0) @binding(1) var<storage, read> v: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> dotGeneral: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -232,12 +209,8 @@ fn main(
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -247,50 +220,39 @@ fn main(
   let meMod4 = lid % 4;
   let atMe = atBatch + meDiv4 + meMod4;
   let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), mul[atMe], atMe0 <= 3);
+  aNext0 = select(vec4<f32>(0.0), mul[atMe], (meDiv4 <= 3) & (atMe0 <= 3));
   aNext1 = vec4<f32>(0.0);
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
   let atBatch0 = batch * 8;
-  let atMe1 = atBatch0 + meDiv4 * 2 + meMod4;
-  bNext0 = select(vec4<f32>(0.0), v[atMe1], atMe0 <= 7);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe1 = atBatch0 + meDiv8 * 2 + meMod8;
+  let atMe2 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), v[atMe1], (atMe2 <= 7) & (meDiv8 <= 3));
   bNext1 = vec4<f32>(0.0);
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
-  let meMod2 = lid % 2;
-  let atMe2 = meMod2 * 2 + meMod4 * 16;
-  let remainder = (meMod4 + 1) % 2;
-  let atMe3 = meMod4 * 16 + remainder * 2;
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe3 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe2][meDiv4] = lanes[0];
-    tileA[atMe2 + 4][meDiv4] = lanes[1];
-    tileA[atMe2 + 8][meDiv4] = lanes[2];
-    tileA[atMe2 + 12][meDiv4] = lanes[3];
+    tileA[atMe3][remainder0] = lanes[0];
+    tileA[atMe3 + 8][remainder0] = lanes[1];
+    tileA[atMe3 + 16][remainder0] = lanes[2];
+    tileA[atMe3 + 24][remainder0] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe2 + 1][meDiv4] = lanes0[0];
-    tileA[atMe2 + 5][meDiv4] = lanes0[1];
-    tileA[atMe2 + 9][meDiv4] = lanes0[2];
-    tileA[atMe2 + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe3][meDiv4] = lanes1[0];
-    tileA[atMe3 + 4][meDiv4] = lanes1[1];
-    tileA[atMe3 + 8][meDiv4] = lanes1[2];
-    tileA[atMe3 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe3 + 1][meDiv4] = lanes2[0];
-    tileA[atMe3 + 5][meDiv4] = lanes2[1];
-    tileA[atMe3 + 9][meDiv4] = lanes2[2];
-    tileA[atMe3 + 13][meDiv4] = lanes2[3];
+    tileA[atMe4][remainder0] = lanes0[0];
+    tileA[atMe4 + 8][remainder0] = lanes0[1];
+    tileA[atMe4 + 16][remainder0] = lanes0[2];
+    tileA[atMe4 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 16] = bNext1;
-    tileB[lid + 32] = bNext2;
-    tileB[lid + 48] = bNext3;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let remainder0 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder0];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -299,8 +261,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder0 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -309,8 +271,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder0 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -319,8 +281,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder0 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -336,26 +298,26 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe4 = meDiv4 * 4;
-  let atMe5 = atBatch0 + meDiv4 * 8 + meMod4;
-  if (atMe4 <= 3) {
-    if (atMe0 <= 7) {
-      dotGeneral[atMe5] = sums[0];
+  let atMe5 = meDiv8 * 4;
+  let atMe6 = atBatch0 + lid;
+  if (atMe5 <= 3) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6] = sums[0];
     }
   }
-  if (atMe4 <= 2) {
-    if (atMe0 <= 7) {
-      dotGeneral[atMe5 + 2] = sums[1];
+  if (atMe5 <= 2) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6 + 2] = sums[1];
     }
   }
-  if (atMe4 <= 1) {
-    if (atMe0 <= 7) {
-      dotGeneral[atMe5 + 4] = sums[2];
+  if (atMe5 <= 1) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6 + 4] = sums[2];
     }
   }
-  if (atMe4 <= 0) {
-    if (atMe0 <= 7) {
-      dotGeneral[atMe5 + 6] = sums[3];
+  if (atMe5 <= 0) {
+    if (atMe2 <= 7) {
+      dotGeneral[atMe6 + 6] = sums[3];
     }
   }
 }

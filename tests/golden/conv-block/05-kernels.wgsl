@@ -1,12 +1,12 @@
-// conv_maximum on a grid of 2 × 1 × 1
+// conv_maximum on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> weight: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -16,7 +16,7 @@ fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -34,14 +34,6 @@ fn main(
   var aNext5: f32 = 0.0;
   var aNext6: f32 = 0.0;
   var aNext7: f32 = 0.0;
-  var aNext8: f32 = 0.0;
-  var aNext9: f32 = 0.0;
-  var aNext10: f32 = 0.0;
-  var aNext11: f32 = 0.0;
-  var aNext12: f32 = 0.0;
-  var aNext13: f32 = 0.0;
-  var aNext14: f32 = 0.0;
-  var aNext15: f32 = 0.0;
   var bNext0: f32 = 0.0;
   var bNext1: f32 = 0.0;
   var bNext2: f32 = 0.0;
@@ -50,146 +42,99 @@ fn main(
   var bNext5: f32 = 0.0;
   var bNext6: f32 = 0.0;
   var bNext7: f32 = 0.0;
-  var bNext8: f32 = 0.0;
-  var bNext9: f32 = 0.0;
-  var bNext10: f32 = 0.0;
-  var bNext11: f32 = 0.0;
-  var bNext12: f32 = 0.0;
-  var bNext13: f32 = 0.0;
-  var bNext14: f32 = 0.0;
-  var bNext15: f32 = 0.0;
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let weightAt = weight[lid];
+  let meDiv16 = lid / 16;
+  let meMod16 = lid % 16;
+  let weightAt = select(0.0, weight[meDiv16 * 18 + meMod16], meDiv16 <= 2);
   aNext0 = weightAt;
-  let weightAt0 = weight[lid + 18];
-  aNext1 = weightAt0;
-  let weightAt1 = weight[lid + 36];
-  aNext2 = weightAt1;
+  aNext1 = 0.0;
+  aNext2 = 0.0;
   aNext3 = 0.0;
   aNext4 = 0.0;
   aNext5 = 0.0;
   aNext6 = 0.0;
   aNext7 = 0.0;
-  aNext8 = 0.0;
-  aNext9 = 0.0;
-  aNext10 = 0.0;
-  aNext11 = 0.0;
-  aNext12 = 0.0;
-  aNext13 = 0.0;
-  aNext14 = 0.0;
-  aNext15 = 0.0;
-  let meDiv4 = lid / 4;
+  let meMod32 = lid % 32;
+  let quotient = meMod32 / 4;
+  let remainder = quotient % 4;
+  let meDiv32 = lid / 32;
   let meMod4 = lid % 4;
-  let xAt = select(0.0, x[lid + tileColumn * 32 - 5], (0 < meDiv4) & (0 < meMod4));
+  let quotient0 = meMod32 / 16;
+  let xAt = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 - 5], (0 < remainder) & (0 < meDiv32 + meMod4));
   bNext0 = xAt;
-  let xAt0 = select(0.0, x[lid + tileColumn * 32 - 4], 0 < meDiv4);
+  let quotient1 = (meDiv32 + 2) / 3;
+  let remainder0 = (meDiv32 + 2) % 3;
+  let xAt0 = select(0.0, x[quotient1 * 4 + quotient0 * 32 + remainder0 + remainder * 4 + meMod4 - 5], (0 < quotient1 + remainder) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
   bNext1 = xAt0;
-  let xAt1 = select(0.0, x[lid + tileColumn * 32 - 3], (0 < meDiv4) & (meMod4 <= 2));
+  let xAt1 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4], meDiv32 + meMod4 <= 3);
   bNext2 = xAt1;
-  let xAt2 = select(0.0, x[lid + tileColumn * 32 - 1], 0 < meMod4);
+  let xAt2 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 3], (remainder <= 2) & (0 < meDiv32 + meMod4));
   bNext3 = xAt2;
-  let xAt3 = x[lid + tileColumn * 32];
+  let remainder1 = (quotient1 + 2) % 3;
+  let quotient2 = (meDiv32 + 8) / 9;
+  let xAt3 = select(0.0, x[quotient2 * 16 + quotient0 * 32 + remainder1 * 4 + remainder0 + remainder * 4 + meMod4 - 5], (0 < remainder1 + remainder) & (remainder1 + remainder <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
   bNext4 = xAt3;
-  let xAt4 = select(0.0, x[lid + tileColumn * 32 + 1], meMod4 <= 2);
+  let xAt4 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 12], (0 < remainder) & (meDiv32 + meMod4 <= 3));
   bNext5 = xAt4;
-  let xAt5 = select(0.0, x[lid + tileColumn * 32 + 3], (meDiv4 <= 2) & (0 < meMod4));
+  let xAt5 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 15], 0 < meDiv32 + meMod4);
   bNext6 = xAt5;
-  let xAt6 = select(0.0, x[lid + tileColumn * 32 + 4], meDiv4 <= 2);
+  let xAt6 = select(0.0, x[quotient1 * 4 + quotient0 * 32 + remainder0 + remainder * 4 + meMod4 + 15], (quotient1 + remainder <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
   bNext7 = xAt6;
-  let xAt7 = select(0.0, x[lid + tileColumn * 32 + 5], (meDiv4 <= 2) & (meMod4 <= 2));
-  bNext8 = xAt7;
-  let xAt8 = select(0.0, x[lid + tileColumn * 32 + 11], (0 < meDiv4) & (0 < meMod4));
-  bNext9 = xAt8;
-  let xAt9 = select(0.0, x[lid + tileColumn * 32 + 12], 0 < meDiv4);
-  bNext10 = xAt9;
-  let xAt10 = select(0.0, x[lid + tileColumn * 32 + 13], (0 < meDiv4) & (meMod4 <= 2));
-  bNext11 = xAt10;
-  let xAt11 = select(0.0, x[lid + tileColumn * 32 + 15], 0 < meMod4);
-  bNext12 = xAt11;
-  let xAt12 = x[lid + tileColumn * 32 + 16];
-  bNext13 = xAt12;
-  let xAt13 = select(0.0, x[lid + tileColumn * 32 + 17], meMod4 <= 2);
-  bNext14 = xAt13;
-  let xAt14 = select(0.0, x[lid + tileColumn * 32 + 19], (meDiv4 <= 2) & (0 < meMod4));
-  bNext15 = xAt14;
-  let remainder = meDiv4 % 2;
-  let atMe = lid * 4 + remainder * 2;
-  let remainder0 = (meDiv4 + 1) % 2;
-  let atMe0 = lid * 4 + remainder0 * 2;
-  let atTileColumn = lid + tileColumn * 32;
+  let quotient3 = meMod16 / 4;
+  let atMe = quotient3 * 34 + meMod4 * 8;
+  let remainder2 = (quotient3 + 1) % 4;
+  let atMe0 = quotient3 * 32 + remainder2 * 2 + meMod4 * 8;
+  let remainder3 = (quotient3 + 2) % 4;
+  let atMe1 = quotient3 * 32 + remainder3 * 2 + meMod4 * 8;
+  let remainder4 = (quotient3 + 3) % 4;
+  let atMe2 = quotient3 * 32 + remainder4 * 2 + meMod4 * 8;
+  let meDiv4 = lid / 4;
+  let atMe3 = meDiv16 * 18 + meMod16;
+  let atMe4 = meDiv32 + meMod4;
+  let atMe5 = meDiv32 + quotient0 * 32 + remainder * 4 + meMod4;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 2; step++) {
-    tileA[atMe][0] = aNext0;
-    tileA[atMe][1] = aNext1;
-    tileA[atMe][2] = aNext2;
-    tileA[atMe][3] = aNext3;
-    tileA[atMe + 1][0] = aNext4;
-    tileA[atMe + 1][1] = aNext5;
-    tileA[atMe + 1][2] = aNext6;
-    tileA[atMe + 1][3] = aNext7;
-    tileA[atMe0][0] = aNext8;
-    tileA[atMe0][1] = aNext9;
-    tileA[atMe0][2] = aNext10;
-    tileA[atMe0][3] = aNext11;
-    tileA[atMe0 + 1][0] = aNext12;
-    tileA[atMe0 + 1][1] = aNext13;
-    tileA[atMe0 + 1][2] = aNext14;
-    tileA[atMe0 + 1][3] = aNext15;
+    tileA[atMe][meDiv16] = aNext0;
+    tileA[atMe + 1][meDiv16] = aNext1;
+    tileA[atMe0][meDiv16] = aNext2;
+    tileA[atMe0 + 1][meDiv16] = aNext3;
+    tileA[atMe1][meDiv16] = aNext4;
+    tileA[atMe1 + 1][meDiv16] = aNext5;
+    tileA[atMe2][meDiv16] = aNext6;
+    tileA[atMe2 + 1][meDiv16] = aNext7;
     tileB[meDiv4][meMod4] = bNext0;
-    tileB[meDiv4 + 4][meMod4] = bNext1;
-    tileB[meDiv4 + 8][meMod4] = bNext2;
-    tileB[meDiv4 + 12][meMod4] = bNext3;
-    tileB[meDiv4 + 16][meMod4] = bNext4;
-    tileB[meDiv4 + 20][meMod4] = bNext5;
-    tileB[meDiv4 + 24][meMod4] = bNext6;
-    tileB[meDiv4 + 28][meMod4] = bNext7;
-    tileB[meDiv4 + 32][meMod4] = bNext8;
-    tileB[meDiv4 + 36][meMod4] = bNext9;
-    tileB[meDiv4 + 40][meMod4] = bNext10;
-    tileB[meDiv4 + 44][meMod4] = bNext11;
-    tileB[meDiv4 + 48][meMod4] = bNext12;
-    tileB[meDiv4 + 52][meMod4] = bNext13;
-    tileB[meDiv4 + 56][meMod4] = bNext14;
-    tileB[meDiv4 + 60][meMod4] = bNext15;
+    tileB[meDiv4 + 16][meMod4] = bNext1;
+    tileB[meDiv4 + 32][meMod4] = bNext2;
+    tileB[meDiv4 + 48][meMod4] = bNext3;
+    tileB[meDiv4 + 64][meMod4] = bNext4;
+    tileB[meDiv4 + 80][meMod4] = bNext5;
+    tileB[meDiv4 + 96][meMod4] = bNext6;
+    tileB[meDiv4 + 112][meMod4] = bNext7;
     workgroupBarrier();
-    aNext0 = select(0.0, weight[lid + 16], lid <= 1);
-    aNext1 = select(0.0, weight[lid + 34], lid <= 1);
-    aNext2 = select(0.0, weight[lid + 52], lid <= 1);
+    aNext0 = select(0.0, weight[atMe3 + 16], (meDiv16 <= 2) & (meMod16 <= 1));
+    aNext1 = 0.0;
+    aNext2 = 0.0;
     aNext3 = 0.0;
     aNext4 = 0.0;
     aNext5 = 0.0;
     aNext6 = 0.0;
     aNext7 = 0.0;
-    aNext8 = 0.0;
-    aNext9 = 0.0;
-    aNext10 = 0.0;
-    aNext11 = 0.0;
-    aNext12 = 0.0;
-    aNext13 = 0.0;
-    aNext14 = 0.0;
-    aNext15 = 0.0;
-    bNext0 = select(0.0, x[atTileColumn + 20], meDiv4 <= 2);
-    bNext1 = select(0.0, x[atTileColumn + 21], (meDiv4 <= 2) & (meMod4 <= 2));
+    bNext0 = select(0.0, x[atMe5 + 20], (remainder <= 2) & (atMe4 <= 3));
+    bNext1 = 0.0;
     bNext2 = 0.0;
     bNext3 = 0.0;
     bNext4 = 0.0;
     bNext5 = 0.0;
     bNext6 = 0.0;
     bNext7 = 0.0;
-    bNext8 = 0.0;
-    bNext9 = 0.0;
-    bNext10 = 0.0;
-    bNext11 = 0.0;
-    bNext12 = 0.0;
-    bNext13 = 0.0;
-    bNext14 = 0.0;
-    bNext15 = 0.0;
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let remainder1 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder1];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder5 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder5];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -198,8 +143,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder5 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -208,8 +153,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder5 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -218,8 +163,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder5 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -235,19 +180,20 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv4 * 4;
-  let atTileColumn0 = meDiv4 * 16 + meMod4 + tileColumn * 12;
-  if (atMe1 <= 2) {
-    maximum0[atTileColumn0] = maximum4(sums[0] + vec4<f32>(bias[atMe1]), vec4<f32>(0.0));
+  let atMe6 = meDiv8 * 4;
+  let quotient4 = meMod8 / 4;
+  let atMe7 = meDiv8 * 16 + quotient4 * 12 + meMod4;
+  if (atMe6 <= 2) {
+    maximum0[atMe7] = maximum4(sums[0] + vec4<f32>(bias[atMe6]), vec4<f32>(0.0));
   }
-  if (atMe1 <= 1) {
-    maximum0[atTileColumn0 + 4] = maximum4(sums[1] + vec4<f32>(bias[atMe1 + 1]), vec4<f32>(0.0));
+  if (atMe6 <= 1) {
+    maximum0[atMe7 + 4] = maximum4(sums[1] + vec4<f32>(bias[atMe6 + 1]), vec4<f32>(0.0));
   }
-  if (atMe1 <= 0) {
-    maximum0[atTileColumn0 + 8] = maximum4(sums[2] + vec4<f32>(bias[atMe1 + 2]), vec4<f32>(0.0));
+  if (atMe6 <= 0) {
+    maximum0[atMe7 + 8] = maximum4(sums[2] + vec4<f32>(bias[atMe6 + 2]), vec4<f32>(0.0));
   }
   if (false) {
-    maximum0[atTileColumn0 + 12] = maximum4(sums[3] + vec4<f32>(bias[atMe1 + 3]), vec4<f32>(0.0));
+    maximum0[atMe7 + 12] = maximum4(sums[3] + vec4<f32>(bias[atMe6 + 3]), vec4<f32>(0.0));
   }
 }
 
@@ -328,11 +274,11 @@ fn main(
 @group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> add: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -344,12 +290,8 @@ fn main(
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -360,63 +302,43 @@ fn main(
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), reduceMax[atMe], (meDiv4 <= 1) & (atMe0 <= 11));
   aNext1 = vec4<f32>(0.0);
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  bNext0 = select(vec4<f32>(0.0), weight[atMe], atMe0 <= 11);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 11));
   bNext1 = vec4<f32>(0.0);
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
-  let meMod2 = lid % 2;
-  let atMe1 = meMod2 * 2 + meMod4 * 16;
-  let remainder = (meMod4 + 1) % 2;
-  let atMe2 = meMod4 * 16 + remainder * 2;
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe1 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe1][meDiv4] = lanes[0];
-    tileA[atMe1 + 4][meDiv4] = lanes[1];
-    tileA[atMe1 + 8][meDiv4] = lanes[2];
-    tileA[atMe1 + 12][meDiv4] = lanes[3];
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe1 + 1][meDiv4] = lanes0[0];
-    tileA[atMe1 + 5][meDiv4] = lanes0[1];
-    tileA[atMe1 + 9][meDiv4] = lanes0[2];
-    tileA[atMe1 + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe2][meDiv4] = lanes1[0];
-    tileA[atMe2 + 4][meDiv4] = lanes1[1];
-    tileA[atMe2 + 8][meDiv4] = lanes1[2];
-    tileA[atMe2 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe2 + 1][meDiv4] = lanes2[0];
-    tileA[atMe2 + 5][meDiv4] = lanes2[1];
-    tileA[atMe2 + 9][meDiv4] = lanes2[2];
-    tileA[atMe2 + 13][meDiv4] = lanes2[3];
-    let lanes3 = bNext0;
-    tileB[atMe1][meDiv4] = lanes3[0];
-    tileB[atMe1 + 4][meDiv4] = lanes3[1];
-    tileB[atMe1 + 8][meDiv4] = lanes3[2];
-    tileB[atMe1 + 12][meDiv4] = lanes3[3];
-    let lanes4 = bNext1;
-    tileB[atMe1 + 1][meDiv4] = lanes4[0];
-    tileB[atMe1 + 5][meDiv4] = lanes4[1];
-    tileB[atMe1 + 9][meDiv4] = lanes4[2];
-    tileB[atMe1 + 13][meDiv4] = lanes4[3];
-    let lanes5 = bNext2;
-    tileB[atMe2][meDiv4] = lanes5[0];
-    tileB[atMe2 + 4][meDiv4] = lanes5[1];
-    tileB[atMe2 + 8][meDiv4] = lanes5[2];
-    tileB[atMe2 + 12][meDiv4] = lanes5[3];
-    let lanes6 = bNext3;
-    tileB[atMe2 + 1][meDiv4] = lanes6[0];
-    tileB[atMe2 + 5][meDiv4] = lanes6[1];
-    tileB[atMe2 + 9][meDiv4] = lanes6[2];
-    tileB[atMe2 + 13][meDiv4] = lanes6[3];
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder0 = (meMod4 + kk * 2) % 4;
-      let b0_0 = tileB[kk * 16 + remainder0];
-      let remainder1 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder1];
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -425,8 +347,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 16 + remainder0 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -435,8 +357,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 16 + remainder0 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -445,8 +367,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 16 + remainder0 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -462,25 +384,27 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe3 = meDiv4 * 4;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atMe5 = meDiv8 * 4 + meMod8;
   if (atMe3 <= 1) {
-    if (atMe0 <= 3) {
-      add[lid] = sums[0] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5] = sums[0] + bias[meMod8];
     }
   }
   if (atMe3 <= 0) {
-    if (atMe0 <= 3) {
-      add[lid + 1] = sums[1] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5 + 1] = sums[1] + bias[meMod8];
     }
   }
   if (false) {
-    if (atMe0 <= 3) {
-      add[lid + 2] = sums[2] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5 + 2] = sums[2] + bias[meMod8];
     }
   }
   if (false) {
-    if (atMe0 <= 3) {
-      add[lid + 3] = sums[3] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5 + 3] = sums[3] + bias[meMod8];
     }
   }
 }
@@ -606,11 +530,11 @@ fn main(
 @group(0) @binding(1) var<storage, read> weight: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> dotGeneral: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -622,12 +546,8 @@ fn main(
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -638,47 +558,36 @@ fn main(
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 1) & (atMe0 <= 3));
   aNext1 = vec4<f32>(0.0);
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  let atMe1 = meDiv4 * 3 + meMod4;
-  bNext0 = select(vec4<f32>(0.0), weight[atMe1], atMe0 <= 11);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe1 = meDiv8 * 3 + meMod8;
+  let atMe2 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 11) & (meDiv8 <= 3));
   bNext1 = vec4<f32>(0.0);
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
-  let meMod2 = lid % 2;
-  let atMe2 = meMod2 * 2 + meMod4 * 16;
-  let remainder = (meMod4 + 1) % 2;
-  let atMe3 = meMod4 * 16 + remainder * 2;
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe3 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe2][meDiv4] = lanes[0];
-    tileA[atMe2 + 4][meDiv4] = lanes[1];
-    tileA[atMe2 + 8][meDiv4] = lanes[2];
-    tileA[atMe2 + 12][meDiv4] = lanes[3];
+    tileA[atMe3][remainder0] = lanes[0];
+    tileA[atMe3 + 8][remainder0] = lanes[1];
+    tileA[atMe3 + 16][remainder0] = lanes[2];
+    tileA[atMe3 + 24][remainder0] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe2 + 1][meDiv4] = lanes0[0];
-    tileA[atMe2 + 5][meDiv4] = lanes0[1];
-    tileA[atMe2 + 9][meDiv4] = lanes0[2];
-    tileA[atMe2 + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe3][meDiv4] = lanes1[0];
-    tileA[atMe3 + 4][meDiv4] = lanes1[1];
-    tileA[atMe3 + 8][meDiv4] = lanes1[2];
-    tileA[atMe3 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe3 + 1][meDiv4] = lanes2[0];
-    tileA[atMe3 + 5][meDiv4] = lanes2[1];
-    tileA[atMe3 + 9][meDiv4] = lanes2[2];
-    tileA[atMe3 + 13][meDiv4] = lanes2[3];
+    tileA[atMe4][remainder0] = lanes0[0];
+    tileA[atMe4 + 8][remainder0] = lanes0[1];
+    tileA[atMe4 + 16][remainder0] = lanes0[2];
+    tileA[atMe4 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 16] = bNext1;
-    tileB[lid + 32] = bNext2;
-    tileB[lid + 48] = bNext3;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let remainder0 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder0];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -687,8 +596,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder0 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -697,8 +606,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder0 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -707,8 +616,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder0 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -724,26 +633,26 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe4 = meDiv4 * 4;
-  let atMe5 = meDiv4 * 12 + meMod4;
-  if (atMe4 <= 1) {
-    if (atMe0 <= 11) {
-      dotGeneral[atMe5] = sums[0];
+  let atMe5 = meDiv8 * 4;
+  let atMe6 = meDiv8 * 12 + meMod8;
+  if (atMe5 <= 1) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6] = sums[0];
     }
   }
-  if (atMe4 <= 0) {
-    if (atMe0 <= 11) {
-      dotGeneral[atMe5 + 3] = sums[1];
-    }
-  }
-  if (false) {
-    if (atMe0 <= 11) {
-      dotGeneral[atMe5 + 6] = sums[2];
+  if (atMe5 <= 0) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6 + 3] = sums[1];
     }
   }
   if (false) {
-    if (atMe0 <= 11) {
-      dotGeneral[atMe5 + 9] = sums[3];
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6 + 6] = sums[2];
+    }
+  }
+  if (false) {
+    if (atMe2 <= 11) {
+      dotGeneral[atMe6 + 9] = sums[3];
     }
   }
 }
@@ -795,17 +704,17 @@ fn main(
   }
 }
 
-// conv_sub on a grid of 2 × 1 × 1
+// conv_sub on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> select0: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> weight: array<f32>;
 @group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -823,22 +732,12 @@ fn main(
   var bNext5: f32 = 0.0;
   var bNext6: f32 = 0.0;
   var bNext7: f32 = 0.0;
-  var bNext8: f32 = 0.0;
-  var bNext9: f32 = 0.0;
-  var bNext10: f32 = 0.0;
-  var bNext11: f32 = 0.0;
-  var bNext12: f32 = 0.0;
-  var bNext13: f32 = 0.0;
-  var bNext14: f32 = 0.0;
-  var bNext15: f32 = 0.0;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -846,159 +745,94 @@ fn main(
   let meDiv4 = lid / 4;
   aNext0 = select(vec4<f32>(0.0), select0[lid], meDiv4 <= 2);
   aNext1 = vec4<f32>(0.0);
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  let quotient = tileColumn * 16 / 3;
-  let remainder = quotient % 3;
+  let meDiv48 = lid / 48;
+  let meMod16 = lid % 16;
+  let quotient = meMod16 / 4;
+  let meDiv16 = lid / 16;
+  let remainder = meDiv16 % 3;
   let meMod4 = lid % 4;
-  let remainder0 = tileColumn * 16 % 3;
-  let quotient0 = tileColumn * 16 / 9;
-  let xAt = select(0.0, x[quotient0 * 16 + lid + remainder * 4 + remainder0 - 5], (0 < meDiv4 + remainder) & (meDiv4 + remainder <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  let xAt = select(0.0, x[meDiv48 * 4 + quotient * 4 + remainder + meMod4 - 5], (0 < meDiv48 + quotient) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
   bNext0 = xAt;
-  let quotient1 = (tileColumn * 16 + 1) / 3;
-  let remainder1 = quotient1 % 3;
-  let remainder2 = (tileColumn * 16 + 1) % 3;
-  let quotient2 = (tileColumn * 16 + 1) / 9;
-  let xAt0 = select(0.0, x[quotient2 * 16 + lid + remainder1 * 4 + remainder2 - 5], (0 < meDiv4 + remainder1) & (meDiv4 + remainder1 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
+  let quotient0 = (meDiv16 + 1) / 3;
+  let remainder0 = (meDiv16 + 1) % 3;
+  let xAt0 = select(0.0, x[quotient0 * 4 + quotient * 4 + remainder0 + meMod4 - 1], (quotient0 + quotient <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
   bNext1 = xAt0;
-  let quotient3 = (tileColumn * 16 + 2) / 3;
-  let remainder3 = quotient3 % 3;
-  let remainder4 = (tileColumn * 16 + 2) % 3;
-  let quotient4 = (tileColumn * 16 + 2) / 9;
-  let xAt1 = select(0.0, x[quotient4 * 16 + lid + remainder3 * 4 + remainder4 - 5], (tileColumn * 16 <= 15) & (0 < meDiv4 + remainder3) & (meDiv4 + remainder3 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
+  let quotient1 = (meDiv16 + 2) / 3;
+  let remainder1 = (quotient1 + 2) % 3;
+  let remainder2 = (meDiv16 + 2) % 3;
+  let quotient2 = (meDiv16 + 8) / 9;
+  let xAt1 = select(0.0, x[quotient2 * 16 + quotient * 4 + remainder1 * 4 + remainder2 + meMod4 - 5], (0 < quotient + remainder1) & (quotient + remainder1 <= 4) & (0 < remainder2 + meMod4) & (remainder2 + meMod4 <= 4));
   bNext2 = xAt1;
-  let remainder5 = (quotient + 1) % 3;
-  let quotient5 = (tileColumn * 16 + 3) / 9;
-  let xAt2 = select(0.0, x[quotient5 * 16 + lid + remainder5 * 4 + remainder0 - 5], (tileColumn * 16 <= 14) & (0 < meDiv4 + remainder5) & (meDiv4 + remainder5 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
+  let xAt2 = select(0.0, x[meDiv48 * 4 + quotient * 4 + remainder + meMod4 + 15], (meDiv48 + quotient <= 3) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
   bNext3 = xAt2;
-  let remainder6 = (quotient1 + 1) % 3;
-  let quotient6 = (tileColumn * 16 + 4) / 9;
-  let xAt3 = select(0.0, x[quotient6 * 16 + lid + remainder6 * 4 + remainder2 - 5], (tileColumn * 16 <= 13) & (0 < meDiv4 + remainder6) & (meDiv4 + remainder6 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
+  let remainder3 = (quotient0 + 2) % 3;
+  let quotient3 = (meDiv16 + 7) / 9;
+  let xAt3 = select(0.0, x[quotient3 * 16 + quotient * 4 + remainder3 * 4 + remainder0 + meMod4 + 11], (meDiv16 <= 1) & (0 < quotient + remainder3) & (quotient + remainder3 <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
   bNext4 = xAt3;
-  let remainder7 = (quotient3 + 1) % 3;
-  let quotient7 = (tileColumn * 16 + 5) / 9;
-  let xAt4 = select(0.0, x[quotient7 * 16 + lid + remainder7 * 4 + remainder4 - 5], (tileColumn * 16 <= 12) & (0 < meDiv4 + remainder7) & (meDiv4 + remainder7 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
-  bNext5 = xAt4;
-  let remainder8 = (quotient + 2) % 3;
-  let quotient8 = (tileColumn * 16 + 6) / 9;
-  let xAt5 = select(0.0, x[quotient8 * 16 + lid + remainder8 * 4 + remainder0 - 5], (tileColumn * 16 <= 11) & (0 < meDiv4 + remainder8) & (meDiv4 + remainder8 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
-  bNext6 = xAt5;
-  let remainder9 = (quotient1 + 2) % 3;
-  let quotient9 = (tileColumn * 16 + 7) / 9;
-  let xAt6 = select(0.0, x[quotient9 * 16 + lid + remainder9 * 4 + remainder2 - 5], (tileColumn * 16 <= 10) & (0 < meDiv4 + remainder9) & (meDiv4 + remainder9 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
-  bNext7 = xAt6;
-  let remainder10 = (quotient3 + 2) % 3;
-  let quotient10 = (tileColumn * 16 + 8) / 9;
-  let xAt7 = select(0.0, x[quotient10 * 16 + lid + remainder10 * 4 + remainder4 - 5], (tileColumn * 16 <= 9) & (0 < meDiv4 + remainder10) & (meDiv4 + remainder10 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
-  bNext8 = xAt7;
-  let xAt8 = select(0.0, x[quotient0 * 16 + lid + remainder * 4 + remainder0 + 11], (tileColumn * 16 <= 8) & (0 < meDiv4 + remainder) & (meDiv4 + remainder <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
-  bNext9 = xAt8;
-  let xAt9 = select(0.0, x[quotient2 * 16 + lid + remainder1 * 4 + remainder2 + 11], (tileColumn * 16 <= 7) & (0 < meDiv4 + remainder1) & (meDiv4 + remainder1 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
-  bNext10 = xAt9;
-  let xAt10 = select(0.0, x[quotient4 * 16 + lid + remainder3 * 4 + remainder4 + 11], (tileColumn * 16 <= 6) & (0 < meDiv4 + remainder3) & (meDiv4 + remainder3 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
-  bNext11 = xAt10;
-  let xAt11 = select(0.0, x[quotient5 * 16 + lid + remainder5 * 4 + remainder0 + 11], (tileColumn * 16 <= 5) & (0 < meDiv4 + remainder5) & (meDiv4 + remainder5 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
-  bNext12 = xAt11;
-  let xAt12 = select(0.0, x[quotient6 * 16 + lid + remainder6 * 4 + remainder2 + 11], (tileColumn * 16 <= 4) & (0 < meDiv4 + remainder6) & (meDiv4 + remainder6 <= 4) & (0 < meMod4 + remainder2) & (meMod4 + remainder2 <= 4));
-  bNext13 = xAt12;
-  let xAt13 = select(0.0, x[quotient7 * 16 + lid + remainder7 * 4 + remainder4 + 11], (tileColumn * 16 <= 3) & (0 < meDiv4 + remainder7) & (meDiv4 + remainder7 <= 4) & (0 < meMod4 + remainder4) & (meMod4 + remainder4 <= 4));
-  bNext14 = xAt13;
-  let xAt14 = select(0.0, x[quotient8 * 16 + lid + remainder8 * 4 + remainder0 + 11], (tileColumn * 16 <= 2) & (0 < meDiv4 + remainder8) & (meDiv4 + remainder8 <= 4) & (0 < meMod4 + remainder0) & (meMod4 + remainder0 <= 4));
-  bNext15 = xAt14;
-  let meMod2 = lid % 2;
-  let atMe = meMod2 * 2 + meMod4 * 16;
-  let remainder11 = (meMod4 + 1) % 2;
-  let atMe0 = meMod4 * 16 + remainder11 * 2;
-  let remainder12 = meDiv4 % 2;
-  let atMe1 = lid * 4 + remainder12 * 2;
-  let remainder13 = (meDiv4 + 1) % 2;
-  let atMe2 = lid * 4 + remainder13 * 2;
-  let atTileColumn = meDiv4 + remainder;
-  let atTileColumn0 = meMod4 + remainder0;
-  let atMe3 = quotient0 * 16 + lid + remainder * 4 + remainder0;
-  let atTileColumn1 = meDiv4 + remainder1;
-  let atTileColumn2 = meMod4 + remainder2;
-  let atMe4 = quotient2 * 16 + lid + remainder1 * 4 + remainder2;
-  let atTileColumn3 = tileColumn * 16;
-  let atTileColumn4 = meDiv4 + remainder3;
-  let atTileColumn5 = meMod4 + remainder4;
-  let atMe5 = quotient4 * 16 + lid + remainder3 * 4 + remainder4;
-  let atTileColumn6 = meDiv4 + remainder5;
-  let atMe6 = quotient5 * 16 + lid + remainder5 * 4 + remainder0;
-  let atTileColumn7 = meDiv4 + remainder6;
-  let atMe7 = quotient6 * 16 + lid + remainder6 * 4 + remainder2;
-  let atTileColumn8 = meDiv4 + remainder7;
-  let atMe8 = quotient7 * 16 + lid + remainder7 * 4 + remainder4;
-  let atTileColumn9 = meDiv4 + remainder8;
-  let atMe9 = quotient8 * 16 + lid + remainder8 * 4 + remainder0;
-  let atTileColumn10 = meDiv4 + remainder9;
-  let atMe10 = quotient9 * 16 + lid + remainder9 * 4 + remainder2;
-  let atTileColumn11 = meDiv4 + remainder10;
-  let atMe11 = quotient10 * 16 + lid + remainder10 * 4 + remainder4;
+  bNext5 = 0.0;
+  bNext6 = 0.0;
+  bNext7 = 0.0;
+  let remainder4 = (meDiv16 + meMod4 * 2) % 8;
+  let atMe = remainder4 + meMod4 * 32;
+  let remainder5 = meDiv4 % 4;
+  let remainder6 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe0 = remainder6 + meMod4 * 32;
+  let atMe1 = quotient * 34 + meMod4 * 8;
+  let remainder7 = (quotient + 1) % 4;
+  let atMe2 = quotient * 32 + remainder7 * 2 + meMod4 * 8;
+  let remainder8 = (quotient + 2) % 4;
+  let atMe3 = quotient * 32 + remainder8 * 2 + meMod4 * 8;
+  let remainder9 = (quotient + 3) % 4;
+  let atMe4 = quotient * 32 + remainder9 * 2 + meMod4 * 8;
+  let atMe5 = meDiv48 + quotient;
+  let atMe6 = remainder + meMod4;
+  let atMe7 = meDiv48 * 4 + quotient * 4 + remainder + meMod4;
+  let atMe8 = quotient0 + quotient;
+  let atMe9 = remainder0 + meMod4;
+  let atMe10 = quotient0 * 4 + quotient * 4 + remainder0 + meMod4;
+  let atMe11 = quotient + remainder1;
+  let atMe12 = remainder2 + meMod4;
+  let atMe13 = quotient2 * 16 + quotient * 4 + remainder1 * 4 + remainder2 + meMod4;
+  let atMe14 = quotient + remainder3;
+  let atMe15 = quotient3 * 16 + quotient * 4 + remainder3 * 4 + remainder0 + meMod4;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 2; step++) {
     let lanes = aNext0;
-    tileA[atMe][meDiv4] = lanes[0];
-    tileA[atMe + 4][meDiv4] = lanes[1];
-    tileA[atMe + 8][meDiv4] = lanes[2];
-    tileA[atMe + 12][meDiv4] = lanes[3];
+    tileA[atMe][remainder5] = lanes[0];
+    tileA[atMe + 8][remainder5] = lanes[1];
+    tileA[atMe + 16][remainder5] = lanes[2];
+    tileA[atMe + 24][remainder5] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe + 1][meDiv4] = lanes0[0];
-    tileA[atMe + 5][meDiv4] = lanes0[1];
-    tileA[atMe + 9][meDiv4] = lanes0[2];
-    tileA[atMe + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe0][meDiv4] = lanes1[0];
-    tileA[atMe0 + 4][meDiv4] = lanes1[1];
-    tileA[atMe0 + 8][meDiv4] = lanes1[2];
-    tileA[atMe0 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe0 + 1][meDiv4] = lanes2[0];
-    tileA[atMe0 + 5][meDiv4] = lanes2[1];
-    tileA[atMe0 + 9][meDiv4] = lanes2[2];
-    tileA[atMe0 + 13][meDiv4] = lanes2[3];
-    tileB[atMe1][0] = bNext0;
-    tileB[atMe1][1] = bNext1;
-    tileB[atMe1][2] = bNext2;
-    tileB[atMe1][3] = bNext3;
-    tileB[atMe1 + 1][0] = bNext4;
-    tileB[atMe1 + 1][1] = bNext5;
-    tileB[atMe1 + 1][2] = bNext6;
-    tileB[atMe1 + 1][3] = bNext7;
-    tileB[atMe2][0] = bNext8;
-    tileB[atMe2][1] = bNext9;
-    tileB[atMe2][2] = bNext10;
-    tileB[atMe2][3] = bNext11;
-    tileB[atMe2 + 1][0] = bNext12;
-    tileB[atMe2 + 1][1] = bNext13;
-    tileB[atMe2 + 1][2] = bNext14;
-    tileB[atMe2 + 1][3] = bNext15;
+    tileA[atMe0][remainder5] = lanes0[0];
+    tileA[atMe0 + 8][remainder5] = lanes0[1];
+    tileA[atMe0 + 16][remainder5] = lanes0[2];
+    tileA[atMe0 + 24][remainder5] = lanes0[3];
+    tileB[atMe1][meDiv16] = bNext0;
+    tileB[atMe1 + 1][meDiv16] = bNext1;
+    tileB[atMe2][meDiv16] = bNext2;
+    tileB[atMe2 + 1][meDiv16] = bNext3;
+    tileB[atMe3][meDiv16] = bNext4;
+    tileB[atMe3 + 1][meDiv16] = bNext5;
+    tileB[atMe4][meDiv16] = bNext6;
+    tileB[atMe4 + 1][meDiv16] = bNext7;
     workgroupBarrier();
     storageBarrier();
     aNext0 = select(vec4<f32>(0.0), select0[lid + 12], meDiv4 <= 2);
     aNext1 = vec4<f32>(0.0);
-    aNext2 = vec4<f32>(0.0);
-    aNext3 = vec4<f32>(0.0);
-    bNext0 = select(0.0, x[atMe3 + 27], (0 < atTileColumn) & (atTileColumn <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
-    bNext1 = select(0.0, x[atMe4 + 27], (0 < atTileColumn1) & (atTileColumn1 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
-    bNext2 = select(0.0, x[atMe5 + 27], (atTileColumn3 <= 15) & (0 < atTileColumn4) & (atTileColumn4 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
-    bNext3 = select(0.0, x[atMe6 + 27], (atTileColumn3 <= 14) & (0 < atTileColumn6) & (atTileColumn6 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
-    bNext4 = select(0.0, x[atMe7 + 27], (atTileColumn3 <= 13) & (0 < atTileColumn7) & (atTileColumn7 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
-    bNext5 = select(0.0, x[atMe8 + 27], (atTileColumn3 <= 12) & (0 < atTileColumn8) & (atTileColumn8 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
-    bNext6 = select(0.0, x[atMe9 + 27], (atTileColumn3 <= 11) & (0 < atTileColumn9) & (atTileColumn9 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
-    bNext7 = select(0.0, x[atMe10 + 27], (atTileColumn3 <= 10) & (0 < atTileColumn10) & (atTileColumn10 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
-    bNext8 = select(0.0, x[atMe11 + 27], (atTileColumn3 <= 9) & (0 < atTileColumn11) & (atTileColumn11 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
-    bNext9 = select(0.0, x[atMe3 + 43], (atTileColumn3 <= 8) & (0 < atTileColumn) & (atTileColumn <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
-    bNext10 = select(0.0, x[atMe4 + 43], (atTileColumn3 <= 7) & (0 < atTileColumn1) & (atTileColumn1 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
-    bNext11 = select(0.0, x[atMe5 + 43], (atTileColumn3 <= 6) & (0 < atTileColumn4) & (atTileColumn4 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
-    bNext12 = select(0.0, x[atMe6 + 43], (atTileColumn3 <= 5) & (0 < atTileColumn6) & (atTileColumn6 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
-    bNext13 = select(0.0, x[atMe7 + 43], (atTileColumn3 <= 4) & (0 < atTileColumn7) & (atTileColumn7 <= 4) & (0 < atTileColumn2) & (atTileColumn2 <= 4));
-    bNext14 = select(0.0, x[atMe8 + 43], (atTileColumn3 <= 3) & (0 < atTileColumn8) & (atTileColumn8 <= 4) & (0 < atTileColumn5) & (atTileColumn5 <= 4));
-    bNext15 = select(0.0, x[atMe9 + 43], (atTileColumn3 <= 2) & (0 < atTileColumn9) & (atTileColumn9 <= 4) & (0 < atTileColumn0) & (atTileColumn0 <= 4));
+    bNext0 = select(0.0, x[atMe7 + 27], (0 < atMe5) & (0 < atMe6) & (atMe6 <= 4));
+    bNext1 = select(0.0, x[atMe10 + 31], (atMe8 <= 3) & (0 < atMe9) & (atMe9 <= 4));
+    bNext2 = select(0.0, x[atMe13 + 27], (0 < atMe11) & (atMe11 <= 4) & (0 < atMe12) & (atMe12 <= 4));
+    bNext3 = select(0.0, x[atMe7 + 47], (atMe5 <= 3) & (0 < atMe6) & (atMe6 <= 4));
+    bNext4 = select(0.0, x[atMe15 + 43], (meDiv16 <= 1) & (0 < atMe14) & (atMe14 <= 4) & (0 < atMe9) & (atMe9 <= 4));
+    bNext5 = 0.0;
+    bNext6 = 0.0;
+    bNext7 = 0.0;
     for (var kk = 0; kk < 4; kk++) {
-      let remainder14 = (meMod4 + kk * 2) % 4;
-      let b0_0 = tileB[kk * 16 + remainder14];
-      let remainder15 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder15];
+      let remainder10 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder10];
+      let remainder11 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder11];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -1011,8 +845,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[kk * 16 + remainder14 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder15 + 4];
+      let b1_0 = tileB[kk * 32 + remainder10 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder11 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -1025,8 +859,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[kk * 16 + remainder14 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder15 + 8];
+      let b2_0 = tileB[kk * 32 + remainder10 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder11 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -1039,8 +873,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[kk * 16 + remainder14 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder15 + 12];
+      let b3_0 = tileB[kk * 32 + remainder10 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder11 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -1061,41 +895,45 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe12 = meDiv4 * 4;
-  let atTileColumn12 = meMod4 * 4 + tileColumn * 16;
+  let atMe16 = meDiv8 * 4;
+  let atMe17 = meMod8 * 4;
   for (var r = 0; r < 4; r++) {
-    let f = atMe12 + r;
-    let atTileColumn13 = atTileColumn12 + f * 18;
-    if (atMe12 + r <= 2) {
+    let f = atMe16 + r;
+    let atMe18 = atMe17 + f * 18;
+    if (atMe16 + r <= 2) {
       for (var q = 0; q < 1; q++) {
         for (var s = 0; s < 4; s++) {
-          let quotient11 = (atTileColumn12 + s) / 9;
-          let quotient12 = (atTileColumn12 + s) / 3;
-          let remainder16 = quotient12 % 3;
-          let remainder17 = (atTileColumn12 + s) % 3;
-          let atTileColumn14 = atTileColumn13 + s;
-          if (atTileColumn12 + s <= 17) {
-            weight[atTileColumn14] = weight[atTileColumn14] - sums[r][s] * 0.1;
+          let quotient4 = (atMe17 + s) / 9;
+          let quotient5 = (atMe17 + s) / 3;
+          let remainder12 = quotient5 % 3;
+          let remainder13 = (atMe17 + s) % 3;
+          let atS = atMe18 + s;
+          if (atMe17 + s <= 17) {
+            weight[atS] = weight[atS] - sums[r][s] * 0.1;
           }
         }
       }
     }
   }
-  let f0 = meDiv4 * 4;
-  if ((tileColumn <= 0) & (meMod4 <= 0) & (meDiv4 * 4 <= 2)) {
-    bias[f0] = bias[f0] - sidea0_0 * 0.1;
+  let f0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+    let sidea0_0Sum = sidea0_0;
+    bias[f0] = bias[f0] - sidea0_0Sum * 0.1;
   }
-  let f1 = meDiv4 * 4 + 1;
-  if ((tileColumn <= 0) & (meMod4 <= 0) & (meDiv4 * 4 <= 1)) {
-    bias[f1] = bias[f1] - sidea0_1 * 0.1;
+  let f1 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+    let sidea0_1Sum = sidea0_1;
+    bias[f1] = bias[f1] - sidea0_1Sum * 0.1;
   }
-  let f2 = meDiv4 * 4 + 2;
-  if ((tileColumn <= 0) & (meMod4 <= 0) & (meDiv4 * 4 <= 0)) {
-    bias[f2] = bias[f2] - sidea0_2 * 0.1;
+  let f2 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+    let sidea0_2Sum = sidea0_2;
+    bias[f2] = bias[f2] - sidea0_2Sum * 0.1;
   }
-  let f3 = meDiv4 * 4 + 3;
+  let f3 = meDiv8 * 4 + 3;
   if (false) {
-    bias[f3] = bias[f3] - sidea0_3 * 0.1;
+    let sidea0_3Sum = sidea0_3;
+    bias[f3] = bias[f3] - sidea0_3Sum * 0.1;
   }
 }
 
@@ -1105,11 +943,11 @@ fn main(
 @group(0) @binding(2) var<storage, read_write> weight: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -1125,43 +963,31 @@ fn main(
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meDiv4 = lid / 4;
-  let meMod4 = lid % 4;
-  let atMe = meDiv4 + meMod4;
-  let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv4 <= 1));
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 + meMod8;
+  let atMe0 = meMod8 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 1));
   aNext1 = vec4<f32>(0.0);
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  let atMe1 = meDiv4 * 3 + meMod4;
-  bNext0 = select(vec4<f32>(0.0), reduceMax[atMe1], (atMe0 <= 11) & (meDiv4 <= 1));
+  let atMe1 = meDiv8 * 3 + meMod8;
+  bNext0 = select(vec4<f32>(0.0), reduceMax[atMe1], (atMe0 <= 11) & (meDiv8 <= 1));
   bNext1 = vec4<f32>(0.0);
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
-    tileA[lid + 16] = aNext1;
-    tileA[lid + 32] = aNext2;
-    tileA[lid + 48] = aNext3;
+    tileA[lid + 64] = aNext1;
     tileB[lid] = bNext0;
-    tileB[lid + 16] = bNext1;
-    tileB[lid + 32] = bNext2;
-    tileB[lid + 48] = bNext3;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let tileAAt = tileA[meDiv4 + kk * 16];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -1174,8 +1000,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[meDiv4 + kk * 16 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -1188,8 +1014,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[meDiv4 + kk * 16 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -1202,8 +1028,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[meDiv4 + kk * 16 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -1224,8 +1050,8 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe2 = meDiv4 * 4;
-  let atMe3 = meDiv4 * 12 + meMod4;
+  let atMe2 = meDiv8 * 4;
+  let atMe3 = meDiv8 * 12 + meMod8;
   if (atMe2 <= 3) {
     if (atMe0 <= 11) {
       weight[atMe3] = weight[atMe3] - sums[0] * vec4<f32>(0.1);
@@ -1246,20 +1072,24 @@ fn main(
       weight[atMe3 + 9] = weight[atMe3 + 9] - sums[3] * vec4<f32>(0.1);
     }
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 3)) {
-    bias[i0] = bias[i0] - sidea0_0 * 0.1;
+  let i0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
+    let sidea0_0Sum = sidea0_0;
+    bias[i0] = bias[i0] - sidea0_0Sum * 0.1;
   }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 2)) {
-    bias[i0_0] = bias[i0_0] - sidea0_1 * 0.1;
+  let i0_0 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+    let sidea0_1Sum = sidea0_1;
+    bias[i0_0] = bias[i0_0] - sidea0_1Sum * 0.1;
   }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 1)) {
-    bias[i0_1] = bias[i0_1] - sidea0_2 * 0.1;
+  let i0_1 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+    let sidea0_2Sum = sidea0_2;
+    bias[i0_1] = bias[i0_1] - sidea0_2Sum * 0.1;
   }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 0)) {
-    bias[i0_2] = bias[i0_2] - sidea0_3 * 0.1;
+  let i0_2 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+    let sidea0_3Sum = sidea0_3;
+    bias[i0_2] = bias[i0_2] - sidea0_3Sum * 0.1;
   }
 }

@@ -4,9 +4,9 @@
 @group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> mul: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -40,7 +40,7 @@ fn erf4(x: vec4<f32>) -> vec4<f32> {
   return select(select(y, -y, x < vec4<f32>(0.0)), x, isNan4(x) | (x == vec4<f32>(0.0)));
 }
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -52,62 +52,46 @@ fn main(
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  aNext0 = x[lid];
-  aNext1 = x[lid + 16];
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
-  let meMod4 = lid % 4;
-  let atMe = meDiv4 * 3 + meMod4;
-  let atMe0 = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), x[lid], meDiv4 <= 7);
+  aNext1 = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 * 3 + meMod8;
+  let atMe0 = meMod8 * 4;
   bNext0 = select(vec4<f32>(0.0), w[atMe], atMe0 <= 11);
-  bNext1 = select(vec4<f32>(0.0), w[atMe + 12], atMe0 <= 11);
-  bNext2 = select(vec4<f32>(0.0), w[atMe + 24], atMe0 <= 11);
-  bNext3 = select(vec4<f32>(0.0), w[atMe + 36], atMe0 <= 11);
-  let meMod2 = lid % 2;
-  let atMe1 = meMod2 * 2 + meMod4 * 16;
-  let remainder = (meMod4 + 1) % 2;
-  let atMe2 = meMod4 * 16 + remainder * 2;
+  bNext1 = select(vec4<f32>(0.0), w[atMe + 24], atMe0 <= 11);
+  let meDiv16 = lid / 16;
+  let meMod4 = lid % 4;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe1 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe1][meDiv4] = lanes[0];
-    tileA[atMe1 + 4][meDiv4] = lanes[1];
-    tileA[atMe1 + 8][meDiv4] = lanes[2];
-    tileA[atMe1 + 12][meDiv4] = lanes[3];
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe1 + 1][meDiv4] = lanes0[0];
-    tileA[atMe1 + 5][meDiv4] = lanes0[1];
-    tileA[atMe1 + 9][meDiv4] = lanes0[2];
-    tileA[atMe1 + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe2][meDiv4] = lanes1[0];
-    tileA[atMe2 + 4][meDiv4] = lanes1[1];
-    tileA[atMe2 + 8][meDiv4] = lanes1[2];
-    tileA[atMe2 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe2 + 1][meDiv4] = lanes2[0];
-    tileA[atMe2 + 5][meDiv4] = lanes2[1];
-    tileA[atMe2 + 9][meDiv4] = lanes2[2];
-    tileA[atMe2 + 13][meDiv4] = lanes2[3];
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 16] = bNext1;
-    tileB[lid + 32] = bNext2;
-    tileB[lid + 48] = bNext3;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let remainder0 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder0];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -116,8 +100,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder0 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -126,8 +110,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder0 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -136,8 +120,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder0 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -153,14 +137,14 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe3 = meDiv4 * 4;
-  let atMe4 = meDiv4 * 12 + meMod4;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meDiv8 * 12 + meMod8;
   for (var r = 0; r < 4; r++) {
     let atR = atMe4 + r * 3;
     if (atMe3 + r <= 7) {
       for (var q = 0; q < 1; q++) {
         if (atMe0 <= 11) {
-          let t = sums[r] + b[meMod4];
+          let t = sums[r] + b[meMod8];
           mul[atR] = t * ((erf4(t * vec4<f32>(0.70710677)) + vec4<f32>(1.0)) * vec4<f32>(0.5));
         }
       }

@@ -5,9 +5,9 @@
 @group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> adam_step: array<f32>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -17,7 +17,7 @@ fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -26,7 +26,7 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  for (var first = lid; first < 1; first += 16) {
+  for (var first = lid; first < 1; first += 64) {
     adam_step[0] = adam_step[0] + 1.0;
   }
   var sums: array<vec4<f32>, 4>;
@@ -38,14 +38,6 @@ fn main(
   var aNext5: f32 = 0.0;
   var aNext6: f32 = 0.0;
   var aNext7: f32 = 0.0;
-  var aNext8: f32 = 0.0;
-  var aNext9: f32 = 0.0;
-  var aNext10: f32 = 0.0;
-  var aNext11: f32 = 0.0;
-  var aNext12: f32 = 0.0;
-  var aNext13: f32 = 0.0;
-  var aNext14: f32 = 0.0;
-  var aNext15: f32 = 0.0;
   var bNext0: f32 = 0.0;
   var bNext1: f32 = 0.0;
   var bNext2: f32 = 0.0;
@@ -54,109 +46,67 @@ fn main(
   var bNext5: f32 = 0.0;
   var bNext6: f32 = 0.0;
   var bNext7: f32 = 0.0;
-  var bNext8: f32 = 0.0;
-  var bNext9: f32 = 0.0;
-  var bNext10: f32 = 0.0;
-  var bNext11: f32 = 0.0;
-  var bNext12: f32 = 0.0;
-  var bNext13: f32 = 0.0;
-  var bNext14: f32 = 0.0;
-  var bNext15: f32 = 0.0;
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let xAt = select(0.0, x[lid], lid <= 5);
+  let meMod16 = lid % 16;
+  let meDiv16 = lid / 16;
+  let xAt = select(0.0, x[meDiv16 * 6 + meMod16], meMod16 <= 5);
   aNext0 = xAt;
-  let xAt0 = select(0.0, x[lid + 6], lid <= 5);
+  let xAt0 = select(0.0, x[meDiv16 * 6 + meMod16 + 24], (meDiv16 <= 0) & (meMod16 <= 5));
   aNext1 = xAt0;
-  let xAt1 = select(0.0, x[lid + 12], lid <= 5);
-  aNext2 = xAt1;
-  let xAt2 = select(0.0, x[lid + 18], lid <= 5);
-  aNext3 = xAt2;
-  let xAt3 = select(0.0, x[lid + 24], lid <= 5);
-  aNext4 = xAt3;
+  aNext2 = 0.0;
+  aNext3 = 0.0;
+  aNext4 = 0.0;
   aNext5 = 0.0;
   aNext6 = 0.0;
   aNext7 = 0.0;
-  aNext8 = 0.0;
-  aNext9 = 0.0;
-  aNext10 = 0.0;
-  aNext11 = 0.0;
-  aNext12 = 0.0;
-  aNext13 = 0.0;
-  aNext14 = 0.0;
-  aNext15 = 0.0;
-  let weightAt = select(0.0, weight[lid], lid <= 5);
+  let weightAt = select(0.0, weight[meDiv16 * 6 + meMod16], meMod16 <= 5);
   bNext0 = weightAt;
-  let weightAt0 = select(0.0, weight[lid + 6], lid <= 5);
+  let weightAt0 = select(0.0, weight[meDiv16 * 6 + meMod16 + 24], meMod16 <= 5);
   bNext1 = weightAt0;
-  let weightAt1 = select(0.0, weight[lid + 12], lid <= 5);
-  bNext2 = weightAt1;
-  let weightAt2 = select(0.0, weight[lid + 18], lid <= 5);
-  bNext3 = weightAt2;
-  let weightAt3 = select(0.0, weight[lid + 24], lid <= 5);
-  bNext4 = weightAt3;
-  let weightAt4 = select(0.0, weight[lid + 30], lid <= 5);
-  bNext5 = weightAt4;
-  let weightAt5 = select(0.0, weight[lid + 36], lid <= 5);
-  bNext6 = weightAt5;
-  let weightAt6 = select(0.0, weight[lid + 42], lid <= 5);
-  bNext7 = weightAt6;
-  bNext8 = 0.0;
-  bNext9 = 0.0;
-  bNext10 = 0.0;
-  bNext11 = 0.0;
-  bNext12 = 0.0;
-  bNext13 = 0.0;
-  bNext14 = 0.0;
-  bNext15 = 0.0;
-  let meDiv4 = lid / 4;
-  let remainder = meDiv4 % 2;
-  let atMe = lid * 4 + remainder * 2;
-  let remainder0 = (meDiv4 + 1) % 2;
-  let atMe0 = lid * 4 + remainder0 * 2;
+  bNext2 = 0.0;
+  bNext3 = 0.0;
+  bNext4 = 0.0;
+  bNext5 = 0.0;
+  bNext6 = 0.0;
+  bNext7 = 0.0;
+  let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
+  let atMe = quotient * 34 + meMod4 * 8;
+  let remainder = (quotient + 1) % 4;
+  let atMe0 = quotient * 32 + remainder * 2 + meMod4 * 8;
+  let remainder0 = (quotient + 2) % 4;
+  let atMe1 = quotient * 32 + remainder0 * 2 + meMod4 * 8;
+  let remainder1 = (quotient + 3) % 4;
+  let atMe2 = quotient * 32 + remainder1 * 2 + meMod4 * 8;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe][0] = aNext0;
-    tileA[atMe][1] = aNext1;
-    tileA[atMe][2] = aNext2;
-    tileA[atMe][3] = aNext3;
-    tileA[atMe + 1][0] = aNext4;
-    tileA[atMe + 1][1] = aNext5;
-    tileA[atMe + 1][2] = aNext6;
-    tileA[atMe + 1][3] = aNext7;
-    tileA[atMe0][0] = aNext8;
-    tileA[atMe0][1] = aNext9;
-    tileA[atMe0][2] = aNext10;
-    tileA[atMe0][3] = aNext11;
-    tileA[atMe0 + 1][0] = aNext12;
-    tileA[atMe0 + 1][1] = aNext13;
-    tileA[atMe0 + 1][2] = aNext14;
-    tileA[atMe0 + 1][3] = aNext15;
-    tileB[atMe][0] = bNext0;
-    tileB[atMe][1] = bNext1;
-    tileB[atMe][2] = bNext2;
-    tileB[atMe][3] = bNext3;
-    tileB[atMe + 1][0] = bNext4;
-    tileB[atMe + 1][1] = bNext5;
-    tileB[atMe + 1][2] = bNext6;
-    tileB[atMe + 1][3] = bNext7;
-    tileB[atMe0][0] = bNext8;
-    tileB[atMe0][1] = bNext9;
-    tileB[atMe0][2] = bNext10;
-    tileB[atMe0][3] = bNext11;
-    tileB[atMe0 + 1][0] = bNext12;
-    tileB[atMe0 + 1][1] = bNext13;
-    tileB[atMe0 + 1][2] = bNext14;
-    tileB[atMe0 + 1][3] = bNext15;
+    tileA[atMe][meDiv16] = aNext0;
+    tileA[atMe + 1][meDiv16] = aNext1;
+    tileA[atMe0][meDiv16] = aNext2;
+    tileA[atMe0 + 1][meDiv16] = aNext3;
+    tileA[atMe1][meDiv16] = aNext4;
+    tileA[atMe1 + 1][meDiv16] = aNext5;
+    tileA[atMe2][meDiv16] = aNext6;
+    tileA[atMe2 + 1][meDiv16] = aNext7;
+    tileB[atMe][meDiv16] = bNext0;
+    tileB[atMe + 1][meDiv16] = bNext1;
+    tileB[atMe0][meDiv16] = bNext2;
+    tileB[atMe0 + 1][meDiv16] = bNext3;
+    tileB[atMe1][meDiv16] = bNext4;
+    tileB[atMe1 + 1][meDiv16] = bNext5;
+    tileB[atMe2][meDiv16] = bNext6;
+    tileB[atMe2 + 1][meDiv16] = bNext7;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder1 = (meMod4 + kk * 2) % 4;
-      let b0_0 = tileB[kk * 16 + remainder1];
-      let remainder2 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder2];
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -165,8 +115,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 16 + remainder1 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder2 + 4];
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -175,8 +125,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 16 + remainder1 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder2 + 8];
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -185,8 +135,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 16 + remainder1 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder2 + 12];
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -203,27 +153,26 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv4 * 4;
-  let atMe2 = meMod4 * 4;
-  let atMe3 = meDiv4 * 8 + meMod4;
-  if (atMe1 <= 4) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3] = maximum4(sums[0] + bias[meMod4], vec4<f32>(0.0));
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  if (atMe3 <= 4) {
+    if (atMe4 <= 7) {
+      maximum0[lid] = maximum4(sums[0] + bias[meMod8], vec4<f32>(0.0));
     }
   }
-  if (atMe1 <= 3) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3 + 2] = maximum4(sums[1] + bias[meMod4], vec4<f32>(0.0));
+  if (atMe3 <= 3) {
+    if (atMe4 <= 7) {
+      maximum0[lid + 2] = maximum4(sums[1] + bias[meMod8], vec4<f32>(0.0));
     }
   }
-  if (atMe1 <= 2) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3 + 4] = maximum4(sums[2] + bias[meMod4], vec4<f32>(0.0));
+  if (atMe3 <= 2) {
+    if (atMe4 <= 7) {
+      maximum0[lid + 4] = maximum4(sums[2] + bias[meMod8], vec4<f32>(0.0));
     }
   }
-  if (atMe1 <= 1) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3 + 6] = maximum4(sums[3] + bias[meMod4], vec4<f32>(0.0));
+  if (atMe3 <= 1) {
+    if (atMe4 <= 7) {
+      maximum0[lid + 6] = maximum4(sums[3] + bias[meMod8], vec4<f32>(0.0));
     }
   }
 }
@@ -234,11 +183,11 @@ fn main(
 @group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> add: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -250,12 +199,8 @@ fn main(
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -264,65 +209,45 @@ fn main(
   let meMod4 = lid % 4;
   let atMe = meDiv4 * 2 + meMod4;
   let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), maximum0[atMe], atMe0 <= 7);
-  aNext1 = select(vec4<f32>(0.0), maximum0[atMe + 8], (meDiv4 <= 0) & (atMe0 <= 7));
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  bNext0 = select(vec4<f32>(0.0), weight[atMe], atMe0 <= 7);
+  aNext0 = select(vec4<f32>(0.0), maximum0[atMe], (meDiv4 <= 4) & (atMe0 <= 7));
+  aNext1 = vec4<f32>(0.0);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
   bNext1 = vec4<f32>(0.0);
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
-  let meMod2 = lid % 2;
-  let atMe1 = meMod2 * 2 + meMod4 * 16;
-  let remainder = (meMod4 + 1) % 2;
-  let atMe2 = meMod4 * 16 + remainder * 2;
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe1 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe1][meDiv4] = lanes[0];
-    tileA[atMe1 + 4][meDiv4] = lanes[1];
-    tileA[atMe1 + 8][meDiv4] = lanes[2];
-    tileA[atMe1 + 12][meDiv4] = lanes[3];
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe1 + 1][meDiv4] = lanes0[0];
-    tileA[atMe1 + 5][meDiv4] = lanes0[1];
-    tileA[atMe1 + 9][meDiv4] = lanes0[2];
-    tileA[atMe1 + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe2][meDiv4] = lanes1[0];
-    tileA[atMe2 + 4][meDiv4] = lanes1[1];
-    tileA[atMe2 + 8][meDiv4] = lanes1[2];
-    tileA[atMe2 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe2 + 1][meDiv4] = lanes2[0];
-    tileA[atMe2 + 5][meDiv4] = lanes2[1];
-    tileA[atMe2 + 9][meDiv4] = lanes2[2];
-    tileA[atMe2 + 13][meDiv4] = lanes2[3];
-    let lanes3 = bNext0;
-    tileB[atMe1][meDiv4] = lanes3[0];
-    tileB[atMe1 + 4][meDiv4] = lanes3[1];
-    tileB[atMe1 + 8][meDiv4] = lanes3[2];
-    tileB[atMe1 + 12][meDiv4] = lanes3[3];
-    let lanes4 = bNext1;
-    tileB[atMe1 + 1][meDiv4] = lanes4[0];
-    tileB[atMe1 + 5][meDiv4] = lanes4[1];
-    tileB[atMe1 + 9][meDiv4] = lanes4[2];
-    tileB[atMe1 + 13][meDiv4] = lanes4[3];
-    let lanes5 = bNext2;
-    tileB[atMe2][meDiv4] = lanes5[0];
-    tileB[atMe2 + 4][meDiv4] = lanes5[1];
-    tileB[atMe2 + 8][meDiv4] = lanes5[2];
-    tileB[atMe2 + 12][meDiv4] = lanes5[3];
-    let lanes6 = bNext3;
-    tileB[atMe2 + 1][meDiv4] = lanes6[0];
-    tileB[atMe2 + 5][meDiv4] = lanes6[1];
-    tileB[atMe2 + 9][meDiv4] = lanes6[2];
-    tileB[atMe2 + 13][meDiv4] = lanes6[3];
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder0 = (meMod4 + kk * 2) % 4;
-      let b0_0 = tileB[kk * 16 + remainder0];
-      let remainder1 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder1];
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -331,8 +256,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 16 + remainder0 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -341,8 +266,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 16 + remainder0 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -351,8 +276,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 16 + remainder0 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -368,25 +293,27 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe3 = meDiv4 * 4;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atMe5 = meDiv8 * 4 + meMod8;
   if (atMe3 <= 4) {
-    if (atMe0 <= 3) {
-      add[lid] = sums[0] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5] = sums[0] + bias[meMod8];
     }
   }
   if (atMe3 <= 3) {
-    if (atMe0 <= 3) {
-      add[lid + 1] = sums[1] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5 + 1] = sums[1] + bias[meMod8];
     }
   }
   if (atMe3 <= 2) {
-    if (atMe0 <= 3) {
-      add[lid + 2] = sums[2] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5 + 2] = sums[2] + bias[meMod8];
     }
   }
   if (atMe3 <= 1) {
-    if (atMe0 <= 3) {
-      add[lid + 3] = sums[3] + bias[meMod4];
+    if (atMe4 <= 3) {
+      add[atMe5 + 3] = sums[3] + bias[meMod8];
     }
   }
 }
@@ -517,11 +444,11 @@ fn main(
 @group(0) @binding(2) var<storage, read> maximum0: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> select0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -533,12 +460,8 @@ fn main(
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
@@ -547,49 +470,38 @@ fn main(
   let meMod4 = lid % 4;
   let atMe = meDiv4 + meMod4;
   let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], atMe0 <= 3);
-  aNext1 = select(vec4<f32>(0.0), add[atMe + 4], (meDiv4 <= 0) & (atMe0 <= 3));
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  let atMe1 = meDiv4 * 2 + meMod4;
-  bNext0 = select(vec4<f32>(0.0), weight[atMe1], atMe0 <= 7);
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 4) & (atMe0 <= 3));
+  aNext1 = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe1 = meDiv8 * 2 + meMod8;
+  let atMe2 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 7) & (meDiv8 <= 3));
   bNext1 = vec4<f32>(0.0);
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
-  let meMod2 = lid % 2;
-  let atMe2 = meMod2 * 2 + meMod4 * 16;
-  let remainder = (meMod4 + 1) % 2;
-  let atMe3 = meMod4 * 16 + remainder * 2;
+  let meDiv16 = lid / 16;
+  let remainder = (meDiv16 + meMod4 * 2) % 8;
+  let atMe3 = remainder + meMod4 * 32;
+  let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe4 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe2][meDiv4] = lanes[0];
-    tileA[atMe2 + 4][meDiv4] = lanes[1];
-    tileA[atMe2 + 8][meDiv4] = lanes[2];
-    tileA[atMe2 + 12][meDiv4] = lanes[3];
+    tileA[atMe3][remainder0] = lanes[0];
+    tileA[atMe3 + 8][remainder0] = lanes[1];
+    tileA[atMe3 + 16][remainder0] = lanes[2];
+    tileA[atMe3 + 24][remainder0] = lanes[3];
     let lanes0 = aNext1;
-    tileA[atMe2 + 1][meDiv4] = lanes0[0];
-    tileA[atMe2 + 5][meDiv4] = lanes0[1];
-    tileA[atMe2 + 9][meDiv4] = lanes0[2];
-    tileA[atMe2 + 13][meDiv4] = lanes0[3];
-    let lanes1 = aNext2;
-    tileA[atMe3][meDiv4] = lanes1[0];
-    tileA[atMe3 + 4][meDiv4] = lanes1[1];
-    tileA[atMe3 + 8][meDiv4] = lanes1[2];
-    tileA[atMe3 + 12][meDiv4] = lanes1[3];
-    let lanes2 = aNext3;
-    tileA[atMe3 + 1][meDiv4] = lanes2[0];
-    tileA[atMe3 + 5][meDiv4] = lanes2[1];
-    tileA[atMe3 + 9][meDiv4] = lanes2[2];
-    tileA[atMe3 + 13][meDiv4] = lanes2[3];
+    tileA[atMe4][remainder0] = lanes0[0];
+    tileA[atMe4 + 8][remainder0] = lanes0[1];
+    tileA[atMe4 + 16][remainder0] = lanes0[2];
+    tileA[atMe4 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 16] = bNext1;
-    tileB[lid + 32] = bNext2;
-    tileB[lid + 48] = bNext3;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let remainder0 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder0];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -598,8 +510,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder0 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -608,8 +520,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder0 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -618,8 +530,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder0 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -635,26 +547,25 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe4 = meDiv4 * 4;
-  let atMe5 = meDiv4 * 8 + meMod4;
-  if (atMe4 <= 4) {
-    if (atMe0 <= 7) {
-      select0[atMe5] = select(vec4<f32>(0.0), sums[0], vec4<f32>(0.0) < maximum0[atMe5]);
+  let atMe5 = meDiv8 * 4;
+  if (atMe5 <= 4) {
+    if (atMe2 <= 7) {
+      select0[lid] = select(vec4<f32>(0.0), sums[0], vec4<f32>(0.0) < maximum0[lid]);
     }
   }
-  if (atMe4 <= 3) {
-    if (atMe0 <= 7) {
-      select0[atMe5 + 2] = select(vec4<f32>(0.0), sums[1], vec4<f32>(0.0) < maximum0[atMe5 + 2]);
+  if (atMe5 <= 3) {
+    if (atMe2 <= 7) {
+      select0[lid + 2] = select(vec4<f32>(0.0), sums[1], vec4<f32>(0.0) < maximum0[lid + 2]);
     }
   }
-  if (atMe4 <= 2) {
-    if (atMe0 <= 7) {
-      select0[atMe5 + 4] = select(vec4<f32>(0.0), sums[2], vec4<f32>(0.0) < maximum0[atMe5 + 4]);
+  if (atMe5 <= 2) {
+    if (atMe2 <= 7) {
+      select0[lid + 4] = select(vec4<f32>(0.0), sums[2], vec4<f32>(0.0) < maximum0[lid + 4]);
     }
   }
-  if (atMe4 <= 1) {
-    if (atMe0 <= 7) {
-      select0[atMe5 + 6] = select(vec4<f32>(0.0), sums[3], vec4<f32>(0.0) < maximum0[atMe5 + 6]);
+  if (atMe5 <= 1) {
+    if (atMe2 <= 7) {
+      select0[lid + 6] = select(vec4<f32>(0.0), sums[3], vec4<f32>(0.0) < maximum0[lid + 6]);
     }
   }
 }
@@ -668,9 +579,9 @@ fn main(
 @group(0) @binding(5) var<storage, read_write> adam_bias_moments: array<f32>;
 @group(0) @binding(6) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
@@ -692,7 +603,7 @@ fn expm1(x: f32) -> f32 {
   return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
 }
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -710,81 +621,53 @@ fn main(
   var bNext5: f32 = 0.0;
   var bNext6: f32 = 0.0;
   var bNext7: f32 = 0.0;
-  var bNext8: f32 = 0.0;
-  var bNext9: f32 = 0.0;
-  var bNext10: f32 = 0.0;
-  var bNext11: f32 = 0.0;
-  var bNext12: f32 = 0.0;
-  var bNext13: f32 = 0.0;
-  var bNext14: f32 = 0.0;
-  var bNext15: f32 = 0.0;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meDiv4 = lid / 4;
-  let meMod4 = lid % 4;
-  let atMe = meDiv4 * 2 + meMod4;
-  let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), select0[atMe], atMe0 <= 7);
-  aNext1 = select(vec4<f32>(0.0), select0[atMe + 8], (atMe0 <= 7) & (meDiv4 <= 0));
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  let xAt = select(0.0, x[lid], lid <= 5);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 * 2 + meMod8;
+  let atMe0 = meMod8 * 4;
+  aNext0 = select(vec4<f32>(0.0), select0[atMe], (atMe0 <= 7) & (meDiv8 <= 4));
+  aNext1 = vec4<f32>(0.0);
+  let meMod32 = lid % 32;
+  let meDiv32 = lid / 32;
+  let xAt = select(0.0, x[meDiv32 * 6 + meMod32], meMod32 <= 5);
   bNext0 = xAt;
-  let xAt0 = select(0.0, x[lid + 6], lid <= 5);
+  let xAt0 = select(0.0, x[meDiv32 * 6 + meMod32 + 12], meMod32 <= 5);
   bNext1 = xAt0;
-  let xAt1 = select(0.0, x[lid + 12], lid <= 5);
+  let xAt1 = select(0.0, x[meDiv32 * 6 + meMod32 + 24], (meMod32 <= 5) & (meDiv32 <= 0));
   bNext2 = xAt1;
-  let xAt2 = select(0.0, x[lid + 18], lid <= 5);
-  bNext3 = xAt2;
-  let xAt3 = select(0.0, x[lid + 24], lid <= 5);
-  bNext4 = xAt3;
+  bNext3 = 0.0;
+  bNext4 = 0.0;
   bNext5 = 0.0;
   bNext6 = 0.0;
   bNext7 = 0.0;
-  bNext8 = 0.0;
-  bNext9 = 0.0;
-  bNext10 = 0.0;
-  bNext11 = 0.0;
-  bNext12 = 0.0;
-  bNext13 = 0.0;
-  bNext14 = 0.0;
-  bNext15 = 0.0;
+  let meDiv4 = lid / 4;
+  let meMod4 = lid % 4;
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
-    tileA[lid + 16] = aNext1;
-    tileA[lid + 32] = aNext2;
-    tileA[lid + 48] = aNext3;
+    tileA[lid + 64] = aNext1;
     tileB[meDiv4][meMod4] = bNext0;
-    tileB[meDiv4 + 4][meMod4] = bNext1;
-    tileB[meDiv4 + 8][meMod4] = bNext2;
-    tileB[meDiv4 + 12][meMod4] = bNext3;
-    tileB[meDiv4 + 16][meMod4] = bNext4;
-    tileB[meDiv4 + 20][meMod4] = bNext5;
-    tileB[meDiv4 + 24][meMod4] = bNext6;
-    tileB[meDiv4 + 28][meMod4] = bNext7;
-    tileB[meDiv4 + 32][meMod4] = bNext8;
-    tileB[meDiv4 + 36][meMod4] = bNext9;
-    tileB[meDiv4 + 40][meMod4] = bNext10;
-    tileB[meDiv4 + 44][meMod4] = bNext11;
-    tileB[meDiv4 + 48][meMod4] = bNext12;
-    tileB[meDiv4 + 52][meMod4] = bNext13;
-    tileB[meDiv4 + 56][meMod4] = bNext14;
-    tileB[meDiv4 + 60][meMod4] = bNext15;
+    tileB[meDiv4 + 16][meMod4] = bNext1;
+    tileB[meDiv4 + 32][meMod4] = bNext2;
+    tileB[meDiv4 + 48][meMod4] = bNext3;
+    tileB[meDiv4 + 64][meMod4] = bNext4;
+    tileB[meDiv4 + 80][meMod4] = bNext5;
+    tileB[meDiv4 + 96][meMod4] = bNext6;
+    tileB[meDiv4 + 112][meMod4] = bNext7;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let tileAAt = tileA[meDiv4 + kk * 16];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -797,8 +680,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[meDiv4 + kk * 16 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -811,8 +694,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[meDiv4 + kk * 16 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -825,8 +708,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[meDiv4 + kk * 16 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -847,7 +730,7 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv4 * 4;
+  let atMe1 = meDiv8 * 4;
   for (var r = 0; r < 4; r++) {
     let i0 = atMe1 + r;
     let size = i0 * 6;
@@ -870,40 +753,44 @@ fn main(
       }
     }
   }
-  let i0_0 = meDiv4 * 4;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 7)) {
-    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_0 * 0.1;
-    let new4 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
+  let i0_0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 7)) {
+    let sidea0_0Sum = sidea0_0;
+    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_0Sum * 0.1;
+    let new4 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
     let addAt0 = add[0];
     let new5 = bias[i0_0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(addAt0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt0 * -0.105360515));
     adam_bias_moments[i0_0] = new3;
     adam_bias_moments[i0_0 + 8] = new4;
     bias[i0_0] = new5;
   }
-  let i0_1 = meDiv4 * 4 + 1;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 6)) {
-    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_1 * 0.1;
-    let new7 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
+  let i0_1 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 6)) {
+    let sidea0_1Sum = sidea0_1;
+    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_1Sum * 0.1;
+    let new7 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
     let addAt1 = add[0];
     let new8 = bias[i0_1] - new6 / (sqrt(new7) * inverseSqrt(-expm1(addAt1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt1 * -0.105360515));
     adam_bias_moments[i0_1] = new6;
     adam_bias_moments[i0_1 + 8] = new7;
     bias[i0_1] = new8;
   }
-  let i0_2 = meDiv4 * 4 + 2;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 5)) {
-    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_2 * 0.1;
-    let new10 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
+  let i0_2 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 5)) {
+    let sidea0_2Sum = sidea0_2;
+    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_2Sum * 0.1;
+    let new10 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
     let addAt2 = add[0];
     let new11 = bias[i0_2] - new9 / (sqrt(new10) * inverseSqrt(-expm1(addAt2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt2 * -0.105360515));
     adam_bias_moments[i0_2] = new9;
     adam_bias_moments[i0_2 + 8] = new10;
     bias[i0_2] = new11;
   }
-  let i0_3 = meDiv4 * 4 + 3;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 4)) {
-    let new12 = adam_bias_moments[i0_3] * 0.9 + sidea0_3 * 0.1;
-    let new13 = adam_bias_moments[i0_3 + 8] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
+  let i0_3 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 4)) {
+    let sidea0_3Sum = sidea0_3;
+    let new12 = adam_bias_moments[i0_3] * 0.9 + sidea0_3Sum * 0.1;
+    let new13 = adam_bias_moments[i0_3 + 8] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;
     let addAt3 = add[0];
     let new14 = bias[i0_3] - new12 / (sqrt(new13) * inverseSqrt(-expm1(addAt3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt3 * -0.105360515));
     adam_bias_moments[i0_3] = new12;
@@ -921,9 +808,9 @@ fn main(
 @group(0) @binding(5) var<storage, read_write> adam_bias_moments: array<f32>;
 @group(0) @binding(6) var<storage, read_write> bias: array<f32>;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
@@ -945,7 +832,7 @@ fn expm1(x: f32) -> f32 {
   return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
 }
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -961,43 +848,31 @@ fn main(
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var aNext2: vec4<f32> = vec4<f32>(0.0);
-  var aNext3: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meDiv4 = lid / 4;
-  let meMod4 = lid % 4;
-  let atMe = meDiv4 + meMod4;
-  let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], atMe0 <= 3);
-  aNext1 = select(vec4<f32>(0.0), add[atMe + 4], (atMe0 <= 3) & (meDiv4 <= 0));
-  aNext2 = vec4<f32>(0.0);
-  aNext3 = vec4<f32>(0.0);
-  let atMe1 = meDiv4 * 2 + meMod4;
-  bNext0 = select(vec4<f32>(0.0), maximum0[atMe1], atMe0 <= 7);
-  bNext1 = select(vec4<f32>(0.0), maximum0[atMe1 + 8], (atMe0 <= 7) & (meDiv4 <= 0));
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 + meMod8;
+  let atMe0 = meMod8 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 4));
+  aNext1 = vec4<f32>(0.0);
+  let atMe1 = meDiv8 * 2 + meMod8;
+  bNext0 = select(vec4<f32>(0.0), maximum0[atMe1], (atMe0 <= 7) & (meDiv8 <= 4));
+  bNext1 = vec4<f32>(0.0);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
-    tileA[lid + 16] = aNext1;
-    tileA[lid + 32] = aNext2;
-    tileA[lid + 48] = aNext3;
+    tileA[lid + 64] = aNext1;
     tileB[lid] = bNext0;
-    tileB[lid + 16] = bNext1;
-    tileB[lid + 32] = bNext2;
-    tileB[lid + 48] = bNext3;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let tileAAt = tileA[meDiv4 + kk * 16];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -1010,8 +885,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[meDiv4 + kk * 16 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -1024,8 +899,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[meDiv4 + kk * 16 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -1038,8 +913,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[meDiv4 + kk * 16 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -1060,10 +935,9 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe2 = meDiv4 * 4;
-  let atMe3 = meDiv4 * 8 + meMod4;
+  let atMe2 = meDiv8 * 4;
   for (var r = 0; r < 4; r++) {
-    let atR = atMe3 + r * 2;
+    let atR = lid + r * 2;
     if (atMe2 + r <= 3) {
       for (var q = 0; q < 1; q++) {
         if (atMe0 <= 7) {
@@ -1079,40 +953,44 @@ fn main(
       }
     }
   }
-  let i0 = meDiv4 * 4;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 3)) {
-    let new3 = adam_bias_moments[i0] * 0.9 + sidea0_0 * 0.1;
-    let new4 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0 * sidea0_0 * 0.001;
+  let i0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
+    let sidea0_0Sum = sidea0_0;
+    let new3 = adam_bias_moments[i0] * 0.9 + sidea0_0Sum * 0.1;
+    let new4 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
     let add2At0 = add2[0];
     let new5 = bias[i0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(add2At0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At0 * -0.105360515));
     adam_bias_moments[i0] = new3;
     adam_bias_moments[i0 + 4] = new4;
     bias[i0] = new5;
   }
-  let i0_0 = meDiv4 * 4 + 1;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 2)) {
-    let new6 = adam_bias_moments[i0_0] * 0.9 + sidea0_1 * 0.1;
-    let new7 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1 * sidea0_1 * 0.001;
+  let i0_0 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
+    let sidea0_1Sum = sidea0_1;
+    let new6 = adam_bias_moments[i0_0] * 0.9 + sidea0_1Sum * 0.1;
+    let new7 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
     let add2At1 = add2[0];
     let new8 = bias[i0_0] - new6 / (sqrt(new7) * inverseSqrt(-expm1(add2At1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At1 * -0.105360515));
     adam_bias_moments[i0_0] = new6;
     adam_bias_moments[i0_0 + 4] = new7;
     bias[i0_0] = new8;
   }
-  let i0_1 = meDiv4 * 4 + 2;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 1)) {
-    let new9 = adam_bias_moments[i0_1] * 0.9 + sidea0_2 * 0.1;
-    let new10 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2 * sidea0_2 * 0.001;
+  let i0_1 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
+    let sidea0_2Sum = sidea0_2;
+    let new9 = adam_bias_moments[i0_1] * 0.9 + sidea0_2Sum * 0.1;
+    let new10 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
     let add2At2 = add2[0];
     let new11 = bias[i0_1] - new9 / (sqrt(new10) * inverseSqrt(-expm1(add2At2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At2 * -0.105360515));
     adam_bias_moments[i0_1] = new9;
     adam_bias_moments[i0_1 + 4] = new10;
     bias[i0_1] = new11;
   }
-  let i0_2 = meDiv4 * 4 + 3;
-  if ((meMod4 <= 0) & (meDiv4 * 4 <= 0)) {
-    let new12 = adam_bias_moments[i0_2] * 0.9 + sidea0_3 * 0.1;
-    let new13 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3 * sidea0_3 * 0.001;
+  let i0_2 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
+    let sidea0_3Sum = sidea0_3;
+    let new12 = adam_bias_moments[i0_2] * 0.9 + sidea0_3Sum * 0.1;
+    let new13 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;
     let add2At3 = add2[0];
     let new14 = bias[i0_2] - new12 / (sqrt(new13) * inverseSqrt(-expm1(add2At3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At3 * -0.105360515));
     adam_bias_moments[i0_2] = new12;

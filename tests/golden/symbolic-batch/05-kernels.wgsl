@@ -1,4 +1,4 @@
-// matmul_add on a grid of 1 × ["/",["+","N",15],16] × 1
+// matmul_add on a grid of 1 × ["/",["+","N",31],32] × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read> w: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
@@ -8,11 +8,11 @@ struct Dims {
 }
 @group(0) @binding(4) var<uniform> dims: Dims;
 
-var<workgroup> tileA: array<vec4<f32>, 64>;
+var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 64>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(16)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -31,94 +31,63 @@ fn main(
   var aNext5: f32 = 0.0;
   var aNext6: f32 = 0.0;
   var aNext7: f32 = 0.0;
-  var aNext8: f32 = 0.0;
-  var aNext9: f32 = 0.0;
-  var aNext10: f32 = 0.0;
-  var aNext11: f32 = 0.0;
-  var aNext12: f32 = 0.0;
-  var aNext13: f32 = 0.0;
-  var aNext14: f32 = 0.0;
-  var aNext15: f32 = 0.0;
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext2: vec4<f32> = vec4<f32>(0.0);
-  var bNext3: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let atTileRow = tileRow * 16;
-  let atTileRow0 = tileRow * 96;
-  let xAt = select(0.0, x[atTileRow0 + lid], (atTileRow < N) & (lid <= 5));
+  let atTileRow = tileRow * 32;
+  let meDiv16 = lid / 16;
+  let meMod16 = lid % 16;
+  let atTileRow0 = tileRow * 192;
+  let xAt = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16], (atTileRow + meDiv16 < N) & (meMod16 <= 5));
   aNext0 = xAt;
-  let xAt0 = select(0.0, x[atTileRow0 + lid + 6], (atTileRow + 2 <= N) & (lid <= 5));
+  let xAt0 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 24], (atTileRow + meDiv16 + 5 <= N) & (meMod16 <= 5));
   aNext1 = xAt0;
-  let xAt1 = select(0.0, x[atTileRow0 + lid + 12], (atTileRow + 3 <= N) & (lid <= 5));
+  let xAt1 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 48], (atTileRow + meDiv16 + 9 <= N) & (meMod16 <= 5));
   aNext2 = xAt1;
-  let xAt2 = select(0.0, x[atTileRow0 + lid + 18], (atTileRow + 4 <= N) & (lid <= 5));
+  let xAt2 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 72], (atTileRow + meDiv16 + 13 <= N) & (meMod16 <= 5));
   aNext3 = xAt2;
-  let xAt3 = select(0.0, x[atTileRow0 + lid + 24], (atTileRow + 5 <= N) & (lid <= 5));
+  let xAt3 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 96], (atTileRow + meDiv16 + 17 <= N) & (meMod16 <= 5));
   aNext4 = xAt3;
-  let xAt4 = select(0.0, x[atTileRow0 + lid + 30], (atTileRow + 6 <= N) & (lid <= 5));
+  let xAt4 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 120], (atTileRow + meDiv16 + 21 <= N) & (meMod16 <= 5));
   aNext5 = xAt4;
-  let xAt5 = select(0.0, x[atTileRow0 + lid + 36], (atTileRow + 7 <= N) & (lid <= 5));
+  let xAt5 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 144], (atTileRow + meDiv16 + 25 <= N) & (meMod16 <= 5));
   aNext6 = xAt5;
-  let xAt6 = select(0.0, x[atTileRow0 + lid + 42], (atTileRow + 8 <= N) & (lid <= 5));
+  let xAt6 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 168], (atTileRow + meDiv16 + 29 <= N) & (meMod16 <= 5));
   aNext7 = xAt6;
-  let xAt7 = select(0.0, x[atTileRow0 + lid + 48], (atTileRow + 9 <= N) & (lid <= 5));
-  aNext8 = xAt7;
-  let xAt8 = select(0.0, x[atTileRow0 + lid + 54], (atTileRow + 10 <= N) & (lid <= 5));
-  aNext9 = xAt8;
-  let xAt9 = select(0.0, x[atTileRow0 + lid + 60], (atTileRow + 11 <= N) & (lid <= 5));
-  aNext10 = xAt9;
-  let xAt10 = select(0.0, x[atTileRow0 + lid + 66], (atTileRow + 12 <= N) & (lid <= 5));
-  aNext11 = xAt10;
-  let xAt11 = select(0.0, x[atTileRow0 + lid + 72], (atTileRow + 13 <= N) & (lid <= 5));
-  aNext12 = xAt11;
-  let xAt12 = select(0.0, x[atTileRow0 + lid + 78], (atTileRow + 14 <= N) & (lid <= 5));
-  aNext13 = xAt12;
-  let xAt13 = select(0.0, x[atTileRow0 + lid + 84], (atTileRow + 15 <= N) & (lid <= 5));
-  aNext14 = xAt13;
-  let xAt14 = select(0.0, x[atTileRow0 + lid + 90], (atTileRow + 16 <= N) & (lid <= 5));
-  aNext15 = xAt14;
-  let meDiv4 = lid / 4;
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 + meMod8;
+  let atMe0 = meMod8 * 4;
+  bNext0 = select(vec4<f32>(0.0), w[atMe], (atMe0 <= 3) & (meDiv8 <= 5));
+  bNext1 = vec4<f32>(0.0);
+  let quotient = meMod16 / 4;
   let meMod4 = lid % 4;
-  let atMe = meDiv4 + meMod4;
-  let atMe0 = meMod4 * 4;
-  bNext0 = select(vec4<f32>(0.0), w[atMe], atMe0 <= 3);
-  bNext1 = select(vec4<f32>(0.0), w[atMe + 4], (atMe0 <= 3) & (meDiv4 <= 1));
-  bNext2 = vec4<f32>(0.0);
-  bNext3 = vec4<f32>(0.0);
-  let remainder = meDiv4 % 2;
-  let atMe1 = lid * 4 + remainder * 2;
-  let remainder0 = (meDiv4 + 1) % 2;
-  let atMe2 = lid * 4 + remainder0 * 2;
+  let atMe1 = quotient * 34 + meMod4 * 8;
+  let remainder = (quotient + 1) % 4;
+  let atMe2 = quotient * 32 + remainder * 2 + meMod4 * 8;
+  let remainder0 = (quotient + 2) % 4;
+  let atMe3 = quotient * 32 + remainder0 * 2 + meMod4 * 8;
+  let remainder1 = (quotient + 3) % 4;
+  let atMe4 = quotient * 32 + remainder1 * 2 + meMod4 * 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe1][0] = aNext0;
-    tileA[atMe1][1] = aNext1;
-    tileA[atMe1][2] = aNext2;
-    tileA[atMe1][3] = aNext3;
-    tileA[atMe1 + 1][0] = aNext4;
-    tileA[atMe1 + 1][1] = aNext5;
-    tileA[atMe1 + 1][2] = aNext6;
-    tileA[atMe1 + 1][3] = aNext7;
-    tileA[atMe2][0] = aNext8;
-    tileA[atMe2][1] = aNext9;
-    tileA[atMe2][2] = aNext10;
-    tileA[atMe2][3] = aNext11;
-    tileA[atMe2 + 1][0] = aNext12;
-    tileA[atMe2 + 1][1] = aNext13;
-    tileA[atMe2 + 1][2] = aNext14;
-    tileA[atMe2 + 1][3] = aNext15;
+    tileA[atMe1][meDiv16] = aNext0;
+    tileA[atMe1 + 1][meDiv16] = aNext1;
+    tileA[atMe2][meDiv16] = aNext2;
+    tileA[atMe2 + 1][meDiv16] = aNext3;
+    tileA[atMe3][meDiv16] = aNext4;
+    tileA[atMe3 + 1][meDiv16] = aNext5;
+    tileA[atMe4][meDiv16] = aNext6;
+    tileA[atMe4 + 1][meDiv16] = aNext7;
     tileB[lid] = bNext0;
-    tileB[lid + 16] = bNext1;
-    tileB[lid + 32] = bNext2;
-    tileB[lid + 48] = bNext3;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod4 + kk * 16];
-      let remainder1 = (meDiv4 + kk * 2) % 4;
-      let tileAAt = tileA[kk * 16 + remainder1];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -127,8 +96,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod4 + kk * 16 + 4];
-      let tileAAt0 = tileA[kk * 16 + remainder1 + 4];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -137,8 +106,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod4 + kk * 16 + 8];
-      let tileAAt1 = tileA[kk * 16 + remainder1 + 8];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -147,8 +116,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod4 + kk * 16 + 12];
-      let tileAAt2 = tileA[kk * 16 + remainder1 + 12];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -164,26 +133,26 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atTileRow1 = atTileRow + meDiv4 * 4;
-  let atTileRow2 = atTileRow + lid;
+  let atTileRow1 = atTileRow + meDiv8 * 4;
+  let atTileRow2 = atTileRow + meDiv8 * 4 + meMod8;
   if (atTileRow1 < N) {
     if (atMe0 <= 3) {
-      add[atTileRow2] = sums[0] + b[meMod4];
+      add[atTileRow2] = sums[0] + b[meMod8];
     }
   }
   if (atTileRow1 + 2 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 1] = sums[1] + b[meMod4];
+      add[atTileRow2 + 1] = sums[1] + b[meMod8];
     }
   }
   if (atTileRow1 + 3 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 2] = sums[2] + b[meMod4];
+      add[atTileRow2 + 2] = sums[2] + b[meMod8];
     }
   }
   if (atTileRow1 + 4 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 3] = sums[3] + b[meMod4];
+      add[atTileRow2 + 3] = sums[3] + b[meMod8];
     }
   }
 }

@@ -1,7 +1,8 @@
 /**
  * JavaScript as the emitter's language: constants, loads, index arithmetic that stays in int32.
  */
-import { type Dtype, isFloat, roundTo } from "@kiln-ml/ir";
+import { type Dtype, isFloat, roundTo, symbolsIn } from "@kiln-ml/ir";
+import type { Expr } from "../../kernel/kernel.ts";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
@@ -96,7 +97,8 @@ function allOf(conditions: readonly Text[]): Text {
   return conditions.reduce((a, b) => binary(a, "&&", b, prec.and));
 }
 
-function callText(e: Emitter, c: Call, rounding: Rounding, use: Use): Text {
+function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
+  const rounding = isUniform(e, c) ? "each-op" : wanted;
   const from = c.args[c.op === "select" ? 1 : 0]!.dtype;
   const args = c.args.map((a) => e.text(a));
   // Where every op is rounded, results have the bits of the reference, which calls Math.
@@ -105,6 +107,15 @@ function callText(e: Emitter, c: Call, rounding: Rounding, use: Use): Text {
   const text = spell(c.op, args, from, c.dtype, use);
   return isExact(c.op) ? text : rounded(text, c.dtype, rounding, use);
 }
+
+/**
+ * What follows from dims and constants alone is rounded at every op: it is folded to such numbers where the dims are
+ * static, and a program has the same bits whether they are or not. It costs nothing, being computed outside all loops.
+ */
+const isUniform = (e: Emitter, c: Expr): boolean =>
+  c.kind === "const" ||
+  (c.kind === "call" && c.args.every((a) => isUniform(e, a))) ||
+  (c.kind === "index" && [...symbolsIn(c.value).keys()].every((s) => e.kernel.dims.includes(s)));
 
 function loadText(e: Emitter, l: Load, use: Use): Text {
   const guard = conditionsText(e, l.guard);

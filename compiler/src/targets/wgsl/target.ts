@@ -1,15 +1,18 @@
 /**
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
+
 import { splitColumns } from "../../passes/split-columns.ts";
+import { splitConcat } from "../../passes/split-concat.ts";
+import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuAttention } from "../../schedule/gpu-attention.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
 import { gpuScan } from "../../schedule/gpu-scan.ts";
+import { gpuScatter } from "../../schedule/gpu-scatter.ts";
 import { gpuSort } from "../../schedule/gpu-sort.ts";
-import { gpuScatter } from "../../schedule/scatter.ts";
 import type { Target } from "../../target.ts";
 import { emitWgsl } from "./emit.ts";
 
@@ -35,7 +38,7 @@ export const webgpu: Target = {
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitReduce, splitColumns],
+  passes: [splitConcat, splitContraction, splitReduce, splitColumns],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,

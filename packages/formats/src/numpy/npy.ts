@@ -7,6 +7,7 @@ import { checkLength, constantOf, storedBytes } from "../elements.ts";
 import {
   beginReading,
   countOf,
+  type Fail,
   plainBytes,
   quoted,
   type Reading,
@@ -30,12 +31,11 @@ interface NpyPlace {
   readonly name: string;
 }
 
-/** The array that begins at `start`, and the byte after it. */
-export function readArrayAt(
-  { bytes, start, base, name }: NpyPlace,
-  reading: Reading,
-): { readonly array: Constant; readonly end: number } {
-  const { fail } = reading;
+/** The text of the header that begins at `start`, and where it stands. */
+function headerText(
+  { bytes, start, base }: NpyPlace,
+  fail: Fail,
+): { readonly text: string; readonly from: number; readonly end: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length - start < 12 || npyMagic.some((b, i) => bytes[start + i] !== b))
     fail("not a .npy file: it does not begin with \\x93NUMPY", base + start);
@@ -44,14 +44,24 @@ export function readArrayAt(
   const wide = version > 1;
   const length = wide ? view.getUint32(start + 8, true) : view.getUint16(start + 8, true);
   const from = start + (wide ? 12 : 10);
-  if (length > longestHeader || from + length > bytes.length)
+  const end = from + length;
+  if (length > longestHeader || end > bytes.length)
     fail(
       `the header says ${length} bytes, ${bytes.length - from} are left, at most ${longestHeader} are read`,
       base + start + 8,
     );
-  const text = new TextDecoder(version === 3 ? "utf-8" : "latin1").decode(
-    bytes.subarray(from, from + length),
-  );
+  const decoder = new TextDecoder(version === 3 ? "utf-8" : "latin1");
+  return { text: decoder.decode(bytes.subarray(from, end)), from, end };
+}
+
+/** The array that begins at `start`, and the byte after it. */
+export function readArrayAt(
+  place: NpyPlace,
+  reading: Reading,
+): { readonly array: Constant; readonly end: number } {
+  const { fail } = reading;
+  const { bytes, base, name } = place;
+  const { text, from, end } = headerText(place, fail);
   const { descr, fortran, shape } = readHeader(text, base + from, fail);
   const dtype = numpyDtypeOf(descr);
   if (!dtype)
@@ -59,8 +69,8 @@ export function readArrayAt(
   const count = countOf(shape, fail, base + from);
   const { stored, bigEndian } = dtype;
   const width = storedBytes(stored);
-  const offset = base + from + length;
-  const data = bytes.subarray(from + length, from + length + count * width);
+  const offset = base + end;
+  const data = bytes.subarray(end, end + count * width);
   checkLength({ stored, name, offset }, shape, count, data.length, fail);
   let packed = data;
   if (fortran && shape.length > 1 && count > 0) {
@@ -68,7 +78,7 @@ export function readArrayAt(
     packed = rowMajor(data, shape, width);
   }
   const array = constantOf({ stored, shape, bytes: packed, bigEndian, name, offset }, reading);
-  return { array, end: from + length + data.length };
+  return { array, end: end + data.length };
 }
 
 /**

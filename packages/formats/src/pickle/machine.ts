@@ -36,6 +36,15 @@ export function readPickle(place: PicklePlace, host: PickleHost, reading: Readin
 
 /** About what an empty list, dict or set takes in memory; one byte of the file may ask for one. */
 const containerBytes = 128;
+/** And an item of one. */
+const itemBytes = 16;
+
+/** About the bytes of a copy. */
+function sizeOf(value: PickleValue): number {
+  if (typeof value === "string" || value instanceof Uint8Array) return value.length;
+  if (Array.isArray(value)) return itemBytes * value.length;
+  return value instanceof Map || value instanceof Set ? itemBytes * value.size : 0;
+}
 
 class Machine {
   readonly stream: PickleStream;
@@ -211,11 +220,16 @@ class Machine {
   name = (module: string, name: string): PickleValue =>
     referTo(`${module}.${name}`, this.offset, this.host, this.fail);
 
-  call = (callee: PickleValue, args: PickleValue): PickleValue =>
-    callGlobal(callee, args, this.offset, this.host, this.fail);
+  call(callee: PickleValue, args: PickleValue): PickleValue {
+    // A call may copy or walk what a few bytes of the pickle refer to.
+    const size = Array.isArray(args) ? args.reduce((n: number, arg) => n + sizeOf(arg), 0) : 0;
+    this.reading.take(size, "what the pickle makes", this.offset);
+    return callGlobal(callee, args, this.offset, this.host, this.fail);
+  }
 
   build(state: PickleValue): true {
     const object = this.top();
+    this.reading.take(sizeOf(state), "the state of what the pickle makes", this.offset);
     if (object instanceof Opaque) object.state = state;
     else if (object instanceof Attributes) {
       if (!(state instanceof Map))

@@ -72,11 +72,22 @@ export class PickleStream {
     }
   }
 
-  /** Up to the next line feed. */
-  line(): string {
+  #lengthOfLine(): number {
     const end = this.bytes.indexOf(10, this.at);
     if (end < 0) this.fail("a line of the pickle has no end", this.base + this.at);
-    const text = this.text(end - this.at);
+    return end - this.at;
+  }
+
+  /** Up to the next line feed. */
+  line(): string {
+    const text = this.text(this.#lengthOfLine());
+    this.at++;
+    return text;
+  }
+
+  /** A line in latin-1, as texts with escapes are. */
+  rawLine(): string {
+    const text = fromLatin1(this.take(this.#lengthOfLine()));
     this.at++;
     return text;
   }
@@ -101,6 +112,14 @@ export class PickleStream {
       );
     return plain(BigInt(text.replace("+", "")));
   }
+}
+
+// The web's "latin1" is windows-1252, which has other characters from 0x80 to 0x9f.
+function fromLatin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096)
+    text += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  return text;
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -125,17 +125,14 @@ const join = (path: string, key: string): string => {
 
 const where = (path: string): string => JSON.stringify(path.slice(0, 80));
 
-/** Numbers and tuples of plain values may be keys. */
+/** Numbers and short tuples of plain values may be keys. */
 function keyText(key: PickleValue): string | undefined {
-  if (Array.isArray(key)) {
-    const parts =
-      key.length <= 16 ? key.map((k) => (Array.isArray(k) ? undefined : keyText(k))) : [];
-    return parts.length === key.length && !parts.includes(undefined)
-      ? `(${parts.join(",")})`
-      : undefined;
-  }
   if (key instanceof Global) return key.name;
-  return key === null || typeof key !== "object" ? String(key) : undefined;
+  if (key === null || typeof key !== "object") return String(key);
+  if (!Array.isArray(key) || key.length > 16) return undefined;
+  const parts = key.map((part) => (Array.isArray(part) ? undefined : keyText(part)));
+  const fit = parts.every((part) => part !== undefined && part.length <= 64);
+  return fit ? `(${parts.join(",")})` : undefined;
 }
 
 /** The value under `keys`, one below the other. */

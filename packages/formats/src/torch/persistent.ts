@@ -65,7 +65,7 @@ export class Storages {
   }
 
   #view({ storage, key, views }: Known, view: PickleValue, offset: number): Storage {
-    const [name, start, count] = Array.isArray(view) ? view : [];
+    const [, start, count] = Array.isArray(view) ? view : [];
     const fits =
       Number.isSafeInteger(start) &&
       Number.isSafeInteger(count) &&
@@ -73,7 +73,7 @@ export class Storages {
       (count as number) >= 0 &&
       (start as number) + (count as number) <= storage.count;
     if (!fits) return this.#fail(`a view does not lie in storage ${quoted(key)}`, offset);
-    const id = `${String(name)}/${String(start)}/${String(count)}`;
+    const id = `${start as number}/${count as number}`;
     const made = views.get(id) ?? part(storage, start as number, count as number);
     views.set(id, made);
     return made;

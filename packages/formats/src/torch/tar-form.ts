@@ -88,6 +88,8 @@ class Cursor {
   }
 }
 
+const isCount = (x: unknown): x is number => Number.isSafeInteger(x) && (x as number) >= 0;
+
 const keyOf = (value: PickleValue | undefined): string | undefined =>
   typeof value === "string" || typeof value === "number" || typeof value === "bigint"
     ? String(value)
@@ -113,14 +115,10 @@ function readStorages(from: Cursor): Map<string, Storage> {
   for (const view of Array.isArray(views) ? views : from.fail("the views are not a list")) {
     const [key, root, start, count] = Array.isArray(view) ? view : [];
     const whole = storages.get(keyOf(root) ?? "");
-    const fits =
-      whole &&
-      Number(start) >= 0 &&
-      Number(count) >= 0 &&
-      Number(start) + Number(count) <= whole.count;
+    const fits = whole && isCount(start) && isCount(count) && start + count <= whole.count;
     const name = keyOf(key);
     if (!fits || name === undefined) return from.fail("a view does not lie in its storage");
-    storages.set(name, part(whole, Number(start), Number(count)));
+    storages.set(name, part(whole, start, count));
   }
   return storages;
 }

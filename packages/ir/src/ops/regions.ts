@@ -89,7 +89,9 @@ export function checkTypes(
   given: readonly ResultType[],
 ): void {
   if (types.length !== given.length)
-    throw new GraphError(`${op}: there are ${types.length} ${what}s, ${whose} ${given.length}`);
+    throw new GraphError(
+      `${op}: the number of ${what === "carry" ? "carries" : `${what}s`} is ${types.length}, ${whose} ${given.length}`,
+    );
   for (const [i, t] of types.entries()) {
     const g = given[i]!;
     if (t.dtype !== g.dtype)

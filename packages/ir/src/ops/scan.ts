@@ -3,14 +3,13 @@
  * step to step and values that are stacked. The number of steps is known when a run begins.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
-import { isFloat } from "../dtype.ts";
 import { GraphError, ShapeError } from "../errors.ts";
 import { type Attrs, type Graph, type ResultType, Tensor } from "../node.ts";
-import { defineOp, type OpRecord, type Pullback } from "../op.ts";
+import { defineOp, type OpRecord } from "../op.ts";
 import { currentValue } from "../trace.ts";
-import { apply, filled } from "./apply.ts";
-import { replaceNodes, resultsOf } from "./control.ts";
+import { resultsOf } from "./control.ts";
 import { checkRegions, checkResults, checkTypes, closeOver, traceBody } from "./regions.ts";
+import { ScanGradient } from "./scan-gradient.ts";
 import { input } from "./source.ts";
 
 /** Operands and results of a scan by what they are for. The region takes the step, then one of each operand. */
@@ -64,89 +63,9 @@ export const scanRecord: OpRecord = defineOp({
     checkTypes("scan", "carry", init, "the body returns", results.slice(0, init.length));
     return checkResults("scan", resultTypes(node.regions[0]!, init.length, length), node);
   },
-  vjpOfAll: scanVjp,
+  vjpOfAll: (cotangents, node, active, pullback) =>
+    new ScanGradient(node, cotangents, active, pullback).operands(scan),
 });
-
-const placeholder = ({ dtype, shape }: ResultType): Tensor => input("g", dtype, shape);
-
-/**
- * A scan the other way round, over the carries of every step, which the forward scan stacks. Its body computes the
- * step again; its carry is the cotangent of the carry and sums of those of the captured values.
- */
-function scanVjp(
-  cotangents: readonly (Tensor | undefined)[],
-  node: Tensor,
-  active: readonly boolean[],
-  pullback: Pullback,
-): (Tensor | undefined)[] {
-  const { attrs, operands } = node;
-  const [n, m] = counts(attrs);
-  const region = node.regions[0]!;
-  const [at, ...params] = region.params as [Tensor, ...Tensor[]];
-  const floats = params.flatMap((p, i) => (isFloat(p.dtype) && (i < n || active[i]) ? [i] : []));
-  const wanted = [
-    floats.filter((i) => i < n),
-    floats.filter((i) => i >= n && i < n + m),
-    floats.filter((i) => i >= n + m),
-  ] as const;
-  const [carried, sequences, captured] = wanted;
-  // Cotangents of one step's results.
-  const seeds = region.results.map((t, i) =>
-    isFloat(t.dtype) && (i < n || cotangents[i]) ? placeholder(t) : undefined,
-  );
-  const parts = pullback(
-    region.results,
-    seeds,
-    floats.map((i) => params[i]!),
-  );
-  const partOf = new Map(floats.map((i, k) => [i, parts[k]] as const));
-  const zero = (i: number): Tensor => filled(0, params[i]!.dtype, params[i]!.shape);
-
-  const before = stackCarries(node, n);
-  const stackedSeeds = seeds.flatMap((s, i) => (s && i >= n ? [i] : []));
-  const init = [...carried.map((i) => cotangents[i] ?? zero(i)), ...captured.map(zero)];
-  const xs = [...before, ...operands.slice(n, n + m), ...stackedSeeds.map((i) => cotangents[i]!)];
-  const { carry, ys } = scan(
-    init,
-    xs,
-    (sums, slices, place) => {
-      const by = new Map<Tensor, Tensor>([[at, place]]);
-      params.forEach((p, i) => {
-        by.set(p, i < n + m ? slices[i]! : operands[i]!);
-      });
-      for (const [k, i] of carried.entries()) if (seeds[i]) by.set(seeds[i]!, sums[k]!);
-      for (const [k, i] of stackedSeeds.entries()) by.set(seeds[i]!, slices[n + m + k]!);
-      const gradient = (i: number) => {
-        const part = partOf.get(i);
-        return part && replaceNodes([part], by)[0]!;
-      };
-      const added = captured.map((i, k) => {
-        const [sum, part] = [sums[carried.length + k]!, gradient(i)];
-        return part ? apply("add", [sum, part]) : sum;
-      });
-      return {
-        carry: [...carried.map((i) => gradient(i) ?? zero(i)), ...added],
-        ys: sequences.map((i) => gradient(i) ?? zero(i)),
-      };
-    },
-    { length: attrs.length as Dim, reverse: attrs.reverse !== true },
-  );
-  const out: (Tensor | undefined)[] = operands.map(() => undefined);
-  for (const [k, i] of carried.entries()) out[i] = carry[k];
-  for (const [k, i] of captured.entries()) out[i] = carry[carried.length + k];
-  for (const [k, i] of sequences.entries()) out[i] = ys[k];
-  return out;
-}
-
-/** The carries before each step, stacked by a scan that is otherwise the same; the compiler makes the two one. */
-function stackCarries(node: Tensor, n: number): Tensor[] {
-  const { operands, attrs } = node;
-  const { params, results } = node.regions[0]!;
-  const carries = params.slice(1, 1 + n);
-  const region = { params, results: [...results, ...carries] };
-  const types = resultTypes(region, n, attrs.length as Dim);
-  return resultsOf({ op: "scan", operands, attrs, regions: [region] }, types).slice(results.length);
-}
 
 export interface ScanOptions {
   /** The number of steps; needed where there are no sequences. */

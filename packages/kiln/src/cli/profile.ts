@@ -1,5 +1,5 @@
 /** Times of kernels summed by program and kernel, and their table. */
-import type { KernelTiming } from "@kiln-ml/runtime";
+import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import { table } from "./table.ts";
 
 interface Total {

@@ -1,7 +1,7 @@
 /** Options of commands, read strictly: an unknown option or a bad value is a usage error. */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { targets } from "@kiln-ml/compiler";
+import { targetNames } from "@kiln-ml/compiler";
 import type { TargetOption } from "../session.ts";
 import type { ThreadCount } from "../wasm-support.ts";
 
@@ -58,7 +58,7 @@ export function oneFile(command: string, positionals: readonly string[]): string
 }
 
 export function targetFrom(command: string, value: Parsed["values"][string]): TargetOption {
-  const names = ["auto", ...Object.keys(targets)];
+  const names = ["auto", ...targetNames];
   if (value === undefined) return "auto";
   if (typeof value !== "string" || !names.includes(value))
     throw new UsageError(

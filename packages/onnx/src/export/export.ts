@@ -140,7 +140,10 @@ class Writer {
   write(b: Builder, roots: readonly Tensor[], given: ReadonlyMap<Tensor, readonly string[]>) {
     const values: Values = { names: new Map(given), thin: new Map() };
     for (const node of topologicalOrder(roots, (t) => given.has(t)))
-      if (!given.has(node)) values.names.set(node, this.#node(new RowContext(b, node, values)));
+      if (!given.has(node)) {
+        const made = (t: Tensor) => this.write(b, [t], values.names)[0]!;
+        values.names.set(node, this.#node(new RowContext(b, node, values, made)));
+      }
     return roots.map((t) => values.names.get(t)![0]!);
   }
 

@@ -22,11 +22,14 @@ export class RowContext {
   readonly b: Builder;
   readonly node: Tensor;
   readonly values: Values;
+  /** Writes nodes made of the operands, and returns the name of their result. */
+  readonly write: (t: Tensor) => string;
 
-  constructor(b: Builder, node: Tensor, values: Values) {
+  constructor(b: Builder, node: Tensor, values: Values, write: (t: Tensor) => string) {
     this.b = b;
     this.node = node;
     this.values = values;
+    this.write = write;
   }
 
   /** The name of operand i. */

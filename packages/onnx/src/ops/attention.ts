@@ -5,9 +5,11 @@ import {
   concat,
   convert,
   type Dim,
+  dimValue,
   expandDims,
   iota,
   reshape,
+  select,
   softmax,
   stack,
   type Tensor,
@@ -40,10 +42,18 @@ const headed = (n: NodeContext, i: number, heads: string): Tensor => {
 const scaleOf = (n: NodeContext, q: Tensor) =>
   n.hasAttribute("scale") ? n.float("scale") : usualScale(q);
 
-/** Places below the lengths at input 6, [B]. */
-function lengthMask(n: NodeContext, scores: Tensor): Tensor {
-  const lengths = reshape(n.tensor(6), [scores.shape[0]!, 1, 1, 1]);
-  return iota([1, 1, 1, scores.shape[3]!], 3).less(lengths);
+/** The lengths at input 6 beside scores [B, H, S, T]. */
+const lengthsOf = (n: NodeContext, scores: Tensor): Tensor =>
+  reshape(n.tensor(6), [scores.shape[0]!, 1, 1, 1]);
+
+/** Places below the lengths. */
+const lengthMask = (n: NodeContext, scores: Tensor): Tensor =>
+  iota([1, 1, 1, scores.shape[3]!], 3).less(lengthsOf(n, scores));
+
+/** Keys before the first query: those of the past, or, of a cache outside, the valid ones that are not the queries' own. */
+function before(n: NodeContext, scores: Tensor): Dim | Tensor {
+  if (n.has(4)) return n.tensor(4).shape[2]!;
+  return n.has(6) ? lengthsOf(n, scores).sub(dimValue(scores.shape[2]!)) : 0;
 }
 
 /** What `qk_matmul_output_mode` numbers. */
@@ -52,18 +62,23 @@ interface Stages {
   readonly capped: Tensor;
   readonly masked: Tensor;
   readonly weights: Tensor;
+  /** The weights with 0 where a query sees no key at all. */
+  readonly used: Tensor;
 }
 
-function stagesOf(n: NodeContext, q: Tensor, k: Tensor, past: Dim): Stages {
+function stagesOf(n: NodeContext, q: Tensor, k: Tensor): Stages {
   const raw = scoresOf(q, k, scaleOf(n, q));
   const soft = capped(raw, n.float("softcap", 0));
   let seen = n.has(3) ? masked(soft, n.tensor(3)) : soft;
-  if (n.flag("is_causal")) seen = masked(seen, causalMask(seen, past));
+  if (n.flag("is_causal")) seen = masked(seen, causalMask(seen, before(n, seen)));
   if (n.has(6)) seen = masked(seen, lengthMask(n, seen));
   const precision = n.int("softmax_precision", 0);
   const wanted = precision ? dtypeOf(elementTypeAt(n, precision)) : seen.dtype;
   const inner = wanted === "f64" ? convert(seen, "f64") : seen;
-  return { raw, capped: soft, masked: seen, weights: convert(softmax(inner, -1), raw.dtype) };
+  const weights = convert(softmax(inner, -1), raw.dtype);
+  const blind = seen.max(-1, { keepDims: true }).equal(Number.NEGATIVE_INFINITY);
+  const used = n.has(3) || n.has(6) ? select(blind, 0, weights) : weights;
+  return { raw, capped: soft, masked: seen, weights, used };
 }
 
 function attention(n: NodeContext): Result {
@@ -71,8 +86,8 @@ function attention(n: NodeContext): Result {
   const [newK, newV] = [headed(n, 1, "kv_num_heads"), headed(n, 2, "kv_num_heads")];
   const k = n.has(4) ? concat([n.tensor(4), newK], 2) : newK;
   const v = n.has(5) ? concat([n.tensor(5), newV], 2) : newV;
-  const stages = stagesOf(n, q, k, n.has(4) ? n.tensor(4).shape[2]! : 0);
-  const y = mixed(stages.weights, v);
+  const stages = stagesOf(n, q, k);
+  const y = mixed(stages.used, v);
   const mode = n.int("qk_matmul_output_mode", 0);
   const shown = [stages.raw, stages.capped, stages.masked, stages.weights][mode];
   if (!shown) return n.fail(`qk_matmul_output_mode is ${mode}, not 0 to 3`);

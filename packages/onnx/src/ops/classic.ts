@@ -3,12 +3,16 @@
  */
 import {
   argMax,
+  concat,
   convert,
   type Dtype,
   expandDims,
   isFloat,
+  isStatic,
   reshape,
   select,
+  softmax,
+  squeeze,
   type Tensor,
   take,
   tensor,
@@ -85,14 +89,14 @@ function scaledFeatures(n: NodeContext): Result {
   return typed(x.sub(list("offset", 0)).mul(list("scale", 1)), "float32");
 }
 
-/** Rows divided by their greatest, their sum, or their length. */
+/** Rows divided by their greatest element, the sum of their magnitudes, or their length. */
 function normalised(n: NodeContext): Result {
   const x = n.tensor(0).convert("f32");
   const norm = n.string("norm", "MAX");
   const keepDims = true;
   const size =
     norm === "MAX"
-      ? x.abs().max(-1, { keepDims })
+      ? x.max(-1, { keepDims })
       : norm === "L1"
         ? x.abs().sum(-1, { keepDims })
         : x.mul(x).sum(-1, { keepDims }).sqrt();
@@ -111,15 +115,49 @@ function imputed(n: NodeContext): Tensor {
 }
 
 /** Rows times a matrix of coefficients, one row a target, plus intercepts. */
-function linear(n: NodeContext): Result {
-  const x = n.tensor(0).convert("f32");
-  const count = n.int("targets", 1);
+function scores(n: NodeContext, rows: number): Tensor {
   const all = n.floats("coefficients");
-  const weights = tensor(Float32Array.from(all), { shape: [count, all.length / count] });
-  const y = x.matmul(weights.transpose());
-  const bias = n.hasAttribute("intercepts") ? y.add(ofValues(n.floats("intercepts"), "f32")) : y;
-  if (n.string("post_transform", "NONE") !== "NONE") n.fail("post_transform is not NONE");
-  return typed(bias, "float32");
+  const weights = tensor(Float32Array.from(all), { shape: [rows, all.length / rows] });
+  const y = n.tensor(0).convert("f32").matmul(weights.transpose());
+  return n.hasAttribute("intercepts") ? y.add(ofValues(n.floats("intercepts"), "f32")) : y;
+}
+
+function linear(n: NodeContext): Result {
+  return typed(transformed(n, scores(n, n.int("targets", 1))), "float32");
+}
+
+/** What `post_transform` makes of scores. Throws GraphError for PROBIT. */
+export function transformed(n: NodeContext, y: Tensor, name?: string): Tensor {
+  const transform = name ?? n.string("post_transform", "NONE");
+  if (transform === "NONE") return y;
+  if (transform === "SOFTMAX") return softmax(y, -1);
+  if (transform === "LOGISTIC") return y.sigmoid();
+  if (transform !== "SOFTMAX_ZERO") return n.fail(`post_transform ${transform} is not supported`);
+  const e = select(y.equal(0), 0, y.sub(y.max(-1, { keepDims: true })).exp());
+  return e.div(e.sum(-1, { keepDims: true }));
+}
+
+/** The label of the greatest score, and the scores; one row of coefficients scores the second of two classes. */
+function linearClassifier(n: NodeContext): Result {
+  if (n.hasAttribute("classlabels_strings")) n.fail("strings have no dtype");
+  const names = n.ints("classlabels_ints");
+  const width = n.tensor(0).shape.at(-1);
+  const rows = isStatic(width!) ? n.floats("coefficients").length / width : names.length;
+  const y = scores(n, rows);
+  const label = (index: Tensor) => typed(take(ofValues(names, "i32"), index), "int64");
+  if (rows === names.length) return [label(y.argMax(-1)), typed(transformed(n, y), "float32")];
+  const share = transformed(n, y);
+  const both = concat([share.neg().add(1), share], 1);
+  return [label(squeeze(y.greater(0).convert("i32"), [1])), typed(both, "float32")];
+}
+
+/** 1 in the column of each element's category, in a new last axis. */
+function categories(n: NodeContext): Result {
+  if (n.hasAttribute("cats_strings")) n.fail("strings have no dtype");
+  const x = n.tensor(0);
+  const list = ofValues(n.ints("cats_int64s"), "i32");
+  const y = expandDims(x.convert("i32"), x.rank).equal(list);
+  return typed(y.convert("f32"), "float32");
 }
 
 export const classicRows: readonly Row[] = [
@@ -129,5 +167,11 @@ export const classicRows: readonly Row[] = [
   ml("Scaler", scaledFeatures),
   ml("Normalizer", normalised),
   ml("Imputer", imputed),
-  ml("LinearRegressor", linear, { note: "without post_transform" }),
+  ml("LinearRegressor", linear, { note: "without PROBIT" }),
+  ml("LinearClassifier", linearClassifier, { note: "integer labels only, without PROBIT" }),
+  ml("OneHotEncoder", categories, { note: "integers only; unknown ones are 0 everywhere" }),
+  ml("FeatureVectorizer", (n) => {
+    const parts = n.tensors().map((t) => t.convert("f32"));
+    return typed(parts.length === 1 ? parts[0]! : concat(parts, 1), "float32");
+  }),
 ];

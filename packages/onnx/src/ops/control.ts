@@ -15,9 +15,9 @@ import {
   type Tensor,
   transpose,
   whileLoop,
+  zeros,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
-import type { GraphDef } from "../proto/model.ts";
 import { type Row, row } from "../row.ts";
 import { asTensorValue, type TensorValue, typed, type Value } from "../value.ts";
 
@@ -143,20 +143,28 @@ function unrolled(n: NodeContext): Value[] {
     const more = asTensorValue(results[0]!, "the condition");
     going = one(n, n.knownOf(more, `condition after trip ${trip}`), "the condition") !== 0;
   }
-  return [...state, ...scans.map((list, k) => stacked(n, list, body, 1 + carries + k, 0))];
+  const once = () =>
+    n.run(body, [typed(constant(0, "i32"), "int64"), typed(always, "bool"), ...state]);
+  return [...state, ...scans.map((list, k) => stacked(n, list, once, 1 + carries + k, 0))];
 }
 
-/** The values of all trips along a new axis. */
+/** The values of all trips along a new axis; of no trip, none of the shape that `once` would give. */
 function stacked(
   n: NodeContext,
   list: readonly TensorValue[],
-  body: GraphDef,
+  once: () => readonly Value[],
   output: number,
   axis: number,
 ): TensorValue {
   const first = list[0];
-  if (!first)
-    return n.fail(`output ${body.outputs[output]?.name} of no trip has no shape that is known`);
+  if (!first) {
+    const one = n.attempt(() => asTensorValue(once()[output]!, `scan output ${output}`));
+    if (!one)
+      return n.fail(`output ${output} of the body has no shape that is known without a trip`);
+    const shape = [...one.tensor.shape];
+    shape.splice(axis < 0 ? axis + shape.length + 1 : axis, 0, 0);
+    return typed(zeros(shape, one.tensor.dtype), one.type);
+  }
   return typed(
     stack(
       list.map((v) => v.tensor),
@@ -230,9 +238,16 @@ function scanned(
     for (const [i, list] of outs.entries())
       list.push(asTensorValue(results[states.length + i]!, `scan output ${i}`));
   }
+  const once = () => {
+    const slices = xs.map((x, i) => {
+      const shape = x.tensor.shape.filter((_, a) => a !== axes[i]);
+      return typed(zeros(shape, x.tensor.dtype), x.type);
+    });
+    return n.run(body, [...state, ...slices]);
+  };
   const ys = outs.map((list, i) => {
     const ordered = how.outputBackward[i] ? [...list].reverse() : list;
-    return stacked(n, ordered, body, states.length + i, how.outputAxes[i] ?? 0);
+    return stacked(n, ordered, once, states.length + i, how.outputAxes[i] ?? 0);
   });
   return [...state, ...ys];
 }

@@ -9,6 +9,7 @@ import {
   floorDiv,
   maxDim,
   mulDim,
+  printShape,
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -30,12 +31,17 @@ export function perAxis(n: NodeContext, name: string, rank: number, fallback = 1
   return [...given];
 }
 
-/** The extents of a kernel; those of the weight where the attribute is left out. */
+/** The extents of a kernel: those of the weight, or of the attribute, which must agree where both are numbers. */
 export function kernelOf(n: NodeContext, rank: number, weight?: Tensor): number[] {
-  const own = weight?.shape.slice(2).map((d) => (typeof d === "number" ? d : NaN));
-  if (own) return own;
-  if (!n.hasAttribute("kernel_shape")) n.fail("kernel_shape is missing");
-  return perAxis(n, "kernel_shape", rank);
+  const named = n.hasAttribute("kernel_shape") ? perAxis(n, "kernel_shape", rank) : undefined;
+  if (!weight) return named ?? n.fail("kernel_shape is missing");
+  return weight.shape.slice(2).map((d, i) => {
+    const size = named?.[i] ?? d;
+    if (typeof size !== "number") return n.fail("the extents of the kernel must be numbers");
+    return typeof d !== "number" || size === d
+      ? size
+      : n.fail(`kernel_shape is [${named}], the kernel is ${printShape(weight.shape.slice(2))}`);
+  });
 }
 
 /** SAME gives ⌈extent/stride⌉ windows; the odd element of padding goes after (UPPER) or before (LOWER). */

@@ -8,6 +8,7 @@ import { attentionRows } from "./attention.ts";
 import { batchNormRows } from "./batch-norm.ts";
 import { castRows } from "./cast.ts";
 import { classicRows } from "./classic.ts";
+import { columnRows } from "./columns.ts";
 import { constantRows } from "./constant.ts";
 import { controlRows } from "./control.ts";
 import { convolutionRows } from "./convolution.ts";
@@ -15,6 +16,8 @@ import { einsumRows } from "./einsum.ts";
 import { elementaryRows } from "./elementary.ts";
 import { gatherRows } from "./gather.ts";
 import { generateRows } from "./generate.ts";
+import { gramRows } from "./grams.ts";
+import { gridRows } from "./grid.ts";
 import { linearAttentionRows } from "./linear-attention.ts";
 import { logicRows } from "./logic.ts";
 import { lossRows } from "./loss.ts";
@@ -32,7 +35,7 @@ import { randomRows } from "./random.ts";
 import { recurrentRows } from "./recurrent.ts";
 import { reduceRows } from "./reduce.ts";
 import { resizeRows } from "./resize.ts";
-import { sampleRows } from "./sample.ts";
+import { roiRows } from "./roi.ts";
 import { sequenceRows } from "./sequence.ts";
 import { shapeRows } from "./shape.ts";
 import { signalRows } from "./signal.ts";
@@ -76,7 +79,10 @@ export const rows: readonly Row[] = [
   ...classicRows,
   ...treeRows,
   ...resizeRows,
-  ...sampleRows,
+  ...gridRows,
+  ...roiRows,
+  ...columnRows,
+  ...gramRows,
   ...recurrentRows,
   ...controlRows,
   ...sequenceRows,

@@ -87,7 +87,9 @@ function sliced(n: NodeContext): Tensor {
     if (step === 0) n.fail("a step is 0");
     const from = (at: Dim) => (step < 0 ? subDim(-1, at) : at);
     if (step < 0) x = reverse(x, axis);
-    low[axis] = bound(n, from(start), x.shape[axis]!);
+    const first = bound(n, from(start), x.shape[axis]!);
+    // Backwards, a start before the front is the front.
+    low[axis] = step < 0 ? maxDim(minDim(first, subDim(x.shape[axis]!, 1)), 0) : first;
     high[axis] = maxDim(bound(n, from(ends[k]!), x.shape[axis]!), low[axis]);
     stride[axis] = Math.abs(step);
   }
@@ -96,7 +98,7 @@ function sliced(n: NodeContext): Tensor {
 
 /** Amounts before and after each axis. */
 function paddingOf(n: NodeContext, x: Tensor): [low: Dim[], high: Dim[]] {
-  const amounts = n.opset < 11 ? n.ints("pads") : n.dims(1);
+  const amounts = n.opset < 11 ? n.ints(n.hasAttribute("pads") ? "pads" : "paddings") : n.dims(1);
   const axes = n.has(3) ? n.numbers(3) : x.shape.map((_, i) => i);
   const [low, high]: [Dim[], Dim[]] = [x.shape.map(() => 0), x.shape.map(() => 0)];
   if (amounts.length !== 2 * axes.length)

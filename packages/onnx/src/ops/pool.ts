@@ -4,8 +4,8 @@
 import {
   addDim,
   avgPool,
-  broadcastInDim,
   ceilDiv,
+  convert,
   type Dim,
   dimValue,
   floorDiv,
@@ -28,7 +28,7 @@ import {
 import type { NodeContext, Result } from "../context.ts";
 import { type Row, row } from "../row.ts";
 import { typed } from "../value.ts";
-import { type Frame, frameOf, kernelOf, perAxis } from "./frame.ts";
+import { type Frame, frameOf, kernelOf } from "./frame.ts";
 
 const spatial = (x: Tensor): number[] => x.shape.slice(2).map((_, i) => i + 2);
 
@@ -62,7 +62,10 @@ const windowAxes = (frame: Frame): number[] => frame.size.map((_, i) => i - fram
 
 /** The place of each maximum in x as one number: row-major, or with the spatial axes in reverse order. */
 function placesOfMax(n: NodeContext, x: Tensor, frame: Frame): Tensor {
-  const all = windowed(x, frame, isFloat(x.dtype) ? -Infinity : minOf(x.dtype));
+  // What is around the image is less than anything in it.
+  const all = isFloat(x.dtype)
+    ? windowed(x, frame, -Infinity)
+    : windowed(convert(x, "i32"), frame, minOf(x.dtype) - 1);
   const rank = frame.size.length;
   const lead = all.shape.slice(0, all.rank - rank);
   const within = reshape(all, [...lead, frame.size.reduce((a, b) => a * b, 1)]).argMax(-1);
@@ -150,35 +153,6 @@ function maxUnpooled(n: NodeContext): Tensor {
   );
 }
 
-/** For each region [image, x1, y1, x2, y2] the maxima of a grid of bins, whose bounds are computed. */
-function maxRoiPooled(n: NodeContext): Tensor {
-  const [x, rois] = [n.tensor(0), n.tensor(1)];
-  const pooled = perAxis(n, "pooled_shape", 2);
-  const scale = n.float("spatial_scale", 1);
-  const count = rois.shape[0]!;
-  const column = (i: number) => reshape(rois.sliceAxis(1, i, i + 1), [count]);
-  const images = x.take(column(0).convert("i32"), 0);
-  /** Whether place `at` of an axis lies in bin b: [count, bins, extent]. */
-  const inBin = (from: Tensor, to: Tensor, bins: number, extent: Dim) => {
-    const start = from.mul(scale).round();
-    const length = to.mul(scale).round().sub(start).add(1).maximum(1).div(bins);
-    const shape = [count, bins, extent];
-    const [b, at] = [iota(shape, 1, "f32"), iota(shape, 2, "f32")];
-    const wide = (t: Tensor) => broadcastInDim(t, shape, [0]);
-    const low = b.mul(wide(length)).floor().add(wide(start));
-    const high = b.add(1).mul(wide(length)).ceil().add(wide(start));
-    return at.greaterEqual(low).and(at.less(high));
-  };
-  const [, c, h, w] = x.shape as [Dim, Dim, Dim, Dim];
-  const [ph, pw] = pooled as [number, number];
-  const low = -Infinity;
-  const columns = reshape(inBin(column(1), column(3), pw, w), [count, 1, 1, pw, w]);
-  const overW = columns.where(reshape(images, [count, c, h, 1, w]), low).max(-1);
-  const lines = reshape(inBin(column(2), column(4), ph, h), [count, 1, ph, h, 1]);
-  const y = lines.where(reshape(overW, [count, c, 1, h, pw]), low).max(3);
-  return y.equal(low).where(0, y);
-}
-
 const overImage = (reduce: (x: Tensor, axes: readonly number[]) => Tensor) => (n: NodeContext) =>
   reduce(n.tensor(0), spatial(n.tensor(0)));
 
@@ -196,5 +170,4 @@ export const poolRows: readonly Row[] = [
   ),
   row("GlobalLpPool", (n) => powerNorm(n.tensor(0), n.int("p", 2), spatial(n.tensor(0)), true)),
   row("MaxUnpool", maxUnpooled),
-  row("MaxRoiPool", maxRoiPooled),
 ];

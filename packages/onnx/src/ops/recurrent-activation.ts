@@ -49,10 +49,26 @@ const known: Readonly<Record<string, (alpha?: number, beta?: number) => Activati
   softplus: () => softplus,
 };
 
+/** How many of alpha and beta each takes out of the node's lists; the others take none. */
+const taken: Readonly<Record<string, number>> = {
+  affine: 2,
+  leakyrelu: 1,
+  thresholdedrelu: 1,
+  scaledtanh: 2,
+  hardsigmoid: 2,
+  elu: 1,
+};
+
 /** Activation `i` of the node's list, or `fallback` where there is no list. */
 export function activation(n: NodeContext, i: number, fallback: string): Activation {
-  const name = n.strings("activations", [])[i] ?? fallback;
+  const names = n.strings("activations", []);
+  const name = names[i] ?? fallback;
   const make = known[name.toLowerCase()];
   if (!make) return n.fail(`activation ${name} is not one of ${Object.keys(known).join(", ")}`);
-  return make(n.floats("activation_alpha", [])[i], n.floats("activation_beta", [])[i]);
+  const parameter = (list: string, rank: number): number | undefined => {
+    const takes = (other: string) => (taken[other.toLowerCase()] ?? 0) >= rank;
+    const place = names.slice(0, i).filter(takes).length;
+    return takes(name) ? n.floats(list, [])[place] : undefined;
+  };
+  return make(parameter("activation_alpha", 1), parameter("activation_beta", 2));
 }

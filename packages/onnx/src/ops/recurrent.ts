@@ -58,7 +58,7 @@ const rnn: Cell = {
   step: (d, x, [h]) => [d.activations[0]!(d.clip(plain(d, x, h!)))],
 };
 
-/** Gates z, r, h; `linear_reset_after` multiplies r with the product instead of the state. */
+/** Gates z, r, h; `linear_before_reset` multiplies r with the product instead of the state. */
 const gru: Cell = {
   gates: 3,
   states: 1,
@@ -76,7 +76,7 @@ const gru: Cell = {
       );
     const zr = f(d.clip(part(x, 0, 2, x.rank - 1)!.add(product(h!, 0, 2))));
     const [z, r] = [gate(zr, 0, size), gate(zr, 1, size)];
-    const hidden = n.flag("linear_reset_after")
+    const hidden = n.flag("linear_before_reset")
       ? r.mul(product(h!, 2, 3))
       : product(r.mul(h!), 2, 3);
     const next = g(d.clip(gate(x, 2, size).add(hidden)));

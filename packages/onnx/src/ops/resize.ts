@@ -8,7 +8,6 @@ import {
   dimValue,
   exactQuotient,
   floorDiv,
-  iota,
   isFloat,
   isStatic,
   mulDim,
@@ -100,7 +99,7 @@ function samplingOf(n: NodeContext): Sampling {
   return {
     mode: mode === "bilinear" ? "linear" : mode,
     place: n.string("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"),
-    rounding: n.string("nearest_mode", old ? "floor" : "round_prefer_floor"),
+    rounding: n.string("nearest_mode", old ? "outward" : "round_prefer_floor"),
     cubic: n.float("cubic_coeff_a", -0.75),
     antialias: n.flag("antialias"),
     excludeOutside: n.flag("exclude_outside"),
@@ -157,42 +156,4 @@ function resized(n: NodeContext): Tensor {
   );
 }
 
-/** Normalised positions −1 … 1 of the places of an axis. */
-function gridLine(extent: Dim, aligned: boolean): Tensor {
-  const at = iota([extent], 0, "f32");
-  const size = isStatic(extent) ? extent : dimValue(extent, "f32");
-  if (!aligned) return at.mul(2).add(1).div(size).sub(1);
-  const last = isStatic(extent)
-    ? Math.max(1, extent - 1)
-    : dimValue(extent, "f32").sub(1).maximum(1);
-  return at.mul(2).div(last).sub(1);
-}
-
-/** theta[N, r, r+1] over the places of an image of `size`: [N, D…, r], the last axis of the image first. */
-function affineGrid(n: NodeContext): Tensor {
-  const theta = n.tensor(0);
-  const size = n.dims(1);
-  const aligned = n.flag("align_corners");
-  const extents = size.slice(2);
-  const rank = extents.length;
-  const shape = [size[0]!, ...extents, rank];
-  // Column k of theta goes with the k-th axis from the end.
-  const term = (k: number) => {
-    const column = theta.sliceAxis(2, k, k + 1).reshape([size[0]!, rank]);
-    return column.broadcastInDim(shape, [0, rank + 1]);
-  };
-  let sum = term(rank);
-  for (const [axis, extent] of extents.entries()) {
-    const line = gridLine(extent, aligned).convert(theta.dtype);
-    sum = sum.add(line.broadcastInDim(shape, [axis + 1]).mul(term(rank - 1 - axis)));
-  }
-  return sum;
-}
-
-export const resizeRows: readonly Row[] = [
-  row("Resize", resized, {
-    note: "scales and roi must be numbers; antialias and keep_aspect_ratio_policy need extents that are numbers",
-  }),
-  row("Upsample", resized),
-  row("AffineGrid", affineGrid),
-];
+export const resizeRows: readonly Row[] = [row("Resize", resized), row("Upsample", resized)];

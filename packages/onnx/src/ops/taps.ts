@@ -1,5 +1,5 @@
 /**
- * Where an axis that is resized reads, and with which weights. Of extents that are numbers, places are found here in double precision;
+ * Where an axis that is resized reads, and with which weights. Of extents that are numbers, places are found here;
  * of symbolic ones, by the program.
  */
 import {
@@ -47,23 +47,19 @@ const evaluated = 1 << 16;
 const isFixed = (line: Line): boolean =>
   isStatic(line.from) && isStatic(line.to) && line.to <= evaluated;
 
-/** The values of t as data, where it depends on nothing that a run gives: doubles become f32. */
+/** The values of t as data, where it depends on nothing that a run gives. */
 export function settled(t: Tensor, line: Line): Tensor {
   if (!isFixed(line)) return t;
-  const dtype = t.dtype === "f64" ? "f32" : t.dtype;
-  return tensor(Array.from(evaluate([t])[0]!.data), {
-    dtype,
-    shape: t.shape as number[],
-  });
+  const { data } = evaluate([t])[0]!;
+  return tensor(Array.from(data), { dtype: t.dtype, shape: t.shape as number[] });
 }
 
-/** The place in the axis that each element of the result stands for: f64 where it can be evaluated here, else f32. */
+/** The place in the axis that each element of the result stands for, rounded to f32 at every step, as other runtimes have it. */
 export function coordinates(line: Line, place: string): Tensor {
-  const dtype = isFixed(line) ? "f64" : "f32";
-  const value = (d: Dim): Operand => (isStatic(d) ? d : dimValue(d, dtype));
-  const at = iota([line.to], 0, dtype);
+  const value = (d: Dim): Operand => (isStatic(d) ? d : dimValue(d, "f32"));
+  const at = iota([line.to], 0, "f32");
   const full = at.mul(0).add(1).mul(value(line.from));
-  const scale = line.scale ?? quotient(line, dtype);
+  const scale = line.scale ?? quotient(line);
   // The definition counts in the scaled extent before it is cut to a whole number.
   const steps: Operand =
     line.scale !== undefined && isStatic(line.from)
@@ -99,9 +95,9 @@ export function coordinates(line: Line, place: string): Tensor {
   }
 }
 
-function quotient(line: Line, dtype: "f32" | "f64"): Operand {
+function quotient(line: Line): Operand {
   if (isStatic(line.from) && isStatic(line.to)) return line.to / line.from;
-  return dimValue(line.to, dtype).div(dimValue(line.from, dtype));
+  return dimValue(line.to, "f32").div(dimValue(line.from, "f32"));
 }
 
 const roundings: Record<string, (x: Tensor) => Tensor> = {
@@ -111,6 +107,12 @@ const roundings: Record<string, (x: Tensor) => Tensor> = {
   ceil: (x) => x.ceil(),
 };
 
+/** `outward`, the rule before opset 11: down where the axis grows, up where it shrinks. */
+function roundingOf(line: Line, { rounding }: Sampling): (x: Tensor) => Tensor {
+  const name = rounding !== "outward" ? rounding : (line.scale ?? 1) < 1 ? "ceil" : "floor";
+  return roundings[name] ?? roundings.round_prefer_floor!;
+}
+
 /** A place as an index of the axis. */
 function clamped(at: Tensor, line: Line): Tensor {
   const index = at.convert("i32").maximum(0);
@@ -119,7 +121,7 @@ function clamped(at: Tensor, line: Line): Tensor {
 }
 
 export function nearest(x: Tensor, line: Line, sampling: Sampling): Tensor {
-  const round = roundings[sampling.rounding] ?? roundings.round_prefer_floor!;
+  const round = roundingOf(line, sampling);
   return take(x, settled(clamped(round(coordinates(line, sampling.place)), line), line), line.axis);
 }
 
@@ -130,7 +132,7 @@ export function repeated(x: Tensor, line: Line, sampling: Sampling): Tensor | un
   if (sampling.place === "align_corners" || sampling.place === "tf_crop_and_resize")
     return undefined;
   const sample = { ...line, from: 3, to: 3 * scale };
-  const round = roundings[sampling.rounding] ?? roundings.round_prefer_floor!;
+  const round = roundingOf(line, sampling);
   const index = clamped(round(coordinates(sample, sampling.place)), sample);
   const found = evaluate([index])[0]!.data;
   if (!found.every((v, i) => v === Math.floor(i / scale))) return undefined;

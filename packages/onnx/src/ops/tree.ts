@@ -9,7 +9,6 @@ import {
   equal,
   reshape,
   select,
-  softmax,
   type Tensor,
   take,
   takeAlongAxis,
@@ -19,7 +18,7 @@ import type { NodeContext, Result } from "../context.ts";
 import { numbersOfDef } from "../element.ts";
 import type { Row } from "../row.ts";
 import { typed } from "../value.ts";
-import { ml } from "./classic.ts";
+import { ml, transformed } from "./classic.ts";
 
 /** Comparisons by their numbers in TreeEnsemble; the last is membership of a set. */
 const modes = ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER"] as const;
@@ -122,17 +121,6 @@ function voted(n: NodeContext, leaves: Tensor, votes: Votes, nodes: number, rule
   if (rule !== "MIN" && rule !== "MAX") return n.fail(`aggregate_function is ${rule}`);
   const best = rule === "MIN" ? all.min([1]) : all.max([1]);
   return select(best.abs().equal(Infinity), 0, best);
-}
-
-function transformed(n: NodeContext, y: Tensor, transform: string): Tensor {
-  if (transform === "NONE") return y;
-  if (transform === "SOFTMAX") return softmax(y, -1);
-  if (transform === "LOGISTIC") return y.sigmoid();
-  if (transform === "SOFTMAX_ZERO") {
-    const e = select(y.equal(0), 0, y.sub(y.max(-1, { keepDims: true })).exp());
-    return e.div(e.sum(-1, { keepDims: true }));
-  }
-  return n.fail(`post_transform ${transform} is not supported`);
 }
 
 const numbersAttribute = (n: NodeContext, name: string): readonly number[] =>
@@ -260,7 +248,7 @@ function classifier(n: NodeContext): Result {
   const rows: Dim = x.shape[0]!;
   const column = withBaseOfOne(n, take(y, constant([...only][0]!, "i32"), 1));
   const shares = votes.weight.every((w) => w >= 0);
-  const second = column.greater(shares && transform === "NONE" ? 0.5 : 0).convert("i32");
+  const second = column.greater(shares ? 0.5 : 0).convert("i32");
   const other = shares && transform === "NONE" ? column.neg().add(1) : column.neg();
   const pair = concat([reshape(other, [rows, 1]), reshape(column, [rows, 1])], 1);
   return [label(second), typed(transformed(n, pair, transform), "float32")];

@@ -3,18 +3,24 @@ import {
   type Dim,
   type DotAxes,
   dotAxes,
+  dotGeneral,
+  isFloat,
   isStatic,
   lhsFree,
   mulDim,
+  pad,
+  reshape,
   rhsFree,
   type Shape,
   subDim,
   type Tensor,
+  transpose,
+  windows,
 } from "@kiln-ml/ir";
 import { elementTypeOf } from "../../element.ts";
 import type { Builder } from "../builder.ts";
 import { isPlain, padded } from "../padding.ts";
-import { type Row, type RowContext, Unsupported } from "../row.ts";
+import type { Row, RowContext } from "../row.ts";
 
 const product = (dims: readonly Dim[]): Dim => dims.reduce<Dim>(mulDim, 1);
 const pick = (t: Tensor, axes: readonly number[]): Dim[] => axes.map((a) => t.shape[a]!);
@@ -37,7 +43,7 @@ function matrices(
   ]);
 }
 
-const dotGeneral: Row = (c) => {
+const dotGeneralRow: Row = (c) => {
   const { b, node } = c;
   const [lhs, rhs] = node.operands as [Tensor, Tensor];
   const d = dotAxes(node.attrs);
@@ -69,12 +75,44 @@ function multiplied(
   return b.reshape(product1, whole, shape);
 }
 
+/** Conv is of floats: a convolution of integers is a product of windows and kernels. */
+function asProduct(node: Tensor): Tensor {
+  const [x, w] = node.operands as [Tensor, Tensor];
+  const { attrs } = node;
+  const spatial = (name: string): readonly never[] => attrs[name] as readonly never[];
+  const interior = (attrs.lhsDilation as readonly number[]).map((k) => k - 1);
+  const around = [
+    [0, 0, ...spatial("low")],
+    [0, 0, ...spatial("high")],
+    [0, 0, ...interior],
+  ] as const;
+  const placed = windows(pad(x, 0, ...around), {
+    size: w.shape.slice(2),
+    stride: spatial("stride"),
+    dilation: spatial("rhsDilation"),
+  });
+  const groups = Number(attrs.groups);
+  const n = x.rank - 2;
+  const perGroup = w.shape[1]!;
+  const lhs = reshape(placed, [x.shape[0]!, groups, perGroup, ...placed.shape.slice(2)]);
+  const rhs = reshape(w, [groups, -1, ...w.shape.slice(1)]);
+  const kernel = upTo(n);
+  const product = dotGeneral(lhs, rhs, {
+    lhsBatch: [1],
+    rhsBatch: [0],
+    lhsContract: [2, ...kernel.map((i) => 3 + n + i)],
+    rhsContract: [2, ...kernel.map((i) => 3 + i)],
+  });
+  // [G, N, place…, O] → [N, G, O, place…].
+  const order = [1, 0, n + 2, ...kernel.map((i) => 2 + i)];
+  return reshape(transpose(product, order), node.shape);
+}
+
 /** Dilation of x is zeros between its elements; amounts that Conv does not take are padded before it. */
 const convolution: Row = (c) => {
   const { b, node } = c;
   const [x, w] = node.operands as [Tensor, Tensor];
-  if (!["f16", "f32", "f64", "bf16"].includes(node.dtype))
-    throw new Unsupported(`convolution of ${node.dtype}`);
+  if (!isFloat(node.dtype)) return c.write(asProduct(node));
   const [low, high] = [c.dims("low"), c.dims("high")];
   const dilation = c.ints("lhsDilation");
   const direct = isPlain(low) && isPlain(high) && dilation.every((k) => k === 1);
@@ -175,7 +213,7 @@ const scatter: Row = (c) => {
 };
 
 export const contractions: Readonly<Record<string, Row>> = {
-  dotGeneral,
+  dotGeneral: dotGeneralRow,
   convolution,
   gather,
   scatter,

@@ -48,8 +48,9 @@ const scalarType = (type: "int64" | "bool"): ValueDef["type"] => ({
   shape: [],
 });
 
-export function controlRows(write: WriteRegion): Readonly<Record<string, Row>> {
-  const cond: Row = (c) => {
+const cond =
+  (write: WriteRegion): Row =>
+  (c) => {
     const [flag, ...captures] = c.operandNames as [string, ...string[]];
     const branch = (region: Graph, name: string): GraphDef => {
       const b = c.b.inner();
@@ -60,7 +61,9 @@ export function controlRows(write: WriteRegion): Readonly<Record<string, Row>> {
     return c.b.several("If", [flag], attributes, yes.results.length);
   };
 
-  const whileLoop: Row = (c) => {
+const whileLoop =
+  (write: WriteRegion): Row =>
+  (c) => {
     const [test, body] = c.node.regions as [Graph, Graph];
     const n = Number(c.node.attrs.carries);
     const [init, captures] = [c.operandNames.slice(0, n), c.operandNames.slice(n)];
@@ -76,7 +79,9 @@ export function controlRows(write: WriteRegion): Readonly<Record<string, Row>> {
     return c.b.several("Loop", [trips, first!, ...init], { body: graph }, n);
   };
 
-  const scan: Row = (c) => {
+const scan =
+  (write: WriteRegion): Row =>
+  (c) => {
     const region = c.node.regions[0]!;
     const { init, xs, captures } = scanParts(c.node.attrs, c.operandNames);
     const length = c.node.attrs.length as Dim;
@@ -99,8 +104,6 @@ export function controlRows(write: WriteRegion): Readonly<Record<string, Row>> {
       backwards && i >= init.length ? c.b.slice(name, [0], [-1], [-(2 ** 31)], [-1]) : name,
     );
   };
-  return { cond, whileLoop, scan };
-}
 
 function loopInputs(b: Builder, carry: readonly Tensor[]) {
   const [step, condition] = [b.fresh("step"), b.fresh("condition")];
@@ -112,3 +115,10 @@ function loopInputs(b: Builder, carry: readonly Tensor[]) {
   ];
   return { step, condition, carried, inputs };
 }
+
+/** Rows of the ops with regions, which `write` writes. */
+export const controlRows = (write: WriteRegion): Readonly<Record<string, Row>> => ({
+  cond: cond(write),
+  whileLoop: whileLoop(write),
+  scan: scan(write),
+});

@@ -2,7 +2,7 @@
  * Elementwise ops. What ONNX lacks is composed so that it stays accurate where the plain formula would not (`expm1` near
  * 0, `atan2` in all quadrants).
  */
-import { constantValueOf, isFloat, type Tensor } from "@kiln-ml/ir";
+import { constantValueOf, isFloat, isInteger, type Tensor } from "@kiln-ml/ir";
 import { elementTypeOf } from "../../element.ts";
 import { elementTypes } from "../../proto/model.ts";
 import type { Builder } from "../builder.ts";
@@ -169,10 +169,14 @@ const isNanRow: Row = (c) =>
     ? c.b.op("IsNaN", [c.x(0)])
     : c.b.op("Not", [c.b.op("Equal", [c.x(0), c.x(0)])]);
 
+/** Integers of one size have the same bits when one wraps to the other. */
 const bitcast: Row = (c) => {
+  const { dtype } = c.node;
+  if (isInteger(dtype) && isInteger(c.node.operands[0]!.dtype))
+    return c.b.cast(c.x(0), elementTypeOf(dtype));
   if (c.b.opset < 26) throw new Unsupported("bitcast before opset 26");
   return c.b.op("BitCast", [c.x(0)], {
-    to: elementTypes.indexOf(elementTypeOf(c.node.dtype)) + 1,
+    to: elementTypes.indexOf(elementTypeOf(dtype)) + 1,
   });
 };
 

@@ -1,0 +1,67 @@
+/**
+ * Makes a tree of a concatenation of many operands, so that no kernel has to read them all: where one would bind more tensors
+ * than the target allows, a part of the tree is stored.
+ *
+ * before:
+ *   graph f(%a: f32[1,2]) {
+ *     %1: f32[1,16] = concat %a %a %a %a %a %a %a %a {axis=1}
+ *     %2: f32[1,16] = neg %1
+ *     return %2
+ *   }
+ * after:
+ *   graph f(%a: f32[1,2]) {
+ *     %1: f32[1,8] = concat %a %a %a %a {axis=1}
+ *     %2: f32[1,16] = concat %1 %1 {axis=1}
+ *     %3: f32[1,16] = neg %2
+ *     return %3
+ *   }
+ *
+ * Not done for few operands, nor for what a program gives out: its parts are written in their places.
+ */
+import { addDim, type Dim, inPlaceOf, makeNode, type Tensor, withOperands } from "@kiln-ml/ir";
+import { aliasRoot } from "../access.ts";
+import type { Pass } from "../pass.ts";
+import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
+
+/** With its result these are the eight tensors that every device lets a kernel bind. */
+const most = 7;
+
+export const splitConcat: Pass = { name: "split-concat", run };
+
+function run(program: Program): Program {
+  const roots = new Set(rootsOf(program).map(aliasRoot));
+  const done = new Map<Tensor, Tensor>();
+  for (const node of nodesOf(program)) {
+    const operands = node.operands.map((t) => done.get(t)!);
+    const wide = node.op === "concat" && operands.length > most && !roots.has(node);
+    const result = inPlaceOf(node, () =>
+      wide ? tree(operands, node.attrs.axis as number) : withOperands(node, operands),
+    );
+    done.set(node, result);
+  }
+  return mapRoots(program, (root) => done.get(root)!);
+}
+
+function tree(operands: readonly Tensor[], axis: number): Tensor {
+  if (operands.length <= most) return joined(operands, axis);
+  const parts = Math.ceil(operands.length / most);
+  const per = Math.ceil(operands.length / parts);
+  const level = Array.from({ length: parts }, (_, i) =>
+    joined(operands.slice(i * per, (i + 1) * per), axis),
+  );
+  return tree(level, axis);
+}
+
+function joined(operands: readonly Tensor[], axis: number): Tensor {
+  const [first] = operands;
+  if (operands.length === 1) return first!;
+  const extent = operands.reduce<Dim>((sum, t) => addDim(sum, t.shape[axis]!), 0);
+  const shape = first!.shape.map((d, i) => (i === axis ? extent : d));
+  return makeNode({
+    op: "concat",
+    operands: [...operands],
+    attrs: { axis },
+    dtype: first!.dtype,
+    shape,
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * Splits long sums of products that give few results, weight gradients above all, into parts that run side by side, and adds
+ * the parts in a second kernel.
+ *
+ * before:
+ *   graph f(%a: f32[64,4096], %b: f32[4096,64]) {
+ *     %1: f32[64,64] = dotGeneral %a %b {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[0]}
+ *     return %1
+ *   }
+ * after:
+ *   graph f(%a: f32[64,4096], %b: f32[4096,64]) {
+ *     %1: f32[64,16,256] = reshape %a
+ *     %2: f32[16,256,64] = reshape %b
+ *     %3: f32[16,64,64] = dotGeneral %1 %2 {lhsBatch=[1], rhsBatch=[0], lhsContract=[2], rhsContract=[1]}
+ *     %4: f32[64,64] = reduceSum %3 {axes=[0]}
+ *     return %4
+ *   }
+ *
+ * Sums are added in another order, so a target asks for this pass if it wants it. Not done for symbolic extents, for halves,
+ * whose partial sums would be rounded, nor where no divisor of the sum's length gives parts of a fair size.
+ */
+import { isStatic, makeNode, type Shape, sizeOf, type Tensor } from "@kiln-ml/ir";
+import type { Pass } from "../pass.ts";
+import { rewriteProgram } from "../program.ts";
+
+/** Sums of fewer products are over before a second kernel would begin. */
+const leastLength = 1024;
+/** Products of a part, so that a part is worth a workgroup. */
+const leastPart = 256;
+const mostParts = 64;
+/** Workgroups that keep a device busy, and the edge of the tile that one computes. */
+const busy = 256;
+const tile = 64;
+
+export const splitContraction: Pass = {
+  name: "split-contraction",
+  run: (program) =>
+    rewriteProgram(program, (node) => {
+      if (node.dtype !== "f32" && node.dtype !== "i32") return node;
+      if (node.op === "dotGeneral") return splitDot(node);
+      return node.op === "convolution" ? splitConvolution(node) : node;
+    }),
+};
+
+const tilesOf = (m: number, n: number): number => Math.ceil(m / tile) * Math.ceil(n / tile);
+
+/** In how many parts a loop of `extent` iterations, each of `inner` products, should run; 1 for not at all. */
+function partsFor(tiles: number, extent: number, inner: number): number {
+  const length = extent * inner;
+  if (length < leastLength) return 1;
+  const most = Math.min(mostParts, Math.floor(busy / tiles), Math.floor(length / leastPart));
+  for (let d = most; d > 1; d--) if (extent % d === 0) return d;
+  return 1;
+}
+
+interface Axes {
+  readonly lhsBatch: readonly number[];
+  readonly rhsBatch: readonly number[];
+  readonly lhsContract: readonly number[];
+  readonly rhsContract: readonly number[];
+}
+
+function splitDot(node: Tensor): Tensor {
+  const [lhs, rhs] = node.operands as [Tensor, Tensor];
+  const axes = node.attrs as unknown as Axes;
+  const [l, r] = [axes.lhsContract[0], axes.rhsContract[0]];
+  const [size, left, right] = [node, lhs, rhs].map((t) => sizeOf(t.shape));
+  if (l === undefined || r === undefined) return node;
+  if (!isStatic(size!) || !isStatic(left!) || !isStatic(right!) || size === 0) return node;
+  const extentOf = (of: readonly number[]): number =>
+    of.reduce((p, axis) => p * (lhs.shape[axis] as number), 1);
+  const [length, batch] = [extentOf(axes.lhsContract), extentOf(axes.lhsBatch)];
+  const [m, n] = [left! / length / batch, right! / length / batch];
+  const extent = lhs.shape[l] as number;
+  const parts = partsFor(batch * tilesOf(m, n), extent, length / extent);
+  if (parts === 1) return node;
+  // The part is an axis of its own before the split one.
+  const moved = (list: readonly number[], at: number, first?: number): number[] => [
+    ...(first === undefined ? [] : [first]),
+    ...list.map((axis) => (axis >= at ? axis + 1 : axis)),
+  ];
+  const partial = makeNode({
+    op: "dotGeneral",
+    operands: [splitAxis(lhs, l, parts), splitAxis(rhs, r, parts)],
+    attrs: {
+      lhsBatch: moved(axes.lhsBatch, l, l),
+      rhsBatch: moved(axes.rhsBatch, r, r),
+      lhsContract: moved(axes.lhsContract, l),
+      rhsContract: moved(axes.rhsContract, r),
+    },
+    dtype: node.dtype,
+    shape: [parts, ...node.shape],
+  });
+  return sumOver(partial, 0, node);
+}
+
+/** Channels in groups, the weights of each group beside one another: then the groups' results are the parts. */
+function splitConvolution(node: Tensor): Tensor {
+  const [x, w] = node.operands as [Tensor, Tensor];
+  if (node.attrs.groups !== 1) return node;
+  if (![node, x, w].every((t) => isStatic(sizeOf(t.shape)))) return node;
+  const [features, channels, ...taps] = w.shape as number[];
+  const [images, , ...places] = node.shape as number[];
+  const product = (of: readonly number[]): number => of.reduce((a, b) => a * b, 1);
+  const tiles = tilesOf(features!, images! * product(places));
+  const parts = tiles === 0 ? 1 : partsFor(tiles, channels!, product(taps));
+  if (parts === 1) return node;
+  const each = channels! / parts;
+  const apart = splitAxis(w, 1, parts);
+  const perm = [1, 0, ...apart.shape.slice(2).map((_, i) => i + 2)];
+  const shape = perm.map((axis) => apart.shape[axis]!);
+  const { dtype } = w;
+  const turned = makeNode({ op: "transpose", operands: [apart], attrs: { perm }, dtype, shape });
+  const weights = reshaped(turned, [parts * features!, each, ...taps]);
+  const partial = makeNode({
+    op: "convolution",
+    operands: [x, weights],
+    attrs: { ...node.attrs, groups: parts },
+    dtype: node.dtype,
+    shape: [images!, parts * features!, ...places],
+  });
+  return sumOver(reshaped(partial, [images!, parts, features!, ...places]), 1, node);
+}
+
+const reshaped = (x: Tensor, shape: Shape): Tensor =>
+  makeNode({ op: "reshape", operands: [x], attrs: {}, dtype: x.dtype, shape });
+
+function splitAxis(x: Tensor, axis: number, parts: number): Tensor {
+  const extent = x.shape[axis] as number;
+  return reshaped(x, [
+    ...x.shape.slice(0, axis),
+    parts,
+    extent / parts,
+    ...x.shape.slice(axis + 1),
+  ]);
+}
+
+const sumOver = (x: Tensor, axis: number, like: Tensor): Tensor =>
+  makeNode({
+    op: "reduceSum",
+    operands: [x],
+    attrs: { axes: [axis] },
+    dtype: like.dtype,
+    shape: like.shape,
+  });

@@ -16,7 +16,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
@@ -110,32 +109,28 @@ fn main(
     }
     workgroupBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe3 = meDiv8 * 4;
   let atMe4 = meMod8 * 4;
   let atBatch0 = batch * 4;
   let atMe5 = atBatch0 + meDiv8 * 4 + meMod8;
   if (atMe3 <= 3) {
     if (atMe4 <= 3) {
-      select0[atMe5] = select(vec4<f32>(-1.7014117e+38), sums[0] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3));
+      select0[atMe5] = select(vec4<f32>(-1.7014117e+38), c0_0 * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3));
     }
   }
   if (atMe3 <= 2) {
     if (atMe4 <= 3) {
-      select0[atMe5 + 1] = select(vec4<f32>(-1.7014117e+38), sums[1] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 1));
+      select0[atMe5 + 1] = select(vec4<f32>(-1.7014117e+38), c1_0 * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 1));
     }
   }
   if (atMe3 <= 1) {
     if (atMe4 <= 3) {
-      select0[atMe5 + 2] = select(vec4<f32>(-1.7014117e+38), sums[2] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 2));
+      select0[atMe5 + 2] = select(vec4<f32>(-1.7014117e+38), c2_0 * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 2));
     }
   }
   if (atMe3 <= 0) {
     if (atMe4 <= 3) {
-      select0[atMe5 + 3] = select(vec4<f32>(-1.7014117e+38), sums[3] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 3));
+      select0[atMe5 + 3] = select(vec4<f32>(-1.7014117e+38), c3_0 * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 3));
     }
   }
 }
@@ -206,7 +201,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
@@ -294,30 +288,26 @@ fn main(
     }
     workgroupBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe5 = meDiv8 * 4;
   let atMe6 = atBatch0 + lid;
   if (atMe5 <= 3) {
     if (atMe2 <= 7) {
-      dotGeneral[atMe6] = sums[0];
+      dotGeneral[atMe6] = c0_0;
     }
   }
   if (atMe5 <= 2) {
     if (atMe2 <= 7) {
-      dotGeneral[atMe6 + 2] = sums[1];
+      dotGeneral[atMe6 + 2] = c1_0;
     }
   }
   if (atMe5 <= 1) {
     if (atMe2 <= 7) {
-      dotGeneral[atMe6 + 4] = sums[2];
+      dotGeneral[atMe6 + 4] = c2_0;
     }
   }
   if (atMe5 <= 0) {
     if (atMe2 <= 7) {
-      dotGeneral[atMe6 + 6] = sums[3];
+      dotGeneral[atMe6 + 6] = c3_0;
     }
   }
 }

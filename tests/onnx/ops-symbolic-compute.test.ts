@@ -137,7 +137,7 @@ check("SkipLayerNormalization", ["B,S,8", "B,S,8", "8", "8", "8"], {}, ms);
 check("MultiHeadAttention", ["B,S,8", "B,T,8", "B,T,8", "24"], { num_heads: 2 }, ms);
 check(
   "GroupQueryAttention",
-  ["1,S,16", "1,S,8", "1,S,8", "1,1,P,8", "1,1,P,8", "int64 1", "int64 "],
+  ["1,S,16", "1,S,8", "1,S,8", "1,1,P,8", "1,1,P,8", "int64 1", "-"],
   { num_heads: 2, kv_num_heads: 1 },
   { ...ms, count: 3 },
 );

@@ -7,6 +7,7 @@
 import { opRecord, sameShape, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
 import { nodesOf, type Program } from "../program.ts";
+import { type Attention, type Attentions, findAttention } from "./attention.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
 import { findPlacement, linesUp, openMap, place, terminals } from "./place.ts";
@@ -25,6 +26,9 @@ export function fuse(
   kept: ReadonlySet<Tensor> = new Set(),
 ): Fusion {
   const groupOf = new Map<Tensor, Group>();
+  const order = nodesOf(program);
+  const storage = storageOf(program);
+  const attentions = on && limits.attention ? findAttention(order, storage.required) : nothing;
   const state: Fusion = {
     program,
     limits,
@@ -32,13 +36,19 @@ export function fuse(
     groups: [],
     groupOf,
     read: new Map(),
-    ...storageOf(program),
+    ...storage,
+    attentions,
     apart,
     kept,
   };
-  const order = nodesOf(program);
+  const { byResult, inside } = attentions;
   for (const node of order) {
-    if (isLeaf(node) || isVirtual(node)) continue;
+    if (isLeaf(node) || isVirtual(node) || inside.has(node)) continue;
+    const attention = byResult.get(node);
+    if (attention) {
+      openAttention(state, attention);
+      continue;
+    }
     if (opRecord(node.op).family === "contraction") openContraction(state, node);
     else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
     else if (opRecord(node.op).family === "scatter") openWhole(state, node, "scatter");
@@ -53,6 +63,22 @@ export function fuse(
     mergeScalars(state);
   }
   return state;
+}
+
+const nothing: Attentions = { byResult: new Map(), inside: new Set() };
+
+function openAttention(state: Fusion, attention: Attention): void {
+  const { result } = attention;
+  const outer = result.shape.map((d, i) => makeLoop(`i${i}`, d));
+  const coords = outer.map((l) => l.at);
+  const group = openGroup(state, {
+    kind: "attention",
+    anchor: result,
+    outer,
+    outerSpace: { shape: result.shape, coords },
+    attention,
+  });
+  place(state, group, result, { coords, level: "outer" });
 }
 
 function openContraction(state: Fusion, node: Tensor): void {

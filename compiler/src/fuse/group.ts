@@ -17,6 +17,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { indexName } from "../kernel/names.ts";
+import type { Attention } from "./attention.ts";
 
 export interface Loop {
   readonly name: string;
@@ -64,7 +65,15 @@ export interface ContractionOperand {
 
 export interface Group {
   readonly id: number;
-  readonly kind: "map" | "rows" | "scan" | "contraction" | "scatter" | "sort" | "control";
+  readonly kind:
+    | "map"
+    | "rows"
+    | "scan"
+    | "contraction"
+    | "scatter"
+    | "sort"
+    | "control"
+    | "attention";
   /** The contraction, scatter, argSort or node with regions, or the first scan. */
   readonly anchor: Tensor | undefined;
   readonly outer: readonly Loop[];
@@ -74,6 +83,7 @@ export interface Group {
   readonly fullSpace: Space | undefined;
   readonly axes: readonly number[];
   readonly contraction: Contraction | undefined;
+  readonly attention: Attention | undefined;
   readonly members: Map<Tensor, Placement>;
   /** Reduction groups whose sums run along with this contraction's operand `a` or `b`. */
   readonly sideSums: {

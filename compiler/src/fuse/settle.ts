@@ -36,6 +36,7 @@ export function settle(state: Fusion, order: readonly Tensor[]): void {
 
 function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean {
   if (state.required.has(node)) return true;
+  if (state.attentions.inside.has(node)) return false;
   if (by.size === 0) return false;
   if (state.kept.has(node)) return true;
   if (!isPointwise(node)) return false;
@@ -44,7 +45,7 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
   if (by.size > 1) return work.costly || work.ops > cheapOps || work.loads > 2;
   // A contraction reads an operand's element many times over.
   const [reader] = by;
-  return reader!.kind === "contraction" && work.costly;
+  return (reader!.kind === "contraction" || reader!.kind === "attention") && work.costly;
 }
 
 /** What computing one element of `node` takes, with all that is inlined in it. */
@@ -71,6 +72,9 @@ export function workOf(
   return work;
 }
 
+/** Groups that read their operands in an order of their own. */
+const whole: ReadonlySet<Group["kind"]> = new Set(["contraction", "attention", "control"]);
+
 /** Stores a floating node: as another result of a reader that computes it in place, or in its own kernel. */
 function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
   // Its users were looked at when it was inlined.
@@ -78,7 +82,7 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
   if (state.on && isPointwise(node) && !state.apart.has(node) && !state.kept.has(node))
     for (const host of [...by].sort((a, b) => a.id - b.id)) {
       const others = [...by].filter((g) => g !== host);
-      if (host.kind === "contraction" || host.kind === "control") continue;
+      if (whole.has(host.kind)) continue;
       if (others.some((g) => dependsOn(host, g))) continue;
       const p = findPlacement(state, host, node);
       if (!p || !readOnlyAt(state, host, node, p.coords)) continue;

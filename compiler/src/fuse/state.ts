@@ -3,6 +3,7 @@
  */
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
+import type { Attentions } from "./attention.ts";
 import type { Group, Loop } from "./group.ts";
 
 /** What a target allows a group to become. */
@@ -13,6 +14,8 @@ export interface FusionLimits {
   readonly total: number;
   /** Most tensors one kernel may read and write. */
   readonly bindings: number;
+  /** Whether softmax(q·kᵀ)·v may be one group. */
+  readonly attention?: boolean;
 }
 
 export interface Fusion {
@@ -27,6 +30,8 @@ export interface Fusion {
   readonly read: Map<Tensor, ReadonlySet<Tensor>>;
   /** The required nodes whose memory is a run of another tensor's. */
   readonly storedIn: ReadonlyMap<Tensor, Storage>;
+  /** Products of weights and values that are groups with all that makes the weights. */
+  readonly attentions: Attentions;
   /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
   readonly apart: ReadonlySet<Tensor>;
   /** Nodes that are stored rather than inlined, because a kernel that inlined them bound too many tensors. */
@@ -45,6 +50,7 @@ export function openGroup(
     fullSpace: undefined,
     axes: [],
     contraction: undefined,
+    attention: undefined,
     members: new Map(),
     sideSums: [],
     scalars: [],

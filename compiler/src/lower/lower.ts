@@ -31,6 +31,8 @@ export interface Schedule {
   contraction(job: Job): Scheduled;
   scatter(job: Job): Scheduled;
   sort(job: Job): Scheduled;
+  /** Absent where the fusion limits rule such groups out. */
+  attention?(job: Job): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
   beside(body: readonly Stmt[], scalars: readonly Job[]): Stmt[];
 }
@@ -106,15 +108,17 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
   resetNames();
   const { group, storage, reads, writes } = job;
   const main =
-    group.kind === "contraction"
-      ? schedule.contraction(job)
-      : group.kind === "scatter"
-        ? schedule.scatter(job)
-        : group.kind === "sort"
-          ? schedule.sort(job)
-          : group.kind === "scan"
-            ? schedule.scan(job)
-            : schedule.rows(job);
+    group.kind === "attention"
+      ? schedule.attention!(job)
+      : group.kind === "contraction"
+        ? schedule.contraction(job)
+        : group.kind === "scatter"
+          ? schedule.scatter(job)
+          : group.kind === "sort"
+            ? schedule.sort(job)
+            : group.kind === "scan"
+              ? schedule.scan(job)
+              : schedule.rows(job);
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
@@ -180,7 +184,11 @@ const sortFlops = 40;
 function flopsOf(group: Group): Dim {
   let sum: Dim = 0;
   for (const [t] of group.members) {
-    if (t === group.anchor && group.contraction) {
+    if (t === group.anchor && group.attention) {
+      const { dot, scores } = group.attention;
+      const depth = dot.operands[0]!.shape[(dot.attrs.lhsContract as number[])[0]!]!;
+      sum = addDim(sum, mulDim(mulDim(2, sizeOf(scores.shape)), addDim(depth, t.shape.at(-1)!)));
+    } else if (t === group.anchor && group.contraction) {
       const { m, n, batch, k } = group.contraction;
       sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
     } else if (opRecord(t.op).family === "sort")
@@ -201,8 +209,8 @@ const short: Readonly<Record<string, string>> = {
 
 /** Named after the first and last ops of the group. */
 function nameOf(group: Group): string {
-  const ops = membersOf(group).map(([t]) => t.op);
-  const first = group.anchor?.op ?? ops[0]!;
+  const ops = membersOf(group).map(([t]) => (group.attention?.result === t ? "attention" : t.op));
+  const first = group.attention ? "attention" : (group.anchor?.op ?? ops[0]!);
   const last = ops.at(-1)!;
   return [first, ...(last !== first ? [last] : [])].map((op) => short[op] ?? op).join("_");
 }

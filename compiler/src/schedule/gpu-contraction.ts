@@ -7,11 +7,14 @@ import type { Loop } from "../fuse/group.ts";
 import type { Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
+import { gpuSkinny } from "./gpu-skinny.ts";
 import { gpuTile, type Which } from "./gpu-tile.ts";
 import { tilingOf } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
 export function gpuContraction(job: Job): Scheduled {
+  const skinny = gpuSkinny(job);
+  if (skinny) return skinny;
   const c = job.group.contraction!;
   const rows = rowsOf(job);
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];

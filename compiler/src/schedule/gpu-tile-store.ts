@@ -108,7 +108,7 @@ const keep = (to: string, first: number, lane: Dim, value: Expr): Stmt => ({
 });
 
 /** The statements that store the group's results for one sum, or four of them. */
-function results(job: Job, by: Rename, sum: Expr): Stmt[] {
+export function results(job: Job, by: Rename, sum: Expr): Stmt[] {
   const { group } = job;
   const anchor = group.anchor!;
   const block = openBlock(job);

@@ -5,7 +5,7 @@
 import "./move.ts";
 import "./tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
-import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
+import { fromHost, GraphError, type HostArray, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import {
   checkGraph,
   Demand,
@@ -58,11 +58,15 @@ type Spec = Record<string, InputSpec>;
 
 /** A program of the tree: final, or one that computes the next value that import must know. */
 interface Stage {
-  readonly run: CompiledFunction<[Record<string, Tensor>], Tensor[]>;
+  readonly run: CompiledFunction<[Record<string, Tensor>], Record<string, Tensor | Tensor[]>>;
   /** What import threw. */
   failure?: string;
   /** The key of the demanded value. */
   demand?: string;
+  /** The feeds that the demanded value depends on. */
+  depends?: readonly string[];
+  /** Demanded values by what the feeds held, if those are small. */
+  readonly answers: Map<string, readonly number[]>;
   /** The form of the results, from the last trace. */
   outputs?: Map<string, Value>;
 }
@@ -82,6 +86,8 @@ export class OnnxModel {
   readonly #options: CompileOptions;
   readonly #extents: DeclaredExtents;
   readonly #stages = new Map<string, Stage>();
+  /** Programs compiled of stages that are no longer kept. */
+  #dropped = 0;
   /** Set once a symbolic import failed: programs are then compiled for the extents at hand. */
   #static: string | undefined;
 
@@ -91,7 +97,8 @@ export class OnnxModel {
     dims: Readonly<Record<string, number | string>>,
   ) {
     this.#imported = imported;
-    this.#options = { name: imported.model.graph.name || "model", ...options };
+    // An op of ONNX has a float32 result, which places and ties depend on.
+    this.#options = { name: imported.model.graph.name || "model", rounding: "each-op", ...options };
     this.#extents = new DeclaredExtents(imported.model.graph.inputs, dims);
   }
 
@@ -113,7 +120,7 @@ export class OnnxModel {
   get compiles(): number {
     let n = 0;
     for (const { run } of this.#stages.values()) n += run.compiles;
-    return n;
+    return n + this.#dropped;
   }
 
   /** Why programs are compiled for each set of extents, if they are. */
@@ -137,7 +144,8 @@ export class OnnxModel {
 
   /** Runs the model. Compiles what it meets for the first time. */
   async run(inputs: Inputs): Promise<Record<string, OnnxValue>> {
-    const { stage, results } = await this.#reach(inputs);
+    const { stage, results: tree } = await this.#reach(inputs);
+    const results = [...stage.outputs!.keys()].flatMap((name) => tree[name] ?? []);
     const arrays: HostArray[] = [];
     for (const t of results) arrays.push(await t.data());
     const shapes = results.map((t) => t.shape as readonly number[]);
@@ -199,7 +207,13 @@ export class OnnxModel {
     for (;;) {
       const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
       const stage = this.#next(forms, feeds, known, symbolic);
-      let results: Tensor[];
+      const question = questionOf(stage, feeds);
+      const answer = question === undefined ? undefined : stage.answers.get(question);
+      if (answer) {
+        known.set(stage.demand!, answer);
+        continue;
+      }
+      let results: Record<string, Tensor | Tensor[]>;
       try {
         results = await stage.run(feeds);
       } catch (error) {
@@ -209,7 +223,10 @@ export class OnnxModel {
         continue;
       }
       if (stage.demand === undefined) return { stage, results, feeds };
-      known.set(stage.demand, Array.from(await results[0]!.data(), Number));
+      const value = results.demand as Tensor;
+      const values = await numbersOf(value);
+      known.set(stage.demand, values);
+      remember(stage.answers, questionOf(stage, feeds), values);
     }
   }
 
@@ -235,32 +252,52 @@ export class OnnxModel {
 
   #stage(key: string, forms: Forms, known: Known, spec: Spec): Stage {
     let stage = this.#stages.get(key);
-    if (!stage) {
+    // The most recently used are the last.
+    if (stage) this.#stages.delete(key);
+    else {
       const made: Stage = {
+        answers: new Map(),
         run: compile((x: Record<string, Tensor>) => this.#trace(made, forms, x, known), {
           ...this.#options,
           inputs: [spec],
         }),
       };
       stage = made;
-      this.#stages.set(key, made);
+    }
+    this.#stages.set(key, stage);
+    for (const [oldest, { run }] of this.#stages) {
+      if (this.#stages.size <= keptStages) break;
+      this.#dropped += run.compiles;
+      this.#stages.delete(oldest);
     }
     return stage;
   }
 
-  #trace(stage: Stage, forms: Forms, x: Record<string, Tensor>, known: Known): Tensor[] {
+  #trace(
+    stage: Stage,
+    forms: Forms,
+    x: Record<string, Tensor>,
+    known: Known,
+  ): Record<string, Tensor | Tensor[]> {
     const inputs = new Map(forms.map(([name, form]) => [name, inputValue(form, x)] as const));
     try {
       delete stage.demand;
       stage.outputs = this.#imported.apply(inputs, known);
-      return [...stage.outputs.values()].flatMap(tensorsOf);
+      return Object.fromEntries(
+        [...stage.outputs].map(([name, v]) => [
+          name,
+          v.kind === "tensor" ? v.tensor : tensorsOf(v),
+        ]),
+      );
     } catch (error) {
       if (!(error instanceof Demand)) {
         stage.failure = error instanceof Error ? error.message : String(error);
         throw error;
       }
       stage.demand = error.key;
-      return [error.tensor];
+      const needed = new Set(topologicalOrder([error.tensor]));
+      stage.depends = Object.keys(x).filter((feed) => needed.has(x[feed]!));
+      return { demand: error.tensor };
     }
   }
 
@@ -297,6 +334,40 @@ export class OnnxModel {
     const shape = type.shape.map((d, axis) => this.#extents.of(d, name, axis));
     return { dtype: dtypeOf(type.type, `onnx: input ${name}`), shape };
   }
+}
+
+/** Programs that a model keeps; data-dependent sizes would otherwise fill the memory. */
+const keptStages = 64;
+
+/** Answers that a stage keeps, and the elements of feeds that are small enough to compare. */
+const keptAnswers = 16;
+const smallFeeds = 256;
+
+/** What a demanded value depends on, as text; undefined where that is not small, or not known yet. */
+function questionOf({ demand, depends }: Stage, feeds: Feeds): string | undefined {
+  if (demand === undefined || !depends) return undefined;
+  const size = depends.reduce((n, feed) => n + feeds[feed]!.data.length, 0);
+  if (size > smallFeeds) return undefined;
+  // It may depend on the extents of any input.
+  const shapes = Object.values(feeds).map(({ shape }) => shape.join());
+  return [...shapes, ...depends.map((feed) => feeds[feed]!.data.join())].join(";");
+}
+
+function remember(
+  answers: Map<string, readonly number[]>,
+  question: string | undefined,
+  values: readonly number[],
+): void {
+  if (question === undefined) return;
+  if (answers.size >= keptAnswers) answers.delete(answers.keys().next().value as string);
+  answers.set(question, values);
+}
+
+/** The elements of a tensor that was computed, as numbers. */
+async function numbersOf(t: Tensor): Promise<readonly number[]> {
+  const values = Array.from(fromHost(t.dtype, await t.data()));
+  t.dispose();
+  return values;
 }
 
 /** Types of the inputs at hand, extents and all. */

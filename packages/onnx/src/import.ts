@@ -2,7 +2,7 @@
  * A model as a function on tensors: walks the nodes of a graph in order, gives each to the row of its op, and keeps what names stand
  * for. Builds IR only; where a value must be known and is not, it throws Demand.
  */
-import { convert, type Dim, GraphError, isFloat, KilnError, Tensor } from "@kiln-ml/ir";
+import { type Dim, GraphError, KilnError, Tensor } from "@kiln-ml/ir";
 import { NodeContext, type Result, type Surroundings } from "./context.ts";
 import { elementTypeOf, narrowRange, numbersOfDef } from "./element.ts";
 import { Demand, type Known } from "./errors.ts";
@@ -179,7 +179,8 @@ class Run {
     try {
       return outputsOf(row, context, row.build(context));
     } catch (error) {
-      throw error instanceof KilnError ? context.explain(error) : error;
+      const ours = error instanceof KilnError && !(error instanceof Demand);
+      throw ours ? context.explain(error) : error;
     }
   }
 
@@ -224,7 +225,7 @@ class Run {
     try {
       return build();
     } catch (error) {
-      if (!(error instanceof Demand || error instanceof KilnError)) throw error;
+      if (!(error instanceof KilnError)) throw error;
       this.#demands.clear();
       for (const [key, n] of before) this.#demands.set(key, n);
       return undefined;
@@ -244,9 +245,7 @@ class Run {
     const key = nth ? `${where} (${nth + 1})` : where;
     const given = this.#given.get(key);
     if (given) return given;
-    // Half floats come back from a run as bits.
-    const { tensor } = value;
-    throw new Demand(key, isFloat(tensor.dtype) ? convert(tensor, "f32") : tensor);
+    throw new Demand(key, value.tensor);
   }
 }
 

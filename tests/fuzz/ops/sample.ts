@@ -28,8 +28,10 @@ export interface Sample {
   readonly sums?: boolean;
   readonly rtol?: number;
   readonly atol?: number;
-  /** More nodes, which read the node's outputs `y0`, `y1`… and give `z0`…; or the whole of the graph where `op` is not one. */
+  /** The nodes of the graph where `op` is none; they read `x0`, `x1`, … and give `y0`, …. */
   readonly nodes?: readonly NodeDef[];
+  /** Tensors of the file that these nodes read by other names. */
+  readonly constants?: readonly TensorDef[];
 }
 
 export const float = (value: number): AttributeDef => ({ kind: "float", value });
@@ -37,7 +39,7 @@ export const floatList = (value: readonly number[]): AttributeDef => ({ kind: "f
 export const stringList = (value: readonly string[]): AttributeDef => ({ kind: "strings", value });
 export const ints = (value: readonly number[]): AttributeDef => ({ kind: "ints", value });
 
-function attributeOf(value: NonNullable<Attribute>): AttributeDef {
+export function attributeOf(value: NonNullable<Attribute>): AttributeDef {
   if (typeof value === "string") return { kind: "string", value };
   if (typeof value === "number") return { kind: "int", value };
   return Array.isArray(value) ? ints(value) : (value as AttributeDef);
@@ -65,7 +67,7 @@ function declared(d: Draw, dims: readonly number[], i: number): readonly Extent[
 export function modelOf(op: string, sample: Sample, d: Draw): Given {
   const { opset, domain = "", attributes = {}, inputs, fixed = [], outputs = 1 } = sample;
   const names = inputs.map((def, i) => (def ? `x${i}` : ""));
-  const initializers: TensorDef[] = [];
+  const initializers: TensorDef[] = [...(sample.constants ?? [])];
   const graphInputs: ValueDef[] = [];
   const feeds: Record<string, TensorDef> = {};
   for (const [i, def] of inputs.entries()) {
@@ -95,7 +97,7 @@ export function modelOf(op: string, sample: Sample, d: Draw): Given {
   };
   const graph: GraphDef = {
     name: "g",
-    nodes: [node],
+    nodes: sample.nodes ?? [node],
     initializers,
     inputs: graphInputs,
     outputs: outs.map((name) => ({ name, type: undefined })),
@@ -129,10 +131,14 @@ function textOf(op: string, sample: Sample, { graph }: Model): string {
     const form = !input ? "initializer" : shape ? `[${shape.map((e) => e ?? "?")}]` : "no shape";
     return `${brief(def)} ${form}`;
   });
-  const attributes = [...graph.nodes[0]!.attributes].map(
-    ([k, a]) => `${k}=${JSON.stringify("value" in a ? a.value : a.kind, short)}`,
-  );
-  return `${op} opset ${sample.opset} {${attributes.join(" ")}}\n    ${inputs.join("\n    ")}`;
+  const shown = graph.nodes.map((n) => {
+    const attributes = [...n.attributes].map(
+      ([k, a]) => `${k}=${JSON.stringify("value" in a ? a.value : a.kind, short)}`,
+    );
+    const names = graph.nodes.length > 1 ? ` ${n.inputs} → ${n.outputs}` : "";
+    return `${n.op}${names} {${attributes.join(" ")}}`;
+  });
+  return `${op} opset ${sample.opset} ${shown.join("; ")}\n    ${inputs.join("\n    ")}`;
 }
 
 const short = (_: string, v: unknown): unknown =>

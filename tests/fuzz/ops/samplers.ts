@@ -1,7 +1,9 @@
 /**
  * The table of samples: an op of the standard by its name, one of another domain with the domain in front.
  */
+import { chains } from "./chains.ts";
 import { elementwise, type Sampler } from "./elementwise.ts";
+import { microsoft } from "./microsoft.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { quantized } from "./quantized.ts";
@@ -13,4 +15,6 @@ export const samplers: Readonly<Record<string, Sampler>> = {
   ...reduction,
   ...network,
   ...quantized,
+  ...microsoft,
+  ...chains,
 };

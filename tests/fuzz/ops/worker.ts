@@ -7,6 +7,7 @@ import { loadOnnx } from "../../../packages/kiln/src/onnx.ts";
 import { seeded } from "../../support/mutate.ts";
 import { type OnnxRuntime, onnxRuntime } from "../../support/onnxruntime.ts";
 import { difference, type Result } from "./compare.ts";
+import { direct } from "./direct.ts";
 import { Draw } from "./draw.ts";
 import { type Given, modelOf, type Sample } from "./sample.ts";
 import { samplers } from "./samplers.ts";
@@ -72,11 +73,22 @@ const lacks =
 
 const own = /^(Shape|Dtype|Graph|Artifact)Error$/;
 
-function judge(given: Given, sample: Sample, theirs: Run, ours: Run): [Outcome, string] {
+function judge(
+  op: string,
+  given: Given,
+  sample: Sample,
+  theirs: Run,
+  ours: Run,
+): [Outcome, string] {
   if ("error" in theirs) {
     const told = theirs.error.message.split("\n")[0]!;
     if ("error" in ours && !own.test(ours.error.name))
       return ["differs", `${ours.error.stack?.split("\n").slice(0, 4).join(" | ")}`];
+    const want = "error" in ours ? undefined : direct(op, sample);
+    if (want && "results" in ours) {
+      const found = difference("y0", ours.results.y0!, want, sample);
+      return found ? ["differs", `directly: ${found}`] : ["same", ""];
+    }
     if (lacks.test(theirs.error.message)) return ["absent", told];
     return "error" in ours
       ? ["both refuse", `${ours.error.message.split("\n")[0]} // ${told}`]
@@ -108,7 +120,7 @@ async function main({ seed, ops, first, count }: Job): Promise<void> {
     const given = modelOf(op.replace(/^.*\./, ""), sample, d);
     const theirs = await attempt(() => onRuntime(ort, given));
     const ours = await attempt(() => onOurs(target, given));
-    const [outcome, what] = judge(given, sample, theirs, ours);
+    const [outcome, what] = judge(op, given, sample, theirs, ours);
     process.send!({ index, op, outcome, what, text: `${target}: ${given.text}` } satisfies Reply);
   }
 }

@@ -7,6 +7,7 @@ import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
+import { gpuAttention } from "../../schedule/gpu-attention.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
 import { gpuScan } from "../../schedule/gpu-scan.ts";
@@ -32,6 +33,7 @@ export const webgpu: Target = {
     row: 1 << 16,
     // A reduction over rows as well keeps the whole device waiting for one workgroup.
     total: 1 << 18,
+    attention: true,
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,
@@ -43,6 +45,7 @@ export const webgpu: Target = {
     contraction: gpuContraction,
     scatter: gpuScatter,
     sort: gpuSort,
+    attention: gpuAttention,
     beside: besideGrid,
   },
   emit: (kernel, { features }) => emitWgsl(kernel, { subgroups: features.includes("subgroups") }),

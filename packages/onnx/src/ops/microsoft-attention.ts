@@ -1,9 +1,10 @@
 /**
  * The attentions of ONNX Runtime: Attention, MultiHeadAttention, GroupQueryAttention and RotaryEmbedding. Past and present are
- * tensors of their own; buffers that past and present share are refused where the extents show it.
+ * tensors of their own: a present is as long as ONNX Runtime makes it, but never written into the past's memory.
  */
 import {
   addDim,
+  broadcastInDim,
   concat,
   constant,
   convert,
@@ -15,10 +16,12 @@ import {
   iota,
   isStatic,
   matmul,
+  maxDim,
   mulDim,
-  printDim,
+  pad,
   reshape,
   sameDim,
+  scatter,
   select,
   softmax,
   stack,
@@ -42,6 +45,7 @@ import {
 } from "./attention-core.ts";
 import { range, widened } from "./operands.ts";
 import { integerProduct } from "./quantized-product.ts";
+import { flat } from "./shape.ts";
 
 const scaleOf = (n: NodeContext, q: Tensor) => n.float("scale", 0) || usualScale(q);
 
@@ -184,7 +188,7 @@ function rotatedHeads(
   return size === width ? own : concat([own, x.sliceAxis(3, size, width)], 3);
 }
 
-/** Positions from 0, or those after `past`, [1, S]. */
+/** Positions from 0, or those after `past`, [1, S]; of starts [B, 1], [B, S]. */
 const positionsAfter = (past: Tensor, s: Dim): Tensor => iota([1, s], 1).add(past);
 
 function groupHeads(n: NodeContext): [Tensor, Tensor, Tensor] {
@@ -208,11 +212,11 @@ function sinkSoftmax(scores: Tensor, sink: Tensor): Tensor {
   return e.div(e.sum(-1, { keepDims: true }).add(sink.sub(most).exp()));
 }
 
-function groupWeights(n: NodeContext, q: Tensor, k: Tensor, past: Dim): Tensor {
+function groupWeights(n: NodeContext, q: Tensor, k: Tensor, starts: Tensor): Tensor {
   let scores = capped(scoresOf(q, k, scaleOf(n, q)), n.float("softcap", 0));
   if (n.has(10)) scores = scores.add(widened(n.tensor(10)));
   const [s, t] = scores.shape.slice(2) as [Dim, Dim];
-  const places = iota([1, 1, s, t], 2).add(dimValue(past));
+  const places = iota([1, 1, s, t], 2).add(reshape(starts, [starts.shape[0]!, 1, 1, 1]));
   const keys = iota([1, 1, s, t], 3);
   let seen = places.greaterEqual(keys);
   const window = n.int("local_window_size", -1);
@@ -227,29 +231,46 @@ function groupWeights(n: NodeContext, q: Tensor, k: Tensor, past: Dim): Tensor {
     : softmax(scores, -1);
 }
 
-/** Throws GraphError if the extents show that the past has room for what is new. */
-function checkBuffers(n: NodeContext, past: Dim, s: Dim): void {
-  const total = n.has(6) ? n.peek(n.typed(6))?.[0] : undefined;
-  const sum = addDim(past, s);
-  if (total !== undefined && isStatic(total) && isStatic(sum) && total !== sum)
-    n.fail(
-      `the total length is ${total}, past and new keys are ${printDim(sum)}: buffers that past and present share are not supported`,
-    );
+/** Where the new keys of each sequence begin, [B, 1]: behind as many as its length leaves. */
+function startsOf(n: NodeContext, past: Dim, s: Dim): Tensor {
+  const [lengths, total] = [flat(n.tensor(5)), n.has(6) ? n.dims(6)[0]! : addDim(past, s)];
+  const one = sameDim(lengths.shape[0]!, 1) && sameDim(total, addDim(past, s));
+  if (one || !n.has(3)) return broadcastInDim(dimValue(past), [lengths.shape[0]!, 1], []);
+  return expandDims(convert(lengths, "i32").add(1).sub(dimValue(s)).maximum(0), 1);
+}
+
+/**
+ * The past with the new keys behind it. Where one sequence fills the past they are joined; else each sequence's are written where it
+ * ends, into a buffer as long as the past or the total, whichever is longer, that is 0 behind.
+ */
+function joinedPast(n: NodeContext, i: number, fresh: Tensor, starts: Tensor): Tensor {
+  if (!n.has(i)) return fresh;
+  const old = n.tensor(i);
+  const [batch, , past] = old.shape as [Dim, Dim, Dim];
+  const s = fresh.shape[2]!;
+  const total = n.has(6) ? n.dims(6)[0]! : addDim(past, s);
+  if (sameDim(batch, 1) && sameDim(total, addDim(past, s))) return concat([old, fresh], 2);
+  const more = subDim(maxDim(past, total), past);
+  const kept = iota([batch, 1, past, 1], 2).less(reshape(starts, [batch, 1, 1, 1]));
+  const buffer = pad(select(kept, old, 0), 0, [0, 0, 0, 0], [0, 0, more, 0]);
+  const place = starts.add(iota([batch, s], 1));
+  const rows = fresh.transpose([0, 2, 1, 3]);
+  return scatter(buffer, rows, [iota([batch, s], 0), place], [0, 2], "set");
 }
 
 function groupQueryAttention(n: NodeContext): Result {
   let [q, newK, newV] = groupHeads(n);
   const [s, past] = [q.shape[2]!, n.has(3) ? n.tensor(3).shape[2]! : 0];
-  checkBuffers(n, past, s);
+  const starts = startsOf(n, past, s);
   if (n.flag("do_rotary")) {
     const tables = [n.tensor(7), n.tensor(8)] as const;
-    const positions = n.maybe(9) ?? positionsAfter(dimValue(past), s);
+    const positions = n.maybe(9) ?? positionsAfter(starts, s);
     const turn = (x: Tensor) => rotatedHeads(n, x, tables, positions, n.flag("rotary_interleaved"));
     [q, newK] = [turn(q), turn(newK)];
   }
-  const k = n.has(3) ? concat([n.tensor(3), newK], 2) : newK;
-  const v = n.has(4) ? concat([n.tensor(4), newV], 2) : newV;
-  const y = joinedHeads(mixed(groupWeights(n, q, k, past), v));
+  const k = joinedPast(n, 3, newK, starts);
+  const v = joinedPast(n, 4, newV, starts);
+  const y = joinedHeads(mixed(groupWeights(n, q, k, starts), v));
   return [y, k, v].map((t) => typed(t, n.type(0)));
 }
 
@@ -274,8 +295,6 @@ export const microsoftAttentionRows: readonly Row[] = [
   microsoft("MultiHeadAttention", multiHeadAttention, {
     note: "Without packed sequences, shared buffers and beams.",
   }),
-  microsoft("GroupQueryAttention", groupQueryAttention, {
-    note: "All sequences of a batch have one length; past and present are not one buffer.",
-  }),
+  microsoft("GroupQueryAttention", groupQueryAttention),
   microsoft("RotaryEmbedding", rotaryEmbedding, { note: "Without packed batching." }),
 ];

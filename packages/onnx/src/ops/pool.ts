@@ -5,6 +5,7 @@ import {
   addDim,
   avgPool,
   ceilDiv,
+  convert,
   type Dim,
   dimValue,
   floorDiv,
@@ -61,7 +62,10 @@ const windowAxes = (frame: Frame): number[] => frame.size.map((_, i) => i - fram
 
 /** The place of each maximum in x as one number: row-major, or with the spatial axes in reverse order. */
 function placesOfMax(n: NodeContext, x: Tensor, frame: Frame): Tensor {
-  const all = windowed(x, frame, isFloat(x.dtype) ? -Infinity : minOf(x.dtype));
+  // What is around the image is less than anything in it.
+  const all = isFloat(x.dtype)
+    ? windowed(x, frame, -Infinity)
+    : windowed(convert(x, "i32"), frame, minOf(x.dtype) - 1);
   const rank = frame.size.length;
   const lead = all.shape.slice(0, all.rank - rank);
   const within = reshape(all, [...lead, frame.size.reduce((a, b) => a * b, 1)]).argMax(-1);

@@ -12,6 +12,7 @@ import {
   exactQuotient,
   isStatic,
   mulDim,
+  printShape,
   reshape,
   sizeOf,
   squeeze,
@@ -62,6 +63,15 @@ function flattened(n: NodeContext): Tensor {
 export function axesOf(n: NodeContext, input: number, since = 13): readonly number[] | undefined {
   if (n.opset >= since) return n.has(input) ? n.numbers(input) : undefined;
   return n.hasAttribute("axes") ? n.ints("axes") : undefined;
+}
+
+/** Without axes, all extents of 1 go: then symbols do not tell the rank of the result. */
+function squeezed(n: NodeContext): Tensor {
+  const x = n.tensor(0);
+  const axes = axesOf(n, 1);
+  if (!axes && !x.shape.every(isStatic))
+    return n.fail(`no axes are given, and the shape ${printShape(x.shape)} has symbols`);
+  return squeeze(x, axes);
 }
 
 function unsqueezed(n: NodeContext): Tensor {
@@ -137,7 +147,7 @@ export const shapeRows: readonly Row[] = [
   row("Size", (n) => dimValue(sizeOf(n.tensor(0).shape)), { type: "int64" }),
   row("Reshape", reshaped),
   row("Flatten", flattened),
-  row("Squeeze", (n) => squeeze(n.tensor(0), axesOf(n, 1))),
+  row("Squeeze", squeezed),
   row("Unsqueeze", unsqueezed),
   row("Transpose", (n) => {
     const x = n.tensor(0);

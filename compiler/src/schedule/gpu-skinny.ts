@@ -1,0 +1,274 @@
+/**
+ * A contraction of which one operand has few lines, on a GPU: the other is read once, so memory decides. Where its memory runs
+ * along its lines, a workgroup takes some neighbouring lines and its invocations share out k; where it runs along k, a
+ * workgroup takes one line. Every invocation holds a sum for each of the few lines; the sums are joined at the end.
+ */
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  floorDiv,
+  maxOfDim,
+  modDim,
+  mulDim,
+  negDim,
+  subDim,
+  substitute,
+} from "@kiln-ml/ir";
+import type { ContractionOperand, Loop } from "../fuse/group.ts";
+import { makeLoop } from "../fuse/group.ts";
+import type { Stmt } from "../kernel/kernel.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
+import type { Scheduled } from "../lower/lower.ts";
+import { choose, constant, load, ref } from "../lower/value.ts";
+import { walkExpr } from "../lower/walk.ts";
+import { decoded, decodedQuads } from "./gpu-lines.ts";
+import { results } from "./gpu-tile-store.ts";
+import { strideOf } from "./stride.ts";
+import { wideParams } from "./vector.ts";
+
+/** More lines than this are worth tiles. */
+const mostLines = 8;
+/** Sums and lines below which a tile is as good. */
+const leastLength = 64;
+const leastLines = 32;
+const invocations = 256;
+/** Lines a workgroup takes where memory runs along them: a run of 128 bytes. */
+const run = 32;
+/** Steps of k of an invocation that are on their way together. */
+const together = 4;
+
+interface Skinny {
+  readonly job: Job;
+  readonly few: Side;
+  readonly many: Side;
+  readonly k: readonly Loop[];
+  readonly length: Dim;
+  readonly lane: Loop;
+}
+
+interface Side {
+  readonly operand: ContractionOperand;
+  readonly loops: readonly Loop[];
+}
+
+export function gpuSkinny(job: Job): Scheduled | undefined {
+  const { m, n, k, a, b, batch } = job.group.contraction!;
+  if (job.group.sideSums.length > 0) return undefined;
+  const [rows, columns] = [totalOf(m), totalOf(n)];
+  const [left, right] = [
+    { operand: a, loops: m },
+    { operand: b, loops: n },
+  ];
+  const aFew = maxOfDim(rows) <= maxOfDim(columns);
+  const [few, many] = aFew ? [left, right] : [right, left];
+  const [count, lines] = aFew ? [rows, columns] : [columns, rows];
+  const length = totalOf(k);
+  if (typeof count !== "number" || count === 0 || count > mostLines) return undefined;
+  if (maxOfDim(length) < leastLength || maxOfDim(lines) < leastLines) return undefined;
+  const s: Skinny = { job, few, many, k, length, lane: makeLoop("lane", 4) };
+  const number = makeLoop("batch", totalOf(batch));
+  const scheduled = runsAlongK(s) ? alongK(s, count) : alongLines(s, count, lines);
+  const body = [...decode(batch, number.at), ...scheduled.body];
+  return {
+    body: nest([number, scheduled.group], "workgroup", body),
+    workgroupSize: scheduled.size,
+    wide: wideParams(body, s.lane.name),
+  };
+}
+
+interface Part {
+  readonly group: Loop;
+  readonly size: number;
+  readonly body: readonly Stmt[];
+}
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+const sumOf = (i: number): string => `c${i}`;
+const lastOf = (loops: readonly Loop[]): Loop | undefined =>
+  loops.filter((l) => l.extent !== 1).at(-1);
+
+const zeroed = (s: Skinny, name: string): Stmt => ({
+  kind: "acc",
+  name,
+  dtype: s.few.operand.operand.dtype,
+  init: constant(s.few.operand.operand.dtype, 0),
+  wide: true,
+});
+
+/** True if the memory of the operand with many lines runs along k. */
+function runsAlongK(s: Skinny): boolean {
+  const [own, inner] = [lastOf(s.many.loops), lastOf(s.k)];
+  if (!own || !inner) return own === undefined;
+  let votes = 0;
+  const { operand, coords } = s.many.operand;
+  walkExpr(openBlock(s.job).at(operand, coords), {
+    expr: (e) => {
+      if (e.kind !== "load") return;
+      if (strideOf(e.index, inner.name) === 1) votes++;
+      if (strideOf(e.index, own.name) === 1) votes--;
+    },
+  });
+  return votes > 0;
+}
+
+function elementOf(s: Skinny, side: Side, by: Rename, inside: readonly Condition[]) {
+  const { operand, coords, when } = side.operand;
+  const guard = [...inside, ...when.map((c) => ({ ...c, value: substitute(c.value, by) }))];
+  const block = openBlock(s.job);
+  const value = block.at(operand, renamed(coords, by), guard);
+  return { body: block.body, value: choose(guard, value, constant(value.dtype, 0)) };
+}
+
+/** The products at one place of k, or at four: one of the operand with many lines with each of the few. */
+function products(
+  s: Skinny,
+  count: number,
+  tag: number,
+  at: Rename,
+  line: Rename,
+  inside: readonly Condition[],
+) {
+  const { dtype } = s.many.operand.operand;
+  const many = elementOf(s, s.many, new Map([...at, ...line]), inside);
+  return [
+    ...many.body,
+    { kind: "let", name: `m${tag}`, value: many.value },
+    ...range(count).flatMap((i): Stmt[] => {
+      const few = elementOf(s, s.few, new Map([...at, ...decoded(s.few.loops, i)]), inside);
+      return [...few.body, { kind: "fma", name: sumOf(i), a: few.value, b: ref(`m${tag}`, dtype) }];
+    }),
+  ] as Stmt[];
+}
+
+const below = (limit: Dim, at: Dim): Condition => ({
+  value: subDim(subDim(limit, 1), at),
+  test: "nonnegative",
+});
+
+const isFirst = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
+
+/** A workgroup takes one line; its invocations take fours of k, or single places, in turn. */
+function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
+  const size = 64;
+  const me = makeLoop("me", size);
+  const group = makeLoop("line", totalOf(s.many.loops));
+  const line = decoded(s.many.loops, group.at);
+  const places = fours ? floorDiv(s.length, 4) : s.length;
+  const step = makeLoop("step", ceilDiv(places, size));
+  const place = addDim(mulDim(step.at, size), me.at);
+  const at = fours ? decodedQuads(s.k, place, s.lane.at) : decoded(s.k, place);
+  const body = products(s, count, 0, at, line, [below(places, place)]);
+  if (fours && isDynamic(body)) return alongK(s, count, false);
+  const names = range(count).map(sumOf);
+  return {
+    group,
+    size,
+    body: [
+      { kind: "letInvocation", name: me.name },
+      ...names.map((name) => zeroed(s, name)),
+      ...nest([step], "serial", fours ? nest([s.lane], "vector", body) : body),
+      { kind: "combine", names, reducers: names.map(() => "sum" as const) },
+      {
+        kind: "if",
+        when: [isFirst(me.at)],
+        then: names.flatMap((name, i) =>
+          results(s.job, new Map([...decoded(s.few.loops, i), ...line]), ref(name, dtypeOf(s))),
+        ),
+      },
+    ],
+  };
+}
+
+const dtypeOf = (s: Skinny) => s.few.operand.operand.dtype;
+
+/** What differs from lane to lane cannot be an index. */
+const isDynamic = (body: readonly Stmt[]): boolean => body.some((t) => t.kind === "letDynamic");
+
+function comeInFours(loops: readonly Loop[]): boolean {
+  const last = loops.at(-1);
+  return last !== undefined && modDim(last.extent, 4) === 0;
+}
+
+/** A workgroup takes a run of lines, four to an invocation where they come in fours; its other invocations share out k. */
+function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.many.loops)): Part {
+  const per = fours ? run / 4 : run;
+  const slices = invocations / per;
+  const me = makeLoop("me", invocations);
+  const units = fours ? floorDiv(lines, 4) : lines;
+  const group = makeLoop("lines", ceilDiv(units, per));
+  const [place, slice] = [modDim(me.at, per), floorDiv(me.at, per)];
+  const unit = addDim(mulDim(group.at, per), place);
+  const line = fours ? decodedQuads(s.many.loops, unit, s.lane.at) : decoded(s.many.loops, unit);
+  const step = makeLoop("step", ceilDiv(s.length, slices * together));
+  const inner = range(together).flatMap((u) => {
+    const place = addDim(mulDim(addDim(mulDim(step.at, together), u), slices), slice);
+    const inside = [below(units, unit), below(s.length, place)];
+    return products(s, count, u, decoded(s.k, place), line, inside);
+  });
+  const join = joinSlices(s, count, { fours, per, slices, me: me.at, place, line });
+  const finish = join.flatMap(({ keep, finish }): Stmt[] => [
+    keep,
+    { kind: "barrier" },
+    { kind: "if", when: [isFirst(slice), below(units, unit)], then: finish },
+    { kind: "barrier" },
+  ]);
+  const body: Stmt[] = [
+    ...range(count).map((i) => zeroed(s, sumOf(i))),
+    ...nest([step], "serial", inner),
+    ...finish,
+  ];
+  if (fours && (isDynamic(inner) || join.some((j) => isDynamic(j.finish))))
+    return alongLines(s, count, lines, false);
+  const partial: Stmt = {
+    kind: "array",
+    name: "partial",
+    dtype: dtypeOf(s),
+    size: invocations * (fours ? 4 : 1),
+    space: "shared",
+    width: fours ? 4 : 1,
+  };
+  const own: Stmt = { kind: "letInvocation", name: me.name };
+  return {
+    group,
+    size: invocations,
+    body: [own, partial, ...(fours ? nest([s.lane], "vector", body) : body)],
+  };
+}
+
+interface Slices {
+  readonly fours: boolean;
+  readonly per: number;
+  readonly slices: number;
+  readonly me: Dim;
+  readonly place: Dim;
+  readonly line: Rename;
+}
+
+/** For each of the few lines, what an invocation keeps for the others, and what the first of them does with it. */
+function joinSlices(s: Skinny, count: number, t: Slices): { keep: Stmt; finish: Stmt[] }[] {
+  const dtype = dtypeOf(s);
+  const at = (d: Dim): Dim => (t.fours ? addDim(mulDim(d, 4), s.lane.at) : d);
+  return range(count).map((i) => {
+    const name = `sum${i}`;
+    const other = makeLoop("slice", t.slices);
+    const from = addDim(mulDim(other.at, t.per), t.place);
+    return {
+      keep: { kind: "store", to: "partial", index: at(t.me), value: ref(sumOf(i), dtype) },
+      finish: [
+        zeroed(s, name),
+        ...nest([other], "serial", [
+          {
+            kind: "accumulate",
+            name,
+            reducer: "sum",
+            value: load("partial", dtype, at(from)),
+          },
+        ]),
+        ...results(s.job, new Map([...decoded(s.few.loops, i), ...t.line]), ref(name, dtype)),
+      ],
+    };
+  });
+}

@@ -1,0 +1,42 @@
+/**
+ * Programs on webgpu against the reference in double precision, on a software adapter, with small whole numbers, whose products
+ * are exact.
+ */
+import { type Dim, type Dtype, evaluateDim, input, type Tensor, type Value } from "@kiln-ml/ir";
+import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import * as assert from "uvu/assert";
+import type { Program } from "../../compiler/src/program.ts";
+import { evaluateProgram } from "../support/reference.ts";
+import { type Dims, runProgram } from "../support/run.ts";
+import { heldGpu } from "../support/webgpu.ts";
+
+export const x = (name: string, shape: Dim[], dtype: Dtype = "f32"): Tensor =>
+  input(name, dtype, shape);
+
+export const programOf = (inputs: Tensor[], ...values: Tensor[]): Program => ({
+  inputs,
+  outputs: values.map((value, i) => ({ name: `y${i}`, value })),
+  updates: [],
+});
+
+function sample(t: Tensor, dims: Dims, salt: number): Value {
+  const shape = t.shape.map((d) => evaluateDim(d, dims));
+  const size = shape.reduce((a, b) => a * b, 1);
+  const data = Float64Array.from({ length: size }, (_, i) => ((i * 7 + salt * 5) % 13) - 6);
+  return { dtype: t.dtype, shape, data };
+}
+
+export async function agrees(device: Device, name: string, program: Program, dims: Dims = {}) {
+  const feeds = new Map(program.inputs.map((t, i) => [t, sample(t, dims, i)]));
+  const want = evaluateProgram(program, feeds, dims);
+  const { limits } = device;
+  const { values } = await runProgram(program, feeds, dims, device, { target: "webgpu", limits });
+  for (const [i, v] of values.entries())
+    v.data.forEach((got, j) => {
+      const y = want[i]!.data[j]!;
+      assert.ok(Math.abs(got - y) <= 1e-4 * (1 + Math.abs(y)), `${name}: ${i}[${j}]: ${got}, ${y}`);
+    });
+}
+
+export const open = async () =>
+  openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });

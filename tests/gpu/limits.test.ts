@@ -5,7 +5,7 @@
 import { convolution, type Dim, dotGeneral, grad, type Tensor } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { nullDevice } from "../support/webgpu.ts";
 import { programOf, x } from "./agree.ts";

@@ -8,8 +8,8 @@ import type { Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { gpuSkinny } from "./gpu-skinny.ts";
-import { gpuTile, type Which } from "./gpu-tile.ts";
-import { tilingOf } from "./gpu-tiling.ts";
+import { gpuTile, singlesOf, type Which } from "./gpu-tile.ts";
+import { tilingOf, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
 export function gpuContraction(job: Job): Scheduled {
@@ -22,7 +22,11 @@ export function gpuContraction(job: Job): Scheduled {
     invocations: job.limits.maxComputeInvocationsPerWorkgroup ?? 256,
     memory: job.limits.maxComputeWorkgroupStorageSize ?? 16384,
   };
-  return gpuTile(job, tilingOf(m, n, totalOf(c.batch), capacity), rows);
+  return gpuTile(
+    job,
+    tilingOf([m, n, totalOf(c.batch)], capacity, singlesOf(job, trial, rows)),
+    rows,
+  );
 }
 
 /** The operand along whose lines fewer stores step by one element. */

@@ -175,6 +175,10 @@ function runsAlongK(t: Tile, lines: Lines): boolean {
 
 const longer = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a > b;
 
+/** Whether an operand can be brought four elements at a time. */
+export const comesInFours = (t: Tile, lines: Lines): boolean =>
+  fitsLanes(t, lines, runsAlongK(t, lines));
+
 /** Whether every load can take four neighbours at a time, or one for all four, and some load does. */
 function fitsLanes(t: Tile, lines: Lines, alongK: boolean): boolean {
   if (!(alongK ? t.walk.inFours : lines.inFours)) return false;

@@ -11,62 +11,74 @@ import type { Scheduled } from "../lower/lower.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
 import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
-import { type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
+import { comesInFours, type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
 import { blockOf } from "./gpu-tile-store.ts";
-import { invocationsOf, type Tiling } from "./gpu-tiling.ts";
+import { invocationsOf, type Singles, type Tiling } from "./gpu-tiling.ts";
 import { wideParams } from "./vector.ts";
 
 export type Which = "a" | "b";
 
-/** `rows` names the operand whose lines are the tile's rows. */
-export function gpuTile(job: Job, tiling: Tiling, rows: Which): Scheduled {
+interface Layout {
+  readonly tile: Tile;
+  readonly rows: Lines;
+  readonly columns: Lines;
+  readonly me: Loop;
+  readonly batch: Loop;
+  /** The tiles of the grid. */
+  readonly tiles: readonly Loop[];
+}
+
+function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
   const c = job.group.contraction!;
-  const me = makeLoop("me", invocationsOf(tiling));
-  const lane = makeLoop("lane", 4);
+  const invocations = invocationsOf(tiling);
+  const me = makeLoop("me", invocations);
   const perRow = tiling.columns / tiling.broad;
-  const of = (which: Which, count: number, own: number, place: Dim) => {
+  const of = (which: Which, name: string, count: number, own: number, place: Dim) => {
     const loops = which === "a" ? c.m : c.n;
     const limit = totalOf(loops);
-    const tile = makeLoop(which === rows ? "tileRow" : "tileColumn", ceilDiv(limit, count));
+    const tile = makeLoop(name, ceilDiv(limit, count));
     const last = loops.at(-1);
     const inFours = last !== undefined && modDim(last.extent, 4) === 0;
     const sums = job.group.sideSums.filter((s) => s.side === which);
-    const lines: Lines = {
-      which,
-      operand: c[which],
-      loops,
-      limit,
-      count,
-      own,
-      tile: tile.at,
-      place,
-      inFours,
-      sums,
-    };
+    const operand = c[which];
+    const at = { tile: tile.at, place };
+    const lines: Lines = { which, operand, loops, limit, count, own, ...at, inFours, sums };
     return { lines, tile };
   };
-  const [r, q] = [
-    of(rows, tiling.rows, tiling.tall, floorDiv(me.at, perRow)),
-    of(rows === "a" ? "b" : "a", tiling.columns, tiling.broad, modDim(me.at, perRow)),
-  ];
-  const t: Tile = {
-    job,
-    lane,
-    me: me.at,
-    invocations: invocationsOf(tiling),
-    depth: tiling.depth,
-    walk: walkOf(job, tiling.depth),
+  const other = rows === "a" ? "b" : "a";
+  const r = of(rows, "tileRow", tiling.rows, tiling.tall, floorDiv(me.at, perRow));
+  const q = of(other, "tileColumn", tiling.columns, tiling.broad, modDim(me.at, perRow));
+  const { depth } = tiling;
+  const lane = makeLoop("lane", 4);
+  return {
+    tile: { job, lane, me: me.at, invocations, depth, walk: walkOf(job, depth) },
+    rows: r.lines,
+    columns: q.lines,
+    me,
+    batch: makeLoop("batch", totalOf(c.batch)),
+    tiles: [r.tile, q.tile],
   };
-  const batch = makeLoop("batch", totalOf(c.batch));
-  const body = [
-    { kind: "letInvocation", name: me.name } as const,
-    ...decode(c.batch, batch.at),
-    ...tileBody(t, r.lines, q.lines),
+}
+
+/** Which operands are brought one element at a time. */
+export function singlesOf(job: Job, tiling: Tiling, rows: Which): Singles {
+  const { tile, ...lines } = layoutOf(job, tiling, rows);
+  return { rows: !comesInFours(tile, lines.rows), columns: !comesInFours(tile, lines.columns) };
+}
+
+/** `rows` names the operand whose lines are the tile's rows. */
+export function gpuTile(job: Job, tiling: Tiling, rows: Which): Scheduled {
+  const layout = layoutOf(job, tiling, rows);
+  const { tile, me, batch } = layout;
+  const body: Stmt[] = [
+    { kind: "letInvocation", name: me.name },
+    ...decode(job.group.contraction!.batch, batch.at),
+    ...tileBody(tile, layout.rows, layout.columns),
   ];
   return {
-    body: nest([batch, r.tile, q.tile], "workgroup", body),
-    workgroupSize: t.invocations,
-    wide: wideParams(body, lane.name),
+    body: nest([batch, ...layout.tiles], "workgroup", body),
+    workgroupSize: tile.invocations,
+    wide: wideParams(body, tile.lane.name),
   };
 }
 

@@ -27,6 +27,8 @@ const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.96],
   [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.93],
   [{ rows: 64, columns: 128, tall: 4, broad: 16, depth: 16 }, 0.8],
+  [{ rows: 128, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.8],
+  [{ rows: 64, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.78],
   [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 16 }, 0.7],
   [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.75],
   [{ rows: 32, columns: 128, tall: 4, broad: 8, depth: 16 }, 0.7],
@@ -52,19 +54,47 @@ export interface Capacity {
   readonly memory: number;
 }
 
-/** The tiling of least cost for results of m by n, `batch` times. */
-export function tilingOf(m: Dim, n: Dim, batch: Dim, capacity: Capacity): Tiling {
-  const [rows, columns, times] = [sizeOf(m), sizeOf(n), sizeOf(batch)];
+/** Devices with less workgroup memory than this have smaller register files as well. */
+const large = 49152;
+
+const fits = (t: Tiling, { invocations, memory }: Capacity): boolean =>
+  invocationsOf(t) <= invocations &&
+  memoryOf(t) <= memory &&
+  (t.tall * t.broad <= 64 || memory >= large);
+
+/** Operands that are brought one element at a time. */
+export interface Singles {
+  readonly rows: boolean;
+  readonly columns: boolean;
+}
+
+/** A tiling that every device takes, to try what operands are like. */
+export const trial: Tiling = { rows: 64, columns: 64, tall: 4, broad: 8, depth: 16 };
+
+/** What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out. */
+function heldRate(t: Tiling, singles: Singles): number {
+  const lines = (singles.rows ? t.rows : 0) + (singles.columns ? t.columns : 0);
+  const held = (lines * t.depth) / invocationsOf(t);
+  const sums = t.tall * t.broad;
+  return held + sums > 170 ? 0.4 : held > 24 ? 0.85 : held > 0 ? 0.9 : 1;
+}
+
+type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
+
+/** The tiling of least cost for results of some rows by some columns, `batch` times. */
+export function tilingOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling {
+  const [rows, columns, times] = extents.map(sizeOf) as [number, number, number];
   let best: { tiling: Tiling; cost: number } | undefined;
   for (const [tiling, rate] of choices) {
-    if (invocationsOf(tiling) > capacity.invocations || memoryOf(tiling) > capacity.memory)
-      continue;
+    if (!fits(tiling, capacity)) continue;
     const tiles =
       (ceilDiv(rows, tiling.rows) as number) * (ceilDiv(columns, tiling.columns) as number) * times;
     // Alone on its unit, a workgroup of few invocations leaves it waiting.
     const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
     const rounds = tiles > units ? tiles / units + 0.3 : 1;
-    const cost = (rounds * tiling.rows * tiling.columns) / (rate * together ** 0.7);
+    const cost =
+      (rounds * tiling.rows * tiling.columns) /
+      (rate * heldRate(tiling, singles) * together ** 0.7);
     if (!best || cost < best.cost) best = { tiling, cost };
   }
   return best!.tiling;

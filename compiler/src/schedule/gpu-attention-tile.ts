@@ -68,7 +68,7 @@ export interface Blocks {
 /** Elements on their way to workgroup memory, held in registers while what came before is used. */
 export interface Moved {
   readonly array: Stmt;
-  fetch(at: Dim): Stmt[];
+  bring(at: Dim): Stmt[];
   readonly put: readonly Stmt[];
 }
 
@@ -170,7 +170,7 @@ function moved(
   const k = alongTerms ? modDim(flat, depth) : floorDiv(flat, count);
   const line = alongTerms ? floorDiv(flat, depth) : modDim(flat, count);
   const { to, index } = make(0, k, line);
-  const fetch = (at: Dim): Stmt[] => {
+  const bring = (at: Dim): Stmt[] => {
     const { value } = make(at, k, line);
     return [
       ...nest([u], "unrolled", [
@@ -180,7 +180,7 @@ function moved(
     ];
   };
   const put = nest([u], "unrolled", [{ kind: "store", to, index, value: load(name, "f32", u.at) }]);
-  return { array: { kind: "array", name, dtype: "f32", size, space: "private" }, fetch, put };
+  return { array: { kind: "array", name, dtype: "f32", size, space: "private" }, bring, put };
 }
 
 /** An operand's element where its loops have these values, 0 where a condition fails. */

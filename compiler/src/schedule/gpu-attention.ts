@@ -53,7 +53,7 @@ export function gpuAttention(job: Job): Scheduled {
         value: addDim(mulDim(keyTile.at, keysPerTile), mulDim(t.team, 4)),
       },
       ...scores(t, b),
-      ...b.values.fetch(mulDim(keyTile.at, keysPerTile)),
+      ...b.values.bring(mulDim(keyTile.at, keysPerTile)),
       ...rescale(t, b),
       ...weigh(t, b, keyTile),
     ]),
@@ -143,8 +143,8 @@ function scores(t: Tile, b: Blocks): Stmt[] {
   // The last step fetches its own elements again: that costs less than a test.
   const value = minDim(addDim(step.at, 1), subDim(steps, 1));
   const product = [
-    ...b.queries.fetch(0),
-    ...b.keys.fetch(0),
+    ...b.queries.bring(0),
+    ...b.keys.bring(0),
     ...nest([step], "serial", [
       barrier,
       ...b.queries.put,
@@ -154,8 +154,8 @@ function scores(t: Tile, b: Blocks): Stmt[] {
         ? []
         : [
             { kind: "letIndex", name: next.name, value } as const,
-            ...b.queries.fetch(next.at),
-            ...b.keys.fetch(next.at),
+            ...b.queries.bring(next.at),
+            ...b.keys.bring(next.at),
           ]),
       ...multiply(b, t.rows, keysEach, "s"),
     ]),
@@ -250,7 +250,7 @@ function weigh(t: Tile, b: Blocks, keyTile: Loop): Stmt[] {
       ...b.values.put,
       barrier,
       ...(q + 1 < steps
-        ? b.values.fetch(addDim(mulDim(keyTile.at, keysPerTile), (q + 1) * depth))
+        ? b.values.bring(addDim(mulDim(keyTile.at, keysPerTile), (q + 1) * depth))
         : []),
       ...multiply(b, t.rows, t.columns, "o"),
     ];

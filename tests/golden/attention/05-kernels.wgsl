@@ -30,9 +30,6 @@ fn main(
   let batch = i32(workgroup.y);
   let queryTile = i32(workgroup.x);
   let meDiv8 = lid / 8;
-  var queries: array<f32, 2>;
-  var keys: array<f32, 8>;
-  var values: array<f32, 4>;
   var top0: f32 = -3.4028234663852886e+38;
   var sum0: f32 = 0.0;
   var o0_0: f32 = 0.0;
@@ -45,22 +42,22 @@ fn main(
   let meMod16 = lid % 16;
   let atBatch = batch * 32;
   let atMe = atBatch + meDiv16 * 8 + meMod16;
-  let atMe0 = meMod8 * 4;
-  let atMe1 = key0 + meDiv16;
-  let atMe2 = atBatch + key0 * 8 + meDiv16 * 8 + meMod16 - meMod8 * 32;
   let meDiv64 = lid / 64;
-  let atMe3 = meDiv64 + meMod16 * 5;
+  let atMe0 = meDiv64 + meMod16 * 5;
   let remainder = meDiv16 % 4;
+  let atMe1 = meMod8 * 4;
+  let atMe2 = key0 + meDiv16;
+  let atMe3 = atBatch + key0 * 8 + meDiv16 * 8 + meMod16 - meMod8 * 32;
   let atMe4 = meDiv64 + meMod16 * 16;
   let meDiv32 = lid / 32;
   let remainder0 = meDiv8 % 4;
-  let meMod32 = lid % 32;
-  let atMe5 = atBatch + meDiv32 * 8 + meMod32;
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
-  let atMe6 = meDiv8 * 2;
+  let atMe5 = meDiv8 * 2;
   let quotient = meMod8 / 4;
-  let atMe7 = meDiv32 + meMod8 * 20;
+  let atMe6 = meDiv32 + meMod8 * 20;
+  let meMod32 = lid % 32;
+  let atMe7 = atBatch + meDiv32 * 8 + meMod32;
   let quotient0 = meMod32 / 4;
   let atMe8 = meDiv32 * 16 + quotient0;
   for (var keyTile = 0; keyTile < 1; keyTile++) {
@@ -72,28 +69,18 @@ fn main(
     var s0_5: f32 = 0.0;
     var s0_6: f32 = 0.0;
     var s0_7: f32 = 0.0;
-    queries[0] = select(0.0, q_[atMe], (meDiv16 <= 3) & (meMod16 <= 7));
-    queries[1] = 0.0;
-    keys[0] = select(0.0, k_[atMe2], (atMe1 <= atMe0 + 3) & (meMod16 <= 7));
-    keys[1] = select(0.0, k_[atMe2 + 64], (atMe1 + 5 <= atMe0) & (meMod16 <= 7));
-    keys[2] = select(0.0, k_[atMe2 + 128], (atMe1 + 13 <= atMe0) & (meMod16 <= 7));
-    keys[3] = select(0.0, k_[atMe2 + 192], (atMe1 + 21 <= atMe0) & (meMod16 <= 7));
-    keys[4] = 0.0;
-    keys[5] = 0.0;
-    keys[6] = 0.0;
-    keys[7] = 0.0;
     for (var step = 0; step < 1; step++) {
       workgroupBarrier();
-      rowTile[atMe3][remainder] = queries[0];
-      rowTile[atMe3 + 2][remainder] = queries[1];
-      lineTile[atMe4][remainder] = keys[0];
-      lineTile[atMe4 + 2][remainder] = keys[1];
-      lineTile[atMe4 + 4][remainder] = keys[2];
-      lineTile[atMe4 + 6][remainder] = keys[3];
-      lineTile[atMe4 + 8][remainder] = keys[4];
-      lineTile[atMe4 + 10][remainder] = keys[5];
-      lineTile[atMe4 + 12][remainder] = keys[6];
-      lineTile[atMe4 + 14][remainder] = keys[7];
+      rowTile[atMe0][remainder] = select(0.0, q_[atMe], (meDiv16 <= 3) & (meMod16 <= 7));
+      rowTile[atMe0 + 2][remainder] = 0.0;
+      lineTile[atMe4][remainder] = select(0.0, k_[atMe3], (atMe2 <= atMe1 + 3) & (meMod16 <= 7));
+      lineTile[atMe4 + 2][remainder] = select(0.0, k_[atMe3 + 64], (atMe2 + 5 <= atMe1) & (meMod16 <= 7));
+      lineTile[atMe4 + 4][remainder] = select(0.0, k_[atMe3 + 128], (atMe2 + 13 <= atMe1) & (meMod16 <= 7));
+      lineTile[atMe4 + 6][remainder] = select(0.0, k_[atMe3 + 192], (atMe2 + 21 <= atMe1) & (meMod16 <= 7));
+      lineTile[atMe4 + 8][remainder] = 0.0;
+      lineTile[atMe4 + 10][remainder] = 0.0;
+      lineTile[atMe4 + 12][remainder] = 0.0;
+      lineTile[atMe4 + 14][remainder] = 0.0;
       workgroupBarrier();
       for (var kk = 0; kk < 16; kk++) {
         let a0 = rowTile[meDiv32 + kk * 5][remainder0];
@@ -125,10 +112,6 @@ fn main(
     s0_5 = -infinity();
     s0_6 = -infinity();
     s0_7 = -infinity();
-    values[0] = select(0.0, v[atMe5], meMod32 <= 7);
-    values[1] = 0.0;
-    values[2] = 0.0;
-    values[3] = 0.0;
     var new0: f32 = -3.4028234663852886e+38;
     new0 = select(new0, s0_0, new0 < s0_0);
     new0 = select(new0, s0_1, new0 < s0_1);
@@ -142,7 +125,7 @@ fn main(
     lineTile[meDiv4][meMod4] = new0;
     workgroupBarrier();
     new0 = top0;
-    let lineTileAt1 = lineTile[atMe6];
+    let lineTileAt1 = lineTile[atMe5];
     let lineTileAt2 = lineTileAt1[0];
     new0 = select(new0, lineTileAt2, new0 < lineTileAt2);
     let lineTileAt3 = lineTileAt1[1];
@@ -151,7 +134,7 @@ fn main(
     new0 = select(new0, lineTileAt4, new0 < lineTileAt4);
     let lineTileAt5 = lineTileAt1[3];
     new0 = select(new0, lineTileAt5, new0 < lineTileAt5);
-    let lineTileAt6 = lineTile[atMe6 + 1];
+    let lineTileAt6 = lineTile[atMe5 + 1];
     let lineTileAt7 = lineTileAt6[0];
     new0 = select(new0, lineTileAt7, new0 < lineTileAt7);
     let lineTileAt8 = lineTileAt6[1];
@@ -185,24 +168,16 @@ fn main(
     sum0 = sum0 + s0_7;
     workgroupBarrier();
     if (quotient == 0) {
-      rowTile[atMe7][remainder0] = s0_0;
-      rowTile[atMe7 + 5][remainder0] = s0_1;
-      rowTile[atMe7 + 10][remainder0] = s0_2;
-      rowTile[atMe7 + 15][remainder0] = s0_3;
+      rowTile[atMe6][remainder0] = s0_0;
+      rowTile[atMe6 + 5][remainder0] = s0_1;
+      rowTile[atMe6 + 10][remainder0] = s0_2;
+      rowTile[atMe6 + 15][remainder0] = s0_3;
     }
-    let valuesAt = values[0];
-    lineTile[atMe8][meMod4] = valuesAt;
-    let valuesAt0 = values[1];
-    lineTile[atMe8 + 64][meMod4] = valuesAt0;
-    let valuesAt1 = values[2];
-    lineTile[atMe8 + 128][meMod4] = valuesAt1;
-    let valuesAt2 = values[3];
-    lineTile[atMe8 + 192][meMod4] = valuesAt2;
+    lineTile[atMe8][meMod4] = select(0.0, v[atMe7], meMod32 <= 7);
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
     workgroupBarrier();
-    values[0] = 0.0;
-    values[1] = 0.0;
-    values[2] = 0.0;
-    values[3] = 0.0;
     for (var kk = 0; kk < 16; kk++) {
       let a0_0 = rowTile[meDiv32 + kk * 5][remainder0];
       let lineTileAt11 = lineTile[meMod8 + kk * 16];
@@ -217,24 +192,16 @@ fn main(
     }
     workgroupBarrier();
     if (quotient == 1) {
-      rowTile[atMe7 - 80][remainder0] = s0_0;
-      rowTile[atMe7 - 75][remainder0] = s0_1;
-      rowTile[atMe7 - 70][remainder0] = s0_2;
-      rowTile[atMe7 - 65][remainder0] = s0_3;
+      rowTile[atMe6 - 80][remainder0] = s0_0;
+      rowTile[atMe6 - 75][remainder0] = s0_1;
+      rowTile[atMe6 - 70][remainder0] = s0_2;
+      rowTile[atMe6 - 65][remainder0] = s0_3;
     }
-    let valuesAt3 = values[0];
-    lineTile[atMe8][meMod4] = valuesAt3;
-    let valuesAt4 = values[1];
-    lineTile[atMe8 + 64][meMod4] = valuesAt4;
-    let valuesAt5 = values[2];
-    lineTile[atMe8 + 128][meMod4] = valuesAt5;
-    let valuesAt6 = values[3];
-    lineTile[atMe8 + 192][meMod4] = valuesAt6;
+    lineTile[atMe8][meMod4] = 0.0;
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
     workgroupBarrier();
-    values[0] = 0.0;
-    values[1] = 0.0;
-    values[2] = 0.0;
-    values[3] = 0.0;
     for (var kk = 0; kk < 16; kk++) {
       let a0_1 = rowTile[meDiv32 + kk * 5][remainder0];
       let lineTileAt12 = lineTile[meMod8 + kk * 16];
@@ -249,24 +216,16 @@ fn main(
     }
     workgroupBarrier();
     if (quotient == 0) {
-      rowTile[atMe7][remainder0] = s0_4;
-      rowTile[atMe7 + 5][remainder0] = s0_5;
-      rowTile[atMe7 + 10][remainder0] = s0_6;
-      rowTile[atMe7 + 15][remainder0] = s0_7;
+      rowTile[atMe6][remainder0] = s0_4;
+      rowTile[atMe6 + 5][remainder0] = s0_5;
+      rowTile[atMe6 + 10][remainder0] = s0_6;
+      rowTile[atMe6 + 15][remainder0] = s0_7;
     }
-    let valuesAt7 = values[0];
-    lineTile[atMe8][meMod4] = valuesAt7;
-    let valuesAt8 = values[1];
-    lineTile[atMe8 + 64][meMod4] = valuesAt8;
-    let valuesAt9 = values[2];
-    lineTile[atMe8 + 128][meMod4] = valuesAt9;
-    let valuesAt10 = values[3];
-    lineTile[atMe8 + 192][meMod4] = valuesAt10;
+    lineTile[atMe8][meMod4] = 0.0;
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
     workgroupBarrier();
-    values[0] = 0.0;
-    values[1] = 0.0;
-    values[2] = 0.0;
-    values[3] = 0.0;
     for (var kk = 0; kk < 16; kk++) {
       let a0_2 = rowTile[meDiv32 + kk * 5][remainder0];
       let lineTileAt13 = lineTile[meMod8 + kk * 16];
@@ -281,19 +240,15 @@ fn main(
     }
     workgroupBarrier();
     if (quotient == 1) {
-      rowTile[atMe7 - 80][remainder0] = s0_4;
-      rowTile[atMe7 - 75][remainder0] = s0_5;
-      rowTile[atMe7 - 70][remainder0] = s0_6;
-      rowTile[atMe7 - 65][remainder0] = s0_7;
+      rowTile[atMe6 - 80][remainder0] = s0_4;
+      rowTile[atMe6 - 75][remainder0] = s0_5;
+      rowTile[atMe6 - 70][remainder0] = s0_6;
+      rowTile[atMe6 - 65][remainder0] = s0_7;
     }
-    let valuesAt11 = values[0];
-    lineTile[atMe8][meMod4] = valuesAt11;
-    let valuesAt12 = values[1];
-    lineTile[atMe8 + 64][meMod4] = valuesAt12;
-    let valuesAt13 = values[2];
-    lineTile[atMe8 + 128][meMod4] = valuesAt13;
-    let valuesAt14 = values[3];
-    lineTile[atMe8 + 192][meMod4] = valuesAt14;
+    lineTile[atMe8][meMod4] = 0.0;
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
       let a0_3 = rowTile[meDiv32 + kk * 5][remainder0];
@@ -330,22 +285,22 @@ fn main(
   results[3] = o0_3 * part0;
   let i2 = meMod8 * 4;
   let atMe9 = atBatch + i2 + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe0 <= 7)) {
+  if ((meDiv8 <= 3) & (atMe1 <= 7)) {
     dotGeneral[atMe9] = results[0];
   }
   let i2_0 = meMod8 * 4 + 1;
   let atMe10 = atBatch + i2_0 + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe0 <= 6)) {
+  if ((meDiv8 <= 3) & (atMe1 <= 6)) {
     dotGeneral[atMe10] = results[1];
   }
   let i2_1 = meMod8 * 4 + 2;
   let atMe11 = atBatch + i2_1 + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe0 <= 5)) {
+  if ((meDiv8 <= 3) & (atMe1 <= 5)) {
     dotGeneral[atMe11] = results[2];
   }
   let i2_2 = meMod8 * 4 + 3;
   let atMe12 = atBatch + i2_2 + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe0 <= 4)) {
+  if ((meDiv8 <= 3) & (atMe1 <= 4)) {
     dotGeneral[atMe12] = results[3];
   }
 }

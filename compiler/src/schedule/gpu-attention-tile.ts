@@ -51,10 +51,10 @@ export interface Tile {
 
 export interface Blocks {
   readonly arrays: readonly Stmt[];
-  /** A step of terms of queries or of keys, and some keys' values. */
-  readonly queries: Moved;
-  readonly keys: Moved;
-  readonly values: Moved;
+  /** Bring a step of terms of queries or of keys, and some keys' values, to workgroup memory. */
+  queries(step: Dim): Stmt[];
+  keys(step: Dim): Stmt[];
+  values(firstKey: Dim): Stmt[];
   /** The k-th term of this invocation's r-th row, and of the line at an offset from its first. */
   a(k: Dim, r: number): Expr;
   b(k: Dim, offset: number): Expr;
@@ -63,13 +63,6 @@ export interface Blocks {
   /** A number of each team for a row, in the place of the lines. */
   share(r: number, team: Dim, value: Expr): Stmt;
   shared(r: number, team: Dim): Expr;
-}
-
-/** Elements on their way to workgroup memory, held in registers while what came before is used. */
-export interface Moved {
-  readonly array: Stmt;
-  fetch(at: Dim): Stmt[];
-  readonly put: readonly Stmt[];
 }
 
 export const below = (value: Dim, end: Dim): Condition => ({
@@ -101,7 +94,7 @@ export function blocksOf(t: Tile): Blocks {
   const { contraction: sums } = readContraction(t.result);
   const [query, key] = [scores.a, scores.b];
   const first = mulDim(t.tile.at, t.perTile);
-  const queries = moved(t, "queries", t.perTile, true, (step, k, row) => {
+  const queries = brought(t, t.perTile, true, (step, k, row) => {
     const at = addDim(first, row);
     const term = addDim(mulDim(step, depth), k);
     const value = element(t, query, scoreLoops(t, at, undefined, term), [
@@ -110,7 +103,7 @@ export function blocksOf(t: Tile): Blocks {
     ]);
     return { to: "rowTile", index: place(k, row), value };
   });
-  const keys = moved(t, "keys", keysPerTile, true, (step, k, row) => {
+  const keys = brought(t, keysPerTile, true, (step, k, row) => {
     const at = addDim(subDim(t.key0.at, mulDim(t.team, 4)), row);
     const term = addDim(mulDim(step, depth), k);
     const value = element(t, key, scoreLoops(t, undefined, at, term), [
@@ -119,7 +112,7 @@ export function blocksOf(t: Tile): Blocks {
     ]);
     return { to: "lineTile", index: line(k, row), value };
   });
-  const values = moved(t, "values", t.columns * teams, false, (firstKey, k, column) => {
+  const values = brought(t, t.columns * teams, false, (firstKey, k, column) => {
     const at = addDim(firstKey, k);
     const value = element(t, sums.b, valueLoops(t, at, column), [
       below(at, t.key.extent),
@@ -128,11 +121,7 @@ export function blocksOf(t: Tile): Blocks {
     return { to: "lineTile", index: line(k, column), value };
   });
   return {
-    arrays: [
-      array("rowTile", pitch * depth),
-      array("lineTile", lines * depth),
-      ...[queries, keys, values].map((m) => m.array),
-    ],
+    arrays: [array("rowTile", pitch * depth), array("lineTile", lines * depth)],
     queries,
     keys,
     values,
@@ -155,32 +144,28 @@ interface Filled {
   readonly value: { readonly expr: Expr; readonly before: readonly Stmt[] };
 }
 
-/** Moves a block of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. */
-function moved(
+/**
+ * Brings blocks of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. Not ahead of their use: the
+ * registers that this takes cost more than the wait.
+ */
+function brought(
   t: Tile,
-  name: string,
   count: number,
   alongTerms: boolean,
   make: (at: Dim, k: Dim, line: Dim) => Filled,
-): Moved {
+): (at: Dim) => Stmt[] {
   const invocations = t.me.extent as number;
-  const size = Math.ceil((count * depth) / invocations);
-  const u = makeLoop("u", size);
+  const u = makeLoop("u", Math.ceil((count * depth) / invocations));
   const flat = addDim(t.me.at, mulDim(u.at, invocations));
   const k = alongTerms ? modDim(flat, depth) : floorDiv(flat, count);
   const line = alongTerms ? floorDiv(flat, depth) : modDim(flat, count);
-  const { to, index } = make(0, k, line);
-  const fetch = (at: Dim): Stmt[] => {
-    const { value } = make(at, k, line);
-    return [
-      ...nest([u], "unrolled", [
-        ...value.before,
-        { kind: "store", to: name, index: u.at, value: value.expr },
-      ]),
-    ];
+  return (at) => {
+    const { to, index, value } = make(at, k, line);
+    return nest([u], "unrolled", [
+      ...value.before,
+      { kind: "store", to, index, value: value.expr },
+    ]);
   };
-  const put = nest([u], "unrolled", [{ kind: "store", to, index, value: load(name, "f32", u.at) }]);
-  return { array: { kind: "array", name, dtype: "f32", size, space: "private" }, fetch, put };
 }
 
 /** An operand's element where its loops have these values, 0 where a condition fails. */

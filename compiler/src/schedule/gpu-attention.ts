@@ -53,7 +53,6 @@ export function gpuAttention(job: Job): Scheduled {
         value: addDim(mulDim(keyTile.at, keysPerTile), mulDim(t.team, 4)),
       },
       ...scores(t, b),
-      ...b.values.fetch(mulDim(keyTile.at, keysPerTile)),
       ...rescale(t, b),
       ...weigh(t, b, keyTile),
     ]),
@@ -138,28 +137,14 @@ const keysEach = keysPerTile / teams;
 
 /** The scores of this invocation's rows and keys: products in steps of the depth, then what the program makes of them. */
 function scores(t: Tile, b: Blocks): Stmt[] {
-  const steps = ceilDiv(t.inner.extent, depth);
-  const [step, next] = [makeLoop("step", steps), makeLoop("next", steps)];
-  // The last step fetches its own elements again: that costs less than a test.
-  const value = minDim(addDim(step.at, 1), subDim(steps, 1));
-  const product = [
-    ...b.queries.fetch(0),
-    ...b.keys.fetch(0),
-    ...nest([step], "serial", [
-      barrier,
-      ...b.queries.put,
-      ...b.keys.put,
-      barrier,
-      ...(steps === 1
-        ? []
-        : [
-            { kind: "letIndex", name: next.name, value } as const,
-            ...b.queries.fetch(next.at),
-            ...b.keys.fetch(next.at),
-          ]),
-      ...multiply(b, t.rows, keysEach, "s"),
-    ]),
-  ];
+  const step = makeLoop("step", ceilDiv(t.inner.extent, depth));
+  const product = nest([step], "serial", [
+    barrier,
+    ...b.queries(step.at),
+    ...b.keys(step.at),
+    barrier,
+    ...multiply(b, t.rows, keysEach, "s"),
+  ]);
   const made = each(t.rows, (r) => each(keysEach, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))]));
   return [
     ...each(t.rows, (r) => each(keysEach, (c) => [acc(`s${r}_${c}`, 0)])),
@@ -231,8 +216,7 @@ const greatest = (name: string, value: Expr): Stmt =>
 function weigh(t: Tile, b: Blocks, keyTile: Loop): Stmt[] {
   // So many teams hold the keys of a step, four neighbouring ones each.
   const holders = depth / 4;
-  const steps = keysPerTile / depth;
-  return each(steps, (q): Stmt[] => {
+  return each(keysPerTile / depth, (q): Stmt[] => {
     const half = Math.floor((q * depth) / (4 * teams));
     const first = (q * holders) % teams;
     const own = subDim(t.team, first);
@@ -247,11 +231,8 @@ function weigh(t: Tile, b: Blocks, keyTile: Loop): Stmt[] {
     return [
       barrier,
       { kind: "if", when, then: held },
-      ...b.values.put,
+      ...b.values(addDim(mulDim(keyTile.at, keysPerTile), q * depth)),
       barrier,
-      ...(q + 1 < steps
-        ? b.values.fetch(addDim(mulDim(keyTile.at, keysPerTile), (q + 1) * depth))
-        : []),
       ...multiply(b, t.rows, t.columns, "o"),
     ];
   });

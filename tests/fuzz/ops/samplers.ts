@@ -8,6 +8,7 @@ import { microsoft } from "./microsoft.ts";
 import { movement } from "./movement.ts";
 import { network } from "./network.ts";
 import { quantized } from "./quantized.ts";
+import { rare } from "./rare.ts";
 import { reduction } from "./reduction.ts";
 
 export const samplers: Readonly<Record<string, Sampler>> = {
@@ -19,4 +20,5 @@ export const samplers: Readonly<Record<string, Sampler>> = {
   ...microsoft,
   ...chains,
   ...control,
+  ...rare,
 };

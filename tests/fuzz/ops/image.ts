@@ -35,7 +35,12 @@ function resize(d: Draw): Sample {
       inputs: [x, tensorOf("float32", [rank], scales)],
       sums: true,
     };
-  const place = d.pick(opset >= 19 ? places : places.filter((p) => p !== "half_pixel_symmetric"));
+  const place = d.pick(
+    places
+      .filter((p) => opset >= 19 || p !== "half_pixel_symmetric")
+      // Where the extent stays, the nearest elements of a crop are the whole for the runtime.
+      .filter((p) => mode !== "nearest" || p !== "tf_crop_and_resize"),
+  );
   const attributes: Record<string, Attribute> = {
     mode,
     coordinate_transformation_mode: d.maybe(place, place === "tf_crop_and_resize" ? 1 : 0.8),

@@ -19,7 +19,8 @@ export function budgetRows(
       .filter((c) => selected(c.name))
       .map((c): Row => {
         const row = { case: c.name, target, metric: "kernels", unit: "" };
-        return bounded({ ...row, value: kernelsOf(c, target) }, c.most);
+        const most = target === "webgpu" ? (c.mostOnWebgpu ?? c.most) : c.most;
+        return bounded({ ...row, value: kernelsOf(c, target) }, most);
       }),
   );
 }

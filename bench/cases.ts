@@ -171,15 +171,26 @@ export const cases: readonly Case[] = [
   { name: "cnn step 64", build: () => cnnStep() },
 ];
 
-/** Cases whose kernels are counted; `most` is the budget. */
-export const budgets: readonly (Case & { readonly most: number | undefined })[] = [
+/**
+ * Cases whose kernels are counted; `most` is the budget. On webgpu long sums of products run in parts, which another kernel adds:
+ * that takes a kernel and saves many times its time.
+ */
+export const budgets: readonly (Case & {
+  readonly most: number | undefined;
+  readonly mostOnWebgpu?: number;
+})[] = [
   { name: "softmax", build: () => softmaxOf(64, 128), most: 1 },
   { name: "layerNorm", build: () => layerNormOf(64, 128), most: 1 },
   { name: "matmul+bias+gelu", build: () => matmulBiasGelu(64, 128, 96), most: 1 },
   { name: "causal attention forward", build: () => attention(4, 64, 32), most: undefined },
   { name: "3-layer mlp step, sgd", build: () => mlpStep(32, "sgd"), most: 9 },
   { name: "3-layer mlp step, adam", build: () => mlpStep(32, "adam"), most: 10 },
-  { name: "cnn step, adam", build: () => cnnStep(8, cnn(8, 16, 32)), most: 16 },
+  {
+    name: "cnn step, adam",
+    build: () => cnnStep(8, cnn(8, 16, 32)),
+    most: 16,
+    mostOnWebgpu: 19,
+  },
 ];
 
 /** Cases whose compilation is timed. */

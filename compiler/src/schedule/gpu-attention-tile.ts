@@ -51,10 +51,10 @@ export interface Tile {
 
 export interface Blocks {
   readonly arrays: readonly Stmt[];
-  /** Bring a step of terms of queries or keys, and some keys' values, to workgroup memory. */
-  queries(step: Dim): Stmt[];
-  keys(step: Dim): Stmt[];
-  values(firstKey: Dim): Stmt[];
+  /** A step of terms of queries or of keys, and some keys' values. */
+  readonly queries: Moved;
+  readonly keys: Moved;
+  readonly values: Moved;
   /** The k-th term of this invocation's r-th row, and of the line at an offset from its first. */
   a(k: Dim, r: number): Expr;
   b(k: Dim, offset: number): Expr;
@@ -63,6 +63,13 @@ export interface Blocks {
   /** A number of each team for a row, in the place of the lines. */
   share(r: number, team: Dim, value: Expr): Stmt;
   shared(r: number, team: Dim): Expr;
+}
+
+/** Elements on their way to workgroup memory, held in registers while what came before is used. */
+export interface Moved {
+  readonly array: Stmt;
+  fetch(at: Dim): Stmt[];
+  readonly put: readonly Stmt[];
 }
 
 export const below = (value: Dim, end: Dim): Condition => ({
@@ -94,37 +101,41 @@ export function blocksOf(t: Tile): Blocks {
   const { contraction: sums } = readContraction(t.result);
   const [query, key] = [scores.a, scores.b];
   const first = mulDim(t.tile.at, t.perTile);
+  const queries = moved(t, "queries", t.perTile, true, (step, k, row) => {
+    const at = addDim(first, row);
+    const term = addDim(mulDim(step, depth), k);
+    const value = element(t, query, scoreLoops(t, at, undefined, term), [
+      below(at, t.query.extent),
+      below(term, t.inner.extent),
+    ]);
+    return { to: "rowTile", index: place(k, row), value };
+  });
+  const keys = moved(t, "keys", keysPerTile, true, (step, k, row) => {
+    const at = addDim(subDim(t.key0.at, mulDim(t.team, 4)), row);
+    const term = addDim(mulDim(step, depth), k);
+    const value = element(t, key, scoreLoops(t, undefined, at, term), [
+      below(at, t.key.extent),
+      below(term, t.inner.extent),
+    ]);
+    return { to: "lineTile", index: line(k, row), value };
+  });
+  const values = moved(t, "values", t.columns * teams, false, (firstKey, k, column) => {
+    const at = addDim(firstKey, k);
+    const value = element(t, sums.b, valueLoops(t, at, column), [
+      below(at, t.key.extent),
+      below(column, t.column.extent),
+    ]);
+    return { to: "lineTile", index: line(k, column), value };
+  });
   return {
-    arrays: [array("rowTile", pitch * depth), array("lineTile", lines * depth)],
-    queries: (step) =>
-      fill(t, t.perTile, true, (k, row) => {
-        const at = addDim(first, row);
-        const term = addDim(mulDim(step, depth), k);
-        const value = element(t, query, scoreLoops(t, at, undefined, term), [
-          below(at, t.query.extent),
-          below(term, t.inner.extent),
-        ]);
-        return { to: "rowTile", index: place(k, row), value };
-      }),
-    keys: (step) =>
-      fill(t, keysPerTile, true, (k, row) => {
-        const at = addDim(subDim(t.key0.at, mulDim(t.team, 4)), row);
-        const term = addDim(mulDim(step, depth), k);
-        const value = element(t, key, scoreLoops(t, undefined, at, term), [
-          below(at, t.key.extent),
-          below(term, t.inner.extent),
-        ]);
-        return { to: "lineTile", index: line(k, row), value };
-      }),
-    values: (firstKey) =>
-      fill(t, t.columns * teams, false, (k, column) => {
-        const at = addDim(firstKey, k);
-        const value = element(t, sums.b, valueLoops(t, at, column), [
-          below(at, t.key.extent),
-          below(column, t.column.extent),
-        ]);
-        return { to: "lineTile", index: line(k, column), value };
-      }),
+    arrays: [
+      array("rowTile", pitch * depth),
+      array("lineTile", lines * depth),
+      ...[queries, keys, values].map((m) => m.array),
+    ],
+    queries,
+    keys,
+    values,
     a: (k, r) => load("rowTile", "f32", place(k, addDim(ownRow, r))),
     b: (k, offset) => load("lineTile", "f32", line(k, addDim(mulDim(t.team, 4), offset))),
     put: (k, r, value) => ({
@@ -144,20 +155,32 @@ interface Filled {
   readonly value: { readonly expr: Expr; readonly before: readonly Stmt[] };
 }
 
-/** Fills a block of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. */
-function fill(
+/** Moves a block of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. */
+function moved(
   t: Tile,
+  name: string,
   count: number,
   alongTerms: boolean,
-  make: (k: Dim, line: Dim) => Filled,
-): Stmt[] {
+  make: (at: Dim, k: Dim, line: Dim) => Filled,
+): Moved {
   const invocations = t.me.extent as number;
-  const u = makeLoop("u", Math.ceil((count * depth) / invocations));
+  const size = Math.ceil((count * depth) / invocations);
+  const u = makeLoop("u", size);
   const flat = addDim(t.me.at, mulDim(u.at, invocations));
   const k = alongTerms ? modDim(flat, depth) : floorDiv(flat, count);
   const line = alongTerms ? floorDiv(flat, depth) : modDim(flat, count);
-  const { to, index, value } = make(k, line);
-  return nest([u], "unrolled", [...value.before, { kind: "store", to, index, value: value.expr }]);
+  const { to, index } = make(0, k, line);
+  const fetch = (at: Dim): Stmt[] => {
+    const { value } = make(at, k, line);
+    return [
+      ...nest([u], "unrolled", [
+        ...value.before,
+        { kind: "store", to: name, index: u.at, value: value.expr },
+      ]),
+    ];
+  };
+  const put = nest([u], "unrolled", [{ kind: "store", to, index, value: load(name, "f32", u.at) }]);
+  return { array: { kind: "array", name, dtype: "f32", size, space: "private" }, fetch, put };
 }
 
 /** An operand's element where its loops have these values, 0 where a condition fails. */

@@ -53,6 +53,7 @@ export function gpuAttention(job: Job): Scheduled {
         value: addDim(mulDim(keyTile.at, keysPerTile), mulDim(t.team, 4)),
       },
       ...scores(t, b),
+      ...b.values.fetch(mulDim(keyTile.at, keysPerTile)),
       ...rescale(t, b),
       ...weigh(t, b, keyTile),
     ]),
@@ -137,14 +138,28 @@ const keysEach = keysPerTile / teams;
 
 /** The scores of this invocation's rows and keys: products in steps of the depth, then what the program makes of them. */
 function scores(t: Tile, b: Blocks): Stmt[] {
-  const step = makeLoop("step", ceilDiv(t.inner.extent, depth));
-  const product = nest([step], "serial", [
-    barrier,
-    ...b.queries(step.at),
-    ...b.keys(step.at),
-    barrier,
-    ...multiply(b, t.rows, keysEach, "s"),
-  ]);
+  const steps = ceilDiv(t.inner.extent, depth);
+  const [step, next] = [makeLoop("step", steps), makeLoop("next", steps)];
+  // The last step fetches its own elements again: that costs less than a test.
+  const value = minDim(addDim(step.at, 1), subDim(steps, 1));
+  const product = [
+    ...b.queries.fetch(0),
+    ...b.keys.fetch(0),
+    ...nest([step], "serial", [
+      barrier,
+      ...b.queries.put,
+      ...b.keys.put,
+      barrier,
+      ...(steps === 1
+        ? []
+        : [
+            { kind: "letIndex", name: next.name, value } as const,
+            ...b.queries.fetch(next.at),
+            ...b.keys.fetch(next.at),
+          ]),
+      ...multiply(b, t.rows, keysEach, "s"),
+    ]),
+  ];
   const made = each(t.rows, (r) => each(keysEach, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))]));
   return [
     ...each(t.rows, (r) => each(keysEach, (c) => [acc(`s${r}_${c}`, 0)])),
@@ -208,18 +223,16 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
   ];
 }
 
-const greatest = (name: string, value: Expr): Stmt => ({
-  kind: "accumulate",
-  name,
-  reducer: "max",
-  value,
-});
+/** NaN need not win: the weight that is made of it is NaN, and so is the sum of its row. */
+const greatest = (name: string, value: Expr): Stmt =>
+  set(name, call("select", "f32", call("less", "bool", f32(name), value), value, f32(name)));
 
 /** Weights times values, some keys at a time, whose weights go through workgroup memory. */
 function weigh(t: Tile, b: Blocks, keyTile: Loop): Stmt[] {
   // So many teams hold the keys of a step, four neighbouring ones each.
   const holders = depth / 4;
-  return each(keysPerTile / depth, (q): Stmt[] => {
+  const steps = keysPerTile / depth;
+  return each(steps, (q): Stmt[] => {
     const half = Math.floor((q * depth) / (4 * teams));
     const first = (q * holders) % teams;
     const own = subDim(t.team, first);
@@ -234,8 +247,11 @@ function weigh(t: Tile, b: Blocks, keyTile: Loop): Stmt[] {
     return [
       barrier,
       { kind: "if", when, then: held },
-      ...b.values(addDim(mulDim(keyTile.at, keysPerTile), q * depth)),
+      ...b.values.put,
       barrier,
+      ...(q + 1 < steps
+        ? b.values.fetch(addDim(mulDim(keyTile.at, keysPerTile), (q + 1) * depth))
+        : []),
       ...multiply(b, t.rows, t.columns, "o"),
     ];
   });

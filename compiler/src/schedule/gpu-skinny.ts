@@ -31,14 +31,16 @@ import { wideParams } from "./vector.ts";
 
 /** More lines than this are worth tiles. */
 const mostLines = 8;
-/** Sums and lines below which a tile is as good. */
-const leastLength = 64;
+/** Sums as short as a small window's: an invocation has all of one, and nothing is joined. */
+const shortLength = 49;
+/** Below this a workgroup for one line, and lines of less than a workgroup, are worse than tiles. */
+const leastAlongK = 256;
 const leastLines = 32;
 const invocations = 256;
 /** Lines a workgroup takes where memory runs along them: a run of 128 bytes. */
 const run = 32;
 /** Steps of k of an invocation that are on their way together. */
-const together = 4;
+const stepsTogether = 4;
 
 interface Skinny {
   readonly job: Job;
@@ -67,10 +69,12 @@ export function gpuSkinny(job: Job): Scheduled | undefined {
   const [count, lines] = aFew ? [rows, columns] : [columns, rows];
   const length = totalOf(k);
   if (typeof count !== "number" || count === 0 || count > mostLines) return undefined;
-  if (maxOfDim(length) < leastLength || maxOfDim(lines) < leastLines) return undefined;
+  if (maxOfDim(length) === 0 || maxOfDim(lines) < leastLines) return undefined;
   const s: Skinny = { job, few, many, k, length, lane: makeLoop("lane", 4) };
+  const turned = runsAlongK(s);
+  if (turned && maxOfDim(length) < leastAlongK) return undefined;
   const number = makeLoop("batch", totalOf(batch));
-  const scheduled = runsAlongK(s) ? alongK(s, count) : alongLines(s, count, lines);
+  const scheduled = turned ? alongK(s, count) : alongLines(s, count, lines);
   const body = [...decode(batch, number.at), ...scheduled.body];
   return {
     body: nest([number, scheduled.group], "workgroup", body),
@@ -194,8 +198,10 @@ function comeInFours(loops: readonly Loop[]): boolean {
 
 /** A workgroup takes a run of lines, four to an invocation where they come in fours; its other invocations share out k. */
 function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.many.loops)): Part {
-  const per = fours ? run / 4 : run;
+  const short = typeof s.length === "number" && s.length <= shortLength;
+  const per = short ? invocations : fours ? run / 4 : run;
   const slices = invocations / per;
+  const together = short ? (s.length as number) : stepsTogether;
   const me = makeLoop("me", invocations);
   const units = fours ? floorDiv(lines, 4) : lines;
   const group = makeLoop("lines", ceilDiv(units, per));
@@ -208,13 +214,24 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
     const inside = [below(units, unit), below(s.length, place)];
     return products(s, count, u, decoded(s.k, place), line, inside);
   });
-  const join = joinSlices(s, count, { fours, per, slices, me: me.at, place, line });
-  const finish = join.flatMap(({ keep, finish }): Stmt[] => [
-    keep,
-    { kind: "barrier" },
-    { kind: "if", when: [isFirst(slice), below(units, unit)], then: finish },
-    { kind: "barrier" },
-  ]);
+  const join = short
+    ? range(count).map((i) => ({
+        keep: undefined,
+        finish: results(
+          s.job,
+          new Map([...decoded(s.few.loops, i), ...line]),
+          ref(sumOf(i), dtypeOf(s)),
+        ),
+      }))
+    : joinSlices(s, count, { fours, per, slices, me: me.at, place, line });
+  const finish = join.flatMap(({ keep, finish }): Stmt[] => {
+    const then: Stmt = {
+      kind: "if",
+      when: [isFirst(slice), below(units, unit)],
+      then: finish,
+    };
+    return keep ? [keep, { kind: "barrier" }, then, { kind: "barrier" }] : [then];
+  });
   const body: Stmt[] = [
     ...range(count).map((i) => zeroed(s, sumOf(i))),
     ...nest([step], "serial", inner),
@@ -234,7 +251,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
   return {
     group,
     size: invocations,
-    body: [own, partial, ...(fours ? nest([s.lane], "vector", body) : body)],
+    body: [own, ...(short ? [] : [partial]), ...(fours ? nest([s.lane], "vector", body) : body)],
   };
 }
 

@@ -45,10 +45,12 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
   const each = range(rows.own).flatMap((i) => range(quads).map((j) => ({ i, j })));
   const size = rows.own * columns.own;
   const lanes = columns.inFours ? storesInLanes(t, rows, columns) : undefined;
+  const byNumber = lanes?.byNumber ?? true;
+  const sums: Stmt = { kind: "array", name: "sums", dtype, size, space: "private", width: 4 };
   const sideArray = (s: number): string => `side${columns.which}${s}`;
   return {
     arrays: [
-      { kind: "array", name: "sums", dtype, size, space: "private", width: 4 },
+      ...(byNumber ? [sums] : []),
       ...columns.sums.map(
         (_, s): Stmt => ({
           kind: "array",
@@ -69,7 +71,7 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
       ),
     ],
     keep: [
-      ...each.map(({ i, j }) =>
+      ...(byNumber ? each : []).map(({ i, j }) =>
         keep("sums", (i * quads + j) * 4, t.lane.at, ref(sumName(i, j), dtype)),
       ),
       ...columns.sums.flatMap((_, s) =>
@@ -78,7 +80,7 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
         ),
       ),
     ],
-    inLanes: lanes ?? [],
+    inLanes: lanes?.body ?? [],
     after: [
       ...(lanes ? [] : storesOneByOne(t, rows, columns)),
       ...finishRows(t.job, rows, columns),
@@ -125,23 +127,47 @@ const when = (condition: Condition, then: readonly Stmt[]): Stmt => ({
   then,
 });
 
-/** Undefined where an index is known at run time only, which lanes do not share. */
-function storesInLanes(t: Tile, rows: Lines, columns: Lines): Stmt[] | undefined {
-  const [r, q] = [makeLoop("r", rows.own), makeLoop("q", columns.own / 4)];
-  const { dtype } = rows.operand.operand;
-  const row = lineOf(rows, addDim(mulDim(rows.place, rows.own), r.at));
-  const quad = quadOf(columns, addDim(columns.place, mulDim(q.at, acrossOf(columns))));
-  const by = new Map([
-    ...decoded(rows.loops, row),
-    ...decodedQuads(columns.loops, quad, t.lane.at),
-  ]);
-  const at = addDim(mulDim(r.at, columns.own), addDim(mulDim(q.at, 4), t.lane.at));
-  const body = results(t.job, by, load("sums", dtype, at));
-  if (body.some((s) => s.kind === "letDynamic")) return undefined;
-  const kind = t.job.group.members.size > mostRepeated ? "serial" : "unrolled";
-  const inside = nest([q], kind, [when(insideLines(columns, mulDim(quad, 4)), body)]);
-  return nest([r], kind, [when(insideLines(rows, row), inside)]);
+interface Stores {
+  readonly body: readonly Stmt[];
+  /** Whether the sums are read from the array, by number. */
+  readonly byNumber: boolean;
 }
+
+/** Undefined where an index is known at run time only, which lanes do not share. */
+function storesInLanes(t: Tile, rows: Lines, columns: Lines): Stores | undefined {
+  const byNumber = t.job.group.members.size > mostRepeated;
+  const { dtype } = rows.operand.operand;
+  const quads = columns.own / 4;
+  const one = (r: Dim, q: Dim, sum: Expr): { row: Dim; quad: Dim; body: Stmt[] } => {
+    const row = lineOf(rows, addDim(mulDim(rows.place, rows.own), r));
+    const quad = quadOf(columns, addDim(columns.place, mulDim(q, acrossOf(columns))));
+    const by = new Map([
+      ...decoded(rows.loops, row),
+      ...decodedQuads(columns.loops, quad, t.lane.at),
+    ]);
+    const body = [when(insideLines(columns, mulDim(quad, 4)), results(t.job, by, sum))];
+    return { row, quad, body };
+  };
+  if (!byNumber) {
+    const body = range(rows.own).map((i): Stmt => {
+      const each = range(quads).map((j) => one(i, j, ref(sumName(i, j), dtype)));
+      return when(
+        insideLines(rows, each[0]!.row),
+        each.flatMap((e) => e.body),
+      );
+    });
+    return isDynamic(body) ? undefined : { body, byNumber };
+  }
+  const [r, q] = [makeLoop("r", rows.own), makeLoop("q", quads)];
+  const at = addDim(mulDim(r.at, columns.own), addDim(mulDim(q.at, 4), t.lane.at));
+  const { row, body } = one(r.at, q.at, load("sums", dtype, at));
+  if (isDynamic(body)) return undefined;
+  const inside = when(insideLines(rows, row), nest([q], "serial", body));
+  return { body: nest([r], "serial", [inside]), byNumber };
+}
+
+const isDynamic = (body: readonly Stmt[]): boolean =>
+  body.some((s) => s.kind === "letDynamic" || (s.kind === "if" && isDynamic(s.then)));
 
 function storesOneByOne(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   const [r, q, s] = [makeLoop("r", rows.own), makeLoop("q", columns.own / 4), makeLoop("s", 4)];

@@ -286,7 +286,7 @@ function lpNorm(d: Draw): Sample {
 }
 
 function meanVariance(d: Draw): Sample {
-  const x = d.tensor("float32", [d.int(1, 2), d.int(1, 3), d.int(1, 3), d.int(2, 3)]);
+  const x = d.tensor("float32", [2, d.int(2, 3), d.int(2, 3), d.int(2, 3)]);
   const axes = d.axes(4, 1);
   return {
     opset: d.opset(9),

@@ -2,6 +2,7 @@
  * The table of samples: an op of the standard by its name, one of another domain with the domain in front.
  */
 import { chains } from "./chains.ts";
+import { control } from "./control.ts";
 import { elementwise, type Sampler } from "./elementwise.ts";
 import { microsoft } from "./microsoft.ts";
 import { movement } from "./movement.ts";
@@ -17,4 +18,5 @@ export const samplers: Readonly<Record<string, Sampler>> = {
   ...quantized,
   ...microsoft,
   ...chains,
+  ...control,
 };

@@ -1,148 +1,12 @@
-// matmul_select on a grid of 1 × 1 × 2
-@group(0) @binding(0) var<storage, read> q_: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> k_: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> select0: array<vec4<f32>>;
+// attention on a grid of 1 × 2 × 1
+@group(0) @binding(0) var<storage, read> q_: array<f32>;
+@group(0) @binding(1) var<storage, read> k_: array<f32>;
+@group(0) @binding(2) var<storage, read> v: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dotGeneral: array<f32>;
 
-var<workgroup> tileA: array<vec4<f32>, 128>;
+var<workgroup> rowTile: array<vec4<f32>, 80>;
 
-var<workgroup> tileB: array<vec4<f32>, 128>;
-
-@compute @workgroup_size(64)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let batch = i32(workgroup.z);
-  let tileRow = i32(workgroup.y);
-  let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
-  var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext0: vec4<f32> = vec4<f32>(0.0);
-  var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var c0_0: vec4<f32> = vec4<f32>(0.0);
-  var c1_0: vec4<f32> = vec4<f32>(0.0);
-  var c2_0: vec4<f32> = vec4<f32>(0.0);
-  var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let atBatch = batch * 8;
-  let meDiv4 = lid / 4;
-  let meMod4 = lid % 4;
-  let atMe = atBatch + meDiv4 * 2 + meMod4;
-  let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), q_[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
-  aNext1 = vec4<f32>(0.0);
-  bNext0 = select(vec4<f32>(0.0), k_[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
-  bNext1 = vec4<f32>(0.0);
-  let meDiv16 = lid / 16;
-  let remainder = (meDiv16 + meMod4 * 2) % 8;
-  let atMe1 = remainder + meMod4 * 32;
-  let remainder0 = meDiv4 % 4;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
-  let atMe2 = remainder1 + meMod4 * 32;
-  let meMod8 = lid % 8;
-  let meDiv8 = lid / 8;
-  for (var step = 0; step < 1; step++) {
-    let lanes = aNext0;
-    tileA[atMe1][remainder0] = lanes[0];
-    tileA[atMe1 + 8][remainder0] = lanes[1];
-    tileA[atMe1 + 16][remainder0] = lanes[2];
-    tileA[atMe1 + 24][remainder0] = lanes[3];
-    let lanes0 = aNext1;
-    tileA[atMe2][remainder0] = lanes0[0];
-    tileA[atMe2 + 8][remainder0] = lanes0[1];
-    tileA[atMe2 + 16][remainder0] = lanes0[2];
-    tileA[atMe2 + 24][remainder0] = lanes0[3];
-    let lanes1 = bNext0;
-    tileB[atMe1][remainder0] = lanes1[0];
-    tileB[atMe1 + 8][remainder0] = lanes1[1];
-    tileB[atMe1 + 16][remainder0] = lanes1[2];
-    tileB[atMe1 + 24][remainder0] = lanes1[3];
-    let lanes2 = bNext1;
-    tileB[atMe2][remainder0] = lanes2[0];
-    tileB[atMe2 + 8][remainder0] = lanes2[1];
-    tileB[atMe2 + 16][remainder0] = lanes2[2];
-    tileB[atMe2 + 24][remainder0] = lanes2[3];
-    workgroupBarrier();
-    for (var kk = 0; kk < 4; kk++) {
-      let remainder2 = (meMod8 + kk * 2) % 8;
-      let b0_0 = tileB[kk * 32 + remainder2];
-      let remainder3 = (meDiv8 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder3];
-      let a0_0 = tileAAt[0];
-      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
-      let a0_1 = tileAAt[1];
-      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
-      let a0_2 = tileAAt[2];
-      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
-      let a0_3 = tileAAt[3];
-      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 32 + remainder2 + 8];
-      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
-      let a1_0 = tileAAt0[0];
-      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
-      let a1_1 = tileAAt0[1];
-      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
-      let a1_2 = tileAAt0[2];
-      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
-      let a1_3 = tileAAt0[3];
-      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 32 + remainder2 + 16];
-      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
-      let a2_0 = tileAAt1[0];
-      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
-      let a2_1 = tileAAt1[1];
-      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
-      let a2_2 = tileAAt1[2];
-      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
-      let a2_3 = tileAAt1[3];
-      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 32 + remainder2 + 24];
-      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
-      let a3_0 = tileAAt2[0];
-      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
-      let a3_1 = tileAAt2[1];
-      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
-      let a3_2 = tileAAt2[2];
-      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
-      let a3_3 = tileAAt2[3];
-      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
-    }
-    workgroupBarrier();
-  }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
-  let atMe3 = meDiv8 * 4;
-  let atMe4 = meMod8 * 4;
-  let atBatch0 = batch * 4;
-  let atMe5 = atBatch0 + meDiv8 * 4 + meMod8;
-  if (atMe3 <= 3) {
-    if (atMe4 <= 3) {
-      select0[atMe5] = select(vec4<f32>(-1.7014117e+38), sums[0] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3));
-    }
-  }
-  if (atMe3 <= 2) {
-    if (atMe4 <= 3) {
-      select0[atMe5 + 1] = select(vec4<f32>(-1.7014117e+38), sums[1] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 1));
-    }
-  }
-  if (atMe3 <= 1) {
-    if (atMe4 <= 3) {
-      select0[atMe5 + 2] = select(vec4<f32>(-1.7014117e+38), sums[2] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 2));
-    }
-  }
-  if (atMe3 <= 0) {
-    if (atMe4 <= 3) {
-      select0[atMe5 + 3] = select(vec4<f32>(-1.7014117e+38), sums[3] * vec4<f32>(0.35355338), vec4<i32>(atMe4, atMe4 + 1, atMe4 + 2, atMe4 + 3) <= vec4<i32>(atMe3 + 3));
-    }
-  }
-}
-
-// reduceMax_mul on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> select0: array<f32>;
-@group(0) @binding(1) var<storage, read_write> mul: array<f32>;
+var<workgroup> lineTile: array<vec4<f32>, 256>;
 
 var<private> infinityBits: u32 = 0x7f800000u;
 fn infinity() -> f32 {
@@ -161,163 +25,278 @@ fn expOf(x: f32) -> f32 {
   return select(exp(x), x, isNan(x));
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
 ) {
   let lid = i32(invocation);
-  let chunk = i32(workgroup.x);
-  let atLocal = lid * 4;
-  if (lid <= 7) {
-    var max0: f32 = -infinity();
-    max0 = maximum(max0, select0[atLocal]);
-    max0 = maximum(max0, select0[atLocal + 1]);
-    max0 = maximum(max0, select0[atLocal + 2]);
-    max0 = maximum(max0, select0[atLocal + 3]);
-    var sum1: f32 = 0.0;
-    sum1 = sum1 + expOf(select0[atLocal] - max0);
-    sum1 = sum1 + expOf(select0[atLocal + 1] - max0);
-    sum1 = sum1 + expOf(select0[atLocal + 2] - max0);
-    sum1 = sum1 + expOf(select0[atLocal + 3] - max0);
-    let t = 1.0 / sum1;
-    mul[atLocal] = expOf(select0[atLocal] - max0) * t;
-    mul[atLocal + 1] = expOf(select0[atLocal + 1] - max0) * t;
-    mul[atLocal + 2] = expOf(select0[atLocal + 2] - max0) * t;
-    mul[atLocal + 3] = expOf(select0[atLocal + 3] - max0) * t;
-  }
-}
-
-// matmul on a grid of 1 × 1 × 2
-@group(0) @binding(0) var<storage, read> mul: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> v: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> dotGeneral: array<vec4<f32>>;
-
-var<workgroup> tileA: array<vec4<f32>, 128>;
-
-var<workgroup> tileB: array<vec4<f32>, 128>;
-
-@compute @workgroup_size(64)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let batch = i32(workgroup.z);
-  let tileRow = i32(workgroup.y);
-  let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
-  var aNext0: vec4<f32> = vec4<f32>(0.0);
-  var aNext1: vec4<f32> = vec4<f32>(0.0);
-  var bNext0: vec4<f32> = vec4<f32>(0.0);
-  var bNext1: vec4<f32> = vec4<f32>(0.0);
-  var c0_0: vec4<f32> = vec4<f32>(0.0);
-  var c1_0: vec4<f32> = vec4<f32>(0.0);
-  var c2_0: vec4<f32> = vec4<f32>(0.0);
-  var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let atBatch = batch * 4;
+  let batch = i32(workgroup.y);
+  let queryTile = i32(workgroup.x);
+  let meDiv8 = lid / 8;
+  var top0: f32 = -3.4028234663852886e+38;
+  var sum0: f32 = 0.0;
+  var o0_0: f32 = 0.0;
+  var o0_1: f32 = 0.0;
+  var o0_2: f32 = 0.0;
+  var o0_3: f32 = 0.0;
+  let meMod8 = lid % 8;
+  let key0 = meMod8 * 4;
+  let meDiv16 = lid / 16;
+  let meMod16 = lid % 16;
+  let atBatch = batch * 32;
+  let atMe = atBatch + meDiv16 * 8 + meMod16;
+  let meDiv64 = lid / 64;
+  let atMe0 = meDiv64 + meMod16 * 5;
+  let remainder = meDiv16 % 4;
+  let atMe1 = meMod8 * 4;
+  let atMe2 = key0 + meDiv16;
+  let atMe3 = atBatch + key0 * 8 + meDiv16 * 8 + meMod16 - meMod8 * 32;
+  let atMe4 = meDiv64 + meMod16 * 16;
+  let meDiv32 = lid / 32;
+  let remainder0 = meDiv8 % 4;
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
-  let atMe = atBatch + meDiv4 + meMod4;
-  let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), mul[atMe], (meDiv4 <= 3) & (atMe0 <= 3));
-  aNext1 = vec4<f32>(0.0);
-  let atBatch0 = batch * 8;
-  let meDiv8 = lid / 8;
-  let meMod8 = lid % 8;
-  let atMe1 = atBatch0 + meDiv8 * 2 + meMod8;
-  let atMe2 = meMod8 * 4;
-  bNext0 = select(vec4<f32>(0.0), v[atMe1], (atMe2 <= 7) & (meDiv8 <= 3));
-  bNext1 = vec4<f32>(0.0);
-  let meDiv16 = lid / 16;
-  let remainder = (meDiv16 + meMod4 * 2) % 8;
-  let atMe3 = remainder + meMod4 * 32;
-  let remainder0 = meDiv4 % 4;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
-  let atMe4 = remainder1 + meMod4 * 32;
-  for (var step = 0; step < 1; step++) {
-    let lanes = aNext0;
-    tileA[atMe3][remainder0] = lanes[0];
-    tileA[atMe3 + 8][remainder0] = lanes[1];
-    tileA[atMe3 + 16][remainder0] = lanes[2];
-    tileA[atMe3 + 24][remainder0] = lanes[3];
-    let lanes0 = aNext1;
-    tileA[atMe4][remainder0] = lanes0[0];
-    tileA[atMe4 + 8][remainder0] = lanes0[1];
-    tileA[atMe4 + 16][remainder0] = lanes0[2];
-    tileA[atMe4 + 24][remainder0] = lanes0[3];
-    tileB[lid] = bNext0;
-    tileB[lid + 64] = bNext1;
+  let atMe5 = meDiv8 * 2;
+  let quotient = meMod8 / 4;
+  let atMe6 = meDiv32 + meMod8 * 20;
+  let meMod32 = lid % 32;
+  let atMe7 = atBatch + meDiv32 * 8 + meMod32;
+  let quotient0 = meMod32 / 4;
+  let atMe8 = meDiv32 * 16 + quotient0;
+  for (var keyTile = 0; keyTile < 1; keyTile++) {
+    var s0_0: f32 = 0.0;
+    var s0_1: f32 = 0.0;
+    var s0_2: f32 = 0.0;
+    var s0_3: f32 = 0.0;
+    var s0_4: f32 = 0.0;
+    var s0_5: f32 = 0.0;
+    var s0_6: f32 = 0.0;
+    var s0_7: f32 = 0.0;
+    for (var step = 0; step < 1; step++) {
+      workgroupBarrier();
+      rowTile[atMe0][remainder] = select(0.0, q_[atMe], (meDiv16 <= 3) & (meMod16 <= 7));
+      rowTile[atMe0 + 2][remainder] = 0.0;
+      lineTile[atMe4][remainder] = select(0.0, k_[atMe3], (atMe2 <= atMe1 + 3) & (meMod16 <= 7));
+      lineTile[atMe4 + 2][remainder] = select(0.0, k_[atMe3 + 64], (atMe2 + 5 <= atMe1) & (meMod16 <= 7));
+      lineTile[atMe4 + 4][remainder] = select(0.0, k_[atMe3 + 128], (atMe2 + 13 <= atMe1) & (meMod16 <= 7));
+      lineTile[atMe4 + 6][remainder] = select(0.0, k_[atMe3 + 192], (atMe2 + 21 <= atMe1) & (meMod16 <= 7));
+      lineTile[atMe4 + 8][remainder] = 0.0;
+      lineTile[atMe4 + 10][remainder] = 0.0;
+      lineTile[atMe4 + 12][remainder] = 0.0;
+      lineTile[atMe4 + 14][remainder] = 0.0;
+      workgroupBarrier();
+      for (var kk = 0; kk < 16; kk++) {
+        let a0 = rowTile[meDiv32 + kk * 5][remainder0];
+        let lineTileAt = lineTile[meMod8 + kk * 16];
+        let b0 = lineTileAt[0];
+        let b1 = lineTileAt[1];
+        let b2 = lineTileAt[2];
+        let b3 = lineTileAt[3];
+        let lineTileAt0 = lineTile[meMod8 + kk * 16 + 8];
+        let b4 = lineTileAt0[0];
+        let b5 = lineTileAt0[1];
+        let b6 = lineTileAt0[2];
+        let b7 = lineTileAt0[3];
+        s0_0 = fma(a0, b0, s0_0);
+        s0_1 = fma(a0, b1, s0_1);
+        s0_2 = fma(a0, b2, s0_2);
+        s0_3 = fma(a0, b3, s0_3);
+        s0_4 = fma(a0, b4, s0_4);
+        s0_5 = fma(a0, b5, s0_5);
+        s0_6 = fma(a0, b6, s0_6);
+        s0_7 = fma(a0, b7, s0_7);
+      }
+    }
+    s0_0 = select(-infinity(), select(-1.7014117e+38, s0_0 * 0.35355338, key0 <= meDiv8), key0 <= 3);
+    s0_1 = select(-infinity(), select(-1.7014117e+38, s0_1 * 0.35355338, key0 + 1 <= meDiv8), key0 <= 2);
+    s0_2 = select(-infinity(), select(-1.7014117e+38, s0_2 * 0.35355338, key0 + 2 <= meDiv8), key0 <= 1);
+    s0_3 = select(-infinity(), select(-1.7014117e+38, s0_3 * 0.35355338, key0 + 3 <= meDiv8), key0 <= 0);
+    s0_4 = -infinity();
+    s0_5 = -infinity();
+    s0_6 = -infinity();
+    s0_7 = -infinity();
+    var new0: f32 = -3.4028234663852886e+38;
+    new0 = maximum(new0, s0_0);
+    new0 = maximum(new0, s0_1);
+    new0 = maximum(new0, s0_2);
+    new0 = maximum(new0, s0_3);
+    new0 = maximum(new0, s0_4);
+    new0 = maximum(new0, s0_5);
+    new0 = maximum(new0, s0_6);
+    new0 = maximum(new0, s0_7);
     workgroupBarrier();
-    for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let remainder2 = (meDiv8 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder2];
-      let a0_0 = tileAAt[0];
-      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
-      let a0_1 = tileAAt[1];
-      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
-      let a0_2 = tileAAt[2];
-      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
-      let a0_3 = tileAAt[3];
-      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
-      let a1_0 = tileAAt0[0];
-      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
-      let a1_1 = tileAAt0[1];
-      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
-      let a1_2 = tileAAt0[2];
-      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
-      let a1_3 = tileAAt0[3];
-      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
-      let a2_0 = tileAAt1[0];
-      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
-      let a2_1 = tileAAt1[1];
-      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
-      let a2_2 = tileAAt1[2];
-      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
-      let a2_3 = tileAAt1[3];
-      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
-      let a3_0 = tileAAt2[0];
-      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
-      let a3_1 = tileAAt2[1];
-      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
-      let a3_2 = tileAAt2[2];
-      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
-      let a3_3 = tileAAt2[3];
-      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
+    lineTile[meDiv4][meMod4] = new0;
+    workgroupBarrier();
+    new0 = top0;
+    let lineTileAt1 = lineTile[atMe5];
+    new0 = maximum(new0, lineTileAt1[0]);
+    new0 = maximum(new0, lineTileAt1[1]);
+    new0 = maximum(new0, lineTileAt1[2]);
+    new0 = maximum(new0, lineTileAt1[3]);
+    let lineTileAt2 = lineTile[atMe5 + 1];
+    new0 = maximum(new0, lineTileAt2[0]);
+    new0 = maximum(new0, lineTileAt2[1]);
+    new0 = maximum(new0, lineTileAt2[2]);
+    new0 = maximum(new0, lineTileAt2[3]);
+    let shrink0 = expOf(top0 - new0);
+    top0 = new0;
+    sum0 = sum0 * shrink0;
+    o0_0 = o0_0 * shrink0;
+    o0_1 = o0_1 * shrink0;
+    o0_2 = o0_2 * shrink0;
+    o0_3 = o0_3 * shrink0;
+    s0_0 = expOf(s0_0 - top0);
+    sum0 = sum0 + s0_0;
+    s0_1 = expOf(s0_1 - top0);
+    sum0 = sum0 + s0_1;
+    s0_2 = expOf(s0_2 - top0);
+    sum0 = sum0 + s0_2;
+    s0_3 = expOf(s0_3 - top0);
+    sum0 = sum0 + s0_3;
+    s0_4 = expOf(s0_4 - top0);
+    sum0 = sum0 + s0_4;
+    s0_5 = expOf(s0_5 - top0);
+    sum0 = sum0 + s0_5;
+    s0_6 = expOf(s0_6 - top0);
+    sum0 = sum0 + s0_6;
+    s0_7 = expOf(s0_7 - top0);
+    sum0 = sum0 + s0_7;
+    workgroupBarrier();
+    if (quotient == 0) {
+      rowTile[atMe6][remainder0] = s0_0;
+      rowTile[atMe6 + 5][remainder0] = s0_1;
+      rowTile[atMe6 + 10][remainder0] = s0_2;
+      rowTile[atMe6 + 15][remainder0] = s0_3;
+    }
+    lineTile[atMe8][meMod4] = select(0.0, v[atMe7], meMod32 <= 7);
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
+    workgroupBarrier();
+    for (var kk = 0; kk < 16; kk++) {
+      let a0_0 = rowTile[meDiv32 + kk * 5][remainder0];
+      let lineTileAt3 = lineTile[meMod8 + kk * 16];
+      let b0_0 = lineTileAt3[0];
+      let b1_0 = lineTileAt3[1];
+      let b2_0 = lineTileAt3[2];
+      let b3_0 = lineTileAt3[3];
+      o0_0 = fma(a0_0, b0_0, o0_0);
+      o0_1 = fma(a0_0, b1_0, o0_1);
+      o0_2 = fma(a0_0, b2_0, o0_2);
+      o0_3 = fma(a0_0, b3_0, o0_3);
     }
     workgroupBarrier();
-  }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
-  let atMe5 = meDiv8 * 4;
-  let atMe6 = atBatch0 + lid;
-  if (atMe5 <= 3) {
-    if (atMe2 <= 7) {
-      dotGeneral[atMe6] = sums[0];
+    if (quotient == 1) {
+      rowTile[atMe6 - 80][remainder0] = s0_0;
+      rowTile[atMe6 - 75][remainder0] = s0_1;
+      rowTile[atMe6 - 70][remainder0] = s0_2;
+      rowTile[atMe6 - 65][remainder0] = s0_3;
+    }
+    lineTile[atMe8][meMod4] = 0.0;
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
+    workgroupBarrier();
+    for (var kk = 0; kk < 16; kk++) {
+      let a0_1 = rowTile[meDiv32 + kk * 5][remainder0];
+      let lineTileAt4 = lineTile[meMod8 + kk * 16];
+      let b0_1 = lineTileAt4[0];
+      let b1_1 = lineTileAt4[1];
+      let b2_1 = lineTileAt4[2];
+      let b3_1 = lineTileAt4[3];
+      o0_0 = fma(a0_1, b0_1, o0_0);
+      o0_1 = fma(a0_1, b1_1, o0_1);
+      o0_2 = fma(a0_1, b2_1, o0_2);
+      o0_3 = fma(a0_1, b3_1, o0_3);
+    }
+    workgroupBarrier();
+    if (quotient == 0) {
+      rowTile[atMe6][remainder0] = s0_4;
+      rowTile[atMe6 + 5][remainder0] = s0_5;
+      rowTile[atMe6 + 10][remainder0] = s0_6;
+      rowTile[atMe6 + 15][remainder0] = s0_7;
+    }
+    lineTile[atMe8][meMod4] = 0.0;
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
+    workgroupBarrier();
+    for (var kk = 0; kk < 16; kk++) {
+      let a0_2 = rowTile[meDiv32 + kk * 5][remainder0];
+      let lineTileAt5 = lineTile[meMod8 + kk * 16];
+      let b0_2 = lineTileAt5[0];
+      let b1_2 = lineTileAt5[1];
+      let b2_2 = lineTileAt5[2];
+      let b3_2 = lineTileAt5[3];
+      o0_0 = fma(a0_2, b0_2, o0_0);
+      o0_1 = fma(a0_2, b1_2, o0_1);
+      o0_2 = fma(a0_2, b2_2, o0_2);
+      o0_3 = fma(a0_2, b3_2, o0_3);
+    }
+    workgroupBarrier();
+    if (quotient == 1) {
+      rowTile[atMe6 - 80][remainder0] = s0_4;
+      rowTile[atMe6 - 75][remainder0] = s0_5;
+      rowTile[atMe6 - 70][remainder0] = s0_6;
+      rowTile[atMe6 - 65][remainder0] = s0_7;
+    }
+    lineTile[atMe8][meMod4] = 0.0;
+    lineTile[atMe8 + 64][meMod4] = 0.0;
+    lineTile[atMe8 + 128][meMod4] = 0.0;
+    lineTile[atMe8 + 192][meMod4] = 0.0;
+    workgroupBarrier();
+    for (var kk = 0; kk < 16; kk++) {
+      let a0_3 = rowTile[meDiv32 + kk * 5][remainder0];
+      let lineTileAt6 = lineTile[meMod8 + kk * 16];
+      let b0_3 = lineTileAt6[0];
+      let b1_3 = lineTileAt6[1];
+      let b2_3 = lineTileAt6[2];
+      let b3_3 = lineTileAt6[3];
+      o0_0 = fma(a0_3, b0_3, o0_0);
+      o0_1 = fma(a0_3, b1_3, o0_1);
+      o0_2 = fma(a0_3, b2_3, o0_2);
+      o0_3 = fma(a0_3, b3_3, o0_3);
     }
   }
-  if (atMe5 <= 2) {
-    if (atMe2 <= 7) {
-      dotGeneral[atMe6 + 2] = sums[1];
-    }
+  var results: array<f32, 4>;
+  workgroupBarrier();
+  lineTile[meDiv4][meMod4] = sum0;
+  workgroupBarrier();
+  var all0: f32 = 0.0;
+  let lineTileAt7 = lineTile[meDiv8 * 2];
+  all0 = all0 + lineTileAt7[0];
+  all0 = all0 + lineTileAt7[1];
+  all0 = all0 + lineTileAt7[2];
+  all0 = all0 + lineTileAt7[3];
+  let lineTileAt8 = lineTile[meDiv8 * 2 + 1];
+  all0 = all0 + lineTileAt8[0];
+  all0 = all0 + lineTileAt8[1];
+  all0 = all0 + lineTileAt8[2];
+  all0 = all0 + lineTileAt8[3];
+  let part0 = 1.0 / all0;
+  results[0] = o0_0 * part0;
+  results[1] = o0_1 * part0;
+  results[2] = o0_2 * part0;
+  results[3] = o0_3 * part0;
+  let i2 = meMod8 * 4;
+  let atMe9 = atBatch + i2 + meDiv8 * 8;
+  if ((meDiv8 <= 3) & (atMe1 <= 7)) {
+    dotGeneral[atMe9] = results[0];
   }
-  if (atMe5 <= 1) {
-    if (atMe2 <= 7) {
-      dotGeneral[atMe6 + 4] = sums[2];
-    }
+  let i2_0 = meMod8 * 4 + 1;
+  let atMe10 = atBatch + i2_0 + meDiv8 * 8;
+  if ((meDiv8 <= 3) & (atMe1 <= 6)) {
+    dotGeneral[atMe10] = results[1];
   }
-  if (atMe5 <= 0) {
-    if (atMe2 <= 7) {
-      dotGeneral[atMe6 + 6] = sums[3];
-    }
+  let i2_1 = meMod8 * 4 + 2;
+  let atMe11 = atBatch + i2_1 + meDiv8 * 8;
+  if ((meDiv8 <= 3) & (atMe1 <= 5)) {
+    dotGeneral[atMe11] = results[2];
+  }
+  let i2_2 = meMod8 * 4 + 3;
+  let atMe12 = atBatch + i2_2 + meDiv8 * 8;
+  if ((meDiv8 <= 3) & (atMe1 <= 4)) {
+    dotGeneral[atMe12] = results[3];
   }
 }

@@ -1,12 +1,8 @@
 // conv_maximum on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> weight: array<f32>;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
-
-var<workgroup> tileA: array<vec4<f32>, 128>;
-
-var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -16,184 +12,157 @@ fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(256)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
 ) {
   let lid = i32(invocation);
-  let batch = i32(workgroup.z);
-  let tileRow = i32(workgroup.y);
-  let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
-  var aNext0: f32 = 0.0;
-  var aNext1: f32 = 0.0;
-  var aNext2: f32 = 0.0;
-  var aNext3: f32 = 0.0;
-  var aNext4: f32 = 0.0;
-  var aNext5: f32 = 0.0;
-  var aNext6: f32 = 0.0;
-  var aNext7: f32 = 0.0;
-  var bNext0: f32 = 0.0;
-  var bNext1: f32 = 0.0;
-  var bNext2: f32 = 0.0;
-  var bNext3: f32 = 0.0;
-  var bNext4: f32 = 0.0;
-  var bNext5: f32 = 0.0;
-  var bNext6: f32 = 0.0;
-  var bNext7: f32 = 0.0;
-  var c0_0: vec4<f32> = vec4<f32>(0.0);
-  var c1_0: vec4<f32> = vec4<f32>(0.0);
-  var c2_0: vec4<f32> = vec4<f32>(0.0);
-  var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meDiv16 = lid / 16;
-  let meMod16 = lid % 16;
-  let weightAt = select(0.0, weight[meDiv16 * 18 + meMod16], meDiv16 <= 2);
-  aNext0 = weightAt;
-  aNext1 = 0.0;
-  aNext2 = 0.0;
-  aNext3 = 0.0;
-  aNext4 = 0.0;
-  aNext5 = 0.0;
-  aNext6 = 0.0;
-  aNext7 = 0.0;
-  let meMod32 = lid % 32;
-  let quotient = meMod32 / 4;
-  let remainder = quotient % 4;
-  let meDiv32 = lid / 32;
+  let batch = i32(workgroup.y);
+  let lines = i32(workgroup.x);
+  var c0: vec4<f32> = vec4<f32>(0.0);
+  var c1: vec4<f32> = vec4<f32>(0.0);
+  var c2: vec4<f32> = vec4<f32>(0.0);
   let meMod4 = lid % 4;
-  let quotient0 = meMod32 / 16;
-  let xAt = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 - 5], (0 < remainder) & (0 < meDiv32 + meMod4));
-  bNext0 = xAt;
-  let quotient1 = (meDiv32 + 2) / 3;
-  let remainder0 = (meDiv32 + 2) % 3;
-  let xAt0 = select(0.0, x[quotient1 * 4 + quotient0 * 32 + remainder0 + remainder * 4 + meMod4 - 5], (0 < quotient1 + remainder) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
-  bNext1 = xAt0;
-  let xAt1 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4], meDiv32 + meMod4 <= 3);
-  bNext2 = xAt1;
-  let xAt2 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 3], (remainder <= 2) & (0 < meDiv32 + meMod4));
-  bNext3 = xAt2;
-  let remainder1 = (quotient1 + 2) % 3;
-  let quotient2 = (meDiv32 + 8) / 9;
-  let xAt3 = select(0.0, x[quotient2 * 16 + quotient0 * 32 + remainder1 * 4 + remainder0 + remainder * 4 + meMod4 - 5], (0 < remainder1 + remainder) & (remainder1 + remainder <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
-  bNext4 = xAt3;
-  let xAt4 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 12], (0 < remainder) & (meDiv32 + meMod4 <= 3));
-  bNext5 = xAt4;
-  let xAt5 = select(0.0, x[meDiv32 + quotient0 * 32 + remainder * 4 + meMod4 + 15], 0 < meDiv32 + meMod4);
-  bNext6 = xAt5;
-  let xAt6 = select(0.0, x[quotient1 * 4 + quotient0 * 32 + remainder0 + remainder * 4 + meMod4 + 15], (quotient1 + remainder <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
-  bNext7 = xAt6;
-  let quotient3 = meMod16 / 4;
-  let atMe = quotient3 * 34 + meMod4 * 8;
-  let remainder2 = (quotient3 + 1) % 4;
-  let atMe0 = quotient3 * 32 + remainder2 * 2 + meMod4 * 8;
-  let remainder3 = (quotient3 + 2) % 4;
-  let atMe1 = quotient3 * 32 + remainder3 * 2 + meMod4 * 8;
-  let remainder4 = (quotient3 + 3) % 4;
-  let atMe2 = quotient3 * 32 + remainder4 * 2 + meMod4 * 8;
   let meDiv4 = lid / 4;
-  let atMe3 = meDiv16 * 18 + meMod16;
-  let atMe4 = meDiv32 + meMod4;
-  let atMe5 = meDiv32 + quotient0 * 32 + remainder * 4 + meMod4;
-  let meMod8 = lid % 8;
-  let meDiv8 = lid / 8;
-  for (var step = 0; step < 2; step++) {
-    tileA[atMe][meDiv16] = aNext0;
-    tileA[atMe + 1][meDiv16] = aNext1;
-    tileA[atMe0][meDiv16] = aNext2;
-    tileA[atMe0 + 1][meDiv16] = aNext3;
-    tileA[atMe1][meDiv16] = aNext4;
-    tileA[atMe1 + 1][meDiv16] = aNext5;
-    tileA[atMe2][meDiv16] = aNext6;
-    tileA[atMe2 + 1][meDiv16] = aNext7;
-    tileB[meDiv4][meMod4] = bNext0;
-    tileB[meDiv4 + 16][meMod4] = bNext1;
-    tileB[meDiv4 + 32][meMod4] = bNext2;
-    tileB[meDiv4 + 48][meMod4] = bNext3;
-    tileB[meDiv4 + 64][meMod4] = bNext4;
-    tileB[meDiv4 + 80][meMod4] = bNext5;
-    tileB[meDiv4 + 96][meMod4] = bNext6;
-    tileB[meDiv4 + 112][meMod4] = bNext7;
-    workgroupBarrier();
-    aNext0 = select(0.0, weight[atMe3 + 16], (meDiv16 <= 2) & (meMod16 <= 1));
-    aNext1 = 0.0;
-    aNext2 = 0.0;
-    aNext3 = 0.0;
-    aNext4 = 0.0;
-    aNext5 = 0.0;
-    aNext6 = 0.0;
-    aNext7 = 0.0;
-    bNext0 = select(0.0, x[atMe5 + 20], (remainder <= 2) & (atMe4 <= 3));
-    bNext1 = 0.0;
-    bNext2 = 0.0;
-    bNext3 = 0.0;
-    bNext4 = 0.0;
-    bNext5 = 0.0;
-    bNext6 = 0.0;
-    bNext7 = 0.0;
-    for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod8 + kk * 32];
-      let remainder5 = (meDiv8 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder5];
-      let a0_0 = tileAAt[0];
-      c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
-      let a0_1 = tileAAt[1];
-      c1_0 = fma(vec4<f32>(a0_1), b0_0, c1_0);
-      let a0_2 = tileAAt[2];
-      c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
-      let a0_3 = tileAAt[3];
-      c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod8 + kk * 32 + 8];
-      let tileAAt0 = tileA[kk * 32 + remainder5 + 8];
-      let a1_0 = tileAAt0[0];
-      c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
-      let a1_1 = tileAAt0[1];
-      c1_0 = fma(vec4<f32>(a1_1), b1_0, c1_0);
-      let a1_2 = tileAAt0[2];
-      c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
-      let a1_3 = tileAAt0[3];
-      c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod8 + kk * 32 + 16];
-      let tileAAt1 = tileA[kk * 32 + remainder5 + 16];
-      let a2_0 = tileAAt1[0];
-      c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
-      let a2_1 = tileAAt1[1];
-      c1_0 = fma(vec4<f32>(a2_1), b2_0, c1_0);
-      let a2_2 = tileAAt1[2];
-      c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
-      let a2_3 = tileAAt1[3];
-      c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod8 + kk * 32 + 24];
-      let tileAAt2 = tileA[kk * 32 + remainder5 + 24];
-      let a3_0 = tileAAt2[0];
-      c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
-      let a3_1 = tileAAt2[1];
-      c1_0 = fma(vec4<f32>(a3_1), b3_0, c1_0);
-      let a3_2 = tileAAt2[2];
-      c2_0 = fma(vec4<f32>(a3_2), b3_0, c2_0);
-      let a3_3 = tileAAt2[3];
-      c3_0 = fma(vec4<f32>(a3_3), b3_0, c3_0);
-    }
-    workgroupBarrier();
+  let atMe = meDiv4 * 32 + meMod4 * 4;
+  let m0 = vec4<f32>(0.0, select(0.0, x[atMe - 4], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe - 3], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe - 2], (lid <= 7) & (0 < meMod4)));
+  let weightAt = select(0.0, weight[0], lid <= 7);
+  let weightAt0 = select(0.0, weight[18], lid <= 7);
+  let weightAt1 = select(0.0, weight[36], lid <= 7);
+  let m1 = vec4<f32>(select(0.0, x[atMe - 4], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe - 3], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe - 2], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe - 1], (lid <= 7) & (0 < meMod4)));
+  let weightAt2 = select(0.0, weight[1], lid <= 7);
+  let weightAt3 = select(0.0, weight[19], lid <= 7);
+  let weightAt4 = select(0.0, weight[37], lid <= 7);
+  let m2 = vec4<f32>(select(0.0, x[atMe - 3], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe - 2], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe - 1], (lid <= 7) & (0 < meMod4)), 0.0);
+  let weightAt5 = select(0.0, weight[2], lid <= 7);
+  let weightAt6 = select(0.0, weight[20], lid <= 7);
+  let weightAt7 = select(0.0, weight[38], lid <= 7);
+  let m3 = vec4<f32>(0.0, select(0.0, x[atMe], lid <= 7), select(0.0, x[atMe + 1], lid <= 7), select(0.0, x[atMe + 2], lid <= 7));
+  let weightAt8 = select(0.0, weight[3], lid <= 7);
+  let weightAt9 = select(0.0, weight[21], lid <= 7);
+  let weightAt10 = select(0.0, weight[39], lid <= 7);
+  let m4 = vec4<f32>(select(0.0, x[atMe], lid <= 7), select(0.0, x[atMe + 1], lid <= 7), select(0.0, x[atMe + 2], lid <= 7), select(0.0, x[atMe + 3], lid <= 7));
+  let weightAt11 = select(0.0, weight[4], lid <= 7);
+  let weightAt12 = select(0.0, weight[22], lid <= 7);
+  let weightAt13 = select(0.0, weight[40], lid <= 7);
+  let m5 = vec4<f32>(select(0.0, x[atMe + 1], lid <= 7), select(0.0, x[atMe + 2], lid <= 7), select(0.0, x[atMe + 3], lid <= 7), 0.0);
+  let weightAt14 = select(0.0, weight[5], lid <= 7);
+  let weightAt15 = select(0.0, weight[23], lid <= 7);
+  let weightAt16 = select(0.0, weight[41], lid <= 7);
+  let m6 = vec4<f32>(0.0, select(0.0, x[atMe + 4], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 5], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 6], (lid <= 7) & (meMod4 <= 2)));
+  let weightAt17 = select(0.0, weight[6], lid <= 7);
+  let weightAt18 = select(0.0, weight[24], lid <= 7);
+  let weightAt19 = select(0.0, weight[42], lid <= 7);
+  let m7 = vec4<f32>(select(0.0, x[atMe + 4], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 5], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 6], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 7], (lid <= 7) & (meMod4 <= 2)));
+  let weightAt20 = select(0.0, weight[7], lid <= 7);
+  let weightAt21 = select(0.0, weight[25], lid <= 7);
+  let weightAt22 = select(0.0, weight[43], lid <= 7);
+  let m8 = vec4<f32>(select(0.0, x[atMe + 5], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 6], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 7], (lid <= 7) & (meMod4 <= 2)), 0.0);
+  let weightAt23 = select(0.0, weight[8], lid <= 7);
+  let weightAt24 = select(0.0, weight[26], lid <= 7);
+  let weightAt25 = select(0.0, weight[44], lid <= 7);
+  let m9 = vec4<f32>(0.0, select(0.0, x[atMe + 12], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe + 13], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe + 14], (lid <= 7) & (0 < meMod4)));
+  let weightAt26 = select(0.0, weight[9], lid <= 7);
+  let weightAt27 = select(0.0, weight[27], lid <= 7);
+  let weightAt28 = select(0.0, weight[45], lid <= 7);
+  let m10 = vec4<f32>(select(0.0, x[atMe + 12], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe + 13], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe + 14], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe + 15], (lid <= 7) & (0 < meMod4)));
+  let weightAt29 = select(0.0, weight[10], lid <= 7);
+  let weightAt30 = select(0.0, weight[28], lid <= 7);
+  let weightAt31 = select(0.0, weight[46], lid <= 7);
+  let m11 = vec4<f32>(select(0.0, x[atMe + 13], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe + 14], (lid <= 7) & (0 < meMod4)), select(0.0, x[atMe + 15], (lid <= 7) & (0 < meMod4)), 0.0);
+  let weightAt32 = select(0.0, weight[11], lid <= 7);
+  let weightAt33 = select(0.0, weight[29], lid <= 7);
+  let weightAt34 = select(0.0, weight[47], lid <= 7);
+  let m12 = vec4<f32>(0.0, select(0.0, x[atMe + 16], lid <= 7), select(0.0, x[atMe + 17], lid <= 7), select(0.0, x[atMe + 18], lid <= 7));
+  let weightAt35 = select(0.0, weight[12], lid <= 7);
+  let weightAt36 = select(0.0, weight[30], lid <= 7);
+  let weightAt37 = select(0.0, weight[48], lid <= 7);
+  let m13 = vec4<f32>(select(0.0, x[atMe + 16], lid <= 7), select(0.0, x[atMe + 17], lid <= 7), select(0.0, x[atMe + 18], lid <= 7), select(0.0, x[atMe + 19], lid <= 7));
+  let weightAt38 = select(0.0, weight[13], lid <= 7);
+  let weightAt39 = select(0.0, weight[31], lid <= 7);
+  let weightAt40 = select(0.0, weight[49], lid <= 7);
+  let m14 = vec4<f32>(select(0.0, x[atMe + 17], lid <= 7), select(0.0, x[atMe + 18], lid <= 7), select(0.0, x[atMe + 19], lid <= 7), 0.0);
+  let weightAt41 = select(0.0, weight[14], lid <= 7);
+  let weightAt42 = select(0.0, weight[32], lid <= 7);
+  let weightAt43 = select(0.0, weight[50], lid <= 7);
+  let m15 = vec4<f32>(0.0, select(0.0, x[atMe + 20], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 21], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 22], (lid <= 7) & (meMod4 <= 2)));
+  let weightAt44 = select(0.0, weight[15], lid <= 7);
+  let weightAt45 = select(0.0, weight[33], lid <= 7);
+  let weightAt46 = select(0.0, weight[51], lid <= 7);
+  let m16 = vec4<f32>(select(0.0, x[atMe + 20], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 21], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 22], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 23], (lid <= 7) & (meMod4 <= 2)));
+  let weightAt47 = select(0.0, weight[16], lid <= 7);
+  let weightAt48 = select(0.0, weight[34], lid <= 7);
+  let weightAt49 = select(0.0, weight[52], lid <= 7);
+  let m17 = vec4<f32>(select(0.0, x[atMe + 21], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 22], (lid <= 7) & (meMod4 <= 2)), select(0.0, x[atMe + 23], (lid <= 7) & (meMod4 <= 2)), 0.0);
+  let weightAt50 = select(0.0, weight[17], lid <= 7);
+  let weightAt51 = select(0.0, weight[35], lid <= 7);
+  let weightAt52 = select(0.0, weight[53], lid <= 7);
+  for (var step = 0; step < 1; step++) {
+    c0 = fma(vec4<f32>(weightAt), m0, c0);
+    c1 = fma(vec4<f32>(weightAt0), m0, c1);
+    c2 = fma(vec4<f32>(weightAt1), m0, c2);
+    c0 = fma(vec4<f32>(weightAt2), m1, c0);
+    c1 = fma(vec4<f32>(weightAt3), m1, c1);
+    c2 = fma(vec4<f32>(weightAt4), m1, c2);
+    c0 = fma(vec4<f32>(weightAt5), m2, c0);
+    c1 = fma(vec4<f32>(weightAt6), m2, c1);
+    c2 = fma(vec4<f32>(weightAt7), m2, c2);
+    c0 = fma(vec4<f32>(weightAt8), m3, c0);
+    c1 = fma(vec4<f32>(weightAt9), m3, c1);
+    c2 = fma(vec4<f32>(weightAt10), m3, c2);
+    c0 = fma(vec4<f32>(weightAt11), m4, c0);
+    c1 = fma(vec4<f32>(weightAt12), m4, c1);
+    c2 = fma(vec4<f32>(weightAt13), m4, c2);
+    c0 = fma(vec4<f32>(weightAt14), m5, c0);
+    c1 = fma(vec4<f32>(weightAt15), m5, c1);
+    c2 = fma(vec4<f32>(weightAt16), m5, c2);
+    c0 = fma(vec4<f32>(weightAt17), m6, c0);
+    c1 = fma(vec4<f32>(weightAt18), m6, c1);
+    c2 = fma(vec4<f32>(weightAt19), m6, c2);
+    c0 = fma(vec4<f32>(weightAt20), m7, c0);
+    c1 = fma(vec4<f32>(weightAt21), m7, c1);
+    c2 = fma(vec4<f32>(weightAt22), m7, c2);
+    c0 = fma(vec4<f32>(weightAt23), m8, c0);
+    c1 = fma(vec4<f32>(weightAt24), m8, c1);
+    c2 = fma(vec4<f32>(weightAt25), m8, c2);
+    c0 = fma(vec4<f32>(weightAt26), m9, c0);
+    c1 = fma(vec4<f32>(weightAt27), m9, c1);
+    c2 = fma(vec4<f32>(weightAt28), m9, c2);
+    c0 = fma(vec4<f32>(weightAt29), m10, c0);
+    c1 = fma(vec4<f32>(weightAt30), m10, c1);
+    c2 = fma(vec4<f32>(weightAt31), m10, c2);
+    c0 = fma(vec4<f32>(weightAt32), m11, c0);
+    c1 = fma(vec4<f32>(weightAt33), m11, c1);
+    c2 = fma(vec4<f32>(weightAt34), m11, c2);
+    c0 = fma(vec4<f32>(weightAt35), m12, c0);
+    c1 = fma(vec4<f32>(weightAt36), m12, c1);
+    c2 = fma(vec4<f32>(weightAt37), m12, c2);
+    c0 = fma(vec4<f32>(weightAt38), m13, c0);
+    c1 = fma(vec4<f32>(weightAt39), m13, c1);
+    c2 = fma(vec4<f32>(weightAt40), m13, c2);
+    c0 = fma(vec4<f32>(weightAt41), m14, c0);
+    c1 = fma(vec4<f32>(weightAt42), m14, c1);
+    c2 = fma(vec4<f32>(weightAt43), m14, c2);
+    c0 = fma(vec4<f32>(weightAt44), m15, c0);
+    c1 = fma(vec4<f32>(weightAt45), m15, c1);
+    c2 = fma(vec4<f32>(weightAt46), m15, c2);
+    c0 = fma(vec4<f32>(weightAt47), m16, c0);
+    c1 = fma(vec4<f32>(weightAt48), m16, c1);
+    c2 = fma(vec4<f32>(weightAt49), m16, c2);
+    c0 = fma(vec4<f32>(weightAt50), m17, c0);
+    c1 = fma(vec4<f32>(weightAt51), m17, c1);
+    c2 = fma(vec4<f32>(weightAt52), m17, c2);
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
-  let atMe6 = meDiv8 * 4;
-  let quotient4 = meMod8 / 4;
-  let atMe7 = meDiv8 * 16 + quotient4 * 12 + meMod4;
-  if (atMe6 <= 2) {
-    maximum0[atMe7] = maximum4(sums[0] + vec4<f32>(bias[atMe6]), vec4<f32>(0.0));
+  let atMe0 = meDiv4 * 12 + meMod4;
+  if (lid <= 7) {
+    maximum0[atMe0] = maximum4(c0 + vec4<f32>(bias[0]), vec4<f32>(0.0));
   }
-  if (atMe6 <= 1) {
-    maximum0[atMe7 + 4] = maximum4(sums[1] + vec4<f32>(bias[atMe6 + 1]), vec4<f32>(0.0));
+  if (lid <= 7) {
+    maximum0[atMe0 + 4] = maximum4(c1 + vec4<f32>(bias[1]), vec4<f32>(0.0));
   }
-  if (atMe6 <= 0) {
-    maximum0[atMe7 + 8] = maximum4(sums[2] + vec4<f32>(bias[atMe6 + 2]), vec4<f32>(0.0));
-  }
-  if (false) {
-    maximum0[atMe7 + 12] = maximum4(sums[3] + vec4<f32>(bias[atMe6 + 3]), vec4<f32>(0.0));
+  if (lid <= 7) {
+    maximum0[atMe0 + 8] = maximum4(c2 + vec4<f32>(bias[2]), vec4<f32>(0.0));
   }
 }
 
@@ -287,7 +256,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
@@ -380,31 +348,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe3 = meDiv8 * 4;
   let atMe4 = meMod8 * 4;
   let atMe5 = meDiv8 * 4 + meMod8;
   if (atMe3 <= 1) {
     if (atMe4 <= 3) {
-      add[atMe5] = sums[0] + bias[meMod8];
+      add[atMe5] = c0_0 + bias[meMod8];
     }
   }
   if (atMe3 <= 0) {
     if (atMe4 <= 3) {
-      add[atMe5 + 1] = sums[1] + bias[meMod8];
+      add[atMe5 + 1] = c1_0 + bias[meMod8];
     }
   }
   if (false) {
     if (atMe4 <= 3) {
-      add[atMe5 + 2] = sums[2] + bias[meMod8];
+      add[atMe5 + 2] = c2_0 + bias[meMod8];
     }
   }
   if (false) {
     if (atMe4 <= 3) {
-      add[atMe5 + 3] = sums[3] + bias[meMod8];
+      add[atMe5 + 3] = c3_0 + bias[meMod8];
     }
   }
 }
@@ -543,7 +507,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
@@ -629,30 +592,26 @@ fn main(
     }
     workgroupBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe5 = meDiv8 * 4;
   let atMe6 = meDiv8 * 12 + meMod8;
   if (atMe5 <= 1) {
     if (atMe2 <= 11) {
-      dotGeneral[atMe6] = sums[0];
+      dotGeneral[atMe6] = c0_0;
     }
   }
   if (atMe5 <= 0) {
     if (atMe2 <= 11) {
-      dotGeneral[atMe6 + 3] = sums[1];
+      dotGeneral[atMe6 + 3] = c1_0;
     }
   }
   if (false) {
     if (atMe2 <= 11) {
-      dotGeneral[atMe6 + 6] = sums[2];
+      dotGeneral[atMe6 + 6] = c2_0;
     }
   }
   if (false) {
     if (atMe2 <= 11) {
-      dotGeneral[atMe6 + 9] = sums[3];
+      dotGeneral[atMe6 + 9] = c3_0;
     }
   }
 }
@@ -956,7 +915,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var sidea0_0: f32 = 0.0;
   var sidea0_1: f32 = 0.0;
   var sidea0_2: f32 = 0.0;
@@ -1046,30 +1004,26 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe2 = meDiv8 * 4;
   let atMe3 = meDiv8 * 12 + meMod8;
   if (atMe2 <= 3) {
     if (atMe0 <= 11) {
-      weight[atMe3] = weight[atMe3] - sums[0] * vec4<f32>(0.1);
+      weight[atMe3] = weight[atMe3] - c0_0 * vec4<f32>(0.1);
     }
   }
   if (atMe2 <= 2) {
     if (atMe0 <= 11) {
-      weight[atMe3 + 3] = weight[atMe3 + 3] - sums[1] * vec4<f32>(0.1);
+      weight[atMe3 + 3] = weight[atMe3 + 3] - c1_0 * vec4<f32>(0.1);
     }
   }
   if (atMe2 <= 1) {
     if (atMe0 <= 11) {
-      weight[atMe3 + 6] = weight[atMe3 + 6] - sums[2] * vec4<f32>(0.1);
+      weight[atMe3 + 6] = weight[atMe3 + 6] - c2_0 * vec4<f32>(0.1);
     }
   }
   if (atMe2 <= 0) {
     if (atMe0 <= 11) {
-      weight[atMe3 + 9] = weight[atMe3 + 9] - sums[3] * vec4<f32>(0.1);
+      weight[atMe3 + 9] = weight[atMe3 + 9] - c3_0 * vec4<f32>(0.1);
     }
   }
   let i0 = meDiv8 * 4;

@@ -29,7 +29,6 @@ fn main(
   for (var first = lid; first < 1; first += 64) {
     adam_step[0] = adam_step[0] + 1.0;
   }
-  var sums: array<vec4<f32>, 4>;
   var aNext0: f32 = 0.0;
   var aNext1: f32 = 0.0;
   var aNext2: f32 = 0.0;
@@ -149,30 +148,26 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe3 = meDiv8 * 4;
   let atMe4 = meMod8 * 4;
   if (atMe3 <= 4) {
     if (atMe4 <= 7) {
-      maximum0[lid] = maximum4(sums[0] + bias[meMod8], vec4<f32>(0.0));
+      maximum0[lid] = maximum4(c0_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
   if (atMe3 <= 3) {
     if (atMe4 <= 7) {
-      maximum0[lid + 2] = maximum4(sums[1] + bias[meMod8], vec4<f32>(0.0));
+      maximum0[lid + 2] = maximum4(c1_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
   if (atMe3 <= 2) {
     if (atMe4 <= 7) {
-      maximum0[lid + 4] = maximum4(sums[2] + bias[meMod8], vec4<f32>(0.0));
+      maximum0[lid + 4] = maximum4(c2_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
   if (atMe3 <= 1) {
     if (atMe4 <= 7) {
-      maximum0[lid + 6] = maximum4(sums[3] + bias[meMod8], vec4<f32>(0.0));
+      maximum0[lid + 6] = maximum4(c3_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
 }
@@ -196,7 +191,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
@@ -289,31 +283,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe3 = meDiv8 * 4;
   let atMe4 = meMod8 * 4;
   let atMe5 = meDiv8 * 4 + meMod8;
   if (atMe3 <= 4) {
     if (atMe4 <= 3) {
-      add[atMe5] = sums[0] + bias[meMod8];
+      add[atMe5] = c0_0 + bias[meMod8];
     }
   }
   if (atMe3 <= 3) {
     if (atMe4 <= 3) {
-      add[atMe5 + 1] = sums[1] + bias[meMod8];
+      add[atMe5 + 1] = c1_0 + bias[meMod8];
     }
   }
   if (atMe3 <= 2) {
     if (atMe4 <= 3) {
-      add[atMe5 + 2] = sums[2] + bias[meMod8];
+      add[atMe5 + 2] = c2_0 + bias[meMod8];
     }
   }
   if (atMe3 <= 1) {
     if (atMe4 <= 3) {
-      add[atMe5 + 3] = sums[3] + bias[meMod8];
+      add[atMe5 + 3] = c3_0 + bias[meMod8];
     }
   }
 }
@@ -457,7 +447,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
   var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
@@ -543,29 +532,25 @@ fn main(
     }
     workgroupBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atMe5 = meDiv8 * 4;
   if (atMe5 <= 4) {
     if (atMe2 <= 7) {
-      select0[lid] = select(vec4<f32>(0.0), sums[0], vec4<f32>(0.0) < maximum0[lid]);
+      select0[lid] = select(vec4<f32>(0.0), c0_0, vec4<f32>(0.0) < maximum0[lid]);
     }
   }
   if (atMe5 <= 3) {
     if (atMe2 <= 7) {
-      select0[lid + 2] = select(vec4<f32>(0.0), sums[1], vec4<f32>(0.0) < maximum0[lid + 2]);
+      select0[lid + 2] = select(vec4<f32>(0.0), c1_0, vec4<f32>(0.0) < maximum0[lid + 2]);
     }
   }
   if (atMe5 <= 2) {
     if (atMe2 <= 7) {
-      select0[lid + 4] = select(vec4<f32>(0.0), sums[2], vec4<f32>(0.0) < maximum0[lid + 4]);
+      select0[lid + 4] = select(vec4<f32>(0.0), c2_0, vec4<f32>(0.0) < maximum0[lid + 4]);
     }
   }
   if (atMe5 <= 1) {
     if (atMe2 <= 7) {
-      select0[lid + 6] = select(vec4<f32>(0.0), sums[3], vec4<f32>(0.0) < maximum0[lid + 6]);
+      select0[lid + 6] = select(vec4<f32>(0.0), c3_0, vec4<f32>(0.0) < maximum0[lid + 6]);
     }
   }
 }

@@ -22,7 +22,6 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  var sums: array<vec4<f32>, 4>;
   var aNext0: f32 = 0.0;
   var aNext1: f32 = 0.0;
   var aNext2: f32 = 0.0;
@@ -129,30 +128,26 @@ fn main(
     }
     workgroupBarrier();
   }
-  sums[0] = c0_0;
-  sums[1] = c1_0;
-  sums[2] = c2_0;
-  sums[3] = c3_0;
   let atTileRow1 = atTileRow + meDiv8 * 4;
   let atTileRow2 = atTileRow + meDiv8 * 4 + meMod8;
   if (atTileRow1 < N) {
     if (atMe0 <= 3) {
-      add[atTileRow2] = sums[0] + b[meMod8];
+      add[atTileRow2] = c0_0 + b[meMod8];
     }
   }
   if (atTileRow1 + 2 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 1] = sums[1] + b[meMod8];
+      add[atTileRow2 + 1] = c1_0 + b[meMod8];
     }
   }
   if (atTileRow1 + 3 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 2] = sums[2] + b[meMod8];
+      add[atTileRow2 + 2] = c2_0 + b[meMod8];
     }
   }
   if (atTileRow1 + 4 <= N) {
     if (atMe0 <= 3) {
-      add[atTileRow2 + 3] = sums[3] + b[meMod8];
+      add[atTileRow2 + 3] = c3_0 + b[meMod8];
     }
   }
 }

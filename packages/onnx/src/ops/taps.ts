@@ -65,7 +65,15 @@ export function coordinates(line: Line, place: string): Tensor {
     line.scale !== undefined && isStatic(line.from)
       ? Math.max(line.from * line.scale - 1, 1)
       : value(maxDim(subDim(line.to, 1), 1));
-  const half = at.add(0.5).div(scale);
+  // By whole numbers where the scale is left to the program: half-way places stay so, whatever it rounds.
+  const open = line.scale === undefined && !(isStatic(line.from) && isStatic(line.to));
+  const half = open
+    ? at
+        .mul(2)
+        .add(1)
+        .mul(value(line.from))
+        .div(value(mulDim(line.to, 2)))
+    : at.add(0.5).div(scale);
   const [start, end] = line.roi;
   const reach = subDim(line.from, 1);
   switch (place) {
@@ -91,7 +99,7 @@ export function coordinates(line: Line, place: string): Tensor {
             .div(steps)
             .add(full.sub(1).mul(start));
     default:
-      return at.div(scale);
+      return open ? at.mul(value(line.from)).div(value(line.to)) : at.div(scale);
   }
 }
 

@@ -7,6 +7,7 @@ import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
 import { compileProgram } from "../compiler/src/all.ts";
 import type { Program } from "../compiler/src/program.ts";
+import { loadTarget } from "../compiler/src/targets/index.ts";
 import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
 import { Copies, type CopyRates } from "./gpu-copy.ts";
 import { peerTimes, timesOf } from "./gpu-peers.ts";
@@ -108,6 +109,7 @@ async function measure(device: Device, row: GpuRow, copy: CopyRates) {
   };
 }
 
+await loadTarget("webgpu");
 const device = await openWebGpu(flag("software") ? { allowSoftware: true } : {});
 const raw = (device.driver as unknown as { device: GPUDevice }).device;
 console.log("adapter", device.name, "features", [...device.features].join(" "));

@@ -48,11 +48,12 @@ const swapped = (x: Tensor): number[] => {
 const sizes: readonly Sizes[] = [
   { batch: [2], queries: 1, keys: 1, depth: 1, columns: 1 },
   { batch: [1, 2], queries: 5, keys: 3, depth: 4, columns: 7 },
-  { batch: [1], queries: 65, keys: 65, depth: 17, columns: 33 },
-  { batch: [2], queries: 130, keys: 64, depth: 16, columns: 8 },
-  { batch: [1], queries: 33, keys: 129, depth: 40, columns: 128 },
+  { batch: [1], queries: 33, keys: 65, depth: 17, columns: 33 },
+  { batch: [2], queries: 17, keys: 64, depth: 16, columns: 8 },
 ];
 
+/** Heads so wide that an invocation has fewer rows. */
+const wide: Sizes = { batch: [1], queries: 33, keys: 129, depth: 40, columns: 128 };
 /** Enough workgroups for the largest blocks. */
 const full: Sizes = { batch: [128], queries: 200, keys: 70, depth: 64, columns: 64 };
 
@@ -85,7 +86,7 @@ const valuesFor = (inputs: readonly Tensor[]) =>
 test("attention is one kernel, valid within the default limits", async () => {
   const device = await nullDevice();
   for (const [name, build] of Object.entries(builds))
-    for (const size of [sizes[2]!, sizes[4]!, full]) {
+    for (const size of [sizes[2]!, wide, full]) {
       const { artifact } = compileProgram(programOf(build, size).program, { target: "webgpu" });
       assert.is(artifact.plan.steps.length, name.includes("before") ? 2 : 1, name);
       for (const k of artifact.kernels) assert.equal(await problemsOf(device, k), [], k.text);
@@ -104,8 +105,10 @@ test("attention whose weights are needed elsewhere stores them", () => {
 
 gpuTest("attention agrees with the reference", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
-  for (const size of sizes)
-    for (const [name, build] of Object.entries(builds)) {
+  // A pipeline takes a software device a second or more, so not every pair.
+  for (const [s, size] of sizes.entries())
+    for (const [b, [name, build]] of Object.entries(builds).entries()) {
+      if (s !== 2 && (s + b) % 2 === 1) continue;
       const { program, inputs } = programOf(build, size);
       const feeds = valuesFor(inputs);
       const want = evaluateProgram(program, feeds, {})[0]!.data;

@@ -1,15 +1,16 @@
 /**
  * Corners of single ops that random models came upon. What is expected follows from the definitions.
  */
-import type { TensorDef } from "@kiln-ml/onnx";
+import { ImportedModel, type TensorDef } from "@kiln-ml/onnx";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { OnnxTensor } from "../../packages/kiln/src/onnx.ts";
+import { OnnxModel, type OnnxTensor } from "../../packages/kiln/src/onnx.ts";
 import {
   type Arrays,
   float32,
   int64,
   loadSmall,
+  modelOf,
   numbers,
   runSmall,
   type SmallModel,
@@ -244,6 +245,74 @@ test("LinearRegressor transforms its scores", async () => {
     { x: float32([1, 1], [0.5]) },
   );
   near(numbers(y), [1 / (1 + Math.exp(-1))]);
+});
+
+/** The outputs on a target of one's choice. */
+async function runOn(target: "js" | "wasm", model: SmallModel, inputs: Arrays) {
+  const loaded = new OnnxModel(new ImportedModel(modelOf(model)), { target }, {});
+  return Object.values(await loaded.run(inputs)) as OnnxTensor[];
+}
+
+test("parts of a tensor without elements have none", async () => {
+  const model: SmallModel = {
+    inputs: { x: [0, 2, 3] },
+    outputs: ["a", "b"],
+    nodes: [{ op: "Split", inputs: ["x"], outputs: ["a", "b"], attributes: { axis: 1 } }],
+  };
+  for (const target of ["js", "wasm"] as const) {
+    const parts = await runOn(target, model, { x: float32([0, 2, 3], []) });
+    assert.equal(
+      parts.map((t) => t.dims),
+      [
+        [0, 1, 3],
+        [0, 1, 3],
+      ],
+    );
+  }
+});
+
+test("Gelu of what is far below 0 is 0", async () => {
+  const model: SmallModel = { inputs: { x: [2] }, nodes: [{ op: "Gelu", inputs: ["x"] }] };
+  for (const target of ["js", "wasm"] as const)
+    for (const v of numbers((await runOn(target, model, { x: float32([2], [-470, -9]) }))[0]!))
+      assert.ok(v === 0, `${target}: ${v}`);
+});
+
+test("doubles are sorted on wasm", async () => {
+  const model: SmallModel = {
+    inputs: { x: [4] },
+    types: { x: "float64" },
+    initializers: { k: int64([2]) },
+    outputs: ["y", "at"],
+    nodes: [{ op: "TopK", inputs: ["x", "k"], outputs: ["y", "at"] }],
+  };
+  const x = { name: "", type: "float64", dims: [4], data: Float64Array.of(1, 4, -3, 2) } as const;
+  const [y, at] = await runOn("wasm", model, { x });
+  near(numbers(y!), [4, 2]);
+  near(numbers(at!), [1, 3]);
+});
+
+test("a Resize to a symbolic extent that is 1 reads the first place of pytorch_half_pixel", async () => {
+  const y = await one(
+    {
+      inputs: { x: [1, 1, "H"], like: ["A"] },
+      initializers: { front: int64([1, 1]) },
+      nodes: [
+        { op: "Shape", inputs: ["like"], outputs: ["e"] },
+        { op: "Concat", inputs: ["front", "e"], outputs: ["sizes"], attributes: { axis: 0 } },
+        {
+          op: "Resize",
+          inputs: ["x", "", "", "sizes"],
+          attributes: {
+            mode: "linear",
+            coordinate_transformation_mode: "pytorch_half_pixel",
+          },
+        },
+      ],
+    },
+    { x: float32([1, 1, 3], [5, 6, 7]), like: float32([1], [0]) },
+  );
+  near(numbers(y), [5]);
 });
 
 test.run();

@@ -15,6 +15,7 @@ import { splitColumns } from "../../compiler/src/passes/split-columns.ts";
 import { splitConcat } from "../../compiler/src/passes/split-concat.ts";
 import { splitContraction } from "../../compiler/src/passes/split-contraction.ts";
 import { splitReduce } from "../../compiler/src/passes/split-reduce.ts";
+import { splitScan } from "../../compiler/src/passes/split-scan.ts";
 import { parseProgram, printProgram } from "../support/reference.ts";
 
 const folder = new URL("../../compiler/src/passes/", import.meta.url);
@@ -29,6 +30,7 @@ const passes: readonly Pass[] = [
   splitContraction,
   splitReduce,
   splitColumns,
+  splitScan,
 ];
 
 /** The text under `label:` in the head of a file, without the comment's margin. */

@@ -26,10 +26,19 @@ test("a long reduction over the last axes takes two kernels, its prologue and ep
 test("a reduction that is short, strided or symbolic stays whole", () => {
   const short = input("x", "f32", [100, 100]);
   assert.is(kernelsOf(programOf(short, short.sum())), 1);
-  const strided = input("x", "f32", [1 << 20, 2]);
+  const strided = input("x", "f32", [1 << 18, 2]);
   assert.is(kernelsOf(programOf(strided, strided.sum([0]))), 1);
   const symbolic = input("x", "f32", ["N", 1 << 20]);
   assert.is(kernelsOf(programOf(symbolic, symbolic.sum())), 1);
+});
+
+test("a long reduction down columns, or of outer and inner axes, takes two kernels", () => {
+  const columns = input("x", "f32", [1 << 20, 2]);
+  assert.is(kernelsOf(programOf(columns, columns.sum([0]).mul(2))), 2);
+  const channels = input("x", "f32", [64, 8, 64, 64]);
+  assert.is(kernelsOf(programOf(channels, channels.sum([0, 2, 3]))), 2);
+  const prime = input("x", "f32", [1_000_003, 2]);
+  assert.is(kernelsOf(programOf(prime, prime.sum([0]))), 1);
 });
 
 gpuTest("sums, extremes and their neighbours of a million elements are right", async () => {

@@ -195,4 +195,44 @@ gpuTest("long lines on webgpu agree with the reference", async () => {
   device.destroy();
 });
 
+gpuTest("one very long line on webgpu is split and agrees with the reference", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const [lines, length] = [2, 1 << 16];
+  const x = input("x", "f32", [length, lines]);
+  const values = [
+    x.cumsum(0, { exclusive: true, reverse: true }),
+    x.transpose().cummax(1),
+    x.cummin(0).mul(2),
+  ];
+  const program: Program = {
+    inputs: [x],
+    outputs: values.map((value, i) => ({ name: `y${i}`, value })),
+    updates: [],
+  };
+  assert.ok(compileProgram(program, { target: "webgpu" }).artifact.plan.steps.length >= 6);
+  // Whole numbers, so that sums do not depend on the order.
+  const numbers = Array.from({ length: lines * length }, (_, i) => ((i * 7919) % 13) - 6);
+  const feeds = new Map([[x, makeValue("f32", [length, lines], numbers)]]);
+  const at = (place: number, line: number): number => place * lines + line;
+  const want = [0, 1, 2].map(() => new Array<number>(lines * length));
+  for (let line = 0; line < lines; line++) {
+    let [after, most, least] = [0, -Infinity, Infinity];
+    for (let p = 0; p < length; p++) {
+      const back = length - 1 - p;
+      want[0]![at(back, line)] = after;
+      after += numbers[at(back, line)]!;
+      most = Math.max(most, numbers[at(p, line)]!);
+      least = Math.min(least, numbers[at(p, line)]!);
+      want[1]![line * length + p] = most;
+      want[2]![at(p, line)] = least * 2;
+    }
+  }
+  const got = await runProgram(program, feeds, {}, device, { target: "webgpu" });
+  got.values.forEach((v, i) => {
+    const off = v.data.findIndex((e, j) => e !== want[i]![j]);
+    assert.is(off, -1, `result ${i} at ${off}: ${v.data[off]}, ${want[i]![off]}`);
+  });
+  device.destroy();
+});
+
 test.run();

@@ -113,6 +113,8 @@ export type Stmt =
       readonly reducers: readonly Reducer[];
       /** Of runs of so many invocations each, a power of two; default all of the workgroup. */
       readonly team?: number;
+      /** The invocations of a team are not neighbours, but as far apart as there are teams. */
+      readonly apart?: true;
     }
   /**
    * Gives each invocation's accumulators the value of their carry and of those of the invocations before it; the carries then

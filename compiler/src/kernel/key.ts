@@ -87,7 +87,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "sort":
       return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":
-      return `${s.names.join()} ${s.reducers.join()} ${s.team ?? ""}`;
+      return `${s.names.join()} ${s.reducers.join()} ${s.team ?? ""} ${s.apart ?? ""}`;
     case "prefix":
       return `${s.names.join()} ${s.carries.join()} ${s.reducers.join()}`;
     case "if":

@@ -9,8 +9,8 @@
  *   }
  * after:
  *   graph f(%x: f32[65536,256]) {
- *     %1: f32[256,256,256] = reshape %x
- *     %2: f32[256,256] = reduceSum %1 {axes=[1]}
+ *     %1: f32[1024,64,256] = reshape %x
+ *     %2: f32[1024,256] = reduceSum %1 {axes=[1]}
  *     %3: f32[256] = reduceSum %2 {axes=[0]}
  *     return %3
  *   }
@@ -24,12 +24,12 @@ import { rewriteProgram } from "../program.ts";
 import { largestDivisor, splits } from "./split-reduce.ts";
 
 /** A sum of fewer elements takes less time than another kernel does, and may run along with a product. */
-const leastElements = 1 << 22;
+const leastElements = 1 << 20;
 /** Results that keep the device busy: of an invocation each, and of a workgroup each where the last axis is reduced too. */
-const busyColumns = 1 << 16;
+const busyColumns = 1 << 18;
 const busyRows = 1 << 12;
-/** A quarter of that is enough to leave a reduction as it is. */
-const slack = 4;
+/** An eighth of that is enough to leave a reduction as it is. */
+const slack = 8;
 
 export const splitColumns: Pass = {
   name: "split-columns",

@@ -51,7 +51,7 @@ export interface Tile {
 
 export interface Blocks {
   readonly arrays: readonly Stmt[];
-  /** Bring a step of terms of queries or keys, and some keys' values, to workgroup memory. */
+  /** Bring a step of terms of queries or of keys, and some keys' values, to workgroup memory. */
   queries(step: Dim): Stmt[];
   keys(step: Dim): Stmt[];
   values(firstKey: Dim): Stmt[];
@@ -75,12 +75,8 @@ export const each = (count: number, make: (i: number) => Stmt[]): Stmt[] =>
   Array.from({ length: count }, (_, i) => make(i)).flat();
 
 export function blocksOf(t: Tile): Blocks {
-  const lines = Math.max(keysPerTile, t.columns * teams);
-  // Rows begin four banks apart, so that writes down a column meet in few of them.
-  const pitch = t.perTile + 4;
-  const place = (k: Dim, row: Dim): Dim => addDim(mulDim(k, pitch), row);
-  const line = (k: Dim, at: Dim): Dim => addDim(mulDim(k, lines), at);
-  const ownRow = mulDim(floorDiv(t.me.at, teams), t.rows);
+  const places = placesOf(t);
+  const { place, line, ownRow } = places;
   const array = (name: string, size: number): Stmt => ({
     kind: "array",
     name,
@@ -90,41 +86,9 @@ export function blocksOf(t: Tile): Blocks {
     width: 4,
   });
   const slot = (r: number, team: Dim): Dim => addDim(mulDim(addDim(ownRow, r), teams), team);
-  const { contraction: scores } = readContraction(t.dot);
-  const { contraction: sums } = readContraction(t.result);
-  const [query, key] = [scores.a, scores.b];
-  const first = mulDim(t.tile.at, t.perTile);
   return {
-    arrays: [array("rowTile", pitch * depth), array("lineTile", lines * depth)],
-    queries: (step) =>
-      fill(t, t.perTile, true, (k, row) => {
-        const at = addDim(first, row);
-        const term = addDim(mulDim(step, depth), k);
-        const value = element(t, query, scoreLoops(t, at, undefined, term), [
-          below(at, t.query.extent),
-          below(term, t.inner.extent),
-        ]);
-        return { to: "rowTile", index: place(k, row), value };
-      }),
-    keys: (step) =>
-      fill(t, keysPerTile, true, (k, row) => {
-        const at = addDim(subDim(t.key0.at, mulDim(t.team, 4)), row);
-        const term = addDim(mulDim(step, depth), k);
-        const value = element(t, key, scoreLoops(t, undefined, at, term), [
-          below(at, t.key.extent),
-          below(term, t.inner.extent),
-        ]);
-        return { to: "lineTile", index: line(k, row), value };
-      }),
-    values: (firstKey) =>
-      fill(t, t.columns * teams, false, (k, column) => {
-        const at = addDim(firstKey, k);
-        const value = element(t, sums.b, valueLoops(t, at, column), [
-          below(at, t.key.extent),
-          below(column, t.column.extent),
-        ]);
-        return { to: "lineTile", index: line(k, column), value };
-      }),
+    arrays: [array("rowTile", places.rowSize), array("lineTile", places.lineSize)],
+    ...bringers(t, places),
     a: (k, r) => load("rowTile", "f32", place(k, addDim(ownRow, r))),
     b: (k, offset) => load("lineTile", "f32", line(k, addDim(mulDim(t.team, 4), offset))),
     put: (k, r, value) => ({
@@ -138,26 +102,79 @@ export function blocksOf(t: Tile): Blocks {
   };
 }
 
+/** Where the k-th term of a row and of a line is, and the invocation's first row. */
+function placesOf(t: Tile) {
+  const lines = Math.max(keysPerTile, t.columns * teams);
+  // Rows begin four banks apart, so that writes down a column meet in few of them.
+  const pitch = t.perTile + 4;
+  return {
+    rowSize: pitch * depth,
+    lineSize: lines * depth,
+    place: (k: Dim, row: Dim): Dim => addDim(mulDim(k, pitch), row),
+    line: (k: Dim, at: Dim): Dim => addDim(mulDim(k, lines), at),
+    ownRow: mulDim(floorDiv(t.me.at, teams), t.rows),
+  };
+}
+
+function bringers(
+  t: Tile,
+  { place, line }: ReturnType<typeof placesOf>,
+): Pick<Blocks, "queries" | "keys" | "values"> {
+  const { a: query, b: key } = readContraction(t.dot).contraction;
+  const { b: value } = readContraction(t.result).contraction;
+  const firstQuery = mulDim(t.tile.at, t.perTile);
+  const firstKey = subDim(t.key0.at, mulDim(t.team, 4));
+  const term = (step: Dim, k: Dim): Dim => addDim(mulDim(step, depth), k);
+  return {
+    queries: brought(t, t.perTile, true, (step, k, row) => {
+      const [at, inner] = [addDim(firstQuery, row), term(step, k)];
+      const guard = [below(at, t.query.extent), below(inner, t.inner.extent)];
+      const by = scoreLoops(t, at, undefined, inner);
+      return { to: "rowTile", index: place(k, row), value: element(t, query, by, guard) };
+    }),
+    keys: brought(t, keysPerTile, true, (step, k, row) => {
+      const [at, inner] = [addDim(firstKey, row), term(step, k)];
+      const guard = [below(at, t.key.extent), below(inner, t.inner.extent)];
+      const by = scoreLoops(t, undefined, at, inner);
+      return { to: "lineTile", index: line(k, row), value: element(t, key, by, guard) };
+    }),
+    values: brought(t, t.columns * teams, false, (first, k, column) => {
+      const at = addDim(first, k);
+      const guard = [below(at, t.key.extent), below(column, t.column.extent)];
+      const by = valueLoops(t, at, column);
+      return { to: "lineTile", index: line(k, column), value: element(t, value, by, guard) };
+    }),
+  };
+}
+
 interface Filled {
   readonly to: string;
   readonly index: Dim;
   readonly value: { readonly expr: Expr; readonly before: readonly Stmt[] };
 }
 
-/** Fills a block of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. */
-function fill(
+/**
+ * Brings blocks of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. Not ahead of their use: the
+ * registers that this takes cost more than the wait.
+ */
+function brought(
   t: Tile,
   count: number,
   alongTerms: boolean,
-  make: (k: Dim, line: Dim) => Filled,
-): Stmt[] {
+  make: (at: Dim, k: Dim, line: Dim) => Filled,
+): (at: Dim) => Stmt[] {
   const invocations = t.me.extent as number;
   const u = makeLoop("u", Math.ceil((count * depth) / invocations));
   const flat = addDim(t.me.at, mulDim(u.at, invocations));
   const k = alongTerms ? modDim(flat, depth) : floorDiv(flat, count);
   const line = alongTerms ? floorDiv(flat, depth) : modDim(flat, count);
-  const { to, index, value } = make(k, line);
-  return nest([u], "unrolled", [...value.before, { kind: "store", to, index, value: value.expr }]);
+  return (at) => {
+    const { to, index, value } = make(at, k, line);
+    return nest([u], "unrolled", [
+      ...value.before,
+      { kind: "store", to, index, value: value.expr },
+    ]);
+  };
 }
 
 /** An operand's element where its loops have these values, 0 where a condition fails. */

@@ -208,12 +208,9 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
   ];
 }
 
-const greatest = (name: string, value: Expr): Stmt => ({
-  kind: "accumulate",
-  name,
-  reducer: "max",
-  value,
-});
+/** NaN need not win: the weight that is made of it is NaN, and so is the sum of its row. */
+const greatest = (name: string, value: Expr): Stmt =>
+  set(name, call("select", "f32", call("less", "bool", f32(name), value), value, f32(name)));
 
 /** Weights times values, some keys at a time, whose weights go through workgroup memory. */
 function weigh(t: Tile, b: Blocks, keyTile: Loop): Stmt[] {

@@ -83,13 +83,13 @@ function teamOf(total: Dim, wide: boolean): Team | undefined {
 export const combineAll = (
   reduces: readonly Tensor[],
   names: readonly string[],
-  team?: number,
+  team: { readonly team?: number; readonly apart?: true } = {},
 ): Stmt[] => [
   {
     kind: "combine",
     names,
     reducers: reduces.map((r) => opRecord(r.op).reducer!),
-    ...(team === undefined ? {} : { team }),
+    ...team,
   },
 ];
 
@@ -136,7 +136,8 @@ function inRegisters(job: Job, shape: Shape, line: Line, t: Team): Scheduled {
           [...decode(line.loops, flat), ...inLanes(line.lane, body)],
         ),
       ),
-    combine: (reduces, names) => combineAll(reduces, names, t.team === t.size ? undefined : t.team),
+    combine: (reduces, names) =>
+      combineAll(reduces, names, t.team === t.size ? {} : { team: t.team }),
     once: (body) => onlyIf([...rowWithin, { value: negDim(member), test: "nonnegative" }], body),
     keep: {
       index: addDim(mulDim(step.at, width), line.lane?.at ?? 0),
@@ -154,10 +155,10 @@ function inRegisters(job: Job, shape: Shape, line: Line, t: Team): Scheduled {
   return { body, workgroupSize: t.size };
 }
 
-const below = (value: Dim, end: Dim): Condition => ({
+export const below = (value: Dim, end: Dim): Condition => ({
   value: subDim(subDim(end, 1), value),
   test: "nonnegative",
 });
 
-const onlyIf = (when: readonly Condition[], body: readonly Stmt[]): Stmt[] =>
+export const onlyIf = (when: readonly Condition[], body: readonly Stmt[]): Stmt[] =>
   when.length === 0 ? [...body] : [{ kind: "if", when, then: body }];

@@ -13,6 +13,7 @@ import type { Scheduled } from "../lower/lower.ts";
 import { accName, declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
 import { dimsIn } from "../lower/walk.ts";
 import { groupSize, once, perInvocation } from "./gpu.ts";
+import { gpuColumnTeams, wantsColumnTeams } from "./gpu-column-teams.ts";
 import { combineAll, gpuRowTeams, type Shape } from "./gpu-row-teams.ts";
 import { strideOf } from "./stride.ts";
 import { vectorise } from "./vector.ts";
@@ -36,6 +37,7 @@ export function gpuRows(job: Job): Scheduled {
   const rows = extentGuess(group.outer);
   const length = extentGuess(group.inner);
   const byColumn = readsByColumn(dimsIn(plain(outer.rename)), outer.loops, inner.loops);
+  if (byColumn && wantsColumnTeams(shape)) return gpuColumnTeams(job, shape);
   if (byColumn && rows >= leastColumns) return columns(job, shape);
   if (length <= shortRow) return serial(job, shape);
   return gpuRowTeams(job, shape, plainRow(job));

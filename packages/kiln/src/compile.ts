@@ -2,14 +2,13 @@
  * `compile`: a function of tensors as a program that runs in one go. It is traced at the first call, or for declared
  * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
  */
-import type { Artifact, TargetName } from "@kiln-ml/artifact";
-import { loadTarget } from "@kiln-ml/compiler";
+import type { Artifact } from "@kiln-ml/artifact";
 import { GraphError, isTracing } from "@kiln-ml/ir";
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import { type CompileOptions, Compiler } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
-import { checkTarget, inOrder, setThreads } from "./session.ts";
+import { checkTarget, inOrder, prefetch, setThreads } from "./session.ts";
 import type { AnyFunction } from "./traced.ts";
 
 export type Feeds<A extends readonly unknown[]> = { [K in keyof A]: Feed<A[K]> };
@@ -54,11 +53,6 @@ export function compile<A extends readonly unknown[], R>(
     profile: (...args: unknown[]) => inOrder(() => state.profile(args)),
     artifact: (how: ExportOptions = {}) => inOrder(() => state.artifact(how)),
   }) as unknown as CompiledFunction<A, R>;
-}
-
-/** The first call waits for the target, and says so if it cannot be had. */
-function prefetch(target: TargetName): void {
-  loadTarget(target).catch(() => {});
 }
 
 /**

@@ -3,7 +3,7 @@
  * A session owns no values; `storage.ts` knows where they live.
  */
 import type { TargetName } from "@kiln-ml/artifact";
-import { checkTargetName } from "@kiln-ml/compiler";
+import { checkTargetName, loadTarget } from "@kiln-ml/compiler";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
 import { type Device, openWebGpu, wasmThreads } from "@kiln-ml/runtime/loader";
 import { type AdapterKind, adapterKind } from "./placement.ts";
@@ -20,6 +20,20 @@ export type TargetOption = "auto" | TargetName;
 export interface Session {
   readonly target: TargetName;
   readonly device: Device;
+}
+
+const devices = {
+  js: () => import("@kiln-ml/runtime/cpu"),
+  wasm: () => import("@kiln-ml/runtime/wasm"),
+};
+
+/**
+ * Begins to load what programs for `target` need. A page downloads it meanwhile; whoever compiles first waits for it, and
+ * says so if it cannot be had.
+ */
+export function prefetch(target: TargetName): void {
+  const device = target === "webgpu" ? undefined : devices[target]();
+  Promise.all([loadTarget(target), device]).catch(() => {});
 }
 
 const sessions = new Map<TargetName, Promise<Session>>();
@@ -65,14 +79,14 @@ async function openSession(target: TargetName): Promise<Session> {
 }
 
 async function openJs(): Promise<Session> {
-  const { createCpuDevice } = await import("@kiln-ml/runtime/cpu");
+  const { createCpuDevice } = await devices.js();
   return watch({ target: "js", device: createCpuDevice() });
 }
 
 async function openWasm(): Promise<Session> {
   const missing = wasmMissing();
   if (missing) throw new DeviceError(`wasm: ${missing}\n  use the target js, or "auto"`);
-  const { createWasmDevice } = await import("@kiln-ml/runtime/wasm");
+  const { createWasmDevice } = await devices.wasm();
   const device = createWasmDevice({ threads: settings.threads ?? "auto" });
   return watch({ target: "wasm", device });
 }

@@ -6,17 +6,19 @@ import { threefry2x32 } from "@kiln-ml/ir";
 
 /** Draws numbers in sequence; the same seed gives the same sequence on every machine. */
 export class Generator {
-  readonly #key: readonly [number, number];
+  readonly #high: number;
+  readonly #low: number;
   #count = 0;
   #spare: number | undefined;
 
   constructor(seed: number) {
-    this.#key = [Math.floor(seed / 2 ** 32), seed >>> 0];
+    this.#high = Math.floor(seed / 2 ** 32);
+    this.#low = seed >>> 0;
   }
 
   /** 64 random bits. */
   pair(): [number, number] {
-    return threefry2x32(...this.#key, this.#count++, 0);
+    return threefry2x32(this.#high, this.#low, this.#count++, 0);
   }
 
   /** In [0, 1), 24 bits: every value is exact in f32. */

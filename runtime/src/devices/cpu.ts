@@ -40,10 +40,12 @@ class CpuBuffer implements Buffer {
     const key = start === 0 ? Host.name : `${Host.name} ${start}`;
     let view = this.#views.get(key);
     if (!view) {
-      const length = Math.floor((this.sizeBytes - start) / Host.BYTES_PER_ELEMENT);
+      // Of no bytes there is one place, wherever a kernel that has nothing to do begins.
+      const from = this.sizeBytes === 0 ? 0 : start;
+      const length = Math.floor((this.sizeBytes - from) / Host.BYTES_PER_ELEMENT);
       if (length < 0)
         throw new ArtifactError(`run: a kernel begins at byte ${start} of ${this.sizeBytes}`);
-      view = new Host(this.#memory, this.#offset + start, length);
+      view = new Host(this.#memory, this.#offset + from, length);
       this.#views.set(key, view);
     }
     return view;

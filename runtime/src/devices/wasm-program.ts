@@ -172,9 +172,9 @@ export class WasmProgram implements Program {
   #fill({ words, addresses, pieces }: Calls, frame: Frame): void {
     for (const { at, place, start } of addresses) {
       const { address, sizeBytes } = bufferAt(frame, place) as LinearBuffer;
-      if (start > sizeBytes)
+      if (start > sizeBytes && sizeBytes > 0)
         throw new ArtifactError(`run: a kernel begins at byte ${start} of ${sizeBytes}`);
-      words[at] = address + start;
+      words[at] = address + Math.min(start, sizeBytes);
     }
     frame.layout.launches.forEach(({ kernel }, i) => {
       const young = this.#launched[kernel]! < youngLaunches;

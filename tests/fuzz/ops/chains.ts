@@ -7,13 +7,17 @@ import type { Sampler } from "./elementwise.ts";
 import { type Attribute, attributeOf, type Sample } from "./sample.ts";
 
 /** Writes nodes one by one. */
-class Chain {
+export class Chain {
   readonly d: Draw;
   readonly nodes: NodeDef[] = [];
   readonly constants: TensorDef[] = [];
 
-  constructor(d: Draw) {
+  readonly #prefix: string;
+
+  /** Names begin with `prefix`. */
+  constructor(d: Draw, prefix = "") {
     this.d = d;
+    this.#prefix = prefix;
   }
 
   op(
@@ -22,7 +26,7 @@ class Chain {
     attributes: Record<string, Attribute> = {},
     outputs?: readonly string[],
   ): string {
-    const outs = outputs ?? [`t${this.nodes.length}`];
+    const outs = outputs ?? [`${this.#prefix}t${this.nodes.length}`];
     const given = Object.entries(attributes).filter(([, v]) => v !== undefined);
     this.nodes.push({
       op,
@@ -39,7 +43,7 @@ class Chain {
   /** A constant, as an initializer or as a node. */
   value(t: TensorDef): string {
     if (this.d.chance(0.5)) return this.op("Constant", [], { value: { kind: "tensor", value: t } });
-    const name = `c${this.constants.length}`;
+    const name = `${this.#prefix}c${this.constants.length}`;
     this.constants.push({ ...t, name });
     return name;
   }
@@ -81,7 +85,7 @@ type Maker = (
   c: Chain,
 ) => { readonly inputs: readonly TensorDef[]; readonly outputs?: number };
 
-const chain =
+export const chain =
   (make: Maker): Sampler =>
   (d) => {
     const c = new Chain(d);

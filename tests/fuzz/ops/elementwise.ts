@@ -76,7 +76,8 @@ function pow(d: Draw): Sample {
 function clip(d: Draw): Sample {
   const opset = d.opset(7);
   const type = opset < 12 ? d.pick(["float32", "float64"] as const) : d.pick(numeric);
-  const x = d.tensor(type, d.shape(), "any");
+  // A bound that is left out is the greatest finite number for the runtime.
+  const x = d.tensor(type, d.shape(), "large");
   const [min, max] = [d.maybe(d.number(type, "finite")), d.maybe(d.number(type, "finite"))];
   if (opset < 11)
     return {
@@ -85,7 +86,7 @@ function clip(d: Draw): Sample {
         min: min === undefined ? undefined : float(Math.fround(min)),
         max: max === undefined ? undefined : float(Math.fround(max)),
       },
-      inputs: [d.tensor("float32", x.dims, "any")],
+      inputs: [d.tensor("float32", x.dims, "large")],
     };
   const bound = (v: number | undefined) => (v === undefined ? undefined : tensorOf(type, [], [v]));
   return { opset, inputs: [x, bound(min), bound(max)] };
@@ -161,7 +162,9 @@ function prelu(d: Draw): Sample {
 }
 
 function cast(d: Draw): Sample {
-  const [from, to] = [d.pick(every), d.pick(every)];
+  const from = d.pick(every);
+  // Of 64 bits without a sign 32 are held.
+  const to = d.pick(every.filter((t) => t !== "uint64" || !from.startsWith("int")));
   const values: Values = isFloatType(from)
     ? isFloatType(to) || to === "bool"
       ? "any"
@@ -208,7 +211,8 @@ const comparable: readonly ElementType[] = numeric;
 export const elementwise: Readonly<Record<string, Sampler>> = {
   Abs: unary(numeric),
   Neg: unary([...floats, ...signed]),
-  Sign: unary(numeric, "any", undefined, 9),
+  // Of NaN the runtime gives 0.
+  Sign: unary(numeric, "large", undefined, 9),
   Ceil: unary(floats),
   Floor: unary(floats),
   Round: unary(floats, "any", undefined, 11),
@@ -244,7 +248,8 @@ export const elementwise: Readonly<Record<string, Sampler>> = {
   Softsign: unary(single),
   HardSwish: unary(single, "any", undefined, 14),
   Mish: unary(single, "any", undefined, 18),
-  Gelu: unary(single, "any", (d) => ({ approximate: d.maybe(d.pick(["none", "tanh"])) }), 20),
+  // Of −∞ the definition has 0 · ∞.
+  Gelu: unary(single, "large", (d) => ({ approximate: d.maybe(d.pick(["none", "tanh"])) }), 20),
   Elu: unary(single, "any", f3),
   Celu: unary(["float32"], "finite", (d) => ({ alpha: float(d.real(0.1, 2)) }), 12),
   Selu: unary(single, "any", (d) => ({ alpha: f(d), gamma: d.maybe(float(d.real(0.2, 2))) })),
@@ -259,7 +264,8 @@ export const elementwise: Readonly<Record<string, Sampler>> = {
   ),
   Swish: unary(single, "any", f3, 24),
   Add: binary(numeric),
-  Sub: binary(numeric),
+  // A negative result wraps in the 32 bits that hold 64.
+  Sub: binary(numeric.filter((t) => t !== "uint64")),
   Mul: binary(numeric),
   Div: div,
   Mod: mod,

@@ -15,7 +15,10 @@ const hangMs = 30_000;
 
 /** Hands over replies until all are there or the process ends; gives the index of the sample that ended it. */
 function runFrom(job: Job, take: (reply: Reply) => void): Promise<number | undefined> {
-  const child: ChildProcess = fork(script, [], { stdio: ["ignore", "ignore", "ignore", "ipc"] });
+  const child: ChildProcess = fork(script, [], {
+    execArgv: ["--conditions=@kiln-ml/source", "--import", "tsx"],
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
   return new Promise((resolve) => {
     let [next, since] = [job.first, Date.now()];
     const watch = setInterval(() => {
@@ -51,7 +54,10 @@ const kindOf = (r: Reply): string =>
   );
 
 /** True if nothing disagrees. Throws RangeError for an op that is not there. */
-export async function fuzzOps(options: OpsOptions): Promise<boolean> {
+export async function fuzzOps(
+  options: OpsOptions,
+  say: (line: string) => void = console.log,
+): Promise<boolean> {
   const { seed, count, only, first, lenient } = options;
   const ops = only ?? Object.keys(samplers);
   const unknown = ops.find((op) => !samplers[op]);
@@ -66,21 +72,21 @@ export async function fuzzOps(options: OpsOptions): Promise<boolean> {
     if (before) before.times++;
     else kinds.set(kind, { reply, times: 1 });
   };
-  console.log(`seed ${seed}, ${ops.length} ops`);
+  say(`seed ${seed}, ${ops.length} ops`);
   for (let at: number | undefined = first; at !== undefined && at < first + count; ) {
     at = await runFrom({ seed, ops, first: at, count: first + count - at }, take);
     if (at === undefined) break;
     counts.set("ended", (counts.get("ended") ?? 0) + 1);
-    console.log(`${ops[at % ops.length]}: sample ${at} ended the process`);
+    say(`${ops[at % ops.length]}: sample ${at} ended the process`);
     at++;
   }
   const found = [...kinds.values()].sort((a, b) => a.reply.op.localeCompare(b.reply.op));
   for (const { reply, times } of found) {
     const again = `--ops --seed ${seed}${only ? ` --only ${only}` : ""} --first ${reply.index} --count 1`;
-    console.log(
+    say(
       `\n${reply.op}: ${reply.outcome} (×${times}): ${reply.what}\n  ${reply.text}\n  npm run fuzz -- ${again}`,
     );
   }
-  console.log(`\n${[...counts].map(([k, n]) => `${k} ${n}`).join(", ")}`);
+  say(`\n${[...counts].map(([k, n]) => `${k} ${n}`).join(", ")}`);
   return faults.every((f) => !counts.get(f));
 }

@@ -201,7 +201,7 @@ export const microsoft: Readonly<Record<string, Sampler>> = {
         targets: t,
         coefficients: floatList(d.list(c * t, () => d.real(-1, 1))),
         intercepts: d.maybe(floatList(d.list(t, () => d.real(-1, 1)))),
-        post_transform: d.maybe(d.pick(["NONE", "SOFTMAX", "LOGISTIC"]), 0.4),
+        post_transform: t > 1 ? d.maybe(d.pick(["NONE", "SOFTMAX", "LOGISTIC"]), 0.4) : undefined,
       },
       inputs: [d.tensor("float32", [d.int(1, 3), c])],
       sums: true,

@@ -174,7 +174,9 @@ function recurrent(d: Draw, gates: number, functions: number): Sample {
   const [t, b, i, h] = [d.int(1, 6), d.int(1, 3), d.int(1, 3), d.int(1, 3)];
   const type = "float32";
   const lstm = gates === 4;
-  const activations = d.chance(0.4) ? d.list(dirs * functions, () => d.pick(names)) : undefined;
+  // Those without a bound grow.
+  const activations =
+    t < 3 && d.chance(0.6) ? d.list(dirs * functions, () => d.pick(names)) : undefined;
   // Defaults differ; those that take none do not use up any.
   const alphas = activations?.filter((a) => withAlpha.has(a));
   const betas = activations?.filter((a) => withBeta.has(a));

@@ -17,10 +17,6 @@ fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
 }
 
-fn maximum(a: f32, b: f32) -> f32 {
-  return select(select(max(a, b), b, isNan(b)), a, isNan(a));
-}
-
 fn expOf(x: f32) -> f32 {
   return select(exp(x), x, isNan(x));
 }
@@ -117,28 +113,36 @@ fn main(
     s0_6 = -infinity();
     s0_7 = -infinity();
     var new0: f32 = -3.4028234663852886e+38;
-    new0 = maximum(new0, s0_0);
-    new0 = maximum(new0, s0_1);
-    new0 = maximum(new0, s0_2);
-    new0 = maximum(new0, s0_3);
-    new0 = maximum(new0, s0_4);
-    new0 = maximum(new0, s0_5);
-    new0 = maximum(new0, s0_6);
-    new0 = maximum(new0, s0_7);
+    new0 = select(new0, s0_0, new0 < s0_0);
+    new0 = select(new0, s0_1, new0 < s0_1);
+    new0 = select(new0, s0_2, new0 < s0_2);
+    new0 = select(new0, s0_3, new0 < s0_3);
+    new0 = select(new0, s0_4, new0 < s0_4);
+    new0 = select(new0, s0_5, new0 < s0_5);
+    new0 = select(new0, s0_6, new0 < s0_6);
+    new0 = select(new0, s0_7, new0 < s0_7);
     workgroupBarrier();
     lineTile[meDiv4][meMod4] = new0;
     workgroupBarrier();
     new0 = top0;
     let lineTileAt1 = lineTile[atMe5];
-    new0 = maximum(new0, lineTileAt1[0]);
-    new0 = maximum(new0, lineTileAt1[1]);
-    new0 = maximum(new0, lineTileAt1[2]);
-    new0 = maximum(new0, lineTileAt1[3]);
-    let lineTileAt2 = lineTile[atMe5 + 1];
-    new0 = maximum(new0, lineTileAt2[0]);
-    new0 = maximum(new0, lineTileAt2[1]);
-    new0 = maximum(new0, lineTileAt2[2]);
-    new0 = maximum(new0, lineTileAt2[3]);
+    let lineTileAt2 = lineTileAt1[0];
+    new0 = select(new0, lineTileAt2, new0 < lineTileAt2);
+    let lineTileAt3 = lineTileAt1[1];
+    new0 = select(new0, lineTileAt3, new0 < lineTileAt3);
+    let lineTileAt4 = lineTileAt1[2];
+    new0 = select(new0, lineTileAt4, new0 < lineTileAt4);
+    let lineTileAt5 = lineTileAt1[3];
+    new0 = select(new0, lineTileAt5, new0 < lineTileAt5);
+    let lineTileAt6 = lineTile[atMe5 + 1];
+    let lineTileAt7 = lineTileAt6[0];
+    new0 = select(new0, lineTileAt7, new0 < lineTileAt7);
+    let lineTileAt8 = lineTileAt6[1];
+    new0 = select(new0, lineTileAt8, new0 < lineTileAt8);
+    let lineTileAt9 = lineTileAt6[2];
+    new0 = select(new0, lineTileAt9, new0 < lineTileAt9);
+    let lineTileAt10 = lineTileAt6[3];
+    new0 = select(new0, lineTileAt10, new0 < lineTileAt10);
     let shrink0 = expOf(top0 - new0);
     top0 = new0;
     sum0 = sum0 * shrink0;
@@ -176,11 +180,11 @@ fn main(
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
       let a0_0 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt3 = lineTile[meMod8 + kk * 16];
-      let b0_0 = lineTileAt3[0];
-      let b1_0 = lineTileAt3[1];
-      let b2_0 = lineTileAt3[2];
-      let b3_0 = lineTileAt3[3];
+      let lineTileAt11 = lineTile[meMod8 + kk * 16];
+      let b0_0 = lineTileAt11[0];
+      let b1_0 = lineTileAt11[1];
+      let b2_0 = lineTileAt11[2];
+      let b3_0 = lineTileAt11[3];
       o0_0 = fma(a0_0, b0_0, o0_0);
       o0_1 = fma(a0_0, b1_0, o0_1);
       o0_2 = fma(a0_0, b2_0, o0_2);
@@ -200,11 +204,11 @@ fn main(
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
       let a0_1 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt4 = lineTile[meMod8 + kk * 16];
-      let b0_1 = lineTileAt4[0];
-      let b1_1 = lineTileAt4[1];
-      let b2_1 = lineTileAt4[2];
-      let b3_1 = lineTileAt4[3];
+      let lineTileAt12 = lineTile[meMod8 + kk * 16];
+      let b0_1 = lineTileAt12[0];
+      let b1_1 = lineTileAt12[1];
+      let b2_1 = lineTileAt12[2];
+      let b3_1 = lineTileAt12[3];
       o0_0 = fma(a0_1, b0_1, o0_0);
       o0_1 = fma(a0_1, b1_1, o0_1);
       o0_2 = fma(a0_1, b2_1, o0_2);
@@ -224,11 +228,11 @@ fn main(
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
       let a0_2 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt5 = lineTile[meMod8 + kk * 16];
-      let b0_2 = lineTileAt5[0];
-      let b1_2 = lineTileAt5[1];
-      let b2_2 = lineTileAt5[2];
-      let b3_2 = lineTileAt5[3];
+      let lineTileAt13 = lineTile[meMod8 + kk * 16];
+      let b0_2 = lineTileAt13[0];
+      let b1_2 = lineTileAt13[1];
+      let b2_2 = lineTileAt13[2];
+      let b3_2 = lineTileAt13[3];
       o0_0 = fma(a0_2, b0_2, o0_0);
       o0_1 = fma(a0_2, b1_2, o0_1);
       o0_2 = fma(a0_2, b2_2, o0_2);
@@ -248,11 +252,11 @@ fn main(
     workgroupBarrier();
     for (var kk = 0; kk < 16; kk++) {
       let a0_3 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt6 = lineTile[meMod8 + kk * 16];
-      let b0_3 = lineTileAt6[0];
-      let b1_3 = lineTileAt6[1];
-      let b2_3 = lineTileAt6[2];
-      let b3_3 = lineTileAt6[3];
+      let lineTileAt14 = lineTile[meMod8 + kk * 16];
+      let b0_3 = lineTileAt14[0];
+      let b1_3 = lineTileAt14[1];
+      let b2_3 = lineTileAt14[2];
+      let b3_3 = lineTileAt14[3];
       o0_0 = fma(a0_3, b0_3, o0_0);
       o0_1 = fma(a0_3, b1_3, o0_1);
       o0_2 = fma(a0_3, b2_3, o0_2);
@@ -264,16 +268,16 @@ fn main(
   lineTile[meDiv4][meMod4] = sum0;
   workgroupBarrier();
   var all0: f32 = 0.0;
-  let lineTileAt7 = lineTile[meDiv8 * 2];
-  all0 = all0 + lineTileAt7[0];
-  all0 = all0 + lineTileAt7[1];
-  all0 = all0 + lineTileAt7[2];
-  all0 = all0 + lineTileAt7[3];
-  let lineTileAt8 = lineTile[meDiv8 * 2 + 1];
-  all0 = all0 + lineTileAt8[0];
-  all0 = all0 + lineTileAt8[1];
-  all0 = all0 + lineTileAt8[2];
-  all0 = all0 + lineTileAt8[3];
+  let lineTileAt15 = lineTile[meDiv8 * 2];
+  all0 = all0 + lineTileAt15[0];
+  all0 = all0 + lineTileAt15[1];
+  all0 = all0 + lineTileAt15[2];
+  all0 = all0 + lineTileAt15[3];
+  let lineTileAt16 = lineTile[meDiv8 * 2 + 1];
+  all0 = all0 + lineTileAt16[0];
+  all0 = all0 + lineTileAt16[1];
+  all0 = all0 + lineTileAt16[2];
+  all0 = all0 + lineTileAt16[3];
   let part0 = 1.0 / all0;
   results[0] = o0_0 * part0;
   results[1] = o0_1 * part0;

@@ -14,6 +14,8 @@ export interface CombineOptions {
   readonly size: number;
   /** Invocations that combine theirs: all of the workgroup, or runs of a power of two. */
   readonly team: number;
+  /** Their numbers are as far apart as there are teams. */
+  readonly apart: boolean;
   readonly subgroups: boolean;
 }
 
@@ -47,6 +49,9 @@ const subgroupOp: Partial<Record<Reducer, string>> = {
 export const usesSubgroups = (reducer: Reducer, { size, team, subgroups }: CombineOptions) =>
   subgroups && team === size && !isArg(reducer);
 
+const suffixOf = ({ size, team, apart }: CombineOptions): string =>
+  team === size ? "" : `_${team}${apart ? "apart" : ""}`;
+
 /** The call that combines `value`, whose function is added to `into`. */
 export function combineCall(
   reducer: Reducer,
@@ -56,9 +61,9 @@ export function combineCall(
   into: Declarations,
   use: Use,
 ): string {
-  const { size, team } = options;
+  const { size } = options;
   const type = scalarType(dtype);
-  const name = `combine_${reducer}_${type}${team === size ? "" : `_${team}`}`;
+  const name = `combine_${reducer}_${type}${suffixOf(options)}`;
   if (usesSubgroups(reducer, options)) {
     const lanes = "lid, i32(subgroupLane), i32(subgroupSize)";
     const floats = isFloat(dtype) && (reducer === "max" || reducer === "min");
@@ -86,7 +91,8 @@ ${steps}
  * Halves the partials until one is left: lines `body` join element `lid + span` to element `lid`. Also where the result of an
  * invocation's team then is.
  */
-function treeOf({ size, team }: CombineOptions, body: readonly string[]): [string, string] {
+function treeOf(options: CombineOptions, body: readonly string[]): [string, string] {
+  const { size, team, apart } = options;
   const inner = body.map((l) => `      ${l}`).join("\n");
   const block = `{
 ${inner}
@@ -99,6 +105,13 @@ ${inner}
     let span = (count + 1) / 2;
     if (lid + span < count) ${block}`,
       "0",
+    ];
+  const teams = size / team;
+  if (apart)
+    return [
+      `  for (var span = ${size / 2}; span >= ${teams}; span = span / 2) {
+    if (lid < span) ${block}`,
+      `lid & ${teams - 1}`,
     ];
   return [
     `  for (var span = ${team / 2}; span > 0; span = span / 2) {
@@ -205,8 +218,8 @@ export function combineArg(
   use: Use,
 ): string[] {
   const type = scalarType(dtype);
-  const { size, team } = options;
-  const name = `combine_${reducer}_${type}${team === size ? "" : `_${team}`}`;
+  const { size } = options;
+  const name = `combine_${reducer}_${type}${suffixOf(options)}`;
   const partials = partialsOf(dtype, size, into);
   const places = `places_${reducer}`;
   into.set(places, `var<workgroup> ${places}: array<i32, ${size}>;`);

@@ -194,7 +194,7 @@ function printStmt(m: Module, s: Stmt): void {
       break;
     case "combine":
       s.names.forEach((name, i) => {
-        printCombine(m, name, s.reducers[i]!, s.team);
+        printCombine(m, name, s.reducers[i]!, s);
       });
       break;
     case "prefix":
@@ -293,9 +293,10 @@ function printArray(m: Module, s: Of<"array">): void {
 
 type Reducer = Of<"combine">["reducers"][number];
 
-function printCombine(m: Module, name: string, reducer: Reducer, team?: number): void {
+function printCombine(m: Module, name: string, reducer: Reducer, by: Of<"combine">): void {
   const size = m.kernel.workgroupSize;
-  const options = { size, team: team ?? size, subgroups: m.options.subgroups ?? false };
+  const { team = size, apart = false } = by;
+  const options = { size, team, apart, subgroups: m.options.subgroups ?? false };
   if (options.team === 1) return;
   const { dtype, fed } = m.e.facts.accs.get(name)!;
   const acc = m.e.find(name).text.text;

@@ -6,6 +6,7 @@ import { splitColumns } from "../../passes/split-columns.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
+import { splitScan } from "../../passes/split-scan.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuAttention } from "../../schedule/gpu-attention.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
@@ -38,7 +39,7 @@ export const webgpu: Target = {
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitConcat, splitContraction, splitReduce, splitColumns],
+  passes: [splitConcat, splitContraction, splitReduce, splitColumns, splitScan],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,

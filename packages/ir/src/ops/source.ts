@@ -187,21 +187,35 @@ export function iota(shape: readonly Extent[], axis = 0, dtype: Dtype = "i32"): 
   return makeNode({ op: "iota", operands: [], attrs, ...type });
 }
 
+const rotated = (y: number, by: number): number => (y << by) | (y >>> (32 - by));
+
 /**
  * 20 rounds of Threefry-2x32: the block cipher of Salmon, Moraes, Dror & Shaw 2011 (SC11) with its rotation
  * constants and key schedule parity 0x1bd11bda. Returns both words.
  */
 export function threefry2x32(k0: number, k1: number, c0: number, c1: number): [number, number] {
-  const keys = [k0 | 0, k1 | 0, k0 ^ k1 ^ 0x1bd11bda];
-  let x = (c0 + keys[0]!) | 0;
-  let y = (c1 + keys[1]!) | 0;
+  // No arrays: first values of a large model are millions of calls.
+  let a = k0 | 0;
+  let b = k1 | 0;
+  let c = k0 ^ k1 ^ 0x1bd11bda;
+  let x = (c0 + a) | 0;
+  let y = (c1 + b) | 0;
   for (let block = 0; block < 5; block++) {
-    for (const r of block % 2 ? [17, 29, 16, 24] : [13, 15, 26, 6]) {
-      x = (x + y) | 0;
-      y = ((y << r) | (y >>> (32 - r))) ^ x;
-    }
-    x = (x + keys[(block + 1) % 3]!) | 0;
-    y = (y + keys[(block + 2) % 3]! + block + 1) | 0;
+    const odd = (block & 1) === 1;
+    x = (x + y) | 0;
+    y = rotated(y, odd ? 17 : 13) ^ x;
+    x = (x + y) | 0;
+    y = rotated(y, odd ? 29 : 15) ^ x;
+    x = (x + y) | 0;
+    y = rotated(y, odd ? 16 : 26) ^ x;
+    x = (x + y) | 0;
+    y = rotated(y, odd ? 24 : 6) ^ x;
+    x = (x + b) | 0;
+    y = (y + c + block + 1) | 0;
+    const first = a;
+    a = b;
+    b = c;
+    c = first;
   }
   return [x >>> 0, y >>> 0];
 }

@@ -65,14 +65,22 @@ export function coordinates(line: Line, place: string): Tensor {
     line.scale !== undefined && isStatic(line.from)
       ? Math.max(line.from * line.scale - 1, 1)
       : value(maxDim(subDim(line.to, 1), 1));
-  const half = at.add(0.5).div(scale);
+  // By whole numbers where the scale is left to the program: half-way places stay so, whatever it rounds.
+  const open = line.scale === undefined && !(isStatic(line.from) && isStatic(line.to));
+  const half = open
+    ? at
+        .mul(2)
+        .add(1)
+        .mul(value(line.from))
+        .div(value(mulDim(line.to, 2)))
+    : at.add(0.5).div(scale);
   const [start, end] = line.roi;
   const reach = subDim(line.from, 1);
   switch (place) {
     case "half_pixel":
       return half.sub(0.5);
     case "pytorch_half_pixel":
-      return line.to === 1 ? at.mul(0) : half.sub(0.5);
+      return alone(line, at.mul(0), half.sub(0.5));
     case "half_pixel_symmetric": {
       const adjustment = full.mul(scale).reciprocal().mul(value(line.to));
       const offset = full.div(2).mul(adjustment.neg().add(1));
@@ -83,16 +91,24 @@ export function coordinates(line: Line, place: string): Tensor {
     case "tf_half_pixel_for_nn":
       return half;
     case "tf_crop_and_resize":
-      return line.to === 1
-        ? full.sub(1).mul((start + end) / 2)
-        : at
-            .mul(value(reach))
-            .mul(end - start)
-            .div(steps)
-            .add(full.sub(1).mul(start));
+      return alone(
+        line,
+        full.sub(1).mul((start + end) / 2),
+        at
+          .mul(value(reach))
+          .mul(end - start)
+          .div(steps)
+          .add(full.sub(1).mul(start)),
+      );
     default:
-      return at.div(scale);
+      return open ? at.mul(value(line.from)).div(value(line.to)) : at.div(scale);
   }
+}
+
+/** One place where the result is one element, others where it has more. */
+function alone(line: Line, one: Tensor, more: Tensor): Tensor {
+  if (isStatic(line.to)) return line.to === 1 ? one : more;
+  return select(dimValue(line.to).equal(1), one, more);
 }
 
 function quotient(line: Line): Operand {

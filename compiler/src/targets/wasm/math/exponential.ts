@@ -115,11 +115,11 @@ const tanh: MathText = ([x], bind) => {
   return clamp(div(mul(c, polynomial(tanhP, s)), polynomial(tanhQ, s)), -1, 1);
 };
 
-/** erf x = x·P(x²)/Q(x²) to 5·10⁻⁸ up to 3.93, from where on it is 1. */
+/** erf x = x·P(x²)/Q(x²) to 5·10⁻⁸ up to 3.95, from where on it is 1, so that 1 − erf x is 0. */
 const erfP = [2.0419716e-6, 2.8480872e-4, 0.0037796104, 0.052790288, 0.19078384, 1.1283791];
 const erfQ = [3.800409e-5, 0.0011652132, 0.014997439, 0.11425753, 0.5024105, 1];
 const erf: MathText = ([x], bind) => {
-  const c = bind("v128", clamp(x!, -3.93, 3.93));
+  const c = bind("v128", clamp(x!, -4.1, 4.1));
   const s = bind("v128", mul(c, c));
   return clamp(div(mul(c, polynomial(erfP, s)), polynomial(erfQ, s)), -1, 1);
 };

@@ -1,0 +1,54 @@
+/**
+ * Columns on a GPU where there are too few for an invocation each: a workgroup takes some neighbouring columns, and several
+ * invocations share one, each with every n-th row of it. They combine what they found at the end of each phase.
+ */
+import { addDim, ceilDiv, floorDiv, modDim, mulDim, negDim } from "@kiln-ml/ir";
+import { makeLoop } from "../fuse/group.ts";
+import { extentGuess } from "../fuse/state.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { decode, nest, totalOf } from "../lower/loops.ts";
+import type { Scheduled } from "../lower/lower.ts";
+import { emitRow } from "../lower/rows.ts";
+import { groupSize } from "./gpu.ts";
+import { below, combineAll, onlyIf, type Shape } from "./gpu-row-teams.ts";
+
+/** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. */
+const sideBySide = 8;
+/** With more columns than this each has a workgroup's worth of neighbours and work for all. */
+const mostColumns = 1 << 14;
+const leastRows = 64;
+
+/** Whether a column is worth several invocations. */
+export const wantsColumnTeams = ({ outer, inner }: Shape): boolean =>
+  extentGuess(outer) < mostColumns && extentGuess(inner) >= leastRows;
+
+export function gpuColumnTeams(job: Job, shape: Shape): Scheduled {
+  const members = groupSize / sideBySide;
+  const [columns, rows] = [totalOf(shape.outer), totalOf(shape.inner)];
+  const group = makeLoop("columns", ceilDiv(columns, sideBySide));
+  const lid = makeLoop("lid", groupSize);
+  const column = addDim(mulDim(group.at, sideBySide), modDim(lid.at, sideBySide));
+  const member = floorDiv(lid.at, sideBySide);
+  const step = makeLoop("step", ceilDiv(rows, members));
+  const flat = addDim(mulDim(step.at, members), member);
+  const columnWithin = modDim(columns, sideBySide) === 0 ? [] : [below(column, columns)];
+  const rowWithin = modDim(rows, members) === 0 ? [] : [below(flat, rows)];
+  const block = openBlock(job);
+  emitRow(job, block, {
+    rename: shape.rename,
+    inner: (body) =>
+      nest(
+        [step],
+        "serial",
+        onlyIf([...columnWithin, ...rowWithin], [...decode(shape.inner, flat), ...body]),
+      ),
+    combine: (reduces, names) => combineAll(reduces, names, { team: members, apart: true }),
+    once: (body) => onlyIf([...columnWithin, { value: negDim(member), test: "nonnegative" }], body),
+  });
+  const body = nest([group], "workgroup", [
+    { kind: "letInvocation", name: lid.name },
+    ...decode(shape.outer, column),
+    ...block.body,
+  ]);
+  return { body, workgroupSize: groupSize };
+}

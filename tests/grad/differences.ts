@@ -42,6 +42,19 @@ function refined(y: Tensor, x: Tensor, i: number, inputs: Inputs, dims: Dims): n
   return (16 * fine! - coarse!) / 15;
 }
 
+/**
+ * Whether y is smooth around these inputs, as far as differences tell: a wide and a narrow one agree in every element. A branch or a
+ * maximum that changes within a step has no difference to compare with.
+ */
+export function isSmooth(y: Tensor, inputs: Inputs, dims: Dims = {}): boolean {
+  return [...inputs].every(([x, { data }]) =>
+    Array.from(data).every((_, i) => {
+      const [wide, narrow] = [step, step / 8].map((h) => difference(y, x, i, inputs, dims, h));
+      return Math.abs(wide! - narrow!) <= 1e-3 * Math.max(1, Math.abs(narrow!));
+    }),
+  );
+}
+
 const agree = (got: number, expected: number): boolean =>
   Math.abs(got - expected) <= 1e-8 * Math.max(1, Math.abs(expected));
 

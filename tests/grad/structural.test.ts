@@ -1,7 +1,7 @@
 /**
  * The gradient of every structural op on random shapes and attributes, against differences.
  */
-import { avgPool, maxPool, opRecord, sort, type Tensor, topK } from "@kiln-ml/ir";
+import { avgPool, maxPool, opRecord, replaceNodes, sort, type Tensor, topK } from "@kiln-ml/ir";
 import * as fc from "fast-check";
 import { test } from "uvu";
 import { Builder, cases, gatherCase, random, scatterCase } from "../ir-structural/cases.ts";
@@ -16,6 +16,15 @@ function distinct(b: Builder): void {
     if (leaf.dtype === "f64")
       b.inputs.set(leaf, { ...value, data: value.data.map(() => pool[n++]!) });
 }
+
+/** y of inputs that are brought between −1 and 1. */
+const bounded = (b: Builder, y: Tensor): Tensor =>
+  replaceNodes(
+    [y],
+    new Map(
+      [...b.inputs.keys()].filter((x) => x.dtype === "f64").map((x) => [x, x.div(32)] as const),
+    ),
+  )[0]!;
 
 function check(name: string, make: (b: Builder) => Tensor, runs = 15, order = 1): void {
   for (const symbolic of [false, true])
@@ -55,7 +64,11 @@ check("topK", (b) => {
 
 check("gather", gatherCase);
 for (const mode of ["add", "mul", "max", "min", "set"] as const)
-  check(`scatter ${mode}`, (b) => scatterCase(b, mode));
+  check(`scatter ${mode}`, (b) => {
+    const y = scatterCase(b, mode);
+    // Products of numbers up to 16 leave no digits for a difference of the smaller ones.
+    return mode === "mul" ? bounded(b, y) : y;
+  });
 
 const poolOf = (b: Builder, pool: typeof avgPool) => {
   const size = b.r.int(2, 3);

@@ -187,7 +187,10 @@ const cumulative: Build = (x, { k }) => {
   const op = choose(["cumsum", "cumsum", "cummax", "cumprod", "cummin"], k[0]!);
   const tame = op === "cumprod" && isFloat(x.dtype) ? clamp(x, -1.5, 1.5) : x;
   const attrs = { axis: k[1]! % x.rank, exclusive: k[2]! % 3 === 0, reverse: k[3]! % 2 === 1 };
-  const y = node(op, [tame], attrs);
+  const all = node(op, [tame], attrs);
+  // Before the first element there is ∞, and ∞ beside the padding of a convolution is nothing on one target and NaN on another.
+  const infinite = attrs.exclusive && isFloat(x.dtype) && /max|min/.test(op);
+  const y = infinite ? clamp(all, -9, 9) : all;
   return k[4]! % 2 ? node("maximum", [y, x]) : y;
 };
 

@@ -3,7 +3,6 @@
  * vector loop.
  */
 import {
-  bug,
   type Condition,
   type Dim,
   type Dtype,
@@ -277,8 +276,11 @@ export function storeLines(
   const stored = dtype === "bool" ? storedBool(value) : value;
   const lanes = p.vector?.lanes ?? 1;
   if (lanes === 1 || !varies(p, index)) {
-    if (stored.lanes > 1) bug("emit", `lanes of ${to} are stored to one element`);
-    return [storeOne(p, to, index, stored.text)];
+    if (stored.lanes === 1) return [storeOne(p, to, index, stored.text)];
+    // Lanes are iterations in order, of which the last is what remains.
+    const last = p.e.fresh("lanes");
+    p.e.line(`let ${last} = ${stored.text};`);
+    return [storeOne(p, to, index, `${last}[${stored.lanes - 1}]`)];
   }
   const wide = splat(stored, dtype === "bool" ? "u32" : dtype, lanes);
   if ((p.widths.get(to) ?? 1) === lanes && strideOf(p, index) === 1) {

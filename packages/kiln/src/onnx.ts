@@ -182,7 +182,7 @@ export class OnnxModel {
 
   /** The program as an artifact. Rejects with GraphError if import needs values that only a run can tell. */
   async artifact(options: ExportOptions = {}): Promise<Artifact> {
-    const spec = this.#symbolicSpec();
+    const spec = () => this.#symbolicSpec();
     const stage = this.#stage("artifact", this.#declaredForms(), new Map(), spec);
     const artifact = await stage.run.artifact(options);
     // The program of a stage with a demand computes what is demanded, and nothing else.
@@ -244,22 +244,25 @@ export class OnnxModel {
   }
 
   #next(forms: Forms, feeds: Feeds, known: Known, symbolic: boolean): Stage {
-    const spec = symbolic ? this.#symbolicSpec() : specOf(forms, feeds);
+    const spec = () => (symbolic ? this.#symbolicSpec() : specOf(forms, feeds));
     const shapes = symbolic ? "symbolic" : JSON.stringify(Object.values(feeds).map((f) => f.shape));
     const values = [...known].map(([key, v]) => `${key}=${v.join()}`).join(";");
-    return this.#stage(`${JSON.stringify(forms)}|${shapes}|${values}`, forms, new Map(known), spec);
+    return this.#stage(`${JSON.stringify(forms)}|${shapes}|${values}`, forms, known, spec);
   }
 
-  #stage(key: string, forms: Forms, known: Known, spec: Spec): Stage {
+  /** The stage of a key; its types are asked for when it is made. */
+  #stage(key: string, forms: Forms, known: Known, specOfStage: () => Spec): Stage {
     let stage = this.#stages.get(key);
     // The most recently used are the last.
     if (stage) this.#stages.delete(key);
     else {
+      // The caller goes on adding to what is known.
+      const then: Known = new Map(known);
       const made: Stage = {
         answers: new Map(),
-        run: compile((x: Record<string, Tensor>) => this.#trace(made, forms, x, known), {
+        run: compile((x: Record<string, Tensor>) => this.#trace(made, forms, x, then), {
           ...this.#options,
-          inputs: [spec],
+          inputs: [specOfStage()],
         }),
       };
       stage = made;

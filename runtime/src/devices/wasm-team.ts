@@ -31,37 +31,45 @@ export async function openTeam(
 /** A thread that waits longer than this lets its events be handled, one of which may be a worker's death. */
 const patienceMs = 50;
 
-/** The calling thread hands out the calls and does its share. */
-class Team implements Crew {
+/** What both kinds of team keep: the workers, and the kernels' entries on the calling thread. */
+abstract class Members implements Crew {
   readonly threads: number;
-  readonly #pool: Pool;
-  readonly #entries = new Map<number, readonly Entry[]>();
+  protected readonly pool: Pool;
+  protected readonly entries = new Map<number, readonly Entry[]>();
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
-    this.threads = pool.threads.length + 1;
+  constructor(pool: Pool, threads: number) {
+    this.pool = pool;
+    this.threads = threads;
   }
 
   async add(program: number, module: WebAssembly.Module, names: readonly string[]): Promise<void> {
-    const pool = this.#pool;
-    this.#entries.set(program, await instantiate(module, pool.memory, names));
-    await pool.load(program, module, names);
+    this.entries.set(program, await instantiate(module, this.pool.memory, names));
+    await this.pool.load(program, module, names);
   }
 
   drop(program: number): void {
-    this.#entries.delete(program);
-    this.#pool.drop(program);
+    this.entries.delete(program);
+    this.pool.drop(program);
+  }
+
+  abstract run(run: Run): void | Promise<void>;
+
+  end(why: string): void {
+    this.entries.clear();
+    this.pool.end(why);
+  }
+}
+
+/** The calling thread hands out the calls and does its share. */
+class Team extends Members {
+  constructor(pool: Pool) {
+    super(pool, pool.threads.length + 1);
   }
 
   run(run: Run): void | Promise<void> {
-    if (this.#pool.busy) return this.#pool.alone(async () => this.#goOn(run, 0));
+    if (this.pool.busy) return this.pool.alone(async () => this.#goOn(run, 0));
     const running = this.#goOn(run, 0);
-    if (running) return this.#pool.alone(() => running);
-  }
-
-  end(why: string): void {
-    this.#entries.clear();
-    this.#pool.end(why);
+    if (running) return this.pool.alone(() => running);
   }
 
   /** From the record at `first` on; a promise from the first call for which the workers keep this thread waiting. */
@@ -71,17 +79,17 @@ class Team implements Crew {
       const start = times ? performance.now() : 0;
       const shared = words[at + word.parts]! > 1;
       if (shared) this.#share(run, at);
-      else doPart(this.#entries.get(run.program)!, words, at, 0, run.stacks.from);
+      else doPart(this.entries.get(run.program)!, words, at, 0, run.stacks.from);
       if (shared && !this.#finished()) return this.#goOnLater(run, at, start);
       this.#conclude(run, at, start);
     }
   }
 
   async #goOnLater(run: Run, at: number, start: number): Promise<void> {
-    const { block } = this.#pool;
+    const { block } = this.pool;
     Atomics.store(block, control.tell, 1);
     // An answer may be one to an earlier question.
-    while (Atomics.load(block, control.left) > 0) await this.#pool.ask(["done"], 1);
+    while (Atomics.load(block, control.left) > 0) await this.pool.ask(["done"], 1);
     Atomics.store(block, control.tell, 0);
     this.#conclude(run, at, start);
     return this.#goOn(run, at + recordWords(run.words, at));
@@ -89,9 +97,9 @@ class Team implements Crew {
 
   /** Hands out a call and does parts of it until all are taken. */
   #share(run: Run, at: number): void {
-    const { block } = this.#pool;
+    const { block } = this.pool;
     this.#handOut(run, at);
-    const entries = this.#entries.get(run.program)!;
+    const entries = this.entries.get(run.program)!;
     const parts = run.words[at + word.parts]!;
     for (;;) {
       const part = Atomics.add(block, control.claim, 1) & noPart;
@@ -102,7 +110,7 @@ class Team implements Crew {
   }
 
   #handOut({ program, words, stacks }: Run, at: number): void {
-    const { block } = this.#pool;
+    const { block } = this.pool;
     const call = (Atomics.load(block, control.claim) >> partBits) + 1;
     // From here on a worker that is late with the call before claims nothing.
     Atomics.store(block, control.claim, (call << partBits) | noPart);
@@ -112,12 +120,12 @@ class Team implements Crew {
     block[control.stride] = stacks.strideBytes;
     Atomics.store(block, control.left, words[at + word.parts]!);
     Atomics.store(block, control.claim, call << partBits);
-    this.#pool.announce();
+    this.pool.announce();
   }
 
   /** Whether the workers are done, or soon were. */
   #finished(): boolean {
-    const { block } = this.#pool;
+    const { block } = this.pool;
     if (Atomics.load(block, control.left) === 0) return true;
     const start = performance.now();
     for (;;) {
@@ -130,7 +138,7 @@ class Team implements Crew {
   }
 
   #conclude({ words, times }: Run, at: number, start: number): void {
-    const { block } = this.#pool;
+    const { block } = this.pool;
     if (Atomics.load(block, control.trap) !== 0) throw trapOf(block, words[at + word.entry]!);
     times?.push(performance.now() - start);
   }
@@ -142,39 +150,18 @@ function trapOf(block: Int32Array, entry: number): KernelTrap {
 }
 
 /** In a page: worker 0 is given the list of calls and hands them out; this thread awaits its message. */
-class LedTeam implements Crew {
-  readonly threads: number;
-  readonly #pool: Pool;
-  readonly #entries = new Map<number, readonly Entry[]>();
-
+class LedTeam extends Members {
   constructor(pool: Pool) {
-    this.#pool = pool;
-    this.threads = pool.threads.length;
-  }
-
-  async add(program: number, module: WebAssembly.Module, names: readonly string[]): Promise<void> {
-    const pool = this.#pool;
-    this.#entries.set(program, await instantiate(module, pool.memory, names));
-    await pool.load(program, module, names);
-  }
-
-  drop(program: number): void {
-    this.#entries.delete(program);
-    this.#pool.drop(program);
+    super(pool, pool.threads.length);
   }
 
   run(run: Run): void | Promise<void> {
-    if (run.light) return runHere(this.#entries.get(run.program)!, run);
-    return this.#pool.alone(() => this.#lead(run));
-  }
-
-  end(why: string): void {
-    this.#entries.clear();
-    this.#pool.end(why);
+    if (run.light) return runHere(this.entries.get(run.program)!, run);
+    return this.pool.alone(() => this.#lead(run));
   }
 
   async #lead({ program, words, stacks, times }: Run): Promise<void> {
-    const pool = this.#pool;
+    const pool = this.pool;
     const answer = pool.ask(["ran", "trap"], 1);
     const { from: stack, strideBytes: stride } = stacks;
     pool.threads[0]!.post({ is: "run", program, words, stack, stride, timed: times !== null });

@@ -1,6 +1,7 @@
 /**
  * Every reader of files from elsewhere, with files to damage, structured inputs, and what its errors must name.
  */
+
 import { zipSync } from "fflate";
 import {
   packArtifact,
@@ -22,11 +23,11 @@ import {
 import { beginReading } from "../../packages/formats/src/reading.ts";
 import { bytesOfEntry, readZip } from "../../packages/formats/src/zip.ts";
 import { checkGraph } from "../../packages/onnx/src/proto/check.ts";
-import type { Model, TensorDef } from "../../packages/onnx/src/proto/model.ts";
 import { readModel, readTensor } from "../../packages/onnx/src/proto/read.ts";
 import { writeModel, writeTensor } from "../../packages/onnx/src/proto/write.ts";
 import { forge, sample, wasmSample } from "../artifact/sample.ts";
 import type { Random } from "../support/mutate.ts";
+import { sampleModel, sampleTexts, sampleWeights } from "../support/onnx-sample.ts";
 import { corpus } from "./corpus.ts";
 import {
   hostileArchives,
@@ -126,43 +127,6 @@ const values = { dtype: "f32", shape: [2, 3], data: new Uint8Array(24) } as cons
 const ints = { dtype: "i32", shape: [3], data: new Uint8Array(12) } as const;
 const idxFile = new Uint8Array([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6]);
 
-const onnxTensor: TensorDef = {
-  name: "w",
-  type: "float32",
-  dims: [2, 3],
-  data: Float32Array.of(1, 2, 3, 4, 5, 6),
-};
-const onnxTexts: TensorDef = { name: "s", type: "string", dims: [2], data: ["ab", "c"] };
-const onnxModel: Model = {
-  irVersion: 10,
-  producer: "kiln",
-  opsets: new Map([["", 21]]),
-  graph: {
-    name: "g",
-    nodes: [
-      {
-        op: "Gemm",
-        domain: "",
-        overload: "",
-        name: "first",
-        inputs: ["x", "w"],
-        outputs: ["y"],
-        attributes: new Map([
-          ["transB", { kind: "int", value: 1 }],
-          ["alpha", { kind: "float", value: 0.5 }],
-          ["t", { kind: "tensor", value: onnxTexts }],
-        ]),
-      },
-    ],
-    initializers: [onnxTensor],
-    inputs: [{ name: "x", type: { kind: "tensor", type: "float32", shape: ["N", 3] } }],
-    outputs: [{ name: "y", type: { kind: "tensor", type: "float32", shape: ["N", 2] } }],
-    values: [],
-  },
-  functions: [],
-  metadata: new Map([["author", "kiln"]]),
-};
-
 const safetensorFiles = () => [
   writeSafetensors({ w: values, "b.c": ints }, { format: "x" }),
   ...corpus(/\.safetensors$/, models, micro),
@@ -260,7 +224,7 @@ export const readers: readonly FuzzReader[] = [
       const external = () => new Uint8Array(64);
       checkGraph(readModel(bytes, { file: fileName, external }));
     },
-    files: () => [writeModel(onnxModel), ...corpus(/\.onnx$/, "burn-onnx-models", micro)],
+    files: () => [writeModel(sampleModel), ...corpus(/\.onnx$/, "burn-onnx-models", micro)],
     made: protobufInputs,
     hostile: hostileModels,
     refusal: /^\S+: \S/,
@@ -268,7 +232,7 @@ export const readers: readonly FuzzReader[] = [
   {
     name: "onnx-tensor",
     read: (bytes) => readTensor(bytes, fileName),
-    files: () => [writeTensor(onnxTensor), writeTensor(onnxTexts)],
+    files: () => [writeTensor(sampleWeights), writeTensor(sampleTexts)],
     made: protobufInputs,
     refusal: atOffset,
   },

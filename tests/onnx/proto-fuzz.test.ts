@@ -1,4 +1,5 @@
 /** Whatever the bytes, the readers give a value or an ArtifactError, soon. */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ArtifactError } from "@kiln-ml/ir";
@@ -6,7 +7,6 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { checkGraph } from "../../packages/onnx/src/proto/check.ts";
-import type { Model, TensorDef } from "../../packages/onnx/src/proto/model.ts";
 import {
   readModel,
   readOptional,
@@ -16,6 +16,7 @@ import {
 import { writeModel, writeTensor } from "../../packages/onnx/src/proto/write.ts";
 import { dataTest } from "../support/data.ts";
 import { mutations, seeded } from "../support/mutate.ts";
+import { sampleModel, sampleWeights } from "../support/onnx-sample.ts";
 
 /** Generous for a machine that is busy: files here take a few milliseconds. */
 const slowMs = 2000;
@@ -56,42 +57,6 @@ function fuzz(
   return readable;
 }
 
-const weights: TensorDef = {
-  name: "w",
-  type: "float32",
-  dims: [2, 3],
-  data: Float32Array.of(1, 2, 3, 4, 5, 6),
-};
-const small: Model = {
-  irVersion: 10,
-  producer: "kiln",
-  opsets: new Map([["", 21]]),
-  graph: {
-    name: "g",
-    nodes: [
-      {
-        op: "Gemm",
-        domain: "",
-        overload: "",
-        name: "first",
-        inputs: ["x", "w"],
-        outputs: ["y"],
-        attributes: new Map([
-          ["transB", { kind: "int", value: 1 }],
-          ["alpha", { kind: "float", value: 0.5 }],
-          ["t", { kind: "tensor", value: { ...weights, name: "" } }],
-        ]),
-      },
-    ],
-    initializers: [weights],
-    inputs: [{ name: "x", type: { kind: "tensor", type: "float32", shape: ["N", 3] } }],
-    outputs: [{ name: "y", type: { kind: "tensor", type: "float32", shape: ["N", 2] } }],
-    values: [],
-  },
-  functions: [],
-  metadata: new Map([["author", "kiln"]]),
-};
-
 test("random bytes are refused or read", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
@@ -102,22 +67,22 @@ test("random bytes are refused or read", () => {
 });
 
 test("damaged models and tensors are refused or read", () => {
-  const readable = fuzz("small model", writeModel(small), 3000);
+  const readable = fuzz("small model", writeModel(sampleModel), 3000);
   assert.ok(readable > 100, `only ${readable} of 3000 mutations can be read: they damage too much`);
-  fuzz("tensor", writeTensor(weights), 1000, readTensor);
+  fuzz("tensor", writeTensor(sampleWeights), 1000, readTensor);
   const sequence = Uint8Array.of(
     0x10,
     1,
     0x1a,
-    ...[writeTensor(weights)].flatMap((t) => [t.length, ...t]),
+    ...[writeTensor(sampleWeights)].flatMap((t) => [t.length, ...t]),
   );
-  assert.equal(readSequence(sequence), [weights]);
+  assert.equal(readSequence(sequence), [sampleWeights]);
   fuzz("sequence", sequence, 1000, readSequence);
   fuzz("optional", sequence, 1000, readOptional);
 });
 
 test("a model that is cut anywhere is refused or read", () => {
-  const whole = writeModel(small);
+  const whole = writeModel(sampleModel);
   for (let length = 0; length < whole.length; length++) survives(whole.subarray(0, length), load);
 });
 

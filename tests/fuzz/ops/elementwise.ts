@@ -2,7 +2,7 @@
  * Samples of ops that work element by element, with the hard values of their types.
  */
 
-import type { ElementType } from "@kiln-ml/onnx";
+import { type ElementType, elementTypes } from "@kiln-ml/onnx";
 import {
   type Draw,
   every,
@@ -181,26 +181,11 @@ function cast(d: Draw): Sample {
   };
 }
 
-const order = [
-  "float32",
-  "uint8",
-  "int8",
-  "uint16",
-  "int16",
-  "int32",
-  "int64",
-  "string",
-  "bool",
-  "float16",
-  "float64",
-  "uint32",
-  "uint64",
-];
-export const typeNumber = (type: ElementType): number => order.indexOf(type) + 1;
+export const typeNumber = (type: ElementType): number => elementTypes.indexOf(type) + 1;
 
 function castLike(d: Draw): Sample {
   const s = cast(d);
-  const to = order[(s.attributes!.to as number) - 1] as ElementType;
+  const to = elementTypes[(s.attributes!.to as number) - 1] as ElementType;
   return { opset: Math.max(15, s.opset), inputs: [s.inputs[0], d.tensor(to, d.shape())] };
 }
 

@@ -226,14 +226,17 @@ function copyKernels(target: Target, options: CompileOptions): CopyKernel {
 
 /**
  * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others, such as the norm of all
- * gradients, are stored by a kernel of their own; else the member that joined last is; else any part of what is inlined.
+ * gradients, are stored by a kernel of their own; else the member that joined last is; else what runs beside it does not;
+ * else any part of what is inlined is stored.
  */
 function relieve(k: Lowered, fusion: Fusion, apart: Set<Tensor>, kept: Set<Tensor>): void {
   const parts = inlinedParts(k, fusion);
   const joined = lastJoined(k, apart);
+  const beside = besideOf(k).find((t) => !apart.has(t));
   const single = parts.find((t) => isSingle(t));
   if (single) kept.add(single);
   else if (joined) apart.add(joined);
+  else if (beside) apart.add(beside);
   else if (parts[0]) kept.add(parts[0]);
 }
 
@@ -257,6 +260,10 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
 /** What a kernel binds once updates in place share the binding of what they overwrite. */
 const bindingsOf = (k: Lowered, { inPlace }: Ordered): Set<unknown> =>
   new Set(k.tensors.map((t, i) => (t ? (inPlace.get(t) ?? t) : i)));
+
+/** What runs beside the members of a kernel's group. */
+const besideOf = ({ group }: Lowered): Tensor[] =>
+  [...group.scalars, ...group.sideSums.map((s) => s.group)].flatMap((g) => [...g.members.keys()]);
 
 function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined {
   const parts = [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars];

@@ -5,10 +5,13 @@
 import { concat, convolution, input, trace } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
+import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
+import { architectures, stepOf } from "../support/networks.ts";
 import { parseProgram } from "../support/reference.ts";
+import { runs } from "../support/setup.ts";
 import { nullDevice } from "../support/webgpu.ts";
 
 for (const layers of [2, 5, 12])
@@ -27,6 +30,18 @@ for (const layers of [2, 5, 12])
     const { artifact } = compileProgram(program, { target: "webgpu" });
     for (const k of artifact.kernels) assert.ok(k.bindings.length <= 8, k.name);
   });
+
+test("a step of a random network keeps within 8 bindings, where most parameters are single numbers too", () => {
+  const narrow = fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(architectures, fc.option(narrow), (architecture, widths) => {
+      const program = stepOf({ ...architecture, ...(widths && { widths, optimizer: "adamW" }) });
+      const { artifact } = compileProgram(program, { target: "webgpu" });
+      for (const k of artifact.kernels) assert.ok(k.bindings.length <= 8, k.name);
+    }),
+    { numRuns: runs(40) },
+  );
+});
 
 for (const count of [8, 17, 40])
   for (const wrap of [true, false])

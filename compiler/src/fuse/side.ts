@@ -22,10 +22,14 @@ const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !depend
 const surelyRuns = (g: Group): boolean =>
   [...g.outer, ...(g.kind === "scan" ? g.inner : [])].every((l) => minOfDim(l.extent) >= 1);
 
+/** True if this group was found to be too much for the kernel that it ran beside. */
+const isApart = (state: Fusion, g: Group): boolean =>
+  [...g.members.keys()].some((m) => state.apart.has(m));
+
 export function mergeSideSums(state: Fusion): void {
   const reads = readsOf(state);
   for (const sums of [...state.groups]) {
-    if (!isPlainSum(sums)) continue;
+    if (!isPlainSum(sums) || isApart(state, sums)) continue;
     const source = sourceOf(state, sums);
     if (!source) continue;
     for (const host of state.groups) {
@@ -191,6 +195,7 @@ export function mergeScalars(state: Fusion): void {
     // A part that is itself a host would take its guests out of sight.
     if (part.kind !== "map" || part.scalars.length || ![...part.members.keys()].every(isSingle))
       continue;
+    if (isApart(state, part)) continue;
     const leaves = leavesOf(state, part);
     const host = state.groups.find(
       (g) =>

@@ -9,9 +9,7 @@ import {
   dimValue,
   dotGeneral,
   expandDims,
-  iota,
   isFloat,
-  isStatic,
   mean,
   mul,
   reshape,
@@ -22,6 +20,7 @@ import {
   take,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
+import { unpack } from "../packed.ts";
 import { microsoft, type Row } from "../row.ts";
 import { asTensorValue, type TensorValue, typed } from "../value.ts";
 import { axisOf, range, widened } from "./operands.ts";
@@ -53,17 +52,8 @@ function qLinearConcat(n: NodeContext): TensorValue {
   return saturated(y, n.tensor(1).reshape([]), n.type(2));
 }
 
-/** Integers of `bits` bits, packed into bytes from the low end along the last axis, as floats. */
-function unpacked(x: Tensor, bits: number): Tensor {
-  if (bits === 8) return widened(x);
-  const each = 8 / bits;
-  const shape = [...x.shape, each];
-  const bytes = expandDims(convert(x, "i32"), x.rank).broadcastTo(shape);
-  const values = bytes.shiftRight(iota(shape, x.rank).mul(bits)).and(2 ** bits - 1);
-  const packed = x.shape[x.rank - 1]!;
-  const last = isStatic(packed) ? packed * each : -1;
-  return widened(reshape(values, [...x.shape.slice(0, -1), last]));
-}
+/** Integers of `bits` bits in bytes, as floats. */
+const unpacked = (x: Tensor, bits: number): Tensor => widened(unpack(x, bits));
 
 /** Zero points of the blocks of N rows: packed like the weights, or floats. Halfway by default. */
 function zeroPoints(n: NodeContext, rows: number, blocks: number, bits: number): Tensor | number {

@@ -65,19 +65,23 @@ function zeroPoints(n: NodeContext, rows: number, blocks: number, bits: number):
   return expandDims(all.sliceAxis(1, 0, blocks), 2);
 }
 
-/** A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block. */
+/** A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block or the one that g_idx names for a column. */
 function matMulNBits(n: NodeContext): Tensor {
   const [K, N, size] = [n.int("K"), n.int("N"), n.int("block_size")];
   const bits = n.int("bits", 4);
   if (![2, 4, 8].includes(bits)) return n.fail(`bits is ${bits}, not 2, 4 or 8`);
-  if (n.has(4)) return n.fail("g_idx is not supported");
   const blocks = Math.ceil(K / size);
   const steps = unpacked(reshape(n.tensor(1), [N, blocks, (size * bits) / 8]), bits);
   const scale = reshape(widened(n.tensor(2)), [N, blocks, 1]);
-  const w = reshape(steps.sub(zeroPoints(n, N, blocks, bits)).mul(scale), [N, blocks * size]);
+  const zero = zeroPoints(n, N, blocks, bits);
+  const group = n.maybe(4)?.sliceAxis(0, 0, K);
+  const columns = reshape(steps, [N, blocks * size]).sliceAxis(1, 0, K);
+  const named = (t: Tensor) => take(t.squeeze([2]), group!, 1);
+  const w = group
+    ? columns.sub(typeof zero === "number" ? zero : named(zero)).mul(named(scale))
+    : reshape(steps.sub(zero).mul(scale), [N, blocks * size]).sliceAxis(1, 0, K);
   const a = n.tensor(0);
-  const weight = convert(w.sliceAxis(1, 0, K), a.dtype);
-  const y = dotGeneral(a, weight, { lhsContract: [-1], rhsContract: [1] });
+  const y = dotGeneral(a, convert(w, a.dtype), { lhsContract: [-1], rhsContract: [1] });
   return n.has(5) ? y.add(n.tensor(5)) : y;
 }
 
@@ -126,5 +130,5 @@ export const quantizedFloatRows: readonly Row[] = [
   microsoft("QLinearConcat", qLinearConcat),
   microsoft("QLinearAveragePool", qLinearAveragePool),
   microsoft("GatherBlockQuantized", gatherBlocks, { note: "Along axis 0." }),
-  microsoft("MatMulNBits", matMulNBits, { note: "2, 4 and 8 bits; without g_idx." }),
+  microsoft("MatMulNBits", matMulNBits, { note: "2, 4 and 8 bits." }),
 ];

@@ -17,6 +17,7 @@ import { writeModel, writeTensor } from "../../packages/onnx/src/proto/write.ts"
 import { dataTest } from "../support/data.ts";
 import { mutations, seeded } from "../support/mutate.ts";
 import { sampleModel, sampleWeights } from "../support/onnx-sample.ts";
+import { runs } from "../support/setup.ts";
 
 /** Generous for a machine that is busy: files here take a few milliseconds. */
 const slowMs = 2000;
@@ -62,7 +63,7 @@ test("random bytes are refused or read", () => {
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       for (const read of [load, readTensor, readSequence, readOptional]) survives(bytes, read);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

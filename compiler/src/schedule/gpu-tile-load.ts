@@ -63,7 +63,15 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
     );
   return {
     name,
-    array: { kind: "array", name, dtype, size: lines.count * t.depth, space: "shared", width: 4 },
+    array: {
+      kind: "array",
+      name,
+      dtype,
+      size: lines.count * t.depth,
+      space: "shared",
+      width: 4,
+      narrow: true,
+    },
     wide,
     held: places.map((_, u) => ({
       kind: "acc",
@@ -71,6 +79,7 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
       dtype,
       init: constant(dtype, 0),
       wide: false,
+      narrow: true,
     })),
     bring: (step) =>
       places.flatMap((p, u): Stmt[] => {

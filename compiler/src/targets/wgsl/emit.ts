@@ -21,6 +21,7 @@ import {
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
+import { moduleText } from "./module.ts";
 import { narrowText } from "./narrow.ts";
 import { isNative, narrowType, splatNarrow } from "./native-half.ts";
 import { preludeName, preludeText } from "./prelude.ts";
@@ -36,7 +37,7 @@ export interface WgslOptions {
   readonly rounding?: "each-op" | "on-store";
 }
 
-interface Module extends Printer {
+export interface Module extends Printer {
   readonly kernel: Kernel;
   readonly options: WgslOptions;
   readonly grid: Grid;
@@ -125,44 +126,6 @@ function elementType(m: Module, index: number): string {
     throw new DtypeError(`emit: ${plainName(name)} of ${kernel.name} is ${dtype} on target webgpu`);
   const stored = dtype === "bool" ? "u32" : dtype;
   return typeOf(stored, width);
-}
-
-function moduleText(m: Module, storage: readonly string[], fields: readonly string[]): string {
-  const builtins = [
-    "@builtin(local_invocation_index) invocation: u32",
-    ...(m.grid.loops.length ? ["@builtin(workgroup_id) workgroup: vec3<u32>"] : []),
-    ...(m.grid.folded ? ["@builtin(num_workgroups) groups: vec3<u32>"] : []),
-    ...(m.subgroups
-      ? [
-          "@builtin(subgroup_size) subgroupSize: u32",
-          "@builtin(subgroup_invocation_id) subgroupLane: u32",
-        ]
-      : []),
-  ];
-  const uniform = fields.length
-    ? [
-        "struct Dims {",
-        ...fields,
-        "}",
-        `@group(0) @binding(${storage.length}) var<uniform> dims: Dims;`,
-      ]
-    : [];
-  const before = [...storage, ...uniform, ...[...m.declarations.values()].flatMap((d) => ["", d])];
-  const f16 = [...before, ...m.e.scope.lines].some((line) => /\bf16\b/.test(line));
-  const enabled = [...(f16 ? ["enable f16;"] : []), ...(m.subgroups ? ["enable subgroups;"] : [])];
-  const lines = [
-    ...(enabled.length > 0 ? [...enabled, ""] : []),
-    ...before,
-    "",
-    `@compute @workgroup_size(${m.kernel.workgroupSize})`,
-    "fn main(",
-    ...builtins.map((b) => `  ${b},`),
-    ") {",
-    ...indented(m.e.scope.lines),
-    "}",
-    "",
-  ];
-  return lines.join("\n");
 }
 
 function printGrid(m: Module): void {

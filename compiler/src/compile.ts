@@ -165,7 +165,11 @@ function fuseAndLower(
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
-  const lowering = new Lowering(target.schedule, options.limits ?? target.defaultLimits);
+  const lowering = new Lowering(
+    target.schedule,
+    options.limits ?? target.defaultLimits,
+    options.features ?? [],
+  );
   const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
     if (g.kind !== "control") return lowering.lower(fusion, g, stored);
     const known = controls.get(g.anchor) ?? lowerControl(g, inside(nesting, target, options));

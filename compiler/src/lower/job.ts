@@ -25,6 +25,7 @@ export interface Job {
   readonly stored: ReadonlySet<Tensor>;
   /** What the device offers. */
   readonly limits: Limits;
+  readonly features: readonly string[];
   readonly buffers: Buffers;
   /** True for what the kernel reads from memory: leaves, and nodes that other groups store. */
   readonly outside: (t: Tensor) => boolean;
@@ -34,6 +35,10 @@ export interface Job {
   readonly reads: Set<Tensor>;
   readonly writes: Set<Tensor>;
 }
+
+/** Whether elements of a dtype are of a 16-bit type of the device, so that they are read and written like any other. */
+export const hasNativeHalf = ({ features }: Pick<Job, "features">, dtype: Dtype): boolean =>
+  dtype === "f16" && features.includes("shader-f16");
 
 /** A block of statements that loads what lies outside the group. */
 export const openBlock = (job: Job): Values =>

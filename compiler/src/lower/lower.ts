@@ -18,7 +18,7 @@ import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
 import type { Control } from "./control.ts";
-import { type Job, membersOf } from "./job.ts";
+import { hasNativeHalf, type Job, membersOf } from "./job.ts";
 import { totalOf } from "./loops.ts";
 import { structureOf } from "./structure.ts";
 import { resetNames } from "./value.ts";
@@ -61,18 +61,20 @@ export interface Lowered {
 export class Lowering {
   private readonly schedule: Schedule;
   private readonly limits: Limits;
+  private readonly features: readonly string[];
   private readonly known = new Map<
     string,
     { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
   >();
 
-  constructor(schedule: Schedule, limits: Limits) {
+  constructor(schedule: Schedule, limits: Limits, features: readonly string[]) {
     this.schedule = schedule;
     this.limits = limits;
+    this.features = features;
   }
 
   lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
-    const job = jobOf(fusion, group, stored, this.limits);
+    const job = jobOf(fusion, group, stored, { limits: this.limits, features: this.features });
     const { key, tensors } = structureOf(job);
     const known = this.known.get(key);
     if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
@@ -93,7 +95,12 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
   };
 }
 
-function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>, limits: Limits): Job {
+function jobOf(
+  fusion: Fusion,
+  group: Group,
+  stored: ReadonlySet<Tensor>,
+  device: Pick<Job, "limits" | "features">,
+): Job {
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
@@ -101,7 +108,7 @@ function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>, limits
   };
   const storage = (t: Tensor) => fusion.storedIn.get(t) ?? { tensor: t, offset: 0 };
   const [reads, writes] = [new Set<Tensor>(), new Set<Tensor>()];
-  return { group, stored, limits, buffers: new Buffers(), outside, storage, reads, writes };
+  return { group, stored, ...device, buffers: new Buffers(), outside, storage, reads, writes };
 }
 
 function lowerJob(job: Job, schedule: Schedule): Lowered {
@@ -122,9 +129,10 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
-  // Four elements at a time only where an element is a word.
+  // Four elements at a time only where an element is a word, or has a type of its own.
   const isWide = ({ name, dtype }: Param): boolean =>
-    main.wide?.has(name) === true && storageBytes(dtype, "webgpu") === 4;
+    main.wide?.has(name) === true &&
+    (storageBytes(dtype, "webgpu") === 4 || hasNativeHalf(job, dtype));
   const kernel: Kernel = {
     name: nameOf(group),
     params: params.map(({ param }) => ({ ...param, width: isWide(param) ? 4 : 1 })),

@@ -4,7 +4,7 @@
  */
 import { addDim, type Dim, offsetOf } from "@kiln-ml/ir";
 import type { Loop } from "../fuse/group.ts";
-import type { Job } from "../lower/job.ts";
+import { hasNativeHalf, type Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { gpuSkinny } from "./gpu-skinny.ts";
@@ -21,6 +21,7 @@ export function gpuContraction(job: Job): Scheduled {
   const capacity = {
     invocations: job.limits.maxComputeInvocationsPerWorkgroup ?? 256,
     memory: job.limits.maxComputeWorkgroupStorageSize ?? 16384,
+    element: hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4,
   };
   return gpuTile(
     job,

@@ -17,8 +17,9 @@ export interface Tiling {
 
 export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
 
-/** Bytes of workgroup memory; elements are kept as words. */
-export const memoryOf = (t: Tiling): number => (t.rows + t.columns) * t.depth * 4;
+/** Bytes of workgroup memory for elements of so many bytes. */
+export const memoryOf = (t: Tiling, element = 4): number =>
+  (t.rows + t.columns) * t.depth * element;
 
 /** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
 const choices: readonly (readonly [Tiling, number])[] = [
@@ -50,14 +51,16 @@ const sizeOf = (d: Dim): number => {
 export interface Capacity {
   readonly invocations: number;
   readonly memory: number;
+  /** Bytes that an element of an operand takes there, default 4. */
+  readonly element?: number;
 }
 
 /** Devices with less workgroup memory than this have smaller register files as well. */
 const large = 49152;
 
-const fits = (t: Tiling, { invocations, memory }: Capacity): boolean =>
+const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
   invocationsOf(t) <= invocations &&
-  memoryOf(t) <= memory &&
+  memoryOf(t, element) <= memory &&
   (t.tall * t.broad <= 64 || memory >= large);
 
 /** Operands that are brought one element at a time. */

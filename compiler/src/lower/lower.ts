@@ -13,6 +13,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
+import { type Choice, Choices } from "../choices.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
@@ -42,6 +43,8 @@ export interface Scheduled {
   readonly workgroupSize: number;
   /** Parameters that every access takes four elements of at a time. */
   readonly wide?: ReadonlySet<string>;
+  /** What it is one of several for; only where the job has choices. */
+  readonly choice?: Choice;
 }
 
 export interface Lowered {
@@ -55,24 +58,28 @@ export interface Lowered {
   readonly writes: ReadonlyMap<Tensor, Tensor>;
   /** Of a node with regions, what runs in the place of the kernel, which is empty. */
   readonly control?: Control;
+  /** A choice its schedule had, and the kernel for another option. */
+  readonly choice?: Choice & { readonly kernel: (option: string) => Kernel };
 }
 
 /** Lowers the groups of a program; those of one structure once. */
 export class Lowering {
   private readonly schedule: Schedule;
   private readonly limits: Limits;
+  private readonly choices: Choices | undefined;
   private readonly known = new Map<
     string,
     { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
   >();
 
-  constructor(schedule: Schedule, limits: Limits) {
+  constructor(schedule: Schedule, limits: Limits, choices?: Choices) {
     this.schedule = schedule;
     this.limits = limits;
+    this.choices = choices;
   }
 
   lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
-    const job = jobOf(fusion, group, stored, this.limits);
+    const job = { ...jobOf(fusion, group, stored, this.limits), choices: this.choices };
     const { key, tensors } = structureOf(job);
     const known = this.known.get(key);
     if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
@@ -90,10 +97,16 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
     tensors: like.tensors.map((t) => t && of(t)),
     reads: new Set([...like.reads].map(of)),
     writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
+    ...(like.choice ? { choice: like.choice } : {}),
   };
 }
 
-function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>, limits: Limits): Job {
+function jobOf(
+  fusion: Fusion,
+  group: Group,
+  stored: ReadonlySet<Tensor>,
+  limits: Limits,
+): Omit<Job, "choices"> {
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
@@ -139,7 +152,14 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
   };
   const tensors = params.map((p) => p.tensor);
   const stores = new Map([...writes].map((t) => [t, storage(t).tensor] as const));
-  return { group, kernel, tensors, reads, writes: stores };
+  const { choice } = main;
+  const other = (option: string): Kernel => {
+    const choices = new Choices({ [choice!.key]: option });
+    const fresh = { buffers: new Buffers(), reads: new Set<Tensor>(), writes: new Set<Tensor>() };
+    return lowerJob({ ...job, ...fresh, choices }, schedule).kernel;
+  };
+  const chosen = choice ? { choice: { ...choice, kernel: other } } : {};
+  return { group, kernel, tensors, reads, writes: stores, ...chosen };
 }
 
 /** The parameters that the final statements mention; trial lowerings may have asked for more. */

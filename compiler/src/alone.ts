@@ -12,6 +12,7 @@ import {
 import type { Choices } from "./choices.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel, Param } from "./kernel/kernel.ts";
+import { plainName } from "./kernel/names.ts";
 import type { Lowered } from "./lower/lower.ts";
 import { allAtStart } from "./lower/share.ts";
 import type { EmitOptions, Target } from "./target.ts";
@@ -27,7 +28,7 @@ export function noteChoice(
   if (!choice) return;
   const { kernel: other, ...rest } = choice;
   const artifact = (option: string): Artifact => artifactOf(other(option), target, options);
-  options.choices?.note({ ...rest, name: kernel.name, artifact });
+  options.choices?.note({ ...rest, of: "kernel", name: kernel.name, artifact });
 }
 
 function artifactOf(source: Kernel, target: Target, options: Options): Artifact {
@@ -38,8 +39,8 @@ function artifactOf(source: Kernel, target: Target, options: Options): Artifact 
   const outputs: TensorSpec[] = [];
   const slots: { sizes: ReturnType<typeof toExtent>[] }[] = [];
   const add = <T>(list: T[], item: T): number => list.push(item) - 1;
-  const place = (p: Param, i: number): Place => {
-    const spec = { name: `x${i}`, dtype: p.dtype, shape: [toExtent(p.size)] };
+  const place = (p: Param): Place => {
+    const spec = { name: plainName(p.name), dtype: p.dtype, shape: [toExtent(p.size)] };
     if (p.access === "read") return { in: "input", index: add(inputs, spec) };
     if (p.access === "write") return { in: "output", index: add(outputs, spec) };
     // Scratch memory, and what is overwritten: enough for elements of any dtype.

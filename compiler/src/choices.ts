@@ -13,6 +13,8 @@ export type Tuning = Readonly<Record<string, string>>;
 export interface Decision {
   /** What decides which option is the best: equal in every process, and in every program with such a kernel. */
   readonly key: string;
+  /** Whether of kernels for a node, which decides what other choices there are, or of one kernel's schedule. */
+  readonly of: "node" | "kernel";
   /** The compiler's own choice first. */
   readonly options: readonly string[];
   readonly chosen: string;
@@ -55,7 +57,7 @@ export class Choices {
     const outputs = [{ name: "y", value: withOperands(node, inputs) }];
     const program = { inputs, outputs, updates: [] };
     const artifact = (option: string) => compile(program, { [choice.key]: option });
-    this.note({ ...choice, name: node.op, artifact });
+    this.note({ ...choice, of: "node", name: node.op, artifact });
   }
 
   /** One for each key, in the order in which they came up. */

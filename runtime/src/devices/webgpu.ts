@@ -3,7 +3,7 @@
  * a run. Errors that WebGPU reports late are thrown by the next call.
  */
 import { type Artifact, DeviceError } from "@kiln-ml/artifact";
-import type { Driver, LossInfo, Program } from "../device.ts";
+import type { AdapterInfo, Driver, LossInfo, Program } from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { firstLine } from "./first-line.ts";
@@ -22,6 +22,7 @@ export class WebGpuDriver implements Driver {
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
   readonly name: string;
+  readonly adapter: AdapterInfo;
   readonly device: GPUDevice;
   readonly #heap: Heap<GpuBuffer>;
   readonly #staging: Staging;
@@ -35,6 +36,8 @@ export class WebGpuDriver implements Driver {
   constructor(device: GPUDevice, name: string, runsInFlight: number) {
     this.device = device;
     this.name = name;
+    const { vendor = "", architecture = "", description = "" } = device.adapterInfo ?? {};
+    this.adapter = { vendor, architecture, description };
     this.limits = readLimits(device);
     this.features = device.features as ReadonlySet<string>;
     const maxBytes = Math.min(

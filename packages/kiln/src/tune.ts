@@ -15,6 +15,8 @@ export type { TriedOption, TunedKernel } from "./tune-choice.ts";
 export interface TuneOptions {
   /** How often each option is timed; the median counts. Default 7. */
   readonly rounds?: number;
+  /** How many options of a choice are timed at most: the compiler's own, and those it thinks next best. */
+  readonly most?: number;
   /**
    * Milliseconds of work before each choice is timed, since a card at rest lowers its clock. Default 300, and before the first
    * 1000; on a CPU a tenth of it.
@@ -57,7 +59,8 @@ export async function tuneProgram(
       if (decision.of !== wanted || decision.options.length < 2 || found.has(decision.key))
         continue;
       const timing: Timing = { rounds: options.rounds ?? 7, warmUp, lead: Math.min(rest / 100, 3) };
-      const kernel = await tuneChoice(device, decision, dims, timing);
+      const some = { ...decision, options: decision.options.slice(0, options.most) };
+      const kernel = await tuneChoice(device, some, dims, timing);
       warmUp = rest;
       if (!kernel) continue;
       found.set(decision.key, kernel);

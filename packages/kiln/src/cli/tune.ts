@@ -16,6 +16,7 @@ export const help = `Usage: kiln tune model.ts | model.onnx [options]
   --dims N=32,T=8          values of symbols; 32 for those not named
   --guaranteed-limits      kernels as kiln compile writes them, for any WebGPU device
   --rounds N               times each choice is run (7); the median counts
+  --most N                 time at most N choices of a kernel, the most promising (all)
   --output FILE            where results are added (a file in the user's cache folder)
   --all                    list the time of every choice
   --no-check               do not type-check the script first
@@ -32,12 +33,14 @@ export async function run(args: readonly string[]): Promise<number> {
     dims: { type: "string" },
     "guaranteed-limits": { type: "boolean" },
     rounds: { type: "string" },
+    most: { type: "string" },
     output: { type: "string" },
     all: { type: "boolean" },
     "no-check": { type: "boolean" },
   });
   const path = oneFile("tune", positionals);
   const rounds = countFrom("tune", "rounds", values.rounds, 7);
+  const most = countFrom("tune", "most", values.most, Number.POSITIVE_INFINITY);
   const dims = dimsFrom("tune", values.dims);
   const target = targetFrom("tune", values.target ?? "webgpu");
   if (target === "auto") throw new UsageError("kiln tune: needs a target, auto is none");
@@ -58,6 +61,7 @@ export async function run(args: readonly string[]): Promise<number> {
     madeUpArguments("tune", model.inputs, dims),
     {
       rounds,
+      most,
       guaranteedLimits: values["guaranteed-limits"] === true,
       observe: ({ name }) => process.stderr.isTTY && process.stderr.write(`${name} is tuned\n`),
     },

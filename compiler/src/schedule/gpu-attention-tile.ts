@@ -119,6 +119,10 @@ export const below = (value: Dim, end: Dim): Condition => ({
   test: "nonnegative",
 });
 
+/** That a place is below an end which blocks of so many do not always meet. */
+const ends = (value: Dim, end: Dim, block: number): Condition[] =>
+  modDim(end, block) === 0 ? [] : [below(value, end)];
+
 export const acc = (name: string, value: number): Stmt => ({
   kind: "acc",
   name,
@@ -193,7 +197,9 @@ function bringers(
       [k[0]!.name, inner],
       [makeLoop(`i${axis}`, 2).name, at],
     ]);
-    return element(t, operandOf(product, axis), by, [below(at, end), below(inner, k[0]!.extent)]);
+    const guard = [...ends(at, end, axis === rowAxis ? t.perTile : linesPerTile)];
+    guard.push(...ends(inner, k[0]!.extent, t.depth));
+    return element(t, operandOf(product, axis), by, guard);
   };
   return {
     rows: (product, step) =>
@@ -211,7 +217,10 @@ function bringers(
     summed: (sum, first) =>
       brought(t, t.columns * teams, false, (k, column) => {
         const at = addDim(first, k);
-        const guard = [below(at, t.line.extent), below(column, sum.columns)];
+        const guard = [
+          ...ends(at, t.line.extent, linesPerTile),
+          ...ends(column, sum.columns, t.columns * teams),
+        ];
         const value = element(t, summedOf(sum), summedLoops(t, sum, at, column), guard);
         return { to: "lineTile", index: line(k, column), value };
       }),

@@ -116,7 +116,12 @@ export const gpuRows: readonly GpuRow[] = [
     flops: 2 * n ** 3,
     peer: `matmul ${n}`,
   })),
-  { name: "matmul 1000", build: () => matmul(1000), repeats: 20, flops: 2e9 },
+  ...[1000, 1023, 2049, 4095].map((n) => ({
+    name: `matmul ${n}`,
+    build: () => matmul(n),
+    repeats: n > 2049 ? 5 : 20,
+    flops: 2 * n ** 3,
+  })),
   {
     name: "chain 2^26",
     build: () => chainOfOne(1 << 26),

@@ -14,6 +14,7 @@ import {
 } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
 import { type Choice, Choices } from "../choices.ts";
+import type { Attention } from "../fuse/attention.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
@@ -207,9 +208,7 @@ function flopsOf(group: Group): Dim {
   let sum: Dim = 0;
   for (const [t] of group.members) {
     if (t === group.anchor && group.attention) {
-      const { dot, scores } = group.attention;
-      const depth = dot.operands[0]!.shape[(dot.attrs.lhsContract as number[])[0]!]!;
-      sum = addDim(sum, mulDim(mulDim(2, sizeOf(scores.shape)), addDim(depth, t.shape.at(-1)!)));
+      sum = addDim(sum, mulDim(mulDim(2, sizeOf(group.attention.space)), termsOf(group.attention)));
     } else if (t === group.anchor && group.contraction) {
       const { m, n, batch, k } = group.contraction;
       sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
@@ -223,6 +222,12 @@ function flopsOf(group: Group): Dim {
   return sum;
 }
 
+/** Products for each weight: the terms of what it is made of, and the columns of the sums that it is in. */
+function termsOf({ made, sums }: Attention): Dim {
+  const depths = made.map((t) => t.operands[0]!.shape[(t.attrs.lhsContract as number[])[0]!]!);
+  return [...depths, ...sums.map((s) => s.columns)].reduce(addDim, 0);
+}
+
 const short: Readonly<Record<string, string>> = {
   dotGeneral: "matmul",
   convolution: "conv",
@@ -231,8 +236,11 @@ const short: Readonly<Record<string, string>> = {
 
 /** Named after the first and last ops of the group. */
 function nameOf(group: Group): string {
-  const ops = membersOf(group).map(([t]) => (group.attention?.result === t ? "attention" : t.op));
-  const first = group.attention ? "attention" : (group.anchor?.op ?? ops[0]!);
+  const { attention } = group;
+  const own = attention?.softmax ? "attention" : "weighted";
+  const sums = new Set(attention?.sums.map((s) => s.result));
+  const ops = membersOf(group).map(([t]) => (sums.has(t) ? own : t.op));
+  const first = attention ? own : (group.anchor?.op ?? ops[0]!);
   const last = ops.at(-1)!;
   return [first, ...(last !== first ? [last] : [])].map((op) => short[op] ?? op).join("_");
 }

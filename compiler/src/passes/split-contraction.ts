@@ -17,7 +17,8 @@
  *   }
  *
  * Sums are added in another order, so a target asks for this pass if it wants it. Not done for symbolic extents, for halves,
- * whose partial sums would be rounded, nor where no divisor of the sum's length gives parts of a fair size.
+ * whose partial sums would be rounded, for products of attentions, which need no intermediate result, nor where no divisor of
+ * the sum's length gives parts of a fair size.
  */
 import {
   attrKey,
@@ -28,9 +29,11 @@ import {
   sizeOf,
   type Tensor,
 } from "@kiln-ml/ir";
+import { aliasRoot } from "../access.ts";
 import type { Choices } from "../choices.ts";
+import { findAttention } from "../fuse/attention.ts";
 import type { Pass } from "../pass.ts";
-import { rewriteProgram } from "../program.ts";
+import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 
 /** Sums of fewer products are over before a second kernel would begin. */
 const leastLength = 1024;
@@ -43,13 +46,21 @@ const tile = 64;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
-  run: (program, choices) =>
-    rewriteProgram(program, (node) => {
-      if (node.dtype !== "f32" && node.dtype !== "i32") return node;
+  run: (program, choices) => {
+    const kept = inAttention(program);
+    return rewriteProgram(program, (node, before) => {
+      if (kept.has(before) || (node.dtype !== "f32" && node.dtype !== "i32")) return node;
       if (node.op === "dotGeneral") return splitDot(node, choices);
       return node.op === "convolution" ? splitConvolution(node, choices) : node;
-    }),
+    });
+  },
 };
+
+/** The products of attentions, which are kernels together. */
+function inAttention(program: Program): Set<Tensor> {
+  const { all } = findAttention(nodesOf(program), new Set(rootsOf(program).map(aliasRoot)));
+  return new Set(all.flatMap(({ made, sums }) => [...made, ...sums.map((s) => s.result)]));
+}
 
 const tilesOf = (m: number, n: number): number => Math.ceil(m / tile) * Math.ceil(n / tile);
 

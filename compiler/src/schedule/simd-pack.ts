@@ -51,7 +51,7 @@ interface Packing {
 /** The statements that pack one panel over a run of depth. */
 export function packPanel(job: Job, lines: Lines, panel: Panel, run: Run): Stmt[] {
   const p: Packing = { job, lines, panel, run };
-  const many = panel.width % lanes === 0 ? byLanes(p) : undefined;
+  const many = panel.width >= lanes ? byLanes(p) : undefined;
   const one = byLine(p, { start: 0, count: panel.width, whole: false });
   return many ? ifWhole(lines, panel, many, one) : one;
 }
@@ -125,15 +125,19 @@ function byLine(p: Packing, { start, count, whole }: Slice): Stmt[] {
 function byLanes(p: Packing): Stmt[] | undefined {
   const { lines, panel, run } = p;
   const lane = makeLoop("lane", lanes);
-  const starts = Array.from({ length: panel.width / lanes }, (_, q) => q * lanes);
+  const quarters = Math.floor(panel.width / lanes);
+  const starts = Array.from({ length: quarters }, (_, q) => q * lanes);
+  const start = quarters * lanes;
+  const left = panel.width - start;
+  const rest = left > 0 ? byLine(p, { start, count: left, whole: true }) : [];
   const made = starts.map((start) => {
     const within = addDim(start, lane.at);
     return storeAt(p, lines.at(addDim(panel.first, within)), within);
   });
   if (made.every((m) => isEven(m, lane.name)))
-    return nest([lane], "vector", overRun(run, "serial", made.flat()));
-  const quarters = starts.map((start) => inOneRow(p, start));
-  return quarters.every((q) => q !== undefined) ? quarters.flat() : undefined;
+    return [...nest([lane], "vector", overRun(run, "serial", made.flat())), ...rest];
+  const parts = starts.map((start) => inOneRow(p, start));
+  return parts.every((q) => q !== undefined) ? [...parts.flat(), ...rest] : undefined;
 }
 
 /** Four lines that lie in one iteration of the outer loops, as one vector; else each by itself. */

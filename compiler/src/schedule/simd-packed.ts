@@ -9,6 +9,7 @@ import {
   type Dim,
   isStatic,
   maxOfDim,
+  minOfDim,
   mulDim,
   offsetOf,
   substitute,
@@ -77,10 +78,17 @@ export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sid
   return [packing, units];
 }
 
-/** Eight vector sums, or as many as the extents have use for. */
+/** A tile of five rows takes as long as this many of one of four. */
+const longer = 1.17;
+
+/** Ten vector sums where the rows fill them, eight, or as many as the extents have use for. */
 export function tileOf(m: Dim, n: Dim): Tile {
   const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
   if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1 };
+  const least = minOfDim(m);
+  const known = Number.isFinite(rows) && least === rows ? rows : least;
+  if (known > 4 && Math.ceil(known / 5) * longer < Math.ceil(known / 4))
+    return { rows: 5, vectors: 2 };
   const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;
   return { rows: Math.min(4, rows), vectors: Math.min(wanted, Math.ceil(columns / lanes)) };
 }

@@ -13,7 +13,7 @@ import { conditionsText, indexText } from "../index-text.ts";
 import { atom, indented } from "../scope.ts";
 import { declare, printAccumulate, printFma } from "./accumulate.ts";
 import { wat } from "./language.ts";
-import { printCounted, printLoop } from "./loops.ts";
+import { printCounted, printFence, printLoop } from "./loops.ts";
 import { addressName, bytesOf, storeLines, touchLine } from "./memory.ts";
 import { get, integer, localOf, op, type Printer, scalarOf, varies } from "./printer.ts";
 import { sortCall } from "./sort.ts";
@@ -105,6 +105,7 @@ function printPhase(
     locals: new Map(),
     lanes: false,
     within: false,
+    running: undefined,
     partials: new Map(),
     arrays,
   };
@@ -203,6 +204,9 @@ function printStmt(p: Printer, s: Stmt): void {
       for (const l of lines) e.line(l);
       return;
     }
+    case "fence":
+      printFence(p, s.counter);
+      return;
     case "touch":
       if (!p.within) e.line(touchLine(p, s.from, s.index, dtypeOf(p, s.from)));
       return;

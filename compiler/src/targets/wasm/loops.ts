@@ -22,7 +22,8 @@ import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
-import { get, isCheap, lane, type Printer } from "./printer.ts";
+import { get, isCheap, lane, localOf, type Printer } from "./printer.ts";
+import { neverText, openRunning, printRunning, runs } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
 
@@ -79,11 +80,17 @@ export function printCounted(p: Printer, s: Of<"loop">, bounds: Bounds, print: (
   if (known && count <= 0) return;
   const end = extent === "to" ? get("to") : namedText(p, `${s.name}End`, indexText(e, extent));
   const local = newLocal(p, s.name);
-  e.line(`(local.set $${local} ${from.text})`);
+  const running = runs(s) && count !== undefined ? openRunning(p, s) : undefined;
+  if (!running) e.line(`(local.set $${local} ${from.text})`);
   const lines = e.inside(s, () => {
     e.bindName(s.name, atom(get(local)));
     print();
   });
+  if (running) {
+    p.running = undefined;
+    printRunning(p, running, { local, count: count!, end }, lines);
+    return;
+  }
   printWhile(p, local, step, end, lines, known);
 }
 
@@ -106,6 +113,12 @@ function printWhile(
   if (!runs) p.e.line(`(if (i32.lt_s ${get(local)} ${end}) (then`);
   for (const l of runs ? loop : indented(loop)) p.e.line(l);
   if (!runs) p.e.line("))");
+}
+
+/** A way out of the loop that is never taken, but by which all accumulators would have to be known. */
+export function printFence(p: Printer, counter: string): void {
+  const label = `$${localOf(p.e.find(counter).text)}.end`;
+  p.e.line(`(br_if ${label} ${neverText(p, counter)})`);
 }
 
 function namedText(p: Printer, wanted: string, t: Text): string {

@@ -28,6 +28,7 @@ import {
   type Printer,
   varies,
 } from "./printer.ts";
+import { runningText } from "./running.ts";
 
 export const bytesOf = (dtype: Dtype): number => storageBytes(dtype, "wasm");
 
@@ -47,7 +48,7 @@ function address(p: Printer, buffer: string, index: Dim, size: number): string {
   const constant = constantIn(d);
   const offset = constant > 0 && constant <= mostOffset ? constant : 0;
   if (offset) d = addDim(d, -offset);
-  return `${offset ? `offset=${offset} ` : ""}${indexText(e, d).text}`;
+  return `${offset ? `offset=${offset} ` : ""}${runningText(p, d) ?? indexText(e, d).text}`;
 }
 
 const none = (dtype: Dtype): Text => constantText(0, dtype);

@@ -7,6 +7,7 @@ import {
   addDim,
   type Condition,
   type Dim,
+  floorDiv,
   isNonNegative,
   isStatic,
   maxOfDim,
@@ -54,6 +55,48 @@ export function packPanel(job: Job, lines: Lines, panel: Panel, run: Run): Stmt[
   const many = panel.width >= lanes ? byLanes(p) : undefined;
   const one = byLine(p, { start: 0, count: panel.width, whole: false });
   return many ? ifWhole(lines, panel, many, one) : one;
+}
+
+/** Panels that follow each other. */
+export interface Panels {
+  readonly name: string;
+  readonly width: number;
+  /** The first panel, and how many at most. */
+  readonly first: Dim;
+  readonly count: number;
+  /** The place of a panel's first element. */
+  base(panel: Dim): Dim;
+}
+
+/**
+ * The statements that pack neighbouring panels over a run of depth, all of them step by step, so that what lies side by
+ * side is read together; undefined unless lines do. Vectors overlap where the width is no multiple of theirs.
+ */
+export function packPanels(job: Job, lines: Lines, to: Panels, run: Run): Stmt[] | undefined {
+  const { name, width, first, count, base } = to;
+  if (width < lanes) return undefined;
+  const lane = makeLoop("lane", lanes);
+  const next = makeLoop("next", count);
+  const whole = floorDiv(lines.total, width);
+  const panelAt = (at: Dim): Packing => {
+    const panel = { name, width, first: mulDim(at, width), base: base(at) };
+    return { job, lines, panel, run };
+  };
+  const p = panelAt(addDim(first, next.at));
+  const starts = Array.from({ length: Math.ceil(width / lanes) }, (_, q) =>
+    Math.min(q * lanes, width - lanes),
+  );
+  const statements = starts.flatMap((start) => {
+    const within = addDim(start, lane.at);
+    return storeAt(p, lines.at(addDim(p.panel.first, within)), within);
+  });
+  if (!isEven(statements, lane.name) || !stepsBy(statements, lane.name, 1)) return undefined;
+  const extent = minDim(count, subDim(whole, first));
+  const each = nest([{ ...next, extent }], "serial", statements);
+  const all = nest([lane], "vector", overRun(run, "serial", each));
+  if (modDim(lines.total, width) === 0) return all;
+  const last = byLine(panelAt(whole), { start: 0, count: width, whole: false });
+  return [...all, ...either(subDim(addDim(first, count - 1), whole), last, [])];
 }
 
 /** `whole` for a panel all of whose lines exist, `partial` for another. */

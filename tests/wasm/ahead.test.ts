@@ -65,7 +65,7 @@ for (const [name, f] of Object.entries(functions))
     for (const [rows, columns] of [
       [300, 1024],
       [261, 1029],
-      [1500, 200],
+      [530, 512],
     ] as const) {
       const text = textOf(programOf([rows, columns], f));
       assert.ok(touches(text) > 0, `${rows}×${columns}`);
@@ -79,8 +79,9 @@ for (const [name, f] of Object.entries(functions))
     }
   });
 
-test("rows that stay in cache, and those whose length only the run tells, are not touched", () => {
+test("short rows, few, and those whose length only the run tells are not touched", () => {
   for (const f of Object.values(functions)) {
+    assert.is(touches(textOf(programOf([2000, 256], f))), 0);
     assert.is(touches(textOf(programOf([100, 1024], f))), 0);
     assert.is(touches(textOf(programOf(["n", "m"], f))), 0);
   }

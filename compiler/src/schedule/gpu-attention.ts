@@ -158,7 +158,7 @@ function scoreOf(t: Tile, r: number, c: number): Expr {
   const { dot, scores } = t.job.group.attention!;
   const at = [...t.batch.map((l) => l.at), addDim(t.row0.at, r), addDim(t.key0.at, offset(c))];
   const values = openBlock(t.job);
-  values.bind(dot, at, f32(`s${r}_${c}`));
+  values.bind(dot, f32(`s${r}_${c}`));
   const value = values.at(scores, at);
   const even = modDim(t.key.extent, keysPerTile) === 0;
   const within: Condition = below(addDim(t.key0.at, offset(c)), t.key.extent);
@@ -269,7 +269,7 @@ function finish(t: Tile, b: Blocks): Stmt[] {
   ];
   const block = openBlock(job);
   const value = load("results", "f32", addDim(mulDim(r.at, columns), c.at));
-  block.bind(t.result, job.group.members.get(t.result)!.coords, value);
+  block.bind(t.result, value);
   for (const [node] of membersOf(job.group))
     if (job.stored.has(node)) block.body.push(storeMember(job, block, node, new Map()));
   const row = addDim(t.row0.at, r.at);

@@ -2,7 +2,16 @@
  * Results of every kind of kernel that are read in another shape by what is fused to them: coordinates that a schedule takes
  * apart meet those that the reshape takes apart, and the two must be seen to be one place.
  */
-import { convolution, type Dim, dim, dotGeneral, input, mulDim, sizeOf } from "@kiln-ml/ir";
+import {
+  convolution,
+  type Dim,
+  dim,
+  dotGeneral,
+  input,
+  mulDim,
+  sizeOf,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { createCpuDevice } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
@@ -30,18 +39,9 @@ interface Shaped {
   readonly joins: readonly boolean[];
   readonly cut: number;
   readonly again: boolean;
+  /** By how many places the axes of the result are turned first. */
+  readonly turn: number;
 }
-
-const shaped: fc.Arbitrary<Shaped> = fc.record({
-  kind: fc.constantFrom("product", "turned", "batched", "sums", "running", "windows"),
-  lines: factors,
-  columns: factors,
-  k: fc.constantFrom(1, 2, 7, 16, 60),
-  symbolic: fc.boolean(),
-  joins: fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }),
-  cut: fc.nat(9),
-  again: fc.boolean(),
-});
 
 type Extents = readonly Dim[];
 const kinds = {
@@ -62,6 +62,16 @@ const kinds = {
     const a = input("a", "f32", [...m, k, ...n]);
     return { leaves: [a], y: a.sum([m.length]) };
   },
+  places: (m: Extents, n: Extents, k: number) => {
+    const a = input("a", "f32", [...m, k, ...n]);
+    return {
+      leaves: [a],
+      y: a
+        .argMax(m.length)
+        .convert("f32")
+        .add(a.max([m.length])),
+    };
+  },
   running: (m: Extents, n: Extents) => {
     const a = input("a", "f32", [...m, ...n]);
     return { leaves: [a], y: a.cumsum(m.length) };
@@ -72,6 +82,18 @@ const kinds = {
     return { leaves: [a, b], y: convolution(a, b, { padding: 1 }) };
   },
 };
+
+const shaped: fc.Arbitrary<Shaped> = fc.record({
+  kind: fc.constantFrom(...(Object.keys(kinds) as (keyof typeof kinds)[])),
+  lines: factors,
+  columns: factors,
+  k: fc.constantFrom(1, 2, 7, 16, 60),
+  symbolic: fc.boolean(),
+  joins: fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }),
+  cut: fc.nat(9),
+  again: fc.boolean(),
+  turn: fc.nat(3),
+});
 
 /** The shape with neighbouring axes joined, and one of the others in two. */
 function reshaped(shape: Extents, joins: readonly boolean[], cut: number): Dim[] {
@@ -87,9 +109,14 @@ function reshaped(shape: Extents, joins: readonly boolean[], cut: number): Dim[]
   );
 }
 
-function programFor({ kind, lines, columns, k, symbolic, joins, cut, again }: Shaped): Program {
+const turned = (y: Tensor, by: number): Tensor =>
+  y.transpose(y.shape.map((_, i) => (i + by) % y.rank));
+
+function programFor({ kind, lines, columns, k, symbolic, turn, ...how }: Shaped): Program {
+  const { joins, cut, again } = how;
   const m: Extents = symbolic ? [dim("N"), ...lines.slice(1)] : lines;
-  const { leaves, y } = kinds[kind](m, columns, k);
+  const { leaves, y: made } = kinds[kind](m, columns, k);
+  const y = turned(made, turn);
   const shape = reshaped(y.shape, joins, cut);
   const s = input("s", "f32", shape);
   const z = y.reshape(shape).mul(s);

@@ -273,7 +273,7 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
     if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
     seen.add(t);
     const width = terminals(fusion, t).size;
-    if ((isPointwise(t) || t.op === "concat") && width > 2 && width < fusion.limits.bindings)
+    if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
       found.set(t, width);
     for (const o of t.operands) enter(o);
   };

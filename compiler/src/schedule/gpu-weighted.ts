@@ -111,7 +111,7 @@ function weights(t: Tile): Stmt[] {
     each(linesEach, (c): Stmt[] => {
       const at = all[r]![c]!;
       const values = common.inner();
-      for (const [i, p] of made.entries()) values.bind(p, at, f32(`${productName(i)}${r}_${c}`));
+      for (const [i, p] of made.entries()) values.bind(p, f32(`${productName(i)}${r}_${c}`));
       const lets = sums.map((s, i): Stmt => {
         const value = within(t, c, values.at(s.weights, at), 0);
         return { kind: "let", name: weightName(i, r, c), value };

@@ -58,7 +58,7 @@ export class Values {
   readonly loaded = new Set<string>();
   private readonly outer: Values | undefined;
   private readonly known = new Map<string, Expr>();
-  private readonly bound = new Map<Tensor, { coords: string; value: Expr }>();
+  private readonly bound = new Map<Tensor, { coords: string | undefined; value: Expr }>();
 
   constructor(bufferOf: BufferOf, outer?: Values) {
     this.bufferOf = bufferOf;
@@ -75,9 +75,18 @@ export class Values {
     this.bound.set(node, { coords: keyOfCoords(coords), value });
   }
 
+  /**
+   * From here on the one element of `node` that is read is `value`. Fusion saw to it that there is one, in the loops of the
+   * group; in those of a tile, coordinates that went through a reshape and back need not look alike, such as y and
+   * (16·c + y) mod 4, which is the same where the tile is inside.
+   */
+  bindOnly(node: Tensor, value: Expr): void {
+    this.bound.set(node, { coords: undefined, value });
+  }
+
   private find(node: Tensor, coords: string, key: string): Expr | undefined {
     const b = this.bound.get(node);
-    if (b?.coords === coords) return b.value;
+    if (b && (b.coords === undefined || b.coords === coords)) return b.value;
     return this.known.get(key) ?? this.outer?.find(node, coords, key);
   }
 

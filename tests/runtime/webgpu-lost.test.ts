@@ -182,6 +182,18 @@ onGpu(
   },
 );
 
+onGpu("results that are kept stay what they were, small or not", async (device) => {
+  const add = await load(addition("webgpu"), device, { states: [] });
+  for (const n of [1, 3, 20_000]) {
+    const y = device.upload(new Float32Array(n).fill(1), "f32", [n]);
+    const results = Array.from({ length: 12 }, (_, i) => add.run([new Float32Array(n).fill(i), y]));
+    for (const [i, result] of results.entries()) {
+      const [sum] = await result;
+      assert.equal(await sum!.data(), new Float32Array(n).fill(i + 1));
+    }
+  }
+});
+
 onGpu("a state that is read while runs wait has seen them all", async (device) => {
   const artifact = accumulation("webgpu");
   const program = await load(artifact, device, { states: initialStates(artifact, device) });

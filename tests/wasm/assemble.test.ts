@@ -9,6 +9,7 @@ import {
   assembleVariants,
   moduleText,
 } from "../../compiler/src/targets/wasm/assemble.ts";
+import { runs } from "../support/setup.ts";
 import { arbitraryBody, functionsOf } from "./arbitrary-function.ts";
 import { everyInstruction } from "./instructions.ts";
 
@@ -75,7 +76,7 @@ test("random functions have wabt's bytes", async () => {
     fc.asyncProperty(fc.array(arbitraryBody, { minLength: 1, maxLength: 4 }), (bodies) =>
       agrees(functionsOf(bodies)),
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

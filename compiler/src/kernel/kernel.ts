@@ -83,6 +83,8 @@ export type Stmt =
     }
   | { readonly kind: "if"; readonly when: readonly Condition[]; readonly then: readonly Stmt[] }
   | { readonly kind: "store"; readonly to: string; readonly index: Dim; readonly value: Expr }
+  /** Brings the cache line of an element near, which must exist, and gives no value: for the targets that are to wait less (CPU). */
+  | { readonly kind: "touch"; readonly from: string; readonly index: Dim }
   /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */
   | {
       readonly kind: "array";

@@ -82,6 +82,8 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
+    case "touch":
+      return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":
       return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1} ${s.narrow ?? ""}`;
     case "sort":

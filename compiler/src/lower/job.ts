@@ -13,6 +13,7 @@ import {
   opRecord,
   type Tensor,
 } from "@kiln-ml/ir";
+import type { Choices } from "../choices.ts";
 import type { Group, Placement } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import type { Storage } from "../program.ts";
@@ -26,6 +27,8 @@ export interface Job {
   /** What the device offers. */
   readonly limits: Limits;
   readonly features: readonly string[];
+  /** Asked where a schedule has a choice; the schedule's own if absent. */
+  readonly choices: Choices | undefined;
   readonly buffers: Buffers;
   /** True for what the kernel reads from memory: leaves, and nodes that other groups store. */
   readonly outside: (t: Tensor) => boolean;

@@ -179,7 +179,7 @@ function valueAt(job: Job, lines: Lines, at: Rename, inside: readonly Condition[
 }
 
 /** True if the operand's memory runs along k rather than along its lines. */
-function runsAlongK(t: Tile, lines: Lines): boolean {
+export function runsAlongK(t: Tile, lines: Lines): boolean {
   const own = lines.loops.filter((l) => l.extent !== 1).at(-1);
   const inner = t.walk.innermost;
   if (!inner || inner.extent === 1) return false;

@@ -85,10 +85,17 @@ function heldRate(t: Tiling, singles: Singles, guarded: boolean): number {
 
 type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
 
-/** The tiling of least cost for results of some rows by some columns, `batch` times. */
-export function tilingOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling {
+/** How a choice among tilings is written. */
+export const nameOfTiling = ({ rows, columns, tall, broad, depth }: Tiling): string =>
+  `${rows}x${columns} ${tall}x${broad} ${depth}`;
+
+/** Tilings that cost more than this many times the least are not worth a trial. */
+const hopeless = 4;
+
+/** Tilings for results of some rows by some columns, `batch` times: that of least cost first. */
+export function tilingsOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling[] {
   const [rows, columns, times] = extents.map(sizeOf) as [number, number, number];
-  let best: { tiling: Tiling; cost: number } | undefined;
+  const costs: { tiling: Tiling; cost: number }[] = [];
   for (const [tiling, rate] of choices) {
     if (!fits(tiling, capacity)) continue;
     const tiles =
@@ -100,7 +107,8 @@ export function tilingOf(extents: Extents, capacity: Capacity, singles: Singles)
     const cost =
       (rounds * tiling.rows * tiling.columns) /
       (rate * heldRate(tiling, singles, guarded) * together ** 0.7);
-    if (!best || cost < best.cost) best = { tiling, cost };
+    costs.push({ tiling, cost });
   }
-  return best!.tiling;
+  costs.sort((a, b) => a.cost - b.cost);
+  return costs.filter(({ cost }) => cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);
 }

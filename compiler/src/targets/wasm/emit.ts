@@ -14,7 +14,7 @@ import { atom, indented } from "../scope.ts";
 import { declare, printAccumulate, printFma } from "./accumulate.ts";
 import { wat } from "./language.ts";
 import { printCounted, printLoop } from "./loops.ts";
-import { addressName, bytesOf, storeLines } from "./memory.ts";
+import { addressName, bytesOf, storeLines, touchLine } from "./memory.ts";
 import { get, integer, localOf, op, type Printer, scalarOf, varies } from "./printer.ts";
 import { sortCall } from "./sort.ts";
 
@@ -100,7 +100,14 @@ function printPhase(
     { ...kernel, body },
     wat(() => p),
   );
-  const p: Printer = { e, locals: new Map(), lanes: false, partials: new Map(), arrays };
+  const p: Printer = {
+    e,
+    locals: new Map(),
+    lanes: false,
+    within: false,
+    partials: new Map(),
+    arrays,
+  };
   const params = kernel.params.map(({ name }) => {
     const text = e.fresh(name);
     e.bindName(addressName(name), atom(get(text)));
@@ -196,6 +203,9 @@ function printStmt(p: Printer, s: Stmt): void {
       for (const l of lines) e.line(l);
       return;
     }
+    case "touch":
+      if (!p.within) e.line(touchLine(p, s.from, s.index, dtypeOf(p, s.from)));
+      return;
     case "array":
       printArray(p, s);
       return;

@@ -155,6 +155,12 @@ function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition
   return op("v128.and", gathered(p, l.dtype, at), mask);
 }
 
+/** A load whose value is dropped: an engine must keep it, since it might trap. In lanes, that of the first. */
+export function touchLine(p: Printer, from: string, at: Dim, dtype: Dtype): string {
+  const first = address(p, from, onLane(p.e.resolved(at), 0), bytesOf(dtype));
+  return op("drop", op(`i32.load8_u ${first}`)).text;
+}
+
 /** Statements that store a value, one line each. */
 export function storeLines(p: Printer, to: string, at: Dim, value: Text, dtype: Dtype): string[] {
   const index = p.e.resolved(at);

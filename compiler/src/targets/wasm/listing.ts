@@ -44,9 +44,11 @@ function statement(c: Code, variant: Variant | undefined): string[] {
     return [...clauses, "))"];
   }
   if (op.kind === "block" && !detail) {
-    const lines = statements(args, variant).map(indented);
     const head = `(${op.name}${immediate ? ` $${immediate}` : ""}`;
-    return lines.length ? [head, ...lines.slice(0, -1), `${lines.at(-1)})`] : [`${head})`];
+    const lines = [head, ...statements(args, variant).map(indented)];
+    // A comment would take the parenthesis with it.
+    if (args.at(-1)?.op.kind === "comment") return [...lines, ")"];
+    return [...lines.slice(0, -1), `${lines.at(-1)})`];
   }
   return [expression(c, variant)];
 }

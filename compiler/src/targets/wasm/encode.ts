@@ -202,7 +202,7 @@ export class FunctionEncoder {
     this.#labels.push(immediate as string);
     if (op.kind === "if") {
       this.#all(args[1]!.args);
-      if (args[2]) {
+      if (args[2]?.args.some((c) => c.op.kind !== "comment")) {
         this.#byte(elseOp);
         this.#all(args[2].args);
       }

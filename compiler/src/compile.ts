@@ -29,6 +29,8 @@ import {
   topologicalOrder,
 } from "@kiln-ml/ir";
 import { isLeaf, isPointwise } from "./access.ts";
+import { noteChoice } from "./alone.ts";
+import { Choices, type Decision, type Tuning } from "./choices.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
@@ -61,6 +63,8 @@ export interface CompileOptions {
   /** The adapter's limits; WebGPU's guaranteed ones by default. */
   readonly limits?: Limits;
   readonly features?: readonly string[];
+  /** What to choose where several ways are right, as a tuner found out; `{}` to learn what there is to choose. */
+  readonly tuning?: Tuning;
   /** Called after each stage, for inspection. */
   readonly observe?: (stage: string, state: Stage) => void;
 }
@@ -75,15 +79,23 @@ export interface Compiled {
   readonly artifact: Artifact;
   /** The parameter or data leaf of each state of the signature. */
   readonly states: readonly Tensor[];
+  /** The choices there were; none without `tuning`. */
+  readonly decisions: readonly Decision[];
+}
+
+/** Options with what is asked at each choice. */
+interface Options extends CompileOptions {
+  readonly choices: Choices | undefined;
 }
 
 /** The artifact of a program, and which leaf each of its states is. Throws GraphError for an unbound symbol. */
-export function compileProgram(source: Program, options: CompileOptions): Compiled {
-  const target = targetOf(options.target);
+export function compileProgram(source: Program, given: CompileOptions): Compiled {
+  const target = targetOf(given.target);
+  const options: Options = { ...given, choices: choicesOf(given) };
   const observe = options.observe ?? (() => {});
   let program = source;
   for (const pass of passesFor(source, target)) {
-    program = pass.run(program);
+    program = pass.run(program, options.choices);
     observe(pass.name, { program });
   }
   const states = statesOf(source);
@@ -105,7 +117,15 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
     limits: options.limits ?? target.defaultLimits,
     features: options.features ?? [],
   };
-  return { artifact, states };
+  return { artifact, states, decisions: options.choices?.decisions ?? [] };
+}
+
+function choicesOf({ tuning, observe: _observe, ...options }: CompileOptions): Choices | undefined {
+  if (!tuning) return undefined;
+  return new Choices(
+    tuning,
+    (part, table) => compileProgram(part, { ...options, tuning: { ...tuning, ...table } }).artifact,
+  );
 }
 
 const passesFor = (program: Program, target: Target): readonly Pass[] => {
@@ -158,14 +178,18 @@ function checkSizes({ kernel, tensors }: Lowered): void {
 function fuseAndLower(
   program: Program,
   target: Target,
-  options: CompileOptions,
+  options: Options,
   nesting: Nesting = { depth: 0, dims: dimNames(program) },
 ): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
-  const lowering = new Lowering(target.schedule, options.limits ?? target.defaultLimits);
+  const lowering = new Lowering(target.schedule, {
+    limits: options.limits ?? target.defaultLimits,
+    features: options.features ?? [],
+    choices: options.choices,
+  });
   const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
     if (g.kind !== "control") return lowering.lower(fusion, g, stored);
     const known = controls.get(g.anchor) ?? lowerControl(g, inside(nesting, target, options));
@@ -185,6 +209,7 @@ function fuseAndLower(
         throw new GraphError(
           `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,
         );
+      for (const k of kernels) noteChoice(k, target, options);
       observe("fuse", { program, fusion });
       observe("lower", { program, fusion, kernels });
       return ordered;
@@ -199,7 +224,7 @@ interface Nesting {
 }
 
 /** How what is in a region is lowered: with a symbol of its own for the step. */
-function inside({ depth, dims }: Nesting, target: Target, options: CompileOptions): Context {
+function inside({ depth, dims }: Nesting, target: Target, options: Options): Context {
   let symbol = `step${depth}`;
   while (dims.has(symbol)) symbol += "_";
   const nesting = { depth: depth + 1, dims };
@@ -207,7 +232,7 @@ function inside({ depth, dims }: Nesting, target: Target, options: CompileOption
   return { symbol, lower: (program) => fuseAndLower(program, target, quiet, nesting) };
 }
 
-function copyKernels(target: Target, options: CompileOptions): CopyKernel {
+function copyKernels(target: Target, options: Options): CopyKernel {
   const known = new Map<string, Lowered>();
   const quiet = { ...options, observe: () => {} };
   return ({ dtype, shape }) => {

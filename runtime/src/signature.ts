@@ -12,7 +12,7 @@ import {
   ShapeError,
 } from "@kiln-ml/artifact";
 import { DeviceArray } from "./device-array.ts";
-import { checkHostArray, sizeOf, type TypedArray } from "./host-array.ts";
+import { checkHostArray, hostArrayOf, sizeOf, type TypedArray } from "./host-array.ts";
 
 type Signature = Artifact["signature"];
 type Spec = Signature["inputs"][number];
@@ -28,6 +28,41 @@ export type Input = DeviceArray | TypedArray | HostTensor;
 interface Binding {
   readonly value: number;
   readonly from: string;
+}
+
+/** A call whose inputs fitted: the shape of each, or the length where there was no shape, and what followed from them. */
+export interface Last<T> {
+  readonly extents: readonly (readonly number[] | number)[];
+  readonly layout: T;
+}
+
+export const extentsOf = (inputs: readonly Input[]): Last<unknown>["extents"] =>
+  inputs.map((x) => ("shape" in x ? [...x.shape] : x.length));
+
+/** True if the inputs are like those of the last call in all that was checked, and so fit as they did. */
+export function repeats(
+  { extents }: Last<unknown>,
+  { inputs: specs }: Signature,
+  inputs: readonly Input[],
+): boolean {
+  if (inputs.length !== extents.length) return false;
+  for (let i = 0; i < extents.length; i++)
+    if (!isLike(inputs[i]!, extents[i]!, specs[i]!.dtype)) return false;
+  return true;
+}
+
+function isLike(input: Input, extent: readonly number[] | number, dtype: Spec["dtype"]): boolean {
+  if (typeof extent === "number")
+    return input instanceof hostArrayOf(dtype) && input.length === extent;
+  if (input instanceof DeviceArray) return input.dtype === dtype && sameShape(input.shape, extent);
+  if (!(input && "shape" in input && sameShape(input.shape, extent))) return false;
+  return input.data instanceof hostArrayOf(dtype) && input.data.length === sizeOf(extent);
+}
+
+function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 const describe = (spec: Spec) => `input ${spec.name} ${printShape(spec.shape)}`;

@@ -25,6 +25,7 @@ import {
 } from "../../compiler/src/targets/wasm/code.ts";
 import { listing } from "../../compiler/src/targets/wasm/listing.ts";
 import { encodeModules } from "../../compiler/src/targets/wasm/module.ts";
+import { runs } from "../support/setup.ts";
 import { arbitraryBody, functionsOf } from "./arbitrary-function.ts";
 import { everyInstruction } from "./instructions.ts";
 
@@ -174,7 +175,7 @@ test("random functions have the bytes of their text", async () => {
     fc.asyncProperty(fc.array(arbitraryBody, { minLength: 1, maxLength: 4 }), (bodies) =>
       agrees(functionsOf(bodies)),
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -29,7 +29,7 @@ export interface Fusion {
   /** What was found to be read by computing a node; cleared when a node comes to be stored, or ceases to be, out of order. */
   readonly read: Map<Tensor, ReadonlySet<Tensor>>;
   /** The required nodes whose memory is a run of another tensor's. */
-  readonly storedIn: ReadonlyMap<Tensor, Storage>;
+  readonly storedIn: Map<Tensor, Storage>;
   /** Products of weights and values that are groups with all that makes the weights. */
   readonly attentions: Attentions;
   /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */

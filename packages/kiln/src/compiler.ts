@@ -5,12 +5,14 @@
 import type { Artifact } from "@kiln-ml/artifact";
 import { type Dim, type Dtype, GraphError, ShapeError, Tensor, toShape } from "@kiln-ml/ir";
 import type { Input, KernelTiming } from "@kiln-ml/runtime/loader";
+import { dimsAt } from "./automatic.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
-import { type CodeOptions, feed, Runner } from "./engine.ts";
+import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf, isFeed } from "./feed.ts";
 import { declare, type InputSpec, inputName, inputTree, isSpec } from "./inputs.ts";
 import { moveAll } from "./move.ts";
+import { nominalDims } from "./placement.ts";
 import {
   defaultTarget,
   isCurrent,
@@ -22,6 +24,7 @@ import { fits, type Pattern, ShapeHistory } from "./shapes.ts";
 import { isPinned, leafOf, pin, storedOf } from "./storage.ts";
 import { type AnyFunction, type Traced, traceFunction } from "./traced.ts";
 import { mapArguments } from "./tree.ts";
+import type { Tuned, TuneOptions } from "./tune.ts";
 import type { ThreadCount } from "./wasm-support.ts";
 
 export interface CompileOptions extends CodeOptions {
@@ -78,6 +81,15 @@ export class Compiler {
   async profile(args: readonly unknown[]): Promise<KernelTiming[]> {
     const { variant, inputs } = await this.#prepare(args);
     return variant.runner.profile(inputs);
+  }
+
+  async tune(args: readonly unknown[], options: TuneOptions): Promise<Tuned> {
+    const { variant } = await this.#prepare(args);
+    const { runner, traced } = variant;
+    const extents = this.#feeds(args).map((f) => f.shape);
+    const dims = { ...nominalDims(runner.artifact), ...dimsAt(runner.artifact, extents) };
+    const { tuneProgram } = await import("./tune.ts");
+    return tuneProgram(runner.session, traced.program, codeOf(this.#code), dims, options);
   }
 
   async artifact(options: ExportOptions): Promise<Artifact> {

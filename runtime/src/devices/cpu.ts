@@ -67,8 +67,7 @@ class CpuDriver implements Driver {
   readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #taskPause = taskPauses();
   readonly #turns = new Turns({
-    max: Number.POSITIVE_INFINITY,
-    finished: null,
+    room: () => true,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
   readonly #poison: boolean;
@@ -128,7 +127,7 @@ class CpuDriver implements Driver {
     return new CpuProgram(this, artifact, kernels);
   }
 
-  take<T>(work: () => T | Promise<T>): Promise<T> {
+  take<T>(work: () => T | Promise<T>): T | Promise<T> {
     return this.#turns.take(work);
   }
 

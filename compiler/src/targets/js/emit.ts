@@ -119,6 +119,7 @@ function printStmt(p: Printer, s: Stmt): void {
     case "sort":
       printSort(p, s);
       return;
+    case "touch":
     case "barrier":
     case "combine":
     case "prefix":

@@ -16,8 +16,15 @@ import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when
 import { instructionLanguage } from "./language.ts";
 import { listing } from "./listing.ts";
 import { printCounted, printLoop } from "./loops.ts";
-import { addressName, bytesOf, stores } from "./memory.ts";
-import { freshLocal, newLocal, type Printer, scalarOf, varies, type WasmEmitter } from "./printer.ts";
+import { addressName, bytesOf, stores, touch } from "./memory.ts";
+import {
+  freshLocal,
+  newLocal,
+  type Printer,
+  scalarOf,
+  varies,
+  type WasmEmitter,
+} from "./printer.ts";
 import { sorterOf } from "./sort.ts";
 
 /** What is declared for all phases: arrays, and names of index expressions. */
@@ -119,6 +126,7 @@ function printPhase(
     locals: new Map(),
     calls: new Set(),
     lanes: false,
+    within: false,
     partials: new Map(),
     arrays,
   };
@@ -213,6 +221,9 @@ function printStmt(p: Printer, s: Stmt): void {
       for (const l of lines) e.line(l);
       return;
     }
+    case "touch":
+      if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));
+      return;
     case "array":
       printArray(p, s);
       return;

@@ -249,10 +249,12 @@ function printVectors(
       repeat(p, s, addDim(start, element), () => {
         for (const partials of lanes)
           fillIn(p, partials[Math.floor((u * partials.length) / (streams * vectors))]!);
+        p.within = vector > 0;
         inLanes(p, () => print(p, s.body));
       });
     }
   });
+  p.within = false;
   p.partials.clear();
   printWhile(p, local, 1, end, lines, isStatic(left));
 }

@@ -142,6 +142,12 @@ function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition
   return op("v128.and", gathered(p, l.dtype, at), mask);
 }
 
+/** A load whose value is dropped: an engine must keep it, since it might trap. In lanes, that of the first. */
+export function touch(p: Printer, from: string, at: Dim, dtype: Dtype): Code {
+  const first = address(p, from, onLane(p.e.resolved(at), 0), bytesOf(dtype));
+  return op("drop", memory("i32.load8_u", first));
+}
+
 /** Statements that store a value. */
 export function stores(p: Printer, to: string, at: Dim, value: Code, dtype: Dtype): Code[] {
   const index = p.e.resolved(at);

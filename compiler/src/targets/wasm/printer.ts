@@ -19,6 +19,8 @@ export interface Printer {
   readonly calls: Set<string>;
   /** True inside a vector: index expressions may hold the lane. */
   lanes: boolean;
+  /** True if the open vector lies in the cache line of the one before. */
+  within: boolean;
   /** What lanes keep of the accumulators that the open simd loop fills, by the accumulator's name. */
   readonly partials: Map<string, LaneAcc>;
   /** Private arrays: where each starts in the thread's memory, in bytes. */

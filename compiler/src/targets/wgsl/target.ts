@@ -2,6 +2,7 @@
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
 
+import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
@@ -39,7 +40,7 @@ export const webgpu: Target = {
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitConcat, splitContraction, splitReduce, splitColumns, splitScan],
+  passes: [splitConcat, reuseProduct, splitContraction, splitReduce, splitColumns, splitScan],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,
@@ -49,5 +50,10 @@ export const webgpu: Target = {
     attention: gpuAttention,
     beside: besideGrid,
   },
-  emit: (kernel, { features }) => emitWgsl(kernel, { subgroups: features.includes("subgroups") }),
+  emit: (kernel, { features, rounding }) =>
+    emitWgsl(kernel, {
+      subgroups: features.includes("subgroups"),
+      f16: features.includes("shader-f16"),
+      rounding,
+    }),
 };

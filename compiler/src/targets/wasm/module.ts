@@ -18,24 +18,31 @@ const math = "Math.";
 /** Functions of `Math` by name, in order of first call, and how many operands they take. */
 type Imports = Map<string, number>;
 
-/** One module, without relaxed SIMD and with it; throws where our own printer made what it should not. */
+/**
+ * One module, without relaxed SIMD and with it, each made when it is first asked for: an engine needs one of them. Making
+ * throws where our own printer made what it should not.
+ */
 export function encodeModules(functions: readonly WasmFunction[]): Modules {
+  const once = (relaxed: boolean): (() => Uint8Array) => {
+    let made: Uint8Array | undefined;
+    return () => {
+      made ??= encodeModule(functions, relaxed);
+      return made;
+    };
+  };
+  return Object.defineProperties({} as Modules, {
+    plain: { get: once(false), enumerable: true },
+    relaxed: { get: once(true), enumerable: true },
+  });
+}
+
+function encodeModule(functions: readonly WasmFunction[], relaxed: boolean): Uint8Array {
   const own = new Map<string, number>();
   for (const f of functions) {
     if (own.has(f.name)) bug("encode", `${f.name}: defined twice`);
     own.set(f.name, own.size);
   }
   const imports: Imports = new Map();
-  const relaxed = encodeModule(functions, own, imports, true);
-  return { plain: encodeModule(functions, own, imports, false), relaxed };
-}
-
-function encodeModule(
-  functions: readonly WasmFunction[],
-  own: ReadonlyMap<string, number>,
-  imports: Imports,
-  relaxed: boolean,
-): Uint8Array {
   let bodies: Bytes;
   let known: number;
   let callsOwn = false;

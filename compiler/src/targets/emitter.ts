@@ -30,6 +30,7 @@ import {
   type Scope,
   scopeAt,
   scopesFrom,
+  setValue,
   type Text,
   type Value,
 } from "./scope.ts";
@@ -194,7 +195,7 @@ export class Emitter<V extends Value = Text, L = string> {
       this.bindName(own, this.language.named(bound, 1));
       return anyInteger(own, minOfDim(d), maxOfDim(d));
     });
-    this.scope.values.set(name, symbol);
+    setValue(this.scope, name, symbol);
     this.depths.clear();
   }
 
@@ -277,13 +278,17 @@ export class Emitter<V extends Value = Text, L = string> {
 
   /** `d` with the symbols replaced that stand for other index expressions. */
   resolved(d: Dim): Dim {
-    let out = d;
+    if (!mentions(d, this.scope.values)) return d;
+    const known = this.scope.resolved.get(d);
+    if (known !== undefined) return known;
+    let out: Dim = d;
     // A value may speak of a symbol that a deeper block has given a value itself.
     while (mentions(out, this.scope.values)) {
       const next = substitute(out, this.scope.values);
       if (next === out) break;
       out = next;
     }
+    this.scope.resolved.set(d, out);
     return out;
   }
 

@@ -36,6 +36,8 @@ export interface Scope<V extends Value = Text, L = string> {
   readonly names: Map<string, V>;
   /** Index symbols that stand for another index expression, those of outer blocks included. */
   readonly values: Map<string, Dim>;
+  /** Index expressions with `values` in them; see `setValue`. */
+  readonly resolved: Map<Dim, Dim>;
   /** Index expressions bound to a constant here, by key. */
   readonly indices: Map<string, string>;
   readonly exprs: Map<Expr, V>;
@@ -55,11 +57,18 @@ export function openScope<V extends Value = Text, L = string>(
     lines: options.lines ?? [],
     names: new Map(),
     values: new Map(parent?.values),
+    resolved: new Map(),
     indices: new Map(),
     exprs: new Map(),
     changes: options.changes ?? new Set(),
     closed: options.closed ?? false,
   };
+}
+
+/** From here on the symbol stands for the index expression. */
+export function setValue<V extends Value, L>(scope: Scope<V, L>, name: string, value: Dim): void {
+  scope.values.set(name, value);
+  scope.resolved.clear();
 }
 
 /** The open blocks from `scope` outwards. */

@@ -11,6 +11,7 @@ import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, eachStmt } from "../../kernel/uses.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
+import { setValue } from "../scope.ts";
 import { declare, printAccumulate, printFma } from "./accumulate.ts";
 import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when } from "./code.ts";
 import { instructionLanguage } from "./language.ts";
@@ -246,7 +247,7 @@ const dtypeOf = (p: Printer, buffer: string) => p.e.facts.dtypes.get(buffer)!;
 /** An index that differs by lane has no local; it is put in where it is used. */
 function bindIndex(p: Printer, name: string, value: Dim): void {
   const d = p.e.resolved(value);
-  if (varies(p, d)) p.e.scope.values.set(name, d);
+  if (varies(p, d)) setValue(p.e.scope, name, d);
   else p.e.bindIndex(name, value);
 }
 

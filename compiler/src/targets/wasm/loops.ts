@@ -17,6 +17,7 @@ import {
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
 import { indexText } from "../index-text.ts";
+import { setValue } from "../scope.ts";
 import { branchIf, type Code, get, i32Const, isCheap, loop, op, set, tee, when } from "./code.ts";
 import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
@@ -55,7 +56,7 @@ function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
   p.e.inside(
     s,
     (scope) => {
-      scope.values.set(s.name, at);
+      setValue(scope, s.name, at);
       print();
     },
     { inline: true },

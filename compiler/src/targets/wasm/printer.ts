@@ -59,9 +59,9 @@ export function newLocal(p: Printer, wanted: string, type: WasmType, value: Code
 /** Whether the lanes differ in `d`, whose names are resolved. */
 export const varies = (p: Printer, d: Dim): boolean => p.lanes && symbolsIn(d).has(laneName);
 
+const lanesOf = [0, 1, 2, 3].map((number) => new Map([[laneName, number]]));
 /** `d` on one lane. */
-export const onLane = (d: Dim, number: number): Dim =>
-  typeof d === "number" ? d : substitute(d, new Map([[laneName, number]]));
+export const onLane = (d: Dim, number: number): Dim => substitute(d, lanesOf[number]!);
 
 const bits = new DataView(new ArrayBuffer(4));
 

@@ -43,6 +43,7 @@ import {
   weigh,
   within,
 } from "./gpu-attention-tile.ts";
+import { weightName, weights } from "./gpu-attention-weights.ts";
 import { gpuWeighted } from "./gpu-weighted.ts";
 
 export function gpuAttention(job: Job): Scheduled {
@@ -52,6 +53,8 @@ export function gpuAttention(job: Job): Scheduled {
   const batch = extentGuess(job.group.outer.slice(0, -2));
   const t = tileOf(job, rowsOf(batch, extentGuess([queries!]), columnsEach(sums[0]!.columns)));
   const b = blocksOf(t);
+  // Divided by the totals at the end, like the weights without factors.
+  const scaled = sums[0]!.weights !== softmax.weights;
   const keyTile = makeLoop("keyTile", keyTilesOf(t));
   const body: Stmt[] = [
     { kind: "letInvocation", name: t.me.name },
@@ -65,7 +68,8 @@ export function gpuAttention(job: Job): Scheduled {
       ...product(t, b, t.attention.made[0]!, "s"),
       ...each(t.rows, (r) => each(linesEach, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))])),
       ...rescale(t, b),
-      ...weigh(t, b, 0, keyTile.at, (r, c) => f32(`s${r}_${c}`)),
+      ...(scaled ? weights(t, (r, c) => [[softmax.weights, `s${r}_${c}`]]) : []),
+      ...weigh(t, b, 0, keyTile.at, (r, c) => f32(scaled ? weightName(0, r, c) : `s${r}_${c}`)),
     ]),
     ...finish(t, b),
   ];

@@ -2,7 +2,8 @@
  * Brings an operand's share of a step of k to workgroup memory, as tile[k·lines + line]. Neighbouring invocations take
  * neighbouring elements in the direction in which the operand's memory runs, four at a time where every load can; what is
  * fused into the operand is computed on the way. Across that direction the lines are rotated from one four of k to the next,
- * so that writes do not meet in one bank.
+ * or stand apart, so that writes do not meet in one bank. Lines beyond the last are brought as well: they are other elements of
+ * the buffer, which the device keeps every access within, and nothing reads what comes of them.
  */
 import {
   addDim,
@@ -21,7 +22,7 @@ import { type Rename, renamed } from "../lower/loops.ts";
 import { call, choose, constant, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
 import type { Walk } from "./gpu-depth.ts";
-import { decoded, decodedQuads, insideLines, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
+import { decoded, decodedQuads, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
 import { strideOf } from "./stride.ts";
 
 /** What loads and reads of tiles share. */
@@ -31,8 +32,13 @@ export interface Tile {
   readonly me: Dim;
   readonly invocations: number;
   readonly depth: number;
+  /** Whether workgroup memory has room for lines that stand apart. */
+  readonly room: boolean;
   readonly walk: Walk;
 }
+
+/** Elements between the lines of one place of k and those of the next, where they stand apart. */
+export const apart = 4;
 
 export interface Loader {
   readonly name: string;
@@ -53,19 +59,22 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
   const name = `tile${lines.which.toUpperCase()}`;
   const alongK = runsAlongK(t, lines);
   const wide = fitsLanes(t, lines, alongK);
-  const places = (wide ? widePlaces : singlePlaces)(t, lines, alongK);
+  // Single elements of a line fall on two banks in the same way wherever they are rotated to, and on eight if steps are apart.
+  const isApart = alongK && !wide && t.room;
+  const stride = lines.count + (isApart ? apart : 0);
+  const places = wide ? widePlaces(t, lines, alongK) : singlePlaces(t, lines, alongK, stride);
   // What is converted on its way is held as it comes: a conversion at once would wait for the load.
   const brought = (p: Place, step: Dim) => {
     const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
     return { body, value: hasNativeHalf(job, dtype) ? unconverted(value) : value };
   };
-  const kept = brought(places[0]!, 0).value.dtype;
+  const kept = brought(places[0]!, t.walk.usual).value.dtype;
   const heldName = (u: number): string => `${lines.which}Next${u}`;
   const rotated = (quad: Dim, kQuad: Dim): Dim =>
-    alongK ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
+    alongK && !isApart ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
   const index: Loader["index"] = (quad, within, kQuad, k) =>
     addDim(
-      mulDim(addDim(mulDim(kQuad, 4), k), lines.count),
+      mulDim(addDim(mulDim(kQuad, 4), k), stride),
       addDim(mulDim(rotated(quad, kQuad), 4), within),
     );
   return {
@@ -74,7 +83,7 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
       kind: "array",
       name,
       dtype,
-      size: lines.count * t.depth,
+      size: stride * t.depth,
       space: "shared",
       width: 4,
       narrow: true,
@@ -91,7 +100,9 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
     bring: (step) =>
       places.flatMap((p, u): Stmt[] => {
         const { body, value } = brought(p, step);
-        return [...body, { kind: "set", name: heldName(u), value }];
+        // Where the first step lacks an element, its zero was never to be converted.
+        const kind = value.kind === "const" ? constant(kept, value.value) : value;
+        return [...body, { kind: "set", name: heldName(u), value: kind }];
       }),
     put: places.map((p, u): Stmt => {
       const held = ref(heldName(u), kept);
@@ -131,7 +142,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
       return {
         at: (step) =>
           new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
-        guard: (step) => [insideLines(lines, at), t.walk.inside(step, mulDim(quad, 4))],
+        guard: (step) => [t.walk.inside(step, mulDim(quad, 4))],
         to: (index) => laneAlongK(t, index, quad, line),
       };
     }
@@ -139,7 +150,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
     const at = quadOf(lines, quad);
     return {
       at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
-      guard: (step) => [insideLines(lines, mulDim(at, 4)), t.walk.inside(step, k)],
+      guard: (step) => [t.walk.inside(step, k)],
       to: () => addDim(mulDim(flat, 4), t.lane.at),
     };
   });
@@ -151,7 +162,7 @@ function laneAlongK(t: Tile, index: Loader["index"], quad: Dim, line: Dim): Dim 
   return addDim(zero!, mulDim(t.lane.at, addDim(one!, mulDim(zero!, -1))));
 }
 
-function singlePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
+function singlePlaces(t: Tile, lines: Lines, alongK: boolean, stride: number): Place[] {
   const count = (lines.count * t.depth) / t.invocations;
   return Array.from({ length: count }, (_, u): Place => {
     const flat = addDim(t.me, u * t.invocations);
@@ -160,11 +171,11 @@ function singlePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
     const at = lineOf(lines, line);
     return {
       at: (step) => new Map([...decoded(lines.loops, at), ...t.walk.at(step, k)]),
-      guard: (step) => [insideLines(lines, at), t.walk.inside(step, k)],
+      guard: (step) => [t.walk.inside(step, k)],
       to: (index) => {
         if (!alongK) return flat;
         const quad = index(floorDiv(line, 4), modDim(line, 4), floorDiv(k, 4), 0);
-        return addDim(quad, mulDim(modDim(k, 4), lines.count));
+        return addDim(quad, mulDim(modDim(k, 4), stride));
       },
     };
   });
@@ -207,7 +218,12 @@ function fitsLanes(t: Tile, lines: Lines, alongK: boolean): boolean {
   if (!(alongK ? t.walk.inFours : lines.inFours)) return false;
   if (((lines.count * t.depth) / 4) % t.invocations !== 0) return false;
   const [place] = widePlaces(t, lines, alongK);
-  const { body, value } = valueAt(t.job, lines, place!.at(0), place!.guard(0));
+  const { body, value } = valueAt(
+    t.job,
+    lines,
+    place!.at(t.walk.usual),
+    place!.guard(t.walk.usual),
+  );
   if (body.length > 0) return false;
   let [fits, some] = [true, false];
   const even = (d: Dim): boolean => modDim(substitute(d, new Map([[t.lane.name, 0]])), 4) === 0;

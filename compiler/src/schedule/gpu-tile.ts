@@ -5,15 +5,22 @@
 import { addDim, ceilDiv, type Dim, floorDiv, minDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import type { Job } from "../lower/job.ts";
+import { hasNativeHalf, type Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
 import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
-import { comesInFours, type Loader, loaderOf, runsAlongK, type Tile } from "./gpu-tile-load.ts";
+import {
+  apart,
+  comesInFours,
+  type Loader,
+  loaderOf,
+  runsAlongK,
+  type Tile,
+} from "./gpu-tile-load.ts";
 import { blockOf } from "./gpu-tile-store.ts";
-import { invocationsOf, type Tiling } from "./gpu-tiling.ts";
+import { invocationsOf, memoryOf, type Tiling } from "./gpu-tiling.ts";
 import { wideParams } from "./vector.ts";
 
 export type Which = "a" | "b";
@@ -49,9 +56,12 @@ function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
   const r = of(rows, "tileRow", tiling.rows, tiling.tall, floorDiv(me.at, perRow));
   const q = of(other, "tileColumn", tiling.columns, tiling.broad, modDim(me.at, perRow));
   const { depth } = tiling;
+  const element = hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4;
+  const available = job.limits.maxComputeWorkgroupStorageSize ?? 16384;
+  const room = memoryOf(tiling, element, apart) <= available;
   const lane = makeLoop("lane", 4);
   return {
-    tile: { job, lane, me: me.at, invocations, depth, walk: walkOf(job, depth) },
+    tile: { job, lane, me: me.at, invocations, depth, room, walk: walkOf(job, depth) },
     rows: r.lines,
     columns: q.lines,
     me,
@@ -74,7 +84,7 @@ export function mannersOf(job: Job, tiling: Tiling, rows: Which) {
     single: !comesInFours(tile, l),
     alongK: runsAlongK(tile, l),
   });
-  return { rows: of(lines.rows), columns: of(lines.columns) };
+  return { rows: of(lines.rows), columns: of(lines.columns), guarded: tile.walk.guarded };
 }
 
 /** `rows` names the operand whose lines are the tile's rows. */
@@ -99,7 +109,7 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   const single = loaders.filter((l) => !l.wide);
   const wide = loaders.filter((l) => l.wide);
   const step = makeLoop("step", t.walk.steps);
-  const next = makeLoop("next", t.walk.steps);
+  const before = makeLoop("before", subDim(t.walk.steps, 1));
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
@@ -107,7 +117,7 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
     ...nest([step], "serial", [
       ...loaders.flatMap((l) => l.put),
       { kind: "barrier" },
-      ...bringNext(t, step, next, loaders),
+      ...bringNext(t, step, before, loaders),
       ...multiply(t, rows, columns, loaders),
       { kind: "barrier" },
     ]),
@@ -124,13 +134,13 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   ];
 }
 
-/** The last step fetches its own elements again: that costs less than a test. */
-function bringNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
+/** The last step fetches its own elements again: that costs less than a test. `before` is the step before the next. */
+function bringNext(t: Tile, step: Loop, before: Loop, loaders: readonly Loader[]): Stmt[] {
   if (t.walk.steps === 1) return [];
-  const value = minDim(addDim(step.at, 1), subDim(t.walk.steps, 1));
+  const value = minDim(step.at, subDim(t.walk.steps, 2));
   return [
-    { kind: "letIndex", name: next.name, value },
-    ...loaders.flatMap((l) => l.bring(next.at)),
+    { kind: "letIndex", name: before.name, value },
+    ...loaders.flatMap((l) => l.bring(addDim(before.at, 1))),
   ];
 }
 

@@ -74,7 +74,8 @@ export function linesUp(
   coords: readonly Dim[],
   level: Placement["level"],
 ): boolean {
-  let ok = true;
+  let ok = isLeaf(x) || state.groupOf.has(x) || isReady(state, group, x);
+  if (!ok) return false;
   reach(
     x,
     coords,
@@ -84,6 +85,18 @@ export function linesUp(
     },
   );
   return ok;
+}
+
+/**
+ * True if no group that stores what `node` is made of waits for `group`. That of which no element is ever read, since an axis has
+ * none, orders kernels too.
+ */
+function isReady(state: Fusion, group: Group, node: Tensor): boolean {
+  for (const t of terminals(state, node)) {
+    const other = state.groupOf.get(t);
+    if (other && other !== group && dependsOn(other, group)) return false;
+  }
+  return true;
 }
 
 function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {
@@ -118,7 +131,8 @@ function permuted(state: Fusion, group: Group, node: Tensor): Dim[] | undefined 
 }
 
 function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean {
-  let ok = true;
+  let ok = isReady(state, group, node);
+  if (!ok) return false;
   walkAccesses(node, p.coords, notStored(state), (t, at) => {
     ok &&= canRead(state, group, t, at, p.level);
   });

@@ -46,11 +46,19 @@ export interface Program {
   destroy(): void;
 }
 
+/** What an adapter says of itself; parts that it keeps to itself are empty. */
+export interface AdapterInfo {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly description: string;
+}
+
 /** The part of a device that differs from kind to kind. */
 export interface Driver {
   readonly kind: "cpu" | "webgpu";
   readonly target: Target;
   readonly name: string;
+  readonly adapter?: AdapterInfo;
   readonly limits: Readonly<Record<string, number>>;
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
@@ -102,6 +110,11 @@ export class Device {
   /** The adapter's own name, "cpu", or "wasm" with what it uses. */
   get name(): string {
     return this.driver.name;
+  }
+
+  /** Of a WebGPU device. */
+  get adapter(): AdapterInfo | undefined {
+    return this.driver.adapter;
   }
 
   get limits(): Readonly<Record<string, number>> {

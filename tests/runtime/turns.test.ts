@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { Turns } from "../../runtime/src/devices/turns.ts";
+import { runs } from "../support/setup.ts";
 
 const later = (s: fc.Scheduler) => s.schedule(Promise.resolve());
 
@@ -63,7 +64,7 @@ test("whatever the timing, runs start in order and within the bound", () =>
         assert.equal(await Promise.all(results), want);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   ));
 
 test("a turn that is free is taken at once", () => {

@@ -58,6 +58,8 @@ export type Stmt =
       readonly dtype: Dtype;
       readonly init: Expr;
       readonly wide: boolean;
+      /** Kept in no more bytes than in memory where the target can; it is only set and stored, never combined. */
+      readonly narrow?: true;
     }
   | { readonly kind: "set"; readonly name: string; readonly value: Expr }
   /** acc = acc ⊕ value, the addition, product, maximum … of a reducer. NaN wins in max and min. */
@@ -81,6 +83,8 @@ export type Stmt =
     }
   | { readonly kind: "if"; readonly when: readonly Condition[]; readonly then: readonly Stmt[] }
   | { readonly kind: "store"; readonly to: string; readonly index: Dim; readonly value: Expr }
+  /** Brings the cache line of an element near, which must exist, and gives no value: for the targets that are to wait less (CPU). */
+  | { readonly kind: "touch"; readonly from: string; readonly index: Dim }
   /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */
   | {
       readonly kind: "array";
@@ -90,6 +94,8 @@ export type Stmt =
       readonly space: "private" | "shared";
       /** Elements a vector access takes; 1 unless every access is that wide and aligned (GPU). */
       readonly width?: 1 | 2 | 4;
+      /** Elements are rounded to the dtype and take as many bytes as in memory, where the target can (GPU). */
+      readonly narrow?: true;
     }
   /**
    * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,

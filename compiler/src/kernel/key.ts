@@ -73,7 +73,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "letIndex":
       return `${s.name} ${keyOfDim(s.value)}`;
     case "acc":
-      return `${s.name} ${s.dtype} ${expr(s.init)} ${s.wide}`;
+      return `${s.name} ${s.dtype} ${expr(s.init)} ${s.wide} ${s.narrow ?? ""}`;
     case "accumulate":
       return `${s.name} ${s.reducer} ${expr(s.value)} ${dimOr(s.position)}`;
     case "fma":
@@ -82,8 +82,10 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
+    case "touch":
+      return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":
-      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1}`;
+      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1} ${s.narrow ?? ""}`;
     case "sort":
       return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":

@@ -54,6 +54,9 @@ export function walkStmts(stmts: readonly Stmt[], v: Visitor, seen: Set<Expr> = 
         v.dim?.(s.index);
         expr(s.value);
         break;
+      case "touch":
+        v.dim?.(s.index);
+        break;
       case "sort":
         v.dim?.(s.size);
         v.dim?.(s.count);

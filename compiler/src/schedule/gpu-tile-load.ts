@@ -9,15 +9,16 @@ import {
   type Condition,
   type Dim,
   floorDiv,
+  isFloat,
   modDim,
   mulDim,
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock } from "../lower/job.ts";
+import { hasNativeHalf, type Job, openBlock } from "../lower/job.ts";
 import { type Rename, renamed } from "../lower/loops.ts";
-import { choose, constant, ref } from "../lower/value.ts";
+import { call, choose, constant, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
 import type { Walk } from "./gpu-depth.ts";
 import { decoded, decodedQuads, insideLines, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
@@ -53,6 +54,12 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
   const alongK = runsAlongK(t, lines);
   const wide = fitsLanes(t, lines, alongK);
   const places = (wide ? widePlaces : singlePlaces)(t, lines, alongK);
+  // What is converted on its way is held as it comes: a conversion at once would wait for the load.
+  const brought = (p: Place, step: Dim) => {
+    const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
+    return { body, value: hasNativeHalf(job, dtype) ? unconverted(value) : value };
+  };
+  const kept = brought(places[0]!, 0).value.dtype;
   const heldName = (u: number): string => `${lines.which}Next${u}`;
   const rotated = (quad: Dim, kQuad: Dim): Dim =>
     alongK ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
@@ -63,30 +70,46 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
     );
   return {
     name,
-    array: { kind: "array", name, dtype, size: lines.count * t.depth, space: "shared", width: 4 },
+    array: {
+      kind: "array",
+      name,
+      dtype,
+      size: lines.count * t.depth,
+      space: "shared",
+      width: 4,
+      narrow: true,
+    },
     wide,
     held: places.map((_, u) => ({
       kind: "acc",
       name: heldName(u),
-      dtype,
-      init: constant(dtype, 0),
+      dtype: kept,
+      init: constant(kept, 0),
       wide: false,
+      narrow: true,
     })),
     bring: (step) =>
       places.flatMap((p, u): Stmt[] => {
-        const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
+        const { body, value } = brought(p, step);
         return [...body, { kind: "set", name: heldName(u), value }];
       }),
-    put: places.map(
-      (p, u): Stmt => ({
-        kind: "store",
-        to: name,
-        index: p.to(index),
-        value: ref(heldName(u), dtype),
-      }),
-    ),
+    put: places.map((p, u): Stmt => {
+      const held = ref(heldName(u), kept);
+      const value = kept === dtype ? held : call("convert", dtype, held);
+      return { kind: "store", to: name, index: p.to(index), value };
+    }),
     index,
   };
+}
+
+/** What a conversion of a float, or a guarded one, converts; else the value itself. */
+function unconverted(e: Expr): Expr {
+  if (e.kind !== "call") return e;
+  const [first, yes, no] = e.args;
+  if (e.op === "convert" && isFloat(first!.dtype)) return first!;
+  if (e.op !== "select" || no!.kind !== "const" || no!.value !== 0) return e;
+  const value = unconverted(yes!);
+  return value === yes ? e : call("select", value.dtype, first!, value, constant(value.dtype, 0));
 }
 
 /** An element, or four, that an invocation brings. */
@@ -156,7 +179,7 @@ function valueAt(job: Job, lines: Lines, at: Rename, inside: readonly Condition[
 }
 
 /** True if the operand's memory runs along k rather than along its lines. */
-function runsAlongK(t: Tile, lines: Lines): boolean {
+export function runsAlongK(t: Tile, lines: Lines): boolean {
   const own = lines.loops.filter((l) => l.extent !== 1).at(-1);
   const inner = t.walk.innermost;
   if (!inner || inner.extent === 1) return false;

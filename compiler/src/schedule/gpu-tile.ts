@@ -11,9 +11,9 @@ import type { Scheduled } from "../lower/lower.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
 import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
-import { comesInFours, type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
+import { comesInFours, type Loader, loaderOf, runsAlongK, type Tile } from "./gpu-tile-load.ts";
 import { blockOf } from "./gpu-tile-store.ts";
-import { invocationsOf, type Singles, type Tiling } from "./gpu-tiling.ts";
+import { invocationsOf, type Tiling } from "./gpu-tiling.ts";
 import { wideParams } from "./vector.ts";
 
 export type Which = "a" | "b";
@@ -60,10 +60,21 @@ function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
   };
 }
 
-/** Which operands are brought one element at a time. */
-export function singlesOf(job: Job, tiling: Tiling, rows: Which): Singles {
+/** How an operand is brought. */
+export interface Manner {
+  /** One element at a time. */
+  readonly single: boolean;
+  /** Whether its memory runs along k rather than along its lines. */
+  readonly alongK: boolean;
+}
+
+export function mannersOf(job: Job, tiling: Tiling, rows: Which) {
   const { tile, ...lines } = layoutOf(job, tiling, rows);
-  return { rows: !comesInFours(tile, lines.rows), columns: !comesInFours(tile, lines.columns) };
+  const of = (l: Lines): Manner => ({
+    single: !comesInFours(tile, l),
+    alongK: runsAlongK(tile, l),
+  });
+  return { rows: of(lines.rows), columns: of(lines.columns) };
 }
 
 /** `rows` names the operand whose lines are the tile's rows. */

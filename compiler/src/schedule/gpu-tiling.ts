@@ -17,8 +17,9 @@ export interface Tiling {
 
 export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
 
-/** Bytes of workgroup memory; elements are kept as words. */
-export const memoryOf = (t: Tiling): number => (t.rows + t.columns) * t.depth * 4;
+/** Bytes of workgroup memory for elements of so many bytes. */
+export const memoryOf = (t: Tiling, element = 4): number =>
+  (t.rows + t.columns) * t.depth * element;
 
 /** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
 const choices: readonly (readonly [Tiling, number])[] = [
@@ -50,14 +51,16 @@ const sizeOf = (d: Dim): number => {
 export interface Capacity {
   readonly invocations: number;
   readonly memory: number;
+  /** Bytes that an element of an operand takes there, default 4. */
+  readonly element?: number;
 }
 
 /** Devices with less workgroup memory than this have smaller register files as well. */
 const large = 49152;
 
-const fits = (t: Tiling, { invocations, memory }: Capacity): boolean =>
+const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
   invocationsOf(t) <= invocations &&
-  memoryOf(t) <= memory &&
+  memoryOf(t, element) <= memory &&
   (t.tall * t.broad <= 64 || memory >= large);
 
 /** Operands that are brought one element at a time. */
@@ -82,10 +85,17 @@ function heldRate(t: Tiling, singles: Singles, guarded: boolean): number {
 
 type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
 
-/** The tiling of least cost for results of some rows by some columns, `batch` times. */
-export function tilingOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling {
+/** How a choice among tilings is written. */
+export const nameOfTiling = ({ rows, columns, tall, broad, depth }: Tiling): string =>
+  `${rows}x${columns} ${tall}x${broad} ${depth}`;
+
+/** Tilings that cost more than this many times the least are not worth a trial. */
+const hopeless = 4;
+
+/** Tilings for results of some rows by some columns, `batch` times: that of least cost first. */
+export function tilingsOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling[] {
   const [rows, columns, times] = extents.map(sizeOf) as [number, number, number];
-  let best: { tiling: Tiling; cost: number } | undefined;
+  const costs: { tiling: Tiling; cost: number }[] = [];
   for (const [tiling, rate] of choices) {
     if (!fits(tiling, capacity)) continue;
     const tiles =
@@ -97,7 +107,8 @@ export function tilingOf(extents: Extents, capacity: Capacity, singles: Singles)
     const cost =
       (rounds * tiling.rows * tiling.columns) /
       (rate * heldRate(tiling, singles, guarded) * together ** 0.7);
-    if (!best || cost < best.cost) best = { tiling, cost };
+    costs.push({ tiling, cost });
   }
-  return best!.tiling;
+  costs.sort((a, b) => a.cost - b.cost);
+  return costs.filter(({ cost }) => cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);
 }

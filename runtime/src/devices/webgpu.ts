@@ -3,7 +3,7 @@
  * a run. Errors that WebGPU reports late are thrown by the next call.
  */
 import { type Artifact, DeviceError } from "@kiln-ml/artifact";
-import type { Driver, LossInfo, Program } from "../device.ts";
+import type { AdapterInfo, Driver, LossInfo, Program } from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { firstLine } from "./first-line.ts";
@@ -24,6 +24,7 @@ export class WebGpuDriver implements Driver {
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
   readonly name: string;
+  readonly adapter: AdapterInfo;
   readonly device: GPUDevice;
   readonly #queue: GPUQueue;
   readonly #heap: Heap<GpuBuffer>;
@@ -44,6 +45,8 @@ export class WebGpuDriver implements Driver {
     this.device = device;
     this.#queue = device.queue;
     this.name = name;
+    const { vendor = "", architecture = "", description = "" } = device.adapterInfo ?? {};
+    this.adapter = { vendor, architecture, description };
     this.limits = readLimits(device);
     this.features = device.features as ReadonlySet<string>;
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;

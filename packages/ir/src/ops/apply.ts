@@ -15,6 +15,7 @@ import {
   type Tensor,
 } from "../node.ts";
 import { opRecord } from "../op.ts";
+import { productDtype } from "../precision.ts";
 import type { Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 import { constant } from "./source.ts";
@@ -33,6 +34,12 @@ export function apply(
   const { dtype, shape } = opRecord(op).infer(read, attrs, type);
   return makeNode({ op, operands: read, attrs, dtype, shape });
 }
+
+export const inDtype = (t: Tensor, dtype: Dtype): Tensor =>
+  dtype === t.dtype ? t : apply("convert", [t], {}, { dtype, shape: t.shape });
+
+/** An operand of a product in the dtype that mixed precision gives it. */
+export const asFactor = (t: Tensor): Tensor => inDtype(t, productDtype(t.dtype));
 
 /** `value` in every element of `shape`. */
 export function filled(value: number, dtype: Dtype, shape: Shape): Tensor {

@@ -3,14 +3,16 @@
  * indexed axis. Gather clamps an index that is out of range; scatter drops the update. They never
  * wrap.
  */
-import { type Dim, isStatic, sameDim } from "../dim.ts";
+import { addDim, type Dim, isNonNegative, isStatic, sameDim, subDim } from "../dim.ts";
 import { isInteger, maxOf, minOf } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
 import { apply, filled, numbersOf, range } from "./apply.ts";
-import { broadcastInDim, reshape, transpose } from "./movement.ts";
+import { dimValue } from "./create.ts";
+import { add } from "./elementwise/binary.ts";
+import { broadcastInDim, reshape, sliceAxis, squeeze, transpose } from "./movement.ts";
 import { constant } from "./source.ts";
 
 /** The common shape of the indices. */
@@ -227,13 +229,22 @@ export function scatter(
  */
 export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
   const a = checkAxis("take", axis, x.rank);
-  const extent = x.shape[a]!;
-  const fromEnd = typeof indices === "number" && indices < 0 && isStatic(extent) ? extent : 0;
-  const index = typeof indices === "number" ? constant(indices + fromEnd, "i32") : indices;
-  const picked = gather(x, [index], [a]);
-  const [s, lead] = [index.rank, range(a).map((i) => index.rank + i)];
+  if (typeof indices === "number") return pick(x, indices, a);
+  const picked = gather(x, [indices], [a]);
+  const [s, lead] = [indices.rank, range(a).map((i) => indices.rank + i)];
   const order = [...lead, ...range(s), ...range(picked.rank).slice(s + a)];
   return order.every((p, i) => p === i) ? picked : transpose(picked, order);
+}
+
+/** One slice: of a view where the place is known to be inside, for the sake of its gradient; else clamped. */
+function pick(x: Tensor, index: number, axis: number): Tensor {
+  const extent = x.shape[axis]!;
+  const at = index < 0 ? addDim(extent, index) : index;
+  const end = addDim(at, 1);
+  if (Number.isInteger(index) && isNonNegative(at) && isNonNegative(subDim(extent, end)))
+    return squeeze(sliceAxis(x, axis, at, end), axis);
+  const place = index < 0 ? add(dimValue(extent), index) : constant(index, "i32");
+  return gather(x, [place], [axis]);
 }
 
 /**

@@ -1,14 +1,11 @@
 /** What goes wrong in the middle: memory that is not to be had, devices that go, arrays and executables that end too early. */
 import { DeviceError } from "@kiln-ml/artifact";
-import { input, whileLoop } from "@kiln-ml/ir";
 import { type Device, initialStates, load, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { program } from "../../bench/cases.ts";
-import { compileProgram } from "../../compiler/src/all.ts";
 import { type CountingGpu, countingGpu } from "../support/counting-gpu.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
-import { accumulation, addition } from "./artifacts.ts";
+import { accumulation, addition, place } from "./artifacts.ts";
 
 const f32 = (...x: number[]) => Float32Array.from(x);
 
@@ -81,20 +78,12 @@ onNull("a read whose memory is not to be had says so", async (device, calls) => 
 });
 
 onNull("a run that waits for a flag ends with its device", async (device) => {
-  const x = input("x", "f32", [2]);
-  const define = () => {
-    const [y] = whileLoop(
-      [x],
-      (c) => c.sum().less(100),
-      (c) => [c.mul(2)],
-    );
-    return y!;
-  };
-  const { artifact } = compileProgram(program([x], define), { target: "webgpu" });
-  const exe = await load(artifact, device, { states: [] });
-  const running = exe.run([f32(1, 2)]);
-  const next = exe.run([f32(1, 2)]);
-  const profile = exe.profile([f32(1, 2)]);
+  const { plan, ...rest } = addition("webgpu");
+  const flow = [{ if: place("input"), then: [0], else: [] }];
+  const exe = await load({ ...rest, plan: { ...plan, flow } }, device, { states: [] });
+  const running = exe.run([f32(1), f32(2)]);
+  const next = exe.run([f32(1), f32(2)]);
+  const profile = exe.profile([f32(1), f32(2)]);
   device.destroy();
   assert.is(await messageOf(running), "run: the device was destroyed");
   assert.is(await messageOf(next), "run: the device was destroyed");

@@ -2,15 +2,23 @@
  * What steps of attention compile to on webgpu, without running them: kernels and memory at sizes at which the scores are far more
  * than what they are made of, texts that every device takes, and what is stored after all, because something else needs it.
  */
-import type { Tensor } from "@kiln-ml/ir";
+import { input, type Tensor } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { transformerBlock } from "../../bench/cases.ts";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { webgpu } from "../../compiler/src/targets/wgsl/target.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
 import { nullDevice } from "../support/webgpu.ts";
-import { builds, droppedStep, sizes, stepOf, withGradients } from "./attention-programs.ts";
+import {
+  builds,
+  droppedStep,
+  inputsOf,
+  sizes,
+  stepOf,
+  withGradients,
+} from "./attention-programs.ts";
 
 /** The kernels of a program in order, and the bytes of all temporary buffers. */
 function compiled(program: Program): { kernels: string[]; peak: number } {
@@ -77,6 +85,17 @@ test("the gradient of a bias stores what it sums", () => {
   const [q, , , mask] = inputs as [Tensor, Tensor, Tensor, Tensor];
   const { kernels } = compiled(withGradients(inputs, program.outputs[0]!.value, [q, mask]));
   assert.not.ok(kernels.some((name) => name.startsWith("weighted")));
+});
+
+test("a step whose kernels would bind more than a device allows stores weights", () => {
+  const { q, k, v, mask } = inputsOf({ ...sizes.odd, columns: 17 });
+  const more = ["a", "b"].map((name) => input(name, "f32", mask.shape));
+  const scores = [mask, ...more].reduce((x, y) => x.add(y), q.matmul(k.transpose([0, 2, 1])));
+  const program = withGradients([q, k, v, mask, ...more], scores.softmax(-1).matmul(v), [q, k, v]);
+  assert.not.ok(compiled(program).kernels.some((name) => name.startsWith("weighted")));
+  const limits = { ...webgpu.defaultLimits, maxStorageBuffersPerShaderStage: 12 };
+  const { artifact } = compileProgram(program, { target: "webgpu", limits });
+  assert.is(artifact.plan.steps.length, 4);
 });
 
 test.run();

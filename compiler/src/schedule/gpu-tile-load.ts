@@ -36,6 +36,10 @@ export interface Tile {
 
 export interface Loader {
   readonly name: string;
+  /** Whether the operand's memory runs along k; a plain tile then has a line after the other, else a step of k. */
+  readonly alongK: boolean;
+  /** Elements between those, in a plain tile. */
+  readonly stride: number;
   readonly array: Stmt;
   /** Whether elements are brought four at a time, as lanes. */
   readonly wide: boolean;
@@ -47,7 +51,8 @@ export interface Loader {
   index(quad: Dim, within: Dim, kQuad: Dim, k: number): Dim;
 }
 
-export function loaderOf(t: Tile, lines: Lines): Loader {
+/** `pad` asks for a plain tile, whose lines or steps are so many elements further apart than they are long. */
+export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   const { job } = t;
   const { dtype } = lines.operand.operand;
   const name = `tile${lines.which.toUpperCase()}`;
@@ -61,6 +66,10 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
   };
   const kept = brought(places[0]!, 0).value.dtype;
   const heldName = (u: number): string => `${lines.which}Next${u}`;
+  const stride = (alongK ? t.depth : lines.count) + (pad ?? 0);
+  // A matrix that is loaded from a plain tile may reach a stride beyond it.
+  const size =
+    pad === undefined ? lines.count * t.depth : ((alongK ? lines.count : t.depth) + 1) * stride;
   const rotated = (quad: Dim, kQuad: Dim): Dim =>
     alongK ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
   const index: Loader["index"] = (quad, within, kQuad, k) =>
@@ -70,11 +79,13 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
     );
   return {
     name,
+    alongK,
+    stride,
     array: {
       kind: "array",
       name,
       dtype,
-      size: lines.count * t.depth,
+      size,
       space: "shared",
       width: 4,
       narrow: true,
@@ -96,7 +107,12 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
     put: places.map((p, u): Stmt => {
       const held = ref(heldName(u), kept);
       const value = kept === dtype ? held : call("convert", dtype, held);
-      return { kind: "store", to: name, index: p.to(index), value };
+      return {
+        kind: "store",
+        to: name,
+        index: pad === undefined ? p.to(index) : p.plain(stride),
+        value,
+      };
     }),
     index,
   };
@@ -117,6 +133,8 @@ interface Place {
   at(step: Dim): Rename;
   guard(step: Dim): Condition[];
   to(index: Loader["index"]): Dim;
+  /** Where it goes in a plain tile. */
+  plain(stride: number): Dim;
 }
 
 function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
@@ -133,6 +151,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
           new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
         guard: (step) => [insideLines(lines, at), t.walk.inside(step, mulDim(quad, 4))],
         to: (index) => laneAlongK(t, index, quad, line),
+        plain: (stride) => addDim(mulDim(line, stride), addDim(mulDim(quad, 4), t.lane.at)),
       };
     }
     const [k, quad] = [floorDiv(flat, quads), modDim(flat, quads)];
@@ -141,6 +160,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
       at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
       guard: (step) => [insideLines(lines, mulDim(at, 4)), t.walk.inside(step, k)],
       to: () => addDim(mulDim(flat, 4), t.lane.at),
+      plain: (stride) => addDim(mulDim(k, stride), addDim(mulDim(quad, 4), t.lane.at)),
     };
   });
 }
@@ -166,6 +186,8 @@ function singlePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
         const quad = index(floorDiv(line, 4), modDim(line, 4), floorDiv(k, 4), 0);
         return addDim(quad, mulDim(modDim(k, 4), lines.count));
       },
+      plain: (stride) =>
+        alongK ? addDim(mulDim(line, stride), k) : addDim(mulDim(k, stride), line),
     };
   });
 }

@@ -54,11 +54,11 @@ fn main(
   let atMe1 = meDiv64 + quotient * 34 + meMod4 * 8;
   let remainder = meDiv16 % 4;
   let remainder0 = (quotient + 1) % 4;
-  let atMe2 = meDiv64 + quotient * 32 + remainder0 * 2 + meMod4 * 8;
+  let atMe2 = meDiv64 + remainder0 * 2 + meMod16 * 8;
   let remainder1 = (quotient + 2) % 4;
-  let atMe3 = meDiv64 + quotient * 32 + remainder1 * 2 + meMod4 * 8;
+  let atMe3 = meDiv64 + remainder1 * 2 + meMod16 * 8;
   let remainder2 = (quotient + 3) % 4;
-  let atMe4 = meDiv64 + quotient * 32 + remainder2 * 2 + meMod4 * 8;
+  let atMe4 = meDiv64 + remainder2 * 2 + meMod16 * 8;
   for (var step = 0; step < 1; step++) {
     tileA[atMe1][remainder] = aNext0;
     tileA[atMe2][remainder] = aNext1;

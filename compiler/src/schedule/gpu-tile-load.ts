@@ -11,11 +11,14 @@ import {
   type Dim,
   floorDiv,
   isFloat,
+  minDim,
   modDim,
   mulDim,
+  subDim,
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
+import type { Loop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { hasNativeHalf, type Job, openBlock } from "../lower/job.ts";
 import { type Rename, renamed } from "../lower/loops.ts";
@@ -42,6 +45,10 @@ export const apart = 4;
 
 export interface Loader {
   readonly name: string;
+  /** Whether the operand's memory runs along k; a plain tile then has a line after the other, else a step of k. */
+  readonly alongK: boolean;
+  /** Elements between those, in a plain tile. */
+  readonly stride: number;
   readonly array: Stmt;
   /** Whether elements are brought four at a time, as lanes. */
   readonly wide: boolean;
@@ -53,7 +60,8 @@ export interface Loader {
   index(quad: Dim, within: Dim, kQuad: Dim, k: number): Dim;
 }
 
-export function loaderOf(t: Tile, lines: Lines): Loader {
+/** `pad` asks for a plain tile, whose lines or steps are so many elements further apart than they are long. */
+export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   const { job } = t;
   const { dtype } = lines.operand.operand;
   const name = `tile${lines.which.toUpperCase()}`;
@@ -61,8 +69,8 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
   const wide = fitsLanes(t, lines, alongK);
   // Single elements of a line fall on two banks in the same way wherever they are rotated to, and on eight if steps are apart.
   const isApart = alongK && !wide && t.room;
-  const stride = lines.count + (isApart ? apart : 0);
-  const places = wide ? widePlaces(t, lines, alongK) : singlePlaces(t, lines, alongK, stride);
+  const spacing = lines.count + (isApart ? apart : 0);
+  const places = wide ? widePlaces(t, lines, alongK) : singlePlaces(t, lines, alongK, spacing);
   // What is converted on its way is held as it comes: a conversion at once would wait for the load.
   const brought = (p: Place, step: Dim) => {
     const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
@@ -70,20 +78,26 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
   };
   const kept = brought(places[0]!, t.walk.usual).value.dtype;
   const heldName = (u: number): string => `${lines.which}Next${u}`;
+  const stride = (alongK ? t.depth : lines.count) + (pad ?? 0);
+  // A matrix that is loaded from a plain tile may reach a stride beyond it.
+  const size =
+    pad === undefined ? spacing * t.depth : ((alongK ? lines.count : t.depth) + 1) * stride;
   const rotated = (quad: Dim, kQuad: Dim): Dim =>
     alongK && !isApart ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
   const index: Loader["index"] = (quad, within, kQuad, k) =>
     addDim(
-      mulDim(addDim(mulDim(kQuad, 4), k), stride),
+      mulDim(addDim(mulDim(kQuad, 4), k), spacing),
       addDim(mulDim(rotated(quad, kQuad), 4), within),
     );
   return {
     name,
+    alongK,
+    stride,
     array: {
       kind: "array",
       name,
       dtype,
-      size: stride * t.depth,
+      size,
       space: "shared",
       width: 4,
       narrow: true,
@@ -107,10 +121,25 @@ export function loaderOf(t: Tile, lines: Lines): Loader {
     put: places.map((p, u): Stmt => {
       const held = ref(heldName(u), kept);
       const value = kept === dtype ? held : call("convert", dtype, held);
-      return { kind: "store", to: name, index: p.to(index), value };
+      return {
+        kind: "store",
+        to: name,
+        index: pad === undefined ? p.to(index) : p.plain(stride),
+        value,
+      };
     }),
     index,
   };
+}
+
+/** The last step fetches its own elements again: that costs less than a test. `before` is the step before the next. */
+export function bringNext(t: Tile, step: Loop, before: Loop, loaders: readonly Loader[]): Stmt[] {
+  if (t.walk.steps === 1) return [];
+  const value = minDim(step.at, subDim(t.walk.steps, 2));
+  return [
+    { kind: "letIndex", name: before.name, value },
+    ...loaders.flatMap((l) => l.bring(addDim(before.at, 1))),
+  ];
 }
 
 /** What a conversion of a float, or a guarded one, converts; else the value itself. */
@@ -128,6 +157,8 @@ interface Place {
   at(step: Dim): Rename;
   guard(step: Dim): Condition[];
   to(index: Loader["index"]): Dim;
+  /** Where it goes in a plain tile. */
+  plain(stride: number): Dim;
 }
 
 function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
@@ -144,6 +175,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
           new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
         guard: (step) => [t.walk.inside(step, mulDim(quad, 4))],
         to: (index) => laneAlongK(t, index, quad, line),
+        plain: (stride) => addDim(mulDim(line, stride), addDim(mulDim(quad, 4), t.lane.at)),
       };
     }
     const [k, quad] = [floorDiv(flat, quads), modDim(flat, quads)];
@@ -152,6 +184,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
       at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
       guard: (step) => [t.walk.inside(step, k)],
       to: () => addDim(mulDim(flat, 4), t.lane.at),
+      plain: (stride) => addDim(mulDim(k, stride), addDim(mulDim(quad, 4), t.lane.at)),
     };
   });
 }
@@ -162,7 +195,7 @@ function laneAlongK(t: Tile, index: Loader["index"], quad: Dim, line: Dim): Dim 
   return addDim(zero!, mulDim(t.lane.at, addDim(one!, mulDim(zero!, -1))));
 }
 
-function singlePlaces(t: Tile, lines: Lines, alongK: boolean, stride: number): Place[] {
+function singlePlaces(t: Tile, lines: Lines, alongK: boolean, spacing: number): Place[] {
   const count = (lines.count * t.depth) / t.invocations;
   return Array.from({ length: count }, (_, u): Place => {
     const flat = addDim(t.me, u * t.invocations);
@@ -175,8 +208,10 @@ function singlePlaces(t: Tile, lines: Lines, alongK: boolean, stride: number): P
       to: (index) => {
         if (!alongK) return flat;
         const quad = index(floorDiv(line, 4), modDim(line, 4), floorDiv(k, 4), 0);
-        return addDim(quad, mulDim(modDim(k, 4), stride));
+        return addDim(quad, mulDim(modDim(k, 4), spacing));
       },
+      plain: (stride) =>
+        alongK ? addDim(mulDim(line, stride), k) : addDim(mulDim(k, stride), line),
     };
   });
 }

@@ -2,7 +2,7 @@
  * A contraction in tiles on a GPU: a workgroup computes a tile of the result, an invocation a block of it in registers, its
  * columns as vectors of four. While one step of k is multiplied, the next is on its way from memory. Sums run in the order of k.
  */
-import { addDim, ceilDiv, type Dim, floorDiv, minDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
+import { addDim, ceilDiv, type Dim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { hasNativeHalf, type Job } from "../lower/job.ts";
@@ -13,6 +13,7 @@ import { walkOf } from "./gpu-depth.ts";
 import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
 import {
   apart,
+  bringNext,
   comesInFours,
   type Loader,
   loaderOf,
@@ -131,16 +132,6 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
     ...block.rowSums,
     ...nest([t.lane as Loop], "vector", lanes),
     ...block.after,
-  ];
-}
-
-/** The last step fetches its own elements again: that costs less than a test. `before` is the step before the next. */
-function bringNext(t: Tile, step: Loop, before: Loop, loaders: readonly Loader[]): Stmt[] {
-  if (t.walk.steps === 1) return [];
-  const value = minDim(step.at, subDim(t.walk.steps, 2));
-  return [
-    { kind: "letIndex", name: before.name, value },
-    ...loaders.flatMap((l) => l.bring(addDim(before.at, 1))),
   ];
 }
 

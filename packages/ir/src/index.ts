@@ -11,6 +11,7 @@ import "./methods.ts";
 
 export * from "./node.ts";
 export * from "./op.ts";
+export { asFactor } from "./ops/apply.ts";
 export * from "./ops/broadcast.ts";
 export * from "./ops/composite/activation.ts";
 export * from "./ops/composite/arithmetic.ts";

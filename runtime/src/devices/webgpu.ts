@@ -41,14 +41,19 @@ export class WebGpuDriver implements Driver {
   #failure: string | null = null;
   #fault: string | null = null;
 
-  constructor(device: GPUDevice, name: string, runsInFlight: number) {
+  constructor(
+    device: GPUDevice,
+    name: string,
+    features: ReadonlySet<string>,
+    runsInFlight: number,
+  ) {
     this.device = device;
     this.#queue = device.queue;
     this.name = name;
     const { vendor = "", architecture = "", description = "" } = device.adapterInfo ?? {};
     this.adapter = { vendor, architecture, description };
     this.limits = readLimits(device);
-    this.features = device.features as ReadonlySet<string>;
+    this.features = features;
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
     this.#maxBytes = { maxStorageBufferBindingSize, maxBufferSize };
     this.commands = new Commands(device, runsInFlight, () => this.#turns.advance());

@@ -232,6 +232,8 @@ function printStmt(p: Printer, s: Stmt): void {
       printSort(p, s);
       return;
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "barrier":
     case "combine":
     case "prefix":

@@ -95,6 +95,8 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
         s.then.every((t) => laneAgrees(t, seen, outer))
       );
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "array":
     case "sort":
     case "barrier":

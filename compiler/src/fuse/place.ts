@@ -74,16 +74,7 @@ export function linesUp(
   coords: readonly Dim[],
   level: Placement["level"],
 ): boolean {
-  let ok = true;
-  reach(
-    x,
-    coords,
-    (t) => !isLeaf(t) && !state.groupOf.has(t),
-    (t, at) => {
-      ok &&= canRead(state, group, t, at, level);
-    },
-  );
-  return ok;
+  return reach(x, coords, notStored(state), (t, at) => canRead(state, group, t, at, level));
 }
 
 function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {
@@ -118,11 +109,9 @@ function permuted(state: Fusion, group: Group, node: Tensor): Dim[] | undefined 
 }
 
 function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean {
-  let ok = true;
-  walkAccesses(node, p.coords, notStored(state), (t, at) => {
-    ok &&= canRead(state, group, t, at, p.level);
-  });
-  return ok;
+  return walkAccesses(node, p.coords, notStored(state), (t, at) =>
+    canRead(state, group, t, at, p.level),
+  );
 }
 
 /** Makes `node` a member of `group`. */

@@ -74,17 +74,8 @@ export function linesUp(
   coords: readonly Dim[],
   level: Placement["level"],
 ): boolean {
-  let ok = isLeaf(x) || state.groupOf.has(x) || isReady(state, group, x);
-  if (!ok) return false;
-  reach(
-    x,
-    coords,
-    (t) => !isLeaf(t) && !state.groupOf.has(t),
-    (t, at) => {
-      ok &&= canRead(state, group, t, at, level);
-    },
-  );
-  return ok;
+  if (!isLeaf(x) && !state.groupOf.has(x) && !isReady(state, group, x)) return false;
+  return reach(x, coords, notStored(state), (t, at) => canRead(state, group, t, at, level));
 }
 
 /**
@@ -131,12 +122,10 @@ function permuted(state: Fusion, group: Group, node: Tensor): Dim[] | undefined 
 }
 
 function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean {
-  let ok = isReady(state, group, node);
-  if (!ok) return false;
-  walkAccesses(node, p.coords, notStored(state), (t, at) => {
-    ok &&= canRead(state, group, t, at, p.level);
-  });
-  return ok;
+  if (!isReady(state, group, node)) return false;
+  return walkAccesses(node, p.coords, notStored(state), (t, at) =>
+    canRead(state, group, t, at, p.level),
+  );
 }
 
 /** Makes `node` a member of `group`. */

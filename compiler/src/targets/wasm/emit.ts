@@ -2,7 +2,6 @@
  * Makes a kernel functions of WebAssembly, one for each phase: the statements between top-level
  * barriers. A phase that ends in one parallel loop does a range of its iterations, so that threads can share it.
  */
-
 import type { KernelText } from "@kiln-ml/artifact";
 import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
 import { simplifyConditions } from "../../access.ts";

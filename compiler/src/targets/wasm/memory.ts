@@ -2,7 +2,6 @@
  * Loads and stores: one element in all lanes, four neighbours, or four elements lane by lane. Bytes and halves are
  * widened to 32 bits when loaded and narrowed when stored; bool is a byte in memory and a mask in a lane.
  */
-
 import { storageBytes } from "@kiln-ml/artifact";
 import {
   addDim,

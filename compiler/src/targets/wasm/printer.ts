@@ -2,7 +2,6 @@
  * What is known while one wasm function is printed, and the smallest pieces of its code. Values are v128 (four
  * lanes, equal in all of them unless the value depends on the lane of an open vector), except f64, which is scalar.
  */
-
 import { anyInteger, type Dim, type Dtype, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Emitter } from "../emitter.ts";
 import { type Code, f64Const, get, i32Const, isCheap, laneOp, op, set, splat } from "./code.ts";

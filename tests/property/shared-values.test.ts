@@ -68,11 +68,8 @@ for (const [root, make] of Object.entries(roots))
         const value = of(doubled(make()));
         // The extent needs an input that has it.
         const inputs = [...new Set([...inputsOf([value]), input("size", "f32", [n])])];
-        const began = performance.now();
         const program = { inputs, outputs: [{ name: "y", value }], updates: [] };
         const { artifact } = compileProgram(program, { target });
-        const elapsed = performance.now() - began;
-        assert.ok(elapsed < 10_000, `${use} took ${elapsed.toFixed(0)} ms`);
         for (const k of artifact.kernels)
           assert.ok(k.text.length < 100_000, `${use}: ${k.name} has ${k.text.length} characters`);
       }

@@ -40,6 +40,7 @@ export * from "./ops/source.ts";
 export { type WhileOptions, whileLoop } from "./ops/while.ts";
 export * from "./parse.ts";
 export { autocast, type ProductDtype } from "./precision.ts";
+export * from "./premise.ts";
 export * from "./print.ts";
 export { parseDim } from "./scan.ts";
 export * from "./shape.ts";

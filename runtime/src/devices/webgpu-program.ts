@@ -12,6 +12,7 @@ import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer
 import { type Commands, workOf } from "./webgpu-commands.ts";
 import { timeByQueries, timeBySubmits } from "./webgpu-profile.ts";
 import { Recordings } from "./webgpu-recordings.ts";
+import { Results, type StandIns } from "./webgpu-results.ts";
 import { type Uniform, Uniforms } from "./webgpu-uniforms.ts";
 
 export interface GpuKernel {
@@ -38,6 +39,7 @@ export interface GpuHost {
 interface Prepared {
   readonly uniforms: Uniforms;
   readonly recordings: Recordings;
+  readonly results: Results;
   readonly work: number;
 }
 
@@ -65,13 +67,25 @@ export class GpuProgram implements Program {
   /** Where a flag decides what comes next, the run goes on when it has been read back. */
   run(frame: Frame): void | Promise<void> {
     if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
-    const { recordings, work } = this.#preparedFor(frame.layout);
-    const known = recordings.of(frame);
-    if (known) return this.#submit(known, frame, work, true);
+    const prepared = this.#preparedFor(frame.layout);
+    const known = prepared.recordings.of(frame);
+    if (known) return this.#submit(known, frame, prepared.work, true);
+    const standIns = prepared.results.standInsFor(frame);
+    if (standIns) return this.#runCopied(prepared, standIns, frame);
     const part = this.#part(frame, new Orders(frame.layout));
     if (part.flag) return this.#goOn(frame, part, part.flag);
-    recordings.keep(frame, part.launches);
-    this.#submit(part.launches, frame, work, false);
+    prepared.recordings.keep(frame, part.launches);
+    this.#submit(part.launches, frame, prepared.work, false);
+  }
+
+  #runCopied({ recordings, work }: Prepared, standIns: StandIns, frame: Frame): void {
+    const inner = standIns.frameOf(frame);
+    const known = recordings.of(inner);
+    const launches = known ?? this.#part(inner, new Orders(frame.layout)).launches;
+    if (!known) recordings.keep(inner, launches);
+    this.#commands.encode(launches);
+    standIns.copy(this.#commands, frame);
+    this.#submit([], frame, work, known !== undefined);
   }
 
   async profile(frame: Frame): Promise<KernelTiming[]> {
@@ -97,7 +111,7 @@ export class GpuProgram implements Program {
     this.#host.follow(() => {
       this.#destroyed = true;
       this.#commands.flush();
-      for (const { uniforms } of this.#prepared.values()) uniforms.destroy();
+      for (const prepared of this.#prepared.values()) discard(prepared);
       this.#prepared.clear();
       this.#groups.clear();
       this.#flag?.gpu.destroy();
@@ -188,23 +202,31 @@ export class GpuProgram implements Program {
     return group;
   }
 
-  #preparedFor({ key, launches }: Layout): Prepared {
+  #preparedFor(layout: Layout): Prepared {
+    const { key, launches } = layout;
     const known = this.#prepared.get(key);
     if (known) return known;
     if (this.#prepared.size >= keptLayouts) {
       const oldest = firstKey(this.#prepared);
       this.#commands.flush();
-      this.#prepared.get(oldest)!.uniforms.destroy();
+      discard(this.#prepared.get(oldest)!);
       this.#prepared.delete(oldest);
     }
-    const made = {
+    const results = new Results(this.#device, layout);
+    const made: Prepared = {
       uniforms: new Uniforms(this.#device),
-      recordings: new Recordings(),
+      recordings: new Recordings(results.bound),
+      results,
       work: launches.reduce((sum, launch) => sum + workOf(launch), 0),
     };
     this.#prepared.set(key, made);
     return made;
   }
+}
+
+function discard({ uniforms, results }: Prepared): void {
+  uniforms.destroy();
+  results.destroy();
 }
 
 const firstKey = (map: ReadonlyMap<string, unknown>) => map.keys().next().value as string;

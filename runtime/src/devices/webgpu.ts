@@ -36,6 +36,8 @@ export class WebGpuDriver implements Driver {
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
   #inTurn = false;
+  /** What memory was last asked for. */
+  #asked = "";
   #failure: string | null = null;
   #fault: string | null = null;
 
@@ -90,6 +92,7 @@ export class WebGpuDriver implements Driver {
         throw new DeviceError(
           `${tensor}: ${sizeBytes} bytes exceed the device's ${limit} of ${this.#maxBytes[limit]}`,
         );
+    this.#asked = tensor;
     return this.#heap.acquire(sizeBytes, owner);
   }
 
@@ -183,12 +186,15 @@ export class WebGpuDriver implements Driver {
   #create(sizeBytes: number): GpuBuffer {
     this.device.pushErrorScope("out-of-memory");
     const buffer = createGpuBuffer(this.device, sizeBytes, storageUsage);
+    const use = this.#asked.replace(/^run: /, "");
     this.device.popErrorScope().then(
       (error) => {
         if (!error) return;
         this.#broken.add(buffer);
+        this.#report(
+          `${sizeBytes} bytes for ${use} are not to be had, ${this.#heap.live} are live`,
+        );
         this.#heap.drain(); // So that trying again has a chance.
-        this.#report(`${sizeBytes} bytes are not to be had`);
       },
       () => {}, // The device is lost, which has its own report.
     );

@@ -9,7 +9,7 @@ import { plainName } from "../../kernel/names.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
-import { atom, indented, prec } from "../scope.ts";
+import { atom, indented, prec, setValue } from "../scope.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
 import {
   combineArg,
@@ -255,7 +255,7 @@ function bindIndex(m: Module, name: string, value: Dim): void {
   const { e } = m;
   const d = e.resolved(value);
   if (varies(m, d)) {
-    e.scope.values.set(name, d);
+    setValue(e.scope, name, d);
     return;
   }
   e.bindIndex(name, d);
@@ -329,7 +329,7 @@ function printLoop(m: Module, s: Of<"loop">): void {
   if (repeat && short) {
     for (let i = start; i < extent; i += s.step ?? 1)
       printInline(m, s, () => {
-        e.scope.values.set(s.name, i);
+        setValue(e.scope, s.name, i);
       });
     return;
   }

@@ -1,7 +1,7 @@
 /**
- * f16 and bf16 in WGSL without the feature shader-f16: two of them lie in one word of a buffer, and values are f32 that are
- * rounded where they are made. An invocation stores its half of a word with two atomic operations, which leave the other half to
- * the invocation that owns it.
+ * bf16 in WGSL, and f16 without the feature shader-f16 (with it: `native-half.ts`): two of them lie in one word of a buffer, and
+ * values are f32 that are rounded where they are made. An invocation stores its half of a word with two atomic operations,
+ * which leave the other half to the invocation that owns it.
  */
 import { type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import type { Kernel } from "../../kernel/kernel.ts";

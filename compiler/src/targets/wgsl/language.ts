@@ -16,7 +16,7 @@ import {
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
-import { atLeast, atom, openScope, prec, type Text } from "../scope.ts";
+import { atLeast, atom, openScope, prec, setValue, type Text } from "../scope.ts";
 import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
 import { narrowType, splatNarrow, widened } from "./native-half.ts";
 import { reserved } from "./reserved.ts";
@@ -151,7 +151,7 @@ export function eachLane(p: Printer, print: (lane: number) => Text): Text[] {
   return Array.from({ length: lanes }, (_, lane) => {
     const outer = p.e.scope;
     const inner = openScope(outer, { lines: outer.lines });
-    inner.values.set(name, lane);
+    setValue(inner, name, lane);
     p.e.scope = inner;
     const text = print(lane);
     p.e.scope = outer;

@@ -67,7 +67,7 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   const name = `tile${lines.which.toUpperCase()}`;
   const alongK = runsAlongK(t, lines);
   const wide = fitsLanes(t, lines, alongK);
-  // Single elements of a line fall on two banks in the same way wherever they are rotated to, and on eight if steps are apart.
+  // Sixteen steps of a line meet in four banks, whatever the rotation, and in eight where steps stand four words apart.
   const isApart = alongK && !wide && t.room;
   const spacing = lines.count + (isApart ? apart : 0);
   const places = wide ? widePlaces(t, lines, alongK) : singlePlaces(t, lines, alongK, spacing);

@@ -31,6 +31,7 @@ import {
 import { isLeaf, isPointwise } from "./access.ts";
 import { noteChoice } from "./alone.ts";
 import { Choices, type Decision, type Tuning } from "./choices.ts";
+import { boundsIn } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
@@ -273,7 +274,7 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
     if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
     seen.add(t);
     const width = terminals(fusion, t).size;
-    if ((isPointwise(t) || t.op === "concat") && width > 2 && width < fusion.limits.bindings)
+    if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
       found.set(t, width);
     for (const o of t.operands) enter(o);
   };
@@ -296,11 +297,10 @@ function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined 
   return joined.sort((a, b) => b.id - a.id)[0];
 }
 
-/** Kernel texts, equal ones once, with names unique in the artifact. */
+/** Kernel texts, those of equal kernels once, with names unique in the artifact. */
 class TextTable {
   readonly kernels: KernelText[] = [];
   private readonly byKey = new Map<string, number>();
-  private readonly byText = new Map<string, number>();
   private readonly names = new Set<string>();
   private readonly target: Target;
   private readonly options: CompileOptions;
@@ -311,29 +311,17 @@ class TextTable {
   }
 
   add({ kernel, key }: Started): number {
-    // Printing takes longer than the key, and deep networks repeat few kernels.
     const known = this.byKey.get(key) ?? this.print(kernel);
     this.byKey.set(key, known);
     return known;
   }
 
   private print(kernel: Kernel): number {
-    const settings = {
-      rounding: this.options.rounding ?? ("on-store" as const),
-      features: this.options.features ?? [],
-    };
-    const first = this.target.emit(kernel, settings);
-    const { text: code, bindings, workgroups, phases, stack } = first;
-    const key = JSON.stringify([code, bindings, workgroups, phases, stack]);
-    const found = this.byText.get(key);
-    if (found !== undefined) return found;
     let name = kernel.name;
     for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
     this.names.add(name);
-    // Printing again is rare: only where another kernel has the name already.
-    const text = name === kernel.name ? first : this.target.emit({ ...kernel, name }, settings);
-    this.kernels.push(text);
-    this.byText.set(key, this.kernels.length - 1);
+    const { rounding = "on-store", features = [] } = this.options;
+    this.kernels.push(this.target.emit({ ...kernel, name }, { rounding, features }));
     return this.kernels.length - 1;
   }
 }
@@ -378,7 +366,7 @@ function signatureOf(program: Program, states: readonly Tensor[]): Signature {
     return name;
   };
   return {
-    dims: [...symbols.values()].map(({ name, min, max }) => ({
+    dims: [...boundsIn(nodesOf(program), symbols)].map(([name, { min, max }]) => ({
       name,
       min,
       max: Number.isFinite(max) ? max : null,

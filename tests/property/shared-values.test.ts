@@ -1,6 +1,6 @@
 /**
- * Values that are used twice, made of values that are used twice, thirty levels deep: whoever walks expressions without
- * remembering where it was needs 2³⁰ steps for them. Compiles only; the numbers are the affair of other tests.
+ * Values that are used twice, made of values that are used twice, sixty levels deep: whoever walks expressions without
+ * remembering where it was never comes to an end. Compiles only; the numbers are the affair of other tests.
  */
 import {
   arange,
@@ -18,7 +18,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 
-const levels = 30;
+const levels = 60;
 
 /** Both operands of every op are the result of the one before. */
 function doubled(from: Tensor): Tensor {
@@ -63,16 +63,13 @@ function inputsOf(roots: readonly Tensor[]): Tensor[] {
 
 for (const [root, make] of Object.entries(roots))
   for (const target of ["js", "wasm", "webgpu"] as const)
-    test(`${target}: compiling takes no longer for sharing: ${root}`, () => {
+    test(`${target}: what is shared is walked once: ${root}`, () => {
       for (const [use, of] of Object.entries(uses)) {
         const value = of(doubled(make()));
         // The extent needs an input that has it.
         const inputs = [...new Set([...inputsOf([value]), input("size", "f32", [n])])];
-        const began = performance.now();
         const program = { inputs, outputs: [{ name: "y", value }], updates: [] };
         const { artifact } = compileProgram(program, { target });
-        const elapsed = performance.now() - began;
-        assert.ok(elapsed < 10_000, `${use} took ${elapsed.toFixed(0)} ms`);
         for (const k of artifact.kernels)
           assert.ok(k.text.length < 100_000, `${use}: ${k.name} has ${k.text.length} characters`);
       }

@@ -92,7 +92,7 @@ function ownResults(job: Job): readonly Stmt[] {
   const { group } = job;
   const anchor = group.anchor!;
   const block = openBlock(job);
-  block.bind(anchor, group.members.get(anchor)!.coords, ref("product", anchor.dtype));
+  block.bind(anchor, ref("product", anchor.dtype));
   for (const [node] of membersOf(group))
     if (job.stored.has(node)) block.body.push(storeMember(job, block, node, new Map()));
   made.set(job, block.body);

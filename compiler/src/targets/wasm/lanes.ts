@@ -96,6 +96,8 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
         s.then.every((t) => laneAgrees(t, seen, outer))
       );
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "array":
     case "sort":
     case "barrier":

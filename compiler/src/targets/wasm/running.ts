@@ -7,8 +7,8 @@ import { addDim, type Dim, isStatic, keyOfDim, mulDim, substitute } from "@kiln-
 import type { Of } from "../../kernel/kernel.ts";
 import { strideOf } from "../../schedule/stride.ts";
 import { indexText } from "../index-text.ts";
-import { indented } from "../scope.ts";
-import { get, type Printer } from "./printer.ts";
+import { block, branchIf, type Code, get, i32Const, loop, op, set, tee, when } from "./code.ts";
+import { freshLocal, newLocal, type Printer } from "./printer.ts";
 
 interface Pointer {
   readonly local: string;
@@ -18,79 +18,73 @@ interface Pointer {
 
 /** The open loop of this kind. */
 export interface Running {
-  /** The loop's variable. */
+  /** The loop's variable, and the local in which it is counted. */
   readonly name: string;
-  /** Scopes outside the loop. */
+  readonly counter: string;
+  /** Depth of the block around the loop. */
   readonly depth: number;
   readonly pointers: Map<string, Pointer>;
 }
 
-export const runs = (s: Of<"loop">): boolean =>
-  (s.step ?? 1) === 1 && s.body.some((t) => t.kind === "fence");
+/** Loops that fences cut, which count from 0 by 1. */
+export const runs = (s: Of<"loop">): boolean => s.body.some((t) => t.kind === "fence");
 
-/** Opens the loop; its places are seen by `runningText`. */
-export function openRunning(p: Printer, { name }: Of<"loop">): Running {
-  p.running = { name, depth: p.e.scope.depth, pointers: new Map() };
+/** Opens the loop; its places are seen by `runningBase`. */
+export function openRunning(p: Printer, { name }: Of<"loop">, counter: string): Running {
+  p.running = { name, counter, depth: p.e.scope.depth, pointers: new Map() };
   return p.running;
 }
 
-/** The text of an address in bytes, if it moves with the open loop by a fixed step. */
-export function runningText(p: Printer, d: Dim): string | undefined {
+/** An address in bytes, if it moves with the open loop by a fixed step. */
+export function runningBase(p: Printer, d: Dim): Code | undefined {
   const { running, e } = p;
-  if (!running) return undefined;
-  const step = strideOf(d, running.name);
+  const step = running && strideOf(d, running.name);
   if (!step) return undefined;
   const start = substitute(d, new Map([[running.name, 0]]));
   if (e.depthOfDim(start) > running.depth) return undefined;
   const key = `${step} ${keyOfDim(start)}`;
-  const known = running.pointers.get(key) ?? { local: newPointer(p), start, step };
-  running.pointers.set(key, known);
-  return get(known.local);
+  const pointer = running.pointers.get(key) ?? { local: freshLocal(p, "at", "i32"), start, step };
+  running.pointers.set(key, pointer);
+  return get(pointer.local);
 }
 
-function newPointer(p: Printer): string {
-  const local = p.e.fresh("at");
-  p.locals.set(local, "i32");
-  return local;
+/**
+ * A way out of the loop that is never taken, but by which all accumulators would have to be known: no address that is
+ * loaded from is that of the last byte, and no counter is negative.
+ */
+export function fence({ pointers, counter }: Running): Code {
+  const [first] = pointers.values();
+  return branchIf(`${counter}.end`, op("i32.eq", get(first?.local ?? counter), i32Const(-1)));
 }
 
-/** Never so: no address that is loaded from is the last byte's. The pointer that a fence may ask about, or the counter. */
-export function neverText({ running, e }: Printer, counter: string): string {
-  const [first] = running?.pointers.values() ?? [];
-  return `(i32.eq ${first ? get(first.local) : e.find(counter).text.text} (i32.const -1))`;
-}
+const usesLocal = (c: Code, name: string): boolean =>
+  (c.op.kind === "local" && c.immediate === name) || c.args.some((a) => usesLocal(a, name));
 
-/** The loop from 0 to `count`, whose iterations are `lines`; the counter is in `local`. Asked before it unless it surely `runs`. */
+/** The loop from 0 to `count`, which is `end`; asked before the first iteration unless there surely is one. */
 export function printRunning(
   p: Printer,
-  running: Running,
-  { local, count, end }: { readonly local: string; readonly count: Dim; readonly end: string },
-  lines: readonly string[],
+  { counter, pointers }: Running,
+  count: Dim,
+  end: Code,
+  body: readonly Code[],
 ): void {
   const { e } = p;
-  const pointers = [...running.pointers.values()];
-  const own = lines.some((l) => l.includes(get(local)));
-  const before = pointers.map((q) => `(local.set $${q.local} ${indexText(e, q.start).text})`);
-  const grow = ({ local: to, step }: Pointer): string => `(i32.add ${get(to)} (i32.const ${step}))`;
-  const [first, ...rest] = pointers;
-  const after = (own ? pointers : rest).map((q) => `(local.set $${q.local} ${grow(q)})`);
-  let again = `(i32.lt_s (local.tee $${local} (i32.add ${get(local)} (i32.const 1))) ${end})`;
-  if (own) before.push(`(local.set $${local} (i32.const 0))`);
-  else {
-    const last = newPointer(p);
-    const stop = indexText(e, addDim(first!.start, mulDim(count, first!.step))).text;
-    before.push(`(local.set $${last} ${stop})`);
-    again = `(i32.ne (local.tee $${first!.local} ${grow(first!)}) ${get(last)})`;
-  }
-  const label = `$${local}`;
-  const body = [
-    ...before,
-    `(block ${label}.end (loop ${label}.loop`,
-    ...indented([...lines, ...after, `(br_if ${label}.loop ${again})`]),
-    "))",
-  ];
+  const grown = (local: string, step: number): Code => op("i32.add", get(local), i32Const(step));
+  const all = [...pointers.values()];
+  const counts = all.length === 0 || body.some((c) => usesLocal(c, counter));
+  for (const { local, start } of all) e.line(set(local, indexText(e, start)));
+  if (counts) e.line(set(counter, i32Const(0)));
+  const [first, ...rest] = all;
+  const after = (counts ? all : rest).map(({ local, step }) => set(local, grown(local, step)));
+  const again = (): Code => {
+    if (counts || !first) return op("i32.lt_s", tee(counter, grown(counter, 1)), end);
+    const stop = indexText(e, addDim(first.start, mulDim(count, first.step)));
+    const last = newLocal(p, "at", "i32", stop);
+    return op("i32.ne", tee(first.local, grown(first.local, first.step)), last);
+  };
+  const label = `${counter}.loop`;
+  const next = branchIf(label, again());
+  const whole = block(`${counter}.end`, "", [loop(label, [...body, ...after, next])]);
   const sure = isStatic(count) && count > 0;
-  if (!sure) e.line(`(if (i32.lt_s (i32.const 0) ${end}) (then`);
-  for (const l of sure ? body : indented(body)) e.line(l);
-  if (!sure) e.line("))");
+  e.line(sure ? whole : when(op("i32.lt_s", i32Const(0), end), [whole]));
 }

@@ -60,6 +60,8 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
     case "barrier":
     case "array":
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "fma":
       return true;
     case "let":

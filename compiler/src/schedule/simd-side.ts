@@ -1,10 +1,10 @@
 /**
  * Sums of the lines of an operand that run in the kernel of a contraction, each as a phase: over depth four terms at a time
- * where memory runs that way, else four lines at a time. In blocks of depth, as the contraction's own sums.
+ * where memory runs that way, else the lines of a cache line at a time, or four. In blocks of depth, as the contraction's own sums.
  */
-import { addDim, ceilDiv, type Dim, mulDim, subDim, substitute } from "@kiln-ml/ir";
+import { addDim, ceilDiv, type Dim, minOfDim, mulDim, subDim, substitute } from "@kiln-ml/ir";
 import { type Group, makeLoop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { collapse, nest, type Rename } from "../lower/loops.ts";
 import { constant, ref } from "../lower/value.ts";
@@ -28,6 +28,8 @@ export function sidePhases(job: Job, operands: { a: Operand; b: Operand }): Stmt
   });
 }
 
+/** Vectors in a cache line, and lines from which on there are units enough with that many. */
+const [vectorsOfLine, manyLines] = [4, 256];
 /** Terms that are added before the next level takes over. */
 const blockDepth = 256;
 
@@ -42,23 +44,26 @@ function phase(s: Sums): Stmt[] {
   const { lines } = s;
   const along = alongDepth(s);
   if (along) return along;
-  const unit = makeLoop("unit", ceilDiv(lines.total, lanes));
-  const first = mulDim(unit.at, lanes);
-  const one = makeLoop("s", lanes);
+  const vectors = minOfDim(lines.total) >= manyLines ? vectorsOfLine : 1;
+  const together = vectors * lanes;
+  const unit = makeLoop("unit", ceilDiv(lines.total, together));
+  const first = mulDim(unit.at, together);
+  const one = makeLoop("s", together);
   const lane = makeLoop("lane", lanes);
-  const many = oneLine(s, addDim(first, lane.at), "serial");
+  const at = Array.from({ length: vectors }, (_, v) => addDim(first, addDim(v * lanes, lane.at)));
+  const many = sumsOf(s, at, "serial");
   const each: Stmt = {
     kind: "loop",
     name: one.name,
     extent: subDim(lines.total, first),
     loop: "serial",
-    body: oneLine(s, addDim(first, one.at), "serial"),
+    body: sumsOf(s, [addDim(first, one.at)], "serial"),
   };
   if (!isEven(many, lane.name)) {
     const line = makeLoop("line", lines.total);
-    return nest([line], "parallel", oneLine(s, line.at, "serial"));
+    return nest([line], "parallel", sumsOf(s, [line.at], "serial"));
   }
-  const left = subDim(lines.total, addDim(first, lanes));
+  const left = subDim(lines.total, addDim(first, together));
   return nest([unit], "parallel", either(left, nest([lane], "vector", many), [each]));
 }
 
@@ -66,39 +71,45 @@ function phase(s: Sums): Stmt[] {
 function alongDepth(s: Sums): Stmt[] | undefined {
   const line = makeLoop("line", s.lines.total);
   const last = s.depth.block(0).run.loops.at(-1)!;
-  const body = oneLine(s, line.at, "serial");
+  const body = sumsOf(s, [line.at], "serial");
   if (!isEven(body, last.name) || !stepsBy(body, last.name, 1)) return undefined;
-  return nest([line], "parallel", oneLine(s, line.at, "simd"));
+  return nest([line], "parallel", sumsOf(s, [line.at], "simd"));
 }
 
-/** The sums of one line and what is stored of them. */
-function oneLine(s: Sums, line: Dim, innermost: "serial" | "simd"): Stmt[] {
+/** The sums of some lines, term by term together, and what is stored of them. */
+function sumsOf(s: Sums, at: readonly Dim[], innermost: "serial" | "simd"): Stmt[] {
   const { job, lines, depth, sums } = s;
-  const at = lines.at(line);
-  const dtypes = sums.map((x) => sumOf(x.group).dtype);
+  const all = at.flatMap((line, l) =>
+    sums.map((x, i) => ({ x, by: lines.at(line), l, own: l ? `${i}v${l}` : `${i}` })),
+  );
   const declare = (name: string): Stmt[] =>
-    dtypes.map((dtype, i) => {
-      return { kind: "acc", name: `${name}${i}`, dtype, init: constant(dtype, 0), wide: true };
+    all.map(({ x, own }) => {
+      const { dtype } = sumOf(x.group);
+      return { kind: "acc", name: `${name}${own}`, dtype, init: constant(dtype, 0), wide: true };
     });
-  const add = (name: string, from: (i: number) => Stmt & { kind: "accumulate" }): Stmt[] =>
-    dtypes.map((_, i) => ({ ...from(i), name: `${name}${i}` }));
+  const add = (name: string, value: (of: (typeof all)[number]) => Expr): Stmt[] =>
+    all.map((of): Stmt => {
+      return {
+        kind: "accumulate",
+        name: `${name}${of.own}`,
+        reducer: "sum",
+        value: value(of),
+      };
+    });
   const terms = overBlocks(depth, ({ run }) => {
     const block = openBlock(job);
-    const value = lines.value(block, new Map([...at, ...run.rename]));
+    const values = at.map((line) =>
+      lines.value(block, new Map([...lines.at(line), ...run.rename])),
+    );
     const name = depth.single ? "side" : "part";
-    const last = run.loops.at(-1)!;
-    const inner = nest([last], innermost, [
-      ...block.body,
-      ...add(name, () => ({ kind: "accumulate", name, reducer: "sum", value })),
-    ]);
+    const added = add(name, ({ l }) => values[l]!);
+    const inner = nest([run.loops.at(-1)!], innermost, [...block.body, ...added]);
     const body = nest(run.loops.slice(0, -1), "serial", inner);
     if (depth.single) return body;
-    const total = add("side", (i) => {
-      return { kind: "accumulate", name: "", reducer: "sum", value: ref(`part${i}`, dtypes[i]!) };
-    });
+    const total = add("side", ({ x, own }) => ref(`part${own}`, sumOf(x.group).dtype));
     return [...declare("part"), ...body, ...total];
   });
-  const stores = sums.flatMap((x, i) => storeSide(job, placed(x, at), `side${i}`));
+  const stores = all.flatMap(({ x, by, own }) => storeSide(job, placed(x, by), `side${own}`));
   return [...declare("side"), ...terms, ...stores];
 }
 

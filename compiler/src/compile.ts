@@ -31,6 +31,7 @@ import {
 import { isLeaf, isPointwise } from "./access.ts";
 import { noteChoice } from "./alone.ts";
 import { Choices, type Decision, type Tuning } from "./choices.ts";
+import { boundsIn } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
@@ -273,7 +274,7 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
     if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
     seen.add(t);
     const width = terminals(fusion, t).size;
-    if ((isPointwise(t) || t.op === "concat") && width > 2 && width < fusion.limits.bindings)
+    if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
       found.set(t, width);
     for (const o of t.operands) enter(o);
   };
@@ -365,7 +366,7 @@ function signatureOf(program: Program, states: readonly Tensor[]): Signature {
     return name;
   };
   return {
-    dims: [...symbols.values()].map(({ name, min, max }) => ({
+    dims: [...boundsIn(nodesOf(program), symbols)].map(([name, { min, max }]) => ({
       name,
       min,
       max: Number.isFinite(max) ? max : null,

@@ -156,17 +156,20 @@ export class Executable {
     }
   }
 
-  /** Memory for every place of the plan. The outputs are the caller's; the rest goes back with the lease. */
+  /**
+   * Memory for every place of the plan. The outputs are the caller's; the rest goes back with the lease. In the reverse order of
+   * giving back, so that the next run of a caller who frees its outputs is given the same memory.
+   */
   #bind(layout: Layout, { inputs, state, constant }: Held): Bound {
     const lease = new Lease(this.device.driver, this.#names.slotOwner);
+    const outputs: DeviceArray[] = [];
     try {
+      const output = this.#allocateOutputs(layout, outputs);
       const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, this.#names.slots[i]!));
       const input = inputs.map((x, i) => this.#place(x, i, state, lease));
-      const output: Buffer[] = [];
-      const outputs = this.#allocateOutputs(layout, output);
       return { frame: { layout, slot, input, output, state, constant }, outputs, lease };
     } catch (error) {
-      lease.end();
+      abandon({ outputs, lease });
       throw error;
     }
   }
@@ -217,21 +220,17 @@ export class Executable {
     return buffer;
   }
 
-  /** The outputs; their memory goes into `buffers`. */
-  #allocateOutputs(layout: Layout, buffers: Buffer[]): DeviceArray[] {
-    const { outputs } = this.artifact.signature;
-    const made: DeviceArray[] = [];
-    try {
-      for (const [i, { shape, bytes }] of layout.outputs.entries()) {
-        const buffer = this.device.driver.allocate(bytes, "arrays", this.#names.outputs[i]!);
-        buffers.push(buffer);
-        made.push(new DeviceArray(this.device, outputs[i]!.dtype, shape, buffer));
-      }
-      return made;
-    } catch (error) {
-      for (const array of made) array.dispose();
-      throw error;
+  /** Fills `arrays`; their memory. */
+  #allocateOutputs({ outputs }: Layout, arrays: DeviceArray[]): Buffer[] {
+    const { signature } = this.artifact;
+    const memory: Buffer[] = [];
+    for (let i = outputs.length - 1; i >= 0; i--) {
+      const { shape, bytes } = outputs[i]!;
+      const buffer = this.device.driver.allocate(bytes, "arrays", this.#names.outputs[i]!);
+      memory.unshift(buffer);
+      arrays.unshift(new DeviceArray(this.device, signature.outputs[i]!.dtype, shape, buffer));
     }
+    return memory;
   }
 }
 
@@ -266,7 +265,7 @@ async function finish(bound: Bound, running: Promise<void>): Promise<DeviceArray
   return bound.outputs;
 }
 
-function abandon({ outputs, lease }: Bound): void {
+function abandon({ outputs, lease }: Omit<Bound, "frame">): void {
   for (const output of outputs) output.dispose();
   lease.end();
 }

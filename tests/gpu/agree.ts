@@ -19,7 +19,8 @@ export const programOf = (inputs: Tensor[], ...values: Tensor[]): Program => ({
   updates: [],
 });
 
-function sample(t: Tensor, dims: Dims, salt: number): Value {
+/** Small whole numbers. */
+export function sample(t: Tensor, dims: Dims, salt: number): Value {
   const shape = t.shape.map((d) => evaluateDim(d, dims));
   const size = shape.reduce((a, b) => a * b, 1);
   const data = Float64Array.from({ length: size }, (_, i) => ((i * 7 + salt * 5) % 13) - 6);

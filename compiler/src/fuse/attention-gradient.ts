@@ -3,10 +3,10 @@
  * them, as gradients do. If all of it ends in such sums, every one of them can make its weights anew, of the products and of
  * the maxima and totals of rows. Otherwise gives up, and the weights are stored.
  */
-import { opRecord, sameShape, type Tensor } from "@kiln-ml/ir";
+import { opRecord, type Shape, sameShape, type Tensor } from "@kiln-ml/ir";
 import type { Attention, Forward } from "./attention.ts";
 import { vanishes } from "./causal.ts";
-import { isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
+import { isMadeOf, isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
 
 export interface Gradient {
   readonly attentions: readonly Attention[];
@@ -20,30 +20,27 @@ type Users = ReadonlyMap<Tensor, readonly Tensor[]>;
 export function gradientOf(
   { attention, between }: Forward,
   users: Users,
-  required: ReadonlySet<Tensor>,
+  stored: ReadonlySet<Tensor>,
   apart: ReadonlySet<Tensor>,
 ): Gradient | undefined {
   const { space, softmax } = attention;
   const grown = grow(attention, between, users);
-  if (!grown || [...grown.inside].some((t) => required.has(t))) return undefined;
-  const all = new Set([...between, ...grown.inside]);
-  const products = new Set<Tensor>();
-  for (const t of grown.inside)
-    for (const o of t.operands)
-      if (isScoreProduct(o, space) && !required.has(o) && users.get(o)!.every((u) => all.has(u)))
-        products.add(o);
+  if (!grown || [...grown.inside].some((t) => stored.has(t))) return undefined;
+  const own = new Set([...between, ...grown.inside]);
+  const more = remade(own, space, users, stored);
+  const all = new Set([...own, ...more]);
+  const products = [...attention.made, ...[...more].filter((t) => isScoreProduct(t, space))];
   const exponents = softmax.total.operands[0]!;
   const sets = [...bySets(grown.sums, apart)];
   const attentions = sets.map(
     (sums): Attention => ({
       space,
-      made: madeOf(sums, new Set([...attention.made, ...products]), all),
+      made: madeOf(sums, new Set(products), all),
       sums,
       causal: attention.causal && sums.every((s) => vanishes(s.weights, exponents)),
     }),
   );
-  const inside = [...grown.inside, ...products].filter((t) => !between.includes(t));
-  return { attentions, inside };
+  return { attentions, inside: [...grown.inside, ...more] };
 }
 
 interface Grown {
@@ -76,6 +73,34 @@ function grow(attention: Attention, between: readonly Tensor[], users: Users): G
   return read.some((s) => known.has(s.other)) ? undefined : { inside, sums: [...sums.values()] };
 }
 
+/**
+ * Products of few terms, random numbers, and what elementwise ops make of them, of the shape of the scores and for nodes inside
+ * alone: to make them again costs less than their memory.
+ */
+function remade(
+  inside: ReadonlySet<Tensor>,
+  space: Shape,
+  users: Users,
+  stored: ReadonlySet<Tensor>,
+): Set<Tensor> {
+  const found = new Set<Tensor>();
+  const enter = (t: Tensor): boolean => {
+    if (inside.has(t) || found.has(t)) return found.has(t);
+    if (!sameShape(t.shape, space) || stored.has(t)) return false;
+    const costly =
+      opRecord(t.op).family === "elementwise"
+        ? t.operands.map(enter).some(Boolean)
+        : t.op === "randomBits" || isScoreProduct(t, space);
+    if (costly) found.add(t);
+    return costly;
+  };
+  for (const t of inside) t.operands.forEach(enter);
+  // Users were found after what they use.
+  for (const t of [...found].reverse())
+    if (!users.get(t)!.every((u) => inside.has(u) || found.has(u))) found.delete(t);
+  return found;
+}
+
 const isOfRows = ({ softmax }: Attention, t: Tensor): boolean =>
   t === softmax!.max || t === softmax!.total;
 
@@ -91,20 +116,12 @@ function* bySets(
     if (!apart.has(first.result))
       for (const s of left) {
         if (s.along !== first.along || s.columns !== first.columns || apart.has(s.result)) continue;
-        if (set.some((o) => needs(o.result, s.result) || needs(s.result, o.result))) continue;
+        if (set.some((o) => isMadeOf(o.result, s.result) || isMadeOf(s.result, o.result))) continue;
         set.push(s);
         left.delete(s);
       }
     yield set;
   }
-}
-
-/** True if `t` is made of `of`. A node is made after its operands. */
-function needs(t: Tensor, of: Tensor, seen: Set<Tensor> = new Set()): boolean {
-  if (t === of) return true;
-  if (t.id < of.id || seen.has(t)) return false;
-  seen.add(t);
-  return t.operands.some((o) => needs(o, of, seen));
 }
 
 /** The products that the weights of some sums are made of, in the order of the program. */

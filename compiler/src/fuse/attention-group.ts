@@ -3,16 +3,23 @@
  * Maxima and totals of rows are members too, and lie in one tensor, which is one binding.
  */
 import { addDim, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
-import type { Attention, Softmax } from "./attention.ts";
+import { arranged } from "./arrange.ts";
+import { type Attention, findAttention, type Softmax } from "./attention.ts";
 import { makeLoop } from "./group.ts";
 import { place } from "./place.ts";
-import { type Fusion, openGroup } from "./state.ts";
+import { type AttentionFusion, type Fusion, openGroup } from "./state.ts";
 
 /** The axis of the weights that sums leave. */
 export const rowAxisOf = ({ space, sums: [first] }: Attention): number =>
   first!.along === space.length - 1 ? space.length - 2 : space.length - 1;
 
-export function openAttention(state: Fusion, attention: Attention): void {
+export const attentionFusion: AttentionFusion = {
+  find: findAttention,
+  arrange: (order, { all }) => arranged(order, all),
+  open: openAttention,
+};
+
+function openAttention(state: Fusion, attention: Attention): void {
   const { space, sums, softmax } = attention;
   const [first] = sums;
   const loops = space.map((d, i) => makeLoop(`i${i}`, d));

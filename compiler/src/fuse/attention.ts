@@ -5,7 +5,7 @@
  */
 import { opRecord, type Shape, sameShape, type Tensor } from "@kiln-ml/ir";
 import { gradientOf } from "./attention-gradient.ts";
-import { isCausal } from "./causal.ts";
+import { isCausal, numberOf } from "./causal.ts";
 import { isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
 
 /** Weighted sums whose weights are made of products of few terms, tile by tile. */
@@ -18,12 +18,13 @@ export interface Attention {
   readonly sums: readonly WeightedSum[];
   /** True if weights of keys after the query's place are 0. */
   readonly causal: boolean;
-  /** Where the weights are this softmax, which one sum takes: its maxima and totals are not known before. */
+  /** Where the weights are made of this softmax, for one sum: its maxima and totals are not known before. */
   readonly softmax?: Softmax;
 }
 
-/** softmax over the last axis of `scores`: exp(scores − max)/total. */
+/** softmax over the last axis of `scores`: exp(scores − max)/total. A sum's weights may be that times other factors. */
 export interface Softmax {
+  readonly weights: Tensor;
   readonly scores: Tensor;
   readonly max: Tensor;
   readonly total: Tensor;
@@ -35,10 +36,10 @@ export interface Attentions {
   readonly inside: ReadonlySet<Tensor>;
 }
 
-/** Sums of `apart` are not found together with others. */
+/** Sums of `apart` are not found together with others, and what is `stored` in none. */
 export function findAttention(
   order: readonly Tensor[],
-  required: ReadonlySet<Tensor>,
+  stored: ReadonlySet<Tensor>,
   apart: ReadonlySet<Tensor> = new Set(),
 ): Attentions {
   const users = new Map<Tensor, Tensor[]>();
@@ -48,9 +49,9 @@ export function findAttention(
   const inside = new Set<Tensor>();
   for (const t of order)
     for (const side of t.op === "dotGeneral" ? [0, 1] : []) {
-      const found = forwardOf(t, side, required, users);
+      const found = forwardOf(t, side, stored, users);
       if (!found || found.between.some((n) => inside.has(n))) continue;
-      const gradient = gradientOf(found, users, required, apart);
+      const gradient = gradientOf(found, users, stored, apart);
       if (!gradient) continue;
       all.push(found.attention, ...gradient.attentions);
       for (const n of [...found.between, ...gradient.inside]) inside.add(n);
@@ -69,29 +70,31 @@ type Users = ReadonlyMap<Tensor, readonly Tensor[]>;
 function forwardOf(
   t: Tensor,
   side: number,
-  required: ReadonlySet<Tensor>,
+  stored: ReadonlySet<Tensor>,
   users: Users,
 ): Forward | undefined {
   const sum = readWeightedSum(t, side);
   if (!sum || sum.along !== sum.weights.rank - 1) return undefined;
-  const softmax = softmaxOf(sum.weights);
-  const made = softmax && dotIn(softmax.scores);
+  const found = softmaxIn(sum.weights);
+  const made = found && dotIn(found.softmax.scores);
   if (!made) return undefined;
-  const { scores, max, total, parts } = softmax;
+  const { softmax, parts, factors } = found;
+  const { scores, max, total } = softmax;
   const { dot, chain } = made;
   const between = nodesBetween(dot, t);
   for (const n of between) if (!chain.has(n) && !parts.has(n)) return undefined;
+  if (factors.some((f) => between.has(f))) return undefined;
   // Beside maxima the kernel's own start lower than −∞, and NaN does not win.
   if (users.get(max)!.some((u) => !between.has(u))) return undefined;
   between.delete(max);
   between.delete(total);
-  if (required.has(max) || [...between].some((n) => required.has(n))) return undefined;
+  if (stored.has(max) || [...between].some((n) => stored.has(n))) return undefined;
   const attention = {
     space: scores.shape,
     made: [dot],
     sums: [sum],
     causal: isCausal(scores),
-    softmax: { scores, max, total },
+    softmax,
   };
   return { attention, between: [...between] };
 }
@@ -99,8 +102,43 @@ function forwardOf(
 export const axesFrom = (count: number): string =>
   Array.from({ length: count }, (_, i) => i).join();
 
-/** The x of softmax(x) over the last axis, and the nodes that make the softmax of it. */
-function softmaxOf(weights: Tensor): (Softmax & { parts: ReadonlySet<Tensor> }) | undefined {
+interface FoundSoftmax {
+  readonly softmax: Softmax;
+  /** The nodes that make the weights of the scores. */
+  readonly parts: ReadonlySet<Tensor>;
+  /** What else the weights are multiplied by. */
+  readonly factors: readonly Tensor[];
+}
+
+/** A softmax over the last axis, or one times factors, as dropout has them. */
+function softmaxIn(weights: Tensor, seen: Set<Tensor> = new Set()): FoundSoftmax | undefined {
+  const own = softmaxOf(weights);
+  if (own || seen.has(weights)) return own;
+  seen.add(weights);
+  for (const [x, ...others] of scaledIn(weights)) {
+    const found = softmaxIn(x, seen);
+    if (!found) continue;
+    const parts = new Set([...found.parts, weights]);
+    return { ...found, parts, factors: [...found.factors, ...others] };
+  }
+  return undefined;
+}
+
+/** The operands in which a node is linear, without a constant, each with the others. */
+function scaledIn({ op, operands }: Tensor): [Tensor, ...Tensor[]][] {
+  const [a, b, c] = operands as [Tensor, Tensor, Tensor];
+  if (op === "mul")
+    return [
+      [a, b],
+      [b, a],
+    ];
+  if (op === "div") return [[a, b]];
+  if (op === "neg") return [[a]];
+  return op === "select" && numberOf(c) === 0 ? [[b, a]] : [];
+}
+
+/** softmax(x) over the last axis, and the nodes that make it of x. */
+function softmaxOf(weights: Tensor): FoundSoftmax | undefined {
   if (weights.op !== "mul" && weights.op !== "div") return undefined;
   const [exp, divisor] = weights.operands as [Tensor, Tensor];
   const below = overLast(divisor);
@@ -113,7 +151,7 @@ function softmaxOf(weights: Tensor): (Softmax & { parts: ReadonlySet<Tensor> }) 
   const max = overLast(top);
   if (max?.op !== "reduceMax" || max.operands[0] !== scores || !reducesLast(max)) return undefined;
   const parts = new Set([weights, exp, divisor, below!, total, shifted, top, max]);
-  return { scores, max, total, parts };
+  return { softmax: { weights, scores, max, total }, parts, factors: [] };
 }
 
 const reducesLast = (t: Tensor): boolean => `${t.attrs.axes}` === `${t.operands[0]!.rank - 1}`;

@@ -48,7 +48,7 @@ function isPlace(t: Tensor, axis: number): boolean {
 }
 
 /** The value that every element has, if the program says so. */
-function numberOf(t: Tensor): number | undefined {
+export function numberOf(t: Tensor): number | undefined {
   const one = t.op === "broadcastInDim" ? t.operands[0]! : t;
   return one.op === "constant" ? (one.attrs.value as number) : undefined;
 }

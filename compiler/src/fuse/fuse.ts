@@ -7,9 +7,7 @@
 import { opRecord, sameShape, Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
 import { nodesOf, type Program } from "../program.ts";
-import { arranged } from "./arrange.ts";
-import { type Attentions, findAttention } from "./attention.ts";
-import { openAttention } from "./attention-group.ts";
+import type { Attentions } from "./attention.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
 import { findPlacement, linesUp, openMap, place, terminals } from "./place.ts";
@@ -30,8 +28,9 @@ export function fuse(
   const groupOf = new Map<Tensor, Group>();
   const order = nodesOf(program);
   const storage = storageOf(program);
-  const attentions =
-    on && limits.attention ? findAttention(order, storage.required, apart) : nothing;
+  const attention = on ? limits.attention : undefined;
+  const stored = new Set([...storage.required, ...kept]);
+  const attentions = attention?.find(order, stored, apart) ?? nothing;
   const state: Fusion = {
     program,
     limits,
@@ -45,9 +44,9 @@ export function fuse(
     apart,
     kept,
   };
-  for (const node of arranged(order, attentions.all)) {
+  for (const node of attention?.arrange(order, attentions) ?? order) {
     if (!(node instanceof Tensor)) {
-      openAttention(state, node);
+      attention!.open(state, node);
       continue;
     }
     if (isLeaf(node) || isVirtual(node) || attentions.inside.has(node)) continue;

@@ -2,7 +2,7 @@
  * Reads a product as a sum of lines of one operand, weighted by the other: Σ over queries or keys of weights·columns, where weights
  * are [batch…, queries, keys]. And a product as scores of that shape. Both may have their axes in any order. Decides nothing.
  */
-import { isStatic, type Shape, sameShape, type Tensor } from "@kiln-ml/ir";
+import { isStatic, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 
 export interface WeightedSum {
   readonly result: Tensor;
@@ -81,3 +81,7 @@ export function isScoreProduct(t: Tensor, space: Shape): boolean {
     terms <= mostTerms
   );
 }
+
+/** True if `t` is made of `of`, or is it. A node is made after its operands. */
+export const isMadeOf = (t: Tensor, of: Tensor): boolean =>
+  topologicalOrder([t], (n) => n.id <= of.id).includes(of);

@@ -5,6 +5,7 @@
  * variables and the graph's symbols.
  */
 import type { Condition, Dim, Dtype, Reducer } from "@kiln-ml/ir";
+import type { MatrixStep } from "./matrix.ts";
 
 /** A value of one element. In a vector loop, an expression that depends on the loop variable has lanes. */
 export type Expr =
@@ -51,6 +52,9 @@ export type Stmt =
   | { readonly kind: "letDynamic"; readonly name: string; readonly value: Expr }
   /** Binds the index symbol `name` to the invocation's number in its workgroup (GPU). */
   | { readonly kind: "letInvocation"; readonly name: string }
+  /** Binds it to the number of the invocation's subgroup in its workgroup, which is the same for all of the subgroup (GPU). */
+  | { readonly kind: "letSubgroup"; readonly name: string }
+  | { readonly kind: "matrix"; readonly does: MatrixStep }
   /** A mutable scalar; `wide` accumulators may be kept in more precision than the dtype (f64 in JS). */
   | {
       readonly kind: "acc";
@@ -83,6 +87,11 @@ export type Stmt =
     }
   | { readonly kind: "if"; readonly when: readonly Condition[]; readonly then: readonly Stmt[] }
   | { readonly kind: "store"; readonly to: string; readonly index: Dim; readonly value: Expr }
+  /**
+   * In a loop over `counter` that starts at 0: what stands before is computed before what follows is loaded, for compilers that
+   * otherwise load all operands first and run out of registers (CPU).
+   */
+  | { readonly kind: "fence"; readonly counter: string }
   /** Brings the cache line of an element near, which must exist, and gives no value: for the targets that are to wait less (CPU). */
   | { readonly kind: "touch"; readonly from: string; readonly index: Dim }
   /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */

@@ -4,6 +4,7 @@
  */
 import { type Condition, type Dim, keyOfDim } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "./kernel.ts";
+import { keyOfMatrix } from "./matrix.ts";
 import { bodyOf } from "./uses.ts";
 
 export function keyOfKernel(kernel: Kernel): string {
@@ -69,7 +70,10 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "set":
       return `${s.name} ${expr(s.value)}`;
     case "letInvocation":
+    case "letSubgroup":
       return s.name;
+    case "matrix":
+      return keyOfMatrix(s.does, keyOfDim);
     case "letIndex":
       return `${s.name} ${keyOfDim(s.value)}`;
     case "acc":
@@ -82,6 +86,8 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
+    case "fence":
+      return s.counter;
     case "touch":
       return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":

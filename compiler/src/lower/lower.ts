@@ -179,7 +179,12 @@ function used(buffers: Buffers, body: readonly Stmt[]) {
   return buffers.params.filter((p) => names.has(p.param.name));
 }
 
-const binders: ReadonlySet<Stmt["kind"]> = new Set(["letIndex", "letDynamic", "letInvocation"]);
+const binders: ReadonlySet<Stmt["kind"]> = new Set([
+  "letIndex",
+  "letDynamic",
+  "letInvocation",
+  "letSubgroup",
+]);
 
 /** Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an extent or a statement. */
 function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {

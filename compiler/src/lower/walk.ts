@@ -21,6 +21,11 @@ export function walkStmts(stmts: readonly Stmt[], v: Visitor, seen: Set<Expr> = 
       case "combine":
       case "prefix":
       case "letInvocation":
+      case "fence":
+      case "letSubgroup":
+        break;
+      case "matrix":
+        if ("index" in s.does) v.dim?.(s.does.index);
         break;
       case "let":
       case "letDynamic":

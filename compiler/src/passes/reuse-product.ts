@@ -28,8 +28,10 @@
  */
 import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
 import { overLast } from "../fuse/attention.ts";
+import { numberOf } from "../fuse/causal.ts";
 import {
   freeOf,
+  isMadeOf,
   isScoreProduct,
   readWeightedSum,
   sidesOf,
@@ -111,12 +113,18 @@ function foundIn(node: Tensor, sums: ReadonlyMap<Tensor, WeightedSum[]>): Found 
   return undefined;
 }
 
-const factorsOf = (t: Tensor): Tensor[] => (t.op === "mul" ? t.operands.flatMap(factorsOf) : [t]);
+/** What is multiplied; a condition stands for the factor that is 1 where it holds and 0 elsewhere. */
+function factorsOf(t: Tensor): Tensor[] {
+  if (t.op === "mul") return t.operands.flatMap(factorsOf);
+  const [when, x, otherwise] = t.operands;
+  return t.op === "select" && numberOf(otherwise!) === 0 ? [when!, ...factorsOf(x!)] : [t];
+}
 
 /** Factors, and of those that are the same along the last axis, what is repeated. */
 function parted(factors: readonly Tensor[]): { own: Tensor[]; rows: Tensor[] } {
-  const own = factors.filter((f) => !overLast(f));
-  return { own, rows: factors.flatMap((f) => overLast(f) ?? []) };
+  const ofRows = (f: Tensor) => (f.dtype === "f32" ? overLast(f) : undefined);
+  const own = factors.filter((f) => !ofRows(f));
+  return { own, rows: factors.flatMap((f) => ofRows(f) ?? []) };
 }
 
 function sameSet(a: readonly Tensor[], b: readonly Tensor[]): boolean {
@@ -137,10 +145,6 @@ function sameOther(product: Tensor, sum: WeightedSum): boolean {
     byAxis.every(([axis, at]) => v.batch[axis] === at)
   );
 }
-
-/** True if `t` is made of `of`. A node is made after its operands. */
-const isMadeOf = (t: Tensor, of: Tensor): boolean =>
-  topologicalOrder([t], (n) => n.id < of.id).includes(of);
 
 function taken({ product, sum, times, over }: Found, now: (t: Tensor) => Tensor): Tensor {
   const [g] = sidesOf(product);

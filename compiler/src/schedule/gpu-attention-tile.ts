@@ -96,7 +96,7 @@ export const firstLine = (t: Tile, lineTile: Dim): Dim =>
   addDim(mulDim(lineTile, linesPerTile), mulDim(t.team, 4));
 
 /** Where in a tile a team's c-th line or column is, from the team's first. */
-export const offset = (c: number): number => Math.floor(c / 4) * 4 * teams + (c % 4);
+export const offset = (c: Dim): Dim => addDim(mulDim(floorDiv(c, 4), 4 * teams), modDim(c, 4));
 
 export interface Blocks {
   readonly arrays: readonly Stmt[];
@@ -106,7 +106,7 @@ export interface Blocks {
   summed(sum: WeightedSum, firstLine: Dim): Stmt[];
   /** The k-th term of this invocation's r-th row, and of the line at an offset from its first. */
   a(k: Dim, r: number): Expr;
-  b(k: Dim, offset: number): Expr;
+  b(k: Dim, offset: Dim): Expr;
   /** Puts the k-th term of the r-th row. */
   put(k: Dim, r: number, value: Expr): Stmt;
   /** A number of each team for a row, in the place of the lines. */
@@ -348,14 +348,14 @@ export function weigh(
 }
 
 /** A weight or score by its row and line: 0 or another number past the last line. */
-export function within(t: Tile, c: number, value: Expr, otherwise: number): Expr {
+export function within(t: Tile, c: Dim, value: Expr, otherwise: number): Expr {
   if (modDim(t.line.extent, linesPerTile) === 0) return value;
   const inside = below(addDim(t.line0.at, offset(c)), t.line.extent);
   return choose([inside], value, constant("f32", otherwise));
 }
 
 /** The coordinates of a weight in the space. */
-export function placeOf(t: Tile, r: number, c: number): Dim[] {
+export function placeOf(t: Tile, r: Dim, c: Dim): Dim[] {
   const [row, line] = [addDim(t.row0.at, r), addDim(t.line0.at, offset(c))];
   const last = t.attention.sums[0]!.along === t.attention.space.length - 1;
   return [...t.batch.map((l) => l.at), ...(last ? [row, line] : [line, row])];

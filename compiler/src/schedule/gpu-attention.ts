@@ -43,6 +43,7 @@ import {
   weigh,
   within,
 } from "./gpu-attention-tile.ts";
+import { weightName, weights } from "./gpu-attention-weights.ts";
 import { gpuWeighted } from "./gpu-weighted.ts";
 
 export function gpuAttention(job: Job): Scheduled {
@@ -52,6 +53,8 @@ export function gpuAttention(job: Job): Scheduled {
   const batch = extentGuess(job.group.outer.slice(0, -2));
   const t = tileOf(job, rowsOf(batch, extentGuess([queries!]), columnsEach(sums[0]!.columns)));
   const b = blocksOf(t);
+  // Divided by the totals at the end, like the weights without factors.
+  const scaled = sums[0]!.weights !== softmax.weights;
   const keyTile = makeLoop("keyTile", keyTilesOf(t));
   const body: Stmt[] = [
     { kind: "letInvocation", name: t.me.name },
@@ -65,7 +68,8 @@ export function gpuAttention(job: Job): Scheduled {
       ...product(t, b, t.attention.made[0]!, "s"),
       ...each(t.rows, (r) => each(linesEach, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))])),
       ...rescale(t, b),
-      ...weigh(t, b, 0, keyTile.at, (r, c) => f32(`s${r}_${c}`)),
+      ...(scaled ? weights(t, (r, c) => [[softmax.weights, `s${r}_${c}`]]) : []),
+      ...weigh(t, b, 0, keyTile.at, (r, c) => f32(scaled ? weightName(0, r, c) : `s${r}_${c}`)),
     ]),
     ...finish(t, b),
   ];
@@ -100,7 +104,7 @@ function scoreOf(t: Tile, r: number, c: number): Expr {
   const { made, softmax } = t.attention;
   const at = placeOf(t, r, c);
   const values = openBlock(t.job);
-  values.bind(made[0]!, at, f32(`s${r}_${c}`));
+  values.bind(made[0]!, f32(`s${r}_${c}`));
   return within(t, c, values.at(softmax!.scores, at), -Infinity);
 }
 
@@ -142,7 +146,6 @@ function finish(t: Tile, b: Blocks): Stmt[] {
   const { rows } = t;
   const other = makeLoop("other", teams);
   const { max, total } = t.attention.softmax!;
-  const [maxAt, totalAt] = [max, total].map((m) => t.job.group.members.get(m)!.coords);
   const sums: Stmt[] = [
     barrier,
     ...each(rows, (i): Stmt[] => [b.share(i, t.team, f32(`sum${i}`))]),
@@ -167,8 +170,8 @@ function finish(t: Tile, b: Blocks): Stmt[] {
     t,
     (_, i, j) => call("mul", "f32", f32(`o0_${i}_${j}`), f32(`part${i}`)),
     (values, r) => {
-      values.bind(max, maxAt!, load("rowTops", "f32", r.at));
-      values.bind(total, totalAt!, load("rowTotals", "f32", r.at));
+      values.bind(max, load("rowTops", "f32", r.at));
+      values.bind(total, load("rowTotals", "f32", r.at));
     },
   );
   return [...sums, ...storeRows(t), ...results];
@@ -187,7 +190,7 @@ function storeRows(t: Tile): Stmt[] {
       [max, "top"],
       [total, "all"],
     ] as const)
-      block.bind(m, job.group.members.get(m)!.coords, f32(`${name}${i}`));
+      block.bind(m, f32(`${name}${i}`));
     for (const m of asked) block.body.push(storeMember(job, block, m, new Map()));
     const row = addDim(t.row0.at, i);
     return [

@@ -8,6 +8,7 @@ import { hasNativeHalf, type Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { contractionKey } from "./gpu-key.ts";
+import { gpuMatrix } from "./gpu-matrix.ts";
 import { gpuSkinny } from "./gpu-skinny.ts";
 import { gpuTile, mannersOf, type Which } from "./gpu-tile.ts";
 import { nameOfTiling, tilingsOf, trial } from "./gpu-tiling.ts";
@@ -22,6 +23,8 @@ export function gpuContraction(job: Job): Scheduled {
   if (skinny && !choices) return skinny;
   const c = job.group.contraction!;
   const rows = rowsOf(job);
+  const matrix = gpuMatrix(job, rows);
+  if (matrix) return matrix;
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const capacity = {
     invocations: job.limits.maxComputeInvocationsPerWorkgroup ?? 256,
@@ -29,7 +32,8 @@ export function gpuContraction(job: Job): Scheduled {
     element: hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4,
   };
   const manners = mannersOf(job, trial, rows);
-  const singles = { rows: manners.rows.single, columns: manners.columns.single };
+  const { guarded } = manners;
+  const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };
   const tilings = tilingsOf([m, n, totalOf(c.batch)], capacity, singles);
   if (!choices) return gpuTile(job, tilings[0]!, rows);
   const options = [...(skinny ? [few] : []), ...tilings.map(nameOfTiling)];

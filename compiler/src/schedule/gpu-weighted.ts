@@ -3,15 +3,13 @@
  * gradients of attention. A workgroup takes a tile of rows through tiles of lines, and never stores a weight. The sums run in
  * the order of the lines.
  */
-import { addDim, ceilDiv, type Dim, floorDiv, minDim, mulDim, type Tensor } from "@kiln-ml/ir";
-import { accesses } from "../access.ts";
+import { addDim, ceilDiv, type Dim, floorDiv, minDim, mulDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import { extentGuess } from "../fuse/state.ts";
 import type { Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock } from "../lower/job.ts";
+import type { Job } from "../lower/job.ts";
 import { decode, nest } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
-import type { Values } from "../lower/value.ts";
 import { storeSums } from "./gpu-attention-store.ts";
 import {
   acc,
@@ -23,13 +21,12 @@ import {
   firstRow,
   linesEach,
   linesPerTile,
-  placeOf,
   product,
   type Tile,
   tileOf,
   weigh,
-  within,
 } from "./gpu-attention-tile.ts";
+import { weightName, weights } from "./gpu-attention-weights.ts";
 
 export function gpuWeighted(job: Job): Scheduled {
   const { attention } = job.group;
@@ -56,7 +53,7 @@ export function gpuWeighted(job: Job): Scheduled {
       body: [
         { kind: "letIndex", name: t.line0.name, value: firstLine(t, lineTile.at) },
         ...attention!.made.flatMap((p, i) => product(t, b, p, productName(i))),
-        ...weights(t),
+        ...weights(t, (r, c) => attention!.made.map((p, i) => [p, `${productName(i)}${r}_${c}`])),
         ...sums.flatMap((_, s) => weigh(t, b, s, lineTile.at, (r, c) => f32(weightName(s, r, c)))),
       ],
     },
@@ -96,46 +93,3 @@ function rangeOf(t: Tile, all: Dim): { start: Dim; end: Dim } {
 }
 
 const productName = (i: number): string => `p${i}_`;
-const weightName = (s: number, r: number, c: number): string => `w${s}_${r}_${c}`;
-
-/** The program's weights of this invocation's rows and lines, by their products; 0 past the last line. */
-function weights(t: Tile): Stmt[] {
-  const { made, sums } = t.attention;
-  const common = openBlock(t.job);
-  const ends = endsOf(t);
-  const all = Array.from({ length: t.rows }, (_, r) =>
-    Array.from({ length: linesEach }, (_, c) => placeOf(t, r, c)),
-  );
-  for (const at of all.flat()) for (const end of ends) known(common, end, at);
-  const body = each(t.rows, (r) =>
-    each(linesEach, (c): Stmt[] => {
-      const at = all[r]![c]!;
-      const values = common.inner();
-      for (const [i, p] of made.entries()) values.bind(p, at, f32(`${productName(i)}${r}_${c}`));
-      const lets = sums.map((s, i): Stmt => {
-        const value = within(t, c, values.at(s.weights, at), 0);
-        return { kind: "let", name: weightName(i, r, c), value };
-      });
-      return [...values.body, ...lets];
-    }),
-  );
-  return [...common.body, ...body];
-}
-
-/** What the weights take from fewer axes than their own, such as totals of rows: the same for a row, or for a line. */
-function endsOf(t: Tile): Tensor[] {
-  const found = new Set<Tensor>();
-  const seen = new Set<Tensor>(t.attention.made);
-  const enter = (n: Tensor): void => {
-    if (seen.has(n) || t.job.outside(n)) return;
-    seen.add(n);
-    if (n.op === "broadcastInDim") found.add(n);
-    else n.operands.forEach(enter);
-  };
-  for (const s of t.attention.sums) enter(s.weights);
-  return [...found];
-}
-
-function known(values: Values, end: Tensor, at: readonly Dim[]): void {
-  for (const { operand, coords } of accesses(end, at)) values.at(operand, coords);
-}

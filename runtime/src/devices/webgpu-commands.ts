@@ -69,8 +69,8 @@ export class Commands {
   }
 
   /**
-   * A run is encoded to its end. It is submitted now unless the device has enough to do; `steady` says that nothing was made
-   * for the run, so that it cannot fail and take others with it.
+   * A run is encoded to its end. It is submitted now unless the device has enough to do; `steady` says that it was bound
+   * before, so that it hardly fails and takes others with it.
    */
   endRun(work: number, steady: boolean): void {
     this.#runs += 1;

@@ -12,25 +12,32 @@ const keptRecordings = 64;
 const keptLaunches = 2 ** 16;
 
 interface Recording {
-  /** Of slots, inputs and outputs; all others of a program stay the same. */
+  /** Of slots, inputs and bound results; all others of a program stay the same. */
   readonly buffers: readonly Buffer[];
   readonly launches: readonly BoundLaunch[];
 }
 
 export class Recordings {
+  /** The results that kernels are bound to. */
+  readonly #results: readonly number[];
   /** By the hash of the buffers' numbers; of two with one hash the later stays. */
   readonly #known = new Map<number, Recording>();
   #launches = 0;
 
+  constructor(results: readonly number[]) {
+    this.#results = results;
+  }
+
   of(frame: Frame): readonly BoundLaunch[] | undefined {
-    const known = this.#known.get(hashOf(frame));
-    return known && isOf(known, frame) ? known.launches : undefined;
+    const known = this.#known.get(this.#hashOf(frame));
+    return known && this.#isOf(known, frame) ? known.launches : undefined;
   }
 
   keep(frame: Frame, launches: readonly BoundLaunch[]): void {
-    const hash = hashOf(frame);
+    const hash = this.#hashOf(frame);
     this.#forget(hash);
-    this.#known.set(hash, { buffers: [...frame.slot, ...frame.input, ...frame.output], launches });
+    const results = this.#results.map((i) => frame.output[i]!);
+    this.#known.set(hash, { buffers: [...frame.slot, ...frame.input, ...results], launches });
     this.#launches += launches.length;
     for (const oldest of this.#known.keys()) {
       if (this.#known.size <= keptRecordings && this.#launches <= keptLaunches) return;
@@ -42,20 +49,20 @@ export class Recordings {
     this.#launches -= this.#known.get(hash)?.launches.length ?? 0;
     this.#known.delete(hash);
   }
-}
 
-function hashOf({ slot, input, output }: Frame): number {
-  let hash = 0;
-  for (const { id } of slot) hash = (Math.imul(hash, 31) + id) | 0;
-  for (const { id } of input) hash = (Math.imul(hash, 31) + id) | 0;
-  for (const { id } of output) hash = (Math.imul(hash, 31) + id) | 0;
-  return hash;
-}
+  #hashOf({ slot, input, output }: Frame): number {
+    let hash = 0;
+    for (const { id } of slot) hash = (Math.imul(hash, 31) + id) | 0;
+    for (const { id } of input) hash = (Math.imul(hash, 31) + id) | 0;
+    for (const i of this.#results) hash = (Math.imul(hash, 31) + output[i]!.id) | 0;
+    return hash;
+  }
 
-function isOf({ buffers }: Recording, { slot, input, output }: Frame): boolean {
-  let i = 0;
-  for (const b of slot) if (buffers[i++] !== b) return false;
-  for (const b of input) if (buffers[i++] !== b) return false;
-  for (const b of output) if (buffers[i++] !== b) return false;
-  return true;
+  #isOf({ buffers }: Recording, { slot, input, output }: Frame): boolean {
+    let at = 0;
+    for (const b of slot) if (buffers[at++] !== b) return false;
+    for (const b of input) if (buffers[at++] !== b) return false;
+    for (const i of this.#results) if (buffers[at++] !== output[i]) return false;
+    return true;
+  }
 }

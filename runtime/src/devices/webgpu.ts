@@ -36,22 +36,29 @@ export class WebGpuDriver implements Driver {
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
   #inTurn = false;
+  /** What memory was last asked for. */
+  #asked = "";
   #failure: string | null = null;
   #fault: string | null = null;
 
-  constructor(device: GPUDevice, name: string, runsInFlight: number) {
+  constructor(
+    device: GPUDevice,
+    name: string,
+    features: ReadonlySet<string>,
+    runsInFlight: number,
+  ) {
     this.device = device;
     this.#queue = device.queue;
     this.name = name;
     const { vendor = "", architecture = "", description = "" } = device.adapterInfo ?? {};
     this.adapter = { vendor, architecture, description };
     this.limits = readLimits(device);
-    this.features = device.features as ReadonlySet<string>;
+    this.features = features;
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
     this.#maxBytes = { maxStorageBufferBindingSize, maxBufferSize };
     this.commands = new Commands(device, runsInFlight, () => this.#turns.advance());
     this.#heap = new Heap(
-      (bytes) => this.#create(bytes),
+      (bytes) => this.#create(bytes, storageUsage, this.#asked.replace(/^run: /, "")),
       (buffer) => {
         // What is encoded may use it.
         this.commands.flush();
@@ -59,13 +66,14 @@ export class WebGpuDriver implements Driver {
       },
       Math.min(maxStorageBufferBindingSize, maxBufferSize),
     );
-    this.#staging = new Staging(device, this.commands);
+    const create = (bytes: number) => this.#create(bytes, usage.mapRead | usage.copyTo, "a read");
+    this.#staging = new Staging(this.commands, create, maxBufferSize);
     this.#turns = new Turns({
       room: () => this.commands.room,
       pause: () => this.#pressure.relieve(() => this.#heap.live),
     });
     this.lost = device.lost.then(({ reason, message }) => {
-      this.#failure ??= `the device is lost: ${message || reason}`;
+      this.#end(`the device is lost: ${message || reason}`);
       return { reason: reason === "destroyed" ? "destroyed" : "unknown", message };
     });
     device.addEventListener("uncapturederror", (event) => {
@@ -90,6 +98,7 @@ export class WebGpuDriver implements Driver {
         throw new DeviceError(
           `${tensor}: ${sizeBytes} bytes exceed the device's ${limit} of ${this.#maxBytes[limit]}`,
         );
+    this.#asked = tensor;
     return this.#heap.acquire(sizeBytes, owner);
   }
 
@@ -128,16 +137,18 @@ export class WebGpuDriver implements Driver {
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     try {
-      const bytes = await this.#turns.follow(() => ({
-        read: this.#staging.read(buffer, wholeWords(sizeBytes)),
-      }));
-      const result = await bytes.read;
+      const { reading } = await this.#turns.follow(() => {
+        if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);
+        // In an object, for the turn ends when the read is asked for.
+        return { reading: this.#staging.read(buffer, wholeWords(sizeBytes)) };
+      });
+      const result = await reading;
       const fault = this.takeFault();
       if (fault !== null) throw new DeviceError(`data: ${fault}`);
       return result;
     } catch (cause) {
       if (cause instanceof DeviceError) throw cause;
-      const why = this.#failure ?? (cause as Error).message;
+      const why = this.#failure ?? this.takeFault() ?? (cause as Error).message;
       throw new DeviceError(`data: ${why}`, { cause });
     }
   }
@@ -172,23 +183,32 @@ export class WebGpuDriver implements Driver {
   }
 
   destroy(): void {
-    if (this.#failure !== null) return;
-    this.#failure = "the device was destroyed";
-    this.commands.drop();
-    this.#heap.clear();
-    this.#staging.clear();
+    this.#end("the device was destroyed");
     this.device.destroy();
   }
 
-  #create(sizeBytes: number): GpuBuffer {
+  /** Whoever waits for a turn gets it, and learns of the failure. */
+  #end(failure: string): void {
+    if (this.#failure !== null) return;
+    this.#failure = failure;
+    this.commands.drop();
+    this.#heap.clear();
+    this.#staging.clear();
+    this.commands.finish(this.commands.submitted);
+  }
+
+  /** `use` says what the memory is for. */
+  #create(sizeBytes: number, bits: number, use: string): GpuBuffer {
     this.device.pushErrorScope("out-of-memory");
-    const buffer = createGpuBuffer(this.device, sizeBytes, storageUsage);
+    const buffer = createGpuBuffer(this.device, sizeBytes, bits);
     this.device.popErrorScope().then(
       (error) => {
         if (!error) return;
         this.#broken.add(buffer);
+        this.#report(
+          `${sizeBytes} bytes for ${use} are not to be had, ${this.#heap.live} are live`,
+        );
         this.#heap.drain(); // So that trying again has a chance.
-        this.#report(`${sizeBytes} bytes are not to be had`);
       },
       () => {}, // The device is lost, which has its own report.
     );

@@ -81,6 +81,8 @@ function printStmt(p: Printer, s: Stmt): void {
       e.bindIndex(s.name, s.value);
       return;
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
       bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);
       return;
     case "letDynamic": {
@@ -119,6 +121,7 @@ function printStmt(p: Printer, s: Stmt): void {
     case "sort":
       printSort(p, s);
       return;
+    case "fence":
     case "touch":
     case "barrier":
     case "combine":

@@ -21,6 +21,7 @@ import {
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
+import { printMatrix } from "./matrix.ts";
 import { moduleText } from "./module.ts";
 import { narrowText } from "./narrow.ts";
 import { isNative, narrowType, splatNarrow } from "./native-half.ts";
@@ -44,8 +45,9 @@ export interface Module extends Printer {
   /** Names of the grid's loop variables. */
   readonly gridNames: readonly string[];
   readonly declarations: Declarations;
-  /** Whether the text uses subgroup operations. */
+  /** Whether the text uses subgroup operations, and matrices of subgroups. */
   subgroups: boolean;
+  matrices: boolean;
 }
 
 /** The kernel as a WGSL module; bindings in the order of the params, then the uniform struct of dims. */
@@ -113,6 +115,7 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     gridNames: grid.loops.map((l) => e.fresh(l.name)),
     declarations,
     subgroups: false,
+    matrices: false,
   };
   return m;
 }
@@ -210,6 +213,13 @@ function printSimple(m: Module, s: Simple): void {
     case "letInvocation":
       e.bindName(s.name, atom("lid"));
       break;
+    case "letSubgroup":
+      m.matrices = true;
+      e.bindName(s.name, atom("i32(subgroup)"));
+      break;
+    case "matrix":
+      printMatrix(m, s.does);
+      break;
     case "set": {
       const acc = e.find(s.name).text;
       const value = m.narrow.has(s.name)
@@ -229,6 +239,7 @@ function printSimple(m: Module, s: Simple): void {
       if (m.kernel.params.some((p) => p.access === "readwrite" || p.access === "scratch"))
         e.line("storageBarrier();");
       break;
+    case "fence":
     case "touch":
       break;
     case "sort":

@@ -20,6 +20,7 @@ export function moduleText(
           "@builtin(subgroup_invocation_id) subgroupLane: u32",
         ]
       : []),
+    ...(m.matrices ? ["@builtin(subgroup_id) subgroup: u32"] : []),
   ];
   const uniform = fields.length
     ? [
@@ -31,7 +32,11 @@ export function moduleText(
     : [];
   const before = [...storage, ...uniform, ...[...m.declarations.values()].flatMap((d) => ["", d])];
   const f16 = [...before, ...m.e.scope.lines].some((line) => /\bf16\b/.test(line));
-  const enabled = [...(f16 ? ["enable f16;"] : []), ...(m.subgroups ? ["enable subgroups;"] : [])];
+  const enabled = [
+    ...(f16 ? ["enable f16;"] : []),
+    ...(m.subgroups || m.matrices ? ["enable subgroups;"] : []),
+    ...(m.matrices ? ["enable chromium_experimental_subgroup_matrix;"] : []),
+  ];
   const lines = [
     ...(enabled.length > 0 ? [...enabled, ""] : []),
     ...before,

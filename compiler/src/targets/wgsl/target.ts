@@ -2,6 +2,7 @@
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
 
+import { attentionFusion } from "../../fuse/attention-group.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
@@ -35,7 +36,7 @@ export const webgpu: Target = {
     row: 1 << 16,
     // A reduction over rows as well keeps the whole device waiting for one workgroup.
     total: 1 << 18,
-    attention: true,
+    attention: attentionFusion,
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,

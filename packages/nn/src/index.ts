@@ -17,5 +17,13 @@ export { accuracy } from "./metrics.ts";
 export { type Layer, Module } from "./module.ts";
 export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, type PoolOptions } from "./pool.ts";
+export {
+  GRU,
+  LSTM,
+  type RecurrentInputs,
+  type RecurrentOptions,
+  type RecurrentResult,
+  RNN,
+} from "./recurrent.ts";
 export type { Reduction } from "./reduction.ts";
 export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";

@@ -20,15 +20,6 @@ class Block extends nn.Module {
   }
 }
 
-/** The results of a recurrent layer as one. */
-class Steps extends nn.Module {
-  readonly lstm = new nn.LSTM(2, 3, { bidirectional: true });
-  readonly gru = new nn.GRU(6, 2);
-  override forward(x: Tensor): Tensor {
-    return this.gru.forward(this.lstm.forward(x).y).y;
-  }
-}
-
 const layers: Record<string, [nn.Layer, readonly number[], Dtype?]> = {
   linear: [new nn.Linear(3, 2), [4, 3]],
   "conv1d of stride 2": [new nn.Conv1d(2, 2, 3, { stride: 2, padding: 1 }), [1, 2, 7]],
@@ -45,7 +36,6 @@ const layers: Record<string, [nn.Layer, readonly number[], Dtype?]> = {
   avgPool2d: [new nn.AvgPool2d(2, { padding: 1 }), [1, 1, 4, 4]],
   adaptiveAvgPool2d: [new nn.AdaptiveAvgPool2d([2, 3]), [1, 2, 5, 7]],
   softmax: [new nn.Softmax(0), [3, 4]],
-  "recurrent layers": [new Steps(), [2, 3, 2]],
   "transformer block": [new Block(), [2, 3, 4]],
 };
 

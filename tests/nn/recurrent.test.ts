@@ -118,18 +118,19 @@ const size = fc.record({
   kind: fc.constantFrom<Kind>("RNN", "GRU", "LSTM"),
   layers: fc.integer({ min: 1, max: 2 }),
   both: fc.boolean(),
+  target: fc.constantFrom("js" as const, "wasm" as const),
   lengths: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 3 }),
 });
 
 test("layers, directions and padding agree with plain loops", async () => {
   await fc.assert(
-    fc.asyncProperty(size, async ({ kind, layers, both, lengths }) => {
+    fc.asyncProperty(size, async ({ kind, layers, both, target, lengths }) => {
       const w = weightsOf(kind, layers, both);
       const layer = await layerOf(kind, layers, both, w);
       const [batch, steps] = [lengths.length, Math.max(...lengths) + 1];
       const x = Float32Array.from({ length: batch * steps * inputs }, (_, i) => Math.cos(3.7 * i));
       const run = compile((t: Tensor, n: Tensor) => layer.forward(t, { lengths: n }), {
-        target: "js",
+        target,
         inputs: [["B", "T", inputs], { shape: ["B"], dtype: "i32" }],
       });
       const { y, state } = await run(

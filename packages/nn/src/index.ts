@@ -11,6 +11,7 @@ export { Embedding } from "./embedding.ts";
 export { Flatten } from "./flatten.ts";
 export * as init from "./init.ts";
 export { type Initializer, seed } from "./init.ts";
+export { KeyStream } from "./key-stream.ts";
 export { Linear, type LinearOptions } from "./linear.ts";
 export { bce, bceWithLogits, huber, type LossOptions, l1, mse, smoothL1 } from "./losses.ts";
 export { accuracy } from "./metrics.ts";

@@ -5,6 +5,7 @@ export { Adam, type AdamOptions, AdamW } from "./adam.ts";
 export { clipByGlobalNorm, clipByValue, globalNorm } from "./clip.ts";
 export type { ParamGroup } from "./members.ts";
 export { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+export { polyak } from "./polyak.ts";
 export { RMSProp, type RmsPropOptions } from "./rmsprop.ts";
 export type { Rate, Schedule } from "./schedule.ts";
 export * as schedule from "./schedule.ts";

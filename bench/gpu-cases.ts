@@ -2,7 +2,7 @@
  * The rows of the GPU table: programs, how often each is repeated in one measurement, and what each peer calls the same work. Built
  * anew at each call; measures nothing.
  */
-import { convolution, input, type Tensor } from "@kiln-ml/ir";
+import { convolution, grad, input, type Tensor } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import type { Program } from "../compiler/src/program.ts";
@@ -74,6 +74,21 @@ const attentionOf = (causal: boolean, ...shape: number[]): Program => {
   return program([q, k, v], () => nn.attention(q, k, v, { causal }));
 };
 
+/** The same and its gradients, of a result whose gradient is given. */
+const attentionStep = (causal: boolean, ...shape: number[]): Program => {
+  const inputs = ["q", "k", "v", "g"].map((name) => f32(name, ...shape));
+  const [q, k, v, g] = inputs as [Tensor, Tensor, Tensor, Tensor];
+  const y = nn.attention(q, k, v, { causal });
+  return {
+    inputs,
+    outputs: [y, ...grad(y, [q, k, v], { cotangent: g })].map((value, i) => ({
+      name: `y${i}`,
+      value,
+    })),
+    updates: [],
+  };
+};
+
 const sumColumns = (rows: number, columns: number): Program => {
   const x = f32("x", rows, columns);
   return program([x], () => x.sum([0]));
@@ -101,7 +116,12 @@ export const gpuRows: readonly GpuRow[] = [
     flops: 2 * n ** 3,
     peer: `matmul ${n}`,
   })),
-  { name: "matmul 1000", build: () => matmul(1000), repeats: 20, flops: 2e9 },
+  ...[1000, 1023, 2049, 4095].map((n) => ({
+    name: `matmul ${n}`,
+    build: () => matmul(n),
+    repeats: n > 2049 ? 5 : 20,
+    flops: 2 * n ** 3,
+  })),
   {
     name: "chain 2^26",
     build: () => chainOfOne(1 << 26),
@@ -166,6 +186,19 @@ export const gpuRows: readonly GpuRow[] = [
     build: () => attentionOf(true, 4, 16, 2048, 64),
     repeats: 5,
     flops: 2 * 64 * 2048 ** 2 * 64,
+  },
+  // Twice the products of the forward pass, and its own.
+  {
+    name: "attention step b4 h16 s2048 d64",
+    build: () => attentionStep(false, 4, 16, 2048, 64),
+    repeats: 3,
+    flops: 12 * 64 * 2048 ** 2 * 64,
+  },
+  {
+    name: "attention step causal",
+    build: () => attentionStep(true, 4, 16, 2048, 64),
+    repeats: 3,
+    flops: 6 * 64 * 2048 ** 2 * 64,
   },
   { name: "cnn forward 64", build: () => cnnForward(64), repeats: 20 },
   { name: "cnn step 64 adam", build: () => cnnStep(64), repeats: 20 },

@@ -1,7 +1,8 @@
 /**
  * The webgpu target on a real card beside its peers: medians of 7, kernels, bytes, bandwidth or TFLOP/s, and the fraction of a copy
- * measured in the same run. Bundle it for a machine with a card; it needs npm `webgpu` there, and the peers' scripts in
- * the folder that KILN_PEERS names. The last line is the table as JSON. `--only=REGEX` picks rows, `--kernels` lists kernels.
+ * measured in the same run. `npm run bench -- --gpu bench.mjs` bundles it for a machine with a card; it needs npm `webgpu` there, and the peers' scripts in
+ * the folder that KILN_PEERS names. The last line is the table as JSON. `--only=REGEX` picks rows, `--kernels` lists kernels, `--strict`
+ * fails where a goal is missed.
  */
 import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
@@ -11,6 +12,7 @@ import { loadTarget } from "../compiler/src/targets/index.ts";
 import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
 import { Copies, type CopyRates } from "./gpu-copy.ts";
 import { peerTimes, timesOf } from "./gpu-peers.ts";
+import { gpuTable } from "./gpu-table.ts";
 import { bytesMoved, flopsOf, noise, stateValues } from "./session.ts";
 
 const flag = (name: string): boolean => process.argv.includes(`--${name}`);
@@ -133,6 +135,8 @@ const rows = results.map(({ row, result }) => ({
   ...result,
   peers: Object.fromEntries(timesOf(peers, row.peer).map((p) => [p.peer, p.ms])),
 }));
+const { text, missed } = gpuTable(rows);
+console.log(`\n${text}\n\n${missed} goals missed\n`);
 const head = { adapter: device.name, copy: { wide: round(copy.wide), scalar: round(copy.scalar) } };
 console.log(JSON.stringify({ ...head, rows }));
-process.exit(0);
+process.exit(flag("strict") && missed > 0 ? 1 : 0);

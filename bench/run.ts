@@ -4,6 +4,7 @@
  *
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against ONNX Runtime.
+ * `--gpu bench.mjs` writes the table of a real card as one file, for `node bench.mjs` on a machine that has one.
  */
 import { parseArgs } from "node:util";
 import type { TargetName } from "@kiln-ml/artifact";
@@ -31,6 +32,7 @@ const { values: options } = parseArgs({
     only: { type: "string" },
     target: { type: "string", multiple: true },
     save: { type: "string" },
+    gpu: { type: "string" },
   },
 });
 
@@ -68,7 +70,26 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),
 };
 
+/** Everything in one file but npm `webgpu`, which is the machine's own. */
+async function bundleForCard(path: string): Promise<void> {
+  const { build } = await import("esbuild");
+  await build({
+    entryPoints: ["bench/gpu.ts"],
+    outfile: path,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    external: ["webgpu", "esbuild"],
+    conditions: ["@kiln-ml/source"],
+    logLevel: "error",
+  });
+  console.log(
+    `wrote ${path}: run it with node where npm webgpu is installed and a card is in reach`,
+  );
+}
+
 async function main(): Promise<void> {
+  if (options.gpu) return bundleForCard(options.gpu);
   const pattern = new RegExp(options.only ?? "");
   // With the CPU table, `--peers` asks for its peers.
   const chosen = Object.keys(suites).filter(

@@ -23,13 +23,11 @@ const of = (shape: readonly number[], build: (x: Tensor) => Tensor | Tensor[]) =
   return programOf([x], ...[build(x)].flat());
 };
 
-function attention(width: number): Program {
-  const [q, k, v] = ["q", "k", "v"].map((n) => f32(n, 2, 8, 1024, width)) as [
-    Tensor,
-    Tensor,
-    Tensor,
-  ];
-  return programOf([q, k, v], nn.attention(q, k, v, { causal: true }));
+function attention(width: number, backward = false): Program {
+  const inputs = ["q", "k", "v", "g"].map((n) => f32(n, 2, 8, 1024, width));
+  const [q, k, v, g] = inputs as [Tensor, Tensor, Tensor, Tensor];
+  const y = nn.attention(q, k, v, { causal: true });
+  return programOf(inputs, y, ...(backward ? grad(y.mul(g).sum(), [q, k, v]) : []));
 }
 
 function conv(backward: boolean): Program {
@@ -77,7 +75,9 @@ const families: Readonly<Record<string, () => Program>> = {
   "convolution and its gradients": () => conv(true),
   convolution: () => conv(false),
   attention: () => attention(64),
-  "attention of wide heads": () => attention(128),
+  "attention of wide heads": () => attention(256),
+  "step of attention": () => attention(64, true),
+  "step of attention of wide heads": () => attention(256, true),
   "gather and scatter": gathered,
   "many operands": many,
   "step of a perceptron": () => mlpStep(64),

@@ -108,6 +108,20 @@ check("FastGelu", ["2,4", "4"]);
 check("BiasGelu", ["2,4", "4"]);
 check("QuickGelu", ["2,4"], { alpha: 1.5 });
 check("FusedMatMul", ["2,4,5", "2,6,4"], { transA: 1, transB: 1, alpha: 0.5 });
+const byBatch = { transBatchA: 1, transBatchB: 1 };
+check("FusedMatMul", ["4,2,5", "5,2,6"], byBatch, { what: "batches second" });
+check(
+  "FusedMatMul",
+  ["4,2,3,5", "6,2,3,5"],
+  { ...byBatch, transB: 1 },
+  { what: "batches inside, one side turned" },
+);
+check(
+  "FusedMatMul",
+  ["5,2,4", "2,5,6"],
+  { transBatchA: 1, transA: 1 },
+  { what: "batches of one side second, turned" },
+);
 check("FusedGemm", ["2,3", "3,4", "4"], { activation: "Relu", alpha: 0.5 });
 check(
   "SkipLayerNormalization",
@@ -193,6 +207,13 @@ check(
   ["2,40", "uint8 6,3,8", "18", "uint8 12"],
   { K: 40, N: 6, bits: 4, block_size: 16 },
   { held: [1, 2, 3], what: "with zero points" },
+);
+const mixed = Array.from({ length: 40 }, (_, i) => (i * 7) % 3).join(",");
+check(
+  "MatMulNBits",
+  ["2,40", "uint8 6,3,8", "18", "-", `int32 40=${mixed}`],
+  { K: 40, N: 6, bits: 4, block_size: 16 },
+  { held: [1, 2, 4], what: "with columns in any group, halfway" },
 );
 check(
   "QLinearAdd",

@@ -10,6 +10,7 @@ import { dce } from "../../compiler/src/passes/dce.ts";
 import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
 import { orient } from "../../compiler/src/passes/orient.ts";
+import { reuseProduct } from "../../compiler/src/passes/reuse-product.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
 import { splitColumns } from "../../compiler/src/passes/split-columns.ts";
 import { splitConcat } from "../../compiler/src/passes/split-concat.ts";
@@ -27,6 +28,7 @@ const passes: readonly Pass[] = [
   inline,
   orient,
   splitConcat,
+  reuseProduct,
   splitContraction,
   splitReduce,
   splitColumns,

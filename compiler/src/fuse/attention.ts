@@ -1,101 +1,164 @@
 /**
- * Finds softmax(scores)·v among the nodes of a program, where the scores are made of a product q·kᵀ element by element: it can be
- * computed without storing the scores. Only where nothing else needs what lies between, as gradients do. Makes no groups.
+ * Finds softmax(scores)·v among the nodes of a program, where the scores are made of a product q·kᵀ element by element, and the sums
+ * that gradients make with such weights: all can be computed without storing what has the shape of the scores. Only where
+ * nothing else needs that. Makes no groups.
  */
-import { isStatic, opRecord, sameShape, type Tensor } from "@kiln-ml/ir";
-import { isLeaf, isPointwise } from "../access.ts";
+import { opRecord, type Shape, sameShape, type Tensor } from "@kiln-ml/ir";
+import { gradientOf } from "./attention-gradient.ts";
+import { isCausal, numberOf } from "./causal.ts";
+import { isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
 
-/** softmax over the last axis of `scores`, times the second operand of `result`. */
+/** Weighted sums whose weights are made of products of few terms, tile by tile. */
 export interface Attention {
-  /** q·kᵀ, of the shape of the scores: [batch…, queries, keys]. */
-  readonly dot: Tensor;
-  readonly scores: Tensor;
-  /** [batch…, queries, columns]. */
-  readonly result: Tensor;
-  /** True if no query attends to keys after its own place. */
+  /** The shape of the weights: [batch…, queries, keys]. */
+  readonly space: Shape;
+  /** Products of that shape that the weights are made of. */
+  readonly made: readonly Tensor[];
+  /** All along one axis of the space, and of as many columns. */
+  readonly sums: readonly WeightedSum[];
+  /** True if weights of keys after the query's place are 0. */
   readonly causal: boolean;
+  /** Where the weights are made of this softmax, for one sum: its maxima and totals are not known before. */
+  readonly softmax?: Softmax;
 }
 
-/** Terms of a score and columns of a result that the kernel has room for. */
-const mostDepth = 256;
-const mostColumns = 128;
+/** softmax over the last axis of `scores`: exp(scores − max)/total. A sum's weights may be that times other factors. */
+export interface Softmax {
+  readonly weights: Tensor;
+  readonly scores: Tensor;
+  readonly max: Tensor;
+  readonly total: Tensor;
+}
 
 export interface Attentions {
-  readonly byResult: ReadonlyMap<Tensor, Attention>;
-  /** What is computed along with a result, and nowhere else. */
+  readonly all: readonly Attention[];
+  /** What is computed along with sums, and nowhere else. */
   readonly inside: ReadonlySet<Tensor>;
 }
 
-export function findAttention(order: readonly Tensor[], required: ReadonlySet<Tensor>): Attentions {
+/** Sums of `apart` are not found together with others, and what is `stored` in none. */
+export function findAttention(
+  order: readonly Tensor[],
+  stored: ReadonlySet<Tensor>,
+  apart: ReadonlySet<Tensor> = new Set(),
+): Attentions {
   const users = new Map<Tensor, Tensor[]>();
   for (const t of order)
     for (const o of new Set(t.operands)) users.set(o, [...(users.get(o) ?? []), t]);
-  const byResult = new Map<Tensor, Attention>();
+  const all: Attention[] = [];
   const inside = new Set<Tensor>();
-  for (const t of order) {
-    if (t.op !== "dotGeneral" || !weighsLast(t)) continue;
-    const found = softmaxOf(t.operands[0]!);
-    const made = found && dotIn(found.scores);
-    if (!made) continue;
-    const { dot, chain } = made;
-    const { scores, parts } = found;
-    const between = nodesBetween(dot, t);
-    const alone = [...between].every(
-      (n) =>
-        (chain.has(n) || parts.has(n)) &&
-        !required.has(n) &&
-        users.get(n)!.every((u) => u === t || between.has(u)),
-    );
-    if (!alone || t.operands[1] === t.operands[0]) continue;
-    byResult.set(t, { dot, scores, result: t, causal: isCausal(scores, dot) });
-    for (const n of between) inside.add(n);
+  for (const t of order)
+    for (const side of t.op === "dotGeneral" ? [0, 1] : []) {
+      const found = forwardOf(t, side, stored, users);
+      if (!found || found.between.some((n) => inside.has(n))) continue;
+      const gradient = gradientOf(found, users, stored, apart);
+      if (!gradient) continue;
+      all.push(found.attention, ...gradient.attentions);
+      for (const n of [...found.between, ...gradient.inside]) inside.add(n);
+    }
+  return { all, inside };
+}
+
+export interface Forward {
+  readonly attention: Attention & { readonly softmax: Softmax };
+  /** What lies between the product of the scores and the result, but for maxima and totals. */
+  readonly between: readonly Tensor[];
+}
+
+type Users = ReadonlyMap<Tensor, readonly Tensor[]>;
+
+function forwardOf(
+  t: Tensor,
+  side: number,
+  stored: ReadonlySet<Tensor>,
+  users: Users,
+): Forward | undefined {
+  const sum = readWeightedSum(t, side);
+  if (!sum || sum.along !== sum.weights.rank - 1) return undefined;
+  const found = softmaxIn(sum.weights);
+  const made = found && dotIn(found.softmax.scores);
+  if (!made) return undefined;
+  const { softmax, parts, factors } = found;
+  const { scores, max, total } = softmax;
+  const { dot, chain } = made;
+  const between = nodesBetween(dot, t);
+  for (const n of between) if (!chain.has(n) && !parts.has(n)) return undefined;
+  if (factors.some((f) => between.has(f))) return undefined;
+  // Beside maxima the kernel's own start lower than −∞, and NaN does not win.
+  if (users.get(max)!.some((u) => !between.has(u))) return undefined;
+  between.delete(max);
+  between.delete(total);
+  if (stored.has(max) || [...between].some((n) => stored.has(n))) return undefined;
+  const attention = {
+    space: scores.shape,
+    made: [dot],
+    sums: [sum],
+    causal: isCausal(scores),
+    softmax,
+  };
+  return { attention, between: [...between] };
+}
+
+export const axesFrom = (count: number): string =>
+  Array.from({ length: count }, (_, i) => i).join();
+
+interface FoundSoftmax {
+  readonly softmax: Softmax;
+  /** The nodes that make the weights of the scores. */
+  readonly parts: ReadonlySet<Tensor>;
+  /** What else the weights are multiplied by. */
+  readonly factors: readonly Tensor[];
+}
+
+/** A softmax over the last axis, or one times factors, as dropout has them. */
+function softmaxIn(weights: Tensor, seen: Set<Tensor> = new Set()): FoundSoftmax | undefined {
+  const own = softmaxOf(weights);
+  if (own || seen.has(weights)) return own;
+  seen.add(weights);
+  for (const [x, ...others] of scaledIn(weights)) {
+    const found = softmaxIn(x, seen);
+    if (!found) continue;
+    const parts = new Set([...found.parts, weights]);
+    return { ...found, parts, factors: [...found.factors, ...others] };
   }
-  return { byResult, inside };
+  return undefined;
 }
 
-const axesFrom = (count: number): string => Array.from({ length: count }, (_, i) => i).join();
-
-/** weights[batch…, queries, keys] · v[batch…, keys, columns]. */
-function weighsLast(t: Tensor): boolean {
-  const { lhsBatch, rhsBatch, lhsContract, rhsContract } = t.attrs as Record<string, number[]>;
-  const [p, v] = t.operands as [Tensor, Tensor];
-  const batch = p.rank - 2;
-  const columns = v.shape.at(-1)!;
-  return (
-    t.dtype === "f32" &&
-    p.dtype === "f32" &&
-    v.rank === p.rank &&
-    `${lhsBatch}` === axesFrom(batch) &&
-    `${rhsBatch}` === axesFrom(batch) &&
-    `${lhsContract}` === `${batch + 1}` &&
-    `${rhsContract}` === `${batch}` &&
-    isStatic(columns) &&
-    columns <= mostColumns
-  );
+/** The operands in which a node is linear, without a constant, each with the others. */
+function scaledIn({ op, operands }: Tensor): [Tensor, ...Tensor[]][] {
+  const [a, b, c] = operands as [Tensor, Tensor, Tensor];
+  if (op === "mul")
+    return [
+      [a, b],
+      [b, a],
+    ];
+  if (op === "div") return [[a, b]];
+  if (op === "neg") return [[a]];
+  return op === "select" && numberOf(c) === 0 ? [[b, a]] : [];
 }
 
-/** The x of softmax(x) over the last axis, and the nodes that make the softmax of it. */
-function softmaxOf(weights: Tensor): { scores: Tensor; parts: ReadonlySet<Tensor> } | undefined {
+/** softmax(x) over the last axis, and the nodes that make it of x. */
+function softmaxOf(weights: Tensor): FoundSoftmax | undefined {
   if (weights.op !== "mul" && weights.op !== "div") return undefined;
   const [exp, divisor] = weights.operands as [Tensor, Tensor];
-  const below = overLast(divisor, exp);
-  const sum = below?.op === "reciprocal" && weights.op === "mul" ? below.operands[0] : below;
-  if (weights.op === "mul" && sum === below) return undefined;
-  if (exp.op !== "exp" || sum?.op !== "reduceSum" || sum.operands[0] !== exp) return undefined;
+  const below = overLast(divisor);
+  const total = below?.op === "reciprocal" && weights.op === "mul" ? below.operands[0] : below;
+  if (weights.op === "mul" && total === below) return undefined;
+  if (exp.op !== "exp" || total?.op !== "reduceSum" || total.operands[0] !== exp) return undefined;
   const shifted = exp.operands[0]!;
-  if (shifted.op !== "sub" || !reducesLast(sum)) return undefined;
+  if (shifted.op !== "sub" || !reducesLast(total)) return undefined;
   const [scores, top] = shifted.operands as [Tensor, Tensor];
-  const max = overLast(top, scores);
+  const max = overLast(top);
   if (max?.op !== "reduceMax" || max.operands[0] !== scores || !reducesLast(max)) return undefined;
-  const parts = new Set([weights, exp, divisor, below!, sum, shifted, top, max]);
-  return { scores, parts };
+  const parts = new Set([weights, exp, divisor, below!, total, shifted, top, max]);
+  return { softmax: { weights, scores, max, total }, parts, factors: [] };
 }
 
 const reducesLast = (t: Tensor): boolean => `${t.attrs.axes}` === `${t.operands[0]!.rank - 1}`;
 
-/** What is repeated along the last axis of `like` to give `t`. */
-function overLast(t: Tensor, like: Tensor): Tensor | undefined {
-  if (t.op !== "broadcastInDim" || t.rank !== like.rank) return undefined;
+/** What is repeated along a new last axis to give `t`. */
+export function overLast(t: Tensor): Tensor | undefined {
+  if (t.op !== "broadcastInDim" || t.operands[0]!.rank !== t.rank - 1) return undefined;
   return `${t.attrs.dims}` === axesFrom(t.rank - 1) ? t.operands[0] : undefined;
 }
 
@@ -105,7 +168,7 @@ function dotIn(scores: Tensor): { dot: Tensor; chain: ReadonlySet<Tensor> } | un
   const chain = new Set<Tensor>();
   const enter = (t: Tensor): boolean => {
     if (chain.has(t)) return true;
-    if (t.op === "dotGeneral" && isScore(t, scores)) {
+    if (isScoreProduct(t, scores.shape)) {
       if (dot) return false;
       dot = t;
     } else if (opRecord(t.op).family !== "elementwise" || !sameShape(t.shape, scores.shape))
@@ -116,53 +179,19 @@ function dotIn(scores: Tensor): { dot: Tensor; chain: ReadonlySet<Tensor> } | un
   return enter(scores) && dot && scores.dtype === "f32" ? { dot, chain } : undefined;
 }
 
-/** q[batch…, queries, depth] · k[batch…, keys, depth], in any order of axes but that of the result. */
-function isScore(t: Tensor, scores: Tensor): boolean {
-  const { lhsBatch, lhsContract } = t.attrs as Record<string, number[]>;
-  const depth = t.operands[0]!.shape[lhsContract![0]!]!;
-  return (
-    sameShape(t.shape, scores.shape) &&
-    t.dtype === "f32" &&
-    t.operands.every((o) => o.dtype === "f32") &&
-    lhsBatch!.length === t.rank - 2 &&
-    lhsContract!.length === 1 &&
-    isStatic(depth) &&
-    depth <= mostDepth
-  );
-}
-
 /** The nodes on the ways from `from` to `to`, `from` included. */
 function nodesBetween(from: Tensor, to: Tensor): Set<Tensor> {
   const needs = new Map<Tensor, boolean>([[from, true]]);
   const enter = (t: Tensor): boolean => {
     const known = needs.get(t);
     if (known !== undefined) return known;
+    // A node is made after its operands.
+    if (t.id < from.id) return false;
     needs.set(t, false);
-    const found = !isLeaf(t) && t.operands.map(enter).some(Boolean);
+    const found = t.operands.map(enter).some(Boolean);
     needs.set(t, found);
     return found;
   };
   enter(to);
   return new Set([...needs].filter(([t, yes]) => yes && t !== to).map(([t]) => t));
-}
-
-/** select(key ≤ query, x, a number below all scores that count). */
-function isCausal(scores: Tensor, dot: Tensor): boolean {
-  if (scores.op !== "select" || !isPointwise(scores)) return false;
-  const [when, , otherwise] = scores.operands as [Tensor, Tensor, Tensor];
-  const test = when.op === "broadcastInDim" ? when.operands[0]! : when;
-  const least = otherwise.op === "broadcastInDim" ? otherwise.operands[0]! : otherwise;
-  const placed =
-    when.op !== "broadcastInDim" || `${when.attrs.dims}` === `${[dot.rank - 2, dot.rank - 1]}`;
-  const [key, query] = test.operands as [Tensor, Tensor];
-  return (
-    placed &&
-    test.op === "lessEqual" &&
-    key.op === "iota" &&
-    query.op === "iota" &&
-    key.attrs.axis === test.rank - 1 &&
-    query.attrs.axis === test.rank - 2 &&
-    least.op === "constant" &&
-    (least.attrs.value as number) <= -1e38
-  );
 }

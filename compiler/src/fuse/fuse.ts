@@ -4,10 +4,10 @@
  * computes one of its operands at the same coordinates (an epilogue), and otherwise floats, to be settled by
  * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
  */
-import { opRecord, sameShape, type Tensor } from "@kiln-ml/ir";
+import { opRecord, sameShape, Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
 import { nodesOf, type Program } from "../program.ts";
-import { type Attention, type Attentions, findAttention } from "./attention.ts";
+import type { Attentions } from "./attention.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
 import { findPlacement, linesUp, openMap, place, terminals } from "./place.ts";
@@ -28,7 +28,9 @@ export function fuse(
   const groupOf = new Map<Tensor, Group>();
   const order = nodesOf(program);
   const storage = storageOf(program);
-  const attentions = on && limits.attention ? findAttention(order, storage.required) : nothing;
+  const attention = on ? limits.attention : undefined;
+  const stored = new Set([...storage.required, ...kept]);
+  const attentions = attention?.find(order, stored, apart) ?? nothing;
   const state: Fusion = {
     program,
     limits,
@@ -36,19 +38,18 @@ export function fuse(
     groups: [],
     groupOf,
     read: new Map(),
-    ...storage,
+    required: storage.required,
+    storedIn: new Map(storage.storedIn),
     attentions,
     apart,
     kept,
   };
-  const { byResult, inside } = attentions;
-  for (const node of order) {
-    if (isLeaf(node) || isVirtual(node) || inside.has(node)) continue;
-    const attention = byResult.get(node);
-    if (attention) {
-      openAttention(state, attention);
+  for (const node of attention?.arrange(order, attentions) ?? order) {
+    if (!(node instanceof Tensor)) {
+      attention!.open(state, node);
       continue;
     }
+    if (isLeaf(node) || isVirtual(node) || attentions.inside.has(node)) continue;
     if (opRecord(node.op).family === "contraction") openContraction(state, node);
     else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
     else if (opRecord(node.op).family === "scatter") openWhole(state, node, "scatter");
@@ -65,21 +66,7 @@ export function fuse(
   return state;
 }
 
-const nothing: Attentions = { byResult: new Map(), inside: new Set() };
-
-function openAttention(state: Fusion, attention: Attention): void {
-  const { result } = attention;
-  const outer = result.shape.map((d, i) => makeLoop(`i${i}`, d));
-  const coords = outer.map((l) => l.at);
-  const group = openGroup(state, {
-    kind: "attention",
-    anchor: result,
-    outer,
-    outerSpace: { shape: result.shape, coords },
-    attention,
-  });
-  place(state, group, result, { coords, level: "outer" });
-}
+const nothing: Attentions = { all: [], inside: new Set() };
 
 function openContraction(state: Fusion, node: Tensor): void {
   const { contraction, coords } = readContraction(node);

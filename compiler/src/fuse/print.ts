@@ -38,7 +38,9 @@ export function nodeNames(program: Program): Names {
 
 function lineOf({ group, kernel, tensors }: Lowered, names: Names): string {
   const bound = (access: string) =>
-    tensors.flatMap((t, i) => (t && kernel.params[i]!.access === access ? [names.get(t)!] : []));
+    tensors.flatMap((t, i) =>
+      t && kernel.params[i]!.access === access ? [names.get(t) ?? t.op] : [],
+    );
   const scratch = kernel.params.filter((p) => p.access === "scratch").map((p) => plainName(p.name));
   const beside = [
     ...group.sideSums.map((s) => `beside operand ${s.side} ${members(s.group, names)}`),

@@ -3,7 +3,7 @@
  */
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
-import type { Attentions } from "./attention.ts";
+import type { Attention, Attentions } from "./attention.ts";
 import type { Group, Loop } from "./group.ts";
 
 /** What a target allows a group to become. */
@@ -14,8 +14,21 @@ export interface FusionLimits {
   readonly total: number;
   /** Most tensors one kernel may read and write. */
   readonly bindings: number;
-  /** Whether softmax(q·kᵀ)·v may be one group. */
-  readonly attention?: boolean;
+  /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */
+  readonly attention?: AttentionFusion;
+}
+
+/** What fusion of attentions adds to that of nodes; a target brings it, so that others do without. */
+export interface AttentionFusion {
+  /** Sums of `apart` are not found together with others, and what is `stored` in none. */
+  find(
+    order: readonly Tensor[],
+    stored: ReadonlySet<Tensor>,
+    apart: ReadonlySet<Tensor>,
+  ): Attentions;
+  /** The nodes, with attentions where they are to be opened. */
+  arrange(order: readonly Tensor[], found: Attentions): readonly (Tensor | Attention)[];
+  open(state: Fusion, attention: Attention): void;
 }
 
 export interface Fusion {
@@ -29,7 +42,7 @@ export interface Fusion {
   /** What was found to be read by computing a node; cleared when a node comes to be stored, or ceases to be, out of order. */
   readonly read: Map<Tensor, ReadonlySet<Tensor>>;
   /** The required nodes whose memory is a run of another tensor's. */
-  readonly storedIn: ReadonlyMap<Tensor, Storage>;
+  readonly storedIn: Map<Tensor, Storage>;
   /** Products of weights and values that are groups with all that makes the weights. */
   readonly attentions: Attentions;
   /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */

@@ -115,7 +115,7 @@ export function results(job: Job, by: Rename, sum: Expr): Stmt[] {
   const anchor = group.anchor!;
   const block = openBlock(job);
   const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
-  block.bindOnly(anchor, value);
+  block.bind(anchor, value);
   for (const [node] of membersOf(group))
     if (job.stored.has(node)) block.body.push(storeMember(job, block, node, by));
   return block.body;

@@ -5,12 +5,14 @@
 import type { Artifact } from "@kiln-ml/artifact";
 import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
 import type { Input, KernelTiming } from "@kiln-ml/runtime/loader";
+import { dimsAt } from "./automatic.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
-import { type CodeOptions, feed, Runner } from "./engine.ts";
+import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf, isFeed } from "./feed.ts";
 import { declare, type InputSpec, inputTree, isSpec } from "./inputs.ts";
 import { moveAll } from "./move.ts";
+import { nominalDims } from "./placement.ts";
 import {
   defaultTarget,
   isCurrent,
@@ -22,6 +24,7 @@ import { fits, type Pattern, ShapeHistory } from "./shapes.ts";
 import { isPinned, leafOf, pin, storedOf } from "./storage.ts";
 import { type AnyFunction, stillHolds, type Traced, traceFunction } from "./traced.ts";
 import { mapArguments } from "./tree.ts";
+import type { Tuned, TuneOptions } from "./tune.ts";
 import type { ThreadCount } from "./wasm-support.ts";
 
 export interface CompileOptions extends CodeOptions {
@@ -59,6 +62,8 @@ export class Compiler {
   readonly #variants: Variant[] = [];
   readonly #histories = new Map<string, ShapeHistory>();
   #leaves: readonly Wanted[] | undefined;
+  /** The last call whose arguments were its leaves; without their values, so that these are not kept. */
+  #last: { readonly feeds: readonly Type[]; readonly variant: Variant } | undefined;
 
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
@@ -80,6 +85,15 @@ export class Compiler {
   async profile(args: readonly unknown[]): Promise<KernelTiming[]> {
     const { variant, inputs } = await this.#prepare(args);
     return variant.runner.profile(inputs);
+  }
+
+  async tune(args: readonly unknown[], options: TuneOptions): Promise<Tuned> {
+    const { variant } = await this.#prepare(args);
+    const { runner, traced } = variant;
+    const extents = this.#feeds(args).map((f) => f.shape);
+    const dims = { ...nominalDims(runner.artifact), ...dimsAt(runner.artifact, extents) };
+    const { tuneProgram } = await import("./tune.ts");
+    return tuneProgram(runner.session, traced.program, codeOf(this.#code), dims, options);
   }
 
   async artifact(options: ExportOptions): Promise<Artifact> {
@@ -161,7 +175,19 @@ export class Compiler {
     return traceFunction(this.#fn, inputTree(specs, isSpec, declare));
   }
 
+  /** The variant for arguments of no declared type. Where the last call's were alike, so is what they lead to. */
   async #learnt(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
+    const plain = args.length === feeds.length && feeds.every(({ path }) => !path.includes("."));
+    const last = this.#last;
+    if (plain && last && areAlike(feeds, last.feeds) && stillHolds(last.variant.traced))
+      return last.variant;
+    const variant = await this.#chosen(args, feeds);
+    const types = feeds.map(({ dtype, shape }) => ({ dtype, shape }));
+    this.#last = plain ? { feeds: types, variant } : undefined;
+    return variant;
+  }
+
+  async #chosen(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
     const form = mapArguments(args, isFeed, () => 0);
     const key = JSON.stringify([form, feeds.map((f) => [f.dtype, f.shape.length])]);
     const extents = feeds.flatMap((f) => f.shape);
@@ -244,6 +270,16 @@ export class Compiler {
     return runner;
   }
 }
+
+type Type = Pick<Fed, "dtype" | "shape">;
+
+const areAlike = (a: readonly Type[], b: readonly Type[]): boolean =>
+  a.length === b.length &&
+  a.every(({ dtype, shape }, i) => {
+    const other = b[i]!;
+    if (dtype !== other.dtype || shape.length !== other.shape.length) return false;
+    return shape.every((d, axis) => d === other.shape[axis]);
+  });
 
 const staticExtent = (d: Dim): number | undefined => (typeof d === "number" ? d : undefined);
 

@@ -1,6 +1,7 @@
 /**
  * The tensors of a file as leaves of the graph. Floats of more than one element are parameters, so that they can be trained and are
- * stored as weights; single numbers are constants, which fold; the rest is data. Each is made once a model.
+ * stored as weights; single numbers are constants, which fold; the rest is data, in packed bytes where integers have 2 or 4 bits. Each is
+ * made once a model.
  */
 import {
   broadcastInDim,
@@ -12,6 +13,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { dtypeOf, hostOf } from "./element.ts";
+import { packedLeaf } from "./packed.ts";
 import type { TensorDef } from "./proto/model.ts";
 import { TensorValue } from "./value.ts";
 
@@ -55,7 +57,8 @@ export class Weights {
     const host = hostOf(def);
     if (host.length === 1)
       return broadcastInDim(constant(fromHost(dtype, host)[0]!, dtype), def.dims, []);
-    if (!isFloat(dtype) || host.length === 0) return dataLeaf(dtype, def.dims, host);
+    if (!isFloat(dtype) || host.length === 0)
+      return packedLeaf(def, host) ?? dataLeaf(dtype, def.dims, host);
     const name = this.#name(def.name);
     const leaf = param(dataLeaf(dtype, def.dims, host), { name, trainable: true });
     this.#parameters.set(name, leaf);

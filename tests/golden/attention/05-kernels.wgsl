@@ -28,16 +28,16 @@ fn main(
 ) {
   let lid = i32(invocation);
   let batch = i32(workgroup.y);
-  let queryTile = i32(workgroup.x);
+  let tile = i32(workgroup.x);
   let meDiv8 = lid / 8;
   var top0: f32 = -3.4028234663852886e+38;
   var sum0: f32 = 0.0;
-  var o0_0: f32 = 0.0;
-  var o0_1: f32 = 0.0;
-  var o0_2: f32 = 0.0;
-  var o0_3: f32 = 0.0;
+  var o0_0_0: f32 = 0.0;
+  var o0_0_1: f32 = 0.0;
+  var o0_0_2: f32 = 0.0;
+  var o0_0_3: f32 = 0.0;
   let meMod8 = lid % 8;
-  let key0 = meMod8 * 4;
+  let line0 = meMod8 * 4;
   let meDiv16 = lid / 16;
   let meMod16 = lid % 16;
   let atBatch = batch * 32;
@@ -46,8 +46,8 @@ fn main(
   let atMe0 = meDiv64 + meMod16 * 5;
   let remainder = meDiv16 % 4;
   let atMe1 = meMod8 * 4;
-  let atMe2 = key0 + meDiv16;
-  let atMe3 = atBatch + key0 * 8 + meDiv16 * 8 + meMod16 - meMod8 * 32;
+  let atMe2 = line0 + meDiv16;
+  let atMe3 = atBatch + line0 * 8 + meDiv16 * 8 + meMod16 - meMod8 * 32;
   let atMe4 = meDiv64 + meMod16 * 16;
   let meDiv32 = lid / 32;
   let remainder0 = meDiv8 % 4;
@@ -104,10 +104,10 @@ fn main(
         s0_7 = fma(a0, b7, s0_7);
       }
     }
-    s0_0 = select(-infinity(), select(-1.7014117e+38, s0_0 * 0.35355338, key0 <= meDiv8), key0 <= 3);
-    s0_1 = select(-infinity(), select(-1.7014117e+38, s0_1 * 0.35355338, key0 + 1 <= meDiv8), key0 <= 2);
-    s0_2 = select(-infinity(), select(-1.7014117e+38, s0_2 * 0.35355338, key0 + 2 <= meDiv8), key0 <= 1);
-    s0_3 = select(-infinity(), select(-1.7014117e+38, s0_3 * 0.35355338, key0 + 3 <= meDiv8), key0 <= 0);
+    s0_0 = select(-infinity(), select(-1.7014117e+38, s0_0 * 0.35355338, line0 <= meDiv8), line0 <= 3);
+    s0_1 = select(-infinity(), select(-1.7014117e+38, s0_1 * 0.35355338, line0 + 1 <= meDiv8), line0 <= 2);
+    s0_2 = select(-infinity(), select(-1.7014117e+38, s0_2 * 0.35355338, line0 + 2 <= meDiv8), line0 <= 1);
+    s0_3 = select(-infinity(), select(-1.7014117e+38, s0_3 * 0.35355338, line0 + 3 <= meDiv8), line0 <= 0);
     s0_4 = -infinity();
     s0_5 = -infinity();
     s0_6 = -infinity();
@@ -146,10 +146,10 @@ fn main(
     let shrink0 = expOf(top0 - new0);
     top0 = new0;
     sum0 = sum0 * shrink0;
-    o0_0 = o0_0 * shrink0;
-    o0_1 = o0_1 * shrink0;
-    o0_2 = o0_2 * shrink0;
-    o0_3 = o0_3 * shrink0;
+    o0_0_0 = o0_0_0 * shrink0;
+    o0_0_1 = o0_0_1 * shrink0;
+    o0_0_2 = o0_0_2 * shrink0;
+    o0_0_3 = o0_0_3 * shrink0;
     s0_0 = expOf(s0_0 - top0);
     sum0 = sum0 + s0_0;
     s0_1 = expOf(s0_1 - top0);
@@ -185,10 +185,10 @@ fn main(
       let b1_0 = lineTileAt11[1];
       let b2_0 = lineTileAt11[2];
       let b3_0 = lineTileAt11[3];
-      o0_0 = fma(a0_0, b0_0, o0_0);
-      o0_1 = fma(a0_0, b1_0, o0_1);
-      o0_2 = fma(a0_0, b2_0, o0_2);
-      o0_3 = fma(a0_0, b3_0, o0_3);
+      o0_0_0 = fma(a0_0, b0_0, o0_0_0);
+      o0_0_1 = fma(a0_0, b1_0, o0_0_1);
+      o0_0_2 = fma(a0_0, b2_0, o0_0_2);
+      o0_0_3 = fma(a0_0, b3_0, o0_0_3);
     }
     workgroupBarrier();
     if (quotient == 1) {
@@ -209,10 +209,10 @@ fn main(
       let b1_1 = lineTileAt12[1];
       let b2_1 = lineTileAt12[2];
       let b3_1 = lineTileAt12[3];
-      o0_0 = fma(a0_1, b0_1, o0_0);
-      o0_1 = fma(a0_1, b1_1, o0_1);
-      o0_2 = fma(a0_1, b2_1, o0_2);
-      o0_3 = fma(a0_1, b3_1, o0_3);
+      o0_0_0 = fma(a0_1, b0_1, o0_0_0);
+      o0_0_1 = fma(a0_1, b1_1, o0_0_1);
+      o0_0_2 = fma(a0_1, b2_1, o0_0_2);
+      o0_0_3 = fma(a0_1, b3_1, o0_0_3);
     }
     workgroupBarrier();
     if (quotient == 0) {
@@ -233,10 +233,10 @@ fn main(
       let b1_2 = lineTileAt13[1];
       let b2_2 = lineTileAt13[2];
       let b3_2 = lineTileAt13[3];
-      o0_0 = fma(a0_2, b0_2, o0_0);
-      o0_1 = fma(a0_2, b1_2, o0_1);
-      o0_2 = fma(a0_2, b2_2, o0_2);
-      o0_3 = fma(a0_2, b3_2, o0_3);
+      o0_0_0 = fma(a0_2, b0_2, o0_0_0);
+      o0_0_1 = fma(a0_2, b1_2, o0_0_1);
+      o0_0_2 = fma(a0_2, b2_2, o0_0_2);
+      o0_0_3 = fma(a0_2, b3_2, o0_0_3);
     }
     workgroupBarrier();
     if (quotient == 1) {
@@ -257,16 +257,17 @@ fn main(
       let b1_3 = lineTileAt14[1];
       let b2_3 = lineTileAt14[2];
       let b3_3 = lineTileAt14[3];
-      o0_0 = fma(a0_3, b0_3, o0_0);
-      o0_1 = fma(a0_3, b1_3, o0_1);
-      o0_2 = fma(a0_3, b2_3, o0_2);
-      o0_3 = fma(a0_3, b3_3, o0_3);
+      o0_0_0 = fma(a0_3, b0_3, o0_0_0);
+      o0_0_1 = fma(a0_3, b1_3, o0_0_1);
+      o0_0_2 = fma(a0_3, b2_3, o0_0_2);
+      o0_0_3 = fma(a0_3, b3_3, o0_0_3);
     }
   }
-  var results: array<f32, 4>;
   workgroupBarrier();
   lineTile[meDiv4][meMod4] = sum0;
   workgroupBarrier();
+  var rowTops: array<f32, 1>;
+  var rowTotals: array<f32, 1>;
   var all0: f32 = 0.0;
   let lineTileAt15 = lineTile[meDiv8 * 2];
   all0 = all0 + lineTileAt15[0];
@@ -279,28 +280,31 @@ fn main(
   all0 = all0 + lineTileAt16[2];
   all0 = all0 + lineTileAt16[3];
   let part0 = 1.0 / all0;
-  results[0] = o0_0 * part0;
-  results[1] = o0_1 * part0;
-  results[2] = o0_2 * part0;
-  results[3] = o0_3 * part0;
-  let i2 = meMod8 * 4;
-  let atMe9 = atBatch + i2 + meDiv8 * 8;
+  rowTops[0] = top0;
+  rowTotals[0] = all0;
+  var results0: array<f32, 4>;
+  results0[0] = o0_0_0 * part0;
+  results0[1] = o0_0_1 * part0;
+  results0[2] = o0_0_2 * part0;
+  results0[3] = o0_0_3 * part0;
+  let column = meMod8 * 4;
+  let atMe9 = atBatch + column + meDiv8 * 8;
   if ((meDiv8 <= 3) & (atMe1 <= 7)) {
-    dotGeneral[atMe9] = results[0];
+    dotGeneral[atMe9] = results0[0];
   }
-  let i2_0 = meMod8 * 4 + 1;
-  let atMe10 = atBatch + i2_0 + meDiv8 * 8;
+  let column0 = meMod8 * 4 + 1;
+  let atMe10 = atBatch + column0 + meDiv8 * 8;
   if ((meDiv8 <= 3) & (atMe1 <= 6)) {
-    dotGeneral[atMe10] = results[1];
+    dotGeneral[atMe10] = results0[1];
   }
-  let i2_1 = meMod8 * 4 + 2;
-  let atMe11 = atBatch + i2_1 + meDiv8 * 8;
+  let column1 = meMod8 * 4 + 2;
+  let atMe11 = atBatch + column1 + meDiv8 * 8;
   if ((meDiv8 <= 3) & (atMe1 <= 5)) {
-    dotGeneral[atMe11] = results[2];
+    dotGeneral[atMe11] = results0[2];
   }
-  let i2_2 = meMod8 * 4 + 3;
-  let atMe12 = atBatch + i2_2 + meDiv8 * 8;
+  let column2 = meMod8 * 4 + 3;
+  let atMe12 = atBatch + column2 + meDiv8 * 8;
   if ((meDiv8 <= 3) & (atMe1 <= 4)) {
-    dotGeneral[atMe12] = results[3];
+    dotGeneral[atMe12] = results0[3];
   }
 }

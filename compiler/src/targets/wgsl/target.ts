@@ -2,6 +2,8 @@
  * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
  */
 
+import { attentionFusion } from "../../fuse/attention-group.ts";
+import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
@@ -34,12 +36,12 @@ export const webgpu: Target = {
     row: 1 << 16,
     // A reduction over rows as well keeps the whole device waiting for one workgroup.
     total: 1 << 18,
-    attention: true,
+    attention: attentionFusion,
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitConcat, splitContraction, splitReduce, splitColumns, splitScan],
+  passes: [splitConcat, reuseProduct, splitContraction, splitReduce, splitColumns, splitScan],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,
@@ -49,5 +51,10 @@ export const webgpu: Target = {
     attention: gpuAttention,
     beside: besideGrid,
   },
-  emit: (kernel, { features }) => emitWgsl(kernel, { subgroups: features.includes("subgroups") }),
+  emit: (kernel, { features, rounding }) =>
+    emitWgsl(kernel, {
+      subgroups: features.includes("subgroups"),
+      f16: features.includes("shader-f16"),
+      rounding,
+    }),
 };

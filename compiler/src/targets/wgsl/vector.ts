@@ -60,6 +60,8 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
     case "barrier":
     case "array":
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "fma":
       return true;
     case "let":
@@ -88,6 +90,8 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
       );
     case "if":
       return !s.when.some((c) => varies(c.value, seen)) && lanesAgree(s.then, seen);
+    case "fence":
+    case "touch":
     case "sort":
     case "combine":
     case "prefix":

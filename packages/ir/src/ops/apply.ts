@@ -8,6 +8,7 @@ import type { Dtype } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import { type Attrs, type AttrValue, attrKey, makeNode, type ResultType, Tensor } from "../node.ts";
 import { opRecord } from "../op.ts";
+import { productDtype } from "../precision.ts";
 import type { Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 import { constant } from "./source.ts";
@@ -27,6 +28,12 @@ export function apply(
   const { dtype, shape } = opRecord(op).infer(read, attrs, type);
   return makeNode({ op, operands: read, attrs, dtype, shape });
 }
+
+export const inDtype = (t: Tensor, dtype: Dtype): Tensor =>
+  dtype === t.dtype ? t : apply("convert", [t], {}, { dtype, shape: t.shape });
+
+/** An operand of a product in the dtype that mixed precision gives it. */
+export const asFactor = (t: Tensor): Tensor => inDtype(t, productDtype(t.dtype));
 
 /** For callers that no type checker has seen. */
 export function checkTensor(op: string, x: unknown): void {

@@ -11,9 +11,11 @@ import {
   select,
   swapAxes,
   type Tensor,
+  transpose,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
 import { microsoft, type Row, row } from "../row.ts";
+import { range } from "./operands.ts";
 
 /** alpha·A′·B′ + beta·C with A′ and B′ transposed as the attributes say. */
 function gemm(n: NodeContext): Tensor {
@@ -31,10 +33,15 @@ function gemm(n: NodeContext): Tensor {
   return scaled.add(beta === 1 ? c : c.mul(beta).convert(c.dtype));
 }
 
-/** A stack of matrices with its batch axes and its last two exchanged as the attributes of one side say. */
+/**
+ * A stack of matrices with axes exchanged as the attributes of one side say: `transBatch` of M matrices' rows, [M, …batch, K], is the
+ * stack [...batch, M, K], before its last two axes are exchanged.
+ */
 function turned(n: NodeContext, i: number, side: "A" | "B"): Tensor {
-  const x = n.tensor(i);
-  if (n.flag(`transBatch${side}`)) return n.fail(`transBatch${side} is not supported`);
+  const given = n.tensor(i);
+  const inner = given.rank - 1;
+  const byBatch = n.flag(`transBatch${side}`) && given.rank > 2;
+  const x = byBatch ? transpose(given, [...range(inner).slice(1), 0, inner]) : given;
   return n.flag(`trans${side}`) && x.rank > 1 ? swapAxes(x, -1, -2) : x;
 }
 
@@ -89,7 +96,7 @@ export const productRows: readonly Row[] = [
   row("MatMul", (n) => matmul(n.tensor(0), n.tensor(1)), { wraps: true }),
   row("Gemm", gemm, { wraps: true }),
   row("Det", det, { note: "Up to 64 rows." }),
-  microsoft("FusedMatMul", fusedMatMul, { note: "Without transBatchA and transBatchB." }),
+  microsoft("FusedMatMul", fusedMatMul),
   microsoft("BiasAdd", (n) => n.tensor(0).add(n.tensor(1)).add(n.tensor(2))),
   microsoft("TransposeMatMul", fusedMatMul),
 ];

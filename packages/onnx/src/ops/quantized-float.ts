@@ -9,9 +9,7 @@ import {
   dimValue,
   dotGeneral,
   expandDims,
-  iota,
   isFloat,
-  isStatic,
   mean,
   mul,
   reshape,
@@ -22,6 +20,7 @@ import {
   take,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
+import { unpack } from "../packed.ts";
 import { microsoft, type Row } from "../row.ts";
 import { asTensorValue, type TensorValue, typed } from "../value.ts";
 import { axisOf, range, widened } from "./operands.ts";
@@ -53,17 +52,8 @@ function qLinearConcat(n: NodeContext): TensorValue {
   return saturated(y, n.tensor(1).reshape([]), n.type(2));
 }
 
-/** Integers of `bits` bits, packed into bytes from the low end along the last axis, as floats. */
-function unpacked(x: Tensor, bits: number): Tensor {
-  if (bits === 8) return widened(x);
-  const each = 8 / bits;
-  const shape = [...x.shape, each];
-  const bytes = expandDims(convert(x, "i32"), x.rank).broadcastTo(shape);
-  const values = bytes.shiftRight(iota(shape, x.rank).mul(bits)).and(2 ** bits - 1);
-  const packed = x.shape[x.rank - 1]!;
-  const last = isStatic(packed) ? packed * each : -1;
-  return widened(reshape(values, [...x.shape.slice(0, -1), last]));
-}
+/** Integers of `bits` bits in bytes, as floats. */
+const unpacked = (x: Tensor, bits: number): Tensor => widened(unpack(x, bits));
 
 /** Zero points of the blocks of N rows: packed like the weights, or floats. Halfway by default. */
 function zeroPoints(n: NodeContext, rows: number, blocks: number, bits: number): Tensor | number {
@@ -75,19 +65,23 @@ function zeroPoints(n: NodeContext, rows: number, blocks: number, bits: number):
   return expandDims(all.sliceAxis(1, 0, blocks), 2);
 }
 
-/** A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block. */
+/** A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block or the one that g_idx names for a column. */
 function matMulNBits(n: NodeContext): Tensor {
   const [K, N, size] = [n.int("K"), n.int("N"), n.int("block_size")];
   const bits = n.int("bits", 4);
   if (![2, 4, 8].includes(bits)) return n.fail(`bits is ${bits}, not 2, 4 or 8`);
-  if (n.has(4)) return n.fail("g_idx is not supported");
   const blocks = Math.ceil(K / size);
   const steps = unpacked(reshape(n.tensor(1), [N, blocks, (size * bits) / 8]), bits);
   const scale = reshape(widened(n.tensor(2)), [N, blocks, 1]);
-  const w = reshape(steps.sub(zeroPoints(n, N, blocks, bits)).mul(scale), [N, blocks * size]);
+  const zero = zeroPoints(n, N, blocks, bits);
+  const group = n.maybe(4)?.sliceAxis(0, 0, K);
+  const columns = reshape(steps, [N, blocks * size]).sliceAxis(1, 0, K);
+  const named = (t: Tensor) => take(t.squeeze([2]), group!, 1);
+  const w = group
+    ? columns.sub(typeof zero === "number" ? zero : named(zero)).mul(named(scale))
+    : reshape(steps.sub(zero).mul(scale), [N, blocks * size]).sliceAxis(1, 0, K);
   const a = n.tensor(0);
-  const weight = convert(w.sliceAxis(1, 0, K), a.dtype);
-  const y = dotGeneral(a, weight, { lhsContract: [-1], rhsContract: [1] });
+  const y = dotGeneral(a, convert(w, a.dtype), { lhsContract: [-1], rhsContract: [1] });
   return n.has(5) ? y.add(n.tensor(5)) : y;
 }
 
@@ -136,5 +130,5 @@ export const quantizedFloatRows: readonly Row[] = [
   microsoft("QLinearConcat", qLinearConcat),
   microsoft("QLinearAveragePool", qLinearAveragePool),
   microsoft("GatherBlockQuantized", gatherBlocks, { note: "Along axis 0." }),
-  microsoft("MatMulNBits", matMulNBits, { note: "2, 4 and 8 bits; without g_idx." }),
+  microsoft("MatMulNBits", matMulNBits, { note: "2, 4 and 8 bits." }),
 ];

@@ -9,10 +9,11 @@ import { checkAxes, checkAxis, sizeOf } from "../../shape.ts";
 import { dimValue } from "../create.ts";
 import { maximum } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
-import { convert } from "../elementwise/convert.ts";
+import { convert, inFull } from "../elementwise/convert.ts";
 import { type Axes, max, type ReduceOptions, sum } from "../reduce.ts";
 
-const toFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? x : convert(x, "f32"));
+/** Integers become f32, and so do halves in mixed precision. */
+const toFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? inFull(x) : convert(x, "f32"));
 
 const countOf = (x: Tensor, axes: readonly number[]): Dim => sizeOf(axes.map((a) => x.shape[a]!));
 

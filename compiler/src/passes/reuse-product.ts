@@ -1,0 +1,165 @@
+/**
+ * Takes a sum over a product of products from a product that is there: Σₖ (g·vᵀ)ₖ·wₖ = g·(w·v), where w·v, or w·v with rows scaled,
+ * is computed anyway. In the gradient of attention it is the sum over keys of weights and their gradients, from the result, so that
+ * nothing needs all keys of a row at once but the sums themselves.
+ *
+ * before:
+ *   graph f(%w: f32[8,9], %v: f32[9,4], %r: f32[8], %g: f32[8,4]) {
+ *     %1: f32[8,9] = broadcastInDim %r {dims=[0]}
+ *     %2: f32[8,9] = mul %w %1
+ *     %3: f32[8,4] = dotGeneral %2 %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[0]}
+ *     %4: f32[8,9] = dotGeneral %g %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[1]}
+ *     %5: f32[8,9] = mul %4 %w
+ *     %6: f32[8] = reduceSum %5 {axes=[1]}
+ *     return %3, %6
+ *   }
+ * after:
+ *   graph f(%w: f32[8,9], %v: f32[9,4], %r: f32[8], %g: f32[8,4]) {
+ *     %1: f32[8,9] = broadcastInDim %r {dims=[0]}
+ *     %2: f32[8,9] = mul %w %1
+ *     %3: f32[8,4] = dotGeneral %2 %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[0]}
+ *     %4: f32[8,4] = mul %g %3
+ *     %5: f32[8] = reduceSum %4 {axes=[1]}
+ *     %6: f32[8] = div %5 %r
+ *     return %3, %6
+ *   }
+ *
+ * Sums are added in another order, so a target asks for this pass if it wants it. For f32 alone. Run before products are split.
+ */
+import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
+import { overLast } from "../fuse/attention.ts";
+import { numberOf } from "../fuse/causal.ts";
+import {
+  freeOf,
+  isMadeOf,
+  isScoreProduct,
+  readWeightedSum,
+  sidesOf,
+  type WeightedSum,
+} from "../fuse/weighted-sum.ts";
+import type { Pass } from "../pass.ts";
+import { mapRoots, nodesOf, type Program } from "../program.ts";
+import { build } from "../rules/match.ts";
+
+export const reuseProduct: Pass = { name: "reuse-product", run };
+
+function run(program: Program): Program {
+  const order = nodesOf(program);
+  const found = new Map<Tensor, Found>();
+  const sums = sumsByOther(order);
+  for (const node of sums.size ? order : []) {
+    const match = foundIn(node, sums);
+    if (match) found.set(node, match);
+  }
+  if (found.size === 0) return program;
+  const done = new Map<Tensor, Tensor>();
+  const visit = (node: Tensor): void => {
+    const match = found.get(node);
+    // The product may stand after the sum that is taken from it.
+    const first = match ? topologicalOrder([match.sum.result], (t) => done.has(t)) : [];
+    for (const t of first) if (!done.has(t)) visit(t);
+    const result = inPlaceOf(node, () =>
+      match
+        ? taken(match, (t) => done.get(t)!)
+        : withOperands(
+            node,
+            node.operands.map((t) => done.get(t)!),
+          ),
+    );
+    done.set(node, result);
+  };
+  for (const node of order) if (!done.has(node)) visit(node);
+  return mapRoots(program, (root) => done.get(root)!);
+}
+
+/** A sum of the rows of (g·vᵀ)∘w, and the product w·v, but for factors of rows. */
+interface Found {
+  /** g·vᵀ. */
+  readonly product: Tensor;
+  readonly sum: WeightedSum;
+  /** Factors of rows of the one, not of the other. */
+  readonly times: readonly Tensor[];
+  readonly over: readonly Tensor[];
+}
+
+/** Weighted sums over the last axis of their weights, by what they sum. */
+function sumsByOther(order: readonly Tensor[]): Map<Tensor, WeightedSum[]> {
+  const sums = new Map<Tensor, WeightedSum[]>();
+  for (const t of order)
+    for (const side of [0, 1]) {
+      const sum = readWeightedSum(t, side);
+      if (sum?.along !== (sum?.weights.rank ?? 0) - 1 || !sum) continue;
+      sums.set(sum.other, [...(sums.get(sum.other) ?? []), sum]);
+    }
+  return sums;
+}
+
+function foundIn(node: Tensor, sums: ReadonlyMap<Tensor, WeightedSum[]>): Found | undefined {
+  const x = node.operands[0];
+  if (node.op !== "reduceSum" || node.dtype !== "f32") return undefined;
+  if (`${node.attrs.axes}` !== `${x!.rank - 1}`) return undefined;
+  const factors = factorsOf(x!);
+  for (const product of factors) {
+    if (!isScoreProduct(product, x!.shape)) continue;
+    const rest = parted(factors.filter((f) => f !== product));
+    if (factors.length !== rest.own.length + rest.rows.length + 1) continue;
+    for (const sum of sums.get(product.operands[1]!) ?? []) {
+      const weights = parted(factorsOf(sum.weights));
+      if (!sameSet(rest.own, weights.own) || !sameOther(product, sum)) continue;
+      if (isMadeOf(sum.result, node)) continue;
+      return { product, sum, times: rest.rows, over: weights.rows };
+    }
+  }
+  return undefined;
+}
+
+/** What is multiplied; a condition stands for the factor that is 1 where it holds and 0 elsewhere. */
+function factorsOf(t: Tensor): Tensor[] {
+  if (t.op === "mul") return t.operands.flatMap(factorsOf);
+  const [when, x, otherwise] = t.operands;
+  return t.op === "select" && numberOf(otherwise!) === 0 ? [when!, ...factorsOf(x!)] : [t];
+}
+
+/** Factors, and of those that are the same along the last axis, what is repeated. */
+function parted(factors: readonly Tensor[]): { own: Tensor[]; rows: Tensor[] } {
+  const ofRows = (f: Tensor) => (f.dtype === "f32" ? overLast(f) : undefined);
+  const own = factors.filter((f) => !ofRows(f));
+  return { own, rows: factors.flatMap((f) => ofRows(f) ?? []) };
+}
+
+function sameSet(a: readonly Tensor[], b: readonly Tensor[]): boolean {
+  const ids = (list: readonly Tensor[]): string => `${list.map((t) => t.id).sort((x, y) => x - y)}`;
+  return a.length > 0 && ids(a) === ids(b);
+}
+
+/** True if the product g·vᵀ reads v along the axes along which the sum does. */
+function sameOther(product: Tensor, sum: WeightedSum): boolean {
+  const [, v] = sidesOf(product);
+  const sides = sidesOf(sum.result);
+  const [own, other] = sum.otherSide === "b" ? sides : [sides[1], sides[0]];
+  const byAxis = own.batch.map((axis, i) => [axis, other.batch[i]!] as const);
+  return (
+    `${freeOf(v)}` === `${other.contract}` &&
+    `${v.contract}` === `${freeOf(other)}` &&
+    v.batch.length === byAxis.length &&
+    byAxis.every(([axis, at]) => v.batch[axis] === at)
+  );
+}
+
+function taken({ product, sum, times, over }: Found, now: (t: Tensor) => Tensor): Tensor {
+  const [g] = sidesOf(product);
+  const mine = turned(now(g.of), [...g.batch, ...freeOf(g), ...g.contract]);
+  const last = sum.weights.rank - 1;
+  const place = [...sum.weights.shape.keys()].slice(0, last);
+  const result = turned(
+    now(sum.result),
+    [...place, -1].map((axis) => sum.axes.indexOf(axis)),
+  );
+  let total = build("reduceSum", [build("mul", [mine, result])], { axes: [last] });
+  for (const f of times) total = build("mul", [total, now(f)]);
+  for (const f of over) total = build("div", [total, now(f)]);
+  return total;
+}
+
+const turned = (t: Tensor, perm: readonly number[]): Tensor =>
+  perm.every((axis, i) => axis === i) ? t : build("transpose", [t], { perm });

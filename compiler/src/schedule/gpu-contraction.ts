@@ -9,7 +9,7 @@ import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { contractionKey } from "./gpu-key.ts";
 import { gpuMatrix } from "./gpu-matrix.ts";
-import { gpuSkinny } from "./gpu-skinny.ts";
+import { gpuSkinny, otherSkinny } from "./gpu-skinny.ts";
 import { gpuTile, mannersOf, type Which } from "./gpu-tile.ts";
 import { nameOfTiling, tilingsOf, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
@@ -40,6 +40,7 @@ export function gpuContraction(job: Job): Scheduled {
   const ways = new Map<string, () => Scheduled>([
     ...(skinny ? [[few, () => skinny] as const] : []),
     ...(matrix ? [[units, () => matrix] as const] : []),
+    ...(skinny ? otherSkinny(job) : []),
     ...tiles,
   ]);
   const choice = choices.among(contractionKey(job, rows, manners), [...ways.keys()]);

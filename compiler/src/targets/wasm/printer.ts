@@ -6,6 +6,7 @@ import { anyInteger, type Dim, type Dtype, substitute, symbolsIn } from "@kiln-m
 import type { Emitter } from "../emitter.ts";
 import { type Code, f64Const, get, i32Const, isCheap, laneOp, op, set, splat } from "./code.ts";
 import type { LaneAcc } from "./partial.ts";
+import type { Running } from "./running.ts";
 
 export type WasmType = "i32" | "f64" | "v128";
 export type WasmEmitter = Emitter<Code, Code>;
@@ -20,6 +21,8 @@ export interface Printer {
   lanes: boolean;
   /** True if the open vector lies in the cache line of the one before. */
   within: boolean;
+  /** The open loop along which addresses run. */
+  running: Running | undefined;
   /** What lanes keep of the accumulators that the open simd loop fills, by the accumulator's name. */
   readonly partials: Map<string, LaneAcc>;
   /** Private arrays: where each starts in the thread's memory, in bytes. */

@@ -223,7 +223,7 @@ function printStmt(p: Printer, s: Stmt): void {
       return;
     }
     case "fence":
-      printFence(p, s.counter);
+      printFence(p);
       return;
     case "touch":
       if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));

@@ -29,6 +29,9 @@ import {
   topologicalOrder,
 } from "@kiln-ml/ir";
 import { isLeaf, isPointwise } from "./access.ts";
+import { noteChoice } from "./alone.ts";
+import { Choices, type Decision, type Tuning } from "./choices.ts";
+import { boundsIn } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
@@ -61,6 +64,8 @@ export interface CompileOptions {
   /** The adapter's limits; WebGPU's guaranteed ones by default. */
   readonly limits?: Limits;
   readonly features?: readonly string[];
+  /** What to choose where several ways are right, as a tuner found out; `{}` to learn what there is to choose. */
+  readonly tuning?: Tuning;
   /** Called after each stage, for inspection. */
   readonly observe?: (stage: string, state: Stage) => void;
 }
@@ -75,15 +80,23 @@ export interface Compiled {
   readonly artifact: Artifact;
   /** The parameter or data leaf of each state of the signature. */
   readonly states: readonly Tensor[];
+  /** The choices there were; none without `tuning`. */
+  readonly decisions: readonly Decision[];
+}
+
+/** Options with what is asked at each choice. */
+interface Options extends CompileOptions {
+  readonly choices: Choices | undefined;
 }
 
 /** The artifact of a program, and which leaf each of its states is. Throws GraphError for an unbound symbol. */
-export function compileProgram(source: Program, options: CompileOptions): Compiled {
-  const target = targetOf(options.target);
+export function compileProgram(source: Program, given: CompileOptions): Compiled {
+  const target = targetOf(given.target);
+  const options: Options = { ...given, choices: choicesOf(given) };
   const observe = options.observe ?? (() => {});
   let program = source;
   for (const pass of passesFor(source, target)) {
-    program = pass.run(program);
+    program = pass.run(program, options.choices);
     observe(pass.name, { program });
   }
   const states = statesOf(source);
@@ -105,7 +118,15 @@ export function compileProgram(source: Program, options: CompileOptions): Compil
     limits: options.limits ?? target.defaultLimits,
     features: options.features ?? [],
   };
-  return { artifact, states };
+  return { artifact, states, decisions: options.choices?.decisions ?? [] };
+}
+
+function choicesOf({ tuning, observe: _observe, ...options }: CompileOptions): Choices | undefined {
+  if (!tuning) return undefined;
+  return new Choices(
+    tuning,
+    (part, table) => compileProgram(part, { ...options, tuning: { ...tuning, ...table } }).artifact,
+  );
 }
 
 const passesFor = (program: Program, target: Target): readonly Pass[] => {
@@ -158,14 +179,18 @@ function checkSizes({ kernel, tensors }: Lowered): void {
 function fuseAndLower(
   program: Program,
   target: Target,
-  options: CompileOptions,
+  options: Options,
   nesting: Nesting = { depth: 0, dims: dimNames(program) },
 ): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
-  const lowering = new Lowering(target.schedule, options.limits ?? target.defaultLimits);
+  const lowering = new Lowering(target.schedule, {
+    limits: options.limits ?? target.defaultLimits,
+    features: options.features ?? [],
+    choices: options.choices,
+  });
   const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
     if (g.kind !== "control") return lowering.lower(fusion, g, stored);
     const known = controls.get(g.anchor) ?? lowerControl(g, inside(nesting, target, options));
@@ -185,6 +210,7 @@ function fuseAndLower(
         throw new GraphError(
           `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,
         );
+      for (const k of kernels) noteChoice(k, target, options);
       observe("fuse", { program, fusion });
       observe("lower", { program, fusion, kernels });
       return ordered;
@@ -199,7 +225,7 @@ interface Nesting {
 }
 
 /** How what is in a region is lowered: with a symbol of its own for the step. */
-function inside({ depth, dims }: Nesting, target: Target, options: CompileOptions): Context {
+function inside({ depth, dims }: Nesting, target: Target, options: Options): Context {
   let symbol = `step${depth}`;
   while (dims.has(symbol)) symbol += "_";
   const nesting = { depth: depth + 1, dims };
@@ -207,7 +233,7 @@ function inside({ depth, dims }: Nesting, target: Target, options: CompileOption
   return { symbol, lower: (program) => fuseAndLower(program, target, quiet, nesting) };
 }
 
-function copyKernels(target: Target, options: CompileOptions): CopyKernel {
+function copyKernels(target: Target, options: Options): CopyKernel {
   const known = new Map<string, Lowered>();
   const quiet = { ...options, observe: () => {} };
   return ({ dtype, shape }) => {
@@ -248,7 +274,7 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
     if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
     seen.add(t);
     const width = terminals(fusion, t).size;
-    if ((isPointwise(t) || t.op === "concat") && width > 2 && width < fusion.limits.bindings)
+    if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
       found.set(t, width);
     for (const o of t.operands) enter(o);
   };
@@ -271,11 +297,10 @@ function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined 
   return joined.sort((a, b) => b.id - a.id)[0];
 }
 
-/** Kernel texts, equal ones once, with names unique in the artifact. */
+/** Kernel texts, those of equal kernels once, with names unique in the artifact. */
 class TextTable {
   readonly kernels: KernelText[] = [];
   private readonly byKey = new Map<string, number>();
-  private readonly byText = new Map<string, number>();
   private readonly names = new Set<string>();
   private readonly target: Target;
   private readonly options: CompileOptions;
@@ -286,29 +311,17 @@ class TextTable {
   }
 
   add({ kernel, key }: Started): number {
-    // Printing takes longer than the key, and deep networks repeat few kernels.
     const known = this.byKey.get(key) ?? this.print(kernel);
     this.byKey.set(key, known);
     return known;
   }
 
   private print(kernel: Kernel): number {
-    const settings = {
-      rounding: this.options.rounding ?? ("on-store" as const),
-      features: this.options.features ?? [],
-    };
-    const first = this.target.emit(kernel, settings);
-    const { text: code, bindings, workgroups, phases, stack } = first;
-    const key = JSON.stringify([code, bindings, workgroups, phases, stack]);
-    const found = this.byText.get(key);
-    if (found !== undefined) return found;
     let name = kernel.name;
     for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
     this.names.add(name);
-    // Printing again is rare: only where another kernel has the name already.
-    const text = name === kernel.name ? first : this.target.emit({ ...kernel, name }, settings);
-    this.kernels.push(text);
-    this.byText.set(key, this.kernels.length - 1);
+    const { rounding = "on-store", features = [] } = this.options;
+    this.kernels.push(this.target.emit({ ...kernel, name }, { rounding, features }));
     return this.kernels.length - 1;
   }
 }
@@ -353,7 +366,7 @@ function signatureOf(program: Program, states: readonly Tensor[]): Signature {
     return name;
   };
   return {
-    dims: [...symbols.values()].map(({ name, min, max }) => ({
+    dims: [...boundsIn(nodesOf(program), symbols)].map(([name, { min, max }]) => ({
       name,
       min,
       max: Number.isFinite(max) ? max : null,

@@ -1,4 +1,5 @@
 /** The compiler: programs to artifacts. */
+export type { Decision, Tuning } from "./choices.ts";
 export { type Compiled, type CompileOptions, compileProgram, type Stage } from "./compile.ts";
 export type { Group } from "./fuse/group.ts";
 export { printGroups } from "./fuse/print.ts";

@@ -2,9 +2,11 @@
  * What a graph pass is: a pure function from program to program that keeps its meaning. A pass never mutates
  * and never looks at a target; the order of passes is `pipeline.ts`'s alone.
  */
+import type { Choices } from "./choices.ts";
 import type { Program } from "./program.ts";
 
 export interface Pass {
   readonly name: string;
-  run(program: Program): Program;
+  /** Where it has a choice, `choices` is asked. */
+  run(program: Program, choices?: Choices): Program;
 }

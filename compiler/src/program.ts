@@ -59,14 +59,17 @@ export function mapRoots(program: Program, fn: (root: Tensor) => Tensor): Progra
 }
 
 /**
- * Rebuilds the program bottom-up, each node once: `fn` sees a node whose operands are already rebuilt and
+ * Rebuilds the program bottom-up, each node once: `fn` sees a node whose operands are already rebuilt, and as it was, and
  * returns it or another of the same dtype and shape. What it returns is not visited again.
  */
-export function rewriteProgram(program: Program, fn: (node: Tensor) => Tensor): Program {
+export function rewriteProgram(
+  program: Program,
+  fn: (node: Tensor, before: Tensor) => Tensor,
+): Program {
   const done = new Map<Tensor, Tensor>();
   for (const node of nodesOf(program)) {
     const operands = node.operands.map((t) => done.get(t)!);
-    const result = inPlaceOf(node, () => fn(withOperands(node, operands)));
+    const result = inPlaceOf(node, () => fn(withOperands(node, operands), node));
     done.set(node, result);
   }
   return mapRoots(program, (root) => done.get(root)!);

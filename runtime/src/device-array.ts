@@ -41,11 +41,11 @@ export class DeviceArray {
   readonly #holding: Holding;
   #freed = false;
 
-  /** @internal Takes over `buffer`. */
+  /** @internal Takes over `buffer`, and `shape` if it is frozen. */
   constructor(device: Device, dtype: Dtype, shape: readonly number[], buffer: Buffer) {
     this.device = device;
     this.dtype = dtype;
-    this.shape = Object.freeze([...shape]);
+    this.shape = Object.isFrozen(shape) ? shape : Object.freeze([...shape]);
     this.#holding = { driver: device.driver, buffer, users: 1 };
     collected.register(this, this.#holding, this);
   }
@@ -55,10 +55,17 @@ export class DeviceArray {
     return sizeOf(this.shape) * storageBytes(this.dtype, this.device.target);
   }
 
-  /** @internal Throws DeviceError if the array was freed. */
-  get buffer(): Buffer {
-    this.check("array");
+  /** @internal Throws DeviceError if the array was freed. Says nothing of its device. */
+  bufferFor(where: string): Buffer {
+    if (this.#freed) throw new DeviceError(`${where}: ${this} was freed`);
     return this.#holding.buffer;
+  }
+
+  /** @internal Writes elements as the device stores them. */
+  put(storage: TypedArray): void {
+    const written = this.device.driver.write(this.#holding.buffer, storage);
+    // Until then nobody else may get the memory.
+    if (written) written.finally(this.hold()).catch(() => {});
   }
 
   /** @internal Keeps the memory until the returned function is called, even if the array is disposed of. */
@@ -95,8 +102,7 @@ export class DeviceArray {
   write(host: TypedArray | readonly number[]): void {
     this.check("write");
     const array = hostArray("write", host, this.dtype, this.shape);
-    const { driver, target } = this.device;
-    driver.write(this.#holding.buffer, toStorage(array, this.dtype, target));
+    this.put(toStorage(array, this.dtype, this.device.target));
   }
 
   /** The value of an array of one element. Throws ShapeError if it has more, or none. */

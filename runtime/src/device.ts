@@ -46,11 +46,19 @@ export interface Program {
   destroy(): void;
 }
 
+/** What an adapter says of itself; parts that it keeps to itself are empty. */
+export interface AdapterInfo {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly description: string;
+}
+
 /** The part of a device that differs from kind to kind. */
 export interface Driver {
   readonly kind: "cpu" | "webgpu";
   readonly target: Target;
   readonly name: string;
+  readonly adapter?: AdapterInfo;
   readonly limits: Readonly<Record<string, number>>;
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
@@ -63,14 +71,19 @@ export interface Driver {
   release(buffer: Buffer): void;
   /** A host array as device memory without a copy, where host and device memory are one. */
   borrow(array: TypedArray): Buffer | null;
-  write(buffer: Buffer, data: TypedArray): void;
+  /** After the runs called before. A promise where these have yet to start; `buffer` must be kept until then. */
+  write(buffer: Buffer, data: TypedArray): void | Promise<void>;
+  /** Within a run's turn only. */
   copy(from: Buffer, to: Buffer, sizeBytes: number): void;
   read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer>;
   /** The bytes at once, where that needs no waiting; the result is a copy. */
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null;
   load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program>;
-  /** Calls `work`, which submits a run, when its turn has come; in the order of the calls. */
-  take<T>(work: () => T | Promise<T>): Promise<T>;
+  /**
+   * Calls `work`, which submits a run, when its turn has come; in the order of the calls. Where that is at once, gives
+   * the result or throws.
+   */
+  take<T>(work: () => T | Promise<T>): T | Promise<T>;
   memory(): MemoryReport;
   destroy(): void;
 }
@@ -97,6 +110,11 @@ export class Device {
   /** The adapter's own name, "cpu", or "wasm" with what it uses. */
   get name(): string {
     return this.driver.name;
+  }
+
+  /** Of a WebGPU device. */
+  get adapter(): AdapterInfo | undefined {
+    return this.driver.adapter;
   }
 
   get limits(): Readonly<Record<string, number>> {
@@ -126,7 +144,7 @@ export class Device {
       throw new ShapeError(`upload: extents must be non-negative integers, got [${shape}]`);
     const array = hostArray("upload", host, dtype, shape);
     const out = this.allocate(dtype, shape, "arrays", "upload");
-    this.driver.write(out.buffer, toStorage(array, dtype, this.target));
+    out.put(toStorage(array, dtype, this.target));
     return out;
   }
 

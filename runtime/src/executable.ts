@@ -10,7 +10,7 @@ import type { Buffer } from "./heap.ts";
 import { type TypedArray, toStorage } from "./host-array.ts";
 import { type Dims, type Frame, type Layout, layOut } from "./layout.ts";
 import { Lease } from "./lease.ts";
-import { bindDims, type Input } from "./signature.ts";
+import { bindDims, extentsOf, type Input, type Last, repeats } from "./signature.ts";
 import { readStates, type Snapshot } from "./states.ts";
 
 /** Layouts kept; programs see few distinct dims, and a layout is a few arrays of numbers. */
@@ -39,8 +39,8 @@ export class Executable {
   readonly #constants: readonly DeviceArray[];
   readonly #codeOf: typeof flowCode | undefined;
   readonly #layouts = new Map<string, Layout>();
-  /** The shapes of the last run's inputs, where all were device arrays, and its layout. */
-  #last: { readonly shapes: readonly (readonly number[])[]; readonly layout: Layout } | undefined;
+  readonly #names: Names;
+  #last: Last<Layout> | undefined;
 
   /** @internal Made by `load`. */
   constructor(
@@ -57,6 +57,7 @@ export class Executable {
     this.#program = program;
     this.#constants = constants;
     this.#codeOf = codeOf;
+    this.#names = namesOf(artifact);
   }
 
   /**
@@ -66,21 +67,23 @@ export class Executable {
    * Throws ShapeError or DtypeError if an input does not fit the signature or a dim leaves its bounds,
    * DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits.
    */
-  async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
-    return this.#inTurn(inputs, (layout, held) => {
-      const bound = this.#bind(layout, held);
-      try {
-        const running = this.#program.run(bound.frame);
-        if (running) return finish(bound, running);
-        // Work goes through the device in order, so whoever gets these buffers next comes after this run.
-        bound.lease.end();
-        return bound.outputs;
-      } catch (error) {
-        abandon(bound);
-        throw error;
-      }
-    });
+  run(inputs: readonly Input[]): Promise<DeviceArray[]> {
+    return this.#inTurn(inputs, this.#submit);
   }
+
+  readonly #submit = (layout: Layout, held: Held): DeviceArray[] | Promise<DeviceArray[]> => {
+    const bound = this.#bind(layout, held);
+    try {
+      const running = this.#program.run(bound.frame);
+      if (running) return finish(bound, running);
+    } catch (error) {
+      abandon(bound);
+      throw error;
+    }
+    // Work goes through the device in order, so whoever gets these buffers next comes after this run.
+    bound.lease.end();
+    return bound.outputs;
+  };
 
   /** Runs the program once, states and all, with every kernel timed. `inputs` as in `run`. */
   async profile(inputs: readonly Input[]): Promise<KernelTiming[]> {
@@ -114,55 +117,68 @@ export class Executable {
     this.#program.destroy();
   }
 
-  /** Checks the inputs and holds every array now, and calls `work` when the device is ready for a run. */
-  async #inTurn<T>(
+  /**
+   * Checks the inputs and calls `work` when the device is ready for a run. Awaits nothing where that is at once, for a
+   * small run takes no longer than a few promises.
+   */
+  #inTurn<T>(
     inputs: readonly Input[],
     work: (layout: Layout, held: Held) => T | Promise<T>,
   ): Promise<T> {
-    const { device } = this;
-    device.check("run");
-    const layout = this.#layoutOf(inputs);
-    const lease = new Lease(device.driver, this.artifact.name);
     try {
+      const { device } = this;
+      device.check("run");
+      const layout = this.#layoutOf(inputs);
+      const { states, constants } = this.#names;
       const held: Held = {
-        inputs: inputs.map((x, i) => this.#hold(x, i, lease)),
-        state: this.states.map((a) => lease.hold(a, "run: state")),
-        constant: this.#constants.map((a) => lease.hold(a, "run: constant")),
+        inputs: inputs.map((x, i) => this.#memoryOf(x, i)),
+        state: this.states.map((a, i) => a.bufferFor(states[i]!)),
+        constant: this.#constants.map((a, i) => a.bufferFor(constants[i]!)),
       };
-      return await device.driver.take(() => {
+      const result = device.driver.take(() => {
         device.check("run");
         return work(layout, held);
       });
-    } finally {
-      lease.end();
+      return result instanceof Promise ? this.#hold(inputs, result) : Promise.resolve(result);
+    } catch (error) {
+      return Promise.reject(error);
     }
   }
 
-  /** Memory for every place of the plan. The outputs are the caller's; the rest goes back with the lease. */
-  #bind(layout: Layout, held: Held): Bound {
-    const lease = new Lease(this.device.driver, `${this.artifact.name} slots`);
+  /** Keeps the memory of every array until the run is over: a caller may dispose of an input once it has called `run`. */
+  async #hold<T>(inputs: readonly Input[], running: Promise<T>): Promise<T> {
+    const arrays = inputs.filter((x): x is DeviceArray => x instanceof DeviceArray);
+    const releases = [...arrays, ...this.states, ...this.#constants].map((a) => a.hold());
     try {
-      const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, `run: slot ${i}`));
-      const input = held.inputs.map((x, i) => this.#place(x, i, held.state, lease));
-      const outputs = this.#allocateOutputs(layout);
-      const output = outputs.map((a) => a.buffer);
-      const frame: Frame = { layout, slot, input, output, ...held };
-      return { frame, outputs, lease };
+      return await running;
+    } finally {
+      for (const release of releases) release();
+    }
+  }
+
+  /**
+   * Memory for every place of the plan. The outputs are the caller's; the rest goes back with the lease. In the reverse order of
+   * giving back, so that the next run of a caller who frees its outputs is given the same memory.
+   */
+  #bind(layout: Layout, { inputs, state, constant }: Held): Bound {
+    const lease = new Lease(this.device.driver, this.#names.slotOwner);
+    const outputs: DeviceArray[] = [];
+    try {
+      const output = this.#allocateOutputs(layout, outputs);
+      const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, this.#names.slots[i]!));
+      const input = inputs.map((x, i) => this.#place(x, i, state, lease));
+      return { frame: { layout, slot, input, output, state, constant }, outputs, lease };
     } catch (error) {
-      lease.end();
+      abandon({ outputs, lease });
       throw error;
     }
   }
 
-  /** Device arrays never change their type, and each has a shape of its own: those of the last run need no second look. */
   #layoutOf(inputs: readonly Input[]): Layout {
-    const last = this.#last;
-    const same = (x: Input, i: number): boolean =>
-      x instanceof DeviceArray && x.shape === last?.shapes[i];
-    if (last && inputs.length === last.shapes.length && inputs.every(same)) return last.layout;
-    const layout = this.#layout(bindDims(this.artifact.signature, inputs));
-    const shapes = inputs.flatMap((x) => (x instanceof DeviceArray ? [x.shape] : []));
-    this.#last = shapes.length === inputs.length ? { shapes, layout } : undefined;
+    const { signature } = this.artifact;
+    if (this.#last && repeats(this.#last, signature, inputs)) return this.#last.layout;
+    const layout = this.#layout(bindDims(signature, inputs));
+    this.#last = { extents: extentsOf(inputs), layout };
     return layout;
   }
 
@@ -177,12 +193,11 @@ export class Executable {
     return made;
   }
 
-  /** A caller may dispose of an input as soon as `run` has returned its promise, so its memory is held first. */
-  #hold(input: Input, i: number, lease: Lease): Buffer | TypedArray {
-    const where = `run: input ${this.artifact.signature.inputs[i]!.name}`;
+  #memoryOf(input: Input, i: number): Buffer | TypedArray {
     if (!(input instanceof DeviceArray)) return "shape" in input ? input.data : input;
+    const where = this.#names.inputs[i]!;
     if (input.device !== this.device) throw new DeviceError(`${where} is on another device`);
-    return lease.hold(input, where);
+    return input.bufferFor(where);
   }
 
   /** Memory for input `i`. One that is also a written state is copied: a kernel may not see it change. */
@@ -193,32 +208,50 @@ export class Executable {
     if (!ArrayBuffer.isView(x)) {
       const alias = state.indexOf(x);
       if (alias < 0 || !signature.states[alias]!.written) return x;
-      const copy = lease.take(x.sizeBytes, `run: input ${spec.name}`);
+      const copy = lease.take(x.sizeBytes, this.#names.inputs[i]!);
       driver.copy(x, copy, x.sizeBytes);
       return copy;
     }
     const borrowed = driver.borrow(x);
     if (borrowed) return borrowed;
     const data = toStorage(x, spec.dtype, target);
-    const buffer = lease.take(data.byteLength, `run: input ${spec.name}`);
+    const buffer = lease.take(data.byteLength, this.#names.inputs[i]!);
     driver.write(buffer, data);
     return buffer;
   }
 
-  #allocateOutputs(layout: Layout): DeviceArray[] {
-    const made: DeviceArray[] = [];
-    try {
-      this.artifact.signature.outputs.forEach(({ name, dtype }, i) => {
-        const { shape } = layout.outputs[i]!;
-        made.push(this.device.allocate(dtype, shape, "arrays", `run: output ${name}`));
-      });
-      return made;
-    } catch (error) {
-      for (const array of made) array.dispose();
-      throw error;
+  /** Fills `arrays`; their memory. */
+  #allocateOutputs({ outputs }: Layout, arrays: DeviceArray[]): Buffer[] {
+    const { signature } = this.artifact;
+    const memory: Buffer[] = [];
+    for (let i = outputs.length - 1; i >= 0; i--) {
+      const { shape, bytes } = outputs[i]!;
+      const buffer = this.device.driver.allocate(bytes, "arrays", this.#names.outputs[i]!);
+      memory.unshift(buffer);
+      arrays.unshift(new DeviceArray(this.device, signature.outputs[i]!.dtype, shape, buffer));
     }
+    return memory;
   }
 }
+
+/** What errors and the report of memory call things; made once, since most runs need none of it. */
+interface Names {
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly states: readonly string[];
+  readonly constants: readonly string[];
+  readonly slots: readonly string[];
+  readonly slotOwner: string;
+}
+
+const namesOf = ({ name, signature, plan, constants }: Artifact): Names => ({
+  inputs: signature.inputs.map((spec) => `run: input ${spec.name}`),
+  outputs: signature.outputs.map((spec) => `run: output ${spec.name}`),
+  states: signature.states.map((spec) => `run: state ${spec.name}`),
+  constants: constants.map((_, i) => `run: constant ${i}`),
+  slots: plan.slots.map((_, i) => `run: slot ${i}`),
+  slotOwner: `${name} slots`,
+});
 
 /** The outputs when the run is over, and its temporary memory given back. */
 async function finish(bound: Bound, running: Promise<void>): Promise<DeviceArray[]> {
@@ -232,7 +265,7 @@ async function finish(bound: Bound, running: Promise<void>): Promise<DeviceArray
   return bound.outputs;
 }
 
-function abandon({ outputs, lease }: Bound): void {
+function abandon({ outputs, lease }: Omit<Bound, "frame">): void {
   for (const output of outputs) output.dispose();
   lease.end();
 }

@@ -9,6 +9,8 @@ export interface Buffer {
   /** Unique in the process; the key of cached bind groups. */
   readonly id: number;
   readonly sizeBytes: number;
+  /** Whose it is while it is handed out; the heap's to say. */
+  owner?: string | undefined;
 }
 
 /** In bytes. `pooled` is held for reuse, `peak` the most that was ever live. */
@@ -31,7 +33,8 @@ export class Heap<B extends Buffer> {
   readonly #destroy: (buffer: B) => void;
   readonly #maxBytes: number;
   readonly #free = new Map<number, B[]>();
-  readonly #owners = new Map<B, string>();
+  /** Every buffer there is, handed out or waiting. */
+  readonly #all = new Set<B>();
   #live = 0;
   #pooled = 0;
   #peak = 0;
@@ -47,7 +50,7 @@ export class Heap<B extends Buffer> {
     const reused = this.#free.get(bytes)?.pop();
     if (reused) this.#pooled -= bytes;
     const buffer = reused ?? this.#createOrDrain(bytes);
-    this.#owners.set(buffer, owner);
+    buffer.owner = owner;
     this.#live += bytes;
     this.#peak = Math.max(this.#peak, this.#live);
     return buffer;
@@ -55,23 +58,24 @@ export class Heap<B extends Buffer> {
 
   /** Gives a buffer back, for reuse unless `keep` is false. */
   release(buffer: B, keep = true): void {
-    if (!this.#owners.delete(buffer)) return;
+    if (buffer.owner === undefined) return;
+    buffer.owner = undefined;
     const bytes = buffer.sizeBytes;
     this.#live -= bytes;
     if (!keep) {
-      this.#destroy(buffer);
+      this.#end(buffer);
       return;
     }
     this.#pooled += bytes;
     const list = this.#free.get(bytes);
     if (list) list.push(buffer);
     else this.#free.set(bytes, [buffer]);
-    this.#trim();
+    if (this.#pooled > this.#peak) this.#trim();
   }
 
   /** Destroys what waits for reuse. */
   drain(): void {
-    for (const list of this.#free.values()) list.forEach(this.#destroy);
+    for (const list of this.#free.values()) for (const buffer of list) this.#end(buffer);
     this.#free.clear();
     this.#pooled = 0;
   }
@@ -79,8 +83,10 @@ export class Heap<B extends Buffer> {
   /** Destroys everything, live or not. */
   clear(): void {
     this.drain();
-    for (const buffer of this.#owners.keys()) this.#destroy(buffer);
-    this.#owners.clear();
+    for (const buffer of this.#all) {
+      buffer.owner = undefined;
+      this.#end(buffer);
+    }
     this.#live = 0;
   }
 
@@ -91,18 +97,27 @@ export class Heap<B extends Buffer> {
 
   report(): MemoryReport {
     const byOwner: Record<string, number> = {};
-    for (const [b, owner] of this.#owners) byOwner[owner] = (byOwner[owner] ?? 0) + b.sizeBytes;
+    for (const { owner, sizeBytes } of this.#all)
+      if (owner !== undefined) byOwner[owner] = (byOwner[owner] ?? 0) + sizeBytes;
     return { live: this.#live, pooled: this.#pooled, peak: this.#peak, byOwner };
   }
 
   /** When memory is short, what waits for reuse goes first. */
   #createOrDrain(bytes: number): B {
+    let made: B;
     try {
-      return this.#create(bytes);
+      made = this.#create(bytes);
     } catch {
       this.drain();
-      return this.#create(bytes);
+      made = this.#create(bytes);
     }
+    this.#all.add(made);
+    return made;
+  }
+
+  #end(buffer: B): void {
+    this.#all.delete(buffer);
+    this.#destroy(buffer);
   }
 
   /**
@@ -112,7 +127,7 @@ export class Heap<B extends Buffer> {
   #trim(): void {
     for (const [bytes, list] of this.#free) {
       while (this.#pooled > this.#peak && list.length > 0) {
-        this.#destroy(list.shift()!);
+        this.#end(list.shift()!);
         this.#pooled -= bytes;
       }
       if (list.length === 0) this.#free.delete(bytes);

@@ -78,7 +78,8 @@ export function layOut(
       if (shape.some((d) => d < 0))
         throw new ShapeError(`run: output ${spec.name} would have shape [${shape}]`);
       const size = shape.reduce((n, d) => n * d, 1);
-      return { shape, bytes: size * storageBytes(spec.dtype, target) };
+      // Frozen, so that arrays need no copy of their own.
+      return { shape: Object.freeze(shape), bytes: size * storageBytes(spec.dtype, target) };
     }),
     flow,
     launches: plan.steps.map((step, i) => {

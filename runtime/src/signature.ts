@@ -12,7 +12,7 @@ import {
   ShapeError,
 } from "@kiln-ml/artifact";
 import { DeviceArray } from "./device-array.ts";
-import { checkHostArray, sizeOf, type TypedArray } from "./host-array.ts";
+import { checkHostArray, hostArrayOf, sizeOf, type TypedArray } from "./host-array.ts";
 
 type Signature = Artifact["signature"];
 type Spec = Signature["inputs"][number];
@@ -28,6 +28,34 @@ export type Input = DeviceArray | TypedArray | HostTensor;
 interface Binding {
   readonly value: number;
   readonly from: string;
+}
+
+/** A call whose inputs fitted: the shape of each, or the length where there was no shape, and what followed from them. */
+export interface Last<T> {
+  readonly extents: readonly (readonly number[] | number)[];
+  readonly layout: T;
+}
+
+export const extentsOf = (inputs: readonly Input[]): Last<unknown>["extents"] =>
+  inputs.map((x) => shapeOf(x)?.slice() ?? (x as TypedArray).length);
+
+/** True if the inputs are like those of the last call in all that was checked, and so fit as they did. */
+export const repeats = (
+  { extents }: Last<unknown>,
+  { inputs: specs }: Signature,
+  inputs: readonly Input[],
+): boolean =>
+  inputs.length === extents.length &&
+  inputs.every((x, i) => isLike(x, extents[i]!, specs[i]!.dtype));
+
+function isLike(input: Input, extent: readonly number[] | number, dtype: Spec["dtype"]): boolean {
+  const Host = hostArrayOf(dtype);
+  if (typeof extent === "number") return input instanceof Host && input.length === extent;
+  const shape = input && shapeOf(input);
+  if (shape?.length !== extent.length || shape.some((d, i) => d !== extent[i])) return false;
+  if (input instanceof DeviceArray) return input.dtype === dtype;
+  const { data } = input as HostTensor;
+  return data instanceof Host && data.length === sizeOf(extent);
 }
 
 const describe = (spec: Spec) => `input ${spec.name} ${printShape(spec.shape)}`;

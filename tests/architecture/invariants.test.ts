@@ -42,7 +42,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
   const allowed = [
     /^runtime\/src\/devices\//,
     /^packages\/kiln\/src\/cli/,
-    /^packages\/kiln\/src\/node\.ts$/,
+    /^packages\/kiln\/src\/(node|tuning-file)\.ts$/,
     /^packages\/artifact\/src\/(files|load-from-url)\.ts$/,
     /^packages\/formats\/src\/(source|node)\.ts$/,
     /^packages\/data\/src\/(idx|mnist)\.ts$/,

@@ -10,6 +10,7 @@ import {
   unpackArtifact,
   unpackFiles,
 } from "../../packages/artifact/src/index.ts";
+import { runs } from "../support/setup.ts";
 import { forge, isRefused, refusal, sample, wasmSample } from "./sample.ts";
 
 const packed = packArtifact(sample);
@@ -73,7 +74,7 @@ test("arbitrary bytes are refused", () => {
       assert.ok(isRefused(() => unpackArtifact(all)));
       assert.ok(isRefused(() => decodeArtifact(new Map([["manifest.json", tail]]))));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -105,7 +106,7 @@ test("any value at any place of a sealed manifest is accepted or refused", () =>
       }, a);
       isRefused(() => decodeArtifact(files));
     }),
-    { numRuns: 1200 },
+    { numRuns: runs(1200) },
   );
 });
 

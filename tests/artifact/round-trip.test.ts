@@ -13,6 +13,7 @@ import {
   unpackArtifact,
   unpackFiles,
 } from "../../packages/artifact/src/index.ts";
+import { runs } from "../support/setup.ts";
 import { anyArtifact } from "./arbitrary.ts";
 import { refusal, sample, wasmSample } from "./sample.ts";
 
@@ -37,7 +38,7 @@ test("any artifact survives both forms", () => {
       assert.equal(decodeArtifact(encodeArtifact(a)), a);
       assert.equal(unpackArtifact(packArtifact(a)), a);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

@@ -43,7 +43,7 @@ test("the version is that of the package", async () => {
 });
 
 test("every command has help, which fits a terminal", async () => {
-  for (const args of [[], ["run"], ["compile"], ["inspect"], ["bench"]]) {
+  for (const args of [[], ["run"], ["compile"], ["inspect"], ["bench"], ["tune"]]) {
     const { code, out } = await kiln(...args, "--help");
     assert.is(code, 0);
     assert.match(out, /^Usage: kiln/);
@@ -57,7 +57,7 @@ test("no command, and an unknown one", async () => {
   assert.match(err, /^kiln: needs a command\n/);
   await refuses(
     ["train"],
-    "kiln: unknown command train\n  commands are run, compile, inspect, bench",
+    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune",
   );
 });
 

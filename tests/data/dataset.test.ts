@@ -7,6 +7,7 @@ import { GraphError, ShapeError } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { runs } from "../support/setup.ts";
 
 const make = (n: number) =>
   fromArrays(
@@ -61,7 +62,7 @@ test("a permutation holds each index once and follows its seed", () => {
       );
       assert.equal(order, permutation(n, seed));
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
   assert.not.equal(permutation(20, 1), permutation(20, 2));
   assert.not.equal(permutation(20, 1, 0), permutation(20, 1, 1));

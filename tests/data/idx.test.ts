@@ -7,6 +7,7 @@ import { ArtifactError } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { runs } from "../support/setup.ts";
 
 function idx(type: number, shape: readonly number[], body: Uint8Array): Uint8Array<ArrayBuffer> {
   const file = new Uint8Array(4 + 4 * shape.length + body.length);
@@ -111,7 +112,7 @@ test("damage of any kind gives data or an ArtifactError", async () => {
         assert.instance(error, ArtifactError);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

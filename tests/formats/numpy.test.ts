@@ -6,6 +6,7 @@ import * as assert from "uvu/assert";
 import { anyTensors } from "../artifact/arbitrary.ts";
 import { bytesOf, little } from "../fuzz/pickle-text.ts";
 import { zipOf } from "../fuzz/zip-text.ts";
+import { runs } from "../support/setup.ts";
 import { constant, fixture, numbersOf } from "./read.ts";
 
 const npy = (descr: string, fortran: boolean, shape: string, data: Uint8Array): Uint8Array => {
@@ -24,7 +25,7 @@ test("whatever is written comes back, but for bf16, which NumPy lacks", () => {
       assert.equal(read, kept);
       for (const t of Object.values(kept)) assert.equal(readNpy(writeNpy(t)), t);
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });
 

@@ -19,18 +19,26 @@ export const programOf = (inputs: Tensor[], ...values: Tensor[]): Program => ({
   updates: [],
 });
 
-function sample(t: Tensor, dims: Dims, salt: number): Value {
+/** Small whole numbers. */
+export function sample(t: Tensor, dims: Dims, salt: number): Value {
   const shape = t.shape.map((d) => evaluateDim(d, dims));
   const size = shape.reduce((a, b) => a * b, 1);
   const data = Float64Array.from({ length: size }, (_, i) => ((i * 7 + salt * 5) % 13) - 6);
   return { dtype: t.dtype, shape, data };
 }
 
-export async function agrees(device: Device, name: string, program: Program, dims: Dims = {}) {
+export async function agrees(
+  device: Device,
+  name: string,
+  program: Program,
+  dims: Dims = {},
+  tuning: Readonly<Record<string, string>> | undefined = undefined,
+) {
   const feeds = new Map(program.inputs.map((t, i) => [t, sample(t, dims, i)]));
   const want = evaluateProgram(program, feeds, dims);
   const { limits } = device;
-  const { values } = await runProgram(program, feeds, dims, device, { target: "webgpu", limits });
+  const options = { target: "webgpu", limits, ...(tuning ? { tuning } : {}) } as const;
+  const { values } = await runProgram(program, feeds, dims, device, options);
   for (const [i, v] of values.entries())
     v.data.forEach((got, j) => {
       const y = want[i]!.data[j]!;

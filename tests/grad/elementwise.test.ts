@@ -32,6 +32,7 @@ import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { Builder, random } from "../ir-structural/cases.ts";
+import { runs } from "../support/setup.ts";
 import { checkGradient } from "./differences.ts";
 
 /**
@@ -123,7 +124,7 @@ test("the gradients of random compositions agree with differences", () => {
       const leaves = [b.leaf([3, 3]), b.leaf([3, 3])];
       checkGradient(tanh(composition(b, 4, leaves)), b.inputs);
     }),
-    { numRuns: 60, includeErrorInReport: true },
+    { numRuns: runs(60), includeErrorInReport: true },
   );
 });
 

@@ -5,6 +5,7 @@ import { avgPool, maxPool, opRecord, replaceNodes, sort, type Tensor, topK } fro
 import * as fc from "fast-check";
 import { test } from "uvu";
 import { Builder, cases, gatherCase, random, scatterCase } from "../ir-structural/cases.ts";
+import { runs } from "../support/setup.ts";
 import { checkGradient } from "./differences.ts";
 
 /** Distinct numbers at least 1/8 apart, so that no order changes within a difference. */
@@ -26,7 +27,7 @@ const bounded = (b: Builder, y: Tensor): Tensor =>
     ),
   )[0]!;
 
-function check(name: string, make: (b: Builder) => Tensor, runs = 15, order = 1): void {
+function check(name: string, make: (b: Builder) => Tensor, count = 15, order = 1): void {
   for (const symbolic of [false, true])
     test(`the gradient of ${name} agrees with differences${symbolic ? ", symbolic" : ""}`, () => {
       fc.assert(
@@ -36,7 +37,7 @@ function check(name: string, make: (b: Builder) => Tensor, runs = 15, order = 1)
           distinct(b);
           checkGradient(y, b.inputs, b.dims, order);
         }),
-        { numRuns: runs, includeErrorInReport: true },
+        { numRuns: runs(count), includeErrorInReport: true },
       );
     });
 }

@@ -21,6 +21,7 @@ import {
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { runs } from "../support/setup.ts";
 import { Builder, convolutionCase, random } from "./cases.ts";
 
 type List = readonly number[];
@@ -65,7 +66,7 @@ for (const n of [1, 2, 3])
         for (const [i, v] of meetings(b, node).entries())
           assert.ok(Math.abs(v - got.data[i]!) < 1e-12, `${i}: ${got.data[i]}, loops give ${v}`);
       }),
-      { numRuns: n === 3 ? 8 : 60, includeErrorInReport: true },
+      { numRuns: runs(n === 3 ? 8 : 60), includeErrorInReport: true },
     );
   });
 
@@ -137,7 +138,7 @@ test("maxPool and avgPool are what loops over one axis give", () => {
         }
       },
     ),
-    { numRuns: 100, includeErrorInReport: true },
+    { numRuns: runs(100), includeErrorInReport: true },
   );
 });
 

@@ -16,6 +16,7 @@ import {
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { runs } from "../support/setup.ts";
 import { Builder, cases, random } from "./cases.ts";
 
 function* tuples(extents: readonly number[]): Generator<number[]> {
@@ -103,7 +104,7 @@ for (const [op, make] of Object.entries(cases).filter(([op]) => opRecord(op).pie
           for (const [i, v] of got.entries())
             assert.ok(Math.abs(v - expected.data[i]!) < 1e-12, `${op}: ${v}, ${expected.data[i]}`);
         }),
-        { numRuns: 40, includeErrorInReport: true },
+        { numRuns: runs(40), includeErrorInReport: true },
       );
     });
 

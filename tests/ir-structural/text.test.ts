@@ -16,6 +16,7 @@ import {
 import * as fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { runs } from "../support/setup.ts";
 import { Builder, cases, gatherCase, random, scatterCase, sortCase } from "./cases.ts";
 
 function roundTrip(...roots: Tensor[]): void {
@@ -38,7 +39,7 @@ for (const [op, make] of Object.entries(all))
       fc.property(fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.boolean(), (seed, symbolic) => {
         roundTrip(make(new Builder(random(seed), symbolic)));
       }),
-      { numRuns: 15, includeErrorInReport: true },
+      { numRuns: runs(15), includeErrorInReport: true },
     );
   });
 

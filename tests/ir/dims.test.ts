@@ -146,4 +146,17 @@ test("row-major coordinates recombine to the index they were taken from", () => 
   assert.ok(sameDim(addDim(mulDim(row, 12), column), index));
 });
 
+test("coordinates of coordinates recombine to the index they were taken from", () => {
+  const me = loopVar("me", 128);
+  const lane = loopVar("lane", 4);
+  const place = addDim(mulDim(modDim(me, 16), 4), lane);
+  for (const inner of [4, 8, 16, 32]) {
+    const [row, column] = [floorDiv(place, inner), modDim(place, inner)];
+    assert.ok(sameDim(addDim(mulDim(row, inner), column), place), `${inner}`);
+    const [half, rest] = [floorDiv(column, 2), modDim(column, 2)];
+    const back = addDim(mulDim(addDim(mulDim(row, inner / 2), half), 2), rest);
+    assert.ok(sameDim(back, place), `${inner} halved: ${printDim(back)}`);
+  }
+});
+
 test.run();

@@ -15,6 +15,7 @@ import {
 } from "../../packages/onnx/src/proto/model.ts";
 import { readModel, readTensor } from "../../packages/onnx/src/proto/read.ts";
 import { writeModel, writeTensor } from "../../packages/onnx/src/proto/write.ts";
+import { runs } from "../support/setup.ts";
 
 const name = fc.string({ minLength: 1, maxLength: 6, unit: "grapheme" });
 const int = fc.maxSafeInteger();
@@ -137,7 +138,7 @@ test("a model that was written is read as it was", () => {
       // A clone, as the records of fast-check have no prototype.
       assert.equal(readModel(writeModel(m)), structuredClone(m));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -21,6 +21,7 @@ import type { Expr, Kernel, Stmt } from "../../compiler/src/kernel/kernel.ts";
 import { emitJs } from "../../compiler/src/targets/js/emit.ts";
 import { emitWasm } from "../../compiler/src/targets/wasm/emit.ts";
 import { emitWgsl } from "../../compiler/src/targets/wgsl/emit.ts";
+import { runs } from "../support/setup.ts";
 import { nullDevice } from "../support/webgpu.ts";
 import { interpret } from "./interpret.ts";
 import { acc, call, f32, kernel, load, loop, param, ref, store } from "./kernels.ts";
@@ -184,7 +185,7 @@ test("js: a random kernel does what its IR says", () => {
       runJs(text, [Float32Array.from(start), out], [3]);
       assert.equal([...out], wanted, `${out}\n${wanted}\n${text.text}`);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -199,7 +200,7 @@ test("wasm: a random kernel without vectors does what its IR says", () => {
       runWasm(text, [Float32Array.from(start), out], { N: 3 });
       assert.equal([...out], wanted, `${out}\n${wanted}\n${text.text}`);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -226,7 +227,7 @@ test("wgsl: a random kernel is valid", async () => {
       const text = emitWgsl(anyKernel(c));
       assert.equal(await problemsOf(device, text), [], text.text);
     }),
-    { numRuns: 40, examples: [cancelled, cancelledOnly] },
+    { numRuns: runs(40), examples: [cancelled, cancelledOnly] },
   );
   device.destroy();
 });

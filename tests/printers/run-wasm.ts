@@ -1,9 +1,10 @@
 /**
- * Runs one kernel printed as WAT, assembled without relaxed SIMD, on a memory of its own: each phase by all its units in
+ * Runs one kernel of wasm, encoded without relaxed SIMD, on a memory of its own: each phase by all its units in
  * turn. Knows no threads.
  */
 import { evaluateExtent, type KernelText } from "@kiln-ml/artifact";
-import { assembleVariants } from "../../compiler/src/targets/wasm/assemble.ts";
+import { functionsOf } from "../../compiler/src/targets/wasm/emit.ts";
+import { encodeModules } from "../../compiler/src/targets/wasm/module.ts";
 import type { TypedArray } from "./run-js.ts";
 
 const page = 65536;
@@ -32,7 +33,7 @@ export function runWasm(
   const hostOf = (a: TypedArray): Uint8Array =>
     new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
   for (const [i, a] of arrays.entries()) bytesOf(i).set(hostOf(a));
-  const module = new WebAssembly.Module(assembleVariants([k.text]).plain as BufferSource);
+  const module = new WebAssembly.Module(encodeModules(functionsOf(k)).plain as BufferSource);
   const imports = { env: { memory }, Math } as unknown as WebAssembly.Imports;
   const { exports } = new WebAssembly.Instance(module, imports);
   const given = [...addresses, ...k.dims.map((name) => dims[name]!)];

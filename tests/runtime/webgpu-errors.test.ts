@@ -9,6 +9,7 @@ import {
 import { type Device, load, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import type { WebGpuDriver } from "../../runtime/src/devices/webgpu.ts";
 import { heldGpu } from "../support/webgpu.ts";
 import { addition, artifact, chain, kernel } from "./artifacts.ts";
 
@@ -135,9 +136,12 @@ onNull("load: bindings that the text contradicts", (device) => {
 onNull("a fault that WebGPU reports late is thrown by the next call", async (device) => {
   const add = await load(addition("webgpu"), device, { states: [] });
   const x = device.upload([1, 2], "f32", [2]);
+  const { device: gpu } = device.driver as WebGpuDriver;
+  const reported = new Promise((resolve) => gpu.addEventListener("uncapturederror", resolve));
   // A copy past the end of a buffer, as a plan with a wrong size would make.
-  device.driver.copy(x.buffer, device.upload([1], "f32", [1]).buffer, 4096);
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  const small = device.upload([1], "f32", [1]);
+  device.driver.copy(x.bufferFor("test"), small.bufferFor("test"), 4096);
+  await reported;
   await fails(
     () => add.run([x, x]),
     DeviceError,

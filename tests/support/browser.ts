@@ -30,6 +30,8 @@ export const isolated = {
 
 const folder = process.env.KILN_CHROMIUM;
 const idleMs = 1000;
+/** What a page or the browser may take on a machine that is busy; the runner ends a file that hangs. */
+const patienceMs = 110_000;
 const kinds: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -42,6 +44,7 @@ function launch(executable: string): Promise<Browser> {
   return chromium.launch({
     executablePath: executable,
     headless: true,
+    timeout: patienceMs,
     args: [
       "--no-sandbox",
       "--enable-unsafe-webgpu",
@@ -95,6 +98,7 @@ export async function withPage<T>(
   const server = await serve(site);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const context = await (await browser).newContext();
+  context.setDefaultTimeout(patienceMs);
   try {
     const page = await context.newPage();
     const errors: string[] = [];

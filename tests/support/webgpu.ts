@@ -30,10 +30,12 @@ export function heldGpu(...options: string[]): Promise<GPU> {
 }
 
 /** A new device that validates WGSL, pipelines, bindings and submits, and leaves every buffer zero. */
-export async function nullDevice(): Promise<GPUDevice> {
+export async function nullDevice(
+  requiredFeatures: readonly GPUFeatureName[] = [],
+): Promise<GPUDevice> {
   const adapter = await (await heldGpu("backend=null")).requestAdapter();
   if (adapter === null) throw new Error("no null adapter");
-  return adapter.requestDevice();
+  return adapter.requestDevice({ requiredFeatures: [...requiredFeatures] });
 }
 
 async function softwareAdapter(): Promise<GPUAdapter> {

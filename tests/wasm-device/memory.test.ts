@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { LinearMemory } from "../../runtime/src/devices/linear-memory.ts";
+import { runs } from "../support/setup.ts";
 import { elementwise, wasmKernel } from "./artifacts.ts";
 
 const ramp = (n: number) => Float32Array.from({ length: n }, (_, i) => i);
@@ -34,7 +35,7 @@ test("ranges are aligned, apart from each other and from the memory's ends, and 
       assert.is(memory.reserve(pages * page - 1024 - 64), 1024);
       assert.is(memory.bytes.length, pages * page);
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   ));
 
 for (const threads of [1, 2]) {

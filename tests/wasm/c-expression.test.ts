@@ -1,10 +1,11 @@
 /**
- * The C text of records as WAT on both widths, and the texts that are refused.
+ * The C text of records as code on both widths, and the texts that are refused.
  */
 import * as ir from "@kiln-ml/ir";
 import { allOps, DtypeError, opRecord } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { get } from "../../compiler/src/targets/wasm/code.ts";
 import { fromC, fromSpelling } from "../../compiler/src/targets/wasm/math/c-expression.ts";
 import { ulpsFrom } from "../support/ulp.ts";
 import { asOperands, floatsTaken, type Lanes, type Run, runAll } from "./run-math.ts";
@@ -92,7 +93,7 @@ for (const lanes of ["f32x4", "f64"] satisfies Lanes[])
 test("text that is no expression of floats is refused", () => {
   const refused = (text: string, message: RegExp): void =>
     assert.throws(
-      () => fromC(text, { x: "(local.get $x)" }, "f32x4", (_type, value) => value),
+      () => fromC(text, { x: get("x") }, "f32x4", (_type, value) => value),
       (e: Error) => e instanceof DtypeError && message.test(e.message),
     );
   refused("x << 2", /^emit: no C expression on target wasm: << 2|< 2$/);

@@ -1,18 +1,15 @@
-/** A function for every instruction that the assembler knows, with operands of the right types. */
+/** A function for every instruction of the table, with operands of the right types. */
 
+import {
+  Code,
+  get,
+  op,
+  type ValueType,
+  type WasmFunction,
+} from "../../compiler/src/targets/wasm/code.ts";
 import { type Instruction, instructions } from "../../compiler/src/targets/wasm/opcodes.ts";
 
-const structural = new Set(["clause", "valueType", "declaration", "call", "block", "if", "branch"]);
-
-/** Operand of each type that does not trap. */
-const sample = {
-  i32: "(local.get $i32)",
-  i64: "(local.get $i64)",
-  f32: "(local.get $f32)",
-  f64: "(local.get $f64)",
-  v128: "(local.get $v128)",
-};
-type ValueType = keyof typeof sample;
+const structural = new Set(["clause", "comment", "call", "block", "if", "branch"]);
 
 const scalars: Readonly<Record<string, ValueType>> = {
   i8x16: "i32",
@@ -25,7 +22,7 @@ const scalars: Readonly<Record<string, ValueType>> = {
 
 /** The type that a prefix such as `i32x4` or `f64` works on. */
 function prefixType(prefix: string): ValueType {
-  return prefix in sample ? (prefix as ValueType) : "v128";
+  return /^[if](32|64)$/.test(prefix) ? (prefix as ValueType) : "v128";
 }
 
 function operandTypes({ name, kind, operands }: Instruction): ValueType[] {
@@ -60,50 +57,53 @@ function resultType({ name, kind, operands }: Instruction): ValueType | undefine
   return type;
 }
 
-function immediates({ name, kind, width }: Instruction): readonly string[] {
-  if (kind === "memory") return ["", "offset=4", `offset=70000 align=${width}`, "align=1"];
-  if (kind === "memoryLane") return ["0", `offset=8 align=1 ${16 / width - 1}`];
-  if (kind === "lane") return ["0", String(width - 1)];
-  if (kind === "shuffle") return ["0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 31"];
-  if (kind === "local") return ["$v128"];
-  if (kind === "constant") return constants[name]!;
-  return [""];
+type Immediates = readonly [immediate: Code["immediate"], detail?: Code["detail"]];
+
+function immediates({ name, kind, width }: Instruction): readonly Immediates[] {
+  if (kind === "memory") return [[0], [4], [70000]];
+  if (kind === "memoryLane")
+    return [
+      [0, 0],
+      [8, 16 / width - 1],
+    ];
+  if (kind === "lane") return [[0], [width - 1]];
+  if (kind === "shuffle") return [[[0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 31]]];
+  if (kind === "local") return [["v128"]];
+  return kind === "constant" ? constants[name]! : [[undefined]];
 }
 
-const integers =
-  "0 1 -1 63 64 -64 -65 127 128 8191 8192 -8192 -8193 2147483647 4294967295 -2147483648";
-const floats = "0 -0 1 -1.5 0.1 1e10 3.4028234663852886e38 1e-45 1.17549435e-38 inf -inf nan -nan";
-const constants: Readonly<Record<string, readonly string[]>> = {
-  "i32.const": `${integers} 0x0 0xFF 0xffffffff -0x80000000 +7`.split(" "),
-  "i64.const": `${integers} 0xffffffffffffffff -9223372036854775808 18446744073709551615`.split(
-    " ",
-  ),
-  "f32.const": `${floats} nan:0x200001 -nan:0x1 .5e0`.split(" ").map((x) => x.replace(/^\./, "0.")),
-  "f64.const":
-    `${floats} nan:0x8000000000001 2.2250738585072014e-308 5e-324 1.7976931348623157e308`.split(
-      " ",
-    ),
+const integers = [0, 1, -1, 63, 64, -64, -65, 127, 128, 8191, 8192, -8192, -8193, 2147483647];
+const floats = [0, -0, 1, -1.5, 0.1, 1e10, 3.4028234663852886e38, 1e-45, 1.17549435e-38];
+const special = [Infinity, -Infinity, Number.NaN];
+const tiny = [2.2250738585072014e-308, 5e-324, 1.7976931348623157e308];
+const one = (v: number | bigint): Immediates => [v];
+const constants: Readonly<Record<string, readonly Immediates[]>> = {
+  "i32.const": [...integers, -2147483648].map(one),
+  "i64.const": [...integers.map(BigInt), -(2n ** 63n), 2n ** 63n - 1n].map(one),
+  "f32.const": [...floats, ...special].map(one),
+  "f64.const": [...floats, ...special, ...tiny].map(one),
   "v128.const": [
-    "i32x4 0 -1 0x7fffffff 4294967295",
-    "f32x4 0 -0.5 1e-3 nan",
-    "f64x2 -inf 0.1",
-    "i64x2 -1 0x8000000000000000",
-    "i16x8 0 1 -1 32767 -32768 65535 0xff 8",
-    "i8x16 0 1 2 3 -1 -128 127 255 8 9 10 11 12 13 14 15",
+    [[0, -1, 0x7fffffff, -2147483648], "i32x4"],
+    [[0, -0.5, 1e-3, 16777217], "f32x4"],
+    [[-Infinity, 0.1], "f64x2"],
   ],
 };
 
-function functionOf(op: Instruction, index: number): string {
-  const result = resultType(op);
-  const head = `(func $f${index} (export "f${index}") (param $i32 i32) (param $i64 i64) (param $f32 f32)`;
-  const operands = operandTypes(op).map((type) => sample[type]);
-  const uses = immediates(op).map((immediate) => {
-    const text = `(${[op.name, immediate, ...operands].filter((part) => part !== "").join(" ")})`;
-    return result === undefined ? text : `(drop ${text})`;
+function functionOf(row: Instruction, index: number): WasmFunction {
+  const operands = operandTypes(row).map((type) => get(type));
+  const body = immediates(row).map(([immediate, detail]) => {
+    const use = new Code(row, operands, immediate, detail);
+    return resultType(row) === undefined ? use : op("drop", use);
   });
-  return `${head} (param $f64 f64) (local $v128 v128)\n  ${uses.join("\n  ")})`;
+  return {
+    name: `f${index}`,
+    exported: true,
+    params: new Map((["i32", "i64", "f32", "f64"] as const).map((type) => [type, type])),
+    locals: new Map([["v128", "v128"]]),
+    calls: new Set(),
+    body,
+  };
 }
 
-export function everyInstruction(): string[] {
-  return instructions.filter(({ kind }) => !structural.has(kind)).map(functionOf);
-}
+export const everyInstruction = (): WasmFunction[] =>
+  instructions.filter(({ kind }) => !structural.has(kind)).map(functionOf);

@@ -7,13 +7,25 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OpRecord, Tensor } from "@kiln-ml/ir";
-import { assembleModule } from "../../compiler/src/targets/wasm/assemble.ts";
+import {
+  branchIf,
+  type Code,
+  get,
+  i32Const,
+  loop,
+  memory,
+  op,
+  set,
+  type ValueType,
+  type WasmFunction,
+} from "../../compiler/src/targets/wasm/code.ts";
 import type { Bind } from "../../compiler/src/targets/wasm/math/index.ts";
+import { encodeModules } from "../../compiler/src/targets/wasm/module.ts";
 
 export type Variant = "plain" | "relaxed";
 export type Lanes = "f32x4" | "f64";
-/** The text of a function of operands. */
-export type Body = (x: readonly string[], bind: Bind) => string;
+/** The code of a function of operands. */
+export type Body = (x: readonly Code[], bind: Bind) => Code;
 type Floats = Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
 /** One function over all elements of its operands. */
@@ -24,26 +36,31 @@ export interface Run {
   readonly inputs: readonly Floats[];
 }
 
-/** `out[i] = body(in₀[i], …)` for addresses `$out`, `$a0`, … and a size in bytes. */
-function loopText({ name, lanes, body, inputs }: Run): string {
+/** `out[i] = body(in₀[i], …)` for addresses `out`, `a0`, … and a size in bytes. */
+function loopOf({ name, lanes, body, inputs }: Run): WasmFunction {
   const type = lanes === "f64" ? "f64" : "v128";
-  const [declared, lines]: [string[], string[]] = [[], []];
+  const locals = new Map<string, ValueType>([["i", "i32"]]);
+  const lines: Code[] = [];
   const bind: Bind = (kind, value) => {
-    const local = `$t${declared.length}`;
-    declared.push(`(local ${local} ${kind})`);
-    lines.push(`(local.set ${local} ${value})`);
-    return `(local.get ${local})`;
+    const local = `t${locals.size}`;
+    locals.set(local, kind);
+    lines.push(set(local, value));
+    return get(local);
   };
-  const at = (base: string): string => `(i32.add (local.get ${base}) (local.get $i))`;
-  const x = inputs.map((_, k) => bind(type, `(${type}.load ${at(`$a${k}`)})`));
-  lines.push(`(${type}.store ${at("$out")} ${body(x, bind)})`);
-  const params = inputs.map((_, k) => `(param $a${k} i32)`).join(" ");
-  return `(func $${name} (export "${name}") (param $out i32) ${params} (param $bytes i32) (local $i i32)
-${declared.join(" ")}
-(loop $next
-${lines.join("\n")}
-(local.set $i (i32.add (local.get $i) (i32.const ${lanes === "f64" ? 8 : 16})))
-(br_if $next (i32.lt_u (local.get $i) (local.get $bytes)))))`;
+  const at = (base: string) => ({ offset: 0, base: op("i32.add", get(base), get("i")) });
+  const x = inputs.map((_, k) => bind(type, memory(`${type}.load`, at(`a${k}`))));
+  lines.push(memory(`${type}.store`, at("out"), body(x, bind)));
+  lines.push(set("i", op("i32.add", get("i"), i32Const(lanes === "f64" ? 8 : 16))));
+  lines.push(branchIf("next", op("i32.lt_u", get("i"), get("bytes"))));
+  const params = ["out", ...inputs.map((_, k) => `a${k}`), "bytes"];
+  return {
+    name,
+    exported: true,
+    params: new Map(params.map((param) => [param, "i32"])),
+    locals,
+    calls: new Set(),
+    body: [loop("next", lines)],
+  };
 }
 
 /** Operands of f32 for a record's type rule. */
@@ -106,7 +123,7 @@ function runInChild(bytes: Uint8Array, image: Uint8Array, calls: readonly Call[]
 
 /** The results of all runs by name, of one module and one memory. */
 export function runAll(runs: readonly Run[], variant: Variant): Map<string, Floats> {
-  const bytes = assembleModule(runs.map(loopText), { relaxed: variant === "relaxed" });
+  const bytes = encodeModules(runs.map(loopOf))[variant];
   let end = 1024;
   const place = (floats: Floats): number => {
     const at = end;

@@ -5,6 +5,7 @@
  * variables and the graph's symbols.
  */
 import type { Condition, Dim, Dtype, Reducer } from "@kiln-ml/ir";
+import type { MatrixStep } from "./matrix.ts";
 
 /** A value of one element. In a vector loop, an expression that depends on the loop variable has lanes. */
 export type Expr =
@@ -51,6 +52,9 @@ export type Stmt =
   | { readonly kind: "letDynamic"; readonly name: string; readonly value: Expr }
   /** Binds the index symbol `name` to the invocation's number in its workgroup (GPU). */
   | { readonly kind: "letInvocation"; readonly name: string }
+  /** Binds it to the number of the invocation's subgroup in its workgroup, which is the same for all of the subgroup (GPU). */
+  | { readonly kind: "letSubgroup"; readonly name: string }
+  | { readonly kind: "matrix"; readonly does: MatrixStep }
   /** A mutable scalar; `wide` accumulators may be kept in more precision than the dtype (f64 in JS). */
   | {
       readonly kind: "acc";
@@ -58,6 +62,8 @@ export type Stmt =
       readonly dtype: Dtype;
       readonly init: Expr;
       readonly wide: boolean;
+      /** Kept in no more bytes than in memory where the target can; it is only set and stored, never combined. */
+      readonly narrow?: true;
     }
   | { readonly kind: "set"; readonly name: string; readonly value: Expr }
   /** acc = acc ⊕ value, the addition, product, maximum … of a reducer. NaN wins in max and min. */
@@ -81,6 +87,13 @@ export type Stmt =
     }
   | { readonly kind: "if"; readonly when: readonly Condition[]; readonly then: readonly Stmt[] }
   | { readonly kind: "store"; readonly to: string; readonly index: Dim; readonly value: Expr }
+  /**
+   * In a loop over `counter` that starts at 0: what stands before is computed before what follows is loaded, for compilers that
+   * otherwise load all operands first and run out of registers (CPU).
+   */
+  | { readonly kind: "fence"; readonly counter: string }
+  /** Brings the cache line of an element near, which must exist, and gives no value: for the targets that are to wait less (CPU). */
+  | { readonly kind: "touch"; readonly from: string; readonly index: Dim }
   /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */
   | {
       readonly kind: "array";
@@ -90,6 +103,8 @@ export type Stmt =
       readonly space: "private" | "shared";
       /** Elements a vector access takes; 1 unless every access is that wide and aligned (GPU). */
       readonly width?: 1 | 2 | 4;
+      /** Elements are rounded to the dtype and take as many bytes as in memory, where the target can (GPU). */
+      readonly narrow?: true;
     }
   /**
    * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,

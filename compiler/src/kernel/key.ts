@@ -4,6 +4,7 @@
  */
 import { type Condition, type Dim, keyOfDim } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "./kernel.ts";
+import { keyOfMatrix } from "./matrix.ts";
 import { bodyOf } from "./uses.ts";
 
 export function keyOfKernel(kernel: Kernel): string {
@@ -69,11 +70,14 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "set":
       return `${s.name} ${expr(s.value)}`;
     case "letInvocation":
+    case "letSubgroup":
       return s.name;
+    case "matrix":
+      return keyOfMatrix(s.does, keyOfDim);
     case "letIndex":
       return `${s.name} ${keyOfDim(s.value)}`;
     case "acc":
-      return `${s.name} ${s.dtype} ${expr(s.init)} ${s.wide}`;
+      return `${s.name} ${s.dtype} ${expr(s.init)} ${s.wide} ${s.narrow ?? ""}`;
     case "accumulate":
       return `${s.name} ${s.reducer} ${expr(s.value)} ${dimOr(s.position)}`;
     case "fma":
@@ -82,8 +86,12 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
+    case "fence":
+      return s.counter;
+    case "touch":
+      return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":
-      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1}`;
+      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1} ${s.narrow ?? ""}`;
     case "sort":
       return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":

@@ -115,6 +115,7 @@ export function changedBy(s: Stmt, facts: Facts): ReadonlySet<string> {
 function ownChanges(s: Stmt, facts: Facts): Iterable<string> {
   if (s.kind === "set" || s.kind === "accumulate" || s.kind === "fma") return [s.name];
   if (s.kind === "store") return [s.to];
+  if (s.kind === "matrix" && s.does.step === "store") return [s.does.to];
   if (s.kind === "sort") return [s.keys, s.order, s.spare];
   if (s.kind === "prefix") return [...s.names, ...s.carries, ...facts.visible];
   if (s.kind === "combine") return [...s.names, ...facts.visible];

@@ -13,6 +13,7 @@ import {
   opRecord,
   type Tensor,
 } from "@kiln-ml/ir";
+import type { Choices } from "../choices.ts";
 import type { Group, Placement } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import type { Storage } from "../program.ts";
@@ -25,6 +26,9 @@ export interface Job {
   readonly stored: ReadonlySet<Tensor>;
   /** What the device offers. */
   readonly limits: Limits;
+  readonly features: readonly string[];
+  /** Asked where a schedule has a choice; the schedule's own if absent. */
+  readonly choices: Choices | undefined;
   readonly buffers: Buffers;
   /** True for what the kernel reads from memory: leaves, and nodes that other groups store. */
   readonly outside: (t: Tensor) => boolean;
@@ -34,6 +38,10 @@ export interface Job {
   readonly reads: Set<Tensor>;
   readonly writes: Set<Tensor>;
 }
+
+/** Whether elements of a dtype are of a 16-bit type of the device, so that they are read and written like any other. */
+export const hasNativeHalf = ({ features }: Pick<Job, "features">, dtype: Dtype): boolean =>
+  dtype === "f16" && features.includes("shader-f16");
 
 /** A block of statements that loads what lies outside the group. */
 export const openBlock = (job: Job): Values =>

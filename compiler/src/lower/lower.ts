@@ -2,7 +2,7 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
  * later.
  */
-import { type Limits, storageBytes } from "@kiln-ml/artifact";
+import { storageBytes } from "@kiln-ml/artifact";
 import {
   addDim,
   collectSymbols,
@@ -13,13 +13,14 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
+import { type Choice, Choices } from "../choices.ts";
 import type { Attention } from "../fuse/attention.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
 import type { Control } from "./control.ts";
-import { type Job, membersOf } from "./job.ts";
+import { hasNativeHalf, type Job, membersOf } from "./job.ts";
 import { totalOf } from "./loops.ts";
 import { structureOf } from "./structure.ts";
 import { resetNames } from "./value.ts";
@@ -43,6 +44,8 @@ export interface Scheduled {
   readonly workgroupSize: number;
   /** Parameters that every access takes four elements of at a time. */
   readonly wide?: ReadonlySet<string>;
+  /** What it is one of several for; only where the job has choices. */
+  readonly choice?: Choice;
 }
 
 export interface Lowered {
@@ -56,24 +59,29 @@ export interface Lowered {
   readonly writes: ReadonlyMap<Tensor, Tensor>;
   /** Of a node with regions, what runs in the place of the kernel, which is empty. */
   readonly control?: Control;
+  /** A choice its schedule had, and the kernel for another option. */
+  readonly choice?: Choice & { readonly kernel: (option: string) => Kernel };
 }
+
+/** What is known of the device before anything is lowered. */
+export type DeviceFacts = Pick<Job, "limits" | "features" | "choices">;
 
 /** Lowers the groups of a program; those of one structure once. */
 export class Lowering {
   private readonly schedule: Schedule;
-  private readonly limits: Limits;
+  private readonly device: DeviceFacts;
   private readonly known = new Map<
     string,
     { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
   >();
 
-  constructor(schedule: Schedule, limits: Limits) {
+  constructor(schedule: Schedule, device: DeviceFacts) {
     this.schedule = schedule;
-    this.limits = limits;
+    this.device = device;
   }
 
   lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
-    const job = jobOf(fusion, group, stored, this.limits);
+    const job = jobOf(fusion, group, stored, this.device);
     const { key, tensors } = structureOf(job);
     const known = this.known.get(key);
     if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
@@ -91,10 +99,16 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
     tensors: like.tensors.map((t) => t && of(t)),
     reads: new Set([...like.reads].map(of)),
     writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
+    ...(like.choice ? { choice: like.choice } : {}),
   };
 }
 
-function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>, limits: Limits): Job {
+function jobOf(
+  fusion: Fusion,
+  group: Group,
+  stored: ReadonlySet<Tensor>,
+  device: DeviceFacts,
+): Job {
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
@@ -102,7 +116,7 @@ function jobOf(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>, limits
   };
   const storage = (t: Tensor) => fusion.storedIn.get(t) ?? { tensor: t, offset: 0 };
   const [reads, writes] = [new Set<Tensor>(), new Set<Tensor>()];
-  return { group, stored, limits, buffers: new Buffers(), outside, storage, reads, writes };
+  return { group, stored, ...device, buffers: new Buffers(), outside, storage, reads, writes };
 }
 
 function lowerJob(job: Job, schedule: Schedule): Lowered {
@@ -123,9 +137,10 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
-  // Four elements at a time only where an element is a word.
+  // Four elements at a time only where an element is a word, or has a type of its own.
   const isWide = ({ name, dtype }: Param): boolean =>
-    main.wide?.has(name) === true && storageBytes(dtype, "webgpu") === 4;
+    main.wide?.has(name) === true &&
+    (storageBytes(dtype, "webgpu") === 4 || hasNativeHalf(job, dtype));
   const kernel: Kernel = {
     name: nameOf(group),
     params: params.map(({ param }) => ({ ...param, width: isWide(param) ? 4 : 1 })),
@@ -140,7 +155,14 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
   };
   const tensors = params.map((p) => p.tensor);
   const stores = new Map([...writes].map((t) => [t, storage(t).tensor] as const));
-  return { group, kernel, tensors, reads, writes: stores };
+  const { choice } = main;
+  const other = (option: string): Kernel => {
+    const choices = new Choices({ [choice!.key]: option });
+    const fresh = { buffers: new Buffers(), reads: new Set<Tensor>(), writes: new Set<Tensor>() };
+    return lowerJob({ ...job, ...fresh, choices }, schedule).kernel;
+  };
+  const chosen = choice ? { choice: { ...choice, kernel: other } } : {};
+  return { group, kernel, tensors, reads, writes: stores, ...chosen };
 }
 
 /** The parameters that the final statements mention; trial lowerings may have asked for more. */
@@ -157,7 +179,12 @@ function used(buffers: Buffers, body: readonly Stmt[]) {
   return buffers.params.filter((p) => names.has(p.param.name));
 }
 
-const binders: ReadonlySet<Stmt["kind"]> = new Set(["letIndex", "letDynamic", "letInvocation"]);
+const binders: ReadonlySet<Stmt["kind"]> = new Set([
+  "letIndex",
+  "letDynamic",
+  "letInvocation",
+  "letSubgroup",
+]);
 
 /** Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an extent or a statement. */
 function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {

@@ -177,7 +177,7 @@ function emitPhases(
           reduces.map((r) => accName(job, r)),
         ),
       );
-    for (const r of reduces) block.bind(r, outer, ref(accName(job, r), r.dtype));
+    for (const r of reduces) block.bind(r, ref(accName(job, r), r.dtype));
   }
 }
 
@@ -206,7 +206,7 @@ export const rootReduces = (job: Job): Tensor[] =>
 
 /** Appends the stores that follow the outer loops. */
 export function emitRoot(job: Job, block: Values): void {
-  for (const r of rootReduces(job)) block.bind(r, [], ref(accName(job, r), r.dtype));
+  for (const r of rootReduces(job)) block.bind(r, ref(accName(job, r), r.dtype));
   for (const [node, p] of membersOf(job.group))
     if (p.level === "root" && job.stored.has(node))
       block.body.push(storeMember(job, block, node, new Map()));

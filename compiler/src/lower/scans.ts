@@ -46,7 +46,7 @@ export function emitStep(
         block.body.push({ kind: "let", name: `${name}Next`, value });
         later.push(take(name, reducer!, ref(`${name}Next`, value.dtype)));
       } else block.body.push(take(name, reducer!, value));
-      block.bind(node, coords, held(node));
+      block.bind(node, held(node));
     } else if (isReduceOp(node)) {
       const value = reducedValue(block, node, outer, vars);
       const position = reducer!.startsWith("arg") ? { position: vars[0]! } : {};
@@ -83,8 +83,7 @@ export function emitAfter(
   rename: Rename,
   sum: (node: Tensor) => Expr = (node) => ref(accName(job, node), node.dtype),
 ): void {
-  const outer = renamed(job.group.outerSpace.coords, rename);
-  for (const node of runningOf(job)) if (isReduceOp(node)) block.bind(node, outer, sum(node));
+  for (const node of runningOf(job)) if (isReduceOp(node)) block.bind(node, sum(node));
   const tail: Stmt[] = [];
   for (const [node, p] of membersOf(job.group))
     if (p.level === "outer" && job.stored.has(node))

@@ -58,7 +58,7 @@ export class Values {
   readonly loaded = new Set<string>();
   private readonly outer: Values | undefined;
   private readonly known = new Map<string, Expr>();
-  private readonly bound = new Map<Tensor, { coords: string; value: Expr }>();
+  private readonly bound = new Map<Tensor, Expr>();
 
   constructor(bufferOf: BufferOf, outer?: Values) {
     this.bufferOf = bufferOf;
@@ -70,22 +70,23 @@ export class Values {
     return new Values(this.bufferOf, this);
   }
 
-  /** From here on the element of `node` at `coords` is `value`. */
-  bind(node: Tensor, coords: readonly Dim[], value: Expr): void {
-    this.bound.set(node, { coords: keyOfCoords(coords), value });
+  /**
+   * From here on the element of `node` is `value`. Fusion has seen, in the loops' own names, that a kernel asks for one place of
+   * what it computes; what the schedule puts for those names may spell that place in several ways.
+   */
+  bind(node: Tensor, value: Expr): void {
+    this.bound.set(node, value);
   }
 
-  private find(node: Tensor, coords: string, key: string): Expr | undefined {
-    const b = this.bound.get(node);
-    if (b?.coords === coords) return b.value;
-    return this.known.get(key) ?? this.outer?.find(node, coords, key);
+  private find(node: Tensor, key: string): Expr | undefined {
+    return this.bound.get(node) ?? this.known.get(key) ?? this.outer?.find(node, key);
   }
 
   /** The element of `node` at `coords`; loads happen only where `guard` holds. */
   at(node: Tensor, coords: readonly Dim[], guard: readonly Condition[] = []): Expr {
     const place = keyOfCoords(coords);
     const key = `${node.id}@${place}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
-    const found = this.find(node, place, key);
+    const found = this.find(node, key);
     if (found) return found;
     const value = this.make(node, coords, guard);
     this.known.set(key, value);

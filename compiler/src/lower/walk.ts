@@ -21,6 +21,11 @@ export function walkStmts(stmts: readonly Stmt[], v: Visitor, seen: Set<Expr> = 
       case "combine":
       case "prefix":
       case "letInvocation":
+      case "fence":
+      case "letSubgroup":
+        break;
+      case "matrix":
+        if ("index" in s.does) v.dim?.(s.does.index);
         break;
       case "let":
       case "letDynamic":
@@ -53,6 +58,9 @@ export function walkStmts(stmts: readonly Stmt[], v: Visitor, seen: Set<Expr> = 
       case "store":
         v.dim?.(s.index);
         expr(s.value);
+        break;
+      case "touch":
+        v.dim?.(s.index);
         break;
       case "sort":
         v.dim?.(s.size);

@@ -3,6 +3,7 @@
  * inputs, its results the outputs.
  */
 import { type Graph, type Tensor, withRegions } from "@kiln-ml/ir";
+import type { Choices } from "../choices.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
 
@@ -23,10 +24,10 @@ export function throughRegion(region: Graph, run: Pass["run"]): Graph {
 
 /** The pass, run on a program and on all regions in it. */
 export function inRegions(pass: Pass): Pass {
-  const graph = (region: Graph): Graph => throughRegion(region, run);
-  const enter = (node: Tensor): Tensor => withRegions(node, node.regions.map(graph));
-  const run = (program: Program): Program => {
-    const next = pass.run(program);
+  const run = (program: Program, choices?: Choices): Program => {
+    const next = pass.run(program, choices);
+    const graph = (region: Graph): Graph => throughRegion(region, (p) => run(p, choices));
+    const enter = (node: Tensor): Tensor => withRegions(node, node.regions.map(graph));
     return hasRegions(next) ? rewriteProgram(next, enter) : next;
   };
   return { name: pass.name, run };

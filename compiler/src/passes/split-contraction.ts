@@ -17,10 +17,20 @@
  *   }
  *
  * Sums are added in another order, so a target asks for this pass if it wants it. Not done for symbolic extents, for halves,
- * whose partial sums would be rounded, for products of attentions, which need no intermediate result, nor where no divisor of the sum's length gives parts of a fair size.
+ * whose partial sums would be rounded, for products of attentions, which need no intermediate result, nor where no divisor of
+ * the sum's length gives parts of a fair size.
  */
-import { isStatic, makeNode, type Shape, sizeOf, type Tensor } from "@kiln-ml/ir";
+import {
+  attrKey,
+  isStatic,
+  makeNode,
+  printShape,
+  type Shape,
+  sizeOf,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
+import type { Choices } from "../choices.ts";
 import { findAttention } from "../fuse/attention.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
@@ -36,15 +46,12 @@ const tile = 64;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
-  run: (program) => {
-    const originals = nodesOf(program);
+  run: (program, choices) => {
     const kept = inAttention(program);
-    let i = 0;
-    return rewriteProgram(program, (node) => {
-      if (kept.has(originals[i++]!)) return node;
-      if (node.dtype !== "f32" && node.dtype !== "i32") return node;
-      if (node.op === "dotGeneral") return splitDot(node);
-      return node.op === "convolution" ? splitConvolution(node) : node;
+    return rewriteProgram(program, (node, before) => {
+      if (kept.has(before) || (node.dtype !== "f32" && node.dtype !== "i32")) return node;
+      if (node.op === "dotGeneral") return splitDot(node, choices);
+      return node.op === "convolution" ? splitConvolution(node, choices) : node;
     });
   },
 };
@@ -57,13 +64,36 @@ function inAttention(program: Program): Set<Tensor> {
 
 const tilesOf = (m: number, n: number): number => Math.ceil(m / tile) * Math.ceil(n / tile);
 
-/** In how many parts a loop of `extent` iterations, each of `inner` products, should run; 1 for not at all. */
-function partsFor(tiles: number, extent: number, inner: number): number {
+/** The greatest divisor of `extent` up to `most`. */
+function divisorUpTo(extent: number, most: number): number {
+  for (let d = Math.floor(most); d > 1; d--) if (extent % d === 0) return d;
+  return 1;
+}
+
+interface Sum {
+  readonly node: Tensor;
+  readonly tiles: number;
+  /** Iterations of the loop that is split, each of `inner` products. */
+  readonly extent: number;
+  readonly inner: number;
+}
+
+/** In how many parts a loop should run; 1 for not at all. */
+function partsFor({ node, tiles, extent, inner }: Sum, choices: Choices | undefined): number {
   const length = extent * inner;
   if (length < leastLength) return 1;
-  const most = Math.min(mostParts, Math.floor(busy / tiles), Math.floor(length / leastPart));
-  for (let d = most; d > 1; d--) if (extent % d === 0) return d;
-  return 1;
+  const most = Math.min(mostParts, busy / tiles, length / leastPart);
+  const parts = divisorUpTo(extent, most);
+  const others = [parts / 4, parts / 2, parts * 2, parts * 4, 1].map((wanted) =>
+    divisorUpTo(extent, Math.min(wanted, mostParts, (2 * length) / leastPart)),
+  );
+  const options = [...new Set([parts, ...others])];
+  if (!choices || options.length === 1) return parts;
+  const operands = node.operands.map((t) => printShape(t.shape)).join(" ");
+  const key = `parts ${node.op} ${node.dtype} ${operands} ${attrKey(node.attrs)}`;
+  const choice = choices.among(key, options.map(String));
+  choices.noteNode(choice, node);
+  return Number(choice.chosen);
 }
 
 interface Axes {
@@ -73,7 +103,7 @@ interface Axes {
   readonly rhsContract: readonly number[];
 }
 
-function splitDot(node: Tensor): Tensor {
+function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   const [lhs, rhs] = node.operands as [Tensor, Tensor];
   const axes = node.attrs as unknown as Axes;
   const [l, r] = [axes.lhsContract[0], axes.rhsContract[0]];
@@ -85,7 +115,8 @@ function splitDot(node: Tensor): Tensor {
   const [length, batch] = [extentOf(axes.lhsContract), extentOf(axes.lhsBatch)];
   const [m, n] = [left! / length / batch, right! / length / batch];
   const extent = lhs.shape[l] as number;
-  const parts = partsFor(batch * tilesOf(m, n), extent, length / extent);
+  const inner = length / extent;
+  const parts = partsFor({ node, tiles: batch * tilesOf(m, n), extent, inner }, choices);
   if (parts === 1) return node;
   // The part is an axis of its own before the split one.
   const moved = (list: readonly number[], at: number, first?: number): number[] => [
@@ -108,7 +139,7 @@ function splitDot(node: Tensor): Tensor {
 }
 
 /** Channels in groups, the weights of each group beside one another: then the groups' results are the parts. */
-function splitConvolution(node: Tensor): Tensor {
+function splitConvolution(node: Tensor, choices: Choices | undefined): Tensor {
   const [x, w] = node.operands as [Tensor, Tensor];
   if (node.attrs.groups !== 1) return node;
   if (![node, x, w].every((t) => isStatic(sizeOf(t.shape)))) return node;
@@ -116,7 +147,8 @@ function splitConvolution(node: Tensor): Tensor {
   const [images, , ...places] = node.shape as number[];
   const product = (of: readonly number[]): number => of.reduce((a, b) => a * b, 1);
   const tiles = tilesOf(features!, images! * product(places));
-  const parts = tiles === 0 ? 1 : partsFor(tiles, channels!, product(taps));
+  const sum = { node, tiles, extent: channels!, inner: product(taps) };
+  const parts = tiles === 0 ? 1 : partsFor(sum, choices);
   if (parts === 1) return node;
   const each = channels! / parts;
   const apart = splitAxis(w, 1, parts);

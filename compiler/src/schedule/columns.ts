@@ -121,8 +121,7 @@ function blockOfSums(
 ): Block {
   const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
   const finish = openBlock(job);
-  const coords = renamed(job.group.outerSpace.coords, by);
-  for (const { node, total } of sums) finish.bind(node, coords, converted(total, node.dtype));
+  for (const { node, total } of sums) finish.bind(node, converted(total, node.dtype));
   for (const [node] of membersOf(job.group))
     if (job.stored.has(node)) finish.body.push(storeMember(job, finish, node, by));
   const body = [

@@ -28,7 +28,7 @@ export function storeSums(
   bindRow(block, r);
   for (const [s, { result }] of attention.sums.entries()) {
     const value = load(array(s), "f32", addDim(mulDim(r.at, columns), c.at));
-    block.bind(result, job.group.members.get(result)!.coords, value);
+    block.bind(result, value);
   }
   const ofRows = new Set([attention.softmax?.max, attention.softmax?.total]);
   for (const [node] of membersOf(job.group)) {

@@ -38,7 +38,7 @@ function weightsRepeated(t: Tile, known: Known, inner: ReadonlySet<Tensor>): Stm
     each(linesEach, (c): Stmt[] => {
       const at = all[r]![c]!;
       const values = common.inner();
-      for (const [node, name] of known(r, c)) values.bind(node, at, f32(name));
+      for (const [node, name] of known(r, c)) values.bind(node, f32(name));
       const lets = sums.map((s, i): Stmt => {
         const value = within(t, c, values.at(s.weights, at), 0);
         return { kind: "let", name: weightName(i, r, c), value };
@@ -65,7 +65,7 @@ function weightsByNumber(t: Tile, known: Known): Stmt[] {
   });
   const nodes = known(0, 0).map(([node]) => node);
   const values = openBlock(t.job);
-  for (const [i, node] of nodes.entries()) values.bind(node, at, load(`known${i}`, "f32", n.at));
+  for (const [i, node] of nodes.entries()) values.bind(node, load(`known${i}`, "f32", n.at));
   const stores = sums.map((s, i): Stmt => {
     const value = within(t, c, values.at(s.weights, at), 0);
     return { kind: "store", to: `weights${i}`, index: n.at, value };

@@ -104,7 +104,7 @@ function scoreOf(t: Tile, r: number, c: number): Expr {
   const { made, softmax } = t.attention;
   const at = placeOf(t, r, c);
   const values = openBlock(t.job);
-  values.bind(made[0]!, at, f32(`s${r}_${c}`));
+  values.bind(made[0]!, f32(`s${r}_${c}`));
   return within(t, c, values.at(softmax!.scores, at), -Infinity);
 }
 
@@ -146,7 +146,6 @@ function finish(t: Tile, b: Blocks): Stmt[] {
   const { rows } = t;
   const other = makeLoop("other", teams);
   const { max, total } = t.attention.softmax!;
-  const [maxAt, totalAt] = [max, total].map((m) => t.job.group.members.get(m)!.coords);
   const sums: Stmt[] = [
     barrier,
     ...each(rows, (i): Stmt[] => [b.share(i, t.team, f32(`sum${i}`))]),
@@ -171,8 +170,8 @@ function finish(t: Tile, b: Blocks): Stmt[] {
     t,
     (_, i, j) => call("mul", "f32", f32(`o0_${i}_${j}`), f32(`part${i}`)),
     (values, r) => {
-      values.bind(max, maxAt!, load("rowTops", "f32", r.at));
-      values.bind(total, totalAt!, load("rowTotals", "f32", r.at));
+      values.bind(max, load("rowTops", "f32", r.at));
+      values.bind(total, load("rowTotals", "f32", r.at));
     },
   );
   return [...sums, ...storeRows(t), ...results];
@@ -191,7 +190,7 @@ function storeRows(t: Tile): Stmt[] {
       [max, "top"],
       [total, "all"],
     ] as const)
-      block.bind(m, job.group.members.get(m)!.coords, f32(`${name}${i}`));
+      block.bind(m, f32(`${name}${i}`));
     for (const m of asked) block.body.push(storeMember(job, block, m, new Map()));
     const row = addDim(t.row0.at, i);
     return [

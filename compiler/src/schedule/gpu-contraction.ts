@@ -1,32 +1,45 @@
 /**
- * A contraction on a GPU: which operand's lines are the rows of a tile and which its columns, and how large tiles are. Columns
- * are the direction in which the results lie in memory.
+ * A contraction on a GPU: whether in tiles or, with few lines, otherwise; which operand's lines are the rows of a tile and which
+ * its columns, and how large tiles are. Columns are the direction in which the results lie in memory.
  */
 import { addDim, type Dim, offsetOf } from "@kiln-ml/ir";
 import type { Loop } from "../fuse/group.ts";
-import type { Job } from "../lower/job.ts";
+import { hasNativeHalf, type Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
+import { contractionKey } from "./gpu-key.ts";
+import { gpuMatrix } from "./gpu-matrix.ts";
 import { gpuSkinny } from "./gpu-skinny.ts";
-import { gpuTile, singlesOf, type Which } from "./gpu-tile.ts";
-import { tilingOf, trial } from "./gpu-tiling.ts";
+import { gpuTile, mannersOf, type Which } from "./gpu-tile.ts";
+import { nameOfTiling, tilingsOf, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
+/** The choice of no tiles. */
+const few = "few lines";
+
 export function gpuContraction(job: Job): Scheduled {
+  const { choices } = job;
   const skinny = gpuSkinny(job);
-  if (skinny) return skinny;
+  if (skinny && !choices) return skinny;
   const c = job.group.contraction!;
   const rows = rowsOf(job);
+  const matrix = gpuMatrix(job, rows);
+  if (matrix) return matrix;
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const capacity = {
     invocations: job.limits.maxComputeInvocationsPerWorkgroup ?? 256,
     memory: job.limits.maxComputeWorkgroupStorageSize ?? 16384,
+    element: hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4,
   };
-  return gpuTile(
-    job,
-    tilingOf([m, n, totalOf(c.batch)], capacity, singlesOf(job, trial, rows)),
-    rows,
-  );
+  const manners = mannersOf(job, trial, rows);
+  const { guarded } = manners;
+  const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };
+  const tilings = tilingsOf([m, n, totalOf(c.batch)], capacity, singles);
+  if (!choices) return gpuTile(job, tilings[0]!, rows);
+  const options = [...(skinny ? [few] : []), ...tilings.map(nameOfTiling)];
+  const choice = choices.among(contractionKey(job, rows, manners), options);
+  const tiling = tilings.find((t) => nameOfTiling(t) === choice.chosen);
+  return { ...(tiling ? gpuTile(job, tiling, rows) : skinny!), choice };
 }
 
 /** The operand along whose lines fewer stores step by one element. */

@@ -46,8 +46,13 @@ const joined = new Set(["sum", "prod", "max", "min"]);
 /** True if every accumulator is a scan's that needs no other's, so that parts of a line can be taken in before it is walked. */
 function inTiles(job: Job): boolean {
   const running = runningOf(job);
-  const needsOther = (t: Tensor): boolean =>
-    running.includes(t) || (!job.outside(t) && t.operands.some(needsOther));
+  const without = new Set<Tensor>();
+  const needsOther = (t: Tensor): boolean => {
+    if (without.has(t)) return false;
+    const needs = running.includes(t) || (!job.outside(t) && t.operands.some(needsOther));
+    if (!needs) without.add(t);
+    return needs;
+  };
   return running.every(
     (t) =>
       isScan(t) && joined.has(opRecord(t.op).reducer!) && !t.operands.some((o) => needsOther(o)),

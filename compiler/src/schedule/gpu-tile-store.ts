@@ -6,7 +6,7 @@ import { addDim, type Condition, type Dim, type Dtype, mulDim, negDim } from "@k
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
-import { decode, nest, type Rename, renamed } from "../lower/loops.ts";
+import { decode, nest, type Rename } from "../lower/loops.ts";
 import { call, constant, load, ref } from "../lower/value.ts";
 import {
   acrossOf,
@@ -115,7 +115,7 @@ export function results(job: Job, by: Rename, sum: Expr): Stmt[] {
   const anchor = group.anchor!;
   const block = openBlock(job);
   const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
-  block.bind(anchor, renamed(group.members.get(anchor)!.coords, by), value);
+  block.bind(anchor, value);
   for (const [node] of membersOf(group))
     if (job.stored.has(node)) block.body.push(storeMember(job, block, node, by));
   return block.body;

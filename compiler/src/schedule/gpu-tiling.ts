@@ -17,11 +17,15 @@ export interface Tiling {
 
 export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
 
-/** Bytes of workgroup memory; elements are kept as words. */
-export const memoryOf = (t: Tiling): number => (t.rows + t.columns) * t.depth * 4;
+/** Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step and those of the next. */
+export const memoryOf = (t: Tiling, element = 4, more = 0): number =>
+  (t.rows + t.columns + 2 * more) * t.depth * element;
 
-/** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
-const choices: readonly (readonly [Tiling, number])[] = [
+/**
+ * Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. Of those that have
+ * not been tried it is a guess, and only a tuner takes them.
+ */
+const choices: readonly (readonly [Tiling, number, "untried"?])[] = [
   [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 1],
   [{ rows: 64, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.98],
   [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.97],
@@ -35,6 +39,13 @@ const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.45],
   [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.4],
   [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.2],
+  [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.95, "untried"],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.92, "untried"],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 32 }, 0.95, "untried"],
+  [{ rows: 128, columns: 128, tall: 16, broad: 8, depth: 16 }, 0.9, "untried"],
+  [{ rows: 128, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.85, "untried"],
+  [{ rows: 64, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.83, "untried"],
+  [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 32 }, 0.75, "untried"],
 ];
 
 /** Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them. */
@@ -50,20 +61,24 @@ const sizeOf = (d: Dim): number => {
 export interface Capacity {
   readonly invocations: number;
   readonly memory: number;
+  /** Bytes that an element of an operand takes there, default 4. */
+  readonly element?: number;
 }
 
 /** Devices with less workgroup memory than this have smaller register files as well. */
 const large = 49152;
 
-const fits = (t: Tiling, { invocations, memory }: Capacity): boolean =>
+const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
   invocationsOf(t) <= invocations &&
-  memoryOf(t) <= memory &&
+  memoryOf(t, element) <= memory &&
   (t.tall * t.broad <= 64 || memory >= large);
 
 /** Operands that are brought one element at a time. */
 export interface Singles {
   readonly rows: boolean;
   readonly columns: boolean;
+  /** Whether each is guarded in every step. */
+  readonly guarded: boolean;
 }
 
 /** A tiling that every device takes, to try what operands are like. */
@@ -73,31 +88,40 @@ export const trial: Tiling = { rows: 64, columns: 64, tall: 4, broad: 8, depth: 
  * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, and the
  * sooner where each is guarded.
  */
-function heldRate(t: Tiling, singles: Singles, guarded: boolean): number {
+function heldRate(t: Tiling, singles: Singles): number {
   const lines = (singles.rows ? t.rows : 0) + (singles.columns ? t.columns : 0);
   const held = (lines * t.depth) / invocationsOf(t);
-  if (held + t.tall * t.broad > (guarded ? 155 : 170)) return 0.4;
+  if (held + t.tall * t.broad > (singles.guarded ? 155 : 170)) return 0.4;
   return held > 24 ? 0.85 : held > 0 ? 0.95 : 1;
 }
 
 type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
 
-/** The tiling of least cost for results of some rows by some columns, `batch` times. */
-export function tilingOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling {
+/** How a choice among tilings is written. */
+export const nameOfTiling = ({ rows, columns, tall, broad, depth }: Tiling): string =>
+  `${rows}x${columns} ${tall}x${broad} ${depth}`;
+
+/** Tilings that cost more than this many times the least are not worth a trial. */
+const hopeless = 4;
+
+/** Tilings for results of some rows by some columns, `batch` times: that of least cost first, of those that were tried. */
+export function tilingsOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling[] {
   const [rows, columns, times] = extents.map(sizeOf) as [number, number, number];
-  let best: { tiling: Tiling; cost: number } | undefined;
-  for (const [tiling, rate] of choices) {
+  const costs: { tiling: Tiling; cost: number; untried: boolean }[] = [];
+  for (const [tiling, rate, untried] of choices) {
     if (!fits(tiling, capacity)) continue;
     const tiles =
       (ceilDiv(rows, tiling.rows) as number) * (ceilDiv(columns, tiling.columns) as number) * times;
     // Alone on its unit, a workgroup of few invocations leaves it waiting.
     const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
     const rounds = tiles > units ? tiles / units + 0.3 : 1;
-    const guarded = rows % tiling.rows > 0 || columns % tiling.columns > 0;
     const cost =
       (rounds * tiling.rows * tiling.columns) /
-      (rate * heldRate(tiling, singles, guarded) * together ** 0.7);
-    if (!best || cost < best.cost) best = { tiling, cost };
+      (rate * heldRate(tiling, singles) * together ** 0.7);
+    costs.push({ tiling, cost, untried: untried !== undefined });
   }
-  return best!.tiling;
+  costs.sort((a, b) => a.cost - b.cost);
+  const best = costs.find((c) => !c.untried)!;
+  const others = costs.filter((c) => c !== best && c.cost <= hopeless * best.cost);
+  return [best, ...others].map((c) => c.tiling);
 }

@@ -83,7 +83,7 @@ export function scatterParts(job: Job): ScatterParts {
     then: [{ kind: "store", to, index: target, value }],
   });
   const finish = openBlock(job);
-  finish.bind(node, job.group.outerSpace.coords, load(to, node.dtype, here));
+  finish.bind(node, load(to, node.dtype, here));
   for (const [member] of membersOf(job.group))
     if (member !== node && job.stored.has(member))
       finish.body.push(storeMember(job, finish, member, new Map()));

@@ -249,7 +249,7 @@ function epilogue(job: Job, tile: Tile, here: { row: Dim; column: Dim }): Stmt[]
   const none: Rename = new Map();
   const sum = load("tile", dtypeOf(c), addDim(mulDim(r.at, tile.columns), s.at));
   const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
-  block.bind(anchor, group.members.get(anchor)!.coords, value);
+  block.bind(anchor, value);
   for (const [node] of membersOf(group))
     if (job.stored.has(node)) block.body.push(storeMember(job, block, node, none));
   const along = (l: Loop, most: number, total: Dim, from: Dim, body: readonly Stmt[]): Stmt => ({

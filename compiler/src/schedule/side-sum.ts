@@ -6,7 +6,6 @@ import type { Tensor } from "@kiln-ml/ir";
 import type { Group } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { isReduceOp, type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
-import { renamed } from "../lower/loops.ts";
 import { ref } from "../lower/value.ts";
 
 /** The one reduction of a group that runs beside a contraction. */
@@ -17,8 +16,7 @@ export function storeSide(job: Job, side: Group["sideSums"][number], name: strin
   const part: Job = { ...job, group: side.group };
   const block = openBlock(part);
   const sum = sumOf(side.group);
-  const coords = renamed(side.group.members.get(sum)!.coords, side.rename);
-  block.bind(sum, coords, ref(name, sum.dtype));
+  block.bind(sum, ref(name, sum.dtype));
   for (const [node] of membersOf(side.group))
     if (job.stored.has(node)) block.body.push(storeMember(part, block, node, side.rename));
   return block.body;

@@ -20,6 +20,7 @@ import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts"
 import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
 import { dimsIn, walkStmts } from "../lower/walk.ts";
 import { type ColumnBlocks, readsByColumn, sumColumns } from "./columns.ts";
+import { touchAhead } from "./simd-ahead.ts";
 import { strideOf } from "./stride.ts";
 
 /** Inner loops of at most this many iterations are written out. */
@@ -65,7 +66,7 @@ export function simdRows(job: Job): Stmt[] {
   if (inner.loops.length > 0 && !isSmall(inner.loops) && !across) {
     const along = (body: readonly Stmt[]): Stmt[] => inLanes(job, inner.loops, body);
     const body = row(outer.rename, along, { keep: keepIn(inner.loops) });
-    return around(job, outer.loops, body);
+    return touchAhead(around(job, outer.loops, body));
   }
   const written = isSmall(inner.loops) && isShort(inner.loops, trial) ? "unrolled" : "serial";
   const body = (by: Rename): Stmt[] => row(by, (b) => nest(inner.loops, written, b));

@@ -75,7 +75,7 @@ export function lineSort(job: Job): Stmt[] {
 /** Stores what the group computes from the element of the order at the places loop. */
 export function finished(job: Job, { node }: SortParts, place: Expr): Stmt[] {
   const block = openBlock(job);
-  block.bind(node, job.group.outerSpace.coords, place);
+  block.bind(node, place);
   for (const [member] of membersOf(job.group))
     if (job.stored.has(member)) block.body.push(storeMember(job, block, member, new Map()));
   return block.body;

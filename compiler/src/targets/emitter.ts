@@ -24,7 +24,16 @@ import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
 import { indexText } from "./index-text.ts";
-import { openScope, prec, type Scope, scopeAt, scopesFrom, type Text } from "./scope.ts";
+import {
+  openScope,
+  prec,
+  type Scope,
+  scopeAt,
+  scopesFrom,
+  setValue,
+  type Text,
+  type Value,
+} from "./scope.ts";
 
 export type Call = Extract<Expr, { kind: "call" }>;
 export type Load = Extract<Expr, { kind: "load" }>;
@@ -32,61 +41,62 @@ export type Load = Extract<Expr, { kind: "load" }>;
 export type Comparison = "<" | "<=" | ">" | ">=" | "==";
 
 /** How a target spells names and the arithmetic of index expressions. */
-export interface IndexLanguage {
+export interface IndexLanguage<V extends Value = Text> {
   /** Whether comparisons may be printed with `>`. */
   readonly greater: boolean;
   /** The value of the constant or variable `name`. */
-  named(name: string, lanes: number): Text;
+  named(name: string, lanes: number): V;
   /** The condition that never holds. */
-  readonly never: Text;
-  integer(value: number): Text;
-  negate(a: Text): Text;
-  add(a: Text, b: Text): Text;
-  subtract(a: Text, b: Text): Text;
-  multiply(a: Text, b: Text): Text;
-  compare(op: Comparison, a: Text, b: Text): Text;
+  readonly never: V;
+  integer(value: number): V;
+  negate(a: V): V;
+  add(a: V, b: V): V;
+  subtract(a: V, b: V): V;
+  multiply(a: V, b: V): V;
+  compare(op: Comparison, a: V, b: V): V;
 }
 
 /** How a target spells what the emitter composes. */
-export interface Language extends IndexLanguage {
+export interface Language<V extends Value = Text, L = string> extends IndexLanguage<V> {
   /** Words that cannot be names. */
   readonly reserved: ReadonlySet<string>;
-  declare(name: string, value: Text, dtype: Expr["dtype"] | "index"): string;
+  declare(name: string, value: V, dtype: Expr["dtype"] | "index"): L;
   /** ⌊a/b⌋ and a mod b of index expressions; `nonnegative` if a is known to be. */
-  divide(a: Text, b: Text, nonnegative: boolean): Text;
-  remainder(a: Text, b: Text, nonnegative: boolean): Text;
-  pick(which: "min" | "max", a: Text, b: Text): Text;
-  /** A conjunction of conditions that are text already. */
-  all(conditions: readonly Text[]): Text;
-  constant(value: number, dtype: Expr["dtype"]): Text;
+  divide(a: V, b: V, nonnegative: boolean): V;
+  remainder(a: V, b: V, nonnegative: boolean): V;
+  pick(which: "min" | "max", a: V, b: V): V;
+  /** A conjunction of conditions that are printed already. */
+  all(conditions: readonly V[]): V;
+  constant(value: number, dtype: Expr["dtype"]): V;
   /** An index expression and a conjunction as values. */
-  index(value: Dim): Text;
-  test(conditions: readonly Condition[]): Text;
-  load(e: Load): Text;
-  call(e: Call): Text;
+  index(value: Dim): V;
+  test(conditions: readonly Condition[]): V;
+  load(e: Load): V;
+  call(e: Call): V;
   /** The value of an accumulator as an operand. */
-  accumulated(name: string, text: Text): Text;
+  accumulated(name: string, text: V): V;
 }
 
 /** What the artifact says of a kernel's parameters. */
 export const bindingsOf = (kernel: Kernel): KernelText["bindings"] =>
   kernel.params.map(({ name, dtype, access }) => ({ name: plainName(name), dtype, access }));
 
-export class Emitter {
+/** `V` is what expressions are printed as, `L` what a statement is. */
+export class Emitter<V extends Value = Text, L = string> {
   readonly kernel: Kernel;
   readonly facts: Facts;
-  readonly language: Language;
-  scope: Scope;
+  readonly language: Language<V, L>;
+  scope: Scope<V, L>;
   /** Conditions that hold wherever the statements being printed run. */
   readonly held: Set<Condition> = new Set();
-  private readonly dims = new Map<string, Text>();
+  private readonly dims = new Map<string, V>();
   private readonly taken = new Set<string>();
   private readonly loopNames = new Set<string>();
   private readonly depths = new Map<Expr, number>();
   private readonly loads = new Map<string, Load>();
   private readonly depends = new Map<Expr, ReadonlySet<string>>();
 
-  constructor(kernel: Kernel, language: Language) {
+  constructor(kernel: Kernel, language: Language<V, L>) {
     this.kernel = kernel;
     this.language = language;
     this.facts = factsOf(kernel);
@@ -113,12 +123,12 @@ export class Emitter {
     return name;
   }
 
-  line(text: string): void {
+  line(text: L): void {
     this.scope.lines.push(text);
   }
 
   /** Runs `print` in a block inside the present one and returns its lines. */
-  inside(by: Stmt, print: (scope: Scope) => void, options: { inline?: boolean } = {}): string[] {
+  inside(by: Stmt, print: (scope: Scope<V, L>) => void, options: { inline?: boolean } = {}): L[] {
     // What the body changes has changed by its second iteration.
     this.changed(by);
     const outer = this.scope;
@@ -145,8 +155,8 @@ export class Emitter {
   }
 
   /** The text of a symbol, let or accumulator, and the block it is bound in. */
-  find(name: string): { text: Text; depth: number } {
-    for (let s: Scope | undefined = this.scope; s; s = s.parent) {
+  find(name: string): { text: V; depth: number } {
+    for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent) {
       const text = s.names.get(name);
       if (text) return { text, depth: s.depth };
     }
@@ -154,17 +164,17 @@ export class Emitter {
   }
 
   /** The text of a symbol in an index expression: a dim of the program, or an index variable. */
-  findSymbol(name: string): { text: Text; depth: number } {
+  findSymbol(name: string): { text: V; depth: number } {
     const text = this.dims.get(name);
     return text ? { text, depth: 0 } : this.find(name);
   }
 
   /** Dims are apart from other names, since the program chose theirs. */
-  bindDim(name: string, text: Text): void {
+  bindDim(name: string, text: V): void {
     this.dims.set(name, text);
   }
 
-  bindName(name: string, text: Text): void {
+  bindName(name: string, text: V): void {
     this.scope.names.set(name, text);
     this.depths.clear();
   }
@@ -185,7 +195,7 @@ export class Emitter {
       this.bindName(own, this.language.named(bound, 1));
       return anyInteger(own, minOfDim(d), maxOfDim(d));
     });
-    this.scope.values.set(name, symbol);
+    setValue(this.scope, name, symbol);
     this.depths.clear();
   }
 
@@ -193,7 +203,7 @@ export class Emitter {
   changed(s: Stmt): void {
     const names = changedBy(s, this.facts);
     if (names.size === 0) return;
-    for (let scope: Scope | undefined = this.scope; scope; scope = scope.parent)
+    for (let scope: Scope<V, L> | undefined = this.scope; scope; scope = scope.parent)
       for (const e of scope.exprs.keys())
         for (const n of dependsOn(e, this.facts, this.depends))
           if (names.has(n)) scope.exprs.delete(e);
@@ -254,35 +264,39 @@ export class Emitter {
     let depth = this.depthOfDim(this.resolved(d));
     for (const name of symbolsIn(d).keys())
       if (this.scope.values.has(name))
-        for (let s: Scope | undefined = this.scope; s; s = s.parent)
+        for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent)
           if (s.values.has(name) && !s.parent?.values.has(name)) depth = Math.max(depth, s.depth);
     return depth;
   }
 
   /** Depth of the innermost open block whose statement changes `name`; arrays also count where they are bound. */
   private changedAt(name: string): number {
-    for (let s: Scope | undefined = this.scope; s; s = s.parent)
+    for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent)
       if (s.changes.has(name) || s.names.has(name)) return s.depth;
     return 0;
   }
 
   /** `d` with the symbols replaced that stand for other index expressions. */
   resolved(d: Dim): Dim {
-    let out = d;
+    if (!mentions(d, this.scope.values)) return d;
+    const known = this.scope.resolved.get(d);
+    if (known !== undefined) return known;
+    let out: Dim = d;
     // A value may speak of a symbol that a deeper block has given a value itself.
     while (mentions(out, this.scope.values)) {
       const next = substitute(out, this.scope.values);
       if (next === out) break;
       out = next;
     }
+    this.scope.resolved.set(d, out);
     return out;
   }
 
   /** The text of `e` here: a name if it is used again or computed further out, else its own text. */
-  text(e: Expr): Text {
+  text(e: Expr): V {
     if (e.kind === "const") return this.language.constant(e.value, e.dtype);
     if (e.kind === "ref") return this.reference(e.name);
-    for (let s: Scope | undefined = this.scope; s; s = s.parent) {
+    for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent) {
       const bound = s.exprs.get(e);
       if (bound) return bound;
     }
@@ -302,17 +316,17 @@ export class Emitter {
     return known;
   }
 
-  private reference(name: string): Text {
+  private reference(name: string): V {
     const { text } = this.find(name);
     return this.facts.accs.has(name) ? this.language.accumulated(name, text) : text;
   }
 
   private closedDepth(): number {
-    for (let s: Scope | undefined = this.scope; s; s = s.parent) if (s.closed) return s.depth;
+    for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent) if (s.closed) return s.depth;
     return 0;
   }
 
-  private raw(e: Expr): Text {
+  private raw(e: Expr): V {
     if (e.kind === "load") return this.language.load(e);
     if (e.kind === "call") {
       const taken = this.onlyBranch(e);
@@ -339,7 +353,7 @@ export class Emitter {
     return kept.length === 0 ? then : undefined;
   }
 
-  private bindExpr(e: Expr, depth: number): Text {
+  private bindExpr(e: Expr, depth: number): V {
     return this.at(depth, () => {
       const value = this.raw(e);
       const name = this.fresh(e.kind === "load" ? `${e.from}At` : e.kind === "test" ? "ok" : "t");
@@ -369,8 +383,8 @@ export class Emitter {
   }
 
   /** The text of `e` as the value of a name: already bound, or its own. */
-  private valueOf(e: Expr): Text {
-    for (let s: Scope | undefined = this.scope; s; s = s.parent) {
+  private valueOf(e: Expr): V {
+    for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent) {
       const bound = s.exprs.get(e);
       if (bound) return bound;
     }

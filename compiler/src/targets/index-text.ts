@@ -15,24 +15,30 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Emitter } from "./emitter.ts";
-import { prec, type Scope, type Text } from "./scope.ts";
+import { prec, type Scope, type Value } from "./scope.ts";
 
 type Term = DimExpr["terms"][number];
 type Factor = Term["atoms"][number];
 
 /** The text of `d` here; parts that are known further out are bound there. */
-export function indexText(e: Emitter, dim: Dim): Text {
+export function indexText<V extends Value, L>(e: Emitter<V, L>, dim: Dim): V {
   const d = e.resolved(dim);
   if (typeof d === "number") return e.language.integer(d);
   const depths = d.terms.map((t) => (t.atoms.length === 0 ? -1 : e.depthOfTerm(t)));
   const constant = depths.at(-1) === -1 ? d.terms.at(-1)!.coeff : 0;
-  let outer: Text | undefined;
+  let outer: V | undefined;
   for (let depth = next(depths, -1); depth < Infinity; depth = next(depths, depth)) {
     const terms = d.terms.filter((_, i) => depths[i] === depth);
     if (depth === e.scope.depth) return sumText(e, outer, terms, constant);
     outer = boundSum(e, depth, outer, terms, () => partOf(d, depths, depth));
   }
   return sumText(e, outer, [], constant);
+}
+
+/** A place in memory. A number below 0, which a language may refuse, stands only in a loop over nothing. */
+export function placeText(e: Emitter, dim: Dim): string {
+  const d = e.resolved(dim);
+  return indexText(e, typeof d === "number" ? Math.max(0, d) : d).text;
 }
 
 const next = (depths: readonly number[], after: number): number => {
@@ -46,13 +52,13 @@ const partOf = (d: DimExpr, depths: readonly number[], depth: number): DimExpr =
   new DimExpr(d.terms.filter((_, i) => depths[i]! >= 0 && depths[i]! <= depth));
 
 /** The name of `outer + terms` in the block at `depth`, bound there now if it was not. */
-function boundSum(
-  e: Emitter,
+function boundSum<V extends Value, L>(
+  e: Emitter<V, L>,
   depth: number,
-  outer: Text | undefined,
+  outer: V | undefined,
   terms: readonly Term[],
   part: () => DimExpr,
-): Text {
+): V {
   const [first] = terms;
   const only = !outer && terms.length === 1 && first!.coeff === 1 && first!.atoms.length === 1;
   if (only && first!.atoms[0]!.kind === "symbol") return e.findSymbol(first!.atoms[0]!.name).text;
@@ -61,20 +67,27 @@ function boundSum(
     const key = sum.key;
     const known = knownIndex(e, key);
     if (known) return known;
-    return bindIndex(e, key, sumText(e, outer, terms, 0), atName(sum));
+    return bindIndex(e, key, sumText(e, outer, terms, 0), atName(sum), false);
   });
 }
 
-function knownIndex(e: Emitter, key: string): Text | undefined {
-  for (let s: Scope | undefined = e.scope; s; s = s.parent) {
+function knownIndex<V extends Value, L>(e: Emitter<V, L>, key: string): V | undefined {
+  for (let s: Scope<V, L> | undefined = e.scope; s; s = s.parent) {
     const name = s.indices.get(key);
     if (name) return e.language.named(name, 1);
   }
   return undefined;
 }
 
-function bindIndex(e: Emitter, key: string, value: Text, base: string): Text {
-  if (value.prec === prec.atom) return value;
+/** The name of `value`, bound here; an atom is what it is, but for what is `long`. */
+function bindIndex<V extends Value, L>(
+  e: Emitter<V, L>,
+  key: string,
+  value: V,
+  base: string,
+  long: boolean,
+): V {
+  if (value.prec === prec.atom && !long) return value;
   const name = e.fresh(base);
   e.line(e.language.declare(name, value, "index"));
   e.scope.indices.set(key, name);
@@ -88,12 +101,12 @@ function atName(d: Dim): string {
   return last === undefined ? "size" : `at${last[0]!.toUpperCase()}${last.slice(1)}`;
 }
 
-function sumText(
-  e: Emitter,
-  outer: Text | undefined,
+function sumText<V extends Value, L>(
+  e: Emitter<V, L>,
+  outer: V | undefined,
   terms: readonly Term[],
   constant: number,
-): Text {
+): V {
   // Positive terms first, so that a sum does not open with a minus where it need not.
   const ordered = [...terms.filter((t) => t.coeff > 0), ...terms.filter((t) => t.coeff < 0)];
   let sum = outer;
@@ -106,11 +119,15 @@ function sumText(
   return constant === 0 ? sum : plus(e, sum, e.language.integer(Math.abs(constant)), constant < 0);
 }
 
-const plus = (e: Emitter, a: Text, b: Text, minus: boolean): Text =>
+const plus = <V extends Value, L>(e: Emitter<V, L>, a: V, b: V, minus: boolean): V =>
   minus ? e.language.subtract(a, b) : e.language.add(a, b);
 
 /** Factors are multiplied outermost first, so that `i * 4`, not `4 * i`, and loop variables lead. */
-function productText(e: Emitter, coeff: number, atoms: readonly Factor[]): Text {
+function productText<V extends Value, L>(
+  e: Emitter<V, L>,
+  coeff: number,
+  atoms: readonly Factor[],
+): V {
   const loops = atoms.filter((a) => a.kind !== "symbol" || a.extent !== undefined);
   const sizes = atoms.filter((a) => !loops.includes(a));
   const factors = [...loops, ...sizes].map((a) => factorText(e, a));
@@ -118,7 +135,7 @@ function productText(e: Emitter, coeff: number, atoms: readonly Factor[]): Text 
   return factors.reduce((a, b) => e.language.multiply(a, b));
 }
 
-function factorText(e: Emitter, a: Factor): Text {
+function factorText<V extends Value, L>(e: Emitter<V, L>, a: Factor): V {
   if (a.kind === "symbol") return e.findSymbol(a.name).text;
   const depth = e.depthOfAtom(a);
   return e.at(depth, () => {
@@ -127,17 +144,12 @@ function factorText(e: Emitter, a: Factor): Text {
     const [lhs, rhs] = [indexText(e, a.lhs), indexText(e, a.rhs)];
     if (a.kind === "min" || a.kind === "max") {
       const picked = e.language.pick(a.kind, lhs, rhs);
-      return bindIndex(
-        e,
-        a.key,
-        { ...picked, prec: prec.add },
-        a.kind === "min" ? "least" : "most",
-      );
+      return bindIndex(e, a.key, picked, a.kind === "min" ? "least" : "most", true);
     }
     const safe = isNonNegative(a.lhs);
     const value =
       a.kind === "div" ? e.language.divide(lhs, rhs, safe) : e.language.remainder(lhs, rhs, safe);
-    return bindIndex(e, a.key, { ...value, prec: prec.add }, quotientName(a));
+    return bindIndex(e, a.key, value, quotientName(a), true);
   });
 }
 
@@ -154,7 +166,10 @@ function quotientName(a: Factor): string {
 }
 
 /** A conjunction of conditions; those that always hold are left out. */
-export function conditionsText(e: Emitter, conditions: readonly Condition[]): Text {
+export function conditionsText<V extends Value, L>(
+  e: Emitter<V, L>,
+  conditions: readonly Condition[],
+): V {
   const kept = conditions
     .map((c) => ({ value: e.resolved(c.value), test: c.test }))
     .filter((c) => !(c.test === "nonnegative" ? isNonNegative(c.value) : c.value === 0));
@@ -169,7 +184,7 @@ export function conditionsText(e: Emitter, conditions: readonly Condition[]): Te
  * value ≥ 0 is printed as a comparison of its positive with its negated negative terms: n − 1 − i ≥ 0 reads
  * `i < n`, i + p − 1 ≥ 0 reads `i + p >= 1`.
  */
-function conditionText(e: Emitter, c: Condition): Text {
+function conditionText<V extends Value, L>(e: Emitter<V, L>, c: Condition): V {
   let [plusPart, minusPart]: [Dim, Dim] = [0, 0];
   let constant = typeof c.value === "number" ? c.value : 0;
   for (const t of typeof c.value === "number" ? [] : c.value.terms) {

@@ -5,11 +5,16 @@
 import type { Dim } from "@kiln-ml/ir";
 import type { Expr } from "../kernel/kernel.ts";
 
-/** Text with the strength of its outermost operator, and its lanes (1, or a vector loop's width). */
-export interface Text {
-  readonly text: string;
+/** What an expression is printed as: the strength of its outermost operator, and its lanes (1, or a vector loop's width). */
+export interface Value {
+  readonly text?: string;
   readonly prec: number;
   readonly lanes: number;
+}
+
+/** A value of the languages that are text. */
+export interface Text extends Value {
+  readonly text: string;
 }
 
 /** Operator strengths, weakest first. */
@@ -22,33 +27,37 @@ export const atom = (text: string, lanes = 1): Text => ({ text, prec: prec.atom,
 export const atLeast = (t: Text, least: number): string =>
   t.prec < least ? `(${t.text})` : t.text;
 
-export interface Scope {
-  readonly parent: Scope | undefined;
+/** A block of lines `L` in a language of values `V`. */
+export interface Scope<V extends Value = Text, L = string> {
+  readonly parent: Scope<V, L> | undefined;
   readonly depth: number;
-  readonly lines: string[];
-  /** Index symbols, lets and accumulators bound here → their text. */
-  readonly names: Map<string, Text>;
+  readonly lines: L[];
+  /** Index symbols, lets and accumulators bound here → what they are printed as. */
+  readonly names: Map<string, V>;
   /** Index symbols that stand for another index expression, those of outer blocks included. */
   readonly values: Map<string, Dim>;
+  /** Index expressions with `values` in them; see `setValue`. */
+  readonly resolved: Map<Dim, Dim>;
   /** Index expressions bound to a constant here, by key. */
   readonly indices: Map<string, string>;
-  readonly exprs: Map<Expr, Text>;
+  readonly exprs: Map<Expr, V>;
   /** Names changed by the statement this is the body of. */
   readonly changes: ReadonlySet<string>;
   /** Values must not move out of here: the body of an `if`. */
   readonly closed: boolean;
 }
 
-export function openScope(
-  parent: Scope | undefined,
-  options: { lines?: string[]; changes?: ReadonlySet<string>; closed?: boolean } = {},
-): Scope {
+export function openScope<V extends Value = Text, L = string>(
+  parent: Scope<V, L> | undefined,
+  options: { lines?: L[]; changes?: ReadonlySet<string>; closed?: boolean } = {},
+): Scope<V, L> {
   return {
     parent,
     depth: parent ? parent.depth + 1 : 0,
     lines: options.lines ?? [],
     names: new Map(),
     values: new Map(parent?.values),
+    resolved: new Map(),
     indices: new Map(),
     exprs: new Map(),
     changes: options.changes ?? new Set(),
@@ -56,14 +65,20 @@ export function openScope(
   };
 }
 
+/** From here on the symbol stands for the index expression. */
+export function setValue<V extends Value, L>(scope: Scope<V, L>, name: string, value: Dim): void {
+  scope.values.set(name, value);
+  scope.resolved.clear();
+}
+
 /** The open blocks from `scope` outwards. */
-export function* scopesFrom(scope: Scope): Generator<Scope> {
-  for (let s: Scope | undefined = scope; s; s = s.parent) yield s;
+export function* scopesFrom<V extends Value, L>(scope: Scope<V, L>): Generator<Scope<V, L>> {
+  for (let s: Scope<V, L> | undefined = scope; s; s = s.parent) yield s;
 }
 
 /** The open block at `depth`. */
-export function scopeAt(scope: Scope, depth: number): Scope {
-  for (let s: Scope | undefined = scope; s; s = s.parent) if (s.depth === depth) return s;
+export function scopeAt<V extends Value, L>(scope: Scope<V, L>, depth: number): Scope<V, L> {
+  for (let s: Scope<V, L> | undefined = scope; s; s = s.parent) if (s.depth === depth) return s;
   return scope;
 }
 

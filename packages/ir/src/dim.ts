@@ -101,7 +101,10 @@ function merged(terms: readonly Term[]): Term[] {
   return [...sums.values()].filter((t) => t.coeff !== 0);
 }
 
-/** k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. */
+/**
+ * k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. What was x mod c may also be a remainder of x by a
+ * multiple of c, of which the quotient still tells.
+ */
 function recombine(terms: readonly Term[]): Dim | undefined {
   for (const [i, t] of terms.entries()) {
     for (const [p, m] of t.atoms.entries()) {
@@ -110,15 +113,30 @@ function recombine(terms: readonly Term[]): Dim | undefined {
         t.coeff,
         t.atoms.filter((_, q) => q !== p),
       );
-      const quotient = mulDim(mulDim(rest, m.rhs), floorDiv(m.lhs, m.rhs));
-      // A quotient of several terms (⌊x/c⌋ itself simplified) is looked for term by term.
-      const found = termsOf(quotient).map((w) => terms.findIndex((u) => sameTerm(u, w)));
-      if (found.length === 0 || found.includes(-1) || found.includes(i)) continue;
-      const others = terms.filter((_, q) => q !== i && !found.includes(q));
-      return addDim(build(others), mulDim(rest, m.lhs));
+      const scale = mulDim(rest, m.rhs);
+      for (const x of [m.lhs, ...remaindersOf(m, terms)]) {
+        const quotient = mulDim(scale, floorDiv(x, m.rhs));
+        // A quotient of several terms (⌊x/c⌋ itself simplified) is looked for term by term.
+        const found = termsOf(quotient).map((w) => terms.findIndex((u) => sameTerm(u, w)));
+        if (found.length === 0 || found.includes(-1) || found.includes(i)) continue;
+        const others = terms.filter((_, q) => q !== i && !found.includes(q));
+        return addDim(build(others), mulDim(rest, x));
+      }
     }
   }
   return undefined;
+}
+
+/** The x = y mod a·c in quotients ⌊x/c⌋ of these terms, given y mod c. */
+function remaindersOf({ lhs, rhs }: Compound, terms: readonly Term[]): Dim[] {
+  const out: Dim[] = [];
+  for (const { atoms } of terms)
+    for (const q of atoms) {
+      if (q.kind !== "div" || !sameDim(q.rhs, rhs)) continue;
+      const x = atomOf(q.lhs);
+      if (x?.kind === "mod" && sameDim(modDim(q.lhs, rhs), modDim(lhs, rhs))) out.push(q.lhs);
+    }
+  return out;
 }
 
 const productOf = (coeff: number, atoms: readonly Atom[]): Dim => build([term(coeff, atoms)]);

@@ -9,6 +9,7 @@ import { type Tensor, topologicalOrder } from "./node.ts";
 import { opRecord, type Pullback } from "./op.ts";
 import { apply, filled } from "./ops/apply.ts";
 import { inlineCalls } from "./ops/control.ts";
+import { autocast } from "./precision.ts";
 import { printShape, sameShape } from "./shape.ts";
 import { currentValue, ignoringAssignments } from "./trace.ts";
 
@@ -39,7 +40,7 @@ export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
   const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
-  return ignoringAssignments(() => {
+  return asBuilt(() => {
     const order = topologicalOrder([root]);
     const active = dependents(order, leaves);
     if (options.unused !== "zeros")
@@ -50,6 +51,9 @@ export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}
     return leaves.map((leaf) => cotangents.get(leaf) ?? filled(0, leaf.dtype, leaf.shape));
   });
 }
+
+/** Neither assignments nor mixed precision of the scope change what exists already. */
+const asBuilt = <T>(define: () => T): T => ignoringAssignments(() => autocast("f32", define));
 
 const pullback: Pullback = (results, cotangents, xs) => {
   const order = topologicalOrder(results);

@@ -11,6 +11,7 @@ import "./methods.ts";
 
 export * from "./node.ts";
 export * from "./op.ts";
+export { asFactor } from "./ops/apply.ts";
 export * from "./ops/broadcast.ts";
 export * from "./ops/composite/activation.ts";
 export * from "./ops/composite/arithmetic.ts";
@@ -39,6 +40,8 @@ export * from "./ops/sort.ts";
 export * from "./ops/source.ts";
 export { type WhileOptions, whileLoop } from "./ops/while.ts";
 export * from "./parse.ts";
+export { autocast, type ProductDtype } from "./precision.ts";
+export * from "./premise.ts";
 export * from "./print.ts";
 export { parseDim } from "./scan.ts";
 export * from "./shape.ts";

@@ -12,6 +12,7 @@ import {
   type Program,
 } from "@kiln-ml/compiler";
 import { type Dim, DtypeError, evaluateDim, GraphError, symbolsIn } from "@kiln-ml/ir";
+import type { CodeOptions } from "./engine.ts";
 import {
   type Counts,
   countsOf,
@@ -30,7 +31,6 @@ export interface Placed {
   readonly compiled: Compiled;
 }
 
-type Code = Omit<CompileOptions, "target">;
 type Extents = readonly (readonly number[])[];
 
 const speed: Readonly<Record<TargetName, number>> = { js: 0, wasm: 1, webgpu: 2 };
@@ -43,16 +43,17 @@ const clearGain = 1.5;
  */
 export async function compilePlaced(
   program: Program,
-  code: Code,
+  code: CodeOptions,
   home?: Session,
   extents?: Extents,
 ): Promise<Placed> {
   // An adapter may come and go; the CPU is always there.
   const first = isTiny(program) ? "js" : cpuTarget();
-  const stages: Parameters<NonNullable<Code["observe"]>>[] = [];
+  const stages: Parameters<NonNullable<CodeOptions["observe"]>>[] = [];
+  const { tuning: _tuning, ...plain } = code;
   await loadTarget(first);
   const compiled = compileProgram(program, {
-    ...code,
+    ...plain,
     target: first,
     observe: (...stage) => stages.push(stage),
   });
@@ -60,7 +61,7 @@ export async function compilePlaced(
   const session = home?.target === target ? home : await sessionFor(target);
   if (target !== first) {
     await loadTarget(target);
-    const other = tryCompile(program, code, session);
+    const other = tryCompile(program, await compileOptionsOf(session, code));
     if (other) return { session, compiled: other };
   }
   for (const stage of stages) code.observe?.(...stage);
@@ -68,15 +69,24 @@ export async function compilePlaced(
 }
 
 /** What a program for this session is compiled with. */
-export function compileOptionsOf({ target, device }: Session): CompileOptions {
-  if (target !== "webgpu") return { target };
-  return { target, limits: device.limits, features: [...device.features] };
+export async function compileOptionsOf(
+  { target, device }: Session,
+  { tuning: table, ...code }: CodeOptions,
+): Promise<CompileOptions> {
+  const options =
+    target === "webgpu"
+      ? { ...code, target, limits: device.limits, features: [...device.features] }
+      : { ...code, target };
+  if (!table) return options;
+  const { tuningFor } = await import("./tuning.ts");
+  const tuning = tuningFor(table, device);
+  return tuning ? { ...options, tuning } : options;
 }
 
 /** Undefined where the target refuses a program that another one takes. */
-function tryCompile(program: Program, code: Code, session: Session): Compiled | undefined {
+function tryCompile(program: Program, options: CompileOptions): Compiled | undefined {
   try {
-    return compileProgram(program, { ...code, ...compileOptionsOf(session) });
+    return compileProgram(program, options);
   } catch (error) {
     if (error instanceof GraphError || error instanceof DtypeError) return undefined;
     throw error;
@@ -122,7 +132,7 @@ export async function placeHere(counts: Counts): Promise<Placement> {
 }
 
 /** The dims that are extents of inputs. */
-function dimsAt({ signature }: Artifact, extents: Extents = []): Record<string, number> {
+export function dimsAt({ signature }: Artifact, extents: Extents = []): Record<string, number> {
   const dims: Record<string, number> = {};
   for (const [i, { shape }] of signature.inputs.entries())
     for (const [axis, e] of shape.entries()) {

@@ -10,6 +10,7 @@ import type { ExportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
 import { checkTarget, inOrder, prefetch, setThreads } from "./session.ts";
 import type { AnyFunction } from "./traced.ts";
+import type { Tuned, TuneOptions } from "./tune.ts";
 
 export type Feeds<A extends readonly unknown[]> = { [K in keyof A]: Feed<A[K]> };
 
@@ -20,6 +21,11 @@ export interface CompiledFunction<A extends readonly unknown[] = readonly unknow
   readonly compiles: number;
   /** Runs once, with every kernel timed. */
   profile(...args: Feeds<A>): Promise<KernelTiming[]>;
+  /**
+   * Times the compiler's choices for this function's kernels on the device, for arguments like these, and resolves to what it
+   * found; `compile` takes the table as `tuning`. Takes seconds, runs kernels on made-up values, and changes no parameter.
+   */
+  tune(args: Feeds<A>, options?: TuneOptions): Promise<Tuned>;
   /** The program as an artifact, weights and all. Needs declared inputs, here or in `compile`, or one call before. */
   artifact(options?: ExportOptions): Promise<Artifact>;
 }
@@ -51,6 +57,7 @@ export function compile<A extends readonly unknown[], R>(
   Object.defineProperty(call, "compiles", { get: () => state.compiles });
   return Object.assign(call, {
     profile: (...args: unknown[]) => inOrder(() => state.profile(args)),
+    tune: (args: readonly unknown[], how: TuneOptions = {}) => inOrder(() => state.tune(args, how)),
     artifact: (how: ExportOptions = {}) => inOrder(() => state.artifact(how)),
   }) as unknown as CompiledFunction<A, R>;
 }

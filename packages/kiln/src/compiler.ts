@@ -3,14 +3,16 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { type Dim, type Dtype, GraphError, ShapeError, Tensor, toShape } from "@kiln-ml/ir";
+import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
 import type { Input, KernelTiming } from "@kiln-ml/runtime/loader";
+import { dimsAt } from "./automatic.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
-import { type CodeOptions, feed, Runner } from "./engine.ts";
+import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf, isFeed } from "./feed.ts";
-import { declare, type InputSpec, inputName, inputTree, isSpec } from "./inputs.ts";
+import { declare, type InputSpec, inputTree, isSpec } from "./inputs.ts";
 import { moveAll } from "./move.ts";
+import { nominalDims } from "./placement.ts";
 import {
   defaultTarget,
   isCurrent,
@@ -20,8 +22,9 @@ import {
 } from "./session.ts";
 import { fits, type Pattern, ShapeHistory } from "./shapes.ts";
 import { isPinned, leafOf, pin, storedOf } from "./storage.ts";
-import { type AnyFunction, type Traced, traceFunction } from "./traced.ts";
+import { type AnyFunction, stillHolds, type Traced, traceFunction } from "./traced.ts";
 import { mapArguments } from "./tree.ts";
+import type { Tuned, TuneOptions } from "./tune.ts";
 import type { ThreadCount } from "./wasm-support.ts";
 
 export interface CompileOptions extends CodeOptions {
@@ -39,6 +42,8 @@ interface Variant {
   readonly key: string;
   readonly pattern: Pattern;
   readonly traced: Traced;
+  /** The types that it was traced with. */
+  readonly specs: readonly InputSpec[];
   runner: Runner;
 }
 
@@ -57,6 +62,8 @@ export class Compiler {
   readonly #variants: Variant[] = [];
   readonly #histories = new Map<string, ShapeHistory>();
   #leaves: readonly Wanted[] | undefined;
+  /** The last call whose arguments were its leaves; without their values, so that these are not kept. */
+  #last: { readonly feeds: readonly Type[]; readonly variant: Variant } | undefined;
 
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
@@ -80,11 +87,20 @@ export class Compiler {
     return variant.runner.profile(inputs);
   }
 
+  async tune(args: readonly unknown[], options: TuneOptions): Promise<Tuned> {
+    const { variant } = await this.#prepare(args);
+    const { runner, traced } = variant;
+    const extents = this.#feeds(args).map((f) => f.shape);
+    const dims = { ...nominalDims(runner.artifact), ...dimsAt(runner.artifact, extents) };
+    const { tuneProgram } = await import("./tune.ts");
+    return tuneProgram(runner.session, traced.program, codeOf(this.#code), dims, options);
+  }
+
   async artifact(options: ExportOptions): Promise<Artifact> {
     await flush();
     const none = this.#fn.length === 0 ? [] : undefined;
     const specs = options.inputs ?? this.#options.inputs ?? none;
-    const traced = specs ? this.#traceDeclared(specs) : this.#variants.at(-1)?.traced;
+    const traced = specs ? this.#traceDeclared(specs) : this.#latest();
     if (!traced)
       throw new GraphError(
         `artifact: ${this.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
@@ -93,12 +109,19 @@ export class Compiler {
     return exportProgram(session, traced.program, this.#code, options);
   }
 
+  /** What the last call ran, as the function would define it now. */
+  #latest(): Traced | undefined {
+    const last = this.#variants.at(-1);
+    if (!last || stillHolds(last.traced)) return last?.traced;
+    return this.#traceDeclared(last.specs);
+  }
+
   async #prepare(args: readonly unknown[]): Promise<{ variant: Variant; inputs: Input[] }> {
     // Awaiting what is there already would take longer than a small run.
     if (hasPending()) await flush();
     const feeds = this.#feeds(args);
     const variant = this.#options.inputs
-      ? (this.#variants[0] ?? (await this.#declared(this.#options.inputs, feeds)))
+      ? (this.#found("") ?? (await this.#declared(this.#options.inputs, feeds)))
       : await this.#learnt(args, feeds);
     if (!this.#stays(variant)) await this.#follow(variant);
     const { session } = variant.runner;
@@ -138,24 +161,43 @@ export class Compiler {
 
   #declared(specs: readonly InputSpec[], feeds: readonly Fed[]): Promise<Variant> {
     const extents = feeds.map((f) => f.shape);
-    return this.#build("", [], this.#traceDeclared(specs), extents);
+    return this.#build("", [], specs, extents);
+  }
+
+  /** The program for these arguments, of those that were compiled while all settings were as they are. */
+  #found(key: string, extents?: readonly number[]): Variant | undefined {
+    return this.#variants.find(
+      (v) => v.key === key && (!extents || fits(v.pattern, extents)) && stillHolds(v.traced),
+    );
   }
 
   #traceDeclared(specs: readonly InputSpec[]): Traced {
     return traceFunction(this.#fn, inputTree(specs, isSpec, declare));
   }
 
+  /** The variant for arguments of no declared type. Where the last call's were alike, so is what they lead to. */
   async #learnt(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
+    const plain = args.length === feeds.length && feeds.every(({ path }) => !path.includes("."));
+    const last = this.#last;
+    if (plain && last && areAlike(feeds, last.feeds) && stillHolds(last.variant.traced))
+      return last.variant;
+    const variant = await this.#chosen(args, feeds);
+    const types = feeds.map(({ dtype, shape }) => ({ dtype, shape }));
+    this.#last = plain ? { feeds: types, variant } : undefined;
+    return variant;
+  }
+
+  async #chosen(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
     const form = mapArguments(args, isFeed, () => 0);
     const key = JSON.stringify([form, feeds.map((f) => [f.dtype, f.shape.length])]);
     const extents = feeds.flatMap((f) => f.shape);
-    const found = this.#variants.find((v) => v.key === key && fits(v.pattern, extents));
+    const found = this.#found(key, extents);
     if (found) return found;
     const history = this.#histories.get(key) ?? new ShapeHistory();
     this.#histories.set(key, history);
     const pattern = history.patternFor(extents);
     const shapes = feeds.map((f) => f.shape);
-    const build = (p: Pattern) => this.#build(key, p, this.#traceWith(args, feeds, p), shapes);
+    const build = (p: Pattern) => this.#build(key, p, specsOf(args, feeds, p), shapes);
     if (pattern.every((p) => typeof p === "number")) return build(pattern);
     try {
       return await build(pattern);
@@ -166,22 +208,16 @@ export class Compiler {
     }
   }
 
-  #traceWith(args: readonly unknown[], feeds: readonly Fed[], pattern: Pattern): Traced {
-    let i = 0;
-    let axis = 0;
-    const tree = inputTree(args, isFeed, (_leaf, path) => {
-      const { dtype, shape } = feeds[i++]!;
-      const from = axis;
-      axis += shape.length;
-      return { name: inputName(path), dtype, shape: toShape(pattern.slice(from, axis)) };
-    });
-    return traceFunction(this.#fn, tree);
-  }
-
-  async #build(key: string, pattern: Pattern, traced: Traced, extents: Extents): Promise<Variant> {
+  async #build(
+    key: string,
+    pattern: Pattern,
+    specs: readonly InputSpec[],
+    extents: Extents,
+  ): Promise<Variant> {
+    const traced = this.#traceDeclared(specs);
     const runner = await this.#compile(traced, extents);
     this.compiles++;
-    const variant = { key, pattern, traced, runner };
+    const variant = { key, pattern, specs, traced, runner };
     this.#variants.push(variant);
     return variant;
   }
@@ -235,7 +271,33 @@ export class Compiler {
   }
 }
 
+type Type = Pick<Fed, "dtype" | "shape">;
+
+const areAlike = (a: readonly Type[], b: readonly Type[]): boolean =>
+  a.length === b.length &&
+  a.every(({ dtype, shape }, i) => {
+    const other = b[i]!;
+    if (dtype !== other.dtype || shape.length !== other.shape.length) return false;
+    return shape.every((d, axis) => d === other.shape[axis]);
+  });
+
 const staticExtent = (d: Dim): number | undefined => (typeof d === "number" ? d : undefined);
+
+/** Types in place of the arguments, which are not kept. */
+function specsOf(
+  args: readonly unknown[],
+  feeds: readonly Fed[],
+  pattern: Pattern,
+): readonly InputSpec[] {
+  let i = 0;
+  let axis = 0;
+  return mapArguments(args, isFeed, () => {
+    const { dtype, shape } = feeds[i++]!;
+    const from = axis;
+    axis += shape.length;
+    return { dtype, shape: pattern.slice(from, axis) };
+  }) as readonly InputSpec[];
+}
 
 /** What `path` leads to in the arguments; undefined where they lack it. */
 function at(args: readonly unknown[], path: readonly string[]): unknown {

@@ -32,11 +32,16 @@ import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts
 import { settings } from "./settings.ts";
 import { checkHome, firstValueOf, markChanged, store, storedOf } from "./storage.ts";
 import { structureOf } from "./structure.ts";
+import type { TuningTable } from "./tuning.ts";
 
 export type Updates = readonly (readonly [Tensor, Tensor])[];
 
 /** What decides the text of kernels, apart from the target. */
-export type CodeOptions = Pick<CompileOptions, "fusion" | "rounding" | "name" | "observe">;
+export interface CodeOptions
+  extends Pick<CompileOptions, "fusion" | "rounding" | "name" | "observe"> {
+  /** What a tuner found; entries of other adapters than the one at hand are left alone. */
+  readonly tuning?: TuningTable;
+}
 
 /** A compiled program bound to the states of a session. */
 export class Runner {
@@ -55,10 +60,10 @@ export class Runner {
 
   static async compile(session: Session, program: Program, options: CodeOptions): Promise<Runner> {
     await loadTarget(session.target);
-    const { artifact, states } = compileProgram(program, {
-      ...codeOf(options),
-      ...compileOptionsOf(session),
-    });
+    const { artifact, states } = compileProgram(
+      program,
+      await compileOptionsOf(session, codeOf(options)),
+    );
     return new Runner(session, artifact, states);
   }
 
@@ -125,8 +130,12 @@ export class Runner {
   }
 }
 
-const codeOf = (options: CodeOptions): CodeOptions =>
-  settings.fusion === false ? { ...options, fusion: false } : options;
+/** Options with what the command line sets. */
+export const codeOf = (options: CodeOptions): CodeOptions => ({
+  ...(settings.tuning ? { tuning: settings.tuning } : {}),
+  ...options,
+  ...(settings.fusion === false ? { fusion: false } : {}),
+});
 
 /** The arrays of parameters and data leaves in a session; first values are computed, all in one program. */
 export async function arraysOf(

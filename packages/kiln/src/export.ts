@@ -10,6 +10,7 @@ import { arraysOf, type CodeOptions } from "./engine.ts";
 import type { InputSpec } from "./inputs.ts";
 import type { Session } from "./session.ts";
 import { settings } from "./settings.ts";
+import type { TuningTable } from "./tuning.ts";
 
 export interface ExportOptions {
   /** Types of the arguments, if `compile` was given none or others. */
@@ -19,6 +20,12 @@ export interface ExportOptions {
   /** Whether values of parameters and data go along; default true. */
   readonly weights?: boolean;
   readonly name?: string;
+  /**
+   * What a tuner found with the guaranteed limits. Its entry for the adapter whose name contains `adapter` holds, or the only
+   * one.
+   */
+  readonly tuning?: TuningTable;
+  readonly adapter?: string;
 }
 
 /** The artifact of a program, with the values that its states have in `session`. */
@@ -30,10 +37,19 @@ export async function exportProgram(
 ): Promise<Artifact> {
   code.observe?.("graph", { program });
   const target = options.target ?? session.target;
-  await loadTarget(target);
+  const { defaultLimits } = await loadTarget(target);
+  const { tuning: _own, ...plain } = code;
+  const tuning =
+    options.tuning &&
+    (await import("./tuning.ts")).tuningElsewhere(
+      options.tuning,
+      { target, limits: defaultLimits },
+      options.adapter,
+    );
   const { artifact, states } = compileProgram(program, {
-    ...code,
+    ...plain,
     target,
+    ...(tuning ? { tuning } : {}),
     ...(settings.fusion === false ? { fusion: false } : {}),
     name: options.name ?? code.name ?? "program",
   });

@@ -32,5 +32,7 @@ export {
   type StateSource,
   stateBytes,
 } from "./state.ts";
+export type { TriedOption, Tuned, TunedKernel, TuneOptions } from "./tune.ts";
+export type { TunedChoice, TuningEntry, TuningTable } from "./tuning.ts";
 export type { ThreadCount } from "./wasm-support.ts";
 export { type LoadWeightsOptions, loadWeights } from "./weights.ts";

@@ -12,6 +12,7 @@ import {
 } from "./state.ts";
 
 export { readArtifact, writeArtifact } from "@kiln-ml/artifact/node";
+export { addTuning, readTuning, tuningCache } from "./tuning-file.ts";
 
 /** Writes the state of a module or optimizer as a safetensors file. */
 export async function save(path: string, source: StateSource): Promise<void> {

@@ -74,9 +74,11 @@ async function openSession(target: TargetName): Promise<Session> {
   checkTargetName(target);
   if (target === "js") return openJs();
   if (target === "wasm") return openWasm();
-  if (target === "webgpu") return watch({ target, device: await openWebGpu() });
+  if (target === "webgpu") return watch({ target, device: await openWebGpu(webGpuOptions()) });
   throw new GraphError(`compile: target ${target} has no device`);
 }
+
+const webGpuOptions = () => (settings.softwareAdapter ? { allowSoftware: true } : {});
 
 async function openJs(): Promise<Session> {
   const { createCpuDevice } = await devices.js();

@@ -4,12 +4,17 @@
  */
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import type { TargetOption } from "./session.ts";
+import type { TuningTable } from "./tuning.ts";
 import type { ThreadCount } from "./wasm-support.ts";
 
 interface Settings {
   target?: TargetOption;
   /** Threads of the wasm device, if it is opened from here on. */
   threads?: ThreadCount;
+  /** Accept an adapter that runs on the CPU. */
+  softwareAdapter?: boolean;
+  /** What a tuner found, for functions that are given no table. */
+  tuning?: TuningTable;
   /** False turns fusion off everywhere. */
   fusion?: boolean;
   /** Called after each run with the time of every kernel; runs are slower with it. */

@@ -3,7 +3,7 @@
  * user's function is called.
  */
 import { type Program, statesOf } from "@kiln-ml/compiler";
-import { currentValue, GraphError, Tensor, trace } from "@kiln-ml/ir";
+import { currentValue, GraphError, type Premise, Tensor, trace, withPremises } from "@kiln-ml/ir";
 import type { InputTree } from "./inputs.ts";
 import { mapTree } from "./tree.ts";
 
@@ -13,16 +13,21 @@ export interface Traced {
   readonly program: Program;
   /** The parameters and data that the program reads or writes. */
   readonly states: readonly Tensor[];
+  /** What must stay for the program to be what the function means. */
+  readonly premises: readonly Premise[];
   /** The result of the function with tensors in place of its nodes, in the order of the program's outputs. */
   result(tensors: readonly Tensor[]): unknown;
 }
 
 const isTensor = (x: unknown): boolean => x instanceof Tensor;
 
+/** Whether the function would define the same program now. */
+export const stillHolds = ({ premises }: Traced): boolean => premises.every((holds) => holds());
+
 /** Throws GraphError if the function returns a promise; whatever the function throws passes through. */
 export function traceFunction(fn: AnyFunction, { args, inputs }: InputTree): Traced {
   const outputs: { name: string; value: Tensor }[] = [];
-  const { value: template, updates } = trace(() => {
+  const define = () => {
     const value = fn(...(args as never[]));
     if (value instanceof Promise) {
       value.catch(() => {});
@@ -36,11 +41,15 @@ export function traceFunction(fn: AnyFunction, { args, inputs }: InputTree): Tra
       outputs.push({ name: path || "result", value: currentValue(leaf) });
       return leaf;
     });
-  });
+  };
+  const {
+    premises,
+    value: { value: template, updates },
+  } = withPremises(() => trace(define));
   const program = { inputs, outputs, updates: [...updates] };
   const result = (tensors: readonly Tensor[]): unknown => {
     let i = 0;
     return mapTree(template, isTensor, (leaf) => (leaf instanceof Tensor ? tensors[i++] : leaf));
   };
-  return { program, states: statesOf(program), result };
+  return { program, premises, states: statesOf(program), result };
 }

@@ -3,9 +3,12 @@
  * recognises it and keeps the scores out of memory.
  */
 import {
+  asFactor,
+  autocast,
   type Dim,
   DtypeError,
   GraphError,
+  inFull,
   iota,
   minOf,
   printShape,
@@ -37,8 +40,13 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOpt
   if (options.scale === undefined && typeof width !== "number")
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
   const scale = options.scale ?? 1 / Math.sqrt(width as number);
-  const scores = q.matmul(swapLast(k)).mul(scale);
-  return masked(scores, options).softmax(-1).matmul(v);
+  // Mixed precision rounds operands and result as of any product. Between them all is f32: scores are not stored.
+  const [a, b, c] = [q, k, v].map((t) => inFull(asFactor(t))) as [Tensor, Tensor, Tensor];
+  const y = autocast("f32", () => {
+    const scores = a.matmul(swapLast(b)).mul(scale);
+    return masked(scores, options).softmax(-1).matmul(c);
+  });
+  return asFactor(y);
 }
 
 function swapLast(x: Tensor): Tensor {

@@ -6,6 +6,7 @@ import {
   assign,
   type Dim,
   dimValue,
+  inFull,
   mulDim,
   printShape,
   ShapeError,
@@ -51,9 +52,10 @@ class BatchNorm extends Module {
     this.runningVar = buffer("runningVar", [channels], constant(1));
   }
 
-  override forward(x: Tensor): Tensor {
-    checkRank("batchNorm", x, ...this.#ranks);
-    checkExtent("batchNorm", x, 1, this.channels, "channels");
+  override forward(input: Tensor): Tensor {
+    checkRank("batchNorm", input, ...this.#ranks);
+    checkExtent("batchNorm", input, 1, this.channels, "channels");
+    const x = inFull(input);
     const axes = x.shape.map((_, i) => i).filter((i) => i !== 1);
     const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...axes.slice(1).map(() => 1)]);
     const [mean, variance] = this.training

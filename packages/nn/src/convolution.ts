@@ -68,7 +68,9 @@ class Convolution extends Module {
     checkExtent(this.#op, x, 1, this.inputs, "channels");
     const { stride, padding, dilation, groups } = this;
     const y = convolution(x, this.weight, { stride, padding, dilation, groups });
-    return this.bias ? y.add(this.bias.reshape([this.outputs, ...this.kernel.map(() => 1)])) : y;
+    if (!this.bias) return y;
+    const bias = this.bias.reshape([this.outputs, ...this.kernel.map(() => 1)]);
+    return y.add(bias.convert(y.dtype));
   }
 
   override describe(): string {

@@ -1,6 +1,7 @@
 /**
  * Layers, losses and initialisers, as builders of graphs. Imports the IR only.
  */
+export { autocast, type ProductDtype } from "@kiln-ml/ir";
 export * from "./activation.ts";
 export { type AttentionOptions, attention, MultiHeadAttention } from "./attention.ts";
 export { BatchNorm1d, BatchNorm2d, type BatchNormOptions } from "./batch-norm.ts";

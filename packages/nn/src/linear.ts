@@ -40,7 +40,7 @@ export class Linear extends Module {
   override forward(x: Tensor): Tensor {
     checkExtent("linear", x, -1, this.inputs, "inputs");
     const y = x.matmul(this.weight.transpose([1, 0]));
-    return this.bias ? y.add(this.bias) : y;
+    return this.bias ? y.add(this.bias.convert(y.dtype)) : y;
   }
 
   override describe(): string {

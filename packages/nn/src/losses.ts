@@ -3,7 +3,15 @@
  * are never broadcast here: a [N] against a [N,1] is nearly always a mistake. Each is written so that its
  * gradient is right at zero too, where |x| and max(x, 0) alone would give the wrong half.
  */
-import { GraphError, printShape, ShapeError, sameShape, select, type Tensor } from "@kiln-ml/ir";
+import {
+  GraphError,
+  inFull,
+  printShape,
+  ShapeError,
+  sameShape,
+  select,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { checkWithin } from "./parameter.ts";
 import { type Reduction, reduce } from "./reduction.ts";
 
@@ -12,23 +20,25 @@ export interface LossOptions {
   readonly reduction?: Reduction;
 }
 
-function checkPair(op: string, x: Tensor, target: Tensor): void {
+/** Both, of one shape, and in f32 where they are halves of mixed precision. */
+function pairOf(op: string, x: Tensor, target: Tensor): [Tensor, Tensor] {
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError(
       `${op}: shapes differ: input ${printShape(x.shape)}, target ${printShape(target.shape)}`,
     );
+  return [inFull(x), inFull(target)];
 }
 
 /** (x − target)². Both f32[S] → f32[], or f32[S] without reduction. */
 export function mse(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  checkPair("mse", x, target);
-  return reduce(x.sub(target).square(), options.reduction);
+  const [a, b] = pairOf("mse", x, target);
+  return reduce(a.sub(b).square(), options.reduction);
 }
 
 /** |x − target|. Both f32[S] → f32[], or f32[S] without reduction. */
 export function l1(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  checkPair("l1", x, target);
-  return reduce(x.sub(target).abs(), options.reduction);
+  const [a, b] = pairOf("l1", x, target);
+  return reduce(a.sub(b).abs(), options.reduction);
 }
 
 /**
@@ -41,9 +51,9 @@ export function huber(
   options: LossOptions & { readonly delta?: number } = {},
 ): Tensor {
   const delta = options.delta ?? 1;
-  checkPair("huber", x, target);
+  const [a, b] = pairOf("huber", x, target);
   if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
-  const d = x.sub(target);
+  const d = a.sub(b);
   const size = d.abs();
   const losses = select(size.less(delta), d.square().mul(0.5), size.sub(delta / 2).mul(delta));
   return reduce(losses, options.reduction);
@@ -58,8 +68,8 @@ export function smoothL1(
   const { beta = 1, ...rest } = options;
   checkWithin("smoothL1", "beta", beta, 0, Number.MAX_VALUE);
   if (beta === 0) return l1(x, target, rest);
-  checkPair("smoothL1", x, target);
-  const d = x.sub(target);
+  const [a, b] = pairOf("smoothL1", x, target);
+  const d = a.sub(b);
   const size = d.abs();
   const losses = select(size.less(beta), d.square().mul(0.5 / beta), size.sub(beta / 2));
   return reduce(losses, options.reduction);
@@ -78,12 +88,12 @@ const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(t
  * a sigmoid: it is accurate where p is near 0 or 1.
  */
 export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  checkPair("bce", p, target);
-  const yes = target.mul(boundedLog(p));
-  const no = target
+  const [q, t] = pairOf("bce", p, target);
+  const yes = t.mul(boundedLog(q));
+  const no = t
     .neg()
     .add(1)
-    .mul(boundedLog(p.neg().add(1)));
+    .mul(boundedLog(q.neg().add(1)));
   return reduce(yes.add(no).neg(), options.reduction);
 }
 
@@ -97,10 +107,10 @@ export function bceWithLogits(
   target: Tensor,
   options: LossOptions & { readonly positiveWeight?: Tensor | number } = {},
 ): Tensor {
-  checkPair("bceWithLogits", x, target);
+  const [a, b] = pairOf("bceWithLogits", x, target);
   const w = options.positiveWeight ?? 1;
-  const scale = typeof w === "number" ? target.mul(w - 1).add(1) : w.sub(1).mul(target).add(1);
-  const losses = target.neg().add(1).mul(x).add(scale.mul(x.neg().softplus()));
+  const scale = typeof w === "number" ? b.mul(w - 1).add(1) : w.sub(1).mul(b).add(1);
+  const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
   if (!sameShape(losses.shape, x.shape))
     throw new ShapeError(
       `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}`,

@@ -4,9 +4,11 @@
  */
 import {
   assign,
+  changeSetting,
   GraphError,
   isStatic,
   printShape,
+  readSetting,
   ShapeError,
   Stateful,
   sizeOf,
@@ -25,8 +27,22 @@ const frozen = new WeakSet<Tensor>();
  * define `forward`. A name is the path of fields: `blocks.0.fc1.weight`.
  */
 export abstract class Module extends Stateful {
-  /** Read while `forward` builds the graph: dropout and batch normalisation differ in training. */
-  training = true;
+  #training = true;
+
+  /**
+   * Read while `forward` builds the graph: dropout and batch normalisation differ in training. A compiled function has a program
+   * for each way in which it found the modules that it asks.
+   */
+  get training(): boolean {
+    const found = this.#training;
+    readSetting(this, () => this.#training === found);
+    return found;
+  }
+
+  set training(on: boolean) {
+    changeSetting(this);
+    this.#training = on;
+  }
 
   abstract forward(...inputs: never[]): unknown;
 
@@ -108,12 +124,14 @@ export abstract class Module extends Stateful {
     return [...this.modules()].map(([path, m]) => f(m, path));
   }
 
+  /** Sets `training` of this module and all below it. */
   train(on = true): this {
     return this.apply((m) => {
       m.training = on;
     });
   }
 
+  /** `train(false)`: dropout passes everything, batch normalisation uses its running statistics. */
   eval(): this {
     return this.train(false);
   }

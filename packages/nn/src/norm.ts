@@ -2,7 +2,7 @@
  * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
  * They hold no running state.
  */
-import { type Dim, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import { type Dim, inFull, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkWithin, weight } from "./parameter.ts";
@@ -16,7 +16,8 @@ export interface NormOptions {
 
 /** (x − mean) / √(var + eps) over `axes`, with the biased variance. */
 export function standardize(x: Tensor, axes: readonly number[], eps: number): Tensor {
-  const centred = x.sub(x.mean(axes, { keepDims: true }));
+  const full = inFull(x);
+  const centred = full.sub(full.mean(axes, { keepDims: true }));
   return centred.mul(centred.square().mean(axes, { keepDims: true }).add(eps).rsqrt());
 }
 
@@ -83,8 +84,9 @@ export class RmsNorm extends Module {
 
   override forward(x: Tensor): Tensor {
     checkExtent("rmsNorm", x, -1, this.extent, "extents");
-    const scale = x.square().mean([-1], { keepDims: true }).add(this.eps).rsqrt();
-    return x.mul(scale).mul(this.weight);
+    const full = inFull(x);
+    const scale = full.square().mean([-1], { keepDims: true }).add(this.eps).rsqrt();
+    return full.mul(scale).mul(this.weight);
   }
 
   override describe(): string {

@@ -58,13 +58,16 @@ export class Adam extends Optimizer {
     // One tensor for all moments of a parameter: a kernel that updates them binds it once.
     const state = this.state(param, "moments", this.amsgrad ? 3 : 2);
     const old = (i: number) => sliceAxis(state, 0, i, i + 1).reshape(param.shape);
-    const m = old(0)
-      .mul(b1)
-      .add(g.mul(1 - b1));
-    const v = old(1)
-      .mul(b2)
-      .add(g.mul(g).mul(1 - b2));
-    const bounded = this.amsgrad ? old(2).maximum(v) : v;
+    const decayed = (i: number, beta: number, sample: Tensor) =>
+      this.kept(
+        old(i)
+          .mul(beta)
+          .add(sample.mul(1 - beta)),
+        old(i),
+      );
+    const m = decayed(0, b1, g);
+    const v = decayed(1, b2, g.mul(g));
+    const bounded = this.amsgrad ? this.kept(old(2).maximum(v), old(2)) : v;
     assign(state, stack(this.amsgrad ? [m, v, bounded] : [m, v]));
     const root = bounded.sqrt().mul(correction(b2, count).rsqrt());
     return m.div(root.add(this.eps)).mul(lr.div(correction(b1, count)));

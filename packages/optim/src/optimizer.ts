@@ -16,6 +16,7 @@ import {
   ShapeError,
   Stateful,
   sameShape,
+  select,
   type Tensor,
   tensor,
   trace,
@@ -38,6 +39,11 @@ export interface OptimizerOptions {
   readonly name?: string;
 }
 
+export interface ApplyOptions {
+  /** bool[]: where it is false, parameters and state stay as they are. */
+  readonly when?: Tensor;
+}
+
 /** One parameter at work in one step: its value, gradient and scalars, all in the dtype of the arithmetic. */
 export interface Move {
   readonly param: Tensor;
@@ -54,6 +60,7 @@ export abstract class Optimizer extends Stateful {
   readonly options: OptimizerOptions;
   readonly #members: Member[];
   readonly #state = new Map<string, Tensor>();
+  #when: Tensor | undefined;
 
   constructor(
     kind: string,
@@ -70,7 +77,10 @@ export abstract class Optimizer extends Stateful {
       throw new GraphError(`${kind}: no parameters to train, needs one or more`);
   }
 
-  /** The new value of one parameter. State is read and assigned through `this.state`. */
+  /**
+   * The new value of one parameter. State is read and assigned through `this.state`, its new value being `this.kept(new, old)`:
+   * that is also what the parameter's value is made of.
+   */
   protected abstract move(move: Move): Tensor;
 
   /** True if the maths of the optimizer needs the number of the step; a schedule needs it anyhow. */
@@ -107,8 +117,17 @@ export abstract class Optimizer extends Stateful {
   }
 
   /** One step along the given gradients, one for each of `params`, in their order. */
-  apply(grads: readonly Tensor[]): void {
+  apply(grads: readonly Tensor[], options: ApplyOptions = {}): void {
     this.#check(grads);
+    this.#when = options.when;
+    try {
+      this.#move(grads);
+    } finally {
+      this.#when = undefined;
+    }
+  }
+
+  #move(grads: readonly Tensor[]): void {
     const counter = this.#counter();
     const clipped = this.#clip(grads);
     // All values are read before any is assigned: the moves are simultaneous.
@@ -124,8 +143,14 @@ export abstract class Optimizer extends Stateful {
       };
     });
     const values = moves.map((m) => this.move(m));
-    for (const [i, m] of moves.entries()) assign(m.param, values[i]!.convert(m.param.dtype));
-    if (counter) assign(counter.state, counter.count);
+    for (const [i, { param }] of moves.entries())
+      assign(param, this.kept(values[i]!.convert(param.dtype), currentValue(param)));
+    if (counter) assign(counter.state, this.kept(counter.count, counter.before));
+  }
+
+  /** `value`, or `old` where the step is skipped. */
+  protected kept(value: Tensor, old: Tensor): Tensor {
+    return this.#when ? select(this.#when, value, old) : value;
   }
 
   /** State for `target`: `count` tensors of its shape, stacked, made at first use as zeros in f32 (or f64). */

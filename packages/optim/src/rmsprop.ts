@@ -47,14 +47,14 @@ export class RMSProp extends Optimizer {
     const step = g.div(spread.sqrt().add(this.eps));
     if (this.momentum === 0) return value.sub(step.mul(lr));
     const velocity = this.state(param, "velocity");
-    const next = velocity.mul(this.momentum).add(step);
+    const next = this.kept(velocity.mul(this.momentum).add(step), velocity);
     assign(velocity, next);
     return value.sub(next.mul(lr));
   }
 
   #decayed(param: Tensor, what: string, sample: Tensor): Tensor {
     const state = this.state(param, what);
-    const next = state.mul(this.alpha).add(sample.mul(1 - this.alpha));
+    const next = this.kept(state.mul(this.alpha).add(sample.mul(1 - this.alpha)), state);
     assign(state, next);
     return next;
   }

@@ -50,7 +50,8 @@ export class SGD extends Optimizer {
     const share = this.dampening
       ? select(count.equal(1), constant(1, count.dtype), 1 - this.dampening)
       : undefined;
-    const next = velocity.mul(this.momentum).add(share ? g.mul(share) : g);
+    const moved = velocity.mul(this.momentum).add(share ? g.mul(share) : g);
+    const next = this.kept(moved, velocity);
     assign(velocity, next);
     return value.sub((this.nesterov ? g.add(next.mul(this.momentum)) : next).mul(lr));
   }

@@ -27,6 +27,8 @@ class CpuBuffer implements Buffer {
   readonly #memory: ArrayBufferLike;
   readonly #offset: number;
   readonly #views = new Map<string, TypedArray>();
+  /** The view of all of it that was asked for last, mostly the only one. */
+  #last: TypedArray | undefined;
 
   constructor(memory: ArrayBufferLike, offset = 0, sizeBytes = memory.byteLength) {
     this.#memory = memory;
@@ -37,6 +39,7 @@ class CpuBuffer implements Buffer {
   /** All of the memory, or what follows the byte `start`, as the typed array of `dtype`. */
   view(dtype: Dtype, start = 0): TypedArray {
     const Host = hostArrayOf(dtype);
+    if (start === 0 && this.#last instanceof Host) return this.#last;
     const key = start === 0 ? Host.name : `${Host.name} ${start}`;
     let view = this.#views.get(key);
     if (!view) {
@@ -48,6 +51,7 @@ class CpuBuffer implements Buffer {
       view = new Host(this.#memory, this.#offset + from, length);
       this.#views.set(key, view);
     }
+    if (start === 0) this.#last = view;
     return view;
   }
 }
@@ -67,8 +71,7 @@ class CpuDriver implements Driver {
   readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #taskPause = taskPauses();
   readonly #turns = new Turns({
-    max: Number.POSITIVE_INFINITY,
-    finished: null,
+    room: () => true,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
   readonly #poison: boolean;
@@ -128,7 +131,7 @@ class CpuDriver implements Driver {
     return new CpuProgram(this, artifact, kernels);
   }
 
-  take<T>(work: () => T | Promise<T>): Promise<T> {
+  take<T>(work: () => T | Promise<T>): T | Promise<T> {
     return this.#turns.take(work);
   }
 
@@ -202,10 +205,12 @@ class CpuProgram implements Program {
     counts: readonly number[],
   ): void {
     const dtypes = this.#dtypes[kernel]!;
-    const values: (TypedArray | number)[] = args.map((place, i) =>
-      (bufferAt(frame, place) as CpuBuffer).view(dtypes[i]!, starts?.[i]),
-    );
-    values.push(...dims);
+    const values: (TypedArray | number)[] = [];
+    for (let i = 0; i < args.length; i++) {
+      const buffer = bufferAt(frame, args[i]!) as CpuBuffer;
+      values.push(buffer.view(dtypes[i]!, starts?.[i]));
+    }
+    for (const dim of dims) values.push(dim);
     for (const { at, loop } of counted) values[args.length + at] = counts[loop]!;
     this.#functions[kernel]!(...values);
   }

@@ -4,32 +4,31 @@
  */
 import type { Buffer } from "../heap.ts";
 import { Heap } from "../heap.ts";
-import { createGpuBuffer, type GpuBuffer, usage } from "./gpu-buffer.ts";
+import { type GpuBuffer, usage } from "./gpu-buffer.ts";
+import type { Commands } from "./webgpu-commands.ts";
 
 /** Larger ones are destroyed after use: a checkpoint is read rarely, a loss every step. */
 const keptBytes = 16 * 2 ** 20;
 
 export class Staging {
-  readonly #device: GPUDevice;
+  readonly #commands: Commands;
   readonly #heap: Heap<GpuBuffer>;
 
-  constructor(device: GPUDevice) {
-    this.#device = device;
-    this.#heap = new Heap(
-      (bytes) => createGpuBuffer(device, bytes, usage.mapRead | usage.copyTo),
-      (buffer) => buffer.gpu.destroy(),
-      device.limits.maxBufferSize,
-    );
+  /** `create` makes buffers that can be mapped to be read, of `maxBytes` at most. */
+  constructor(commands: Commands, create: (sizeBytes: number) => GpuBuffer, maxBytes: number) {
+    this.#commands = commands;
+    this.#heap = new Heap(create, (buffer) => buffer.gpu.destroy(), maxBytes);
   }
 
   /** The first `sizeBytes` of `source`, which must be a multiple of 4. */
   async read(source: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     const target = this.#heap.acquire(sizeBytes, "staging");
     try {
-      const encoder = this.#device.createCommandEncoder();
-      encoder.copyBufferToBuffer((source as GpuBuffer).gpu, 0, target.gpu, 0, sizeBytes);
-      this.#device.queue.submit([encoder.finish()]);
+      this.#commands.copy(source as GpuBuffer, target, sizeBytes);
+      await this.#commands.flushSoon();
+      const { submitted } = this.#commands;
       await target.gpu.mapAsync(usage.mapModeRead, 0, sizeBytes);
+      this.#commands.finish(submitted);
       const bytes = target.gpu.getMappedRange(0, sizeBytes).slice(0);
       target.gpu.unmap();
       this.#heap.release(target, target.sizeBytes <= keptBytes);

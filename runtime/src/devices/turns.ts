@@ -1,83 +1,100 @@
 /**
- * Decides when a run may start: in the order of the calls, with a bounded number unfinished, so that a loop that
+ * Decides when a run may start: in the order of the calls, while the device has room for one more, so that a loop that
  * never reads cannot queue up the GPU without end, and after any pause that the device wants. Runs nothing itself.
  */
 export interface TurnRules {
-  /** Runs that may be submitted and not finished. */
-  readonly max: number;
-  /** Resolves when all that was submitted so far is finished; null if that is always so. */
-  readonly finished: (() => Promise<unknown>) | null;
+  /** Whether the device takes another run; when that has become true again, it calls `advance`. */
+  readonly room: () => boolean;
   /** A pause that the next run must wait for, or null. Not asked again until the pause is over. */
   readonly pause: () => Promise<void> | null;
 }
 
+interface Waiting {
+  /** Not what only has to come after the runs before it. */
+  readonly needsRoom: boolean;
+  readonly start: () => void;
+}
+
 export class Turns {
   readonly #rules: TurnRules;
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
+  readonly #waiting: Waiting[] = [];
   #pausing = false;
-  /** A run goes on after its call; until it is over none may come between. */
+  /** A run goes on; until it is over none may come between. */
   #alone = false;
 
   constructor(rules: TurnRules) {
     this.#rules = rules;
-    this.#free = rules.max;
   }
 
   /** True if nothing is running or waiting. */
   get idle(): boolean {
-    return this.#free === this.#rules.max && this.#waiting.length === 0 && !this.#pausing;
+    return !this.#alone && !this.#pausing && this.#waiting.length === 0;
   }
 
-  /** Calls `work` when its turn has come, which may be before this returns. */
-  take<T>(work: () => T | Promise<T>): Promise<T> {
+  /** Calls `work`, a run, when its turn has come. Where that is before this returns, gives its result or throws its error. */
+  take<T>(work: () => T | Promise<T>): T | Promise<T> {
+    return this.#take(work, true);
+  }
+
+  /** As `take`, for what has to come after the runs called before and is none itself. */
+  follow<T>(work: () => T | Promise<T>): T | Promise<T> {
+    return this.#take(work, false);
+  }
+
+  #take<T>(work: () => T | Promise<T>, needsRoom: boolean): T | Promise<T> {
+    if (this.#waiting.length === 0 && this.#open(needsRoom))
+      try {
+        return this.#start(work);
+      } finally {
+        // What was called meanwhile.
+        if (this.#waiting.length > 0) this.advance();
+      }
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push(() => {
+      const start = () => {
         try {
-          const result = work();
-          resolve(result);
-          if (result instanceof Promise) {
-            this.#alone = true;
-            const end = () => {
-              this.#alone = false;
-              this.#end();
-            };
-            result.then(end, end).then(() => this.#advance());
-          } else this.#end();
+          resolve(this.#start(work));
         } catch (error) {
           reject(error);
-          this.#end();
         }
-      });
-      this.#advance();
+      };
+      this.#waiting.push({ needsRoom, start });
     });
   }
 
-  // Work starts inside this loop and not in a continuation of its caller, or a later call could overtake it.
-  readonly #advance = (): void => {
-    while (!this.#pausing && !this.#alone && this.#free > 0 && this.#waiting.length > 0) {
-      const pause = this.#rules.pause();
-      if (pause) {
-        this.#pausing = true;
-        pause.then(() => {
-          this.#pausing = false;
-          this.#advance();
-        });
-        return;
-      }
-      this.#free -= 1;
-      this.#waiting.shift()!();
-    }
+  /** Starts what may start. Work starts inside this loop and not in a continuation of its caller, or a later call could overtake it. */
+  readonly advance = (): void => {
+    while (this.#waiting.length > 0 && this.#open(this.#waiting[0]!.needsRoom))
+      this.#waiting.shift()!.start();
   };
 
+  #start<T>(work: () => T | Promise<T>): T | Promise<T> {
+    this.#alone = true;
+    let result: T | Promise<T> | undefined;
+    try {
+      result = work();
+      return result;
+    } finally {
+      if (result instanceof Promise) result.then(this.#end, this.#end);
+      else this.#alone = false;
+    }
+  }
+
   readonly #end = (): void => {
-    const { finished } = this.#rules;
-    const free = () => {
-      this.#free += 1;
-      this.#advance();
-    };
-    // A lost device rejects; whoever waits then learns of the loss by its own check.
-    if (finished) finished().then(free, free);
-    else this.#free += 1;
+    this.#alone = false;
+    this.advance();
   };
+
+  #open(needsRoom: boolean): boolean {
+    if (this.#pausing || this.#alone) return false;
+    if (!needsRoom) return true;
+    if (!this.#rules.room()) return false;
+    const pause = this.#rules.pause();
+    if (!pause) return true;
+    this.#pausing = true;
+    pause.then(() => {
+      this.#pausing = false;
+      this.advance();
+    });
+    return false;
+  }
 }

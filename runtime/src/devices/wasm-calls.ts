@@ -46,7 +46,9 @@ export function doPart(
   const from = Math.floor((units * part) / parts);
   const length = Math.floor((units * (part + 1)) / parts) - from;
   const pieces = Math.min(words[at + word.pieces]!, length);
-  const args = words.subarray(at + word.args, at + word.args + words[at + word.argc]!);
+  // A plain array: engines spread those several times faster than typed ones.
+  const args: number[] = [];
+  for (let i = 0; i < words[at + word.argc]!; i++) args.push(words[at + word.args + i]!);
   const call = entries[entry]!;
   try {
     for (let i = 0; i < pieces; i++) {

@@ -37,7 +37,7 @@ const youngPieces = 16;
 
 /** What a program asks of its device. */
 interface Host {
-  take<T>(work: () => T): Promise<T>;
+  take<T>(work: () => T): T | Promise<T>;
   stacks(sizeBytes: number, threads: number): Stacks;
   copy(from: Buffer, to: Buffer, sizeBytes: number): void;
   /** The first byte. */

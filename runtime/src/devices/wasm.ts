@@ -42,8 +42,7 @@ export class WasmDriver implements Driver {
   readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #taskPause = taskPauses();
   readonly #turns = new Turns({
-    max: 1,
-    finished: null,
+    room: () => true,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
   /** The workers, once they have started. */
@@ -113,7 +112,7 @@ export class WasmDriver implements Driver {
   }
 
   /** At once within a run's turn and when nothing runs, else in its turn, as the runs before it must not see it. */
-  write(buffer: Buffer, data: TypedArray): void {
+  write(buffer: Buffer, data: TypedArray): void | Promise<void> {
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     const set = (from: Uint8Array) => {
       if (this.#failure === null) this.#bytes(buffer, from.length).set(from);
@@ -123,7 +122,7 @@ export class WasmDriver implements Driver {
       return;
     }
     const copy = bytes.slice();
-    this.take(() => set(copy));
+    return this.#turns.follow(() => set(copy));
   }
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
@@ -134,8 +133,8 @@ export class WasmDriver implements Driver {
     return this.#bytes(buffer, 1)[0]!;
   }
 
-  read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
-    return this.take(() => {
+  async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
+    return this.#turns.follow(() => {
       if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);
       return this.#copyOf(buffer, sizeBytes);
     });
@@ -159,7 +158,7 @@ export class WasmDriver implements Driver {
     }
   }
 
-  take<T>(work: () => T | Promise<T>): Promise<T> {
+  take<T>(work: () => T | Promise<T>): T | Promise<T> {
     return this.#turns.take(() => {
       this.#inTurn = true;
       try {

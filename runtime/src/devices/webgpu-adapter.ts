@@ -7,7 +7,8 @@ import { Device } from "../device.ts";
 import { WebGpuDriver } from "./webgpu.ts";
 import type { WebGpuOptions } from "./webgpu-open.ts";
 
-const wantedFeatures = ["timestamp-query", "subgroups", "shader-f16"] as const;
+const matrixFeature = "chromium-experimental-subgroup-matrix";
+const wantedFeatures = ["timestamp-query", "subgroups", "shader-f16", matrixFeature];
 
 // Dawn's GPU object owns the instance: if it is collected while a device lives, the process dies. So every GPU
 // object a device came from stays reachable here, in Node and elsewhere.
@@ -28,7 +29,14 @@ export async function openAdapter(options: WebGpuOptions): Promise<Device> {
       `openWebGpu: the only adapter is software (${nameOf(adapter.info)})\n  use createCpuDevice(), which is faster, or pass { allowSoftware: true }`,
     );
   const device = await requestDevice(adapter);
-  return new Device(new WebGpuDriver(device, nameOf(adapter.info), options.runsInFlight ?? 3));
+  const features = new Set([...device.features, ...matrixUnits(device, adapter.info)]);
+  const driver = new WebGpuDriver(
+    device,
+    nameOf(adapter.info),
+    features,
+    options.runsInFlight ?? 3,
+  );
+  return new Device(driver);
 }
 
 let nodeInstance: Promise<GPU> | undefined;
@@ -78,6 +86,28 @@ function isSoftware(info: GPUAdapterInfo): boolean {
   );
 }
 
+interface MatrixConfig {
+  readonly componentType: string;
+  readonly resultComponentType: string;
+  readonly M: number;
+  readonly N: number;
+  readonly K: number;
+}
+
+/** What matrix units take, which an adapter says apart from its features, as features: `subgroup-matrix-f16-f32-16x16x16-of-32`. */
+function matrixUnits({ features }: GPUDevice, info: GPUAdapterInfo): string[] {
+  const { subgroupMinSize, subgroupMaxSize, subgroupMatrixConfigs } = info as GPUAdapterInfo & {
+    readonly subgroupMatrixConfigs?: Iterable<MatrixConfig>;
+  };
+  const has = features as ReadonlySet<string>;
+  // A kernel that counts on matrices counts its subgroups too.
+  if (!has.has(matrixFeature) || subgroupMinSize !== subgroupMaxSize) return [];
+  return [...(subgroupMatrixConfigs ?? [])].map(
+    ({ componentType, resultComponentType, M, N, K }) =>
+      `subgroup-matrix-${componentType}-${resultComponentType}-${M}x${N}x${K}-of-${subgroupMaxSize}`,
+  );
+}
+
 async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
   const limits = adapter.limits as unknown as Record<string, unknown>;
   const requiredLimits: Record<string, number> = {};
@@ -86,9 +116,14 @@ async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
     const value = limits[name];
     if (typeof value === "number") requiredLimits[name] = value;
   }
-  const requiredFeatures = wantedFeatures.filter((f) => adapter.features.has(f));
+  const requiredFeatures = wantedFeatures.filter((f) =>
+    (adapter.features as ReadonlySet<string>).has(f),
+  );
   try {
-    return await adapter.requestDevice({ requiredLimits, requiredFeatures });
+    return await adapter.requestDevice({
+      requiredLimits,
+      requiredFeatures: requiredFeatures as GPUFeatureName[],
+    });
   } catch (cause) {
     throw new DeviceError(`openWebGpu: the adapter gives no device: ${(cause as Error).message}`, {
       cause,

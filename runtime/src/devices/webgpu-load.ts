@@ -5,11 +5,12 @@
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 import type { Program } from "../device.ts";
 import { firstLine } from "./first-line.ts";
-import { type GpuKernel, GpuProgram } from "./webgpu-program.ts";
+import { type GpuHost, type GpuKernel, GpuProgram } from "./webgpu-program.ts";
 
 const computeStage = 0x4;
 
-export async function loadGpuProgram(device: GPUDevice, artifact: Artifact): Promise<Program> {
+export async function loadGpuProgram(host: GpuHost, artifact: Artifact): Promise<Program> {
+  const { device } = host;
   const layouts = new Map<string, GPUBindGroupLayout>();
   const compiled = artifact.kernels.map((kernel) => compileKernel(device, kernel, layouts));
   // All settle before the first failure is thrown, so that none is left unhandled.
@@ -18,7 +19,7 @@ export async function loadGpuProgram(device: GPUDevice, artifact: Artifact): Pro
     if (r.status === "rejected") throw r.reason;
     return r.value;
   });
-  return new GpuProgram(device, kernels);
+  return new GpuProgram(host, kernels);
 }
 
 type KernelText = Artifact["kernels"][number];

@@ -1,14 +1,18 @@
 /**
- * A compiled artifact on WebGPU: one encoder, one compute pass and one submit a run, or several where a flag must be read
- * on the way. Dims travel in uniform buffers made once for each layout; bind groups are kept by the buffers they bind.
+ * A compiled artifact on WebGPU: the launches of a run are bound to its memory, encoded and handed to the queue, in several parts
+ * where a flag must be read on the way. Dims travel in uniform buffers made once for each layout; bind groups are kept by the
+ * buffers they bind, and whole runs too.
  */
 import { DeviceError } from "@kiln-ml/artifact";
 import type { KernelTiming, Program } from "../device.ts";
 import type { Next, Walk } from "../flow.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
-import { type BoundLaunch, encodePass } from "./encode.ts";
+import type { BoundLaunch } from "./encode.ts";
 import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer.ts";
+import { type Commands, workOf } from "./webgpu-commands.ts";
 import { timeByQueries, timeBySubmits } from "./webgpu-profile.ts";
+import { Recordings } from "./webgpu-recordings.ts";
+import { Results, type StandIns } from "./webgpu-results.ts";
 import { type Uniform, Uniforms } from "./webgpu-uniforms.ts";
 
 export interface GpuKernel {
@@ -22,97 +26,146 @@ export interface GpuKernel {
 /** Far more than a program in a steady state uses; old ones go when sizes keep changing. */
 const keptGroups = 8192;
 const keptLayouts = 256;
-const launchesPerSubmit = 2048;
+
+/** What a program asks of its device. */
+export interface GpuHost {
+  readonly device: GPUDevice;
+  readonly commands: Commands;
+  /** Calls `work` after all runs called before. */
+  follow(work: () => void): void | Promise<void>;
+  /** Why no call can succeed, or null. */
+  failure(): string | null;
+}
+
+/** What is made once for a layout. */
+interface Prepared {
+  readonly uniforms: Uniforms;
+  readonly recordings: Recordings;
+  readonly results: Results;
+  readonly work: number;
+}
 
 export class GpuProgram implements Program {
+  readonly #host: GpuHost;
   readonly #device: GPUDevice;
+  readonly #commands: Commands;
+  readonly #maxWorkgroups: number;
   readonly #kernels: readonly GpuKernel[];
   readonly #groups = new Map<string, GPUBindGroup>();
   /** By layout. */
-  readonly #uniforms = new Map<string, Uniforms>();
+  readonly #prepared = new Map<string, Prepared>();
   /** Where flags are read. */
   #flag: GpuBuffer | undefined;
+  #destroyed = false;
 
-  constructor(device: GPUDevice, kernels: readonly GpuKernel[]) {
-    this.#device = device;
+  constructor(host: GpuHost, kernels: readonly GpuKernel[]) {
+    this.#host = host;
+    this.#device = host.device;
+    this.#commands = host.commands;
+    this.#maxWorkgroups = host.device.limits.maxComputeWorkgroupsPerDimension;
     this.#kernels = kernels;
   }
 
   /** Where a flag decides what comes next, the run goes on when it has been read back. */
   run(frame: Frame): void | Promise<void> {
+    if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
+    const prepared = this.#preparedFor(frame.layout);
+    const known = prepared.recordings.of(frame);
+    if (known) return this.#submit(known, frame, prepared.work, true);
+    const standIns = prepared.results.standInsFor(frame);
+    if (standIns) return this.#runCopied(prepared, standIns, frame);
     const part = this.#part(frame, new Orders(frame.layout));
-    if (part.flag) return this.#goOn(frame, part);
-    this.#submit(part.launches, frame);
+    if (part.flag) return this.#goOn(frame, part, part.flag);
+    prepared.recordings.keep(frame, part.launches);
+    this.#submit(part.launches, frame, prepared.work, false);
+  }
+
+  #runCopied({ recordings, work }: Prepared, standIns: StandIns, frame: Frame): void {
+    const inner = standIns.frameOf(frame);
+    const known = recordings.of(inner);
+    const launches = known ?? this.#part(inner, new Orders(frame.layout)).launches;
+    if (!known) recordings.keep(inner, launches);
+    this.#commands.encode(launches);
+    standIns.copy(this.#commands, frame);
+    this.#submit([], frame, work, known !== undefined);
   }
 
   async profile(frame: Frame): Promise<KernelTiming[]> {
     const orders = new Orders(frame.layout);
     const time = this.#device.features.has("timestamp-query") ? timeByQueries : timeBySubmits;
     const timings = new Map<Launch, KernelTiming>();
+    this.#commands.flush();
     for (;;) {
       const { launches, flag } = this.#part(frame, orders);
-      for (const [i, t] of (await time(this.#device, launches)).entries()) {
+      const timed = await this.#unlessLost(time(this.#device, launches));
+      for (const [i, t] of timed.entries()) {
         const { launch } = launches[i]!;
         timings.set(launch, { ...t, ms: t.ms + (timings.get(launch)?.ms ?? 0) });
       }
       if (!flag) break;
       orders.answer(await this.#read(frame, flag));
     }
-    this.#submit([], frame);
+    this.#submit([], frame, 0, false);
     return frame.layout.launches.flatMap((launch) => timings.get(launch) ?? []);
   }
 
+  /** Runs that were called before still come. */
   destroy(): void {
-    for (const uniforms of this.#uniforms.values()) uniforms.destroy();
-    this.#uniforms.clear();
-    this.#groups.clear();
-    this.#flag?.gpu.destroy();
+    this.#host.follow(() => {
+      this.#destroyed = true;
+      this.#commands.flush();
+      for (const prepared of this.#prepared.values()) discard(prepared);
+      this.#prepared.clear();
+      this.#groups.clear();
+      this.#flag?.gpu.destroy();
+    });
   }
 
-  async #goOn(frame: Frame, first: Part): Promise<void> {
+  async #goOn(frame: Frame, first: Part, flag: Place): Promise<void> {
     let part = first;
-    while (part.flag) {
-      this.#submit(part.launches, undefined);
-      part.orders.answer(await this.#read(frame, part.flag));
+    for (let next: Place | undefined = flag; next; next = part.flag) {
+      this.#commands.encode(part.launches);
+      part.orders.answer(await this.#read(frame, next));
       part = this.#part(frame, part.orders);
     }
-    this.#submit(part.launches, frame);
+    this.#submit(part.launches, frame, 0, false);
   }
 
+  async #unlessLost<T>(waiting: Promise<T>): Promise<T> {
+    try {
+      return await waiting;
+    } catch (cause) {
+      const why = this.#host.failure() ?? (cause as Error).message;
+      throw new DeviceError(`run: ${why}`, { cause });
+    }
+  }
+
+  /** Submits what is encoded, and reads a flag after it. */
   async #read(frame: Frame, flag: Place): Promise<boolean> {
     this.#flag ??= createGpuBuffer(this.#device, 4, usage.mapRead | usage.copyTo);
     const { gpu } = this.#flag;
-    const encoder = this.#device.createCommandEncoder();
-    encoder.copyBufferToBuffer((bufferAt(frame, flag) as GpuBuffer).gpu, 0, gpu, 0, 4);
-    this.#device.queue.submit([encoder.finish()]);
-    await gpu.mapAsync(usage.mapModeRead, 0, 4);
+    this.#commands.copy(bufferAt(frame, flag) as GpuBuffer, this.#flag, 4);
+    this.#commands.flush();
+    await this.#unlessLost(gpu.mapAsync(usage.mapModeRead, 0, 4));
     const [value] = new Uint32Array(gpu.getMappedRange(0, 4));
     gpu.unmap();
     return value !== 0;
   }
 
-  /** Many launches are several submits, so that the device begins before all are encoded. */
-  #submit(launches: readonly BoundLaunch[], copies: Frame | undefined): void {
-    for (let i = 0; i === 0 || i < launches.length; i += launchesPerSubmit) {
-      const encoder = this.#device.createCommandEncoder();
-      const list = launches.slice(i, i + launchesPerSubmit);
-      if (list.length > 0) encodePass(encoder, list);
-      if (copies && i + launchesPerSubmit >= launches.length) this.#encodeCopies(encoder, copies);
-      this.#device.queue.submit([encoder.finish()]);
-    }
-  }
-
-  #encodeCopies(encoder: GPUCommandEncoder, frame: Frame): void {
+  /** The launches and copies that end a run. */
+  #submit(launches: readonly BoundLaunch[], frame: Frame, work: number, steady: boolean): void {
+    this.#commands.encode(launches);
     for (const { from, to, bytes } of frame.layout.copies) {
       if (bytes === 0) continue;
-      const [source, target] = [bufferAt(frame, from), bufferAt(frame, to)] as GpuBuffer[];
-      encoder.copyBufferToBuffer(source!.gpu, 0, target!.gpu, 0, wholeWords(bytes));
+      const [source, target] = [bufferAt(frame, from), bufferAt(frame, to)];
+      this.#commands.copy(source as GpuBuffer, target as GpuBuffer, wholeWords(bytes));
     }
+    this.#commands.endRun(work, steady);
   }
 
   /** What comes before a flag or the end. Launches of no workgroups are left out: their outputs have no elements. */
   #part(frame: Frame, orders: Orders): Part {
-    const uniforms = this.#uniformsOf(frame.layout);
+    const { uniforms } = this.#preparedFor(frame.layout);
     const launches: BoundLaunch[] = [];
     for (;;) {
       const next = orders.next();
@@ -129,7 +182,7 @@ export class GpuProgram implements Program {
   }
 
   #checkWorkgroups(name: string, { workgroups }: Launch): void {
-    const max = this.#device.limits.maxComputeWorkgroupsPerDimension;
+    const max = this.#maxWorkgroups;
     if (workgroups.some((n) => n > max))
       throw new DeviceError(
         `run: kernel ${name} needs [${workgroups}] workgroups, the device takes ${max} a dimension`,
@@ -161,18 +214,31 @@ export class GpuProgram implements Program {
     return group;
   }
 
-  #uniformsOf(layout: Layout): Uniforms {
-    const known = this.#uniforms.get(layout.key);
+  #preparedFor(layout: Layout): Prepared {
+    const { key, launches } = layout;
+    const known = this.#prepared.get(key);
     if (known) return known;
-    const made = new Uniforms(this.#device);
-    if (this.#uniforms.size >= keptLayouts) {
-      const oldest = firstKey(this.#uniforms);
-      this.#uniforms.get(oldest)!.destroy();
-      this.#uniforms.delete(oldest);
+    if (this.#prepared.size >= keptLayouts) {
+      const oldest = firstKey(this.#prepared);
+      this.#commands.flush();
+      discard(this.#prepared.get(oldest)!);
+      this.#prepared.delete(oldest);
     }
-    this.#uniforms.set(layout.key, made);
+    const results = new Results(this.#device, layout);
+    const made: Prepared = {
+      uniforms: new Uniforms(this.#device),
+      recordings: new Recordings(results.bound),
+      results,
+      work: launches.reduce((sum, launch) => sum + workOf(launch), 0),
+    };
+    this.#prepared.set(key, made);
     return made;
   }
+}
+
+function discard({ uniforms, results }: Prepared): void {
+  uniforms.destroy();
+  results.destroy();
 }
 
 const firstKey = (map: ReadonlyMap<string, unknown>) => map.keys().next().value as string;

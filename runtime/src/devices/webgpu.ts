@@ -3,7 +3,7 @@
  * a run. Errors that WebGPU reports late are thrown by the next call.
  */
 import { type Artifact, DeviceError } from "@kiln-ml/artifact";
-import type { Driver, LossInfo, Program } from "../device.ts";
+import type { AdapterInfo, Driver, LossInfo, Program } from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { firstLine } from "./first-line.ts";
@@ -11,8 +11,10 @@ import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer
 import { Pressure } from "./pressure.ts";
 import { Staging } from "./staging.ts";
 import { Turns } from "./turns.ts";
+import { Commands } from "./webgpu-commands.ts";
 import { loadGpuProgram } from "./webgpu-load.ts";
 
+const sizeLimits = ["maxStorageBufferBindingSize", "maxBufferSize"] as const;
 const storageUsage = usage.storage | usage.copyFrom | usage.copyTo;
 
 export class WebGpuDriver implements Driver {
@@ -22,38 +24,56 @@ export class WebGpuDriver implements Driver {
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;
   readonly name: string;
+  readonly adapter: AdapterInfo;
   readonly device: GPUDevice;
+  readonly #queue: GPUQueue;
   readonly #heap: Heap<GpuBuffer>;
   readonly #staging: Staging;
   readonly #pressure = new Pressure(256 * 2 ** 20);
   readonly #turns: Turns;
+  readonly commands: Commands;
+  readonly #maxBytes: Readonly<Record<(typeof sizeLimits)[number], number>>;
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
+  #inTurn = false;
+  /** What memory was last asked for. */
+  #asked = "";
   #failure: string | null = null;
   #fault: string | null = null;
 
-  constructor(device: GPUDevice, name: string, runsInFlight: number) {
+  constructor(
+    device: GPUDevice,
+    name: string,
+    features: ReadonlySet<string>,
+    runsInFlight: number,
+  ) {
     this.device = device;
+    this.#queue = device.queue;
     this.name = name;
+    const { vendor = "", architecture = "", description = "" } = device.adapterInfo ?? {};
+    this.adapter = { vendor, architecture, description };
     this.limits = readLimits(device);
-    this.features = device.features as ReadonlySet<string>;
-    const maxBytes = Math.min(
-      device.limits.maxStorageBufferBindingSize,
-      device.limits.maxBufferSize,
-    );
+    this.features = features;
+    const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
+    this.#maxBytes = { maxStorageBufferBindingSize, maxBufferSize };
+    this.commands = new Commands(device, runsInFlight, () => this.#turns.advance());
     this.#heap = new Heap(
-      (bytes) => this.#create(bytes),
-      (buffer) => buffer.gpu.destroy(),
-      maxBytes,
+      (bytes) => this.#create(bytes, storageUsage, this.#asked.replace(/^run: /, "")),
+      (buffer) => {
+        // What is encoded may use it.
+        this.commands.flush();
+        buffer.gpu.destroy();
+      },
+      Math.min(maxStorageBufferBindingSize, maxBufferSize),
     );
-    this.#staging = new Staging(device);
+    const create = (bytes: number) => this.#create(bytes, usage.mapRead | usage.copyTo, "a read");
+    this.#staging = new Staging(this.commands, create, maxBufferSize);
     this.#turns = new Turns({
-      max: runsInFlight,
-      finished: () => device.queue.onSubmittedWorkDone(),
+      room: () => this.commands.room,
       pause: () => this.#pressure.relieve(() => this.#heap.live),
     });
     this.lost = device.lost.then(({ reason, message }) => {
-      this.#failure ??= `the device is lost: ${message || reason}`;
+      this.#end(`the device is lost: ${message || reason}`);
       return { reason: reason === "destroyed" ? "destroyed" : "unknown", message };
     });
     device.addEventListener("uncapturederror", (event) => {
@@ -73,11 +93,12 @@ export class WebGpuDriver implements Driver {
   }
 
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
-    for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"] as const)
-      if (sizeBytes > this.device.limits[limit])
+    for (const limit of sizeLimits)
+      if (sizeBytes > this.#maxBytes[limit])
         throw new DeviceError(
-          `${tensor}: ${sizeBytes} bytes exceed the device's ${limit} of ${this.device.limits[limit]}`,
+          `${tensor}: ${sizeBytes} bytes exceed the device's ${limit} of ${this.#maxBytes[limit]}`,
         );
+    this.#asked = tensor;
     return this.#heap.acquire(sizeBytes, owner);
   }
 
@@ -89,30 +110,45 @@ export class WebGpuDriver implements Driver {
     return null;
   }
 
-  write(buffer: Buffer, data: TypedArray): void {
-    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    const whole = new Uint8Array(bytes.length % 4 ? wholeWords(bytes.length) : 0);
-    if (whole.length > 0) whole.set(bytes);
-    const source = whole.length > 0 ? whole : (bytes as Uint8Array<ArrayBuffer>);
-    this.device.queue.writeBuffer((buffer as GpuBuffer).gpu, 0, source);
+  /** At once within a run's turn and where no run waits for its own. */
+  write(buffer: Buffer, data: TypedArray): void | Promise<void> {
+    if (this.#inTurn) {
+      this.#write(buffer, data);
+      return;
+    }
+    const held = this.#turns.idle ? data : data.slice();
+    return this.#turns.follow(() => this.#write(buffer, held));
+  }
+
+  #write(buffer: Buffer, data: TypedArray): void {
+    if (this.#failure !== null) return;
+    this.commands.flush();
+    this.#queue.writeBuffer(
+      (buffer as GpuBuffer).gpu,
+      0,
+      inWords(data) as GPUAllowSharedBufferSource,
+    );
   }
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
-    const encoder = this.device.createCommandEncoder();
-    const [source, target] = [from as GpuBuffer, to as GpuBuffer];
-    encoder.copyBufferToBuffer(source.gpu, 0, target.gpu, 0, wholeWords(sizeBytes));
-    this.device.queue.submit([encoder.finish()]);
+    this.commands.copy(from as GpuBuffer, to as GpuBuffer, wholeWords(sizeBytes));
+    this.commands.flushSoon();
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     try {
-      const bytes = await this.#staging.read(buffer, wholeWords(sizeBytes));
+      const { reading } = await this.#turns.follow(() => {
+        if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);
+        // In an object, for the turn ends when the read is asked for.
+        return { reading: this.#staging.read(buffer, wholeWords(sizeBytes)) };
+      });
+      const result = await reading;
       const fault = this.takeFault();
       if (fault !== null) throw new DeviceError(`data: ${fault}`);
-      return bytes;
+      return result;
     } catch (cause) {
       if (cause instanceof DeviceError) throw cause;
-      const why = this.#failure ?? (cause as Error).message;
+      const why = this.#failure ?? this.takeFault() ?? (cause as Error).message;
       throw new DeviceError(`data: ${why}`, { cause });
     }
   }
@@ -122,11 +158,22 @@ export class WebGpuDriver implements Driver {
   }
 
   load(artifact: Artifact): Promise<Program> {
-    return loadGpuProgram(this.device, artifact);
+    return loadGpuProgram(this, artifact);
   }
 
-  take<T>(work: () => T | Promise<T>): Promise<T> {
-    return this.#turns.take(work);
+  take<T>(work: () => T | Promise<T>): T | Promise<T> {
+    return this.#turns.take(() => {
+      this.#inTurn = true;
+      try {
+        return work();
+      } finally {
+        this.#inTurn = false;
+      }
+    });
+  }
+
+  follow(work: () => void): void | Promise<void> {
+    return this.#turns.follow(work);
   }
 
   memory(): MemoryReport {
@@ -136,22 +183,32 @@ export class WebGpuDriver implements Driver {
   }
 
   destroy(): void {
-    if (this.#failure !== null) return;
-    this.#failure = "the device was destroyed";
-    this.#heap.clear();
-    this.#staging.clear();
+    this.#end("the device was destroyed");
     this.device.destroy();
   }
 
-  #create(sizeBytes: number): GpuBuffer {
+  /** Whoever waits for a turn gets it, and learns of the failure. */
+  #end(failure: string): void {
+    if (this.#failure !== null) return;
+    this.#failure = failure;
+    this.commands.drop();
+    this.#heap.clear();
+    this.#staging.clear();
+    this.commands.finish(this.commands.submitted);
+  }
+
+  /** `use` says what the memory is for. */
+  #create(sizeBytes: number, bits: number, use: string): GpuBuffer {
     this.device.pushErrorScope("out-of-memory");
-    const buffer = createGpuBuffer(this.device, sizeBytes, storageUsage);
+    const buffer = createGpuBuffer(this.device, sizeBytes, bits);
     this.device.popErrorScope().then(
       (error) => {
         if (!error) return;
         this.#broken.add(buffer);
+        this.#report(
+          `${sizeBytes} bytes for ${use} are not to be had, ${this.#heap.live} are live`,
+        );
         this.#heap.drain(); // So that trying again has a chance.
-        this.#report(`${sizeBytes} bytes are not to be had`);
       },
       () => {}, // The device is lost, which has its own report.
     );
@@ -162,6 +219,14 @@ export class WebGpuDriver implements Driver {
   #report(message: string): void {
     this.#fault ??= message;
   }
+}
+
+/** An array with zeros to the end of its last word. */
+function inWords(data: TypedArray): TypedArray {
+  if (data.byteLength % 4 === 0) return data;
+  const whole = new Uint8Array(wholeWords(data.byteLength));
+  whole.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  return whole;
 }
 
 function readLimits(device: GPUDevice): Record<string, number> {

@@ -96,48 +96,44 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
 
 // reduceMax_equal
 function reduceMax_equal(maximum, equal, reduceMax) {
-  for (let i0 = 0; i0 < 2; i0++) {
-    const atI0 = i0 * 48;
-    const atI0_0 = i0 * 12;
-    for (let i2 = 0; i2 < 6; i2++) {
-      const atI2 = atI0 + i2 * 8;
-      const atI2_0 = atI0_0 + i2 * 2;
-      for (let i3 = 0; i3 < 2; i3++) {
-        let max0 = -Infinity;
-        let argMax1 = 0;
-        let argMax1Best = -Infinity;
-        const atI3 = atI2 + i3 * 2;
-        const maximumAt = maximum[atI3];
-        max0 = Math.max(max0, maximumAt);
-        if (maximumAt > argMax1Best || (maximumAt !== maximumAt && argMax1Best === argMax1Best)) {
-          argMax1Best = maximumAt;
-          argMax1 = 0;
-        }
-        const maximumAt0 = maximum[atI3 + 1];
-        max0 = Math.max(max0, maximumAt0);
-        if (maximumAt0 > argMax1Best || (maximumAt0 !== maximumAt0 && argMax1Best === argMax1Best)) {
-          argMax1Best = maximumAt0;
-          argMax1 = 1;
-        }
-        const maximumAt1 = maximum[atI3 + 4];
-        max0 = Math.max(max0, maximumAt1);
-        if (maximumAt1 > argMax1Best || (maximumAt1 !== maximumAt1 && argMax1Best === argMax1Best)) {
-          argMax1Best = maximumAt1;
-          argMax1 = 2;
-        }
-        const maximumAt2 = maximum[atI3 + 5];
-        max0 = Math.max(max0, maximumAt2);
-        if (maximumAt2 > argMax1Best || (maximumAt2 !== maximumAt2 && argMax1Best === argMax1Best)) {
-          argMax1Best = maximumAt2;
-          argMax1 = 3;
-        }
-        const atI3_0 = atI2 + i3 * 4;
-        equal[atI3_0] = 0 === argMax1 ? 1 : 0;
-        equal[atI3_0 + 1] = 1 === argMax1 ? 1 : 0;
-        equal[atI3_0 + 2] = 2 === argMax1 ? 1 : 0;
-        equal[atI3_0 + 3] = 3 === argMax1 ? 1 : 0;
-        reduceMax[atI2_0 + i3] = max0;
+  for (let i2 = 0; i2 < 12; i2++) {
+    const atI2 = i2 * 8;
+    const atI2_0 = i2 * 2;
+    for (let i3 = 0; i3 < 2; i3++) {
+      let max0 = -Infinity;
+      let argMax1 = 0;
+      let argMax1Best = -Infinity;
+      const atI3 = atI2 + i3 * 2;
+      const maximumAt = maximum[atI3];
+      max0 = Math.max(max0, maximumAt);
+      if (maximumAt > argMax1Best || (maximumAt !== maximumAt && argMax1Best === argMax1Best)) {
+        argMax1Best = maximumAt;
+        argMax1 = 0;
       }
+      const maximumAt0 = maximum[atI3 + 1];
+      max0 = Math.max(max0, maximumAt0);
+      if (maximumAt0 > argMax1Best || (maximumAt0 !== maximumAt0 && argMax1Best === argMax1Best)) {
+        argMax1Best = maximumAt0;
+        argMax1 = 1;
+      }
+      const maximumAt1 = maximum[atI3 + 4];
+      max0 = Math.max(max0, maximumAt1);
+      if (maximumAt1 > argMax1Best || (maximumAt1 !== maximumAt1 && argMax1Best === argMax1Best)) {
+        argMax1Best = maximumAt1;
+        argMax1 = 2;
+      }
+      const maximumAt2 = maximum[atI3 + 5];
+      max0 = Math.max(max0, maximumAt2);
+      if (maximumAt2 > argMax1Best || (maximumAt2 !== maximumAt2 && argMax1Best === argMax1Best)) {
+        argMax1Best = maximumAt2;
+        argMax1 = 3;
+      }
+      const atI3_0 = atI2 + i3 * 4;
+      equal[atI3_0] = 0 === argMax1 ? 1 : 0;
+      equal[atI3_0 + 1] = 1 === argMax1 ? 1 : 0;
+      equal[atI3_0 + 2] = 2 === argMax1 ? 1 : 0;
+      equal[atI3_0 + 3] = 3 === argMax1 ? 1 : 0;
+      reduceMax[atI2_0 + i3] = max0;
     }
   }
 }

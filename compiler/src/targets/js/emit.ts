@@ -8,7 +8,7 @@ import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bestOf, bodyOf, isArg } from "../../kernel/uses.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
-import { atLeast, atom, indented, prec, type Text } from "../scope.ts";
+import { atLeast, atom, indented, prec, setValue, type Text } from "../scope.ts";
 import {
   arrayType,
   constantText,
@@ -81,6 +81,8 @@ function printStmt(p: Printer, s: Stmt): void {
       e.bindIndex(s.name, s.value);
       return;
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
       bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);
       return;
     case "letDynamic": {
@@ -119,6 +121,8 @@ function printStmt(p: Printer, s: Stmt): void {
     case "sort":
       printSort(p, s);
       return;
+    case "fence":
+    case "touch":
     case "barrier":
     case "combine":
     case "prefix":
@@ -264,7 +268,7 @@ function printRepetition(p: Printer, s: Of<"loop">, value: number): void {
   p.e.inside(
     s,
     (scope) => {
-      scope.values.set(s.name, value);
+      setValue(scope, s.name, value);
       printAll(p, s.body);
     },
     { inline: true },

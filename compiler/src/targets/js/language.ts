@@ -112,10 +112,19 @@ function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
  * What follows from dims and constants alone is rounded at every op: it is folded to such numbers where the dims are
  * static, and a program has the same bits whether they are or not. It costs nothing, being computed outside all loops.
  */
-const isUniform = (e: Emitter, c: Expr): boolean =>
-  c.kind === "const" ||
-  (c.kind === "call" && c.args.every((a) => isUniform(e, a))) ||
-  (c.kind === "index" && [...symbolsIn(c.value).keys()].every((s) => e.kernel.dims.includes(s)));
+function isUniform(e: Emitter, c: Expr): boolean {
+  if (c.kind === "const") return true;
+  if (c.kind === "index")
+    return [...symbolsIn(c.value).keys()].every((s) => e.kernel.dims.includes(s));
+  if (c.kind !== "call") return false;
+  // Arguments are shared: unless each is asked once, a hash of constants takes forever.
+  const found = uniform.get(c) ?? c.args.every((a) => isUniform(e, a));
+  uniform.set(c, found);
+  return found;
+}
+
+/** Whether a call is uniform in the one kernel that it belongs to. */
+const uniform = new WeakMap<Expr, boolean>();
 
 function loadText(e: Emitter, l: Load, use: Use): Text {
   const guard = conditionsText(e, l.guard);

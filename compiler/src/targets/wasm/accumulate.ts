@@ -5,25 +5,20 @@
 import { bug, type Dtype } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";
-import { atom, type Text } from "../scope.ts";
+import { type Code, localOf, op, set } from "./code.ts";
 import { indexValue } from "./language.ts";
 import { seeInLanes, takeInLanes } from "./partial.ts";
-import { bind, get, localOf, op, type Printer, typeOf } from "./printer.ts";
+import { bind, newLocal, type Printer, typeOf } from "./printer.ts";
 import { combined, isReal, takeBetter, worst } from "./reducers.ts";
 
 /** Declares an accumulator in the present block and binds its name. */
-export function declare(p: Printer, name: string, dtype: Dtype, init: Text): void {
+export function declare(p: Printer, name: string, dtype: Dtype, init: Code): void {
   const { e } = p;
-  const local = e.fresh(name);
-  p.locals.set(local, typeOf(dtype));
-  e.line(`(local.set $${local} ${init.text})`);
-  e.bindName(name, atom(get(local)));
+  e.bindName(name, newLocal(p, name, typeOf(dtype), init));
   const { reducer, fed } = e.facts.accs.get(name)!;
   if (!isArg(reducer)) return;
-  const best = e.fresh(`${name}Best`);
-  p.locals.set(best, typeOf(fed!));
-  e.line(`(local.set $${best} ${worst(reducer!, fed!).text})`);
-  e.bindName(bestOf(name), atom(get(best)));
+  const best = newLocal(p, `${name}Best`, typeOf(fed!), worst(reducer!, fed!));
+  e.bindName(bestOf(name), best);
 }
 
 export function printAccumulate(p: Printer, s: Of<"accumulate">): void {
@@ -33,22 +28,22 @@ export function printAccumulate(p: Printer, s: Of<"accumulate">): void {
   if (isArg(s.reducer)) {
     if (s.position === undefined) bug("emit", `${s.reducer} of ${s.name} has no position`);
     const fed = s.value.dtype;
-    const v = atom(bind(p, typeOf(fed), value.text));
+    const v = bind(p, typeOf(fed), value);
     if (partial) {
       takeInLanes(p, partial, v, s.position);
       return;
     }
-    const at = atom(bind(p, "v128", indexValue(p, s.position).text));
+    const at = bind(p, "v128", indexValue(p, s.position));
     takeBetter(p, s.reducer, s.name, fed, v, at, false);
     return;
   }
   if (partial && partial.values.length > 1) {
-    seeInLanes(p, partial, atom(bind(p, "v128", value.text)));
+    seeInLanes(p, partial, bind(p, "v128", value));
     return;
   }
   const acc = e.find(s.name).text;
   const { dtype } = e.facts.accs.get(s.name)!;
-  e.line(`(local.set $${localOf(acc)} ${combined(s.reducer, dtype, acc, value).text})`);
+  e.line(set(localOf(acc), combined(s.reducer, dtype, acc, value)));
 }
 
 export function printFma(p: Printer, s: Of<"fma">): void {
@@ -62,5 +57,5 @@ export function printFma(p: Printer, s: Of<"fma">): void {
       : isReal(dtype)
         ? op("f32x4.madd", a, b, acc)
         : combined("sum", dtype, acc, op("i32x4.mul", a, b));
-  e.line(`(local.set $${localOf(acc)} ${value.text})`);
+  e.line(set(localOf(acc), value));
 }

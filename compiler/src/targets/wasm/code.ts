@@ -1,71 +1,156 @@
 /**
- * The instructions of one variant of a module while its functions are read. Calls have no index yet:
- * how many functions are imported shows only at the end, so their places are noted and the indices
- * go in when a function is copied out.
+ * Instructions as trees: each node a row of the instruction table, its operands, and what the instruction says besides.
+ * `encode.ts` makes bytes of them and `listing.ts` text. Checks nothing; what is wrong shows when it is encoded or validated.
  */
+import { bug } from "@kiln-ml/ir";
+import { prec, type Value } from "../scope.ts";
+import { type Instruction, instructions } from "./opcodes.ts";
 
-import { Bytes, unsignedSize } from "./bytes.ts";
+/** Types of values in locals and on the stack. */
+export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
+export type Shape = "i32x4" | "f32x4" | "f64x2";
 
-export type Range = readonly [from: number, to: number];
+/**
+ * By the kind of the instruction. local, call: the name. constant: the number, of v128 the lanes. memory: the offset. lane:
+ * the lane. shuffle: the lanes. block, if, branch: the label, "" for none. comment: its text.
+ */
+type Immediate = undefined | string | number | bigint | readonly number[];
+/** Of v128.const the shape; of block and if the type of the result, "" for none; of memoryLane the lane. */
+type Detail = undefined | string | number;
 
-export class Code extends Bytes {
-  /** Where an index is missing, in rising order, and the name it is of. */
-  #places: number[] = [];
-  #callees: number[] = [];
+export class Code implements Value {
+  readonly op: Instruction;
+  readonly args: readonly Code[];
+  readonly immediate: Immediate;
+  readonly detail: Detail;
 
-  /** Notes that the index of function `name` belongs here. */
-  callee(name: number): void {
-    this.#places.push(this.length);
-    this.#callees.push(name);
+  constructor(op: Instruction, args: readonly Code[], immediate: Immediate, detail: Detail) {
+    this.op = op;
+    this.args = args;
+    this.immediate = immediate;
+    this.detail = detail;
   }
 
-  /** Exchanges the code between `from` and `middle` with what follows it. */
-  swap(from: number, middle: number): void {
-    const first = this.bytes.slice(from, middle);
-    this.bytes.copyWithin(from, middle, this.length);
-    const moved = this.length - middle;
-    this.bytes.set(first, from + moved);
-    const start = firstAfter(this.#places, from);
-    if (start < this.#places.length) this.#swapCalls(start, middle, moved, middle - from);
+  get prec(): number {
+    return isCheap(this) ? prec.atom : prec.add;
   }
 
-  #swapCalls(start: number, middle: number, forward: number, back: number): void {
-    const places = this.#places.splice(start);
-    const callees = this.#callees.splice(start);
-    const cut = firstAfter(places, middle);
-    this.#places.push(...places.slice(cut).map((place) => place - back));
-    this.#places.push(...places.slice(0, cut).map((place) => place + forward));
-    this.#callees.push(...callees.slice(cut), ...callees.slice(0, cut));
-  }
-
-  /** Writes the code of a range, its size before it, with the indices of the functions. */
-  copyTo(out: Bytes, [from, to]: Range, indexOf: (name: number) => number): void {
-    const places = this.#places;
-    const start = firstAfter(places, from);
-    let end = start;
-    let size = to - from;
-    for (; end < places.length && places[end]! <= to; end++)
-      size += unsignedSize(indexOf(this.#callees[end]!));
-    out.reserve(size + 5);
-    out.unsigned(size);
-    let at = from;
-    for (let i = start; i < end; i++) {
-      out.append(this.bytes, at, places[i]!);
-      out.unsigned(indexOf(this.#callees[i]!));
-      at = places[i]!;
-    }
-    out.append(this.bytes, at, to);
+  get lanes(): number {
+    return 1;
   }
 }
 
-/** The first index whose place is after `value`: places rise, and a place is after its own call. */
-function firstAfter(places: readonly number[], value: number): number {
-  let low = 0;
-  let high = places.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (places[middle]! <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+const table = new Map(instructions.map((row) => [row.name, row]));
+
+const rowOf = (name: string): Instruction =>
+  table.get(name) ?? bug("emit", `no instruction is called ${name}`);
+
+const none: readonly Code[] = [];
+
+/** An instruction without immediates. */
+export const op = (name: string, ...args: readonly Code[]): Code =>
+  new Code(rowOf(name), args, undefined, undefined);
+
+const [localGet, localSet, localTee] = ["local.get", "local.set", "local.tee"].map(rowOf) as [
+  Instruction,
+  Instruction,
+  Instruction,
+];
+export const get = (name: string): Code => new Code(localGet, none, name, undefined);
+export const set = (name: string, value: Code): Code =>
+  new Code(localSet, [value], name, undefined);
+export const tee = (name: string, value: Code): Code =>
+  new Code(localTee, [value], name, undefined);
+
+/** The name of the local that is read. */
+export const localOf = (c: Code): string => c.immediate as string;
+
+const constants = Object.fromEntries(
+  ["i32", "i64", "f32", "f64", "v128"].map((type) => [type, rowOf(`${type}.const`)]),
+) as Record<ValueType, Instruction>;
+export const i32Const = (n: number): Code => new Code(constants.i32, none, n | 0, undefined);
+export const i64Const = (n: bigint): Code => new Code(constants.i64, none, n, undefined);
+export const f64Const = (v: number): Code => new Code(constants.f64, none, v, undefined);
+export const v128Const = (shape: Shape, values: readonly number[]): Code =>
+  new Code(constants.v128, none, values, shape);
+/** A number in all lanes. */
+export const splat = (shape: Shape, v: number): Code =>
+  v128Const(shape, shape === "f64x2" ? [v, v] : [v, v, v, v]);
+
+/** The number that an i32 constant is, or undefined. */
+export const constantOf = (c: Code): number | undefined =>
+  c.op === constants.i32 ? (c.immediate as number) : undefined;
+
+/** The number in all lanes of a constant of the shape, or undefined. */
+export function uniformOf(c: Code, shape: Shape): number | undefined {
+  if (c.op !== constants.v128 || c.detail !== shape) return undefined;
+  const [first, ...rest] = c.immediate as readonly number[];
+  return rest.every((v) => Object.is(v, first)) ? first : undefined;
+}
+
+/** True if repeating it costs nothing: a local or a constant. */
+export const isCheap = ({ op: { kind, operands } }: Code): boolean =>
+  kind === "constant" || (kind === "local" && operands === 0);
+
+/** A place in memory: a constant in the instruction and the rest. */
+export interface Address {
+  readonly offset: number;
+  readonly base: Code;
+}
+
+export const memory = (name: string, { offset, base }: Address, ...args: readonly Code[]): Code =>
+  new Code(rowOf(name), [base, ...args], offset, undefined);
+/** A load or store of one lane of `v`. */
+export const memoryLane = (name: string, { offset, base }: Address, lane: number, v: Code): Code =>
+  new Code(rowOf(name), [base, v], offset, lane);
+/** `extract_lane` and `replace_lane`. */
+export const laneOp = (name: string, lane: number, ...args: readonly Code[]): Code =>
+  new Code(rowOf(name), args, lane, undefined);
+
+const shuffleRow = rowOf("i8x16.shuffle");
+/** The bytes of a and b, 0 to 31, in a new order. */
+export const shuffle = (order: readonly number[], a: Code, b: Code): Code =>
+  new Code(shuffleRow, [a, b], order, undefined);
+
+const callRow = rowOf("call");
+/** A call of a function of the module, or of the host as `Math.NAME`. */
+export const call = (name: string, args: readonly Code[]): Code =>
+  new Code(callRow, args, name, undefined);
+
+type Result = ValueType | "";
+export const block = (label: string, result: Result, body: readonly Code[]): Code =>
+  new Code(rowOf("block"), body, label, result);
+export const loop = (label: string, body: readonly Code[]): Code =>
+  new Code(rowOf("loop"), body, label, "");
+export const branch = (label: string): Code => new Code(rowOf("br"), none, label, undefined);
+export const branchIf = (label: string, condition: Code): Code =>
+  new Code(rowOf("br_if"), [condition], label, undefined);
+
+const clause = (name: string, body: readonly Code[]): Code => op(name, ...body);
+/** Statements where the condition holds, and others where it does not. */
+export const when = (
+  condition: Code,
+  body: readonly Code[],
+  otherwise: readonly Code[] = none,
+): Code => {
+  const clauses = [clause("then", body), ...(otherwise.length ? [clause("else", otherwise)] : [])];
+  return new Code(rowOf("if"), [condition, ...clauses], "", "");
+};
+/** One of two values, of which only that one is computed. */
+export const choice = (result: ValueType, condition: Code, a: Code, b: Code): Code =>
+  new Code(rowOf("if"), [condition, clause("then", [a]), clause("else", [b])], "", result);
+
+const commentRow = rowOf(";;");
+export const comment = (text: string): Code => new Code(commentRow, none, text, undefined);
+
+/** A function of a module. Parameters are i32 where nothing else is said. */
+export interface WasmFunction {
+  readonly name: string;
+  readonly exported: boolean;
+  readonly params: ReadonlyMap<string, ValueType>;
+  readonly locals: ReadonlyMap<string, ValueType>;
+  readonly result?: ValueType;
+  /** Functions of the same module that it calls. */
+  readonly calls: ReadonlySet<string>;
+  readonly body: readonly Code[];
 }

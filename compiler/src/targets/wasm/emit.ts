@@ -1,5 +1,5 @@
 /**
- * Prints a kernel as functions in the WebAssembly text format, one for each phase: the statements between top-level
+ * Makes a kernel functions of WebAssembly, one for each phase: the statements between top-level
  * barriers. A phase that ends in one parallel loop does a range of its iterations, so that threads can share it.
  */
 import type { KernelText } from "@kiln-ml/artifact";
@@ -10,13 +10,22 @@ import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, eachStmt } from "../../kernel/uses.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
-import { atom, indented } from "../scope.ts";
+import { setValue } from "../scope.ts";
 import { declare, printAccumulate, printFma } from "./accumulate.ts";
-import { wat } from "./language.ts";
-import { printCounted, printLoop } from "./loops.ts";
-import { addressName, bytesOf, storeLines } from "./memory.ts";
-import { get, integer, localOf, op, type Printer, scalarOf, varies } from "./printer.ts";
-import { sortCall } from "./sort.ts";
+import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when } from "./code.ts";
+import { instructionLanguage } from "./language.ts";
+import { listing } from "./listing.ts";
+import { printCounted, printFence, printLoop } from "./loops.ts";
+import { addressName, bytesOf, stores, touch } from "./memory.ts";
+import {
+  freshLocal,
+  newLocal,
+  type Printer,
+  scalarOf,
+  varies,
+  type WasmEmitter,
+} from "./printer.ts";
+import { sorterOf } from "./sort.ts";
 
 /** What is declared for all phases: arrays, and names of index expressions. */
 const isShared = (s: Stmt): boolean => s.kind === "array" || s.kind === "letIndex";
@@ -32,9 +41,13 @@ export function emitWasm(kernel: Kernel): KernelText {
   const arrays = placeArrays(kernel.body);
   const parts = phasesOf(kernel.body);
   const entry = (i: number): string => (parts.length === 1 ? kernel.name : `${kernel.name}.${i}`);
-  return {
+  const functions = parts.map((part, i) => printPhase(kernel, entry(i), part, arrays.at));
+  const text: KernelText = {
     name: kernel.name,
-    text: parts.map((part, i) => printPhase(kernel, entry(i), part, arrays.at)).join("\n"),
+    // Made when somebody reads it.
+    get text() {
+      return functions.map((f) => listing(f)).join("\n");
+    },
     bindings: bindingsOf(kernel),
     dims: kernel.dims,
     phases: parts.map(({ units }, i) => ({
@@ -43,7 +56,15 @@ export function emitWasm(kernel: Kernel): KernelText {
     })),
     stack: toExtent(arrays.bytes),
   };
+  printed.set(text, functions);
+  return text;
 }
+
+const printed = new WeakMap<KernelText, readonly WasmFunction[]>();
+
+/** The functions of a kernel that `emitWasm` has printed. */
+export const functionsOf = (kernel: KernelText): readonly WasmFunction[] =>
+  printed.get(kernel) ?? bug("emit", `${kernel.name} was not printed for wasm`);
 
 const unitsOf = (s: Of<"loop">): Dim => ceilDiv(subDim(s.extent, s.start ?? 0), s.step ?? 1);
 
@@ -93,56 +114,62 @@ function printPhase(
   entry: string,
   part: PhaseBody,
   arrays: ReadonlyMap<string, Dim>,
-): string {
+): WasmFunction {
   // Facts are those of the phase: what another phase changes does not change here.
   const body = [...part.head, ...part.body];
-  const e: Emitter = new Emitter(
+  const e: WasmEmitter = new Emitter(
     { ...kernel, body },
-    wat(() => p),
+    instructionLanguage(() => p),
   );
-  const p: Printer = { e, locals: new Map(), lanes: false, partials: new Map(), arrays };
+  const p: Printer = {
+    e,
+    locals: new Map(),
+    calls: new Set(),
+    lanes: false,
+    within: false,
+    running: undefined,
+    partials: new Map(),
+    arrays,
+  };
   const params = kernel.params.map(({ name }) => {
-    const text = e.fresh(name);
-    e.bindName(addressName(name), atom(get(text)));
-    return text;
+    const local = e.fresh(name);
+    e.bindName(addressName(name), get(local));
+    return local;
   });
   for (const name of kernel.dims) {
-    const text = e.fresh(name);
-    e.bindDim(name, atom(get(text)));
-    params.push(text);
+    const local = e.fresh(name);
+    e.bindDim(name, get(local));
+    params.push(local);
   }
   for (const s of body) {
     if (s === part.units) printUnits(p, part.units);
     else printStmt(p, s);
     e.changed(s);
   }
-  const open = [...params, "from", "to", "stack"].map((n) => `(param $${n} i32)`).join(" ");
-  const locals = [...p.locals].map(([name, type]) => `(local $${name} ${type})`).join(" ");
-  return [
-    `(func $${entry} (export "${entry}") ${open}`,
-    ...(locals ? [`  ${locals}`] : []),
-    ...indented(e.scope.lines),
-    ")",
-  ].join("\n");
+  return {
+    name: entry,
+    exported: true,
+    params: new Map([...params, "from", "to", "stack"].map((name) => [name, "i32"])),
+    locals: p.locals,
+    calls: p.calls,
+    body: e.scope.lines,
+  };
 }
 
 /** The iterations that the call is for. */
 function printUnits(p: Printer, s: Of<"loop">): void {
   const { e } = p;
-  const end = { from: atom(get("from")), extent: "to" as const };
+  const end = { from: get("from"), extent: "to" as const };
   if ((s.step ?? 1) === 1 && (s.start ?? 0) === 0) {
     printCounted(p, s, end, () => printAll(p, bodyOf(s)));
     return;
   }
   const unit: Of<"loop"> = { ...s, name: `${s.name}.unit`, step: 1 };
   printCounted(p, unit, end, () => {
-    const steps = op("i32.mul", e.find(unit.name).text, integer(s.step ?? 1));
+    const steps = op("i32.mul", e.find(unit.name).text, i32Const(s.step ?? 1));
     const start = s.start ?? 0;
     const value = start === 0 ? steps : op("i32.add", indexText(e, start), steps);
-    const local = e.fresh(s.name);
-    p.locals.set(local, "i32");
-    e.line(`(local.set $${local} ${value.text})`);
-    e.bindName(s.name, atom(get(local)));
+    e.bindName(s.name, newLocal(p, s.name, "i32", value));
     printAll(p, bodyOf(s));
   });
 }
@@ -158,7 +185,7 @@ function printStmt(p: Printer, s: Stmt): void {
   const { e } = p;
   switch (s.kind) {
     case "comment":
-      e.line(`;; ${s.text}`);
+      e.line(comment(s.text));
       return;
     case "let":
       e.bindLet(s.name, s.value);
@@ -167,17 +194,16 @@ function printStmt(p: Printer, s: Stmt): void {
       bindIndex(p, s.name, s.value);
       return;
     case "letDynamic": {
-      const name = e.fresh(s.name);
-      p.locals.set(name, "i32");
-      e.line(`(local.set $${name} ${scalarOf(e.text(s.value)).text})`);
-      e.bindName(s.name, atom(get(name)));
+      const local = freshLocal(p, s.name, "i32");
+      e.line(set(local, scalarOf(e.text(s.value))));
+      e.bindName(s.name, get(local));
       return;
     }
     case "acc":
       declare(p, s.name, s.dtype, e.text(s.init));
       return;
     case "set":
-      e.line(`(local.set $${localOf(e.find(s.name).text)} ${e.text(s.value).text})`);
+      e.line(set(localOf(e.find(s.name).text), e.text(s.value)));
       return;
     case "accumulate":
       printAccumulate(p, s);
@@ -192,10 +218,16 @@ function printStmt(p: Printer, s: Stmt): void {
       printIf(p, s);
       return;
     case "store": {
-      const lines = storeLines(p, s.to, s.index, e.text(s.value), dtypeOf(p, s.to));
+      const lines = stores(p, s.to, s.index, e.text(s.value), dtypeOf(p, s.to));
       for (const l of lines) e.line(l);
       return;
     }
+    case "fence":
+      printFence(p, s.counter);
+      return;
+    case "touch":
+      if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));
+      return;
     case "array":
       printArray(p, s);
       return;
@@ -203,6 +235,8 @@ function printStmt(p: Printer, s: Stmt): void {
       printSort(p, s);
       return;
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "barrier":
     case "combine":
     case "prefix":
@@ -218,7 +252,7 @@ const dtypeOf = (p: Printer, buffer: string) => p.e.facts.dtypes.get(buffer)!;
 /** An index that differs by lane has no local; it is put in where it is used. */
 function bindIndex(p: Printer, name: string, value: Dim): void {
   const d = p.e.resolved(value);
-  if (varies(p, d)) p.e.scope.values.set(name, d);
+  if (varies(p, d)) setValue(p.e.scope, name, d);
   else p.e.bindIndex(name, value);
 }
 
@@ -230,19 +264,23 @@ function printIf(p: Printer, s: Of<"if">): void {
     e.inside(s, () => printAll(p, s.then), { inline: true });
     return;
   }
-  const when = conditionsText(e, s.when);
-  const lines = e.inside(s, () => printAll(p, s.then));
-  e.line(`(if ${when.text} (then`);
-  for (const l of indented(lines)) e.line(l);
-  e.line("))");
+  const condition = conditionsText(e, s.when);
+  e.line(
+    when(
+      condition,
+      e.inside(s, () => printAll(p, s.then)),
+    ),
+  );
 }
 
 function printSort(p: Printer, s: Of<"sort">): void {
   const { e } = p;
-  const at = [s.keys, s.order, s.spare].map((name) => e.find(addressName(name)).text.text);
-  const sizes = [s.size, s.count].map((d) => indexText(e, d).text);
+  const at = [s.keys, s.order, s.spare].map((name) => e.find(addressName(name)).text);
+  const sizes = [s.size, s.count].map((d) => indexText(e, d));
   const keys = dtypeOf(p, s.keys) === "f64" ? "f64" : "i32";
-  e.line(sortCall(keys, [...at, ...sizes, integer(s.descending ? -1 : 0).text]));
+  const name = sorterOf(keys);
+  p.calls.add(name);
+  e.line(call(name, [...at, ...sizes, i32Const(s.descending ? -1 : 0)]));
 }
 
 /** The address of a private array. */
@@ -252,9 +290,7 @@ function printArray(p: Printer, s: Of<"array">): void {
   if (symbolsIn(offset).size > 0 && e.depthOfDim(offset) > 0)
     bug("emit", `the size of array ${s.name} depends on a loop`);
   e.at(0, () => {
-    const name = e.fresh(s.name);
-    p.locals.set(name, "i32");
-    e.line(`(local.set $${name} ${op("i32.add", get("stack"), indexText(e, offset)).text})`);
-    e.bindName(addressName(s.name), atom(get(name)));
+    const address = op("i32.add", get("stack"), indexText(e, offset));
+    e.bindName(addressName(s.name), newLocal(p, s.name, "i32", address));
   });
 }

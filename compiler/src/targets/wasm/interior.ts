@@ -22,7 +22,7 @@ import type { Of } from "../../kernel/kernel.ts";
 import { eachStmt } from "../../kernel/uses.ts";
 import { walkStmts } from "../../lower/walk.ts";
 import { strideOf } from "../../schedule/stride.ts";
-import type { Emitter } from "../emitter.ts";
+import type { WasmEmitter } from "./printer.ts";
 
 /** The most iterations at an end that are left out of the interior. */
 const mostAtEnd = 16;
@@ -38,7 +38,7 @@ export interface Interior {
 
 /** The interior of a loop from `start` to `extent`, or undefined if no guard would be saved. */
 export function interiorOf(
-  e: Emitter,
+  e: WasmEmitter,
   s: Of<"loop">,
   start: Dim,
   extent: Dim,
@@ -98,7 +98,7 @@ function conditionsOf(s: Of<"loop">): Set<Condition> {
 
 /** From where on, or up to where, a condition holds whatever the loops inside are at. */
 function boundOf(
-  e: Emitter,
+  e: WasmEmitter,
   name: string,
   { lets, loops, dynamic }: Names,
   c: Condition,

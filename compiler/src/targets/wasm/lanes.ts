@@ -62,6 +62,8 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
   if (exprsOf(s).some((e) => hasDouble(e, seen.single))) return false;
   switch (s.kind) {
     case "comment":
+    case "fence":
+    case "touch":
       return true;
     case "let":
       seen.bound.add(s.name);
@@ -94,6 +96,8 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
         s.then.every((t) => laneAgrees(t, seen, outer))
       );
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "array":
     case "sort":
     case "barrier":

@@ -1,27 +1,23 @@
 /**
- * The WebAssembly text format as the emitter's language: index arithmetic in i32, conditions as i32 or as lane
+ * WebAssembly as the emitter's language: index arithmetic in i32, conditions as i32 or as lane
  * masks, constants. Loads are in `memory.ts`, ops in `spell.ts`.
  */
 import { type Condition, constantIn, type Dim, subDim } from "@kiln-ml/ir";
 import { strideOf } from "../../schedule/stride.ts";
-import type { Call, Comparison, Emitter, Language } from "../emitter.ts";
+import type { Call, Comparison, Language } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
-import { atom, type Text } from "../scope.ts";
+import { type Code, constantOf, get, i32Const, laneOp, op, set, splat, v128Const } from "./code.ts";
 import { loadText } from "./memory.ts";
 import {
   bind,
-  constantOf,
-  constantText,
-  get,
-  integer,
-  isCheap,
+  constantCode,
   laneName,
   maskOf,
   onLane,
-  op,
   type Printer,
   typeOf,
   varies,
+  type WasmEmitter,
 } from "./printer.ts";
 import { spell } from "./spell.ts";
 
@@ -34,23 +30,23 @@ const comparisons: Readonly<Record<Comparison, string>> = {
 };
 
 /** `p` is asked for late: its emitter is made with this language. */
-export function wat(p: () => Printer): Language {
-  const bound = (t: Text): Text => (isCheap(t.text) ? t : atom(bind(p(), "i32", t.text)));
+export function instructionLanguage(p: () => Printer): Language<Code, Code> {
+  const bound = (c: Code): Code => bind(p(), "i32", c);
   return {
     // Names of the parameters that every function has.
     reserved: new Set(["from", "to", "stack"]),
     greater: true,
-    named: (name, lanes) => atom(get(name), lanes),
-    never: integer(0),
-    integer,
-    negate: (a) => op("i32.sub", "(i32.const 0)", a),
+    named: get,
+    never: i32Const(0),
+    integer: i32Const,
+    negate: (a) => op("i32.sub", i32Const(0), a),
     add: (a, b) => op("i32.add", a, b),
     subtract: (a, b) => op("i32.sub", a, b),
     multiply,
     compare: (c, a, b) => op(comparisons[c], a, b),
     declare(name, value, dtype) {
       p().locals.set(name, typeOf(dtype));
-      return `(local.set $${name} ${value.text})`;
+      return set(name, value);
     },
     divide: (a, b, nonnegative) => divide(bound, a, b, nonnegative),
     remainder: (a, b, nonnegative) => remainder(bound, a, b, nonnegative),
@@ -59,8 +55,8 @@ export function wat(p: () => Printer): Language {
       return op("select", x, y, op(which === "min" ? "i32.lt_s" : "i32.gt_s", x, y));
     },
     all: (conditions) =>
-      conditions.length === 0 ? integer(1) : conditions.reduce((a, b) => op("i32.and", a, b)),
-    constant: constantText,
+      conditions.length === 0 ? i32Const(1) : conditions.reduce((a, b) => op("i32.and", a, b)),
+    constant: constantCode,
     index: (value) => indexValue(p(), value),
     test: (conditions) => testText(p(), conditions),
     load: (l) => loadText(p(), l),
@@ -69,60 +65,60 @@ export function wat(p: () => Printer): Language {
   };
 }
 
-function multiply(a: Text, b: Text): Text {
+function multiply(a: Code, b: Code): Code {
   const n = constantOf(b);
   return n !== undefined && n > 0 && Number.isInteger(Math.log2(n))
-    ? op("i32.shl", a, integer(Math.log2(n)))
+    ? op("i32.shl", a, i32Const(Math.log2(n)))
     : op("i32.mul", a, b);
 }
 
 /** A divisor that may be 0 where nothing is computed: division by 0 would end the run. */
-const safe = (b: Text): Text =>
+const safe = (b: Code): Code =>
   constantOf(b) === undefined ? op("i32.or", b, op("i32.eqz", b)) : b;
 
-function divide(bound: (t: Text) => Text, a: Text, b: Text, nonnegative: boolean): Text {
+function divide(bound: (t: Code) => Code, a: Code, b: Code, nonnegative: boolean): Code {
   const n = constantOf(b);
   const shift = n === undefined ? -1 : Math.log2(n);
   if (Number.isInteger(shift) && shift >= 0)
-    return op(nonnegative ? "i32.shr_u" : "i32.shr_s", a, integer(shift));
+    return op(nonnegative ? "i32.shr_u" : "i32.shr_s", a, i32Const(shift));
   const d = bound(b);
   if (nonnegative) return op("i32.div_u", a, safe(d));
   const x = bound(a);
   return op("i32.div_s", op("i32.sub", x, remainder(bound, x, d, false)), safe(d));
 }
 
-function remainder(bound: (t: Text) => Text, a: Text, b: Text, nonnegative: boolean): Text {
+function remainder(bound: (t: Code) => Code, a: Code, b: Code, nonnegative: boolean): Code {
   const n = constantOf(b);
-  if (n !== undefined && Number.isInteger(Math.log2(n))) return op("i32.and", a, integer(n - 1));
+  if (n !== undefined && Number.isInteger(Math.log2(n))) return op("i32.and", a, i32Const(n - 1));
   const d = safe(bound(b));
   if (nonnegative) return op("i32.rem_u", a, d);
   return op("i32.rem_s", op("i32.add", op("i32.rem_s", a, d), b), d);
 }
 
 /** An index expression as a value: i32 in four lanes. */
-export function indexValue(p: Printer, value: Dim): Text {
+export function indexValue(p: Printer, value: Dim): Code {
   const { e } = p;
   const d = e.resolved(value);
   if (!varies(p, d)) return op("i32x4.splat", indexText(e, d));
   const stride = strideOf(d, laneName);
   if (stride === undefined)
     return [1, 2, 3].reduce(
-      (v, i) => op(`i32x4.replace_lane ${i}`, v, indexText(e, onLane(d, i))),
+      (v, i) => laneOp("i32x4.replace_lane", i, v, indexText(e, onLane(d, i))),
       op("i32x4.splat", indexText(e, onLane(d, 0))),
     );
   // Vectors side by side share what is in all lanes.
   const first = onLane(d, 0);
   const constant = typeof first === "number" ? 0 : constantIn(first);
-  const steps = [0, 1, 2, 3].map((i) => (constant + i * stride) | 0).join(" ");
+  const steps = [0, 1, 2, 3].map((i) => (constant + i * stride) | 0);
   return op(
     "i32x4.add",
     op("i32x4.splat", indexText(e, subDim(first, constant))),
-    `(v128.const i32x4 ${steps})`,
+    v128Const("i32x4", steps),
   );
 }
 
 /** A conjunction as a lane mask. */
-function testText(p: Printer, conditions: readonly Condition[]): Text {
+function testText(p: Printer, conditions: readonly Condition[]): Code {
   const { e } = p;
   const resolved = e.open(conditions);
   const same = resolved.filter((c) => !varies(p, c.value));
@@ -131,16 +127,17 @@ function testText(p: Printer, conditions: readonly Condition[]): Text {
   return masks.reduce((a, b) => op("v128.and", a, b));
 }
 
-function conditionMask(p: Printer, { test, value }: Condition): Text {
-  const zero = "(v128.const i32x4 0 0 0 0)";
+function conditionMask(p: Printer, { test, value }: Condition): Code {
+  const zero = splat("i32x4", 0);
   return op(test === "zero" ? "i32x4.eq" : "i32x4.ge_s", indexValue(p, value), zero);
 }
 
-function callText(p: Printer, c: Call): Text {
+function callText(p: Printer, c: Call): Code {
   const dtypes = c.args.map((a) => a.dtype);
-  const args = c.args.map((a) => p.e.text(a).text);
+  const args = c.args.map((a) => p.e.text(a));
   const op = c.nonPositive && c.dtype !== "f64" ? "expNonPositive" : c.op;
-  return atom(spell(op, args, dtypes, c.dtype, (type, text) => bind(p, type, text)));
+  return spell(op, args, dtypes, c.dtype, (type, value) => bind(p, type, value));
 }
 
-export const openLane = (e: Emitter): void => e.bindName(laneName, atom("(lane)"));
+/** No code reads the lane: what depends on it differs lane by lane, or by constant steps. */
+export const openLane = (e: WasmEmitter): void => e.bindName(laneName, get(laneName));

@@ -1,5 +1,5 @@
 /**
- * Loops in the WebAssembly text format. A `simd` loop becomes a loop over vectors of four elements, several at a time where
+ * Loops of WebAssembly. A `simd` loop becomes a loop over vectors of four elements, several at a time where
  * that hides latency, and a loop over the rest one element at a time; its accumulators get lanes of their own meanwhile.
  */
 import {
@@ -17,12 +17,26 @@ import {
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
 import { indexText } from "../index-text.ts";
-import { atom, indented, type Text } from "../scope.ts";
+import { setValue } from "../scope.ts";
+import {
+  branchIf,
+  type Code,
+  get,
+  i32Const,
+  isCheap,
+  localOf,
+  loop,
+  op,
+  set,
+  tee,
+  when,
+} from "./code.ts";
 import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
-import { get, isCheap, lane, type Printer } from "./printer.ts";
+import { freshLocal, lane, newLocal, type Printer } from "./printer.ts";
+import { endOf, never, openRunning, printRunning, runs } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
 
@@ -55,7 +69,7 @@ function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
   p.e.inside(
     s,
     (scope) => {
-      scope.values.set(s.name, at);
+      setValue(scope, s.name, at);
       print();
     },
     { inline: true },
@@ -63,7 +77,7 @@ function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
 }
 
 export interface Bounds {
-  readonly from: Text;
+  readonly from: Code;
   /** The first value that the variable no longer takes; `to` is the parameter of every function. */
   readonly extent: Dim | "to";
   /** The iterations, if the step is 1 and they are known. */
@@ -77,13 +91,19 @@ export function printCounted(p: Printer, s: Of<"loop">, bounds: Bounds, print: (
   const step = s.step ?? 1;
   const known = count !== undefined && isStatic(count);
   if (known && count <= 0) return;
-  const end = extent === "to" ? get("to") : namedText(p, `${s.name}End`, indexText(e, extent));
-  const local = newLocal(p, s.name);
-  e.line(`(local.set $${local} ${from.text})`);
+  const end = extent === "to" ? get("to") : named(p, `${s.name}End`, indexText(e, extent));
+  const local = freshLocal(p, s.name, "i32");
+  const running = runs(s) && count !== undefined ? openRunning(p, s) : undefined;
+  if (!running) e.line(set(local, from));
   const lines = e.inside(s, () => {
-    e.bindName(s.name, atom(get(local)));
+    e.bindName(s.name, get(local));
     print();
   });
+  if (running) {
+    p.running = undefined;
+    printRunning(p, running, { local, count: count!, end }, lines);
+    return;
+  }
   printWhile(p, local, step, end, lines, known);
 }
 
@@ -92,34 +112,22 @@ function printWhile(
   p: Printer,
   local: string,
   step: number,
-  end: string,
-  lines: readonly string[],
+  end: Code,
+  body: readonly Code[],
   runs: boolean,
 ): void {
-  const next = `(local.tee $${local} (i32.add ${get(local)} (i32.const ${step})))`;
-  const label = `$${local}.loop`;
-  const loop = [
-    `(loop ${label}`,
-    ...indented(lines),
-    `  (br_if ${label} (i32.lt_s ${next} ${end})))`,
-  ];
-  if (!runs) p.e.line(`(if (i32.lt_s ${get(local)} ${end}) (then`);
-  for (const l of runs ? loop : indented(loop)) p.e.line(l);
-  if (!runs) p.e.line("))");
+  const next = tee(local, op("i32.add", get(local), i32Const(step)));
+  const label = `${local}.loop`;
+  const counted = loop(label, [...body, branchIf(label, op("i32.lt_s", next, end))]);
+  p.e.line(runs ? counted : when(op("i32.lt_s", get(local), end), [counted]));
 }
 
-function namedText(p: Printer, wanted: string, t: Text): string {
-  if (isCheap(t.text)) return t.text;
-  const name = newLocal(p, wanted);
-  p.e.line(`(local.set $${name} ${t.text})`);
-  return get(name);
-}
+/** A way out of the loop that is never taken, but by which all accumulators would have to be known. */
+export const printFence = (p: Printer, counter: string): void =>
+  p.e.line(branchIf(endOf(localOf(p.e.find(counter).text)), never(p, counter)));
 
-function newLocal(p: Printer, wanted: string): string {
-  const name = p.e.fresh(wanted);
-  p.locals.set(name, "i32");
-  return name;
-}
+const named = (p: Printer, wanted: string, value: Code): Code =>
+  isCheap(value) ? value : newLocal(p, wanted, "i32", value);
 
 /** A loop over the lanes of one vector: its statements once, with lanes. */
 function printVector(p: Printer, s: Of<"loop">, print: PrintAll): void {
@@ -252,12 +260,12 @@ function printVectors(
   const { e } = p;
   const left = subDim(count, first);
   if (isStatic(left) && left <= 0) return;
-  const local = newLocal(p, `${s.name}4`);
-  const end = namedText(p, `${s.name}4End`, indexText(e, count));
-  e.line(`(local.set $${local} ${indexText(e, first).text})`);
+  const local = freshLocal(p, `${s.name}4`, "i32");
+  const end = named(p, `${s.name}4End`, indexText(e, count));
+  e.line(set(local, indexText(e, first)));
   const q = loopVar(`=${local}`, count);
   const lines = e.inside(s, () => {
-    e.bindName(`=${local}`, atom(get(local)));
+    e.bindName(`=${local}`, get(local));
     for (let u = 0; u < streams * vectors; u++) {
       const [stream, vector] = [Math.floor(u / vectors), u % vectors];
       const within = addDim(mulDim(q, 4 * vectors), addDim(4 * vector, lane));
@@ -265,10 +273,12 @@ function printVectors(
       repeat(p, s, addDim(start, element), () => {
         for (const partials of lanes)
           fillIn(p, partials[Math.floor((u * partials.length) / (streams * vectors))]!);
+        p.within = vector > 0;
         inLanes(p, () => print(p, s.body));
       });
     }
   });
+  p.within = false;
   p.partials.clear();
   printWhile(p, local, 1, end, lines, isStatic(left));
 }

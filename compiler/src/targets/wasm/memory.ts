@@ -16,18 +16,21 @@ import { simplifyConditions } from "../../access.ts";
 import { strideOf } from "../../schedule/stride.ts";
 import type { Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
-import { atom, type Text } from "../scope.ts";
-import { fromHalf, toHalf } from "./half.ts";
 import {
-  bind,
-  constantText,
-  laneName,
-  maskOf,
-  onLane,
+  type Address,
+  type Code,
+  choice,
+  i32Const,
+  laneOp,
+  memory,
+  memoryLane,
   op,
-  type Printer,
-  varies,
-} from "./printer.ts";
+  shuffle,
+  splat,
+} from "./code.ts";
+import { fromHalf, toHalf } from "./half.ts";
+import { bind, constantCode, laneName, maskOf, onLane, type Printer, varies } from "./printer.ts";
+import { runningAddress } from "./running.ts";
 
 export const bytesOf = (dtype: Dtype): number => storageBytes(dtype, "wasm");
 
@@ -39,20 +42,19 @@ export const addressName = (buffer: string): string => `=${buffer}`;
 /** Constants up to this go into the instruction; the runtime keeps as many bytes free below the first buffer. */
 const mostOffset = 1024;
 
-/** An address as `offset=… (text)`. */
-function address(p: Printer, buffer: string, index: Dim, size: number): string {
+function address(p: Printer, buffer: string, index: Dim, size: number): Address {
   const { e } = p;
   const base = addressOf(buffer);
   let d = addDim(base, mulDim(e.resolved(index), size));
   const constant = constantIn(d);
   const offset = constant > 0 && constant <= mostOffset ? constant : 0;
   if (offset) d = addDim(d, -offset);
-  return `${offset ? `offset=${offset} ` : ""}${indexText(e, d).text}`;
+  return { offset, base: runningAddress(p, d) ?? indexText(e, d) };
 }
 
-const none = (dtype: Dtype): Text => constantText(0, dtype);
+const none = (dtype: Dtype): Code => constantCode(0, dtype);
 
-export function loadText(p: Printer, l: Load): Text {
+export function loadText(p: Printer, l: Load): Code {
   const { e } = p;
   const guard = simplifyConditions(e.open(l.guard));
   if (!guard) return none(l.dtype);
@@ -66,133 +68,120 @@ export function loadText(p: Printer, l: Load): Text {
       : loadLanes(p, l, index);
   if (guard.length === 0) return element;
   const type = l.dtype === "f64" ? "f64" : "v128";
-  return op(
-    `if (result ${type})`,
-    conditionsText(e, guard),
-    `(then ${element.text})`,
-    `(else ${none(l.dtype).text})`,
-  );
+  return choice(type, conditionsText(e, guard), element, none(l.dtype));
 }
 
 /** One element in all lanes. */
-function loadSame(p: Printer, l: Load, index: Dim): Text {
+function loadSame(p: Printer, l: Load, index: Dim): Code {
   const size = bytesOf(l.dtype);
   const at = address(p, l.from, index, size);
-  if (l.dtype === "f64") return op(`f64.load ${at}`);
-  if (size === 4) return op(`v128.load32_splat ${at}`);
-  if (size === 2) return widened(p, l.dtype, op("i32x4.splat", op(`i32.load16_u ${at}`)));
-  return widened(p, l.dtype, op("i32x4.splat", op(`i32.load8_u ${at}`)));
+  if (l.dtype === "f64") return memory("f64.load", at);
+  if (size === 4) return memory("v128.load32_splat", at);
+  if (size === 2) return widened(p, l.dtype, op("i32x4.splat", memory("i32.load16_u", at)));
+  return widened(p, l.dtype, op("i32x4.splat", memory("i32.load8_u", at)));
 }
 
 /** Unsigned bytes or halves in 32-bit lanes as values of the dtype. */
-function widened(p: Printer, dtype: Dtype, v: Text): Text {
-  if (dtype === "bool") return op("i32x4.ne", v, "(v128.const i32x4 0 0 0 0)");
-  if (dtype === "i8")
-    return op("i32x4.shr_s", op("i32x4.shl", v, "(i32.const 24)"), "(i32.const 24)");
+function widened(p: Printer, dtype: Dtype, v: Code): Code {
+  if (dtype === "bool") return op("i32x4.ne", v, splat("i32x4", 0));
+  if (dtype === "i8") return op("i32x4.shr_s", op("i32x4.shl", v, i32Const(24)), i32Const(24));
   if (dtype === "f16" || dtype === "bf16")
-    return atom(fromHalf(dtype, bind(p, "v128", v.text), (x) => bind(p, "v128", x)));
+    return fromHalf(dtype, bind(p, "v128", v), (x) => bind(p, "v128", x));
   return v;
 }
 
-function loadNeighbours(p: Printer, l: Load, index: Dim): Text {
+function loadNeighbours(p: Printer, l: Load, index: Dim): Code {
   const size = bytesOf(l.dtype);
   const at = address(p, l.from, onLane(index, 0), size);
-  if (size === 4) return op(`v128.load ${at}`);
-  if (size === 2) return widened(p, l.dtype, op(`v128.load16x4_u ${at}`));
+  if (size === 4) return memory("v128.load", at);
+  if (size === 2) return widened(p, l.dtype, memory("v128.load16x4_u", at));
   const bytes = op(
     "i32x4.extend_low_i16x8_u",
-    op("i16x8.extend_low_i8x16_u", op(`v128.load32_zero ${at}`)),
+    op("i16x8.extend_low_i8x16_u", memory("v128.load32_zero", at)),
   );
   return widened(p, l.dtype, bytes);
 }
 
 /** Elements anywhere, one by one. */
-function loadLanes(p: Printer, l: Load, index: Dim): Text {
+function loadLanes(p: Printer, l: Load, index: Dim): Code {
   const at = [0, 1, 2, 3].map((i) => address(p, l.from, onLane(index, i), bytesOf(l.dtype)));
   return gathered(p, l.dtype, at);
 }
 
-function gathered(p: Printer, dtype: Dtype, at: readonly string[]): Text {
+function gathered(p: Printer, dtype: Dtype, at: readonly Address[]): Code {
   const size = bytesOf(dtype);
   const width = size * 8;
   const [first, ...rest] = at;
   const start =
     size === 4
-      ? op(`v128.load32_zero ${first}`)
-      : op(
-          `v128.load${width}_lane ${split(first!).offset}0 ${split(first!).base}`,
-          "(v128.const i32x4 0 0 0 0)",
-        );
-  const all = rest.reduce((v, a, i) => {
-    const { offset, base } = split(a);
-    return op(`v128.load${width}_lane ${offset}${((i + 1) * 4) / size} ${base}`, v);
-  }, start);
+      ? memory("v128.load32_zero", first!)
+      : memoryLane(`v128.load${width}_lane`, first!, 0, splat("i32x4", 0));
+  const all = rest.reduce(
+    (v, a, i) => memoryLane(`v128.load${width}_lane`, a, ((i + 1) * 4) / size, v),
+    start,
+  );
   return size === 4 ? all : widened(p, dtype, all);
 }
 
-/** The memarg and the operand of an address: a lane number stands between them. */
-function split(at: string): { offset: string; base: string } {
-  const m = /^offset=\d+ /.exec(at);
-  return { offset: m ? m[0] : "", base: m ? at.slice(m[0].length) : at };
-}
-
 /** Where the guard differs by lane: a lane that must not load takes the buffer's first element, and 0 in its place. */
-function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition[]): Text {
+function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition[]): Code {
   const { e } = p;
-  const base = indexText(e, addressOf(l.from)).text;
+  const base = indexText(e, addressOf(l.from));
   const inside = [0, 1, 2, 3].map((i) => {
     const here = guard.map((c) => ({ test: c.test, value: onLane(c.value, i) }));
-    return bind(p, "i32", conditionsText(e, here).text);
+    return bind(p, "i32", conditionsText(e, here));
   });
   const at = [0, 1, 2, 3].map((i) => {
     const d = addDim(addressOf(l.from), mulDim(onLane(index, i), bytesOf(l.dtype)));
-    return op("select", indexText(e, d), base, inside[i]!).text;
+    return { offset: 0, base: op("select", indexText(e, d), base, inside[i]!) };
   });
   const mask = [1, 2, 3].reduce(
-    (v, i) => op(`i32x4.replace_lane ${i}`, v, op("i32.sub", "(i32.const 0)", inside[i]!)),
-    maskOf(atom(inside[0]!)),
+    (v, i) => laneOp("i32x4.replace_lane", i, v, op("i32.sub", i32Const(0), inside[i]!)),
+    maskOf(inside[0]!),
   );
   return op("v128.and", gathered(p, l.dtype, at), mask);
 }
 
-/** Statements that store a value, one line each. */
-export function storeLines(p: Printer, to: string, at: Dim, value: Text, dtype: Dtype): string[] {
+/** A load whose value is dropped: an engine must keep it, since it might trap. In lanes, that of the first. */
+export function touch(p: Printer, from: string, at: Dim, dtype: Dtype): Code {
+  const first = address(p, from, onLane(p.e.resolved(at), 0), bytesOf(dtype));
+  return op("drop", memory("i32.load8_u", first));
+}
+
+/** Statements that store a value. */
+export function stores(p: Printer, to: string, at: Dim, value: Code, dtype: Dtype): Code[] {
   const index = p.e.resolved(at);
   const size = bytesOf(dtype);
-  if (dtype === "f64") return [op(`f64.store ${address(p, to, index, size)}`, value).text];
+  if (dtype === "f64") return [memory("f64.store", address(p, to, index, size), value)];
   const lanes = narrowed(p, dtype, value);
   const width = size * 8;
-  if (!varies(p, index)) {
-    const { offset, base } = split(address(p, to, index, size));
-    return [op(`v128.store${width}_lane ${offset}0 ${base}`, lanes).text];
-  }
+  if (!varies(p, index))
+    return [memoryLane(`v128.store${width}_lane`, address(p, to, index, size), 0, lanes)];
   if (strideOf(index, laneName) === 1) {
     const first = address(p, to, onLane(index, 0), size);
-    if (size === 4) return [op(`v128.store ${first}`, lanes).text];
-    const { offset, base } = split(first);
-    return [op(`v128.store${size * 32}_lane ${offset}0 ${base}`, packed(size, lanes)).text];
+    if (size === 4) return [memory("v128.store", first, lanes)];
+    return [memoryLane(`v128.store${size * 32}_lane`, first, 0, packed(size, lanes))];
   }
-  const v = bind(p, "v128", lanes.text);
+  const v = bind(p, "v128", lanes);
   return [0, 1, 2, 3].map((i) => {
-    const { offset, base } = split(address(p, to, onLane(index, i), size));
-    return op(`v128.store${width}_lane ${offset}${(i * 4) / size} ${base}`, v).text;
+    const there = address(p, to, onLane(index, i), size);
+    return memoryLane(`v128.store${width}_lane`, there, (i * 4) / size, v);
   });
 }
 
 /** A value as it lies in memory, in the low bits of its lane. */
-function narrowed(p: Printer, dtype: Dtype, v: Text): Text {
-  if (dtype === "bool") return op("v128.and", v, "(v128.const i32x4 1 1 1 1)");
-  if (dtype === "i8" || dtype === "u8")
-    return op("v128.and", v, "(v128.const i32x4 255 255 255 255)");
+function narrowed(p: Printer, dtype: Dtype, v: Code): Code {
+  if (dtype === "bool") return op("v128.and", v, splat("i32x4", 1));
+  if (dtype === "i8" || dtype === "u8") return op("v128.and", v, splat("i32x4", 255));
   if (dtype === "f16" || dtype === "bf16")
-    return atom(toHalf(dtype, bind(p, "v128", v.text), (x) => bind(p, "v128", x)));
+    return toHalf(dtype, bind(p, "v128", v), (x) => bind(p, "v128", x));
   return v;
 }
 
 /** Four lanes side by side in the low half or quarter. */
-function packed(size: number, v: Text): Text {
-  const halves = "(v128.const i32x4 0 0 0 0)";
+function packed(size: number, v: Code): Code {
+  const halves = splat("i32x4", 0);
   const bytes = [0, 1, 2, 3].flatMap((i) => Array.from({ length: size }, (_, b) => i * 4 + b));
   const rest = Array.from({ length: 16 - bytes.length }, () => 0);
-  return op(`i8x16.shuffle ${[...bytes, ...rest].join(" ")}`, v, halves);
+  return shuffle([...bytes, ...rest], v, halves);
 }

@@ -1,12 +1,12 @@
 /**
- * The instructions that the assembler knows, as rows: WebAssembly 2.0 numeric, memory and vector
+ * The instructions that the target knows, as rows: WebAssembly 2.0 numeric, memory and vector
  * instructions with their operand counts, and the two fused multiply-adds that each variant of a
  * module spells in its own way. No tables, globals, references or atomics, nor arithmetic on lanes of 8, 16
  * and 64-bit integers: kernels have none, and the table is read at every start.
  * Codes: WebAssembly specification 2.0, appendix "Index of Instructions"; relaxed SIMD proposal.
  */
 
-/** How the text of an instruction reads: which immediates it has, or which structure it opens. */
+/** Which immediates an instruction has, or which structure it opens. */
 export type Kind =
   | "plain"
   | "memory"
@@ -22,8 +22,7 @@ export type Kind =
   | "clause"
   | "madd"
   | "nmadd"
-  | "valueType"
-  | "declaration";
+  | "comment";
 
 export interface Instruction {
   readonly name: string;
@@ -175,7 +174,7 @@ type KindRow = readonly [kind: Kind, code: number, operands: number, name: strin
 const otherRows: readonly KindRow[] = [
   ["block", 0x02, -1, "block"],
   ["block", 0x03, -1, "loop"],
-  ["if", 0x04, 1, "if"],
+  ["if", 0x04, -1, "if"],
   ["clause", 0, -1, "then"],
   ["clause", 0x05, -1, "else"],
   ["branch", 0x0c, -1, "br"],
@@ -197,16 +196,7 @@ const otherRows: readonly KindRow[] = [
   ["nmadd", fd + 0x106, 3, "f32x4.nmadd"],
   ["madd", fd + 0x107, 3, "f64x2.madd"],
   ["nmadd", fd + 0x108, 3, "f64x2.nmadd"],
-  ["valueType", 0x7f, 0, "i32"],
-  ["valueType", 0x7e, 0, "i64"],
-  ["valueType", 0x7d, 0, "f32"],
-  ["valueType", 0x7c, 0, "f64"],
-  ["valueType", 0x7b, 0, "v128"],
-  ["declaration", 0, 0, "func"],
-  ["declaration", 0, 0, "export"],
-  ["declaration", 0, 0, "param"],
-  ["declaration", 0, 0, "result"],
-  ["declaration", 0, 0, "local"],
+  ["comment", 0, 0, ";;"],
 ];
 
 /** `f32x4.mul`, `.add` and `.sub`, and those of f64x2: what `madd` and `nmadd` are when plain. */
@@ -228,7 +218,7 @@ function wide(kind: Kind): (row: WideRow) => Instruction {
   return ([code, operands, width, name]) => ({ name, kind, code, operands, width });
 }
 
-/** Every word that may follow an opening parenthesis, and the value types. */
+/** Every instruction, clauses and comments among them. */
 export const instructions: readonly Instruction[] = [
   ...scalarRows.flatMap(spread),
   ...vectorRows.flatMap(spread),

@@ -7,9 +7,9 @@ import { type Dim, type Dtype, mulDim, type Reducer, subDim } from "@kiln-ml/ir"
 import { isArg } from "../../kernel/uses.ts";
 import { strideOf } from "../../schedule/stride.ts";
 import { indexText } from "../index-text.ts";
-import { atom, type Text } from "../scope.ts";
+import { type Code, localOf, op, set, shuffle, splat } from "./code.ts";
 import { indexValue } from "./language.ts";
-import { bind, get, laneName, localOf, op, type Printer } from "./printer.ts";
+import { bind, laneName, newLocal, type Printer } from "./printer.ts";
 import { combined, identity, isReal, suffix, takeBetter, worst } from "./reducers.ts";
 
 /**
@@ -22,17 +22,17 @@ export interface LaneAcc {
   /** Of what is accumulated, and of what argMax and argMin are fed. */
   readonly dtype: Dtype;
   readonly fed: Dtype;
-  readonly values: readonly Text[];
+  readonly values: readonly Code[];
   /** Elements between the first stream and this one. */
   readonly offset: Dim;
   /** Whether positions are counted from the stream's first element: all streams share them then. */
   relative: boolean;
 }
 
-const nowhere = "(v128.const i32x4 -1 -1 -1 -1)";
-const infinity = "(v128.const i32x4 2139095040 2139095040 2139095040 2139095040)";
-const minusInfinity = "(v128.const i32x4 -8388608 -8388608 -8388608 -8388608)";
-const zero = "(v128.const i32x4 0 0 0 0)";
+const nowhere = splat("i32x4", -1);
+const infinity = splat("i32x4", 2139095040);
+const minusInfinity = splat("i32x4", -8388608);
+const zero = splat("i32x4", 0);
 
 const isExtreme = (reducer: Reducer): boolean => reducer === "max" || reducer === "min";
 
@@ -57,9 +57,9 @@ export function openPartials(
 function openPartial(p: Printer, name: string, offset: Dim): LaneAcc {
   const { dtype, reducer = "sum", fed = dtype } = p.e.facts.accs.get(name)!;
   const start = identity(reducer, dtype);
-  const values: Text[] = [];
-  const add = (suffix: string, init: Text | string) =>
-    values.push(bindNew(p, `${name}${suffix}`, typeof init === "string" ? init : init.text));
+  const values: Code[] = [];
+  const add = (suffix: string, init: Code) =>
+    values.push(newLocal(p, `${name}${suffix}`, "v128", init));
   if (isArg(reducer)) {
     add("Lanes", start);
     add("Bests", worst(reducer, fed));
@@ -71,22 +71,14 @@ function openPartial(p: Printer, name: string, offset: Dim): LaneAcc {
   return { name, reducer, fed, dtype, values, offset, relative: false };
 }
 
-function bindNew(p: Printer, wanted: string, init: string): Text {
-  const local = p.e.fresh(wanted);
-  p.locals.set(local, "v128");
-  p.e.line(`(local.set $${local} ${init})`);
-  return atom(get(local));
-}
-
-const set = (p: Printer, to: Text, value: Text): void =>
-  p.e.line(`(local.set $${localOf(to)} ${value.text})`);
+const assign = (p: Printer, to: Code, value: Code): void => p.e.line(set(localOf(to), value));
 
 const bitsKept = ["i32x4.max_s", "i32x4.min_s", "i32x4.max_u"];
 
 /** Accumulates a vector of an extreme. */
-export function seeInLanes(p: Printer, { values }: LaneAcc, v: Text): void {
+export function seeInLanes(p: Printer, { values }: LaneAcc, v: Code): void {
   values.forEach((kept, i) => {
-    set(p, kept, op(bitsKept[i]!, kept, v));
+    assign(p, kept, op(bitsKept[i]!, kept, v));
   });
 }
 
@@ -94,8 +86,8 @@ export function seeInLanes(p: Printer, { values }: LaneAcc, v: Text): void {
  * The extreme, in each lane. Bits of positive numbers grow with the number, and those of negative ones against it. The most
  * positive bits beyond infinity are those of a NaN, and so are the greatest unsigned ones beyond −infinity.
  */
-function extremeOf(p: Printer, { reducer, values }: LaneAcc): Text {
-  const [greatest, least, unsigned] = values as [Text, Text, Text];
+function extremeOf(p: Printer, { reducer, values }: LaneAcc): Code {
+  const [greatest, least, unsigned] = values as [Code, Code, Code];
   const nan = op(
     "v128.or",
     op("i32x4.gt_s", greatest, infinity),
@@ -105,37 +97,40 @@ function extremeOf(p: Printer, { reducer, values }: LaneAcc): Text {
     reducer === "max"
       ? op("v128.bitselect", least, greatest, op("i32x4.lt_s", greatest, zero))
       : op("v128.bitselect", unsigned, least, op("i32x4.lt_s", unsigned, zero));
-  return atom(bind(p, "v128", op("v128.or", v, nan).text));
+  return bind(p, "v128", op("v128.or", v, nan));
 }
 
 /**
  * Accumulates a vector of argMax or argMin. Positions grow from vector to vector, so that the latest is the greatest; a NaN is
  * never better.
  */
-export function takeInLanes(p: Printer, partial: LaneAcc, v: Text, element: Dim): void {
+export function takeInLanes(p: Printer, partial: LaneAcc, v: Code, element: Dim): void {
   const resolved = p.e.resolved(element);
   partial.relative = strideOf(resolved, laneName) === 1;
   const index = indexValue(p, partial.relative ? subDim(resolved, partial.offset) : resolved);
-  const at = atom(bind(p, "v128", index.text));
-  const [position, best, nan] = partial.values as [Text, Text, Text | undefined];
+  const at = bind(p, "v128", index);
+  const [position, best, nan] = partial.values as [Code, Code, Code | undefined];
   const max = partial.reducer === "argMax";
   const [more, extreme] = [max ? "gt" : "lt", max ? "max" : "min"];
   const real = isReal(partial.fed);
   const sign = real ? "" : suffix(partial.fed);
   const shape = real ? "f32x4" : "i32x4";
   const better = op(`${shape}.${more}${sign}`, v, best);
-  set(p, position, op("i32x4.max_s", position, op("v128.and", better, at)));
-  set(p, best, real ? op(`f32x4.p${extreme}`, best, v) : op(`i32x4.${extreme}${sign}`, best, v));
-  if (nan) set(p, nan, op("i32x4.min_u", nan, op("v128.or", at, op("f32x4.eq", v, v))));
+  assign(p, position, op("i32x4.max_s", position, op("v128.and", better, at)));
+  assign(p, best, real ? op(`f32x4.p${extreme}`, best, v) : op(`i32x4.${extreme}${sign}`, best, v));
+  if (nan) assign(p, nan, op("i32x4.min_u", nan, op("v128.or", at, op("f32x4.eq", v, v))));
 }
 
 /** The orders of lanes under which pairs, and then pairs of pairs, meet. */
-const halves = ["8 9 10 11 12 13 14 15 0 1 2 3 4 5 6 7", "4 5 6 7 0 1 2 3 12 13 14 15 8 9 10 11"];
+const halves = [
+  [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7],
+  [4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11],
+];
 
-const turned = (p: Printer, order: string, v: Text): Text =>
-  atom(bind(p, "v128", op(`i8x16.shuffle ${order}`, v, v).text));
+const turned = (p: Printer, order: readonly number[], v: Code): Code =>
+  bind(p, "v128", shuffle(order, v, v));
 
-const bound = (p: Printer, t: Text): Text => atom(bind(p, "v128", t.text));
+const bound = (p: Printer, t: Code): Code => bind(p, "v128", t);
 
 /** Pairs, then pairs of pairs, until one is left. */
 function inPairs<T>(all: readonly T[], meet: (a: T, b: T) => T): T {
@@ -156,27 +151,27 @@ export function closePartials(p: Printer, partials: readonly LaneAcc[]): void {
     closeArgs(p, partials);
     return;
   }
-  const meet = (a: Text, b: Text): Text => combined(reducer, dtype, a, b);
+  const meet = (a: Code, b: Code): Code => combined(reducer, dtype, a, b);
   // Afterwards all lanes hold the same bits: each pair is combined in both orders, and ⊕ commutes.
   const wide = inPairs(
     partials.map((x) => laneValue(p, x)),
     meet,
   );
   const v = halves.reduce(
-    (t, order) => atom(bind(p, "v128", meet(t, turned(p, order, t)).text)),
-    atom(bind(p, "v128", wide.text)),
+    (t, order) => bind(p, "v128", meet(t, turned(p, order, t))),
+    bind(p, "v128", wide),
   );
   const acc = e.find(name).text;
-  e.line(`(local.set $${localOf(acc)} ${combined(reducer, dtype, acc, v).text})`);
+  e.line(set(localOf(acc), combined(reducer, dtype, acc, v)));
 }
 
-const laneValue = (p: Printer, x: LaneAcc): Text =>
+const laneValue = (p: Printer, x: LaneAcc): Code =>
   x.values.length > 1 ? extremeOf(p, x) : x.values[0]!;
 
 function closeArgs(p: Printer, partials: readonly LaneAcc[]): void {
   const first = partials[0]!;
   const { name, reducer, fed } = first;
-  const meet = (a: readonly Text[], b: readonly Text[]) => furthest(p, first, a, b);
+  const meet = (a: readonly Code[], b: readonly Code[]) => furthest(p, first, a, b);
   let kept = inPairs(
     partials.map((x) => placed(p, x)),
     meet,
@@ -186,21 +181,21 @@ function closeArgs(p: Printer, partials: readonly LaneAcc[]): void {
       kept,
       kept.map((v) => turned(p, order, v)),
     );
-  const [position, best, nan] = kept as [Text, Text, Text | undefined];
+  const [position, best, nan] = kept as [Code, Code, Code | undefined];
   if (!nan) {
     takeBetter(p, reducer, name, fed, best, position, true);
     return;
   }
-  const none = atom(bind(p, "v128", op("i32x4.eq", nan, nowhere).text));
-  const at = atom(bind(p, "v128", op("v128.bitselect", position, nan, none).text));
+  const none = bind(p, "v128", op("i32x4.eq", nan, nowhere));
+  const at = bind(p, "v128", op("v128.bitselect", position, nan, none));
   const value = op("v128.or", best, op("v128.not", none));
-  takeBetter(p, reducer, name, fed, atom(bind(p, "v128", value.text)), at, true);
+  takeBetter(p, reducer, name, fed, bind(p, "v128", value), at, true);
 }
 
 /** The values of a partial result whose positions are those of the whole range. */
-function placed(p: Printer, { values, offset, relative }: LaneAcc): readonly Text[] {
+function placed(p: Printer, { values, offset, relative }: LaneAcc): readonly Code[] {
   if (!relative || offset === 0) return values;
-  const [position, best, nan] = values as [Text, Text, Text | undefined];
+  const [position, best, nan] = values as [Code, Code, Code | undefined];
   const from = op("i32x4.splat", indexText(p.e, offset));
   const shifted = [bound(p, op("i32x4.add", position, from)), best];
   if (!nan) return shifted;
@@ -212,18 +207,15 @@ function placed(p: Printer, { values, offset, relative }: LaneAcc): readonly Tex
 function furthest(
   p: Printer,
   { reducer, fed }: LaneAcc,
-  [at, best, nan]: readonly Text[],
-  [otherAt, otherBest, otherNan]: readonly Text[],
-): Text[] {
+  [at, best, nan]: readonly Code[],
+  [otherAt, otherBest, otherNan]: readonly Code[],
+): Code[] {
   const real = isReal(fed);
   const shape = real ? "f32x4" : "i32x4";
   const more = `${reducer === "argMax" ? "gt" : "lt"}${real ? "" : suffix(fed)}`;
   const tie = op("v128.and", op(`${shape}.eq`, otherBest!, best!), op("i32x4.lt_s", otherAt!, at!));
-  const take = atom(
-    bind(p, "v128", op("v128.or", op(`${shape}.${more}`, otherBest!, best!), tie).text),
-  );
-  const choose = (a: Text, b: Text): Text =>
-    atom(bind(p, "v128", op("v128.bitselect", b, a, take).text));
+  const take = bind(p, "v128", op("v128.or", op(`${shape}.${more}`, otherBest!, best!), tie));
+  const choose = (a: Code, b: Code): Code => bind(p, "v128", op("v128.bitselect", b, a, take));
   const both = [choose(at!, otherAt!), choose(best!, otherBest!)];
-  return nan ? [...both, atom(bind(p, "v128", op("i32x4.min_u", nan, otherNan!).text))] : both;
+  return nan ? [...both, bind(p, "v128", op("i32x4.min_u", nan, otherNan!))] : both;
 }

@@ -3,31 +3,31 @@
  */
 import { type Dtype, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
 import { bestOf } from "../../kernel/uses.ts";
-import { atom, type Text } from "../scope.ts";
-import { bind, constantText, localOf, op, type Printer } from "./printer.ts";
+import { type Code, i32Const, laneOp, localOf, op, set, splat } from "./code.ts";
+import { bind, constantCode, type Printer } from "./printer.ts";
 
 export const isReal = (dtype: Dtype): boolean => dtype[0] === "f" || dtype === "bf16";
 export const suffix = (dtype: Dtype): string => (dtype === "u32" || dtype === "u8" ? "_u" : "_s");
 
 /** The least value of a dtype for argMax, the greatest for argMin. */
-export function worst(reducer: Reducer, dtype: Dtype): Text {
+export function worst(reducer: Reducer, dtype: Dtype): Code {
   const max = reducer === "argMax";
-  if (isReal(dtype)) return constantText(max ? -Infinity : Infinity, dtype);
-  return constantText(max ? minOf(dtype) : maxOf(dtype), dtype === "bool" ? "u8" : dtype);
+  if (isReal(dtype)) return constantCode(max ? -Infinity : Infinity, dtype);
+  return constantCode(max ? minOf(dtype) : maxOf(dtype), dtype === "bool" ? "u8" : dtype);
 }
 
 /** The value `reducer` starts from: what changes no value it is combined with. */
-export function identity(reducer: Reducer, dtype: Dtype): Text {
+export function identity(reducer: Reducer, dtype: Dtype): Code {
   switch (reducer) {
     case "sum":
     case "argMax":
     case "argMin":
-      return constantText(0, dtype);
+      return constantCode(0, dtype);
     case "prod":
-      return constantText(1, dtype);
+      return constantCode(1, dtype);
     case "any":
     case "all":
-      return constantText(reducer === "all" ? 1 : 0, dtype);
+      return constantCode(reducer === "all" ? 1 : 0, dtype);
     case "max":
     case "min":
       return worst(reducer === "max" ? "argMax" : "argMin", dtype);
@@ -37,7 +37,7 @@ export function identity(reducer: Reducer, dtype: Dtype): Text {
 }
 
 /** a ⊕ b. NaN wins in max and min, as it does in the instructions. */
-export function combined(reducer: Reducer, dtype: Dtype, a: Text, b: Text): Text {
+export function combined(reducer: Reducer, dtype: Dtype, a: Code, b: Code): Code {
   const name = { sum: "add", prod: "mul", max: "max", min: "min" }[reducer as "sum"];
   if (reducer === "any") return op("v128.or", a, b);
   if (reducer === "all") return op("v128.and", a, b);
@@ -45,9 +45,9 @@ export function combined(reducer: Reducer, dtype: Dtype, a: Text, b: Text): Text
   if (isReal(dtype)) return op(`f32x4.${name}`, a, b);
   const sign = name === "max" || name === "min" ? suffix(dtype) : "";
   const result = op(`i32x4.${name}${sign}`, a, b);
-  if (dtype === "u8") return op("v128.and", result, "(v128.const i32x4 255 255 255 255)");
+  if (dtype === "u8") return op("v128.and", result, splat("i32x4", 255));
   if (dtype !== "i8") return result;
-  return op("i32x4.shr_s", op("i32x4.shl", result, "(i32.const 24)"), "(i32.const 24)");
+  return op("i32x4.shr_s", op("i32x4.shl", result, i32Const(24)), i32Const(24));
 }
 
 /** Takes (value, position) if it is better: larger or smaller, or the first NaN; `ties`: or equal and further front. */
@@ -56,17 +56,17 @@ export function takeBetter(
   reducer: Reducer,
   name: string,
   fed: Dtype,
-  v: Text,
-  at: Text,
+  v: Code,
+  at: Code,
   ties: boolean,
 ): void {
   const { e } = p;
   const [best, position] = [e.find(bestOf(name)).text, e.find(name).text];
   const real = isReal(fed);
   const more = reducer === "argMax" ? "gt" : "lt";
-  const test = (c: string, a: Text, b: Text): Text =>
+  const test = (c: string, a: Code, b: Code): Code =>
     fed === "f64"
-      ? op("i32x4.splat", op("i32.sub", "(i32.const 0)", op(`f64.${c}`, a, b)))
+      ? op("i32x4.splat", op("i32.sub", i32Const(0), op(`f64.${c}`, a, b)))
       : op(real ? `f32x4.${c}` : `i32x4.${c}${c === "eq" || c === "ne" ? "" : suffix(fed)}`, a, b);
   let better = test(more, v, best);
   if (real)
@@ -76,11 +76,11 @@ export function takeBetter(
     const same = real ? op("v128.or", test("eq", v, best), bothNan) : test("eq", v, best);
     better = op("v128.or", better, op("v128.and", same, op("i32x4.lt_s", at, position)));
   }
-  const take = atom(bind(p, "v128", better.text));
+  const take = bind(p, "v128", better);
   const chosen =
     fed === "f64"
-      ? op("select", v, best, op("i32x4.extract_lane 0", take))
+      ? op("select", v, best, laneOp("i32x4.extract_lane", 0, take))
       : op("v128.bitselect", v, best, take);
-  e.line(`(local.set $${localOf(position)} ${op("v128.bitselect", at, position, take).text})`);
-  e.line(`(local.set $${localOf(best)} ${chosen.text})`);
+  e.line(set(localOf(position), op("v128.bitselect", at, position, take)));
+  e.line(set(localOf(best), chosen));
 }

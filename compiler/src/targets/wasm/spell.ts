@@ -3,28 +3,37 @@
  * `math/`. Integers wrap to their dtype after every op, as on js.
  */
 import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
+import {
+  op as apply,
+  type Code,
+  call,
+  f64Const,
+  i32Const,
+  isCheap,
+  laneOp,
+  splat,
+  uniformOf,
+} from "./code.ts";
 import { fromHalf, toHalf } from "./half.ts";
 
 import { fromSpelling } from "./math/c-expression.ts";
 import type { Width } from "./math/dialect.ts";
 import { expNonPositive } from "./math/exponential.ts";
-import { doubleMath, vectorMath } from "./math/index.ts";
-import { constantText, isCheap } from "./printer.ts";
+import { type Bind, doubleMath, vectorMath } from "./math/index.ts";
+import { constantCode } from "./printer.ts";
 
-export type Bind = (type: "v128" | "i32" | "f64", text: string) => string;
-type X = readonly string[];
+type X = readonly Code[];
 
-const apply = (name: string, ...x: X): string => `(${name} ${x.join(" ")})`;
-const all = (v: number): string => `(v128.const i32x4 ${v} ${v} ${v} ${v})`;
+const all = (v: number): Code => splat("i32x4", v);
 const zero = all(0);
 const ones = all(-1);
 
-/** The text of an op; `from` are the dtypes of the arguments, `to` that of the result. */
-export function spell(op: string, given: X, from: readonly Dtype[], to: Dtype, bind: Bind): string {
+/** The code of an op; `from` are the dtypes of the arguments, `to` that of the result. */
+export function spell(op: string, given: X, from: readonly Dtype[], to: Dtype, bind: Bind): Code {
   const x = given.map((t, i) => (isCheap(t) ? t : bind(from[i] === "f64" ? "f64" : "v128", t)));
-  const text = spelling(op, x, from, to, bind);
-  if (text === undefined) throw new DtypeError(`${op}: has no spelling on target wasm for ${from}`);
-  return text;
+  const code = spelling(op, x, from, to, bind);
+  if (code === undefined) throw new DtypeError(`${op}: has no spelling on target wasm for ${from}`);
+  return code;
 }
 
 function spelling(
@@ -33,7 +42,7 @@ function spelling(
   from: readonly Dtype[],
   to: Dtype,
   bind: Bind,
-): string | undefined {
+): Code | undefined {
   if (op === "convert") return convert(x[0]!, from[0]!, to, bind);
   if (op === "bitcast") return bitcast(x[0]!, from[0]!, to, bind);
   if (op === "select") return select(x, to);
@@ -42,22 +51,22 @@ function spelling(
   if (dtype === "bool") return logic(op, x);
   if (dtype === "f64") return double(op, x, bind);
   if (isFloat(dtype)) return halved(float(op, x, bind), to, bind);
-  const text = integer(op, x, dtype, bind);
-  return text && wrapped(text, to);
+  const code = integer(op, x, dtype, bind);
+  return code && wrapped(code, to);
 }
 
 /** f16 and bf16 results are rounded where they are made. */
-function halved(text: string | undefined, to: Dtype, bind: Bind): string | undefined {
-  if (text === undefined || (to !== "f16" && to !== "bf16")) return text;
-  const v = (t: string): string => bind("v128", t);
-  return fromHalf(to, v(toHalf(to, v(text), v)), v);
+function halved(code: Code | undefined, to: Dtype, bind: Bind): Code | undefined {
+  if (code === undefined || (to !== "f16" && to !== "bf16")) return code;
+  const v = (t: Code): Code => bind("v128", t);
+  return fromHalf(to, v(toHalf(to, v(code), v)), v);
 }
 
 /** Brings an integer result back into the range of its dtype. */
-function wrapped(text: string, dtype: Dtype): string {
-  if (dtype === "u8") return apply("v128.and", text, all(255));
-  if (dtype !== "i8") return text;
-  return apply("i32x4.shr_s", apply("i32x4.shl", text, "(i32.const 24)"), "(i32.const 24)");
+function wrapped(code: Code, dtype: Dtype): Code {
+  if (dtype === "u8") return apply("v128.and", code, all(255));
+  if (dtype !== "i8") return code;
+  return apply("i32x4.shr_s", apply("i32x4.shl", code, i32Const(24)), i32Const(24));
 }
 
 const unsigned = (dtype: Dtype): boolean => dtype === "u32" || dtype === "u8" || dtype === "bool";
@@ -71,10 +80,10 @@ const comparisons: Readonly<Record<string, string>> = {
   greaterEqual: "ge",
 };
 
-function compare(op: string, x: X, dtype: Dtype): string {
+function compare(op: string, x: X, dtype: Dtype): Code {
   const name = comparisons[op]!;
   if (dtype === "f64")
-    return apply("i32x4.splat", apply("i32.sub", "(i32.const 0)", apply(`f64.${name}`, ...x)));
+    return apply("i32x4.splat", apply("i32.sub", i32Const(0), apply(`f64.${name}`, ...x)));
   if (isFloat(dtype)) return apply(`f32x4.${name}`, ...x);
   const sign = name === "eq" || name === "ne" ? "" : unsigned(dtype) ? "_u" : "_s";
   // Masks are all ones where they hold, so that false < true as unsigned numbers.
@@ -82,20 +91,20 @@ function compare(op: string, x: X, dtype: Dtype): string {
 }
 
 /** Lanes hold the bits of what has 32, and the values of halves. */
-function bitcast(x: string, from: Dtype, to: Dtype, bind: Bind): string {
-  const v = (t: string): string => bind("v128", t);
+function bitcast(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
+  const v = (t: Code): Code => bind("v128", t);
   const half = (dtype: Dtype): boolean => dtype === "f16" || dtype === "bf16";
   const bits = half(from) ? v(toHalf(from, v(x), v)) : x;
   return half(to) ? fromHalf(to, v(bits), v) : wrapped(bits, to);
 }
 
-function select(x: X, to: Dtype): string {
+function select(x: X, to: Dtype): Code {
   if (to === "f64") return apply("select", x[1]!, x[2]!, apply("i32x4.extract_lane 0", x[0]!));
   return apply("v128.bitselect", x[1]!, x[2]!, x[0]!);
 }
 
 /** Ops on masks. */
-function logic(op: string, x: X): string | undefined {
+function logic(op: string, x: X): Code | undefined {
   if (op === "isNan") return zero;
   if (op === "isFinite") return ones;
   if (op === "not" || op === "bitwiseNot") return apply("v128.not", x[0]!);
@@ -113,7 +122,7 @@ const floats: Readonly<Record<string, string>> = {
   minimum: "min",
 };
 
-function float(op: string, x: X, bind: Bind): string | undefined {
+function float(op: string, x: X, bind: Bind): Code | undefined {
   const plain = floats[op];
   if (op === "maximum" || op === "minimum") {
     const bounded = bound(op, x);
@@ -122,45 +131,43 @@ function float(op: string, x: X, bind: Bind): string | undefined {
   if (plain) return apply(`f32x4.${plain}`, ...x);
   if (op === "isNan") return apply("f32x4.ne", x[0]!, x[0]!);
   if (op === "isFinite")
-    return apply("f32x4.lt", apply("f32x4.abs", x[0]!), constantText(Infinity, "f32").text);
+    return apply("f32x4.lt", apply("f32x4.abs", x[0]!), constantCode(Infinity, "f32"));
   if (op === "expNonPositive") return expNonPositive(x, bind);
-  return vectorMath(op, x, (type, t) => bind(type, t)) ?? custom(op, x, "f32x4", bind);
+  return vectorMath(op, x, bind) ?? custom(op, x, "f32x4", bind);
 }
-
-const uniformFloat = /^\(v128\.const f32x4 (\S+) \1 \1 \1\)$/;
 
 /**
  * The maximum or minimum of a value and a number, which is not NaN, in one or two instructions instead of the eight
  * that f32x4.max takes. `pmax(v, c)` is v < c ? c : v, so that NaN stays; equal numbers are the same bits but for zeros.
  */
-function bound(op: "maximum" | "minimum", x: X): string | undefined {
-  const at = x.findIndex((t) => uniformFloat.test(t));
+function bound(op: "maximum" | "minimum", x: X): Code | undefined {
+  const at = x.findIndex((t) => uniformOf(t, "f32x4") !== undefined);
   if (at < 0) return undefined;
   const [c, v] = [x[at]!, x[1 - at]!];
-  const number = uniformFloat.exec(c)![1]!;
-  if (Number(number) !== 0) return apply(op === "maximum" ? "f32x4.pmax" : "f32x4.pmin", v, c);
+  const number = uniformOf(c, "f32x4")!;
+  if (number !== 0) return apply(op === "maximum" ? "f32x4.pmax" : "f32x4.pmin", v, c);
   // Bits are cleared where the result is +0; −0 must stay where it is the minimum.
-  if (number === "-0") return undefined;
+  if (Object.is(number, -0)) return undefined;
   return apply("v128.andnot", v, apply(op === "maximum" ? "f32x4.le" : "f32x4.gt", v, c));
 }
 
-function double(op: string, x: X, bind: Bind): string | undefined {
+function double(op: string, x: X, bind: Bind): Code | undefined {
   const plain = floats[op];
   if (plain) return apply(`f64.${plain}`, ...x);
-  const mask = (t: string): string => apply("i32x4.splat", apply("i32.sub", "(i32.const 0)", t));
+  const mask = (t: Code): Code => apply("i32x4.splat", apply("i32.sub", i32Const(0), t));
   if (op === "isNan") return mask(apply("f64.ne", x[0]!, x[0]!));
-  if (op === "isFinite") return mask(apply("f64.lt", apply("f64.abs", x[0]!), "(f64.const inf)"));
-  return doubleMath(op, x, (type, t) => bind(type, t)) ?? custom(op, x, "f64", bind);
+  if (op === "isFinite") return mask(apply("f64.lt", apply("f64.abs", x[0]!), f64Const(Infinity)));
+  return doubleMath(op, x, bind) ?? custom(op, x, "f64", bind);
 }
 
 /** An op whose record has its own text. */
-function custom(op: string, x: X, width: Width, bind: Bind): string | undefined {
+function custom(op: string, x: X, width: Width, bind: Bind): Code | undefined {
   const { infix, spell: record } = opRecord(op);
   if (record) return fromSpelling(record, x, width, bind);
   return infix ? fromSpelling((a, b) => `${a} ${infix} ${b}`, x, width, bind) : undefined;
 }
 
-function integer(op: string, x: X, dtype: Dtype, bind: Bind): string | undefined {
+function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
   const [a, b] = x;
   const u = unsigned(dtype) ? "u" : "s";
   switch (op) {
@@ -209,59 +216,65 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): string | undefined
   }
 }
 
-const lane = (v: string, i: number): string => `(i32x4.extract_lane ${i} ${v})`;
+const lane = (v: Code, i: number): Code => laneOp("i32x4.extract_lane", i, v);
 
 /** Four i32 results in lanes; the loop-free way for what SIMD lacks. */
-function lanes(one: (i: number) => string, bind: Bind): string {
+function lanes(one: (i: number) => Code, bind: Bind): Code {
   const scalars = [0, 1, 2, 3].map((i) => bind("i32", one(i)));
   const [first, ...rest] = scalars;
   return rest.reduce(
-    (v, s, i) => `(i32x4.replace_lane ${i + 1} ${v} ${s})`,
-    `(i32x4.splat ${first})`,
+    (v, s, i) => laneOp("i32x4.replace_lane", i + 1, v, s),
+    apply("i32x4.splat", first!),
   );
 }
 
-const uniform = /^\(v128\.const i32x4 (-?\d+) \1 \1 \1\)$/;
-
 /** A shift counts modulo 32. SIMD has one count for all lanes; a constant is the common case. */
-function shifted(name: string, a: string, b: string): string {
-  const same = uniform.exec(b);
-  if (same) return apply(`i32x4.${name}`, a, `(i32.const ${Number(same[1]) & 31})`);
+function shifted(name: string, a: Code, b: Code): Code {
+  const same = uniformOf(b, "i32x4");
+  if (same !== undefined) return apply(`i32x4.${name}`, a, i32Const(same & 31));
   return [0, 1, 2, 3].reduce(
-    (v, i) => `(i32x4.replace_lane ${i} ${v} (i32.${name} ${lane(a, i)} ${lane(b, i)}))`,
+    (v, i) => laneOp("i32x4.replace_lane", i, v, apply(`i32.${name}`, lane(a, i), lane(b, i))),
     a,
   );
 }
 
 /** a / b and a mod b, 0 where b is 0; the smallest i32 by −1 is itself, mod 0. */
-function quotient(op: string, [a, b]: readonly [string, string], u: string, bind: Bind): string {
+function quotient(op: string, [a, b]: readonly [Code, Code], u: string, bind: Bind): Code {
   const d = bind("i32", b);
-  const safe = `(i32.or ${d} (i32.eqz ${d}))`;
+  const safe = apply("i32.or", d, apply("i32.eqz", d));
   if (u === "u") {
-    const q = `(i32.${op}_u ${a} ${safe})`;
-    return `(select ${q} (i32.const 0) ${d})`;
+    const q = apply(`i32.${op}_u`, a, safe);
+    return apply("select", q, i32Const(0), d);
   }
   const n = bind("i32", a);
-  if (op === "rem") return `(select (i32.rem_s ${n} ${safe}) (i32.const 0) ${d})`;
+  if (op === "rem") return apply("select", apply("i32.rem_s", n, safe), i32Const(0), d);
   // Division traps where the quotient overflows, so −1 negates.
-  const minus = bind("i32", `(i32.eq ${d} (i32.const -1))`);
-  const q = `(i32.div_s ${n} (select (i32.const 1) ${safe} ${minus}))`;
-  return `(select (i32.sub (i32.const 0) ${n}) (select ${q} (i32.const 0) ${d}) ${minus})`;
+  const minus = bind("i32", apply("i32.eq", d, i32Const(-1)));
+  const q = apply("i32.div_s", n, apply("select", i32Const(1), safe, minus));
+  return apply(
+    "select",
+    apply("i32.sub", i32Const(0), n),
+    apply("select", q, i32Const(0), d),
+    minus,
+  );
 }
 
 /** Powers of integers in double precision, as the other targets take them. */
-function power(a: string, b: string, bind: Bind): string {
-  const real = (v: string, i: number): string => `(f64.convert_i32_s ${lane(v, i)})`;
-  return lanes((i) => `(i32.trunc_sat_f64_s (call $Math.pow ${real(a, i)} ${real(b, i)}))`, bind);
+function power(a: Code, b: Code, bind: Bind): Code {
+  const real = (v: Code, i: number): Code => apply("f64.convert_i32_s", lane(v, i));
+  return lanes(
+    (i) => apply("i32.trunc_sat_f64_s", call("Math.pow", [real(a, i), real(b, i)])),
+    bind,
+  );
 }
 
-function convert(x: string, from: Dtype, to: Dtype, bind: Bind): string {
+function convert(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
   if (from === to) return x;
   if (from === "f64") return fromDouble(x, to, bind);
   if (to === "f64") return toDouble(x, from);
   if (to === "bool") return isFloat(from) ? apply("f32x4.ne", x, zero) : apply("i32x4.ne", x, zero);
   if (isFloat(to)) {
-    if (from === "bool") return apply("v128.and", x, constantText(1, "f32").text);
+    if (from === "bool") return apply("v128.and", x, constantCode(1, "f32"));
     const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${unsigned(from) ? "u" : "s"}`, x);
     return halved(real, to, bind)!;
   }
@@ -270,28 +283,25 @@ function convert(x: string, from: Dtype, to: Dtype, bind: Bind): string {
 }
 
 /** Floats without their fraction; negative ones wrap in u32. */
-function wholeOf(x: string, to: Dtype, bind: Bind): string {
-  const signed = (v: string): string => apply("i32x4.trunc_sat_f32x4_s", v);
+function wholeOf(x: Code, to: Dtype, bind: Bind): Code {
+  const signed = (v: Code): Code => apply("i32x4.trunc_sat_f32x4_s", v);
   if (to !== "u32") return signed(x);
   const v = bind("v128", x);
   const negative = apply("f32x4.lt", v, zero);
   return apply("v128.bitselect", signed(v), apply("i32x4.trunc_sat_f32x4_u", v), negative);
 }
 
-function fromDouble(x: string, to: Dtype, bind: Bind): string {
+function fromDouble(x: Code, to: Dtype, bind: Bind): Code {
   if (to === "bool")
-    return apply(
-      "i32x4.splat",
-      apply("i32.sub", "(i32.const 0)", apply("f64.ne", x, "(f64.const 0)")),
-    );
+    return apply("i32x4.splat", apply("i32.sub", i32Const(0), apply("f64.ne", x, f64Const(0))));
   if (isFloat(to)) return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
   const whole = apply("i32.wrap_i64", apply("i64.trunc_sat_f64_s", x));
   return wrapped(apply("i32x4.splat", whole), to);
 }
 
-function toDouble(x: string, from: Dtype): string {
+function toDouble(x: Code, from: Dtype): Code {
   if (isFloat(from)) return apply("f64.promote_f32", apply("f32x4.extract_lane 0", x));
   const first = lane(x, 0);
-  if (from === "bool") return apply("f64.convert_i32_u", apply("i32.and", first, "(i32.const 1)"));
+  if (from === "bool") return apply("f64.convert_i32_u", apply("i32.and", first, i32Const(1)));
   return apply(`f64.convert_i32_${unsigned(from) ? "u" : "s"}`, first);
 }

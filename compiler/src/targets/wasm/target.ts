@@ -8,8 +8,8 @@ import { simdRows } from "../../schedule/simd-rows.ts";
 import { simdScan } from "../../schedule/simd-scan.ts";
 import { lineSort } from "../../schedule/sort.ts";
 import type { Target } from "../../target.ts";
-import { assembleVariants } from "./assemble.ts";
-import { emitWasm } from "./emit.ts";
+import { emitWasm, functionsOf } from "./emit.ts";
+import { encodeModules } from "./module.ts";
 import { sortFunctions } from "./sort.ts";
 
 export const wasm: Target = {
@@ -33,7 +33,7 @@ export const wasm: Target = {
   },
   emit: (kernel) => emitWasm(kernel),
   link: (kernels) => {
-    const texts = kernels.map((k) => k.text);
-    return assembleVariants([...texts, ...sortFunctions(texts)]);
+    const functions = kernels.flatMap(functionsOf);
+    return encodeModules([...functions, ...sortFunctions(functions)]);
   },
 };

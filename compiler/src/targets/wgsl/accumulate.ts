@@ -8,16 +8,23 @@ import { indexText } from "../index-text.ts";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
 import { pairText } from "./combine.ts";
 import { constantText, type Printer } from "./language.ts";
+import { narrowText } from "./narrow.ts";
+import { isNative, narrowType, splatNarrow } from "./native-half.ts";
 import { scalarType, spell, splat, typeOf } from "./spell.ts";
 
 /** An accumulator made in a vector loop has its lanes. */
 export function printAcc(p: Printer, s: Of<"acc">): void {
   const { e } = p;
   const lanes = p.vector?.lanes ?? 1;
-  const init = splat(e.text(s.init), s.dtype, lanes);
+  const narrow = s.narrow === true && isNative(p, s.dtype);
+  const init = narrow
+    ? splatNarrow(narrowText(p, s.init), lanes)
+    : splat(e.text(s.init), s.dtype, lanes);
   const name = e.fresh(s.name);
-  e.line(`var ${name}: ${typeOf(s.dtype, lanes)} = ${init.text};`);
+  const type = narrow ? narrowType(lanes) : typeOf(s.dtype, lanes);
+  e.line(`var ${name}: ${type} = ${init.text};`);
   e.bindName(s.name, atom(name, lanes));
+  if (narrow) p.narrow.add(s.name);
   const { reducer, fed } = e.facts.accs.get(s.name)!;
   if (!isArg(reducer)) return;
   const max = reducer === "argMax";

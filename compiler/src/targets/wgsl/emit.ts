@@ -9,7 +9,7 @@ import { plainName } from "../../kernel/names.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
-import { atom, indented, prec } from "../scope.ts";
+import { atom, indented, prec, setValue } from "../scope.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
 import {
   combineArg,
@@ -21,6 +21,10 @@ import {
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
+import { printMatrix } from "./matrix.ts";
+import { moduleText } from "./module.ts";
+import { narrowText } from "./narrow.ts";
+import { isNative, narrowType, splatNarrow } from "./native-half.ts";
 import { preludeName, preludeText } from "./prelude.ts";
 import { splat, typeOf } from "./spell.ts";
 import { isVectorisable } from "./vector.ts";
@@ -28,17 +32,22 @@ import { isVectorisable } from "./vector.ts";
 export interface WgslOptions {
   /** Combines use subgroup operations; the device must have the feature `subgroups`. */
   readonly subgroups?: boolean;
+  /** f16 lies in memory as itself; the device must have the feature `shader-f16`. */
+  readonly f16?: boolean;
+  /** Round halves at every op, where f16 is native; default "on-store". */
+  readonly rounding?: "each-op" | "on-store";
 }
 
-interface Module extends Printer {
+export interface Module extends Printer {
   readonly kernel: Kernel;
   readonly options: WgslOptions;
   readonly grid: Grid;
   /** Names of the grid's loop variables. */
   readonly gridNames: readonly string[];
   readonly declarations: Declarations;
-  /** Whether the text uses subgroup operations. */
+  /** Whether the text uses subgroup operations, and matrices of subgroups. */
   subgroups: boolean;
+  matrices: boolean;
 }
 
 /** The kernel as a WGSL module; bindings in the order of the params, then the uniform struct of dims. */
@@ -48,7 +57,7 @@ export function emitWgsl(kernel: Kernel, options: WgslOptions = {}): KernelText 
     const name = m.e.fresh(p.name);
     m.e.bindName(p.name, atom(name));
     const mode = p.access === "read" ? "read" : "read_write";
-    return `@group(0) @binding(${i}) var<storage, ${mode}> ${name}: array<${elementType(kernel, i)}>;`;
+    return `@group(0) @binding(${i}) var<storage, ${mode}> ${name}: array<${elementType(m, i)}>;`;
   });
   m.e.line("let lid = i32(invocation);");
   const fields = kernel.dims.map((d) => {
@@ -94,6 +103,11 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     use,
     widths: new Map(kernel.params.map((p) => [p.name, p.width])),
     vectors: new Set(),
+    native: options.f16 ?? false,
+    eachOp: options.rounding === "each-op",
+    narrow: new Set(
+      options.f16 ? kernel.params.filter((p) => p.dtype === "f16").map((p) => p.name) : [],
+    ),
     vector: undefined,
     kernel,
     options,
@@ -101,54 +115,20 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     gridNames: grid.loops.map((l) => e.fresh(l.name)),
     declarations,
     subgroups: false,
+    matrices: false,
   };
   return m;
 }
 
-function elementType(kernel: Kernel, index: number): string {
+function elementType(m: Module, index: number): string {
+  const { kernel } = m;
   const { dtype, name, width, access } = kernel.params[index]!;
+  if (m.narrow.has(name)) return narrowType(width);
   if (halfOf(dtype)) return wordType(access);
   if (dtype === "f64")
     throw new DtypeError(`emit: ${plainName(name)} of ${kernel.name} is ${dtype} on target webgpu`);
   const stored = dtype === "bool" ? "u32" : dtype;
   return typeOf(stored, width);
-}
-
-function moduleText(m: Module, storage: readonly string[], fields: readonly string[]): string {
-  const builtins = [
-    "@builtin(local_invocation_index) invocation: u32",
-    ...(m.grid.loops.length ? ["@builtin(workgroup_id) workgroup: vec3<u32>"] : []),
-    ...(m.grid.folded ? ["@builtin(num_workgroups) groups: vec3<u32>"] : []),
-    ...(m.subgroups
-      ? [
-          "@builtin(subgroup_size) subgroupSize: u32",
-          "@builtin(subgroup_invocation_id) subgroupLane: u32",
-        ]
-      : []),
-  ];
-  const uniform = fields.length
-    ? [
-        "struct Dims {",
-        ...fields,
-        "}",
-        `@group(0) @binding(${storage.length}) var<uniform> dims: Dims;`,
-      ]
-    : [];
-  const lines = [
-    ...(m.subgroups ? ["enable subgroups;", ""] : []),
-    ...storage,
-    ...uniform,
-    ...[...m.declarations.values()].flatMap((d) => ["", d]),
-    "",
-    `@compute @workgroup_size(${m.kernel.workgroupSize})`,
-    "fn main(",
-    ...builtins.map((b) => `  ${b},`),
-    ") {",
-    ...indented(m.e.scope.lines),
-    "}",
-    "",
-  ];
-  return lines.join("\n");
 }
 
 function printGrid(m: Module): void {
@@ -233,13 +213,23 @@ function printSimple(m: Module, s: Simple): void {
     case "letInvocation":
       e.bindName(s.name, atom("lid"));
       break;
+    case "letSubgroup":
+      m.matrices = true;
+      e.bindName(s.name, atom("i32(subgroup)"));
+      break;
+    case "matrix":
+      printMatrix(m, s.does);
+      break;
     case "set": {
       const acc = e.find(s.name).text;
-      e.line(`${acc.text} = ${splat(e.text(s.value), s.value.dtype, acc.lanes).text};`);
+      const value = m.narrow.has(s.name)
+        ? splatNarrow(narrowText(m, s.value), acc.lanes)
+        : splat(e.text(s.value), s.value.dtype, acc.lanes);
+      e.line(`${acc.text} = ${value.text};`);
       break;
     }
     case "store":
-      for (const line of storeLines(m, s.to, s.index, e.text(s.value), s.value.dtype)) e.line(line);
+      printStore(m, s);
       break;
     case "array":
       printArray(m, s);
@@ -249,12 +239,20 @@ function printSimple(m: Module, s: Simple): void {
       if (m.kernel.params.some((p) => p.access === "readwrite" || p.access === "scratch"))
         e.line("storageBarrier();");
       break;
+    case "fence":
+    case "touch":
+      break;
     case "sort":
       bug("emit", `${m.kernel.name} sorts a line, which target webgpu does in kernels of its own`);
       break;
     default:
       s satisfies never;
   }
+}
+
+function printStore(m: Module, { to, index, value }: Of<"store">): void {
+  const text = m.narrow.has(to) ? narrowText(m, value) : m.e.text(value);
+  for (const line of storeLines(m, to, index, text, value.dtype)) m.e.line(line);
 }
 
 function block(e: Emitter, head: string, lines: readonly string[]): void {
@@ -268,7 +266,7 @@ function bindIndex(m: Module, name: string, value: Dim): void {
   const { e } = m;
   const d = e.resolved(value);
   if (varies(m, d)) {
-    e.scope.values.set(name, d);
+    setValue(e.scope, name, d);
     return;
   }
   e.bindIndex(name, d);
@@ -281,7 +279,9 @@ function printArray(m: Module, s: Of<"array">): void {
     bug("emit", `array ${s.name} of ${m.kernel.name} has no static size: ${size}`);
   const width = s.width ?? 1;
   const name = m.e.fresh(s.name);
-  const element = typeOf(s.dtype === "bool" ? "u32" : s.dtype, width);
+  const narrow = s.narrow === true && isNative(m, s.dtype);
+  if (narrow) m.narrow.add(s.name);
+  const element = narrow ? narrowType(width) : typeOf(s.dtype === "bool" ? "u32" : s.dtype, width);
   const type = `array<${element}, ${Math.ceil(size / width)}>`;
   m.widths.set(s.name, width);
   m.e.at(0, () => {
@@ -340,7 +340,7 @@ function printLoop(m: Module, s: Of<"loop">): void {
   if (repeat && short) {
     for (let i = start; i < extent; i += s.step ?? 1)
       printInline(m, s, () => {
-        e.scope.values.set(s.name, i);
+        setValue(e.scope, s.name, i);
       });
     return;
   }

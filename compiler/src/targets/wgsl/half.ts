@@ -1,11 +1,11 @@
 /**
- * f16 and bf16 in WGSL without the feature shader-f16: two of them lie in one word of a buffer, and values are f32 that are
- * rounded where they are made. An invocation stores its half of a word with two atomic operations, which leave the other half to
- * the invocation that owns it.
+ * bf16 in WGSL, and f16 without the feature shader-f16 (with it: `native-half.ts`): two of them lie in one word of a buffer, and
+ * values are f32 that are rounded where they are made. An invocation stores its half of a word with two atomic operations,
+ * which leave the other half to the invocation that owns it.
  */
 import { type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { indexText } from "../index-text.ts";
+import { indexText, placeText } from "../index-text.ts";
 import { atom, prec, type Text } from "../scope.ts";
 import type { Printer } from "./language.ts";
 
@@ -67,11 +67,17 @@ const exact = new Set(
 export function rounded(p: Printer, t: Text, dtype: Dtype, op?: string): Text {
   const half = halfOf(dtype);
   if (!half || (op !== undefined && exact.has(op))) return t;
+  if (p.native && dtype === "f16") {
+    // More digits than asked for do no harm, but a conversion asks for fewer.
+    if (op !== "convert" && !p.eachOp) return t;
+    return atom(`${p.use("nearestF16", t.lanes)}(${t.text})`, t.lanes);
+  }
   return atom(`${p.use(`round${half}`, t.lanes)}(${t.text})`, t.lanes);
 }
 
 /** The half of a parameter's dtype; arrays inside a kernel hold f32. */
 export function packedHalf(p: Printer, name: string): string | undefined {
+  if (p.narrow.has(name)) return undefined;
   const param = p.e.kernel.params.find((q) => q.name === name);
   return param && halfOf(param.dtype);
 }
@@ -84,7 +90,7 @@ export const wordType = (access: Kernel["params"][number]["access"]): string =>
 function placeOf(p: Printer, index: Dim): { word: string; shift: string } {
   const d = p.e.resolved(index);
   const shift = indexText(p.e, mulDim(modDim(d, 2), 16)).text;
-  return { word: indexText(p.e, floorDiv(d, 2)).text, shift: `u32(${shift})` };
+  return { word: placeText(p.e, floorDiv(d, 2)), shift: `u32(${shift})` };
 }
 
 export function loadHalf(p: Printer, name: string, half: string, index: Dim): Text {

@@ -14,10 +14,11 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
-import { conditionsText, indexText } from "../index-text.ts";
+import { conditionsText, indexText, placeText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
-import { atLeast, atom, openScope, prec, type Text } from "../scope.ts";
+import { atLeast, atom, openScope, prec, setValue, type Text } from "../scope.ts";
 import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
+import { narrowType, splatNarrow, widened } from "./native-half.ts";
 import { reserved } from "./reserved.ts";
 import { scalarType, spell, splat, typeOf, type Use } from "./spell.ts";
 
@@ -29,6 +30,11 @@ export interface Printer {
   readonly widths: Map<string, number>;
   /** Loads of whole vectors, of which components are used. */
   readonly vectors: Set<Load>;
+  /** Whether the device has f16, and whether every op rounds. */
+  readonly native: boolean;
+  readonly eachOp: boolean;
+  /** Buffers, arrays and variables whose elements are f16. */
+  readonly narrow: Set<string>;
   vector: { readonly name: string; readonly lanes: number } | undefined;
 }
 
@@ -58,11 +64,12 @@ export function wgsl(p: () => Printer): Language {
     pick: (which, a, b) => atom(`${which}(${a.text}, ${b.text})`),
     index: (value) => (varies(p(), value) ? lanesOfIndex(p(), value) : indexText(p().e, value)),
     test: (conditions) => testText(p(), conditions),
-    load: (e) => loadText(p(), e),
+    load: (e) => loadText(p(), e, false),
     call: (e) => callText(p(), e),
     // A half's sums are kept in f32.
     accumulated: (name, text) => {
       const acc = p().e.facts.accs.get(name)!;
+      if (p().narrow.has(name)) return widened(p(), name, text);
       return acc.wide ? rounded(p(), text, acc.dtype) : text;
     },
   };
@@ -144,7 +151,7 @@ export function eachLane(p: Printer, print: (lane: number) => Text): Text[] {
   return Array.from({ length: lanes }, (_, lane) => {
     const outer = p.e.scope;
     const inner = openScope(outer, { lines: outer.lines });
-    inner.values.set(name, lane);
+    setValue(inner, name, lane);
     p.e.scope = inner;
     const text = print(lane);
     p.e.scope = outer;
@@ -152,8 +159,11 @@ export function eachLane(p: Printer, print: (lane: number) => Text): Text[] {
   });
 }
 
+const lanesOf = (parts: readonly Text[], type: string): Text =>
+  atom(`${type}(${parts.map((t) => t.text).join(", ")})`, parts.length);
+
 export const composed = (parts: readonly Text[], dtype: Dtype): Text =>
-  atom(`${typeOf(dtype, parts.length)}(${parts.map((t) => t.text).join(", ")})`, parts.length);
+  lanesOf(parts, typeOf(dtype, parts.length));
 
 /** Elements from lane to lane, if they are the same number apart. */
 export function strideOf(p: Printer, index: Dim): number | undefined {
@@ -175,9 +185,9 @@ export function vectorIndex(p: Printer, index: Dim): Dim {
 export function elementText(p: Printer, name: string, index: Dim): string {
   const base = p.e.find(name).text.text;
   const width = p.widths.get(name) ?? 1;
-  if (width === 1) return `${base}[${indexText(p.e, index).text}]`;
+  if (width === 1) return `${base}[${placeText(p.e, index)}]`;
   const d = p.e.resolved(index);
-  return `${base}[${indexText(p.e, floorDiv(d, width)).text}][${indexText(p.e, modDim(d, width)).text}]`;
+  return `${base}[${placeText(p.e, floorDiv(d, width))}][${placeText(p.e, modDim(d, width))}]`;
 }
 
 /** bool is stored as u32. */
@@ -187,26 +197,31 @@ const asBool = (text: Text): Text => ({
   lanes: text.lanes,
 });
 
-function loadText(p: Printer, l: Load): Text {
+/** The element, or those of all lanes; `raw` leaves f16 as it lies. */
+export function loadText(p: Printer, l: Load, raw: boolean): Text {
   if (p.vectors.has(l)) {
     const width = p.widths.get(l.from)!;
-    const at = indexText(p.e, floorDiv(l.index, width)).text;
-    return atom(`${p.e.find(l.from).text.text}[${at}]`, width);
+    const at = placeText(p.e, floorDiv(l.index, width));
+    return widened(p, l.from, atom(`${p.e.find(l.from).text.text}[${at}]`, width));
   }
   if (p.vector && (varies(p, l.index) || l.guard.some((c) => varies(p, c.value))))
-    return loadLanes(p, l, p.vector.lanes);
-  return loadOne(p, l, l.guard);
+    return loadLanes(p, l, p.vector.lanes, raw);
+  return loadOne(p, l, l.guard, raw);
 }
 
-function loadOne(p: Printer, l: Load, guard: readonly Condition[]): Text {
+function loadOne(p: Printer, l: Load, guard: readonly Condition[], raw: boolean): Text {
   const when = conditionsText(p.e, guard);
-  if (when.text === "false") return constantText(0, l.dtype, p.use);
-  const half = packedHalf(p, l.from);
-  const element = half
-    ? loadHalf(p, l.from, half, l.index)
-    : (componentText(p, l) ?? atom(elementText(p, l.from, l.index)));
+  if (when.text === "false") return raw ? atom("f16()") : constantText(0, l.dtype, p.use);
+  const element = oneElement(p, l, raw);
   const value = l.dtype === "bool" ? asBool(element) : element;
-  return guarded(p, value, when, l.dtype);
+  return guarded(p, value, when, raw ? undefined : l.dtype);
+}
+
+function oneElement(p: Printer, l: Load, raw: boolean): Text {
+  const half = packedHalf(p, l.from);
+  if (half) return loadHalf(p, l.from, half, l.index);
+  const element = (): Text => atom(elementText(p, l.from, l.index));
+  return raw ? element() : (componentText(p, l) ?? widened(p, l.from, element()));
 }
 
 /** A known component of an array of vectors: the vector is loaded once for all that are asked for. */
@@ -222,31 +237,34 @@ function componentText(p: Printer, l: Load): Text | undefined {
 }
 
 /** The load itself is harmless where the guard fails: WGSL keeps every access within its buffer. */
-function guarded(p: Printer, value: Text, when: Text, dtype: Dtype): Text {
+function guarded(p: Printer, value: Text, when: Text, dtype: Dtype | undefined): Text {
   if (when.text === "true") return value;
-  const none = splat(constantText(0, dtype, p.use), dtype, value.lanes);
+  const none = dtype
+    ? splat(constantText(0, dtype, p.use), dtype, value.lanes)
+    : atom(`${narrowType(value.lanes)}()`);
   return atom(`select(${none.text}, ${value.text}, ${when.text})`, value.lanes);
 }
 
-function loadLanes(p: Printer, l: Load, lanes: number): Text {
+function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
   const perLane = l.guard.filter((c) => varies(p, c.value));
   const wide = (p.widths.get(l.from) ?? 1) === lanes && strideOf(p, l.index) === 1;
   if (!wide)
-    return composed(
-      eachLane(p, () => loadOne(p, l, l.guard)),
-      l.dtype,
+    return lanesOf(
+      eachLane(p, () => loadOne(p, l, l.guard, raw)),
+      raw ? narrowType(lanes) : typeOf(l.dtype, lanes),
     );
   const { text } = p.e.find(l.from);
-  const vector = atom(`${text.text}[${indexText(p.e, vectorIndex(p, l.index)).text}]`, lanes);
-  const value = l.dtype === "bool" ? asBool(vector) : vector;
+  const vector = atom(`${text.text}[${placeText(p.e, vectorIndex(p, l.index))}]`, lanes);
+  const value = l.dtype === "bool" ? asBool(vector) : raw ? vector : widened(p, l.from, vector);
+  const dtype = raw ? undefined : l.dtype;
   const common = l.guard.filter((c) => !perLane.includes(c));
-  const one = guarded(p, value, conditionsText(p.e, common), l.dtype);
+  const one = guarded(p, value, conditionsText(p.e, common), dtype);
   if (perLane.length === 0) return one;
   const when = composed(
     eachLane(p, () => conditionsText(p.e, perLane)),
     "bool",
   );
-  return guarded(p, one, when, l.dtype);
+  return guarded(p, one, when, dtype);
 }
 
 function testText(p: Printer, conditions: readonly Condition[]): Text {
@@ -265,7 +283,7 @@ function lanesOfIndex(p: Printer, value: Dim): Text {
   );
 }
 
-/** Assignments that store `value`, one for each statement. */
+/** Assignments that store `value`, one for each statement; it is f16 already where what holds it is. */
 export function storeLines(
   p: Printer,
   to: string,
@@ -282,9 +300,11 @@ export function storeLines(
     p.e.line(`let ${last} = ${stored.text};`);
     return [storeOne(p, to, index, `${last}[${stored.lanes - 1}]`)];
   }
-  const wide = splat(stored, dtype === "bool" ? "u32" : dtype, lanes);
+  const wide = p.narrow.has(to)
+    ? splatNarrow(stored, lanes)
+    : splat(stored, dtype === "bool" ? "u32" : dtype, lanes);
   if ((p.widths.get(to) ?? 1) === lanes && strideOf(p, index) === 1) {
-    const at = indexText(p.e, vectorIndex(p, index)).text;
+    const at = placeText(p.e, vectorIndex(p, index));
     return [`${p.e.find(to).text.text}[${at}] = ${wide.text};`];
   }
   const name = p.e.fresh("lanes");

@@ -4,6 +4,7 @@
  * and bool types of the call's width, `$name` for another function of the prelude at that width.
  */
 import { halfPrelude } from "./half.ts";
+import { nativeHalfPrelude } from "./native-half.ts";
 import { trigonometry } from "./trigonometry.ts";
 
 /** Bits, because implementations may assume that floats are never NaN (WGSL 15.7.2). */
@@ -256,6 +257,7 @@ export const prelude: Readonly<Record<string, string>> = {
   wrapUint,
   wholeInt,
   ...halfPrelude,
+  ...nativeHalfPrelude,
   divInt,
   divUint,
   remInt,
@@ -269,8 +271,8 @@ export const prelude: Readonly<Record<string, string>> = {
 
 /** The scalar type names and what they are called at a width. */
 const widen = (text: string, lanes: number): string =>
-  text.replace(/\b([FIUB])\b/g, (_, t: "F" | "I" | "U" | "B") => {
-    const scalar = { F: "f32", I: "i32", U: "u32", B: "bool" }[t];
+  text.replace(/\b([FHIUB])\b/g, (_, t: "F" | "H" | "I" | "U" | "B") => {
+    const scalar = { F: "f32", H: "f16", I: "i32", U: "u32", B: "bool" }[t];
     return lanes === 1 ? scalar : `vec${lanes}<${scalar}>`;
   });
 

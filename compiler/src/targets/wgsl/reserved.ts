@@ -20,7 +20,7 @@ const words = `alias break case const const_assert continue continuing default d
   f32 f16 i32 u32 bool vec2 vec3 vec4 array atomic ptr bitcast select abs sign floor ceil trunc round exp log sqrt
   exp2 log2 inverseSqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 pow min max dot any all fma clamp storageBarrier workgroupBarrier
   workgroupUniformLoad subgroupAdd subgroupMul subgroupMin subgroupMax subgroupAnd subgroupOr
-  subgroupAll subgroupAny subgroupShuffle subgroupShuffleDown subgroupShuffleXor subgroupBroadcastFirst main dims Dims lid workgroup invocation groups subgroupSize subgroupLane Best partials`;
+  subgroupAll subgroupAny subgroupShuffle subgroupShuffleDown subgroupShuffleXor subgroupBroadcastFirst main dims Dims lid workgroup invocation groups subgroup subgroupSize subgroupLane Best partials`;
 
 export const reserved: ReadonlySet<string> = new Set([
   ...words.split(/\s+/),

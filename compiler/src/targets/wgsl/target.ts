@@ -51,5 +51,10 @@ export const webgpu: Target = {
     attention: gpuAttention,
     beside: besideGrid,
   },
-  emit: (kernel, { features }) => emitWgsl(kernel, { subgroups: features.includes("subgroups") }),
+  emit: (kernel, { features, rounding }) =>
+    emitWgsl(kernel, {
+      subgroups: features.includes("subgroups"),
+      f16: features.includes("shader-f16"),
+      rounding,
+    }),
 };

@@ -29,8 +29,10 @@ interface Seen {
 const varies = (d: Dim | undefined, seen: Seen): boolean =>
   d !== undefined && [...symbolsIn(seen.resolved(d)).keys()].some((name) => seen.varying.has(name));
 
-/** Whether a value may differ from lane to lane. */
-function differs(e: Expr, seen: Seen): boolean {
+/** Whether a value may differ from lane to lane; `walked` are parts that do not. */
+function differs(e: Expr, seen: Seen, walked: Set<Expr> = new Set()): boolean {
+  if (walked.has(e)) return false;
+  walked.add(e);
   switch (e.kind) {
     case "const":
       return false;
@@ -41,7 +43,7 @@ function differs(e: Expr, seen: Seen): boolean {
     case "ref":
       return seen.inner.has(e.name) || seen.wide.has(e.name);
     case "call":
-      return e.args.some((a) => differs(a, seen));
+      return e.args.some((a) => differs(a, seen, walked));
     case "load":
       return varies(e.index, seen) || e.guard.some((c) => varies(c.value, seen));
     default:
@@ -58,6 +60,8 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
     case "barrier":
     case "array":
     case "letInvocation":
+    case "letSubgroup":
+    case "matrix":
     case "fma":
       return true;
     case "let":
@@ -86,6 +90,8 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
       );
     case "if":
       return !s.when.some((c) => varies(c.value, seen)) && lanesAgree(s.then, seen);
+    case "fence":
+    case "touch":
     case "sort":
     case "combine":
     case "prefix":

@@ -7,8 +7,17 @@ import { promote } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
+import { productDtype } from "../precision.ts";
 import { broadcastShapes, checkAxis, printShape, type Shape } from "../shape.ts";
-import { apply, checkCount, checkSameDtype, range } from "./apply.ts";
+import {
+  apply,
+  asFactor,
+  checkCount,
+  checkSameDtype,
+  checkTensor,
+  inDtype,
+  range,
+} from "./apply.ts";
 import { type DotAxes, dotAxes, factorCoords, lhsFree, rhsFree } from "./loops.ts";
 import { broadcastInDim, reshape, transpose } from "./movement.ts";
 
@@ -142,7 +151,7 @@ function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tenso
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
   const named = (list: readonly number[] | undefined, t: Tensor) =>
     (list ?? []).map((a) => checkAxis("dotGeneral", a, t.rank));
-  return apply("dotGeneral", [lhs, rhs], {
+  return apply("dotGeneral", [lhs, rhs].map(asFactor), {
     lhsBatch: named(axes.lhsBatch, lhs),
     rhsBatch: named(axes.rhsBatch, rhs),
     lhsContract: named(axes.lhsContract, lhs),
@@ -150,10 +159,8 @@ export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Te
   });
 }
 
-const converted = (t: Tensor, like: Tensor): Tensor => {
-  const dtype = promote(t.dtype, like.dtype);
-  return dtype === t.dtype ? t : apply("convert", [t], {}, { dtype, shape: t.shape });
-};
+const converted = (t: Tensor, like: Tensor): Tensor =>
+  inDtype(t, promote(productDtype(t.dtype), productDtype(like.dtype)));
 
 /** Repeats the leading axes of a stack of matrices to `batch`. */
 function broadcastBatch(t: Tensor, batch: Shape): Tensor {
@@ -175,6 +182,7 @@ function broadcastBatch(t: Tensor, batch: Shape): Tensor {
  * is a scalar.
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
+  for (const x of [a, b]) checkTensor("matmul", x);
   if (a.rank === 0 || b.rank === 0)
     throw new ShapeError(
       `matmul: operands are ${printShape(a.shape)} and ${printShape(b.shape)}, a scalar has no matrix product`,

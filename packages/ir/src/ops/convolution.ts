@@ -20,7 +20,16 @@ import { DtypeError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { exactQuotient, printShape } from "../shape.ts";
-import { apply, checkCount, checkSameDtype, dimsOf, numbersOf, perAxis, range } from "./apply.ts";
+import {
+  apply,
+  asFactor,
+  checkCount,
+  checkSameDtype,
+  dimsOf,
+  numbersOf,
+  perAxis,
+  range,
+} from "./apply.ts";
 import { reshape, reverse, transpose } from "./movement.ts";
 import { spread } from "./slice.ts";
 import { placements } from "./windows.ts";
@@ -243,7 +252,7 @@ export function convolution(x: Tensor, w: Tensor, options: ConvolutionOptions = 
   const extents = x.shape.slice(2).map((d, i) => spread(d, lhsDilation[i]! - 1));
   const kernel = w.shape.slice(2);
   const sides = resolvePadding(name, options.padding ?? 0, extents, kernel, stride, dilation);
-  return apply(name, [x, w], {
+  return apply(name, [asFactor(x), asFactor(w)], {
     stride,
     low: sides.map(([low]) => low),
     high: sides.map(([, high]) => high),

@@ -5,8 +5,9 @@
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import { type Attrs, attrKey, type Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
+import { fullDtype } from "../precision.ts";
 import { checkAxis, type Shape } from "../shape.ts";
-import { apply, checkCount, filled, range } from "./apply.ts";
+import { apply, checkCount, filled, inDtype, range } from "./apply.ts";
 import { scanAttrs } from "./loops.ts";
 
 export interface CumulativeOptions {
@@ -113,9 +114,9 @@ const along =
   (x: Tensor, axis: number, options: CumulativeOptions = {}): Tensor => {
     const { exclusive = false, reverse = false } = options;
     const a = checkAxis(op, axis, x.rank);
-    const counted = (op === "cumsum" || op === "cumprod") && x.dtype === "bool";
-    const numeric = counted ? apply("convert", [x], {}, { dtype: "i32", shape: x.shape }) : x;
-    return apply(op, [numeric], { axis: a, exclusive, reverse });
+    const counted = op === "cumsum" || op === "cumprod";
+    const dtype = !counted ? x.dtype : x.dtype === "bool" ? "i32" : fullDtype(x.dtype);
+    return apply(op, [inDtype(x, dtype)], { axis: a, exclusive, reverse });
   };
 
 /**

@@ -1,8 +1,9 @@
 import { DtypeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
+import { fullDtype } from "../precision.ts";
 import { checkAxes, dropAxes, sizeOf } from "../shape.ts";
-import { apply, checkCount, filled, numbersOf, otherAxes } from "./apply.ts";
+import { apply, checkCount, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
 import { broadcastInDim, reshape } from "./movement.ts";
 
 type Vjp = NonNullable<OpRecord["vjp"]>;
@@ -114,10 +115,8 @@ const reducing =
   (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
     const list = checkAxes(name, axes, x.rank);
     const counted = op === "reduceSum" || op === "reduceProd";
-    const numeric =
-      counted && x.dtype === "bool"
-        ? apply("convert", [x], {}, { dtype: "i32", shape: x.shape })
-        : x;
+    const dtype = !counted ? x.dtype : x.dtype === "bool" ? "i32" : fullDtype(x.dtype);
+    const numeric = inDtype(x, dtype);
     const y = list.length || op.startsWith("arg") ? apply(op, [numeric], { axes: list }) : numeric;
     return options.keepDims ? reshape(y, dropAxes(x.shape, list, true)) : y;
   };

@@ -1,9 +1,11 @@
 /**
- * Reference values of gather and scatter. Updates are combined one after the other, in row-major order.
+ * Reference values of gather and scatter. Updates are combined one after the other, in row-major order, and each result is
+ * rounded, since it is an element of the tensor that the next one finds.
  */
+import { type Dtype, roundTo } from "../dtype.ts";
 import { numbersOf, otherAxes } from "../ops/apply.ts";
 import type { Evaluate, Value } from "./value.ts";
-import { coordinates, elementAt, inside, rowMajor, tabulate } from "./walk.ts";
+import { coordinates, elementAt, inside, multiply, rowMajor, tabulate } from "./walk.ts";
 
 /** Coordinates in x: the indices at the indexed axes, `rest` at the others. */
 function place(
@@ -32,9 +34,9 @@ const gather: Evaluate = (node, [x, ...indices], dims) => {
   });
 };
 
-const combine: Record<string, (old: number, update: number) => number> = {
+const combine: Record<string, (old: number, update: number, dtype: Dtype) => number> = {
   add: (a, b) => a + b,
-  mul: (a, b) => a * b,
+  mul: (a, b, dtype) => multiply(dtype, a, b),
   max: (a, b) => Math.max(a, b),
   min: (a, b) => Math.min(a, b),
   set: (_, b) => b,
@@ -50,7 +52,7 @@ const scatter: Evaluate = (node, [x, updates, ...indices], dims) => {
     const to = place(x!.shape.length, axes, indexed, at.slice(n));
     if (!inside(x!.shape, to)) continue;
     const i = rowMajor(x!.shape, to);
-    sums.data[i] = into(sums.data[i]!, elementAt(updates!, at));
+    sums.data[i] = roundTo(x!.dtype, into(sums.data[i]!, elementAt(updates!, at), x!.dtype));
   }
   return tabulate(node, dims, (at) => elementAt(sums, at));
 };

@@ -1,13 +1,10 @@
 /** `kiln bench`: the time of a model on random inputs, whole and by kernel. */
-import { evaluateDim, isFloat, symbolsIn } from "@kiln-ml/ir";
-import { declare, isSpec } from "../inputs.ts";
 import { settings } from "../settings.ts";
-import { mapArguments } from "../tree.ts";
-import type { Dims } from "./extents.ts";
-import { PlainError } from "./failure.ts";
+import { madeUpArguments } from "./made-up.ts";
 import { loadModel, modelHelp } from "./model.ts";
 import { Profile, rate } from "./profile.ts";
 import { frontOf } from "./script.ts";
+import { useTuning } from "./tuning.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
 export const help = `Usage: kiln bench model.ts [options]
@@ -15,6 +12,7 @@ export const help = `Usage: kiln bench model.ts [options]
   --target auto|js|wasm|webgpu  where it runs (auto)
   --threads N|auto              threads of wasm (auto: one a core, at most 8)
   --dims N=32,T=8               values of symbols; 32 for those not named
+  --tuning FILE|cache           choices that kiln tune found
   --runs N                      timed runs (20), after a quarter as many that are not timed
   --no-fusion                   one kernel for each operation, to compare
   --no-check                    do not type-check the script first
@@ -28,6 +26,7 @@ export async function run(args: readonly string[]): Promise<number> {
     threads: { type: "string" },
     dims: { type: "string" },
     runs: { type: "string" },
+    tuning: { type: "string" },
     "no-fusion": { type: "boolean" },
     "no-check": { type: "boolean" },
   });
@@ -37,10 +36,11 @@ export async function run(args: readonly string[]): Promise<number> {
   settings.target = targetFrom("bench", values.target);
   settings.threads = threadsFrom("bench", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
+  await useTuning(values.tuning);
   const model = await loadModel(path, !values["no-check"]);
   const front = await frontOf(path);
   const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, model);
-  const feeds = randomArguments(model.inputs, dims);
+  const feeds = madeUpArguments("bench", model.inputs, dims);
   const started = performance.now();
   await settle(await compiled(...feeds));
   const first = performance.now() - started;
@@ -75,26 +75,4 @@ async function settle(result: unknown): Promise<void> {
   const size = (shape: readonly unknown[]) => shape.reduce<number>((n, d) => n * Number(d), 1);
   tensors.sort((a, b) => size(a.shape) - size(b.shape));
   await tensors[0]?.data();
-}
-
-function randomArguments(inputs: readonly unknown[], dims: Dims): unknown[] {
-  let seed = 1;
-  const next = (): number => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return seed / 2 ** 31 - 1;
-  };
-  return mapArguments(inputs, isSpec, (spec, path) => {
-    const { dtype, shape } = declare(spec, path);
-    const symbols = new Map(shape.flatMap((d) => [...symbolsIn(d)]));
-    const values = Object.fromEntries([...symbols.keys()].map((s) => [s, dims[s] ?? 32]));
-    const extents = shape.map((d) => evaluateDim(d, values));
-    const size = extents.reduce((a, b) => a * b, 1);
-    if (dtype !== "f32" && dtype !== "i32" && dtype !== "u32" && dtype !== "f64")
-      throw new PlainError(`kiln bench: cannot make up an input of dtype ${dtype}`);
-    const data = new { f32: Float32Array, f64: Float64Array, i32: Int32Array, u32: Uint32Array }[
-      dtype
-    ](size);
-    if (isFloat(dtype)) for (let i = 0; i < size; i++) data[i] = next();
-    return { data, shape: extents };
-  });
 }

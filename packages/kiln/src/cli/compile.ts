@@ -4,12 +4,15 @@ import { settings } from "../settings.ts";
 import { bytesText, weightBytes } from "./extents.ts";
 import { loadModel, modelHelp } from "./model.ts";
 import { frontOf } from "./script.ts";
+import { tuningFrom } from "./tuning.ts";
 import { oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
 export const help = `Usage: kiln compile model.ts | model.onnx -o out.kiln | folder [options]
 
   -o, --out PATH           one file if it ends in .kiln, else a folder
   --target js|wasm|webgpu  what it is compiled for (js); the device need not be here
+  --tuning FILE|cache      choices that kiln tune --guaranteed-limits found
+  --adapter NAME           the adapter they were found on, where there are several
   --no-fusion              one kernel for each operation
   --no-weights             leave out the values of parameters
   --name NAME              the name of the program
@@ -21,6 +24,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions("compile", args, {
     out: { type: "string", short: "o" },
     target: { type: "string" },
+    tuning: { type: "string" },
+    adapter: { type: "string" },
     "no-fusion": { type: "boolean" },
     "no-weights": { type: "boolean" },
     name: { type: "string" },
@@ -36,10 +41,13 @@ export async function run(args: readonly string[]): Promise<number> {
   if (values["no-fusion"]) settings.fusion = false;
   const model = await loadModel(script, !values["no-check"]);
   const front = await frontOf(script);
+  const tuning = await tuningFrom(values.tuning);
   const artifact = await front.exportArtifact(model.fn as (...args: unknown[]) => unknown, {
     inputs: model.inputs,
     target: target === "auto" ? "js" : target,
     weights: !values["no-weights"],
+    ...(tuning ? { tuning } : {}),
+    ...(typeof values.adapter === "string" ? { adapter: values.adapter } : {}),
     name: typeof values.name === "string" ? values.name : model.name,
   });
   await writeArtifact(out, artifact);

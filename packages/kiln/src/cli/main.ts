@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   compile: () => import("./compile.ts"),
   inspect: () => import("./inspect.ts"),
   bench: () => import("./bench.ts"),
+  tune: () => import("./tune.ts"),
 };
 
 const help = `Usage: kiln <command> [options]
@@ -25,6 +26,7 @@ const help = `Usage: kiln <command> [options]
   kiln compile model.ts -o model.kiln  write a model as an artifact
   kiln inspect model.ts | model.kiln   show what it is compiled to
   kiln bench model.ts                  time a model
+  kiln tune model.ts                   find the fastest kernels for this adapter
 
   kiln <command> --help                options of a command
   kiln --version

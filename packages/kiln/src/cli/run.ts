@@ -4,6 +4,7 @@ import { settings } from "../settings.ts";
 import { fail } from "./failure.ts";
 import { Profile } from "./profile.ts";
 import { loadScript } from "./script.ts";
+import { useTuning } from "./tuning.ts";
 import { oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
 export const help = `Usage: kiln run script.ts [options] [-- arguments of the script]
@@ -11,6 +12,7 @@ export const help = `Usage: kiln run script.ts [options] [-- arguments of the sc
   --target auto|js|wasm|webgpu  where compiled functions run that name no target (auto)
   --threads N|auto              threads of wasm (auto: one a core, at most 8)
   --no-fusion                   one kernel for each operation, to compare
+  --tuning FILE|cache           choices that kiln tune found
   --profile                     times of all kernels, when the script has ended
   --no-check                    do not type-check the script first
 
@@ -24,12 +26,14 @@ export async function run(args: readonly string[]): Promise<number> {
     threads: { type: "string" },
     "no-fusion": { type: "boolean" },
     profile: { type: "boolean" },
+    tuning: { type: "string" },
     "no-check": { type: "boolean" },
   });
   const script = oneFile("run", positionals);
   settings.target = targetFrom("run", values.target);
   settings.threads = threadsFrom("run", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
+  await useTuning(values.tuning);
   if (values.profile) {
     const profile = new Profile();
     settings.profile = (program, timings) => profile.add(program, timings);

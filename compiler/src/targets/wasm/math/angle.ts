@@ -2,6 +2,7 @@
  * The inverse trigonometric functions. atan t = t + t³·P(t²) on [0, 1], asin t = t + t³·P(t²) on [0, ½], with minimax
  * fits of our own as in `exponential.ts`; multiples of π/2 are added in two parts.
  */
+import type { Code } from "../code.ts";
 import {
   abs,
   add,
@@ -12,7 +13,7 @@ import {
   equal,
   f32,
   less,
-  type MathText,
+  type MathCode,
   madd,
   mul,
   polynomial,
@@ -31,7 +32,7 @@ const one = f32(1);
 const half = f32(0.5);
 
 /** An angle of which `base` picks the multiple of π/2, given its two parts, plus t. */
-const turned = (base: (part: "high" | "low") => string, t: string): string =>
+const turned = (base: (part: "high" | "low") => Code, t: Code): Code =>
   add(base("high"), add(t, base("low")));
 
 // biome-ignore format: one row
@@ -39,15 +40,15 @@ const atanCoefficients = [-0.0017821759, 0.010866363, -0.031093631, 0.057878915,
 const asinCoefficients = [0.042219684, 0.024148172, 0.045476656, 0.07495249, 0.16666754];
 
 /** t + t·s·P(s). */
-const odd = (t: string, s: string, coefficients: readonly number[]): string =>
+const odd = (t: Code, s: Code, coefficients: readonly number[]): Code =>
   madd(mul(t, s), polynomial(coefficients, s), t);
 
-function atanBelowOne(t: string, bind: Bind): string {
+function atanBelowOne(t: Code, bind: Bind): Code {
   return bind("v128", odd(t, bind("v128", mul(t, t)), atanCoefficients));
 }
 
 /** atan a = π/2 − atan(1/a) above 1. */
-const atan: MathText = ([x], bind) => {
+const atan: MathCode = ([x], bind) => {
   const a = bind("v128", abs(x!));
   const big = bind("v128", less(one, a));
   const t = bind("v128", div(select(big, one, a), select(big, a, one)));
@@ -59,7 +60,7 @@ const atan: MathText = ([x], bind) => {
 };
 
 /** The angle of (|x|, |y|), from the lesser over the greater, taken to the quadrant of the signs. */
-const atan2: MathText = ([y, x], bind) => {
+const atan2: MathCode = ([y, x], bind) => {
   const ax = bind("v128", abs(x!));
   const ay = bind("v128", abs(y!));
   const steep = bind("v128", less(ax, ay));
@@ -77,7 +78,7 @@ const atan2: MathText = ([y, x], bind) => {
 };
 
 /** asin |x| below ½, above it asin √((1 − |x|)/2); `far` says where. */
-function asinNear(x: string, bind: Bind): { far: string; angle: string } {
+function asinNear(x: Code, bind: Bind): { far: Code; angle: Code } {
   const a = bind("v128", abs(x));
   const far = bind("v128", less(half, a));
   const s = bind("v128", select(far, mul(sub(one, a), half), mul(a, a)));
@@ -86,14 +87,14 @@ function asinNear(x: string, bind: Bind): { far: string; angle: string } {
 }
 
 /** asin a = π/2 − 2·asin √((1 − a)/2). */
-const asin: MathText = ([x], bind) => {
+const asin: MathCode = ([x], bind) => {
   const { far, angle } = asinNear(x!, bind);
   const beyond = add(sub(halfPi.high, add(angle, angle)), halfPi.low);
   return withSign(select(far, beyond, angle), x!);
 };
 
 /** acos x = π/2 − asin x below ½; 2·asin √((1 − a)/2) or π less that, by the sign of x, above it. */
-const acos: MathText = ([x], bind) => {
+const acos: MathCode = ([x], bind) => {
   const { far, angle } = asinNear(x!, bind);
   const left = bind("v128", shiftRight(x!, 31));
   const t = bind("v128", select(far, add(angle, angle), angle));
@@ -101,4 +102,4 @@ const acos: MathText = ([x], bind) => {
   return turned((part) => select(far, and(left, pi[part]), halfPi[part]), signed);
 };
 
-export const angle: Readonly<Record<string, MathText>> = { atan, atan2, asin, acos };
+export const angle: Readonly<Record<string, MathCode>> = { atan, atan2, asin, acos };

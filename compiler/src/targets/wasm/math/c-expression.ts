@@ -1,14 +1,15 @@
 /**
- * The C text of an op's record as WAT, for four f32 lanes or one f64: numbers, operands, arithmetic, comparisons, logic,
+ * The C text of an op's record as instructions, for four f32 lanes or one f64: numbers, operands, arithmetic, comparisons, logic,
  * `?:` and calls. No assignments, casts, integers or bits. Comparisons give a lane mask, of f64 an i32.
  */
 import { DtypeError } from "@kiln-ml/ir";
+import { type Code, isCheap, op } from "../code.ts";
 import { type Dialect, dialects, type Width } from "./dialect.ts";
 import type { Bind } from "./vector.ts";
 
 /** Whether a value is a number or the outcome of a comparison. */
 interface Value {
-  readonly text: string;
+  readonly code: Code;
   readonly test: boolean;
 }
 
@@ -39,12 +40,12 @@ const levels: readonly (readonly string[])[] = [
 
 class Parser {
   readonly #tokens: readonly string[];
-  readonly #names: Readonly<Record<string, string>>;
+  readonly #names: Readonly<Record<string, Code>>;
   readonly #dialect: Dialect;
   readonly #bind: Bind;
   #at = 0;
 
-  constructor(text: string, names: Readonly<Record<string, string>>, dialect: Dialect, bind: Bind) {
+  constructor(text: string, names: Readonly<Record<string, Code>>, dialect: Dialect, bind: Bind) {
     this.#tokens = tokens(text);
     this.#names = names;
     this.#dialect = dialect;
@@ -79,7 +80,7 @@ class Parser {
     this.#expect(":");
     const no = this.#conditional();
     return {
-      text: this.#dialect.select(this.#test(condition), yes.text, no.text, yes.test),
+      code: this.#dialect.select(this.#test(condition), yes.code, no.code, yes.test),
       test: yes.test,
     };
   }
@@ -98,26 +99,26 @@ class Parser {
   #joined(operator: string, a: Value, b: Value): Value {
     if (operator === "%") return this.#call("rem", [a, b]);
     const logic = operator === "&&" || operator === "||";
-    const operands = logic ? [this.#test(a), this.#test(b)] : [a.text, b.text];
+    const operands = logic ? [this.#test(a), this.#test(b)] : [a.code, b.code];
     const instruction = this.#dialect.infix[a.test && !logic ? `bool ${operator}` : operator];
     if (!instruction) this.#fail();
     const test = logic || !/^[-+*/]$/.test(operator);
-    return { text: `(${instruction} ${operands.join(" ")})`, test };
+    return { code: op(instruction, ...operands), test };
   }
 
   /** A number counts as true where it is not 0. */
-  #test({ text, test }: Value): string {
-    return test ? text : `(${this.#dialect.infix["!="]} ${text} ${this.#dialect.number(0)})`;
+  #test({ code, test }: Value): Code {
+    return test ? code : op(this.#dialect.infix["!="]!, code, this.#dialect.number(0));
   }
 
   #unary(): Value {
     if (this.#take("+")) return this.#unary();
     if (this.#take("-")) {
-      const { text } = this.#unary();
-      return { text: `(${this.#dialect.negate} ${text})`, test: false };
+      const { code } = this.#unary();
+      return { code: op(this.#dialect.negate, code), test: false };
     }
     if (this.#take("!"))
-      return { text: `(${this.#dialect.not} ${this.#test(this.#unary())})`, test: true };
+      return { code: op(this.#dialect.not, this.#test(this.#unary())), test: true };
     return this.#primary();
   }
 
@@ -130,14 +131,14 @@ class Parser {
     const word = this.#tokens[this.#at] ?? this.#fail();
     if (/^[.\d]/.test(word)) {
       this.#at += 1;
-      return { text: this.#dialect.number(Number(word)), test: false };
+      return { code: this.#dialect.number(Number(word)), test: false };
     }
     if (!/^[A-Za-z_]/.test(word)) this.#fail();
     this.#at += 1;
     if (this.#take("(")) return this.#call(word, this.#operands());
     if (!Object.hasOwn(this.#names, word))
       throw new DtypeError(`emit: no operand ${word} on target wasm`);
-    return { text: this.#names[word]!, test: false };
+    return { code: this.#names[word]!, test: false };
   }
 
   #operands(): Value[] {
@@ -151,31 +152,29 @@ class Parser {
   /** Functions repeat their operands, so compound ones are bound. */
   #call(name: string, operands: readonly Value[]): Value {
     const { local } = this.#dialect;
-    const x = operands.map(({ text }) =>
-      /^\((local\.get|v128\.const|f64\.const) /.test(text) ? text : this.#bind(local, text),
-    );
-    const text = this.#dialect.call(name, x, this.#bind);
-    if (text === undefined)
+    const x = operands.map(({ code }) => (isCheap(code) ? code : this.#bind(local, code)));
+    const code = this.#dialect.call(name, x, this.#bind);
+    if (code === undefined)
       throw new DtypeError(`emit: no function ${name} of ${x.length} operands on target wasm`);
-    return { text, test: false };
+    return { code, test: false };
   }
 }
 
-/** WAT of C text in which `names` stand for the operands, whose texts are cheap to repeat. */
+/** The code of C text in which `names` stand for the operands, which are cheap to repeat. */
 export const fromC = (
   text: string,
-  names: Readonly<Record<string, string>>,
+  names: Readonly<Record<string, Code>>,
   width: Width,
   bind: Bind,
-): string => new Parser(text, names, dialects[width], bind).whole().text;
+): Code => new Parser(text, names, dialects[width], bind).whole().code;
 
-/** WAT of a record's `spell` on operands that are cheap to repeat. */
+/** The code of a record's `spell` on operands that are cheap to repeat. */
 export function fromSpelling(
   spell: (...x: string[]) => string,
-  x: readonly string[],
+  x: readonly Code[],
   width: Width,
   bind: Bind,
-): string {
+): Code {
   const names = x.map((_, i) => `x${i}`);
   const operands = Object.fromEntries(names.map((name, i) => [name, x[i]!]));
   return fromC(spell(...names), operands, width, bind);

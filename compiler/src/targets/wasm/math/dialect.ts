@@ -2,6 +2,7 @@
  * What C's operators and functions are on four f32 lanes and on one f64. Functions of `Math` that the tables lack are
  * the host's, lane by lane.
  */
+import { type Code, call, f64Const, op } from "../code.ts";
 import { perLane } from "./halves.ts";
 import { doubleMath, vectorMath } from "./index.ts";
 import { type Bind, f32, select } from "./vector.ts";
@@ -14,10 +15,10 @@ export interface Dialect {
   readonly infix: Readonly<Record<string, string>>;
   readonly negate: string;
   readonly not: string;
-  number(value: number): string;
+  number(value: number): Code;
   /** `test`: a and b are outcomes of comparisons. */
-  select(condition: string, a: string, b: string, test: boolean): string;
-  call(name: string, x: readonly string[], bind: Bind): string | undefined;
+  select(condition: Code, a: Code, b: Code, test: boolean): Code;
+  call(name: string, x: readonly Code[], bind: Bind): Code | undefined;
 }
 
 /** Names of C and of shading languages for ops of ours. */
@@ -49,12 +50,11 @@ const operators = (width: Width): Readonly<Record<string, string>> => ({
   "!=": `${width}.ne`,
 });
 
-function instruction(width: Width, name: string, x: readonly string[]): string | undefined {
-  const found = Object.hasOwn(instructions, name) ? instructions[name]! : undefined;
-  return found && `(${width}.${found} ${x.join(" ")})`;
+function instruction(width: Width, name: string, x: readonly Code[]): Code | undefined {
+  return Object.hasOwn(instructions, name) ? op(`${width}.${instructions[name]}`, ...x) : undefined;
 }
 
-const inMath = (name: string, x: readonly string[]): boolean =>
+const inMath = (name: string, x: readonly Code[]): boolean =>
   x.length <= 2 && typeof Reflect.get(Math, name) === "function";
 
 export const dialects: Readonly<Record<Width, Dialect>> = {
@@ -87,11 +87,11 @@ export const dialects: Readonly<Record<Width, Dialect>> = {
     },
     negate: "f64.neg",
     not: "i32.eqz",
-    number: (v) => `(f64.const ${v})`,
-    select: (condition, a, b) => `(select ${a} ${b} ${condition})`,
+    number: f64Const,
+    select: (condition, a, b) => op("select", a, b, condition),
     call: (name, x, bind) =>
       instruction("f64", name, x) ??
       doubleMath(aliases[name] ?? name, x, bind) ??
-      (inMath(name, x) ? `(call $Math.${name} ${x.join(" ")})` : undefined),
+      (inMath(name, x) ? call(`Math.${name}`, x) : undefined),
   },
 };

@@ -1,47 +1,48 @@
 /**
  * Four f32 lanes as two vectors of two f64, for the steps of a function that need more than 24 bits.
  */
+import { type Code, call, choice, laneOp, op, shuffle } from "../code.ts";
 import type { Bind } from "./vector.ts";
 
 export type Half = "low" | "high";
 
-const upper = "8 9 10 11 12 13 14 15";
-const lower = "0 1 2 3 4 5 6 7";
+const upper = [8, 9, 10, 11, 12, 13, 14, 15];
+const lower = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /** Lanes 0 and 1, or 2 and 3, as doubles. */
-export function half(x: string, which: Half): string {
-  const lanes = which === "low" ? x : `(i8x16.shuffle ${upper} ${upper} ${x} ${x})`;
-  return `(f64x2.promote_low_f32x4 ${lanes})`;
+export function half(x: Code, which: Half): Code {
+  const lanes = which === "low" ? x : shuffle([...upper, ...upper], x, x);
+  return op("f64x2.promote_low_f32x4", lanes);
 }
 
 /** Four floats of two vectors of doubles. */
-export function joinHalves(low: string, high: string): string {
-  const narrow = (x: string): string => `(f32x4.demote_f64x2_zero ${x})`;
-  return `(i8x16.shuffle ${lower} 16 17 18 19 20 21 22 23 ${narrow(low)} ${narrow(high)})`;
+export function joinHalves(low: Code, high: Code): Code {
+  const narrow = (x: Code): Code => op("f32x4.demote_f64x2_zero", x);
+  return shuffle([...lower, 16, 17, 18, 19, 20, 21, 22, 23], narrow(low), narrow(high));
 }
 
 /** `f` of the halves of the arguments, joined. */
 export function inDoubles(
-  x: readonly string[],
-  f: (halves: readonly string[]) => string,
+  x: readonly Code[],
+  f: (halves: readonly Code[]) => Code,
   bind: Bind,
-): string {
-  const of = (which: Half): string => f(x.map((t) => bind("v128", half(t, which))));
+): Code {
+  const of = (which: Half): Code => f(x.map((t) => bind("v128", half(t, which))));
   return joinHalves(of("low"), of("high"));
 }
 
 /** The host's function of each lane, for arguments too rare to be worth a vector. */
-export function perLane(name: string, ...x: readonly string[]): string {
-  const value = (lane: number): string => {
-    const wide = x.map((t) => `(f64.promote_f32 (f32x4.extract_lane ${lane} ${t}))`);
-    return `(f32.demote_f64 (call $Math.${name} ${wide.join(" ")}))`;
+export function perLane(name: string, ...x: readonly Code[]): Code {
+  const value = (lane: number): Code => {
+    const wide = x.map((t) => op("f64.promote_f32", laneOp("f32x4.extract_lane", lane, t)));
+    return op("f32.demote_f64", call(`Math.${name}`, wide));
   };
   return [1, 2, 3].reduce(
-    (all, lane) => `(f32x4.replace_lane ${lane} ${all} ${value(lane)})`,
-    `(f32x4.splat ${value(0)})`,
+    (all, lane) => laneOp("f32x4.replace_lane", lane, all, value(lane)),
+    op("f32x4.splat", value(0)),
   );
 }
 
 /** `rare` if any lane of the mask is set, else `usual`: a jump, so that only the rare case pays. */
-export const whereAny = (mask: string, rare: string, usual: string): string =>
-  `(if (result v128) (v128.any_true ${mask}) (then ${rare}) (else ${usual}))`;
+export const whereAny = (mask: Code, rare: Code, usual: Code): Code =>
+  choice("v128", op("v128.any_true", mask), rare, usual);

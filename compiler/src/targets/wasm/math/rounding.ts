@@ -1,16 +1,17 @@
 /**
  * Rounding, sign, and what one or two instructions give correctly rounded.
  */
-import { abs, div, f32, less, type MathText, select, sqrt, withSign } from "./vector.ts";
+import { op } from "../code.ts";
+import { abs, div, f32, less, type MathCode, select, sqrt, withSign } from "./vector.ts";
 
 const instruction =
-  (name: string): MathText =>
+  (name: string): MathCode =>
   ([x]) =>
-    `(${name} ${x})`;
+    op(name, x!);
 
 const one = f32(1);
 
-export const rounding: Readonly<Record<string, MathText>> = {
+export const rounding: Readonly<Record<string, MathCode>> = {
   floor: instruction("f32x4.floor"),
   ceil: instruction("f32x4.ceil"),
   trunc: instruction("f32x4.trunc"),

@@ -2,6 +2,7 @@
  * Sine, cosine and tangent. Reduction in double precision: x = n·π/2 + r with π/2 in two parts of which n times the
  * first, of 33 bits, is exact (Cody & Waite 1980, chapter 8). Arguments beyond 2¹⁸ go to the host, lane by lane.
  */
+import { type Code, op } from "../code.ts";
 import { inDoubles, perLane, whereAny } from "./halves.ts";
 import {
   abs,
@@ -13,7 +14,7 @@ import {
   i32,
   iadd,
   less,
-  type MathText,
+  type MathCode,
   madd,
   mul,
   polynomial,
@@ -30,21 +31,21 @@ const halfPiLow = f64(6.077100506506192e-11);
 
 interface Quadrant {
   /** n as an integer in the low bits. */
-  readonly bits: string;
-  readonly sin: string;
-  readonly cos: string;
+  readonly bits: Code;
+  readonly sin: Code;
+  readonly cos: Code;
 }
 
 const sinCoefficients = [2.8193308e-6, -1.9852015e-4, 0.008333378, -0.16666667, 1];
 const cosCoefficients = [2.442711e-5, -0.0013887283, 0.041666646, -0.5, 1];
 
 /** The sine and cosine of r, |r| ≤ 0.8. */
-function quadrant(x: string, bind: Bind): Quadrant {
+function quadrant(x: Code, bind: Bind): Quadrant {
   const bits = bind("v128", madd(x, f32(0.63661975), magic));
   const n = bind("v128", sub(bits, magic));
-  const reduced = ([t, m]: readonly string[]): string => {
-    const near = `(f64x2.sub ${t} (f64x2.mul ${m} ${halfPiHigh}))`;
-    return `(f64x2.sub ${near} (f64x2.mul ${m} ${halfPiLow}))`;
+  const reduced = ([t, m]: readonly Code[]): Code => {
+    const near = op("f64x2.sub", t!, op("f64x2.mul", m!, halfPiHigh));
+    return op("f64x2.sub", near, op("f64x2.mul", m!, halfPiLow));
   };
   const r = bind("v128", inDoubles([x, n], reduced, bind));
   const s = bind("v128", mul(r, r));
@@ -54,20 +55,20 @@ function quadrant(x: string, bind: Bind): Quadrant {
 }
 
 /** Lanes with an odd n. */
-const odd = (bits: string): string => `(i32x4.eq ${and(bits, i32(1))} ${i32(1)})`;
+const odd = (bits: Code): Code => op("i32x4.eq", and(bits, i32(1)), i32(1));
 
 /** The function of the quadrant the turn `bits` begins with: 0 sin, 1 cos, 2 −sin, 3 −cos. */
-const wave = (bits: string, { sin, cos }: Quadrant): string =>
+const wave = (bits: Code, { sin, cos }: Quadrant): Code =>
   xor(select(odd(bits), cos, sin), shiftLeft(and(bits, i32(2)), 30));
 
 const guarded =
-  (name: string, near: (q: Quadrant, bind: Bind) => string): MathText =>
+  (name: string, near: (q: Quadrant, bind: Bind) => Code): MathCode =>
   ([x], bind) => {
     const usual = bind("v128", near(quadrant(x!, bind), bind));
     return whereAny(less(limit, abs(x!)), perLane(name, x!), usual);
   };
 
-export const trigonometry: Readonly<Record<string, MathText>> = {
+export const trigonometry: Readonly<Record<string, MathCode>> = {
   sin: guarded("sin", (q) => wave(q.bits, q)),
   cos: guarded("cos", (q, bind) => wave(bind("v128", iadd(q.bits, i32(1))), q)),
   tan: guarded("tan", ({ bits, sin, cos }, bind) => {

@@ -5,6 +5,7 @@ import { bytesOf, type Dtype, isFloat } from "../../dtype.ts";
 import { DtypeError, GraphError } from "../../errors.ts";
 import { makeNode, type ResultType, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
+import { fullDtype } from "../../precision.ts";
 import { currentValue } from "../../trace.ts";
 import { checkCount } from "../apply.ts";
 import { broadcastInDim } from "../movement.ts";
@@ -47,6 +48,9 @@ export function convert(x: Tensor, dtype: Dtype): Tensor {
   }
   return makeNode({ op: "convert", operands: [from], attrs: {}, dtype, shape });
 }
+
+/** A half as f32 where mixed precision asks for that, see `autocast`; else x as it is. */
+export const inFull = (x: Tensor): Tensor => convert(x, fullDtype(x.dtype));
 
 function checkBitcast(from: Dtype, to: Dtype): void {
   if (bytesOf(from) !== bytesOf(to) || from === "bool" || to === "bool")

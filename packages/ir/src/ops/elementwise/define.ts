@@ -6,6 +6,7 @@ import { type Dtype, isFloat, isInteger } from "../../dtype.ts";
 import { DtypeError, ShapeError } from "../../errors.ts";
 import { makeNode, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
+import { fullDtype, fullOps } from "../../precision.ts";
 import { printShape, sameShape } from "../../shape.ts";
 import { asTensor, broadcastOperands, commonDtype, type Operand } from "../broadcast.ts";
 import { convert } from "./convert.ts";
@@ -90,7 +91,8 @@ export function unary(name: string, facts: Facts): Unary {
   const record = elementwise(name, 1, facts);
   const call = (x: Operand): Tensor => {
     const t = asTensor(x, undefined, name);
-    const operands = [convert(t, admit(facts.on, t.dtype))];
+    const admitted = admit(facts.on, t.dtype);
+    const operands = [convert(t, fullOps.has(name) ? fullDtype(admitted) : admitted)];
     return makeNode({ op: name, operands, attrs: {}, ...record.infer(operands, {}) });
   };
   return attach(call, record);
@@ -99,7 +101,8 @@ export function unary(name: string, facts: Facts): Unary {
 export function binary(name: string, facts: Facts): Binary {
   const record = elementwise(name, 2, facts);
   const call = (x: Operand, y: Operand): Tensor => {
-    const dtype = admit(facts.on, commonDtype([x, y]));
+    const common = admit(facts.on, commonDtype([x, y]));
+    const dtype = fullOps.has(name) ? fullDtype(common) : common;
     checkDtype(name, facts.on, dtype);
     const operands = broadcastOperands(name, [x, y], dtype);
     return makeNode({ op: name, operands, attrs: {}, ...record.infer(operands, {}) });

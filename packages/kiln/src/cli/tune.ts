@@ -1,0 +1,108 @@
+/** `kiln tune`: times the compiler's choices for a model's kernels on the adapter, and keeps the fastest. */
+import { settings } from "../settings.ts";
+import type { TunedKernel } from "../tune.ts";
+import { addTuning, readTuning, tuningCache } from "../tuning-file.ts";
+import { short } from "./failure.ts";
+import { madeUpArguments } from "./made-up.ts";
+import { loadModel, modelHelp } from "./model.ts";
+import { frontOf } from "./script.ts";
+import { table } from "./table.ts";
+import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
+
+export const help = `Usage: kiln tune model.ts | model.onnx [options]
+
+  --target webgpu|wasm|js  what is tuned (webgpu); wasm and js have no choices today
+  --device software        take an adapter that runs on the CPU, to try the command
+  --dims N=32,T=8          values of symbols; 32 for those not named
+  --guaranteed-limits      kernels as kiln compile writes them, for any WebGPU device
+  --rounds N               times each choice is run (7); the median counts
+  --most N                 time at most N choices of a kernel, the most promising (all)
+  --output FILE            where results are added (a file in the user's cache folder)
+  --all                    list the time of every choice
+  --no-check               do not type-check the script first
+
+Nothing reads the results unasked: kiln run, bench and compile take --tuning FILE|cache,
+compile() takes { tuning: await readTuning(FILE) }. They hold for this adapter, driver and
+version of the compiler; elsewhere they are left alone, and a line says so.
+${modelHelp}`;
+
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions("tune", args, {
+    target: { type: "string" },
+    device: { type: "string" },
+    dims: { type: "string" },
+    "guaranteed-limits": { type: "boolean" },
+    rounds: { type: "string" },
+    most: { type: "string" },
+    output: { type: "string" },
+    all: { type: "boolean" },
+    "no-check": { type: "boolean" },
+  });
+  const path = oneFile("tune", positionals);
+  const rounds = countFrom("tune", "rounds", values.rounds, 7);
+  const most = countFrom("tune", "most", values.most, Number.POSITIVE_INFINITY);
+  const dims = dimsFrom("tune", values.dims);
+  const target = targetFrom("tune", values.target ?? "webgpu");
+  if (target === "auto") throw new UsageError("kiln tune: needs a target, auto is none");
+  if (values.device !== undefined && values.device !== "software")
+    throw new UsageError(`kiln tune: --device must be software, got ${values.device}`);
+  if (values.device === "software") settings.softwareAdapter = true;
+  settings.target = target;
+  const output = typeof values.output === "string" ? values.output : tuningCache();
+  await checkOutput(output);
+  const model = await loadModel(path, !values["no-check"]);
+  const front = await frontOf(path);
+  const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, {
+    inputs: model.inputs,
+    name: model.name,
+    target,
+  });
+  const { kernels, table: found } = await compiled.tune(
+    madeUpArguments("tune", model.inputs, dims),
+    {
+      rounds,
+      most,
+      guaranteedLimits: values["guaranteed-limits"] === true,
+      observe: ({ name }) => process.stderr.isTTY && process.stderr.write(`${name} is tuned\n`),
+    },
+  );
+  if (kernels.length === 0) {
+    process.stdout.write(`${model.name}: no kernel has a choice on ${target}\n`);
+    return 0;
+  }
+  await addTuning(found, output);
+  const { adapter, limits } = found.entries[0]!;
+  process.stdout.write(
+    `${model.name} on ${adapter}, ${limits}\n${listing(kernels, values.all === true)}wrote ${short(output)}\n`,
+  );
+  return 0;
+}
+
+/** What is there already must be readable before anything is timed. */
+async function checkOutput(path: string): Promise<void> {
+  const { existsSync } = await import("node:fs");
+  if (existsSync(path)) await readTuning(path);
+}
+
+const times = (ms: number): string => ms.toPrecision(3);
+
+export function listing(kernels: readonly TunedKernel[], all: boolean): string {
+  const head = ["kernel", "default", "ms", "best", "ms", "gain"];
+  const rows = kernels.map((k) => [
+    k.name,
+    k.standard,
+    times(k.standardMs),
+    k.best,
+    times(k.bestMs),
+    `${((k.standardMs / k.bestMs - 1) * 100).toFixed(1)}%`,
+  ]);
+  const lines = [table([head, ...rows])];
+  for (const k of kernels) {
+    const shown = k.tried.filter((t) => all || t.refused !== undefined);
+    if (shown.length === 0) continue;
+    lines.push(`${k.name}: ${k.key}`);
+    for (const t of shown)
+      lines.push(`  ${t.option}: ${t.ms === undefined ? `left out, ${t.refused}` : times(t.ms)}`);
+  }
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,62 @@
+/**
+ * Kernels of a step in mixed precision. Casts cost none: they are read or written where something else is. Loss scaling costs one
+ * test for each gradient, and one update for each parameter, as updates wait for all of the tests.
+ */
+import type { TargetName } from "@kiln-ml/artifact";
+import { input, trace } from "@kiln-ml/ir";
+import * as nn from "@kiln-ml/nn";
+import * as optim from "@kiln-ml/optim";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { mlp, type OptimizerName } from "../../bench/cases.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
+
+interface Precision {
+  readonly dtype: "f32" | "f16" | "bf16";
+  readonly scaled: boolean;
+}
+
+/** A step of the 3-layer perceptron of the budgets. */
+function kernelsOf(
+  { dtype, scaled }: Precision,
+  target: TargetName,
+  name: OptimizerName,
+  features: readonly string[] = [],
+): number {
+  const net = mlp([784, 512, 512, 10]);
+  const [x, y] = [input("x", "f32", [32, 784]), input("y", "i32", [32])];
+  const params = net.parameters();
+  const optimizer =
+    name === "sgd" ? new optim.SGD(params, { lr: 0.01 }) : new optim.Adam(params, { lr: 1e-3 });
+  const scaler = new optim.GradScaler();
+  const { value, updates } = trace(() => {
+    const loss = nn.autocast(dtype, () => nn.crossEntropy(net.forward(x), y));
+    if (scaled) scaler.step(optimizer, loss);
+    else optimizer.step(loss);
+    return loss;
+  });
+  const program = { inputs: [x, y], outputs: [{ name: "loss", value }], updates: [...updates] };
+  return compileProgram(program, { target, features }).artifact.plan.steps.length;
+}
+
+const native = ["shader-f16"];
+
+for (const target of ["js", "wasm", "webgpu"] as const) {
+  test(`${target}: a step in half precision has the nine kernels of one in f32`, () => {
+    for (const dtype of ["f32", "f16", "bf16"] as const)
+      assert.is(kernelsOf({ dtype, scaled: false }, target, "adam"), 9, dtype);
+  });
+
+  test(`${target}: loss scaling adds a test a gradient and an update a parameter`, () => {
+    // On webgpu a long sum is two kernels, and with Adam's state the scale and the counter exceed a kernel's bindings.
+    const more = target === "webgpu" ? 3 : 0;
+    assert.is(kernelsOf({ dtype: "f16", scaled: true }, target, "adam"), 9 + 6 + 6 + more);
+  });
+}
+
+test("webgpu: with shader-f16 there are as many", () => {
+  assert.is(kernelsOf({ dtype: "f16", scaled: false }, "webgpu", "adam", native), 9);
+  assert.is(kernelsOf({ dtype: "f16", scaled: true }, "webgpu", "sgd", native), 9 + 6 + 6 + 1);
+});
+
+test.run();

@@ -1,0 +1,95 @@
+/** `kiln tune`: what it prints and writes, and what takes its results. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { main } from "../../packages/kiln/src/cli/main.ts";
+import { listing } from "../../packages/kiln/src/cli/tune.ts";
+import { gpuTest } from "../support/webgpu.ts";
+import { Project } from "./kiln.ts";
+
+const project = new Project("tune");
+const model = project.write(
+  "model.ts",
+  `import type { Tensor } from "kiln-ml";
+export const model = { name: "product", fn: (x: Tensor, y: Tensor) => x.matmul(y), inputs: [[2, 36], [36, 33]] };
+`,
+);
+
+gpuTest("tune prints a table and adds to a file, which bench and compile take", async () => {
+  const args = ["--no-check", model, "--rounds", "1", "--most", "2"];
+  const tuned = project.kiln("tune", ...args, "--device", "software", "--output", "t.json");
+  assert.is(tuned.err, "");
+  assert.is(tuned.code, 0);
+  assert.match(tuned.out, /^product on google \/ swiftshader \/ .*invocations of a workgroup\n/);
+  assert.match(tuned.out, /^kernel +default +ms +best +ms +gain$/m);
+  assert.match(tuned.out, /^matmul +few lines +[\d.]+ /m);
+  assert.match(tuned.out, /\nwrote t\.json\n$/);
+  const table = JSON.parse(readFileSync(join(project.folder, "t.json"), "utf8"));
+  const keys = Object.keys(table.entries[0].kernels);
+  assert.equal(keys, ["matmul f32 m=2 n=33 k=36 batch=1 a=k4 b=lines1 rows=a"]);
+  const out = ["--no-check", model, "--target", "webgpu", "-o", "x.kiln", "--tuning", "t.json"];
+  const compiled = project.kiln("compile", ...out);
+  assert.match(
+    compiled.err,
+    /^GraphError: tuning: the table has nothing for webgpu with 16384 bytes/,
+  );
+  assert.is(compiled.code, 1);
+});
+
+test("on a target without choices it says so, and writes nothing", () => {
+  const args = ["tune", "--no-check", "--target", "js", "--output", "js.json", model];
+  const { code, out, err } = project.kiln(...args);
+  assert.is(err, "");
+  assert.is(out, "product: no kernel has a choice on js\n");
+  assert.is(code, 0);
+  assert.not(existsSync(join(project.folder, "js.json")));
+});
+
+test("a damaged file is found before anything is timed", () => {
+  project.write("bad.json", "{");
+  const { code, err } = project.kiln("tune", "--no-check", "--output", "bad.json", model);
+  assert.match(err, /^GraphError: bad\.json: is no table of a tuner: .*\n {2}delete it, .*\n$/);
+  assert.is(code, 1);
+});
+
+test("what was left out is listed with the reason, and with --all every time", () => {
+  const tried = [
+    { option: "a", ms: 2 },
+    { option: "b", ms: 1 },
+    { option: "c", refused: "why" },
+  ];
+  const kernel = { key: "k", name: "n", standard: "a", standardMs: 2, best: "b", bestMs: 1, tried };
+  assert.equal(listing([kernel], false).split("\n"), [
+    "kernel  default    ms  best    ms    gain",
+    "n       a        2.00  b     1.00  100.0%",
+    "n: k",
+    "  c: left out, why",
+    "",
+  ]);
+  assert.match(listing([kernel], true), "n: k\n  a: 2.00\n  b: 1.00\n  c: left out, why\n");
+});
+
+test("wrong usage", async () => {
+  const wrong: readonly [readonly string[], string][] = [
+    [["--target", "auto"], "kiln tune: needs a target, auto is none"],
+    [["--device", "big"], "kiln tune: --device must be software, got big"],
+    [["--rounds", "0"], "kiln tune: --rounds must be an integer of 1 or more, got 0"],
+  ];
+  for (const [args, message] of wrong) {
+    const { write } = process.stderr;
+    let err = "";
+    process.stderr.write = ((text: string) => {
+      err += text;
+      return true;
+    }) as typeof write;
+    try {
+      assert.is(await main(["tune", model, ...args]), 2);
+    } finally {
+      process.stderr.write = write;
+    }
+    assert.is(err, `${message}\n`);
+  }
+});
+
+test.run();

@@ -1,0 +1,226 @@
+/** Tuning: a function's choices timed on a device, tables and their files, and what is compiled with them. Asserts no time. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createCpuDevice, openWebGpu } from "@kiln-ml/runtime";
+import {
+  compile,
+  exportArtifact,
+  type Tensor,
+  type TensorLike,
+  type TuningTable,
+  useDevice,
+} from "kiln-ml";
+import { addTuning, readTuning } from "kiln-ml/node";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { compileProgram } from "../../compiler/src/all.ts";
+import type { Decision } from "../../compiler/src/choices.ts";
+import { tuneChoice } from "../../packages/kiln/src/tune-choice.ts";
+import { joinTunings, tuningAt } from "../../packages/kiln/src/tuning.ts";
+import { parseProgram } from "../support/reference.ts";
+import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { rejection } from "./net.ts";
+
+const folder = resolve("node_modules/.cache/kiln-tuning", String(process.pid));
+mkdirSync(folder, { recursive: true });
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+const timing = { rounds: 1, warmUp: 0, lead: 0 };
+
+/** What `work` warns of. */
+async function warnings(work: () => Promise<unknown>): Promise<string[]> {
+  const { warn } = console;
+  const lines: string[] = [];
+  console.warn = (line: string) => lines.push(line);
+  try {
+    await work();
+  } finally {
+    console.warn = warn;
+  }
+  return lines;
+}
+
+const entry = (adapter: string, choice = "b", compiler = "1"): TuningTable["entries"][number] => ({
+  target: "webgpu",
+  adapter,
+  limits: "any",
+  compiler,
+  kernels: { k: { choice, ms: 1, standard: "a", standardMs: 2 } },
+});
+
+const tableOf = (...entries: TuningTable["entries"]): TuningTable => ({
+  format: "kiln-tuning",
+  entries,
+});
+
+gpuTest("a function is tuned, and compiled with what was found", async () => {
+  useDevice(await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true }));
+  const fn = (x: Tensor, y: Tensor) => x.matmul(y);
+  const options = {
+    target: "webgpu",
+    inputs: [
+      [3, 40],
+      [40, 33],
+    ],
+  } as const;
+  const filled = (...shape: [number, number]) => ({
+    data: new Float32Array(shape[0] * shape[1]).fill(0.5),
+    shape,
+  });
+  const args: [x: TensorLike, y: TensorLike] = [filled(3, 40), filled(40, 33)];
+  const seen: string[] = [];
+  const { kernels, table } = await compile(fn, options).tune(args, {
+    rounds: 1,
+    most: 2,
+    warmUp: 0,
+    observe: (kernel) => seen.push(kernel.key),
+  });
+  const [kernel] = kernels;
+  assert.equal(seen, [kernel!.key]);
+  assert.is(kernel!.standard, "few lines");
+  assert.ok(kernel!.tried.every((t) => t.refused === undefined && t.ms! >= 0));
+  assert.match(table.entries[0]!.adapter, /SwiftShader/);
+  const choices = table.entries[0]!.kernels;
+  assert.is(choices[kernel!.key]!.choice, kernel!.best);
+
+  const sizes = async (tuning: TuningTable): Promise<number[]> => {
+    const found: number[] = [];
+    const observe = (
+      _stage: string,
+      state: { kernels?: readonly { kernel: { workgroupSize: number } }[] },
+    ) => found.splice(0, 1, ...(state.kernels ?? []).map((k) => k.kernel.workgroupSize));
+    const [y] = [await compile(fn, { ...options, tuning, observe })(...args)];
+    assert.is((await y.data())[0], 10);
+    return found;
+  };
+  const tile = kernel!.tried[1]!.option;
+  const [, rows, columns, tall, broad] = /^(\d+)x(\d+) (\d+)x(\d+)/.exec(tile)!.map(Number);
+  const [own] = table.entries;
+  const forced = { [kernel!.key]: { ...choices[kernel!.key]!, choice: tile } };
+  assert.equal(await sizes(tableOf({ ...own!, kernels: forced })), [
+    (rows! / tall!) * (columns! / broad!),
+  ]);
+
+  const other = tableOf({ ...own!, adapter: "another card", kernels: forced });
+  const [plain, lines] = [[0], [] as string[]];
+  lines.push(...(await warnings(async () => plain.splice(0, 1, ...(await sizes(other))))));
+  assert.equal(plain, await sizes(tableOf()));
+  assert.is(lines.length, 1);
+  assert.match(
+    lines[0]!,
+    /^compile: the tuning is left alone: it is for another card, and this is .*SwiftShader/,
+  );
+});
+
+test("a function without choices has an empty table", async () => {
+  const scale = compile((x: Tensor) => x.mul(2), { target: "js" });
+  const { kernels, table } = await scale.tune([[1, 2]]);
+  assert.equal(kernels, []);
+  assert.equal(
+    table.entries.map((e) => [e.target, e.adapter, e.kernels]),
+    [["js", "cpu", {}]],
+  );
+});
+
+test("an option whose results differ is left out, and so is one that cannot be loaded", async () => {
+  const adds = (n: number) =>
+    compileProgram(
+      parseProgram(`graph f(%x: f32[5]) {
+        %1: f32[] = constant {value=${n}}
+        %2: f32[5] = broadcastInDim %1 {dims=[]}
+        %3: f32[5] = add %x %2
+        return %3
+      }`),
+      { target: "js" },
+    ).artifact;
+  const decision: Decision = {
+    key: "k",
+    of: "kernel",
+    name: "add",
+    options: ["one", "same", "two", "none"],
+    chosen: "one",
+    artifact: (option) => {
+      if (option === "none") throw new Error("no such kernel\n  really");
+      return adds(option === "two" ? 2 : 1);
+    },
+  };
+  const tuned = await tuneChoice(createCpuDevice(), decision, {}, timing);
+  const refused = tuned!.tried.map((t) => t.refused ?? "timed");
+  assert.equal(refused, ["timed", "timed", "its y0[0] is 2, not 1", "no such kernel"]);
+  assert.ok(["one", "same"].includes(tuned!.best));
+  const failing = { ...decision, options: ["none", "one"] };
+  assert.is(await tuneChoice(createCpuDevice(), failing, {}, timing), undefined);
+});
+
+test("a table holds for its adapter, limits and compiler, and says why it does not", () => {
+  const table = tableOf(entry("x"), entry("y", "c"));
+  const place = { target: "webgpu", adapter: "y", limits: "any", compiler: "1" } as const;
+  assert.equal(tuningAt(table, place), { tuning: { k: "c" } });
+  const why = (wrong: object) => tuningAt(table, { ...place, ...wrong });
+  assert.equal(why({ adapter: "z" }), { why: "it is for x; y, and this is z" });
+  assert.equal(why({ limits: "few" }), { why: "it is for any, and this is few" });
+  assert.equal(why({ compiler: "2" }), { why: "it is for 1, and this is 2" });
+  assert.equal(tuningAt(tableOf(), place), {
+    why: "it is for no adapter of this target, and this is webgpu",
+  });
+});
+
+test("of two tables the second wins, and old compilers' entries go", () => {
+  const all = joinTunings(tableOf(entry("x"), entry("y")), tableOf(entry("y", "c"), entry("z")));
+  assert.equal(all, tableOf(entry("x"), entry("y", "c"), entry("z")));
+  const newer = joinTunings(tableOf(entry("x")), tableOf(entry("x", "c", "2")));
+  assert.equal(newer, tableOf(entry("x", "c", "2")));
+});
+
+test("tuners that write one file at a time keep each other's results", async () => {
+  const path = join(folder, "deep", "tuning.json");
+  const names = Array.from({ length: 6 }, (_, i) => `card ${i}`);
+  await Promise.all(names.map((name) => addTuning(tableOf(entry(name)), path)));
+  const { entries } = await readTuning(path);
+  assert.equal(entries.map((e) => e.adapter).sort(), names);
+  assert.equal(readdirSync(join(folder, "deep")), ["tuning.json"]);
+});
+
+test("a damaged file is refused in a line, and left alone", async () => {
+  const path = join(folder, "damaged.json");
+  const wrong: readonly [string, RegExp][] = [
+    ["{", /damaged\.json: is no table of a tuner: format is not kiln-tuning\n {2}delete it/],
+    [`{"format":"kiln-tuning"}`, /entries is no list/],
+    [`{"format":"kiln-tuning","entries":[{}]}`, /entries\[0\] has no kernels/],
+    [`{"format":"kiln-tuning","entries":[{"kernels":{}}]}`, /entries\[0\]\.target is no text/],
+  ];
+  for (const [text, message] of wrong) {
+    writeFileSync(path, text);
+    assert.match((await rejection(readTuning(path))).message, message);
+    assert.match((await rejection(addTuning(tableOf(entry("x")), path))).message, message);
+    assert.is(readFileSync(path, "utf8"), text);
+  }
+  assert.match((await rejection(readTuning(join(folder, "none")))).message, /none does not exist/);
+});
+
+test("an artifact takes choices that were found with the guaranteed limits", async () => {
+  const fn = (x: Tensor, y: Tensor) => x.matmul(y);
+  const how = {
+    inputs: [
+      [40, 24],
+      [24, 40],
+    ],
+    target: "webgpu",
+    weights: false,
+  } as const;
+  const key = "matmul f32 m=40 n=40 k=24 batch=1 a=k4 b=lines4 rows=a";
+  const limits = "16384 bytes and 256 invocations of a workgroup";
+  const { version } = JSON.parse(readFileSync("packages/kiln/package.json", "utf8"));
+  const kernels = { [key]: { choice: "16x16 4x4 16", ms: 1, standard: "a", standardMs: 2 } };
+  const one = { ...entry("card one", "", version), limits, kernels };
+  const { kernels: texts } = await exportArtifact(fn, { ...how, tuning: tableOf(one) });
+  assert.match(texts[0]!.text, "@workgroup_size(16)");
+  const two = tableOf(one, { ...one, adapter: "card two" });
+  const several = await rejection(exportArtifact(fn, { ...how, tuning: two }));
+  assert.match(several.message, /^tuning: 2 adapters have entries for webgpu with .*card two\n/);
+  await exportArtifact(fn, { ...how, tuning: two, adapter: "TWO" });
+  const none = await rejection(exportArtifact(fn, { ...how, tuning: tableOf() }));
+  assert.match(none.message, /^tuning: the table has nothing for webgpu with .*\n {2}kiln tune/);
+});
+
+test.run();

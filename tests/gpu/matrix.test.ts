@@ -1,0 +1,186 @@
+/**
+ * Products of f16 by matrix units: chosen where the device names a unit and operands are f16, valid WGSL for every family of
+ * contraction, and exact where an adapter has units. Adapters without them refuse the artifact.
+ */
+import {
+  convert,
+  convolution,
+  type Dtype,
+  dotGeneral,
+  gelu,
+  type Tensor,
+  type Value,
+} from "@kiln-ml/ir";
+import { type Device, load, openWebGpu } from "@kiln-ml/runtime";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { compileProgram } from "../../compiler/src/all.ts";
+import type { Program } from "../../compiler/src/program.ts";
+import { unitOf } from "../../compiler/src/schedule/gpu-matrix-unit.ts";
+import { evaluateProgram } from "../support/reference.ts";
+import { runProgram } from "../support/run.ts";
+import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { programOf, x } from "./agree.ts";
+
+const unit = "subgroup-matrix-f16-f32-16x16x16-of-32";
+const small = "subgroup-matrix-f16-f32-8x8x8-of-8";
+const large = {
+  maxComputeInvocationsPerWorkgroup: 1024,
+  maxComputeWorkgroupStorageSize: 49152,
+  maxStorageBuffersPerShaderStage: 8,
+};
+
+/** One contraction each, on leaves of a dtype. */
+const programs: Readonly<Record<string, (dtype: Dtype) => Program>> = {
+  plain: (d) => {
+    const [a, b] = [x("a", [64, 64], d), x("b", [64, 96], d)];
+    return programOf([a, b], a.matmul(b));
+  },
+  "turned operands": (d) => {
+    const [a, b] = [x("a", [64, 40], d), x("b", [48, 64], d)];
+    return programOf([a, b], dotGeneral(a, b, { lhsContract: [0], rhsContract: [1] }));
+  },
+  "edges in fours": (d) => {
+    const [a, b] = [x("a", [76, 44], d), x("b", [44, 84], d)];
+    return programOf([a, b], a.matmul(b));
+  },
+  "odd extents": (d) => {
+    const [a, b] = [x("a", [37, 29], d), x("b", [29, 43], d)];
+    return programOf([a, b], a.matmul(b));
+  },
+  "a batch, with an epilogue": (d) => {
+    const [a, b, c] = [x("a", [3, 32, 24], d), x("b", [3, 24, 40], d), x("c", [40], d)];
+    return programOf([a, b, c], gelu(a.matmul(b).add(c)));
+  },
+  "side sums of the one operand": (d) => {
+    const [a, b] = [x("a", [64, 40], d), x("b", [64, 48], d)];
+    return programOf([a, b], a.transpose([1, 0]).matmul(b), a.sum(0));
+  },
+  "side sums of the other": (d) => {
+    const [a, b] = [x("a", [64, 40], d), x("b", [64, 48], d)];
+    return programOf([a, b], a.transpose([1, 0]).matmul(b), b.sum(0));
+  },
+  windows: (d) => {
+    const [a, w] = [x("a", [2, 8, 12, 12], d), x("w", [16, 8, 3, 3], d)];
+    return programOf([a, w], convolution(a, w, { padding: 1 }));
+  },
+  "symbolic extents": (d) => {
+    const [a, b] = [x("a", ["M" as never, 64], d), x("b", [64, "N" as never], d)];
+    return programOf([a, b], a.matmul(b));
+  },
+};
+
+const textsOf = (program: Program, features: readonly string[]): string[] =>
+  compileProgram(program, { target: "webgpu", features, limits: large }).artifact.kernels.map(
+    (k) => k.text,
+  );
+
+const byMatrices = (texts: readonly string[]): number =>
+  texts.filter((t) => t.includes("subgroupMatrixMultiplyAccumulate")).length;
+
+test("the largest unit for f16 and sums of f32 is used, and no other kind", () => {
+  assert.equal(unitOf([small, unit, "shader-f16"]), { m: 16, n: 16, k: 16, size: 32 });
+  for (const other of [
+    "subgroup-matrix-f16-f16-16x16x16-of-32",
+    "subgroup-matrix-u8-u32-16x16x32-of-32",
+    "subgroup-matrix-f16-f32-16x16x16",
+    "subgroup-matrix-f16-f32-16x6x16-of-32",
+    "subgroups",
+  ])
+    assert.is(unitOf([other]), undefined);
+});
+
+for (const [name, build] of Object.entries(programs))
+  test(`${name}: one kernel by matrices, which is valid WGSL`, async () => {
+    const gpu = await heldGpu("backend=null", "enable-dawn-features=allow_unsafe_apis");
+    const requiredFeatures = ["shader-f16", "subgroups", "chromium-experimental-subgroup-matrix"];
+    const device = await (await gpu.requestAdapter())!.requestDevice({
+      requiredFeatures: requiredFeatures as GPUFeatureName[],
+    });
+    for (const by of [unit, small]) {
+      const texts = textsOf(build("f16"), ["shader-f16", by]);
+      assert.is(byMatrices(texts), 1, by);
+      // The null adapter lists no unit, so that it makes no pipelines.
+      for (const code of texts) {
+        device.pushErrorScope("validation");
+        device.createShaderModule({ code });
+        const error = await device.popErrorScope();
+        assert.is(error, null, `${error?.message}\n${code}`);
+      }
+    }
+    device.destroy();
+  });
+
+test("other dtypes, few lines, and devices without a unit or without f16 have the kernels that they had", () => {
+  const build = programs.plain!;
+  assert.equal(
+    textsOf(build("f16"), ["shader-f16"]).map((t) => /subgroup/.test(t)),
+    [false],
+  );
+  assert.equal(textsOf(build("f16"), [unit]), textsOf(build("f16"), []));
+  for (const d of ["f32", "bf16"] as const)
+    assert.equal(textsOf(build(d), ["shader-f16", unit]), textsOf(build(d), []));
+  const [a, b] = [x("a", [4, 256], "f16"), x("b", [256, 64], "f16")];
+  assert.is(byMatrices(textsOf(programOf([a, b], a.matmul(b)), ["shader-f16", unit])), 0);
+});
+
+test("operands that are converted on their way go by matrices too", () => {
+  const [a, b] = [x("a", [64, 64]), x("b", [64, 64])];
+  const y = convert(convert(a.mul(2), "f16").matmul(convert(b, "f16")), "f32");
+  const texts = textsOf(programOf([a, b], y), ["shader-f16", unit]);
+  assert.is(texts.length, 1);
+  assert.is(byMatrices(texts), 1);
+  assert.match(texts[0]!, /var<storage, read> a: array<vec4<f32>>;/);
+});
+
+function feedsOf(program: Program, dims: Readonly<Record<string, number>>): Map<Tensor, Value> {
+  const feeds = new Map<Tensor, Value>();
+  for (const [k, t] of program.inputs.entries()) {
+    const shape = t.shape.map((d) => (typeof d === "number" ? d : dims[String(d)]!));
+    const size = shape.reduce((p, q) => p * q, 1);
+    const data = Float64Array.from({ length: size }, (_, i) => (((i * 7 + k * 5) % 13) - 6) / 8);
+    feeds.set(t, { dtype: t.dtype, shape, data });
+  }
+  return feeds;
+}
+
+async function checkNumbers(device: Device, name: string): Promise<void> {
+  const [program, exact] = [programs[name]!("f16"), programs[name]!("f64")];
+  const dims = { M: 37, N: 52 };
+  const want = evaluateProgram(exact, feedsOf(exact, dims), dims);
+  const options = {
+    target: "webgpu",
+    features: [...device.features],
+    limits: device.limits,
+  } as const;
+  const { values } = await runProgram(program, feedsOf(program, dims), dims, device, options);
+  for (const [i, v] of values.entries())
+    v.data.forEach((got, j) => {
+      const y = want[i]!.data[j]!;
+      const near = Math.abs(got - y) <= 2 ** -10 * (0.1 + Math.abs(y));
+      assert.ok(near, `${name}: ${i}[${j}] is ${got}, exactly ${y}`);
+    });
+}
+
+gpuTest("products by matrices are right where there are units, and refused elsewhere", async () => {
+  const gpu = await heldGpu(
+    "backend=vulkan",
+    "enable-dawn-features=vulkan_enable_f16_on_nvidia,allow_unsafe_apis",
+  );
+  const device = await openWebGpu({ gpu, allowSoftware: true });
+  if (unitOf([...device.features]) && device.features.has("shader-f16"))
+    for (const name of Object.keys(programs)) await checkNumbers(device, name);
+  const absent = "subgroup-matrix-f16-f32-64x64x64-of-64";
+  const { artifact } = compileProgram(programs.plain!("f16"), {
+    target: "webgpu",
+    features: [absent],
+  });
+  await load(artifact, device, { states: [] }).then(
+    () => assert.unreachable("it was loaded"),
+    (error: Error) =>
+      assert.is(error.message, `load: artifact needs ${absent}, which the device lacks`),
+  );
+  device.destroy();
+});
+
+test.run();

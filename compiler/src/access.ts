@@ -111,32 +111,66 @@ export const sameCoords = (a: readonly Dim[], b: readonly Dim[]): boolean =>
 export const keyOfCoords = (coords: readonly Dim[]): string =>
   coords.map((d) => (typeof d === "number" ? d : d.key)).join(",");
 
+interface Walk {
+  readonly inlined: (t: Tensor) => boolean;
+  readonly visit: (t: Tensor, coords: readonly Dim[]) => unknown;
+  /** By the coordinates' key: where the walk has been. */
+  readonly seen: Map<string, Set<Tensor>>;
+}
+
 /**
  * Visits every stored element that the element at `coords` of `node` is made of, through all nodes for which
- * `inlined` holds. `visit` gets the stored node and the coordinates it is read at.
+ * `inlined` holds. `visit` gets the stored node and the coordinates it is read at; false ends the walk, which then
+ * returns false.
  */
 export function walkAccesses(
   node: Tensor,
   coords: readonly Dim[],
-  inlined: (t: Tensor) => boolean,
-  visit: (t: Tensor, coords: readonly Dim[]) => void,
-  seen: Set<string> = new Set(),
-): void {
-  for (const a of accesses(node, coords)) reach(a.operand, a.coords, inlined, visit, seen);
+  inlined: Walk["inlined"],
+  visit: Walk["visit"],
+): boolean {
+  return walkFrom({ inlined, visit, seen: new Map() }, node, coords, undefined);
 }
 
 /** As `walkAccesses`, but `node` itself may be the stored one. */
 export function reach(
   node: Tensor,
   coords: readonly Dim[],
-  inlined: (t: Tensor) => boolean,
-  visit: (t: Tensor, coords: readonly Dim[]) => void,
-  seen: Set<string> = new Set(),
-): void {
-  const key = `${node.id}@${keyOfCoords(coords)}`;
-  if (seen.has(key)) return;
-  seen.add(key);
-  if (node.op === "constant" || node.op === "iota") return;
-  if (!inlined(node)) visit(node, coords);
-  else walkAccesses(node, coords, inlined, visit, seen);
+  inlined: Walk["inlined"],
+  visit: Walk["visit"],
+): boolean {
+  return arrive({ inlined, visit, seen: new Map() }, node, coords, undefined);
+}
+
+/** `here` are the nodes seen at these coordinates, which most operands share: their key is long to make. */
+function walkFrom(
+  walk: Walk,
+  node: Tensor,
+  coords: readonly Dim[],
+  here: Set<Tensor> | undefined,
+): boolean {
+  for (const a of accesses(node, coords))
+    if (!arrive(walk, a.operand, a.coords, a.coords === coords ? here : undefined)) return false;
+  return true;
+}
+
+function arrive(
+  walk: Walk,
+  node: Tensor,
+  coords: readonly Dim[],
+  known: Set<Tensor> | undefined,
+): boolean {
+  const here = known ?? seenAt(walk, coords);
+  if (here.has(node)) return true;
+  here.add(node);
+  if (node.op === "constant" || node.op === "iota") return true;
+  if (walk.inlined(node)) return walkFrom(walk, node, coords, here);
+  return walk.visit(node, coords) !== false;
+}
+
+function seenAt({ seen }: Walk, coords: readonly Dim[]): Set<Tensor> {
+  const key = keyOfCoords(coords);
+  const known = seen.get(key) ?? new Set();
+  seen.set(key, known);
+  return known;
 }

@@ -31,6 +31,7 @@ import {
 import { isLeaf, isPointwise } from "./access.ts";
 import { noteChoice } from "./alone.ts";
 import { Choices, type Decision, type Tuning } from "./choices.ts";
+import { boundsIn } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
@@ -365,7 +366,7 @@ function signatureOf(program: Program, states: readonly Tensor[]): Signature {
     return name;
   };
   return {
-    dims: [...symbols.values()].map(({ name, min, max }) => ({
+    dims: [...boundsIn(nodesOf(program), symbols)].map(([name, { min, max }]) => ({
       name,
       min,
       max: Number.isFinite(max) ? max : null,

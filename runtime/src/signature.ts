@@ -37,32 +37,25 @@ export interface Last<T> {
 }
 
 export const extentsOf = (inputs: readonly Input[]): Last<unknown>["extents"] =>
-  inputs.map((x) => ("shape" in x ? [...x.shape] : x.length));
+  inputs.map((x) => shapeOf(x)?.slice() ?? (x as TypedArray).length);
 
 /** True if the inputs are like those of the last call in all that was checked, and so fit as they did. */
-export function repeats(
+export const repeats = (
   { extents }: Last<unknown>,
   { inputs: specs }: Signature,
   inputs: readonly Input[],
-): boolean {
-  if (inputs.length !== extents.length) return false;
-  for (let i = 0; i < extents.length; i++)
-    if (!isLike(inputs[i]!, extents[i]!, specs[i]!.dtype)) return false;
-  return true;
-}
+): boolean =>
+  inputs.length === extents.length &&
+  inputs.every((x, i) => isLike(x, extents[i]!, specs[i]!.dtype));
 
 function isLike(input: Input, extent: readonly number[] | number, dtype: Spec["dtype"]): boolean {
-  if (typeof extent === "number")
-    return input instanceof hostArrayOf(dtype) && input.length === extent;
-  if (input instanceof DeviceArray) return input.dtype === dtype && sameShape(input.shape, extent);
-  if (!(input && "shape" in input && sameShape(input.shape, extent))) return false;
-  return input.data instanceof hostArrayOf(dtype) && input.data.length === sizeOf(extent);
-}
-
-function sameShape(a: readonly number[], b: readonly number[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
+  const Host = hostArrayOf(dtype);
+  if (typeof extent === "number") return input instanceof Host && input.length === extent;
+  const shape = input && shapeOf(input);
+  if (shape?.length !== extent.length || shape.some((d, i) => d !== extent[i])) return false;
+  if (input instanceof DeviceArray) return input.dtype === dtype;
+  const { data } = input as HostTensor;
+  return data instanceof Host && data.length === sizeOf(extent);
 }
 
 const describe = (spec: Spec) => `input ${spec.name} ${printShape(spec.shape)}`;

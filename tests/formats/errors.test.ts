@@ -87,6 +87,11 @@ const cases: readonly (readonly [title: string, message: string, read: () => unk
     torch(pickle(dict({ w: tensor({ key: "../../0" }) }))),
   ],
   [
+    "a zip of something else",
+    'w.pt: the zip has no entry "data.pkl"',
+    () => readTorch(zipOf([{ name: "a.npy", bytes: array }]), { file: "w.pt" }),
+  ],
+  [
     "one element repeated without end",
     'w.pt: offset 226: tensor "w" takes 4398046511104 bytes, which passes the limit of 33557752\n  pass a larger limitBytes if the file is to be trusted',
     torch(pickle(dict({ w: tensor({ size: [2 ** 20, 2 ** 20], stride: [0, 0] }) }))),

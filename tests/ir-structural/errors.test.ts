@@ -15,9 +15,14 @@ import {
   GraphError,
   gather,
   input,
+  logSoftmax,
+  logSumExp,
   makeNode,
   matmul,
   maxPool,
+  mean,
+  norm,
+  normalize,
   opRecord,
   pad,
   reshape,
@@ -26,15 +31,18 @@ import {
   scatter,
   slice,
   sliceAxis,
+  softmax,
   split,
   squeeze,
   stack,
+  std,
   sum,
   swapAxes,
   type Tensor,
   take,
   takeAlongAxis,
   transpose,
+  variance,
   windows,
 } from "@kiln-ml/ir";
 import { test } from "uvu";
@@ -217,7 +225,33 @@ fails(
   DtypeError,
 );
 
-fails(() => gather(x, [v], [0]), "gather: indices are f32, not an integer", DtypeError);
+const integers = "\n  give them as an Int32Array, or a tensor or input of dtype i32";
+fails(() => gather(x, [v], [0]), `gather: indices are f32, not an integer${integers}`, DtypeError);
+fails(() => take(x, v), `take: indices are f32, not an integer${integers}`, DtypeError);
+fails(
+  () => takeAlongAxis(x, x, 1),
+  `takeAlongAxis: indices are f32, not an integer${integers}`,
+  DtypeError,
+);
+fails(() => take(x, 3, 1), "take: 3 is not a place on axis 1 of [2,3]");
+fails(() => take(x, -3), "take: -3 is not a place on axis 0 of [2,3]");
+fails(() => take(x, 0.5), "take: 0.5 is not a place on axis 0 of [2,3]");
+fails(
+  () => matmul([1, 2] as unknown as Tensor, x),
+  "matmul: operands must be tensors, got Array",
+  DtypeError,
+);
+for (const [name, f] of Object.entries({
+  mean,
+  variance,
+  std,
+  norm,
+  softmax,
+  logSoftmax,
+  normalize,
+}))
+  fails(() => f(x, 2), `${name}: axis 2 is outside a tensor of rank 2`);
+fails(() => logSumExp(x, 2), "logSumExp: axis 2 is outside a tensor of rank 2");
 fails(() => gather(x, [i], [0, 1]), "gather: 1 index tensors do not name one axis each: [0,1]");
 fails(
   () => gather(x, [i, input("j", "i32", [2])], [0, 1]),

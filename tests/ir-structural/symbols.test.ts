@@ -23,6 +23,7 @@ import {
   pad,
   reverse,
   ShapeError,
+  select,
   sliceAxis,
   softmax,
   split,
@@ -59,6 +60,10 @@ const functions: Readonly<Record<string, (x: Tensor, k: number) => Tensor | read
   pad: (x, k) => pad(x, k, [1, 0, 2]),
   cumsum: (x) => [cumsum(x, 0), cumsum(x, -1, { reverse: true, exclusive: true })],
   moments: (x) => [x.mean(), variance(x, 0), std(x.add(arange(x.shape[2]!)), -1)],
+  "an extent as an operand": (x) => {
+    const [n, , m] = x.shape;
+    return [x.div(n!), x.mul(m!).add(n!), x.greater(m!), select(x.less(n!), m!, n!), x.maximum(n!)];
+  },
   softmax: (x) => [softmax(x, 0), logSumExp(x, [0, 2]), normalize(x, 2)],
   argMax: (x) => [argMax(x, 0), argMax(x)],
   oneHot: (x) => oneHot(arange(x.shape[0]!), x.shape[2]!),

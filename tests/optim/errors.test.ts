@@ -115,6 +115,18 @@ const cases: readonly (readonly [string, Kind, string, () => unknown])[] = [
     () => optim.clipByValue([w], NaN),
   ],
   [
+    "a module in place of its parameters",
+    GraphError,
+    "adam: takes a list of parameters or groups, got Object\n  pass the parameters() of a module",
+    () => new optim.Adam({} as never, { lr: 1 }),
+  ],
+  [
+    "a group without a list",
+    GraphError,
+    "adam: takes a list of parameters or groups, got undefined\n  pass the parameters() of a module",
+    () => new optim.Adam([{ lr: 1 }] as never, { lr: 1 }),
+  ],
+  [
     "a schedule over no steps",
     GraphError,
     "cosine: steps must be positive, got 0",

@@ -189,14 +189,17 @@ onCounted(
   },
 );
 
-onCounted("a thousand runs are never more than three unfinished submits", async (device, calls) => {
-  const exe = await load(addition("webgpu"), device, { states: [] });
-  const x = device.upload([1, 2], "f32", [2]);
-  const results = Array.from({ length: 1000 }, async () => free(await exe.run([x, x])));
-  await Promise.all(results);
-  assert.ok(calls.mostUnfinished <= 3, `${calls.mostUnfinished}`);
-  assert.is(calls.take().dispatchWorkgroups, 1000);
-});
+onCounted(
+  "hundreds of runs are never more than three unfinished submits",
+  async (device, calls) => {
+    const exe = await load(addition("webgpu"), device, { states: [] });
+    const x = device.upload([1, 2], "f32", [2]);
+    const results = Array.from({ length: 300 }, async () => free(await exe.run([x, x])));
+    await Promise.all(results);
+    assert.ok(calls.mostUnfinished <= 3, `${calls.mostUnfinished}`);
+    assert.is(calls.take().dispatchWorkgroups, 300);
+  },
+);
 
 onCounted("runsInFlight 1: one submit at a time", async (_, calls) => {
   const device = await openWebGpu({ gpu: calls.gpu, allowSoftware: true, runsInFlight: 1 });

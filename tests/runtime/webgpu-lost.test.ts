@@ -5,7 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type CountingGpu, countingGpu } from "../support/counting-gpu.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
-import { accumulation, addition } from "./artifacts.ts";
+import { accumulation, addition, place } from "./artifacts.ts";
 
 const f32 = (...x: number[]) => Float32Array.from(x);
 
@@ -68,6 +68,29 @@ onNull("memory that is not to be had is named, and none of it is kept", async (d
   assert.is((await again!.data()).length, 1000);
 });
 
+onNull("a read whose memory is not to be had says so", async (device, calls) => {
+  const x = device.upload(new Float32Array(1000), "f32", [1000]);
+  calls.refuseFrom = 4000;
+  const said = "data: 4096 bytes for a read are not to be had, 4096 are live";
+  assert.is(await messageOf(x.data()), said);
+  calls.refuseFrom = Number.POSITIVE_INFINITY;
+  assert.is((await x.data()).length, 1000);
+});
+
+onNull("a run that waits for a flag ends with its device", async (device) => {
+  const { plan, ...rest } = addition("webgpu");
+  const flow = [{ if: place("input"), then: [0], else: [] }];
+  const exe = await load({ ...rest, plan: { ...plan, flow } }, device, { states: [] });
+  const running = exe.run([f32(1), f32(2)]);
+  const next = exe.run([f32(1), f32(2)]);
+  const profile = exe.profile([f32(1), f32(2)]);
+  device.destroy();
+  assert.is(await messageOf(running), "run: the device was destroyed");
+  assert.is(await messageOf(next), "run: the device was destroyed");
+  assert.is(await messageOf(profile), "run: the device was destroyed");
+  assert.is(device.memory().live, 0);
+});
+
 onNull("an output beyond a limit is refused by name, and the rest goes back", async (device) => {
   const { signature, ...rest } = addition("webgpu");
   const outputs = [{ name: "sum", dtype: "f32", shape: ["N", 2 ** 40] }] as const;
@@ -111,7 +134,8 @@ onNull("a device that the system takes away ends every run and read", async (dev
   assert.match(ends.at(-1)!, /^(run: the device is lost: |nothing$)/);
   assert.match(await messageOf(read), /^data: the device is lost: /);
   assert.match(await messageOf(add.run([x, x])), /^run: the device is lost: /);
-  // What was on it may be let go.
+  // Nothing of it is left, and what was on it may be let go.
+  assert.is(device.memory().live, 0);
   x.dispose();
   add.dispose();
 });

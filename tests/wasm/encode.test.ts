@@ -1,5 +1,4 @@
 /** The encoder of the wasm target against wabt, the engine and its own error messages. */
-
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -181,6 +180,11 @@ test("random functions have the bytes of their text", async () => {
     ),
     { numRuns: runs(60) },
   );
+});
+
+test("a module is encoded once", () => {
+  const modules = encodeModules(control);
+  for (const variant of variants) assert.is(modules[variant], modules[variant]);
 });
 
 test("encoded functions run", () => {

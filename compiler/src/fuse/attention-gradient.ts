@@ -20,14 +20,14 @@ type Users = ReadonlyMap<Tensor, readonly Tensor[]>;
 export function gradientOf(
   { attention, between }: Forward,
   users: Users,
-  required: ReadonlySet<Tensor>,
+  stored: ReadonlySet<Tensor>,
   apart: ReadonlySet<Tensor>,
 ): Gradient | undefined {
   const { space, softmax } = attention;
   const grown = grow(attention, between, users);
-  if (!grown || [...grown.inside].some((t) => required.has(t))) return undefined;
+  if (!grown || [...grown.inside].some((t) => stored.has(t))) return undefined;
   const own = new Set([...between, ...grown.inside]);
-  const more = remade(own, space, users, required);
+  const more = remade(own, space, users, stored);
   const all = new Set([...own, ...more]);
   const products = [...attention.made, ...[...more].filter((t) => isScoreProduct(t, space))];
   const exponents = softmax.total.operands[0]!;
@@ -81,12 +81,12 @@ function remade(
   inside: ReadonlySet<Tensor>,
   space: Shape,
   users: Users,
-  required: ReadonlySet<Tensor>,
+  stored: ReadonlySet<Tensor>,
 ): Set<Tensor> {
   const found = new Set<Tensor>();
   const enter = (t: Tensor): boolean => {
     if (inside.has(t) || found.has(t)) return found.has(t);
-    if (!sameShape(t.shape, space) || required.has(t)) return false;
+    if (!sameShape(t.shape, space) || stored.has(t)) return false;
     const costly =
       opRecord(t.op).family === "elementwise"
         ? t.operands.map(enter).some(Boolean)

@@ -36,10 +36,10 @@ export interface Attentions {
   readonly inside: ReadonlySet<Tensor>;
 }
 
-/** Sums of `apart` are not found together with others. */
+/** Sums of `apart` are not found together with others, and what is `stored` in none. */
 export function findAttention(
   order: readonly Tensor[],
-  required: ReadonlySet<Tensor>,
+  stored: ReadonlySet<Tensor>,
   apart: ReadonlySet<Tensor> = new Set(),
 ): Attentions {
   const users = new Map<Tensor, Tensor[]>();
@@ -49,9 +49,9 @@ export function findAttention(
   const inside = new Set<Tensor>();
   for (const t of order)
     for (const side of t.op === "dotGeneral" ? [0, 1] : []) {
-      const found = forwardOf(t, side, required, users);
+      const found = forwardOf(t, side, stored, users);
       if (!found || found.between.some((n) => inside.has(n))) continue;
-      const gradient = gradientOf(found, users, required, apart);
+      const gradient = gradientOf(found, users, stored, apart);
       if (!gradient) continue;
       all.push(found.attention, ...gradient.attentions);
       for (const n of [...found.between, ...gradient.inside]) inside.add(n);
@@ -70,7 +70,7 @@ type Users = ReadonlyMap<Tensor, readonly Tensor[]>;
 function forwardOf(
   t: Tensor,
   side: number,
-  required: ReadonlySet<Tensor>,
+  stored: ReadonlySet<Tensor>,
   users: Users,
 ): Forward | undefined {
   const sum = readWeightedSum(t, side);
@@ -88,7 +88,7 @@ function forwardOf(
   if (users.get(max)!.some((u) => !between.has(u))) return undefined;
   between.delete(max);
   between.delete(total);
-  if (required.has(max) || [...between].some((n) => required.has(n))) return undefined;
+  if (stored.has(max) || [...between].some((n) => stored.has(n))) return undefined;
   const attention = {
     space: scores.shape,
     made: [dot],

@@ -29,7 +29,8 @@ export function fuse(
   const order = nodesOf(program);
   const storage = storageOf(program);
   const attention = on ? limits.attention : undefined;
-  const attentions = attention?.find(order, storage.required, apart) ?? nothing;
+  const stored = new Set([...storage.required, ...kept]);
+  const attentions = attention?.find(order, stored, apart) ?? nothing;
   const state: Fusion = {
     program,
     limits,

@@ -74,16 +74,20 @@ export function linesUp(
   coords: readonly Dim[],
   level: Placement["level"],
 ): boolean {
-  let ok = true;
-  reach(
-    x,
-    coords,
-    (t) => !isLeaf(t) && !state.groupOf.has(t),
-    (t, at) => {
-      ok &&= canRead(state, group, t, at, level);
-    },
-  );
-  return ok;
+  if (!isLeaf(x) && !state.groupOf.has(x) && !isReady(state, group, x)) return false;
+  return reach(x, coords, notStored(state), (t, at) => canRead(state, group, t, at, level));
+}
+
+/**
+ * True if no group that stores what `node` is made of waits for `group`. That of which no element is ever read, since an axis has
+ * none, orders kernels too.
+ */
+function isReady(state: Fusion, group: Group, node: Tensor): boolean {
+  for (const t of terminals(state, node)) {
+    const other = state.groupOf.get(t);
+    if (other && other !== group && dependsOn(other, group)) return false;
+  }
+  return true;
 }
 
 function candidates(state: Fusion, group: Group, node: Tensor): Placement[] {
@@ -118,11 +122,10 @@ function permuted(state: Fusion, group: Group, node: Tensor): Dim[] | undefined 
 }
 
 function fits(state: Fusion, group: Group, node: Tensor, p: Placement): boolean {
-  let ok = true;
-  walkAccesses(node, p.coords, notStored(state), (t, at) => {
-    ok &&= canRead(state, group, t, at, p.level);
-  });
-  return ok;
+  if (!isReady(state, group, node)) return false;
+  return walkAccesses(node, p.coords, notStored(state), (t, at) =>
+    canRead(state, group, t, at, p.level),
+  );
 }
 
 /** Makes `node` a member of `group`. */

@@ -20,10 +20,10 @@ export interface FusionLimits {
 
 /** What fusion of attentions adds to that of nodes; a target brings it, so that others do without. */
 export interface AttentionFusion {
-  /** Sums of `apart` are not found together with others. */
+  /** Sums of `apart` are not found together with others, and what is `stored` in none. */
   find(
     order: readonly Tensor[],
-    required: ReadonlySet<Tensor>,
+    stored: ReadonlySet<Tensor>,
     apart: ReadonlySet<Tensor>,
   ): Attentions;
   /** The nodes, with attentions where they are to be opened. */

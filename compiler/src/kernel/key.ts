@@ -86,6 +86,8 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
+    case "fence":
+      return s.counter;
     case "touch":
       return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":

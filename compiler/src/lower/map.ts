@@ -10,10 +10,11 @@ export interface Mapping {
   /** Called with each expression once, its parts mapped already. */
   readonly expr?: (e: Expr) => Expr;
   readonly store?: (s: Of<"store">) => Stmt;
+  readonly touch?: (s: Of<"touch">) => Stmt;
 }
 
 export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
-  const { dim = (d) => d, expr: own = (e) => e, store = (s) => s } = by;
+  const { dim = (d) => d, expr: own = (e) => e, store = (s) => s, touch = (s) => s } = by;
   const made = new Map<Expr, Expr>();
   const when = (list: readonly Condition[]): Condition[] =>
     list.map((c) => ({ ...c, value: dim(c.value) }));
@@ -54,6 +55,8 @@ export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
         return { ...s, a: expr(s.a), b: expr(s.b) };
       case "store":
         return store({ ...s, index: dim(s.index), value: expr(s.value) });
+      case "touch":
+        return touch({ ...s, index: dim(s.index) });
       case "array":
         return { ...s, size: dim(s.size) };
       case "sort":

@@ -57,6 +57,7 @@ const renameStmts = (body: readonly Stmt[], by: ReadonlyMap<string, string>): St
   mapStmts(body, {
     expr: (e) => (e.kind === "load" && by.has(e.from) ? { ...e, from: by.get(e.from)! } : e),
     store: (s) => ({ ...s, to: by.get(s.to) ?? s.to }),
+    touch: (s) => ({ ...s, from: by.get(s.from) ?? s.from }),
   });
 
 /** In a run of neighbouring stores that overwrites what its values read, values before stores. */

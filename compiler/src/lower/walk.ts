@@ -21,6 +21,7 @@ export function walkStmts(stmts: readonly Stmt[], v: Visitor, seen: Set<Expr> = 
       case "combine":
       case "prefix":
       case "letInvocation":
+      case "fence":
       case "letSubgroup":
         break;
       case "matrix":

@@ -33,7 +33,8 @@ export function gpuContraction(given: Job): Scheduled {
     element: hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4,
   };
   const manners = mannersOf(job, trial, rows);
-  const singles = { rows: manners.rows.single, columns: manners.columns.single };
+  const { guarded } = manners;
+  const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };
   const tilings = tilingsOf([m, n, totalOf(c.batch)], capacity, singles);
   if (!choices) return gpuTile(job, tilings[0]!, rows);
   const options = [...(skinny ? [few] : []), ...tilings.map(nameOfTiling)];

@@ -1,6 +1,7 @@
 /**
  * The order in which a GPU's tiles walk k. The places of a small convolution window are steps of their own, so that the
- * arithmetic of the window is done once a step and not once an element; other loops of k run as one.
+ * arithmetic of the window is done once a step and not once an element; other loops of k run as one. What does not fill a step
+ * is the first one's lack, so that only elements brought before the loop need a guard.
  */
 import {
   addDim,
@@ -8,6 +9,7 @@ import {
   ceilDiv,
   type Dim,
   floorDiv,
+  maxDim,
   maxOfDim,
   modDim,
   mulDim,
@@ -24,12 +26,18 @@ export interface Walk {
   readonly innermost: Loop | undefined;
   /** Whether the innermost loop has a multiple of four iterations. */
   readonly inFours: boolean;
-  /** The loops of k at an element of a step, and at lane `lane` of four. */
+  /** Whether elements of any step may lie outside; else only those of the first. */
+  readonly guarded: boolean;
+  /** A step like most. */
+  readonly usual: number;
+  /** The loops of k at an element of a step, and at lane `lane` of four. The first step is the number 0, others are more. */
   at(step: Dim, within: Dim): Rename;
   atQuad(step: Dim, quad: Dim, lane: Dim): Rename;
   /** That an element of a step lies inside. */
   inside(step: Dim, within: Dim): Condition;
 }
+
+const always: Condition = { value: 0, test: "nonnegative" };
 
 /** Windows of at most this many places are walked place by place. */
 const mostPlaces = 64;
@@ -40,13 +48,18 @@ export function walkOf(job: Job, depth: number): Walk {
   const { outer, inner } = splitOf(job, depth);
   const total = totalOf(inner);
   const perOuter = ceilDiv(total, depth);
+  const steps = mulDim(totalOf(outer), perOuter);
   const base = (step: Dim): Rename => decoded(outer, floorDiv(step, perOuter));
   const first = (step: Dim): Dim => mulDim(outer.length ? modDim(step, perOuter) : step, depth);
   const innermost = inner.at(-1);
+  const inFours = innermost !== undefined && modDim(innermost.extent, 4) === 0;
+  if (outer.length === 0 && typeof total === "number") return lackingFirst(inner, depth, inFours);
   return {
-    steps: mulDim(totalOf(outer), perOuter),
+    steps,
     innermost,
-    inFours: innermost !== undefined && modDim(innermost.extent, 4) === 0,
+    inFours,
+    guarded: modDim(total, depth) !== 0,
+    usual: 0,
     at: (step, within) => new Map([...base(step), ...decoded(inner, addDim(first(step), within))]),
     atQuad: (step, quad, lane) =>
       new Map([
@@ -57,6 +70,29 @@ export function walkOf(job: Job, depth: number): Walk {
       value: subDim(subDim(total, 1), addDim(first(step), within)),
       test: "nonnegative",
     }),
+  };
+}
+
+/** k begins as many elements before its first as the last step would otherwise lack. */
+function lackingFirst(inner: readonly Loop[], depth: number, inFours: boolean): Walk {
+  const total = totalOf(inner) as number;
+  const steps = Math.ceil(total / depth);
+  const lack = steps * depth - total;
+  // Before the first element there is nothing to bring: its own address does as well as any.
+  const from = (step: Dim, within: Dim, unit: number): Dim => {
+    const at = subDim(addDim(mulDim(step, depth / unit), within), lack / unit);
+    return step === 0 && lack > 0 ? maxDim(at, 0) : at;
+  };
+  return {
+    steps,
+    innermost: inner.at(-1),
+    inFours,
+    guarded: false,
+    usual: 1,
+    at: (step, within) => decoded(inner, from(step, within, 1)),
+    atQuad: (step, quad, lane) => decodedQuads(inner, from(step, quad, 4), lane),
+    inside: (step, within) =>
+      step === 0 ? { value: subDim(within, lack), test: "nonnegative" } : always,
   };
 }
 

@@ -9,7 +9,6 @@ import {
   ceilDiv,
   type Dim,
   floorDiv,
-  minDim,
   modDim,
   mulDim,
   negDim,
@@ -43,7 +42,7 @@ import {
   unitOf,
 } from "./gpu-matrix-unit.ts";
 import type { Which } from "./gpu-tile.ts";
-import { type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
+import { bringNext, type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
 import { results } from "./gpu-tile-store.ts";
 import { storeSide } from "./side-sum.ts";
 import { wideParams } from "./vector.ts";
@@ -98,7 +97,8 @@ function scheduled(job: Job, unit: Unit, tiling: MatrixTiling, which: Which): Sc
   const r = of(which, "tileRow", tiling.rows);
   const q = of(which === "a" ? "b" : "a", "tileColumn", tiling.columns);
   const { depth } = tiling;
-  const tile = { job, lane, me: me.at, invocations, depth, walk: walkOf(job, depth) };
+  const walk = walkOf(job, depth);
+  const tile = { job, lane, me: me.at, invocations, depth, room: false, walk };
   const plan = { job, unit, tiling, tile, rows: r.lines, columns: q.lines, subgroup: subgroup.at };
   const batch = makeLoop("batch", totalOf(c.batch));
   const body: Stmt[] = [
@@ -121,7 +121,8 @@ const sumOf = (i: number, j: number): string => `c${i}_${j}`;
 function planBody(p: Plan, lane: Loop): Stmt[] {
   const { tile: t, tiling, unit } = p;
   const loaders = [p.rows, p.columns].map((l) => loaderOf(t, l, pad)) as [Loader, Loader];
-  const [step, next] = [makeLoop("step", t.walk.steps), makeLoop("next", t.walk.steps)];
+  const step = makeLoop("step", t.walk.steps);
+  const before = makeLoop("before", subDim(t.walk.steps, 1));
   const sums = range(tiling.down).flatMap((i) => range(tiling.across).map((j) => sumOf(i, j)));
   const lanes: Stmt[] = [
     ...loaders.filter((l) => l.wide).flatMap((l) => l.held),
@@ -129,7 +130,7 @@ function planBody(p: Plan, lane: Loop): Stmt[] {
     ...nest([step], "serial", [
       ...loaders.flatMap((l) => l.put),
       { kind: "barrier" },
-      ...bringNext(t, step, next, loaders),
+      ...bringNext(t, step, before, loaders),
       ...multiply(p, loaders),
       ...addSides(p, p.rows, p.columns, loaders[0]),
       ...addSides(p, p.columns, p.rows, loaders[1]),
@@ -155,16 +156,6 @@ function planBody(p: Plan, lane: Loop): Stmt[] {
     ...(dynamic ? drain(p, undefined) : []),
     ...finishSides(p, p.rows, p.columns),
     ...finishSides(p, p.columns, p.rows),
-  ];
-}
-
-/** The last step fetches its own elements again: that costs less than a test. */
-function bringNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
-  if (t.walk.steps === 1) return [];
-  const value = minDim(addDim(step.at, 1), subDim(t.walk.steps, 1));
-  return [
-    { kind: "letIndex", name: next.name, value },
-    ...loaders.flatMap((l) => l.bring(next.at)),
   ];
 }
 

@@ -14,12 +14,13 @@ import {
   mulDim,
   negDim,
   opRecord,
+  printDim,
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock } from "../lower/job.ts";
+import { type Job, membersOf, openBlock } from "../lower/job.ts";
 import { decode, nest, type Rename, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { emitRow } from "../lower/rows.ts";
@@ -45,10 +46,30 @@ export function gpuRowTeams(job: Job, shape: Shape, plain: (rename: Rename) => S
   const line: Line = wide
     ? { loops: [...shape.inner.slice(0, -1), wide.loop], rename: wide.rename, lane: wide.lane }
     : { loops: shape.inner, rename: shape.rename, lane: undefined };
-  const team = teamOf(totalOf(line.loops), wide !== undefined);
+  const { team, choice } = teamFor(job, shape, line);
   const scheduled = team ? inRegisters(job, shape, line, team) : striding(job, shape, line);
-  return wide ? { ...scheduled, wide: wide.params } : scheduled;
+  return { ...scheduled, ...(wide ? { wide: wide.params } : {}), ...(choice ? { choice } : {}) };
 }
+
+/** The team for rows of a length, or of the sizes around it the one that a table names. */
+function teamFor(job: Job, shape: Shape, { loops, lane }: Line) {
+  const [total, wide] = [totalOf(loops), lane !== undefined];
+  const own = teamOf(total, wide);
+  if (!job.choices) return { team: own };
+  const teams = new Map([own, ...otherSteps.map((s) => teamOf(total, wide, s))].map(nameTeam));
+  const key = [
+    `rows of ${printDim(total)}${wide ? "x4" : ""}`,
+    `outer=${printDim(totalOf(shape.outer))}`,
+    ...membersOf(job.group).map(([t]) => `${t.op}${job.stored.has(t) ? "!" : ""}:${t.dtype}`),
+  ].join(" ");
+  const choice = job.choices.among(key, [...teams.keys()]);
+  return { team: teams.get(choice.chosen), choice };
+}
+
+const nameTeam = (team: Team | undefined): [string, Team | undefined] => [
+  team ? `${team.team} of ${team.size} by ${team.steps}` : "striding",
+  team,
+];
 
 interface Team {
   /** Invocations of the workgroup, and of a team. */
@@ -60,6 +81,7 @@ interface Team {
 
 /** Steps an invocation should take: fewer leave invocations idle while they combine, more wait for one another's loads. */
 const goodSteps = 4;
+const otherSteps = [1, 2, 8, 16];
 /** Steps whose values registers hold, of four elements and of one. */
 const mostWideSteps = 8;
 const mostSteps = 32;
@@ -69,9 +91,9 @@ const ownGroup = 32;
 const sharedGroup = 128;
 
 /** Undefined where the row's length is not known, or registers do not hold it. */
-function teamOf(total: Dim, wide: boolean): Team | undefined {
+function teamOf(total: Dim, wide: boolean, good = goodSteps): Team | undefined {
   if (!isStatic(total)) return undefined;
-  const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, total / goodSteps)));
+  const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, total / good)));
   const team = total >= ownGroup && wide ? Math.max(ownGroup, wanted) : wanted;
   const members = Math.min(groupSize, team);
   const steps = Math.ceil(total / members);

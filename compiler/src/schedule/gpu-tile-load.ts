@@ -2,7 +2,8 @@
  * Brings an operand's share of a step of k to workgroup memory, as tile[k·lines + line]. Neighbouring invocations take
  * neighbouring elements in the direction in which the operand's memory runs, four at a time where every load can; what is
  * fused into the operand is computed on the way. Across that direction the lines are rotated from one four of k to the next,
- * so that writes do not meet in one bank.
+ * or stand apart, so that writes do not meet in one bank. Lines beyond the last are brought as well: they are other elements of
+ * the buffer, which the device keeps every access within, and nothing reads what comes of them.
  */
 import {
   addDim,
@@ -10,18 +11,21 @@ import {
   type Dim,
   floorDiv,
   isFloat,
+  minDim,
   modDim,
   mulDim,
+  subDim,
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
+import type { Loop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { hasNativeHalf, type Job, openBlock } from "../lower/job.ts";
 import { type Rename, renamed } from "../lower/loops.ts";
 import { call, choose, constant, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
 import type { Walk } from "./gpu-depth.ts";
-import { decoded, decodedQuads, insideLines, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
+import { decoded, decodedQuads, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
 import { strideOf } from "./stride.ts";
 
 /** What loads and reads of tiles share. */
@@ -31,8 +35,13 @@ export interface Tile {
   readonly me: Dim;
   readonly invocations: number;
   readonly depth: number;
+  /** Whether workgroup memory has room for lines that stand apart. */
+  readonly room: boolean;
   readonly walk: Walk;
 }
+
+/** Elements between the lines of one place of k and those of the next, where they stand apart. */
+export const apart = 4;
 
 export interface Loader {
   readonly name: string;
@@ -58,23 +67,26 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   const name = `tile${lines.which.toUpperCase()}`;
   const alongK = runsAlongK(t, lines);
   const wide = fitsLanes(t, lines, alongK);
-  const places = (wide ? widePlaces : singlePlaces)(t, lines, alongK);
+  // Sixteen steps of a line meet in four banks, whatever the rotation, and in eight where steps stand four words apart.
+  const isApart = alongK && !wide && t.room;
+  const spacing = lines.count + (isApart ? apart : 0);
+  const places = wide ? widePlaces(t, lines, alongK) : singlePlaces(t, lines, alongK, spacing);
   // What is converted on its way is held as it comes: a conversion at once would wait for the load.
   const brought = (p: Place, step: Dim) => {
     const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
     return { body, value: hasNativeHalf(job, dtype) ? unconverted(value) : value };
   };
-  const kept = brought(places[0]!, 0).value.dtype;
+  const kept = brought(places[0]!, t.walk.usual).value.dtype;
   const heldName = (u: number): string => `${lines.which}Next${u}`;
   const stride = (alongK ? t.depth : lines.count) + (pad ?? 0);
   // A matrix that is loaded from a plain tile may reach a stride beyond it.
   const size =
-    pad === undefined ? lines.count * t.depth : ((alongK ? lines.count : t.depth) + 1) * stride;
+    pad === undefined ? spacing * t.depth : ((alongK ? lines.count : t.depth) + 1) * stride;
   const rotated = (quad: Dim, kQuad: Dim): Dim =>
-    alongK ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
+    alongK && !isApart ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
   const index: Loader["index"] = (quad, within, kQuad, k) =>
     addDim(
-      mulDim(addDim(mulDim(kQuad, 4), k), lines.count),
+      mulDim(addDim(mulDim(kQuad, 4), k), spacing),
       addDim(mulDim(rotated(quad, kQuad), 4), within),
     );
   return {
@@ -102,7 +114,9 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
     bring: (step) =>
       places.flatMap((p, u): Stmt[] => {
         const { body, value } = brought(p, step);
-        return [...body, { kind: "set", name: heldName(u), value }];
+        // Where the first step lacks an element, its zero was never to be converted.
+        const kind = value.kind === "const" ? constant(kept, value.value) : value;
+        return [...body, { kind: "set", name: heldName(u), value: kind }];
       }),
     put: places.map((p, u): Stmt => {
       const held = ref(heldName(u), kept);
@@ -116,6 +130,16 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
     }),
     index,
   };
+}
+
+/** The last step fetches its own elements again: that costs less than a test. `before` is the step before the next. */
+export function bringNext(t: Tile, step: Loop, before: Loop, loaders: readonly Loader[]): Stmt[] {
+  if (t.walk.steps === 1) return [];
+  const value = minDim(step.at, subDim(t.walk.steps, 2));
+  return [
+    { kind: "letIndex", name: before.name, value },
+    ...loaders.flatMap((l) => l.bring(addDim(before.at, 1))),
+  ];
 }
 
 /** What a conversion of a float, or a guarded one, converts; else the value itself. */
@@ -149,7 +173,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
       return {
         at: (step) =>
           new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
-        guard: (step) => [insideLines(lines, at), t.walk.inside(step, mulDim(quad, 4))],
+        guard: (step) => [t.walk.inside(step, mulDim(quad, 4))],
         to: (index) => laneAlongK(t, index, quad, line),
         plain: (stride) => addDim(mulDim(line, stride), addDim(mulDim(quad, 4), t.lane.at)),
       };
@@ -158,7 +182,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
     const at = quadOf(lines, quad);
     return {
       at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
-      guard: (step) => [insideLines(lines, mulDim(at, 4)), t.walk.inside(step, k)],
+      guard: (step) => [t.walk.inside(step, k)],
       to: () => addDim(mulDim(flat, 4), t.lane.at),
       plain: (stride) => addDim(mulDim(k, stride), addDim(mulDim(quad, 4), t.lane.at)),
     };
@@ -171,7 +195,7 @@ function laneAlongK(t: Tile, index: Loader["index"], quad: Dim, line: Dim): Dim 
   return addDim(zero!, mulDim(t.lane.at, addDim(one!, mulDim(zero!, -1))));
 }
 
-function singlePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
+function singlePlaces(t: Tile, lines: Lines, alongK: boolean, spacing: number): Place[] {
   const count = (lines.count * t.depth) / t.invocations;
   return Array.from({ length: count }, (_, u): Place => {
     const flat = addDim(t.me, u * t.invocations);
@@ -180,11 +204,11 @@ function singlePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
     const at = lineOf(lines, line);
     return {
       at: (step) => new Map([...decoded(lines.loops, at), ...t.walk.at(step, k)]),
-      guard: (step) => [insideLines(lines, at), t.walk.inside(step, k)],
+      guard: (step) => [t.walk.inside(step, k)],
       to: (index) => {
         if (!alongK) return flat;
         const quad = index(floorDiv(line, 4), modDim(line, 4), floorDiv(k, 4), 0);
-        return addDim(quad, mulDim(modDim(k, 4), lines.count));
+        return addDim(quad, mulDim(modDim(k, 4), spacing));
       },
       plain: (stride) =>
         alongK ? addDim(mulDim(line, stride), k) : addDim(mulDim(k, stride), line),
@@ -229,7 +253,12 @@ function fitsLanes(t: Tile, lines: Lines, alongK: boolean): boolean {
   if (!(alongK ? t.walk.inFours : lines.inFours)) return false;
   if (((lines.count * t.depth) / 4) % t.invocations !== 0) return false;
   const [place] = widePlaces(t, lines, alongK);
-  const { body, value } = valueAt(t.job, lines, place!.at(0), place!.guard(0));
+  const { body, value } = valueAt(
+    t.job,
+    lines,
+    place!.at(t.walk.usual),
+    place!.guard(t.walk.usual),
+  );
   if (body.length > 0) return false;
   let [fits, some] = [true, false];
   const even = (d: Dim): boolean => modDim(substitute(d, new Map([[t.lane.name, 0]])), 4) === 0;

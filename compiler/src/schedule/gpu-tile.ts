@@ -2,18 +2,26 @@
  * A contraction in tiles on a GPU: a workgroup computes a tile of the result, an invocation a block of it in registers, its
  * columns as vectors of four. While one step of k is multiplied, the next is on its way from memory. Sums run in the order of k.
  */
-import { addDim, ceilDiv, type Dim, floorDiv, minDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
+import { addDim, ceilDiv, type Dim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import type { Job } from "../lower/job.ts";
+import { hasNativeHalf, type Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
 import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
-import { comesInFours, type Loader, loaderOf, runsAlongK, type Tile } from "./gpu-tile-load.ts";
+import {
+  apart,
+  bringNext,
+  comesInFours,
+  type Loader,
+  loaderOf,
+  runsAlongK,
+  type Tile,
+} from "./gpu-tile-load.ts";
 import { blockOf } from "./gpu-tile-store.ts";
-import { invocationsOf, type Tiling } from "./gpu-tiling.ts";
+import { invocationsOf, memoryOf, type Tiling } from "./gpu-tiling.ts";
 import { wideParams } from "./vector.ts";
 
 export type Which = "a" | "b";
@@ -49,9 +57,12 @@ function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
   const r = of(rows, "tileRow", tiling.rows, tiling.tall, floorDiv(me.at, perRow));
   const q = of(other, "tileColumn", tiling.columns, tiling.broad, modDim(me.at, perRow));
   const { depth } = tiling;
+  const element = hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4;
+  const available = job.limits.maxComputeWorkgroupStorageSize ?? 16384;
+  const room = memoryOf(tiling, element, apart) <= available;
   const lane = makeLoop("lane", 4);
   return {
-    tile: { job, lane, me: me.at, invocations, depth, walk: walkOf(job, depth) },
+    tile: { job, lane, me: me.at, invocations, depth, room, walk: walkOf(job, depth) },
     rows: r.lines,
     columns: q.lines,
     me,
@@ -74,7 +85,7 @@ export function mannersOf(job: Job, tiling: Tiling, rows: Which) {
     single: !comesInFours(tile, l),
     alongK: runsAlongK(tile, l),
   });
-  return { rows: of(lines.rows), columns: of(lines.columns) };
+  return { rows: of(lines.rows), columns: of(lines.columns), guarded: tile.walk.guarded };
 }
 
 /** `rows` names the operand whose lines are the tile's rows. */
@@ -99,7 +110,7 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   const single = loaders.filter((l) => !l.wide);
   const wide = loaders.filter((l) => l.wide);
   const step = makeLoop("step", t.walk.steps);
-  const next = makeLoop("next", t.walk.steps);
+  const before = makeLoop("before", subDim(t.walk.steps, 1));
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
@@ -107,7 +118,7 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
     ...nest([step], "serial", [
       ...loaders.flatMap((l) => l.put),
       { kind: "barrier" },
-      ...bringNext(t, step, next, loaders),
+      ...bringNext(t, step, before, loaders),
       ...multiply(t, rows, columns, loaders),
       { kind: "barrier" },
     ]),
@@ -121,16 +132,6 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
     ...block.rowSums,
     ...nest([t.lane as Loop], "vector", lanes),
     ...block.after,
-  ];
-}
-
-/** The last step fetches its own elements again: that costs less than a test. */
-function bringNext(t: Tile, step: Loop, next: Loop, loaders: readonly Loader[]): Stmt[] {
-  if (t.walk.steps === 1) return [];
-  const value = minDim(addDim(step.at, 1), subDim(t.walk.steps, 1));
-  return [
-    { kind: "letIndex", name: next.name, value },
-    ...loaders.flatMap((l) => l.bring(next.at)),
   ];
 }
 

@@ -17,12 +17,15 @@ export interface Tiling {
 
 export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
 
-/** Bytes of workgroup memory for elements of so many bytes. */
-export const memoryOf = (t: Tiling, element = 4): number =>
-  (t.rows + t.columns) * t.depth * element;
+/** Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step and those of the next. */
+export const memoryOf = (t: Tiling, element = 4, more = 0): number =>
+  (t.rows + t.columns + 2 * more) * t.depth * element;
 
-/** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
-const choices: readonly (readonly [Tiling, number])[] = [
+/**
+ * Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. Of those that have
+ * not been tried it is a guess, and only a tuner takes them.
+ */
+const choices: readonly (readonly [Tiling, number, "untried"?])[] = [
   [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 1],
   [{ rows: 64, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.98],
   [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.97],
@@ -36,6 +39,13 @@ const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.45],
   [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.4],
   [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.2],
+  [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.95, "untried"],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.92, "untried"],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 32 }, 0.95, "untried"],
+  [{ rows: 128, columns: 128, tall: 16, broad: 8, depth: 16 }, 0.9, "untried"],
+  [{ rows: 128, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.85, "untried"],
+  [{ rows: 64, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.83, "untried"],
+  [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 32 }, 0.75, "untried"],
 ];
 
 /** Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them. */
@@ -67,6 +77,8 @@ const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
 export interface Singles {
   readonly rows: boolean;
   readonly columns: boolean;
+  /** Whether each is guarded in every step. */
+  readonly guarded: boolean;
 }
 
 /** A tiling that every device takes, to try what operands are like. */
@@ -76,10 +88,10 @@ export const trial: Tiling = { rows: 64, columns: 64, tall: 4, broad: 8, depth: 
  * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, and the
  * sooner where each is guarded.
  */
-function heldRate(t: Tiling, singles: Singles, guarded: boolean): number {
+function heldRate(t: Tiling, singles: Singles): number {
   const lines = (singles.rows ? t.rows : 0) + (singles.columns ? t.columns : 0);
   const held = (lines * t.depth) / invocationsOf(t);
-  if (held + t.tall * t.broad > (guarded ? 155 : 170)) return 0.4;
+  if (held + t.tall * t.broad > (singles.guarded ? 155 : 170)) return 0.4;
   return held > 24 ? 0.85 : held > 0 ? 0.95 : 1;
 }
 
@@ -92,23 +104,24 @@ export const nameOfTiling = ({ rows, columns, tall, broad, depth }: Tiling): str
 /** Tilings that cost more than this many times the least are not worth a trial. */
 const hopeless = 4;
 
-/** Tilings for results of some rows by some columns, `batch` times: that of least cost first. */
+/** Tilings for results of some rows by some columns, `batch` times: that of least cost first, of those that were tried. */
 export function tilingsOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling[] {
   const [rows, columns, times] = extents.map(sizeOf) as [number, number, number];
-  const costs: { tiling: Tiling; cost: number }[] = [];
-  for (const [tiling, rate] of choices) {
+  const costs: { tiling: Tiling; cost: number; untried: boolean }[] = [];
+  for (const [tiling, rate, untried] of choices) {
     if (!fits(tiling, capacity)) continue;
     const tiles =
       (ceilDiv(rows, tiling.rows) as number) * (ceilDiv(columns, tiling.columns) as number) * times;
     // Alone on its unit, a workgroup of few invocations leaves it waiting.
     const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
     const rounds = tiles > units ? tiles / units + 0.3 : 1;
-    const guarded = rows % tiling.rows > 0 || columns % tiling.columns > 0;
     const cost =
       (rounds * tiling.rows * tiling.columns) /
-      (rate * heldRate(tiling, singles, guarded) * together ** 0.7);
-    costs.push({ tiling, cost });
+      (rate * heldRate(tiling, singles) * together ** 0.7);
+    costs.push({ tiling, cost, untried: untried !== undefined });
   }
   costs.sort((a, b) => a.cost - b.cost);
-  return costs.filter(({ cost }) => cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);
+  const best = costs.find((c) => !c.untried)!;
+  const others = costs.filter((c) => c !== best && c.cost <= hopeless * best.cost);
+  return [best, ...others].map((c) => c.tiling);
 }

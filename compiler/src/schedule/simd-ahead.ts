@@ -27,8 +27,8 @@ type Touch = Of<"touch">;
 
 /** Elements of a page, of 4 bytes each. */
 const page = 1024;
-/** The longest row: a later one stays in cache until it is used. */
-const longest = 8 * page;
+/** Of shorter rows several share a page, and touches cost more than they save; a later one that is longer is lost before it is used. */
+const [shortest, longest] = [page / 2, 8 * page];
 /** Matrices of fewer elements stay in cache altogether. */
 const leastElements = 1 << 18;
 
@@ -43,7 +43,7 @@ export function touchAhead(body: Stmt[]): Stmt[] {
   const lines = linesIn(rows.body);
   const costly = lines.findLast(isCostly);
   const at = costly ?? lines.at(-1);
-  if (!at || !isStatic(at.extent) || at.extent > longest) return body;
+  if (!at || !isStatic(at.extent) || at.extent < shortest || at.extent > longest) return body;
   if (isStatic(rows.extent) && rows.extent * at.extent < leastElements) return body;
   const ahead = indexName("ahead");
   const reads = loadsOf(lines, streamed(rows, at)).map(

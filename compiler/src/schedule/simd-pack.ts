@@ -7,6 +7,7 @@ import {
   addDim,
   type Condition,
   type Dim,
+  floorDiv,
   isNonNegative,
   isStatic,
   maxOfDim,
@@ -51,9 +52,51 @@ interface Packing {
 /** The statements that pack one panel over a run of depth. */
 export function packPanel(job: Job, lines: Lines, panel: Panel, run: Run): Stmt[] {
   const p: Packing = { job, lines, panel, run };
-  const many = panel.width % lanes === 0 ? byLanes(p) : undefined;
+  const many = panel.width >= lanes ? byLanes(p) : undefined;
   const one = byLine(p, { start: 0, count: panel.width, whole: false });
   return many ? ifWhole(lines, panel, many, one) : one;
+}
+
+/** Panels that follow each other. */
+export interface Panels {
+  readonly name: string;
+  readonly width: number;
+  /** The first panel, and how many at most. */
+  readonly first: Dim;
+  readonly count: number;
+  /** The place of a panel's first element. */
+  base(panel: Dim): Dim;
+}
+
+/**
+ * The statements that pack neighbouring panels over a run of depth, all of them step by step, so that what lies side by
+ * side is read together; undefined unless lines do. Vectors overlap where the width is no multiple of theirs.
+ */
+export function packPanels(job: Job, lines: Lines, to: Panels, run: Run): Stmt[] | undefined {
+  const { name, width, first, count, base } = to;
+  if (width < lanes) return undefined;
+  const lane = makeLoop("lane", lanes);
+  const next = makeLoop("next", count);
+  const whole = floorDiv(lines.total, width);
+  const panelAt = (at: Dim): Packing => {
+    const panel = { name, width, first: mulDim(at, width), base: base(at) };
+    return { job, lines, panel, run };
+  };
+  const p = panelAt(addDim(first, next.at));
+  const starts = Array.from({ length: Math.ceil(width / lanes) }, (_, q) =>
+    Math.min(q * lanes, width - lanes),
+  );
+  const statements = starts.flatMap((start) => {
+    const within = addDim(start, lane.at);
+    return storeAt(p, lines.at(addDim(p.panel.first, within)), within);
+  });
+  if (!isEven(statements, lane.name) || !stepsBy(statements, lane.name, 1)) return undefined;
+  const extent = minDim(count, subDim(whole, first));
+  const each = nest([{ ...next, extent }], "serial", statements);
+  const all = nest([lane], "vector", overRun(run, "serial", each));
+  if (modDim(lines.total, width) === 0) return all;
+  const last = byLine(panelAt(whole), { start: 0, count: width, whole: false });
+  return [...all, ...either(subDim(addDim(first, count - 1), whole), last, [])];
 }
 
 /** `whole` for a panel all of whose lines exist, `partial` for another. */
@@ -125,15 +168,19 @@ function byLine(p: Packing, { start, count, whole }: Slice): Stmt[] {
 function byLanes(p: Packing): Stmt[] | undefined {
   const { lines, panel, run } = p;
   const lane = makeLoop("lane", lanes);
-  const starts = Array.from({ length: panel.width / lanes }, (_, q) => q * lanes);
+  const quarters = Math.floor(panel.width / lanes);
+  const starts = Array.from({ length: quarters }, (_, q) => q * lanes);
+  const start = quarters * lanes;
+  const left = panel.width - start;
+  const rest = left > 0 ? byLine(p, { start, count: left, whole: true }) : [];
   const made = starts.map((start) => {
     const within = addDim(start, lane.at);
     return storeAt(p, lines.at(addDim(panel.first, within)), within);
   });
   if (made.every((m) => isEven(m, lane.name)))
-    return nest([lane], "vector", overRun(run, "serial", made.flat()));
-  const quarters = starts.map((start) => inOneRow(p, start));
-  return quarters.every((q) => q !== undefined) ? quarters.flat() : undefined;
+    return [...nest([lane], "vector", overRun(run, "serial", made.flat())), ...rest];
+  const parts = starts.map((start) => inOneRow(p, start));
+  return parts.every((q) => q !== undefined) ? [...parts.flat(), ...rest] : undefined;
 }
 
 /** Four lines that lie in one iteration of the outer loops, as one vector; else each by itself. */

@@ -9,6 +9,7 @@ import {
   type Dim,
   isStatic,
   maxOfDim,
+  minOfDim,
   mulDim,
   offsetOf,
   substitute,
@@ -22,7 +23,7 @@ import type { Sides } from "./simd-contraction.ts";
 import { isEven, stepsBy } from "./simd-even.ts";
 import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./simd-lines.ts";
 import type { Operand } from "./simd-operand.ts";
-import { ifWhole, lanes, type Panel, packPanel } from "./simd-pack.ts";
+import { ifWhole, lanes, type Panel, packPanel, packPanels } from "./simd-pack.ts";
 import { type Tile, type TileAccess, tileSums, widthOf } from "./simd-tile.ts";
 import {
   arrayOf,
@@ -40,6 +41,8 @@ import {
 export const blockDepth = 320;
 /** Shallow products do little with a block of sums, so that it should stay in the first cache. */
 const shallow = 32;
+/** Panels packed together where their lines lie side by side: as many streams as the first cache has room for in one place. */
+const groupOfPanels = 8;
 /** Rows that lie in a unit's private memory have at most this many elements. */
 const privateRows = 1 << 16;
 
@@ -77,10 +80,17 @@ export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sid
   return [packing, units];
 }
 
-/** Eight vector sums, or as many as the extents have use for. */
+/** A tile of five rows takes as long as this many of one of four. */
+const longer = 1.17;
+
+/** Ten vector sums where the rows fill them, eight, or as many as the extents have use for. */
 export function tileOf(m: Dim, n: Dim): Tile {
   const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
   if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1 };
+  const least = minOfDim(m);
+  const known = Number.isFinite(rows) && least === rows ? rows : least;
+  if (known > 4 && Math.ceil(known / 5) * longer < Math.ceil(known / 4))
+    return { rows: 5, vectors: 2 };
   const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;
   return { rows: Math.min(4, rows), vectors: Math.min(wanted, Math.ceil(columns / lanes)) };
 }
@@ -114,11 +124,18 @@ function packRows({ job, sides, depth, tile }: Plan, { name, panel, base }: Pack
 }
 
 function packingPhase(plan: Plan, to: PackedRows): Stmt[] {
-  const loops = [...plan.job.group.contraction!.batch.filter((l) => l.extent !== 1), to.panel];
+  const { job, sides, depth, tile } = plan;
+  const group = makeLoop("group", ceilDiv(sides.rows.total, tile.rows * groupOfPanels));
+  const first = mulDim(group.at, groupOfPanels);
+  const panels = { name: to.name, width: tile.rows, first, count: groupOfPanels, base: to.base };
+  const together = packPanels(job, sides.rows, panels, depth.whole);
+  const inner = together ? group : to.panel;
+  const loops = [...job.group.contraction!.batch.filter((l) => l.extent !== 1), inner];
   const unit = makeLoop("unit", totalOf(loops));
+  const body = together ?? packRows(plan, to);
   return [
     { kind: "comment", text: "pack by rows" },
-    ...nest([unit], "parallel", [...decode(loops, unit.at), ...packRows(plan, to)]),
+    ...nest([unit], "parallel", [...decode(loops, unit.at), ...body]),
   ];
 }
 

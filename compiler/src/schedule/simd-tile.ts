@@ -1,6 +1,6 @@
 /**
  * The register tile of a contraction on a CPU with vectors, and what follows when the sums of a block are whole. A tile
- * is four rows by two vectors of columns, eight sums in flight; it is not unrolled along depth. Sums of one run of
+ * is five rows by two vectors of columns, ten sums in flight, or four rows; it is not unrolled along depth. Sums of one run of
  * depth are added to a block in private memory, the second level; the group's results are computed from that block.
  */
 import { addDim, type Dim, type Dtype } from "@kiln-ml/ir";
@@ -17,6 +17,9 @@ export interface Tile {
   readonly rows: number;
   readonly vectors: number;
 }
+
+/** Operands of so many rows are in registers at once, beside the sums and the operands of the columns. */
+const fenceAt = 2;
 
 export const widthOf = (tile: Tile): number => tile.vectors * lanes;
 
@@ -45,12 +48,17 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
     ...Array.from({ length: tile.vectors }, (_, v): Stmt => {
       return { kind: "let", name: `b${v}`, value: access.column(step.at, columnAt(v)) };
     }),
-    ...Array.from({ length: tile.rows }, (_, r): Stmt => {
-      return { kind: "let", name: `a${r}`, value: access.row(step.at, r) };
-    }),
-    ...grid.map(({ name, r, v }): Stmt => {
-      return { kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${v}`, dtype) };
-    }),
+    ...Array.from({ length: tile.rows }, (_, r): Stmt[] => [
+      ...(r === fenceAt && tile.rows > 4 && step.at !== 0
+        ? [{ kind: "fence", counter: step.name } as const]
+        : []),
+      { kind: "let", name: `a${r}`, value: access.row(step.at, r) },
+      ...grid
+        .filter((q) => q.r === r)
+        .map(({ name, v }): Stmt => {
+          return { kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${v}`, dtype) };
+        }),
+    ]).flat(),
   ];
   const stores = grid.map(({ name, r, v }): Stmt => {
     const index = addDim(addDim(access.base, r * access.pitch), columnAt(v));

@@ -35,6 +35,12 @@ export function indexText<V extends Value, L>(e: Emitter<V, L>, dim: Dim): V {
   return sumText(e, outer, [], constant);
 }
 
+/** A place in memory. A number below 0, which a language may refuse, stands only in a loop over nothing. */
+export function placeText(e: Emitter, dim: Dim): string {
+  const d = e.resolved(dim);
+  return indexText(e, typeof d === "number" ? Math.max(0, d) : d).text;
+}
+
 const next = (depths: readonly number[], after: number): number => {
   let least = Infinity;
   for (const depth of depths) if (depth > after && depth < least) least = depth;

@@ -46,7 +46,7 @@ export interface KernelText {
   readonly name: string;
   /**
    * js: a function declaration `function name(params…, dims…) {…}`. webgpu: a WGSL module with entry `main`. wasm: the
-   * functions in the WebAssembly text format as they were assembled into `Artifact.modules`; empty if read from a file.
+   * functions of `Artifact.modules` in the WebAssembly text format, made when it is read; empty if read from a file.
    */
   readonly text: string;
   readonly bindings: readonly {

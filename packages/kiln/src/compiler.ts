@@ -179,7 +179,8 @@ export class Compiler {
   async #learnt(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
     const plain = args.length === feeds.length && feeds.every(({ path }) => !path.includes("."));
     const last = this.#last;
-    if (plain && last && areAlike(feeds, last.feeds)) return last.variant;
+    if (plain && last && areAlike(feeds, last.feeds) && stillHolds(last.variant.traced))
+      return last.variant;
     const variant = await this.#chosen(args, feeds);
     const types = feeds.map(({ dtype, shape }) => ({ dtype, shape }));
     this.#last = plain ? { feeds: types, variant } : undefined;

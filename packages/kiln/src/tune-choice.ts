@@ -5,7 +5,7 @@
 import type { Artifact, TensorSpec } from "@kiln-ml/artifact";
 import { evaluateExtent } from "@kiln-ml/artifact";
 import type { Decision } from "@kiln-ml/compiler";
-import { type Dtype, fromHost, type HostArray, isFloat, toHost } from "@kiln-ml/ir";
+import { allocateHost, type Dtype, fromHost, type HostArray, isFloat, toHost } from "@kiln-ml/ir";
 import {
   type Device,
   type DeviceArray,
@@ -66,7 +66,7 @@ export async function tuneChoice(
   const tried = new Map<string, TriedOption>();
   const candidates: Candidate[] = [];
   try {
-    let expected: readonly Float64Array[] | undefined;
+    let expected: Results | undefined;
     for (const option of decision.options) {
       try {
         const candidate = await open(device, decision.artifact(option), option, feeds);
@@ -155,47 +155,62 @@ async function open(
   return { option, exe: await load(artifact, device, { states: [] }), inputs, times: [] };
 }
 
+/** What is kept for comparison: floats as numbers, whatever their width in memory. */
+type Results = readonly ArrayLike<number>[];
+
 /** The results of a run into memory that held something else before. */
-async function resultsOf(device: Device, { exe, inputs }: Candidate): Promise<Float64Array[]> {
+async function resultsOf(device: Device, { exe, inputs }: Candidate): Promise<Results> {
   const before = await exe.run(inputs);
   const poison = before.map(({ dtype, shape }) => {
     const size = shape.reduce((a, b) => a * b, 1);
-    const values = new Float64Array(size).fill(isFloat(dtype) ? Number.NaN : 1);
-    return device.upload(toHost(dtype, values), dtype, shape);
+    return device.upload(allocateHost(dtype, size).fill(poisonOf(dtype)), dtype, shape);
   });
   for (const array of [...before, ...poison]) array.dispose();
   const outputs = await exe.run(inputs);
-  const results: Float64Array[] = [];
-  for (const array of outputs)
-    results.push(fromHost(array.dtype, (await array.data()) as HostArray));
-  for (const array of outputs) array.dispose();
+  const results: ArrayLike<number>[] = [];
+  for (const array of outputs) {
+    const values = (await array.data()) as HostArray;
+    results.push(isHalf(array.dtype) ? fromHost(array.dtype, values) : values);
+    array.dispose();
+  }
   return results;
 }
+
+const isHalf = (dtype: Dtype): boolean => dtype === "f16" || dtype === "bf16";
+
+/** No result of sums of positive numbers. */
+const poisonOf = (dtype: Dtype): number =>
+  isHalf(dtype) ? 0x7fff : isFloat(dtype) ? Number.NaN : 1;
 
 const tolerances: Readonly<Partial<Record<Dtype, number>>> = { f32: 1e-3, f64: 1e-9 };
 /** Of halves. */
 const coarse = 2e-2;
 
 /** Where the results of an option are not those of the compiler's own, beyond what another order of sums explains. */
-function differences(
-  expected: readonly Float64Array[],
-  got: readonly Float64Array[],
-  { signature }: Artifact,
-): string | undefined {
+function differences(expected: Results, got: Results, { signature }: Artifact): string | undefined {
   for (const [i, want] of expected.entries()) {
     const { name, dtype } = signature.outputs[i]!;
     const have = got[i]!;
-    const finite = want.filter(Number.isFinite);
-    const scale = Math.sqrt(finite.reduce((sum, x) => sum + x * x, 0) / (finite.length || 1));
     const tolerance = isFloat(dtype) ? (tolerances[dtype] ?? coarse) : 0;
-    for (const [at, x] of want.entries()) {
-      const y = have[at]!;
-      if (Object.is(x, y) || x === y) continue;
-      if (Math.abs(x - y) <= tolerance * (Math.abs(x) + scale)) continue;
-      return `its ${name}[${at}] is ${y}, not ${x}`;
+    const scale = tolerance > 0 ? rootMeanSquare(want) : 0;
+    for (let at = 0; at < want.length; at++) {
+      const [x, y] = [want[at]!, have[at]!];
+      if (x === y || Math.abs(x - y) <= tolerance * (Math.abs(x) + scale)) continue;
+      if (!Object.is(x, y)) return `its ${name}[${at}] is ${y}, not ${x}`;
     }
   }
   return undefined;
+}
+
+function rootMeanSquare(values: ArrayLike<number>): number {
+  let [sum, count] = [0, 0];
+  for (let i = 0; i < values.length; i++) {
+    const x = values[i]!;
+    if (!Number.isFinite(x)) continue;
+    sum += x * x;
+    count++;
+  }
+  return Math.sqrt(sum / (count || 1));
 }
 
 const sum = (timings: readonly KernelTiming[]): number => timings.reduce((ms, t) => ms + t.ms, 0);

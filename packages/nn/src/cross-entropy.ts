@@ -131,10 +131,14 @@ function againstProbabilities(
 ): Tensor {
   if (options.ignoreIndex !== undefined)
     throw new GraphError("crossEntropy: ignoreIndex needs class indices, target is probabilities");
-  if (!sameShape(logp.shape, target.shape))
+  if (!sameShape(logp.shape, target.shape)) {
+    const repair = sameShape(target.shape, dropAxes(logp.shape, [axis]))
+      ? "\n  classes must be integers: an Int32Array, or a tensor or input of dtype i32"
+      : "";
     throw new ShapeError(
-      `crossEntropy: probabilities must have the input's shape: ${printShape(target.shape)} for ${printShape(logp.shape)}`,
+      `crossEntropy: probabilities must have the input's shape: ${printShape(target.shape)} for ${printShape(logp.shape)}${repair}`,
     );
+  }
   const smoothing = options.labelSmoothing ?? 0;
   const terms = (p: Tensor): Tensor => (weight ? p.mul(weight) : p).neg();
   const own = sum(terms(target.mul(logp)));

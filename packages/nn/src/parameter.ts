@@ -4,12 +4,13 @@
  */
 import {
   type Dim,
+  DtypeError,
   GraphError,
   param,
   printDim,
   printShape,
   ShapeError,
-  type Tensor,
+  Tensor,
 } from "@kiln-ml/ir";
 import type { Initializer } from "./init.ts";
 
@@ -39,8 +40,17 @@ export function checkWithin(
     throw new GraphError(`${op}: ${what} must be from ${low} to ${high}, got ${value}`);
 }
 
+/** Throws for a list or an array, which `forward` does not take though a compiled function does. */
+function checkInput(op: string, x: unknown): void {
+  if (!(x instanceof Tensor))
+    throw new DtypeError(
+      `${op}: input must be a tensor, got ${x instanceof Object ? x.constructor.name : String(x)}\n  wrap it in tensor(…), or call what compile made of the function`,
+    );
+}
+
 /** Throws unless axis `axis` of `x` is `size`; counts from the end when negative. */
 export function checkExtent(op: string, x: Tensor, axis: number, size: Dim, what: string): void {
+  checkInput(op, x);
   const found = x.shape.at(axis);
   if (found === undefined || (typeof found === "number" && found !== size))
     throw new ShapeError(
@@ -50,6 +60,7 @@ export function checkExtent(op: string, x: Tensor, axis: number, size: Dim, what
 
 /** Throws unless the rank is one of `ranks`. */
 export function checkRank(op: string, x: Tensor, ...ranks: number[]): void {
+  checkInput(op, x);
   if (!ranks.includes(x.rank))
     throw new ShapeError(
       `${op}: input must have rank ${ranks.join(" or ")}, got ${printShape(x.shape)}`,

@@ -35,6 +35,7 @@ export function membersOf(
   params: Iterable<Tensor> | Iterable<ParamGroup>,
   options: Settings,
 ): Member[] {
+  checkList(kind, params);
   const members: Member[] = [];
   const names = new Map<string, number>();
   for (const entry of params as Iterable<Tensor | ParamGroup>) {
@@ -44,6 +45,7 @@ export function membersOf(
     if (typeof lr === "number") checkRange(kind, "lr", lr, 0, Infinity);
     else if (lr === undefined) throw new GraphError(`${kind}: lr is missing`);
     checkRange(kind, "weightDecay", weightDecay, 0, Infinity);
+    checkList(kind, group.params);
     for (const p of group.params) {
       checkParameter(kind, p, members);
       const name = String(p.attrs.name);
@@ -55,10 +57,18 @@ export function membersOf(
   return members;
 }
 
+function checkList(kind: string, params: unknown): void {
+  if (typeof params === "object" && params !== null && Symbol.iterator in params) return;
+  const given = params instanceof Object ? params.constructor.name : String(params);
+  throw new GraphError(
+    `${kind}: takes a list of parameters or groups, got ${given}\n  pass the parameters() of a module`,
+  );
+}
+
 function checkParameter(kind: string, p: Tensor, members: readonly Member[]): void {
-  if (p.op !== "param" || !p.attrs.trainable)
+  if (!(p instanceof Tensor) || p.op !== "param" || !p.attrs.trainable)
     throw new GraphError(
-      `${kind}: only trainable parameters can be moved, got ${p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}`,
+      `${kind}: only trainable parameters can be moved, got ${p instanceof Tensor && p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}`,
     );
   if (!isFloat(p.dtype))
     throw new DtypeError(`${kind}: ${String(p.attrs.name)} is ${p.dtype}, must be floating`);

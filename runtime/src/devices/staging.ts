@@ -4,7 +4,7 @@
  */
 import type { Buffer } from "../heap.ts";
 import { Heap } from "../heap.ts";
-import { createGpuBuffer, type GpuBuffer, usage } from "./gpu-buffer.ts";
+import { type GpuBuffer, usage } from "./gpu-buffer.ts";
 import type { Commands } from "./webgpu-commands.ts";
 
 /** Larger ones are destroyed after use: a checkpoint is read rarely, a loss every step. */
@@ -14,13 +14,10 @@ export class Staging {
   readonly #commands: Commands;
   readonly #heap: Heap<GpuBuffer>;
 
-  constructor(device: GPUDevice, commands: Commands) {
+  /** `create` makes buffers that can be mapped to be read, of `maxBytes` at most. */
+  constructor(commands: Commands, create: (sizeBytes: number) => GpuBuffer, maxBytes: number) {
     this.#commands = commands;
-    this.#heap = new Heap(
-      (bytes) => createGpuBuffer(device, bytes, usage.mapRead | usage.copyTo),
-      (buffer) => buffer.gpu.destroy(),
-      device.limits.maxBufferSize,
-    );
+    this.#heap = new Heap(create, (buffer) => buffer.gpu.destroy(), maxBytes);
   }
 
   /** The first `sizeBytes` of `source`, which must be a multiple of 4. */

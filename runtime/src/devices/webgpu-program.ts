@@ -33,6 +33,8 @@ export interface GpuHost {
   readonly commands: Commands;
   /** Calls `work` after all runs called before. */
   follow(work: () => void): void | Promise<void>;
+  /** Why no call can succeed, or null. */
+  failure(): string | null;
 }
 
 /** What is made once for a layout. */
@@ -95,7 +97,8 @@ export class GpuProgram implements Program {
     this.#commands.flush();
     for (;;) {
       const { launches, flag } = this.#part(frame, orders);
-      for (const [i, t] of (await time(this.#device, launches)).entries()) {
+      const timed = await this.#unlessLost(time(this.#device, launches));
+      for (const [i, t] of timed.entries()) {
         const { launch } = launches[i]!;
         timings.set(launch, { ...t, ms: t.ms + (timings.get(launch)?.ms ?? 0) });
       }
@@ -128,13 +131,22 @@ export class GpuProgram implements Program {
     this.#submit(part.launches, frame, 0, false);
   }
 
+  async #unlessLost<T>(waiting: Promise<T>): Promise<T> {
+    try {
+      return await waiting;
+    } catch (cause) {
+      const why = this.#host.failure() ?? (cause as Error).message;
+      throw new DeviceError(`run: ${why}`, { cause });
+    }
+  }
+
   /** Submits what is encoded, and reads a flag after it. */
   async #read(frame: Frame, flag: Place): Promise<boolean> {
     this.#flag ??= createGpuBuffer(this.#device, 4, usage.mapRead | usage.copyTo);
     const { gpu } = this.#flag;
     this.#commands.copy(bufferAt(frame, flag) as GpuBuffer, this.#flag, 4);
     this.#commands.flush();
-    await gpu.mapAsync(usage.mapModeRead, 0, 4);
+    await this.#unlessLost(gpu.mapAsync(usage.mapModeRead, 0, 4));
     const [value] = new Uint32Array(gpu.getMappedRange(0, 4));
     gpu.unmap();
     return value !== 0;

@@ -58,7 +58,7 @@ export class WebGpuDriver implements Driver {
     this.#maxBytes = { maxStorageBufferBindingSize, maxBufferSize };
     this.commands = new Commands(device, runsInFlight, () => this.#turns.advance());
     this.#heap = new Heap(
-      (bytes) => this.#create(bytes),
+      (bytes) => this.#create(bytes, storageUsage, this.#asked.replace(/^run: /, "")),
       (buffer) => {
         // What is encoded may use it.
         this.commands.flush();
@@ -66,13 +66,14 @@ export class WebGpuDriver implements Driver {
       },
       Math.min(maxStorageBufferBindingSize, maxBufferSize),
     );
-    this.#staging = new Staging(device, this.commands);
+    const create = (bytes: number) => this.#create(bytes, usage.mapRead | usage.copyTo, "a read");
+    this.#staging = new Staging(this.commands, create, maxBufferSize);
     this.#turns = new Turns({
       room: () => this.commands.room,
       pause: () => this.#pressure.relieve(() => this.#heap.live),
     });
     this.lost = device.lost.then(({ reason, message }) => {
-      this.#failure ??= `the device is lost: ${message || reason}`;
+      this.#end(`the device is lost: ${message || reason}`);
       return { reason: reason === "destroyed" ? "destroyed" : "unknown", message };
     });
     device.addEventListener("uncapturederror", (event) => {
@@ -136,16 +137,18 @@ export class WebGpuDriver implements Driver {
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     try {
-      const bytes = await this.#turns.follow(() => ({
-        read: this.#staging.read(buffer, wholeWords(sizeBytes)),
-      }));
-      const result = await bytes.read;
+      const { reading } = await this.#turns.follow(() => {
+        if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);
+        // In an object, for the turn ends when the read is asked for.
+        return { reading: this.#staging.read(buffer, wholeWords(sizeBytes)) };
+      });
+      const result = await reading;
       const fault = this.takeFault();
       if (fault !== null) throw new DeviceError(`data: ${fault}`);
       return result;
     } catch (cause) {
       if (cause instanceof DeviceError) throw cause;
-      const why = this.#failure ?? (cause as Error).message;
+      const why = this.#failure ?? this.takeFault() ?? (cause as Error).message;
       throw new DeviceError(`data: ${why}`, { cause });
     }
   }
@@ -180,18 +183,24 @@ export class WebGpuDriver implements Driver {
   }
 
   destroy(): void {
-    if (this.#failure !== null) return;
-    this.#failure = "the device was destroyed";
-    this.commands.drop();
-    this.#heap.clear();
-    this.#staging.clear();
+    this.#end("the device was destroyed");
     this.device.destroy();
   }
 
-  #create(sizeBytes: number): GpuBuffer {
+  /** Whoever waits for a turn gets it, and learns of the failure. */
+  #end(failure: string): void {
+    if (this.#failure !== null) return;
+    this.#failure = failure;
+    this.commands.drop();
+    this.#heap.clear();
+    this.#staging.clear();
+    this.commands.finish(this.commands.submitted);
+  }
+
+  /** `use` says what the memory is for. */
+  #create(sizeBytes: number, bits: number, use: string): GpuBuffer {
     this.device.pushErrorScope("out-of-memory");
-    const buffer = createGpuBuffer(this.device, sizeBytes, storageUsage);
-    const use = this.#asked.replace(/^run: /, "");
+    const buffer = createGpuBuffer(this.device, sizeBytes, bits);
     this.device.popErrorScope().then(
       (error) => {
         if (!error) return;

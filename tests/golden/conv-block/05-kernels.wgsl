@@ -263,11 +263,12 @@ fn main(
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
-  let atMe = meDiv4 * 3 + meMod4;
+  let most = max(meMod4 - 1, 0);
+  let atMe = meDiv4 * 3 + most;
   let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), reduceMax[atMe], (meDiv4 <= 1) & (atMe0 <= 11));
-  bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 11));
-  bNext1 = vec4<f32>(0.0);
+  aNext0 = select(vec4<f32>(0.0), reduceMax[atMe], 4 <= atMe0);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], 4 <= atMe0);
+  bNext1 = select(vec4<f32>(0.0), weight[atMe + 96], 4 <= atMe0);
   let meDiv16 = lid / 16;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
@@ -507,24 +508,23 @@ fn main(
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
-  let atMe = meDiv4 + meMod4;
-  let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 1) & (atMe0 <= 3));
+  let atMe = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[meDiv4], 12 <= atMe);
+  bNext0 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
+  let most = max(meDiv16 - 4, 0);
   let meMod16 = lid % 16;
-  let atMe1 = meDiv16 * 3 + meMod16;
-  let atMe2 = meMod16 * 4;
-  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 11) & (meDiv16 <= 3));
-  bNext1 = vec4<f32>(0.0);
+  let atMe0 = most * 3 + meMod16;
+  bNext1 = select(vec4<f32>(0.0), weight[atMe0], 4 <= meDiv16);
   let remainder = (meDiv16 + meMod4 * 2) % 8;
-  let atMe3 = remainder + meMod4 * 32;
+  let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe3][remainder0] = lanes[0];
-    tileA[atMe3 + 8][remainder0] = lanes[1];
-    tileA[atMe3 + 16][remainder0] = lanes[2];
-    tileA[atMe3 + 24][remainder0] = lanes[3];
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
     tileB[lid] = bNext0;
     tileB[lid + 128] = bNext1;
     workgroupBarrier();
@@ -573,26 +573,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe4 = meDiv16 * 4;
-  let atMe5 = meDiv16 * 12 + meMod16;
-  if (atMe4 <= 1) {
-    if (atMe2 <= 11) {
-      dotGeneral[atMe5] = c0_0;
+  let atMe2 = meDiv16 * 4;
+  let atMe3 = meMod16 * 4;
+  let atMe4 = meDiv16 * 12 + meMod16;
+  if (atMe2 <= 1) {
+    if (atMe3 <= 11) {
+      dotGeneral[atMe4] = c0_0;
     }
   }
-  if (atMe4 <= 0) {
-    if (atMe2 <= 11) {
-      dotGeneral[atMe5 + 3] = c1_0;
-    }
-  }
-  if (false) {
-    if (atMe2 <= 11) {
-      dotGeneral[atMe5 + 6] = c2_0;
+  if (atMe2 <= 0) {
+    if (atMe3 <= 11) {
+      dotGeneral[atMe4 + 3] = c1_0;
     }
   }
   if (false) {
-    if (atMe2 <= 11) {
-      dotGeneral[atMe5 + 9] = c3_0;
+    if (atMe3 <= 11) {
+      dotGeneral[atMe4 + 6] = c2_0;
+    }
+  }
+  if (false) {
+    if (atMe3 <= 11) {
+      dotGeneral[atMe4 + 9] = c3_0;
     }
   }
 }
@@ -652,7 +653,7 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 272>;
 
 @compute @workgroup_size(128)
 fn main(
@@ -681,8 +682,7 @@ fn main(
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meDiv4 = lid / 4;
-  aNext0 = select(vec4<f32>(0.0), select0[lid], meDiv4 <= 2);
+  aNext0 = select0[lid];
   let meDiv48 = lid / 48;
   let meMod16 = lid % 16;
   let quotient = meMod16 / 4;
@@ -701,64 +701,73 @@ fn main(
   let remainder2 = (quotient2 + 2) % 3;
   let remainder3 = (meDiv16 + 1) % 3;
   let quotient3 = (meDiv16 + 7) / 9;
-  let xAt1 = select(0.0, x[quotient3 * 16 + remainder2 * 4 + remainder3 + meMod16 + 11], (meDiv16 <= 1) & (0 < quotient + remainder2) & (quotient + remainder2 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
+  let xAt1 = select(0.0, x[quotient3 * 16 + remainder2 * 4 + remainder3 + meMod16 + 11], (0 < quotient + remainder2) & (quotient + remainder2 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
   bNext2 = xAt1;
-  bNext3 = 0.0;
-  bNext4 = 0.0;
-  bNext5 = 0.0;
-  bNext6 = 0.0;
-  bNext7 = 0.0;
-  let remainder4 = (meDiv16 + meMod4 * 2) % 8;
-  let atMe = remainder4 + meMod4 * 32;
-  let remainder5 = meDiv4 % 4;
+  let remainder4 = (meDiv48 + 2) % 3;
+  let quotient4 = (meDiv16 + 6) / 9;
+  let xAt2 = select(0.0, x[quotient4 * 16 + remainder + remainder4 * 4 + meMod16 + 27], (0 < quotient + remainder4) & (quotient + remainder4 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  bNext3 = xAt2;
+  let remainder5 = (quotient0 + 1) % 3;
+  let quotient5 = (meDiv16 + 5) / 9;
+  let xAt3 = select(0.0, x[quotient5 * 16 + remainder5 * 4 + remainder1 + meMod16 + 43], (0 < quotient + remainder5) & (quotient + remainder5 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
+  bNext4 = xAt3;
+  let remainder6 = (quotient2 + 1) % 3;
+  let quotient6 = (meDiv16 + 4) / 9;
+  let xAt4 = select(0.0, x[quotient6 * 16 + remainder6 * 4 + remainder3 + meMod16 + 59], (0 < quotient + remainder6) & (quotient + remainder6 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
+  bNext5 = xAt4;
+  let remainder7 = (meDiv48 + 1) % 3;
+  let quotient7 = (meDiv16 + 3) / 9;
+  let xAt5 = select(0.0, x[quotient7 * 16 + remainder + remainder7 * 4 + meMod16 + 75], (0 < quotient + remainder7) & (quotient + remainder7 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  bNext6 = xAt5;
+  let remainder8 = quotient0 % 3;
+  let quotient8 = (meDiv16 + 2) / 9;
+  let xAt6 = select(0.0, x[quotient8 * 16 + remainder8 * 4 + remainder1 + meMod16 + 91], (0 < quotient + remainder8) & (quotient + remainder8 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
+  bNext7 = xAt6;
+  let remainder9 = (meDiv16 + meMod4 * 2) % 8;
+  let atMe = remainder9 + meMod4 * 32;
+  let meDiv4 = lid / 4;
+  let remainder10 = meDiv4 % 4;
   let meDiv64 = lid / 64;
-  let atMe0 = meDiv64 + quotient * 66 + meMod4 * 16;
-  let remainder6 = meDiv16 % 4;
-  let remainder7 = (quotient + 5) % 8;
-  let atMe1 = meDiv64 + remainder7 * 2 + meMod16 * 16;
-  let remainder8 = (quotient + 6) % 8;
-  let atMe2 = meDiv64 + remainder8 * 2 + meMod16 * 16;
-  let remainder9 = (quotient + 7) % 8;
-  let atMe3 = meDiv64 + remainder9 * 2 + meMod16 * 16;
-  let atMe4 = meDiv48 + quotient;
-  let atMe5 = remainder + meMod4;
-  let atMe6 = meDiv48 * 4 + remainder + meMod16;
-  let atMe7 = quotient + remainder0;
-  let atMe8 = remainder1 + meMod4;
-  let atMe9 = quotient1 * 16 + remainder0 * 4 + remainder1 + meMod16;
-  let atMe10 = quotient + remainder2;
-  let atMe11 = remainder3 + meMod4;
-  let atMe12 = quotient3 * 16 + remainder2 * 4 + remainder3 + meMod16;
+  let atMe0 = meDiv64 + meMod16 * 17;
+  let remainder11 = meDiv16 % 4;
+  let selectAt = select0[lid + 12];
+  let xAt7 = select(0.0, x[meDiv48 * 4 + remainder + meMod16 + 27], (0 < meDiv48 + quotient) & (meDiv48 + quotient <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt8 = select(0.0, x[quotient1 * 16 + remainder0 * 4 + remainder1 + meMod16 + 27], (0 < quotient + remainder0) & (quotient + remainder0 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
+  let xAt9 = select(0.0, x[quotient3 * 16 + remainder2 * 4 + remainder3 + meMod16 + 43], (0 < quotient + remainder2) & (quotient + remainder2 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
+  let xAt10 = select(0.0, x[quotient4 * 16 + remainder + remainder4 * 4 + meMod16 + 59], (0 < quotient + remainder4) & (quotient + remainder4 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt11 = select(0.0, x[quotient5 * 16 + remainder5 * 4 + remainder1 + meMod16 + 75], (0 < quotient + remainder5) & (quotient + remainder5 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
+  let xAt12 = select(0.0, x[quotient6 * 16 + remainder6 * 4 + remainder3 + meMod16 + 91], (0 < quotient + remainder6) & (quotient + remainder6 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
+  let xAt13 = select(0.0, x[quotient7 * 16 + remainder + remainder7 * 4 + meMod16 + 107], (0 < quotient + remainder7) & (quotient + remainder7 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt14 = select(0.0, x[quotient8 * 16 + remainder8 * 4 + remainder1 + meMod16 + 123], (0 < quotient + remainder8) & (quotient + remainder8 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
   for (var step = 0; step < 2; step++) {
     let lanes = aNext0;
-    tileA[atMe][remainder5] = lanes[0];
-    tileA[atMe + 8][remainder5] = lanes[1];
-    tileA[atMe + 16][remainder5] = lanes[2];
-    tileA[atMe + 24][remainder5] = lanes[3];
-    tileB[atMe0][remainder6] = bNext0;
-    tileB[atMe0 + 2][remainder6] = bNext1;
-    tileB[atMe0 + 4][remainder6] = bNext2;
-    tileB[atMe0 + 6][remainder6] = bNext3;
-    tileB[atMe0 + 8][remainder6] = bNext4;
-    tileB[atMe1][remainder6] = bNext5;
-    tileB[atMe2][remainder6] = bNext6;
-    tileB[atMe3][remainder6] = bNext7;
+    tileA[atMe][remainder10] = lanes[0];
+    tileA[atMe + 8][remainder10] = lanes[1];
+    tileA[atMe + 16][remainder10] = lanes[2];
+    tileA[atMe + 24][remainder10] = lanes[3];
+    tileB[atMe0][remainder11] = bNext0;
+    tileB[atMe0 + 2][remainder11] = bNext1;
+    tileB[atMe0 + 4][remainder11] = bNext2;
+    tileB[atMe0 + 6][remainder11] = bNext3;
+    tileB[atMe0 + 8][remainder11] = bNext4;
+    tileB[atMe0 + 10][remainder11] = bNext5;
+    tileB[atMe0 + 12][remainder11] = bNext6;
+    tileB[atMe0 + 14][remainder11] = bNext7;
     workgroupBarrier();
     storageBarrier();
-    aNext0 = select(vec4<f32>(0.0), select0[lid + 12], meDiv4 <= 2);
-    bNext0 = select(0.0, x[atMe6 + 27], (0 < atMe4) & (atMe4 <= 4) & (0 < atMe5) & (atMe5 <= 4));
-    bNext1 = select(0.0, x[atMe9 + 27], (0 < atMe7) & (atMe7 <= 4) & (0 < atMe8) & (atMe8 <= 4));
-    bNext2 = select(0.0, x[atMe12 + 43], (meDiv16 <= 1) & (0 < atMe10) & (atMe10 <= 4) & (0 < atMe11) & (atMe11 <= 4));
-    bNext3 = 0.0;
-    bNext4 = 0.0;
-    bNext5 = 0.0;
-    bNext6 = 0.0;
-    bNext7 = 0.0;
+    aNext0 = selectAt;
+    bNext0 = xAt7;
+    bNext1 = xAt8;
+    bNext2 = xAt9;
+    bNext3 = xAt10;
+    bNext4 = xAt11;
+    bNext5 = xAt12;
+    bNext6 = xAt13;
+    bNext7 = xAt14;
     for (var kk = 0; kk < 4; kk++) {
-      let remainder10 = (meMod16 + kk * 2) % 16;
-      let b0_0 = tileB[kk * 64 + remainder10];
-      let remainder11 = (meDiv16 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder11];
+      let b0_0 = tileB[meMod16 + kk * 68];
+      let remainder12 = (meDiv16 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder12];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -771,8 +780,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[kk * 64 + remainder10 + 16];
-      let tileAAt0 = tileA[kk * 32 + remainder11 + 8];
+      let b1_0 = tileB[meMod16 + kk * 68 + 17];
+      let tileAAt0 = tileA[kk * 32 + remainder12 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -785,8 +794,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[kk * 64 + remainder10 + 32];
-      let tileAAt1 = tileA[kk * 32 + remainder11 + 16];
+      let b2_0 = tileB[meMod16 + kk * 68 + 34];
+      let tileAAt1 = tileA[kk * 32 + remainder12 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -799,8 +808,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[kk * 64 + remainder10 + 48];
-      let tileAAt2 = tileA[kk * 32 + remainder11 + 24];
+      let b3_0 = tileB[meMod16 + kk * 68 + 51];
+      let tileAAt2 = tileA[kk * 32 + remainder12 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -821,20 +830,20 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe13 = meDiv16 * 4;
-  let atMe14 = meMod16 * 4;
+  let atMe1 = meDiv16 * 4;
+  let atMe2 = meMod16 * 4;
   for (var r = 0; r < 4; r++) {
-    let f = atMe13 + r;
-    let atMe15 = atMe14 + f * 18;
-    if (atMe13 + r <= 2) {
+    let f = atMe1 + r;
+    let atMe3 = atMe2 + f * 18;
+    if (atMe1 + r <= 2) {
       for (var q = 0; q < 1; q++) {
         for (var s = 0; s < 4; s++) {
-          let quotient4 = (atMe14 + s) / 9;
-          let quotient5 = (atMe14 + s) / 3;
-          let remainder12 = quotient5 % 3;
-          let remainder13 = (atMe14 + s) % 3;
-          let atS = atMe15 + s;
-          if (atMe14 + s <= 17) {
+          let quotient9 = (atMe2 + s) / 9;
+          let quotient10 = (atMe2 + s) / 3;
+          let remainder13 = quotient10 % 3;
+          let remainder14 = (atMe2 + s) % 3;
+          let atS = atMe3 + s;
+          if (atMe2 + s <= 17) {
             weight[atS] = weight[atS] - sums[r][s] * 0.1;
           }
         }
@@ -894,16 +903,16 @@ fn main(
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv8 = lid / 8;
+  let most = max(meDiv8 - 14, 0);
   let meMod8 = lid % 8;
-  let atMe = meDiv8 + meMod8;
-  let atMe0 = meMod8 * 4;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 1));
+  let atMe = most + meMod8;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], 14 <= meDiv8);
+  bNext0 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
+  let most0 = max(meDiv16 - 6, 0);
   let meMod16 = lid % 16;
-  let atMe1 = meDiv16 * 3 + meMod16;
-  let atMe2 = meMod16 * 4;
-  bNext0 = select(vec4<f32>(0.0), reduceMax[atMe1], (atMe2 <= 11) & (meDiv16 <= 1));
-  bNext1 = vec4<f32>(0.0);
+  let atMe0 = most0 * 3 + meMod16;
+  bNext1 = select(vec4<f32>(0.0), reduceMax[atMe0], 6 <= meDiv16);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
     tileB[lid] = bNext0;
@@ -971,26 +980,27 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let atMe3 = meDiv16 * 4;
-  let atMe4 = meDiv16 * 12 + meMod16;
-  if (atMe3 <= 3) {
+  let atMe1 = meDiv16 * 4;
+  let atMe2 = meMod16 * 4;
+  let atMe3 = meDiv16 * 12 + meMod16;
+  if (atMe1 <= 3) {
     if (atMe2 <= 11) {
-      weight[atMe4] = weight[atMe4] - c0_0 * vec4<f32>(0.1);
+      weight[atMe3] = weight[atMe3] - c0_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe3 <= 2) {
+  if (atMe1 <= 2) {
     if (atMe2 <= 11) {
-      weight[atMe4 + 3] = weight[atMe4 + 3] - c1_0 * vec4<f32>(0.1);
+      weight[atMe3 + 3] = weight[atMe3 + 3] - c1_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe3 <= 1) {
+  if (atMe1 <= 1) {
     if (atMe2 <= 11) {
-      weight[atMe4 + 6] = weight[atMe4 + 6] - c2_0 * vec4<f32>(0.1);
+      weight[atMe3 + 6] = weight[atMe3 + 6] - c2_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe3 <= 0) {
+  if (atMe1 <= 0) {
     if (atMe2 <= 11) {
-      weight[atMe4 + 9] = weight[atMe4 + 9] - c3_0 * vec4<f32>(0.1);
+      weight[atMe3 + 9] = weight[atMe3 + 9] - c3_0 * vec4<f32>(0.1);
     }
   }
   let i0 = meDiv16 * 4;

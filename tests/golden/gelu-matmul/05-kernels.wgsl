@@ -57,24 +57,23 @@ fn main(
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meDiv4 = lid / 4;
-  aNext0 = select(vec4<f32>(0.0), x[lid], meDiv4 <= 7);
+  aNext0 = x[lid];
   let meDiv16 = lid / 16;
   let meMod16 = lid % 16;
   let atMe = meDiv16 * 3 + meMod16;
-  let atMe0 = meMod16 * 4;
-  bNext0 = select(vec4<f32>(0.0), w[atMe], atMe0 <= 11);
-  bNext1 = select(vec4<f32>(0.0), w[atMe + 24], atMe0 <= 11);
+  bNext0 = w[atMe];
+  bNext1 = w[atMe + 24];
   let meMod4 = lid % 4;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
-  let atMe1 = remainder + meMod4 * 32;
+  let atMe0 = remainder + meMod4 * 32;
+  let meDiv4 = lid / 4;
   let remainder0 = meDiv4 % 4;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe1][remainder0] = lanes[0];
-    tileA[atMe1 + 8][remainder0] = lanes[1];
-    tileA[atMe1 + 16][remainder0] = lanes[2];
-    tileA[atMe1 + 24][remainder0] = lanes[3];
+    tileA[atMe0][remainder0] = lanes[0];
+    tileA[atMe0 + 8][remainder0] = lanes[1];
+    tileA[atMe0 + 16][remainder0] = lanes[2];
+    tileA[atMe0 + 24][remainder0] = lanes[3];
     tileB[lid] = bNext0;
     tileB[lid + 128] = bNext1;
     workgroupBarrier();
@@ -127,13 +126,14 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe2 = meDiv16 * 4;
+  let atMe1 = meDiv16 * 4;
+  let atMe2 = meMod16 * 4;
   let atMe3 = meDiv16 * 12 + meMod16;
   for (var r = 0; r < 4; r++) {
     let atR = atMe3 + r * 3;
-    if (atMe2 + r <= 7) {
+    if (atMe1 + r <= 7) {
       for (var q = 0; q < 1; q++) {
-        if (atMe0 <= 11) {
+        if (atMe2 <= 11) {
           let t = sums[r] + b[meMod16];
           mul[atR] = t * ((erf4(t * vec4<f32>(0.70710677)) + vec4<f32>(1.0)) * vec4<f32>(0.5));
         }

@@ -4,9 +4,9 @@
 @group(0) @binding(2) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> maximum0: array<vec4<f32>>;
 
-var<workgroup> tileA: array<vec4<f32>, 128>;
+var<workgroup> tileA: array<vec4<f32>, 144>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 272>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -41,59 +41,54 @@ fn main(
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let meDiv16 = lid / 16;
   let meMod16 = lid % 16;
-  let xAt = select(0.0, x[meDiv16 * 6 + meMod16], (meDiv16 <= 4) & (meMod16 <= 5));
+  let meDiv16 = lid / 16;
+  let most = max(meMod16 - 10, 0);
+  let xAt = select(0.0, x[meDiv16 * 6 + most], 10 <= meMod16);
   aNext0 = xAt;
-  aNext1 = 0.0;
-  aNext2 = 0.0;
-  aNext3 = 0.0;
-  let weightAt = select(0.0, weight[meDiv16 * 6 + meMod16], meMod16 <= 5);
+  let xAt0 = select(0.0, x[meDiv16 * 6 + most + 48], 10 <= meMod16);
+  aNext1 = xAt0;
+  let xAt1 = select(0.0, x[meDiv16 * 6 + most + 96], 10 <= meMod16);
+  aNext2 = xAt1;
+  let xAt2 = select(0.0, x[meDiv16 * 6 + most + 144], 10 <= meMod16);
+  aNext3 = xAt2;
+  let weightAt = select(0.0, weight[meDiv16 * 6 + most], 10 <= meMod16);
   bNext0 = weightAt;
-  bNext1 = 0.0;
-  bNext2 = 0.0;
-  bNext3 = 0.0;
-  bNext4 = 0.0;
-  bNext5 = 0.0;
-  bNext6 = 0.0;
-  bNext7 = 0.0;
+  let weightAt0 = select(0.0, weight[meDiv16 * 6 + most + 48], 10 <= meMod16);
+  bNext1 = weightAt0;
+  let weightAt1 = select(0.0, weight[meDiv16 * 6 + most + 96], 10 <= meMod16);
+  bNext2 = weightAt1;
+  let weightAt2 = select(0.0, weight[meDiv16 * 6 + most + 144], 10 <= meMod16);
+  bNext3 = weightAt2;
+  let weightAt3 = select(0.0, weight[meDiv16 * 6 + most + 192], 10 <= meMod16);
+  bNext4 = weightAt3;
+  let weightAt4 = select(0.0, weight[meDiv16 * 6 + most + 240], 10 <= meMod16);
+  bNext5 = weightAt4;
+  let weightAt5 = select(0.0, weight[meDiv16 * 6 + most + 288], 10 <= meMod16);
+  bNext6 = weightAt5;
+  let weightAt6 = select(0.0, weight[meDiv16 * 6 + most + 336], 10 <= meMod16);
+  bNext7 = weightAt6;
   let meDiv64 = lid / 64;
-  let quotient = meMod16 / 4;
-  let meMod4 = lid % 4;
-  let atMe = meDiv64 + quotient * 34 + meMod4 * 8;
+  let atMe = meDiv64 + meMod16 * 9;
   let remainder = meDiv16 % 4;
-  let remainder0 = (quotient + 1) % 4;
-  let atMe0 = meDiv64 + remainder0 * 2 + meMod16 * 8;
-  let remainder1 = (quotient + 2) % 4;
-  let atMe1 = meDiv64 + remainder1 * 2 + meMod16 * 8;
-  let remainder2 = (quotient + 3) % 4;
-  let atMe2 = meDiv64 + remainder2 * 2 + meMod16 * 8;
-  let atMe3 = meDiv64 + quotient * 66 + meMod4 * 16;
-  let remainder3 = (quotient + 5) % 8;
-  let atMe4 = meDiv64 + remainder3 * 2 + meMod16 * 16;
-  let remainder4 = (quotient + 6) % 8;
-  let atMe5 = meDiv64 + remainder4 * 2 + meMod16 * 16;
-  let remainder5 = (quotient + 7) % 8;
-  let atMe6 = meDiv64 + remainder5 * 2 + meMod16 * 16;
+  let atMe0 = meDiv64 + meMod16 * 17;
   for (var step = 0; step < 1; step++) {
     tileA[atMe][remainder] = aNext0;
-    tileA[atMe0][remainder] = aNext1;
-    tileA[atMe1][remainder] = aNext2;
-    tileA[atMe2][remainder] = aNext3;
-    tileB[atMe3][remainder] = bNext0;
-    tileB[atMe3 + 2][remainder] = bNext1;
-    tileB[atMe3 + 4][remainder] = bNext2;
-    tileB[atMe3 + 6][remainder] = bNext3;
-    tileB[atMe3 + 8][remainder] = bNext4;
-    tileB[atMe4][remainder] = bNext5;
-    tileB[atMe5][remainder] = bNext6;
-    tileB[atMe6][remainder] = bNext7;
+    tileA[atMe + 2][remainder] = aNext1;
+    tileA[atMe + 4][remainder] = aNext2;
+    tileA[atMe + 6][remainder] = aNext3;
+    tileB[atMe0][remainder] = bNext0;
+    tileB[atMe0 + 2][remainder] = bNext1;
+    tileB[atMe0 + 4][remainder] = bNext2;
+    tileB[atMe0 + 6][remainder] = bNext3;
+    tileB[atMe0 + 8][remainder] = bNext4;
+    tileB[atMe0 + 10][remainder] = bNext5;
+    tileB[atMe0 + 12][remainder] = bNext6;
+    tileB[atMe0 + 14][remainder] = bNext7;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder6 = (meMod16 + kk * 2) % 16;
-      let b0_0 = tileB[kk * 64 + remainder6];
-      let remainder7 = (meDiv16 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder7];
+      let b0_0 = tileB[meMod16 + kk * 68];
+      let tileAAt = tileA[meDiv16 + kk * 36];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -102,8 +97,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 64 + remainder6 + 16];
-      let tileAAt0 = tileA[kk * 32 + remainder7 + 8];
+      let b1_0 = tileB[meMod16 + kk * 68 + 17];
+      let tileAAt0 = tileA[meDiv16 + kk * 36 + 9];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -112,8 +107,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 64 + remainder6 + 32];
-      let tileAAt1 = tileA[kk * 32 + remainder7 + 16];
+      let b2_0 = tileB[meMod16 + kk * 68 + 34];
+      let tileAAt1 = tileA[meDiv16 + kk * 36 + 18];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -122,8 +117,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 64 + remainder6 + 48];
-      let tileAAt2 = tileA[kk * 32 + remainder7 + 24];
+      let b3_0 = tileB[meMod16 + kk * 68 + 51];
+      let tileAAt2 = tileA[meDiv16 + kk * 36 + 27];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -135,27 +130,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe7 = meDiv16 * 4;
-  let atMe8 = meMod16 * 4;
-  let atMe9 = meDiv16 * 8 + meMod16;
-  if (atMe7 <= 4) {
-    if (atMe8 <= 7) {
-      maximum0[atMe9] = maximum4(c0_0 + bias[meMod16], vec4<f32>(0.0));
+  let atMe1 = meDiv16 * 4;
+  let atMe2 = meMod16 * 4;
+  let atMe3 = meDiv16 * 8 + meMod16;
+  if (atMe1 <= 4) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3] = maximum4(c0_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
-  if (atMe7 <= 3) {
-    if (atMe8 <= 7) {
-      maximum0[atMe9 + 2] = maximum4(c1_0 + bias[meMod16], vec4<f32>(0.0));
+  if (atMe1 <= 3) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3 + 2] = maximum4(c1_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
-  if (atMe7 <= 2) {
-    if (atMe8 <= 7) {
-      maximum0[atMe9 + 4] = maximum4(c2_0 + bias[meMod16], vec4<f32>(0.0));
+  if (atMe1 <= 2) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3 + 4] = maximum4(c2_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
-  if (atMe7 <= 1) {
-    if (atMe8 <= 7) {
-      maximum0[atMe9 + 6] = maximum4(c3_0 + bias[meMod16], vec4<f32>(0.0));
+  if (atMe1 <= 1) {
+    if (atMe2 <= 7) {
+      maximum0[atMe3 + 6] = maximum4(c3_0 + bias[meMod16], vec4<f32>(0.0));
     }
   }
 }
@@ -188,11 +183,12 @@ fn main(
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
-  let atMe = meDiv4 * 2 + meMod4;
+  let most = max(meMod4 - 2, 0);
+  let atMe = meDiv4 * 2 + most;
   let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), maximum0[atMe], (meDiv4 <= 4) & (atMe0 <= 7));
-  bNext0 = select(vec4<f32>(0.0), weight[atMe], (meDiv4 <= 3) & (atMe0 <= 7));
-  bNext1 = vec4<f32>(0.0);
+  aNext0 = select(vec4<f32>(0.0), maximum0[atMe], 8 <= atMe0);
+  bNext0 = select(vec4<f32>(0.0), weight[atMe], 8 <= atMe0);
+  bNext1 = select(vec4<f32>(0.0), weight[atMe + 64], 8 <= atMe0);
   let meDiv16 = lid / 16;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
@@ -437,24 +433,23 @@ fn main(
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
-  let atMe = meDiv4 + meMod4;
-  let atMe0 = meMod4 * 4;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], (meDiv4 <= 4) & (atMe0 <= 3));
+  let atMe = meMod4 * 4;
+  aNext0 = select(vec4<f32>(0.0), add[meDiv4], 12 <= atMe);
+  bNext0 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
+  let most = max(meDiv16 - 4, 0);
   let meMod16 = lid % 16;
-  let atMe1 = meDiv16 * 2 + meMod16;
-  let atMe2 = meMod16 * 4;
-  bNext0 = select(vec4<f32>(0.0), weight[atMe1], (atMe2 <= 7) & (meDiv16 <= 3));
-  bNext1 = vec4<f32>(0.0);
+  let atMe0 = most * 2 + meMod16;
+  bNext1 = select(vec4<f32>(0.0), weight[atMe0], 4 <= meDiv16);
   let remainder = (meDiv16 + meMod4 * 2) % 8;
-  let atMe3 = remainder + meMod4 * 32;
+  let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
-    tileA[atMe3][remainder0] = lanes[0];
-    tileA[atMe3 + 8][remainder0] = lanes[1];
-    tileA[atMe3 + 16][remainder0] = lanes[2];
-    tileA[atMe3 + 24][remainder0] = lanes[3];
+    tileA[atMe1][remainder0] = lanes[0];
+    tileA[atMe1 + 8][remainder0] = lanes[1];
+    tileA[atMe1 + 16][remainder0] = lanes[2];
+    tileA[atMe1 + 24][remainder0] = lanes[3];
     tileB[lid] = bNext0;
     tileB[lid + 128] = bNext1;
     workgroupBarrier();
@@ -503,26 +498,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe4 = meDiv16 * 4;
-  let atMe5 = meDiv16 * 8 + meMod16;
-  if (atMe4 <= 4) {
-    if (atMe2 <= 7) {
-      select0[atMe5] = select(vec4<f32>(0.0), c0_0, vec4<f32>(0.0) < maximum0[atMe5]);
+  let atMe2 = meDiv16 * 4;
+  let atMe3 = meMod16 * 4;
+  let atMe4 = meDiv16 * 8 + meMod16;
+  if (atMe2 <= 4) {
+    if (atMe3 <= 7) {
+      select0[atMe4] = select(vec4<f32>(0.0), c0_0, vec4<f32>(0.0) < maximum0[atMe4]);
     }
   }
-  if (atMe4 <= 3) {
-    if (atMe2 <= 7) {
-      select0[atMe5 + 2] = select(vec4<f32>(0.0), c1_0, vec4<f32>(0.0) < maximum0[atMe5 + 2]);
+  if (atMe2 <= 3) {
+    if (atMe3 <= 7) {
+      select0[atMe4 + 2] = select(vec4<f32>(0.0), c1_0, vec4<f32>(0.0) < maximum0[atMe4 + 2]);
     }
   }
-  if (atMe4 <= 2) {
-    if (atMe2 <= 7) {
-      select0[atMe5 + 4] = select(vec4<f32>(0.0), c2_0, vec4<f32>(0.0) < maximum0[atMe5 + 4]);
+  if (atMe2 <= 2) {
+    if (atMe3 <= 7) {
+      select0[atMe4 + 4] = select(vec4<f32>(0.0), c2_0, vec4<f32>(0.0) < maximum0[atMe4 + 4]);
     }
   }
-  if (atMe4 <= 1) {
-    if (atMe2 <= 7) {
-      select0[atMe5 + 6] = select(vec4<f32>(0.0), c3_0, vec4<f32>(0.0) < maximum0[atMe5 + 6]);
+  if (atMe2 <= 1) {
+    if (atMe3 <= 7) {
+      select0[atMe4 + 6] = select(vec4<f32>(0.0), c3_0, vec4<f32>(0.0) < maximum0[atMe4 + 6]);
     }
   }
 }
@@ -565,23 +561,23 @@ fn main(
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv8 = lid / 8;
+  let most = max(meDiv8 - 11, 0);
   let meMod8 = lid % 8;
-  let atMe = meDiv8 * 2 + meMod8;
-  let atMe0 = meMod8 * 4;
-  aNext0 = select(vec4<f32>(0.0), select0[atMe], (atMe0 <= 7) & (meDiv8 <= 4));
-  let meMod64 = lid % 64;
-  let meDiv64 = lid / 64;
-  let xAt = select(0.0, x[meDiv64 * 6 + meMod64], meMod64 <= 5);
-  bNext0 = xAt;
-  let xAt0 = select(0.0, x[meDiv64 * 6 + meMod64 + 12], meMod64 <= 5);
-  bNext1 = xAt0;
-  let xAt1 = select(0.0, x[meDiv64 * 6 + meMod64 + 24], (meMod64 <= 5) & (meDiv64 <= 0));
-  bNext2 = xAt1;
+  let atMe = most * 2 + meMod8;
+  aNext0 = select(vec4<f32>(0.0), select0[atMe], 11 <= meDiv8);
+  bNext0 = 0.0;
+  bNext1 = 0.0;
+  bNext2 = 0.0;
   bNext3 = 0.0;
   bNext4 = 0.0;
-  bNext5 = 0.0;
-  bNext6 = 0.0;
-  bNext7 = 0.0;
+  let meDiv64 = lid / 64;
+  let meMod64 = lid % 64;
+  let xAt = select(0.0, x[meMod64], 0 < meDiv64);
+  bNext5 = xAt;
+  let xAt0 = x[meDiv64 * 6 + meMod64 + 6];
+  bNext6 = xAt0;
+  let xAt1 = x[meDiv64 * 6 + meMod64 + 18];
+  bNext7 = xAt1;
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
   let meMod16 = lid % 16;
@@ -663,17 +659,17 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv16 * 4;
-  let atMe2 = meMod16 * 4;
+  let atMe0 = meDiv16 * 4;
+  let atMe1 = meMod16 * 4;
   for (var r = 0; r < 4; r++) {
-    let i0 = atMe1 + r;
+    let i0 = atMe0 + r;
     let size = i0 * 6;
-    if (atMe1 + r <= 7) {
+    if (atMe0 + r <= 7) {
       for (var q = 0; q < 1; q++) {
         for (var s = 0; s < 4; s++) {
-          let i1 = atMe2 + s;
+          let i1 = atMe1 + s;
           let size0 = size + i1;
-          if (atMe2 + s <= 5) {
+          if (atMe1 + s <= 5) {
             weight[size0] = weight[size0] - sums[r][s] * 0.1;
           }
         }
@@ -733,16 +729,16 @@ fn main(
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   let meDiv8 = lid / 8;
+  let most = max(meDiv8 - 11, 0);
   let meMod8 = lid % 8;
-  let atMe = meDiv8 + meMod8;
-  let atMe0 = meMod8 * 4;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], (atMe0 <= 3) & (meDiv8 <= 4));
+  let atMe = most + meMod8;
+  aNext0 = select(vec4<f32>(0.0), add[atMe], 11 <= meDiv8);
+  bNext0 = vec4<f32>(0.0);
   let meDiv16 = lid / 16;
+  let most0 = max(meDiv16 - 3, 0);
   let meMod16 = lid % 16;
-  let atMe1 = meDiv16 * 2 + meMod16;
-  let atMe2 = meMod16 * 4;
-  bNext0 = select(vec4<f32>(0.0), maximum0[atMe1], (atMe2 <= 7) & (meDiv16 <= 4));
-  bNext1 = vec4<f32>(0.0);
+  let atMe0 = most0 * 2 + meMod16;
+  bNext1 = select(vec4<f32>(0.0), maximum0[atMe0], 3 <= meDiv16);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
     tileB[lid] = bNext0;
@@ -810,26 +806,27 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let atMe3 = meDiv16 * 4;
-  let atMe4 = meDiv16 * 8 + meMod16;
-  if (atMe3 <= 3) {
+  let atMe1 = meDiv16 * 4;
+  let atMe2 = meMod16 * 4;
+  let atMe3 = meDiv16 * 8 + meMod16;
+  if (atMe1 <= 3) {
     if (atMe2 <= 7) {
-      weight[atMe4] = weight[atMe4] - c0_0 * vec4<f32>(0.1);
+      weight[atMe3] = weight[atMe3] - c0_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe3 <= 2) {
+  if (atMe1 <= 2) {
     if (atMe2 <= 7) {
-      weight[atMe4 + 2] = weight[atMe4 + 2] - c1_0 * vec4<f32>(0.1);
+      weight[atMe3 + 2] = weight[atMe3 + 2] - c1_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe3 <= 1) {
+  if (atMe1 <= 1) {
     if (atMe2 <= 7) {
-      weight[atMe4 + 4] = weight[atMe4 + 4] - c2_0 * vec4<f32>(0.1);
+      weight[atMe3 + 4] = weight[atMe3 + 4] - c2_0 * vec4<f32>(0.1);
     }
   }
-  if (atMe3 <= 0) {
+  if (atMe1 <= 0) {
     if (atMe2 <= 7) {
-      weight[atMe4 + 6] = weight[atMe4 + 6] - c3_0 * vec4<f32>(0.1);
+      weight[atMe3 + 6] = weight[atMe3 + 6] - c3_0 * vec4<f32>(0.1);
     }
   }
   let i0 = meDiv16 * 4;

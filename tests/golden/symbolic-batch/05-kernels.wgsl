@@ -8,7 +8,7 @@ struct Dims {
 }
 @group(0) @binding(4) var<uniform> dims: Dims;
 
-var<workgroup> tileA: array<vec4<f32>, 128>;
+var<workgroup> tileA: array<vec4<f32>, 144>;
 
 var<workgroup> tileB: array<vec4<f32>, 256>;
 
@@ -32,45 +32,36 @@ fn main(
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
-  let atTileRow = tileRow * 32;
-  let meDiv16 = lid / 16;
   let meMod16 = lid % 16;
-  let atTileRow0 = tileRow * 192;
-  let xAt = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16], (atTileRow + meDiv16 < N) & (meMod16 <= 5));
+  let atTileRow = tileRow * 192;
+  let meDiv16 = lid / 16;
+  let most = max(meMod16 - 10, 0);
+  let xAt = select(0.0, x[atTileRow + meDiv16 * 6 + most], 10 <= meMod16);
   aNext0 = xAt;
-  let xAt0 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 48], (atTileRow + meDiv16 + 9 <= N) & (meMod16 <= 5));
+  let xAt0 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 48], 10 <= meMod16);
   aNext1 = xAt0;
-  let xAt1 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 96], (atTileRow + meDiv16 + 17 <= N) & (meMod16 <= 5));
+  let xAt1 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 96], 10 <= meMod16);
   aNext2 = xAt1;
-  let xAt2 = select(0.0, x[atTileRow0 + meDiv16 * 6 + meMod16 + 144], (atTileRow + meDiv16 + 25 <= N) & (meMod16 <= 5));
+  let xAt2 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 144], 10 <= meMod16);
   aNext3 = xAt2;
-  let atMe = meDiv16 + meMod16;
-  let atMe0 = meMod16 * 4;
-  bNext0 = select(vec4<f32>(0.0), w[atMe], (atMe0 <= 3) & (meDiv16 <= 5));
-  bNext1 = vec4<f32>(0.0);
+  bNext0 = vec4<f32>(0.0);
+  let most0 = max(meDiv16 - 2, 0);
+  let atMe = most0 + meMod16;
+  bNext1 = select(vec4<f32>(0.0), w[atMe], 2 <= meDiv16);
   let meDiv64 = lid / 64;
-  let quotient = meMod16 / 4;
-  let meMod4 = lid % 4;
-  let atMe1 = meDiv64 + quotient * 34 + meMod4 * 8;
+  let atMe0 = meDiv64 + meMod16 * 9;
   let remainder = meDiv16 % 4;
-  let remainder0 = (quotient + 1) % 4;
-  let atMe2 = meDiv64 + remainder0 * 2 + meMod16 * 8;
-  let remainder1 = (quotient + 2) % 4;
-  let atMe3 = meDiv64 + remainder1 * 2 + meMod16 * 8;
-  let remainder2 = (quotient + 3) % 4;
-  let atMe4 = meDiv64 + remainder2 * 2 + meMod16 * 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe1][remainder] = aNext0;
-    tileA[atMe2][remainder] = aNext1;
-    tileA[atMe3][remainder] = aNext2;
-    tileA[atMe4][remainder] = aNext3;
+    tileA[atMe0][remainder] = aNext0;
+    tileA[atMe0 + 2][remainder] = aNext1;
+    tileA[atMe0 + 4][remainder] = aNext2;
+    tileA[atMe0 + 6][remainder] = aNext3;
     tileB[lid] = bNext0;
     tileB[lid + 128] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
       let b0_0 = tileB[meMod16 + kk * 64];
-      let remainder3 = (meDiv16 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder3];
+      let tileAAt = tileA[meDiv16 + kk * 36];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -80,7 +71,7 @@ fn main(
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
       let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
+      let tileAAt0 = tileA[meDiv16 + kk * 36 + 9];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -90,7 +81,7 @@ fn main(
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
       let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
+      let tileAAt1 = tileA[meDiv16 + kk * 36 + 18];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -100,7 +91,7 @@ fn main(
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
       let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
+      let tileAAt2 = tileA[meDiv16 + kk * 36 + 27];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -112,25 +103,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atTileRow1 = atTileRow + meDiv16 * 4;
-  let atTileRow2 = atTileRow + meDiv16 * 4 + meMod16;
+  let atTileRow0 = tileRow * 32;
+  let atTileRow1 = atTileRow0 + meDiv16 * 4;
+  let atMe1 = meMod16 * 4;
+  let atTileRow2 = atTileRow0 + meDiv16 * 4 + meMod16;
   if (atTileRow1 < N) {
-    if (atMe0 <= 3) {
+    if (atMe1 <= 3) {
       add[atTileRow2] = c0_0 + b[meMod16];
     }
   }
   if (atTileRow1 + 2 <= N) {
-    if (atMe0 <= 3) {
+    if (atMe1 <= 3) {
       add[atTileRow2 + 1] = c1_0 + b[meMod16];
     }
   }
   if (atTileRow1 + 3 <= N) {
-    if (atMe0 <= 3) {
+    if (atMe1 <= 3) {
       add[atTileRow2 + 2] = c2_0 + b[meMod16];
     }
   }
   if (atTileRow1 + 4 <= N) {
-    if (atMe0 <= 3) {
+    if (atMe1 <= 3) {
       add[atTileRow2 + 3] = c3_0 + b[meMod16];
     }
   }

@@ -121,6 +121,7 @@ function printStmt(p: Printer, s: Stmt): void {
     case "sort":
       printSort(p, s);
       return;
+    case "fence":
     case "touch":
     case "barrier":
     case "combine":

@@ -2,7 +2,6 @@
  * Accumulators: one value in all lanes, or in a vector a value of its own in each lane. argMax and argMin keep the
  * extreme beside the position. Those of a simd loop are in `partial.ts`.
  */
-
 import { bug, type Dtype } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";

@@ -2,7 +2,6 @@
  * Makes a kernel functions of WebAssembly, one for each phase: the statements between top-level
  * barriers. A phase that ends in one parallel loop does a range of its iterations, so that threads can share it.
  */
-
 import type { KernelText } from "@kiln-ml/artifact";
 import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
 import { simplifyConditions } from "../../access.ts";
@@ -16,7 +15,7 @@ import { declare, printAccumulate, printFma } from "./accumulate.ts";
 import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when } from "./code.ts";
 import { instructionLanguage } from "./language.ts";
 import { listing } from "./listing.ts";
-import { printCounted, printLoop } from "./loops.ts";
+import { printCounted, printFence, printLoop } from "./loops.ts";
 import { addressName, bytesOf, stores, touch } from "./memory.ts";
 import {
   freshLocal,
@@ -128,6 +127,7 @@ function printPhase(
     calls: new Set(),
     lanes: false,
     within: false,
+    running: undefined,
     partials: new Map(),
     arrays,
   };
@@ -222,6 +222,9 @@ function printStmt(p: Printer, s: Stmt): void {
       for (const l of lines) e.line(l);
       return;
     }
+    case "fence":
+      printFence(p, s.counter);
+      return;
     case "touch":
       if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));
       return;

@@ -4,7 +4,6 @@
  * Checks names and operand counts; does not check operand types, which validation does.
  * WebAssembly specification 2.0, section 5.4.
  */
-
 import { bug } from "@kiln-ml/ir";
 import { Bytes } from "./bytes.ts";
 import type { Code, ValueType, WasmFunction } from "./code.ts";
@@ -89,8 +88,7 @@ export class FunctionEncoder {
   }
 
   #code(c: Code): void {
-    const { op, args, immediate } = c;
-    const out = this.#out;
+    const { op, args } = c;
     if (op.operands >= 0 && args.length !== op.operands)
       this.#fail(`${op.name} takes ${op.operands} operands, not ${args.length}`);
     switch (op.kind) {
@@ -105,10 +103,17 @@ export class FunctionEncoder {
         this.#fused(c);
         return;
       default:
+        this.#all(args);
+        this.#out.reserve(longest);
+        this.#out.op(op.code);
+        this.#immediates(c);
     }
-    this.#all(args);
-    out.reserve(longest);
-    out.op(op.code);
+  }
+
+  /** What follows the opcode. */
+  #immediates(c: Code): void {
+    const { op, args, immediate } = c;
+    const out = this.#out;
     switch (op.kind) {
       case "plain":
         // The memories that these touch: there is one.
@@ -136,14 +141,18 @@ export class FunctionEncoder {
       case "call":
         out.unsigned(this.#indexOf(immediate as string, args.length, this.#name));
         return;
-      case "branch": {
-        const at = this.#labels.lastIndexOf(immediate as string);
-        out.unsigned(at < 0 ? this.#unknown("block around", c) : this.#labels.length - 1 - at);
+      case "branch":
+        out.unsigned(this.#depthOf(c));
         return;
-      }
       default:
         this.#fail(`${op.name} where an instruction must stand`);
     }
+  }
+
+  /** How many blocks lie between a branch and the one it names. */
+  #depthOf(c: Code): number {
+    const at = this.#labels.lastIndexOf(c.immediate as string);
+    return at < 0 ? this.#unknown("block around", c) : this.#labels.length - 1 - at;
   }
 
   #unknown(what: string, { immediate }: Code): never {

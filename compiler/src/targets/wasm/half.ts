@@ -2,7 +2,6 @@
  * f16 and bf16 in memory, f32 in lanes. Narrowing rounds to nearest, ties to even; infinities and NaN stay what
  * they are.
  */
-
 import type { Dtype } from "@kiln-ml/ir";
 import { type Code, i32Const, op, splat } from "./code.ts";
 

@@ -62,6 +62,7 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
   if (exprsOf(s).some((e) => hasDouble(e, seen.single))) return false;
   switch (s.kind) {
     case "comment":
+    case "fence":
     case "touch":
       return true;
     case "let":

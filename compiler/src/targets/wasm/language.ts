@@ -2,7 +2,6 @@
  * WebAssembly as the emitter's language: index arithmetic in i32, conditions as i32 or as lane
  * masks, constants. Loads are in `memory.ts`, ops in `spell.ts`.
  */
-
 import { type Condition, constantIn, type Dim, subDim } from "@kiln-ml/ir";
 import { strideOf } from "../../schedule/stride.ts";
 import type { Call, Comparison, Language } from "../emitter.ts";

@@ -4,7 +4,6 @@
  * unshared; the runtime changes that flag. No tables, globals, data or names.
  * WebAssembly specification 2.0, section 5.5.
  */
-
 import type { Modules } from "@kiln-ml/artifact";
 import { bug } from "@kiln-ml/ir";
 import { Bytes } from "./bytes.ts";

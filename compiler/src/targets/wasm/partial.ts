@@ -3,7 +3,6 @@
  * when the loop is done. Extremes are kept in a form that takes few instructions a vector and is exact nevertheless: NaN
  * wins, and −0 is less than 0.
  */
-
 import { type Dim, type Dtype, mulDim, type Reducer, subDim } from "@kiln-ml/ir";
 import { isArg } from "../../kernel/uses.ts";
 import { strideOf } from "../../schedule/stride.ts";

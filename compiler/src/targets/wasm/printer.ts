@@ -2,11 +2,11 @@
  * What is known while one wasm function is printed, and the smallest pieces of its code. Values are v128 (four
  * lanes, equal in all of them unless the value depends on the lane of an open vector), except f64, which is scalar.
  */
-
 import { anyInteger, type Dim, type Dtype, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Emitter } from "../emitter.ts";
 import { type Code, f64Const, get, i32Const, isCheap, laneOp, op, set, splat } from "./code.ts";
 import type { LaneAcc } from "./partial.ts";
+import type { Running } from "./running.ts";
 
 export type WasmType = "i32" | "f64" | "v128";
 export type WasmEmitter = Emitter<Code, Code>;
@@ -21,6 +21,8 @@ export interface Printer {
   lanes: boolean;
   /** True if the open vector lies in the cache line of the one before. */
   within: boolean;
+  /** The open loop along which addresses run. */
+  running: Running | undefined;
   /** What lanes keep of the accumulators that the open simd loop fills, by the accumulator's name. */
   readonly partials: Map<string, LaneAcc>;
   /** Private arrays: where each starts in the thread's memory, in bytes. */

@@ -1,7 +1,6 @@
 /**
  * Reducers on values in lanes: what they start from, how two values are combined, which of two is the better extreme.
  */
-
 import { type Dtype, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
 import { bestOf } from "../../kernel/uses.ts";
 import { type Code, i32Const, laneOp, localOf, op, set, splat } from "./code.ts";

@@ -2,7 +2,6 @@
  * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real numbers are in
  * `math/`. Integers wrap to their dtype after every op, as on js.
  */
-
 import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
 import {
   op as apply,

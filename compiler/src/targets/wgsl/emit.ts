@@ -239,6 +239,7 @@ function printSimple(m: Module, s: Simple): void {
       if (m.kernel.params.some((p) => p.access === "readwrite" || p.access === "scratch"))
         e.line("storageBarrier();");
       break;
+    case "fence":
     case "touch":
       break;
     case "sort":

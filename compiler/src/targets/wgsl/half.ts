@@ -5,7 +5,7 @@
  */
 import { type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { indexText } from "../index-text.ts";
+import { indexText, placeText } from "../index-text.ts";
 import { atom, prec, type Text } from "../scope.ts";
 import type { Printer } from "./language.ts";
 
@@ -90,7 +90,7 @@ export const wordType = (access: Kernel["params"][number]["access"]): string =>
 function placeOf(p: Printer, index: Dim): { word: string; shift: string } {
   const d = p.e.resolved(index);
   const shift = indexText(p.e, mulDim(modDim(d, 2), 16)).text;
-  return { word: indexText(p.e, floorDiv(d, 2)).text, shift: `u32(${shift})` };
+  return { word: placeText(p.e, floorDiv(d, 2)), shift: `u32(${shift})` };
 }
 
 export function loadHalf(p: Printer, name: string, half: string, index: Dim): Text {

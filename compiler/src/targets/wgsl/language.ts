@@ -14,7 +14,7 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
-import { conditionsText, indexText } from "../index-text.ts";
+import { conditionsText, indexText, placeText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, openScope, prec, setValue, type Text } from "../scope.ts";
 import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
@@ -185,9 +185,9 @@ export function vectorIndex(p: Printer, index: Dim): Dim {
 export function elementText(p: Printer, name: string, index: Dim): string {
   const base = p.e.find(name).text.text;
   const width = p.widths.get(name) ?? 1;
-  if (width === 1) return `${base}[${indexText(p.e, index).text}]`;
+  if (width === 1) return `${base}[${placeText(p.e, index)}]`;
   const d = p.e.resolved(index);
-  return `${base}[${indexText(p.e, floorDiv(d, width)).text}][${indexText(p.e, modDim(d, width)).text}]`;
+  return `${base}[${placeText(p.e, floorDiv(d, width))}][${placeText(p.e, modDim(d, width))}]`;
 }
 
 /** bool is stored as u32. */
@@ -201,7 +201,7 @@ const asBool = (text: Text): Text => ({
 export function loadText(p: Printer, l: Load, raw: boolean): Text {
   if (p.vectors.has(l)) {
     const width = p.widths.get(l.from)!;
-    const at = indexText(p.e, floorDiv(l.index, width)).text;
+    const at = placeText(p.e, floorDiv(l.index, width));
     return widened(p, l.from, atom(`${p.e.find(l.from).text.text}[${at}]`, width));
   }
   if (p.vector && (varies(p, l.index) || l.guard.some((c) => varies(p, c.value))))
@@ -254,7 +254,7 @@ function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
       raw ? narrowType(lanes) : typeOf(l.dtype, lanes),
     );
   const { text } = p.e.find(l.from);
-  const vector = atom(`${text.text}[${indexText(p.e, vectorIndex(p, l.index)).text}]`, lanes);
+  const vector = atom(`${text.text}[${placeText(p.e, vectorIndex(p, l.index))}]`, lanes);
   const value = l.dtype === "bool" ? asBool(vector) : raw ? vector : widened(p, l.from, vector);
   const dtype = raw ? undefined : l.dtype;
   const common = l.guard.filter((c) => !perLane.includes(c));
@@ -304,7 +304,7 @@ export function storeLines(
     ? splatNarrow(stored, lanes)
     : splat(stored, dtype === "bool" ? "u32" : dtype, lanes);
   if ((p.widths.get(to) ?? 1) === lanes && strideOf(p, index) === 1) {
-    const at = indexText(p.e, vectorIndex(p, index)).text;
+    const at = placeText(p.e, vectorIndex(p, index));
     return [`${p.e.find(to).text.text}[${at}] = ${wide.text};`];
   }
   const name = p.e.fresh("lanes");

@@ -90,6 +90,7 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
       );
     case "if":
       return !s.when.some((c) => varies(c.value, seen)) && lanesAgree(s.then, seen);
+    case "fence":
     case "touch":
     case "sort":
     case "combine":

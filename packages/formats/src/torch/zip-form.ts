@@ -27,7 +27,7 @@ export function readZipForm(
   checked: boolean,
 ): PickleValue {
   const { fail } = reading;
-  const folder = torchFolder(entries) ?? fail("the zip has no data.pkl");
+  const folder = torchFolder(entries) ?? fail('the zip has no entry "data.pkl"');
   const bytesOf = (name: string) => {
     const entry = entries.get(folder + name);
     return entry && { bytes: bytesOfEntry(entry, reading, checked), offset: entry.offset };
@@ -35,7 +35,7 @@ export function readZipForm(
   const order = bytesOf("byteorder");
   const bigEndian = order !== undefined && new TextDecoder().decode(order.bytes) === "big";
   const pickle = bytesOf("data.pkl");
-  if (!pickle) return fail("the zip has no data.pkl");
+  if (!pickle) return fail('the zip has no entry "data.pkl"');
   const storages = new Storages((key, dtype, count, offset) => {
     const found = bytesOf(`data/${key}`);
     if (!found) return fail(`the zip has no entry for storage ${quoted(key)}`, offset);

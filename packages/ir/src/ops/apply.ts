@@ -6,14 +6,7 @@
 import { type Dim, DimExpr, printDim, sameDim } from "../dim.ts";
 import type { Dtype } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
-import {
-  type Attrs,
-  type AttrValue,
-  attrKey,
-  makeNode,
-  type ResultType,
-  type Tensor,
-} from "../node.ts";
+import { type Attrs, type AttrValue, attrKey, makeNode, type ResultType, Tensor } from "../node.ts";
 import { opRecord } from "../op.ts";
 import { productDtype } from "../precision.ts";
 import type { Shape } from "../shape.ts";
@@ -30,6 +23,7 @@ export function apply(
   attrs: Attrs = {},
   type?: ResultType,
 ): Tensor {
+  for (const x of operands) checkTensor(op, x);
   const read = operands.map(currentValue);
   const { dtype, shape } = opRecord(op).infer(read, attrs, type);
   return makeNode({ op, operands: read, attrs, dtype, shape });
@@ -40,6 +34,16 @@ export const inDtype = (t: Tensor, dtype: Dtype): Tensor =>
 
 /** An operand of a product in the dtype that mixed precision gives it. */
 export const asFactor = (t: Tensor): Tensor => inDtype(t, productDtype(t.dtype));
+
+/** For callers that no type checker has seen. */
+export function checkTensor(op: string, x: unknown): void {
+  if (!(x instanceof Tensor))
+    throw new DtypeError(`${op}: operands must be tensors, got ${kindOf(x)}`);
+}
+
+/** What something that is no tensor is, for messages. */
+export const kindOf = (x: unknown): string =>
+  x instanceof Object ? x.constructor.name : typeof x === "string" ? JSON.stringify(x) : String(x);
 
 /** `value` in every element of `shape`. */
 export function filled(value: number, dtype: Dtype, shape: Shape): Tensor {

@@ -3,32 +3,35 @@
  * promoted and shapes broadcast, by inserting `convert` and `broadcastInDim` nodes. The records
  * themselves take operands of one shape and dtype only.
  */
+import { DimExpr } from "../dim.ts";
 import { type Dtype, isInteger, maxOf, minOf, promote, weakDtype } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
 import { Tensor } from "../node.ts";
 import { broadcastShapes, printShape, type Shape, sameShape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
+import { kindOf } from "./apply.ts";
+import { dimValue } from "./create.ts";
 import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim } from "./movement.ts";
 import { constant } from "./source.ts";
 
-/** What an elementwise function accepts. A number adopts the dtype of the tensor beside it. */
-export type Operand = Tensor | number | boolean;
+/** What an elementwise function accepts. A number, or an extent `x.shape[0]`, adopts the dtype of the tensor beside it. */
+export type Operand = Tensor | number | boolean | DimExpr;
 
 /** Beside no tensor a number is f32 and a boolean is bool. */
 export function asTensor(x: Operand, beside?: Dtype, op = "tensor"): Tensor {
   checkOperand(op, x);
   if (x instanceof Tensor) return currentValue(x);
+  if (x instanceof DimExpr) return dimValue(x, beside === undefined ? "i32" : weakDtype(1, beside));
   if (beside === undefined) return constant(x, typeof x === "boolean" ? "bool" : "f32");
   return constant(x, scalarDtype(x, beside));
 }
 
 /** For callers that no type checker has seen. */
 function checkOperand(op: string, x: unknown): void {
-  if (!(x instanceof Tensor) && typeof x !== "number" && typeof x !== "boolean")
-    throw new DtypeError(
-      `${op}: operands must be tensors, numbers or booleans, got ${x instanceof Object ? x.constructor.name : String(x)}`,
-    );
+  if (x instanceof Tensor || x instanceof DimExpr) return;
+  if (typeof x !== "number" && typeof x !== "boolean")
+    throw new DtypeError(`${op}: operands must be tensors, numbers or booleans, got ${kindOf(x)}`);
 }
 
 /** `weakDtype`, and wider when an integer dtype does not reach as far as the number. */
@@ -46,7 +49,7 @@ function scalarDtype(x: number | boolean, beside: Dtype): Dtype {
 /** The dtype that the operands of one call meet in. */
 export function commonDtype(operands: readonly Operand[]): Dtype {
   const tensors = operands.filter((x) => x instanceof Tensor);
-  const plain = operands.filter((x) => !(x instanceof Tensor)) as (number | boolean)[];
+  const plain = operands.flatMap((x) => (x instanceof Tensor ? [] : x instanceof DimExpr ? 1 : x));
   if (!tensors.length) return plain.some((x) => typeof x === "number") ? "f32" : "bool";
   const strong = tensors.map((t) => t.dtype).reduce(promote);
   return plain.map((x) => scalarDtype(x, strong)).reduce(promote, strong);
@@ -75,9 +78,10 @@ export function broadcastOperands(
 ): Tensor[] {
   for (const x of operands) checkOperand(op, x);
   const common = dtype ?? commonDtype(operands);
-  const same = operands.map((x) =>
-    x instanceof Tensor ? convert(currentValue(x), common) : constant(x, common),
-  );
+  const same = operands.map((x) => {
+    if (x instanceof Tensor) return convert(currentValue(x), common);
+    return x instanceof DimExpr ? dimValue(x, common) : constant(x, common);
+  });
   const shape = same.map((t) => t.shape).reduce((a, b) => broadcastShapes(op, a, b));
   return same.map((t) => broadcastTo(t, shape, op));
 }

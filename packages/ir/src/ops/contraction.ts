@@ -9,7 +9,15 @@ import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";
 import { broadcastShapes, checkAxis, printShape, type Shape } from "../shape.ts";
-import { apply, asFactor, checkCount, checkSameDtype, inDtype, range } from "./apply.ts";
+import {
+  apply,
+  asFactor,
+  checkCount,
+  checkSameDtype,
+  checkTensor,
+  inDtype,
+  range,
+} from "./apply.ts";
 import { type DotAxes, dotAxes, factorCoords, lhsFree, rhsFree } from "./loops.ts";
 import { broadcastInDim, reshape, transpose } from "./movement.ts";
 
@@ -174,6 +182,7 @@ function broadcastBatch(t: Tensor, batch: Shape): Tensor {
  * is a scalar.
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
+  for (const x of [a, b]) checkTensor("matmul", x);
   if (a.rank === 0 || b.rank === 0)
     throw new ShapeError(
       `matmul: operands are ${printShape(a.shape)} and ${printShape(b.shape)}, a scalar has no matrix product`,

@@ -9,11 +9,19 @@ import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
-import { apply, filled, numbersOf, range } from "./apply.ts";
+import { apply, checkTensor, filled, numbersOf, range } from "./apply.ts";
 import { dimValue } from "./create.ts";
 import { add } from "./elementwise/binary.ts";
 import { broadcastInDim, reshape, sliceAxis, squeeze, transpose } from "./movement.ts";
 import { constant } from "./source.ts";
+
+function checkIndex(op: string, i: Tensor): void {
+  checkTensor(op, i);
+  if (!isInteger(i.dtype))
+    throw new DtypeError(
+      `${op}: indices are ${i.dtype}, not an integer\n  give them as an Int32Array, or a tensor or input of dtype i32`,
+    );
+}
 
 /** The common shape of the indices. */
 function checkIndices(op: string, x: Tensor, indices: readonly Tensor[], attrs: Attrs): Shape {
@@ -23,7 +31,7 @@ function checkIndices(op: string, x: Tensor, indices: readonly Tensor[], attrs: 
       `${op}: ${indices.length} index tensors do not name one axis each: [${axes.join(",")}]`,
     );
   for (const i of indices) {
-    if (!isInteger(i.dtype)) throw new DtypeError(`${op}: indices are ${i.dtype}, not an integer`);
+    checkIndex(op, i);
     if (!sameShape(i.shape, indices[0]!.shape))
       throw new ShapeError(
         `${op}: index shapes differ: ${printShape(indices[0]!.shape)} and ${printShape(i.shape)}`,
@@ -225,11 +233,13 @@ export function scatter(
 
 /**
  * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. Indices out of
- * range are clamped; a number picks one slice and counts from the end if it is negative.
+ * range are clamped. A number picks one slice and counts from the end if it is negative; throws
+ * ShapeError where it is known to be out of range.
  */
 export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
   const a = checkAxis("take", axis, x.rank);
   if (typeof indices === "number") return pick(x, indices, a);
+  checkIndex("take", indices);
   const picked = gather(x, [indices], [a]);
   const [s, lead] = [indices.rank, range(a).map((i) => indices.rank + i)];
   const order = [...lead, ...range(s), ...range(picked.rank).slice(s + a)];
@@ -243,6 +253,8 @@ function pick(x: Tensor, index: number, axis: number): Tensor {
   const end = addDim(at, 1);
   if (Number.isInteger(index) && isNonNegative(at) && isNonNegative(subDim(extent, end)))
     return squeeze(sliceAxis(x, axis, at, end), axis);
+  if (!Number.isInteger(index) || (isStatic(at) && isStatic(extent)))
+    throw new ShapeError(`take: ${index} is not a place on axis ${axis} of ${printShape(x.shape)}`);
   const place = index < 0 ? add(dimValue(extent), index) : constant(index, "i32");
   return gather(x, [place], [axis]);
 }
@@ -253,6 +265,7 @@ function pick(x: Tensor, index: number, axis: number): Tensor {
  */
 export function takeAlongAxis(x: Tensor, indices: Tensor, axis = -1): Tensor {
   const a = checkAxis("takeAlongAxis", axis, x.rank);
+  checkIndex("takeAlongAxis", indices);
   const differs = (d: Dim, i: number) => i !== a && !sameDim(d, x.shape[i]!);
   if (indices.rank !== x.rank || indices.shape.some(differs))
     throw new ShapeError(

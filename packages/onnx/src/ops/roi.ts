@@ -11,7 +11,7 @@ import {
   reshape,
   select,
   subDim,
-  type Tensor,
+  Tensor,
   transpose,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
@@ -41,8 +41,7 @@ function samplesAlong(n: NodeContext, from: Tensor, to: Tensor, bins: number, ex
   const length = shift ? span : span.maximum(1);
   const { most, each } = samplesOf(n, length, bins);
   const shape = [from.shape[0]!, bins, most];
-  const wide = (t: Operand) =>
-    typeof t === "object" ? broadcastInDim(t, shape, [0]) : (t as number);
+  const wide = (t: Operand) => (t instanceof Tensor ? broadcastInDim(t, shape, [0]) : t);
   const size = length.div(bins);
   const sample = iota(shape, 2, "f32");
   const step = sample.add(0.5).mul(wide(size)).div(wide(each));

@@ -1,8 +1,7 @@
 /**
- * The C text of an op's record as WAT, for four f32 lanes or one f64: numbers, operands, arithmetic, comparisons, logic,
+ * The C text of an op's record as instructions, for four f32 lanes or one f64: numbers, operands, arithmetic, comparisons, logic,
  * `?:` and calls. No assignments, casts, integers or bits. Comparisons give a lane mask, of f64 an i32.
  */
-
 import { DtypeError } from "@kiln-ml/ir";
 import { type Code, isCheap, op } from "../code.ts";
 import { type Dialect, dialects, type Width } from "./dialect.ts";
@@ -161,7 +160,7 @@ class Parser {
   }
 }
 
-/** WAT of C text in which `names` stand for the operands, whose texts are cheap to repeat. */
+/** The code of C text in which `names` stand for the operands, which are cheap to repeat. */
 export const fromC = (
   text: string,
   names: Readonly<Record<string, Code>>,
@@ -169,7 +168,7 @@ export const fromC = (
   bind: Bind,
 ): Code => new Parser(text, names, dialects[width], bind).whole().code;
 
-/** WAT of a record's `spell` on operands that are cheap to repeat. */
+/** The code of a record's `spell` on operands that are cheap to repeat. */
 export function fromSpelling(
   spell: (...x: string[]) => string,
   x: readonly Code[],

@@ -5,7 +5,7 @@
 import type { Dim } from "../../dim.ts";
 import { isFloat } from "../../dtype.ts";
 import type { Tensor } from "../../node.ts";
-import { checkAxes, sizeOf } from "../../shape.ts";
+import { checkAxes, checkAxis, sizeOf } from "../../shape.ts";
 import { dimValue } from "../create.ts";
 import { maximum } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
@@ -15,15 +15,12 @@ import { type Axes, max, type ReduceOptions, sum } from "../reduce.ts";
 /** Integers become f32, and so do halves in mixed precision. */
 const toFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? inFull(x) : convert(x, "f32"));
 
-function countOf(x: Tensor, axes: Axes | undefined): Dim {
-  const list = checkAxes("mean", axes, x.rank);
-  return sizeOf(list.map((a) => x.shape[a]!));
-}
+const countOf = (x: Tensor, axes: readonly number[]): Dim => sizeOf(axes.map((a) => x.shape[a]!));
 
 /** Σx/n over `axes`, all by default. Integers become f32. */
 export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
-  const from = toFloat(x);
-  return sum(from, axes, options).div(dimValue(countOf(x, axes), from.dtype));
+  const [from, list] = [toFloat(x), checkAxes("mean", axes, x.rank)];
+  return sum(from, list, options).div(dimValue(countOf(x, list), from.dtype));
 }
 
 export interface VarianceOptions extends ReduceOptions {
@@ -33,16 +30,16 @@ export interface VarianceOptions extends ReduceOptions {
 
 /** Σ(x − mean)²/(n − correction) over `axes`, in two passes, which does not cancel. */
 export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor {
-  const from = toFloat(x);
+  const [from, list] = [toFloat(x), checkAxes("variance", axes, x.rank)];
   const { correction = 0, ...keep } = options;
-  const d = from.sub(mean(from, axes, { keepDims: true }));
-  const n = dimValue(countOf(x, axes), from.dtype);
-  return sum(d.mul(d), axes, keep).div(correction ? n.sub(correction) : n);
+  const d = from.sub(mean(from, list, { keepDims: true }));
+  const n = dimValue(countOf(x, list), from.dtype);
+  return sum(d.mul(d), list, keep).div(correction ? n.sub(correction) : n);
 }
 
 /** √variance. */
 export const std = (x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor =>
-  variance(x, axes, options).sqrt();
+  variance(x, checkAxes("std", axes, x.rank), options).sqrt();
 
 export interface NormOptions extends ReduceOptions {
   readonly order?: 1 | 2 | typeof Infinity;
@@ -50,11 +47,11 @@ export interface NormOptions extends ReduceOptions {
 
 /** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. */
 export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor {
-  const from = toFloat(x);
+  const [from, list] = [toFloat(x), checkAxes("norm", axes, x.rank)];
   const { order = 2, ...keep } = options;
-  if (order === 1) return sum(from.abs(), axes, keep);
-  if (order === Infinity) return max(from.abs(), axes, keep);
-  return sum(from.mul(from), axes, keep).sqrt();
+  if (order === 1) return sum(from.abs(), list, keep);
+  if (order === Infinity) return max(from.abs(), list, keep);
+  return sum(from.mul(from), list, keep).sqrt();
 }
 
 /** The maximum along an axis, kept as extent 1, as a constant of the gradient; 0 where it is not finite. */
@@ -65,26 +62,28 @@ function shiftOf(x: Tensor, axes: Axes | undefined): Tensor {
 
 /** eˣ/Σeˣ along `axis`. The sum is at least 1, so that one reciprocal a row loses little and saves a division an element. */
 export function softmax(x: Tensor, axis = -1): Tensor {
-  const from = toFloat(x);
-  const e = from.sub(max(from, axis, { keepDims: true }).stopGradient()).exp();
-  return e.mul(sum(e, axis, { keepDims: true }).reciprocal());
+  const [from, a] = [toFloat(x), checkAxis("softmax", axis, x.rank)];
+  const e = from.sub(max(from, a, { keepDims: true }).stopGradient()).exp();
+  return e.mul(sum(e, a, { keepDims: true }).reciprocal());
 }
 
 /** x − ln Σeˣ along `axis`. */
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
-  const from = toFloat(x);
-  const d = from.sub(max(from, axis, { keepDims: true }).stopGradient());
-  return d.sub(sum(d.exp(), axis, { keepDims: true }).log());
+  const [from, a] = [toFloat(x), checkAxis("logSoftmax", axis, x.rank)];
+  const d = from.sub(max(from, a, { keepDims: true }).stopGradient());
+  return d.sub(sum(d.exp(), a, { keepDims: true }).log());
 }
 
 /** ln Σeˣ over `axes`, all by default. −∞ and ∞ are reached, not NaN. */
 export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
-  const from = toFloat(x);
-  const m = shiftOf(from, axes);
-  const total = sum(from.sub(m).exp(), axes, { keepDims: true }).log().add(m);
-  return options.keepDims ? total : sum(total, axes);
+  const [from, list] = [toFloat(x), checkAxes("logSumExp", axes, x.rank)];
+  const m = shiftOf(from, list);
+  const total = sum(from.sub(m).exp(), list, { keepDims: true }).log().add(m);
+  return options.keepDims ? total : sum(total, list);
 }
 
 /** x/max(‖x‖₂, eps) along `axis`. */
-export const normalize = (x: Tensor, axis = -1, eps = 1e-12): Tensor =>
-  x.div(maximum(norm(x, axis, { keepDims: true }), eps));
+export function normalize(x: Tensor, axis = -1, eps = 1e-12): Tensor {
+  const a = checkAxis("normalize", axis, x.rank);
+  return x.div(maximum(norm(x, a, { keepDims: true }), eps));
+}

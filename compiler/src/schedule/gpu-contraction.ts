@@ -17,10 +17,11 @@ import { strideOf } from "./stride.ts";
 /** Choices of no tiles of ours. */
 const [few, units] = ["few lines", "matrix units"];
 
-export function gpuContraction(job: Job): Scheduled {
-  const { choices } = job;
-  const skinny = gpuSkinny(job);
+export function gpuContraction(given: Job): Scheduled {
+  const { choices } = given;
+  const skinny = gpuSkinny(given);
   if (skinny && !choices) return skinny;
+  const job = asItLies(given);
   const c = job.group.contraction!;
   const rows = rowsOf(job);
   const matrix = gpuMatrix(job, rows);
@@ -45,6 +46,19 @@ export function gpuContraction(job: Job): Scheduled {
   ]);
   const choice = choices.among(contractionKey(job, rows, manners), [...ways.keys()]);
   return { ...ways.get(choice.chosen)!(), choice };
+}
+
+/** A product in f32 of two operands that are f16 made f32: they are brought as f16, and the sum is f32 all the same. */
+function asItLies(job: Job): Job {
+  const { contraction, sideSums } = job.group;
+  const c = contraction!;
+  const [a, b] = [c.a, c.b].map(({ operand: t }) =>
+    t.op === "convert" && t.dtype === "f32" && !job.outside(t) ? t.operands[0] : undefined,
+  );
+  if (!a || !b || sideSums.length > 0) return job;
+  if (!hasNativeHalf(job, a.dtype) || !hasNativeHalf(job, b.dtype)) return job;
+  const narrow = { ...c, a: { ...c.a, operand: a }, b: { ...c.b, operand: b } };
+  return { ...job, group: { ...job.group, contraction: narrow } };
 }
 
 /** The operand along whose lines fewer stores step by one element. */

@@ -10,11 +10,7 @@ export function arranged(
   attentions: readonly Attention[],
 ): readonly (Tensor | Attention)[] {
   if (attentions.length === 0) return order;
-  const owner = new Map<Tensor, Attention>();
-  for (const a of attentions) {
-    for (const s of a.sums) owner.set(s.result, a);
-    if (a.softmax) owner.set(a.softmax.max, a).set(a.softmax.total, a);
-  }
+  const owner = ownersOf(attentions);
   const out: (Tensor | Attention)[] = [];
   const opened = new Set<Attention>();
   const reached = new Set<Tensor>();
@@ -46,4 +42,14 @@ export function arranged(
   };
   order.forEach(enter);
   return out;
+}
+
+/** The attention that each sum, maximum and total is computed in. */
+function ownersOf(attentions: readonly Attention[]): Map<Tensor, Attention> {
+  const owner = new Map<Tensor, Attention>();
+  for (const a of attentions) {
+    for (const s of a.sums) owner.set(s.result, a);
+    if (a.softmax) owner.set(a.softmax.max, a).set(a.softmax.total, a);
+  }
+  return owner;
 }

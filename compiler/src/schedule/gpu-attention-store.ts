@@ -2,54 +2,26 @@
  * What an invocation of an attention kernel does with its sums: they go through an array in private memory, so that the program's
  * other ops on them stand once in the text, and are stored.
  */
-import { addDim, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
-import { makeLoop } from "../fuse/group.ts";
+import { addDim, mulDim } from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
 import { load, type Values } from "../lower/value.ts";
-import { below, each, type Tile, teams } from "./gpu-attention-tile.ts";
+import { below, each, offset, type Tile } from "./gpu-attention-tile.ts";
 
 /** `bindRow` says what else is known of a row by its number. */
 export function storeSums(
   t: Tile,
   sumOf: (s: number, r: number, c: number) => Expr,
-  bindRow: (values: Values, r: ReturnType<typeof makeLoop>) => void = () => {},
+  bindRow: (values: Values, r: Loop) => void = () => {},
 ): Stmt[] {
-  const { job, rows, columns, attention } = t;
+  const { rows, columns } = t;
   const [r, c] = [makeLoop("r", rows), makeLoop("c", columns)];
-  const array = (s: number): string => `results${s}`;
   const row = addDim(t.row0.at, r.at);
-  const column = addDim(
-    addDim(mulDim(floorDiv(c.at, 4), 4 * teams), mulDim(t.team, 4)),
-    modDim(c.at, 4),
-  );
-  const block = openBlock(job);
-  bindRow(block, r);
-  for (const [s, { result }] of attention.sums.entries()) {
-    const value = load(array(s), "f32", addDim(mulDim(r.at, columns), c.at));
-    block.bind(result, value);
-  }
-  const ofRows = new Set([attention.softmax?.max, attention.softmax?.total]);
-  for (const [node] of membersOf(job.group)) {
-    if (!job.stored.has(node) || ofRows.has(node)) continue;
-    block.body.push(storeMember(job, block, node, new Map()));
-  }
+  const column = addDim(mulDim(t.team, 4), offset(c.at));
   return [
-    ...attention.sums.flatMap((_, s): Stmt[] => [
-      {
-        kind: "array",
-        name: array(s),
-        dtype: "f32",
-        size: rows * columns,
-        space: "private",
-      },
-      ...each(rows, (i) =>
-        each(columns, (j): Stmt[] => [
-          { kind: "store", to: array(s), index: i * columns + j, value: sumOf(s, i, j) },
-        ]),
-      ),
-    ]),
+    ...t.attention.sums.flatMap((_, s) => kept(t, arrayOf(s), (i, j) => sumOf(s, i, j))),
     ...nest([r, c], "unrolled", [
       {
         kind: "if",
@@ -57,9 +29,40 @@ export function storeSums(
         then: [
           { kind: "letIndex", name: t.row.name, value: row },
           { kind: "letIndex", name: t.column.name, value: column },
-          ...block.body,
+          ...stores(t, r, c, bindRow),
         ],
       },
     ]),
   ];
+}
+
+const arrayOf = (s: number): string => `results${s}`;
+
+/** An array with a number for each of this invocation's rows and columns. */
+const kept = (
+  { rows, columns }: Tile,
+  name: string,
+  of: (r: number, c: number) => Expr,
+): Stmt[] => [
+  { kind: "array", name, dtype: "f32", size: rows * columns, space: "private" },
+  ...each(rows, (i) =>
+    each(columns, (j): Stmt[] => [
+      { kind: "store", to: name, index: i * columns + j, value: of(i, j) },
+    ]),
+  ),
+];
+
+/** Stores what is asked for of the sums, and of what the program makes of them, at a row and column. */
+function stores(t: Tile, r: Loop, c: Loop, bindRow: (values: Values, r: Loop) => void): Stmt[] {
+  const { job, attention } = t;
+  const block = openBlock(job);
+  bindRow(block, r);
+  const at = addDim(mulDim(r.at, t.columns), c.at);
+  for (const [s, { result }] of attention.sums.entries())
+    block.bind(result, load(arrayOf(s), "f32", at));
+  const ofRows = new Set([attention.softmax?.max, attention.softmax?.total]);
+  for (const [node] of membersOf(job.group))
+    if (job.stored.has(node) && !ofRows.has(node))
+      block.body.push(storeMember(job, block, node, new Map()));
+  return block.body;
 }

@@ -21,13 +21,12 @@ import { type Job, openBlock, storeMember } from "../lower/job.ts";
 import { decode, nest } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { call, constant, load } from "../lower/value.ts";
+import { type Blocks, blocksOf, product, weigh } from "./gpu-attention-blocks.ts";
 import { storeSums } from "./gpu-attention-store.ts";
 import {
   acc,
-  type Blocks,
   barrier,
   below,
-  blocksOf,
   columnsEach,
   each,
   f32,
@@ -36,11 +35,9 @@ import {
   linesEach,
   linesPerTile,
   placeOf,
-  product,
   type Tile,
   teams,
   tileOf,
-  weigh,
   within,
 } from "./gpu-attention-tile.ts";
 import { weightName, weights } from "./gpu-attention-weights.ts";
@@ -80,7 +77,7 @@ export function gpuAttention(job: Job): Scheduled {
 }
 
 /** Workgroups that keep a device busy. */
-export const busy = 192;
+const busy = 192;
 
 /** Rows of an invocation: the more, the more often what it fetches is used; but fewer tiles leave a device idle. */
 function rowsOf(batch: number, queries: number, columns: number): number {
@@ -143,10 +140,23 @@ const greatest = (name: string, value: Expr): Stmt =>
 
 /** The teams' sums make one of a row; then the results and what the program makes of them are stored. */
 function finish(t: Tile, b: Blocks): Stmt[] {
+  const { max, total } = t.attention.softmax!;
+  const results = storeSums(
+    t,
+    (_, i, j) => call("mul", "f32", f32(`o0_${i}_${j}`), f32(`part${i}`)),
+    (values, r) => {
+      values.bind(max, load("rowTops", "f32", r.at));
+      values.bind(total, load("rowTotals", "f32", r.at));
+    },
+  );
+  return [...totals(t, b), ...storeRows(t), ...results];
+}
+
+function totals(t: Tile, b: Blocks): Stmt[] {
   const { rows } = t;
   const other = makeLoop("other", teams);
-  const { max, total } = t.attention.softmax!;
-  const sums: Stmt[] = [
+  const one = constant("f32", 1);
+  return [
     barrier,
     ...each(rows, (i): Stmt[] => [b.share(i, t.team, f32(`sum${i}`))]),
     barrier,
@@ -157,24 +167,11 @@ function finish(t: Tile, b: Blocks): Stmt[] {
       ...nest([other], "unrolled", [
         { kind: "accumulate", name: `all${i}`, reducer: "sum", value: b.shared(i, other.at) },
       ]),
-      {
-        kind: "let",
-        name: `part${i}`,
-        value: call("div", "f32", constant("f32", 1), f32(`all${i}`)),
-      },
+      { kind: "let", name: `part${i}`, value: call("div", "f32", one, f32(`all${i}`)) },
       { kind: "store", to: "rowTops", index: i, value: f32(`top${i}`) },
       { kind: "store", to: "rowTotals", index: i, value: f32(`all${i}`) },
     ]),
   ];
-  const results = storeSums(
-    t,
-    (_, i, j) => call("mul", "f32", f32(`o0_${i}_${j}`), f32(`part${i}`)),
-    (values, r) => {
-      values.bind(max, load("rowTops", "f32", r.at));
-      values.bind(total, load("rowTotals", "f32", r.at));
-    },
-  );
-  return [...sums, ...storeRows(t), ...results];
 }
 
 /** Stores what is asked for of the maxima and totals of rows: the first of each row's teams does. */

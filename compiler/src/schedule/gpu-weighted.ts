@@ -10,10 +10,10 @@ import type { Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { decode, nest } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
+import { blocksOf, product, weigh } from "./gpu-attention-blocks.ts";
 import { storeSums } from "./gpu-attention-store.ts";
 import {
   acc,
-  blocksOf,
   columnsEach,
   each,
   f32,
@@ -21,10 +21,8 @@ import {
   firstRow,
   linesEach,
   linesPerTile,
-  product,
   type Tile,
   tileOf,
-  weigh,
 } from "./gpu-attention-tile.ts";
 import { weightName, weights } from "./gpu-attention-weights.ts";
 

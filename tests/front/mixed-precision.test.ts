@@ -29,17 +29,31 @@ const inside = Int32Array.from(points, ([a, b]) => Number(Math.hypot(a!, b!) < 0
 
 class Net extends nn.Module {
   readonly fc1 = new nn.Linear(2, 16);
-  readonly norm = new nn.LayerNorm(16);
   readonly fc2 = new nn.Linear(16, 2);
+  readonly norm: nn.LayerNorm | undefined;
+  constructor(normed: boolean) {
+    super();
+    if (normed) this.norm = new nn.LayerNorm(16);
+  }
   override forward(x: Tensor): Tensor {
-    return this.fc2.forward(this.norm.forward(this.fc1.forward(x)).relu());
+    const y = this.fc1.forward(x);
+    return this.fc2.forward((this.norm ? this.norm.forward(y) : y).relu());
   }
 }
 
-function trainer(dtype: Precision, target: TargetOption, initScale = 65536) {
+interface Setting {
+  readonly target: TargetOption;
+  /** A software adapter takes long: there it is a plain net, plain descent, and few steps. */
+  readonly plain?: boolean;
+  readonly initScale?: number;
+}
+
+function trainer(dtype: Precision, { target, plain = false, initScale = 65536 }: Setting) {
   nn.seed(7);
-  const net = new Net();
-  const opt = new optim.AdamW(net.parameters(), { lr: 0.05 });
+  const net = new Net(!plain);
+  const opt = plain
+    ? new optim.SGD(net.parameters(), { lr: 0.5 })
+    : new optim.AdamW(net.parameters(), { lr: 0.05 });
   const scaler = new optim.GradScaler({ growthInterval: 10, initScale });
   const step = compile(
     (x: Tensor, y: Tensor) => {
@@ -53,46 +67,46 @@ function trainer(dtype: Precision, target: TargetOption, initScale = 65536) {
   return { net, opt, scaler, step, next: async () => (await step(points, inside)).item() };
 }
 
-async function lossesOf(dtype: Precision, target: TargetOption): Promise<number[]> {
-  const { next } = trainer(dtype, target);
+async function lossesOf(dtype: Precision, setting: Setting): Promise<number[]> {
+  const { next } = trainer(dtype, setting);
   const losses: number[] = [];
-  for (let i = 0; i < 25; i++) losses.push(await next());
+  for (let i = 0; i < (setting.plain ? 10 : 25); i++) losses.push(await next());
   return losses;
 }
 
-async function checkTraining(target: TargetOption): Promise<void> {
-  const full = await lossesOf("f32", target);
+/** Throws unless `dtype` ends within a share of the first loss of where f32 ends, on js. */
+async function checkTraining(dtype: Precision, setting: Setting, share: number): Promise<void> {
+  const full = await lossesOf("f32", { ...setting, target: "js" });
   const [first, last] = [full[0]!, full.at(-1)!];
-  assert.ok(last < first / 3, `f32 goes from ${first} to ${last}`);
-  // A software adapter is slow, and bf16 has nothing of its own there.
-  for (const dtype of target === "webgpu" ? (["f16"] as const) : (["f16", "bf16"] as const)) {
-    const half = await lossesOf(dtype, target);
-    // bf16 has three bits fewer.
-    const allowed = (dtype === "f16" ? 0.02 : 0.1) * first;
-    assert.ok(
-      Math.abs(half.at(-1)! - last) <= allowed,
-      `${dtype} reaches ${half.at(-1)}, f32 ${last} of ${first}`,
-    );
-  }
+  assert.ok(last < (setting.plain ? 0.9 : 0.34) * first, `f32 goes from ${first} to ${last}`);
+  const half = (await lossesOf(dtype, setting)).at(-1)!;
+  assert.ok(
+    Math.abs(half - last) <= share * first,
+    `${dtype} reaches ${half}, f32 ${last} of ${first}`,
+  );
 }
 
 for (const target of ["js", "wasm"] as const)
-  test(`${target}: a net reaches in f16 and bf16 the loss of f32`, () => checkTraining(target));
+  test(`${target}: a net reaches in f16 and bf16 the loss of f32`, async () => {
+    await checkTraining("f16", { target }, 0.02);
+    // bf16 has three bits fewer.
+    await checkTraining("bf16", { target }, 0.1);
+  });
 
 gpuTest("webgpu: a net reaches in f16 the loss of f32", async () => {
   const gpu = await heldGpu("backend=vulkan");
   const device = await openWebGpu({ gpu, allowSoftware: true });
   useDevice(device);
-  await checkTraining("webgpu");
+  await checkTraining("f16", { target: "webgpu", plain: true }, 0.02);
   device.destroy();
 });
 
 test("a checkpoint of model, optimizer and scaler resumes to the bit, in the middle of skipped steps", async () => {
-  const a = trainer("f16", "js", 2 ** 30);
+  const a = trainer("f16", { target: "js", initScale: 2 ** 30 });
   for (let i = 0; i < 3; i++) await a.next();
   assert.is(await a.scaler.value.item(), 2 ** 27);
   const bytes = await stateBytes({ net: a.net, opt: a.opt, scaler: a.scaler });
-  const b = trainer("f16", "js");
+  const b = trainer("f16", { target: "js" });
   await loadState({ net: b.net, opt: b.opt, scaler: b.scaler }, bytes);
   assert.is(await b.scaler.value.item(), 2 ** 27);
   for (let i = 0; i < 16; i++) assert.is(await b.next(), await a.next());
@@ -100,7 +114,7 @@ test("a checkpoint of model, optimizer and scaler resumes to the bit, in the mid
 });
 
 test("an exported step holds scale and counter as states, and runs alone as it runs here", async () => {
-  const a = trainer("f16", "js", 2 ** 30);
+  const a = trainer("f16", { target: "js", initScale: 2 ** 30 });
   await a.next();
   const artifact = unpackArtifact(packArtifact(await a.step.artifact()));
   const states = artifact.signature.states.filter((s) => s.name.startsWith("scaler."));

@@ -62,6 +62,10 @@ const programs: Readonly<Record<string, (dtype: Dtype) => Program>> = {
     const [a, w] = [x("a", [2, 8, 12, 12], d), x("w", [16, 8, 3, 3], d)];
     return programOf([a, w], convolution(a, w, { padding: 1 }));
   },
+  "a long sum, in parts of f32": (d) => {
+    const [a, b] = [x("a", [16, 2048], d), x("b", [2048, 24], d)];
+    return programOf([a, b], a.matmul(b));
+  },
   attention: (d) => {
     const [q, k, v] = ["q", "k", "v"].map((name) => x(name, [2, 64, 32], d)) as [
       Tensor,

@@ -16,12 +16,13 @@
  *     return %4
  *   }
  *
- * Sums are added in another order, so a target asks for this pass if it wants it. Not done for symbolic extents, for halves,
- * whose partial sums would be rounded, for products of attentions, which need no intermediate result, nor where no divisor of
- * the sum's length gives parts of a fair size.
+ * Sums are added in another order, so a target asks for this pass if it wants it. Parts of halves are f32, so that they are not
+ * rounded. Not done for symbolic extents, for products of attentions, which need no intermediate result, nor where no divisor
+ * of the sum's length gives parts of a fair size.
  */
 import {
   attrKey,
+  type Dtype,
   isStatic,
   makeNode,
   printShape,
@@ -49,12 +50,20 @@ export const splitContraction: Pass = {
   run: (program, choices) => {
     const kept = inAttention(program);
     return rewriteProgram(program, (node, before) => {
-      if (kept.has(before) || (node.dtype !== "f32" && node.dtype !== "i32")) return node;
+      if (kept.has(before) || (node.dtype !== "i32" && partDtype(node) !== "f32")) return node;
       if (node.op === "dotGeneral") return splitDot(node, choices);
       return node.op === "convolution" ? splitConvolution(node, choices) : node;
     });
   },
 };
+
+const partDtype = ({ dtype }: Tensor): Dtype =>
+  dtype === "f16" || dtype === "bf16" ? "f32" : dtype;
+
+const inDtype = (x: Tensor, dtype: Dtype): Tensor =>
+  x.dtype === dtype
+    ? x
+    : makeNode({ op: "convert", operands: [x], attrs: {}, dtype, shape: x.shape });
 
 /** The products of attentions, which are kernels together. */
 function inAttention(program: Program): Set<Tensor> {
@@ -125,14 +134,16 @@ function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   ];
   const partial = makeNode({
     op: "dotGeneral",
-    operands: [splitAxis(lhs, l, parts), splitAxis(rhs, r, parts)],
+    operands: [splitAxis(lhs, l, parts), splitAxis(rhs, r, parts)].map((t) =>
+      inDtype(t, partDtype(node)),
+    ),
     attrs: {
       lhsBatch: moved(axes.lhsBatch, l, l),
       rhsBatch: moved(axes.rhsBatch, r, r),
       lhsContract: moved(axes.lhsContract, l),
       rhsContract: moved(axes.rhsContract, r),
     },
-    dtype: node.dtype,
+    dtype: partDtype(node),
     shape: [parts, ...node.shape],
   });
   return sumOver(partial, 0, node);
@@ -159,9 +170,9 @@ function splitConvolution(node: Tensor, choices: Choices | undefined): Tensor {
   const weights = reshaped(turned, [parts * features!, each, ...taps]);
   const partial = makeNode({
     op: "convolution",
-    operands: [x, weights],
+    operands: [x, weights].map((t) => inDtype(t, partDtype(node))),
     attrs: { ...node.attrs, groups: parts },
-    dtype: node.dtype,
+    dtype: partDtype(node),
     shape: [images!, parts * features!, ...places],
   });
   return sumOver(reshaped(partial, [images!, parts, features!, ...places]), 1, node);
@@ -180,11 +191,8 @@ function splitAxis(x: Tensor, axis: number, parts: number): Tensor {
   ]);
 }
 
-const sumOver = (x: Tensor, axis: number, like: Tensor): Tensor =>
-  makeNode({
-    op: "reduceSum",
-    operands: [x],
-    attrs: { axes: [axis] },
-    dtype: like.dtype,
-    shape: like.shape,
-  });
+function sumOver(x: Tensor, axis: number, { dtype, shape }: Tensor): Tensor {
+  const attrs = { axes: [axis] };
+  const sum = makeNode({ op: "reduceSum", operands: [x], attrs, dtype: x.dtype, shape });
+  return inDtype(sum, dtype);
+}

@@ -234,7 +234,7 @@ function storeQuad(p: Plan, [i, j]: readonly [number, number], u: number, lane: 
     addDim(mulDim(subgroup, unit.m * outStride(unit)), mulDim(r, outStride(unit))),
     mulDim(q, 4),
   );
-  const value = (d: Dim) => call("convert", "f16", load("out", "f32", addDim(at, d)));
+  const value = (d: Dim) => load("out", "f32", addDim(at, d));
   const inside = (then: readonly Stmt[], column: Dim): Stmt => ({
     kind: "if",
     when: [insideLines(p.rows, row), insideLines(p.columns, column)],

@@ -19,6 +19,17 @@ test("XOR is learnt by layers in the habit of Keras", async () => {
   assert.is(code, 0);
 });
 
+test("characters are learnt, and drawn one at a time from a cache", async () => {
+  const { code, out } = await runScript("examples/characters.ts");
+  assert.is(code, 0);
+  const lines = out.trimEnd().split("\n");
+  const losses = lines.slice(0, -1).map((line) => Number(/loss ([\d.]+)$/.exec(line)?.[1]));
+  assert.is(losses.length, 3);
+  assert.ok(losses[2]! < losses[0]!, out);
+  const said = lines.at(-1)!;
+  assert.match(said, /^how much [a-z? ]{61}$/);
+});
+
 test("a model compiled ahead of time runs in a process without the compiler", () =>
   inFolder(async (folder) => {
     const path = `${folder}/sentence.kiln`;

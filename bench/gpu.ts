@@ -55,7 +55,12 @@ async function open(device: Device, program: Program) {
 type Inputs = Parameters<Executable["run"]>[0];
 
 /** Reading a number waits for all that came before. */
-const settled = (device: Device) => device.upload(new Float32Array(1), "f32", [1]).data();
+async function settled(device: Device): Promise<void> {
+  const probe = device.upload(new Float32Array(1), "f32", [1]);
+  await probe.data();
+  // Or it would keep the memory that the next run's result had before.
+  probe.dispose();
+}
 
 async function timed(device: Device, exe: Executable, inputs: Inputs, repeats: number) {
   const times: number[] = [];

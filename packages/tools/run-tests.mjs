@@ -52,16 +52,32 @@ function recordUnnamed(name, count) {
   if (count > 0 && process.env.CI) failFile(name, "test.skip and test.only are not allowed in CI");
 }
 
+/**
+ * Ends the process when a file takes too long: too much of the processor, or no progress for as long. One that is slow because the
+ * machine is busy goes on, for some time.
+ */
+function watch(name) {
+  const [started, cpu] = [performance.now(), process.cpuUsage()];
+  let before = 0;
+  const timer = setInterval(() => {
+    const { user, system } = process.cpuUsage(cpu);
+    const used = (user + system) / 1000;
+    const starved = used - before > limitMs / 100 && used < limitMs;
+    before = used;
+    if (starved && performance.now() - started < 5 * limitMs) return;
+    console.error(`\n${name} runs longer than ${limitMs} ms`);
+    process.exit(1);
+  }, limitMs);
+  // A test that waits for nothing ends the process at once instead of after the limit.
+  timer.unref();
+  return timer;
+}
+
 function counted(name, suite) {
   return async () => {
     result.current = name;
     save();
-    const timer = setTimeout(() => {
-      console.error(`\n${name} runs longer than ${limitMs} ms`);
-      process.exit(1);
-    }, limitMs);
-    // A test that waits for nothing ends the process at once instead of after the limit.
-    timer.unref();
+    const timer = watch(name);
     const started = performance.now();
     const [errors, ran, skipped, total] = await suite().catch((error) => [
       `  FAIL "${name}" (in a hook)\n    ${error?.stack ?? error}\n`,
@@ -69,7 +85,7 @@ function counted(name, suite) {
       0,
       1,
     ]);
-    clearTimeout(timer);
+    clearInterval(timer);
     result.elapsedMs[name] = (result.elapsedMs[name] ?? 0) + performance.now() - started;
     // uvu swallows what a hook throws, and then calls nothing failed.
     if (errors === true && ran < total) console.error(`\n  FAIL ${name}\n    a hook threw\n`);

@@ -37,7 +37,9 @@ export interface Last<T> {
 }
 
 export const extentsOf = (inputs: readonly Input[]): Last<unknown>["extents"] =>
-  inputs.map((x) => shapeOf(x)?.slice() ?? (x as TypedArray).length);
+  inputs.map((x) =>
+    x instanceof DeviceArray ? x.shape : (shapeOf(x)?.slice() ?? (x as TypedArray).length),
+  );
 
 /** True if the inputs are like those of the last call in all that was checked, and so fit as they did. */
 export const repeats = (
@@ -52,7 +54,8 @@ function isLike(input: Input, extent: readonly number[] | number, dtype: Spec["d
   const Host = hostArrayOf(dtype);
   if (typeof extent === "number") return input instanceof Host && input.length === extent;
   const shape = input && shapeOf(input);
-  if (shape?.length !== extent.length || shape.some((d, i) => d !== extent[i])) return false;
+  if (shape !== extent)
+    if (shape?.length !== extent.length || shape.some((d, i) => d !== extent[i])) return false;
   if (input instanceof DeviceArray) return input.dtype === dtype;
   const { data } = input as HostTensor;
   return data instanceof Host && data.length === sizeOf(extent);

@@ -44,7 +44,7 @@ async function agrees(program: Program): Promise<void> {
 // A pipeline takes a software device a second or more, so not every pair.
 const cases: Record<string, () => Program> = {
   "one query of one key": () => stepOf(builds.plain, sizes.ones),
-  "a causal mask": () => stepOf(builds.causal, sizes.odd),
+  "a causal mask, in many workgroups": () => stepOf(builds.causal, sizes.many),
   "two masks": () => stepOf(builds["with a mask"], sizes.long),
   "weights that are dropped": () => droppedStep(sizes.few),
   "wide heads, and what comes before and after": () =>

@@ -42,7 +42,8 @@ export const sizes = {
   /** Heads so wide that an invocation has fewer rows, and then that fewer terms are between barriers. */
   wide: { batch: [1], queries: 33, keys: 129, depth: 40, columns: 128 },
   widest: { batch: [1], queries: 9, keys: 70, depth: 256, columns: 256 },
-  /** Enough workgroups for the largest blocks. */
+  /** Enough workgroups for larger blocks, and for the largest. */
+  many: { batch: [192], queries: 18, keys: 19, depth: 4, columns: 3 },
   full: { batch: [128], queries: 200, keys: 70, depth: 64, columns: 64 },
   large: { batch: [4, 16], queries: 2048, keys: 2048, depth: 64, columns: 64 },
 } satisfies Record<string, Sizes>;

@@ -2,7 +2,8 @@
  * What steps of attention compile to on webgpu, without running them: kernels and memory at sizes at which the scores are far more
  * than what they are made of, texts that every device takes, and what is stored after all, because something else needs it.
  */
-import { input, type Tensor } from "@kiln-ml/ir";
+import { dim, input, type Tensor } from "@kiln-ml/ir";
+import * as nn from "@kiln-ml/nn";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { transformerBlock } from "../../bench/cases.ts";
@@ -31,6 +32,14 @@ function compiled(program: Program): { kernels: string[]; peak: number } {
   return { kernels, peak };
 }
 
+/** Lengths are known when it runs. */
+function lengthsOfRun(): Program {
+  const length = dim("length", { max: 512 });
+  const inputs = ["q", "k", "v"].map((name) => input(name, "f32", [2, length, 8]));
+  const [q, k, v] = inputs as [Tensor, Tensor, Tensor];
+  return withGradients(inputs, nn.attention(q, k, v, { causal: true }), inputs);
+}
+
 /** Bytes of q, k, v and the like at the large size. */
 const one = 4 * 16 * 2048 * 64 * 4;
 
@@ -56,6 +65,10 @@ test("a step of attention at a batch of one stores no scores", () => {
   assert.ok(peak <= (2 * one) / 64);
 });
 
+test("a step of attention of any length is four kernels", () => {
+  assert.is(compiled(lengthsOfRun()).kernels.length, 4);
+});
+
 test("a step of a transformer block reaches it", () => {
   const { kernels, peak } = compiled(transformerBlock(2, 512, 64, "sgd"));
   assert.is(kernels.filter((k) => k.startsWith("attention")).length, 1, `${kernels}`);
@@ -70,6 +83,7 @@ test("kernels of a step are valid within the default limits", async () => {
     ...Object.values(builds).flatMap((b) => [sizes.odd, sizes.widest].map((s) => stepOf(b, s))),
     stepOf(builds.plain, sizes.full),
     droppedStep(sizes.full),
+    lengthsOfRun(),
   ];
   for (const program of programs)
     for (const k of compileProgram(program, { target: "webgpu" }).artifact.kernels) {

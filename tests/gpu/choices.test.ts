@@ -7,6 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { webgpu } from "../../compiler/src/targets/wgsl/target.ts";
 import { gpuTest } from "../support/webgpu.ts";
 import { agrees, open, programOf, x } from "./agree.ts";
 
@@ -75,6 +76,21 @@ test("equal kernels are one choice, of few lines tiles are one, and long sums ha
   assert.ok(parts!.options.includes("1"));
   assert.is(decide(program, { [parts!.key]: "1" }).artifact.plan.steps.length, 1);
   assert.is(parts!.artifact("4").plan.steps.length, 2);
+});
+
+test("matrix units come first where there are any, and tiles remain a choice", () => {
+  const [a, b] = [x("a", [128, 64], "f16"), x("b", [64, 128], "f16")];
+  const features = ["shader-f16", "subgroup-matrix-f16-f32-16x16x16-of-32"];
+  const limits = { ...webgpu.defaultLimits, maxComputeWorkgroupStorageSize: 49152 };
+  const options = { target: "webgpu", features, limits } as const;
+  const program = programOf([a, b], a.matmul(b));
+  const { decisions, artifact } = compileProgram(program, { ...options, tuning: {} });
+  assert.equal(artifact, compileProgram(program, options).artifact);
+  const [{ key, options: ways }] = decisions as [(typeof decisions)[number]];
+  assert.is(ways[0], "matrix units");
+  const tiled = compileProgram(program, { ...options, tuning: { [key]: ways[1]! } }).artifact;
+  assert.match(artifact.kernels[0]!.text, "subgroupMatrixMultiply");
+  assert.not.match(tiled.kernels[0]!.text, "subgroupMatrix");
 });
 
 test("of rows the size of a team is a choice, where a row's length is known", () => {

@@ -2,7 +2,7 @@
  * Random numbers: the cipher against published vectors, the distributions by moments, the keys by their
  * independence.
  */
-import { evaluate, random, randomBits, type Tensor, threefry2x32 } from "@kiln-ml/ir";
+import { evaluate, random, randomBits, type Tensor, tensor, threefry2x32 } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import "../support/setup.ts";
@@ -64,6 +64,39 @@ test("normal numbers have the moments of a normal distribution", () => {
   assert.ok(Math.abs(mean(xs.map((x) => x ** 2)) - 1) < 0.1);
   assert.ok(Math.abs(mean(xs.map((x) => x ** 3))) < 0.25);
   assert.ok(Math.abs(mean(xs.map((x) => x ** 4)) - 3) < 0.5);
+});
+
+test("categories are drawn with the odds of a softmax, along any axis", () => {
+  const logits = tensor([Math.log(0.1), -Infinity, Math.log(0.6), Math.log(0.3)]);
+  const odds = (drawn: number[]) =>
+    [0, 1, 2, 3].map((c) => drawn.filter((x) => x === c).length / n);
+  for (const shift of [0, 50]) {
+    const rows = logits.add(shift).broadcastTo([n, 4]);
+    const last = numbersOf(random.categorical(random.key(3), rows));
+    const first = numbersOf(random.categorical(random.key(4), rows.transpose([1, 0]), 0));
+    for (const drawn of [last, first]) {
+      assert.is(drawn.length, n);
+      for (const [c, p] of [0.1, 0, 0.6, 0.3].entries())
+        assert.ok(Math.abs(odds(drawn)[c]! - p) < 0.03, `${c}: ${odds(drawn)}`);
+      assert.is(odds(drawn)[1], 0);
+    }
+  }
+});
+
+test("what cannot be drawn is refused", () => {
+  const key = random.key(0);
+  const refused = (run: () => unknown, message: string) =>
+    assert.throws(run, (e: Error) => e.message === message);
+  refused(() => random.randint(key, [2], 3, 3), "randint: no integers are in [3, 3)");
+  refused(() => random.randint(key, [2], 0, 2.5), "randint: no integers are in [0, 2.5)");
+  refused(
+    () => random.categorical(key, tensor([1, 2]), 1),
+    "categorical: axis 1 is outside a tensor of rank 1",
+  );
+  refused(
+    () => random.categorical(key, tensor([1, 2], { dtype: "i32" })),
+    "categorical: logits must be floats, got i32",
+  );
 });
 
 test("integers and coins have their odds", () => {

@@ -43,6 +43,10 @@ const cases: readonly (readonly [Kind, string, () => unknown])[] = [
   [ShapeError, "bceWithLogits: positiveWeight [3,2] does not broadcast to [2]", () => nn.bceWithLogits(f32(2), f32(2), { positiveWeight: f32(3, 2) })],
   [DtypeError, "attention: mask must be bool or f32, got i32", () => nn.attention(f32(2, 3), f32(2, 3), f32(2, 3), { mask: input("m", "i32", [2, 2]) })],
   [ShapeError, "accuracy: targets do not fit: scores [4,3] need [4], got [3]", () => nn.accuracy(f32(4, 3), input("t", "i32", [3]))],
+  [DtypeError, "lstm: lengths must be integers, got f32", () => new nn.LSTM(2, 3).forward(f32(4, 5, 2), { lengths: f32(4) })],
+  [ShapeError, "gru: lengths must be one a sequence: [5] for [4]", () => new nn.GRU(2, 3).forward(f32(4, 5, 2), { lengths: input("n", "i32", [5]) })],
+  [GraphError, "lstm: state must be 2 tensors, got 1", () => new nn.LSTM(2, 3).forward(f32(4, 5, 2), { state: [f32(1, 4, 3)] })],
+  [ShapeError, "rnn: state must be [1,4,3], got [4,3]", () => new nn.RNN(2, 3).forward(f32(4, 5, 2), { state: [f32(4, 3)] })],
   [ShapeError, "seed: -1 is not an integer of 0 or more", () => nn.seed(-1)],
   [GraphError, "loss: reduction must be mean, sum or none, got avg", () => nn.mse(f32(2), f32(2), { reduction: "avg" as "mean" })],
 ];

@@ -139,6 +139,22 @@ onCounted("runs that wait to be submitted do so no longer than a task", async (d
   for (const r of results) free(await r);
 });
 
+onCounted(
+  "a device that has finished is known to be idle, though nothing was read",
+  async (device, calls) => {
+    const { exe, inputs } = await training(device);
+    await warm(exe, inputs, 2);
+    for (let round = 0; round < 3; round++) {
+      calls.take();
+      const results = [exe.run(inputs), exe.run(inputs)];
+      assert.is(calls.take().submit, 2);
+      for (const r of results) free(await r);
+      while (calls.unfinished > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  },
+);
+
 onCounted("a run for which something is bound is submitted alone", async (device, calls) => {
   const { exe, inputs } = await training(device);
   await runs(exe, inputs, 1);

@@ -8,7 +8,8 @@ export interface CountingGpu {
   take(): Readonly<Record<string, number>>;
   /** Buffers of so many bytes or more are not to be had. */
   refuseFrom: number;
-  /** Submits less those known to be finished, at most, ever. */
+  /** Submits less those known to be finished: now, and at most, ever. */
+  readonly unfinished: number;
   readonly mostUnfinished: number;
 }
 
@@ -49,6 +50,10 @@ class Counting implements CountingGpu {
     });
   }
 
+  get unfinished(): number {
+    return this.#submits - this.#finished;
+  }
+
   take(): Readonly<Record<string, number>> {
     const calls = this.#calls;
     this.#calls = {};
@@ -82,7 +87,7 @@ class Counting implements CountingGpu {
     return around(queue, this.#count, {
       submit: () => {
         this.#submits += 1;
-        this.mostUnfinished = Math.max(this.mostUnfinished, this.#submits - this.#finished);
+        this.mostUnfinished = Math.max(this.mostUnfinished, this.unfinished);
       },
       onSubmittedWorkDone: (done) => {
         const submits = this.#submits;

@@ -87,6 +87,22 @@ for (const [ta, tb] of [
       }
   });
 
+test("products agree whose rows fill panels and groups of panels, or do not", async () => {
+  for (const m of [40, 43, 80, 83, 133])
+    for (const [n, k] of [
+      [9, 3],
+      [24, 40],
+    ] as const)
+      for (const transposed of [false, true]) {
+        const { a, b, y } = product(m, n, k, transposed, false);
+        await agrees([y], [a, b]);
+      }
+  for (const transposed of [false, true]) {
+    const { a, b, y } = product(45, 9, 700, transposed, true);
+    await agrees([y], [a, b]);
+  }
+});
+
 test("products agree where the result is stored the other way round", async () => {
   for (const [m, n, k] of [
     [5, 9, 33],

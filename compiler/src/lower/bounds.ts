@@ -1,11 +1,29 @@
 /**
- * What is known of a node's values before anything runs. One fact so far: differences from a maximum, of which softmax takes
- * exponents.
+ * What is known of a node's values before anything runs. One fact so far: what is at most 0, of which softmax and bell curves
+ * take exponents.
  */
 import type { Tensor } from "@kiln-ml/ir";
 
+/** True if every element is surely at most 0, or NaN. */
+export function isNonPositive(t: Tensor): boolean {
+  const [x, y] = t.operands;
+  if (t.op === "neg") return isNonNegative(x!);
+  if (t.op === "mul")
+    return (isNegative(x!) && isNonNegative(y!)) || (isNegative(y!) && isNonNegative(x!));
+  return isBelowMaximum(t);
+}
+
+const isNonNegative = ({ op, operands }: Tensor): boolean =>
+  op === "abs" || (op === "mul" && operands[0] === operands[1]);
+
+/** True of a negative number, however often it is repeated. */
+const isNegative = ({ op, operands, attrs }: Tensor): boolean =>
+  op === "broadcastInDim"
+    ? isNegative(operands[0]!)
+    : op === "constant" && (attrs.value as number) < 0;
+
 /** True if every element is x − max(…, x, …), thus at most 0, or NaN. */
-export function isBelowMaximum(t: Tensor): boolean {
+function isBelowMaximum(t: Tensor): boolean {
   if (t.op !== "sub") return false;
   const [x, m] = t.operands as [Tensor, Tensor];
   const most = m.operands[0];

@@ -20,7 +20,7 @@ import {
 import { keyOfCoords, livePieces, simplifyConditions } from "../access.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
-import { isBelowMaximum } from "./bounds.ts";
+import { isNonPositive } from "./bounds.ts";
 import { threefry } from "./threefry.ts";
 
 export const constant = (dtype: Dtype, value: number): Expr => ({ kind: "const", dtype, value });
@@ -130,7 +130,7 @@ export class Values {
     if (isMovement(node)) return this.move(node, coords, guard);
     const args = node.operands.map((o) => this.at(o, coords, guard));
     const value = call(node.op, node.dtype, ...args);
-    if (node.op !== "exp" || !isBelowMaximum(node.operands[0]!)) return value;
+    if (node.op !== "exp" || !isNonPositive(node.operands[0]!)) return value;
     return { ...value, nonPositive: true };
   }
 

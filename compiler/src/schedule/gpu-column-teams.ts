@@ -2,7 +2,7 @@
  * Columns on a GPU where there are too few for an invocation each: a workgroup takes some neighbouring columns, and several
  * invocations share one, each with every n-th row of it. They combine what they found at the end of each phase.
  */
-import { addDim, ceilDiv, floorDiv, modDim, mulDim, negDim } from "@kiln-ml/ir";
+import { addDim, ceilDiv, floorDiv, modDim, mulDim, negDim, printDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import { extentGuess } from "../fuse/state.ts";
 import { type Job, openBlock } from "../lower/job.ts";
@@ -10,10 +10,10 @@ import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { emitRow } from "../lower/rows.ts";
 import { groupSize } from "./gpu.ts";
-import { below, combineAll, onlyIf, type Shape } from "./gpu-row-teams.ts";
+import { below, combineAll, onlyIf, rowsKey, type Shape } from "./gpu-row-teams.ts";
 
-/** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. */
-const sideBySide = 8;
+/** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. The first is usual. */
+const widths = [8, 4, 16, 32, 64];
 /** With more columns than this each has a workgroup's worth of neighbours and work for all. */
 const mostColumns = 1 << 14;
 const leastRows = 64;
@@ -23,6 +23,13 @@ export const wantsColumnTeams = ({ outer, inner }: Shape): boolean =>
   extentGuess(outer) < mostColumns && extentGuess(inner) >= leastRows;
 
 export function gpuColumnTeams(job: Job, shape: Shape): Scheduled {
+  if (!job.choices) return inTeams(job, shape, widths[0]!);
+  const key = rowsKey(`columns of ${printDim(totalOf(shape.inner))}`, job, shape);
+  const choice = job.choices.among(key, widths.map(String));
+  return { ...inTeams(job, shape, Number(choice.chosen)), choice };
+}
+
+function inTeams(job: Job, shape: Shape, sideBySide: number): Scheduled {
   const members = groupSize / sideBySide;
   const [columns, rows] = [totalOf(shape.outer), totalOf(shape.inner)];
   const group = makeLoop("columns", ceilDiv(columns, sideBySide));

@@ -9,13 +9,13 @@ import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { contractionKey } from "./gpu-key.ts";
 import { gpuMatrix } from "./gpu-matrix.ts";
-import { gpuSkinny } from "./gpu-skinny.ts";
+import { gpuSkinny, otherSkinny } from "./gpu-skinny.ts";
 import { gpuTile, mannersOf, type Which } from "./gpu-tile.ts";
 import { nameOfTiling, tilingsOf, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
-/** The choice of no tiles. */
-const few = "few lines";
+/** Choices of no tiles of ours. */
+const [few, units] = ["few lines", "matrix units"];
 
 export function gpuContraction(given: Job): Scheduled {
   const { choices } = given;
@@ -25,7 +25,7 @@ export function gpuContraction(given: Job): Scheduled {
   const c = job.group.contraction!;
   const rows = rowsOf(job);
   const matrix = gpuMatrix(job, rows);
-  if (matrix) return matrix;
+  if (matrix && !choices) return matrix;
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const capacity = {
     invocations: job.limits.maxComputeInvocationsPerWorkgroup ?? 256,
@@ -37,10 +37,15 @@ export function gpuContraction(given: Job): Scheduled {
   const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };
   const tilings = tilingsOf([m, n, totalOf(c.batch)], capacity, singles);
   if (!choices) return gpuTile(job, tilings[0]!, rows);
-  const options = [...(skinny ? [few] : []), ...tilings.map(nameOfTiling)];
-  const choice = choices.among(contractionKey(job, rows, manners), options);
-  const tiling = tilings.find((t) => nameOfTiling(t) === choice.chosen);
-  return { ...(tiling ? gpuTile(job, tiling, rows) : skinny!), choice };
+  const tiles = tilings.map((t) => [nameOfTiling(t), () => gpuTile(job, t, rows)] as const);
+  const ways = new Map<string, () => Scheduled>([
+    ...(skinny ? [[few, () => skinny] as const] : []),
+    ...(matrix ? [[units, () => matrix] as const] : []),
+    ...(skinny ? otherSkinny(job) : []),
+    ...tiles,
+  ]);
+  const choice = choices.among(contractionKey(job, rows, manners), [...ways.keys()]);
+  return { ...ways.get(choice.chosen)!(), choice };
 }
 
 /** A product in f32 of two operands that are f16 made f32: they are brought as f16, and the sum is f32 all the same. */

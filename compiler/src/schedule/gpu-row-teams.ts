@@ -57,14 +57,18 @@ function teamFor(job: Job, shape: Shape, { loops, lane }: Line) {
   const own = teamOf(total, wide);
   if (!job.choices) return { team: own };
   const teams = new Map([own, ...otherSteps.map((s) => teamOf(total, wide, s))].map(nameTeam));
-  const key = [
-    `rows of ${printDim(total)}${wide ? "x4" : ""}`,
-    `outer=${printDim(totalOf(shape.outer))}`,
-    ...membersOf(job.group).map(([t]) => `${t.op}${job.stored.has(t) ? "!" : ""}:${t.dtype}`),
-  ].join(" ");
+  const key = rowsKey(`rows of ${printDim(total)}${wide ? "x4" : ""}`, job, shape);
   const choice = job.choices.among(key, [...teams.keys()]);
   return { team: teams.get(choice.chosen), choice };
 }
+
+/** What a rows group's speed depends on: how many rows there are, and what is computed; what is stored has a mark. */
+export const rowsKey = (length: string, job: Job, { outer }: Shape): string =>
+  [
+    length,
+    `outer=${printDim(totalOf(outer))}`,
+    ...membersOf(job.group).map(([t]) => `${t.op}${job.stored.has(t) ? "!" : ""}:${t.dtype}`),
+  ].join(" ");
 
 const nameTeam = (team: Team | undefined): [string, Team | undefined] => [
   team ? `${team.team} of ${team.size} by ${team.steps}` : "striding",

@@ -37,10 +37,29 @@ const shortLength = 49;
 const leastAlongK = 256;
 const leastLines = 32;
 const invocations = 256;
-/** Lines a workgroup takes where memory runs along them: a run of 128 bytes. */
-const run = 32;
-/** Steps of k of an invocation that are on their way together. */
-const stepsTogether = 4;
+
+/** How a workgroup cuts its work. */
+interface Cut {
+  /** Invocations of a workgroup that takes one line. */
+  readonly size: number;
+  /** Lines a workgroup takes where memory runs along them. */
+  readonly run: number;
+  /** Steps of k of an invocation that are on their way together. */
+  readonly together: number;
+}
+
+/** A run of 128 bytes. */
+const usual: Cut = { size: 64, run: 32, together: 4 };
+const otherCuts: readonly Cut[] = [
+  { ...usual, size: 32 },
+  { ...usual, size: 128 },
+  { ...usual, size: 256 },
+  { ...usual, run: 16 },
+  { ...usual, run: 64 },
+  { ...usual, run: 128 },
+  { ...usual, together: 8 },
+  { ...usual, run: 64, together: 8 },
+];
 
 interface Skinny {
   readonly job: Job;
@@ -49,6 +68,7 @@ interface Skinny {
   readonly k: readonly Loop[];
   readonly length: Dim;
   readonly lane: Loop;
+  readonly cut: Cut;
 }
 
 interface Side {
@@ -56,8 +76,42 @@ interface Side {
   readonly loops: readonly Loop[];
 }
 
-export function gpuSkinny(job: Job): Scheduled | undefined {
-  const { m, n, k, a, b, batch } = job.group.contraction!;
+const isShort = ({ length }: Skinny): boolean =>
+  typeof length === "number" && length <= shortLength;
+
+/** Other ways to cut such a contraction, each with a name: they differ in what the way its memory runs makes use of. */
+export function otherSkinny(job: Job): [string, () => Scheduled][] {
+  const found = new Map<string, () => Scheduled>();
+  for (const cut of otherCuts) {
+    const s = skinnyOf(job, cut);
+    if (!s || isShort(s)) return [];
+    if (runsAlongK(s) ? cut.size === usual.size : cut.size !== usual.size) continue;
+    const name = runsAlongK(s)
+      ? `few lines, ${cut.size} invocations`
+      : `few lines, ${cut.run} and ${cut.together}`;
+    found.set(name, () => gpuSkinny(job, cut)!);
+  }
+  return [...found];
+}
+
+/** Undefined where no operand has few lines, or tiles are better. */
+export function gpuSkinny(job: Job, cut = usual): Scheduled | undefined {
+  const s = skinnyOf(job, cut);
+  if (!s) return undefined;
+  const { batch } = job.group.contraction!;
+  const [count, lines] = [totalOf(s.few.loops) as number, totalOf(s.many.loops)];
+  const number = makeLoop("batch", totalOf(batch));
+  const scheduled = runsAlongK(s) ? alongK(s, count) : alongLines(s, count, lines);
+  const body = [...decode(batch, number.at), ...scheduled.body];
+  return {
+    body: nest([number, scheduled.group], "workgroup", body),
+    workgroupSize: scheduled.size,
+    wide: wideParams(body, s.lane.name),
+  };
+}
+
+function skinnyOf(job: Job, cut: Cut): Skinny | undefined {
+  const { m, n, k, a, b } = job.group.contraction!;
   if (job.group.sideSums.length > 0) return undefined;
   const [rows, columns] = [totalOf(m), totalOf(n)];
   const [left, right] = [
@@ -70,17 +124,8 @@ export function gpuSkinny(job: Job): Scheduled | undefined {
   const length = totalOf(k);
   if (typeof count !== "number" || count === 0 || count > mostLines) return undefined;
   if (maxOfDim(length) === 0 || maxOfDim(lines) < leastLines) return undefined;
-  const s: Skinny = { job, few, many, k, length, lane: makeLoop("lane", 4) };
-  const turned = runsAlongK(s);
-  if (turned && maxOfDim(length) < leastAlongK) return undefined;
-  const number = makeLoop("batch", totalOf(batch));
-  const scheduled = turned ? alongK(s, count) : alongLines(s, count, lines);
-  const body = [...decode(batch, number.at), ...scheduled.body];
-  return {
-    body: nest([number, scheduled.group], "workgroup", body),
-    workgroupSize: scheduled.size,
-    wide: wideParams(body, s.lane.name),
-  };
+  const s: Skinny = { job, few, many, k, length, lane: makeLoop("lane", 4), cut };
+  return runsAlongK(s) && maxOfDim(length) < leastAlongK ? undefined : s;
 }
 
 interface Part {
@@ -156,7 +201,7 @@ const isFirst = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" 
 
 /** A workgroup takes one line; its invocations take fours of k, or single places, in turn. */
 function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
-  const size = 64;
+  const { size } = s.cut;
   const me = makeLoop("me", size);
   const group = makeLoop("line", totalOf(s.many.loops));
   const line = decoded(s.many.loops, group.at);
@@ -198,10 +243,11 @@ function comeInFours(loops: readonly Loop[]): boolean {
 
 /** A workgroup takes a run of lines, four to an invocation where they come in fours; its other invocations share out k. */
 function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.many.loops)): Part {
-  const short = typeof s.length === "number" && s.length <= shortLength;
+  const short = isShort(s);
+  const { run, together: steps } = s.cut;
   const per = short ? invocations : fours ? run / 4 : run;
   const slices = invocations / per;
-  const together = short ? (s.length as number) : stepsTogether;
+  const together = short ? (s.length as number) : steps;
   const me = makeLoop("me", invocations);
   const units = fours ? floorDiv(lines, 4) : lines;
   const group = makeLoop("lines", ceilDiv(units, per));

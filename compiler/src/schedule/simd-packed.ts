@@ -88,8 +88,7 @@ export function tileOf(m: Dim, n: Dim): Tile {
   const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
   if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1 };
   const least = minOfDim(m);
-  const known = Number.isFinite(rows) && least === rows ? rows : least;
-  if (known > 4 && Math.ceil(known / 5) * longer < Math.ceil(known / 4))
+  if (least > 4 && Math.ceil(least / 5) * longer < Math.ceil(least / 4))
     return { rows: 5, vectors: 2 };
   const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;
   return { rows: Math.min(4, rows), vectors: Math.min(wanted, Math.ceil(columns / lanes)) };

@@ -1,6 +1,7 @@
 /**
  * PyTorch's names and layouts of parameters → those of our layers. Weights have the same layouts; what differs is how
- * running statistics are named, and that PyTorch keeps the projections of attention in one matrix.
+ * running statistics and the weights of recurrent layers are named, and that PyTorch keeps the projections of attention in one
+ * matrix.
  */
 import type { Constant } from "@kiln-ml/artifact";
 import { type RenameRule, remapTensors, type Tensors } from "./remap.ts";
@@ -10,6 +11,13 @@ const rules: readonly RenameRule[] = [
   [/(^|\.)num_batches_tracked$/, null],
   [/(^|\.)running_mean$/, "$1runningMean"],
   [/(^|\.)running_var$/, "$1runningVar"],
+  [/(^|\.)(weight|bias)_ih_l(\d+)_reverse$/, "$1backwards.$3.$2Input"],
+  [/(^|\.)(weight|bias)_hh_l(\d+)_reverse$/, "$1backwards.$3.$2Hidden"],
+  [/(^|\.)(weight|bias)_ih_l(\d+)$/, "$1forwards.$3.$2Input"],
+  [/(^|\.)(weight|bias)_hh_l(\d+)$/, "$1forwards.$3.$2Hidden"],
+];
+
+const attention: readonly RenameRule[] = [
   [/(^|\.)q_proj_weight$/, "$1query.weight"],
   [/(^|\.)k_proj_weight$/, "$1key.weight"],
   [/(^|\.)v_proj_weight$/, "$1value.weight"],
@@ -31,7 +39,7 @@ export function fromPytorch(tensors: Tensors): Record<string, Constant> {
 /** `out_proj` is a name others use too: it is attention's only beside a projection of the inputs. */
 function rulesFor(names: readonly string[]): readonly RenameRule[] {
   const attends = names.some((name) => /(^|\.)(in_proj_weight|q_proj_weight)$/.test(name));
-  return attends ? rules : rules.slice(0, 3);
+  return attends ? [...rules, ...attention] : rules;
 }
 
 /** `in_proj_weight` [3·w, w] and `in_proj_bias` [3·w] → query, key and value, which are its thirds. */

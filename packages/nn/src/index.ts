@@ -12,11 +12,20 @@ export { Embedding } from "./embedding.ts";
 export { Flatten } from "./flatten.ts";
 export * as init from "./init.ts";
 export { type Initializer, seed } from "./init.ts";
+export { KeyStream } from "./key-stream.ts";
 export { Linear, type LinearOptions } from "./linear.ts";
 export { bce, bceWithLogits, huber, type LossOptions, l1, mse, smoothL1 } from "./losses.ts";
 export { accuracy } from "./metrics.ts";
 export { type Layer, Module } from "./module.ts";
 export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, type PoolOptions } from "./pool.ts";
+export {
+  GRU,
+  LSTM,
+  type RecurrentInputs,
+  type RecurrentOptions,
+  type RecurrentResult,
+  RNN,
+} from "./recurrent.ts";
 export type { Reduction } from "./reduction.ts";
 export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";

@@ -26,9 +26,12 @@ export class Staging {
     try {
       this.#commands.copy(source as GpuBuffer, target, sizeBytes);
       await this.#commands.flushSoon();
-      const { submitted } = this.#commands;
-      await target.gpu.mapAsync(usage.mapModeRead, 0, sizeBytes);
-      this.#commands.finish(submitted);
+      const submits = this.#commands.expect();
+      try {
+        await target.gpu.mapAsync(usage.mapModeRead, 0, sizeBytes);
+      } finally {
+        this.#commands.finish(submits);
+      }
       const bytes = target.gpu.getMappedRange(0, sizeBytes).slice(0);
       target.gpu.unmap();
       this.#heap.release(target, target.sizeBytes <= keptBytes);

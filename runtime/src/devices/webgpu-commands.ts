@@ -77,7 +77,7 @@ export class Commands {
     this.#work += work;
     const full = this.#runs >= runsPerSubmit || this.#work >= workPerSubmit;
     if (!steady || full || !this.#busy) this.flush();
-    else this.#flushInTask();
+    else this.#inTask();
   }
 
   /** Submits what is encoded. */
@@ -88,15 +88,17 @@ export class Commands {
     this.drop();
     if (!encoder) return;
     const commands = [encoder.finish()];
-    // What went before is watched only now: mostly it was followed by a read, which tells as much.
     if (runs > 0) this.#watch();
     this.#queue.submit(commands);
-    if (runs > 0) this.#submitted += 1;
-    if (!this.room) this.#watch();
+    if (runs === 0) return;
+    this.#submitted += 1;
+    if (this.room) this.#inTask();
+    else this.#watch();
   }
 
-  /** Submits of runs so far, for `finish`. */
-  get submitted(): number {
+  /** Submits of runs so far, of which the caller will tell by `finish` that they are finished. */
+  expect(): number {
+    this.#watched = this.#submitted;
     return this.#submitted;
   }
 
@@ -143,12 +145,14 @@ export class Commands {
     this.#state = noState();
   }
 
-  #flushInTask(): void {
+  /** By the next task, what waits is submitted, and what is submitted is watched unless a read will tell as much. */
+  #inTask(): void {
     if (this.#task) return;
     this.#task = true;
     nextTask().then(() => {
       this.#task = false;
       this.flush();
+      this.#watch();
     });
   }
 

@@ -9,7 +9,7 @@ export interface WebGpuOptions {
   readonly powerPreference?: GPUPowerPreference;
   /** Accept an adapter that runs on the CPU, such as SwiftShader. */
   readonly allowSoftware?: boolean;
-  /** Runs that may be submitted before the oldest is finished; default 3. */
+  /** Submits that may be unfinished before a run waits; short runs share one. Default 3. */
   readonly runsInFlight?: number;
 }
 

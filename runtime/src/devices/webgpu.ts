@@ -194,7 +194,7 @@ export class WebGpuDriver implements Driver {
     this.commands.drop();
     this.#heap.clear();
     this.#staging.clear();
-    this.commands.finish(this.commands.submitted);
+    this.commands.finish(this.commands.expect());
   }
 
   /** `use` says what the memory is for. */

@@ -223,7 +223,7 @@ function printStmt(p: Printer, s: Stmt): void {
       return;
     }
     case "fence":
-      printFence(p, s.counter);
+      printFence(p);
       return;
     case "touch":
       if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));
@@ -290,7 +290,8 @@ function printArray(p: Printer, s: Of<"array">): void {
   if (symbolsIn(offset).size > 0 && e.depthOfDim(offset) > 0)
     bug("emit", `the size of array ${s.name} depends on a loop`);
   e.at(0, () => {
-    const address = op("i32.add", get("stack"), indexText(e, offset));
-    e.bindName(addressName(s.name), newLocal(p, s.name, "i32", address));
+    const local = freshLocal(p, s.name, "i32");
+    e.line(set(local, op("i32.add", get("stack"), indexText(e, offset))));
+    e.bindName(addressName(s.name), get(local));
   });
 }

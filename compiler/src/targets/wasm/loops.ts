@@ -18,25 +18,13 @@ import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
 import { indexText } from "../index-text.ts";
 import { setValue } from "../scope.ts";
-import {
-  branchIf,
-  type Code,
-  get,
-  i32Const,
-  isCheap,
-  localOf,
-  loop,
-  op,
-  set,
-  tee,
-  when,
-} from "./code.ts";
+import { branchIf, type Code, get, i32Const, isCheap, loop, op, set, tee, when } from "./code.ts";
 import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
 import { freshLocal, lane, newLocal, type Printer } from "./printer.ts";
-import { endOf, never, openRunning, printRunning, runs } from "./running.ts";
+import { fence, openRunning, printRunning, runs } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
 
@@ -93,7 +81,7 @@ export function printCounted(p: Printer, s: Of<"loop">, bounds: Bounds, print: (
   if (known && count <= 0) return;
   const end = extent === "to" ? get("to") : named(p, `${s.name}End`, indexText(e, extent));
   const local = freshLocal(p, s.name, "i32");
-  const running = runs(s) && count !== undefined ? openRunning(p, s) : undefined;
+  const running = runs(s) && count !== undefined ? openRunning(p, s, local) : undefined;
   if (!running) e.line(set(local, from));
   const lines = e.inside(s, () => {
     e.bindName(s.name, get(local));
@@ -101,7 +89,7 @@ export function printCounted(p: Printer, s: Of<"loop">, bounds: Bounds, print: (
   });
   if (running) {
     p.running = undefined;
-    printRunning(p, running, { local, count: count!, end }, lines);
+    printRunning(p, running, count!, end, lines);
     return;
   }
   printWhile(p, local, step, end, lines, known);
@@ -122,9 +110,9 @@ function printWhile(
   p.e.line(runs ? counted : when(op("i32.lt_s", get(local), end), [counted]));
 }
 
-/** A way out of the loop that is never taken, but by which all accumulators would have to be known. */
-export const printFence = (p: Printer, counter: string): void =>
-  p.e.line(branchIf(endOf(localOf(p.e.find(counter).text)), never(p, counter)));
+export const printFence = (p: Printer): void => {
+  if (p.running) p.e.line(fence(p.running));
+};
 
 const named = (p: Printer, wanted: string, value: Code): Code =>
   isCheap(value) ? value : newLocal(p, wanted, "i32", value);

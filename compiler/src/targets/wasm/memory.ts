@@ -30,7 +30,7 @@ import {
 } from "./code.ts";
 import { fromHalf, toHalf } from "./half.ts";
 import { bind, constantCode, laneName, maskOf, onLane, type Printer, varies } from "./printer.ts";
-import { runningAddress } from "./running.ts";
+import { runningBase } from "./running.ts";
 
 export const bytesOf = (dtype: Dtype): number => storageBytes(dtype, "wasm");
 
@@ -49,7 +49,7 @@ function address(p: Printer, buffer: string, index: Dim, size: number): Address 
   const constant = constantIn(d);
   const offset = constant > 0 && constant <= mostOffset ? constant : 0;
   if (offset) d = addDim(d, -offset);
-  return { offset, base: runningAddress(p, d) ?? indexText(e, d) };
+  return { offset, base: runningBase(p, d) ?? indexText(e, d) };
 }
 
 const none = (dtype: Dtype): Code => constantCode(0, dtype);

@@ -4,8 +4,9 @@
  */
 import type { Dtype } from "../dtype.ts";
 import { isFloat } from "../dtype.ts";
-import { DtypeError } from "../errors.ts";
+import { DtypeError, GraphError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
+import { checkAxis } from "../shape.ts";
 import type { Operand } from "./broadcast.ts";
 import { asTensor } from "./broadcast.ts";
 import { add, shiftRight, xor } from "./elementwise/binary.ts";
@@ -105,8 +106,23 @@ export const bernoulli = (from: Tensor, p: Operand, shape: readonly Extent[]): T
   less(unit(from, shape, "f32"), p);
 
 /**
+ * One index along `axis` for each place on the other axes, index i with probability softmax(logits)ᵢ; one of −∞ never. Divide logits
+ * by a temperature first; with `topK`, the logits are its values.
+ *
+ * logits: f32[…, n, …] → i32[…]. Gumbel 1954: the place of the largest of logits + g, g = −ln(−ln u).
+ */
+export function categorical(from: Tensor, logits: Tensor, axis = -1): Tensor {
+  const a = checkAxis("categorical", axis, logits.rank);
+  if (!isFloat(logits.dtype))
+    throw new DtypeError(`categorical: logits must be floats, got ${logits.dtype}`);
+  // Where u is 0, g would be −∞ too.
+  const u = unit(from, logits.shape, "f32").maximum(2 ** -25);
+  return logits.add(u.log().neg().log().neg()).argMax(a);
+}
+
+/**
  * Integers in [low, high). The remainder of 32 bits, so the odds of two values differ by less than
- * (high − low)/2³².
+ * (high − low)/2³². Throws GraphError unless low and high are integers, and high the greater.
  */
 export function randint(
   from: Tensor,
@@ -115,6 +131,8 @@ export function randint(
   high: number,
   dtype: Dtype = "i32",
 ): Tensor {
+  if (!Number.isInteger(low) || !Number.isInteger(high) || high <= low || high - low > 2 ** 32)
+    throw new GraphError(`randint: no integers are in [${low}, ${high})`);
   const span = constant(high - low, "u32");
   return convert(randomBits(from, shape).rem(span), dtype).add(constant(low, dtype));
 }

@@ -18,6 +18,7 @@ import {
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { checkAxis, checkShape, printShape, type Shape } from "../shape.ts";
+import { currentValue } from "../trace.ts";
 
 /** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
 export type Extent = Dim | string;
@@ -235,6 +236,7 @@ export const randomBitsRecord: OpRecord = defineOp({
 
 /** Element i (row-major) is the first word of threefry2x32(key, counter (i, 0)). key: u32[2] → u32[shape]. */
 export function randomBits(key: Tensor, shape: readonly Extent[]): Tensor {
-  const type = randomBitsRecord.infer([key], {}, { dtype: "u32", shape: toShape(shape) });
-  return makeNode({ op: "randomBits", operands: [key], attrs: {}, ...type });
+  const operands = [currentValue(key)];
+  const type = randomBitsRecord.infer(operands, {}, { dtype: "u32", shape: toShape(shape) });
+  return makeNode({ op: "randomBits", operands, attrs: {}, ...type });
 }

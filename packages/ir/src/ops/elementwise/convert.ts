@@ -1,13 +1,13 @@
 /**
  * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
  */
-import { bytesOf, type Dtype, isFloat } from "../../dtype.ts";
+import { bytesOf, type Dtype, isDtype, isFloat } from "../../dtype.ts";
 import { DtypeError, GraphError } from "../../errors.ts";
 import { makeNode, type ResultType, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
 import { fullDtype } from "../../precision.ts";
 import { currentValue } from "../../trace.ts";
-import { checkCount } from "../apply.ts";
+import { checkCount, checkTensor } from "../apply.ts";
 import { broadcastInDim } from "../movement.ts";
 import { constant } from "../source.ts";
 
@@ -37,6 +37,8 @@ export const convertRecord: OpRecord = defineOp({
  * becomes some value, which differs by target.
  */
 export function convert(x: Tensor, dtype: Dtype): Tensor {
+  checkTensor("convert", x);
+  if (!isDtype(dtype)) throw new DtypeError(`convert: unknown dtype ${String(dtype)}`);
   const from = currentValue(x);
   if (from.dtype === dtype) return from;
   if (from.op === "constant" && dtype !== "bool")

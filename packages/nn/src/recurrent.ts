@@ -1,0 +1,244 @@
+/**
+ * Recurrent layers over sequences: plain, gated (GRU) and long short-term memory, in several layers and in both directions. One
+ * loop of the program a layer and direction, so that the length may be a symbol. Gates stand in PyTorch's order.
+ */
+import {
+  concat,
+  type Dim,
+  DtypeError,
+  GraphError,
+  iota,
+  isInteger,
+  printShape,
+  ShapeError,
+  sameShape,
+  scan,
+  select,
+  stack,
+  type Tensor,
+  zeros,
+} from "@kiln-ml/ir";
+import { Dropout } from "./dropout.ts";
+import { uniform } from "./init.ts";
+import { Module } from "./module.ts";
+import { checkCount, checkExtent, checkRank, weight } from "./parameter.ts";
+
+export interface RecurrentOptions {
+  /** One above the other, default 1. */
+  readonly layers?: number;
+  /** Runs over the sequence backwards too, and puts both results side by side; false by default. */
+  readonly bidirectional?: boolean;
+  /** Adds biases; true by default. */
+  readonly bias?: boolean;
+  /** Rate of dropout between layers, default 0. */
+  readonly dropout?: number;
+}
+
+export interface RecurrentInputs {
+  /** i32[B]: steps from there on are padding. They leave the state as it is and give zeros. */
+  readonly lengths?: Tensor;
+  /** The state to begin with, zeros by default: as `state` of the result. */
+  readonly state?: readonly Tensor[];
+}
+
+export interface RecurrentResult {
+  /** The hidden state of the last layer at each step, f32[B, T, hidden], or 2·hidden of both directions. */
+  readonly y: Tensor;
+  /**
+   * The state after the last step, h and for an LSTM c: each f32[layers, B, hidden]. In both directions there are two a layer:
+   * that of the first layer forwards, of the first backwards, of the second forwards, and so on.
+   */
+  readonly state: Tensor[];
+}
+
+/** What one step makes of the gates of the input, those of the state, and the state. */
+type Step = (x: Tensor, h: Tensor, state: readonly Tensor[]) => Tensor[];
+
+/** Weights of one layer in one direction. */
+class Cell extends Module {
+  readonly weightInput: Tensor;
+  readonly weightHidden: Tensor;
+  readonly biasInput: Tensor | undefined;
+  readonly biasHidden: Tensor | undefined;
+
+  constructor(inputs: number, hidden: number, gates: number, bias: boolean) {
+    super();
+    const init = uniform(-1 / Math.sqrt(hidden), 1 / Math.sqrt(hidden));
+    this.weightInput = weight("weightInput", [gates * hidden, inputs], init);
+    this.weightHidden = weight("weightHidden", [gates * hidden, hidden], init);
+    if (!bias) return;
+    this.biasInput = weight("biasInput", [gates * hidden], init);
+    this.biasHidden = weight("biasHidden", [gates * hidden], init);
+  }
+
+  /** Gates of inputs, of one step or of all. */
+  override forward(x: Tensor): Tensor {
+    return product(x, this.weightInput, this.biasInput);
+  }
+
+  /** Gates of the hidden state. */
+  ofHidden(h: Tensor): Tensor {
+    return product(h, this.weightHidden, this.biasHidden);
+  }
+}
+
+function product(x: Tensor, w: Tensor, bias: Tensor | undefined): Tensor {
+  const y = x.matmul(w.transpose([1, 0]));
+  return bias ? y.add(bias) : y;
+}
+
+class Recurrent extends Module {
+  readonly forwards: Cell[];
+  readonly backwards: Cell[];
+  readonly drop: Dropout | undefined;
+  readonly inputs: number;
+  readonly hidden: number;
+  readonly #op: string;
+  readonly #states: number;
+  readonly #step: Step;
+
+  constructor(
+    kind: { readonly op: string; readonly gates: number; readonly states: number },
+    step: Step,
+    inputs: number,
+    hidden: number,
+    options: RecurrentOptions,
+  ) {
+    super();
+    const { layers = 1, bidirectional = false, bias = true, dropout = 0 } = options;
+    checkCount(kind.op, "inputs", inputs);
+    checkCount(kind.op, "hidden", hidden);
+    checkCount(kind.op, "layers", layers);
+    this.inputs = inputs;
+    this.hidden = hidden;
+    this.#op = kind.op;
+    this.#states = kind.states;
+    this.#step = step;
+    const wide = bidirectional ? 2 * hidden : hidden;
+    const cells = () =>
+      Array.from(
+        { length: layers },
+        (_, i) => new Cell(i ? wide : inputs, hidden, kind.gates, bias),
+      );
+    this.forwards = cells();
+    this.backwards = bidirectional ? cells() : [];
+    if (dropout > 0) this.drop = new Dropout(dropout);
+  }
+
+  override forward(x: Tensor, given: RecurrentInputs = {}): RecurrentResult {
+    checkRank(this.#op, x, 3);
+    checkExtent(this.#op, x, -1, this.inputs, "inputs");
+    const [batch, length] = x.shape as [Dim, Dim, Dim];
+    this.#check(batch, given);
+    const within = given.lengths && iota([length, batch, 1]).less(given.lengths.expandDims(1));
+    const last: Tensor[][] = [];
+    let y = x.transpose([1, 0, 2]);
+    for (const [i, cell] of this.forwards.entries()) {
+      if (i && this.drop) y = this.drop.forward(y);
+      const back = this.backwards[i];
+      const ways = [cell, ...(back ? [back] : [])].map((c) => {
+        const first = this.#first(x, batch, last.length, given.state);
+        const run = this.#run(c, y, first, within, c === back);
+        last.push(run.carry);
+        return run.y;
+      });
+      y = concat(ways, -1);
+    }
+    const state = Array.from({ length: this.#states }, (_, k) => stack(last.map((s) => s[k]!)));
+    return { y: y.transpose([1, 0, 2]), state };
+  }
+
+  /** x: [T, B, in] → [T, B, hidden]. */
+  #run(cell: Cell, x: Tensor, first: Tensor[], within: Tensor | undefined, reverse: boolean) {
+    const { carry, ys } = scan(
+      first,
+      [cell.forward(x), ...(within ? [within] : [])],
+      (state, [gates, inside]) => {
+        const next = this.#step(gates!, cell.ofHidden(state[0]!), state);
+        const kept = inside ? next.map((t, k) => select(inside, t, state[k]!)) : next;
+        return { carry: kept, ys: [inside ? select(inside, next[0]!, 0) : next[0]!] };
+      },
+      { reverse },
+    );
+    return { carry, y: ys[0]! };
+  }
+
+  /** What the n-th of all cells begins with. */
+  #first(x: Tensor, batch: Dim, n: number, state: readonly Tensor[] | undefined): Tensor[] {
+    if (state) return state.map((s) => s.take(n));
+    return Array.from({ length: this.#states }, () => zeros([batch, this.hidden], x.dtype));
+  }
+
+  #check(batch: Dim, { lengths, state }: RecurrentInputs): void {
+    if (lengths && !isInteger(lengths.dtype))
+      throw new DtypeError(`${this.#op}: lengths must be integers, got ${lengths.dtype}`);
+    if (lengths && !sameShape(lengths.shape, [batch]))
+      throw new ShapeError(
+        `${this.#op}: lengths must be one a sequence: ${printShape(lengths.shape)} for ${printShape([batch])}`,
+      );
+    if (!state) return;
+    if (state.length !== this.#states)
+      throw new GraphError(
+        `${this.#op}: state must be ${this.#states} tensors, got ${state.length}`,
+      );
+    const shape = [this.forwards.length + this.backwards.length, batch, this.hidden];
+    for (const s of state)
+      if (!sameShape(s.shape, shape))
+        throw new ShapeError(
+          `${this.#op}: state must be ${printShape(shape)}, got ${printShape(s.shape)}`,
+        );
+  }
+
+  override describe(): string {
+    const layers = this.forwards.length > 1 ? `, ${this.forwards.length} layers` : "";
+    return `${this.inputs} → ${this.hidden}${layers}${this.backwards.length ? ", both ways" : ""}`;
+  }
+}
+
+/**
+ * h' = tanh(W·x + b + U·h + d).
+ *
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. All weights are even within ±1/√hidden at first. Throws ShapeError where the
+ * input, the lengths or the state do not fit. Elman 1990.
+ */
+export class RNN extends Recurrent {
+  constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
+    super({ op: "rnn", gates: 1, states: 1 }, (x, h) => [x.add(h).tanh()], inputs, hidden, options);
+  }
+}
+
+/**
+ * r, z = σ(Wx + b + Uh + d) for each; n = tanh(Wx + b + r·(Uh + d)); h' = (1 − z)·n + z·h. Weights hold the rows of r, z, n.
+ *
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the reset gate after the product.
+ */
+export class GRU extends Recurrent {
+  constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
+    const step: Step = (x, h, [before]) => {
+      const [xr, xz, xn] = x.split(3, -1);
+      const [hr, hz, hn] = h.split(3, -1);
+      const [r, z] = [xr!.add(hr!).sigmoid(), xz!.add(hz!).sigmoid()];
+      const n = xn!.add(r.mul(hn!)).tanh();
+      return [n.add(z.mul(before!.sub(n)))];
+    };
+    super({ op: "gru", gates: 3, states: 1 }, step, inputs, hidden, options);
+  }
+}
+
+/**
+ * i, f, o = σ(Wx + b + Uh + d) for each; g = tanh(Wx + b + Uh + d); c' = f·c + i·g; h' = o·tanh(c'). Weights hold the rows of
+ * i, f, g, o.
+ *
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h, c]. Otherwise as `RNN`. Hochreiter & Schmidhuber 1997, with the forget gate of
+ * Gers et al. 2000.
+ */
+export class LSTM extends Recurrent {
+  constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
+    const step: Step = (x, h, [, cell]) => {
+      const [i, f, g, o] = x.add(h).split(4, -1);
+      const next = f!.sigmoid().mul(cell!).add(i!.sigmoid().mul(g!.tanh()));
+      return [o!.sigmoid().mul(next.tanh()), next];
+    };
+    super({ op: "lstm", gates: 4, states: 2 }, step, inputs, hidden, options);
+  }
+}

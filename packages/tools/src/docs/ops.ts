@@ -184,7 +184,10 @@ const families: readonly (readonly [Family, string])[] = [
 export function opsPage(): string {
   const sources = sourcesIn("packages/ir/src/ops");
   const sections = families.map(([family, title]) => {
-    const records = allOps().filter((r) => r.family === family);
+    // By name: the order in which modules are run is the bundler's.
+    const records = allOps()
+      .filter((r) => r.family === family)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
     const rows = records.map((r) => {
       const { rule, gradient } = probe(r);
       const ulp = r.ulp === undefined ? "" : String(r.ulp);

@@ -99,7 +99,7 @@ function bitcast(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
 }
 
 function select(x: X, to: Dtype): Code {
-  if (to === "f64") return apply("select", x[1]!, x[2]!, apply("i32x4.extract_lane 0", x[0]!));
+  if (to === "f64") return apply("select", x[1]!, x[2]!, lane(x[0]!, 0));
   return apply("v128.bitselect", x[1]!, x[2]!, x[0]!);
 }
 
@@ -300,7 +300,7 @@ function fromDouble(x: Code, to: Dtype, bind: Bind): Code {
 }
 
 function toDouble(x: Code, from: Dtype): Code {
-  if (isFloat(from)) return apply("f64.promote_f32", apply("f32x4.extract_lane 0", x));
+  if (isFloat(from)) return apply("f64.promote_f32", laneOp("f32x4.extract_lane", 0, x));
   const first = lane(x, 0);
   if (from === "bool") return apply("f64.convert_i32_u", apply("i32.and", first, i32Const(1)));
   return apply(`f64.convert_i32_${unsigned(from) ? "u" : "s"}`, first);

@@ -117,7 +117,7 @@ test("windows over a dim that is too short for one are refused when they run", a
     () => "",
     (error: Error) => error.message,
   );
-  assert.is(message, "run: output w would have shape [2,-1,3]");
+  assert.is(message, "run: dim T must be at least 2, is 1 in input t [2,T]");
 });
 
 for (const [name, build] of Object.entries(cases)) {

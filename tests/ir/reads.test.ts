@@ -7,9 +7,9 @@ import { assign, type Dtype, param, Tensor, tensor, topologicalOrder, trace } fr
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 
-/** Those that speak of a parameter itself, or run what is finished. */
+/** Those that speak of a parameter itself, run what is finished, or change what the package knows. */
 const others = new Set(
-  "param assign hostDataOf initialValueOf isMovement printTensor evaluate currentValue withRegions inPlaceOf withOperands topologicalOrder makeNode makeUnique replaceNodes inlineCalls resultsOf".split(
+  "defineOp setSiteDepth param assign hostDataOf initialValueOf isMovement printTensor evaluate currentValue withRegions inPlaceOf withOperands topologicalOrder makeNode makeUnique replaceNodes inlineCalls resultsOf".split(
     " ",
   ),
 );

@@ -9,7 +9,7 @@ import * as assert from "uvu/assert";
 
 /** Those that speak of a parameter itself, run what is finished, or change what the package knows. */
 const others = new Set(
-  "defineOp setSiteDepth param assign hostDataOf initialValueOf isMovement printTensor evaluate currentValue withRegions inPlaceOf withOperands topologicalOrder makeNode makeUnique replaceNodes inlineCalls resultsOf".split(
+  "defineOp unary binary setSiteDepth param assign hostDataOf initialValueOf isMovement printTensor evaluate currentValue withRegions inPlaceOf withOperands topologicalOrder makeNode makeUnique replaceNodes inlineCalls resultsOf".split(
     " ",
   ),
 );

@@ -166,6 +166,21 @@ test("products over a symbolic extent agree", async () => {
   }
 });
 
+test("products over a symbolic extent agree whose least count of rows suits any tile", async () => {
+  for (const each of [5, 6, 7, 9, 10, 25])
+    for (const [n, k] of [
+      [8, 1],
+      [40, 60],
+      [17, 600],
+    ] as const) {
+      const x = input("x", "f32", ["N", each, k]);
+      const [w, s] = [input("w", "f32", [k, n]), input("s", "f32", ["N", each, n])];
+      const y = dotGeneral(x, w, { lhsContract: [2], rhsContract: [0] });
+      for (const N of [1, 2, Math.ceil(65 / each), Math.ceil(257 / each)])
+        await agrees([y.mul(s)], [x, w, s], { N });
+    }
+});
+
 test("products without elements or terms agree", async () => {
   for (const [m, n, k] of [
     [0, 5, 3],

@@ -52,10 +52,10 @@ const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
 const usual = (extent: Dim): number =>
   isStatic(extent) ? extent : Math.max(256, minOfDim(extent));
 
-/** As many lines as `most` in blocks of one size; a multiple of `to`. */
+/** Lines of blocks of one size, at most about `most`; a multiple of `to`, so that no tile lies in two of them. */
 function fit(extent: Dim, most: number, to: number): number {
   const count = Math.max(1, Math.ceil(maxOfDim(extent) / most));
-  if (!Number.isFinite(count)) return most;
+  if (!Number.isFinite(count)) return Math.max(to, most - (most % to));
   return Math.max(to, roundUp(Math.ceil(maxOfDim(extent) / count), to));
 }
 

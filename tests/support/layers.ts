@@ -19,6 +19,7 @@ import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import fc from "fast-check";
 import type { Program } from "../../compiler/src/program.ts";
+import { activations } from "./networks.ts";
 
 export interface Pick {
   readonly layer: number;
@@ -70,16 +71,6 @@ type Build = (x: Tensor, k: readonly number[], layers: Layers) => Tensor | undef
 const last = (x: Tensor): number => x.shape.at(-1) as number;
 const extent = (x: Tensor, axis: number): number => x.shape[axis] as number;
 
-const activations = [
-  "relu",
-  "tanh",
-  "gelu",
-  "silu",
-  "leakyRelu",
-  "softplus",
-  "elu",
-  "mish",
-] as const;
 const activate = (x: Tensor, n: number): Tensor =>
   nn.activationOf(activations[n % activations.length]!)(x);
 

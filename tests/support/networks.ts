@@ -5,7 +5,7 @@ import * as optim from "@kiln-ml/optim";
 import fc from "fast-check";
 import type { Program } from "../../compiler/src/program.ts";
 
-const activations = [
+export const activations = [
   "relu",
   "tanh",
   "gelu",

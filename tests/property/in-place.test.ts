@@ -9,7 +9,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { leavesOf, type Program } from "../../compiler/src/program.ts";
-import { evaluateProgram } from "../support/reference.ts";
+import { evaluateProgram, parseProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
@@ -44,19 +44,36 @@ function descent(): Program {
   return programOf([x], x.sum(1), w, w.sub(x.mean(1).mul(0.5)));
 }
 
+/** A number that is cleared without being read, while another output needs it as it was. */
+const cleared = (): Program =>
+  parseProgram(`
+graph f(%x: f32[], %w: param u8[] {trainable=false}, %v: param u8[] {trainable=false}) {
+  %1: u8[] = convert %x
+  %2: u8[] = add %1 %w
+  %3: u8[] = neg %2
+  %4: u8[] = sub %3 %3
+  %5: u8[] = neg %4
+  assign %v %1
+  assign %w %4
+  return %3, %5
+}
+`);
+
 const cases: readonly [string, Program, Dims][] = [
   ["a moving mean of rows", movingMean(300), {}],
   ["a moving mean of long rows", movingMean(1100), {}],
   ["a scaled product", scaledProduct(3), {}],
   ["a scaled product over a symbol", scaledProduct("K"), { K: 3 }],
   ["a step of descent", descent(), {}],
+  ["a number that is cleared", cleared(), {}],
 ];
 
 const sample = (t: Tensor, dims: Dims): Value => {
   const shape = t.shape.map((d) => evaluateDim(d, dims));
   const size = shape.reduce((a, b) => a * b, 1);
-  const data = Float64Array.from({ length: size }, (_, i) => ((i * 7) % 11) - 4);
-  return { dtype: "f32", shape, data };
+  const least = t.dtype === "u8" ? 4 : -4;
+  const data = Float64Array.from({ length: size }, (_, i) => ((i * 7) % 11) + least);
+  return { dtype: t.dtype, shape, data };
 };
 
 async function check(device: Device, target: TargetName): Promise<void> {

@@ -207,7 +207,6 @@ export function mergeScalars(state: Fusion): void {
         independent(g, part) &&
         // What the part overwrites, the host must not read in the same run of the kernel.
         ![...leavesOf(state, g)].some((t) => leaves.has(t)) &&
-        [g, ...g.scalars].every((other) => !overwrites(state, part, other)) &&
         bindable(state, reads, g, part),
     );
     if (!host) continue;
@@ -216,21 +215,6 @@ export function mergeScalars(state: Fusion): void {
     absorb(state, host, part);
     for (const p of parts) for (const m of p.members.keys()) state.groupOf.set(m, host);
   }
-}
-
-/** True if one of two parts of a kernel writes to a parameter that the other reads or writes. */
-function overwrites(state: Fusion, a: Group, b: Group): boolean {
-  const [fromA, fromB] = [overwrittenBy(state, a), overwrittenBy(state, b)];
-  if (fromA.size === 0 && fromB.size === 0) return false;
-  const meets = (written: ReadonlySet<Tensor>, other: Group, also: ReadonlySet<Tensor>): boolean =>
-    [...leavesOf(state, other), ...also].some((t) => written.has(t));
-  return meets(fromA, b, fromB) || meets(fromB, a, fromA);
-}
-
-/** Parameters whose new values are members, which lie in the parameter's own memory where they can. */
-function overwrittenBy(state: Fusion, group: Group): Set<Tensor> {
-  const own = state.program.updates.filter(([, value]) => group.members.has(aliasRoot(value)));
-  return new Set(own.map(([p]) => p));
 }
 
 function leavesOf(state: Fusion, group: Group): Set<Tensor> {

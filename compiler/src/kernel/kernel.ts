@@ -88,10 +88,10 @@ export type Stmt =
   | { readonly kind: "if"; readonly when: readonly Condition[]; readonly then: readonly Stmt[] }
   | { readonly kind: "store"; readonly to: string; readonly index: Dim; readonly value: Expr }
   /**
-   * In a loop over `counter` that starts at 0: what stands before is computed before what follows is loaded, for compilers that
+   * In a loop that starts at 0: what stands before is computed before what follows is loaded, for compilers that
    * otherwise load all operands first and run out of registers (CPU).
    */
-  | { readonly kind: "fence"; readonly counter: string }
+  | { readonly kind: "fence" }
   /** Brings the cache line of an element near, which must exist, and gives no value: for the targets that are to wait less (CPU). */
   | { readonly kind: "touch"; readonly from: string; readonly index: Dim }
   /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */

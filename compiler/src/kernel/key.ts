@@ -86,8 +86,6 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
-    case "fence":
-      return s.counter;
     case "touch":
       return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":
@@ -100,6 +98,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.names.join()} ${s.carries.join()} ${s.reducers.join()}`;
     case "if":
     case "barrier":
+    case "fence":
       return "";
     default:
       return s satisfies never;

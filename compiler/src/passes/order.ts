@@ -114,9 +114,9 @@ interface Touched {
 
 /**
  * What a block touches. Undefined if it cannot be said that each element is read before it is overwritten: a read stands in a
- * statement after the store, other than that of a store beside it; or it depends on a guard; or it stands in a block without
- * the store, and iterations of the loops around it read one element, for then one may overwrite what the next has to read,
- * and on a GPU nothing holds them in order.
+ * statement after the store, other than in another store of the same run of stores; or it depends on a guard; or it stands in
+ * a block without the store, and iterations of the loops around it read one element, for then one may overwrite what the next
+ * has to read, and on a GPU nothing holds them in order.
  */
 function touchedIn(
   body: readonly Stmt[],
@@ -127,14 +127,17 @@ function touchedIn(
   const here = new Map<string, Dim>();
   const inside = [...around];
   let lastStore = false;
+  /** What was overwritten before the run of stores at hand. */
+  let earlier: ReadonlySet<string> = new Set();
   for (const s of body) {
     if (s.kind === "letIndex") of.bound.set(s.name, substitute(s.value, of.bound));
     if (s.kind === "letInvocation") inside.push(s.name);
     const touched = touchedBy(s, of, inside, here);
     if (!touched) return undefined;
-    const beside = s.kind === "store" && lastStore;
+    if (s.kind === "store" && !lastStore) earlier = new Set(stores);
+    const overwritten = s.kind === "store" ? earlier : stores;
     for (const index of touched.loads) {
-      if (!beside && stores.has(index)) return undefined;
+      if (overwritten.has(index)) return undefined;
       loads.add(index);
     }
     for (const index of touched.stores) stores.add(index);

@@ -49,9 +49,7 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
       return { kind: "let", name: `b${v}`, value: access.column(step.at, columnAt(v)) };
     }),
     ...Array.from({ length: tile.rows }, (_, r): Stmt[] => [
-      ...(r === fenceAt && tile.rows > 4 && step.at !== 0
-        ? [{ kind: "fence", counter: step.name } as const]
-        : []),
+      ...(r === fenceAt && tile.rows > 4 && step.at !== 0 ? [{ kind: "fence" } as const] : []),
       { kind: "let", name: `a${r}`, value: access.row(step.at, r) },
       ...grid
         .filter((q) => q.r === r)

@@ -48,8 +48,3 @@ export const productDtype = (dtype: Dtype): Dtype =>
 /** The dtype in which a sum, an exponential or a loss takes an operand here. */
 export const fullDtype = (dtype: Dtype): Dtype =>
   current !== "f32" && isHalf(dtype) ? "f32" : dtype;
-
-/** Elementwise ops that lose too much, or overflow too soon, in half precision. */
-export const fullOps: ReadonlySet<string> = new Set(
-  "exp exp2 expm1 log log1p log2 pow reciprocal rsqrt sinh cosh tan asin acos".split(" "),
-);

@@ -64,6 +64,7 @@ export const rem: Binary = binary("rem", {
 /** xʸ. The gradient is 0 toward x where y is 0, and toward y where x is 0 and y is not negative. */
 export const pow: Binary = binary("pow", {
   on: "float",
+  full: true,
   eval: (x, y) => (x === 1 ? 1 : x! ** y!),
   vjp: (g, y, a, b) => [
     select(b!.equal(0), 0, g.mul(b!).mul(a!.pow(b!.sub(1)))),

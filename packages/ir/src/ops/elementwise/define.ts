@@ -6,7 +6,7 @@ import { type Dtype, isFloat, isInteger } from "../../dtype.ts";
 import { DtypeError, ShapeError } from "../../errors.ts";
 import { makeNode, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
-import { fullDtype, fullOps } from "../../precision.ts";
+import { fullDtype } from "../../precision.ts";
 import { printShape, sameShape } from "../../shape.ts";
 import { asTensor, broadcastOperands, commonDtype, type Operand } from "../broadcast.ts";
 import { convert } from "./convert.ts";
@@ -18,6 +18,8 @@ export interface Facts extends Omit<OpRecord, "name" | "family" | "infer"> {
   readonly on: Domain;
   /** The result is bool, whatever the operands are. */
   readonly test?: boolean;
+  /** It loses too much, or overflows too soon, in half precision: `autocast` gives it f32. */
+  readonly full?: boolean;
 }
 
 export interface Unary {
@@ -52,13 +54,17 @@ function checkDtype(op: string, on: Domain, dtype: Dtype): void {
 }
 
 /** Where a call may still be made to fit: integers become f32 for a float op, bool becomes i32 for a number op. */
-function admit(on: Domain, dtype: Dtype): Dtype {
+function admit({ on, full }: Facts, dtype: Dtype): Dtype {
   if (on === "float" && !isFloat(dtype)) return "f32";
   if ((on === "number" || on === "integer") && dtype === "bool") return "i32";
-  return dtype;
+  return full ? fullDtype(dtype) : dtype;
 }
 
-function elementwise(name: string, arity: number, { on, test, ...facts }: Facts): OpRecord {
+function elementwise(
+  name: string,
+  arity: number,
+  { on, test, full: _full, ...facts }: Facts,
+): OpRecord {
   return defineOp({
     spell: (...args) => `${name}(${args.join(", ")})`,
     ...facts,
@@ -91,8 +97,7 @@ export function unary(name: string, facts: Facts): Unary {
   const record = elementwise(name, 1, facts);
   const call = (x: Operand): Tensor => {
     const t = asTensor(x, undefined, name);
-    const admitted = admit(facts.on, t.dtype);
-    const operands = [convert(t, fullOps.has(name) ? fullDtype(admitted) : admitted)];
+    const operands = [convert(t, admit(facts, t.dtype))];
     return makeNode({ op: name, operands, attrs: {}, ...record.infer(operands, {}) });
   };
   return attach(call, record);
@@ -101,8 +106,7 @@ export function unary(name: string, facts: Facts): Unary {
 export function binary(name: string, facts: Facts): Binary {
   const record = elementwise(name, 2, facts);
   const call = (x: Operand, y: Operand): Tensor => {
-    const common = admit(facts.on, commonDtype([x, y]));
-    const dtype = fullOps.has(name) ? fullDtype(common) : common;
+    const dtype = admit(facts, commonDtype([x, y]));
     checkDtype(name, facts.on, dtype);
     const operands = broadcastOperands(name, [x, y], dtype);
     return makeNode({ op: name, operands, attrs: {}, ...record.infer(operands, {}) });

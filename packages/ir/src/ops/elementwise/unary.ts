@@ -75,6 +75,7 @@ export const trunc: Unary = unary("trunc", {
 /** eˣ. */
 export const exp: Unary = unary("exp", {
   on: "float",
+  full: true,
   eval: Math.exp,
   vjp: (g, y) => [g.mul(y)],
   domain: [-10, 10],
@@ -86,6 +87,7 @@ export const exp: Unary = unary("exp", {
 /** 2ˣ. d/dx = 2ˣ·ln 2. */
 export const exp2: Unary = unary("exp2", {
   on: "float",
+  full: true,
   eval: (x) => 2 ** x,
   vjp: (g, y) => [g.mul(y).mul(Math.LN2)],
   domain: [-10, 10],
@@ -97,6 +99,7 @@ export const exp2: Unary = unary("exp2", {
 /** eˣ − 1, accurate near 0. */
 export const expm1: Unary = unary("expm1", {
   on: "float",
+  full: true,
   eval: Math.expm1,
   vjp: (g, y) => [g.mul(y.add(1))],
   domain: [-10, 10],
@@ -108,6 +111,7 @@ export const expm1: Unary = unary("expm1", {
 /** ln x; NaN below 0, −∞ at 0. */
 export const log: Unary = unary("log", {
   on: "float",
+  full: true,
   eval: Math.log,
   vjp: (g, _y, x) => [g.div(x!)],
   domain: [0.05, 20],
@@ -119,6 +123,7 @@ export const log: Unary = unary("log", {
 /** log₂ x; NaN below 0, −∞ at 0. d/dx = 1/(x·ln 2). */
 export const log2: Unary = unary("log2", {
   on: "float",
+  full: true,
   eval: Math.log2,
   vjp: (g, _y, x) => [g.div(x!.mul(Math.LN2))],
   domain: [0.05, 20],
@@ -130,6 +135,7 @@ export const log2: Unary = unary("log2", {
 /** ln(1 + x), accurate near 0. */
 export const log1p: Unary = unary("log1p", {
   on: "float",
+  full: true,
   eval: Math.log1p,
   vjp: (g, _y, x) => [g.div(x!.add(1))],
   domain: [-0.9, 20],
@@ -151,6 +157,7 @@ export const sqrt: Unary = unary("sqrt", {
 /** 1/√x. */
 export const rsqrt: Unary = unary("rsqrt", {
   on: "float",
+  full: true,
   eval: (x) => 1 / Math.sqrt(x),
   spell: (x) => `(1 / sqrt(${x}))`,
   vjp: (g, y, x) => [g.mul(-0.5).mul(y).div(x!)],
@@ -162,6 +169,7 @@ export const rsqrt: Unary = unary("rsqrt", {
 /** 1/x. */
 export const reciprocal: Unary = unary("reciprocal", {
   on: "float",
+  full: true,
   eval: (x) => 1 / x,
   spell: (x) => `(1 / (${x}))`,
   vjp: (g, y) => [g.neg().mul(y.mul(y))],
@@ -195,6 +203,7 @@ export const cos: Unary = unary("cos", {
 /** tan x, in radians. */
 export const tan: Unary = unary("tan", {
   on: "float",
+  full: true,
   eval: Math.tan,
   vjp: (g, y) => [g.mul(y.mul(y).add(1))],
   domain: [-1.2, 1.2],
@@ -206,6 +215,7 @@ export const tan: Unary = unary("tan", {
 /** The angle in [−π/2, π/2] whose sine is x. d/dx = 1/√(1 − x²). */
 export const asin: Unary = unary("asin", {
   on: "float",
+  full: true,
   eval: Math.asin,
   vjp: (g, _y, x) => [g.mul(x!.neg().add(1).mul(x!.add(1)).rsqrt())],
   domain: [-0.9, 0.9],
@@ -217,6 +227,7 @@ export const asin: Unary = unary("asin", {
 /** The angle in [0, π] whose cosine is x. d/dx = −1/√(1 − x²). */
 export const acos: Unary = unary("acos", {
   on: "float",
+  full: true,
   eval: Math.acos,
   vjp: (g, _y, x) => [g.neg().mul(x!.neg().add(1).mul(x!.add(1)).rsqrt())],
   domain: [-0.9, 0.9],
@@ -239,6 +250,7 @@ export const atan: Unary = unary("atan", {
 /** (eˣ − e⁻ˣ)/2. */
 export const sinh: Unary = unary("sinh", {
   on: "float",
+  full: true,
   eval: Math.sinh,
   vjp: (g, _y, x) => [g.mul(x!.cosh())],
   domain: [-4, 4],
@@ -250,6 +262,7 @@ export const sinh: Unary = unary("sinh", {
 /** (eˣ + e⁻ˣ)/2. */
 export const cosh: Unary = unary("cosh", {
   on: "float",
+  full: true,
   eval: Math.cosh,
   vjp: (g, _y, x) => [g.mul(x!.sinh())],
   domain: [-4, 4],

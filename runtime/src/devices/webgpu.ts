@@ -35,7 +35,6 @@ export class WebGpuDriver implements Driver {
   readonly #maxBytes: Readonly<Record<(typeof sizeLimits)[number], number>>;
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
-  #inTurn = false;
   /** What memory was last asked for. */
   #asked = "";
   #failure: string | null = null;
@@ -112,7 +111,7 @@ export class WebGpuDriver implements Driver {
 
   /** At once within a run's turn and where no run waits for its own. */
   write(buffer: Buffer, data: TypedArray): void | Promise<void> {
-    if (this.#inTurn) {
+    if (this.#turns.inTurn) {
       this.#write(buffer, data);
       return;
     }
@@ -162,14 +161,7 @@ export class WebGpuDriver implements Driver {
   }
 
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
-    return this.#turns.take(() => {
-      this.#inTurn = true;
-      try {
-        return work();
-      } finally {
-        this.#inTurn = false;
-      }
-    });
+    return this.#turns.take(work);
   }
 
   follow(work: () => void): void | Promise<void> {

@@ -126,7 +126,6 @@ export class WebGpuDriver implements Driver {
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
     this.commands.copy(from as GpuBuffer, to as GpuBuffer, wholeWords(sizeBytes));
-    this.commands.flushSoon();
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {

@@ -1,6 +1,6 @@
 /**
- * The rows of the GPU table: programs, how often each is repeated in one measurement, and what each peer calls the same work. Built
- * anew at each call; measures nothing.
+ * The rows of the GPU table: programs, how often each is repeated in one measurement, what each peer calls the same work, and what
+ * is to be reached. Built anew at each call; measures nothing.
  */
 import { convolution, grad, input, type Tensor } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
@@ -18,6 +18,17 @@ import {
   transformerBlock,
 } from "./cases.ts";
 
+/** What a row is to reach. */
+export interface Goal {
+  /** Of the time of PyTorch's own kernel. */
+  readonly torch?: number;
+  readonly copy?: number;
+  readonly ms?: number;
+  readonly cpuMicroseconds?: number;
+  /** The arithmetic rate, as a share of that of the row beside it. */
+  readonly beside?: string;
+}
+
 export interface GpuRow {
   readonly name: string;
   readonly build: () => Program;
@@ -28,6 +39,7 @@ export interface GpuRow {
   readonly memory?: true;
   /** The same work in the peers' output. */
   readonly peer?: string;
+  readonly goal?: Goal;
 }
 
 const f32 = (name: string, ...shape: number[]): Tensor => input(name, "f32", shape);
@@ -109,18 +121,33 @@ const cnnForward = (batch: number): Program => {
 };
 
 export const gpuRows: readonly GpuRow[] = [
-  ...[1024, 2048, 4096].map((n) => ({
+  ...(
+    [
+      [1024, 0.7],
+      [2048, 0.8],
+      [4096, 0.85],
+    ] as const
+  ).map(([n, torch]) => ({
     name: `matmul ${n}`,
     build: () => matmul(n),
     repeats: n > 2048 ? 5 : 20,
     flops: 2 * n ** 3,
     peer: `matmul ${n}`,
+    goal: { torch },
   })),
-  ...[1000, 1023, 2049, 4095].map((n) => ({
+  ...(
+    [
+      [1000, 1024],
+      [1023, 1024],
+      [2049, 2048],
+      [4095, 4096],
+    ] as const
+  ).map(([n, beside]) => ({
     name: `matmul ${n}`,
     build: () => matmul(n),
     repeats: n > 2049 ? 5 : 20,
     flops: 2 * n ** 3,
+    goal: { beside: `matmul ${beside}` },
   })),
   {
     name: "chain 2^26",
@@ -128,6 +155,7 @@ export const gpuRows: readonly GpuRow[] = [
     repeats: 10,
     memory: true,
     peer: "chain",
+    goal: { copy: 0.9 },
   },
   { name: "chain of three 2^25", build: () => chain(1 << 25), repeats: 10, memory: true },
   {
@@ -136,6 +164,7 @@ export const gpuRows: readonly GpuRow[] = [
     repeats: 10,
     memory: true,
     peer: "softmax",
+    goal: { copy: 0.9 },
   },
   { name: "softmax 16384x4097", build: () => softmaxOf(16384, 4097), repeats: 10, memory: true },
   { name: "softmax 1048576x64", build: () => softmaxOf(1 << 20, 64), repeats: 10, memory: true },
@@ -151,6 +180,7 @@ export const gpuRows: readonly GpuRow[] = [
     build: () => layerNormOf(16384, 4096),
     repeats: 10,
     memory: true,
+    goal: { copy: 0.9 },
   },
   { name: "sum of all 16384x4096", build: () => sumAll(16384, 4096), repeats: 10, memory: true },
   {
@@ -165,6 +195,7 @@ export const gpuRows: readonly GpuRow[] = [
     build: () => mlpSgd(512, [784, 1024, 1024, 10]),
     repeats: 20,
     peer: "mlp-step",
+    goal: { ms: 0.4, cpuMicroseconds: 100 },
   },
   { name: "mlp step 512 adam", build: () => mlpStep(512), repeats: 20 },
   {
@@ -173,6 +204,7 @@ export const gpuRows: readonly GpuRow[] = [
     repeats: 10,
     flops: 2 * 64 * 64 * 64 * 9 * 56 * 56,
     peer: "conv3x3",
+    goal: { torch: 0.75 },
   },
   {
     name: "attention b4 h16 s2048 d64",
@@ -180,6 +212,7 @@ export const gpuRows: readonly GpuRow[] = [
     repeats: 5,
     flops: 4 * 64 * 2048 ** 2 * 64,
     peer: "sdpa",
+    goal: { torch: 1 / 1.3 },
   },
   {
     name: "attention causal",

@@ -2,6 +2,7 @@
  * The GPU table for people: a row a case with what it reached of the limit and of each peer, and the goals with whether they are met.
  * Ratios are of one run; above 1 is faster than the peer.
  */
+import type { Goal } from "./gpu-cases.ts";
 
 export interface GpuResult {
   readonly case: string;
@@ -13,34 +14,8 @@ export interface GpuResult {
   /** The share of the copy rate, where memory is the limit. */
   readonly ofCopy?: number;
   readonly peers: Readonly<Record<string, number>>;
+  readonly goal?: Goal | undefined;
 }
-
-/** What a row is to reach. */
-interface Goal {
-  /** Of the time of PyTorch's own kernel. */
-  readonly torch?: number;
-  readonly copy?: number;
-  readonly ms?: number;
-  readonly cpuMicroseconds?: number;
-  /** The arithmetic rate, as a share of that of the row beside it. */
-  readonly beside?: string;
-}
-
-const goals: Readonly<Record<string, Goal>> = {
-  "matmul 4096": { torch: 0.85 },
-  "matmul 2048": { torch: 0.8 },
-  "matmul 1024": { torch: 0.7 },
-  "matmul 1000": { beside: "matmul 1024" },
-  "matmul 1023": { beside: "matmul 1024" },
-  "matmul 2049": { beside: "matmul 2048" },
-  "matmul 4095": { beside: "matmul 4096" },
-  "chain 2^26": { copy: 0.9 },
-  "softmax 16384x4096": { copy: 0.9 },
-  "layerNorm 16384x4096": { copy: 0.9 },
-  "mlp step 512 sgd": { ms: 0.4, cpuMicroseconds: 100 },
-  "conv 3x3 64x64x56x56": { torch: 0.75 },
-  "attention b4 h16 s2048 d64": { torch: 1 / 1.3 },
-};
 
 /** How much of the rate a shape that tiles do not divide keeps. */
 const keptBeside = 0.85;
@@ -69,7 +44,7 @@ const most = (what: string, value: number, wanted: number | undefined): Check[] 
     : [{ text: `${what} ${value.toPrecision(3)} ≤ ${wanted}`, met: value <= wanted }];
 
 function checksOf(row: GpuResult, all: readonly GpuResult[]): Check[] {
-  const goal = goals[row.case] ?? {};
+  const goal = row.goal ?? {};
   const [torch, web] = [best(row, isTorch), best(row, (p) => !isTorch(p))];
   const beside = all.find((r) => r.case === goal.beside);
   return [

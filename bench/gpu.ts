@@ -136,12 +136,13 @@ copies.destroy();
 device.destroy();
 const peers = peerTimes(process.env.KILN_PEERS);
 for (const { peer, work, ms } of peers) console.log(`${peer}\t${work}\t${ms} ms`);
-const rows = results.map(({ row, result }) => ({
-  ...result,
-  peers: Object.fromEntries(timesOf(peers, row.peer).map((p) => [p.peer, p.ms])),
-}));
-const { text, missed } = gpuTable(rows);
+const measured = results.map(({ row, result }) => {
+  const times = timesOf(peers, row.peer).map((p) => [p.peer, p.ms]);
+  return { goal: row.goal, result: { ...result, peers: Object.fromEntries(times) } };
+});
+const { text, missed } = gpuTable(measured.map(({ goal, result }) => ({ ...result, goal })));
 console.log(`\n${text}\n\n${missed} goals missed\n`);
+const rows = measured.map(({ result }) => result);
 const head = { adapter: device.name, copy: { wide: round(copy.wide), scalar: round(copy.scalar) } };
 console.log(JSON.stringify({ ...head, rows }));
 process.exit(flag("strict") && missed > 0 ? 1 : 0);

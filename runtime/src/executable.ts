@@ -10,7 +10,7 @@ import type { Buffer } from "./heap.ts";
 import { type TypedArray, toStorage } from "./host-array.ts";
 import { type Dims, type Frame, type Layout, layOut } from "./layout.ts";
 import { Lease } from "./lease.ts";
-import { bindDims, extentsOf, type Input, type Last, repeats } from "./signature.ts";
+import { bindDims, type Extents, extentsOf, type Input, repeats } from "./signature.ts";
 import { readStates, type Snapshot } from "./states.ts";
 
 /** Layouts kept; programs see few distinct dims, and a layout is a few arrays of numbers. */
@@ -40,7 +40,8 @@ export class Executable {
   readonly #codeOf: typeof flowCode | undefined;
   readonly #layouts = new Map<string, Layout>();
   readonly #names: Names;
-  #last: Last<Layout> | undefined;
+  /** Of the last call whose inputs fitted. */
+  #last: { readonly extents: Extents; readonly layout: Layout } | undefined;
 
   /** @internal Made by `load`. */
   constructor(
@@ -176,7 +177,7 @@ export class Executable {
 
   #layoutOf(inputs: readonly Input[]): Layout {
     const { signature } = this.artifact;
-    if (this.#last && repeats(this.#last, signature, inputs)) return this.#last.layout;
+    if (this.#last && repeats(this.#last.extents, signature, inputs)) return this.#last.layout;
     const layout = this.#layout(bindDims(signature, inputs));
     this.#last = { extents: extentsOf(inputs), layout };
     return layout;

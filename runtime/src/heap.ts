@@ -29,7 +29,7 @@ export function sizeClass(sizeBytes: number): number {
 }
 
 export class Heap<B extends Buffer> {
-  readonly #create: (sizeBytes: number) => B;
+  readonly #create: (sizeBytes: number, use: string) => B;
   readonly #destroy: (buffer: B) => void;
   readonly #maxBytes: number;
   readonly #free = new Map<number, B[]>();
@@ -39,17 +39,22 @@ export class Heap<B extends Buffer> {
   #pooled = 0;
   #peak = 0;
 
-  constructor(create: (sizeBytes: number) => B, destroy: (buffer: B) => void, maxBytes: number) {
+  constructor(
+    create: (sizeBytes: number, use: string) => B,
+    destroy: (buffer: B) => void,
+    maxBytes: number,
+  ) {
     this.#create = create;
     this.#destroy = destroy;
     this.#maxBytes = maxBytes - (maxBytes % 16);
   }
 
-  acquire(sizeBytes: number, owner: string): B {
+  /** `use` is what memory that must be created is for. */
+  acquire(sizeBytes: number, owner: string, use = owner): B {
     const bytes = Math.min(sizeClass(sizeBytes), Math.max(this.#maxBytes, sizeBytes));
     const reused = this.#free.get(bytes)?.pop();
     if (reused) this.#pooled -= bytes;
-    const buffer = reused ?? this.#createOrDrain(bytes);
+    const buffer = reused ?? this.#createOrDrain(bytes, use);
     buffer.owner = owner;
     this.#live += bytes;
     this.#peak = Math.max(this.#peak, this.#live);
@@ -103,13 +108,13 @@ export class Heap<B extends Buffer> {
   }
 
   /** When memory is short, what waits for reuse goes first. */
-  #createOrDrain(bytes: number): B {
+  #createOrDrain(bytes: number, use: string): B {
     let made: B;
     try {
-      made = this.#create(bytes);
+      made = this.#create(bytes, use);
     } catch {
       this.drain();
-      made = this.#create(bytes);
+      made = this.#create(bytes, use);
     }
     this.#all.add(made);
     return made;

@@ -30,20 +30,17 @@ interface Binding {
   readonly from: string;
 }
 
-/** A call whose inputs fitted: the shape of each, or the length where there was no shape, and what followed from them. */
-export interface Last<T> {
-  readonly extents: readonly (readonly number[] | number)[];
-  readonly layout: T;
-}
+/** Of the inputs of a call, the shape of each, or the length where there was no shape. */
+export type Extents = readonly (readonly number[] | number)[];
 
-export const extentsOf = (inputs: readonly Input[]): Last<unknown>["extents"] =>
+export const extentsOf = (inputs: readonly Input[]): Extents =>
   inputs.map((x) =>
     x instanceof DeviceArray ? x.shape : (shapeOf(x)?.slice() ?? (x as TypedArray).length),
   );
 
-/** True if the inputs are like those of the last call in all that was checked, and so fit as they did. */
+/** True if the inputs are like those of a call that fitted in all that was checked, and so fit as they did. */
 export const repeats = (
-  { extents }: Last<unknown>,
+  extents: Extents,
   { inputs: specs }: Signature,
   inputs: readonly Input[],
 ): boolean =>

@@ -16,25 +16,43 @@ export const model = { name: "product", fn: (x: Tensor, y: Tensor) => x.matmul(y
 `,
 );
 
-gpuTest("tune prints a table and adds to a file, which bench and compile take", async () => {
-  const args = ["--no-check", model, "--rounds", "1", "--most", "2"];
+gpuTest("tune prints a table and adds to a file, which compile takes", async () => {
+  const limits = "16384 bytes and 256 invocations of a workgroup";
+  const { version } = JSON.parse(readFileSync("packages/kiln/package.json", "utf8"));
+  const other = { target: "webgpu", adapter: "a card", limits, compiler: version, kernels: {} };
+  const path = project.write("t.json", JSON.stringify({ format: "kiln-tuning", entries: [other] }));
+  const args = ["--no-check", model, "--rounds", "1", "--most", "2", "--guaranteed-limits"];
   const tuned = project.kiln("tune", ...args, "--device", "software", "--output", "t.json");
   assert.is(tuned.err, "");
   assert.is(tuned.code, 0);
-  assert.match(tuned.out, /^product on google \/ swiftshader \/ .*invocations of a workgroup\n/);
+  assert.match(tuned.out, new RegExp(`^product on google / swiftshader / .*, ${limits}\n`));
   assert.match(tuned.out, /^kernel +default +ms +best +ms +gain$/m);
   assert.match(tuned.out, /^matmul +few lines +[\d.]+ /m);
   assert.match(tuned.out, /\nwrote t\.json\n$/);
-  const table = JSON.parse(readFileSync(join(project.folder, "t.json"), "utf8"));
-  const keys = Object.keys(table.entries[0].kernels);
-  assert.equal(keys, ["matmul f32 m=2 n=33 k=36 batch=1 a=k4 b=lines1 rows=a"]);
-  const out = ["--no-check", model, "--target", "webgpu", "-o", "x.kiln", "--tuning", "t.json"];
-  const compiled = project.kiln("compile", ...out);
-  assert.match(
-    compiled.err,
-    /^GraphError: tuning: the table has nothing for webgpu with 16384 bytes/,
-  );
-  assert.is(compiled.code, 1);
+  const [kept, added] = JSON.parse(readFileSync(path, "utf8")).entries;
+  assert.equal(kept, other);
+  const key = "matmul f32 m=2 n=33 k=36 batch=1 a=k4 b=lines1 rows=a";
+  assert.equal(Object.keys(added.kernels), [key]);
+  const compile = (...more: string[]) => {
+    const to = ["--no-check", model, "--target", "webgpu", "-o", "x.kiln", "--tuning", "t.json"];
+    return project.kiln("compile", ...to, ...more);
+  };
+  assert.match(compile().err, /^GraphError: tuning: 2 adapters have entries for webgpu with 16384/);
+  const { err, code } = compile("--adapter", "SwiftShader");
+  assert.is(err, "");
+  assert.is(code, 0);
+});
+
+test("bench reads the table that --tuning names, and leaves one for others alone", () => {
+  project.write("none.json", `{"format":"kiln-tuning","entries":[]}`);
+  const bench = (path: string) =>
+    project.kiln("bench", "--no-check", "--target", "js", "--runs", "1", "--tuning", path, model);
+  const { code, err } = bench("none.json");
+  assert.is(err, "");
+  assert.is(code, 0);
+  const missing = bench("missing.json");
+  assert.match(missing.err, /^GraphError: tuning: missing\.json does not exist\n/);
+  assert.is(missing.code, 1);
 });
 
 test("on a target without choices it says so, and writes nothing", () => {

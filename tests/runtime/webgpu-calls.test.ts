@@ -7,7 +7,7 @@ import { stateValues } from "../../bench/session.ts";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { type CountingGpu, countingGpu } from "../support/counting-gpu.ts";
 import { heldGpu } from "../support/webgpu.ts";
-import { addition, artifact } from "./artifacts.ts";
+import { accumulation, addition, artifact } from "./artifacts.ts";
 
 function onCounted(name: string, body: (device: Device, calls: CountingGpu) => Promise<void>) {
   test(name, async () => {
@@ -126,6 +126,19 @@ onCounted("a read submits what waits, in one submit with its copy", async (devic
   const of = calls.take();
   assert.is(of.beginComputePass, 3);
   assert.is(of.submit, 3);
+});
+
+onCounted("runs on a copy of a state that they write share a submit too", async (device, calls) => {
+  const total = device.upload([1, 2, 3, 4], "f32", [4]);
+  const exe = await load(accumulation("webgpu"), device, { states: [total] });
+  await warm(exe, [total], 4);
+  calls.take();
+  const results: DeviceArray[][] = [];
+  for (let i = 0; i < 4; i++) results.push(await exe.run([total]));
+  const of = calls.take();
+  assert.is(of.dispatchWorkgroups, 4);
+  assert.is(of.submit, 2);
+  results.forEach(free);
 });
 
 onCounted("runs that wait to be submitted do so no longer than a task", async (device, calls) => {

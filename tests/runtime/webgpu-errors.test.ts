@@ -136,11 +136,12 @@ onNull("load: bindings that the text contradicts", (device) => {
 onNull("a fault that WebGPU reports late is thrown by the next call", async (device) => {
   const add = await load(addition("webgpu"), device, { states: [] });
   const x = device.upload([1, 2], "f32", [2]);
-  const { device: gpu } = device.driver as WebGpuDriver;
+  const { device: gpu, commands } = device.driver as WebGpuDriver;
   const reported = new Promise((resolve) => gpu.addEventListener("uncapturederror", resolve));
   // A copy past the end of a buffer, as a plan with a wrong size would make.
   const small = device.upload([1], "f32", [1]);
   device.driver.copy(x.bufferFor("test"), small.bufferFor("test"), 4096);
+  commands.flush();
   await reported;
   await fails(
     () => add.run([x, x]),

@@ -109,7 +109,7 @@ export class Compiler {
     return exportProgram(session, traced.program, this.#code, options);
   }
 
-  /** What the last call ran, as the function would define it now. */
+  /** What was compiled last, as the function would define it now. */
   #latest(): Traced | undefined {
     const last = this.#variants.at(-1);
     if (!last || stillHolds(last.traced)) return last?.traced;

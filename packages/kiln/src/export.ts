@@ -6,10 +6,9 @@ import type { Artifact, Constant, TargetName } from "@kiln-ml/artifact";
 import { compileProgram, loadTarget, type Program } from "@kiln-ml/compiler";
 import type { Tensor } from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime/loader";
-import { arraysOf, type CodeOptions } from "./engine.ts";
+import { arraysOf, type CodeOptions, codeOf } from "./engine.ts";
 import type { InputSpec } from "./inputs.ts";
 import type { Session } from "./session.ts";
-import { settings } from "./settings.ts";
 import type { TuningTable } from "./tuning.ts";
 
 export interface ExportOptions {
@@ -38,7 +37,7 @@ export async function exportProgram(
   code.observe?.("graph", { program });
   const target = options.target ?? session.target;
   const { defaultLimits } = await loadTarget(target);
-  const { tuning: _own, ...plain } = code;
+  const { tuning: _own, ...plain } = codeOf(code);
   const tuning =
     options.tuning &&
     (await import("./tuning.ts")).tuningElsewhere(
@@ -50,7 +49,6 @@ export async function exportProgram(
     ...plain,
     target,
     ...(tuning ? { tuning } : {}),
-    ...(settings.fusion === false ? { fusion: false } : {}),
     name: options.name ?? code.name ?? "program",
   });
   if (options.weights === false) return artifact;

@@ -140,7 +140,7 @@ function noise(dtype: Dtype, size: number): HostArray {
   });
   const first = toHost(dtype, period);
   if (first.length === size) return first;
-  const all = new (first.constructor as new (n: number) => HostArray)(size);
+  const all = allocateHost(dtype, size);
   for (let at = 0; at < size; at += first.length) all.set(first.subarray(0, size - at), at);
   return all;
 }

@@ -32,10 +32,10 @@ export interface TuningTable {
 }
 
 /** Whose choices: all but the kernels of an entry. */
-export type TuningPlace = Omit<TuningEntry, "kernels">;
+type TuningPlace = Omit<TuningEntry, "kernels">;
 
 /** The limits that decide which choices there are. */
-export const limitsClass = (limits: Limits): string => {
+const limitsClass = (limits: Limits): string => {
   const { maxComputeWorkgroupStorageSize: bytes, maxComputeInvocationsPerWorkgroup: invocations } =
     limits;
   return bytes === undefined
@@ -44,7 +44,7 @@ export const limitsClass = (limits: Limits): string => {
 };
 
 /** An adapter as tables name it: vendor, architecture and description, or the device's name. */
-export function adapterName({ adapter, name }: Device): string {
+function adapterName({ adapter, name }: Device): string {
   if (!adapter) return name;
   const { vendor, architecture, description } = adapter;
   return [vendor, architecture, description].filter((part) => part !== "").join(" / ") || name;

@@ -21,6 +21,7 @@ export class Turns {
   #pausing = false;
   /** A run goes on; until it is over none may come between. */
   #alone = false;
+  #inTurn = false;
 
   constructor(rules: TurnRules) {
     this.#rules = rules;
@@ -29,6 +30,11 @@ export class Turns {
   /** True if nothing is running or waiting. */
   get idle(): boolean {
     return !this.#alone && !this.#pausing && this.#waiting.length === 0;
+  }
+
+  /** True while work is called whose turn has come. */
+  get inTurn(): boolean {
+    return this.#inTurn;
   }
 
   /** Calls `work`, a run, when its turn has come. Where that is before this returns, gives its result or throws its error. */
@@ -69,11 +75,13 @@ export class Turns {
 
   #start<T>(work: () => T | Promise<T>): T | Promise<T> {
     this.#alone = true;
+    this.#inTurn = true;
     let result: T | Promise<T> | undefined;
     try {
       result = work();
       return result;
     } finally {
+      this.#inTurn = false;
       if (result instanceof Promise) result.then(this.#end, this.#end);
       else this.#alone = false;
     }

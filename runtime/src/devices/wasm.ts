@@ -51,7 +51,6 @@ export class WasmDriver implements Driver {
   /** Why there are fewer threads than were asked for. */
   #note: string | null;
   #crew: Promise<Crew> | null = null;
-  #inTurn = false;
   #stacks: LinearBuffer | null = null;
   #failure: string | null = null;
   #resolveLost!: (info: LossInfo) => void;
@@ -117,7 +116,7 @@ export class WasmDriver implements Driver {
     const set = (from: Uint8Array) => {
       if (this.#failure === null) this.#bytes(buffer, from.length).set(from);
     };
-    if (this.#inTurn || this.#turns.idle) {
+    if (this.#turns.inTurn || this.#turns.idle) {
       set(bytes);
       return;
     }
@@ -159,14 +158,7 @@ export class WasmDriver implements Driver {
   }
 
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
-    return this.#turns.take(() => {
-      this.#inTurn = true;
-      try {
-        return work();
-      } finally {
-        this.#inTurn = false;
-      }
-    });
+    return this.#turns.take(work);
   }
 
   memory() {

@@ -32,12 +32,8 @@ export class WebGpuDriver implements Driver {
   readonly #pressure = new Pressure(256 * 2 ** 20);
   readonly #turns: Turns;
   readonly commands: Commands;
-  readonly #maxBytes: Readonly<Record<(typeof sizeLimits)[number], number>>;
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
-  #inTurn = false;
-  /** What memory was last asked for. */
-  #asked = "";
   #failure: string | null = null;
   #fault: string | null = null;
 
@@ -55,10 +51,9 @@ export class WebGpuDriver implements Driver {
     this.limits = readLimits(device);
     this.features = features;
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
-    this.#maxBytes = { maxStorageBufferBindingSize, maxBufferSize };
     this.commands = new Commands(device, runsInFlight, () => this.#turns.advance());
     this.#heap = new Heap(
-      (bytes) => this.#create(bytes, storageUsage, this.#asked.replace(/^run: /, "")),
+      (bytes, use) => this.#create(bytes, storageUsage, use.replace(/^run: /, "")),
       (buffer) => {
         // What is encoded may use it.
         this.commands.flush();
@@ -94,12 +89,11 @@ export class WebGpuDriver implements Driver {
 
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
     for (const limit of sizeLimits)
-      if (sizeBytes > this.#maxBytes[limit])
+      if (sizeBytes > this.limits[limit]!)
         throw new DeviceError(
-          `${tensor}: ${sizeBytes} bytes exceed the device's ${limit} of ${this.#maxBytes[limit]}`,
+          `${tensor}: ${sizeBytes} bytes exceed the device's ${limit} of ${this.limits[limit]}`,
         );
-    this.#asked = tensor;
-    return this.#heap.acquire(sizeBytes, owner);
+    return this.#heap.acquire(sizeBytes, owner, tensor);
   }
 
   release(buffer: Buffer): void {
@@ -112,7 +106,7 @@ export class WebGpuDriver implements Driver {
 
   /** At once within a run's turn and where no run waits for its own. */
   write(buffer: Buffer, data: TypedArray): void | Promise<void> {
-    if (this.#inTurn) {
+    if (this.#turns.inTurn) {
       this.#write(buffer, data);
       return;
     }
@@ -132,7 +126,6 @@ export class WebGpuDriver implements Driver {
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
     this.commands.copy(from as GpuBuffer, to as GpuBuffer, wholeWords(sizeBytes));
-    this.commands.flushSoon();
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
@@ -162,14 +155,7 @@ export class WebGpuDriver implements Driver {
   }
 
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
-    return this.#turns.take(() => {
-      this.#inTurn = true;
-      try {
-        return work();
-      } finally {
-        this.#inTurn = false;
-      }
-    });
+    return this.#turns.take(work);
   }
 
   follow(work: () => void): void | Promise<void> {

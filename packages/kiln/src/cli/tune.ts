@@ -1,4 +1,5 @@
 /** `kiln tune`: times the compiler's choices for a model's kernels on the adapter, and keeps the fastest. */
+import { existsSync } from "node:fs";
 import { settings } from "../settings.ts";
 import type { TunedKernel } from "../tune.ts";
 import { addTuning, readTuning, tuningCache } from "../tuning-file.ts";
@@ -49,7 +50,8 @@ export async function run(args: readonly string[]): Promise<number> {
   if (values.device === "software") settings.softwareAdapter = true;
   settings.target = target;
   const output = typeof values.output === "string" ? values.output : tuningCache();
-  await checkOutput(output);
+  // What is there already must be readable before anything is timed.
+  if (existsSync(output)) await readTuning(output);
   const model = await loadModel(path, !values["no-check"]);
   const front = await frontOf(path);
   const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, {
@@ -76,12 +78,6 @@ export async function run(args: readonly string[]): Promise<number> {
     `${model.name} on ${adapter}, ${limits}\n${listing(kernels, values.all === true)}wrote ${short(output)}\n`,
   );
   return 0;
-}
-
-/** What is there already must be readable before anything is timed. */
-async function checkOutput(path: string): Promise<void> {
-  const { existsSync } = await import("node:fs");
-  if (existsSync(path)) await readTuning(path);
 }
 
 const times = (ms: number): string => ms.toPrecision(3);

@@ -143,12 +143,6 @@ const control: Readonly<Record<string, (p: Tensor) => unknown>> = {
   "a sequence of scan": (p) =>
     ir.scan([p.sum()], [p], ([c], [x]) => ({ carry: [c!.add(x!)], ys: [] })),
   "a body of scan": (p) => ir.scan([one], [rows], () => ({ carry: [p], ys: [p.neg()] })),
-  "a predicate": (p) =>
-    ir.cond(
-      p.sum().less(1),
-      () => [one],
-      () => [one.neg()],
-    ),
   "a branch": (p) =>
     ir.cond(
       one.sum().less(1),
@@ -180,5 +174,17 @@ for (const [what, f] of Object.entries(control))
     const [p, value] = [param(tensor([1, 1])), tensor([1, 1])];
     assert.ok(readsValue(what, p, value, () => f(p)));
   });
+
+test("a predicate reads what was assigned", () => {
+  const flag = () => tensor([1], { dtype: "bool", shape: [] });
+  const [p, value] = [param(flag(), { trainable: false }), flag()];
+  const f = () =>
+    ir.cond(
+      p,
+      () => [one],
+      () => [one.neg()],
+    );
+  assert.ok(readsValue("cond", p, value, f));
+});
 
 test.run();

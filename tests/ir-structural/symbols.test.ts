@@ -41,6 +41,7 @@ import { attention } from "@kiln-ml/nn";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { runs } from "../support/setup.ts";
 
 /** x: [N, 3, M]. A list of results, as some functions give several. */
 const functions: Readonly<Record<string, (x: Tensor, k: number) => Tensor | readonly Tensor[]>> = {
@@ -114,7 +115,7 @@ for (const [name, f] of Object.entries(functions))
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
     assert.ok(met > 0, "no symbol was accepted");
   });

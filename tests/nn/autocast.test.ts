@@ -98,6 +98,19 @@ test("normalisations compute in f32: squares of halves do not overflow", () => {
   );
 });
 
+test("recurrent layers give f32, whatever comes in and with no bias too", () => {
+  for (const Layer of [nn.RNN, nn.GRU, nn.LSTM])
+    for (const bias of [true, false])
+      for (const dtype of ["f16", "f32"] as const)
+        for (const scope of ["f16", "bf16", "f32"] as const) {
+          const layer = new Layer(6, 5, { bias, layers: 2 });
+          const sequence = input("sequence", dtype, [2, 3, 6]);
+          const { y, state } = nn.autocast(scope, () => layer.forward(sequence));
+          const again = nn.autocast(scope, () => layer.forward(sequence, { state }));
+          for (const t of [y, ...state, again.y]) assert.is(t.dtype, "f32");
+        }
+});
+
 test("scopes nest, end with an error too, and f32 is none", () => {
   const product = () => x.matmul(w).dtype;
   nn.autocast("f16", () => {

@@ -47,6 +47,7 @@ const cases: readonly (readonly [Kind, string, () => unknown])[] = [
   [ShapeError, "gru: lengths must be one a sequence: [5] for [4]", () => new nn.GRU(2, 3).forward(f32(4, 5, 2), { lengths: input("n", "i32", [5]) })],
   [GraphError, "lstm: state must be 2 tensors, got 1", () => new nn.LSTM(2, 3).forward(f32(4, 5, 2), { state: [f32(1, 4, 3)] })],
   [ShapeError, "rnn: state must be [1,4,3], got [4,3]", () => new nn.RNN(2, 3).forward(f32(4, 5, 2), { state: [f32(4, 3)] })],
+  [GraphError, "dropout: rate must be from 0 to 1, got -0.1", () => new nn.GRU(2, 3, { dropout: -0.1 })],
   [ShapeError, "seed: -1 is not an integer of 0 or more", () => nn.seed(-1)],
   [GraphError, "loss: reduction must be mean, sum or none, got avg", () => nn.mse(f32(2), f32(2), { reduction: "avg" as "mean" })],
 ];

@@ -61,7 +61,7 @@ test("other models and rates out of range are refused", () => {
   );
   refused(
     () => optim.polyak(new nn.Linear(2, 3), new nn.Linear(2, 3), 1.5),
-    "polyak: rate must be in [0, 1), got 1.5",
+    "polyak: rate must be in [0, 1], got 1.5",
   );
 });
 

@@ -6,10 +6,8 @@ import {
   concat,
   type Dim,
   dim,
-  full,
   input,
   isStatic,
-  scan,
   sizeOf,
   sliceAxis,
   type Tensor,
@@ -114,30 +112,7 @@ const flat: Record<string, Build> = {
   },
 };
 
-/** One step of an LSTM over [B, T, W]. */
-function lstm(x: Tensor, width: number, l: Layers, reverse: boolean): Tensor {
-  const [into, back] = [
-    l.add(new nn.Linear(last(x), 4 * width)),
-    l.add(new nn.Linear(width, 4 * width)),
-  ];
-  const start = full([x.shape[0]!, width], 0, "f32");
-  const { ys } = scan(
-    [start, start],
-    [into.forward(x).transpose([1, 0, 2])],
-    ([h, c], [row]) => {
-      const gates = row!.add(back.forward(h!));
-      const part = (i: number): Tensor => sliceAxis(gates, 1, i * width, (i + 1) * width);
-      const cell = part(0)
-        .sigmoid()
-        .mul(c!)
-        .add(part(1).sigmoid().mul(part(2).tanh()));
-      const next = part(3).sigmoid().mul(cell.tanh());
-      return { carry: [next, cell], ys: [next] };
-    },
-    { reverse },
-  );
-  return ys[0]!.transpose([1, 0, 2]);
-}
+const recurrent = [nn.RNN, nn.GRU, nn.LSTM] as const;
 
 /** [B, T, W]. */
 const sequences: Record<string, Build> = {
@@ -154,7 +129,11 @@ const sequences: Record<string, Build> = {
     const normed = l.add(new nn.RmsNorm(last(x))).forward(mixed);
     return mixed.add(l.linear(activate(l.linear(normed, 2 * last(x)), k[3]!), last(x)));
   },
-  lstm: (x, k, l) => lstm(x, l.width(k[0]!), l, k[1]! % 2 === 1),
+  recurrent: (x, k, l) => {
+    const options = { bidirectional: k[1]! % 2 === 1, bias: k[2]! % 3 > 0 };
+    const layer = new recurrent[k[3]! % 3]!(last(x), l.width(k[0]!), options);
+    return l.add(layer).forward(x).y;
+  },
   conv: (x, k, l) =>
     l
       .add(new nn.Conv1d(extent(x, 1), l.width(k[0]!), 1 + (k[1]! % Math.min(3, last(x)))))

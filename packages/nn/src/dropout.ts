@@ -2,10 +2,10 @@
  * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
  * that a compiled step draws a new mask at each run.
  */
-import { assign, currentValue, iota, param, random, select, type Tensor } from "@kiln-ml/ir";
-import { drawKey } from "./init.ts";
+import { currentValue, random, select, type Tensor } from "@kiln-ml/ir";
+import { advanceKey, keyState } from "./key-stream.ts";
 import { Module } from "./module.ts";
-import { checkCount, checkWithin } from "./parameter.ts";
+import { checkWithin } from "./parameter.ts";
 
 /**
  * In training: x / (1 − rate) where a coin of probability 1 − rate falls, 0 elsewhere. Otherwise x.
@@ -21,18 +21,15 @@ export class Dropout extends Module {
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
     super();
     checkWithin("dropout", "rate", rate, 0, 1);
-    if (options.seed !== undefined) checkCount("dropout", "seed", options.seed, 0);
     this.rate = rate;
-    const first = options.seed === undefined ? drawKey() : [options.seed, 0];
-    this.key = param(Uint32Array.from(first), { name: "key", trainable: false });
+    this.key = keyState("dropout", options.seed);
   }
 
   override forward(x: Tensor): Tensor {
     if (!this.training || this.rate === 0) return x;
     const keep = 1 - this.rate;
     const kept = random.bernoulli(currentValue(this.key), keep, x.shape);
-    // iota(2) is (0, 1): the second word counts passes, and threefry makes their streams independent.
-    assign(this.key, this.key.add(iota([2], 0, "u32")));
+    advanceKey(this.key);
     return select(kept, keep > 0 ? x.mul(1 / keep) : x, 0);
   }
 

@@ -6,6 +6,19 @@ import { drawKey } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount } from "./parameter.ts";
 
+/** State of key and counter, u32[2]. Without a seed the key comes from `nn.seed`. */
+export function keyState(op: string, seed: number | undefined): Tensor {
+  if (seed !== undefined) checkCount(op, "seed", seed, 0);
+  const first = seed === undefined ? drawKey() : [seed, 0];
+  return param(Uint32Array.from(first), { name: "key", trainable: false });
+}
+
+/** From here on in the trace such state is the next key. */
+export function advanceKey(state: Tensor): void {
+  // iota(2) is (0, 1): the counter is the second word, and threefry makes the streams of two counts independent.
+  assign(state, state.add(iota([2], 0, "u32")));
+}
+
 /**
  * A stream of keys: `random.normal(this.keys.next(), shape)` draws anew at every run, and at every call of `next` within one.
  *
@@ -17,17 +30,14 @@ export class KeyStream extends Module {
 
   constructor(options: { readonly seed?: number } = {}) {
     super();
-    if (options.seed !== undefined) checkCount("keyStream", "seed", options.seed, 0);
-    const first = options.seed === undefined ? drawKey() : [options.seed, 0];
-    this.key = param(Uint32Array.from(first), { name: "key", trainable: false });
+    this.key = keyState("keyStream", options.seed);
   }
 
   /** u32[2]. */
   next(): Tensor {
     // A node of its own: the parameter itself would be read as what is assigned to it below.
     const key = this.key.stopGradient();
-    // iota(2) is (0, 1): the counter is the second word.
-    assign(this.key, key.add(iota([2], 0, "u32")));
+    advanceKey(this.key);
     return key;
   }
 

@@ -5,8 +5,10 @@
 import {
   concat,
   type Dim,
+  type Dtype,
   DtypeError,
   GraphError,
+  inFull,
   iota,
   isInteger,
   printShape,
@@ -82,8 +84,9 @@ class Cell extends Module {
   }
 }
 
+/** In f32 at least, whatever products are computed in: a loop's state keeps its dtype. */
 function product(x: Tensor, w: Tensor, bias: Tensor | undefined): Tensor {
-  const y = x.matmul(w.transpose([1, 0]));
+  const y = inFull(x.matmul(w.transpose([1, 0])));
   return bias ? y.add(bias) : y;
 }
 
@@ -122,7 +125,7 @@ class Recurrent extends Module {
       );
     this.forwards = cells();
     this.backwards = bidirectional ? cells() : [];
-    if (dropout > 0) this.drop = new Dropout(dropout);
+    if (dropout !== 0) this.drop = new Dropout(dropout);
   }
 
   override forward(x: Tensor, given: RecurrentInputs = {}): RecurrentResult {
@@ -137,8 +140,9 @@ class Recurrent extends Module {
       if (i && this.drop) y = this.drop.forward(y);
       const back = this.backwards[i];
       const ways = [cell, ...(back ? [back] : [])].map((c) => {
-        const first = this.#first(x, batch, last.length, given.state);
-        const run = this.#run(c, y, first, within, c === back);
+        const gates = c.forward(y);
+        const first = this.#first(gates.dtype, batch, last.length, given.state);
+        const run = this.#run(c, gates, first, within, c === back);
         last.push(run.carry);
         return run.y;
       });
@@ -148,11 +152,17 @@ class Recurrent extends Module {
     return { y: y.transpose([1, 0, 2]), state };
   }
 
-  /** x: [T, B, in] → [T, B, hidden]. */
-  #run(cell: Cell, x: Tensor, first: Tensor[], within: Tensor | undefined, reverse: boolean) {
+  /** Gates of the inputs, [T, B, gates·hidden] → [T, B, hidden]. */
+  #run(
+    cell: Cell,
+    inputs: Tensor,
+    first: readonly Tensor[],
+    within: Tensor | undefined,
+    reverse: boolean,
+  ) {
     const { carry, ys } = scan(
       first,
-      [cell.forward(x), ...(within ? [within] : [])],
+      [inputs, ...(within ? [within] : [])],
       (state, [gates, inside]) => {
         const next = this.#step(gates!, cell.ofHidden(state[0]!), state);
         const kept = inside ? next.map((t, k) => select(inside, t, state[k]!)) : next;
@@ -164,9 +174,14 @@ class Recurrent extends Module {
   }
 
   /** What the n-th of all cells begins with. */
-  #first(x: Tensor, batch: Dim, n: number, state: readonly Tensor[] | undefined): Tensor[] {
-    if (state) return state.map((s) => s.take(n));
-    return Array.from({ length: this.#states }, () => zeros([batch, this.hidden], x.dtype));
+  #first(
+    dtype: Dtype,
+    batch: Dim,
+    n: number,
+    state: readonly Tensor[] | undefined,
+  ): readonly Tensor[] {
+    if (state) return state.map((s) => s.take(n).convert(dtype));
+    return Array.from({ length: this.#states }, () => zeros([batch, this.hidden], dtype));
   }
 
   #check(batch: Dim, { lengths, state }: RecurrentInputs): void {

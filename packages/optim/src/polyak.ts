@@ -2,7 +2,6 @@
  * Averages of a model over time: the weights that are evaluated in place of the noisy ones, and target networks.
  */
 import { assign, currentValue, GraphError, isFloat, type Stateful, type Tensor } from "@kiln-ml/ir";
-import { checkRange } from "./check.ts";
 
 /**
  * θ′ ← θ′ + rate·(θ − θ′) for all state of `target`, from the state of `source` that has the same name: its running statistics too. What
@@ -12,7 +11,8 @@ import { checkRange } from "./check.ts";
  * differ or the rate is not in [0, 1], ShapeError or DtypeError where tensors differ. Polyak & Juditsky 1992.
  */
 export function polyak(target: Stateful, source: Stateful, rate: number | Tensor): void {
-  if (typeof rate === "number" && rate !== 1) checkRange("polyak", "rate", rate, 0, 1);
+  if (typeof rate === "number" && !(rate >= 0 && rate <= 1))
+    throw new GraphError(`polyak: rate must be in [0, 1], got ${rate}`);
   const [own, other] = [target.checkpoint(), source.checkpoint()];
   const apart = [
     ...[...own.keys()].filter((name) => !other.has(name)),

@@ -8,6 +8,7 @@ import type { Call, Comparison, Language } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { type Code, constantOf, get, i32Const, laneOp, op, set, splat, v128Const } from "./code.ts";
 import { loadText } from "./memory.ts";
+import type { PlainName } from "./opcodes.ts";
 import {
   bind,
   constantCode,
@@ -21,7 +22,7 @@ import {
 } from "./printer.ts";
 import { spell } from "./spell.ts";
 
-const comparisons: Readonly<Record<Comparison, string>> = {
+const comparisons: Readonly<Record<Comparison, PlainName>> = {
   "<": "i32.lt_s",
   "<=": "i32.le_s",
   ">": "i32.gt_s",

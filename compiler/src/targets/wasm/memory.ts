@@ -58,7 +58,7 @@ function address(p: Printer, buffer: string, index: Dim, size: number): Address 
 
 const none = (dtype: Dtype): Code => constantCode(0, dtype);
 
-export function loadText(p: Printer, l: Load): Code {
+export function loadCode(p: Printer, l: Load): Code {
   const { e } = p;
   const guard = simplifyConditions(e.open(l.guard));
   if (!guard) return none(l.dtype);

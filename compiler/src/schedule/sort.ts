@@ -52,7 +52,7 @@ export function lineSort(job: Job): Stmt[] {
     kind: "sort",
     keys: "keys",
     order: "order",
-    // Two keys with their places, once more to merge into.
+    // The keys with their places, twice.
     spare: "spare",
     size: extent,
     count: p.count,

@@ -24,6 +24,7 @@ import {
   type WasmFunction,
   when,
 } from "../../compiler/src/targets/wasm/code.ts";
+import type { PlainName } from "../../compiler/src/targets/wasm/opcodes.ts";
 
 type Type = Exclude<ValueType, "i64">;
 type Any = fc.Arbitrary<Code>;
@@ -35,7 +36,7 @@ const depth = { maxDepth: 5, depthIdentifier: "wat" } as const;
 /** One of the instructions, on operands of the types. */
 const ops = (names: string, ...operands: Any[]): Any =>
   fc
-    .tuple(fc.constantFrom(...names.split(" ")), fc.tuple(...operands))
+    .tuple(fc.constantFrom(...(names.split(" ") as PlainName[])), fc.tuple(...operands))
     .map(([name, x]) => op(name, ...x));
 
 const number = fc.constantFrom("0", "1", "2");

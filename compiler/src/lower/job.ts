@@ -68,6 +68,12 @@ export function storeMember(job: Job, values: Values, node: Tensor, rename: Rena
   return { kind: "store", to, index: addDim(offsetOf(node.shape, coords), offset), value };
 }
 
+/** Stores every member of the group that a buffer holds. */
+export function storeMembers(job: Job, block: Values, rename: Rename): void {
+  for (const [node] of membersOf(job.group))
+    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, rename));
+}
+
 /** The value a reduction or scan starts from, in the dtype of its accumulator. */
 export function identityOf(node: Tensor, kept: Dtype = node.dtype): Expr {
   const { dtype } = node.operands[0]!;

@@ -13,7 +13,6 @@ import {
   mulDim,
   opRecord,
   subDim,
-  substitute,
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
@@ -24,9 +23,9 @@ import {
   membersOf,
   openBlock,
   reducedValue,
-  storeMember,
+  storeMembers,
 } from "../lower/job.ts";
-import { nest, type Rename, renamed } from "../lower/loops.ts";
+import { nest, type Rename, renamed, renamedAt } from "../lower/loops.ts";
 import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
 import { call, doubled, load, ref, type Values } from "../lower/value.ts";
 import { walksByColumn } from "./stride.ts";
@@ -69,8 +68,7 @@ export function inBlocks(
   const last = outer.at(-1)!;
   const start = makeLoop("block", last.extent);
   const column = makeLoop("c", width);
-  const here = new Map([[last.name, addDim(start.at, column.at)]]);
-  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const by = renamedAt(rename, new Map([[last.name, addDim(start.at, column.at)]]));
   const extent = minDim(width, subDim(last.extent, start.at));
   const each = (body: readonly Stmt[]): Stmt[] => nest([{ ...column, extent }], loop, body);
   const { arrays, body } = make({ by, column, each });
@@ -122,8 +120,7 @@ function blockOfSums(
   const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
   const finish = openBlock(job);
   for (const { node, total } of sums) finish.bind(node, converted(total, node.dtype));
-  for (const [node] of membersOf(job.group))
-    if (job.stored.has(node)) finish.body.push(storeMember(job, finish, node, by));
+  storeMembers(job, finish, by);
   const body = [
     ...each(sums.map((s) => s.start(s.name))),
     ...runDown(job, inner, by, sums, each, blocks),
@@ -247,7 +244,7 @@ function rowOf(
   by: Rename,
   here: ReadonlyMap<string, Dim>,
 ): Expr[] {
-  const renames = new Map([...here, ...[...by].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const renames = renamedAt(by, here);
   const vars = renamed(
     job.group.inner.map((l) => l.at),
     renames,

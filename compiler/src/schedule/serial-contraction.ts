@@ -19,8 +19,8 @@ import {
 import type { Contraction, ContractionOperand, Group, Loop } from "../fuse/group.ts";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
-import { decode, nest, type Rename, totalOf } from "../lower/loops.ts";
+import { type Job, openBlock, storeMembers } from "../lower/job.ts";
+import { decode, nest, totalOf } from "../lower/loops.ts";
 import { call, choose, constant, doubled, load, ref } from "../lower/value.ts";
 import { storeSide, sumOf } from "./side-sum.ts";
 import { strideOf } from "./stride.ts";
@@ -246,12 +246,10 @@ function epilogue(job: Job, tile: Tile, here: { row: Dim; column: Dim }): Stmt[]
   const s = makeLoop("s", tile.columns);
   const block = openBlock(job);
   const anchor = group.anchor!;
-  const none: Rename = new Map();
   const sum = load("tile", dtypeOf(c), addDim(mulDim(r.at, tile.columns), s.at));
   const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
   block.bind(anchor, value);
-  for (const [node] of membersOf(group))
-    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, none));
+  storeMembers(job, block, new Map());
   const along = (l: Loop, most: number, total: Dim, from: Dim, body: readonly Stmt[]): Stmt => ({
     kind: "loop",
     name: l.name,

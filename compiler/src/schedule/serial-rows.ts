@@ -2,11 +2,11 @@
  * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where memory is contiguous.
  * A reduction over rows (column sums) runs over blocks of columns, so that memory is read in order.
  */
-import { addDim, type Dim, maxOfDim, modDim, offsetOf, opRecord, substitute } from "@kiln-ml/ir";
+import { addDim, type Dim, maxOfDim, modDim, offsetOf, opRecord } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
-import { collapse, nest, type Rename, totalOf } from "../lower/loops.ts";
+import { collapse, nest, type Rename, renamedAt, totalOf } from "../lower/loops.ts";
 import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
 import { dimsIn, walkStmts } from "../lower/walk.ts";
 import { type ColumnBlocks, readsByColumn, sumColumns } from "./columns.ts";
@@ -63,8 +63,7 @@ export function serialRows(job: Job): Stmt[] {
  */
 function inFours(last: Loop, rename: Rename, body: (rename: Rename) => Stmt[]): Stmt {
   const within = makeLoop("e", repeated);
-  const here = new Map([[last.name, addDim(last.at, within.at)]]);
-  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const by = renamedAt(rename, new Map([[last.name, addDim(last.at, within.at)]]));
   return {
     kind: "loop",
     name: last.name,

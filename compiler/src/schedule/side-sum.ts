@@ -5,7 +5,7 @@
 import type { Tensor } from "@kiln-ml/ir";
 import type { Group } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
-import { isReduceOp, type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { isReduceOp, type Job, openBlock, storeMembers } from "../lower/job.ts";
 import { ref } from "../lower/value.ts";
 
 /** The one reduction of a group that runs beside a contraction. */
@@ -17,7 +17,6 @@ export function storeSide(job: Job, side: Group["sideSums"][number], name: strin
   const block = openBlock(part);
   const sum = sumOf(side.group);
   block.bind(sum, ref(name, sum.dtype));
-  for (const [node] of membersOf(side.group))
-    if (job.stored.has(node)) block.body.push(storeMember(part, block, node, side.rename));
+  storeMembers(part, block, side.rename);
   return block.body;
 }

@@ -16,13 +16,12 @@ import {
   negDim,
   opRecord,
   subDim,
-  substitute,
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
-import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts";
+import { collapse, decode, nest, type Rename, renamedAt, totalOf } from "../lower/loops.ts";
 import { accName, declareAcc } from "../lower/rows.ts";
 import { emitAfter, emitStep, lineOf, runningOf } from "../lower/scans.ts";
 import { call, ref } from "../lower/value.ts";
@@ -86,7 +85,7 @@ function lineInParts(job: Job, inner: Loop, rename: Rename): Stmt[] {
   const start = makeLoop("part", inner.extent);
   const within = makeLoop("r", sumBlock);
   const here = new Map([[inner.name, addDim(start.at, within.at)]]);
-  const by = new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
+  const by = renamedAt(rename, here);
   const block = openBlock(job);
   for (const r of running)
     block.body.push({ ...declareAcc(job, r), ...(isSum(r) ? { name: before(r) } : {}) });

@@ -6,7 +6,7 @@
 import { addDim, type Dim, type Dtype } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { type Job, openBlock, storeMembers } from "../lower/job.ts";
 import { nest, type Rename } from "../lower/loops.ts";
 import { substituteIn } from "../lower/map.ts";
 import { call, constant, load, ref } from "../lower/value.ts";
@@ -91,8 +91,7 @@ function ownResults(job: Job): readonly Stmt[] {
   const anchor = group.anchor!;
   const block = openBlock(job);
   block.bind(anchor, ref("product", anchor.dtype));
-  for (const [node] of membersOf(group))
-    if (job.stored.has(node)) block.body.push(storeMember(job, block, node, new Map()));
+  storeMembers(job, block, new Map());
   made.set(job, block.body);
   return block.body;
 }

@@ -5,7 +5,7 @@
 import { type Dim, mulDim, type SortAttrs, sortAttrs, type Tensor } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { type Job, openBlock, storeMembers } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import { call, constant, load } from "../lower/value.ts";
 
@@ -52,7 +52,7 @@ export function lineSort(job: Job): Stmt[] {
     kind: "sort",
     keys: "keys",
     order: "order",
-    // Two keys with their places, once more to merge into.
+    // The keys with their places, twice.
     spare: "spare",
     size: extent,
     count: p.count,
@@ -76,8 +76,7 @@ export function lineSort(job: Job): Stmt[] {
 export function finished(job: Job, { node }: SortParts, place: Expr): Stmt[] {
   const block = openBlock(job);
   block.bind(node, place);
-  for (const [member] of membersOf(job.group))
-    if (job.stored.has(member)) block.body.push(storeMember(job, block, member, new Map()));
+  storeMembers(job, block, new Map());
   return block.body;
 }
 

@@ -5,8 +5,7 @@
 import { addDim, type Dim, floorDiv, modDim, mulDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
-import type { Rename } from "../lower/loops.ts";
-import { nest } from "../lower/loops.ts";
+import { nest, type Rename, renamedAt } from "../lower/loops.ts";
 import { walkStmts } from "../lower/walk.ts";
 import { strideOf } from "./stride.ts";
 
@@ -32,10 +31,7 @@ export function vectorise(
   const loop = makeLoop(last.name, floorDiv(last.extent, width));
   const lane = makeLoop("lane", width);
   const split = new Map<string, Dim>([[last.name, addDim(mulDim(loop.at, width), lane.at)]]);
-  const by = new Map([
-    ...split,
-    ...[...rename].map(([n, d]) => [n, substitute(d, split)] as const),
-  ]);
+  const by = renamedAt(rename, split);
   const lanes = body(by);
   const params = wideParams(lanes, lane.name);
   if (params.size === 0) return undefined;

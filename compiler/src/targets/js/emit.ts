@@ -236,9 +236,9 @@ function printArray(e: Emitter, s: Of<"array">): void {
 
 function printSort({ e, use }: Printer, s: Of<"sort">): void {
   const name = use(e.facts.dtypes.get(s.keys) === "f64" ? "sortDoubles" : "sortIntegers");
-  const [keys, order] = [e.find(s.keys).text.text, e.find(s.order).text.text];
+  const arrays = [s.keys, s.order, s.spare].map((array) => e.find(array).text.text).join(", ");
   const [size, count] = [indexText(e, s.size).text, indexText(e, s.count).text];
-  e.line(`${name}(${keys}, ${order}, ${size}, ${count}, ${s.descending ? -1 : 0});`);
+  e.line(`${name}(${arrays}, ${size}, ${count}, ${s.descending ? -1 : 0});`);
 }
 
 const unrollLimit = 4;

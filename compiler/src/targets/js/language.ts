@@ -18,7 +18,7 @@ const reserved = new Set(
     "private protected public return static super switch this throw true try typeof var void while with yield " +
     "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
     "Uint8Array roundEven erfOf powerOf exp2 bitsToFloat floatToBits " +
-    "BigInt64Array sortWords sortedPlaces sortIntegers sortDoubles Uint16Array fastExp fastTanh fastErf powerOfTwo powerBits " +
+    "BigInt64Array sortIntegers sortDoubles Uint16Array fastExp fastTanh fastErf powerOfTwo powerBits " +
     "doubleOf wordsOf floatOf patternOf toF16 fromF16 toBf16 fromBf16 roundF16 roundBf16"
   ).split(" "),
 );

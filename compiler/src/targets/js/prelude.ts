@@ -2,7 +2,7 @@
  * Functions that emitted JavaScript calls and the language lacks. Each stands alone or names those it needs;
  * only the ones a kernel uses go with it.
  */
-import { sortNeeds, sortPrelude } from "./sort.ts";
+import { sortPrelude } from "./sort.ts";
 
 /** Round to nearest, ties to even (IEEE 754, roundToIntegralTiesToEven): adding 2^52 drops the fraction. */
 const roundEven = `function roundEven(x) {
@@ -128,7 +128,6 @@ const patternOf = new Uint32Array(floatOf.buffer);`;
 
 /** What a function of the prelude calls. */
 const needs: Readonly<Record<string, readonly string[]>> = {
-  ...sortNeeds,
   fastTanh: ["fastExp"],
   fastErf: ["fastExp"],
   toF16: ["doubleOf"],

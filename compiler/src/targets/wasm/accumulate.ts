@@ -2,14 +2,14 @@
  * Accumulators: one value in all lanes, or in a vector a value of its own in each lane. argMax and argMin keep the
  * extreme beside the position. Those of a simd loop are in `partial.ts`.
  */
-import { bug, type Dtype } from "@kiln-ml/ir";
+import { bug, type Dtype, isFloat } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";
 import { type Code, localOf, op, set } from "./code.ts";
 import { indexValue } from "./language.ts";
 import { seeInLanes, takeInLanes } from "./partial.ts";
 import { bind, newLocal, type Printer, typeOf } from "./printer.ts";
-import { combined, isReal, takeBetter, worst } from "./reducers.ts";
+import { combined, takeBetter, worst } from "./reducers.ts";
 
 /** Declares an accumulator in the present block and binds its name. */
 export function declare(p: Printer, name: string, dtype: Dtype, init: Code): void {
@@ -54,7 +54,7 @@ export function printFma(p: Printer, s: Of<"fma">): void {
   const value =
     dtype === "f64"
       ? op("f64.add", acc, op("f64.mul", a, b))
-      : isReal(dtype)
+      : isFloat(dtype)
         ? op("f32x4.madd", a, b, acc)
         : combined("sum", dtype, acc, op("i32x4.mul", a, b));
   e.line(set(localOf(acc), value));

@@ -83,10 +83,3 @@ export class Bytes {
     return this.bytes.slice(0, this.length);
   }
 }
-
-/** Bytes that an unsigned 32-bit integer takes. */
-export function unsignedSize(value: number): number {
-  let size = 1;
-  for (let rest = value >>> 7; rest > 0; rest >>>= 7) size += 1;
-  return size;
-}

@@ -2,9 +2,16 @@
  * Instructions as trees: each node a row of the instruction table, its operands, and what the instruction says besides.
  * `encode.ts` makes bytes of them and `listing.ts` text. Checks nothing; what is wrong shows when it is encoded or validated.
  */
-import { bug } from "@kiln-ml/ir";
 import { prec, type Value } from "../scope.ts";
-import { type Instruction, instructions } from "./opcodes.ts";
+import {
+  type Instruction,
+  type InstructionName,
+  instructions,
+  type LaneName,
+  type MemoryLaneName,
+  type MemoryName,
+  type PlainName,
+} from "./opcodes.ts";
 
 /** Types of values in locals and on the stack. */
 export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
@@ -41,21 +48,15 @@ export class Code implements Value {
 }
 
 const table = new Map(instructions.map((row) => [row.name, row]));
-
-const rowOf = (name: string): Instruction =>
-  table.get(name) ?? bug("emit", `no instruction is called ${name}`);
+const rowOf = (name: InstructionName): Instruction => table.get(name)!;
 
 const none: readonly Code[] = [];
 
 /** An instruction without immediates. */
-export const op = (name: string, ...args: readonly Code[]): Code =>
+export const op = (name: PlainName, ...args: readonly Code[]): Code =>
   new Code(rowOf(name), args, undefined, undefined);
 
-const [localGet, localSet, localTee] = ["local.get", "local.set", "local.tee"].map(rowOf) as [
-  Instruction,
-  Instruction,
-  Instruction,
-];
+const [localGet, localSet, localTee] = [rowOf("local.get"), rowOf("local.set"), rowOf("local.tee")];
 export const get = (name: string): Code => new Code(localGet, none, name, undefined);
 export const set = (name: string, value: Code): Code =>
   new Code(localSet, [value], name, undefined);
@@ -65,9 +66,12 @@ export const tee = (name: string, value: Code): Code =>
 /** The name of the local that is read. */
 export const localOf = (c: Code): string => c.immediate as string;
 
-const constants = Object.fromEntries(
-  ["i32", "i64", "f32", "f64", "v128"].map((type) => [type, rowOf(`${type}.const`)]),
-) as Record<ValueType, Instruction>;
+const constants = {
+  i32: rowOf("i32.const"),
+  i64: rowOf("i64.const"),
+  f64: rowOf("f64.const"),
+  v128: rowOf("v128.const"),
+};
 export const i32Const = (n: number): Code => new Code(constants.i32, none, n | 0, undefined);
 export const i64Const = (n: bigint): Code => new Code(constants.i64, none, n, undefined);
 export const f64Const = (v: number): Code => new Code(constants.f64, none, v, undefined);
@@ -98,13 +102,20 @@ export interface Address {
   readonly base: Code;
 }
 
-export const memory = (name: string, { offset, base }: Address, ...args: readonly Code[]): Code =>
-  new Code(rowOf(name), [base, ...args], offset, undefined);
+export const memory = (
+  name: MemoryName,
+  { offset, base }: Address,
+  ...args: readonly Code[]
+): Code => new Code(rowOf(name), [base, ...args], offset, undefined);
 /** A load or store of one lane of `v`. */
-export const memoryLane = (name: string, { offset, base }: Address, lane: number, v: Code): Code =>
-  new Code(rowOf(name), [base, v], offset, lane);
+export const memoryLane = (
+  name: MemoryLaneName,
+  { offset, base }: Address,
+  lane: number,
+  v: Code,
+): Code => new Code(rowOf(name), [base, v], offset, lane);
 /** `extract_lane` and `replace_lane`. */
-export const laneOp = (name: string, lane: number, ...args: readonly Code[]): Code =>
+export const laneOp = (name: LaneName, lane: number, ...args: readonly Code[]): Code =>
   new Code(rowOf(name), args, lane, undefined);
 
 const shuffleRow = rowOf("i8x16.shuffle");
@@ -126,7 +137,8 @@ export const branch = (label: string): Code => new Code(rowOf("br"), none, label
 export const branchIf = (label: string, condition: Code): Code =>
   new Code(rowOf("br_if"), [condition], label, undefined);
 
-const clause = (name: string, body: readonly Code[]): Code => op(name, ...body);
+const clause = (name: "then" | "else", body: readonly Code[]): Code =>
+  new Code(rowOf(name), body, undefined, undefined);
 /** Statements where the condition holds, and others where it does not. */
 export const when = (
   condition: Code,

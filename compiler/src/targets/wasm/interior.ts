@@ -29,7 +29,7 @@ const mostAtEnd = 16;
 /** Loops of fewer iterations are not worth being written three times. */
 const leastSplit = 16;
 
-export interface Interior {
+interface Interior {
   readonly from: Dim;
   readonly to: Dim;
   /** What holds there. */

@@ -7,7 +7,8 @@ import { strideOf } from "../../schedule/stride.ts";
 import type { Call, Comparison, Language } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { type Code, constantOf, get, i32Const, laneOp, op, set, splat, v128Const } from "./code.ts";
-import { loadText } from "./memory.ts";
+import { loadCode } from "./memory.ts";
+import type { PlainName } from "./opcodes.ts";
 import {
   bind,
   constantCode,
@@ -21,7 +22,7 @@ import {
 } from "./printer.ts";
 import { spell } from "./spell.ts";
 
-const comparisons: Readonly<Record<Comparison, string>> = {
+const comparisons: Readonly<Record<Comparison, PlainName>> = {
   "<": "i32.lt_s",
   "<=": "i32.le_s",
   ">": "i32.gt_s",
@@ -58,9 +59,9 @@ export function instructionLanguage(p: () => Printer): Language<Code, Code> {
       conditions.length === 0 ? i32Const(1) : conditions.reduce((a, b) => op("i32.and", a, b)),
     constant: constantCode,
     index: (value) => indexValue(p(), value),
-    test: (conditions) => testText(p(), conditions),
-    load: (l) => loadText(p(), l),
-    call: (c) => callText(p(), c),
+    test: (conditions) => testCode(p(), conditions),
+    load: (l) => loadCode(p(), l),
+    call: (c) => callCode(p(), c),
     accumulated: (_name, text) => text,
   };
 }
@@ -118,7 +119,7 @@ export function indexValue(p: Printer, value: Dim): Code {
 }
 
 /** A conjunction as a lane mask. */
-function testText(p: Printer, conditions: readonly Condition[]): Code {
+function testCode(p: Printer, conditions: readonly Condition[]): Code {
   const { e } = p;
   const resolved = e.open(conditions);
   const same = resolved.filter((c) => !varies(p, c.value));
@@ -132,7 +133,7 @@ function conditionMask(p: Printer, { test, value }: Condition): Code {
   return op(test === "zero" ? "i32x4.eq" : "i32x4.ge_s", indexValue(p, value), zero);
 }
 
-function callText(p: Printer, c: Call): Code {
+function callCode(p: Printer, c: Call): Code {
   const dtypes = c.args.map((a) => a.dtype);
   const args = c.args.map((a) => p.e.text(a));
   const op = c.nonPositive && c.dtype !== "f64" ? "expNonPositive" : c.op;

@@ -31,8 +31,12 @@ import {
 import { fromHalf, toHalf } from "./half.ts";
 import { bind, constantCode, laneName, maskOf, onLane, type Printer, varies } from "./printer.ts";
 import { runningBase } from "./running.ts";
+import { wrapped } from "./spell.ts";
 
 export const bytesOf = (dtype: Dtype): number => storageBytes(dtype, "wasm");
+
+/** What lies in lanes takes 1, 2 or 4 bytes. */
+const bitsOf = (size: number) => (size * 8) as 8 | 16 | 32;
 
 /** The address of a buffer or array as it stands in index expressions, in bytes. */
 const addressOf = (buffer: string): Dim => anyInteger(`=${buffer}`);
@@ -54,7 +58,7 @@ function address(p: Printer, buffer: string, index: Dim, size: number): Address 
 
 const none = (dtype: Dtype): Code => constantCode(0, dtype);
 
-export function loadText(p: Printer, l: Load): Code {
+export function loadCode(p: Printer, l: Load): Code {
   const { e } = p;
   const guard = simplifyConditions(e.open(l.guard));
   if (!guard) return none(l.dtype);
@@ -84,7 +88,7 @@ function loadSame(p: Printer, l: Load, index: Dim): Code {
 /** Unsigned bytes or halves in 32-bit lanes as values of the dtype. */
 function widened(p: Printer, dtype: Dtype, v: Code): Code {
   if (dtype === "bool") return op("i32x4.ne", v, splat("i32x4", 0));
-  if (dtype === "i8") return op("i32x4.shr_s", op("i32x4.shl", v, i32Const(24)), i32Const(24));
+  if (dtype === "i8") return wrapped(v, dtype);
   if (dtype === "f16" || dtype === "bf16")
     return fromHalf(dtype, bind(p, "v128", v), (x) => bind(p, "v128", x));
   return v;
@@ -110,7 +114,7 @@ function loadLanes(p: Printer, l: Load, index: Dim): Code {
 
 function gathered(p: Printer, dtype: Dtype, at: readonly Address[]): Code {
   const size = bytesOf(dtype);
-  const width = size * 8;
+  const width = bitsOf(size);
   const [first, ...rest] = at;
   const start =
     size === 4
@@ -154,13 +158,13 @@ export function stores(p: Printer, to: string, at: Dim, value: Code, dtype: Dtyp
   const size = bytesOf(dtype);
   if (dtype === "f64") return [memory("f64.store", address(p, to, index, size), value)];
   const lanes = narrowed(p, dtype, value);
-  const width = size * 8;
+  const width = bitsOf(size);
   if (!varies(p, index))
     return [memoryLane(`v128.store${width}_lane`, address(p, to, index, size), 0, lanes)];
   if (strideOf(index, laneName) === 1) {
     const first = address(p, to, onLane(index, 0), size);
     if (size === 4) return [memory("v128.store", first, lanes)];
-    return [memoryLane(`v128.store${size * 32}_lane`, first, 0, packed(size, lanes))];
+    return [memoryLane(`v128.store${size === 2 ? 64 : 32}_lane`, first, 0, packed(size, lanes))];
   }
   const v = bind(p, "v128", lanes);
   return [0, 1, 2, 3].map((i) => {

@@ -50,7 +50,7 @@ const laneFloat = "add sub mul div min max pmin pmax";
 
 // Codes of one row follow each other.
 // biome-ignore format: one group a row
-const scalarRows: readonly Row[] = [
+const scalarRows = [
   [0x00, 0, "", "unreachable nop"],
   [0x0f, -1, "", "return"],
   [0x1a, 1, "", "drop"],
@@ -77,10 +77,10 @@ const scalarRows: readonly Row[] = [
   [0xc0, 1, "", "i32.extend8_s i32.extend16_s i64.extend8_s i64.extend16_s i64.extend32_s"],
   [fc + 0, 1, "i32.", "trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u"],
   [fc + 4, 1, "i64.", "trunc_sat_f32_s trunc_sat_f32_u trunc_sat_f64_s trunc_sat_f64_u"],
-];
+] as const satisfies readonly Row[];
 
 // biome-ignore format: one group a row
-const vectorRows: readonly Row[] = [
+const vectorRows = [
   [fd + 17, 1, "", "i32x4.splat i64x2.splat"],
   [fd + 19, 1, "", "f32x4.splat f64x2.splat"],
   [fd + 55, 2, "i32x4.", compareInt],
@@ -109,10 +109,10 @@ const vectorRows: readonly Row[] = [
   [fd + 239, 1, "f64x2.", "sqrt"],
   [fd + 240, 2, "f64x2.", laneFloat],
   [fd + 248, 1, "", "i32x4.trunc_sat_f32x4_s i32x4.trunc_sat_f32x4_u f32x4.convert_i32x4_s f32x4.convert_i32x4_u"],
-];
+] as const satisfies readonly Row[];
 
 // biome-ignore format: one instruction a row
-const memoryRows: readonly WideRow[] = [
+const memoryRows = [
   [0x28, 1, 4, "i32.load"],
   [0x29, 1, 8, "i64.load"],
   [0x2a, 1, 4, "f32.load"],
@@ -142,10 +142,10 @@ const memoryRows: readonly WideRow[] = [
   [fd + 9, 1, 4, "v128.load32_splat"],
   [fd + 11, 2, 16, "v128.store"],
   [fd + 92, 1, 4, "v128.load32_zero"],
-];
+] as const satisfies readonly WideRow[];
 
 // biome-ignore format: one instruction a row
-const memoryLaneRows: readonly WideRow[] = [
+const memoryLaneRows = [
   [fd + 84, 2, 1, "v128.load8_lane"],
   [fd + 85, 2, 2, "v128.load16_lane"],
   [fd + 86, 2, 4, "v128.load32_lane"],
@@ -154,10 +154,10 @@ const memoryLaneRows: readonly WideRow[] = [
   [fd + 89, 2, 2, "v128.store16_lane"],
   [fd + 90, 2, 4, "v128.store32_lane"],
   [fd + 91, 2, 8, "v128.store64_lane"],
-];
+] as const satisfies readonly WideRow[];
 
 // biome-ignore format: one instruction a row
-const laneRows: readonly WideRow[] = [
+const laneRows = [
   [fd + 27, 1, 4, "i32x4.extract_lane"],
   [fd + 28, 2, 4, "i32x4.replace_lane"],
   [fd + 29, 1, 2, "i64x2.extract_lane"],
@@ -166,12 +166,12 @@ const laneRows: readonly WideRow[] = [
   [fd + 32, 2, 4, "f32x4.replace_lane"],
   [fd + 33, 1, 2, "f64x2.extract_lane"],
   [fd + 34, 2, 2, "f64x2.replace_lane"],
-];
+] as const satisfies readonly WideRow[];
 
 type KindRow = readonly [kind: Kind, code: number, operands: number, name: string];
 
 // biome-ignore format: one word a row
-const otherRows: readonly KindRow[] = [
+const otherRows = [
   ["block", 0x02, -1, "block"],
   ["block", 0x03, -1, "loop"],
   ["if", 0x04, -1, "if"],
@@ -197,13 +197,27 @@ const otherRows: readonly KindRow[] = [
   ["madd", fd + 0x107, 3, "f64x2.madd"],
   ["nmadd", fd + 0x108, 3, "f64x2.nmadd"],
   ["comment", 0, 0, ";;"],
-];
+] as const satisfies readonly KindRow[];
 
 /** `f32x4.mul`, `.add` and `.sub`, and those of f64x2: what `madd` and `nmadd` are when plain. */
 export const fused = {
   f32x4: { mul: fd + 230, add: fd + 228, sub: fd + 229 },
   f64x2: { mul: fd + 242, add: fd + 240, sub: fd + 241 },
 };
+
+type Words<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;
+type Spread<R extends Row> = R extends Row ? `${R[2]}${Words<R[3]>}` : never;
+type Other = (typeof otherRows)[number];
+type NameOf<K extends Kind> = Extract<Other, readonly [K, ...unknown[]]>[3];
+
+/** Names of instructions, so that one which the table lacks does not compile: those without immediates, and the others by kind. */
+export type PlainName =
+  | Spread<(typeof scalarRows)[number] | (typeof vectorRows)[number]>
+  | NameOf<"plain" | "madd" | "nmadd">;
+export type MemoryName = (typeof memoryRows)[number][3];
+export type MemoryLaneName = (typeof memoryLaneRows)[number][3];
+export type LaneName = (typeof laneRows)[number][3];
+export type InstructionName = PlainName | MemoryName | MemoryLaneName | LaneName | Other[3];
 
 export const memoryCopy: number = fc + 10;
 export const memoryFill: number = fc + 11;

@@ -3,14 +3,14 @@
  * when the loop is done. Extremes are kept in a form that takes few instructions a vector and is exact nevertheless: NaN
  * wins, and −0 is less than 0.
  */
-import { type Dim, type Dtype, mulDim, type Reducer, subDim } from "@kiln-ml/ir";
+import { type Dim, type Dtype, isFloat, mulDim, type Reducer, subDim } from "@kiln-ml/ir";
 import { isArg } from "../../kernel/uses.ts";
 import { strideOf } from "../../schedule/stride.ts";
 import { indexText } from "../index-text.ts";
 import { type Code, localOf, op, set, shuffle, splat } from "./code.ts";
 import { indexValue } from "./language.ts";
-import { bind, laneName, newLocal, type Printer } from "./printer.ts";
-import { combined, identity, isReal, suffix, takeBetter, worst } from "./reducers.ts";
+import { bind, compared, laneName, newLocal, type Printer, signOf } from "./printer.ts";
+import { combined, identity, takeBetter, worst } from "./reducers.ts";
 
 /**
  * What lanes keep of one accumulator. Sums and the like: the value. Extremes of real numbers: the greatest and the least bits as
@@ -47,7 +47,7 @@ export function openPartials(
   length: Dim,
 ): LaneAcc[] {
   const { dtype, reducer = "sum" } = p.e.facts.accs.get(name)!;
-  const apart = isArg(reducer) || (isExtreme(reducer) && isReal(dtype));
+  const apart = isArg(reducer) || (isExtreme(reducer) && isFloat(dtype));
   const perStream = apart ? 1 : vectors;
   return Array.from({ length: streams * perStream }, (_, i) =>
     openPartial(p, name, mulDim(length, Math.floor(i / perStream))),
@@ -63,8 +63,8 @@ function openPartial(p: Printer, name: string, offset: Dim): LaneAcc {
   if (isArg(reducer)) {
     add("Lanes", start);
     add("Bests", worst(reducer, fed));
-    if (isReal(fed)) add("Nans", nowhere);
-  } else if (isExtreme(reducer) && isReal(dtype)) {
+    if (isFloat(fed)) add("Nans", nowhere);
+  } else if (isExtreme(reducer) && isFloat(dtype)) {
     // The identity is an element like others.
     for (const kept of ["Greatest", "Least", "Unsigned"]) add(kept, start);
   } else add("Lanes", start);
@@ -73,7 +73,7 @@ function openPartial(p: Printer, name: string, offset: Dim): LaneAcc {
 
 const assign = (p: Printer, to: Code, value: Code): void => p.e.line(set(localOf(to), value));
 
-const bitsKept = ["i32x4.max_s", "i32x4.min_s", "i32x4.max_u"];
+const bitsKept = ["i32x4.max_s", "i32x4.min_s", "i32x4.max_u"] as const;
 
 /** Accumulates a vector of an extreme. */
 export function seeInLanes(p: Printer, { values }: LaneAcc, v: Code): void {
@@ -110,14 +110,15 @@ export function takeInLanes(p: Printer, partial: LaneAcc, v: Code, element: Dim)
   const index = indexValue(p, partial.relative ? subDim(resolved, partial.offset) : resolved);
   const at = bind(p, "v128", index);
   const [position, best, nan] = partial.values as [Code, Code, Code | undefined];
-  const max = partial.reducer === "argMax";
-  const [more, extreme] = [max ? "gt" : "lt", max ? "max" : "min"];
-  const real = isReal(partial.fed);
-  const sign = real ? "" : suffix(partial.fed);
-  const shape = real ? "f32x4" : "i32x4";
-  const better = op(`${shape}.${more}${sign}`, v, best);
+  const { fed, reducer } = partial;
+  const max = reducer === "argMax";
+  const extreme = max ? "max" : "min";
+  const better = compared(max ? "gt" : "lt", fed, v, best);
   assign(p, position, op("i32x4.max_s", position, op("v128.and", better, at)));
-  assign(p, best, real ? op(`f32x4.p${extreme}`, best, v) : op(`i32x4.${extreme}${sign}`, best, v));
+  const further = isFloat(fed)
+    ? op(`f32x4.p${extreme}`, best, v)
+    : op(`i32x4.${extreme}_${signOf(fed)}`, best, v);
+  assign(p, best, further);
   if (nan) assign(p, nan, op("i32x4.min_u", nan, op("v128.or", at, op("f32x4.eq", v, v))));
 }
 
@@ -210,11 +211,10 @@ function furthest(
   [at, best, nan]: readonly Code[],
   [otherAt, otherBest, otherNan]: readonly Code[],
 ): Code[] {
-  const real = isReal(fed);
-  const shape = real ? "f32x4" : "i32x4";
-  const more = `${reducer === "argMax" ? "gt" : "lt"}${real ? "" : suffix(fed)}`;
-  const tie = op("v128.and", op(`${shape}.eq`, otherBest!, best!), op("i32x4.lt_s", otherAt!, at!));
-  const take = bind(p, "v128", op("v128.or", op(`${shape}.${more}`, otherBest!, best!), tie));
+  const more = compared(reducer === "argMax" ? "gt" : "lt", fed, otherBest!, best!);
+  const same = compared("eq", fed, otherBest!, best!);
+  const tie = op("v128.and", same, op("i32x4.lt_s", otherAt!, at!));
+  const take = bind(p, "v128", op("v128.or", more, tie));
   const choose = (a: Code, b: Code): Code => bind(p, "v128", op("v128.bitselect", b, a, take));
   const both = [choose(at!, otherAt!), choose(best!, otherBest!)];
   return nan ? [...both, bind(p, "v128", op("i32x4.min_u", nan, otherNan!))] : both;

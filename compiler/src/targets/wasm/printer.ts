@@ -2,7 +2,7 @@
  * What is known while one wasm function is printed, and the smallest pieces of its code. Values are v128 (four
  * lanes, equal in all of them unless the value depends on the lane of an open vector), except f64, which is scalar.
  */
-import { anyInteger, type Dim, type Dtype, substitute, symbolsIn } from "@kiln-ml/ir";
+import { anyInteger, type Dim, type Dtype, isFloat, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Emitter } from "../emitter.ts";
 import { type Code, f64Const, get, i32Const, isCheap, laneOp, op, set, splat } from "./code.ts";
 import type { LaneAcc } from "./partial.ts";
@@ -83,6 +83,20 @@ export function constantCode(value: number, dtype: Dtype): Code {
 /** A condition (i32, 0 or 1) as a lane mask, the same in all lanes. */
 export const maskOf = (condition: Code): Code =>
   op("i32x4.splat", op("i32.sub", i32Const(0), condition));
+
+export const signOf = (dtype: Dtype): "s" | "u" =>
+  dtype === "u32" || dtype === "u8" || dtype === "bool" ? "u" : "s";
+
+export type Comparator = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
+
+/** How two values compare, as a lane mask. */
+export function compared(c: Comparator, dtype: Dtype, a: Code, b: Code): Code {
+  if (dtype === "f64") return maskOf(op(`f64.${c}`, a, b));
+  if (isFloat(dtype)) return op(`f32x4.${c}`, a, b);
+  if (c === "eq" || c === "ne") return op(`i32x4.${c}`, a, b);
+  // Masks are all ones where they hold, so that false < true as unsigned numbers.
+  return op(`i32x4.${c}_${signOf(dtype)}`, a, b);
+}
 
 /** A value that is the same in all lanes as an i32. */
 export const scalarOf = (c: Code): Code => laneOp("i32x4.extract_lane", 0, c);

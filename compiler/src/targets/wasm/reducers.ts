@@ -1,18 +1,16 @@
 /**
  * Reducers on values in lanes: what they start from, how two values are combined, which of two is the better extreme.
  */
-import { type Dtype, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
+import { type Dtype, isFloat, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
 import { bestOf } from "../../kernel/uses.ts";
-import { type Code, i32Const, laneOp, localOf, op, set, splat } from "./code.ts";
-import { bind, constantCode, type Printer } from "./printer.ts";
-
-export const isReal = (dtype: Dtype): boolean => dtype[0] === "f" || dtype === "bf16";
-export const suffix = (dtype: Dtype): string => (dtype === "u32" || dtype === "u8" ? "_u" : "_s");
+import { type Code, laneOp, localOf, op, set } from "./code.ts";
+import { bind, type Comparator, compared, constantCode, type Printer, signOf } from "./printer.ts";
+import { wrapped } from "./spell.ts";
 
 /** The least value of a dtype for argMax, the greatest for argMin. */
 export function worst(reducer: Reducer, dtype: Dtype): Code {
   const max = reducer === "argMax";
-  if (isReal(dtype)) return constantCode(max ? -Infinity : Infinity, dtype);
+  if (isFloat(dtype)) return constantCode(max ? -Infinity : Infinity, dtype);
   return constantCode(max ? minOf(dtype) : maxOf(dtype), dtype === "bool" ? "u8" : dtype);
 }
 
@@ -36,18 +34,20 @@ export function identity(reducer: Reducer, dtype: Dtype): Code {
   }
 }
 
+const names = { sum: "add", prod: "mul", max: "max", min: "min" } as const;
+
 /** a ⊕ b. NaN wins in max and min, as it does in the instructions. */
 export function combined(reducer: Reducer, dtype: Dtype, a: Code, b: Code): Code {
-  const name = { sum: "add", prod: "mul", max: "max", min: "min" }[reducer as "sum"];
   if (reducer === "any") return op("v128.or", a, b);
   if (reducer === "all") return op("v128.and", a, b);
+  const name = names[reducer as keyof typeof names];
   if (dtype === "f64") return op(`f64.${name}`, a, b);
-  if (isReal(dtype)) return op(`f32x4.${name}`, a, b);
-  const sign = name === "max" || name === "min" ? suffix(dtype) : "";
-  const result = op(`i32x4.${name}${sign}`, a, b);
-  if (dtype === "u8") return op("v128.and", result, splat("i32x4", 255));
-  if (dtype !== "i8") return result;
-  return op("i32x4.shr_s", op("i32x4.shl", result, i32Const(24)), i32Const(24));
+  if (isFloat(dtype)) return op(`f32x4.${name}`, a, b);
+  const whole =
+    name === "max" || name === "min"
+      ? op(`i32x4.${name}_${signOf(dtype)}`, a, b)
+      : op(`i32x4.${name}`, a, b);
+  return wrapped(whole, dtype);
 }
 
 /** Takes (value, position) if it is better: larger or smaller, or the first NaN; `ties`: or equal and further front. */
@@ -62,12 +62,9 @@ export function takeBetter(
 ): void {
   const { e } = p;
   const [best, position] = [e.find(bestOf(name)).text, e.find(name).text];
-  const real = isReal(fed);
+  const real = isFloat(fed);
   const more = reducer === "argMax" ? "gt" : "lt";
-  const test = (c: string, a: Code, b: Code): Code =>
-    fed === "f64"
-      ? op("i32x4.splat", op("i32.sub", i32Const(0), op(`f64.${c}`, a, b)))
-      : op(real ? `f32x4.${c}` : `i32x4.${c}${c === "eq" || c === "ne" ? "" : suffix(fed)}`, a, b);
+  const test = (c: Comparator, a: Code, b: Code): Code => compared(c, fed, a, b);
   let better = test(more, v, best);
   if (real)
     better = op("v128.or", better, op("v128.and", test("ne", v, v), test("eq", best, best)));

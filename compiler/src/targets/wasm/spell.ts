@@ -15,12 +15,11 @@ import {
   uniformOf,
 } from "./code.ts";
 import { fromHalf, toHalf } from "./half.ts";
-
 import { fromSpelling } from "./math/c-expression.ts";
 import type { Width } from "./math/dialect.ts";
 import { expNonPositive } from "./math/exponential.ts";
 import { type Bind, doubleMath, vectorMath } from "./math/index.ts";
-import { constantCode } from "./printer.ts";
+import { type Comparator, compared, constantCode, signOf } from "./printer.ts";
 
 type X = readonly Code[];
 
@@ -47,7 +46,8 @@ function spelling(
   if (op === "bitcast") return bitcast(x[0]!, from[0]!, to, bind);
   if (op === "select") return select(x, to);
   const dtype = from[0]!;
-  if (comparisons[op]) return compare(op, x, dtype);
+  const comparison = comparisons[op];
+  if (comparison) return compared(comparison, dtype, x[0]!, x[1]!);
   if (dtype === "bool") return logic(op, x);
   if (dtype === "f64") return double(op, x, bind);
   if (isFloat(dtype)) return halved(float(op, x, bind), to, bind);
@@ -63,15 +63,13 @@ function halved(code: Code | undefined, to: Dtype, bind: Bind): Code | undefined
 }
 
 /** Brings an integer result back into the range of its dtype. */
-function wrapped(code: Code, dtype: Dtype): Code {
+export function wrapped(code: Code, dtype: Dtype): Code {
   if (dtype === "u8") return apply("v128.and", code, all(255));
   if (dtype !== "i8") return code;
   return apply("i32x4.shr_s", apply("i32x4.shl", code, i32Const(24)), i32Const(24));
 }
 
-const unsigned = (dtype: Dtype): boolean => dtype === "u32" || dtype === "u8" || dtype === "bool";
-
-const comparisons: Readonly<Record<string, string>> = {
+const comparisons: Readonly<Record<string, Comparator>> = {
   equal: "eq",
   notEqual: "ne",
   less: "lt",
@@ -79,16 +77,6 @@ const comparisons: Readonly<Record<string, string>> = {
   greater: "gt",
   greaterEqual: "ge",
 };
-
-function compare(op: string, x: X, dtype: Dtype): Code {
-  const name = comparisons[op]!;
-  if (dtype === "f64")
-    return apply("i32x4.splat", apply("i32.sub", i32Const(0), apply(`f64.${name}`, ...x)));
-  if (isFloat(dtype)) return apply(`f32x4.${name}`, ...x);
-  const sign = name === "eq" || name === "ne" ? "" : unsigned(dtype) ? "_u" : "_s";
-  // Masks are all ones where they hold, so that false < true as unsigned numbers.
-  return apply(`i32x4.${name}${sign}`, ...x);
-}
 
 /** Lanes hold the bits of what has 32, and the values of halves. */
 function bitcast(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
@@ -111,7 +99,9 @@ function logic(op: string, x: X): Code | undefined {
   return op === "and" || op === "or" || op === "xor" ? apply(`v128.${op}`, ...x) : undefined;
 }
 
-const floats: Readonly<Record<string, string>> = {
+const floats: Readonly<
+  Record<string, "add" | "sub" | "mul" | "div" | "neg" | "abs" | "max" | "min">
+> = {
   add: "add",
   sub: "sub",
   mul: "mul",
@@ -154,9 +144,8 @@ function bound(op: "maximum" | "minimum", x: X): Code | undefined {
 function double(op: string, x: X, bind: Bind): Code | undefined {
   const plain = floats[op];
   if (plain) return apply(`f64.${plain}`, ...x);
-  const mask = (t: Code): Code => apply("i32x4.splat", apply("i32.sub", i32Const(0), t));
-  if (op === "isNan") return mask(apply("f64.ne", x[0]!, x[0]!));
-  if (op === "isFinite") return mask(apply("f64.lt", apply("f64.abs", x[0]!), f64Const(Infinity)));
+  if (op === "isNan") return compared("ne", "f64", x[0]!, x[0]!);
+  if (op === "isFinite") return compared("lt", "f64", apply("f64.abs", x[0]!), f64Const(Infinity));
   return doubleMath(op, x, bind) ?? custom(op, x, "f64", bind);
 }
 
@@ -169,7 +158,7 @@ function custom(op: string, x: X, width: Width, bind: Bind): Code | undefined {
 
 function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
   const [a, b] = x;
-  const u = unsigned(dtype) ? "u" : "s";
+  const u = signOf(dtype);
   switch (op) {
     case "add":
     case "sub":
@@ -229,7 +218,7 @@ function lanes(one: (i: number) => Code, bind: Bind): Code {
 }
 
 /** A shift counts modulo 32. SIMD has one count for all lanes; a constant is the common case. */
-function shifted(name: string, a: Code, b: Code): Code {
+function shifted(name: "shl" | "shr_s" | "shr_u", a: Code, b: Code): Code {
   const same = uniformOf(b, "i32x4");
   if (same !== undefined) return apply(`i32x4.${name}`, a, i32Const(same & 31));
   return [0, 1, 2, 3].reduce(
@@ -239,7 +228,12 @@ function shifted(name: string, a: Code, b: Code): Code {
 }
 
 /** a / b and a mod b, 0 where b is 0; the smallest i32 by −1 is itself, mod 0. */
-function quotient(op: string, [a, b]: readonly [Code, Code], u: string, bind: Bind): Code {
+function quotient(
+  op: "div" | "rem",
+  [a, b]: readonly [Code, Code],
+  u: "s" | "u",
+  bind: Bind,
+): Code {
   const d = bind("i32", b);
   const safe = apply("i32.or", d, apply("i32.eqz", d));
   if (u === "u") {
@@ -275,7 +269,7 @@ function convert(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
   if (to === "bool") return isFloat(from) ? apply("f32x4.ne", x, zero) : apply("i32x4.ne", x, zero);
   if (isFloat(to)) {
     if (from === "bool") return apply("v128.and", x, constantCode(1, "f32"));
-    const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${unsigned(from) ? "u" : "s"}`, x);
+    const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${signOf(from)}`, x);
     return halved(real, to, bind)!;
   }
   if (from === "bool") return apply("v128.and", x, all(1));
@@ -292,8 +286,7 @@ function wholeOf(x: Code, to: Dtype, bind: Bind): Code {
 }
 
 function fromDouble(x: Code, to: Dtype, bind: Bind): Code {
-  if (to === "bool")
-    return apply("i32x4.splat", apply("i32.sub", i32Const(0), apply("f64.ne", x, f64Const(0))));
+  if (to === "bool") return compared("ne", "f64", x, f64Const(0));
   if (isFloat(to)) return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
   const whole = apply("i32.wrap_i64", apply("i64.trunc_sat_f64_s", x));
   return wrapped(apply("i32x4.splat", whole), to);
@@ -303,5 +296,5 @@ function toDouble(x: Code, from: Dtype): Code {
   if (isFloat(from)) return apply("f64.promote_f32", laneOp("f32x4.extract_lane", 0, x));
   const first = lane(x, 0);
   if (from === "bool") return apply("f64.convert_i32_u", apply("i32.and", first, i32Const(1)));
-  return apply(`f64.convert_i32_${unsigned(from) ? "u" : "s"}`, first);
+  return apply(`f64.convert_i32_${signOf(from)}`, first);
 }

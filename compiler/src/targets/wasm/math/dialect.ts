@@ -3,6 +3,7 @@
  * the host's, lane by lane.
  */
 import { type Code, call, f64Const, op } from "../code.ts";
+import type { PlainName } from "../opcodes.ts";
 import { perLane } from "./halves.ts";
 import { doubleMath, vectorMath } from "./index.ts";
 import { type Bind, f32, select } from "./vector.ts";
@@ -12,9 +13,9 @@ export type Width = "f32x4" | "f64";
 export interface Dialect {
   readonly local: "v128" | "f64";
   /** Instructions of the operators, `bool ==` those of comparisons' outcomes. */
-  readonly infix: Readonly<Record<string, string>>;
-  readonly negate: string;
-  readonly not: string;
+  readonly infix: Readonly<Record<string, PlainName>>;
+  readonly negate: PlainName;
+  readonly not: PlainName;
   number(value: number): Code;
   /** `test`: a and b are outcomes of comparisons. */
   select(condition: Code, a: Code, b: Code, test: boolean): Code;
@@ -28,7 +29,7 @@ const aliases: Readonly<Record<string, string>> = {
   inversesqrt: "rsqrt",
   inverseSqrt: "rsqrt",
 };
-const instructions: Readonly<Record<string, string>> = {
+const instructions: Readonly<Record<string, "abs" | "max" | "min">> = {
   abs: "abs",
   fabs: "abs",
   max: "max",
@@ -37,7 +38,7 @@ const instructions: Readonly<Record<string, string>> = {
   fmin: "min",
 };
 
-const operators = (width: Width): Readonly<Record<string, string>> => ({
+const operators = (width: Width): Readonly<Record<string, PlainName>> => ({
   "+": `${width}.add`,
   "-": `${width}.sub`,
   "*": `${width}.mul`,
@@ -51,7 +52,9 @@ const operators = (width: Width): Readonly<Record<string, string>> => ({
 });
 
 function instruction(width: Width, name: string, x: readonly Code[]): Code | undefined {
-  return Object.hasOwn(instructions, name) ? op(`${width}.${instructions[name]}`, ...x) : undefined;
+  return Object.hasOwn(instructions, name)
+    ? op(`${width}.${instructions[name]!}`, ...x)
+    : undefined;
 }
 
 const inMath = (name: string, x: readonly Code[]): boolean =>

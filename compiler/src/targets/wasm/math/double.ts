@@ -14,6 +14,7 @@ import {
   op,
   set,
 } from "../code.ts";
+import type { PlainName } from "../opcodes.ts";
 import type { Bind, MathCode } from "./vector.ts";
 
 const host =
@@ -21,7 +22,7 @@ const host =
   (x) =>
     call(`Math.${name}`, x);
 const instruction =
-  (name: string): MathCode =>
+  (name: PlainName): MathCode =>
   ([x]) =>
     op(name, x!);
 

@@ -2,10 +2,11 @@
  * Rounding, sign, and what one or two instructions give correctly rounded.
  */
 import { op } from "../code.ts";
+import type { PlainName } from "../opcodes.ts";
 import { abs, div, f32, less, type MathCode, select, sqrt, withSign } from "./vector.ts";
 
 const instruction =
-  (name: string): MathCode =>
+  (name: PlainName): MathCode =>
   ([x]) =>
     op(name, x!);
 

@@ -3,6 +3,7 @@
  * encoder: one fused operation in the relaxed variant, two rounded ones in the plain one.
  */
 import { type Code, i32Const, op, splat } from "../code.ts";
+import type { PlainName } from "../opcodes.ts";
 
 /** Binds an expression to a fresh local and returns what reads it. A loop may assign to the local. */
 export type Bind = (type: "v128" | "i32" | "f64", value: Code) => Code;
@@ -18,15 +19,15 @@ export const infinity: Code = i32(0x7f800000);
 export const nan: Code = i32(0x7fc00000);
 
 const unary =
-  (name: string) =>
+  (name: PlainName) =>
   (a: Code): Code =>
     op(name, a);
 const binary =
-  (name: string) =>
+  (name: PlainName) =>
   (a: Code, b: Code): Code =>
     op(name, a, b);
 const ternary =
-  (name: string) =>
+  (name: PlainName) =>
   (a: Code, b: Code, c: Code): Code =>
     op(name, a, b, c);
 

@@ -111,7 +111,10 @@ interface FoundSoftmax {
 }
 
 /** A softmax over the last axis, or one times factors, as dropout has them. */
-function softmaxIn(weights: Tensor, seen: Set<Tensor> = new Set()): FoundSoftmax | undefined {
+export function softmaxIn(
+  weights: Tensor,
+  seen: Set<Tensor> = new Set(),
+): FoundSoftmax | undefined {
   const own = softmaxOf(weights);
   if (own || seen.has(weights)) return own;
   seen.add(weights);

@@ -151,7 +151,7 @@ export interface Param {
   readonly dtype: Dtype;
   readonly size: Dim; // elements
   readonly access: "read" | "write" | "readwrite" | "scratch";
-  /** Elements a vector access takes; 1 unless every access of the kernel is that wide and aligned. */
+  /** Elements a vector access may take; 1 unless every access of the kernel is that wide and aligned. */
   readonly width: 1 | 2 | 4;
 }
 

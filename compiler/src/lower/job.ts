@@ -39,10 +39,6 @@ export interface Job {
   readonly writes: Set<Tensor>;
 }
 
-/** Whether elements of a dtype are of a 16-bit type of the device, so that they are read and written like any other. */
-export const hasNativeHalf = ({ features }: Pick<Job, "features">, dtype: Dtype): boolean =>
-  dtype === "f16" && features.includes("shader-f16");
-
 /** A block of statements that loads what lies outside the group. */
 export const openBlock = (job: Job): Values =>
   new Values((t) => {

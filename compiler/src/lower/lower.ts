@@ -17,10 +17,10 @@ import { type Choice, Choices } from "../choices.ts";
 import type { Attention } from "../fuse/attention.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
-import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
+import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { Buffers } from "./buffers.ts";
 import type { Control } from "./control.ts";
-import { hasNativeHalf, type Job, membersOf } from "./job.ts";
+import { type Job, membersOf } from "./job.ts";
 import { totalOf } from "./loops.ts";
 import { structureOf } from "./structure.ts";
 import { resetNames } from "./value.ts";
@@ -122,28 +122,14 @@ function jobOf(
 function lowerJob(job: Job, schedule: Schedule): Lowered {
   resetNames();
   const { group, storage, reads, writes } = job;
-  const main =
-    group.kind === "attention"
-      ? schedule.attention!(job)
-      : group.kind === "contraction"
-        ? schedule.contraction(job)
-        : group.kind === "scatter"
-          ? schedule.scatter(job)
-          : group.kind === "sort"
-            ? schedule.sort(job)
-            : group.kind === "scan"
-              ? schedule.scan(job)
-              : schedule.rows(job);
+  const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
+  const main = schedule[kind]!(job);
   const scalars = group.scalars.map((part) => ({ ...job, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
   const params = used(job.buffers, body);
-  // Four elements at a time only where an element is a word, or has a type of its own.
-  const isWide = ({ name, dtype }: Param): boolean =>
-    main.wide?.has(name) === true &&
-    (storageBytes(dtype, "webgpu") === 4 || hasNativeHalf(job, dtype));
   const kernel: Kernel = {
     name: nameOf(group),
-    params: params.map(({ param }) => ({ ...param, width: isWide(param) ? 4 : 1 })),
+    params: params.map(({ param }) => ({ ...param, width: main.wide?.has(param.name) ? 4 : 1 })),
     dims: symbolsOf(
       body,
       params.map((p) => p.param.size),

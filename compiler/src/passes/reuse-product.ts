@@ -4,30 +4,26 @@
  * nothing needs all keys of a row at once but the sums themselves.
  *
  * before:
- *   graph f(%w: f32[8,9], %v: f32[9,4], %r: f32[8], %g: f32[8,4]) {
- *     %1: f32[8,9] = broadcastInDim %r {dims=[0]}
- *     %2: f32[8,9] = mul %w %1
- *     %3: f32[8,4] = dotGeneral %2 %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[0]}
- *     %4: f32[8,9] = dotGeneral %g %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[1]}
- *     %5: f32[8,9] = mul %4 %w
- *     %6: f32[8] = reduceSum %5 {axes=[1]}
- *     return %3, %6
+ *   graph f(%w: f32[8,9], %v: f32[9,4], %g: f32[8,4]) {
+ *     %1: f32[8,4] = dotGeneral %w %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[0]}
+ *     %2: f32[8,9] = dotGeneral %g %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[1]}
+ *     %3: f32[8,9] = mul %2 %w
+ *     %4: f32[8] = reduceSum %3 {axes=[1]}
+ *     return %1, %4
  *   }
  * after:
- *   graph f(%w: f32[8,9], %v: f32[9,4], %r: f32[8], %g: f32[8,4]) {
- *     %1: f32[8,9] = broadcastInDim %r {dims=[0]}
- *     %2: f32[8,9] = mul %w %1
- *     %3: f32[8,4] = dotGeneral %2 %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[0]}
- *     %4: f32[8,4] = mul %g %3
- *     %5: f32[8] = reduceSum %4 {axes=[1]}
- *     %6: f32[8] = div %5 %r
- *     return %3, %6
+ *   graph f(%w: f32[8,9], %v: f32[9,4], %g: f32[8,4]) {
+ *     %1: f32[8,4] = dotGeneral %w %v {lhsBatch=[], rhsBatch=[], lhsContract=[1], rhsContract=[0]}
+ *     %2: f32[8,4] = mul %g %1
+ *     %3: f32[8] = reduceSum %2 {axes=[1]}
+ *     return %1, %3
  *   }
  *
- * Sums are added in another order, so a target asks for this pass if it wants it. For f32 alone. Run before products are split.
+ * Rows of w·v may be scaled by what the sum lacks if that is the total of a softmax, which is never 0 nor ∞. Sums are added in another
+ * order, so a target asks for this pass if it wants it. For f32 alone. Run before products are split.
  */
 import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
-import { overLast } from "../fuse/attention.ts";
+import { overLast, softmaxIn } from "../fuse/attention.ts";
 import { numberOf } from "../fuse/causal.ts";
 import {
   freeOf,
@@ -106,8 +102,10 @@ function foundIn(node: Tensor, sums: ReadonlyMap<Tensor, WeightedSum[]>): Found 
     for (const sum of sums.get(product.operands[1]!) ?? []) {
       const weights = parted(factorsOf(sum.weights));
       if (!sameSet(rest.own, weights.own) || !sameOther(product, sum)) continue;
-      if (isMadeOf(sum.result, node)) continue;
-      return { product, sum, times: rest.rows, over: weights.rows };
+      const over = without(weights.rows, rest.rows);
+      if (!over.every((f) => isInverseTotal(f, sum.weights)) || isMadeOf(sum.result, node))
+        continue;
+      return { product, sum, times: without(rest.rows, weights.rows), over };
     }
   }
   return undefined;
@@ -126,6 +124,20 @@ function parted(factors: readonly Tensor[]): { own: Tensor[]; rows: Tensor[] } {
   const own = factors.filter((f) => !ofRows(f));
   return { own, rows: factors.flatMap((f) => ofRows(f) ?? []) };
 }
+
+/** What one list has more often than another. */
+function without(list: readonly Tensor[], other: readonly Tensor[]): Tensor[] {
+  const left = [...other];
+  return list.filter((t) => {
+    const at = left.indexOf(t);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+}
+
+/** 1/total of the softmax in some weights, by which one can divide: any other factor may be 0. */
+const isInverseTotal = (f: Tensor, weights: Tensor): boolean =>
+  f.op === "reciprocal" && f.operands[0] === softmaxIn(weights)?.softmax.total;
 
 function sameSet(a: readonly Tensor[], b: readonly Tensor[]): boolean {
   const ids = (list: readonly Tensor[]): string => `${list.map((t) => t.id).sort((x, y) => x - y)}`;

@@ -4,13 +4,15 @@
  */
 import { addDim, type Dim, offsetOf } from "@kiln-ml/ir";
 import type { Loop } from "../fuse/group.ts";
-import { hasNativeHalf, type Job } from "../lower/job.ts";
+import type { Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { contractionKey } from "./gpu-key.ts";
+import type { Which } from "./gpu-lines.ts";
 import { gpuMatrix } from "./gpu-matrix.ts";
+import { hasNativeHalf, roomOf, tileBytes } from "./gpu-room.ts";
 import { gpuSkinny, otherSkinny } from "./gpu-skinny.ts";
-import { gpuTile, mannersOf, type Which } from "./gpu-tile.ts";
+import { gpuTile, mannersOf } from "./gpu-tile.ts";
 import { nameOfTiling, tilingsOf, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
@@ -27,11 +29,7 @@ export function gpuContraction(given: Job): Scheduled {
   const matrix = gpuMatrix(job, rows);
   if (matrix && !choices) return matrix;
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
-  const capacity = {
-    invocations: job.limits.maxComputeInvocationsPerWorkgroup ?? 256,
-    memory: job.limits.maxComputeWorkgroupStorageSize ?? 16384,
-    element: hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4,
-  };
+  const capacity = { ...roomOf(job), element: tileBytes(job, c.a.operand.dtype) };
   const manners = mannersOf(job, trial, rows);
   const { guarded } = manners;
   const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };

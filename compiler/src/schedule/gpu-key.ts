@@ -7,7 +7,8 @@ import type { Loop } from "../fuse/group.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import { walkExpr } from "../lower/walk.ts";
-import type { Manner, Which } from "./gpu-tile.ts";
+import type { Which } from "./gpu-lines.ts";
+import type { Manner } from "./gpu-tile.ts";
 
 export function contractionKey(
   job: Job,

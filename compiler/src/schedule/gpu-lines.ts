@@ -5,6 +5,7 @@
 import {
   addDim,
   type Condition,
+  ceilDiv,
   type Dim,
   type Dtype,
   floorDiv,
@@ -14,11 +15,15 @@ import {
   stridesOf,
   subDim,
 } from "@kiln-ml/ir";
-import type { ContractionOperand, Group, Loop } from "../fuse/group.ts";
-import type { Rename } from "../lower/loops.ts";
+import { type ContractionOperand, type Group, type Loop, makeLoop } from "../fuse/group.ts";
+import type { Job } from "../lower/job.ts";
+import { type Rename, totalOf } from "../lower/loops.ts";
+
+/** An operand of a contraction. */
+export type Which = "a" | "b";
 
 export interface Lines {
-  readonly which: "a" | "b";
+  readonly which: Which;
   readonly operand: ContractionOperand;
   readonly loops: readonly Loop[];
   /** Lines in all. */
@@ -33,6 +38,25 @@ export interface Lines {
   readonly inFours: boolean;
   readonly sums: Group["sideSums"];
 }
+
+/** Lines of an operand in tiles of `count`, along the grid's loop `name`. */
+export function linesOf(
+  { group }: Job,
+  which: Which,
+  name: string,
+  by: Pick<Lines, "count" | "own" | "place">,
+): { readonly lines: Lines; readonly grid: Loop } {
+  const { m, n, [which]: operand } = group.contraction!;
+  const loops = which === "a" ? m : n;
+  const limit = totalOf(loops);
+  const grid = makeLoop(name, ceilDiv(limit, by.count));
+  const last = loops.at(-1);
+  const inFours = last !== undefined && modDim(last.extent, 4) === 0;
+  const sums = group.sideSums.filter((s) => s.side === which);
+  return { lines: { which, operand, loops, limit, ...by, tile: grid.at, inFours, sums }, grid };
+}
+
+export const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /** Invocations that share a tile in the direction of its lines. */
 export const acrossOf = (l: Lines): number => l.count / l.own;

@@ -4,6 +4,7 @@
  */
 import { ceilDiv, type Dim, maxOfDim } from "@kiln-ml/ir";
 import type { MatrixShape } from "../kernel/matrix.ts";
+import type { Room } from "./gpu-room.ts";
 
 export interface Unit extends MatrixShape {
   /** Invocations of a subgroup. */
@@ -70,11 +71,6 @@ const choices: readonly (readonly [
 /** Workgroups that keep a large card busy. */
 const busy = 128;
 const usual = 1024;
-
-export interface Room {
-  readonly invocations: number;
-  readonly memory: number;
-}
 
 const fits = (t: MatrixTiling, u: Unit, room: Room): boolean => {
   const invocations = subgroupsOf(t, u) * u.size;

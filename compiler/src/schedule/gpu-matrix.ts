@@ -3,24 +3,14 @@
  * in f32. Operands are brought as for other tiles, a step ahead; results go through workgroup memory, a matrix of each
  * subgroup at a time, to the invocations that store them. Refused where the device names no unit.
  */
-import {
-  addDim,
-  type Condition,
-  ceilDiv,
-  type Dim,
-  floorDiv,
-  modDim,
-  mulDim,
-  negDim,
-  subDim,
-} from "@kiln-ml/ir";
+import { addDim, type Condition, type Dim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import type { MatrixStep } from "../kernel/matrix.ts";
-import { hasNativeHalf, type Job } from "../lower/job.ts";
+import type { Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
-import { call, constant, load, ref } from "../lower/value.ts";
+import { load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
 import {
   decoded,
@@ -28,9 +18,13 @@ import {
   insideLines,
   type Lines,
   lineOf,
+  linesOf,
   quadOf,
+  range,
   sideName,
   sumDtype,
+  sumName,
+  type Which,
 } from "./gpu-lines.ts";
 import {
   type MatrixTiling,
@@ -41,10 +35,9 @@ import {
   type Unit,
   unitOf,
 } from "./gpu-matrix-unit.ts";
-import type { Which } from "./gpu-tile.ts";
-import { bringNext, type Loader, loaderOf, type Tile } from "./gpu-tile-load.ts";
-import { results } from "./gpu-tile-store.ts";
-import { storeSide } from "./side-sum.ts";
+import { hasNativeHalf, roomOf } from "./gpu-room.ts";
+import { type Loader, loaderOf, stepped, type Tile } from "./gpu-tile-load.ts";
+import { addSides, finishSide, first, isDynamic, results, zeroed } from "./gpu-tile-store.ts";
 import { wideParams } from "./vector.ts";
 
 interface Plan {
@@ -66,10 +59,7 @@ export function gpuMatrix(job: Job, rows: Which): Scheduled | undefined {
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const few = (d: Dim, least: number): boolean => typeof d === "number" && d < least;
   if (few(m, unit.m) || few(n, unit.n) || few(totalOf(c.k), unit.k)) return undefined;
-  const tiling = matrixTilingOf([m, n, totalOf(c.batch)], unit, {
-    invocations: job.limits.maxComputeInvocationsPerWorkgroup ?? 256,
-    memory: job.limits.maxComputeWorkgroupStorageSize ?? 16384,
-  });
+  const tiling = matrixTilingOf([m, n, totalOf(c.batch)], unit, roomOf(job));
   return tiling && scheduled(job, unit, tiling, rows);
 }
 
@@ -81,21 +71,10 @@ function scheduled(job: Job, unit: Unit, tiling: MatrixTiling, which: Which): Sc
     makeLoop("subgroup", invocations / unit.size),
   ];
   const lane = makeLoop("lane", 4);
-  const of = (side: Which, name: string, count: number) => {
-    const loops = side === "a" ? c.m : c.n;
-    const limit = totalOf(loops);
-    const grid = makeLoop(name, ceilDiv(limit, count));
-    const last = loops.at(-1);
-    const inFours = last !== undefined && modDim(last.extent, 4) === 0;
-    const sums = job.group.sideSums.filter((s) => s.side === side);
-    const at = { tile: grid.at, place: 0, own: 4 };
-    return {
-      lines: { which: side, operand: c[side], loops, limit, count, ...at, inFours, sums },
-      grid,
-    };
-  };
-  const r = of(which, "tileRow", tiling.rows);
-  const q = of(which === "a" ? "b" : "a", "tileColumn", tiling.columns);
+  const own = { own: 4, place: 0 };
+  const r = linesOf(job, which, "tileRow", { count: tiling.rows, ...own });
+  const other = which === "a" ? "b" : "a";
+  const q = linesOf(job, other, "tileColumn", { count: tiling.columns, ...own });
   const { depth } = tiling;
   const walk = walkOf(job, depth);
   const tile = { job, lane, me: me.at, invocations, depth, room: false, walk };
@@ -115,26 +94,17 @@ function scheduled(job: Job, unit: Unit, tiling: MatrixTiling, which: Which): Sc
 }
 
 const matrix = (does: MatrixStep): Stmt => ({ kind: "matrix", does });
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-const sumOf = (i: number, j: number): string => `c${i}_${j}`;
 
 function planBody(p: Plan, lane: Loop): Stmt[] {
   const { tile: t, tiling, unit } = p;
   const loaders = [p.rows, p.columns].map((l) => loaderOf(t, l, pad)) as [Loader, Loader];
-  const step = makeLoop("step", t.walk.steps);
-  const before = makeLoop("before", subDim(t.walk.steps, 1));
-  const sums = range(tiling.down).flatMap((i) => range(tiling.across).map((j) => sumOf(i, j)));
+  const sums = range(tiling.down).flatMap((i) => range(tiling.across).map((j) => sumName(i, j)));
   const lanes: Stmt[] = [
     ...loaders.filter((l) => l.wide).flatMap((l) => l.held),
-    ...loaders.flatMap((l) => l.bring(0)),
-    ...nest([step], "serial", [
-      ...loaders.flatMap((l) => l.put),
-      { kind: "barrier" },
-      ...bringNext(t, step, before, loaders),
+    ...stepped(t, loaders, [
       ...multiply(p, loaders),
-      ...addSides(p, p.rows, p.columns, loaders[0]),
-      ...addSides(p, p.columns, p.rows, loaders[1]),
-      { kind: "barrier" },
+      ...addOwn(p, p.rows, p.columns, loaders[0]),
+      ...addOwn(p, p.columns, p.rows, loaders[1]),
     ]),
   ];
   const inLanes = p.columns.inFours ? drain(p, lane.at) : undefined;
@@ -151,11 +121,13 @@ function planBody(p: Plan, lane: Loop): Stmt[] {
     },
     ...sums.map((name) => matrix({ step: "zero", name, shape: unit })),
     ...loaders.filter((l) => !l.wide).flatMap((l) => l.held),
-    ...[p.rows, p.columns].flatMap((l) => l.sums.map((_, s) => zeroed(l, s))),
+    ...[p.rows, p.columns].flatMap((l) =>
+      l.sums.map((_, s) => zeroed(sideName(l, s, 0), sumDtype(l.operand.operand.dtype))),
+    ),
     ...nest([lane], "vector", dynamic ? lanes : [...lanes, ...inLanes]),
     ...(dynamic ? drain(p, undefined) : []),
-    ...finishSides(p, p.rows, p.columns),
-    ...finishSides(p, p.columns, p.rows),
+    ...finishOwn(p, p.rows, p.columns),
+    ...finishOwn(p, p.columns, p.rows),
   ];
 }
 
@@ -194,7 +166,12 @@ function multiply(p: Plan, [a, b]: readonly [Loader, Loader]): Stmt[] {
       ...range(tiling.down).flatMap((i) => [
         from(a, "left", `a${u}_${i}`, addDim(row, i * shape.m), k),
         ...range(tiling.across).map((j) =>
-          matrix({ step: "multiply", name: sumOf(i, j), left: `a${u}_${i}`, right: `b${u}_${j}` }),
+          matrix({
+            step: "multiply",
+            name: sumName(i, j),
+            left: `a${u}_${i}`,
+            right: `b${u}_${j}`,
+          }),
         ),
       ]),
     ];
@@ -208,7 +185,7 @@ function drain(p: Plan, lane: Dim | undefined): Stmt[] {
     range(tiling.across).flatMap((j): Stmt[] => [
       matrix({
         step: "store",
-        name: sumOf(i, j),
+        name: sumName(i, j),
         to: "out",
         index: mulDim(p.subgroup, unit.m * outStride(unit)),
         stride: outStride(unit),
@@ -251,54 +228,32 @@ function storeQuad(p: Plan, [i, j]: readonly [number, number], u: number, lane: 
   return nest([s], "serial", [inside(results(p.job, by, value(s.at)), column)]);
 }
 
-const isDynamic = (body: readonly Stmt[]): boolean =>
-  body.some((s) => s.kind === "letDynamic" || (s.kind === "if" && isDynamic(s.then)));
-
-const zeroed = (l: Lines, s: number): Stmt => {
-  const dtype = sumDtype(l.operand.operand.dtype);
-  return { kind: "acc", name: sideName(l, s, 0), dtype, init: constant(dtype, 0), wide: true };
-};
-
-const isFirst = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
-
 /** That an invocation sums a line, in the first tile across. */
 const sumsLine = (p: Plan, l: Lines, across: Lines): Condition[] => [
-  isFirst(across.tile),
+  first(across.tile),
   { value: subDim(l.count - 1, p.tile.me), test: "nonnegative" },
 ];
 
 /** What a step adds to the sums of an operand's lines: an invocation has a line, and reads it from the tile. */
-function addSides(p: Plan, l: Lines, across: Lines, loader: Loader): Stmt[] {
+function addOwn(p: Plan, l: Lines, across: Lines, loader: Loader): Stmt[] {
   if (l.sums.length === 0) return [];
-  const { dtype } = l.operand.operand;
-  const wide = sumDtype(dtype);
   const kk = makeLoop(`k${l.which}`, p.tiling.depth);
   const { me } = p.tile;
   const index = loader.alongK
     ? addDim(mulDim(me, loader.stride), kk.at)
     : addDim(mulDim(kk.at, loader.stride), me);
-  const term = call("convert", wide, load(loader.name, dtype, index));
-  const body = l.sums.map((_, s): Stmt => {
-    const name = sideName(l, s, 0);
-    return { kind: "set", name, value: call("add", wide, ref(name, wide), term) };
-  });
+  const body = addSides(l, [0], () => load(loader.name, l.operand.operand.dtype, index));
   return [{ kind: "if", when: sumsLine(p, l, across), then: nest([kk], "serial", body) }];
 }
 
-function finishSides(p: Plan, l: Lines, across: Lines): Stmt[] {
-  const line = lineOf(l, p.tile.me);
-  const { dtype } = l.operand.operand;
-  return l.sums.map((side, s): Stmt => {
-    const name = sideName(l, s, 0);
-    const value = call("convert", dtype, ref(name, sumDtype(dtype)));
-    return {
-      kind: "if",
-      when: [...sumsLine(p, l, across), insideLines(l, line)],
-      then: [
-        { kind: "let", name: `${name}Sum`, value },
-        ...decode(l.loops, line),
-        ...storeSide(p.job, side, `${name}Sum`),
-      ],
-    };
+const finishOwn = (p: Plan, l: Lines, across: Lines): Stmt[] =>
+  l.sums.map((_, s) => {
+    const held = sideName(l, s, 0);
+    return finishSide(p.job, l, {
+      s,
+      line: lineOf(l, p.tile.me),
+      sum: ref(held, sumDtype(l.operand.operand.dtype)),
+      name: `${held}Sum`,
+      when: sumsLine(p, l, across),
+    });
   });
-}

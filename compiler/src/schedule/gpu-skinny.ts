@@ -24,7 +24,7 @@ import { decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { choose, constant, load, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
-import { decoded, decodedQuads } from "./gpu-lines.ts";
+import { decoded, decodedQuads, range } from "./gpu-lines.ts";
 import { results } from "./gpu-tile-store.ts";
 import { strideOf } from "./stride.ts";
 import { wideParams } from "./vector.ts";
@@ -134,7 +134,6 @@ interface Part {
   readonly body: readonly Stmt[];
 }
 
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 const sumOf = (i: number): string => `c${i}`;
 const lastOf = (loops: readonly Loop[]): Loop | undefined =>
   loops.filter((l) => l.extent !== 1).at(-1);

@@ -18,14 +18,15 @@ import {
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
-import type { Loop } from "../fuse/group.ts";
+import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { hasNativeHalf, type Job, openBlock } from "../lower/job.ts";
-import { type Rename, renamed } from "../lower/loops.ts";
+import { type Job, openBlock } from "../lower/job.ts";
+import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { call, choose, constant, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
 import type { Walk } from "./gpu-depth.ts";
 import { decoded, decodedQuads, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
+import { hasNativeHalf } from "./gpu-room.ts";
 import { strideOf } from "./stride.ts";
 
 /** What loads and reads of tiles share. */
@@ -132,13 +133,31 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   };
 }
 
-/** The last step fetches its own elements again: that costs less than a test. `before` is the step before the next. */
-export function bringNext(t: Tile, step: Loop, before: Loop, loaders: readonly Loader[]): Stmt[] {
-  if (t.walk.steps === 1) return [];
-  const value = minDim(step.at, subDim(t.walk.steps, 2));
+/** All steps of k, each brought while `multiply` has the one before it in workgroup memory. */
+export function stepped(
+  { walk: { steps } }: Tile,
+  loaders: readonly Loader[],
+  multiply: readonly Stmt[],
+): Stmt[] {
+  const step = makeLoop("step", steps);
+  const before = makeLoop("before", subDim(steps, 1));
+  // The last step fetches its own elements again: that costs less than a test. `before` is the step before the next.
+  const next: Stmt[] =
+    steps === 1
+      ? []
+      : [
+          { kind: "letIndex", name: before.name, value: minDim(step.at, subDim(steps, 2)) },
+          ...loaders.flatMap((l) => l.bring(addDim(before.at, 1))),
+        ];
   return [
-    { kind: "letIndex", name: before.name, value },
-    ...loaders.flatMap((l) => l.bring(addDim(before.at, 1))),
+    ...loaders.flatMap((l) => l.bring(0)),
+    ...nest([step], "serial", [
+      ...loaders.flatMap((l) => l.put),
+      { kind: "barrier" },
+      ...next,
+      ...multiply,
+      { kind: "barrier" },
+    ]),
   ];
 }
 

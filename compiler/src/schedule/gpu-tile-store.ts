@@ -16,6 +16,7 @@ import {
   type Lines,
   lineOf,
   quadOf,
+  range,
   sideName,
   sumDtype,
   sumName,
@@ -89,18 +90,13 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
   };
 }
 
-const zeroed = (name: string, dtype: Dtype): Stmt => ({
+export const zeroed = (name: string, dtype: Dtype): Stmt => ({
   kind: "acc",
   name,
   dtype,
   init: constant(dtype, 0),
   wide: true,
 });
-
-const narrowed = (sum: Expr, dtype: Dtype): Expr =>
-  sum.dtype === dtype ? sum : call("convert", dtype, sum);
-
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 const keep = (to: string, first: number, lane: Dim, value: Expr): Stmt => ({
   kind: "store",
@@ -166,7 +162,8 @@ function storesInLanes(t: Tile, rows: Lines, columns: Lines): Stores | undefined
   return { body: nest([r], "serial", [inside]), byNumber };
 }
 
-const isDynamic = (body: readonly Stmt[]): boolean =>
+/** Whether an index is known at run time only. */
+export const isDynamic = (body: readonly Stmt[]): boolean =>
   body.some((s) => s.kind === "letDynamic" || (s.kind === "if" && isDynamic(s.then)));
 
 function storesOneByOne(t: Tile, rows: Lines, columns: Lines): Stmt[] {
@@ -182,25 +179,59 @@ function storesOneByOne(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   return nest([r], "serial", [when(insideLines(rows, row), across)]);
 }
 
-const first = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
+/** That a number is 0. */
+export const first = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
 
-/** Stores what depends on the sums of a row: the first workgroup and invocation across do. */
+/** What a step adds to the sums of an operand's lines. */
+export const addSides = (l: Lines, own: readonly number[], value: (i: number) => Expr): Stmt[] =>
+  l.sums.flatMap((_, s) =>
+    own.map((i): Stmt => {
+      const name = sideName(l, s, i);
+      const dtype = sumDtype(l.operand.operand.dtype);
+      const term = value(i);
+      const wide = term.dtype === dtype ? term : call("convert", dtype, term);
+      return { kind: "set", name, value: call("add", dtype, ref(name, dtype), wide) };
+    }),
+  );
+
+interface Finished {
+  /** Which of the operand's sums. */
+  readonly s: number;
+  readonly line: Dim;
+  readonly sum: Expr;
+  /** What the kernel calls it. */
+  readonly name: string;
+  /** The invocations that have it. */
+  readonly when: readonly Condition[];
+}
+
+/** Stores what depends on the sum of a line. */
+export function finishSide(job: Job, l: Lines, { s, line, sum, name, when }: Finished): Stmt {
+  const { dtype } = l.operand.operand;
+  return {
+    kind: "if",
+    when: [...when, insideLines(l, line)],
+    then: [
+      {
+        kind: "let",
+        name,
+        value: sum.dtype === dtype ? sum : call("convert", dtype, sum),
+      },
+      ...decode(l.loops, line),
+      ...storeSide(job, l.sums[s]!, name),
+    ],
+  };
+}
+
+/** Of rows: the first workgroup and invocation across have them. */
 const finishRows = (job: Job, rows: Lines, columns: Lines): Stmt[] =>
-  rows.sums.flatMap((s, i) =>
-    range(rows.own).map((line): Stmt => {
-      const at = lineOf(rows, addDim(mulDim(rows.place, rows.own), line));
-      const name = sideName(rows, i, line);
-      const { dtype } = rows.operand.operand;
-      const value = narrowed(ref(name, sumDtype(dtype)), dtype);
-      return {
-        kind: "if",
-        when: [first(columns.tile), first(columns.place), insideLines(rows, at)],
-        then: [
-          { kind: "let", name: `${name}Sum`, value },
-          ...decode(rows.loops, at),
-          ...storeSide(job, s, `${name}Sum`),
-        ],
-      };
+  rows.sums.flatMap((_, s) =>
+    range(rows.own).map((i) => {
+      const line = lineOf(rows, addDim(mulDim(rows.place, rows.own), i));
+      const held = sideName(rows, s, i);
+      const sum = ref(held, sumDtype(rows.operand.operand.dtype));
+      const when = [first(columns.tile), first(columns.place)];
+      return finishSide(job, rows, { s, line, sum, name: `${held}Sum`, when });
     }),
   );
 
@@ -210,21 +241,12 @@ const finishColumns = (
   columns: Lines,
   arrayOf: (s: number) => string,
 ): Stmt[] =>
-  columns.sums.flatMap((side, s) =>
-    range(columns.own).map((line): Stmt => {
-      const quad = addDim(columns.place, Math.floor(line / 4) * acrossOf(columns));
-      const at = addDim(mulDim(quadOf(columns, quad), 4), line % 4);
-      const name = `${arrayOf(s)}_${line}`;
-      const { dtype } = columns.operand.operand;
-      const value = narrowed(load(arrayOf(s), sumDtype(dtype), line), dtype);
-      return {
-        kind: "if",
-        when: [first(rows.tile), first(rows.place), insideLines(columns, at)],
-        then: [
-          { kind: "let", name, value },
-          ...decode(columns.loops, at),
-          ...storeSide(job, side, name),
-        ],
-      };
+  columns.sums.flatMap((_, s) =>
+    range(columns.own).map((i) => {
+      const quad = addDim(columns.place, Math.floor(i / 4) * acrossOf(columns));
+      const line = addDim(mulDim(quadOf(columns, quad), 4), i % 4);
+      const sum = load(arrayOf(s), sumDtype(columns.operand.operand.dtype), i);
+      const when = [first(rows.tile), first(rows.place)];
+      return finishSide(job, columns, { s, line, sum, name: `${arrayOf(s)}_${i}`, when });
     }),
   );

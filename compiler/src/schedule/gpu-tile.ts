@@ -2,29 +2,28 @@
  * A contraction in tiles on a GPU: a workgroup computes a tile of the result, an invocation a block of it in registers, its
  * columns as vectors of four. While one step of k is multiplied, the next is on its way from memory. Sums run in the order of k.
  */
-import { addDim, ceilDiv, type Dim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
+import { addDim, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { hasNativeHalf, type Job } from "../lower/job.ts";
+import type { Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
-import { call, load, ref } from "../lower/value.ts";
+import { load, ref } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
-import { acrossOf, type Lines, sideName, sumDtype, sumName } from "./gpu-lines.ts";
+import { acrossOf, type Lines, linesOf, range, sumName, type Which } from "./gpu-lines.ts";
+import { roomOf, tileBytes } from "./gpu-room.ts";
 import {
   apart,
-  bringNext,
   comesInFours,
   type Loader,
   loaderOf,
   runsAlongK,
+  stepped,
   type Tile,
 } from "./gpu-tile-load.ts";
-import { blockOf } from "./gpu-tile-store.ts";
+import { addSides, blockOf } from "./gpu-tile-store.ts";
 import { invocationsOf, memoryOf, type Tiling } from "./gpu-tiling.ts";
 import { wideParams } from "./vector.ts";
-
-export type Which = "a" | "b";
 
 interface Layout {
   readonly tile: Tile;
@@ -41,25 +40,20 @@ function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
   const invocations = invocationsOf(tiling);
   const me = makeLoop("me", invocations);
   const perRow = tiling.columns / tiling.broad;
-  const of = (which: Which, name: string, count: number, own: number, place: Dim) => {
-    const loops = which === "a" ? c.m : c.n;
-    const limit = totalOf(loops);
-    const tile = makeLoop(name, ceilDiv(limit, count));
-    const last = loops.at(-1);
-    const inFours = last !== undefined && modDim(last.extent, 4) === 0;
-    const sums = job.group.sideSums.filter((s) => s.side === which);
-    const operand = c[which];
-    const at = { tile: tile.at, place };
-    const lines: Lines = { which, operand, loops, limit, count, own, ...at, inFours, sums };
-    return { lines, tile };
-  };
   const other = rows === "a" ? "b" : "a";
-  const r = of(rows, "tileRow", tiling.rows, tiling.tall, floorDiv(me.at, perRow));
-  const q = of(other, "tileColumn", tiling.columns, tiling.broad, modDim(me.at, perRow));
+  const r = linesOf(job, rows, "tileRow", {
+    count: tiling.rows,
+    own: tiling.tall,
+    place: floorDiv(me.at, perRow),
+  });
+  const q = linesOf(job, other, "tileColumn", {
+    count: tiling.columns,
+    own: tiling.broad,
+    place: modDim(me.at, perRow),
+  });
   const { depth } = tiling;
-  const element = hasNativeHalf(job, c.a.operand.dtype) ? 2 : 4;
-  const available = job.limits.maxComputeWorkgroupStorageSize ?? 16384;
-  const room = memoryOf(tiling, element, apart) <= available;
+  const element = tileBytes(job, c.a.operand.dtype);
+  const room = memoryOf(tiling, element, apart) <= roomOf(job).memory;
   const lane = makeLoop("lane", 4);
   return {
     tile: { job, lane, me: me.at, invocations, depth, room, walk: walkOf(job, depth) },
@@ -67,7 +61,7 @@ function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
     columns: q.lines,
     me,
     batch: makeLoop("batch", totalOf(c.batch)),
-    tiles: [r.tile, q.tile],
+    tiles: [r.grid, q.grid],
   };
 }
 
@@ -109,19 +103,10 @@ function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
   const block = blockOf(t, rows, columns);
   const single = loaders.filter((l) => !l.wide);
   const wide = loaders.filter((l) => l.wide);
-  const step = makeLoop("step", t.walk.steps);
-  const before = makeLoop("before", subDim(t.walk.steps, 1));
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
-    ...loaders.flatMap((l) => l.bring(0)),
-    ...nest([step], "serial", [
-      ...loaders.flatMap((l) => l.put),
-      { kind: "barrier" },
-      ...bringNext(t, step, before, loaders),
-      ...multiply(t, rows, columns, loaders),
-      { kind: "barrier" },
-    ]),
+    ...stepped(t, loaders, multiply(t, rows, columns, loaders)),
     ...block.keep,
     ...block.inLanes,
   ];
@@ -169,17 +154,3 @@ function multiply(t: Tile, rows: Lines, columns: Lines, [a, b]: readonly [Loader
   });
   return nest([kQuad], rows.own * columns.own > 16 ? "unrolled" : "serial", body);
 }
-
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-
-/** What a step adds to the sums of an operand's lines. */
-const addSides = (l: Lines, own: readonly number[], value: (i: number) => Expr): Stmt[] =>
-  l.sums.flatMap((_, s) =>
-    own.map((i): Stmt => {
-      const name = sideName(l, s, i);
-      const dtype = sumDtype(l.operand.operand.dtype);
-      const term = value(i);
-      const wide = term.dtype === dtype ? term : call("convert", dtype, term);
-      return { kind: "set", name, value: call("add", dtype, ref(name, dtype), wide) };
-    }),
-  );

@@ -3,6 +3,7 @@
  * brought to workgroup memory at a time. A model of what each choice costs decides; nothing is measured here.
  */
 import { ceilDiv, type Dim, maxOfDim } from "@kiln-ml/ir";
+import type { Room } from "./gpu-room.ts";
 
 export interface Tiling {
   /** Results of a workgroup: lines of the one operand, lines of the other. */
@@ -18,7 +19,7 @@ export interface Tiling {
 export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
 
 /** Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step and those of the next. */
-export const memoryOf = (t: Tiling, element = 4, more = 0): number =>
+export const memoryOf = (t: Tiling, element: number, more = 0): number =>
   (t.rows + t.columns + 2 * more) * t.depth * element;
 
 /**
@@ -58,11 +59,9 @@ const sizeOf = (d: Dim): number => {
   return typeof d === "number" ? d : Math.min(most, usual);
 };
 
-export interface Capacity {
-  readonly invocations: number;
-  readonly memory: number;
-  /** Bytes that an element of an operand takes there, default 4. */
-  readonly element?: number;
+export interface Capacity extends Room {
+  /** Bytes that an element of an operand takes there. */
+  readonly element: number;
 }
 
 /** Devices with less workgroup memory than this have smaller register files as well. */

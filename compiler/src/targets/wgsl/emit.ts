@@ -4,7 +4,7 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, DtypeError, symbolsIn } from "@kiln-ml/ir";
-import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import type { Kernel, Of, Param, Stmt } from "../../kernel/kernel.ts";
 import { plainName } from "../../kernel/names.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
@@ -98,16 +98,18 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     wgsl(() => m),
   );
   const grid = gridOf(kernel);
+  const native = options.f16 ?? false;
+  // Of halves in words each is read and written by itself.
+  const isPacked = ({ dtype }: Param): boolean =>
+    halfOf(dtype) !== undefined && !(native && dtype === "f16");
   const m: Module = {
     e,
     use,
-    widths: new Map(kernel.params.map((p) => [p.name, p.width])),
+    widths: new Map(kernel.params.map((p) => [p.name, isPacked(p) ? 1 : p.width])),
     vectors: new Set(),
-    native: options.f16 ?? false,
+    native,
     eachOp: options.rounding === "each-op",
-    narrow: new Set(
-      options.f16 ? kernel.params.filter((p) => p.dtype === "f16").map((p) => p.name) : [],
-    ),
+    narrow: new Set(kernel.params.filter((p) => native && p.dtype === "f16").map((p) => p.name)),
     vector: undefined,
     kernel,
     options,

@@ -1,0 +1,24 @@
+/**
+ * What a GPU has for the tiles of contractions: invocations and memory of a workgroup, and a type of 16 bits or none. Where the device
+ * says nothing it has what every device has.
+ */
+import type { Dtype } from "@kiln-ml/ir";
+import type { Job } from "../lower/job.ts";
+
+export interface Room {
+  readonly invocations: number;
+  /** Bytes that a workgroup shares. */
+  readonly memory: number;
+}
+
+export const roomOf = ({ limits }: Job): Room => ({
+  invocations: limits.maxComputeInvocationsPerWorkgroup ?? 256,
+  memory: limits.maxComputeWorkgroupStorageSize ?? 16384,
+});
+
+/** Whether elements of a dtype are of a 16-bit type of the device, so that they are read and written like any other. */
+export const hasNativeHalf = ({ features }: Job, dtype: Dtype): boolean =>
+  dtype === "f16" && features.includes("shader-f16");
+
+/** Bytes that an element takes in a tile. */
+export const tileBytes = (job: Job, dtype: Dtype): number => (hasNativeHalf(job, dtype) ? 2 : 4);

@@ -99,8 +99,7 @@ function forwardOf(
   return { attention, between: [...between] };
 }
 
-export const axesFrom = (count: number): string =>
-  Array.from({ length: count }, (_, i) => i).join();
+const axesFrom = (count: number): string => Array.from({ length: count }, (_, i) => i).join();
 
 interface FoundSoftmax {
   readonly softmax: Softmax;

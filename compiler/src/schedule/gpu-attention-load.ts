@@ -20,7 +20,8 @@ import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { choose, constant } from "../lower/value.ts";
-import { below, linesPerTile, type Places, type Tile, teams } from "./gpu-attention-tile.ts";
+import { below } from "./gpu.ts";
+import { linesPerTile, type Places, type Tile, teams } from "./gpu-attention-tile.ts";
 
 /** A step of terms of the tile's rows of a product. */
 export function bringRows(t: Tile, { place }: Places, product: Tensor, step: Dim): Stmt[] {

@@ -8,7 +8,8 @@ import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
 import { load, type Values } from "../lower/value.ts";
-import { below, each, offset, type Tile } from "./gpu-attention-tile.ts";
+import { below } from "./gpu.ts";
+import { each, offset, type Tile } from "./gpu-attention-tile.ts";
 
 /** `bindRow` says what else is known of a row by its number. */
 export function storeSums(

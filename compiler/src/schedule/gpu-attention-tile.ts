@@ -3,22 +3,15 @@
  * are what the sums leave, queries or keys, then their weights; lines are what the sums run over, then the columns of what is
  * summed. Within 16 KiB, which every device has.
  */
-import {
-  addDim,
-  type Condition,
-  ceilDiv,
-  type Dim,
-  floorDiv,
-  modDim,
-  mulDim,
-  subDim,
-} from "@kiln-ml/ir";
+import { addDim, ceilDiv, type Dim, floorDiv, minDim, modDim, mulDim } from "@kiln-ml/ir";
 import type { Attention } from "../fuse/attention.ts";
 import { type Loop, makeLoop } from "../fuse/group.ts";
+import { extentGuess } from "../fuse/state.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import { choose, constant, ref } from "../lower/value.ts";
+import { below } from "./gpu.ts";
 
 /** Invocations that share rows; each has four neighbouring lines of every 32. */
 export const teams = 8;
@@ -85,6 +78,30 @@ export function tileOf(job: Job, rows: number): Tile {
   };
 }
 
+/** Workgroups that keep a device busy. */
+const busy = 192;
+
+/** Rows of an invocation, at most so many: the more, the more often what it fetches is used; but fewer tiles leave a device idle. */
+export function rowsUpTo(most: number, { group }: Job): number {
+  const batch = extentGuess(group.outer.slice(0, -2));
+  const all = extentGuess(group.outer.slice(-2, -1));
+  let rows = most;
+  while (rows > 1 && batch * Math.ceil(all / (groups * rows)) < busy) rows /= 2;
+  return rows;
+}
+
+/** The tiles of lines that count: under a causal mask keys up to the last query of a tile, or queries from its first key on. */
+export function lineTilesOf(t: Tile): { start: Dim; end: Dim } {
+  const { causal, sums, space } = t.attention;
+  const all = ceilDiv(t.line.extent, linesPerTile);
+  if (!causal) return { start: 0, end: all };
+  if (sums[0]!.along === space.length - 1) {
+    const last = mulDim(addDim(t.tile.at, 1), t.perTile);
+    return { start: 0, end: minDim(all, ceilDiv(last, linesPerTile)) };
+  }
+  return { start: floorDiv(mulDim(t.tile.at, t.perTile), linesPerTile), end: all };
+}
+
 export const firstRow = (t: Tile): Dim =>
   addDim(mulDim(t.tile.at, t.perTile), mulDim(floorDiv(t.me.at, teams), t.rows));
 
@@ -93,11 +110,6 @@ export const firstLine = (t: Tile, lineTile: Dim): Dim =>
 
 /** Where in a tile a team's c-th line or column is, from the team's first. */
 export const offset = (c: Dim): Dim => addDim(mulDim(floorDiv(c, 4), 4 * teams), modDim(c, 4));
-
-export const below = (value: Dim, end: Dim): Condition => ({
-  value: subDim(subDim(end, 1), value),
-  test: "nonnegative",
-});
 
 export const acc = (name: string, value: number): Stmt => ({
   kind: "acc",

@@ -4,37 +4,28 @@
  * finds a greater score (Dao et al. 2022, Milakov and Gimelshein 2018). Sums whose weights are known otherwise are
  * `gpu-weighted.ts`'s.
  */
-import {
-  addDim,
-  type Condition,
-  ceilDiv,
-  type Dim,
-  maxOf,
-  minDim,
-  mulDim,
-  negDim,
-} from "@kiln-ml/ir";
+import { addDim, type Condition, maxOf, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
-import { extentGuess } from "../fuse/state.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock, storeMember } from "../lower/job.ts";
 import { decode, nest } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { call, constant, load } from "../lower/value.ts";
+import { below } from "./gpu.ts";
 import { type Blocks, blocksOf, product, weigh } from "./gpu-attention-blocks.ts";
 import { storeSums } from "./gpu-attention-store.ts";
 import {
   acc,
   barrier,
-  below,
   columnsEach,
   each,
   f32,
   firstLine,
   firstRow,
   linesEach,
-  linesPerTile,
+  lineTilesOf,
   placeOf,
+  rowsUpTo,
   type Tile,
   teams,
   tileOf,
@@ -46,13 +37,11 @@ import { gpuWeighted } from "./gpu-weighted.ts";
 export function gpuAttention(job: Job): Scheduled {
   const { softmax, sums } = job.group.attention!;
   if (!softmax) return gpuWeighted(job);
-  const [queries] = job.group.outer.slice(-2);
-  const batch = extentGuess(job.group.outer.slice(0, -2));
-  const t = tileOf(job, rowsOf(batch, extentGuess([queries!]), columnsEach(sums[0]!.columns)));
+  const t = tileOf(job, rowsUpTo(mostRows(columnsEach(sums[0]!.columns)), job));
   const b = blocksOf(t);
   // Divided by the totals at the end, like the weights without factors.
   const scaled = sums[0]!.weights !== softmax.weights;
-  const keyTile = makeLoop("keyTile", keyTilesOf(t));
+  const keyTile = makeLoop("keyTile", lineTilesOf(t).end);
   const body: Stmt[] = [
     { kind: "letInvocation", name: t.me.name },
     ...decode(t.batch, t.batchAt.at),
@@ -76,23 +65,8 @@ export function gpuAttention(job: Job): Scheduled {
   };
 }
 
-/** Workgroups that keep a device busy. */
-const busy = 192;
-
-/** Rows of an invocation: the more, the more often what it fetches is used; but fewer tiles leave a device idle. */
-function rowsOf(batch: number, queries: number, columns: number): number {
-  // A row of more columns leaves registers for fewer rows.
-  let rows = columns > 16 ? 2 : columns > 8 ? 4 : 8;
-  while (rows > 1 && batch * Math.ceil(queries / (16 * rows)) < busy) rows /= 2;
-  return rows;
-}
-
-/** Of a causal mask only keys up to the tile's last query count. */
-function keyTilesOf(t: Tile): Dim {
-  const all = ceilDiv(t.line.extent, linesPerTile);
-  if (!t.attention.causal) return all;
-  return minDim(all, ceilDiv(mulDim(addDim(t.tile.at, 1), t.perTile), linesPerTile));
-}
+/** A row of more columns leaves registers for fewer rows. */
+const mostRows = (columns: number): number => (columns > 16 ? 2 : columns > 8 ? 4 : 8);
 
 const set = (name: string, value: Expr): Stmt => ({ kind: "set", name, value });
 

@@ -9,8 +9,8 @@ import { type Job, openBlock } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { emitRow } from "../lower/rows.ts";
-import { groupSize } from "./gpu.ts";
-import { below, combineAll, onlyIf, rowsKey, type Shape } from "./gpu-row-teams.ts";
+import { below, groupSize } from "./gpu.ts";
+import { combineAll, onlyIf, rowsKey, type Shape } from "./gpu-row-teams.ts";
 
 /** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. The first is usual. */
 const widths = [8, 4, 16, 32, 64];

@@ -13,11 +13,11 @@ import {
   modDim,
   mulDim,
   stridesOf,
-  subDim,
 } from "@kiln-ml/ir";
 import { type ContractionOperand, type Group, type Loop, makeLoop } from "../fuse/group.ts";
 import type { Job } from "../lower/job.ts";
 import { type Rename, totalOf } from "../lower/loops.ts";
+import { below } from "./gpu.ts";
 
 /** An operand of a contraction. */
 export type Which = "a" | "b";
@@ -65,10 +65,7 @@ export const acrossOf = (l: Lines): number => l.count / l.own;
 export const quadOf = (l: Lines, quad: Dim): Dim => addDim(mulDim(l.tile, l.count / 4), quad);
 export const lineOf = (l: Lines, line: Dim): Dim => addDim(mulDim(l.tile, l.count), line);
 
-export const insideLines = (l: Lines, line: Dim): Condition => ({
-  value: subDim(subDim(l.limit, 1), line),
-  test: "nonnegative",
-});
+export const insideLines = (l: Lines, line: Dim): Condition => below(line, l.limit);
 
 /** What loops stand for at a row-major number over all of them. */
 export function decoded(loops: readonly Loop[], flat: Dim): Rename {

@@ -15,7 +15,6 @@ import {
   negDim,
   opRecord,
   printDim,
-  subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
@@ -24,7 +23,7 @@ import { type Job, membersOf, openBlock } from "../lower/job.ts";
 import { decode, nest, type Rename, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { emitRow } from "../lower/rows.ts";
-import { groupSize, once } from "./gpu.ts";
+import { below, groupSize, once } from "./gpu.ts";
 import { vectorise } from "./vector.ts";
 
 /** A rows group's loops, merged where memory allows. */
@@ -180,11 +179,6 @@ function inRegisters(job: Job, shape: Shape, line: Line, t: Team): Scheduled {
   ]);
   return { body, workgroupSize: t.size };
 }
-
-export const below = (value: Dim, end: Dim): Condition => ({
-  value: subDim(subDim(end, 1), value),
-  test: "nonnegative",
-});
 
 export const onlyIf = (when: readonly Condition[], body: readonly Stmt[]): Stmt[] =>
   when.length === 0 ? [...body] : [{ kind: "if", when, then: body }];

@@ -13,7 +13,6 @@ import {
   modDim,
   mulDim,
   negDim,
-  subDim,
   substitute,
 } from "@kiln-ml/ir";
 import type { ContractionOperand, Loop } from "../fuse/group.ts";
@@ -24,6 +23,7 @@ import { decode, nest, type Rename, renamed, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { choose, constant, load, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
+import { below } from "./gpu.ts";
 import { decoded, decodedQuads, range } from "./gpu-lines.ts";
 import { results } from "./gpu-tile-store.ts";
 import { strideOf } from "./stride.ts";
@@ -191,11 +191,6 @@ function products(
   ] as Stmt[];
 }
 
-const below = (limit: Dim, at: Dim): Condition => ({
-  value: subDim(subDim(limit, 1), at),
-  test: "nonnegative",
-});
-
 const isFirst = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
 
 /** A workgroup takes one line; its invocations take fours of k, or single places, in turn. */
@@ -208,7 +203,7 @@ function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
   const step = makeLoop("step", ceilDiv(places, size));
   const place = addDim(mulDim(step.at, size), me.at);
   const at = fours ? decodedQuads(s.k, place, s.lane.at) : decoded(s.k, place);
-  const body = products(s, count, 0, at, line, [below(places, place)]);
+  const body = products(s, count, 0, at, line, [below(place, places)]);
   if (fours && isDynamic(body)) return alongK(s, count, false);
   const names = range(count).map(sumOf);
   return {
@@ -256,7 +251,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
   const step = makeLoop("step", ceilDiv(s.length, slices * together));
   const inner = range(together).flatMap((u) => {
     const place = addDim(mulDim(addDim(mulDim(step.at, together), u), slices), slice);
-    const inside = [below(units, unit), below(s.length, place)];
+    const inside = [below(unit, units), below(place, s.length)];
     return products(s, count, u, decoded(s.k, place), line, inside);
   });
   const join = short
@@ -272,7 +267,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
   const finish = join.flatMap(({ keep, finish }): Stmt[] => {
     const then: Stmt = {
       kind: "if",
-      when: [isFirst(slice), below(units, unit)],
+      when: [isFirst(slice), below(unit, units)],
       then: finish,
     };
     return keep ? [keep, { kind: "barrier" }, then, { kind: "barrier" }] : [then];

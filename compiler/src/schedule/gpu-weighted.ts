@@ -3,9 +3,8 @@
  * gradients of attention. A workgroup takes a tile of rows through tiles of lines, and never stores a weight. The sums run in
  * the order of the lines.
  */
-import { addDim, ceilDiv, type Dim, floorDiv, minDim, mulDim } from "@kiln-ml/ir";
+import { ceilDiv } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
-import { extentGuess } from "../fuse/state.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { decode, nest } from "../lower/loops.ts";
@@ -21,7 +20,8 @@ import {
   firstRow,
   linesEach,
   linesPerTile,
-  type Tile,
+  lineTilesOf,
+  rowsUpTo,
   tileOf,
 } from "./gpu-attention-tile.ts";
 import { weightName, weights } from "./gpu-attention-weights.ts";
@@ -31,7 +31,7 @@ export function gpuWeighted(job: Job): Scheduled {
   const t = tileOf(job, rowsOf(job));
   const b = blocksOf(t);
   const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, linesPerTile));
-  const { start, end } = rangeOf(t, lineTile.extent);
+  const { start, end } = lineTilesOf(t);
   const sums = attention!.sums;
   const sumName = (s: number, r: number, c: number): string => `o${s}_${r}_${c}`;
   const body: Stmt[] = [
@@ -65,29 +65,12 @@ export function gpuWeighted(job: Job): Scheduled {
 
 /** Accumulators of an invocation that leave it registers for the rest. */
 const mostAccumulators = 128;
-/** Workgroups that keep a device busy. */
-const busy = 192;
-
-function rowsOf({ group }: Job): number {
-  const { made, sums } = group.attention!;
-  const [row] = group.outer.slice(-2);
-  const batch = extentGuess(group.outer.slice(0, -2));
+function rowsOf(job: Job): number {
+  const { made, sums } = job.group.attention!;
   const each = made.length * linesEach + sums.length * columnsEach(sums[0]!.columns);
-  let rows = 8;
-  while (rows > 1 && rows * each > mostAccumulators) rows /= 2;
-  while (rows > 1 && batch * Math.ceil(extentGuess([row!]) / (16 * rows)) < busy) rows /= 2;
-  return rows;
-}
-
-/** The tiles of lines that count: under a causal mask keys up to the last query of a tile, or queries from its first key on. */
-function rangeOf(t: Tile, all: Dim): { start: Dim; end: Dim } {
-  const { causal, sums, space } = t.attention;
-  if (!causal) return { start: 0, end: all };
-  if (sums[0]!.along === space.length - 1) {
-    const last = mulDim(addDim(t.tile.at, 1), t.perTile);
-    return { start: 0, end: minDim(all, ceilDiv(last, linesPerTile)) };
-  }
-  return { start: floorDiv(mulDim(t.tile.at, t.perTile), linesPerTile), end: all };
+  let most = 8;
+  while (most > 1 && most * each > mostAccumulators) most /= 2;
+  return rowsUpTo(most, job);
 }
 
 const productName = (i: number): string => `p${i}_`;

@@ -23,6 +23,11 @@ export const groupSize = 256;
 /** Whether `by` divides `d` for every value of its symbols. */
 export const dividesEvenly = (d: Dim, by: number): boolean => modDim(d, by) === 0;
 
+export const below = (value: Dim, end: Dim): Condition => ({
+  value: subDim(subDim(end, 1), value),
+  test: "nonnegative",
+});
+
 /** One invocation for each iteration of `loops`; `body` is run with their variables bound. */
 export function perInvocation(loops: readonly Loop[], size: number, body: readonly Stmt[]): Stmt[] {
   const total = totalOf(loops);

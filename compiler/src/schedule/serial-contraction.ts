@@ -8,6 +8,7 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
+  type Dtype,
   isStatic,
   maxOfDim,
   minDim,
@@ -16,9 +17,8 @@ import {
   offsetOf,
   subDim,
 } from "@kiln-ml/ir";
-import type { Contraction, ContractionOperand, Group, Loop } from "../fuse/group.ts";
-import { makeLoop } from "../fuse/group.ts";
-import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { type Contraction, type Loop, makeLoop } from "../fuse/group.ts";
+import type { Expr, LoopKind, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock, storeMembers } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import { call, choose, constant, doubled, load, ref } from "../lower/value.ts";
@@ -49,74 +49,58 @@ export function serialContraction(job: Job): Stmt[] {
   const [m, n, k] = [totalOf(c.m), totalOf(c.n), totalOf(c.k)];
   const tile = tileOf(m, n);
   const rows = makeLoop("i", m);
-  const column0 = makeLoop("j", n);
+  const columns = makeLoop("j", n);
   const whole = isStatic(m) && isStatic(k) && m * k <= wholeLimit;
-  const aSize = mulDim(k, whole ? mulDim(ceilDiv(m, tile.rows), tile.rows) : tile.rows);
+  const height = whole ? mulDim(ceilDiv(m, tile.rows), tile.rows) : tile.rows;
   const block = isStatic(n)
     ? Math.min(columnBlock, Math.ceil(n / tile.columns) * tile.columns)
     : columnBlock;
-  const kept = doubled(dtypeOf(c));
-  const a: Panel = { name: job.buffers.scratch("packedA", kept, aSize), width: tile.rows };
-  const b: Panel = {
-    name: job.buffers.scratch("packedB", kept, mulDim(k, block)),
-    width: tile.columns,
+  const panel = (name: string, lines: Dim, width: number): Panel => {
+    return { name: job.buffers.scratch(name, doubled(dtypeOf(c)), mulDim(k, lines)), width };
   };
-  const packB = packPanel(job, b, {
-    loops: c.n,
-    k: c.k,
-    operand: c.b,
-    from: column0.at,
-    count: block,
-    limit: n,
-    side: sideOf(job, "b"),
-    once: [],
-  });
-  const packA = packPanel(job, a, {
-    loops: c.m,
-    k: c.k,
-    operand: c.a,
+  const [a, b] = [panel("packedA", height, tile.rows), panel("packedB", block, tile.columns)];
+  const packB = packPanel(job, b, "b", { from: columns.at, count: block, once: [] });
+  const packA = packPanel(job, a, "a", {
     from: whole ? 0 : rows.at,
-    count: whole ? mulDim(ceilDiv(m, tile.rows), tile.rows) : tile.rows,
-    limit: m,
-    side: sideOf(job, "a"),
-    once: whole ? [] : [{ value: negDim(column0.at), test: "nonnegative" }],
+    count: height,
+    once: whole ? [] : [{ value: negDim(columns.at), test: "nonnegative" }],
   });
   const inBlock = makeLoop("jj", block);
-  const here = { row: rows.at, column: addDim(column0.at, inBlock.at) };
-  const tiles: Stmt = {
-    kind: "loop",
-    name: inBlock.name,
-    extent: minDim(block, subDim(n, column0.at)),
-    step: tile.columns,
-    loop: "serial",
-    body: tileBody(job, tile, here, [a, whole ? rows.at : 0], [b, inBlock.at]),
-  };
-  const rowLoop: Stmt = {
-    kind: "loop",
-    name: rows.name,
-    extent: m,
-    step: tile.rows,
-    loop: "serial",
-    body: whole ? [tiles] : [...packA, tiles],
-  };
-  const columns: Stmt = {
-    kind: "loop",
-    name: column0.name,
-    extent: n,
-    step: block,
-    loop: "parallel",
-    body: [{ kind: "comment", text: "pack columns of the right operand" }, ...packB, rowLoop],
-  };
-  const head: Stmt[] = whole ? [{ kind: "comment", text: "pack the left operand" }, ...packA] : [];
-  const result: Stmt = {
-    kind: "array",
-    name: "tile",
-    dtype: dtypeOf(c),
-    size: tile.rows * tile.columns,
-    space: "private",
-  };
-  return [result, ...nest(c.batch, "parallel", [...head, columns])];
+  const here = { row: rows.at, column: addDim(columns.at, inBlock.at) };
+  const breadth = { ...inBlock, extent: minDim(block, subDim(n, columns.at)) };
+  const body = tileBody(job, tile, here, [a, whole ? rows.at : 0], [b, inBlock.at]);
+  const tiles = stepping(breadth, tile.columns, "serial", body);
+  const down = stepping(rows, tile.rows, "serial", whole ? [tiles] : [...packA, tiles]);
+  const across = [comment("pack columns of the right operand"), ...packB, down];
+  return [
+    sumsOf(tile, dtypeOf(c)),
+    ...nest(c.batch, "parallel", [
+      ...(whole ? [comment("pack the left operand"), ...packA] : []),
+      stepping(columns, block, "parallel", across),
+    ]),
+  ];
 }
+
+/** The array of the sums of one tile. */
+const sumsOf = ({ rows, columns }: Tile, dtype: Dtype): Stmt => ({
+  kind: "array",
+  name: "tile",
+  dtype,
+  size: rows * columns,
+  space: "private",
+});
+
+const comment = (text: string): Stmt => ({ kind: "comment", text });
+
+/** A loop of which each iteration stands for `step` of them. */
+const stepping = (l: Loop, step: number, loop: LoopKind, body: readonly Stmt[]): Stmt => ({
+  kind: "loop",
+  name: l.name,
+  extent: l.extent,
+  step,
+  loop,
+  body,
+});
 
 const dtypeOf = (c: Contraction) => c.a.operand.dtype;
 
@@ -127,62 +111,53 @@ interface Panel {
 }
 
 interface Packing {
-  readonly loops: readonly Loop[];
-  readonly k: readonly Loop[];
-  readonly operand: ContractionOperand;
-  /** The first row or column packed, how many, and how many there are. */
+  /** The first row or column packed, and how many. */
   readonly from: Dim;
   readonly count: Dim;
-  readonly limit: Dim;
-  readonly side: Group["sideSums"];
   /** When the finished sums are stored, if the same lines are packed several times. */
   readonly once: readonly Condition[];
 }
 
 /** packed[(p·K + k)·width + s] = operand at row p·width + s, zero past the last row. */
-function packPanel(job: Job, panel: Panel, p: Packing): Stmt[] {
+function packPanel(job: Job, panel: Panel, which: "a" | "b", p: Packing): Stmt[] {
+  const c = job.group.contraction!;
+  const [operand, loops] = [c[which], which === "a" ? c.m : c.n];
+  const limit = totalOf(loops);
   const slice = makeLoop("p", ceilDiv(p.count, panel.width));
   const within = makeLoop("s", panel.width);
   const line = addDim(addDim(p.from, mulDim(slice.at, panel.width)), within.at);
   const values = openBlock(job);
   // Whole slices have no line past the last: every panel starts at a multiple of its width.
-  const whole = isStatic(p.limit) && p.limit % panel.width === 0;
-  const past = { value: subDim(subDim(p.limit, 1), line), test: "nonnegative" as const };
+  const whole = isStatic(limit) && limit % panel.width === 0;
+  const past: Condition = { value: subDim(subDim(limit, 1), line), test: "nonnegative" };
   const inside = whole ? [] : [past];
-  const guard = [...inside, ...p.operand.when];
-  const value = values.at(p.operand.operand, p.operand.coords, guard);
+  const guard = [...inside, ...operand.when];
+  const value = values.at(operand.operand, operand.coords, guard);
   const kk = offsetOf(
-    p.k.map((l) => l.extent),
-    p.k.map((l) => l.at),
+    c.k.map((l) => l.extent),
+    c.k.map((l) => l.at),
   );
-  const index = addDim(mulDim(addDim(mulDim(slice.at, totalOf(p.k)), kk), panel.width), within.at);
+  const index = addDim(mulDim(addDim(mulDim(slice.at, totalOf(c.k)), kk), panel.width), within.at);
   const packed = choose(guard, value, constant(value.dtype, 0));
   values.body.push({ kind: "store", to: panel.name, index, value: packed });
-  const sums = p.side.map((s) => s.group);
-  for (const [i] of sums.entries())
-    values.body.push({ kind: "accumulate", name: `side${i}`, reducer: "sum", value: packed });
+  const sides = job.group.sideSums.filter((s) => s.side === which);
+  const sums = sides.map((side, i) => ({ side, name: `side${i}`, dtype: sumOf(side.group).dtype }));
+  for (const { name } of sums)
+    values.body.push({ kind: "accumulate", name, reducer: "sum", value: packed });
   const body: Stmt[] = [
-    ...sums.map(
-      (g, i): Stmt => ({
-        kind: "acc",
-        name: `side${i}`,
-        dtype: sumOf(g).dtype,
-        init: constant(sumOf(g).dtype, 0),
-        wide: true,
-      }),
-    ),
-    ...decode(p.loops, line),
-    ...nest(p.k, "serial", values.body),
+    ...sums.map(({ name, dtype }): Stmt => {
+      return { kind: "acc", name, dtype, init: constant(dtype, 0), wide: true };
+    }),
+    ...decode(loops, line),
+    ...nest(c.k, "serial", values.body),
   ];
-  const finish = p.side.flatMap((s, i) => storeSide(job, s, `side${i}`));
+  const finish = sums.flatMap(({ side, name }) => storeSide(job, side, name));
   const once = [...inside, ...p.once];
   if (finish.length && once.length) body.push({ kind: "if", when: once, then: finish });
   else body.push(...finish);
-  const extent = ceilDiv(minDim(p.count, subDim(p.limit, p.from)), panel.width);
+  const extent = ceilDiv(minDim(p.count, subDim(limit, p.from)), panel.width);
   return nest([{ ...slice, extent }, within], "serial", body);
 }
-
-const sideOf = (job: Job, side: "a" | "b") => job.group.sideSums.filter((s) => s.side === side);
 
 /** The sums of one tile over all of k, and its epilogue. */
 function tileBody(
@@ -193,37 +168,26 @@ function tileBody(
   [b, bLine]: readonly [Panel, Dim],
 ): Stmt[] {
   const c = job.group.contraction!;
-  const k = makeLoop("k", totalOf(c.k));
-  const dtype = dtypeOf(c);
-  const grid = Array.from({ length: tile.rows * tile.columns }, (_, q) => ({
-    name: `c${Math.floor(q / tile.columns)}${q % tile.columns}`,
-    r: Math.floor(q / tile.columns),
-    s: q % tile.columns,
-  }));
+  const [k, dtype] = [makeLoop("k", totalOf(c.k)), dtypeOf(c)];
+  const grid = Array.from({ length: tile.rows * tile.columns }, (_, q) => {
+    const [r, s] = [Math.floor(q / tile.columns), q % tile.columns];
+    return { name: `c${r}${s}`, r, s };
+  });
   // A slice of the panel starts at line·K, since a slice is `width` lines of K.
-  const element = (panel: Panel, line: Dim, i: number): Expr =>
-    load(
-      panel.name,
-      dtype,
-      addDim(addDim(mulDim(line, totalOf(c.k)), mulDim(k.at, panel.width)), i),
-    );
+  const element = (panel: Panel, line: Dim, i: number): Expr => {
+    const start = mulDim(line, totalOf(c.k));
+    return load(panel.name, dtype, addDim(addDim(start, mulDim(k.at, panel.width)), i));
+  };
+  const lets = (name: string, count: number, panel: Panel, line: Dim): Stmt[] =>
+    Array.from({ length: count }, (_, i): Stmt => {
+      return { kind: "let", name: `${name}${i}`, value: element(panel, line, i) };
+    });
   const inner: Stmt[] = [
-    ...Array.from(
-      { length: tile.rows },
-      (_, i): Stmt => ({ kind: "let", name: `a${i}`, value: element(a, aLine, i) }),
-    ),
-    ...Array.from(
-      { length: tile.columns },
-      (_, i): Stmt => ({ kind: "let", name: `b${i}`, value: element(b, bLine, i) }),
-    ),
-    ...grid.map(
-      ({ name, r, s }): Stmt => ({
-        kind: "fma",
-        name,
-        a: ref(`a${r}`, dtype),
-        b: ref(`b${s}`, dtype),
-      }),
-    ),
+    ...lets("a", tile.rows, a, aLine),
+    ...lets("b", tile.columns, b, bLine),
+    ...grid.map(({ name, r, s }): Stmt => {
+      return { kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${s}`, dtype) };
+    }),
   ];
   return [
     ...grid.map(

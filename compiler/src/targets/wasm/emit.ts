@@ -131,16 +131,7 @@ function printPhase(
     partials: new Map(),
     arrays,
   };
-  const params = kernel.params.map(({ name }) => {
-    const local = e.fresh(name);
-    e.bindName(addressName(name), get(local));
-    return local;
-  });
-  for (const name of kernel.dims) {
-    const local = e.fresh(name);
-    e.bindDim(name, get(local));
-    params.push(local);
-  }
+  const params = bindParams(e);
   for (const s of body) {
     if (s === part.units) printUnits(p, part.units);
     else printStmt(p, s);
@@ -154,6 +145,22 @@ function printPhase(
     calls: p.calls,
     body: e.scope.lines,
   };
+}
+
+/** The parameters for the addresses of buffers and for dims, to which their names are bound. */
+function bindParams(e: WasmEmitter): string[] {
+  const { params, dims } = e.kernel;
+  const addresses = params.map(({ name }) => {
+    const local = e.fresh(name);
+    e.bindName(addressName(name), get(local));
+    return local;
+  });
+  const sizes = dims.map((name) => {
+    const local = e.fresh(name);
+    e.bindDim(name, get(local));
+    return local;
+  });
+  return [...addresses, ...sizes];
 }
 
 /** The iterations that the call is for. */

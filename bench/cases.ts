@@ -92,6 +92,23 @@ export function mlp(widths: readonly number[]): nn.Sequential {
 export const mlpStep = (batch: Dim = 256, optimizer: OptimizerName = "adam"): Program =>
   step(mlp([784, 512, 512, 10]), [batch, 784], optimizer);
 
+/** The same in f16 where that is safe, with Adam and, if `scaled`, a scale of the loss that the step finds for itself. */
+export function mlpStepInHalves(
+  batch: number,
+  scaled: boolean,
+  widths: readonly number[] = [784, 512, 512, 10],
+): Program {
+  const net = mlp(widths);
+  const [x, y] = [f32("x", batch, widths[0]!), input("y", "i32", [batch])];
+  return program([x, y], () => {
+    const loss = nn.autocast("f16", () => nn.crossEntropy(net.forward(x), y));
+    const optimizer = optimizerFor("adam", net);
+    if (scaled) new optim.GradScaler().step(optimizer, loss);
+    else optimizer.step(loss);
+    return loss;
+  });
+}
+
 /** The usual first network for MNIST: two 3×3 convolutions, a pool, two dense layers. */
 export const cnn = (c1 = 32, c2 = 64, hidden = 128): nn.Sequential =>
   new nn.Sequential(
@@ -185,6 +202,14 @@ export const budgets: readonly (Case & {
   { name: "causal attention forward", build: () => attention(4, 64, 32), most: undefined },
   { name: "3-layer mlp step, sgd", build: () => mlpStep(32, "sgd"), most: 9 },
   { name: "3-layer mlp step, adam", build: () => mlpStep(32, "adam"), most: 10 },
+  // With a scale all gradients are stored and tested, and then each parameter is updated by a kernel of its own.
+  { name: "3-layer mlp step in halves", build: () => mlpStepInHalves(32, false), most: 10 },
+  {
+    name: "3-layer mlp step in halves, scaled",
+    build: () => mlpStepInHalves(32, true),
+    most: 21,
+    mostOnWebgpu: 17,
+  },
   {
     name: "cnn step, adam",
     build: () => cnnStep(8, cnn(8, 16, 32)),

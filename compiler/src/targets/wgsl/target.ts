@@ -3,6 +3,7 @@
  */
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
+import { joinSums } from "../../passes/join-sums.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
@@ -41,7 +42,15 @@ export const webgpu: Target = {
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitConcat, reuseProduct, splitContraction, splitReduce, splitColumns, splitScan],
+  passes: [
+    joinSums,
+    splitConcat,
+    reuseProduct,
+    splitContraction,
+    splitReduce,
+    splitColumns,
+    splitScan,
+  ],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,

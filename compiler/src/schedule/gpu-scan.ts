@@ -19,7 +19,7 @@ import {
 import { isScan } from "../access.ts";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import { extentGuess } from "../fuse/state.ts";
-import type { Stmt } from "../kernel/kernel.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { identityOf, type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import {
   collapse,
@@ -33,9 +33,10 @@ import {
 import type { Scheduled } from "../lower/lower.ts";
 import { accName, declareAcc } from "../lower/rows.ts";
 import { emitAfter, lineOf, runningOf } from "../lower/scans.ts";
-import { call, choose, load, ref, type Values } from "../lower/value.ts";
+import { call, load, ref } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import { below, groupSize, once, perInvocation } from "./gpu.ts";
+import { onlyIf } from "./gpu-row-teams.ts";
 import { strideOf } from "./stride.ts";
 import { wideParams } from "./vector.ts";
 
@@ -132,29 +133,27 @@ function tiles(
   const names = running.map((t) => accName(job, t));
   const carries = names.map((name) => `${name}Carry`);
   const reducers = running.map((t) => opRecord(t.op).reducer!);
-  const [taken, stored] = [openBlock(job), openBlock(job)];
-  const dtypes = running.map((t, i) => hold(job, taken, t, heldBy(names[i]!), w));
-  storeScanned(job, stored, w);
+  const held = running.map((t, i) => hold(job, t, heldBy(names[i]!), w));
+  const taken = held.flatMap(({ body }) => body);
+  const stored = storeScanned(job, w);
   const after = openBlock(job);
   emitAfter(job, after, rename);
-  const wide = wideParams([...taken.body, ...stored.body], w.lane.name);
+  const wide = wideParams([...taken, ...stored], w.lane.name);
   const lanes = (body: readonly Stmt[]): Stmt[] => nest([w.lane], "vector", body);
   const body = nest([w.line], "workgroup", [
     { kind: "letInvocation", name: w.lid.name },
     ...decode(outer, w.line.at),
     ...running.map((t, i) => ({ ...declareAcc(job, t), name: carries[i]! })),
     ...running.flatMap((t, i) => [
-      own(heldBy(names[i]!), dtypes[i]!),
+      own(heldBy(names[i]!), held[i]!.dtype),
       own(madeBy(names[i]!), t.dtype),
     ]),
     ...nest([w.tile], "serial", [
       ...running.map((t) => declareAcc(job, t)),
-      ...lanes(taken.body),
-      ...running.flatMap((t, i) => scanOwn(t, names[i]!, dtypes[i]!, w.lane)),
+      ...lanes(taken),
+      ...running.flatMap((t, i) => scanOwn(t, names[i]!, held[i]!.dtype, w.lane)),
       { kind: "prefix", names, carries, reducers },
-      ...lanes(
-        w.inside.length === 0 ? stored.body : [{ kind: "if", when: w.inside, then: stored.body }],
-      ),
+      ...lanes(stored),
     ]),
     ...(after.body.length > 0 ? once(after.body) : []),
   ]);
@@ -173,13 +172,16 @@ const own = (name: string, dtype: Dtype): Stmt => ({
   width: each,
 });
 
-/** Appends what keeps a lane's element, or what changes nothing where there is none; its dtype. */
-function hold(job: Job, block: Values, scan: Tensor, to: string, w: Walk): Dtype {
+/** Statements that keep a lane's element, or what changes nothing where there is none; and its dtype. */
+function hold(job: Job, scan: Tensor, to: string, w: Walk): { dtype: Dtype; body: Stmt[] } {
+  const block = openBlock(job);
   const coords = renamed(job.group.members.get(scan)!.coords, w.rename);
-  const value = block.at(scan.operands[0]!, coords, w.inside);
-  const held = choose(w.inside, value, identityOf(scan, value.dtype));
-  block.body.push({ kind: "store", to, index: w.lane.at, value: held });
-  return value.dtype;
+  const value = block.at(scan.operands[0]!, coords);
+  const { dtype } = value;
+  const store = (value: Expr): Stmt => ({ kind: "store", to, index: w.lane.at, value });
+  block.body.push(store(value));
+  if (w.inside.length === 0) return { dtype, body: block.body };
+  return { dtype, body: [store(identityOf(scan, dtype)), ...onlyIf(w.inside, block.body)] };
 }
 
 /** The elements of an invocation scanned one after the other; the accumulator is what they come to. */
@@ -197,8 +199,9 @@ function scanOwn(scan: Tensor, name: string, dtype: Dtype, lane: Loop): Stmt[] {
 
 const joins = { sum: "add", prod: "mul", max: "maximum", min: "minimum" } as const;
 
-/** Appends the stores of a lane, of what is scanned joined with what came before. */
-function storeScanned(job: Job, block: Values, w: Walk): void {
+/** The stores of a lane, of what is scanned joined with what came before. */
+function storeScanned(job: Job, w: Walk): Stmt[] {
+  const block = openBlock(job);
   for (const t of runningOf(job)) {
     const name = accName(job, t);
     const reducer = opRecord(t.op).reducer as keyof typeof joins;
@@ -208,5 +211,5 @@ function storeScanned(job: Job, block: Values, w: Walk): void {
   const stores = membersOf(job.group)
     .filter(([t, p]) => p.level === "full" && job.stored.has(t))
     .map(([t]) => storeMember(job, block, t, w.rename));
-  block.body.push(...stores);
+  return onlyIf(w.inside, [...block.body, ...stores]);
 }

@@ -59,6 +59,8 @@ function rowsOf({ file, args }: Script, folder: string, limitMs: number): PeerTi
     encoding: "utf8",
     timeout: limitMs,
     killSignal: "SIGKILL",
+    // Dawn repeats what it refuses at every call.
+    maxBuffer: 1 << 28,
   });
   const seconds = ((performance.now() - start) / 1e3).toFixed(0);
   const found = parsed(stdout ?? "");

@@ -47,8 +47,14 @@ interface Measured {
   readonly note: string;
 }
 
-async function measured(doing: Doing, wanted: number): Promise<Measured> {
+function refuse(complaints: readonly string[]): void {
+  if (complaints.length) throw new Error(complaints[0]);
+}
+
+async function measured(peer: Peer, doing: Doing, wanted: number): Promise<Measured> {
   await timed(doing, 1);
+  // What a device refuses takes no time, and would say so at each run.
+  refuse(peer.complaints());
   const once = await timed(doing, 1);
   // Of the second run, which a step's first update shows in.
   const value = await doing.value();
@@ -64,16 +70,16 @@ async function measured(doing: Doing, wanted: number): Promise<Measured> {
   return { ms, value, note: `median of ${samples}, ${repeats} repeats` };
 }
 
-async function row(peer: Peer, { kind, extents, repeats }: Work): Promise<string> {
+/** What follows the names in a row: its time, or why it has none. */
+export async function timeOf(peer: Peer, { kind, extents, repeats }: Work): Promise<string> {
   const make = peer.kinds[kind];
   if (!make) return `absent: nothing is written for ${kind}`;
   if (performance.now() > limitMs) return "absent: the time was over";
   let doing: Doing | undefined;
   try {
     doing = make(...extents);
-    const { ms, value, note } = await measured(doing, repeats);
-    const complaints = peer.complaints();
-    if (complaints.length) throw new Error(complaints[0]);
+    const { ms, value, note } = await measured(peer, doing, repeats);
+    refuse(peer.complaints());
     return `${ms.toFixed(4)} ms\tvalue ${value.toPrecision(6)}\t${note}`;
   } catch (error) {
     peer.complaints();
@@ -86,7 +92,7 @@ async function row(peer: Peer, { kind, extents, repeats }: Work): Promise<string
 /** Prints a row a work: `peer⇥work⇥time ms⇥…`. The works are the process's first argument, as JSON. */
 export async function printRows(peer: Peer): Promise<void> {
   for (const work of JSON.parse(process.argv[2] ?? "[]") as Work[])
-    console.log(`${peer.name}\t${work.name}\t${await row(peer, work)}`);
+    console.log(`${peer.name}\t${work.name}\t${await timeOf(peer, work)}`);
   // Dawn's threads would keep it.
   process.exit(0);
 }

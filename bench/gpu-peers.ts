@@ -66,7 +66,7 @@ function rowsOf({ file, args }: Script, folder: string, limitMs: number): PeerTi
   const found = parsed(stdout ?? "");
   const end = signal ? ", stopped" : "";
   console.log(`${file}\t${found.length} rows in ${seconds} s${end}`);
-  for (const line of absences(stdout ?? "")) console.log(line);
+  for (const line of (stdout ?? "").split("\n")) if (line.split("\t").length > 2) console.log(line);
   if (found.length === 0) console.log((stderr ?? "").slice(-300));
   return found;
 }
@@ -96,9 +96,6 @@ export const parsed = (text: string): PeerTime[] =>
       ? [{ peer, work: work.replace("matmul f32", "matmul"), ms }]
       : [];
   });
-
-const absences = (text: string): string[] =>
-  text.split("\n").filter((line) => line.split("\t")[2]?.startsWith("absent"));
 
 /** The peers' times for a row: what its own work took, and what the baselines call the same. */
 export const timesOf = (

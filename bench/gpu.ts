@@ -126,7 +126,6 @@ for (const row of selected)
 copies.destroy();
 device.destroy();
 const peers = peerTimes(process.env.KILN_PEERS, selected, !flag("small"));
-for (const { peer, work, ms } of peers) console.log(`${peer}\t${work}\t${ms} ms`);
 const measured = results.map(({ row, result }) => {
   const times = timesOf(peers, row).map((p) => [p.peer, p.ms]);
   return { goal: row.goal, result: { ...result, peers: Object.fromEntries(times) } };

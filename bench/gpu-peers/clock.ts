@@ -31,8 +31,10 @@ export interface Peer {
 
 /** Of a process; what is left after it is for the row under way. */
 const limitMs = 50_000;
-const warmUpMs = 500;
-const sampleMs = 400;
+const warmUpMs = 400;
+const sampleMs = 200;
+/** A run this slow is measured thrice, and has warmed the card up. */
+const slowMs = 700;
 
 async function timed(doing: Doing, times: number): Promise<number> {
   const start = performance.now();
@@ -60,10 +62,10 @@ async function measured(peer: Peer, doing: Doing, wanted: number): Promise<Measu
   const value = await doing.value();
   const repeats = Math.max(1, Math.min(wanted, Math.floor(sampleMs / once)));
   const start = performance.now();
-  if (once < 2 * warmUpMs)
+  if (once < slowMs)
     do await timed(doing, repeats);
     while (performance.now() - start < warmUpMs);
-  const samples = once > 1000 ? 3 : 7;
+  const samples = once > slowMs ? 3 : 7;
   const times: number[] = [];
   for (let i = 0; i < samples; i++) times.push((await timed(doing, repeats)) / repeats);
   const ms = times.sort((a, b) => a - b)[samples >> 1]!;

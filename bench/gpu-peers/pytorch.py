@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 
 LIMIT_S = 50
-WARM_UP_S = 0.5
-SAMPLE_S = 0.4
+WARM_UP_S = 0.4
+SAMPLE_S = 0.2
 PERIOD = 1_000_003
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 torch.backends.cuda.matmul.allow_tf32 = False

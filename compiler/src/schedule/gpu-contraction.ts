@@ -29,7 +29,7 @@ export function gpuContraction(given: Job): Scheduled {
   const matrix = gpuMatrix(job, rows);
   if (matrix && !choices) return matrix;
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
-  const capacity = { ...roomOf(job), element: tileBytes(job, c.a.operand.dtype) };
+  const capacity = { ...roomOf(job), element: tileBytes };
   const manners = mannersOf(job, trial, rows);
   const { guarded } = manners;
   const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };

@@ -101,7 +101,8 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
       size,
       space: "shared",
       width: 4,
-      narrow: true,
+      // A plain tile is for matrix units, which take halves.
+      ...(pad === undefined ? {} : { narrow: true }),
     },
     wide,
     held: places.map((_, u) => ({

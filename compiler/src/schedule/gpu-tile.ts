@@ -52,8 +52,7 @@ function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
     place: modDim(me.at, perRow),
   });
   const { depth } = tiling;
-  const element = tileBytes(job, c.a.operand.dtype);
-  const room = memoryOf(tiling, element, apart) <= roomOf(job).memory;
+  const room = memoryOf(tiling, tileBytes, apart) <= roomOf(job).memory;
   const lane = makeLoop("lane", 4);
   return {
     tile: { job, lane, me: me.at, invocations, depth, room, walk: walkOf(job, depth) },

@@ -5,6 +5,7 @@
 import { ceilDiv, type Dim, maxOfDim } from "@kiln-ml/ir";
 import type { MatrixShape } from "../kernel/matrix.ts";
 import type { Room } from "./gpu-room.ts";
+import { partSize } from "./gpu-tile-load.ts";
 
 export interface Unit extends MatrixShape {
   /** Invocations of a subgroup. */
@@ -46,9 +47,12 @@ export const outStride = (u: Unit): number => u.n + 4;
 
 /** Bytes of workgroup memory at most: a tile's lines are in either order. */
 function memoryOf(t: MatrixTiling, u: Unit): number {
-  const tile = (lines: number): number =>
-    Math.max((lines + 1) * (t.depth + pad), (t.depth + 1) * (lines + pad)) * 2;
-  return tile(t.rows) + tile(t.columns) + subgroupsOf(t, u) * u.m * outStride(u) * 4;
+  const tile = (all: number, lines: number): number => {
+    const sizes = [true, false].map((alongK) => partSize({ lines, pad }, t.depth, alongK));
+    return (all / lines) * Math.max(...sizes) * 2;
+  };
+  const tiles = tile(t.rows, t.down * u.m) + tile(t.columns, t.across * u.n);
+  return tiles + subgroupsOf(t, u) * u.m * outStride(u) * 4;
 }
 
 /** In matrices: workgroups of 8 subgroups, of 4, and small ones; and a guess at the share of the rate of each. */

@@ -41,6 +41,19 @@ export interface Tile {
   readonly walk: Walk;
 }
 
+/** A tile as matrices want it: in parts of so many lines, each plain, a line after the other or a step of k. */
+export interface Plain {
+  readonly lines: number;
+  /** Elements between the ends of neighbouring lines or steps, so that they meet different banks. */
+  readonly pad: number;
+}
+
+/** Elements of a part, of `depth` steps: those of neighbouring parts meet different banks as well. */
+export function partSize({ lines, pad }: Plain, depth: number, alongK: boolean): number {
+  if (alongK) return lines * (depth + pad);
+  return depth * (lines + pad) + (lines < 64 ? lines : 0);
+}
+
 /** Elements between the lines of one place of k and those of the next, where they stand apart. */
 export const apart = 4;
 
@@ -50,6 +63,10 @@ export interface Loader {
   readonly alongK: boolean;
   /** Elements between those, in a plain tile. */
   readonly stride: number;
+  /** Lines of a part of a plain tile. */
+  readonly lines: number;
+  /** Where an element of a plain tile stands: the part, the line in it, and the step of k. */
+  plain(part: Dim, line: Dim, k: Dim): Dim;
   readonly array: Stmt;
   /** Whether elements are brought four at a time, as lanes. */
   readonly wide: boolean;
@@ -61,8 +78,7 @@ export interface Loader {
   index(quad: Dim, within: Dim, kQuad: Dim, k: number): Dim;
 }
 
-/** `pad` asks for a plain tile, whose lines or steps are so many elements further apart than they are long. */
-export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
+export function loaderOf(t: Tile, lines: Lines, plainly?: Plain): Loader {
   const { job } = t;
   const { dtype } = lines.operand.operand;
   const name = `tile${lines.which.toUpperCase()}`;
@@ -71,7 +87,11 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   // Sixteen steps of a line meet in four banks, whatever the rotation, and in eight where steps stand four words apart.
   const isApart = alongK && !wide && t.room;
   const spacing = lines.count + (isApart ? apart : 0);
-  const places = wide ? widePlaces(t, lines, alongK) : singlePlaces(t, lines, alongK, spacing);
+  // Halves for a plain tile come in eights, two neighbouring fours to an invocation.
+  const inEights = plainly !== undefined && hasNativeHalf(job, dtype) && fitsEights(t, lines);
+  const places = wide
+    ? widePlaces(t, lines, alongK, inEights ? 2 : 1)
+    : singlePlaces(t, lines, alongK, spacing);
   // What is converted on its way is held as it comes: a conversion at once would wait for the load.
   const brought = (p: Place, step: Dim) => {
     const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
@@ -79,10 +99,14 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   };
   const kept = brought(places[0]!, t.walk.usual).value.dtype;
   const heldName = (u: number): string => `${lines.which}Next${u}`;
-  const stride = (alongK ? t.depth : lines.count) + (pad ?? 0);
-  // A matrix that is loaded from a plain tile may reach a stride beyond it.
-  const size =
-    pad === undefined ? spacing * t.depth : ((alongK ? lines.count : t.depth) + 1) * stride;
+  const stride = plainly ? (alongK ? t.depth : plainly.lines) + plainly.pad : 0;
+  const part = plainly ? partSize(plainly, t.depth, alongK) : 0;
+  const parts = plainly ? lines.count / plainly.lines : 1;
+  const plain: Loader["plain"] = (number, line, k) =>
+    addDim(
+      mulDim(number, part),
+      alongK ? addDim(mulDim(line, stride), k) : addDim(mulDim(k, stride), line),
+    );
   const rotated = (quad: Dim, kQuad: Dim): Dim =>
     alongK && !isApart ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
   const index: Loader["index"] = (quad, within, kQuad, k) =>
@@ -94,15 +118,17 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
     name,
     alongK,
     stride,
+    lines: plainly?.lines ?? lines.count,
+    plain,
     array: {
       kind: "array",
       name,
       dtype,
-      size,
+      size: plainly ? parts * part : spacing * t.depth,
       space: "shared",
       width: 4,
       // A plain tile is for matrix units, which take halves.
-      ...(pad === undefined ? {} : { narrow: true }),
+      ...(plainly ? { narrow: true, parts } : {}),
     },
     wide,
     held: places.map((_, u) => ({
@@ -126,7 +152,7 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
       return {
         kind: "store",
         to: name,
-        index: pad === undefined ? p.to(index) : p.plain(stride),
+        index: plainly ? p.plain(plain, plainly.lines) : p.to(index),
         value,
       };
     }),
@@ -177,16 +203,18 @@ interface Place {
   at(step: Dim): Rename;
   guard(step: Dim): Condition[];
   to(index: Loader["index"]): Dim;
-  /** Where it goes in a plain tile. */
-  plain(stride: number): Dim;
+  /** Where it goes in a plain tile of parts of so many lines. */
+  plain(at: Loader["plain"], lines: number): Dim;
 }
 
-function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
+/** Fours, of which `run` neighbours are an invocation's. */
+function widePlaces(t: Tile, lines: Lines, alongK: boolean, run = 1): Place[] {
   const perLine = t.depth / 4;
   const quads = lines.count / 4;
   const count = (lines.count * t.depth) / 4 / t.invocations;
   return Array.from({ length: count }, (_, u): Place => {
-    const flat = addDim(t.me, u * t.invocations);
+    const runs = addDim(t.me, Math.floor(u / run) * t.invocations);
+    const flat = addDim(mulDim(runs, run), u % run);
     if (alongK) {
       const [quad, line] = [modDim(flat, perLine), floorDiv(flat, perLine)];
       const at = lineOf(lines, line);
@@ -195,7 +223,8 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
           new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
         guard: (step) => [t.walk.inside(step, mulDim(quad, 4))],
         to: (index) => laneAlongK(t, index, quad, line),
-        plain: (stride) => addDim(mulDim(line, stride), addDim(mulDim(quad, 4), t.lane.at)),
+        plain: (to, size) =>
+          to(floorDiv(line, size), modDim(line, size), addDim(mulDim(quad, 4), t.lane.at)),
       };
     }
     const [k, quad] = [floorDiv(flat, quads), modDim(flat, quads)];
@@ -204,7 +233,10 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
       at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
       guard: (step) => [t.walk.inside(step, k)],
       to: () => addDim(mulDim(flat, 4), t.lane.at),
-      plain: (stride) => addDim(mulDim(k, stride), addDim(mulDim(quad, 4), t.lane.at)),
+      plain: (to, size) => {
+        const within = addDim(mulDim(modDim(quad, size / 4), 4), t.lane.at);
+        return to(floorDiv(quad, size / 4), within, k);
+      },
     };
   });
 }
@@ -230,8 +262,7 @@ function singlePlaces(t: Tile, lines: Lines, alongK: boolean, spacing: number): 
         const quad = index(floorDiv(line, 4), modDim(line, 4), floorDiv(k, 4), 0);
         return addDim(quad, mulDim(modDim(k, 4), spacing));
       },
-      plain: (stride) =>
-        alongK ? addDim(mulDim(line, stride), k) : addDim(mulDim(k, stride), line),
+      plain: (to, size) => to(floorDiv(line, size), modDim(line, size), k),
     };
   });
 }
@@ -261,6 +292,9 @@ export function runsAlongK(t: Tile, lines: Lines): boolean {
   });
   return votes > 0 || (votes === 0 && longer(inner.extent, own.extent));
 }
+
+const fitsEights = (t: Tile, lines: Lines): boolean =>
+  t.depth % 8 === 0 && ((lines.count * t.depth) / 8) % t.invocations === 0;
 
 const longer = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a > b;
 

@@ -88,7 +88,8 @@ export function loaderOf(t: Tile, lines: Lines, plainly?: Plain): Loader {
   const isApart = alongK && !wide && t.room;
   const spacing = lines.count + (isApart ? apart : 0);
   // Halves for a plain tile come in eights, two neighbouring fours to an invocation.
-  const inEights = plainly !== undefined && hasNativeHalf(job, dtype) && fitsEights(t, lines);
+  const inEights =
+    plainly !== undefined && hasNativeHalf(job, dtype) && fitsEights(t, lines, alongK);
   const places = wide
     ? widePlaces(t, lines, alongK, inEights ? 2 : 1)
     : singlePlaces(t, lines, alongK, spacing);
@@ -219,8 +220,12 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean, run = 1): Place[] {
       const [quad, line] = [modDim(flat, perLine), floorDiv(flat, perLine)];
       const at = lineOf(lines, line);
       return {
+        // Counted from the first of the run: where that lies before k begins, so does all of it.
         at: (step) =>
-          new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
+          new Map([
+            ...decoded(lines.loops, at),
+            ...t.walk.atQuad(step, subDim(quad, u % run), addDim(t.lane.at, 4 * (u % run))),
+          ]),
         guard: (step) => [t.walk.inside(step, mulDim(quad, 4))],
         to: (index) => laneAlongK(t, index, quad, line),
         plain: (to, size) =>
@@ -293,8 +298,11 @@ export function runsAlongK(t: Tile, lines: Lines): boolean {
   return votes > 0 || (votes === 0 && longer(inner.extent, own.extent));
 }
 
-const fitsEights = (t: Tile, lines: Lines): boolean =>
-  t.depth % 8 === 0 && ((lines.count * t.depth) / 8) % t.invocations === 0;
+function fitsEights(t: Tile, lines: Lines, alongK: boolean): boolean {
+  const inner = alongK ? t.walk.innermost : lines.loops.at(-1);
+  if (inner === undefined || modDim(inner.extent, 8) !== 0) return false;
+  return t.depth % 8 === 0 && ((lines.count * t.depth) / 8) % t.invocations === 0;
+}
 
 const longer = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a > b;
 

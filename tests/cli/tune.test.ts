@@ -77,7 +77,16 @@ test("what was left out is listed with the reason, and with --all every time", (
     { option: "b", ms: 1 },
     { option: "c", refused: "why" },
   ];
-  const kernel = { key: "k", name: "n", standard: "a", standardMs: 2, best: "b", bestMs: 1, tried };
+  const kernel = {
+    key: "k",
+    name: "n",
+    standard: "a",
+    standardMs: 2,
+    best: "b",
+    bestMs: 1,
+    tried,
+    settled: true,
+  };
   assert.equal(listing([kernel], false).split("\n"), [
     "kernel  default    ms  best    ms    gain",
     "n       a        2.00  b     1.00  100.0%",

@@ -1,0 +1,123 @@
+/**
+ * A program that is timed: with made-up inputs, on a device that is kept busy meanwhile, since one at rest lowers its clock. Looks at
+ * no results.
+ */
+import { type Artifact, evaluateExtent, type TensorSpec } from "@kiln-ml/artifact";
+import { allocateHost, type Dtype, type HostArray, isFloat, toHost } from "@kiln-ml/ir";
+import { type Device, type DeviceArray, type Executable, load } from "@kiln-ml/runtime/loader";
+import { median, type Timer } from "./tune-turns.ts";
+
+type Dims = Readonly<Record<string, number>>;
+
+/** Made-up inputs, shared by the options: their order may differ from one to the next, so like ones have equal values. */
+export class Feeds {
+  readonly #device: Device;
+  readonly #dims: Dims;
+  readonly #known = new Map<string, DeviceArray>();
+
+  constructor(device: Device, dims: Dims) {
+    this.#device = device;
+    this.#dims = dims;
+  }
+
+  of({ name, dtype, shape }: TensorSpec): DeviceArray {
+    const extents = shape.map((e) => evaluateExtent(e, this.#dims));
+    const key = `${dtype} ${extents}${name.startsWith("dim.") ? name : ""}`;
+    const known = this.#known.get(key);
+    if (known) return known;
+    const size = extents.reduce((a, b) => a * b, 1);
+    const made = this.#device.upload(noise(dtype, size), dtype, extents);
+    this.#known.set(key, made);
+    return made;
+  }
+
+  dispose(): void {
+    for (const array of this.#known.values()) array.dispose();
+  }
+}
+
+/** Positive, so that sums do not cancel and every option rounds alike. */
+function noise(dtype: Dtype, size: number): HostArray {
+  const period = Float64Array.from({ length: Math.min(size, 65_537) }, (_, i) => {
+    const x = ((i * 7919) % 65_537) / 65_537;
+    return isFloat(dtype) ? x : dtype === "bool" ? Math.round(x) : Math.floor(8 * x);
+  });
+  const first = toHost(dtype, period);
+  if (first.length === size) return first;
+  const all = allocateHost(dtype, size);
+  for (let at = 0; at < size; at += first.length) all.set(first.subarray(0, size - at), at);
+  return all;
+}
+
+/** Runs ahead of a measurement at most. */
+const mostAhead = 4096;
+/** A time as short as this is the median of several. */
+const [shortMs, several] = [0.2, 3];
+
+export class Candidate {
+  readonly option: string;
+  readonly exe: Executable;
+  readonly inputs: readonly DeviceArray[];
+  /** Milliseconds of a run, as far as is known. */
+  #ms: number | undefined;
+
+  private constructor(option: string, exe: Executable, inputs: readonly DeviceArray[]) {
+    this.option = option;
+    this.exe = exe;
+    this.inputs = inputs;
+  }
+
+  static async open(
+    device: Device,
+    artifact: Artifact,
+    option: string,
+    feeds: Feeds,
+  ): Promise<Candidate> {
+    const inputs = artifact.signature.inputs.map((spec) => feeds.of(spec));
+    return new Candidate(option, await load(artifact, device, { states: [] }), inputs);
+  }
+
+  /** Measures right behind runs that are still in the queue. */
+  readonly timer: Timer = async (lead) => {
+    this.#ms ??= await this.#once();
+    const times: number[] = [];
+    const count = this.#ms < shortMs ? several : 1;
+    for (let i = 0; i < count; i++) {
+      const runs = Math.ceil(lead / count / Math.max(this.#ms, 1e-3));
+      await this.#run(Math.min(runs, mostAhead));
+      times.push(await this.#once());
+    }
+    this.#ms = median(times);
+    return this.#ms;
+  };
+
+  /** Keeps the device from clocking down while others are made ready; one that computes at once needs no such thing. */
+  async busyWhile(works: readonly (() => Promise<void>)[]): Promise<void> {
+    const runs = this.exe.device.kind === "webgpu" ? 16 : 0;
+    const begun: Promise<void>[] = [];
+    for (const work of works) {
+      begun.push(work());
+      await this.#run(runs);
+    }
+    let waiting = runs > 0;
+    const done = Promise.all(begun).finally(() => {
+      waiting = false;
+    });
+    while (waiting) {
+      await this.#run(runs);
+      // Other work has its turn as well.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    await done;
+  }
+
+  async #run(runs: number): Promise<void> {
+    for (let i = 0; i < runs; i++)
+      for (const output of await this.exe.run(this.inputs)) output.dispose();
+  }
+
+  async #once(): Promise<number> {
+    const timings = await this.exe.profile(this.inputs);
+    return timings.reduce((ms, t) => ms + t.ms, 0);
+  }
+}

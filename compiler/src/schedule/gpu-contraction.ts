@@ -16,8 +16,7 @@ import { gpuTile, mannersOf } from "./gpu-tile.ts";
 import { nameOfTiling, tilingsOf, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
-/** Choices of no tiles of ours. */
-const [few, units] = ["few lines", "matrix units"];
+const few = "few lines";
 
 export function gpuContraction(given: Job): Scheduled {
   const { choices } = given;
@@ -26,8 +25,8 @@ export function gpuContraction(given: Job): Scheduled {
   const job = asItLies(given);
   const c = job.group.contraction!;
   const rows = rowsOf(job);
-  const matrix = gpuMatrix(job, rows);
-  if (matrix && !choices) return matrix;
+  const matrices = gpuMatrix(job, rows);
+  if (matrices.length > 0 && !choices) return matrices[0]![1]();
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const capacity = { ...roomOf(job), element: tileBytes(job, c.a.operand.dtype) };
   const manners = mannersOf(job, trial, rows);
@@ -38,7 +37,7 @@ export function gpuContraction(given: Job): Scheduled {
   const tiles = tilings.map((t) => [nameOfTiling(t), () => gpuTile(job, t, rows)] as const);
   const ways = new Map<string, () => Scheduled>([
     ...(skinny ? [[few, () => skinny] as const] : []),
-    ...(matrix ? [[units, () => matrix] as const] : []),
+    ...matrices,
     ...(skinny ? otherSkinny(job) : []),
     ...tiles,
   ]);

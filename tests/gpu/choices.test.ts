@@ -102,7 +102,9 @@ test("a product of f16 made f32 has another key than one of f32", () => {
   const [a, b] = [x("a", [64, 64], "f16"), x("b", [64, 64], "f16")];
   const program = programOf([a, b], a.convert("f32").matmul(b.convert("f32")));
   const given = { target: "webgpu", features: ["shader-f16"], tuning: {} } as const;
-  const [{ key }] = compileProgram(program, given).decisions as readonly { key: string }[] as [{ key: string }];
+  const [{ key }] = compileProgram(program, given).decisions as readonly { key: string }[] as [
+    { key: string },
+  ];
   assert.is(key, "matmul f32 m=64 n=64 k=64 batch=1 a=k4:f16 b=lines4:f16 rows=a");
 });
 

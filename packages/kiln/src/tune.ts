@@ -29,7 +29,7 @@ export interface TuneOptions {
   readonly most?: number;
   /**
    * Milliseconds of work before each choice is timed, at least, since a card at rest lowers its clock; it goes on until times are
-   * steady. Default 200, and before the first 1000; on a CPU a tenth of it.
+   * steady. Default 100, and before the first 1000; on a CPU a tenth of it.
    */
   readonly warmUp?: number;
   /** Kernels as `artifact()` exports them, for the limits that every WebGPU device has. */
@@ -91,7 +91,7 @@ class Tuner {
     this.#device = device;
     this.#dims = dims;
     this.#options = options;
-    this.#rest = options.warmUp ?? (device.kind === "webgpu" ? 200 : 20);
+    this.#rest = options.warmUp ?? (device.kind === "webgpu" ? 100 : 10);
   }
 
   /** Times the choices of one sort, with what was found so far and what was known. */
@@ -119,8 +119,8 @@ class Tuner {
   }
 
   async #timing(): Promise<Timing> {
-    const { rounds = 7, warmUp = this.#awake ? this.#rest : 5 * this.#rest } = this.#options;
-    const timing = { rounds, warmUp, lead: this.#rest / 100 };
+    const { rounds = 7, warmUp = this.#awake ? this.#rest : 10 * this.#rest } = this.#options;
+    const timing = { rounds, warmUp, lead: this.#rest / 50 };
     if (warmUp === 0) return timing;
     this.#awake ??= await Awake.open(this.#device);
     return { ...timing, awake: this.#awake.check };

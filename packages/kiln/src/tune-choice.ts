@@ -22,6 +22,8 @@ export interface TunedKernel {
   readonly name: string;
   readonly standard: string;
   readonly standardMs: number;
+  /** The least and the most that it took. */
+  readonly standardRange: readonly [least: number, most: number];
   readonly best: string;
   readonly bestMs: number;
   readonly tried: readonly TriedOption[];
@@ -101,7 +103,7 @@ async function wrongOnes(
 
 function summary(
   { key, name, options }: Decision,
-  { standardMs, settled }: Times,
+  { standardMs, standardRange, settled }: Times,
   ms: ReadonlyMap<string, number>,
   refused: ReadonlyMap<string, string>,
 ): TunedKernel {
@@ -115,5 +117,5 @@ function summary(
     for (const { option, ms } of tried)
       if (ms !== undefined && ms < bestMs && ms * leastGain < standardMs)
         [best, bestMs] = [option, ms];
-  return { key, name, standard, standardMs, best, bestMs, tried, settled };
+  return { key, name, standard, standardMs, standardRange, best, bestMs, tried, settled };
 }

@@ -22,6 +22,8 @@ export interface Times {
   readonly standardMs: number;
   /** Of each of the others, in milliseconds of a device that runs the standard in `standardMs`. */
   readonly ms: readonly number[];
+  /** The least and the most that the standard took in the rounds. */
+  readonly standardRange: readonly [least: number, most: number];
   /** False where the standard's own times would not agree: then all are guesses. */
   readonly settled: boolean;
 }
@@ -72,6 +74,7 @@ class Turns {
   #standards: number[] = [];
   readonly #doubtful: number[] = [];
   #latest: number | undefined;
+  #range: readonly [number, number] = [Number.POSITIVE_INFINITY, 0];
   #changes = 0;
   #failures = 0;
 
@@ -116,7 +119,7 @@ class Turns {
       median(sure.length > 0 ? sure : doubtful);
     const standardMs = known(this.#standards, this.#doubtful);
     const ms = this.#turns.map((t) => standardMs * known(t.ratios, t.doubtful));
-    return { standardMs, ms, settled };
+    return { standardMs, ms, standardRange: this.#range, settled };
   }
 
   /** Who is not hopeless yet. */
@@ -138,6 +141,10 @@ class Turns {
       for (const { timer } of turns) times.push(await timer(lead));
       const after = await this.#standard(lead);
       this.#latest = after;
+      this.#range = [
+        Math.min(this.#range[0], before, after),
+        Math.max(this.#range[1], before, after),
+      ];
       const own = (before + after) / 2;
       const quiet = close(before, after, agreement);
       const clock = this.#standards.length > 0 ? median(this.#standards) : own;

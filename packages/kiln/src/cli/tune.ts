@@ -97,7 +97,9 @@ export function listing(kernels: readonly TunedKernel[], all: boolean): string {
     const shown = k.tried.filter((t) => all || t.refused !== undefined);
     if (shown.length === 0 && k.settled) continue;
     lines.push(`${k.name}: ${k.key}`);
-    if (!k.settled) lines.push("  times vary too much here to tell, so the default stays");
+    const [least, most] = k.standardRange.map(times);
+    if (!k.settled)
+      lines.push(`  the default took ${least} to ${most}: too unsteady to tell, so it stays`);
     for (const t of shown)
       lines.push(`  ${t.option}: ${t.ms === undefined ? `left out, ${t.refused}` : times(t.ms)}`);
   }

@@ -20,9 +20,19 @@ export class Feeds {
     this.#dims = dims;
   }
 
-  of({ name, dtype, shape }: TensorSpec): DeviceArray {
-    const extents = shape.map((e) => evaluateExtent(e, this.#dims));
-    const key = `${dtype} ${extents}${name.startsWith("dim.") ? name : ""}`;
+  /** For each input its own memory, as in a program. */
+  all(inputs: readonly TensorSpec[]): DeviceArray[] {
+    const counts = new Map<string, number>();
+    return inputs.map(({ name, dtype, shape }) => {
+      const extents = shape.map((e) => evaluateExtent(e, this.#dims));
+      const like = `${dtype} ${extents}${name.startsWith("dim.") ? name : ""}`;
+      const count = counts.get(like) ?? 0;
+      counts.set(like, count + 1);
+      return this.#of(`${like} ${count}`, dtype, extents);
+    });
+  }
+
+  #of(key: string, dtype: Dtype, extents: readonly number[]): DeviceArray {
     const known = this.#known.get(key);
     if (known) return known;
     const size = extents.reduce((a, b) => a * b, 1);
@@ -36,13 +46,28 @@ export class Feeds {
   }
 }
 
+const period = 65_537;
+/** Even numbers to this power are so unlike that a single product, left out, shows in a sum of thousands; none is near 0. */
+const [unlike, least] = [16, 1 / 64];
+
+/** From 0 to 1, without a pattern. */
+function even(i: number): number {
+  const mixed = Math.imul(i + 1, 0x9e3779b1);
+  const more = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca77);
+  return ((more ^ (more >>> 13)) >>> 0) / 2 ** 32;
+}
+
 /** Positive, so that sums do not cancel and every option rounds alike. */
 function noise(dtype: Dtype, size: number): HostArray {
-  const period = Float64Array.from({ length: Math.min(size, 65_537) }, (_, i) => {
-    const x = ((i * 7919) % 65_537) / 65_537;
-    return isFloat(dtype) ? x : dtype === "bool" ? Math.round(x) : Math.floor(8 * x);
+  const numbers = Float64Array.from({ length: Math.min(size, period) }, (_, i) => {
+    const x = even(i);
+    return isFloat(dtype)
+      ? x ** unlike + least
+      : dtype === "bool"
+        ? Math.round(x)
+        : Math.floor(8 * x);
   });
-  const first = toHost(dtype, period);
+  const first = toHost(dtype, numbers);
   if (first.length === size) return first;
   const all = allocateHost(dtype, size);
   for (let at = 0; at < size; at += first.length) all.set(first.subarray(0, size - at), at);
@@ -73,7 +98,7 @@ export class Candidate {
     option: string,
     feeds: Feeds,
   ): Promise<Candidate> {
-    const inputs = artifact.signature.inputs.map((spec) => feeds.of(spec));
+    const inputs = feeds.all(artifact.signature.inputs);
     return new Candidate(option, await load(artifact, device, { states: [] }), inputs);
   }
 

@@ -76,6 +76,8 @@ function noise(dtype: Dtype, size: number): HostArray {
 
 /** Runs ahead of a measurement at most. */
 const mostAhead = 4096;
+/** Runs and milliseconds between two looks at what else is to be done. */
+const [mostBetween, betweenMs] = [16, 2];
 /** A time as short as this is the median of several. */
 const [shortMs, several] = [0.2, 3];
 
@@ -118,13 +120,15 @@ export class Candidate {
 
   /** Keeps the device from clocking down while others are made ready; one that computes at once needs no such thing. */
   async busyWhile(works: readonly (() => Promise<void>)[]): Promise<void> {
-    const runs = this.exe.device.kind === "webgpu" ? 16 : 0;
+    const waits = this.exe.device.kind === "webgpu";
+    this.#ms ??= await this.#once();
+    const runs = waits ? Math.ceil(Math.min(mostBetween, betweenMs / this.#ms)) : 0;
     const begun: Promise<void>[] = [];
     for (const work of works) {
       begun.push(work());
       await this.#run(runs);
     }
-    let waiting = runs > 0;
+    let waiting = waits;
     const done = Promise.all(begun).finally(() => {
       waiting = false;
     });

@@ -86,7 +86,7 @@ export class Candidate {
   readonly exe: Executable;
   readonly inputs: readonly DeviceArray[];
   /** Milliseconds of a run, as far as is known. */
-  #ms: number | undefined;
+  #ms = 0;
 
   private constructor(option: string, exe: Executable, inputs: readonly DeviceArray[]) {
     this.option = option;
@@ -101,12 +101,19 @@ export class Candidate {
     feeds: Feeds,
   ): Promise<Candidate> {
     const inputs = feeds.all(artifact.signature.inputs);
-    return new Candidate(option, await load(artifact, device, { states: [] }), inputs);
+    const exe = await load(artifact, device, { states: [] });
+    const made = new Candidate(option, exe, inputs);
+    try {
+      made.#ms = await made.#once();
+    } catch (error) {
+      exe.dispose();
+      throw error;
+    }
+    return made;
   }
 
   /** Measures right behind runs that are still in the queue. */
   readonly timer: Timer = async (lead) => {
-    this.#ms ??= await this.#once();
     const times: number[] = [];
     const count = this.#ms < shortMs ? several : 1;
     for (let i = 0; i < count; i++) {
@@ -121,7 +128,6 @@ export class Candidate {
   /** Keeps the device from clocking down while others are made ready; one that computes at once needs no such thing. */
   async busyWhile(works: readonly (() => Promise<void>)[]): Promise<void> {
     const waits = this.exe.device.kind === "webgpu";
-    this.#ms ??= await this.#once();
     const runs = waits ? Math.ceil(Math.min(mostBetween, betweenMs / this.#ms)) : 0;
     const begun: Promise<void>[] = [];
     for (const work of works) {

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Dtype, input, iota } from "@kiln-ml/ir";
-import { createCpuDevice, createWasmDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { createCpuDevice, createWasmDevice, openWebGpu } from "@kiln-ml/runtime";
 import {
   compile,
   exportArtifact,
@@ -18,6 +18,7 @@ import { compileProgram } from "../../compiler/src/all.ts";
 import type { Decision } from "../../compiler/src/choices.ts";
 import { tuneChoice } from "../../packages/kiln/src/tune-choice.ts";
 import { joinTunings, tuningAt } from "../../packages/kiln/src/tuning.ts";
+import { Device, type Driver, type Program } from "../../runtime/src/device.ts";
 import { parseProgram } from "../support/reference.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 import { rejection } from "./net.ts";
@@ -152,6 +153,63 @@ test("an option whose results differ is left out, and so is one that cannot be l
   assert.ok(["one", "same"].includes(tuned!.best));
   const failing = { ...decision, options: ["none", "one"] };
   assert.is(await tuneChoice(createCpuDevice(), failing, {}, timing), undefined);
+});
+
+/** A CPU device on which artifacts by the names in `works` seem to take so many milliseconds, at a clock that changes with work. */
+function fakeDevice(works: Readonly<Record<string, number>>, clock: (busy: number) => number) {
+  const { driver } = createCpuDevice();
+  let busy = 0;
+  const take = (name: string): number => {
+    const ms = (works[name] ?? 0) / clock(busy);
+    busy += ms;
+    return ms;
+  };
+  const load: Driver["load"] = async (artifact, kernels): Promise<Program> => {
+    const program = await driver.load(artifact, kernels);
+    return {
+      run: (frame) => {
+        take(artifact.name);
+        return program.run(frame);
+      },
+      profile: async (frame) =>
+        (await program.profile(frame)).map((timing) => ({ ...timing, ms: take(artifact.name) })),
+      destroy: () => program.destroy(),
+    };
+  };
+  const get = (of: Driver, key: string | symbol): unknown => {
+    const value: unknown = key === "load" ? load : Reflect.get(of, key, of);
+    return typeof value === "function" ? value.bind(of) : value;
+  };
+  return new Device(new Proxy(driver, { get }));
+}
+
+test("the fastest is found on a device at rest, and on one whose clock falls meanwhile", async () => {
+  const works = { a: 2.8, b: 2.9, c: 2.5, d: 14, e: 3.1 };
+  const x = input("x", "f32", [4]);
+  const program = { inputs: [x], outputs: [{ name: "y", value: x.add(1) }], updates: [] };
+  const { artifact } = compileProgram(program, { target: "js" });
+  const decision: Decision = {
+    key: "k",
+    of: "kernel",
+    name: "add",
+    options: Object.keys(works),
+    chosen: "a",
+    artifact: (name) => ({ ...artifact, name }),
+  };
+  const clocks: ((busy: number) => number)[] = [
+    (busy) => (busy < 130 ? 0.2 : 1),
+    (busy) => (busy < 250 ? 0.2 : 1),
+    (busy) => (busy < 400 ? 1 : 0.6),
+  ];
+  for (const clock of clocks) {
+    const device = fakeDevice(works, clock);
+    const how = { rounds: 7, warmUp: 100, lead: 3 };
+    const { best, settled, tried } = (await tuneChoice(device, decision, {}, how))!;
+    assert.equal([best, settled], ["c", true]);
+    const ratios = tried.map((t) => (t.ms! / tried[0]!.ms!) * works.a);
+    for (const [i, work] of Object.values(works).entries())
+      assert.ok(Math.abs(ratios[i]! - work) < 0.01, `${ratios}`);
+  }
 });
 
 /** x + 1 of 300 elements. Of other options one element is wrong, or the last are left as they were. */

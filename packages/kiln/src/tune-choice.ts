@@ -46,6 +46,7 @@ export async function tuneChoice(
   const feeds = new Feeds(device, dims);
   const opened: Candidate[] = [];
   const refused = new Map<string, string>();
+  let comparison: Comparison | undefined;
   try {
     const [first, ...others] = decision.options.map((option) => async () => {
       try {
@@ -58,15 +59,18 @@ export async function tuneChoice(
     const [standard] = opened;
     // Nothing can be compared with a choice of our own that fails.
     if (!standard) return undefined;
-    await standard.busyWhile(others);
-    for (const [option, why] of await wrongOnes(device, opened, dims)) refused.set(option, why);
-    if (refused.has(standard.option)) return undefined;
+    const compare = async (): Promise<void> => {
+      comparison = await Comparison.open(device, standard.exe.artifact, dims);
+    };
+    await standard.busyWhile([compare, ...others]);
+    for (const [option, why] of await wrongOnes(comparison!, opened)) refused.set(option, why);
     const rivals = opened.filter((c) => c !== standard && !refused.has(c.option));
     const timers = rivals.map((c) => c.timer);
     const times = await timeInTurns(standard.timer, timers, timing);
     const ms = new Map(rivals.map(({ option }, i) => [option, times.ms[i]!]));
     return summary(decision, times, ms.set(standard.option, times.standardMs), refused);
   } finally {
+    comparison?.dispose();
     for (const { exe } of opened) exe.dispose();
     feeds.dispose();
   }
@@ -76,12 +80,10 @@ const firstLine = (error: unknown): string => (error as Error).message.split("\n
 
 /** Which options are wrong, and why. */
 async function wrongOnes(
-  device: Device,
+  comparison: Comparison,
   [standard, ...others]: readonly Candidate[],
-  dims: Dims,
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  const comparison = await Comparison.open(device, standard!.exe.artifact, dims);
   let expected: DeviceArray[] = [];
   try {
     expected = await comparison.run(standard!.exe, standard!.inputs);
@@ -96,7 +98,6 @@ async function wrongOnes(
       }
   } finally {
     for (const array of expected) array.dispose();
-    comparison.dispose();
   }
   return found;
 }

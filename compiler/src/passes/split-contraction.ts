@@ -44,6 +44,8 @@ const mostParts = 64;
 /** Workgroups that keep a device busy, and the edge of the tile that one computes. */
 const busy = 256;
 const tile = 64;
+/** So few lines of one operand meet the lines of the other one by one where these run along the sum, and each is a workgroup's. */
+const fewLines = 8;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
@@ -125,7 +127,11 @@ function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   const [m, n] = [left! / length / batch, right! / length / batch];
   const extent = lhs.shape[l] as number;
   const inner = length / extent;
-  const parts = partsFor({ node, tiles: batch * tilesOf(m, n), extent, inner }, choices);
+  const alongSum =
+    m < n ? axes.rhsContract.includes(rhs.rank - 1) : axes.lhsContract.includes(lhs.rank - 1);
+  const lineByLine = alongSum && Math.min(m, n) <= fewLines;
+  const tiles = batch * (lineByLine ? Math.max(m, n) : tilesOf(m, n));
+  const parts = partsFor({ node, tiles, extent, inner }, choices);
   if (parts === 1) return node;
   // The part is an axis of its own before the split one.
   const moved = (list: readonly number[], at: number, first?: number): number[] => [

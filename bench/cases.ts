@@ -202,14 +202,6 @@ export const budgets: readonly (Case & {
   { name: "causal attention forward", build: () => attention(4, 64, 32), most: undefined },
   { name: "3-layer mlp step, sgd", build: () => mlpStep(32, "sgd"), most: 9 },
   { name: "3-layer mlp step, adam", build: () => mlpStep(32, "adam"), most: 10 },
-  // With a scale all gradients are stored and tested, and then each parameter is updated by a kernel of its own.
-  { name: "3-layer mlp step in halves", build: () => mlpStepInHalves(32, false), most: 10 },
-  {
-    name: "3-layer mlp step in halves, scaled",
-    build: () => mlpStepInHalves(32, true),
-    most: 21,
-    mostOnWebgpu: 17,
-  },
   {
     name: "cnn step, adam",
     build: () => cnnStep(8, cnn(8, 16, 32)),

@@ -60,7 +60,8 @@ export function gpuMatrix(job: Job, rows: Which): [string, () => Scheduled][] {
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const few = (d: Dim, least: number): boolean => typeof d === "number" && d < least;
   if (few(m, unit.m) || few(n, unit.n) || few(totalOf(c.k), unit.k)) return [];
-  return matrixTilingsOf([m, n, totalOf(c.batch)], unit, roomOf(job)).map((tiling) => [
+  const extents = [m, n, totalOf(c.batch), totalOf(c.k)] as const;
+  return matrixTilingsOf(extents, unit, roomOf(job)).map((tiling) => [
     nameOfMatrixTiling(tiling, unit),
     () => scheduled(job, unit, tiling, rows),
   ]);

@@ -259,7 +259,18 @@ function guarded(p: Printer, value: Text, when: Text, dtype: Dtype | undefined):
   return atom(`select(${none.text}, ${value.text}, ${when.text})`, value.lanes);
 }
 
-function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
+/** A condition that is the same in all lanes, as where four neighbours belong to one piece, as it is in lane 0. */
+function common(p: Printer, c: Condition): Condition {
+  if (!p.vector || c.test !== "nonnegative" || !varies(p, c.value)) return c;
+  const { name, lanes } = p.vector;
+  const first = substitute(p.e.resolved(c.value), new Map([[name, 0]]));
+  const [stride, left] = [strideOf(p, c.value), modDim(first, lanes)];
+  const agree = (stride === 1 && left === 0) || (stride === -1 && left === lanes - 1);
+  return agree ? { ...c, value: first } : c;
+}
+
+function loadLanes(p: Printer, given: Load, lanes: number, raw: boolean): Text {
+  const l = { ...given, guard: given.guard.map((c) => common(p, c)) };
   const perLane = l.guard.filter((c) => varies(p, c.value));
   const wide = (p.widths.get(l.from) ?? 1) === lanes && strideOf(p, l.index) === 1;
   if (!wide)
@@ -277,8 +288,8 @@ function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
     : atom(`${text.text}${subscript(p, l.from, quad)}`, lanes);
   const value = l.dtype === "bool" ? asBool(vector) : raw ? vector : widened(p, l.from, vector);
   const dtype = raw ? undefined : l.dtype;
-  const common = l.guard.filter((c) => !perLane.includes(c));
-  const one = guarded(p, value, conditionsText(p.e, common), dtype);
+  const shared = l.guard.filter((c) => !perLane.includes(c));
+  const one = guarded(p, value, conditionsText(p.e, shared), dtype);
   if (perLane.length === 0) return one;
   const when = composed(
     eachLane(p, () => conditionsText(p.e, perLane)),
@@ -287,7 +298,8 @@ function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
   return guarded(p, one, when, dtype);
 }
 
-function testText(p: Printer, conditions: readonly Condition[]): Text {
+function testText(p: Printer, given: readonly Condition[]): Text {
+  const conditions = given.map((c) => common(p, c));
   if (!conditions.some((c) => varies(p, c.value))) return conditionsText(p.e, conditions);
   return composed(
     eachLane(p, () => conditionsText(p.e, conditions)),

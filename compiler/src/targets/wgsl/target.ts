@@ -32,12 +32,13 @@ const guaranteed = {
 
 export const webgpu: Target = {
   name: "webgpu",
-  fusionLimits: (limits) => ({
+  fusionLimits: (limits, features) => ({
     // A row is walked by one workgroup, once a phase.
     row: 1 << 16,
     // A reduction over rows as well keeps the whole device waiting for one workgroup.
     total: 1 << 18,
     attention: attentionFusion,
+    halves: features.includes("shader-f16"),
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,

@@ -50,7 +50,7 @@ export function linesOf(
   part?: Pick<Lines, "from" | "limit" | "sums">,
 ): { readonly lines: Lines; readonly grid: Loop } {
   const { m, n, [which]: operand } = group.contraction!;
-  const loops = which === "a" ? m : n;
+  const loops = onesFirst(which === "a" ? m : n);
   const last = loops.at(-1);
   const inFours = last !== undefined && modDim(last.extent, 4) === 0;
   const all = { from: 0, limit: totalOf(loops), sums: sumsOf(group, which) };
@@ -58,6 +58,12 @@ export function linesOf(
   const grid = makeLoop(name, ceilDiv(subDim(range.limit, range.from), by.count));
   return { lines: { which, operand, loops, ...range, ...by, tile: grid.at, inFours }, grid };
 }
+
+/** In the same order, but that loops of one iteration do not stand where neighbours in memory are looked for. */
+export const onesFirst = (loops: readonly Loop[]): Loop[] => [
+  ...loops.filter((l) => l.extent === 1),
+  ...loops.filter((l) => l.extent !== 1),
+];
 
 /** The sums that run along with an operand. */
 export const sumsOf = ({ sideSums }: Group, which: Which): Lines["sums"] =>

@@ -34,7 +34,8 @@ export async function agrees(
   dims: Dims = {},
   tuning: Readonly<Record<string, string>> | undefined = undefined,
 ) {
-  const feeds = new Map(program.inputs.map((t, i) => [t, sample(t, dims, i)]));
+  const given = [...program.inputs, ...program.updates.map(([param]) => param)];
+  const feeds = new Map(given.map((t, i) => [t, sample(t, dims, i)]));
   const want = evaluateProgram(program, feeds, dims);
   const { limits } = device;
   const options = { target: "webgpu", limits, ...(tuning ? { tuning } : {}) } as const;

@@ -71,6 +71,7 @@ const families: Readonly<Record<string, () => Program>> = {
   sort: of([3, 5000], (x) => x.sort(1)),
   "products, tiled": () => product(512, 512, 512),
   "products of awkward sizes": () => product(65, 67, 31),
+  "products a little beyond tiles": () => product(1025, 1032, 40),
   "product with a vector": () => product(1, 1000, 1000),
   "convolution and its gradients": () => conv(true),
   convolution: () => conv(false),

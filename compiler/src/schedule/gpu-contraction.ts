@@ -13,11 +13,10 @@ import { gpuMatrix } from "./gpu-matrix.ts";
 import { hasNativeHalf, roomOf, tileBytes } from "./gpu-room.ts";
 import { gpuSkinny, otherSkinny } from "./gpu-skinny.ts";
 import { gpuTile, mannersOf } from "./gpu-tile.ts";
-import { nameOfTiling, tilingsOf, trial } from "./gpu-tiling.ts";
+import { cutsOf, nameOfCut, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
-/** Choices of no tiles of ours. */
-const [few, units] = ["few lines", "matrix units"];
+const few = "few lines";
 
 export function gpuContraction(given: Job): Scheduled {
   const { choices } = given;
@@ -26,19 +25,21 @@ export function gpuContraction(given: Job): Scheduled {
   const job = asItLies(given);
   const c = job.group.contraction!;
   const rows = rowsOf(job);
-  const matrix = gpuMatrix(job, rows);
-  if (matrix && !choices) return matrix;
+  const matrices = gpuMatrix(job, rows);
+  if (matrices.length > 0 && !choices) return matrices[0]![1]();
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
-  const capacity = { ...roomOf(job), element: tileBytes(job, c.a.operand.dtype) };
+  const element = tileBytes(job, c.a.operand.dtype);
+  // The steps of a convolution's window depend on their depth, which is not the same in every part.
+  const capacity = { ...roomOf(job), element, mixed: job.group.anchor!.op !== "convolution" };
   const manners = mannersOf(job, trial, rows);
   const { guarded } = manners;
   const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };
-  const tilings = tilingsOf([m, n, totalOf(c.batch)], capacity, singles);
-  if (!choices) return gpuTile(job, tilings[0]!, rows);
-  const tiles = tilings.map((t) => [nameOfTiling(t), () => gpuTile(job, t, rows)] as const);
+  const cuts = cutsOf([m, n, totalOf(c.batch)], capacity, singles);
+  if (!choices) return gpuTile(job, cuts[0]!, rows);
+  const tiles = cuts.map((t) => [nameOfCut(t), () => gpuTile(job, t, rows)] as const);
   const ways = new Map<string, () => Scheduled>([
     ...(skinny ? [[few, () => skinny] as const] : []),
-    ...(matrix ? [[units, () => matrix] as const] : []),
+    ...matrices,
     ...(skinny ? otherSkinny(job) : []),
     ...tiles,
   ]);

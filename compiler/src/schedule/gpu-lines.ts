@@ -13,6 +13,7 @@ import {
   modDim,
   mulDim,
   stridesOf,
+  subDim,
 } from "@kiln-ml/ir";
 import { type ContractionOperand, type Group, type Loop, makeLoop } from "../fuse/group.ts";
 import type { Job } from "../lower/job.ts";
@@ -26,7 +27,8 @@ export interface Lines {
   readonly which: Which;
   readonly operand: ContractionOperand;
   readonly loops: readonly Loop[];
-  /** Lines in all. */
+  /** The first line of the first tile, and the line after the last. */
+  readonly from: number;
   readonly limit: Dim;
   /** Lines in a tile, and of one invocation. */
   readonly count: number;
@@ -39,22 +41,27 @@ export interface Lines {
   readonly sums: Group["sideSums"];
 }
 
-/** Lines of an operand in tiles of `count`, along the grid's loop `name`. */
+/** Lines of an operand in tiles of `count`, along the grid's loop `name`; all of them, or those of `part`. */
 export function linesOf(
   { group }: Job,
   which: Which,
   name: string,
   by: Pick<Lines, "count" | "own" | "place">,
+  part?: Pick<Lines, "from" | "limit" | "sums">,
 ): { readonly lines: Lines; readonly grid: Loop } {
   const { m, n, [which]: operand } = group.contraction!;
   const loops = which === "a" ? m : n;
-  const limit = totalOf(loops);
-  const grid = makeLoop(name, ceilDiv(limit, by.count));
   const last = loops.at(-1);
   const inFours = last !== undefined && modDim(last.extent, 4) === 0;
-  const sums = group.sideSums.filter((s) => s.side === which);
-  return { lines: { which, operand, loops, limit, ...by, tile: grid.at, inFours, sums }, grid };
+  const all = { from: 0, limit: totalOf(loops), sums: sumsOf(group, which) };
+  const range = part ?? all;
+  const grid = makeLoop(name, ceilDiv(subDim(range.limit, range.from), by.count));
+  return { lines: { which, operand, loops, ...range, ...by, tile: grid.at, inFours }, grid };
 }
+
+/** The sums that run along with an operand. */
+export const sumsOf = ({ sideSums }: Group, which: Which): Lines["sums"] =>
+  sideSums.filter((s) => s.side === which);
 
 export const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
@@ -62,8 +69,10 @@ export const range = (n: number): number[] => Array.from({ length: n }, (_, i) =
 export const acrossOf = (l: Lines): number => l.count / l.own;
 
 /** The first of four lines; `quad` counts within the tile. */
-export const quadOf = (l: Lines, quad: Dim): Dim => addDim(mulDim(l.tile, l.count / 4), quad);
-export const lineOf = (l: Lines, line: Dim): Dim => addDim(mulDim(l.tile, l.count), line);
+export const quadOf = (l: Lines, quad: Dim): Dim =>
+  addDim(addDim(mulDim(l.tile, l.count / 4), l.from / 4), quad);
+export const lineOf = (l: Lines, line: Dim): Dim =>
+  addDim(addDim(mulDim(l.tile, l.count), l.from), line);
 
 export const insideLines = (l: Lines, line: Dim): Condition => below(line, l.limit);
 

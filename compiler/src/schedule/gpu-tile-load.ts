@@ -24,6 +24,7 @@ import { type Job, openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { call, choose, constant, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
+import { below } from "./gpu.ts";
 import type { Walk } from "./gpu-depth.ts";
 import { decoded, decodedQuads, type Lines, lineOf, quadOf } from "./gpu-lines.ts";
 import { hasNativeHalf } from "./gpu-room.ts";
@@ -117,17 +118,13 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
         const { body, value } = brought(p, step);
         // Where the first step lacks an element, its zero was never to be converted.
         const kind = value.kind === "const" ? constant(kept, value.value) : value;
-        return [...body, { kind: "set", name: heldName(u), value: kind }];
+        return busy(p, [...body, { kind: "set", name: heldName(u), value: kind }]);
       }),
-    put: places.map((p, u): Stmt => {
+    put: places.flatMap((p, u): Stmt[] => {
       const held = ref(heldName(u), kept);
       const value = kept === dtype ? held : call("convert", dtype, held);
-      return {
-        kind: "store",
-        to: name,
-        index: pad === undefined ? p.to(index) : p.plain(stride),
-        value,
-      };
+      const at = pad === undefined ? p.to(index) : p.plain(stride);
+      return busy(p, [{ kind: "store", to: name, index: at, value }]);
     }),
     index,
   };
@@ -171,8 +168,14 @@ function unconverted(e: Expr): Expr {
   return value === yes ? e : call("select", value.dtype, first!, value, constant(value.dtype, 0));
 }
 
+/** Statements of the invocations that bring something. */
+const busy = ({ some }: Place, then: readonly Stmt[]): Stmt[] =>
+  some ? [{ kind: "if", when: [some], then }] : [...then];
+
 /** An element, or four, that an invocation brings. */
 interface Place {
+  /** Which invocations do, where there is not one for each. */
+  readonly some: Condition | undefined;
   at(step: Dim): Rename;
   guard(step: Dim): Condition[];
   to(index: Loader["index"]): Dim;
@@ -180,16 +183,23 @@ interface Place {
   plain(stride: number): Dim;
 }
 
+/** How many of `things` an invocation has, and which invocations have one where there are fewer. */
+const sharedOut = ({ me, invocations }: Tile, things: number) => ({
+  count: Math.ceil(things / invocations),
+  some: things < invocations ? below(me, things) : undefined,
+});
+
 function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
   const perLine = t.depth / 4;
   const quads = lines.count / 4;
-  const count = (lines.count * t.depth) / 4 / t.invocations;
+  const { count, some } = sharedOut(t, (lines.count * t.depth) / 4);
   return Array.from({ length: count }, (_, u): Place => {
     const flat = addDim(t.me, u * t.invocations);
     if (alongK) {
       const [quad, line] = [modDim(flat, perLine), floorDiv(flat, perLine)];
       const at = lineOf(lines, line);
       return {
+        some,
         at: (step) =>
           new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
         guard: (step) => [t.walk.inside(step, mulDim(quad, 4))],
@@ -200,6 +210,7 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
     const [k, quad] = [floorDiv(flat, quads), modDim(flat, quads)];
     const at = quadOf(lines, quad);
     return {
+      some,
       at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
       guard: (step) => [t.walk.inside(step, k)],
       to: () => addDim(mulDim(flat, 4), t.lane.at),
@@ -215,13 +226,14 @@ function laneAlongK(t: Tile, index: Loader["index"], quad: Dim, line: Dim): Dim 
 }
 
 function singlePlaces(t: Tile, lines: Lines, alongK: boolean, spacing: number): Place[] {
-  const count = (lines.count * t.depth) / t.invocations;
+  const { count, some } = sharedOut(t, lines.count * t.depth);
   return Array.from({ length: count }, (_, u): Place => {
     const flat = addDim(t.me, u * t.invocations);
     const k = alongK ? modDim(flat, t.depth) : floorDiv(flat, lines.count);
     const line = alongK ? floorDiv(flat, t.depth) : modDim(flat, lines.count);
     const at = lineOf(lines, line);
     return {
+      some,
       at: (step) => new Map([...decoded(lines.loops, at), ...t.walk.at(step, k)]),
       guard: (step) => [t.walk.inside(step, k)],
       to: (index) => {
@@ -270,7 +282,8 @@ export const comesInFours = (t: Tile, lines: Lines): boolean =>
 /** Whether every load can take four neighbours at a time, or one for all four, and some load does. */
 function fitsLanes(t: Tile, lines: Lines, alongK: boolean): boolean {
   if (!(alongK ? t.walk.inFours : lines.inFours)) return false;
-  if (((lines.count * t.depth) / 4) % t.invocations !== 0) return false;
+  const fours = (lines.count * t.depth) / 4;
+  if (fours > t.invocations && fours % t.invocations !== 0) return false;
   const [place] = widePlaces(t, lines, alongK);
   const { body, value } = valueAt(
     t.job,

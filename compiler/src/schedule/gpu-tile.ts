@@ -2,15 +2,17 @@
  * A contraction in tiles on a GPU: a workgroup computes a tile of the result, an invocation a block of it in registers, its
  * columns as vectors of four. While one step of k is multiplied, the next is on its way from memory. Sums run in the order of k.
  */
-import { addDim, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
+import { addDim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
-import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
-import { load, ref } from "../lower/value.ts";
+import { fromIndex, load, ref } from "../lower/value.ts";
+import { below } from "./gpu.ts";
 import { walkOf } from "./gpu-depth.ts";
-import { acrossOf, type Lines, linesOf, range, sumName, type Which } from "./gpu-lines.ts";
+import { type Part, type Parts, tilesOf } from "./gpu-fringe.ts";
+import { acrossOf, type Lines, linesOf, range, sumName, sumsOf, type Which } from "./gpu-lines.ts";
 import { roomOf, tileBytes } from "./gpu-room.ts";
 import {
   apart,
@@ -21,46 +23,67 @@ import {
   stepped,
   type Tile,
 } from "./gpu-tile-load.ts";
+import { invocationsOf, memoryOf, type Tiling } from "./gpu-tile-size.ts";
 import { addSides, blockOf } from "./gpu-tile-store.ts";
-import { invocationsOf, memoryOf, type Tiling } from "./gpu-tiling.ts";
+import type { Cut } from "./gpu-tiling.ts";
 import { wideParams } from "./vector.ts";
+
+/** What all tiles of a kernel share. */
+interface Shared {
+  readonly job: Job;
+  readonly me: Loop;
+  readonly lane: Loop;
+  /** Whether workgroup memory has room for lines that stand apart. */
+  readonly room: boolean;
+  /** The operand whose lines are the rows. */
+  readonly rows: Which;
+}
+
+function sharedOf(job: Job, { tiling, mixed }: Cut, rows: Which): Shared {
+  const element = tileBytes(job, job.group.contraction!.a.operand.dtype);
+  const memory = mixed ? mixed.memory(apart) : memoryOf(tiling, element, apart);
+  const room = memory <= roomOf(job).memory;
+  return { job, me: makeLoop("me", invocationsOf(tiling)), lane: makeLoop("lane", 4), room, rows };
+}
 
 interface Layout {
   readonly tile: Tile;
   readonly rows: Lines;
   readonly columns: Lines;
-  readonly me: Loop;
-  readonly batch: Loop;
   /** The tiles of the grid. */
-  readonly tiles: readonly Loop[];
+  readonly tiles: readonly [Loop, Loop];
 }
 
-function layoutOf(job: Job, tiling: Tiling, rows: Which): Layout {
-  const c = job.group.contraction!;
-  const invocations = invocationsOf(tiling);
-  const me = makeLoop("me", invocations);
+/** Tiles of the whole result, or of a part. */
+function layoutOf({ job, me, lane, room, rows }: Shared, tiling: Tiling, part?: Part): Layout {
   const perRow = tiling.columns / tiling.broad;
   const other = rows === "a" ? "b" : "a";
-  const r = linesOf(job, rows, "tileRow", {
-    count: tiling.rows,
-    own: tiling.tall,
-    place: floorDiv(me.at, perRow),
+  // A sum of a line runs beside the part where the line begins.
+  const range = (which: Which, lines: Part["rows"], across: Part["rows"]) => ({
+    from: lines[0],
+    limit: lines[1],
+    sums: across[0] === 0 ? sumsOf(job.group, which) : [],
   });
-  const q = linesOf(job, other, "tileColumn", {
-    count: tiling.columns,
-    own: tiling.broad,
-    place: modDim(me.at, perRow),
-  });
+  const r = linesOf(
+    job,
+    rows,
+    "tileRow",
+    { count: tiling.rows, own: tiling.tall, place: floorDiv(me.at, perRow) },
+    part && range(rows, part.rows, part.columns),
+  );
+  const q = linesOf(
+    job,
+    other,
+    "tileColumn",
+    { count: tiling.columns, own: tiling.broad, place: modDim(me.at, perRow) },
+    part && range(other, part.columns, part.rows),
+  );
   const { depth } = tiling;
-  const element = tileBytes(job, c.a.operand.dtype);
-  const room = memoryOf(tiling, element, apart) <= roomOf(job).memory;
-  const lane = makeLoop("lane", 4);
+  const invocations = me.extent as number;
   return {
     tile: { job, lane, me: me.at, invocations, depth, room, walk: walkOf(job, depth) },
     rows: r.lines,
     columns: q.lines,
-    me,
-    batch: makeLoop("batch", totalOf(c.batch)),
     tiles: [r.grid, q.grid],
   };
 }
@@ -74,7 +97,7 @@ export interface Manner {
 }
 
 export function mannersOf(job: Job, tiling: Tiling, rows: Which) {
-  const { tile, ...lines } = layoutOf(job, tiling, rows);
+  const { tile, ...lines } = layoutOf(sharedOf(job, { tiling, mixed: undefined }, rows), tiling);
   const of = (l: Lines): Manner => ({
     single: !comesInFours(tile, l),
     alongK: runsAlongK(tile, l),
@@ -83,19 +106,69 @@ export function mannersOf(job: Job, tiling: Tiling, rows: Which) {
 }
 
 /** `rows` names the operand whose lines are the tile's rows. */
-export function gpuTile(job: Job, tiling: Tiling, rows: Which): Scheduled {
-  const layout = layoutOf(job, tiling, rows);
-  const { tile, me, batch } = layout;
+export function gpuTile(job: Job, cut: Cut, rows: Which): Scheduled {
+  const { batch: loops } = job.group.contraction!;
+  const batch = makeLoop("batch", totalOf(loops));
+  const shared = sharedOf(job, cut, rows);
+  const { grid, body: tiles } = cut.mixed ? mixed(shared, cut.mixed) : alike(shared, cut.tiling);
   const body: Stmt[] = [
-    { kind: "letInvocation", name: me.name },
-    ...decode(job.group.contraction!.batch, batch.at),
-    ...tileBody(tile, layout.rows, layout.columns),
+    { kind: "letInvocation", name: shared.me.name },
+    ...decode(loops, batch.at),
+    ...tiles,
   ];
   return {
-    body: nest([batch, ...layout.tiles], "workgroup", body),
-    workgroupSize: tile.invocations,
-    wide: wideParams(body, tile.lane.name),
+    body: nest([batch, ...grid], "workgroup", body),
+    workgroupSize: shared.me.extent as number,
+    wide: wideParams(body, shared.lane.name),
   };
+}
+
+interface Tiles {
+  readonly grid: readonly Loop[];
+  readonly body: readonly Stmt[];
+}
+
+function alike(shared: Shared, tiling: Tiling): Tiles {
+  const { tile, rows, columns, tiles } = layoutOf(shared, tiling);
+  return { grid: tiles, body: tileBody(tile, rows, columns) };
+}
+
+/** One workgroup after the other has a tile of the first part, of the second, and so on. */
+function mixed(shared: Shared, { parts }: Parts): Tiles {
+  const counts = parts.map(tilesOf);
+  const before = counts.map((_, i) => counts.slice(0, i).reduce((a, b) => a + b, 0));
+  const grid = makeLoop("spot", before.at(-1)! + counts.at(-1)!);
+  const bodies = parts.map((part, i): Of<"if"> => {
+    const { tile, rows, columns, tiles } = layoutOf(shared, part.tiling, part);
+    const spot = subDim(grid.at, before[i]!);
+    const own = makeLoop("tile", counts[i]!);
+    return {
+      kind: "if",
+      when: [{ value: spot, test: "nonnegative" }, below(spot, counts[i]!)],
+      then: [
+        // Not an index that stands for the other, of which it is not known that it is 0 or more.
+        { kind: "letDynamic", name: own.name, value: fromIndex(spot, "i32") },
+        ...decode(tiles, own.at),
+        ...tileBody(tile, rows, columns),
+      ],
+    };
+  });
+  return { grid: [grid], body: withArrays(bodies) };
+}
+
+/** Bodies of which each has arrays of its own, with arrays that are large enough for each of them. */
+function withArrays(bodies: readonly Of<"if">[]): Stmt[] {
+  const arrays = new Map<string, Of<"array">>();
+  const rest = bodies.map((body): Stmt => {
+    const then = body.then.filter((s) => {
+      if (s.kind !== "array") return true;
+      const size = Math.max(s.size as number, (arrays.get(s.name)?.size ?? 0) as number);
+      arrays.set(s.name, { ...s, size });
+      return false;
+    });
+    return { ...body, then };
+  });
+  return [...arrays.values(), ...rest];
 }
 
 function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
@@ -126,8 +199,8 @@ function multiply(t: Tile, rows: Lines, columns: Lines, [a, b]: readonly [Loader
   const kQuad = makeLoop("kk", t.depth / 4);
   const body = [0, 1, 2, 3].flatMap((k): Stmt[] => {
     const row = (i: number): Expr => {
-      const quad = addDim(mulDim(rows.place, rows.own / 4), Math.floor(i / 4));
-      return load(a.name, dtype, a.index(quad, i % 4, kQuad.at, k));
+      const line = addDim(mulDim(rows.place, rows.own), i);
+      return load(a.name, dtype, a.index(floorDiv(line, 4), modDim(line, 4), kQuad.at, k));
     };
     const column = (j: number): Expr => {
       const quad = addDim(columns.place, j * acrossOf(columns));

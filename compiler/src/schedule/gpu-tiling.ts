@@ -2,25 +2,10 @@
  * How a GPU cuts a contraction into tiles: the results a workgroup computes, the share of an invocation, and the steps of k
  * brought to workgroup memory at a time. A model of what each choice costs decides; nothing is measured here.
  */
-import { ceilDiv, type Dim, maxOfDim } from "@kiln-ml/ir";
+import { type Dim, maxOfDim } from "@kiln-ml/ir";
+import { type Part, type Parts, partsOf, tilesOf } from "./gpu-fringe.ts";
 import type { Room } from "./gpu-room.ts";
-
-export interface Tiling {
-  /** Results of a workgroup: lines of the one operand, lines of the other. */
-  readonly rows: number;
-  readonly columns: number;
-  /** Results of an invocation, multiples of 4. */
-  readonly tall: number;
-  readonly broad: number;
-  /** Steps of k between barriers. */
-  readonly depth: number;
-}
-
-export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
-
-/** Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step and those of the next. */
-export const memoryOf = (t: Tiling, element: number, more = 0): number =>
-  (t.rows + t.columns + 2 * more) * t.depth * element;
+import { invocationsOf, memoryOf, type Tiling } from "./gpu-tile-size.ts";
 
 /**
  * Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. Of those that have
@@ -62,6 +47,8 @@ const sizeOf = (d: Dim): number => {
 export interface Capacity extends Room {
   /** Bytes that an element of an operand takes there. */
   readonly element: number;
+  /** Whether a kernel may have tiles of several sizes. */
+  readonly mixed: boolean;
 }
 
 /** Devices with less workgroup memory than this have smaller register files as well. */
@@ -94,33 +81,55 @@ function heldRate(t: Tiling, singles: Singles): number {
   return held > 24 ? 0.85 : held > 0 ? 0.95 : 1;
 }
 
+/** Of bands: an invocation has few results for what it reads, the fewer the narrower the band. */
+function bandCost(band: Part): number {
+  const { tiling } = band;
+  const area = tiling.rows * tiling.columns;
+  return ((tilesOf(band) / units) * area) / (0.15 + 0.1 * tiling.tall);
+}
+
 type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
 
+/** A tiling, and the parts of the results where what is left beyond whole tiles is tiled otherwise. */
+export interface Cut {
+  readonly tiling: Tiling;
+  readonly mixed: Parts | undefined;
+}
+
 /** How a choice among tilings is written. */
-export const nameOfTiling = ({ rows, columns, tall, broad, depth }: Tiling): string =>
-  `${rows}x${columns} ${tall}x${broad} ${depth}`;
+export const nameOfCut = ({ tiling: { rows, columns, tall, broad, depth }, mixed }: Cut): string =>
+  `${rows}x${columns} ${tall}x${broad} ${depth}${mixed ? " and rest" : ""}`;
 
 /** Tilings that cost more than this many times the least are not worth a trial. */
 const hopeless = 4;
 
 /** Tilings for results of some rows by some columns, `batch` times: that of least cost first, of those that were tried. */
-export function tilingsOf(extents: Extents, capacity: Capacity, singles: Singles): Tiling[] {
+export function cutsOf(extents: Extents, capacity: Capacity, singles: Singles): Cut[] {
   const [rows, columns, times] = extents.map(sizeOf) as [number, number, number];
-  const costs: { tiling: Tiling; cost: number; untried: boolean }[] = [];
+  const costs: { cut: Cut; cost: number; untried: boolean }[] = [];
   for (const [tiling, rate, untried] of choices) {
     if (!fits(tiling, capacity)) continue;
-    const tiles =
-      (ceilDiv(rows, tiling.rows) as number) * (ceilDiv(columns, tiling.columns) as number) * times;
-    // Alone on its unit, a workgroup of few invocations leaves it waiting.
-    const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
-    const rounds = tiles > units ? tiles / units + 0.3 : 1;
-    const cost =
-      (rounds * tiling.rows * tiling.columns) /
-      (rate * heldRate(tiling, singles) * together ** 0.7);
-    costs.push({ tiling, cost, untried: untried !== undefined });
+    const whole = { tiling, rows: [0, rows], columns: [0, columns] } as const;
+    const costOf = (tiles: number): number => {
+      // Alone on its unit, a workgroup of few invocations leaves it waiting.
+      const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
+      const rounds = tiles > units ? tiles / units + 0.3 : 1;
+      return (
+        (rounds * tiling.rows * tiling.columns) /
+        (rate * heldRate(tiling, singles) * together ** 0.7)
+      );
+    };
+    const put = (mixed: Parts | undefined, cost: number): unknown =>
+      costs.push({ cut: { tiling, mixed }, cost, untried: untried !== undefined });
+    put(undefined, costOf(tilesOf(whole) * times));
+    const mixed = capacity.mixed ? partsOf(tiling, [extents[0], extents[1]], capacity) : undefined;
+    if (!mixed) continue;
+    const [most, ...bands] = mixed.parts.toReversed();
+    const rest = bands.reduce((sum, b) => sum + bandCost(b) * times, 0);
+    put(mixed, costOf(tilesOf(most!) * times) + rest);
   }
   costs.sort((a, b) => a.cost - b.cost);
   const best = costs.find((c) => !c.untried)!;
   const others = costs.filter((c) => c !== best && c.cost <= hopeless * best.cost);
-  return [best, ...others].map((c) => c.tiling);
+  return [best, ...others].map((c) => c.cut);
 }

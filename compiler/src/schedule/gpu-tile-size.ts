@@ -1,0 +1,18 @@
+/** How large a GPU's tiles of a contraction are, what they take, and what such a size is called. */
+
+export interface Tiling {
+  /** Results of a workgroup: lines of the one operand, lines of the other. */
+  readonly rows: number;
+  readonly columns: number;
+  /** Results of an invocation; those of columns are multiples of 4. */
+  readonly tall: number;
+  readonly broad: number;
+  /** Steps of k between barriers. */
+  readonly depth: number;
+}
+
+export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
+
+/** Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step and those of the next. */
+export const memoryOf = (t: Tiling, element: number, more = 0): number =>
+  (t.rows + t.columns + 2 * more) * t.depth * element;

@@ -1,0 +1,122 @@
+/**
+ * Products a little larger than whole tiles, whose last lines have tiles of their own in the same kernel: right for one line and for
+ * many beyond, on either side, with all that tiles can do; and within the limits that every device has.
+ */
+import { type Dim, dotGeneral, param, zeros } from "@kiln-ml/ir";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { compileProgram } from "../../compiler/src/all.ts";
+import type { Program } from "../../compiler/src/program.ts";
+import { problemsOf } from "../printers/run-wgsl.ts";
+import type { Dims } from "../support/run.ts";
+import { gpuTest, nullDevice } from "../support/webgpu.ts";
+import { agrees, open, programOf, x } from "./agree.ts";
+
+/** The choice of one kernel, and its options that have tiles for the rest. */
+function choiceOf(program: Program, limits: Readonly<Record<string, number>> = {}) {
+  const [decision] = compileProgram(program, { target: "webgpu", tuning: {}, limits }).decisions;
+  const { key, options, chosen } = decision!;
+  return { key, chosen, mixed: options.filter((o) => o.endsWith("and rest")) };
+}
+
+/** a·b with each operand lying either way. */
+function product(m: Dim, n: number, k: Dim, turned: Turned): Program {
+  const a = x("a", turned[0] ? [k, m] : [m, k]);
+  const b = x("b", turned[1] ? [n, k] : [k, n]);
+  const lhsContract = [turned[0] ? 0 : 1];
+  const rhsContract = [turned[1] ? 1 : 0];
+  return programOf([a, b], dotGeneral(a, b, { lhsContract, rhsContract }));
+}
+
+type Turned = readonly [boolean, boolean];
+const [nn, nt, tn, tt]: readonly Turned[] = [
+  [false, false],
+  [false, true],
+  [true, false],
+  [true, true],
+];
+
+// Shaders of larger blocks take a software adapter seconds to compile, and differ from this one in numbers alone.
+const small = "32x32 4x4 16 and rest";
+
+async function check(programs: readonly Program[], dims: Dims = {}): Promise<void> {
+  const device = await open();
+  for (const program of programs) {
+    const { key, mixed } = choiceOf(program, device.limits);
+    assert.ok(mixed.includes(small), key);
+    await agrees(device, key, program, dims, { [key]: small });
+  }
+  device.destroy();
+}
+
+const sizes: readonly [string, number, number, number, readonly Turned[]][] = [
+  ["a line and a column", 65, 129, 17, [nn!, tt!]],
+  ["a line", 65, 64, 20, [nt!]],
+  ["a column", 64, 97, 33, [tn!]],
+  ["eight of each", 40, 72, 40, [nn!]],
+  ["nine and three", 41, 67, 64, [tn!]],
+  ["sixteen and four", 48, 68, 5, [nt!]],
+];
+for (const [name, m, n, k, turned] of sizes)
+  gpuTest(`${name} beyond whole tiles are right`, () =>
+    check(turned.map((t) => product(m, n, k, t))),
+  );
+
+gpuTest("so they are with a batch, and with sums of a length that is known later", async () => {
+  const [p, q] = [x("p", ["B" as never, 37, 10]), x("q", ["B" as never, 10, 35])];
+  await check([programOf([p, q], p.matmul(q)), product(65, 35, "K" as never, nn!)], {
+    B: 3,
+    K: 21,
+  });
+});
+
+gpuTest("what is fused before, after and beside reaches the lines beyond as well", async () => {
+  const [a, b, bias] = [x("a", [65, 24]), x("b", [24, 68]), x("bias", [68])];
+  const y = a.add(1).matmul(b.mul(0.5)).add(bias);
+  const [c, d] = [x("c", [33, 7]), x("d", [7, 35])];
+  await check([
+    programOf([a, b, bias], y.maximum(0), y),
+    programOf([c, d], c.matmul(d), c.sum(1).mul(2), d.sum(0).add(1)),
+  ]);
+});
+
+gpuTest("a parameter that a product updates in place is updated once everywhere", async () => {
+  const [a, b] = [x("a", [12, 33]), x("b", [12, 35])];
+  const w = param(zeros([33, 35]));
+  const next = w.sub(a.transpose([1, 0]).matmul(b).mul(0.5));
+  const program: Program = { inputs: [a, b], outputs: [], updates: [[w, next]] };
+  await check([program]);
+  const tuning = { [choiceOf(program).key]: small };
+  const { kernels, plan } = compileProgram(program, { target: "webgpu", tuning }).artifact;
+  assert.is(kernels[0]!.bindings.length, 3);
+  assert.is(plan.steps.length, 1);
+});
+
+test("a product takes them of its own accord where that saves tiles, and only there", () => {
+  const chosen = (m: Dim, n: number) => choiceOf(product(m, n, 512, nn!)).chosen;
+  for (const n of [1025, 1032, 2049]) assert.match(chosen(n, n), /and rest$/);
+  assert.match(chosen(1025, 1024), /and rest$/);
+  for (const n of [1024, 1000, 1023, 96]) assert.not.match(chosen(n, n), /rest/);
+  assert.not.match(chosen("M" as never, 1025), /rest/);
+});
+
+test("every size of tiles has room for them where a device has what every device has", async () => {
+  const device = await nullDevice();
+  for (const [m, n] of [
+    [1025, 1032],
+    [1040, 1025],
+  ] as const)
+    for (const turned of [nn!, nt!, tn!]) {
+      const program = product(m, n, 33, turned);
+      const { key, mixed } = choiceOf(program);
+      assert.ok(mixed.length > 5, `${mixed}`);
+      for (const option of mixed) {
+        const tuning = { [key]: option };
+        const { artifact } = compileProgram(program, { target: "webgpu", tuning });
+        for (const k of artifact.kernels) assert.equal(await problemsOf(device, k), [], option);
+      }
+    }
+  device.destroy();
+});
+
+test.run();

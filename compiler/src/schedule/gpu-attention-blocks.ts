@@ -2,46 +2,48 @@
  * The blocks of an attention kernel in workgroup memory, and the products that are made of them: of rows and lines, and of weights and
  * what is summed.
  */
-import {
-  addDim,
-  type Condition,
-  ceilDiv,
-  type Dim,
-  floorDiv,
-  mulDim,
-  subDim,
-  type Tensor,
-} from "@kiln-ml/ir";
+import { addDim, ceilDiv, type Dim, mulDim, type Tensor } from "@kiln-ml/ir";
 import { readContraction } from "../fuse/contraction.ts";
 import { makeLoop } from "../fuse/group.ts";
 import type { WeightedSum } from "../fuse/weighted-sum.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { nest } from "../lower/loops.ts";
 import { load } from "../lower/value.ts";
-import { bringLines, bringRows, bringSummed } from "./gpu-attention-load.ts";
+import {
+  type Brought,
+  bringLines,
+  bringRows,
+  bringSummed,
+  bringWholeRows,
+} from "./gpu-attention-load.ts";
 import {
   acc,
   barrier,
   each,
   f32,
-  linesEach,
-  linesPerTile,
+  groups,
   offset,
   placesOf,
   type Tile,
   teams,
+  tuning,
 } from "./gpu-attention-tile.ts";
 
 export interface Blocks {
   readonly arrays: readonly Stmt[];
+  /** Brings what stays for all tiles of lines. */
+  readonly before: readonly Stmt[];
   /** Bring a step of terms of a product's rows or lines, and some lines of what is summed, to workgroup memory. */
-  rows(product: Tensor, step: Dim): Stmt[];
-  lines(product: Tensor, step: Dim): Stmt[];
-  summed(sum: WeightedSum, firstLine: Dim): Stmt[];
-  /** The k-th term of this invocation's r-th row, and of the line at an offset from its first. */
-  a(k: Dim, r: number): Expr;
-  b(k: Dim, offset: Dim): Expr;
-  /** Puts the k-th term of the r-th row. */
+  rows(product: Tensor, step: Dim): Brought;
+  lines(product: Tensor, lineTile: Dim, step: Dim): Brought;
+  summed(sum: WeightedSum, firstLine: Dim): Brought;
+  /** The k-th term of this invocation's r-th row and c-th line at a step. */
+  a(step: Dim, k: Dim, r: number): Expr;
+  b(k: Dim, c: number): Expr;
+  /** The k-th weight of its r-th row, and its c-th column of the k-th line. */
+  weight(k: Dim, r: number): Expr;
+  column(k: Dim, c: number): Expr;
+  /** Puts the weight of the k-th line of a step in its r-th row. */
   put(k: Dim, r: number, value: Expr): Stmt;
   /** A number of each team for a row, in the place of the lines. */
   share(r: number, team: Dim, value: Expr): Stmt;
@@ -50,61 +52,104 @@ export interface Blocks {
 
 export function blocksOf(t: Tile): Blocks {
   const places = placesOf(t);
-  const { place, line, ownRow } = places;
-  const array = (name: string, size: number): Stmt => ({
+  const array = (name: string, size: number, space: "shared" | "private" = "shared"): Stmt => ({
     kind: "array",
     name,
     dtype: "f32",
     size,
-    space: "shared",
+    space,
     width: 4,
   });
-  const slot = (r: number, team: Dim): Dim => addDim(mulDim(addDim(ownRow, r), teams), team);
+  const ownRow = (r: number): Dim => addDim(t.group, r * groups);
+  const slot = (r: number, team: Dim): Dim => addDim(mulDim(ownRow(r), teams), team);
+  const aheadSize = Math.max(t.perLineTile * t.depth, t.weightDepth * t.columns * teams);
+  const [made] = t.attention.made;
   return {
-    arrays: [array("rowTile", places.rowSize), array("lineTile", places.lineSize)],
-    rows: (product, step) => bringRows(t, places, product, step),
-    lines: (product, step) => bringLines(t, places, product, step),
+    arrays: [
+      array("tiles", places.sizes.tile),
+      ...(t.resident ? [array("wholeRows", places.sizes.stays)] : []),
+      ...(t.prefetch ? [array("ahead", Math.ceil(aheadSize / 128), "private")] : []),
+    ],
+    before: t.resident ? bringWholeRows(t, places, made!) : [],
+    rows: (product, step) =>
+      t.resident ? { fetch: [], put: [], all: [] } : bringRows(t, places, product, step),
+    lines: (product, lineTile, step) => bringLines(t, places, product, lineTile, step),
     summed: (sum, first) => bringSummed(t, places, sum, first),
-    a: (k, r) => load("rowTile", "f32", place(k, addDim(ownRow, r))),
-    b: (k, offset) => load("lineTile", "f32", line(k, addDim(mulDim(t.team, 4), offset))),
+    a: (step, k, r) =>
+      t.resident
+        ? load("wholeRows", "f32", places.whole(addDim(mulDim(step, t.depth), k), ownRow(r)))
+        : load("tiles", "f32", places.row(k, ownRow(r))),
+    b: (k, c) => load("tiles", "f32", places.line(k, addDim(t.team, c * teams))),
+    weight: (k, r) => load("tiles", "f32", places.weight(k, ownRow(r))),
+    column: (k, c) => load("tiles", "f32", places.column(k, addDim(mulDim(t.team, 4), offset(c)))),
     put: (k, r, value) => ({
       kind: "store",
-      to: "rowTile",
-      index: place(k, addDim(ownRow, r)),
+      to: "tiles",
+      index: places.weight(k, ownRow(r)),
       value,
     }),
-    share: (r, team, value) => ({ kind: "store", to: "lineTile", index: slot(r, team), value }),
-    shared: (r, team) => load("lineTile", "f32", slot(r, team)),
+    share: (r, team, value) => ({ kind: "store", to: "tiles", index: slot(r, team), value }),
+    shared: (r, team) => load("tiles", "f32", slot(r, team)),
   };
 }
 
+const quad = [0, 1, 2, 3];
+
 /** The terms of all rows and lines of a tile, multiplied in steps into accumulators. */
-export function product(t: Tile, b: Blocks, made: Tensor, name: string): Stmt[] {
+export function product(
+  t: Tile,
+  b: Blocks,
+  made: Tensor,
+  name: string,
+  lineTile: Dim,
+  next?: () => Brought,
+): Stmt[] {
   const { k } = readContraction(made).contraction;
-  const step = makeLoop("step", ceilDiv(k[0]!.extent, t.depth));
+  const steps = ceilDiv(k[0]!.extent, t.depth);
+  const sums = each(t.rows, (r) => each(t.lines, (c) => [acc(`${name}${r}_${c}`, 0)]));
+  if (t.prefetch && next) {
+    const count = steps as number;
+    return [
+      ...sums,
+      ...each(count, (step) => [
+        barrier,
+        ...b.rows(made, step).all,
+        ...b.lines(made, lineTile, step).put,
+        barrier,
+        ...(step + 1 < count ? b.lines(made, lineTile, step + 1) : next()).fetch,
+        ...terms(t, b, step, name),
+      ]),
+    ];
+  }
+  const step = makeLoop("step", steps);
   return [
-    ...each(t.rows, (r) => each(linesEach, (c) => [acc(`${name}${r}_${c}`, 0)])),
+    ...sums,
     ...nest([step], "serial", [
       barrier,
-      ...b.rows(made, step.at),
-      ...b.lines(made, step.at),
+      ...b.rows(made, step.at).all,
+      ...b.lines(made, lineTile, step.at).all,
       barrier,
-      ...multiply(t, b, linesEach, name),
+      ...terms(t, b, step.at, name),
     ]),
   ];
 }
 
-/** Products of a step of blocks in workgroup memory: rows of a by lines of b, of which a team has every so many. */
-function multiply(t: Tile, b: Blocks, lines: number, name: string): Stmt[] {
-  const kk = makeLoop("kk", t.depth);
-  return nest([kk], "serial", [
-    ...each(t.rows, (r): Stmt[] => [{ kind: "let", name: `a${r}`, value: b.a(kk.at, r) }]),
-    ...each(lines, (c): Stmt[] => [{ kind: "let", name: `b${c}`, value: b.b(kk.at, offset(c)) }]),
-    ...each(t.rows, (r) =>
-      each(lines, (c): Stmt[] => [
-        { kind: "fma", name: `${name}${r}_${c}`, a: f32(`a${r}`), b: f32(`b${c}`) },
-      ]),
+/** Products of a step of terms in workgroup memory, four at a time. */
+function terms(t: Tile, b: Blocks, step: Dim, name: string): Stmt[] {
+  const kk = makeLoop("kk", t.depth / 4);
+  const at = (j: number): Dim => addDim(mulDim(kk.at, 4), j);
+  return nest([kk], tuning.unroll ? "unrolled" : "serial", [
+    ...each(t.lines, (c) =>
+      quad.map((j): Stmt => ({ kind: "let", name: `b${c}_${j}`, value: b.b(at(j), c) })),
     ),
+    ...each(t.rows, (r) => [
+      ...quad.map((j): Stmt => ({ kind: "let", name: `a${r}_${j}`, value: b.a(step, at(j), r) })),
+      ...quad.flatMap((j) =>
+        each(t.lines, (c): Stmt[] => [
+          { kind: "fma", name: `${name}${r}_${c}`, a: f32(`a${r}_${j}`), b: f32(`b${c}_${j}`) },
+        ]),
+      ),
+    ]),
   ]);
 }
 
@@ -115,26 +160,46 @@ export function weigh(
   s: number,
   lineTile: Dim,
   weight: (r: number, c: number) => Expr,
+  next?: () => Brought,
 ): Stmt[] {
-  // So many teams hold the lines of a step, four neighbouring ones each.
-  const holders = t.depth / 4;
   const sum = t.attention.sums[s]!;
-  return each(linesPerTile / t.depth, (q): Stmt[] => {
-    const part = Math.floor((q * t.depth) / (4 * teams));
-    const first = (q * holders) % teams;
-    const own = subDim(t.team, first);
-    const held = each(4, (k) =>
-      each(t.rows, (r): Stmt[] => [b.put(addDim(mulDim(own, 4), k), r, weight(r, part * 4 + k))]),
+  const depth = t.weightDepth;
+  const count = t.perLineTile / depth;
+  const first = (q: number): Dim => addDim(mulDim(lineTile, t.perLineTile), q * depth);
+  return each(count, (q): Stmt[] => {
+    const own = depth / teams;
+    const held = each(own, (k) =>
+      each(t.rows, (r): Stmt[] => [b.put(addDim(t.team, k * teams), r, weight(r, q * own + k))]),
     );
-    const when: Condition[] = [
-      { value: subDim(floorDiv(t.team, holders), first / holders), test: "zero" },
-    ];
+    const ahead = t.prefetch && next;
     return [
       barrier,
-      { kind: "if", when, then: held },
-      ...b.summed(sum, addDim(mulDim(lineTile, linesPerTile), q * t.depth)),
+      ...held,
+      ...(ahead ? b.summed(sum, first(q)).put : b.summed(sum, first(q)).all),
       barrier,
-      ...multiply(t, b, t.columns, `o${s}_`),
+      ...(ahead ? (q + 1 < count ? b.summed(sum, first(q + 1)) : next()).fetch : []),
+      ...summands(t, b, `o${s}_`),
     ];
   });
+}
+
+/** Products of a step of weights in workgroup memory, four lines at a time. */
+function summands(t: Tile, b: Blocks, name: string): Stmt[] {
+  const kk = makeLoop("kk", t.weightDepth / 4);
+  const at = (j: number): Dim => addDim(mulDim(kk.at, 4), j);
+  return nest([kk], tuning.unroll ? "unrolled" : "serial", [
+    ...each(t.rows, (r) =>
+      quad.map((j): Stmt => ({ kind: "let", name: `a${r}_${j}`, value: b.weight(at(j), r) })),
+    ),
+    ...quad.flatMap((j) => [
+      ...each(t.columns, (c): Stmt[] => [
+        { kind: "let", name: `b${c}_${j}`, value: b.column(at(j), c) },
+      ]),
+      ...each(t.rows, (r) =>
+        each(t.columns, (c): Stmt[] => [
+          { kind: "fma", name: `${name}${r}_${c}`, a: f32(`a${r}_${j}`), b: f32(`b${c}_${j}`) },
+        ]),
+      ),
+    ]),
+  ]);
 }

@@ -9,7 +9,6 @@ import {
   floorDiv,
   modDim,
   mulDim,
-  subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { rowAxisOf } from "../fuse/attention-group.ts";
@@ -19,44 +18,61 @@ import type { WeightedSum } from "../fuse/weighted-sum.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
-import { choose, constant } from "../lower/value.ts";
+import { choose, constant, load } from "../lower/value.ts";
 import { below } from "./gpu.ts";
-import { linesPerTile, type Places, type Tile, teams } from "./gpu-attention-tile.ts";
+import { type Places, type Tile, teams, tileAt } from "./gpu-attention-tile.ts";
+
+/** All terms of the tile's rows of a product. */
+export function bringWholeRows(t: Tile, { whole }: Places, product: Tensor): Stmt[] {
+  const axis = rowAxisOf(t.attention);
+  return brought(t, t.perTile, t.resident, (k, row) => {
+    const at = addDim(mulDim(tileAt(t), t.perTile), row);
+    const guard = ends(at, t.row.extent, t.perTile);
+    const value = term(t, product, axis, at, k, guard, t.resident);
+    return { to: "wholeRows", index: whole(k, row), value };
+  }).all;
+}
 
 /** A step of terms of the tile's rows of a product. */
-export function bringRows(t: Tile, { place }: Places, product: Tensor, step: Dim): Stmt[] {
+export function bringRows(t: Tile, { row: place }: Places, product: Tensor, step: Dim): Brought {
   const axis = rowAxisOf(t.attention);
-  return brought(t, t.perTile, true, (k, row) => {
-    const at = addDim(mulDim(t.tile.at, t.perTile), row);
+  return brought(t, t.perTile, t.depth, (k, row) => {
+    const at = addDim(mulDim(tileAt(t), t.perTile), row);
     const guard = ends(at, t.row.extent, t.perTile);
     const value = term(t, product, axis, at, addDim(mulDim(step, t.depth), k), guard);
-    return { to: "rowTile", index: place(k, row), value };
+    return { to: "tiles", index: place(k, row), value };
   });
 }
 
-/** A step of terms of the tile's lines of a product. */
-export function bringLines(t: Tile, { line }: Places, product: Tensor, step: Dim): Stmt[] {
+/** A step of terms of a tile's lines of a product. */
+export function bringLines(
+  t: Tile,
+  { line: place }: Places,
+  product: Tensor,
+  lineTile: Dim,
+  step: Dim,
+): Brought {
   const { along } = t.attention.sums[0]!;
-  const first = subDim(t.line0.at, mulDim(t.team, 4));
-  return brought(t, linesPerTile, true, (k, row) => {
-    const at = addDim(first, row);
-    const guard = ends(at, t.line.extent, linesPerTile);
+  return brought(t, t.perLineTile, t.depth, (k, line) => {
+    const at = addDim(mulDim(lineTile, t.perLineTile), line);
+    const guard = ends(at, t.line.extent, t.perLineTile);
     const value = term(t, product, along, at, addDim(mulDim(step, t.depth), k), guard);
-    return { to: "lineTile", index: line(k, row), value };
+    return { to: "tiles", index: place(k, line), value };
   });
 }
 
 /** Some lines of what is summed, from the first. */
-export function bringSummed(t: Tile, { line }: Places, sum: WeightedSum, first: Dim): Stmt[] {
+export function bringSummed(t: Tile, { column: place }: Places, sum: WeightedSum, first: Dim) {
   const operand = readContraction(sum.result).contraction[sum.otherSide];
-  return brought(t, t.columns * teams, false, (k, column) => {
+  const columns = t.columns * teams;
+  return brought(t, t.weightDepth, columns, (column, k) => {
     const at = addDim(first, k);
     const guard = [
-      ...ends(at, t.line.extent, linesPerTile),
-      ...ends(column, sum.columns, t.columns * teams),
+      ...ends(at, t.line.extent, t.perLineTile),
+      ...ends(column, sum.columns, columns),
     ];
     const value = element(t, operand, summedLoops(t, sum, at, column), guard);
-    return { to: "lineTile", index: line(k, column), value };
+    return { to: "tiles", index: place(k, column), value };
   });
 }
 
@@ -72,13 +88,14 @@ function term(
   at: Dim,
   inner: Dim,
   guard: readonly Condition[],
+  block = t.depth,
 ): Value {
   const { a, b, k } = readContraction(product).contraction;
   const by = new Map([
     [k[0]!.name, inner],
     [makeLoop(`i${axis}`, 2).name, at],
   ]);
-  const whole = [...guard, ...ends(inner, k[0]!.extent, t.depth)];
+  const whole = [...guard, ...ends(inner, k[0]!.extent, block)];
   return element(t, axis === product.rank - 2 ? a : b, by, whole);
 }
 
@@ -93,23 +110,42 @@ interface Filled {
   readonly value: Value;
 }
 
-/**
- * Brings blocks of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. Not ahead of their use: the
- * registers that this takes cost more than the wait.
- */
+export interface Brought {
+  readonly fetch: readonly Stmt[];
+  readonly put: readonly Stmt[];
+  /** Both at once. */
+  readonly all: Stmt[];
+}
+
+/** Brings `count` lines of so many elements, four neighbours at a time. */
 function brought(
   t: Tile,
   count: number,
-  alongTerms: boolean,
+  each: number,
   make: (k: Dim, line: Dim) => Filled,
-): Stmt[] {
+): Brought {
   const invocations = t.me.extent as number;
-  const u = makeLoop("u", Math.ceil((count * t.depth) / invocations));
+  const quads = each / 4;
+  const total = count * quads;
+  const u = makeLoop("u", Math.ceil(total / invocations));
   const flat = addDim(t.me.at, mulDim(u.at, invocations));
-  const k = alongTerms ? modDim(flat, t.depth) : floorDiv(flat, count);
-  const line = alongTerms ? floorDiv(flat, t.depth) : modDim(flat, count);
-  const { to, index, value } = make(k, line);
-  return nest([u], "unrolled", [...value.before, { kind: "store", to, index, value: value.expr }]);
+  const k = addDim(mulDim(modDim(flat, quads), 4), t.lane.at);
+  const { to, index, value } = make(k, floorDiv(flat, quads));
+  const inside = total % invocations === 0 ? [] : [below(flat, total)];
+  const loop = (body: Stmt[]): Stmt[] => {
+    const lanes = nest([t.lane], "vector", body);
+    return nest(
+      [u],
+      "unrolled",
+      inside.length ? [{ kind: "if", when: inside, then: lanes }] : lanes,
+    );
+  };
+  const place = addDim(mulDim(u.at, 4), t.lane.at);
+  return {
+    all: loop([...value.before, { kind: "store", to, index, value: value.expr }]),
+    fetch: loop([...value.before, { kind: "store", to: "ahead", index: place, value: value.expr }]),
+    put: loop([{ kind: "store", to, index, value: load("ahead", "f32", place) }]),
+  };
 }
 
 /** An operand's element where its loops have these values, 0 where a condition fails. */

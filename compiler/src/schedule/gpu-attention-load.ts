@@ -18,23 +18,13 @@ import type { WeightedSum } from "../fuse/weighted-sum.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
-import { choose, constant, load } from "../lower/value.ts";
+import { choose, constant } from "../lower/value.ts";
 import { below } from "./gpu.ts";
 import { type Places, type Tile, teams, tileAt } from "./gpu-attention-tile.ts";
-
-/** All terms of the tile's rows of a product. */
-export function bringWholeRows(t: Tile, { whole }: Places, product: Tensor): Stmt[] {
-  const axis = rowAxisOf(t.attention);
-  return brought(t, t.perTile, t.resident, (k, row) => {
-    const at = addDim(mulDim(tileAt(t), t.perTile), row);
-    const guard = ends(at, t.row.extent, t.perTile);
-    const value = term(t, product, axis, at, k, guard, t.resident);
-    return { to: "wholeRows", index: whole(k, row), value };
-  }).all;
-}
+import { onlyIf } from "./gpu-row-teams.ts";
 
 /** A step of terms of the tile's rows of a product. */
-export function bringRows(t: Tile, { row: place }: Places, product: Tensor, step: Dim): Brought {
+export function bringRows(t: Tile, { row: place }: Places, product: Tensor, step: Dim): Stmt[] {
   const axis = rowAxisOf(t.attention);
   return brought(t, t.perTile, t.depth, (k, row) => {
     const at = addDim(mulDim(tileAt(t), t.perTile), row);
@@ -51,7 +41,7 @@ export function bringLines(
   product: Tensor,
   lineTile: Dim,
   step: Dim,
-): Brought {
+): Stmt[] {
   const { along } = t.attention.sums[0]!;
   return brought(t, t.perLineTile, t.depth, (k, line) => {
     const at = addDim(mulDim(lineTile, t.perLineTile), line);
@@ -88,14 +78,13 @@ function term(
   at: Dim,
   inner: Dim,
   guard: readonly Condition[],
-  block = t.depth,
 ): Value {
   const { a, b, k } = readContraction(product).contraction;
   const by = new Map([
     [k[0]!.name, inner],
     [makeLoop(`i${axis}`, 2).name, at],
   ]);
-  const whole = [...guard, ...ends(inner, k[0]!.extent, block)];
+  const whole = [...guard, ...ends(inner, k[0]!.extent, t.depth)];
   return element(t, axis === product.rank - 2 ? a : b, by, whole);
 }
 
@@ -110,20 +99,13 @@ interface Filled {
   readonly value: Value;
 }
 
-export interface Brought {
-  readonly fetch: readonly Stmt[];
-  readonly put: readonly Stmt[];
-  /** Both at once. */
-  readonly all: Stmt[];
-}
-
 /** Brings `count` lines of so many elements, four neighbours at a time. */
 function brought(
   t: Tile,
   count: number,
   each: number,
   make: (k: Dim, line: Dim) => Filled,
-): Brought {
+): Stmt[] {
   const invocations = t.me.extent as number;
   const quads = each / 4;
   const total = count * quads;
@@ -131,21 +113,10 @@ function brought(
   const flat = addDim(t.me.at, mulDim(u.at, invocations));
   const k = addDim(mulDim(modDim(flat, quads), 4), t.lane.at);
   const { to, index, value } = make(k, floorDiv(flat, quads));
+  const store: Stmt = { kind: "store", to, index, value: value.expr };
+  const lanes = nest([t.lane], "vector", [...value.before, store]);
   const inside = total % invocations === 0 ? [] : [below(flat, total)];
-  const loop = (body: Stmt[]): Stmt[] => {
-    const lanes = nest([t.lane], "vector", body);
-    return nest(
-      [u],
-      "unrolled",
-      inside.length ? [{ kind: "if", when: inside, then: lanes }] : lanes,
-    );
-  };
-  const place = addDim(mulDim(u.at, 4), t.lane.at);
-  return {
-    all: loop([...value.before, { kind: "store", to, index, value: value.expr }]),
-    fetch: loop([...value.before, { kind: "store", to: "ahead", index: place, value: value.expr }]),
-    put: loop([{ kind: "store", to, index, value: load("ahead", "f32", place) }]),
-  };
+  return nest([u], "unrolled", onlyIf(inside, lanes));
 }
 
 /** An operand's element where its loops have these values, 0 where a condition fails. */

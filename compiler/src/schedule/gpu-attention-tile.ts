@@ -16,20 +16,18 @@ import { below } from "./gpu.ts";
 import { roomOf } from "./gpu-room.ts";
 
 export const tuning = {
-  zig: true,
-  resident: true,
   depth: 0,
-  prefetch: false,
-  order: 0,
+  weightDepth: 0,
+  order: 2,
   lines: 0,
   most: 0,
-  unroll: false,
   rows: 0,
+  groups: 16,
+  hoist: true,
 };
 
 /** Invocations that share rows; each has every eighth line. */
 export const teams = 8;
-export const groups = 16;
 
 export interface Tile {
   readonly job: Job;
@@ -49,6 +47,7 @@ export interface Tile {
   /** The invocation's first row, and its first line of the tile at hand. */
   readonly row0: Loop;
   readonly line0: Loop;
+  readonly groups: number;
   /** Rows of an invocation and of a tile. */
   readonly rows: number;
   readonly perTile: number;
@@ -57,9 +56,6 @@ export interface Tile {
   readonly perLineTile: number;
   /** Columns of an invocation, in fours. */
   readonly columns: number;
-  /** Terms of rows that stay in workgroup memory, 0 if none do. */
-  readonly resident: number;
-  readonly prefetch: boolean;
   /** Terms of a product, and lines of what is summed, between barriers. */
   readonly depth: number;
   readonly weightDepth: number;
@@ -73,6 +69,7 @@ export function tileOf(job: Job, rows: number, linesEach: number): Tile {
   const [row, column] = job.group.outer.slice(-2) as [Loop, Loop];
   const batch = job.group.outer.slice(0, -2);
   const lines = attention.space[attention.sums[0]!.along]!;
+  const { groups } = tuning;
   const perTile = groups * rows;
   const tiles = ceilDiv(row.extent, perTile);
   const tile = makeLoop("tile", tiles);
@@ -89,10 +86,9 @@ export function tileOf(job: Job, rows: number, linesEach: number): Tile {
     column,
     tile,
     me,
-    team: tuning.zig ? modDim(floorDiv(me.at, 2), teams) : modDim(me.at, teams),
-    group: tuning.zig
-      ? addDim(modDim(me.at, 2), mulDim(floorDiv(me.at, 16), 2))
-      : floorDiv(me.at, teams),
+    team: modDim(floorDiv(me.at, 2), teams),
+    group: addDim(modDim(me.at, 2), mulDim(floorDiv(me.at, 2 * teams), 2)),
+    groups,
     lane: makeLoop("lane", 4),
     row0: makeLoop("row0", mulDim(tile.extent, perTile)),
     line0: makeLoop("line0", mulDim(ceilDiv(lines, perLineTile), perLineTile)),
@@ -102,7 +98,6 @@ export function tileOf(job: Job, rows: number, linesEach: number): Tile {
     perLineTile,
     columns,
     ...roomFor(job, { perTile, perLineTile, columns }),
-    prefetch: tuning.prefetch,
   };
 }
 
@@ -113,42 +108,37 @@ interface Extents {
 }
 
 interface Depths {
-  readonly resident: number;
   readonly depth: number;
   readonly weightDepth: number;
 }
 
 /** The deepest steps that the device has memory for. */
 function roomFor(job: Job, t: Extents): Depths {
-  const { made, softmax } = job.group.attention!;
+  const { made } = job.group.attention!;
   const { memory } = roomOf(job);
   const terms = Math.max(...made.map((m) => readContraction(m).contraction.k[0]!.extent as number));
-  const most = tuning.depth || 32;
-  const depths = [64, 32, 16, 8].filter((d) => d <= most && (d <= 8 || d < 2 * terms));
-  const weightDepths = depths.filter((d) => d <= t.perLineTile);
-  const stays = softmax && made.length === 1 && tuning.resident ? [true, false] : [false];
-  for (const stay of stays)
-    for (const weightDepth of weightDepths)
-      for (const depth of depths) {
-        if (stay && (depth < 16 || weightDepth < 16)) continue;
-        const resident = stay ? Math.ceil(terms / depth) * depth : 0;
-        const found = { resident, depth, weightDepth };
-        if (4 * sizesOf({ ...t, ...found }).all <= memory) return found;
-      }
-  return { resident: 0, depth: 8, weightDepth: 8 };
+  const depths = [64, 32, 16, 8].filter(
+    (d) => d <= (tuning.depth || 32) && (d <= 8 || d < 2 * terms),
+  );
+  const weightDepths = [64, 32, 16, 8].filter(
+    (d) => d <= t.perLineTile && d <= (tuning.weightDepth || 32),
+  );
+  for (const weightDepth of weightDepths)
+    for (const depth of depths)
+      if (4 * sizesOf({ ...t, depth, weightDepth }).all <= memory) return { depth, weightDepth };
+  return { depth: 8, weightDepth: 8 };
 }
 
 /** Elements of what workgroup memory holds at a time: rows and lines, or weights and lines of what is summed. */
 function sizesOf(t: Extents & Depths) {
-  const rows = t.resident ? 0 : t.perTile * (t.depth + 4);
+  const rows = t.perTile * (t.depth + 4);
   const weights = t.perTile * (t.weightDepth + 4);
-  const stays = t.resident ? t.perTile * (t.resident + 4) : 0;
-  const tile = Math.max(
+  const all = Math.max(
     rows + t.perLineTile * (t.depth + 4),
     weights + t.weightDepth * t.columns * teams,
     t.perTile * teams,
   );
-  return { rows, weights, stays, tile, all: tile + stays };
+  return { rows, weights, all };
 }
 
 /** Workgroups that keep a device busy. */
@@ -159,15 +149,21 @@ export function rowsUpTo(most: number, { group }: Job): number {
   const batch = extentGuess(group.outer.slice(0, -2));
   const all = extentGuess(group.outer.slice(-2, -1));
   let rows = most;
-  while (rows > 1 && batch * Math.ceil(all / (groups * rows)) < busy) rows /= 2;
+  while (rows > 1 && batch * Math.ceil(all / (tuning.groups * rows)) < busy) rows /= 2;
   return rows;
 }
 
+/** Rows are queries under a causal mask: the later, the more keys count. */
+const lastIsLongest = ({ attention: { causal, sums, space } }: Tile): boolean =>
+  causal && sums[0]!.along === space.length - 1;
+
+/** The grid: under a causal mask tiles that have most to do come first, of all of the batch. */
+export const gridOf = (t: Tile): Loop[] =>
+  tuning.order === 2 && t.attention.causal ? [t.tile, t.batchAt] : [t.batchAt, t.tile];
+
 /** The workgroup's tile: where a causal mask gives the last tiles most to do, they come first. */
 export const tileAt = (t: Tile): Dim =>
-  tuning.order > 0 && t.attention.causal && t.attention.softmax
-    ? subDim(subDim(t.tile.extent, 1), t.tile.at)
-    : t.tile.at;
+  tuning.order > 0 && lastIsLongest(t) ? subDim(subDim(t.tile.extent, 1), t.tile.at) : t.tile.at;
 
 /** The tiles of lines that count: under a causal mask keys up to the last query of a tile, or queries from its first key on. */
 export function lineTilesOf(t: Tile): { start: Dim; end: Dim } {
@@ -215,7 +211,6 @@ export function placesOf(t: Tile) {
     sizes,
     row: from(0, t.depth + 4),
     line: from(sizes.rows, t.depth + 4),
-    whole: from(0, t.resident + 4),
     weight: from(0, t.weightDepth + 4),
     column: (k: Dim, at: Dim): Dim => addDim(addDim(mulDim(k, columns), at), sizes.weights),
   };
@@ -229,7 +224,7 @@ export function within(t: Tile, c: Dim, value: Expr, otherwise: number): Expr {
 }
 
 /** The invocation's r-th row. */
-export const rowAt = (t: Tile, r: Dim): Dim => addDim(t.row0.at, mulDim(r, groups));
+export const rowAt = (t: Tile, r: Dim): Dim => addDim(t.row0.at, mulDim(r, t.groups));
 
 /** The coordinates of a weight in the space. */
 export function placeOf(t: Tile, r: Dim, c: Dim): Dim[] {

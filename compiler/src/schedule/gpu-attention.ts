@@ -4,7 +4,7 @@
  * finds a greater score (Dao et al. 2022, Milakov and Gimelshein 2018). Sums whose weights are known otherwise are
  * `gpu-weighted.ts`'s.
  */
-import { addDim, type Condition, maxOf, minDim, mulDim, negDim, subDim } from "@kiln-ml/ir";
+import { type Condition, maxOf, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock, storeMember } from "../lower/job.ts";
@@ -22,6 +22,7 @@ import {
   f32,
   firstLine,
   firstRow,
+  gridOf,
   lineTilesOf,
   placeOf,
   rowAt,
@@ -39,11 +40,8 @@ import { wideParams } from "./vector.ts";
 export function gpuAttention(job: Job): Scheduled {
   const { softmax, sums } = job.group.attention!;
   if (!softmax) return gpuWeighted(job);
-  const t = tileOf(
-    job,
-    rowsUpTo(Math.min(tuning.rows || 8, mostRows(columnsEach(sums[0]!.columns))), job),
-    8,
-  );
+  const most = tuning.rows || mostRows(columnsEach(sums[0]!.columns));
+  const t = tileOf(job, rowsUpTo(most, job), tuning.lines || 8);
   const b = blocksOf(t);
   // Divided by the totals at the end, like the weights without factors.
   const scaled = sums[0]!.weights !== softmax.weights;
@@ -53,36 +51,21 @@ export function gpuAttention(job: Job): Scheduled {
     { kind: "letInvocation", name: t.me.name },
     ...decode(t.batch, t.batchAt.at),
     { kind: "letIndex", name: t.row0.name, value: firstRow(t) },
-    ...b.arrays,
-    ...b.before,
-    ...(t.prefetch ? b.lines(made, 0, 0).fetch : []),
+    b.array,
     ...each(t.rows, (r): Stmt[] => [acc(`top${r}`, -maxOf("f32")), acc(`sum${r}`, 0)]),
     ...each(t.rows, (r) => each(t.columns, (c) => [acc(`o0_${r}_${c}`, 0)])),
     ...nest([keyTile], "serial", [
       { kind: "letIndex", name: t.line0.name, value: firstLine(t, keyTile.at) },
-      ...product(t, b, made, "s", keyTile.at, () =>
-        b.summed(sums[0]!, mulDim(keyTile.at, t.perLineTile)),
-      ),
+      ...product(t, b, made, "s", keyTile.at),
       ...each(t.rows, (r) => each(t.lines, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))])),
       ...rescale(t, b),
       ...(scaled ? weights(t, (r, c) => [[softmax.weights, `s${r}_${c}`]]) : []),
-      ...weigh(
-        t,
-        b,
-        0,
-        keyTile.at,
-        (r, c) => f32(scaled ? weightName(0, r, c) : `s${r}_${c}`),
-        () => b.lines(made, minDim(addDim(keyTile.at, 1), subDim(keyTile.extent, 1)), 0),
-      ),
+      ...weigh(t, b, 0, keyTile.at, (r, c) => f32(scaled ? weightName(0, r, c) : `s${r}_${c}`)),
     ]),
     ...finish(t, b),
   ];
   return {
-    body: nest(
-      tuning.order === 2 && t.attention.causal ? [t.tile, t.batchAt] : [t.batchAt, t.tile],
-      "workgroup",
-      body,
-    ),
+    body: nest(gridOf(t), "workgroup", body),
     workgroupSize: t.me.extent as number,
     wide: wideParams(body, t.lane.name),
   };

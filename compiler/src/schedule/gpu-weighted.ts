@@ -18,6 +18,7 @@ import {
   f32,
   firstLine,
   firstRow,
+  gridOf,
   lineTilesOf,
   rowsUpTo,
   tileOf,
@@ -39,7 +40,7 @@ export function gpuWeighted(job: Job): Scheduled {
     { kind: "letInvocation", name: t.me.name },
     ...decode(t.batch, t.batchAt.at),
     { kind: "letIndex", name: t.row0.name, value: firstRow(t) },
-    ...b.arrays,
+    b.array,
     ...sums.flatMap((_, s) =>
       each(t.rows, (r) => each(t.columns, (c) => [acc(sumName(s, r, c), 0)])),
     ),
@@ -59,7 +60,7 @@ export function gpuWeighted(job: Job): Scheduled {
     ...storeSums(t, (s, r, c) => f32(sumName(s, r, c))),
   ];
   return {
-    body: nest([t.batchAt, t.tile], "workgroup", body),
+    body: nest(gridOf(t), "workgroup", body),
     workgroupSize: t.me.extent as number,
     wide: wideParams(body, t.lane.name),
   };

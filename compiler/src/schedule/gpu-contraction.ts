@@ -30,8 +30,10 @@ export function gpuContraction(given: Job): Scheduled {
   if (matrix && !choices) return matrix;
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const element = tileBytes(job, c.a.operand.dtype);
+  const { anchor, sideSums } = job.group;
   // The steps of a convolution's window depend on their depth, which is not the same in every part.
-  const capacity = { ...roomOf(job), element, mixed: job.group.anchor!.op !== "convolution" };
+  const mixed = anchor!.op !== "convolution" && sideSums.length === 0;
+  const capacity = { ...roomOf(job), element, mixed };
   const manners = mannersOf(job, trial, rows);
   const { guarded } = manners;
   const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };

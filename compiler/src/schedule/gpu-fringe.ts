@@ -5,33 +5,36 @@
  */
 import type { Dim } from "@kiln-ml/ir";
 import type { Room } from "./gpu-room.ts";
-import { apart } from "./gpu-tile-load.ts";
-import { invocationsOf, memoryOf, type Tiling } from "./gpu-tile-size.ts";
+import { invocationsOf, type Tiling } from "./gpu-tile-size.ts";
+
+/** Lines from one up to another. */
+interface Range {
+  readonly from: number;
+  readonly limit: number;
+}
 
 /** A rectangle of results, and the tiles that cut it. */
 export interface Part {
   readonly tiling: Tiling;
-  readonly rows: readonly [from: number, limit: number];
-  readonly columns: readonly [from: number, limit: number];
+  readonly rows: Range;
+  readonly columns: Range;
 }
 
 export interface Parts {
-  /** In the order of workgroups. */
+  /** In the order of workgroups: whole tiles first, the band below, the one beside. */
   readonly parts: readonly Part[];
   /** Bytes of workgroup memory, of arrays that hold any part's operands. */
   memory(more: number): number;
 }
 
 /** Lines of a band, the fewest that are enough. */
-const widths = [8, 16, 32];
+const widths = [4, 8, 16, 32];
 /** Steps of k between barriers of a band: few barriers matter more than many results. */
-const depths = [32, 16, 8];
-/** Memory that more depth is worth, where tiles do without. */
-const spare = 20480;
+const depth = 32;
 
 export const tilesOf = ({ tiling, rows, columns }: Part): number =>
-  Math.ceil((rows[1] - rows[0]) / tiling.rows) *
-  Math.ceil((columns[1] - columns[0]) / tiling.columns);
+  Math.ceil((rows.limit - rows.from) / tiling.rows) *
+  Math.ceil((columns.limit - columns.from) / tiling.columns);
 
 /** Undefined where nothing, or too much, is left beyond whole tiles, or where there is no room. */
 export function partsOf(
@@ -45,28 +48,32 @@ export function partsOf(
   const invocations = invocationsOf(tiling);
   if (m === 0 || n === 0 || low === undefined || wide === undefined) return undefined;
   if (low + wide === 0 || invocations < 64) return undefined;
-  const cut = (depth: number): Parts => {
-    const half = invocations / 2;
-    const below = { rows: low, columns: half, tall: low / 8, broad: 4, depth };
-    const beside = { rows: half, columns: wide, tall: wide / 8, broad: 4, depth };
-    const parts: Part[] = [
-      ...(low ? [{ tiling: below, rows: [m, rows], columns: [0, columns] } as const] : []),
-      ...(wide ? [{ tiling: beside, rows: [0, m], columns: [n, columns] } as const] : []),
-      { tiling, rows: [0, m], columns: [0, n] },
-    ];
-    return { parts, memory: (more) => memoryOfAll(parts, element, more) };
+  const below = { rows: low, columns: invocations / 2, tall: Math.min(low, 8), broad: 4 };
+  const beside = { rows: invocations / 2, columns: wide, tall: 4, broad: Math.min(wide, 8) };
+  const rest = (lines: number) => ({ depth, slices: Math.min(8, 64 / lines) });
+  const range = (from: number, limit: number): Range => ({ from, limit });
+  const whole: Part = { tiling, rows: range(0, m), columns: range(0, n) };
+  const parts = [whole];
+  if (low > 0)
+    parts.push({
+      tiling: { ...below, ...rest(low) },
+      rows: range(m, rows),
+      columns: range(0, columns),
+    });
+  if (wide > 0)
+    parts.push({
+      tiling: { ...beside, ...rest(wide) },
+      rows: range(0, m),
+      columns: range(n, columns),
+    });
+  const needs = (more: number): number => {
+    const most = (of: "rows" | "columns"): number =>
+      Math.max(...parts.map(({ tiling: t }) => (t[of] + more) * t.depth));
+    return (most("rows") + most("columns")) * element;
   };
-  const most = Math.min(memory, Math.max(spare, memoryOf(tiling, element, apart)));
-  const all = depths.map(cut);
-  return all.find((p) => p.memory(apart) <= most) ?? all.find((p) => p.memory(0) <= memory);
+  return needs(0) <= memory ? { parts, memory: needs } : undefined;
 }
 
 /** 0 where nothing is left. */
 const widthOf = (rest: number, tile: number): number | undefined =>
   rest === 0 ? 0 : widths.find((w) => w >= rest && w <= tile / 2);
-
-function memoryOfAll(parts: readonly Part[], element: number, more: number): number {
-  const most = (of: "rows" | "columns"): number =>
-    Math.max(...parts.map(({ tiling: t }) => (t[of] + more) * t.depth));
-  return (most("rows") + most("columns")) * element;
-}

@@ -81,11 +81,11 @@ function heldRate(t: Tiling, singles: Singles): number {
   return held > 24 ? 0.85 : held > 0 ? 0.95 : 1;
 }
 
-/** Of bands: an invocation has few results for what it reads, the fewer the narrower the band. */
+/** Of bands, whose invocations read much for few results. */
 function bandCost(band: Part): number {
   const { tiling } = band;
   const area = tiling.rows * tiling.columns;
-  return ((tilesOf(band) / units) * area) / (0.15 + 0.1 * tiling.tall);
+  return ((tilesOf(band) / units) * area) / 0.3;
 }
 
 type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
@@ -109,7 +109,8 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: Singles): 
   const costs: { cut: Cut; cost: number; untried: boolean }[] = [];
   for (const [tiling, rate, untried] of choices) {
     if (!fits(tiling, capacity)) continue;
-    const whole = { tiling, rows: [0, rows], columns: [0, columns] } as const;
+    const range = (limit: number) => ({ from: 0, limit });
+    const whole = { tiling, rows: range(rows), columns: range(columns) };
     const costOf = (tiles: number): number => {
       // Alone on its unit, a workgroup of few invocations leaves it waiting.
       const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
@@ -124,7 +125,7 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: Singles): 
     put(undefined, costOf(tilesOf(whole) * times));
     const mixed = capacity.mixed ? partsOf(tiling, [extents[0], extents[1]], capacity) : undefined;
     if (!mixed) continue;
-    const [most, ...bands] = mixed.parts.toReversed();
+    const [most, ...bands] = mixed.parts;
     const rest = bands.reduce((sum, b) => sum + bandCost(b) * times, 0);
     put(mixed, costOf(tilesOf(most!) * times) + rest);
   }

@@ -49,7 +49,7 @@ export function partsOf(
   const [low, wide] = [widthOf(rows - m, tiling.rows), widthOf(columns - n, tiling.columns)];
   const invocations = invocationsOf(tiling);
   if (m === 0 || n === 0 || low === undefined || wide === undefined) return undefined;
-  if (low + wide === 0 || invocations < 64) return undefined;
+  if (low + wide === 0 || invocations < 64 || fillsUnit(tiling)) return undefined;
   const whole: Part = { tiling, rows: { from: 0, limit: m }, columns: { from: 0, limit: n } };
   const bandsBy = (fraction: number): Part[] => {
     const across = invocations / 2 / fraction;
@@ -85,6 +85,9 @@ function bandTilings([low, wide]: readonly [number, number], across: number, fra
     { rows: across, columns: wide, tall: 4, broad: Math.min(wide, 8), ...share(wide) },
   ] as const;
 }
+
+/** Whether a unit has no registers for anything beside a workgroup. */
+const fillsUnit = (t: Tiling): boolean => invocationsOf(t) * t.tall * t.broad > 16384;
 
 /** 0 where nothing is left. */
 const widthOf = (rest: number, tile: number): number | undefined =>

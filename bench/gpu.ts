@@ -5,6 +5,7 @@
  * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` measures all of them. The last line is the table as JSON. `--only=REGEX` picks rows,
  * `--kernels` lists kernels, `--strict` fails where a goal is missed, `--small --software` tries it all without a card.
  */
+import { performance } from "node:perf_hooks";
 import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
 import { compileProgram } from "../compiler/src/all.ts";

@@ -79,7 +79,7 @@ function heldRate(t: Tiling, singles: Singles): number {
   if (held + results > (singles.guarded ? 155 : 170)) return 0.4;
   if (held === 0) return 1;
   if (singles.window && results > 32) return held > 24 ? 0.7 : 0.8;
-  return held > 24 ? 0.82 : 0.9;
+  return held > 24 && results <= 64 ? 0.85 : 0.9;
 }
 
 /** What a unit has room for at a time, by the registers that an invocation's results take. */
@@ -124,11 +124,11 @@ function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): numbe
   return last + (waves > 0 ? waves * waveCost(t, rate, room, extents) : 0);
 }
 
-/** Of bands: an invocation has few results for what it reads, the fewer the narrower the band. */
+/** Of bands, whose invocations read much for few results. */
 function bandCost(band: Part): number {
   const { tiling } = band;
   const area = tiling.rows * tiling.columns;
-  return ((tilesOf(band) / units) * area) / (0.15 + 0.1 * tiling.tall);
+  return ((tilesOf(band) / units) * area) / 0.3;
 }
 
 /** Less gain than this is not worth the longer kernel. */
@@ -158,13 +158,14 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: Singles): 
   for (const [tiling, large] of choices) {
     if (!fits(tiling, capacity)) continue;
     const rate = large * heldRate(tiling, singles);
-    const whole = { tiling, rows: [0, rows], columns: [0, columns] } as const;
+    const range = (limit: number) => ({ from: 0, limit });
+    const whole = { tiling, rows: range(rows), columns: range(columns) };
     const cost = costOf(tiling, rate, tilesOf(whole) * times, extents);
     costs.push({ cut: { tiling, mixed: undefined }, cost });
     const both = [extents.rows, extents.columns] as const;
     const mixed = capacity.mixed ? partsOf(tiling, both, capacity) : undefined;
     if (!mixed) continue;
-    const [most, ...bands] = mixed.parts.toReversed();
+    const [most, ...bands] = mixed.parts;
     const main = costOf(tiling, rate, tilesOf(most!) * times, extents);
     const rest = bands.reduce((sum, b) => sum + bandCost(b) * times, 0);
     costs.push({ cut: { tiling, mixed }, cost: worthBands * (main + rest) });

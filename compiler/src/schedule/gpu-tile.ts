@@ -41,8 +41,7 @@ interface Shared {
 }
 
 function sharedOf(job: Job, { tiling, mixed }: Cut, rows: Which): Shared {
-  const element = tileBytes(job, job.group.contraction!.a.operand.dtype);
-  const memory = mixed ? mixed.memory(apart) : memoryOf(tiling, element, apart);
+  const memory = mixed ? mixed.memory(apart) : memoryOf(tiling, tileBytes, apart);
   const room = memory <= roomOf(job).memory;
   return { job, me: makeLoop("me", invocationsOf(tiling)), lane: makeLoop("lane", 4), room, rows };
 }

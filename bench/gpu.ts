@@ -5,6 +5,7 @@
  * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` measures all of them. The last line is the table as JSON. `--only=REGEX` picks rows,
  * `--kernels` lists kernels, `--strict` fails where a goal is missed, `--small --software` tries it all without a card.
  */
+import { performance } from "node:perf_hooks";
 import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
 import { compileProgram } from "../compiler/src/all.ts";
@@ -57,22 +58,17 @@ async function settled(device: Device): Promise<void> {
   probe.dispose();
 }
 
+/** Milliseconds of a run in a loop, and what it costs the thread that calls: the time in which that does not wait. */
 async function timed(device: Device, exe: Executable, inputs: Inputs, repeats: number) {
-  const times: number[] = [];
+  const [times, calls]: [number[], number[]] = [[], []];
   for (let i = 0; i < 9; i++) {
+    const before = performance.eventLoopUtilization();
     const start = performance.now();
     for (let j = 0; j < repeats; j++) for (const o of await exe.run(inputs)) o.dispose();
     await settled(device);
-    if (i > 1) times.push((performance.now() - start) / repeats);
-  }
-  // What a run costs the CPU before it returns, the device being idle.
-  const calls: number[] = [];
-  for (let i = 0; i < 15; i++) {
-    await settled(device);
-    const start = performance.now();
-    const run = exe.run(inputs);
-    calls.push((performance.now() - start) * 1e3);
-    for (const o of await run) o.dispose();
+    if (i < 2) continue;
+    times.push((performance.now() - start) / repeats);
+    calls.push((performance.eventLoopUtilization(before).active * 1e3) / repeats);
   }
   return { ms: median(times), cpu: median(calls) };
 }

@@ -122,7 +122,10 @@ function maskOf(causal, length) {
 function attention(causal, ...shape) {
   const mask = maskOf(causal, shape[2]);
   const args = inputs(3, ...shape);
-  return forward((q, k, v) => attend(q, k, v, mask), args);
+  return repeated(
+    () => tf.tidy(() => attend(...args, mask)),
+    () => tf.dispose([...args, mask]),
+  );
 }
 
 function attentionStep(causal, ...shape) {

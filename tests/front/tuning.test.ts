@@ -84,6 +84,7 @@ gpuTest("a function is tuned, and compiled with what was found", async () => {
   assert.match(table.entries[0]!.adapter, /SwiftShader/);
   const choices = table.entries[0]!.kernels;
   assert.is(choices[kernel!.key]!.choice, kernel!.best);
+  assert.equal((await compile(fn, options).tune(args, { known: table })).kernels, []);
 
   const sizes = async (tuning: TuningTable): Promise<number[]> => {
     const found: number[] = [];

@@ -1,6 +1,6 @@
 /**
  * Products a little larger than whole tiles, whose last lines have tiles of their own in the same kernel: right for one line and for
- * many beyond, on either side, with all that tiles can do; and within the limits that every device has.
+ * many beyond, on either side, with what is fused before and after; and within the limits that every device has.
  */
 import { type Dim, dotGeneral, param, zeros } from "@kiln-ml/ir";
 import { test } from "uvu";
@@ -70,14 +70,17 @@ gpuTest("so they are with a batch, and with sums of a length that is known later
   });
 });
 
-gpuTest("what is fused before, after and beside reaches the lines beyond as well", async () => {
+gpuTest("what is fused before and after reaches the lines beyond as well", async () => {
   const [a, b, bias] = [x("a", [65, 24]), x("b", [24, 68]), x("bias", [68])];
   const y = a.add(1).matmul(b.mul(0.5)).add(bias);
-  const [c, d] = [x("c", [33, 7]), x("d", [7, 35])];
-  await check([
-    programOf([a, b, bias], y.maximum(0), y),
-    programOf([c, d], c.matmul(d), c.sum(1).mul(2), d.sum(0).add(1)),
-  ]);
+  const [i, j] = [x("i", [33, 7], "i32"), x("j", [7, 35], "i32")];
+  await check([programOf([a, b, bias], y.maximum(0), y), programOf([i, j], i.matmul(j))]);
+});
+
+test("where sums run beside a product, all tiles are alike", () => {
+  const [a, b] = [x("a", [1025, 64]), x("b", [64, 1025])];
+  const { mixed } = choiceOf(programOf([a, b], a.matmul(b), a.sum(1)));
+  assert.equal(mixed, []);
 });
 
 gpuTest("a parameter that a product updates in place is updated once everywhere", async () => {

@@ -15,7 +15,10 @@ function kernelsOf(m: number, n: number, k: number, alongSum = false): number {
 test("a long sum with few results is split, a short one or one of many results is not", () => {
   assert.is(kernelsOf(64, 64, 4096), 2);
   assert.is(kernelsOf(64, 64, 512), 1);
-  assert.is(kernelsOf(1024, 1024, 4096), 1);
+  assert.is(kernelsOf(2048, 2048, 4096), 1);
+  // Where every unit has work, so that the waits of one workgroup hide behind others.
+  assert.is(kernelsOf(1024, 1024, 4096), 2);
+  assert.is(kernelsOf(1024, 1024, 1024), 1);
 });
 
 test("a sum along which memory runs is not split where each of enough lines is a workgroup's", () => {

@@ -47,21 +47,23 @@ export function linesOf(
   which: Which,
   name: string,
   by: Pick<Lines, "count" | "own" | "place">,
-  part?: Pick<Lines, "from" | "limit" | "sums">,
+  part?: Pick<Lines, "from" | "limit">,
 ): { readonly lines: Lines; readonly grid: Loop } {
   const { m, n, [which]: operand } = group.contraction!;
-  const loops = which === "a" ? m : n;
+  const loops = onesFirst(which === "a" ? m : n);
   const last = loops.at(-1);
   const inFours = last !== undefined && modDim(last.extent, 4) === 0;
-  const all = { from: 0, limit: totalOf(loops), sums: sumsOf(group, which) };
-  const range = part ?? all;
+  const range = part ?? { from: 0, limit: totalOf(loops) };
   const grid = makeLoop(name, ceilDiv(subDim(range.limit, range.from), by.count));
-  return { lines: { which, operand, loops, ...range, ...by, tile: grid.at, inFours }, grid };
+  const sums = group.sideSums.filter((s) => s.side === which);
+  return { lines: { which, operand, loops, ...range, ...by, tile: grid.at, inFours, sums }, grid };
 }
 
-/** The sums that run along with an operand. */
-export const sumsOf = ({ sideSums }: Group, which: Which): Lines["sums"] =>
-  sideSums.filter((s) => s.side === which);
+/** In the same order, but that loops of one iteration do not stand where neighbours in memory are looked for. */
+export const onesFirst = (loops: readonly Loop[]): Loop[] => [
+  ...loops.filter((l) => l.extent === 1),
+  ...loops.filter((l) => l.extent !== 1),
+];
 
 export const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 

@@ -9,9 +9,12 @@ export interface Tiling {
   readonly broad: number;
   /** Steps of k between barriers. */
   readonly depth: number;
+  /** Invocations that share out the steps of k of the same results; 1 if absent. */
+  readonly slices?: number;
 }
 
-export const invocationsOf = (t: Tiling): number => (t.rows / t.tall) * (t.columns / t.broad);
+export const invocationsOf = (t: Tiling): number =>
+  (t.rows / t.tall) * (t.columns / t.broad) * (t.slices ?? 1);
 
 /** Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step and those of the next. */
 export const memoryOf = (t: Tiling, element: number, more = 0): number =>

@@ -12,8 +12,9 @@ import { fromIndex, load, ref } from "../lower/value.ts";
 import { below } from "./gpu.ts";
 import { walkOf } from "./gpu-depth.ts";
 import { type Part, type Parts, tilesOf } from "./gpu-fringe.ts";
-import { acrossOf, type Lines, linesOf, range, sumName, sumsOf, type Which } from "./gpu-lines.ts";
+import { acrossOf, type Lines, linesOf, range, sumName, type Which } from "./gpu-lines.ts";
 import { roomOf, tileBytes } from "./gpu-room.ts";
+import { joinSlices, ofFirst, type Slices, slicesOf } from "./gpu-slices.ts";
 import {
   apart,
   comesInFours,
@@ -51,39 +52,41 @@ interface Layout {
   readonly columns: Lines;
   /** The tiles of the grid. */
   readonly tiles: readonly [Loop, Loop];
+  readonly slices: Slices;
 }
 
 /** Tiles of the whole result, or of a part. */
 function layoutOf({ job, me, lane, room, rows }: Shared, tiling: Tiling, part?: Part): Layout {
+  const { depth } = tiling;
+  const invocations = me.extent as number;
+  const slices = slicesOf(me.at, invocations, tiling.slices ?? 1);
   const perRow = tiling.columns / tiling.broad;
   const other = rows === "a" ? "b" : "a";
-  // A sum of a line runs beside the part where the line begins.
-  const range = (which: Which, lines: Part["rows"], across: Part["rows"]) => ({
-    from: lines[0],
-    limit: lines[1],
-    sums: across[0] === 0 ? sumsOf(job.group, which) : [],
-  });
   const r = linesOf(
     job,
     rows,
     "tileRow",
-    { count: tiling.rows, own: tiling.tall, place: floorDiv(me.at, perRow) },
-    part && range(rows, part.rows, part.columns),
+    // A tile with one row of invocations has no more rows than there are.
+    {
+      count: tiling.rows,
+      own: part ? Math.min(tiling.tall, part.rows.limit - part.rows.from) : tiling.tall,
+      place: floorDiv(slices.place, perRow),
+    },
+    part?.rows,
   );
   const q = linesOf(
     job,
     other,
     "tileColumn",
-    { count: tiling.columns, own: tiling.broad, place: modDim(me.at, perRow) },
-    part && range(other, part.columns, part.rows),
+    { count: tiling.columns, own: tiling.broad, place: modDim(slices.place, perRow) },
+    part?.columns,
   );
-  const { depth } = tiling;
-  const invocations = me.extent as number;
   return {
     tile: { job, lane, me: me.at, invocations, depth, room, walk: walkOf(job, depth) },
     rows: r.lines,
     columns: q.lines,
     tiles: [r.grid, q.grid],
+    slices,
   };
 }
 
@@ -128,8 +131,8 @@ interface Tiles {
 }
 
 function alike(shared: Shared, tiling: Tiling): Tiles {
-  const { tile, rows, columns, tiles } = layoutOf(shared, tiling);
-  return { grid: tiles, body: tileBody(tile, rows, columns) };
+  const layout = layoutOf(shared, tiling);
+  return { grid: layout.tiles, body: tileBody(layout) };
 }
 
 /** One workgroup after the other has a tile of the first part, of the second, and so on. */
@@ -138,7 +141,7 @@ function mixed(shared: Shared, { parts }: Parts): Tiles {
   const before = counts.map((_, i) => counts.slice(0, i).reduce((a, b) => a + b, 0));
   const grid = makeLoop("spot", before.at(-1)! + counts.at(-1)!);
   const bodies = parts.map((part, i): Of<"if"> => {
-    const { tile, rows, columns, tiles } = layoutOf(shared, part.tiling, part);
+    const layout = layoutOf(shared, part.tiling, part);
     const spot = subDim(grid.at, before[i]!);
     const own = makeLoop("tile", counts[i]!);
     return {
@@ -147,8 +150,8 @@ function mixed(shared: Shared, { parts }: Parts): Tiles {
       then: [
         // Not an index that stands for the other, of which it is not known that it is 0 or more.
         { kind: "letDynamic", name: own.name, value: fromIndex(spot, "i32") },
-        ...decode(tiles, own.at),
-        ...tileBody(tile, rows, columns),
+        ...decode(layout.tiles, own.at),
+        ...tileBody(layout),
       ],
     };
   });
@@ -170,40 +173,49 @@ function withArrays(bodies: readonly Of<"if">[]): Stmt[] {
   return [...arrays.values(), ...rest];
 }
 
-function tileBody(t: Tile, rows: Lines, columns: Lines): Stmt[] {
+function tileBody({ tile: t, rows, columns, slices }: Layout): Stmt[] {
   const loaders = [rows, columns].map((l) => loaderOf(t, l)) as [Loader, Loader];
   const block = blockOf(t, rows, columns);
   const single = loaders.filter((l) => !l.wide);
   const wide = loaders.filter((l) => l.wide);
+  const joined = joinSlices(t, [rows, columns], loaders, slices);
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
-    ...stepped(t, loaders, multiply(t, rows, columns, loaders)),
-    ...block.keep,
-    ...block.inLanes,
+    ...stepped(t, loaders, multiply(t, rows, columns, loaders, slices)),
+    ...joined.body,
+    ...ofFirst(slices, [...block.keep, ...block.inLanes]),
   ];
   return [
     ...loaders.map((l) => l.array),
+    ...joined.arrays,
     ...block.arrays,
     ...single.flatMap((l) => l.held),
     ...block.rowSums,
     ...nest([t.lane as Loop], "vector", lanes),
-    ...block.after,
+    ...ofFirst(slices, block.after),
   ];
 }
 
 /** The products of one step of k, from workgroup memory. */
-function multiply(t: Tile, rows: Lines, columns: Lines, [a, b]: readonly [Loader, Loader]): Stmt[] {
+function multiply(
+  t: Tile,
+  rows: Lines,
+  columns: Lines,
+  [a, b]: readonly [Loader, Loader],
+  slices: Slices,
+): Stmt[] {
   const { dtype } = rows.operand.operand;
-  const kQuad = makeLoop("kk", t.depth / 4);
+  const kk = makeLoop("kk", t.depth / 4 / slices.count);
+  const kQuad = addDim(mulDim(kk.at, slices.count), slices.own);
   const body = [0, 1, 2, 3].flatMap((k): Stmt[] => {
     const row = (i: number): Expr => {
       const line = addDim(mulDim(rows.place, rows.own), i);
-      return load(a.name, dtype, a.index(floorDiv(line, 4), modDim(line, 4), kQuad.at, k));
+      return load(a.name, dtype, a.index(floorDiv(line, 4), modDim(line, 4), kQuad, k));
     };
     const column = (j: number): Expr => {
       const quad = addDim(columns.place, j * acrossOf(columns));
-      return load(b.name, dtype, b.index(quad, t.lane.at, kQuad.at, k));
+      return load(b.name, dtype, b.index(quad, t.lane.at, kQuad, k));
     };
     return [
       ...range(columns.own / 4).map(
@@ -224,5 +236,6 @@ function multiply(t: Tile, rows: Lines, columns: Lines, [a, b]: readonly [Loader
       ...addSides(columns, range(columns.own / 4), (j) => ref(`b${k}_${j}`, dtype)),
     ];
   });
-  return nest([kQuad], rows.own * columns.own > 16 ? "unrolled" : "serial", body);
+  const repeated = rows.own * columns.own > 16 || kk.extent === 1;
+  return nest([kk], repeated ? "unrolled" : "serial", body);
 }

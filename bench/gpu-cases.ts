@@ -37,8 +37,10 @@ export interface GpuRow {
   readonly flops?: number;
   /** True if the copy probe is the limit. */
   readonly memory?: true;
-  /** The same work in the peers' output. */
+  /** What the baselines print for the same work. */
   readonly peer?: string;
+  /** The same work in the peers' own scripts: its kind there and its extents, for rows that no baseline has. */
+  readonly work?: readonly [kind: string, ...extents: number[]];
   readonly goal?: Goal;
 }
 
@@ -147,6 +149,7 @@ export const gpuRows: readonly GpuRow[] = [
     build: () => matmul(n),
     repeats: n > 2049 ? 5 : 20,
     flops: 2 * n ** 3,
+    work: ["matmul", n] as const,
     goal: { beside: `matmul ${beside}` },
   })),
   {
@@ -154,70 +157,105 @@ export const gpuRows: readonly GpuRow[] = [
     build: () => chainOfOne(1 << 26),
     repeats: 10,
     memory: true,
-    peer: "chain",
+    peer: "chain 67108864",
     goal: { copy: 0.9 },
   },
-  { name: "chain of three 2^25", build: () => chain(1 << 25), repeats: 10, memory: true },
+  {
+    name: "chain of three 2^25",
+    build: () => chain(1 << 25),
+    repeats: 10,
+    work: ["chain", 1 << 25],
+    memory: true,
+  },
   {
     name: "softmax 16384x4096",
     build: () => softmaxOf(16384, 4096),
     repeats: 10,
     memory: true,
-    peer: "softmax",
+    peer: "softmax 16384x4096",
     goal: { copy: 0.9 },
   },
-  { name: "softmax 16384x4097", build: () => softmaxOf(16384, 4097), repeats: 10, memory: true },
-  { name: "softmax 1048576x64", build: () => softmaxOf(1 << 20, 64), repeats: 10, memory: true },
+  {
+    name: "softmax 16384x4097",
+    build: () => softmaxOf(16384, 4097),
+    repeats: 10,
+    work: ["softmax", 16384, 4097],
+    memory: true,
+  },
+  {
+    name: "softmax 1048576x64",
+    build: () => softmaxOf(1 << 20, 64),
+    repeats: 10,
+    work: ["softmax", 1 << 20, 64],
+    memory: true,
+  },
   {
     name: "normalise 16384x4096",
     build: () => normalised(16384, 4096),
     repeats: 10,
     memory: true,
-    peer: "layernorm",
+    peer: "layernorm 16384x4096",
   },
   {
     name: "layerNorm 16384x4096",
     build: () => layerNormOf(16384, 4096),
     repeats: 10,
+    work: ["layerNorm", 16384, 4096],
     memory: true,
     goal: { copy: 0.9 },
   },
-  { name: "sum of all 16384x4096", build: () => sumAll(16384, 4096), repeats: 10, memory: true },
+  {
+    name: "sum of all 16384x4096",
+    build: () => sumAll(16384, 4096),
+    repeats: 10,
+    work: ["sum", 16384, 4096],
+    memory: true,
+  },
   {
     name: "sum of columns 16384x4096",
     build: () => sumColumns(16384, 4096),
     repeats: 10,
+    work: ["sumColumns", 16384, 4096],
     memory: true,
   },
-  { name: "cumsum 16384x4096", build: () => cumsumOf(16384, 4096), repeats: 10, memory: true },
+  {
+    name: "cumsum 16384x4096",
+    build: () => cumsumOf(16384, 4096),
+    repeats: 10,
+    work: ["cumsum", 16384, 4096],
+    memory: true,
+  },
   {
     name: "mlp step 512 sgd",
     build: () => mlpSgd(512, [784, 1024, 1024, 10]),
     repeats: 20,
-    peer: "mlp-step",
+    peer: "mlp-step B512 784-1024-1024-10",
     goal: { ms: 0.4, cpuMicroseconds: 100 },
   },
-  { name: "mlp step 512 adam", build: () => mlpStep(512), repeats: 20 },
+  { name: "mlp step 512 adam", build: () => mlpStep(512), repeats: 20, work: ["mlpStep", 512] },
   {
     name: "conv 3x3 64x64x56x56",
     build: () => conv3x3(64, 64, 56),
     repeats: 10,
+    work: ["conv3x3", 64, 64, 56],
     flops: 2 * 64 * 64 * 64 * 9 * 56 * 56,
-    peer: "conv3x3",
+    peer: "conv3x3 64x64x56x56",
     goal: { torch: 0.75 },
   },
   {
     name: "attention b4 h16 s2048 d64",
     build: () => attentionOf(false, 4, 16, 2048, 64),
     repeats: 5,
+    work: ["attention", 0, 4, 16, 2048, 64],
     flops: 4 * 64 * 2048 ** 2 * 64,
-    peer: "sdpa",
+    peer: "sdpa f32 b4 h16 s2048 d64",
     goal: { torch: 1 / 1.3 },
   },
   {
     name: "attention causal",
     build: () => attentionOf(true, 4, 16, 2048, 64),
     repeats: 5,
+    work: ["attention", 1, 4, 16, 2048, 64],
     flops: 2 * 64 * 2048 ** 2 * 64,
   },
   // Twice the products of the forward pass, and its own.
@@ -225,29 +263,84 @@ export const gpuRows: readonly GpuRow[] = [
     name: "attention step b4 h16 s2048 d64",
     build: () => attentionStep(false, 4, 16, 2048, 64),
     repeats: 3,
+    work: ["attentionStep", 0, 4, 16, 2048, 64],
     flops: 12 * 64 * 2048 ** 2 * 64,
   },
   {
     name: "attention step causal",
     build: () => attentionStep(true, 4, 16, 2048, 64),
     repeats: 3,
+    work: ["attentionStep", 1, 4, 16, 2048, 64],
     flops: 6 * 64 * 2048 ** 2 * 64,
   },
-  { name: "cnn forward 64", build: () => cnnForward(64), repeats: 20 },
-  { name: "cnn step 64 adam", build: () => cnnStep(64), repeats: 20 },
-  { name: "block forward 8x512x512", build: () => transformerBlock(8, 512, 512), repeats: 10 },
+  { name: "cnn forward 64", build: () => cnnForward(64), repeats: 20, work: ["cnn", 64] },
+  { name: "cnn step 64 adam", build: () => cnnStep(64), repeats: 20, work: ["cnnStep", 64] },
+  {
+    name: "block forward 8x512x512",
+    build: () => transformerBlock(8, 512, 512),
+    repeats: 10,
+    work: ["block", 8, 512, 512],
+  },
   {
     name: "block step 8x512x512 sgd",
     build: () => transformerBlock(8, 512, 512, "sgd"),
     repeats: 10,
+    work: ["blockStep", 8, 512, 512],
   },
 ];
 
-/** Rows small enough for a software device. */
+/** A row whose peers do the same. */
+const small = (
+  name: string,
+  build: () => Program,
+  ...work: [kind: string, ...extents: number[]]
+): GpuRow => ({ name, build, repeats: 2, work });
+
+/** Rows small enough for a software device, one at least of each kind. */
 export const smallRows: readonly GpuRow[] = [
-  { name: "matmul 64", build: () => matmul(64), repeats: 2, flops: 2 * 64 ** 3 },
-  { name: "softmax 64x256", build: () => softmaxOf(64, 256), repeats: 2, memory: true },
+  { ...small("matmul 64", () => matmul(64), "matmul", 64), flops: 2 * 64 ** 3 },
+  small("chain of three 2^10", () => chain(1 << 10), "chain", 1 << 10),
+  { ...small("softmax 64x256", () => softmaxOf(64, 256), "softmax", 64, 256), memory: true },
+  small("layerNorm 64x256", () => layerNormOf(64, 256), "layerNorm", 64, 256),
+  small("sum of all 64x256", () => sumAll(64, 256), "sum", 64, 256),
+  small("sum of columns 64x256", () => sumColumns(64, 256), "sumColumns", 64, 256),
+  small("cumsum 64x256", () => cumsumOf(64, 256), "cumsum", 64, 256),
   { name: "mlp step 8 sgd", build: () => mlpSgd(8, [16, 32, 10]), repeats: 2 },
-  { name: "attention b1 h2 s32 d16", build: () => attentionOf(false, 1, 2, 32, 16), repeats: 2 },
-  { name: "block step 2x16x32", build: () => transformerBlock(2, 16, 32, "sgd"), repeats: 2 },
+  small("mlp step 8 adam", () => mlpStep(8), "mlpStep", 8),
+  small("conv 3x3 2x4x8x8", () => conv3x3(2, 4, 8), "conv3x3", 2, 4, 8),
+  small(
+    "attention b1 h2 s32 d16",
+    () => attentionOf(false, 1, 2, 32, 16),
+    "attention",
+    0,
+    1,
+    2,
+    32,
+    16,
+  ),
+  small("attention causal", () => attentionOf(true, 1, 2, 32, 16), "attention", 1, 1, 2, 32, 16),
+  small(
+    "attention step",
+    () => attentionStep(false, 1, 2, 32, 16),
+    "attentionStep",
+    0,
+    1,
+    2,
+    32,
+    16,
+  ),
+  small(
+    "attention step causal",
+    () => attentionStep(true, 1, 2, 32, 16),
+    "attentionStep",
+    1,
+    1,
+    2,
+    32,
+    16,
+  ),
+  small("cnn forward 2", () => cnnForward(2), "cnn", 2),
+  small("cnn step 2 adam", () => cnnStep(2), "cnnStep", 2),
+  small("block forward 2x16x32", () => transformerBlock(2, 16, 32), "block", 2, 16, 32),
+  small("block step 2x16x32", () => transformerBlock(2, 16, 32, "sgd"), "blockStep", 2, 16, 32),
 ];

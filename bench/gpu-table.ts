@@ -33,10 +33,16 @@ interface Check {
   readonly met: boolean;
 }
 
+/** With as many digits as show that it is less. */
+const shown = (value: number, wanted: number): string => {
+  const short = value.toFixed(2);
+  return value < wanted && short === wanted.toFixed(2) ? value.toFixed(4) : short;
+};
+
 const least = (what: string, value: number | undefined, wanted: number | undefined): Check[] =>
   value === undefined || wanted === undefined
     ? []
-    : [{ text: `${what} ${value.toFixed(2)} ≥ ${wanted.toFixed(2)}`, met: value >= wanted }];
+    : [{ text: `${what} ${shown(value, wanted)} ≥ ${wanted.toFixed(2)}`, met: value >= wanted }];
 
 const most = (what: string, value: number, wanted: number | undefined): Check[] =>
   wanted === undefined

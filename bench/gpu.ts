@@ -1,8 +1,9 @@
 /**
  * The webgpu target on a real card beside its peers: medians of 7, kernels, bytes, bandwidth or TFLOP/s, and the fraction of a copy
- * measured in the same run. `npm run bench -- --gpu bench.mjs` bundles it for a machine with a card; it needs npm `webgpu` there, and the peers' scripts in
- * the folder that KILN_PEERS names. The last line is the table as JSON. `--only=REGEX` picks rows, `--kernels` lists kernels, `--strict`
- * fails where a goal is missed.
+ * measured in the same run. `npm run bench -- --gpu FOLDER/bench.mjs` bundles it for a machine with a card, and the scripts of
+ * TensorFlow.js, jax-js and PyTorch beside it; there, with npm `webgpu` and the peers' packages in FOLDER/node_modules,
+ * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` measures all of them. The last line is the table as JSON. `--only=REGEX` picks rows,
+ * `--kernels` lists kernels, `--strict` fails where a goal is missed, `--small --software` tries it all without a card.
  */
 import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
@@ -13,21 +14,12 @@ import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
 import { Copies, type CopyRates } from "./gpu-copy.ts";
 import { peerTimes, timesOf } from "./gpu-peers.ts";
 import { gpuTable } from "./gpu-table.ts";
-import { bytesMoved, flopsOf, noise, stateValues } from "./session.ts";
+import { classesOf, inputValues } from "./noise.ts";
+import { bytesMoved, flopsOf, stateValues } from "./session.ts";
 
 const flag = (name: string): boolean => process.argv.includes(`--${name}`);
 const median = (xs: readonly number[]): number => [...xs].sort((a, b) => a - b)[xs.length >> 1]!;
 const round = (x: number): number => Number(x.toPrecision(4));
-
-/** Noise takes time to make, in which the card cools down, so it repeats; a prime, so that rows differ. */
-const period = 1_000_003;
-
-function tiled(from: Float32Array, shape: readonly number[]): Float32Array {
-  const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
-  for (let at = 0; at < values.length; at += from.length)
-    values.set(from.subarray(0, values.length - at), at);
-  return values;
-}
 
 /** The compiled program with its inputs on the device. */
 async function open(device: Device, program: Program) {
@@ -40,9 +32,8 @@ async function open(device: Device, program: Program) {
   const exe = await load(artifact, device, { states: held });
   const inputs = program.inputs.map((t, i) => {
     const shape = t.shape.map((d) => evaluateDim(d, {}));
-    const values = tiled(noise(period, 100 + i), shape);
-    const host =
-      t.dtype === "i32" ? Int32Array.from(values, (v) => Math.floor((v + 1) * 5)) : values;
+    const values = inputValues(i, shape);
+    const host = t.dtype === "i32" ? classesOf(values) : values;
     return device.upload(host, t.dtype, shape);
   });
   const dispose = (): void => {
@@ -125,19 +116,18 @@ const copy = await copies.rates();
 console.log(`copy\t${copy.wide.toFixed(0)} GB/s by four, ${copy.scalar.toFixed(0)} GB/s by one`);
 const only = new RegExp(process.argv.find((a) => a.startsWith("--only="))?.slice(7) ?? "");
 const results = [];
-for (const row of flag("small") ? smallRows : gpuRows)
-  if (only.test(row.name))
-    try {
-      results.push({ row, result: await measure(device, row, copy) });
-    } catch (error) {
-      console.log(row.name, String(error).slice(0, 500));
-    }
+const selected = (flag("small") ? smallRows : gpuRows).filter((row) => only.test(row.name));
+for (const row of selected)
+  try {
+    results.push({ row, result: await measure(device, row, copy) });
+  } catch (error) {
+    console.log(row.name, String(error).slice(0, 500));
+  }
 copies.destroy();
 device.destroy();
-const peers = peerTimes(process.env.KILN_PEERS);
-for (const { peer, work, ms } of peers) console.log(`${peer}\t${work}\t${ms} ms`);
+const peers = peerTimes(process.env.KILN_PEERS, selected, !flag("small"));
 const measured = results.map(({ row, result }) => {
-  const times = timesOf(peers, row.peer).map((p) => [p.peer, p.ms]);
+  const times = timesOf(peers, row).map((p) => [p.peer, p.ms]);
   return { goal: row.goal, result: { ...result, peers: Object.fromEntries(times) } };
 });
 const { text, missed } = gpuTable(measured.map(({ goal, result }) => ({ ...result, goal })));

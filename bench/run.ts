@@ -4,8 +4,10 @@
  *
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against ONNX Runtime.
- * `--gpu bench.mjs` writes the table of a real card as one file, for `node bench.mjs` on a machine that has one.
+ * `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers' scripts beside it, for
+ * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
  */
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import type { TargetName } from "@kiln-ml/artifact";
 import { budgetRows } from "./budgets.ts";
@@ -70,7 +72,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),
 };
 
-/** Everything in one file but npm `webgpu`, which is the machine's own. */
+/** Everything in one file but npm `webgpu`, which is the machine's own, and each peer in one beside it. */
 async function bundleForCard(path: string): Promise<void> {
   const { build } = await import("esbuild");
   await build({
@@ -83,8 +85,9 @@ async function bundleForCard(path: string): Promise<void> {
     conditions: ["@kiln-ml/source"],
     logLevel: "error",
   });
+  await (await import("./gpu-peers/bundle.ts")).writePeers(dirname(path));
   console.log(
-    `wrote ${path}: run it with node where npm webgpu is installed and a card is in reach`,
+    `wrote ${path} and its peers: run it with node where npm webgpu is installed and a card is in reach`,
   );
 }
 

@@ -6,6 +6,7 @@ import { evaluateDim, type Tensor } from "@kiln-ml/ir";
 import { createCpuDevice, type Device, type DeviceArray, load } from "@kiln-ml/runtime";
 import { type CompileOptions, compileProgram } from "../compiler/src/all.ts";
 import type { Program } from "../compiler/src/program.ts";
+import { noise, sizeOf, weightValues } from "./noise.ts";
 
 export type Dims = Readonly<Record<string, number>>;
 
@@ -20,23 +21,12 @@ export interface Session {
   readonly dispose: () => void;
 }
 
-/** Numbers even within ±1 from a small generator, so that runs repeat. */
-export function noise(size: number, seed = 1): Float32Array {
-  let s = seed >>> 0 || 1;
-  return Float32Array.from({ length: size }, () => {
-    s = (Math.imul(s, 1664525) + 1013904223) >>> 0;
-    return s / 2 ** 31 - 1;
-  });
-}
+export { noise };
 
-const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
-
-/** Parameters are even within ±1/√(fan in), as a layer would make them; other state starts at zero. */
+/** Parameters as a layer would make them; other state starts at zero. */
 export function stateValues(t: Tensor, seed: number): Float32Array {
   const shape = t.shape as readonly number[];
-  if (!t.attrs.trainable) return new Float32Array(sizeOf(shape));
-  const fan = Math.max(1, sizeOf(shape.slice(1)));
-  return noise(sizeOf(shape), seed).map((v) => v / Math.sqrt(fan));
+  return t.attrs.trainable ? weightValues(seed, shape) : new Float32Array(sizeOf(shape));
 }
 
 function inputValues(t: Tensor, shape: readonly number[], seed: number): Float32Array | Int32Array {

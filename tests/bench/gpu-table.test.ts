@@ -29,6 +29,11 @@ test("a goal is met at its bound, and missed beyond it", () => {
   assert.is(missed(...results(1.1, 8.5, 0.9)), 4);
 });
 
+test("a goal missed by little does not print as if it was met", () => {
+  const { text } = gpuTable([row("near", { ofCopy: 0.8971, goal: { copy: 0.9 } })]);
+  assert.match(text, /of copy 0\.8971 ≥ 0\.90 MISSED/);
+});
+
 test("without its peers a row has no goal to miss", () => {
   const { text, missed } = gpuTable([row("alone", { goal: { torch: 1, beside: "none" } })]);
   assert.is(missed, 0);

@@ -77,7 +77,17 @@ test("what was left out is listed with the reason, and with --all every time", (
     { option: "b", ms: 1 },
     { option: "c", refused: "why" },
   ];
-  const kernel = { key: "k", name: "n", standard: "a", standardMs: 2, best: "b", bestMs: 1, tried };
+  const kernel = {
+    key: "k",
+    name: "n",
+    standard: "a",
+    standardMs: 2,
+    standardRange: [1.9, 2.1],
+    best: "b",
+    bestMs: 1,
+    tried,
+    settled: true,
+  } as const;
   assert.equal(listing([kernel], false).split("\n"), [
     "kernel  default    ms  best    ms    gain",
     "n       a        2.00  b     1.00  100.0%",
@@ -86,6 +96,11 @@ test("what was left out is listed with the reason, and with --all every time", (
     "",
   ]);
   assert.match(listing([kernel], true), "n: k\n  a: 2.00\n  b: 1.00\n  c: left out, why\n");
+  const unsteady = { ...kernel, best: "a", bestMs: 2, tried: [], settled: false };
+  assert.match(
+    listing([unsteady], false),
+    "n: k\n  the default took 1.90 to 2.10: too unsteady to tell, so it stays\n",
+  );
 });
 
 test("wrong usage", async () => {

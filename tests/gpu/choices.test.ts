@@ -78,8 +78,8 @@ test("equal kernels are one choice, of few lines tiles are one, and long sums ha
   assert.is(parts!.artifact("4").plan.steps.length, 2);
 });
 
-test("matrix units come first where there are any, and tiles remain a choice", () => {
-  const [a, b] = [x("a", [128, 64], "f16"), x("b", [64, 128], "f16")];
+test("matrix units' cuts come first where there are any, and tiles remain a choice", () => {
+  const [a, b] = [x("a", [256, 64], "f16"), x("b", [64, 256], "f16")];
   const features = ["shader-f16", "subgroup-matrix-f16-f32-16x16x16-of-32"];
   const limits = { ...webgpu.defaultLimits, maxComputeWorkgroupStorageSize: 49152 };
   const options = { target: "webgpu", features, limits } as const;
@@ -87,10 +87,25 @@ test("matrix units come first where there are any, and tiles remain a choice", (
   const { decisions, artifact } = compileProgram(program, { ...options, tuning: {} });
   assert.equal(artifact, compileProgram(program, options).artifact);
   const [{ key, options: ways }] = decisions as [(typeof decisions)[number]];
-  assert.is(ways[0], "matrix units");
-  const tiled = compileProgram(program, { ...options, tuning: { [key]: ways[1]! } }).artifact;
-  assert.match(artifact.kernels[0]!.text, "subgroupMatrixMultiply");
-  assert.not.match(tiled.kernels[0]!.text, "subgroupMatrix");
+  assert.is(key, "matmul f16 m=256 n=256 k=64 batch=1 a=k4 b=lines4 rows=a unit=16x16x16 of 32");
+  const cuts = ways.filter((way) => /^matrix units \d+x\d+ \d+x\d+ \d+$/.test(way));
+  assert.ok(cuts.length > 1 && cuts.length < ways.length);
+  assert.equal(ways.slice(0, cuts.length), cuts);
+  for (const way of ways) {
+    const { kernels } = compileProgram(program, { ...options, tuning: { [key]: way } }).artifact;
+    assert.is(/subgroupMatrixMultiply/.test(kernels[0]!.text), cuts.includes(way));
+    if (way !== ways[0]) assert.is.not(kernels[0]!.text, artifact.kernels[0]!.text);
+  }
+});
+
+test("a product of f16 made f32 has another key than one of f32", () => {
+  const [a, b] = [x("a", [64, 64], "f16"), x("b", [64, 64], "f16")];
+  const program = programOf([a, b], a.convert("f32").matmul(b.convert("f32")));
+  const given = { target: "webgpu", features: ["shader-f16"], tuning: {} } as const;
+  const [{ key }] = compileProgram(program, given).decisions as readonly { key: string }[] as [
+    { key: string },
+  ];
+  assert.is(key, "matmul f32 m=64 n=64 k=64 batch=1 a=k4:f16 b=lines4:f16 rows=a");
 });
 
 test("of rows the size of a team is a choice, where a row's length is known", () => {

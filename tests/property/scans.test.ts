@@ -154,16 +154,22 @@ for (const exclusive of [false, true])
       assert.ok(sameValue(values[0]!, want[0]!));
     });
 
-/** Less than a tile, one element more, several tiles and a part of one. */
-const lineLengths = [128, 257, 1025, 2500];
+/** Less than a tile, one element more, whole tiles, and parts of one that lanes divide and that they do not. */
+const lineLengths = [128, 257, 1024, 1025, 1028, 2500];
 
-gpuTest("long lines on webgpu agree with the reference", async () => {
+for (const features of [[], ["subgroups"]])
+  gpuTest(`long lines on webgpu agree with the reference, features [${features}]`, () =>
+    checkLong(features),
+  );
+
+async function checkLong(features: string[]): Promise<void> {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
   const builds: ((x: Tensor) => Tensor[])[] = [
     (x) => [x.cumsum(1), x.cummax(1)],
     (x) => [x.exp().mul(0.1).cumsum(1, { exclusive: true, reverse: true }).mul(2)],
     (x) => [x.cummin(1, { reverse: true }), x.cumprod(1, { exclusive: true })],
     (x) => [x.transpose().cumsum(0), x.cumsum(1).max(1)],
+    (x) => [x.mul(2), x.mul(2).cumsum(1).add(x), x.cumsum(1)],
   ];
   for (const length of lineLengths)
     for (const [b, build] of builds.entries()) {
@@ -177,7 +183,8 @@ gpuTest("long lines on webgpu agree with the reference", async () => {
       const feeds = new Map([[x, makeValue("f32", [3, length], numbers)]]);
       const program: Program = { inputs: [x], outputs, updates: [] };
       const want = evaluateProgram(program, feeds, {});
-      const { values } = await runProgram(program, feeds, {}, device, { target: "webgpu" });
+      const options = { target: "webgpu", features } as const;
+      const { values } = await runProgram(program, feeds, {}, device, options);
       values.forEach((v, i) => {
         const expected = want[i]!.data;
         const off = v.data.findIndex(
@@ -192,6 +199,23 @@ gpuTest("long lines on webgpu agree with the reference", async () => {
         );
       });
     }
+  device.destroy();
+}
+
+gpuTest("a long scan on webgpu overwrites what it reads", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  for (const exclusive of [false, true]) {
+    const w = declareParam("w", "f32", [3, 1300], true);
+    const { updates } = trace(() => assign(w, w.cumsum(1, { exclusive })));
+    const program: Program = { inputs: [], outputs: [], updates: [...updates] };
+    const numbers = Array.from({ length: 3900 }, (_, i) => ((i * 7919) % 13) - 6);
+    const feeds = new Map([[w, makeValue("f32", [3, 1300], numbers)]]);
+    const want = evaluateProgram(program, feeds);
+    const { artifact } = compileProgram(program, { target: "webgpu" });
+    assert.is(artifact.plan.slots.length + artifact.plan.copies.length, 0);
+    const { values } = await runProgram(program, feeds, {}, device, { target: "webgpu" });
+    assert.ok(sameValue(values[0]!, want[0]!));
+  }
   device.destroy();
 });
 

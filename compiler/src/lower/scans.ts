@@ -58,15 +58,6 @@ export function emitStep(
   block.body.push(...stores, ...later);
 }
 
-/** Appends what a step takes in, for scans alone. */
-export function emitTake(job: Job, block: Values, rename: Rename): void {
-  for (const node of runningOf(job)) {
-    const coords = renamed(job.group.members.get(node)!.coords, rename);
-    const value = block.at(node.operands[0]!, coords);
-    block.body.push(take(accName(job, node), opRecord(node.op).reducer!, value));
-  }
-}
-
 type Accumulate = Extract<Stmt, { kind: "accumulate" }>;
 
 const take = (name: string, reducer: Accumulate["reducer"], value: Expr): Accumulate => ({

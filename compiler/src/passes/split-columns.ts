@@ -16,15 +16,18 @@
  *   }
  *
  * As split-reduce, which does the reductions over the last axes, it adds in another order. Not done for fewer elements than
- * pay for a kernel, for symbolic extents, nor for axes whose extents have no divisor that helps.
+ * pay for a kernel, for symbolic extents, for axes whose extents have no divisor that helps, nor for sums that run along with a
+ * product of the same operand, as those for the gradients of biases do.
  */
 import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
-import { rewriteProgram } from "../program.ts";
+import { nodesOf, type Program, rewriteProgram } from "../program.ts";
 import { largestDivisor, splits } from "./split-reduce.ts";
 
-/** A sum of fewer elements takes less time than another kernel does, and may run along with a product. */
+/** A sum of fewer elements takes less time than another kernel does. */
 const leastElements = 1 << 20;
+/** Products of so few lines are no hosts: they have a way of their own, without tiles. */
+const fewLines = 8;
 /** Results that keep the device busy: of an invocation each, and of a workgroup each where the last axis is reduced too. */
 const busyColumns = 1 << 18;
 const busyRows = 1 << 12;
@@ -33,13 +36,45 @@ const slack = 8;
 
 export const splitColumns: Pass = {
   name: "split-columns",
-  run: (program) => rewriteProgram(program, split),
+  run: (program) => {
+    const summed = summedByProducts(program);
+    return rewriteProgram(program, (node, before) =>
+      node.op === "reduceSum" && summed.has(sumKey(before.operands[0]!, axesOf(node)))
+        ? node
+        : split(node),
+    );
+  },
 };
+
+const axesOf = (reduction: Tensor): readonly number[] => reduction.attrs.axes as readonly number[];
+
+const sumKey = (x: Tensor, axes: readonly number[]): string =>
+  `${x.id} ${[...axes].sort((a, b) => a - b)}`;
+
+/** What products that can carry a sum add up of their operands. */
+function summedByProducts(program: Program): Set<string> {
+  const found = new Set<string>();
+  for (const node of nodesOf(program)) {
+    if (node.op !== "dotGeneral") continue;
+    const { lhsBatch, lhsContract, rhsContract } = node.attrs as Record<string, readonly number[]>;
+    const lines = node.operands.map((x, i) => linesOf(x, i === 0 ? lhsContract! : rhsContract!));
+    if (lhsBatch!.length > 0 || lines.some((n) => n <= fewLines)) continue;
+    found.add(sumKey(node.operands[0]!, lhsContract!));
+    found.add(sumKey(node.operands[1]!, rhsContract!));
+  }
+  return found;
+}
+
+/** Lines of an operand whose sums a product takes; of unknown number, many. */
+function linesOf(x: Tensor, contracted: readonly number[]): number {
+  const lines = sizeOf(x.shape.filter((_, axis) => !contracted.includes(axis)));
+  return isStatic(lines) ? lines : Infinity;
+}
 
 function split(node: Tensor): Tensor {
   if (!splits.has(node.op)) return node;
   const x = node.operands[0]!;
-  const axes = node.attrs.axes as readonly number[];
+  const axes = axesOf(node);
   const [size, results] = [sizeOf(x.shape), sizeOf(node.shape)];
   const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
   if (trailing || !isStatic(size) || !isStatic(results) || size < leastElements) return node;
@@ -57,7 +92,7 @@ function split(node: Tensor): Tensor {
 function inTwo(node: Tensor, axis: number, parts: number): Tensor {
   const { op, dtype } = node;
   const x = node.operands[0]!;
-  const axes = node.attrs.axes as readonly number[];
+  const axes = axesOf(node);
   const length = (x.shape[axis] as number) / parts;
   const shape = [...x.shape.slice(0, axis), parts, length, ...x.shape.slice(axis + 1)];
   const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype: x.dtype, shape });

@@ -38,12 +38,17 @@ import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 
 /** Sums of fewer products are over before a second kernel would begin. */
 const leastLength = 1024;
-/** Products of a part, so that a part is worth a workgroup. */
-const leastPart = 256;
+/**
+ * Workgroups that keep a device busy, and the products of a part at least, so that a part is worth a workgroup; and the workgroups
+ * that also hide each other's waits, for sums so long that their parts' results take no time beside them.
+ */
+const busy = { groups: 320, part: 256 };
+const hidden = { groups: 1024, part: 768 };
 const mostParts = 64;
-/** Workgroups that keep a device busy, and the edge of the tile that one computes. */
-const busy = 256;
+/** The edge of the tile that a workgroup computes. */
 const tile = 64;
+/** So few lines of one operand meet the lines of the other one by one where these run along the sum, and each is a workgroup's. */
+const fewLines = 8;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
@@ -91,10 +96,11 @@ interface Sum {
 function partsFor({ node, tiles, extent, inner }: Sum, choices: Choices | undefined): number {
   const length = extent * inner;
   if (length < leastLength) return 1;
-  const most = Math.min(mostParts, busy / tiles, length / leastPart);
+  const wanted = [busy, hidden].map((w) => Math.min(w.groups / tiles, length / w.part));
+  const most = Math.min(mostParts, Math.max(...wanted));
   const parts = divisorUpTo(extent, most);
-  const others = [parts / 4, parts / 2, parts * 2, parts * 4, 1].map((wanted) =>
-    divisorUpTo(extent, Math.min(wanted, mostParts, (2 * length) / leastPart)),
+  const others = [parts / 4, parts / 2, parts * 2, parts * 4, 1].map((count) =>
+    divisorUpTo(extent, Math.min(count, mostParts, (2 * length) / busy.part)),
   );
   const options = [...new Set([parts, ...others])];
   if (!choices || options.length === 1) return parts;
@@ -125,7 +131,11 @@ function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   const [m, n] = [left! / length / batch, right! / length / batch];
   const extent = lhs.shape[l] as number;
   const inner = length / extent;
-  const parts = partsFor({ node, tiles: batch * tilesOf(m, n), extent, inner }, choices);
+  const alongSum =
+    m < n ? axes.rhsContract.includes(rhs.rank - 1) : axes.lhsContract.includes(lhs.rank - 1);
+  const lineByLine = alongSum && Math.min(m, n) <= fewLines;
+  const tiles = batch * (lineByLine ? Math.max(m, n) : tilesOf(m, n));
+  const parts = partsFor({ node, tiles, extent, inner }, choices);
   if (parts === 1) return node;
   // The part is an axis of its own before the split one.
   const moved = (list: readonly number[], at: number, first?: number): number[] => [

@@ -2,7 +2,7 @@
  * A contraction on a GPU: whether in tiles or, with few lines, otherwise; which operand's lines are the rows of a tile and which
  * its columns, and how large tiles are. Columns are the direction in which the results lie in memory.
  */
-import { addDim, type Dim, offsetOf } from "@kiln-ml/ir";
+import { addDim, type Dim, offsetOf, type Tensor } from "@kiln-ml/ir";
 import type { Loop } from "../fuse/group.ts";
 import type { Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
@@ -16,8 +16,7 @@ import { gpuTile, mannersOf } from "./gpu-tile.ts";
 import { cutsOf, nameOfCut, trial } from "./gpu-tiling.ts";
 import { strideOf } from "./stride.ts";
 
-/** Choices of no tiles of ours. */
-const [few, units] = ["few lines", "matrix units"];
+const few = "few lines";
 
 export function gpuContraction(given: Job): Scheduled {
   const { choices } = given;
@@ -26,28 +25,43 @@ export function gpuContraction(given: Job): Scheduled {
   const job = asItLies(given);
   const c = job.group.contraction!;
   const rows = rowsOf(job);
-  const matrix = gpuMatrix(job, rows);
-  if (matrix && !choices) return matrix;
+  const matrices = gpuMatrix(job, rows);
+  if (matrices.length > 0 && !choices) return matrices[0]![1]();
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const element = tileBytes(job, c.a.operand.dtype);
   const { anchor, sideSums } = job.group;
+  const conv = anchor!.op === "convolution";
   // The steps of a convolution's window depend on their depth, which is not the same in every part.
-  const mixed = anchor!.op !== "convolution" && sideSums.length === 0;
-  const capacity = { ...roomOf(job), element, mixed };
+  const capacity = { ...roomOf(job), element, mixed: !conv && sideSums.length === 0 };
   const manners = mannersOf(job, trial, rows);
   const { guarded } = manners;
-  const singles = { rows: manners.rows.single, columns: manners.columns.single, guarded };
-  const cuts = cutsOf([m, n, totalOf(c.batch)], capacity, singles);
+  const [single, window] = [{ rows: manners.rows.single, columns: manners.columns.single }, conv];
+  const singles = { ...single, guarded, window };
+  const [batch, length] = [totalOf(c.batch), totalOf(c.k)];
+  const extents = { rows: m, columns: n, batch, length, ends: endsOf(job) };
+  const cuts = cutsOf(extents, capacity, singles);
   if (!choices) return gpuTile(job, cuts[0]!, rows);
   const tiles = cuts.map((t) => [nameOfCut(t), () => gpuTile(job, t, rows)] as const);
   const ways = new Map<string, () => Scheduled>([
     ...(skinny ? [[few, () => skinny] as const] : []),
-    ...(matrix ? [[units, () => matrix] as const] : []),
+    ...matrices,
     ...(skinny ? otherSkinny(job) : []),
     ...tiles,
   ]);
   const choice = choices.among(contractionKey(job, rows, manners), [...ways.keys()]);
   return { ...ways.get(choice.chosen)!(), choice };
+}
+
+/** What a result's end reads and stores, in memory accesses; vectors along one side are next to nothing. */
+function endsOf(job: Job): number {
+  const { members, anchor } = job.group;
+  const size = anchor!.shape.filter((d) => d !== 1).length;
+  const read = new Set<Tensor>();
+  for (const t of members.keys())
+    if (t !== anchor)
+      for (const o of t.operands)
+        if (job.outside(o) && o.shape.filter((d) => d !== 1).length >= size) read.add(o);
+  return read.size + [...members.keys()].filter((t) => job.stored.has(t)).length;
 }
 
 /** A product in f32 of two operands that are f16 made f32: they are brought as f16, and the sum is f32 all the same. */

@@ -18,7 +18,7 @@ import {
 import type { Loop } from "../fuse/group.ts";
 import type { Job } from "../lower/job.ts";
 import { type Rename, totalOf } from "../lower/loops.ts";
-import { decoded, decodedQuads } from "./gpu-lines.ts";
+import { decoded, decodedQuads, onesFirst } from "./gpu-lines.ts";
 
 export interface Walk {
   readonly steps: Dim;
@@ -45,7 +45,8 @@ const mostPlaces = 64;
 const mostWaste = 1.15;
 
 export function walkOf(job: Job, depth: number): Walk {
-  const { outer, inner } = splitOf(job, depth);
+  const split = splitOf(job, depth);
+  const [outer, inner] = [split.outer, onesFirst(split.inner)];
   const total = totalOf(inner);
   const perOuter = ceilDiv(total, depth);
   const steps = mulDim(totalOf(outer), perOuter);

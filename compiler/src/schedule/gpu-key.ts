@@ -8,6 +8,8 @@ import { type Job, openBlock } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
 import { walkExpr } from "../lower/walk.ts";
 import type { Which } from "./gpu-lines.ts";
+import { unitOf } from "./gpu-matrix-unit.ts";
+import { hasNativeHalf } from "./gpu-room.ts";
 import type { Manner } from "./gpu-tile.ts";
 
 export function contractionKey(
@@ -34,12 +36,21 @@ export function contractionKey(
     ...(stored.length > 1 ? [`stores=${stored.length}`] : []),
     ...(sideSums.length > 0 ? [`sums=${sideSums.map((s) => s.side).join("")}`] : []),
     ...(conv ? [attrKey(anchor!.attrs)] : []),
+    ...unitKey(job),
   ].join(" ");
+}
+
+/** The matrix unit that could take the operands. */
+function unitKey(job: Job): string[] {
+  const unit = unitOf(job.features);
+  if (!unit || !hasNativeHalf(job, job.group.contraction!.a.operand.dtype)) return [];
+  return [`unit=${unit.m}x${unit.n}x${unit.k} of ${unit.size}`];
 }
 
 /** Which way its memory runs, how many elements are brought at a time, and what is computed on the way. */
 function operandKey(job: Job, which: Which, { alongK, single }: Manner): string {
   const { operand, coords, when } = job.group.contraction![which];
+  const { dtype } = job.group.anchor!;
   let [loads, calls] = [0, 0];
   let stored = operand.dtype;
   walkExpr(openBlock(job).at(operand, coords), {
@@ -52,7 +63,7 @@ function operandKey(job: Job, which: Which, { alongK, single }: Manner): string 
     },
   });
   const way = `${alongK ? "k" : "lines"}${single ? 1 : 4}`;
-  const kept = stored === operand.dtype ? "" : `:${stored}`;
+  const kept = [...new Set([operand.dtype, stored])].filter((d) => d !== dtype).map((d) => `:${d}`);
   const before = loads === 1 && calls === 0 ? "" : `:${loads}/${calls}`;
-  return `${way}${kept}${before}${when.length > 0 ? ":padded" : ""}`;
+  return `${way}${kept.join("")}${before}${when.length > 0 ? ":padded" : ""}`;
 }

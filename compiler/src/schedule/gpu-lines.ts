@@ -50,7 +50,7 @@ export function linesOf(
   part?: Pick<Lines, "from" | "limit">,
 ): { readonly lines: Lines; readonly grid: Loop } {
   const { m, n, [which]: operand } = group.contraction!;
-  const loops = which === "a" ? m : n;
+  const loops = onesFirst(which === "a" ? m : n);
   const last = loops.at(-1);
   const inFours = last !== undefined && modDim(last.extent, 4) === 0;
   const range = part ?? { from: 0, limit: totalOf(loops) };
@@ -58,6 +58,12 @@ export function linesOf(
   const sums = group.sideSums.filter((s) => s.side === which);
   return { lines: { which, operand, loops, ...range, ...by, tile: grid.at, inFours, sums }, grid };
 }
+
+/** In the same order, but that loops of one iteration do not stand where neighbours in memory are looked for. */
+export const onesFirst = (loops: readonly Loop[]): Loop[] => [
+  ...loops.filter((l) => l.extent === 1),
+  ...loops.filter((l) => l.extent !== 1),
+];
 
 export const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 

@@ -84,15 +84,22 @@ const fits = (t: MatrixTiling, u: Unit, room: Room): boolean => {
   );
 };
 
-/** The tiling of least cost for results of some rows by some columns, `batch` times; undefined if none fits. */
-export function matrixTilingOf(
+/** Tilings that cost more than this many times the least are not worth a trial. */
+const hopeless = 4;
+
+/** How a choice among tilings is written: the results of a workgroup, those of a subgroup, the steps of k. */
+export const nameOfMatrixTiling = ({ rows, columns, down, across, depth }: MatrixTiling, u: Unit) =>
+  `matrix units ${rows}x${columns} ${down * u.m}x${across * u.n} ${depth}`;
+
+/** Tilings for results of some rows by some columns, `batch` times, that of least cost first; none if none fits. */
+export function matrixTilingsOf(
   extents: readonly [rows: Dim, columns: Dim, batch: Dim],
   u: Unit,
   room: Room,
-): MatrixTiling | undefined {
+): MatrixTiling[] {
   const sizes = extents.map((d) => (typeof d === "number" ? d : Math.min(maxOfDim(d), usual)));
   const [rows, columns, times] = sizes as [number, number, number];
-  let best: { tiling: MatrixTiling; cost: number } | undefined;
+  const costs: { tiling: MatrixTiling; cost: number }[] = [];
   for (const [down, across, high, wide, rate] of choices)
     for (const depth of [2 * u.k, u.k]) {
       const tiling = { rows: high * down * u.m, columns: wide * across * u.n, down, across, depth };
@@ -103,8 +110,8 @@ export function matrixTilingOf(
         times;
       const rounds = Math.max(1, tiles / busy);
       const share = depth === u.k ? rate * 0.9 : rate;
-      const cost = (rounds * tiling.rows * tiling.columns) / share;
-      if (!best || cost < best.cost) best = { tiling, cost };
+      costs.push({ tiling, cost: (rounds * tiling.rows * tiling.columns) / share });
     }
-  return best?.tiling;
+  costs.sort((a, b) => a.cost - b.cost);
+  return costs.filter((c) => c.cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);
 }

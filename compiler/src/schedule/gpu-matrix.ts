@@ -28,7 +28,8 @@ import {
 } from "./gpu-lines.ts";
 import {
   type MatrixTiling,
-  matrixTilingOf,
+  matrixTilingsOf,
+  nameOfMatrixTiling,
   outStride,
   pad,
   subgroupsOf,
@@ -51,16 +52,18 @@ interface Plan {
   readonly subgroup: Dim;
 }
 
-/** Undefined where there is no unit, no operands for it, or too few results. */
-export function gpuMatrix(job: Job, rows: Which): Scheduled | undefined {
+/** Its ways by name, the best first; none where there is no unit, no operands for it, or too few results. */
+export function gpuMatrix(job: Job, rows: Which): [string, () => Scheduled][] {
   const c = job.group.contraction!;
   const unit = unitOf(job.features);
-  if (!unit || !hasNativeHalf(job, c.a.operand.dtype)) return undefined;
+  if (!unit || !hasNativeHalf(job, c.a.operand.dtype)) return [];
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const few = (d: Dim, least: number): boolean => typeof d === "number" && d < least;
-  if (few(m, unit.m) || few(n, unit.n) || few(totalOf(c.k), unit.k)) return undefined;
-  const tiling = matrixTilingOf([m, n, totalOf(c.batch)], unit, roomOf(job));
-  return tiling && scheduled(job, unit, tiling, rows);
+  if (few(m, unit.m) || few(n, unit.n) || few(totalOf(c.k), unit.k)) return [];
+  return matrixTilingsOf([m, n, totalOf(c.batch)], unit, roomOf(job)).map((tiling) => [
+    nameOfMatrixTiling(tiling, unit),
+    () => scheduled(job, unit, tiling, rows),
+  ]);
 }
 
 function scheduled(job: Job, unit: Unit, tiling: MatrixTiling, which: Which): Scheduled {

@@ -3,19 +3,42 @@
  * memory; a long line is a workgroup's: tile by tile, each invocation first takes in a few neighbouring elements, learns from the
  * others what comes before them, and then steps through them.
  */
-import { addDim, ceilDiv, type Dim, mulDim, opRecord, subDim, type Tensor } from "@kiln-ml/ir";
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  type Dtype,
+  floorDiv,
+  modDim,
+  mulDim,
+  opRecord,
+  scanAttrs,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import { extentGuess } from "../fuse/state.ts";
-import type { Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock } from "../lower/job.ts";
-import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
+import { identityOf, type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import {
+  collapse,
+  decode,
+  nest,
+  type Rename,
+  renamed,
+  renamedAt,
+  totalOf,
+} from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
 import { accName, declareAcc } from "../lower/rows.ts";
-import { emitAfter, emitStep, emitTake, lineOf, runningOf } from "../lower/scans.ts";
+import { emitAfter, lineOf, runningOf } from "../lower/scans.ts";
+import { call, load, ref } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
-import { groupSize, once, perInvocation } from "./gpu.ts";
+import { below, groupSize, once, perInvocation } from "./gpu.ts";
+import { onlyIf } from "./gpu-row-teams.ts";
 import { strideOf } from "./stride.ts";
+import { wideParams } from "./vector.ts";
 
 const size = 64;
 /** Shorter lines do not pay for what a workgroup says to itself. */
@@ -59,10 +82,44 @@ function inTiles(job: Job): boolean {
   );
 }
 
-/** Elements an invocation takes of a tile. */
+/** Elements an invocation takes of a tile: one access where memory lines up. */
 const each = 4;
 
-/** One workgroup a line. */
+/** The loops of a workgroup over one line, and where they have come to. */
+interface Walk {
+  readonly line: Loop;
+  readonly tile: Loop;
+  readonly lid: Loop;
+  readonly lane: Loop;
+  /** What the axis stands for at a lane. */
+  readonly rename: Rename;
+  /** That there is such an element. */
+  readonly inside: readonly Condition[];
+}
+
+function walkOf(inner: Loop, outer: readonly Loop[], rename: Rename, invocations: number): Walk {
+  const tile = makeLoop("tile", ceilDiv(inner.extent, invocations * each));
+  const [lid, lane] = [makeLoop("lid", invocations), makeLoop("lane", each)];
+  const four = addDim(mulDim(tile.at, invocations), lid.at);
+  const at = addDim(mulDim(four, each), lane.at);
+  const whole = modDim(inner.extent, invocations * each) === 0;
+  // Lanes that end together stay one access.
+  const fours = modDim(inner.extent, each) === 0;
+  const end = fours ? below(four, floorDiv(inner.extent, each)) : below(at, inner.extent);
+  return {
+    line: makeLoop("line", totalOf(outer)),
+    tile,
+    lid,
+    lane,
+    rename: renamedAt(rename, new Map([[inner.name, at]])),
+    inside: whole ? [] : [end],
+  };
+}
+
+/**
+ * One workgroup a line. An invocation reads its elements of a tile once, scans them by themselves, learns what comes before them,
+ * and then stores.
+ */
 function tiles(
   job: Job,
   inner: Loop,
@@ -71,43 +128,88 @@ function tiles(
   length: number,
 ): Scheduled {
   const invocations = length >= groupSize * each ? groupSize : size;
-  const group = makeLoop("line", totalOf(outer));
-  const tile = makeLoop("tile", ceilDiv(inner.extent, invocations * each));
-  const lid = makeLoop("lid", invocations);
-  const element = makeLoop("element", each);
-  const at = addDim(addDim(mulDim(tile.at, invocations * each), mulDim(lid.at, each)), element.at);
-  const along = (body: readonly Stmt[]): Stmt[] =>
-    nest([element], "unrolled", [
-      {
-        kind: "if",
-        when: [{ value: subDim(subDim(inner.extent, 1), at), test: "nonnegative" }],
-        then: [{ kind: "letIndex", name: inner.name, value: at }, ...body],
-      },
-    ]);
-  const block = openBlock(job);
+  const w = walkOf(inner, outer, rename, invocations);
   const running = runningOf(job);
   const names = running.map((t) => accName(job, t));
   const carries = names.map((name) => `${name}Carry`);
-  block.body.push(...running.map((t, i) => ({ ...declareAcc(job, t), name: carries[i]! })));
-  const [taken, stepped] = [block.inner(), block.inner()];
-  emitTake(job, taken, rename);
-  emitStep(job, stepped, rename);
   const reducers = running.map((t) => opRecord(t.op).reducer!);
-  block.body.push(
-    ...nest([tile], "serial", [
-      ...running.map((t) => declareAcc(job, t)),
-      ...along(taken.body),
-      { kind: "prefix", names, carries, reducers },
-      ...along(stepped.body),
-    ]),
-  );
+  const held = running.map((t, i) => hold(job, t, heldBy(names[i]!), w));
+  const taken = held.flatMap(({ body }) => body);
+  const stored = storeScanned(job, w);
   const after = openBlock(job);
   emitAfter(job, after, rename);
-  if (after.body.length > 0) block.body.push(...once(after.body));
-  const body = nest([group], "workgroup", [
-    { kind: "letInvocation", name: lid.name },
-    ...decode(outer, group.at),
-    ...block.body,
+  const wide = wideParams([...taken, ...stored], w.lane.name);
+  const lanes = (body: readonly Stmt[]): Stmt[] => nest([w.lane], "vector", body);
+  const body = nest([w.line], "workgroup", [
+    { kind: "letInvocation", name: w.lid.name },
+    ...decode(outer, w.line.at),
+    ...running.map((t, i) => ({ ...declareAcc(job, t), name: carries[i]! })),
+    ...running.flatMap((t, i) => [
+      own(heldBy(names[i]!), held[i]!.dtype),
+      own(madeBy(names[i]!), t.dtype),
+    ]),
+    ...nest([w.tile], "serial", [
+      ...running.map((t) => declareAcc(job, t)),
+      ...lanes(taken),
+      ...running.flatMap((t, i) => scanOwn(t, names[i]!, held[i]!.dtype, w.lane)),
+      { kind: "prefix", names, carries, reducers },
+      ...lanes(stored),
+    ]),
+    ...(after.body.length > 0 ? once(after.body) : []),
   ]);
-  return { body, workgroupSize: invocations };
+  return { body, workgroupSize: invocations, wide };
+}
+
+const heldBy = (name: string): string => `${name}Held`;
+const madeBy = (name: string): string => `${name}Made`;
+
+const own = (name: string, dtype: Dtype): Stmt => ({
+  kind: "array",
+  name,
+  dtype,
+  size: each,
+  space: "private",
+  width: each,
+});
+
+/** Statements that keep a lane's element, or what changes nothing where there is none; and its dtype. */
+function hold(job: Job, scan: Tensor, to: string, w: Walk): { dtype: Dtype; body: Stmt[] } {
+  const block = openBlock(job);
+  const coords = renamed(job.group.members.get(scan)!.coords, w.rename);
+  const value = block.at(scan.operands[0]!, coords);
+  const { dtype } = value;
+  const store = (value: Expr): Stmt => ({ kind: "store", to, index: w.lane.at, value });
+  block.body.push(store(value));
+  if (w.inside.length === 0) return { dtype, body: block.body };
+  return { dtype, body: [store(identityOf(scan, dtype)), ...onlyIf(w.inside, block.body)] };
+}
+
+/** The elements of an invocation scanned one after the other; the accumulator is what they come to. */
+function scanOwn(scan: Tensor, name: string, dtype: Dtype, lane: Loop): Stmt[] {
+  const value = load(heldBy(name), dtype, lane.at);
+  const take: Stmt = { kind: "accumulate", name, reducer: opRecord(scan.op).reducer!, value };
+  const keep: Stmt = {
+    kind: "store",
+    to: madeBy(name),
+    index: lane.at,
+    value: ref(name, scan.dtype),
+  };
+  return nest([lane], "unrolled", scanAttrs(scan).exclusive ? [keep, take] : [take, keep]);
+}
+
+const joins = { sum: "add", prod: "mul", max: "maximum", min: "minimum" } as const;
+
+/** The stores of a lane, of what is scanned joined with what came before. */
+function storeScanned(job: Job, w: Walk): Stmt[] {
+  const block = openBlock(job);
+  for (const t of runningOf(job)) {
+    const name = accName(job, t);
+    const reducer = opRecord(t.op).reducer as keyof typeof joins;
+    const made = load(madeBy(name), t.dtype, w.lane.at);
+    block.bind(t, call(joins[reducer], t.dtype, ref(name, t.dtype), made));
+  }
+  const stores = membersOf(job.group)
+    .filter(([t, p]) => p.level === "full" && job.stored.has(t))
+    .map(([t]) => storeMember(job, block, t, w.rename));
+  return onlyIf(w.inside, [...block.body, ...stores]);
 }

@@ -18,7 +18,7 @@ import {
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
-import { makeLoop } from "../fuse/group.ts";
+import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
@@ -266,11 +266,20 @@ export function runsAlongK(t: Tile, lines: Lines): boolean {
   walkExpr(openBlock(t.job).at(operand, coords), {
     expr: (e) => {
       if (e.kind !== "load") return;
-      const [k, line] = [inner, own].map((l) => Math.abs(strideOf(e.index, l.name) || Infinity));
+      const [k, line] = [inner, own].map((l) => Math.abs(strideAlong(e.index, l) || Infinity));
       votes += Math.sign(line! - k!);
     },
   });
   return votes > 0 || (votes === 0 && longer(inner.extent, own.extent));
+}
+
+/** Elements from one iteration to the next, in any case within aligned fours of them. */
+function strideAlong(index: Dim, loop: Loop): number | undefined {
+  const stride = strideOf(index, loop.name);
+  if (stride !== undefined || modDim(loop.extent, 4) !== 0) return stride;
+  const [four, lane] = [makeLoop("four", floorDiv(loop.extent, 4)), makeLoop("within", 4)];
+  const at = addDim(mulDim(four.at, 4), lane.at);
+  return strideOf(substitute(index, new Map([[loop.name, at]])), lane.name);
 }
 
 const longer = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a > b;

@@ -7,31 +7,27 @@ import { type Part, type Parts, partsOf, tilesOf } from "./gpu-fringe.ts";
 import type { Room } from "./gpu-room.ts";
 import { invocationsOf, memoryOf, type Tiling } from "./gpu-tile-size.ts";
 
-/**
- * Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. Of those that have
- * not been tried it is a guess, and only a tuner takes them.
- */
-const choices: readonly (readonly [Tiling, number, "untried"?])[] = [
+/** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
+const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 16 }, 1],
   [{ rows: 64, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.98],
-  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.97],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 16 }, 0.98],
+  [{ rows: 128, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.96],
+  [{ rows: 64, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.945],
+  [{ rows: 128, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.94],
+  [{ rows: 64, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.88],
+  [{ rows: 128, columns: 128, tall: 16, broad: 8, depth: 16 }, 0.91],
+  [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.87],
+  [{ rows: 32, columns: 128, tall: 8, broad: 4, depth: 16 }, 0.84],
+  [{ rows: 128, columns: 32, tall: 8, broad: 4, depth: 16 }, 0.82],
+  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.82],
+  [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.8],
   [{ rows: 128, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.8],
-  [{ rows: 64, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.85],
-  [{ rows: 128, columns: 128, tall: 8, broad: 8, depth: 16 }, 0.85],
-  [{ rows: 64, columns: 64, tall: 8, broad: 4, depth: 16 }, 0.82],
-  [{ rows: 32, columns: 128, tall: 8, broad: 4, depth: 16 }, 0.8],
-  [{ rows: 128, columns: 32, tall: 8, broad: 4, depth: 16 }, 0.75],
-  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.6],
-  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.45],
-  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.4],
-  [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.2],
-  [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.95, "untried"],
-  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.92, "untried"],
-  [{ rows: 64, columns: 128, tall: 8, broad: 16, depth: 32 }, 0.95, "untried"],
-  [{ rows: 128, columns: 128, tall: 16, broad: 8, depth: 16 }, 0.9, "untried"],
-  [{ rows: 128, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.85, "untried"],
-  [{ rows: 64, columns: 64, tall: 8, broad: 8, depth: 16 }, 0.83, "untried"],
-  [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 32 }, 0.75, "untried"],
+  [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 32 }, 0.76],
+  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.65],
+  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.53],
+  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.52],
+  [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.15],
 ];
 
 /** Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them. */
@@ -65,20 +61,67 @@ export interface Singles {
   readonly columns: boolean;
   /** Whether each is guarded in every step. */
   readonly guarded: boolean;
+  /** Whether each has a place of its own in a window. */
+  readonly window: boolean;
 }
 
 /** A tiling that every device takes, to try what operands are like. */
 export const trial: Tiling = { rows: 64, columns: 64, tall: 4, broad: 8, depth: 16 };
 
 /**
- * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, and the
- * sooner where each is guarded.
+ * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, the sooner where
+ * each is guarded; and where their places are computed, many results leave few registers for that.
  */
 function heldRate(t: Tiling, singles: Singles): number {
   const lines = (singles.rows ? t.rows : 0) + (singles.columns ? t.columns : 0);
   const held = (lines * t.depth) / invocationsOf(t);
-  if (held + t.tall * t.broad > (singles.guarded ? 155 : 170)) return 0.4;
-  return held > 24 ? 0.85 : held > 0 ? 0.95 : 1;
+  const results = t.tall * t.broad;
+  if (held + results > (singles.guarded ? 155 : 170)) return 0.4;
+  if (held === 0) return 1;
+  if (singles.window && results > 32) return held > 24 ? 0.7 : 0.8;
+  return held > 24 ? 0.82 : 0.9;
+}
+
+/** What a unit has room for at a time, by the registers that an invocation's results take. */
+const resident = (t: Tiling): number =>
+  t.tall * t.broad > 64 ? 256 : t.tall * t.broad > 32 ? 512 : 1024;
+
+/** Steps of k that a workgroup's beginning and end take, with nothing read or stored at the end, if it is alone on its unit. */
+const overhead = 64;
+
+/** What a product computes. */
+export interface Extents {
+  readonly rows: Dim;
+  readonly columns: Dim;
+  readonly batch: Dim;
+  /** Terms of each sum. */
+  readonly length: Dim;
+  /** What is read and stored for each result at the end. */
+  readonly ends: number;
+}
+
+/**
+ * The time that so many workgroups take on a unit which has them at the same time, in results at the full rate. Fewer invocations than
+ * there is room for leave it waiting, those that hold many results the more so; and the fewer workgroups, the less of one's
+ * beginning and end falls into the middle of another.
+ */
+function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
+  const many = t.tall * t.broad > 64;
+  const full = resident(t);
+  const busy = (Math.min(full, count * invocationsOf(t)) / full) ** (many ? 0.85 : 0.22);
+  const length = sizeOf(extents.length);
+  const more = (overhead * (1 + extents.ends) * (many ? 2 : 1)) / count;
+  return (count * t.rows * t.columns * (length + more)) / (rate * busy * Math.max(1, length));
+}
+
+/** Units take as many workgroups as they have room for, wave after wave; those with one more than the others are waited for. */
+function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): number {
+  const room = Math.max(1, Math.floor(resident(t) / invocationsOf(t)));
+  const each = tiles / units;
+  const waves = Math.floor(each / room);
+  const rest = Math.ceil(each - waves * room);
+  const last = rest > 0 ? waveCost(t, rate, rest, extents) : 0;
+  return last + (waves > 0 ? waves * waveCost(t, rate, room, extents) : 0);
 }
 
 /** Of bands, whose invocations read much for few results. */
@@ -88,7 +131,8 @@ function bandCost(band: Part): number {
   return ((tilesOf(band) / units) * area) / 0.3;
 }
 
-type Extents = readonly [rows: Dim, columns: Dim, batch: Dim];
+/** Less gain than this is not worth the longer kernel. */
+const worthBands = 1.05;
 
 /** A tiling, and the parts of the results where what is left beyond whole tiles is tiled otherwise. */
 export interface Cut {
@@ -103,34 +147,30 @@ export const nameOfCut = ({ tiling: { rows, columns, tall, broad, depth }, mixed
 /** Tilings that cost more than this many times the least are not worth a trial. */
 const hopeless = 4;
 
-/** Tilings for results of some rows by some columns, `batch` times: that of least cost first, of those that were tried. */
+/** Cuts of a product: that of least cost first. */
 export function cutsOf(extents: Extents, capacity: Capacity, singles: Singles): Cut[] {
-  const [rows, columns, times] = extents.map(sizeOf) as [number, number, number];
-  const costs: { cut: Cut; cost: number; untried: boolean }[] = [];
-  for (const [tiling, rate, untried] of choices) {
+  const [rows, columns, times] = [extents.rows, extents.columns, extents.batch].map(sizeOf) as [
+    number,
+    number,
+    number,
+  ];
+  const costs: { cut: Cut; cost: number }[] = [];
+  for (const [tiling, large] of choices) {
     if (!fits(tiling, capacity)) continue;
+    const rate = large * heldRate(tiling, singles);
     const range = (limit: number) => ({ from: 0, limit });
     const whole = { tiling, rows: range(rows), columns: range(columns) };
-    const costOf = (tiles: number): number => {
-      // Alone on its unit, a workgroup of few invocations leaves it waiting.
-      const together = Math.min(1, (invocationsOf(tiling) * Math.max(1, tiles / units)) / 128);
-      const rounds = tiles > units ? tiles / units + 0.3 : 1;
-      return (
-        (rounds * tiling.rows * tiling.columns) /
-        (rate * heldRate(tiling, singles) * together ** 0.7)
-      );
-    };
-    const put = (mixed: Parts | undefined, cost: number): unknown =>
-      costs.push({ cut: { tiling, mixed }, cost, untried: untried !== undefined });
-    put(undefined, costOf(tilesOf(whole) * times));
-    const mixed = capacity.mixed ? partsOf(tiling, [extents[0], extents[1]], capacity) : undefined;
+    const cost = costOf(tiling, rate, tilesOf(whole) * times, extents);
+    costs.push({ cut: { tiling, mixed: undefined }, cost });
+    const both = [extents.rows, extents.columns] as const;
+    const mixed = capacity.mixed ? partsOf(tiling, both, capacity) : undefined;
     if (!mixed) continue;
     const [most, ...bands] = mixed.parts;
+    const main = costOf(tiling, rate, tilesOf(most!) * times, extents);
     const rest = bands.reduce((sum, b) => sum + bandCost(b) * times, 0);
-    put(mixed, costOf(tilesOf(most!) * times) + rest);
+    costs.push({ cut: { tiling, mixed }, cost: worthBands * (main + rest) });
   }
   costs.sort((a, b) => a.cost - b.cost);
-  const best = costs.find((c) => !c.untried)!;
-  const others = costs.filter((c) => c !== best && c.cost <= hopeless * best.cost);
-  return [best, ...others].map((c) => c.cut);
+  const least = costs[0]!.cost;
+  return costs.filter((c) => c.cost <= hopeless * least).map((c) => c.cut);
 }

@@ -3,27 +3,39 @@
  * decides which kernels there are, then each kernel's own. Loaded, like all of tuning, only when somebody asks for it.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { compileProgram, type Decision, loadTarget, type Program } from "@kiln-ml/compiler";
+import {
+  type Compiled,
+  compileProgram,
+  type Decision,
+  loadTarget,
+  type Program,
+  type Tuning,
+} from "@kiln-ml/compiler";
+import type { Device } from "@kiln-ml/runtime/loader";
 import { compileOptionsOf } from "./automatic.ts";
 import type { CodeOptions } from "./engine.ts";
 import type { Session } from "./session.ts";
-import { type Timing, type TunedKernel, tuneChoice } from "./tune-choice.ts";
-import { placeOf, type TunedChoice, type TuningTable } from "./tuning.ts";
+import { Awake } from "./tune-awake.ts";
+import { type TunedKernel, tuneChoice } from "./tune-choice.ts";
+import type { Timing } from "./tune-turns.ts";
+import { placeOf, type TunedChoice, type TuningTable, tuningAt } from "./tuning.ts";
 
 export type { TriedOption, TunedKernel } from "./tune-choice.ts";
 
 export interface TuneOptions {
   /** How often each option is timed; the median counts. Default 7. */
   readonly rounds?: number;
-  /** How many options of a choice are timed at most: the compiler's own, and those it thinks next best. */
+  /** How many options of a choice are timed at most: the compiler's own, and those it thinks next best. Default 10. */
   readonly most?: number;
   /**
-   * Milliseconds of work before each choice is timed, since a card at rest lowers its clock. Default 300, and before the first
-   * 1000; on a CPU a tenth of it.
+   * Milliseconds of work before each choice is timed, at least, since a card at rest lowers its clock; it goes on until times are
+   * steady. Default 100, and before the first 1000; on a CPU a tenth of it.
    */
   readonly warmUp?: number;
   /** Kernels as `artifact()` exports them, for the limits that every WebGPU device has. */
   readonly guaranteedLimits?: boolean;
+  /** Choices that were found before: they are taken, and not timed again. */
+  readonly known?: TuningTable;
   /** Called as soon as a choice is timed. */
   readonly observe?: (kernel: TunedKernel) => void;
 }
@@ -48,33 +60,73 @@ export async function tuneProgram(
   const { observe: _observe, tuning: _tuning, ...plain } = code;
   const compiled = await compileOptionsOf(session, plain);
   const { limits: _limits, features: _features, ...guaranteed } = compiled;
-  const base = options.guaranteedLimits ? guaranteed : compiled;
-  const found = new Map<string, TunedKernel>();
-  const rest = options.warmUp ?? (device.kind === "webgpu" ? 300 : 30);
-  let warmUp = options.warmUp ?? 3 * rest;
-  const tuneAll = async (wanted: Decision["of"]): Promise<Artifact> => {
-    const tuning = Object.fromEntries([...found.values()].map((k) => [k.key, k.best]));
-    const { decisions, artifact } = compileProgram(program, { ...base, tuning });
+  const tuner = new Tuner(device, dims, options);
+  try {
+    const compile = (tuning: Tuning) =>
+      compileProgram(program, { ...(options.guaranteedLimits ? guaranteed : compiled), tuning });
+    await tuner.all("node", compile);
+    const { limits } = await tuner.all("kernel", compile);
+    const kernels = [...tuner.found.values()];
+    const choices = kernels.map((k): [string, TunedChoice] => [
+      k.key,
+      { choice: k.best, ms: k.bestMs, standard: k.standard, standardMs: k.standardMs },
+    ]);
+    const entry = { ...placeOf(device, limits), kernels: Object.fromEntries(choices) };
+    return { kernels, table: { format: "kiln-tuning", entries: [entry] } };
+  } finally {
+    tuner.dispose();
+  }
+}
+
+class Tuner {
+  readonly found = new Map<string, TunedKernel>();
+  readonly #device: Device;
+  readonly #dims: Dims;
+  readonly #options: TuneOptions;
+  /** Milliseconds; the device has been at work when the first choice is found. */
+  readonly #rest: number;
+  #awake: Awake | undefined;
+
+  constructor(device: Device, dims: Dims, options: TuneOptions) {
+    this.#device = device;
+    this.#dims = dims;
+    this.#options = options;
+    this.#rest = options.warmUp ?? (device.kind === "webgpu" ? 100 : 10);
+  }
+
+  /** Times the choices of one sort, with what was found so far and what was known. */
+  async all(wanted: Decision["of"], compile: (tuning: Tuning) => Compiled): Promise<Artifact> {
+    const { known, observe, most = 10 } = this.#options;
+    const before = known ? this.#knownFrom(known, compile({}).artifact) : {};
+    const after = [...this.found.values()].map((k) => [k.key, k.best]);
+    const { decisions, artifact } = compile({ ...before, ...Object.fromEntries(after) });
     for (const decision of decisions) {
-      if (decision.of !== wanted || decision.options.length < 2 || found.has(decision.key))
-        continue;
-      const timing: Timing = { rounds: options.rounds ?? 7, warmUp, lead: Math.min(rest / 100, 3) };
-      const some = { ...decision, options: decision.options.slice(0, options.most) };
-      const kernel = await tuneChoice(device, some, dims, timing);
-      warmUp = rest;
+      const { key, of, options } = decision;
+      if (of !== wanted || options.length < 2 || Object.hasOwn(before, key)) continue;
+      if (this.found.has(key)) continue;
+      const some = { ...decision, options: options.slice(0, most) };
+      const kernel = await tuneChoice(this.#device, some, this.#dims, await this.#timing());
       if (!kernel) continue;
-      found.set(decision.key, kernel);
-      options.observe?.(kernel);
+      this.found.set(key, kernel);
+      observe?.(kernel);
     }
     return artifact;
-  };
-  await tuneAll("node");
-  const { limits } = await tuneAll("kernel");
-  const kernels = [...found.values()];
-  const choices = kernels.map((k): [string, TunedChoice] => [
-    k.key,
-    { choice: k.best, ms: k.bestMs, standard: k.standard, standardMs: k.standardMs },
-  ]);
-  const entry = { ...placeOf(device, limits), kernels: Object.fromEntries(choices) };
-  return { kernels, table: { format: "kiln-tuning", entries: [entry] } };
+  }
+
+  #knownFrom(known: TuningTable, { limits }: Artifact): Tuning {
+    const found = tuningAt(known, placeOf(this.#device, limits));
+    return "tuning" in found ? found.tuning : {};
+  }
+
+  async #timing(): Promise<Timing> {
+    const { rounds = 7, warmUp = this.#awake ? this.#rest : 10 * this.#rest } = this.#options;
+    const timing = { rounds, warmUp, lead: this.#rest / 50 };
+    if (warmUp === 0) return timing;
+    this.#awake ??= await Awake.open(this.#device);
+    return { ...timing, awake: this.#awake.check };
+  }
+
+  dispose(): void {
+    this.#awake?.dispose();
+  }
 }

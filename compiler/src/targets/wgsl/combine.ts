@@ -167,15 +167,12 @@ ${acrossSubgroups(partials, size, `${reducer}(result, ${partials}[i])`)}
 }`;
 };
 
-/**
- * The call that gives an accumulator what came before it and its carry what came in all: each step joins what the invocation
- * twice as far before it has, until that is before the first (Hillis and Steele 1986).
- */
+/** The call that gives an accumulator what came before it and its carry what came in all. */
 export function prefixCall(
   reducer: Reducer,
   dtype: Dtype,
   [own, carry]: readonly string[],
-  size: number,
+  { size, subgroups }: Pick<CombineOptions, "size" | "subgroups">,
   into: Declarations,
   use: Use,
 ): string {
@@ -183,9 +180,20 @@ export function prefixCall(
   const name = `prefix_${reducer}_${type}`;
   const partials = partialsOf(dtype, size, into);
   const pair = (a: string, b: string): string => pairText(reducer, dtype, a, b, use);
-  into.set(
-    name,
-    `fn ${name}(own: ptr<function, ${type}>, carry: ptr<function, ${type}>, lid: i32) {
+  const head = `fn ${name}(own: ptr<function, ${type}>, carry: ptr<function, ${type}>, lid: i32`;
+  into.set(name, head + (subgroups ? prefixBySubgroups : prefixBySteps)(partials, size, pair));
+  const lanes = subgroups ? ", i32(subgroupLane), i32(subgroupSize)" : "";
+  return `${name}(&${own}, &${carry}, lid${lanes});`;
+}
+
+type PrefixText = (
+  partials: string,
+  size: number,
+  pair: (a: string, b: string) => string,
+) => string;
+
+/** Each step joins what the invocation twice as far before has, until that is before the first (Hillis and Steele 1986). */
+const prefixBySteps: PrefixText = (partials, size, pair) => `) {
   var sum = *own;
   for (var span = 1; span < ${size}; span = span * 2) {
     ${partials}[lid] = sum;
@@ -203,10 +211,35 @@ export function prefixCall(
   }
   *carry = ${pair("*carry", `${partials}[${size - 1}]`)};
   workgroupBarrier();
-}`,
-  );
-  return `${name}(&${own}, &${carry}, lid);`;
-}
+}`;
+
+/** The same steps inside a subgroup, without memory; the last of each puts down what all of it came to. */
+const prefixBySubgroups: PrefixText = (partials, size, pair) => `, lane: i32, size: i32) {
+  var sum = *own;
+  for (var span = 1; span < size; span = span * 2) {
+    let earlier = subgroupShuffleUp(sum, u32(span));
+    if (span <= lane) {
+      sum = ${pair("earlier", "sum")};
+    }
+  }
+  let earlier = subgroupShuffleUp(sum, 1u);
+  if (lane == size - 1 || lid == ${size - 1}) {
+    ${partials}[lid / size] = sum;
+  }
+  workgroupBarrier();
+  var all = *carry;
+  for (var i = 0; i < (${size} + size - 1) / size; i++) {
+    if (i == lid / size) {
+      *own = all;
+    }
+    all = ${pair("all", `${partials}[i]`)};
+  }
+  if (0 < lane) {
+    *own = ${pair("*own", "earlier")};
+  }
+  *carry = all;
+  workgroupBarrier();
+}`;
 
 /** argMax and argMin: extreme and position travel together; of equal extremes the smaller position stays. */
 export function combineArg(

@@ -316,8 +316,9 @@ function printCombine(m: Module, name: string, reducer: Reducer, by: Of<"combine
 function printPrefix(m: Module, name: string, carry: string, reducer: Reducer): void {
   const { dtype } = m.e.facts.accs.get(name)!;
   const [own, held] = [name, carry].map((n) => m.e.find(n).text.text);
-  const size = m.kernel.workgroupSize;
-  m.e.line(prefixCall(reducer, dtype, [own!, held!], size, m.declarations, m.use));
+  const options = { size: m.kernel.workgroupSize, subgroups: m.options.subgroups ?? false };
+  m.subgroups ||= options.subgroups;
+  m.e.line(prefixCall(reducer, dtype, [own!, held!], options, m.declarations, m.use));
 }
 
 const unrollLimit = 8;

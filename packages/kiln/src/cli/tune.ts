@@ -17,7 +17,7 @@ export const help = `Usage: kiln tune model.ts | model.onnx [options]
   --dims N=32,T=8          values of symbols; 32 for those not named
   --guaranteed-limits      kernels as kiln compile writes them, for any WebGPU device
   --rounds N               times each choice is run (7); the median counts
-  --most N                 time at most N choices of a kernel, the most promising (all)
+  --most N                 time at most N choices of a kernel, the most promising (10)
   --output FILE            where results are added (a file in the user's cache folder)
   --all                    list the time of every choice
   --no-check               do not type-check the script first
@@ -41,7 +41,7 @@ export async function run(args: readonly string[]): Promise<number> {
   });
   const path = oneFile("tune", positionals);
   const rounds = countFrom("tune", "rounds", values.rounds, 7);
-  const most = countFrom("tune", "most", values.most, Number.POSITIVE_INFINITY);
+  const most = countFrom("tune", "most", values.most, 10);
   const dims = dimsFrom("tune", values.dims);
   const target = targetFrom("tune", values.target ?? "webgpu");
   if (target === "auto") throw new UsageError("kiln tune: needs a target, auto is none");
@@ -95,8 +95,11 @@ export function listing(kernels: readonly TunedKernel[], all: boolean): string {
   const lines = [table([head, ...rows])];
   for (const k of kernels) {
     const shown = k.tried.filter((t) => all || t.refused !== undefined);
-    if (shown.length === 0) continue;
+    if (shown.length === 0 && k.settled) continue;
     lines.push(`${k.name}: ${k.key}`);
+    const [least, most] = k.standardRange.map(times);
+    if (!k.settled)
+      lines.push(`  the default took ${least} to ${most}: too unsteady to tell, so it stays`);
     for (const t of shown)
       lines.push(`  ${t.option}: ${t.ms === undefined ? `left out, ${t.refused}` : times(t.ms)}`);
   }

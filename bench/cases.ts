@@ -92,6 +92,23 @@ export function mlp(widths: readonly number[]): nn.Sequential {
 export const mlpStep = (batch: Dim = 256, optimizer: OptimizerName = "adam"): Program =>
   step(mlp([784, 512, 512, 10]), [batch, 784], optimizer);
 
+/** The same in f16 where that is safe, with Adam and, if `scaled`, a scale of the loss that the step finds for itself. */
+export function mlpStepInHalves(
+  batch: number,
+  scaled: boolean,
+  widths: readonly number[] = [784, 512, 512, 10],
+): Program {
+  const net = mlp(widths);
+  const [x, y] = [f32("x", batch, widths[0]!), input("y", "i32", [batch])];
+  return program([x, y], () => {
+    const loss = nn.autocast("f16", () => nn.crossEntropy(net.forward(x), y));
+    const optimizer = optimizerFor("adam", net);
+    if (scaled) new optim.GradScaler().step(optimizer, loss);
+    else optimizer.step(loss);
+    return loss;
+  });
+}
+
 /** The usual first network for MNIST: two 3×3 convolutions, a pool, two dense layers. */
 export const cnn = (c1 = 32, c2 = 64, hidden = 128): nn.Sequential =>
   new nn.Sequential(

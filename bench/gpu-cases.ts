@@ -33,6 +33,8 @@ export interface GpuRow {
   readonly name: string;
   readonly build: () => Program;
   readonly repeats: number;
+  /** What else the program is compiled for, by how the names of the features begin; a device must have them all. */
+  readonly features?: readonly string[];
   /** Operations, where those of the kernels are more or fewer than the work has. */
   readonly flops?: number;
   /** True if the copy probe is the limit. */

@@ -5,6 +5,7 @@
  * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` measures all of them. The last line is the table as JSON. `--only=REGEX` picks rows,
  * `--kernels` lists kernels, `--strict` fails where a goal is missed, `--small --software` tries it all without a card.
  */
+import { performance } from "node:perf_hooks";
 import { evaluateDim } from "@kiln-ml/ir";
 import { type Device, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
 import { compileProgram } from "../compiler/src/all.ts";
@@ -12,9 +13,10 @@ import type { Program } from "../compiler/src/program.ts";
 import { loadTarget } from "../compiler/src/targets/index.ts";
 import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
 import { Copies, type CopyRates } from "./gpu-copy.ts";
+import { halfRows, smallHalves } from "./gpu-halves.ts";
 import { peerTimes, timesOf } from "./gpu-peers.ts";
 import { gpuTable } from "./gpu-table.ts";
-import { classesOf, inputValues } from "./noise.ts";
+import { classesOf, inputHalves, inputValues } from "./noise.ts";
 import { bytesMoved, flopsOf, stateValues } from "./session.ts";
 
 const flag = (name: string): boolean => process.argv.includes(`--${name}`);
@@ -22,8 +24,10 @@ const median = (xs: readonly number[]): number => [...xs].sort((a, b) => a - b)[
 const round = (x: number): number => Number(x.toPrecision(4));
 
 /** The compiled program with its inputs on the device. */
-async function open(device: Device, program: Program) {
-  const features = [...device.features].filter((f) => f === "subgroups");
+async function open(device: Device, program: Program, more: readonly string[]) {
+  const features = [...device.features].filter(
+    (f) => f === "subgroups" || more.some((name) => f.startsWith(name)),
+  );
   const { limits } = device;
   const { artifact, states } = compileProgram(program, { target: "webgpu", features, limits });
   const held = states.map((t, i) =>
@@ -32,6 +36,7 @@ async function open(device: Device, program: Program) {
   const exe = await load(artifact, device, { states: held });
   const inputs = program.inputs.map((t, i) => {
     const shape = t.shape.map((d) => evaluateDim(d, {}));
+    if (t.dtype === "f16") return device.upload(inputHalves(t.dtype, i, shape), t.dtype, shape);
     const values = inputValues(i, shape);
     const host = t.dtype === "i32" ? classesOf(values) : values;
     return device.upload(host, t.dtype, shape);
@@ -53,29 +58,24 @@ async function settled(device: Device): Promise<void> {
   probe.dispose();
 }
 
+/** Milliseconds of a run in a loop, and what it costs the thread that calls: the time in which that does not wait. */
 async function timed(device: Device, exe: Executable, inputs: Inputs, repeats: number) {
-  const times: number[] = [];
+  const [times, calls]: [number[], number[]] = [[], []];
   for (let i = 0; i < 9; i++) {
+    const before = performance.eventLoopUtilization();
     const start = performance.now();
     for (let j = 0; j < repeats; j++) for (const o of await exe.run(inputs)) o.dispose();
     await settled(device);
-    if (i > 1) times.push((performance.now() - start) / repeats);
-  }
-  // What a run costs the CPU before it returns, the device being idle.
-  const calls: number[] = [];
-  for (let i = 0; i < 15; i++) {
-    await settled(device);
-    const start = performance.now();
-    const run = exe.run(inputs);
-    calls.push((performance.now() - start) * 1e3);
-    for (const o of await run) o.dispose();
+    if (i < 2) continue;
+    times.push((performance.now() - start) / repeats);
+    calls.push((performance.eventLoopUtilization(before).active * 1e3) / repeats);
   }
   return { ms: median(times), cpu: median(calls) };
 }
 
 async function measure(device: Device, row: GpuRow, copy: CopyRates) {
   const start = performance.now();
-  const { artifact, exe, inputs, dispose } = await open(device, row.build());
+  const { artifact, exe, inputs, dispose } = await open(device, row.build(), row.features ?? []);
   const ready = performance.now() - start;
   await copies.warmUp();
   const { ms, cpu } = await timed(device, exe, inputs, row.repeats);
@@ -108,7 +108,14 @@ async function measure(device: Device, row: GpuRow, copy: CopyRates) {
 }
 
 await loadTarget("webgpu");
-const device = await openWebGpu(flag("software") ? { allowSoftware: true } : {});
+// Matrix units are among what Dawn calls unsafe: experimental, that is.
+const { create, globals } = await import("webgpu");
+Object.assign(globalThis, globals);
+const gpu = create([
+  "enable-dawn-features=vulkan_enable_f16_on_nvidia,allow_unsafe_apis",
+  "disable-dawn-features=timestamp_quantization",
+]);
+const device = await openWebGpu({ gpu, allowSoftware: flag("software") });
 const raw = (device.driver as unknown as { device: GPUDevice }).device;
 console.log("adapter", device.name, "features", [...device.features].join(" "));
 const copies = new Copies(raw, flag("small") ? 1 << 16 : undefined);
@@ -116,7 +123,10 @@ const copy = await copies.rates();
 console.log(`copy\t${copy.wide.toFixed(0)} GB/s by four, ${copy.scalar.toFixed(0)} GB/s by one`);
 const only = new RegExp(process.argv.find((a) => a.startsWith("--only="))?.slice(7) ?? "");
 const results = [];
-const selected = (flag("small") ? smallRows : gpuRows).filter((row) => only.test(row.name));
+const has = (row: GpuRow): boolean =>
+  (row.features ?? []).every((name) => [...device.features].some((f) => f.startsWith(name)));
+const all = flag("small") ? [...smallRows, ...smallHalves] : [...gpuRows, ...halfRows];
+const selected = all.filter((row) => only.test(row.name) && has(row));
 for (const row of selected)
   try {
     results.push({ row, result: await measure(device, row, copy) });

@@ -2,6 +2,8 @@
  * Numbers to compute on, the same at each run and for every peer: even noise from a small generator, as inputs, weights and labels.
  */
 
+import { type Dtype, type HostArray, toHost } from "@kiln-ml/ir";
+
 /** Numbers even within ±1 from a small generator, so that runs repeat. */
 export function noise(size: number, seed = 1): Float32Array {
   let s = seed >>> 0 || 1;
@@ -23,6 +25,13 @@ export function inputValues(index: number, shape: readonly number[]): Float32Arr
   for (let at = 0; at < values.length; at += from.length)
     values.set(from.subarray(0, values.length - at), at);
   return values;
+}
+
+/** The same rounded to a dtype of halves, as their bits. */
+export function inputHalves(dtype: Dtype, index: number, shape: readonly number[]): HostArray {
+  const size = sizeOf(shape);
+  const from = toHost(dtype, inputValues(index, [Math.min(period, size)]));
+  return Uint16Array.from({ length: size }, (_, i) => from[i % from.length] as number);
 }
 
 /** Values of a parameter, even within ±1/√(fan in), as a layer would make them; outputs are the first axis. */

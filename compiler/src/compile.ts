@@ -183,7 +183,8 @@ function fuseAndLower(
   nesting: Nesting = { depth: 0, dims: dimNames(program) },
 ): Ordered {
   const observe = options.observe ?? (() => {});
-  const limits = target.fusionLimits(options.limits ?? target.defaultLimits);
+  const { features = [] } = options;
+  const limits = target.fusionLimits(options.limits ?? target.defaultLimits, features);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
   const lowering = new Lowering(target.schedule, {

@@ -15,7 +15,7 @@ export interface EmitOptions {
 
 export interface Target {
   readonly name: TargetName;
-  fusionLimits(limits: Limits): FusionLimits;
+  fusionLimits(limits: Limits, features: readonly string[]): FusionLimits;
   /** Graph passes of its own, after those of all targets. */
   readonly passes: readonly Pass[];
   readonly schedule: Schedule;

@@ -112,6 +112,28 @@ for (const [name, build] of Object.entries(programs))
     device.destroy();
   });
 
+test("every matrix stands at a constant of its part of a tile, so that Tint has nothing to check", () => {
+  for (const [name, build] of Object.entries(programs))
+    for (const by of [unit, small]) {
+      const [text] = textsOf(build("f16"), ["shader-f16", by]);
+      const loads = text!.match(/subgroupMatrixLoad<.*/g)!;
+      assert.ok(loads.length > 1, name);
+      for (const load of loads) assert.match(load, /\(&tile[AB](\[[^\]]+\])?, u32\(\d+\), \d+u\);/);
+    }
+});
+
+test("halves come eight at a time where lines are so long, and four at a time where they are not", () => {
+  const bound = (m: number, k: number, n: number): string[] => {
+    const [a, b] = [x("a", [m, k], "f16"), x("b", [k, n], "f16")];
+    const [text] = textsOf(programOf([a, b], a.matmul(b)), ["shader-f16", unit]);
+    return [...text!.matchAll(/var<storage, read> \w+: array<(.*)>;/g)].map((found) => found[1]!);
+  };
+  assert.equal(bound(64, 64, 96), ["vec4<u32>", "vec4<u32>"]);
+  assert.equal(bound(76, 44, 88), ["vec4<f16>", "vec4<u32>"]);
+  assert.equal(bound(64, 48, 84), ["vec4<u32>", "vec4<f16>"]);
+  assert.equal(bound(37, 29, 43), ["f16", "f16"]);
+});
+
 test("other dtypes, few lines, and devices without a unit or without f16 have the kernels that they had", () => {
   const build = programs.plain!;
   assert.equal(

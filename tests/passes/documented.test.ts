@@ -9,6 +9,7 @@ import { cse } from "../../compiler/src/passes/cse.ts";
 import { dce } from "../../compiler/src/passes/dce.ts";
 import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
+import { joinSums } from "../../compiler/src/passes/join-sums.ts";
 import { orient } from "../../compiler/src/passes/orient.ts";
 import { reuseProduct } from "../../compiler/src/passes/reuse-product.ts";
 import { simplify } from "../../compiler/src/passes/simplify.ts";
@@ -27,6 +28,7 @@ const passes: readonly Pass[] = [
   dce,
   inline,
   orient,
+  joinSums,
   splitConcat,
   reuseProduct,
   splitContraction,

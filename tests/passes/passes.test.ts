@@ -126,6 +126,15 @@ test("orient leaves a product that is read twice as it is", () => {
   assert.equal(opsOf(orient.run(programOf(turned))), ["input", "input", "dotGeneral"]);
 });
 
+test("orient exchanges a product that is converted before it is transposed", () => {
+  const [x, y] = [input("x", "f16", [3, 4]), input("y", "f16", [4, 3])];
+  const wide = matmul(x, y).convert("f32");
+  const ops = opsOf(orient.run(programOf(wide.transpose())));
+  assert.equal(ops, ["input", "input", "dotGeneral", "convert"]);
+  const shared = programOf(wide, wide.transpose());
+  assert.ok(sameProgram(orient.run(shared), shared));
+});
+
 test("orient exchanges batched products", () => {
   const [x, y] = [input("x", "f32", [2, 3, 4]), input("y", "f32", [2, 4, 5])];
   const turned = programOf(

@@ -142,7 +142,8 @@ function floatAgain(state: Fusion, node: Tensor): void {
 
 /**
  * Members that other groups read and that are cheap to recompute from one other member are not stored if that one is
- * stored anyway, or if it is costly and takes the place of several: 1 + t and 1 − t² of a tanh are made of t.
+ * stored anyway, or if it is costly and takes the place of several: 1 + t and 1 − t² of a tanh are made of t. Nor is what only
+ * widens one of half the size.
  */
 function storeSources(state: Fusion, order: readonly Tensor[]): void {
   const stored = storedNodes(state, order);
@@ -150,13 +151,15 @@ function storeSources(state: Fusion, order: readonly Tensor[]): void {
     const group = state.groupOf.get(source);
     if (!group || isSingle(source) || group.members.get(source)!.level === "root") continue;
     const kept = stored.has(source);
-    if (!kept && !(isPointwise(source) && opRecord(source.op).costly)) continue;
+    const half = state.limits.halves === true && source.dtype === "f16";
+    if (!kept && !half && !(isPointwise(source) && opRecord(source.op).costly)) continue;
     const chains = [...group.members.keys()].flatMap((t) => {
       if (!stored.has(t) || state.required.has(t)) return [];
       const chain = cheapChain(source, t, (u) => u !== t && stored.has(u));
       return chain ? [{ made: t, chain }] : [];
     });
-    if (chains.length < (kept ? 1 : 2)) continue;
+    const widened = half && chains.length > 0 && chains.every((c) => isWiderOf(c.made, source));
+    if (chains.length < (kept || widened ? 1 : 2)) continue;
     for (const { made, chain } of chains) {
       stored.delete(made);
       for (const t of chain) if (state.groupOf.get(t) === group) floatAgain(state, t);
@@ -164,6 +167,9 @@ function storeSources(state: Fusion, order: readonly Tensor[]): void {
     stored.add(source);
   }
 }
+
+const isWiderOf = (t: Tensor, half: Tensor): boolean =>
+  t.op === "convert" && t.operands[0] === half && t.dtype === "f32";
 
 /** The few cheap nodes that make `node` of `source` and single elements alone, if they do. */
 function cheapChain(

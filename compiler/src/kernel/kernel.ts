@@ -105,6 +105,8 @@ export type Stmt =
       readonly width?: 1 | 2 | 4;
       /** Elements are rounded to the dtype and take as many bytes as in memory, where the target can (GPU). */
       readonly narrow?: true;
+      /** Equal parts, of which indices count through all: what is loaded from one at a known place is never checked (GPU). */
+      readonly parts?: number;
     }
   /**
    * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,

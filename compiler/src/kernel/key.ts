@@ -89,7 +89,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "touch":
       return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":
-      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1} ${s.narrow ?? ""}`;
+      return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1} ${s.narrow ?? ""} ${s.parts ?? ""}`;
     case "sort":
       return `${s.keys} ${s.order} ${s.spare} ${keyOfDim(s.size)} ${keyOfDim(s.count)} ${s.descending}`;
     case "combine":

@@ -205,11 +205,16 @@ function clamped(index: Expr, extent: Dim): Expr {
   return call("minimum", "i32", low, fromIndex(subDim(extent, 1), "i32"));
 }
 
-const keyOf = (c: Condition): string => c.test + String(c.value);
-
+/** Both, without those that others imply: pieces of a concatenation exclude all pieces before them. */
 export function mergeGuards(a: readonly Condition[], b: readonly Condition[]): Condition[] {
-  const have = new Set(a.map(keyOf));
-  return [...a, ...b.filter((c) => !have.has(keyOf(c)))];
+  const fresh = b.filter((c) => !a.some((d) => implies(d, c)));
+  return [...a.filter((d) => !fresh.some((c) => implies(c, d))), ...fresh];
+}
+
+function implies(a: Condition, b: Condition): boolean {
+  if (a.test !== b.test) return false;
+  const more = subDim(b.value, a.value);
+  return more === 0 || (a.test === "nonnegative" && typeof more === "number" && more > 0);
 }
 
 /** `when` ? yes : no; a guarded load is already 0 where its guard fails. */
@@ -219,8 +224,7 @@ export function choose(when: readonly Condition[], yes: Expr, no: Expr): Expr {
   if (conditions.length === 0) return yes;
   const zero = no.kind === "const" && Object.is(no.value, 0);
   if (zero && yes.kind === "load") {
-    const have = new Set(yes.guard.map(keyOf));
-    if (conditions.every((c) => have.has(keyOf(c)))) return yes;
+    if (conditions.every((c) => yes.guard.some((g) => implies(g, c)))) return yes;
   }
   const test: Expr = { kind: "test", conditions, dtype: "bool" };
   return call("select", yes.dtype, test, yes, no);

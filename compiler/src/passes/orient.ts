@@ -14,7 +14,7 @@
  *     return %1
  *   }
  *
- * Exact, as factors commute and the order of the sum stays. Not done where the product has another user,
+ * So is a product that is converted first, as a gradient in f16 is. Exact, as factors commute and the order of the sum stays. Not done where the product has another user,
  * which would compute it twice; that is why this is no rule. Run after simplify, before fuse.
  */
 import type { Tensor } from "@kiln-ml/ir";
@@ -32,7 +32,7 @@ export const orient: Pass = {
     let i = 0;
     return rewriteProgram(program, (node) => {
       if (single.has(originals[i++]!)) sole.add(node);
-      return node.op === "transpose" && sole.has(node.operands[0]!) ? exchange(node) : node;
+      return node.op === "transpose" ? turned(node, sole) : node;
     });
   },
 };
@@ -46,9 +46,18 @@ function usedOnce(program: Program): Set<Tensor> {
   return new Set([...uses].filter(([, n]) => n === 1).map(([t]) => t));
 }
 
+/** A transpose of a product, or of one that is converted, which nothing else reads. */
+function turned(node: Tensor, sole: ReadonlySet<Tensor>): Tensor {
+  const [x] = node.operands as [Tensor];
+  if (!sole.has(x)) return node;
+  if (x.op !== "convert") return exchange(node, x);
+  const [dot] = x.operands as [Tensor];
+  const plain = sole.has(dot) ? exchange(node, dot) : node;
+  return plain === node ? node : replaceBy(node, "convert", [plain]);
+}
+
 /** The exchanged product, if the transpose moves the free axes of rhs before those of lhs and nothing else. */
-function exchange(node: Tensor): Tensor {
-  const dot = node.operands[0]!;
+function exchange(node: Tensor, dot: Tensor): Tensor {
   if (dot.op !== "dotGeneral") return node;
   const { lhsBatch, rhsBatch, lhsContract, rhsContract } = dot.attrs;
   const [lhs, rhs] = dot.operands as [Tensor, Tensor];
@@ -57,10 +66,16 @@ function exchange(node: Tensor): Tensor {
   const axes = dot.shape.map((_, i) => i);
   const wanted = [...axes.slice(0, batch), ...axes.slice(split), ...axes.slice(batch, split)];
   if (String(node.attrs.perm) !== String(wanted)) return node;
-  return replaceBy(node, "dotGeneral", [rhs, lhs], {
-    lhsBatch: rhsBatch!,
-    rhsBatch: lhsBatch!,
-    lhsContract: rhsContract!,
-    rhsContract: lhsContract!,
-  });
+  return replaceBy(
+    node,
+    "dotGeneral",
+    [rhs, lhs],
+    {
+      lhsBatch: rhsBatch!,
+      rhsBatch: lhsBatch!,
+      lhsContract: rhsContract!,
+      rhsContract: lhsContract!,
+    },
+    dot.dtype,
+  );
 }

@@ -2,16 +2,7 @@
  * The blocks of an attention kernel in workgroup memory, and the products that are made of them: of rows and lines, and of weights and
  * what is summed.
  */
-import {
-  addDim,
-  type Condition,
-  ceilDiv,
-  type Dim,
-  floorDiv,
-  mulDim,
-  subDim,
-  type Tensor,
-} from "@kiln-ml/ir";
+import { addDim, ceilDiv, type Dim, mulDim, type Tensor } from "@kiln-ml/ir";
 import { readContraction } from "../fuse/contraction.ts";
 import { makeLoop } from "../fuse/group.ts";
 import type { WeightedSum } from "../fuse/weighted-sum.ts";
@@ -24,88 +15,106 @@ import {
   barrier,
   each,
   f32,
-  linesEach,
-  linesPerTile,
   offset,
   placesOf,
   type Tile,
   teams,
+  tuning,
 } from "./gpu-attention-tile.ts";
 
 export interface Blocks {
-  readonly arrays: readonly Stmt[];
+  readonly array: Stmt;
   /** Bring a step of terms of a product's rows or lines, and some lines of what is summed, to workgroup memory. */
   rows(product: Tensor, step: Dim): Stmt[];
-  lines(product: Tensor, step: Dim): Stmt[];
+  lines(product: Tensor, lineTile: Dim, step: Dim): Stmt[];
   summed(sum: WeightedSum, firstLine: Dim): Stmt[];
-  /** The k-th term of this invocation's r-th row, and of the line at an offset from its first. */
-  a(k: Dim, r: number): Expr;
-  b(k: Dim, offset: Dim): Expr;
-  /** Puts the k-th term of the r-th row. */
+  /** The k-th term of this invocation's r-th row and c-th line at a step. */
+  row(k: Dim, r: number): Expr;
+  line(k: Dim, c: number): Expr;
+  /** The k-th weight of its r-th row, and its c-th column of the k-th line. */
+  weight(k: Dim, r: number): Expr;
+  column(k: Dim, c: number): Expr;
+  /** Puts the weight of the k-th line of a step in its r-th row. */
   put(k: Dim, r: number, value: Expr): Stmt;
-  /** A number of each team for a row, in the place of the lines. */
+  /** A number of each team for a row. */
   share(r: number, team: Dim, value: Expr): Stmt;
   shared(r: number, team: Dim): Expr;
 }
 
 export function blocksOf(t: Tile): Blocks {
   const places = placesOf(t);
-  const { place, line, ownRow } = places;
-  const array = (name: string, size: number): Stmt => ({
-    kind: "array",
-    name,
-    dtype: "f32",
-    size,
-    space: "shared",
-    width: 4,
-  });
-  const slot = (r: number, team: Dim): Dim => addDim(mulDim(addDim(ownRow, r), teams), team);
+  const name = "tiles";
+  const ownRow = (r: number): Dim => addDim(t.group, r * t.groups);
+  const slot = (r: number, team: Dim): Dim => addDim(mulDim(ownRow(r), teams), team);
+  const at = (index: Dim): Expr => load(name, "f32", index);
+  const put = (index: Dim, value: Expr): Stmt => ({ kind: "store", to: name, index, value });
+  const { all: size } = places.sizes;
   return {
-    arrays: [array("rowTile", places.rowSize), array("lineTile", places.lineSize)],
+    array: { kind: "array", name, dtype: "f32", size, space: "shared", width: 4 },
     rows: (product, step) => bringRows(t, places, product, step),
-    lines: (product, step) => bringLines(t, places, product, step),
+    lines: (product, lineTile, step) => bringLines(t, places, product, lineTile, step),
     summed: (sum, first) => bringSummed(t, places, sum, first),
-    a: (k, r) => load("rowTile", "f32", place(k, addDim(ownRow, r))),
-    b: (k, offset) => load("lineTile", "f32", line(k, addDim(mulDim(t.team, 4), offset))),
-    put: (k, r, value) => ({
-      kind: "store",
-      to: "rowTile",
-      index: place(k, addDim(ownRow, r)),
-      value,
-    }),
-    share: (r, team, value) => ({ kind: "store", to: "lineTile", index: slot(r, team), value }),
-    shared: (r, team) => load("lineTile", "f32", slot(r, team)),
+    row: (k, r) => at(places.row(k, ownRow(r))),
+    line: (k, c) => at(places.line(k, addDim(t.team, c * teams))),
+    weight: (k, r) => at(places.weight(k, ownRow(r))),
+    column: (k, c) => at(places.column(k, addDim(mulDim(t.team, 4), offset(c)))),
+    put: (k, r, value) => put(places.weight(k, ownRow(r)), value),
+    share: (r, team, value) => put(slot(r, team), value),
+    shared: (r, team) => at(slot(r, team)),
   };
 }
 
+const quad = [0, 1, 2, 3];
+
 /** The terms of all rows and lines of a tile, multiplied in steps into accumulators. */
-export function product(t: Tile, b: Blocks, made: Tensor, name: string): Stmt[] {
+export function product(t: Tile, b: Blocks, made: Tensor, name: string, lineTile: Dim): Stmt[] {
   const { k } = readContraction(made).contraction;
   const step = makeLoop("step", ceilDiv(k[0]!.extent, t.depth));
   return [
-    ...each(t.rows, (r) => each(linesEach, (c) => [acc(`${name}${r}_${c}`, 0)])),
+    ...each(t.rows, (r) => each(t.lines, (c) => [acc(`${name}${r}_${c}`, 0)])),
     ...nest([step], "serial", [
       barrier,
       ...b.rows(made, step.at),
-      ...b.lines(made, step.at),
+      ...b.lines(made, lineTile, step.at),
       barrier,
-      ...multiply(t, b, linesEach, name),
+      ...terms(t, b, name),
     ]),
   ];
 }
 
-/** Products of a step of blocks in workgroup memory: rows of a by lines of b, of which a team has every so many. */
-function multiply(t: Tile, b: Blocks, lines: number, name: string): Stmt[] {
-  const kk = makeLoop("kk", t.depth);
-  return nest([kk], "serial", [
-    ...each(t.rows, (r): Stmt[] => [{ kind: "let", name: `a${r}`, value: b.a(kk.at, r) }]),
-    ...each(lines, (c): Stmt[] => [{ kind: "let", name: `b${c}`, value: b.b(kk.at, offset(c)) }]),
-    ...each(t.rows, (r) =>
-      each(lines, (c): Stmt[] => [
-        { kind: "fma", name: `${name}${r}_${c}`, a: f32(`a${r}`), b: f32(`b${c}`) },
-      ]),
-    ),
-  ]);
+const held = (name: string, make: (j: number) => Expr): Stmt[] =>
+  quad.map((j) => ({ kind: "let", name: `${name}_${j}`, value: make(j) }));
+
+const fma = (name: string, r: number, c: number, j: number): Stmt => ({
+  kind: "fma",
+  name: `${name}${r}_${c}`,
+  a: f32(`a${r}_${j}`),
+  b: f32(`b${c}_${j}`),
+});
+
+/** Products of a step of terms in workgroup memory, four at a time. Those of fewer rows or lines are held. */
+function terms(t: Tile, b: Blocks, name: string): Stmt[] {
+  const kk = makeLoop("kk", t.depth / 4);
+  const at = (j: number): Dim => addDim(mulDim(kk.at, 4), j);
+  const row = (r: number): Stmt[] => held(`a${r}`, (j) => b.row(at(j), r));
+  const line = (c: number): Stmt[] => held(`b${c}`, (j) => b.line(at(j), c));
+  const body =
+    tuning.hoist && t.rows < t.lines
+      ? [
+          ...each(t.rows, row),
+          ...each(t.lines, (c) => [
+            ...line(c),
+            ...quad.flatMap((j) => each(t.rows, (r) => [fma(name, r, c, j)])),
+          ]),
+        ]
+      : [
+          ...each(t.lines, line),
+          ...each(t.rows, (r) => [
+            ...row(r),
+            ...quad.flatMap((j) => each(t.lines, (c) => [fma(name, r, c, j)])),
+          ]),
+        ];
+  return nest([kk], "serial", body);
 }
 
 /** Weights times what is summed, some lines at a time, whose weights go through workgroup memory. */
@@ -116,25 +125,32 @@ export function weigh(
   lineTile: Dim,
   weight: (r: number, c: number) => Expr,
 ): Stmt[] {
-  // So many teams hold the lines of a step, four neighbouring ones each.
-  const holders = t.depth / 4;
   const sum = t.attention.sums[s]!;
-  return each(linesPerTile / t.depth, (q): Stmt[] => {
-    const part = Math.floor((q * t.depth) / (4 * teams));
-    const first = (q * holders) % teams;
-    const own = subDim(t.team, first);
-    const held = each(4, (k) =>
-      each(t.rows, (r): Stmt[] => [b.put(addDim(mulDim(own, 4), k), r, weight(r, part * 4 + k))]),
-    );
-    const when: Condition[] = [
-      { value: subDim(floorDiv(t.team, holders), first / holders), test: "zero" },
-    ];
-    return [
-      barrier,
-      { kind: "if", when, then: held },
-      ...b.summed(sum, addDim(mulDim(lineTile, linesPerTile), q * t.depth)),
-      barrier,
-      ...multiply(t, b, t.columns, `o${s}_`),
-    ];
-  });
+  const depth = t.weightDepth;
+  // Of each step's lines an invocation has every eighth.
+  const own = depth / teams;
+  return each(t.perLineTile / depth, (q): Stmt[] => [
+    barrier,
+    ...each(own, (k) =>
+      each(t.rows, (r): Stmt[] => [b.put(addDim(t.team, k * teams), r, weight(r, q * own + k))]),
+    ),
+    ...b.summed(sum, addDim(mulDim(lineTile, t.perLineTile), q * depth)),
+    barrier,
+    ...summands(t, b, `o${s}_`),
+  ]);
+}
+
+/** Products of a step of weights in workgroup memory, four lines at a time. */
+function summands(t: Tile, b: Blocks, name: string): Stmt[] {
+  const kk = makeLoop("kk", t.weightDepth / 4);
+  const at = (j: number): Dim => addDim(mulDim(kk.at, 4), j);
+  return nest([kk], "serial", [
+    ...each(t.rows, (r) => held(`a${r}`, (j) => b.weight(at(j), r))),
+    ...quad.flatMap((j) => [
+      ...each(t.columns, (c): Stmt[] => [
+        { kind: "let", name: `b${c}_${j}`, value: b.column(at(j), c) },
+      ]),
+      ...each(t.rows, (r) => each(t.columns, (c) => [fma(name, r, c, j)])),
+    ]),
+  ]);
 }

@@ -9,7 +9,6 @@ import {
   floorDiv,
   modDim,
   mulDim,
-  subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { rowAxisOf } from "../fuse/attention-group.ts";
@@ -21,42 +20,49 @@ import { openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { choose, constant } from "../lower/value.ts";
 import { below } from "./gpu.ts";
-import { linesPerTile, type Places, type Tile, teams } from "./gpu-attention-tile.ts";
+import { type Places, type Tile, teams, tileAt } from "./gpu-attention-tile.ts";
+import { onlyIf } from "./gpu-row-teams.ts";
 
 /** A step of terms of the tile's rows of a product. */
-export function bringRows(t: Tile, { place }: Places, product: Tensor, step: Dim): Stmt[] {
+export function bringRows(t: Tile, { row: place }: Places, product: Tensor, step: Dim): Stmt[] {
   const axis = rowAxisOf(t.attention);
-  return brought(t, t.perTile, true, (k, row) => {
-    const at = addDim(mulDim(t.tile.at, t.perTile), row);
+  return brought(t, t.perTile, t.depth, (k, row) => {
+    const at = addDim(mulDim(tileAt(t), t.perTile), row);
     const guard = ends(at, t.row.extent, t.perTile);
     const value = term(t, product, axis, at, addDim(mulDim(step, t.depth), k), guard);
-    return { to: "rowTile", index: place(k, row), value };
+    return { to: "tiles", index: place(k, row), value };
   });
 }
 
-/** A step of terms of the tile's lines of a product. */
-export function bringLines(t: Tile, { line }: Places, product: Tensor, step: Dim): Stmt[] {
+/** A step of terms of a tile's lines of a product. */
+export function bringLines(
+  t: Tile,
+  { line: place }: Places,
+  product: Tensor,
+  lineTile: Dim,
+  step: Dim,
+): Stmt[] {
   const { along } = t.attention.sums[0]!;
-  const first = subDim(t.line0.at, mulDim(t.team, 4));
-  return brought(t, linesPerTile, true, (k, row) => {
-    const at = addDim(first, row);
-    const guard = ends(at, t.line.extent, linesPerTile);
+  return brought(t, t.perLineTile, t.depth, (k, line) => {
+    const at = addDim(mulDim(lineTile, t.perLineTile), line);
+    const guard = ends(at, t.line.extent, t.perLineTile);
     const value = term(t, product, along, at, addDim(mulDim(step, t.depth), k), guard);
-    return { to: "lineTile", index: line(k, row), value };
+    return { to: "tiles", index: place(k, line), value };
   });
 }
 
 /** Some lines of what is summed, from the first. */
-export function bringSummed(t: Tile, { line }: Places, sum: WeightedSum, first: Dim): Stmt[] {
+export function bringSummed(t: Tile, { column: place }: Places, sum: WeightedSum, first: Dim) {
   const operand = readContraction(sum.result).contraction[sum.otherSide];
-  return brought(t, t.columns * teams, false, (k, column) => {
+  const columns = t.columns * teams;
+  return brought(t, t.weightDepth, columns, (column, k) => {
     const at = addDim(first, k);
     const guard = [
-      ...ends(at, t.line.extent, linesPerTile),
-      ...ends(column, sum.columns, t.columns * teams),
+      ...ends(at, t.line.extent, t.perLineTile),
+      ...ends(column, sum.columns, columns),
     ];
     const value = element(t, operand, summedLoops(t, sum, at, column), guard);
-    return { to: "lineTile", index: line(k, column), value };
+    return { to: "tiles", index: place(k, column), value };
   });
 }
 
@@ -93,23 +99,24 @@ interface Filled {
   readonly value: Value;
 }
 
-/**
- * Brings blocks of `count` lines; neighbouring invocations take neighbouring terms, or neighbouring lines. Not ahead of their use: the
- * registers that this takes cost more than the wait.
- */
+/** Brings `count` lines of so many elements, four neighbours at a time. */
 function brought(
   t: Tile,
   count: number,
-  alongTerms: boolean,
+  each: number,
   make: (k: Dim, line: Dim) => Filled,
 ): Stmt[] {
   const invocations = t.me.extent as number;
-  const u = makeLoop("u", Math.ceil((count * t.depth) / invocations));
+  const quads = each / 4;
+  const total = count * quads;
+  const u = makeLoop("u", Math.ceil(total / invocations));
   const flat = addDim(t.me.at, mulDim(u.at, invocations));
-  const k = alongTerms ? modDim(flat, t.depth) : floorDiv(flat, count);
-  const line = alongTerms ? floorDiv(flat, t.depth) : modDim(flat, count);
-  const { to, index, value } = make(k, line);
-  return nest([u], "unrolled", [...value.before, { kind: "store", to, index, value: value.expr }]);
+  const k = addDim(mulDim(modDim(flat, quads), 4), t.lane.at);
+  const { to, index, value } = make(k, floorDiv(flat, quads));
+  const store: Stmt = { kind: "store", to, index, value: value.expr };
+  const lanes = nest([t.lane], "vector", [...value.before, store]);
+  const inside = total % invocations === 0 ? [] : [below(flat, total)];
+  return nest([u], "unrolled", onlyIf(inside, lanes));
 }
 
 /** An operand's element where its loops have these values, 0 where a condition fails. */

@@ -9,7 +9,7 @@ import { membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
 import { load, type Values } from "../lower/value.ts";
 import { below } from "./gpu.ts";
-import { each, offset, type Tile } from "./gpu-attention-tile.ts";
+import { each, offset, rowAt, type Tile } from "./gpu-attention-tile.ts";
 
 /** `bindRow` says what else is known of a row by its number. */
 export function storeSums(
@@ -19,7 +19,7 @@ export function storeSums(
 ): Stmt[] {
   const { rows, columns } = t;
   const [r, c] = [makeLoop("r", rows), makeLoop("c", columns)];
-  const row = addDim(t.row0.at, r.at);
+  const row = rowAt(t, r.at);
   const column = addDim(mulDim(t.team, 4), offset(c.at));
   return [
     ...t.attention.sums.flatMap((_, s) => kept(t, arrayOf(s), (i, j) => sumOf(s, i, j))),

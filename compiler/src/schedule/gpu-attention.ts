@@ -4,7 +4,7 @@
  * finds a greater score (Dao et al. 2022, Milakov and Gimelshein 2018). Sums whose weights are known otherwise are
  * `gpu-weighted.ts`'s.
  */
-import { addDim, type Condition, maxOf, negDim } from "@kiln-ml/ir";
+import { type Condition, maxOf, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock, storeMember } from "../lower/job.ts";
@@ -22,37 +22,42 @@ import {
   f32,
   firstLine,
   firstRow,
-  linesEach,
+  gridOf,
   lineTilesOf,
   placeOf,
+  rowAt,
   rowsUpTo,
   type Tile,
   teams,
   tileOf,
+  tuning,
   within,
 } from "./gpu-attention-tile.ts";
 import { weightName, weights } from "./gpu-attention-weights.ts";
 import { gpuWeighted } from "./gpu-weighted.ts";
+import { wideParams } from "./vector.ts";
 
 export function gpuAttention(job: Job): Scheduled {
   const { softmax, sums } = job.group.attention!;
   if (!softmax) return gpuWeighted(job);
-  const t = tileOf(job, rowsUpTo(mostRows(columnsEach(sums[0]!.columns)), job));
+  const most = tuning.rows || mostRows(columnsEach(sums[0]!.columns));
+  const t = tileOf(job, rowsUpTo(most, job), tuning.lines || 8);
   const b = blocksOf(t);
   // Divided by the totals at the end, like the weights without factors.
   const scaled = sums[0]!.weights !== softmax.weights;
+  const made = t.attention.made[0]!;
   const keyTile = makeLoop("keyTile", lineTilesOf(t).end);
   const body: Stmt[] = [
     { kind: "letInvocation", name: t.me.name },
     ...decode(t.batch, t.batchAt.at),
     { kind: "letIndex", name: t.row0.name, value: firstRow(t) },
-    ...b.arrays,
+    b.array,
     ...each(t.rows, (r): Stmt[] => [acc(`top${r}`, -maxOf("f32")), acc(`sum${r}`, 0)]),
     ...each(t.rows, (r) => each(t.columns, (c) => [acc(`o0_${r}_${c}`, 0)])),
     ...nest([keyTile], "serial", [
       { kind: "letIndex", name: t.line0.name, value: firstLine(t, keyTile.at) },
-      ...product(t, b, t.attention.made[0]!, "s"),
-      ...each(t.rows, (r) => each(linesEach, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))])),
+      ...product(t, b, made, "s", keyTile.at),
+      ...each(t.rows, (r) => each(t.lines, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))])),
       ...rescale(t, b),
       ...(scaled ? weights(t, (r, c) => [[softmax.weights, `s${r}_${c}`]]) : []),
       ...weigh(t, b, 0, keyTile.at, (r, c) => f32(scaled ? weightName(0, r, c) : `s${r}_${c}`)),
@@ -60,8 +65,9 @@ export function gpuAttention(job: Job): Scheduled {
     ...finish(t, b),
   ];
   return {
-    body: nest([t.batchAt, t.tile], "workgroup", body),
+    body: nest(gridOf(t), "workgroup", body),
     workgroupSize: t.me.extent as number,
+    wide: wideParams(body, t.lane.name),
   };
 }
 
@@ -86,7 +92,7 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
   return [
     ...each(t.rows, (r): Stmt[] => [
       acc(`new${r}`, -maxOf("f32")),
-      ...each(linesEach, (c): Stmt[] => [greatest(`new${r}`, f32(`s${r}_${c}`))]),
+      ...each(t.lines, (c): Stmt[] => [greatest(`new${r}`, f32(`s${r}_${c}`))]),
     ]),
     barrier,
     ...each(t.rows, (r): Stmt[] => [b.share(r, t.team, f32(`new${r}`))]),
@@ -100,7 +106,7 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
       ...each(t.columns, (c): Stmt[] => [
         set(`o0_${r}_${c}`, call("mul", "f32", f32(`o0_${r}_${c}`), f32(`shrink${r}`))),
       ]),
-      ...each(linesEach, (c): Stmt[] => [
+      ...each(t.lines, (c): Stmt[] => [
         set(`s${r}_${c}`, exp(f32(`s${r}_${c}`), f32(`top${r}`))),
         set(`sum${r}`, call("add", "f32", f32(`sum${r}`), f32(`s${r}_${c}`))),
       ]),
@@ -163,7 +169,7 @@ function storeRows(t: Tile): Stmt[] {
     ] as const)
       block.bind(m, f32(`${name}${i}`));
     for (const m of asked) block.body.push(storeMember(job, block, m, new Map()));
-    const row = addDim(t.row0.at, i);
+    const row = rowAt(t, i);
     return [
       {
         kind: "if",

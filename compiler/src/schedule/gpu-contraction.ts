@@ -28,11 +28,11 @@ export function gpuContraction(given: Job): Scheduled {
   const matrices = gpuMatrix(job, rows);
   if (matrices.length > 0 && !choices) return matrices[0]![1]();
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
-  const element = tileBytes(job, c.a.operand.dtype);
   const { anchor, sideSums } = job.group;
   const conv = anchor!.op === "convolution";
   // The steps of a convolution's window depend on their depth, which is not the same in every part.
-  const capacity = { ...roomOf(job), element, mixed: !conv && sideSums.length === 0 };
+  const mixed = !conv && sideSums.length === 0;
+  const capacity = { ...roomOf(job), element: tileBytes, mixed };
   const manners = mannersOf(job, trial, rows);
   const { guarded } = manners;
   const [single, window] = [{ rows: manners.rows.single, columns: manners.columns.single }, conv];

@@ -82,7 +82,9 @@ function lackingFirst(inner: readonly Loop[], depth: number, inFours: boolean): 
   // Before the first element there is nothing to bring: its own address does as well as any.
   const from = (step: Dim, within: Dim, unit: number): Dim => {
     const at = subDim(addDim(mulDim(step, depth / unit), within), lack / unit);
-    return step === 0 && lack > 0 ? maxDim(at, 0) : at;
+    if (step !== 0 || lack === 0) return at;
+    // Even numbers stay so, and are seen to.
+    return modDim(at, 2) === 0 ? mulDim(maxDim(floorDiv(at, 2), 0), 2) : maxDim(at, 0);
   };
   return {
     steps,

@@ -2,9 +2,10 @@
  * What a device's matrix units take, by the names of its features, and how a contraction is cut for them: the results of a
  * workgroup, those of a subgroup, and the steps of k brought at a time.
  */
-import { ceilDiv, type Dim, maxOfDim } from "@kiln-ml/ir";
+import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import type { MatrixShape } from "../kernel/matrix.ts";
 import type { Room } from "./gpu-room.ts";
+import { partSize } from "./gpu-tile-load.ts";
 
 export interface Unit extends MatrixShape {
   /** Invocations of a subgroup. */
@@ -46,30 +47,54 @@ export const outStride = (u: Unit): number => u.n + 4;
 
 /** Bytes of workgroup memory at most: a tile's lines are in either order. */
 function memoryOf(t: MatrixTiling, u: Unit): number {
-  const tile = (lines: number): number =>
-    Math.max((lines + 1) * (t.depth + pad), (t.depth + 1) * (lines + pad)) * 2;
-  return tile(t.rows) + tile(t.columns) + subgroupsOf(t, u) * u.m * outStride(u) * 4;
+  const tile = (all: number, lines: number): number => {
+    const sizes = [true, false].map((alongK) => partSize({ lines, pad }, t.depth, alongK));
+    return (all / lines) * Math.max(...sizes) * 2;
+  };
+  const tiles = tile(t.rows, t.down * u.m) + tile(t.columns, t.across * u.n);
+  return tiles + subgroupsOf(t, u) * u.m * outStride(u) * 4;
 }
 
-/** In matrices: workgroups of 8 subgroups, of 4, and small ones; and a guess at the share of the rate of each. */
+/**
+ * Matrices of a subgroup, down and across; subgroups of a workgroup, likewise; steps of k in units; and the share of the rate that
+ * a large product reached so, on the card they were tried on: 1 is 267 TFLOP/s in f16.
+ */
 const choices: readonly (readonly [
   down: number,
   across: number,
   high: number,
   wide: number,
+  steps: number,
   rate: number,
 ])[] = [
-  [4, 2, 2, 4, 1],
-  [4, 2, 1, 4, 0.85],
-  [2, 2, 2, 4, 0.8],
-  [2, 2, 2, 2, 0.65],
-  [2, 1, 1, 2, 0.4],
-  [1, 1, 1, 2, 0.25],
-  [1, 1, 1, 1, 0.1],
+  [4, 4, 2, 4, 2, 1],
+  [4, 4, 2, 2, 2, 0.97],
+  [4, 4, 4, 2, 2, 0.96],
+  [4, 4, 2, 2, 1, 0.85],
+  [2, 4, 2, 2, 2, 0.73],
+  [2, 4, 4, 2, 2, 0.67],
+  [4, 2, 2, 4, 2, 0.66],
+  [4, 4, 1, 2, 2, 0.63],
+  [2, 2, 2, 2, 4, 0.58],
+  [2, 2, 2, 4, 2, 0.52],
+  [2, 2, 2, 2, 2, 0.5],
+  [2, 1, 2, 2, 4, 0.41],
+  [2, 2, 1, 2, 4, 0.4],
+  [2, 1, 1, 2, 4, 0.31],
+  [1, 1, 2, 2, 4, 0.29],
+  [2, 1, 1, 2, 2, 0.27],
+  [1, 1, 1, 2, 2, 0.2],
+  [1, 1, 1, 1, 2, 0.1],
+  [1, 1, 1, 1, 1, 0.1],
 ];
 
-/** Workgroups that keep a large card busy. */
-const busy = 128;
+/** Compute units of a large card, and the registers of one. */
+const units = 128;
+const registers = 65536;
+/** Registers of an invocation beside those of its sums. */
+const others = 64;
+/** A step takes as long as this many products do at the full rate, however few there are: elements have to come. */
+const latency = 1e6;
 const usual = 1024;
 
 const fits = (t: MatrixTiling, u: Unit, room: Room): boolean => {
@@ -91,27 +116,32 @@ const hopeless = 4;
 export const nameOfMatrixTiling = ({ rows, columns, down, across, depth }: MatrixTiling, u: Unit) =>
   `matrix units ${rows}x${columns} ${down * u.m}x${across * u.n} ${depth}`;
 
-/** Tilings for results of some rows by some columns, `batch` times, that of least cost first; none if none fits. */
+/** Tilings for results of some rows by some columns, `batch` times, sums of `k`: that of least cost first; none if none fits. */
 export function matrixTilingsOf(
-  extents: readonly [rows: Dim, columns: Dim, batch: Dim],
+  extents: readonly [rows: Dim, columns: Dim, batch: Dim, k: Dim],
   u: Unit,
   room: Room,
 ): MatrixTiling[] {
   const sizes = extents.map((d) => (typeof d === "number" ? d : Math.min(maxOfDim(d), usual)));
-  const [rows, columns, times] = sizes as [number, number, number];
   const costs: { tiling: MatrixTiling; cost: number }[] = [];
-  for (const [down, across, high, wide, rate] of choices)
-    for (const depth of [2 * u.k, u.k]) {
-      const tiling = { rows: high * down * u.m, columns: wide * across * u.n, down, across, depth };
-      if (!fits(tiling, u, room)) continue;
-      const tiles =
-        (ceilDiv(rows, tiling.rows) as number) *
-        (ceilDiv(columns, tiling.columns) as number) *
-        times;
-      const rounds = Math.max(1, tiles / busy);
-      const share = depth === u.k ? rate * 0.9 : rate;
-      costs.push({ tiling, cost: (rounds * tiling.rows * tiling.columns) / share });
-    }
+  for (const [down, across, high, wide, steps, rate] of choices) {
+    const [rows, columns] = [high * down * u.m, wide * across * u.n];
+    const tiling = { rows, columns, down, across, depth: steps * u.k };
+    if (fits(tiling, u, room)) costs.push({ tiling, cost: costOf(tiling, u, sizes, rate) });
+  }
   costs.sort((a, b) => a.cost - b.cost);
   return costs.filter((c) => c.cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);
+}
+
+/** Products at the full rate that would take as long. Workgroups that share a compute unit wait together. */
+function costOf(t: MatrixTiling, u: Unit, sizes: readonly number[], rate: number): number {
+  const [rows, columns, times, k] = sizes as [number, number, number, number];
+  const tiles = Math.ceil(rows / t.rows) * Math.ceil(columns / t.columns) * times;
+  const invocations = subgroupsOf(t, u) * u.size;
+  const held = (t.down * t.across * u.m * u.n) / u.size + others;
+  const most = Math.max(1, Math.floor(registers / (held * invocations)));
+  const each = Math.max(1, tiles / units);
+  const together = Math.min(each, most);
+  const step = Math.max(latency, (together * t.rows * t.columns * t.depth) / rate);
+  return (each / together) * Math.ceil(k / t.depth) * step;
 }

@@ -60,7 +60,8 @@ export function gpuMatrix(job: Job, rows: Which): [string, () => Scheduled][] {
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
   const few = (d: Dim, least: number): boolean => typeof d === "number" && d < least;
   if (few(m, unit.m) || few(n, unit.n) || few(totalOf(c.k), unit.k)) return [];
-  return matrixTilingsOf([m, n, totalOf(c.batch)], unit, roomOf(job)).map((tiling) => [
+  const extents = [m, n, totalOf(c.batch), totalOf(c.k)] as const;
+  return matrixTilingsOf(extents, unit, roomOf(job)).map((tiling) => [
     nameOfMatrixTiling(tiling, unit),
     () => scheduled(job, unit, tiling, rows),
   ]);
@@ -100,7 +101,10 @@ const matrix = (does: MatrixStep): Stmt => ({ kind: "matrix", does });
 
 function planBody(p: Plan, lane: Loop): Stmt[] {
   const { tile: t, tiling, unit } = p;
-  const loaders = [p.rows, p.columns].map((l) => loaderOf(t, l, pad)) as [Loader, Loader];
+  const loaders = [
+    loaderOf(t, p.rows, { lines: tiling.down * unit.m, pad }),
+    loaderOf(t, p.columns, { lines: tiling.across * unit.n, pad }),
+  ] as const;
   const sums = range(tiling.down).flatMap((i) => range(tiling.across).map((j) => sumName(i, j)));
   const lanes: Stmt[] = [
     ...loaders.filter((l) => l.wide).flatMap((l) => l.held),
@@ -121,6 +125,7 @@ function planBody(p: Plan, lane: Loop): Stmt[] {
       size: subgroupsOf(tiling, unit) * unit.m * outStride(unit),
       space: "shared",
       width: 4,
+      parts: subgroupsOf(tiling, unit),
     },
     ...sums.map((name) => matrix({ step: "zero", name, shape: unit })),
     ...loaders.filter((l) => !l.wide).flatMap((l) => l.held),
@@ -145,9 +150,11 @@ function cornerOf({ tiling, unit }: Plan, subgroup: Dim): [Dim, Dim] {
 
 function multiply(p: Plan, [a, b]: readonly [Loader, Loader]): Stmt[] {
   const { tiling, unit: shape } = p;
-  const [row, column] = cornerOf(p, p.subgroup);
-  const from = (l: Loader, side: "left" | "right", name: string, line: Dim, k: number): Stmt => {
-    const index = l.alongK ? addDim(mulDim(line, l.stride), k) : addDim(line, k * l.stride);
+  const perRow = tiling.columns / (tiling.across * shape.n);
+  // Of each operand a subgroup has a part to itself, so that all else is constant.
+  const parts = { left: floorDiv(p.subgroup, perRow), right: modDim(p.subgroup, perRow) };
+  const from = (l: Loader, side: "left" | "right", name: string, line: number, k: number): Stmt => {
+    const index = l.plain(parts[side], line, k);
     const turned = l.alongK === (side === "right");
     return matrix({
       step: "load",
@@ -163,11 +170,9 @@ function multiply(p: Plan, [a, b]: readonly [Loader, Loader]): Stmt[] {
   return range(tiling.depth / shape.k).flatMap((u) => {
     const k = u * shape.k;
     return [
-      ...range(tiling.across).map((j) =>
-        from(b, "right", `b${u}_${j}`, addDim(column, j * shape.n), k),
-      ),
+      ...range(tiling.across).map((j) => from(b, "right", `b${u}_${j}`, j * shape.n, k)),
       ...range(tiling.down).flatMap((i) => [
-        from(a, "left", `a${u}_${i}`, addDim(row, i * shape.m), k),
+        from(a, "left", `a${u}_${i}`, i * shape.m, k),
         ...range(tiling.across).map((j) =>
           matrix({
             step: "multiply",
@@ -242,9 +247,8 @@ function addOwn(p: Plan, l: Lines, across: Lines, loader: Loader): Stmt[] {
   if (l.sums.length === 0) return [];
   const kk = makeLoop(`k${l.which}`, p.tiling.depth);
   const { me } = p.tile;
-  const index = loader.alongK
-    ? addDim(mulDim(me, loader.stride), kk.at)
-    : addDim(mulDim(kk.at, loader.stride), me);
+  const { lines } = loader;
+  const index = loader.plain(floorDiv(me, lines), modDim(me, lines), kk.at);
   const body = addSides(l, [0], () => load(loader.name, l.operand.operand.dtype, index));
   return [{ kind: "if", when: sumsLine(p, l, across), then: nest([kk], "serial", body) }];
 }

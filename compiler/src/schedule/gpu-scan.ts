@@ -95,7 +95,14 @@ interface Walk {
   readonly rename: Rename;
   /** That there is such an element. */
   readonly inside: readonly Condition[];
+  /** Elements that an invocation holds: those of a tile, or of a whole line, all on their way before the first is needed. */
+  readonly held: number;
+  /** Where a lane's element is among them. */
+  readonly place: Dim;
 }
+
+/** Tiles of a line that an invocation has registers for. */
+const mostHeld = 8;
 
 function walkOf(inner: Loop, outer: readonly Loop[], rename: Rename, invocations: number): Walk {
   const tile = makeLoop("tile", ceilDiv(inner.extent, invocations * each));
@@ -106,6 +113,8 @@ function walkOf(inner: Loop, outer: readonly Loop[], rename: Rename, invocations
   // Lanes that end together stay one access.
   const fours = modDim(inner.extent, each) === 0;
   const end = fours ? below(four, floorDiv(inner.extent, each)) : below(at, inner.extent);
+  const count = tile.extent;
+  const allHeld = typeof count === "number" && count <= mostHeld;
   return {
     line: makeLoop("line", totalOf(outer)),
     tile,
@@ -113,6 +122,8 @@ function walkOf(inner: Loop, outer: readonly Loop[], rename: Rename, invocations
     lane,
     rename: renamedAt(rename, new Map([[inner.name, at]])),
     inside: whole ? [] : [end],
+    held: allHeld ? count * each : each,
+    place: allHeld ? addDim(mulDim(tile.at, each), lane.at) : lane.at,
   };
 }
 
@@ -140,21 +151,28 @@ function tiles(
   emitAfter(job, after, rename);
   const wide = wideParams([...taken, ...stored], w.lane.name);
   const lanes = (body: readonly Stmt[]): Stmt[] => nest([w.lane], "vector", body);
+  const scanned = [
+    ...running.flatMap((t, i) => scanOwn(t, names[i]!, held[i]!.dtype, w)),
+    { kind: "prefix", names, carries, reducers } as const,
+    ...lanes(stored),
+  ];
+  const start = running.map((t) => declareAcc(job, t));
+  const walked =
+    w.held > each
+      ? [
+          ...nest([w.tile], "unrolled", lanes(taken)),
+          ...nest([w.tile], "unrolled", [...start, ...scanned]),
+        ]
+      : nest([w.tile], "serial", [...start, ...lanes(taken), ...scanned]);
   const body = nest([w.line], "workgroup", [
     { kind: "letInvocation", name: w.lid.name },
     ...decode(outer, w.line.at),
     ...running.map((t, i) => ({ ...declareAcc(job, t), name: carries[i]! })),
     ...running.flatMap((t, i) => [
-      own(heldBy(names[i]!), held[i]!.dtype),
-      own(madeBy(names[i]!), t.dtype),
+      own(heldBy(names[i]!), held[i]!.dtype, w.held),
+      own(madeBy(names[i]!), t.dtype, each),
     ]),
-    ...nest([w.tile], "serial", [
-      ...running.map((t) => declareAcc(job, t)),
-      ...lanes(taken),
-      ...running.flatMap((t, i) => scanOwn(t, names[i]!, held[i]!.dtype, w.lane)),
-      { kind: "prefix", names, carries, reducers },
-      ...lanes(stored),
-    ]),
+    ...walked,
     ...(after.body.length > 0 ? once(after.body) : []),
   ]);
   return { body, workgroupSize: invocations, wide };
@@ -163,11 +181,11 @@ function tiles(
 const heldBy = (name: string): string => `${name}Held`;
 const madeBy = (name: string): string => `${name}Made`;
 
-const own = (name: string, dtype: Dtype): Stmt => ({
+const own = (name: string, dtype: Dtype, size: number): Stmt => ({
   kind: "array",
   name,
   dtype,
-  size: each,
+  size,
   space: "private",
   width: each,
 });
@@ -178,15 +196,15 @@ function hold(job: Job, scan: Tensor, to: string, w: Walk): { dtype: Dtype; body
   const coords = renamed(job.group.members.get(scan)!.coords, w.rename);
   const value = block.at(scan.operands[0]!, coords);
   const { dtype } = value;
-  const store = (value: Expr): Stmt => ({ kind: "store", to, index: w.lane.at, value });
+  const store = (value: Expr): Stmt => ({ kind: "store", to, index: w.place, value });
   block.body.push(store(value));
   if (w.inside.length === 0) return { dtype, body: block.body };
   return { dtype, body: [store(identityOf(scan, dtype)), ...onlyIf(w.inside, block.body)] };
 }
 
 /** The elements of an invocation scanned one after the other; the accumulator is what they come to. */
-function scanOwn(scan: Tensor, name: string, dtype: Dtype, lane: Loop): Stmt[] {
-  const value = load(heldBy(name), dtype, lane.at);
+function scanOwn(scan: Tensor, name: string, dtype: Dtype, { lane, place }: Walk): Stmt[] {
+  const value = load(heldBy(name), dtype, place);
   const take: Stmt = { kind: "accumulate", name, reducer: opRecord(scan.op).reducer!, value };
   const keep: Stmt = {
     kind: "store",

@@ -42,6 +42,19 @@ export interface Tile {
   readonly walk: Walk;
 }
 
+/** A tile as matrices want it: in parts of so many lines, each plain, a line after the other or a step of k. */
+export interface Plain {
+  readonly lines: number;
+  /** Elements between the ends of neighbouring lines or steps, so that they meet different banks. */
+  readonly pad: number;
+}
+
+/** Elements of a part, of `depth` steps: those of neighbouring parts meet different banks as well. */
+export function partSize({ lines, pad }: Plain, depth: number, alongK: boolean): number {
+  if (alongK) return lines * (depth + pad);
+  return depth * (lines + pad) + (lines < 64 ? lines : 0);
+}
+
 /** Elements between the lines of one place of k and those of the next, where they stand apart. */
 export const apart = 4;
 
@@ -51,6 +64,10 @@ export interface Loader {
   readonly alongK: boolean;
   /** Elements between those, in a plain tile. */
   readonly stride: number;
+  /** Lines of a part of a plain tile. */
+  readonly lines: number;
+  /** Where an element of a plain tile stands: the part, the line in it, and the step of k. */
+  plain(part: Dim, line: Dim, k: Dim): Dim;
   readonly array: Stmt;
   /** Whether elements are brought four at a time, as lanes. */
   readonly wide: boolean;
@@ -62,8 +79,7 @@ export interface Loader {
   index(quad: Dim, within: Dim, kQuad: Dim, k: number): Dim;
 }
 
-/** `pad` asks for a plain tile, whose lines or steps are so many elements further apart than they are long. */
-export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
+export function loaderOf(t: Tile, lines: Lines, plainly?: Plain): Loader {
   const { job } = t;
   const { dtype } = lines.operand.operand;
   const name = `tile${lines.which.toUpperCase()}`;
@@ -72,7 +88,12 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   // Sixteen steps of a line meet in four banks, whatever the rotation, and in eight where steps stand four words apart.
   const isApart = alongK && !wide && t.room;
   const spacing = lines.count + (isApart ? apart : 0);
-  const places = wide ? widePlaces(t, lines, alongK) : singlePlaces(t, lines, alongK, spacing);
+  // Halves for a plain tile come in eights, two neighbouring fours to an invocation.
+  const inEights =
+    plainly !== undefined && hasNativeHalf(job, dtype) && fitsEights(t, lines, alongK);
+  const places = wide
+    ? widePlaces(t, lines, alongK, inEights ? 2 : 1)
+    : singlePlaces(t, lines, alongK, spacing);
   // What is converted on its way is held as it comes: a conversion at once would wait for the load.
   const brought = (p: Place, step: Dim) => {
     const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
@@ -80,10 +101,14 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
   };
   const kept = brought(places[0]!, t.walk.usual).value.dtype;
   const heldName = (u: number): string => `${lines.which}Next${u}`;
-  const stride = (alongK ? t.depth : lines.count) + (pad ?? 0);
-  // A matrix that is loaded from a plain tile may reach a stride beyond it.
-  const size =
-    pad === undefined ? spacing * t.depth : ((alongK ? lines.count : t.depth) + 1) * stride;
+  const stride = plainly ? (alongK ? t.depth : plainly.lines) + plainly.pad : 0;
+  const part = plainly ? partSize(plainly, t.depth, alongK) : 0;
+  const parts = plainly ? lines.count / plainly.lines : 1;
+  const plain: Loader["plain"] = (number, line, k) =>
+    addDim(
+      mulDim(number, part),
+      alongK ? addDim(mulDim(line, stride), k) : addDim(mulDim(k, stride), line),
+    );
   const rotated = (quad: Dim, kQuad: Dim): Dim =>
     alongK && !isApart ? modDim(addDim(quad, mulDim(kQuad, 2)), lines.count / 4) : quad;
   const index: Loader["index"] = (quad, within, kQuad, k) =>
@@ -95,14 +120,17 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
     name,
     alongK,
     stride,
+    lines: plainly?.lines ?? lines.count,
+    plain,
     array: {
       kind: "array",
       name,
       dtype,
-      size,
+      size: plainly ? parts * part : spacing * t.depth,
       space: "shared",
       width: 4,
-      narrow: true,
+      // A plain tile is for matrix units, which take halves.
+      ...(plainly ? { narrow: true, parts } : {}),
     },
     wide,
     held: places.map((_, u) => ({
@@ -123,7 +151,7 @@ export function loaderOf(t: Tile, lines: Lines, pad?: number): Loader {
     put: places.flatMap((p, u): Stmt[] => {
       const held = ref(heldName(u), kept);
       const value = kept === dtype ? held : call("convert", dtype, held);
-      const at = pad === undefined ? p.to(index) : p.plain(stride);
+      const at = plainly ? p.plain(plain, plainly.lines) : p.to(index);
       return busy(p, [{ kind: "store", to: name, index: at, value }]);
     }),
     index,
@@ -179,8 +207,8 @@ interface Place {
   at(step: Dim): Rename;
   guard(step: Dim): Condition[];
   to(index: Loader["index"]): Dim;
-  /** Where it goes in a plain tile. */
-  plain(stride: number): Dim;
+  /** Where it goes in a plain tile of parts of so many lines. */
+  plain(at: Loader["plain"], lines: number): Dim;
 }
 
 /** How many of `things` an invocation has, and which invocations have one where there are fewer. */
@@ -189,22 +217,29 @@ const sharedOut = ({ me, invocations }: Tile, things: number) => ({
   some: things < invocations ? below(me, things) : undefined,
 });
 
-function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
+/** Fours, of which `run` neighbours are an invocation's. */
+function widePlaces(t: Tile, lines: Lines, alongK: boolean, run = 1): Place[] {
   const perLine = t.depth / 4;
   const quads = lines.count / 4;
   const { count, some } = sharedOut(t, (lines.count * t.depth) / 4);
   return Array.from({ length: count }, (_, u): Place => {
-    const flat = addDim(t.me, u * t.invocations);
+    const runs = addDim(t.me, Math.floor(u / run) * t.invocations);
+    const flat = addDim(mulDim(runs, run), u % run);
     if (alongK) {
       const [quad, line] = [modDim(flat, perLine), floorDiv(flat, perLine)];
       const at = lineOf(lines, line);
       return {
         some,
+        // Counted from the first of the run: where that lies before k begins, so does all of it.
         at: (step) =>
-          new Map([...decoded(lines.loops, at), ...t.walk.atQuad(step, quad, t.lane.at)]),
+          new Map([
+            ...decoded(lines.loops, at),
+            ...t.walk.atQuad(step, subDim(quad, u % run), addDim(t.lane.at, 4 * (u % run))),
+          ]),
         guard: (step) => [t.walk.inside(step, mulDim(quad, 4))],
         to: (index) => laneAlongK(t, index, quad, line),
-        plain: (stride) => addDim(mulDim(line, stride), addDim(mulDim(quad, 4), t.lane.at)),
+        plain: (to, size) =>
+          to(floorDiv(line, size), modDim(line, size), addDim(mulDim(quad, 4), t.lane.at)),
       };
     }
     const [k, quad] = [floorDiv(flat, quads), modDim(flat, quads)];
@@ -214,7 +249,10 @@ function widePlaces(t: Tile, lines: Lines, alongK: boolean): Place[] {
       at: (step) => new Map([...decodedQuads(lines.loops, at, t.lane.at), ...t.walk.at(step, k)]),
       guard: (step) => [t.walk.inside(step, k)],
       to: () => addDim(mulDim(flat, 4), t.lane.at),
-      plain: (stride) => addDim(mulDim(k, stride), addDim(mulDim(quad, 4), t.lane.at)),
+      plain: (to, size) => {
+        const within = addDim(mulDim(modDim(quad, size / 4), 4), t.lane.at);
+        return to(floorDiv(quad, size / 4), within, k);
+      },
     };
   });
 }
@@ -241,8 +279,7 @@ function singlePlaces(t: Tile, lines: Lines, alongK: boolean, spacing: number): 
         const quad = index(floorDiv(line, 4), modDim(line, 4), floorDiv(k, 4), 0);
         return addDim(quad, mulDim(modDim(k, 4), spacing));
       },
-      plain: (stride) =>
-        alongK ? addDim(mulDim(line, stride), k) : addDim(mulDim(k, stride), line),
+      plain: (to, size) => to(floorDiv(line, size), modDim(line, size), k),
     };
   });
 }
@@ -280,6 +317,12 @@ function strideAlong(index: Dim, loop: Loop): number | undefined {
   const [four, lane] = [makeLoop("four", floorDiv(loop.extent, 4)), makeLoop("within", 4)];
   const at = addDim(mulDim(four.at, 4), lane.at);
   return strideOf(substitute(index, new Map([[loop.name, at]])), lane.name);
+}
+
+function fitsEights(t: Tile, lines: Lines, alongK: boolean): boolean {
+  const inner = alongK ? t.walk.innermost : lines.loops.at(-1);
+  if (inner === undefined || modDim(inner.extent, 8) !== 0) return false;
+  return t.depth % 8 === 0 && ((lines.count * t.depth) / 8) % t.invocations === 0;
 }
 
 const longer = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b === "number" && a > b;

@@ -2,7 +2,7 @@
  * What an invocation of a tiled contraction does with its sums: the group's other members, and the stores, four columns at a
  * time where the columns come in fours, else one by one. Also the sums of an operand's lines that run beside it.
  */
-import { addDim, type Condition, type Dim, type Dtype, modDim, mulDim, negDim } from "@kiln-ml/ir";
+import { addDim, type Condition, type Dim, type Dtype, mulDim, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
@@ -45,7 +45,7 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
   const quads = columns.own / 4;
   const each = range(rows.own).flatMap((i) => range(quads).map((j) => ({ i, j })));
   const size = rows.own * columns.own;
-  const lanes = endsInFours(columns) ? storesInLanes(t, rows, columns) : undefined;
+  const lanes = columns.inFours ? storesInLanes(t, rows, columns) : undefined;
   const byNumber = lanes?.byNumber ?? true;
   const sums: Stmt = { kind: "array", name: "sums", dtype, size, space: "private", width: 4 };
   const sideArray = (s: number): string => `side${columns.which}${s}`;
@@ -89,10 +89,6 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
     ],
   };
 }
-
-/** Whether every four columns of a tile are inside or none, and neighbours of one loop. */
-const endsInFours = ({ inFours, loops, limit }: Lines): boolean =>
-  inFours || (loops.filter((l) => l.extent !== 1).length === 1 && modDim(limit, 4) === 0);
 
 export const zeroed = (name: string, dtype: Dtype): Stmt => ({
   kind: "acc",

@@ -18,19 +18,21 @@ import {
   f32,
   firstLine,
   firstRow,
-  linesEach,
-  linesPerTile,
+  gridOf,
   lineTilesOf,
   rowsUpTo,
   tileOf,
+  tuning,
 } from "./gpu-attention-tile.ts";
 import { weightName, weights } from "./gpu-attention-weights.ts";
+import { wideParams } from "./vector.ts";
 
 export function gpuWeighted(job: Job): Scheduled {
   const { attention } = job.group;
-  const t = tileOf(job, rowsOf(job));
+  const { rows, lines } = shareOf(job);
+  const t = tileOf(job, rows, lines);
   const b = blocksOf(t);
-  const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, linesPerTile));
+  const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, t.perLineTile));
   const { start, end } = lineTilesOf(t);
   const sums = attention!.sums;
   const sumName = (s: number, r: number, c: number): string => `o${s}_${r}_${c}`;
@@ -38,7 +40,7 @@ export function gpuWeighted(job: Job): Scheduled {
     { kind: "letInvocation", name: t.me.name },
     ...decode(t.batch, t.batchAt.at),
     { kind: "letIndex", name: t.row0.name, value: firstRow(t) },
-    ...b.arrays,
+    b.array,
     ...sums.flatMap((_, s) =>
       each(t.rows, (r) => each(t.columns, (c) => [acc(sumName(s, r, c), 0)])),
     ),
@@ -50,7 +52,7 @@ export function gpuWeighted(job: Job): Scheduled {
       loop: "serial",
       body: [
         { kind: "letIndex", name: t.line0.name, value: firstLine(t, lineTile.at) },
-        ...attention!.made.flatMap((p, i) => product(t, b, p, productName(i))),
+        ...attention!.made.flatMap((p, i) => product(t, b, p, productName(i), lineTile.at)),
         ...weights(t, (r, c) => attention!.made.map((p, i) => [p, `${productName(i)}${r}_${c}`])),
         ...sums.flatMap((_, s) => weigh(t, b, s, lineTile.at, (r, c) => f32(weightName(s, r, c)))),
       ],
@@ -58,19 +60,22 @@ export function gpuWeighted(job: Job): Scheduled {
     ...storeSums(t, (s, r, c) => f32(sumName(s, r, c))),
   ];
   return {
-    body: nest([t.batchAt, t.tile], "workgroup", body),
+    body: nest(gridOf(t), "workgroup", body),
     workgroupSize: t.me.extent as number,
+    wide: wideParams(body, t.lane.name),
   };
 }
 
 /** Accumulators of an invocation that leave it registers for the rest. */
 const mostAccumulators = 128;
-function rowsOf(job: Job): number {
+function shareOf(job: Job): { rows: number; lines: number } {
   const { made, sums } = job.group.attention!;
-  const each = made.length * linesEach + sums.length * columnsEach(sums[0]!.columns);
+  const columns = columnsEach(sums[0]!.columns);
+  const lines = tuning.lines || 8;
+  const each = made.length * lines + sums.length * columns;
   let most = 8;
-  while (most > 1 && most * each > mostAccumulators) most /= 2;
-  return rowsUpTo(most, job);
+  while (most > 1 && most * each > (tuning.most || mostAccumulators)) most /= 2;
+  return { rows: rowsUpTo(most, job), lines };
 }
 
 const productName = (i: number): string => `p${i}_`;

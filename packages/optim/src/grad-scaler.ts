@@ -121,12 +121,12 @@ export class GradScaler extends Stateful {
 }
 
 /**
- * Whether all elements are finite: their sum is infinite or NaN if one of them is. Sums are taken in f32, so finite elements
- * reach infinity only where they are about that large themselves.
+ * Whether all elements are finite: their sum is infinite or NaN if one of them is. It is one sum over all gradients, in f32 at least,
+ * so that finite elements reach infinity only where they are about that large themselves.
  */
 function allFinite(grads: readonly Tensor[]): Tensor {
-  const sums = grads.map((g) => g.convert(promote(g.dtype, "f32")).sum());
-  const [first, ...rest] = sums.map((s) => s.isFinite());
+  const dtype = grads.map((g) => g.dtype).reduce(promote, "f32");
+  const [first, ...rest] = grads.map((g) => g.convert(dtype).sum());
   if (!first) throw new GraphError("gradScaler: no gradients, needs one or more");
-  return rest.reduce((a, b) => a.and(b), first);
+  return rest.reduce((a, b) => a.add(b), first).isFinite();
 }

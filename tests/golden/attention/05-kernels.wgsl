@@ -1,12 +1,10 @@
-// attention on a grid of 1 × 2 × 1
-@group(0) @binding(0) var<storage, read> q_: array<f32>;
-@group(0) @binding(1) var<storage, read> k_: array<f32>;
-@group(0) @binding(2) var<storage, read> v: array<f32>;
+// attention on a grid of 2 × 1 × 1
+@group(0) @binding(0) var<storage, read> q_: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> k_: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> v: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> dotGeneral: array<f32>;
 
-var<workgroup> rowTile: array<vec4<f32>, 80>;
-
-var<workgroup> lineTile: array<vec4<f32>, 256>;
+var<workgroup> tiles: array<vec4<f32>, 400>;
 
 var<private> infinityBits: u32 = 0x7f800000u;
 fn infinity() -> f32 {
@@ -27,39 +25,33 @@ fn main(
   @builtin(workgroup_id) workgroup: vec3<u32>,
 ) {
   let lid = i32(invocation);
-  let batch = i32(workgroup.y);
-  let tile = i32(workgroup.x);
-  let meDiv8 = lid / 8;
+  let tile = i32(workgroup.y);
+  let batch = i32(workgroup.x);
+  let meDiv16 = lid / 16;
+  let meMod2 = lid % 2;
+  let row0 = meDiv16 * 2 + meMod2;
   var top0: f32 = -3.4028234663852886e+38;
   var sum0: f32 = 0.0;
   var o0_0_0: f32 = 0.0;
   var o0_0_1: f32 = 0.0;
   var o0_0_2: f32 = 0.0;
   var o0_0_3: f32 = 0.0;
+  let meDiv2 = lid / 2;
+  let remainder = meDiv2 % 8;
+  let atMe = batch * 8 + lid;
+  let atMe0 = meDiv2 * 3 + meMod2;
+  let atMe1 = meDiv16 * 6 + meMod2 * 3;
+  let atMe2 = remainder * 3;
+  let quotient = remainder / 4;
+  let atMe3 = meDiv16 * 4 + quotient + meMod2 * 2;
+  let remainder0 = meDiv2 % 4;
+  let atMe4 = meDiv16 * 4 + meMod2 * 2;
+  let atMe5 = meDiv16 * 18 + quotient + meMod2 * 9;
+  let meDiv8 = lid / 8;
   let meMod8 = lid % 8;
-  let line0 = meMod8 * 4;
-  let meDiv16 = lid / 16;
-  let meMod16 = lid % 16;
-  let atBatch = batch * 32;
-  let atMe = atBatch + meDiv16 * 8 + meMod16;
-  let meDiv64 = lid / 64;
-  let atMe0 = meDiv64 + meMod16 * 5;
-  let remainder = meDiv16 % 4;
-  let atMe1 = meMod8 * 4;
-  let atMe2 = line0 + meDiv16;
-  let atMe3 = atBatch + line0 * 8 + meDiv16 * 8 + meMod16 - meMod8 * 32;
-  let atMe4 = meDiv64 + meMod16 * 16;
-  let meDiv32 = lid / 32;
-  let remainder0 = meDiv8 % 4;
-  let meDiv4 = lid / 4;
-  let meMod4 = lid % 4;
-  let atMe5 = meDiv8 * 2;
-  let quotient = meMod8 / 4;
-  let atMe6 = meDiv32 + meMod8 * 20;
-  let meMod32 = lid % 32;
-  let atMe7 = atBatch + meDiv32 * 8 + meMod32;
-  let quotient0 = meMod32 / 4;
-  let atMe8 = meDiv32 * 16 + quotient0;
+  let atMe6 = batch * 8 + meDiv8 * 2 + meMod8;
+  let atMe7 = meMod8 * 4;
+  let atMe8 = meDiv16 * 18 + meMod2 * 9;
   for (var keyTile = 0; keyTile < 1; keyTile++) {
     var s0_0: f32 = 0.0;
     var s0_1: f32 = 0.0;
@@ -71,43 +63,95 @@ fn main(
     var s0_7: f32 = 0.0;
     for (var step = 0; step < 1; step++) {
       workgroupBarrier();
-      rowTile[atMe0][remainder] = select(0.0, q_[atMe], (meDiv16 <= 3) & (meMod16 <= 7));
-      rowTile[atMe0 + 2][remainder] = 0.0;
-      lineTile[atMe4][remainder] = select(0.0, k_[atMe3], (atMe2 <= atMe1 + 3) & (meMod16 <= 7));
-      lineTile[atMe4 + 2][remainder] = select(0.0, k_[atMe3 + 64], (atMe2 + 5 <= atMe1) & (meMod16 <= 7));
-      lineTile[atMe4 + 4][remainder] = select(0.0, k_[atMe3 + 128], (atMe2 + 13 <= atMe1) & (meMod16 <= 7));
-      lineTile[atMe4 + 6][remainder] = select(0.0, k_[atMe3 + 192], (atMe2 + 21 <= atMe1) & (meMod16 <= 7));
-      lineTile[atMe4 + 8][remainder] = 0.0;
-      lineTile[atMe4 + 10][remainder] = 0.0;
-      lineTile[atMe4 + 12][remainder] = 0.0;
-      lineTile[atMe4 + 14][remainder] = 0.0;
+      if (lid <= 31) {
+        tiles[atMe0] = select(vec4<f32>(0.0), q_[atMe], meDiv2 <= 3);
+      }
+      tiles[atMe0 + 48] = select(vec4<f32>(0.0), k_[atMe], meDiv2 <= 3);
       workgroupBarrier();
-      for (var kk = 0; kk < 16; kk++) {
-        let a0 = rowTile[meDiv32 + kk * 5][remainder0];
-        let lineTileAt = lineTile[meMod8 + kk * 16];
-        let b0 = lineTileAt[0];
-        let b1 = lineTileAt[1];
-        let b2 = lineTileAt[2];
-        let b3 = lineTileAt[3];
-        let lineTileAt0 = lineTile[meMod8 + kk * 16 + 8];
-        let b4 = lineTileAt0[0];
-        let b5 = lineTileAt0[1];
-        let b6 = lineTileAt0[2];
-        let b7 = lineTileAt0[3];
-        s0_0 = fma(a0, b0, s0_0);
-        s0_1 = fma(a0, b1, s0_1);
-        s0_2 = fma(a0, b2, s0_2);
-        s0_3 = fma(a0, b3, s0_3);
-        s0_4 = fma(a0, b4, s0_4);
-        s0_5 = fma(a0, b5, s0_5);
-        s0_6 = fma(a0, b6, s0_6);
-        s0_7 = fma(a0, b7, s0_7);
+      for (var kk = 0; kk < 2; kk++) {
+        let tilesAt = tiles[atMe1 + kk];
+        let a0_0 = tilesAt[0];
+        let a0_1 = tilesAt[1];
+        let a0_2 = tilesAt[2];
+        let a0_3 = tilesAt[3];
+        let tilesAt0 = tiles[atMe2 + kk + 48];
+        let b0_0 = tilesAt0[0];
+        let b0_1 = tilesAt0[1];
+        let b0_2 = tilesAt0[2];
+        let b0_3 = tilesAt0[3];
+        s0_0 = fma(a0_0, b0_0, s0_0);
+        s0_0 = fma(a0_1, b0_1, s0_0);
+        s0_0 = fma(a0_2, b0_2, s0_0);
+        s0_0 = fma(a0_3, b0_3, s0_0);
+        let tilesAt1 = tiles[atMe2 + kk + 72];
+        let b1_0 = tilesAt1[0];
+        let b1_1 = tilesAt1[1];
+        let b1_2 = tilesAt1[2];
+        let b1_3 = tilesAt1[3];
+        s0_1 = fma(a0_0, b1_0, s0_1);
+        s0_1 = fma(a0_1, b1_1, s0_1);
+        s0_1 = fma(a0_2, b1_2, s0_1);
+        s0_1 = fma(a0_3, b1_3, s0_1);
+        let tilesAt2 = tiles[atMe2 + kk + 96];
+        let b2_0 = tilesAt2[0];
+        let b2_1 = tilesAt2[1];
+        let b2_2 = tilesAt2[2];
+        let b2_3 = tilesAt2[3];
+        s0_2 = fma(a0_0, b2_0, s0_2);
+        s0_2 = fma(a0_1, b2_1, s0_2);
+        s0_2 = fma(a0_2, b2_2, s0_2);
+        s0_2 = fma(a0_3, b2_3, s0_2);
+        let tilesAt3 = tiles[atMe2 + kk + 120];
+        let b3_0 = tilesAt3[0];
+        let b3_1 = tilesAt3[1];
+        let b3_2 = tilesAt3[2];
+        let b3_3 = tilesAt3[3];
+        s0_3 = fma(a0_0, b3_0, s0_3);
+        s0_3 = fma(a0_1, b3_1, s0_3);
+        s0_3 = fma(a0_2, b3_2, s0_3);
+        s0_3 = fma(a0_3, b3_3, s0_3);
+        let tilesAt4 = tiles[atMe2 + kk + 144];
+        let b4_0 = tilesAt4[0];
+        let b4_1 = tilesAt4[1];
+        let b4_2 = tilesAt4[2];
+        let b4_3 = tilesAt4[3];
+        s0_4 = fma(a0_0, b4_0, s0_4);
+        s0_4 = fma(a0_1, b4_1, s0_4);
+        s0_4 = fma(a0_2, b4_2, s0_4);
+        s0_4 = fma(a0_3, b4_3, s0_4);
+        let tilesAt5 = tiles[atMe2 + kk + 168];
+        let b5_0 = tilesAt5[0];
+        let b5_1 = tilesAt5[1];
+        let b5_2 = tilesAt5[2];
+        let b5_3 = tilesAt5[3];
+        s0_5 = fma(a0_0, b5_0, s0_5);
+        s0_5 = fma(a0_1, b5_1, s0_5);
+        s0_5 = fma(a0_2, b5_2, s0_5);
+        s0_5 = fma(a0_3, b5_3, s0_5);
+        let tilesAt6 = tiles[atMe2 + kk + 192];
+        let b6_0 = tilesAt6[0];
+        let b6_1 = tilesAt6[1];
+        let b6_2 = tilesAt6[2];
+        let b6_3 = tilesAt6[3];
+        s0_6 = fma(a0_0, b6_0, s0_6);
+        s0_6 = fma(a0_1, b6_1, s0_6);
+        s0_6 = fma(a0_2, b6_2, s0_6);
+        s0_6 = fma(a0_3, b6_3, s0_6);
+        let tilesAt7 = tiles[atMe2 + kk + 216];
+        let b7_0 = tilesAt7[0];
+        let b7_1 = tilesAt7[1];
+        let b7_2 = tilesAt7[2];
+        let b7_3 = tilesAt7[3];
+        s0_7 = fma(a0_0, b7_0, s0_7);
+        s0_7 = fma(a0_1, b7_1, s0_7);
+        s0_7 = fma(a0_2, b7_2, s0_7);
+        s0_7 = fma(a0_3, b7_3, s0_7);
       }
     }
-    s0_0 = select(-infinity(), select(-1.7014117e+38, s0_0 * 0.35355338, line0 <= meDiv8), line0 <= 3);
-    s0_1 = select(-infinity(), select(-1.7014117e+38, s0_1 * 0.35355338, line0 + 1 <= meDiv8), line0 <= 2);
-    s0_2 = select(-infinity(), select(-1.7014117e+38, s0_2 * 0.35355338, line0 + 2 <= meDiv8), line0 <= 1);
-    s0_3 = select(-infinity(), select(-1.7014117e+38, s0_3 * 0.35355338, line0 + 3 <= meDiv8), line0 <= 0);
+    s0_0 = select(-infinity(), select(-1.7014117e+38, s0_0 * 0.35355338, remainder <= row0), remainder <= 3);
+    s0_1 = -infinity();
+    s0_2 = -infinity();
+    s0_3 = -infinity();
     s0_4 = -infinity();
     s0_5 = -infinity();
     s0_6 = -infinity();
@@ -122,27 +166,27 @@ fn main(
     new0 = select(new0, s0_6, new0 < s0_6);
     new0 = select(new0, s0_7, new0 < s0_7);
     workgroupBarrier();
-    lineTile[meDiv4][meMod4] = new0;
+    tiles[atMe3][remainder0] = new0;
     workgroupBarrier();
     new0 = top0;
-    let lineTileAt1 = lineTile[atMe5];
-    let lineTileAt2 = lineTileAt1[0];
-    new0 = select(new0, lineTileAt2, new0 < lineTileAt2);
-    let lineTileAt3 = lineTileAt1[1];
-    new0 = select(new0, lineTileAt3, new0 < lineTileAt3);
-    let lineTileAt4 = lineTileAt1[2];
-    new0 = select(new0, lineTileAt4, new0 < lineTileAt4);
-    let lineTileAt5 = lineTileAt1[3];
-    new0 = select(new0, lineTileAt5, new0 < lineTileAt5);
-    let lineTileAt6 = lineTile[atMe5 + 1];
-    let lineTileAt7 = lineTileAt6[0];
-    new0 = select(new0, lineTileAt7, new0 < lineTileAt7);
-    let lineTileAt8 = lineTileAt6[1];
-    new0 = select(new0, lineTileAt8, new0 < lineTileAt8);
-    let lineTileAt9 = lineTileAt6[2];
-    new0 = select(new0, lineTileAt9, new0 < lineTileAt9);
-    let lineTileAt10 = lineTileAt6[3];
-    new0 = select(new0, lineTileAt10, new0 < lineTileAt10);
+    let tilesAt8 = tiles[atMe4];
+    let tilesAt9 = tilesAt8[0];
+    new0 = select(new0, tilesAt9, new0 < tilesAt9);
+    let tilesAt10 = tilesAt8[1];
+    new0 = select(new0, tilesAt10, new0 < tilesAt10);
+    let tilesAt11 = tilesAt8[2];
+    new0 = select(new0, tilesAt11, new0 < tilesAt11);
+    let tilesAt12 = tilesAt8[3];
+    new0 = select(new0, tilesAt12, new0 < tilesAt12);
+    let tilesAt13 = tiles[atMe4 + 1];
+    let tilesAt14 = tilesAt13[0];
+    new0 = select(new0, tilesAt14, new0 < tilesAt14);
+    let tilesAt15 = tilesAt13[1];
+    new0 = select(new0, tilesAt15, new0 < tilesAt15);
+    let tilesAt16 = tilesAt13[2];
+    new0 = select(new0, tilesAt16, new0 < tilesAt16);
+    let tilesAt17 = tilesAt13[3];
+    new0 = select(new0, tilesAt17, new0 < tilesAt17);
     let shrink0 = expOf(top0 - new0);
     top0 = new0;
     sum0 = sum0 * shrink0;
@@ -167,118 +211,124 @@ fn main(
     s0_7 = expOf(s0_7 - top0);
     sum0 = sum0 + s0_7;
     workgroupBarrier();
-    if (quotient == 0) {
-      rowTile[atMe6][remainder0] = s0_0;
-      rowTile[atMe6 + 5][remainder0] = s0_1;
-      rowTile[atMe6 + 10][remainder0] = s0_2;
-      rowTile[atMe6 + 15][remainder0] = s0_3;
-    }
-    lineTile[atMe8][meMod4] = select(0.0, v[atMe7], meMod32 <= 7);
-    lineTile[atMe8 + 64][meMod4] = 0.0;
-    lineTile[atMe8 + 128][meMod4] = 0.0;
-    lineTile[atMe8 + 192][meMod4] = 0.0;
+    tiles[atMe5][remainder0] = s0_0;
+    tiles[atMe5 + 2][remainder0] = s0_1;
+    tiles[atMe5 + 4][remainder0] = s0_2;
+    tiles[atMe5 + 6][remainder0] = s0_3;
+    tiles[lid + 144] = select(vec4<f32>(0.0), v[atMe6], (meDiv8 <= 3) & (atMe7 <= 7));
+    tiles[lid + 272] = select(vec4<f32>(0.0), v[atMe6 + 32], false);
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0_0 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt11 = lineTile[meMod8 + kk * 16];
-      let b0_0 = lineTileAt11[0];
-      let b1_0 = lineTileAt11[1];
-      let b2_0 = lineTileAt11[2];
-      let b3_0 = lineTileAt11[3];
-      o0_0_0 = fma(a0_0, b0_0, o0_0_0);
-      o0_0_1 = fma(a0_0, b1_0, o0_0_1);
-      o0_0_2 = fma(a0_0, b2_0, o0_0_2);
-      o0_0_3 = fma(a0_0, b3_0, o0_0_3);
-    }
-    workgroupBarrier();
-    if (quotient == 1) {
-      rowTile[atMe6 - 80][remainder0] = s0_0;
-      rowTile[atMe6 - 75][remainder0] = s0_1;
-      rowTile[atMe6 - 70][remainder0] = s0_2;
-      rowTile[atMe6 - 65][remainder0] = s0_3;
-    }
-    lineTile[atMe8][meMod4] = 0.0;
-    lineTile[atMe8 + 64][meMod4] = 0.0;
-    lineTile[atMe8 + 128][meMod4] = 0.0;
-    lineTile[atMe8 + 192][meMod4] = 0.0;
-    workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0_1 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt12 = lineTile[meMod8 + kk * 16];
-      let b0_1 = lineTileAt12[0];
-      let b1_1 = lineTileAt12[1];
-      let b2_1 = lineTileAt12[2];
-      let b3_1 = lineTileAt12[3];
-      o0_0_0 = fma(a0_1, b0_1, o0_0_0);
-      o0_0_1 = fma(a0_1, b1_1, o0_0_1);
-      o0_0_2 = fma(a0_1, b2_1, o0_0_2);
-      o0_0_3 = fma(a0_1, b3_1, o0_0_3);
-    }
-    workgroupBarrier();
-    if (quotient == 0) {
-      rowTile[atMe6][remainder0] = s0_4;
-      rowTile[atMe6 + 5][remainder0] = s0_5;
-      rowTile[atMe6 + 10][remainder0] = s0_6;
-      rowTile[atMe6 + 15][remainder0] = s0_7;
-    }
-    lineTile[atMe8][meMod4] = 0.0;
-    lineTile[atMe8 + 64][meMod4] = 0.0;
-    lineTile[atMe8 + 128][meMod4] = 0.0;
-    lineTile[atMe8 + 192][meMod4] = 0.0;
-    workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0_2 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt13 = lineTile[meMod8 + kk * 16];
-      let b0_2 = lineTileAt13[0];
-      let b1_2 = lineTileAt13[1];
-      let b2_2 = lineTileAt13[2];
-      let b3_2 = lineTileAt13[3];
-      o0_0_0 = fma(a0_2, b0_2, o0_0_0);
-      o0_0_1 = fma(a0_2, b1_2, o0_0_1);
-      o0_0_2 = fma(a0_2, b2_2, o0_0_2);
-      o0_0_3 = fma(a0_2, b3_2, o0_0_3);
+    for (var kk = 0; kk < 8; kk++) {
+      let tilesAt18 = tiles[atMe8 + kk];
+      let a0_0_0 = tilesAt18[0];
+      let a0_1_0 = tilesAt18[1];
+      let a0_2_0 = tilesAt18[2];
+      let a0_3_0 = tilesAt18[3];
+      let tilesAt19 = tiles[remainder + kk * 32 + 144];
+      let b0_0_0 = tilesAt19[0];
+      let b1_0_0 = tilesAt19[1];
+      let b2_0_0 = tilesAt19[2];
+      let b3_0_0 = tilesAt19[3];
+      o0_0_0 = fma(a0_0_0, b0_0_0, o0_0_0);
+      o0_0_1 = fma(a0_0_0, b1_0_0, o0_0_1);
+      o0_0_2 = fma(a0_0_0, b2_0_0, o0_0_2);
+      o0_0_3 = fma(a0_0_0, b3_0_0, o0_0_3);
+      let tilesAt20 = tiles[remainder + kk * 32 + 152];
+      let b0_1_0 = tilesAt20[0];
+      let b1_1_0 = tilesAt20[1];
+      let b2_1_0 = tilesAt20[2];
+      let b3_1_0 = tilesAt20[3];
+      o0_0_0 = fma(a0_1_0, b0_1_0, o0_0_0);
+      o0_0_1 = fma(a0_1_0, b1_1_0, o0_0_1);
+      o0_0_2 = fma(a0_1_0, b2_1_0, o0_0_2);
+      o0_0_3 = fma(a0_1_0, b3_1_0, o0_0_3);
+      let tilesAt21 = tiles[remainder + kk * 32 + 160];
+      let b0_2_0 = tilesAt21[0];
+      let b1_2_0 = tilesAt21[1];
+      let b2_2_0 = tilesAt21[2];
+      let b3_2_0 = tilesAt21[3];
+      o0_0_0 = fma(a0_2_0, b0_2_0, o0_0_0);
+      o0_0_1 = fma(a0_2_0, b1_2_0, o0_0_1);
+      o0_0_2 = fma(a0_2_0, b2_2_0, o0_0_2);
+      o0_0_3 = fma(a0_2_0, b3_2_0, o0_0_3);
+      let tilesAt22 = tiles[remainder + kk * 32 + 168];
+      let b0_3_0 = tilesAt22[0];
+      let b1_3_0 = tilesAt22[1];
+      let b2_3_0 = tilesAt22[2];
+      let b3_3_0 = tilesAt22[3];
+      o0_0_0 = fma(a0_3_0, b0_3_0, o0_0_0);
+      o0_0_1 = fma(a0_3_0, b1_3_0, o0_0_1);
+      o0_0_2 = fma(a0_3_0, b2_3_0, o0_0_2);
+      o0_0_3 = fma(a0_3_0, b3_3_0, o0_0_3);
     }
     workgroupBarrier();
-    if (quotient == 1) {
-      rowTile[atMe6 - 80][remainder0] = s0_4;
-      rowTile[atMe6 - 75][remainder0] = s0_5;
-      rowTile[atMe6 - 70][remainder0] = s0_6;
-      rowTile[atMe6 - 65][remainder0] = s0_7;
-    }
-    lineTile[atMe8][meMod4] = 0.0;
-    lineTile[atMe8 + 64][meMod4] = 0.0;
-    lineTile[atMe8 + 128][meMod4] = 0.0;
-    lineTile[atMe8 + 192][meMod4] = 0.0;
+    tiles[atMe5][remainder0] = s0_4;
+    tiles[atMe5 + 2][remainder0] = s0_5;
+    tiles[atMe5 + 4][remainder0] = s0_6;
+    tiles[atMe5 + 6][remainder0] = s0_7;
+    tiles[lid + 144] = vec4<f32>(0.0);
+    tiles[lid + 272] = vec4<f32>(0.0);
     workgroupBarrier();
-    for (var kk = 0; kk < 16; kk++) {
-      let a0_3 = rowTile[meDiv32 + kk * 5][remainder0];
-      let lineTileAt14 = lineTile[meMod8 + kk * 16];
-      let b0_3 = lineTileAt14[0];
-      let b1_3 = lineTileAt14[1];
-      let b2_3 = lineTileAt14[2];
-      let b3_3 = lineTileAt14[3];
-      o0_0_0 = fma(a0_3, b0_3, o0_0_0);
-      o0_0_1 = fma(a0_3, b1_3, o0_0_1);
-      o0_0_2 = fma(a0_3, b2_3, o0_0_2);
-      o0_0_3 = fma(a0_3, b3_3, o0_0_3);
+    for (var kk = 0; kk < 8; kk++) {
+      let tilesAt23 = tiles[atMe8 + kk];
+      let a0_0_1 = tilesAt23[0];
+      let a0_1_1 = tilesAt23[1];
+      let a0_2_1 = tilesAt23[2];
+      let a0_3_1 = tilesAt23[3];
+      let tilesAt24 = tiles[remainder + kk * 32 + 144];
+      let b0_0_1 = tilesAt24[0];
+      let b1_0_1 = tilesAt24[1];
+      let b2_0_1 = tilesAt24[2];
+      let b3_0_1 = tilesAt24[3];
+      o0_0_0 = fma(a0_0_1, b0_0_1, o0_0_0);
+      o0_0_1 = fma(a0_0_1, b1_0_1, o0_0_1);
+      o0_0_2 = fma(a0_0_1, b2_0_1, o0_0_2);
+      o0_0_3 = fma(a0_0_1, b3_0_1, o0_0_3);
+      let tilesAt25 = tiles[remainder + kk * 32 + 152];
+      let b0_1_1 = tilesAt25[0];
+      let b1_1_1 = tilesAt25[1];
+      let b2_1_1 = tilesAt25[2];
+      let b3_1_1 = tilesAt25[3];
+      o0_0_0 = fma(a0_1_1, b0_1_1, o0_0_0);
+      o0_0_1 = fma(a0_1_1, b1_1_1, o0_0_1);
+      o0_0_2 = fma(a0_1_1, b2_1_1, o0_0_2);
+      o0_0_3 = fma(a0_1_1, b3_1_1, o0_0_3);
+      let tilesAt26 = tiles[remainder + kk * 32 + 160];
+      let b0_2_1 = tilesAt26[0];
+      let b1_2_1 = tilesAt26[1];
+      let b2_2_1 = tilesAt26[2];
+      let b3_2_1 = tilesAt26[3];
+      o0_0_0 = fma(a0_2_1, b0_2_1, o0_0_0);
+      o0_0_1 = fma(a0_2_1, b1_2_1, o0_0_1);
+      o0_0_2 = fma(a0_2_1, b2_2_1, o0_0_2);
+      o0_0_3 = fma(a0_2_1, b3_2_1, o0_0_3);
+      let tilesAt27 = tiles[remainder + kk * 32 + 168];
+      let b0_3_1 = tilesAt27[0];
+      let b1_3_1 = tilesAt27[1];
+      let b2_3_1 = tilesAt27[2];
+      let b3_3_1 = tilesAt27[3];
+      o0_0_0 = fma(a0_3_1, b0_3_1, o0_0_0);
+      o0_0_1 = fma(a0_3_1, b1_3_1, o0_0_1);
+      o0_0_2 = fma(a0_3_1, b2_3_1, o0_0_2);
+      o0_0_3 = fma(a0_3_1, b3_3_1, o0_0_3);
     }
   }
   workgroupBarrier();
-  lineTile[meDiv4][meMod4] = sum0;
+  tiles[meDiv16 * 4 + quotient + meMod2 * 2][remainder0] = sum0;
   workgroupBarrier();
   var rowTops: array<f32, 1>;
   var rowTotals: array<f32, 1>;
   var all0: f32 = 0.0;
-  let lineTileAt15 = lineTile[meDiv8 * 2];
-  all0 = all0 + lineTileAt15[0];
-  all0 = all0 + lineTileAt15[1];
-  all0 = all0 + lineTileAt15[2];
-  all0 = all0 + lineTileAt15[3];
-  let lineTileAt16 = lineTile[meDiv8 * 2 + 1];
-  all0 = all0 + lineTileAt16[0];
-  all0 = all0 + lineTileAt16[1];
-  all0 = all0 + lineTileAt16[2];
-  all0 = all0 + lineTileAt16[3];
+  let tilesAt28 = tiles[meDiv16 * 4 + meMod2 * 2];
+  all0 = all0 + tilesAt28[0];
+  all0 = all0 + tilesAt28[1];
+  all0 = all0 + tilesAt28[2];
+  all0 = all0 + tilesAt28[3];
+  let tilesAt29 = tiles[meDiv16 * 4 + meMod2 * 2 + 1];
+  all0 = all0 + tilesAt29[0];
+  all0 = all0 + tilesAt29[1];
+  all0 = all0 + tilesAt29[2];
+  all0 = all0 + tilesAt29[3];
   let part0 = 1.0 / all0;
   rowTops[0] = top0;
   rowTotals[0] = all0;
@@ -287,24 +337,25 @@ fn main(
   results0[1] = o0_0_1 * part0;
   results0[2] = o0_0_2 * part0;
   results0[3] = o0_0_3 * part0;
-  let column = meMod8 * 4;
-  let atMe9 = atBatch + column + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe1 <= 7)) {
-    dotGeneral[atMe9] = results0[0];
+  let atMe9 = remainder * 4;
+  let column = remainder * 4;
+  let atBatch = column + row0 * 8 + batch * 32;
+  if ((row0 <= 3) & (atMe9 <= 7)) {
+    dotGeneral[atBatch] = results0[0];
   }
-  let column0 = meMod8 * 4 + 1;
-  let atMe10 = atBatch + column0 + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe1 <= 6)) {
-    dotGeneral[atMe10] = results0[1];
+  let column0 = remainder * 4 + 1;
+  let atBatch0 = column0 + row0 * 8 + batch * 32;
+  if ((row0 <= 3) & (atMe9 <= 6)) {
+    dotGeneral[atBatch0] = results0[1];
   }
-  let column1 = meMod8 * 4 + 2;
-  let atMe11 = atBatch + column1 + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe1 <= 5)) {
-    dotGeneral[atMe11] = results0[2];
+  let column1 = remainder * 4 + 2;
+  let atBatch1 = column1 + row0 * 8 + batch * 32;
+  if ((row0 <= 3) & (atMe9 <= 5)) {
+    dotGeneral[atBatch1] = results0[2];
   }
-  let column2 = meMod8 * 4 + 3;
-  let atMe12 = atBatch + column2 + meDiv8 * 8;
-  if ((meDiv8 <= 3) & (atMe1 <= 4)) {
-    dotGeneral[atMe12] = results0[3];
+  let column2 = remainder * 4 + 3;
+  let atBatch2 = column2 + row0 * 8 + batch * 32;
+  if ((row0 <= 3) & (atMe9 <= 4)) {
+    dotGeneral[atBatch2] = results0[3];
   }
 }

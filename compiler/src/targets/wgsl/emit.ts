@@ -18,6 +18,7 @@ import {
   prefixCall,
   usesSubgroups,
 } from "./combine.ts";
+import { eightsOf } from "./eights.ts";
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
 import { type Printer, storeLines, varies, wgsl } from "./language.ts";
@@ -105,6 +106,8 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
   const m: Module = {
     e,
     use,
+    parts: new Map(),
+    eights: native ? eightsOf(kernel) : new Set(),
     widths: new Map(kernel.params.map((p) => [p.name, isPacked(p) ? 1 : p.width])),
     vectors: new Set(),
     native,
@@ -125,6 +128,7 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
 function elementType(m: Module, index: number): string {
   const { kernel } = m;
   const { dtype, name, width, access } = kernel.params[index]!;
+  if (m.eights.has(name)) return "vec4<u32>";
   if (m.narrow.has(name)) return narrowType(width);
   if (halfOf(dtype)) return wordType(access);
   if (dtype === "f64")
@@ -284,7 +288,10 @@ function printArray(m: Module, s: Of<"array">): void {
   const narrow = s.narrow === true && isNative(m, s.dtype);
   if (narrow) m.narrow.add(s.name);
   const element = narrow ? narrowType(width) : typeOf(s.dtype === "bool" ? "u32" : s.dtype, width);
-  const type = `array<${element}, ${Math.ceil(size / width)}>`;
+  const { parts = 1 } = s;
+  const part = `array<${element}, ${Math.ceil(size / width / parts)}>`;
+  const type = parts > 1 ? `array<${part}, ${parts}>` : part;
+  if (parts > 1) m.parts.set(s.name, size / width / parts);
   m.widths.set(s.name, width);
   m.e.at(0, () => {
     if (s.space === "shared") m.declarations.set(name, `var<workgroup> ${name}: ${type};`);

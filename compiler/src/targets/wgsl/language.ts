@@ -17,6 +17,7 @@ import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText, placeText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, openScope, prec, setValue, type Text } from "../scope.ts";
+import { fourOf } from "./eights.ts";
 import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
 import { narrowType, splatNarrow, widened } from "./native-half.ts";
 import { reserved } from "./reserved.ts";
@@ -28,6 +29,10 @@ export interface Printer {
   readonly use: Use;
   /** Of parameters, and of arrays once they are declared. */
   readonly widths: Map<string, number>;
+  /** Vectors in each part of an array that has parts. */
+  readonly parts: Map<string, number>;
+  /** Buffers of halves that are read eight at a time. */
+  readonly eights: ReadonlySet<string>;
   /** Loads of whole vectors, of which components are used. */
   readonly vectors: Set<Load>;
   /** Whether the device has f16, and whether every op rounds. */
@@ -181,13 +186,22 @@ export function vectorIndex(p: Printer, index: Dim): Dim {
   return floorDiv(substitute(p.e.resolved(index), new Map([[name, 0]])), lanes);
 }
 
+/** `[i]`, or where an array has parts, that of the part and that within it. */
+export function subscript(p: Printer, name: string, vector: Dim): string {
+  const size = p.parts.get(name);
+  if (size === undefined) return `[${placeText(p.e, vector)}]`;
+  const d = p.e.resolved(vector);
+  return `[${placeText(p.e, floorDiv(d, size))}][${placeText(p.e, modDim(d, size))}]`;
+}
+
 /** One element of a buffer or array, whatever its width. */
 export function elementText(p: Printer, name: string, index: Dim): string {
   const base = p.e.find(name).text.text;
   const width = p.widths.get(name) ?? 1;
-  if (width === 1) return `${base}[${placeText(p.e, index)}]`;
+  if (width === 1) return `${base}${subscript(p, name, index)}`;
   const d = p.e.resolved(index);
-  return `${base}[${placeText(p.e, floorDiv(d, width))}][${placeText(p.e, modDim(d, width))}]`;
+  const vector = subscript(p, name, floorDiv(d, width));
+  return `${base}${vector}[${placeText(p.e, modDim(d, width))}]`;
 }
 
 /** bool is stored as u32. */
@@ -201,8 +215,8 @@ const asBool = (text: Text): Text => ({
 export function loadText(p: Printer, l: Load, raw: boolean): Text {
   if (p.vectors.has(l)) {
     const width = p.widths.get(l.from)!;
-    const at = placeText(p.e, floorDiv(l.index, width));
-    return widened(p, l.from, atom(`${p.e.find(l.from).text.text}[${at}]`, width));
+    const at = subscript(p, l.from, floorDiv(l.index, width));
+    return widened(p, l.from, atom(`${p.e.find(l.from).text.text}${at}`, width));
   }
   if (p.vector && (varies(p, l.index) || l.guard.some((c) => varies(p, c.value))))
     return loadLanes(p, l, p.vector.lanes, raw);
@@ -245,7 +259,18 @@ function guarded(p: Printer, value: Text, when: Text, dtype: Dtype | undefined):
   return atom(`select(${none.text}, ${value.text}, ${when.text})`, value.lanes);
 }
 
-function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
+/** A condition that is the same in all lanes, as where four neighbours belong to one piece, as it is in lane 0. */
+function common(p: Printer, c: Condition): Condition {
+  if (!p.vector || c.test !== "nonnegative" || !varies(p, c.value)) return c;
+  const { name, lanes } = p.vector;
+  const first = substitute(p.e.resolved(c.value), new Map([[name, 0]]));
+  const [stride, left] = [strideOf(p, c.value), modDim(first, lanes)];
+  const agree = (stride === 1 && left === 0) || (stride === -1 && left === lanes - 1);
+  return agree ? { ...c, value: first } : c;
+}
+
+function loadLanes(p: Printer, given: Load, lanes: number, raw: boolean): Text {
+  const l = { ...given, guard: given.guard.map((c) => common(p, c)) };
   const perLane = l.guard.filter((c) => varies(p, c.value));
   const wide = (p.widths.get(l.from) ?? 1) === lanes && strideOf(p, l.index) === 1;
   if (!wide)
@@ -254,11 +279,17 @@ function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
       raw ? narrowType(lanes) : typeOf(l.dtype, lanes),
     );
   const { text } = p.e.find(l.from);
-  const vector = atom(`${text.text}[${placeText(p.e, vectorIndex(p, l.index))}]`, lanes);
+  const quad = vectorIndex(p, l.index);
+  const vector = p.eights.has(l.from)
+    ? atom(
+        fourOf(text.text, quad, (d) => placeText(p.e, d)),
+        lanes,
+      )
+    : atom(`${text.text}${subscript(p, l.from, quad)}`, lanes);
   const value = l.dtype === "bool" ? asBool(vector) : raw ? vector : widened(p, l.from, vector);
   const dtype = raw ? undefined : l.dtype;
-  const common = l.guard.filter((c) => !perLane.includes(c));
-  const one = guarded(p, value, conditionsText(p.e, common), dtype);
+  const shared = l.guard.filter((c) => !perLane.includes(c));
+  const one = guarded(p, value, conditionsText(p.e, shared), dtype);
   if (perLane.length === 0) return one;
   const when = composed(
     eachLane(p, () => conditionsText(p.e, perLane)),
@@ -267,7 +298,8 @@ function loadLanes(p: Printer, l: Load, lanes: number, raw: boolean): Text {
   return guarded(p, one, when, dtype);
 }
 
-function testText(p: Printer, conditions: readonly Condition[]): Text {
+function testText(p: Printer, given: readonly Condition[]): Text {
+  const conditions = given.map((c) => common(p, c));
   if (!conditions.some((c) => varies(p, c.value))) return conditionsText(p.e, conditions);
   return composed(
     eachLane(p, () => conditionsText(p.e, conditions)),
@@ -304,8 +336,8 @@ export function storeLines(
     ? splatNarrow(stored, lanes)
     : splat(stored, dtype === "bool" ? "u32" : dtype, lanes);
   if ((p.widths.get(to) ?? 1) === lanes && strideOf(p, index) === 1) {
-    const at = placeText(p.e, vectorIndex(p, index));
-    return [`${p.e.find(to).text.text}[${at}] = ${wide.text};`];
+    const at = subscript(p, to, vectorIndex(p, index));
+    return [`${p.e.find(to).text.text}${at} = ${wide.text};`];
   }
   const name = p.e.fresh("lanes");
   p.e.line(`let ${name} = ${wide.text};`);

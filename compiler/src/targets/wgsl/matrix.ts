@@ -1,8 +1,9 @@
 /**
  * Matrices of a subgroup in WGSL, by Dawn's experimental extension. Offsets and strides count elements of the array, so those of an
- * array of vectors count vectors.
+ * array of vectors count vectors. Tint checks what it cannot prove at each use, by an offset and a stride that are computed, which halves the
+ * rate: so a matrix is loaded from a part of an array, at a constant.
  */
-import { type Dim, floorDiv } from "@kiln-ml/ir";
+import { type Dim, floorDiv, modDim } from "@kiln-ml/ir";
 import type { MatrixStep } from "../../kernel/matrix.ts";
 import { indexText } from "../index-text.ts";
 import { atom } from "../scope.ts";
@@ -24,8 +25,8 @@ export function printMatrix(p: Printer, s: MatrixStep): void {
       const type = `subgroup_matrix_${s.side}<f16, ${columns}, ${rows}>`;
       const major = s.turned ? "col_major" : "row_major";
       const name = e.fresh(s.name);
-      const place = placeOf(p, s.from, s.index, s.stride);
-      e.line(`let ${name} = subgroupMatrixLoad<${type}, ${major}>(&${textOf(s.from)}, ${place});`);
+      const place = `${placeOf(p, s.from, s.index)}, ${strideText(p, s.from, s.stride)}`;
+      e.line(`let ${name} = subgroupMatrixLoad<${type}, ${major}>(${place});`);
       e.bindName(s.name, atom(name));
       return;
     }
@@ -36,9 +37,8 @@ export function printMatrix(p: Printer, s: MatrixStep): void {
       return;
     }
     case "store": {
-      const place = placeOf(p, s.to, s.index, undefined);
-      const stride = strideText(p, s.to, s.stride);
-      const to = `&${textOf(s.to)}, ${place}, ${textOf(s.name)}, ${stride}`;
+      const place = placeOf(p, s.to, s.index);
+      const to = `${place}, ${textOf(s.name)}, ${strideText(p, s.to, s.stride)}`;
       e.line(`subgroupMatrixStore<row_major>(${to});`);
       return;
     }
@@ -50,8 +50,13 @@ export function printMatrix(p: Printer, s: MatrixStep): void {
 const strideText = (p: Printer, name: string, stride: number): string =>
   `${stride / (p.widths.get(name) ?? 1)}u`;
 
-function placeOf(p: Printer, name: string, index: Dim, stride: number | undefined): string {
+/** A pointer to the array, or to the part of it, and the offset there. */
+function placeOf(p: Printer, name: string, index: Dim): string {
   const at = floorDiv(p.e.resolved(index), p.widths.get(name) ?? 1);
-  const offset = `u32(${indexText(p.e, at).text})`;
-  return stride === undefined ? offset : `${offset}, ${strideText(p, name, stride)}`;
+  const { text } = p.e.find(name).text;
+  const size = p.parts.get(name);
+  const offset = (d: Dim): string => `u32(${indexText(p.e, d).text})`;
+  if (size === undefined) return `&${text}, ${offset(at)}`;
+  const part = indexText(p.e, floorDiv(at, size)).text;
+  return `&${text}[${part}], ${offset(modDim(at, size))}`;
 }

@@ -3,6 +3,7 @@
  */
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
+import { joinSums } from "../../passes/join-sums.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
@@ -31,17 +32,26 @@ const guaranteed = {
 
 export const webgpu: Target = {
   name: "webgpu",
-  fusionLimits: (limits) => ({
+  fusionLimits: (limits, features) => ({
     // A row is walked by one workgroup, once a phase.
     row: 1 << 16,
     // A reduction over rows as well keeps the whole device waiting for one workgroup.
     total: 1 << 18,
     attention: attentionFusion,
+    halves: features.includes("shader-f16"),
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,
   startsAnywhere: false,
-  passes: [splitConcat, reuseProduct, splitContraction, splitReduce, splitColumns, splitScan],
+  passes: [
+    joinSums,
+    splitConcat,
+    reuseProduct,
+    splitContraction,
+    splitReduce,
+    splitColumns,
+    splitScan,
+  ],
   schedule: {
     rows: gpuRows,
     scan: gpuScan,

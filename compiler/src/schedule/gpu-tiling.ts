@@ -70,13 +70,13 @@ export const trial: Tiling = { rows: 64, columns: 64, tall: 4, broad: 8, depth: 
 
 /**
  * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, the sooner where
- * each is guarded; and where their places are computed, many results leave few registers for that.
+ * each is guarded, or where tiles of other sizes have registers too; and where their places are computed, many results leave few registers for that.
  */
-function heldRate(t: Tiling, singles: Singles): number {
+function heldRate(t: Tiling, singles: Singles, mixed: boolean): number {
   const lines = (singles.rows ? t.rows : 0) + (singles.columns ? t.columns : 0);
   const held = (lines * t.depth) / invocationsOf(t);
   const results = t.tall * t.broad;
-  if (held + results > (singles.guarded ? 155 : 170)) return 0.4;
+  if (held + results > (singles.guarded ? 155 : 170) - (mixed ? 10 : 0)) return 0.4;
   if (held === 0) return 1;
   if (singles.window && results > 32) return held > 24 ? 0.7 : 0.8;
   return held > 24 && results <= 64 ? 0.85 : 0.9;
@@ -124,11 +124,14 @@ function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): numbe
   return last + (waves > 0 ? waves * waveCost(t, rate, room, extents) : 0);
 }
 
-/** Of bands, whose invocations read much for few results. */
+/**
+ * Of bands, whose invocations read much for few results. Fewer invocations than 128 are slow at it, and more find no room beside
+ * whole tiles of as many.
+ */
 function bandCost(band: Part): number {
   const { tiling } = band;
   const area = tiling.rows * tiling.columns;
-  return ((tilesOf(band) / units) * area) / 0.3;
+  return ((tilesOf(band) / units) * area) / (invocationsOf(tiling) === 128 ? 0.3 : 0.06);
 }
 
 /** Less gain than this is not worth the longer kernel. */
@@ -157,16 +160,16 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: Singles): 
   const costs: { cut: Cut; cost: number }[] = [];
   for (const [tiling, large] of choices) {
     if (!fits(tiling, capacity)) continue;
-    const rate = large * heldRate(tiling, singles);
+    const rateOf = (mixed: boolean): number => large * heldRate(tiling, singles, mixed);
     const range = (limit: number) => ({ from: 0, limit });
     const whole = { tiling, rows: range(rows), columns: range(columns) };
-    const cost = costOf(tiling, rate, tilesOf(whole) * times, extents);
+    const cost = costOf(tiling, rateOf(false), tilesOf(whole) * times, extents);
     costs.push({ cut: { tiling, mixed: undefined }, cost });
     const both = [extents.rows, extents.columns] as const;
     const mixed = capacity.mixed ? partsOf(tiling, both, capacity) : undefined;
     if (!mixed) continue;
     const [most, ...bands] = mixed.parts;
-    const main = costOf(tiling, rate, tilesOf(most!) * times, extents);
+    const main = costOf(tiling, rateOf(true), tilesOf(most!) * times, extents);
     const rest = bands.reduce((sum, b) => sum + bandCost(b) * times, 0);
     costs.push({ cut: { tiling, mixed }, cost: worthBands * (main + rest) });
   }

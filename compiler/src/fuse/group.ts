@@ -91,7 +91,7 @@ export interface Group {
     readonly group: Group;
     readonly rename: ReadonlyMap<string, Dim>;
   }[];
-  /** Groups of single elements computed along with this one. */
+  /** Groups of single elements, or few, computed along with this one. */
   readonly scalars: Group[];
   /** Groups whose results this one reads, and those that read its own; changed by `addDependency` alone. */
   readonly deps: Set<Group>;

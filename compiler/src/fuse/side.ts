@@ -3,7 +3,7 @@
  * bias) runs along with the packing of that operand, and updates of single numbers (step counters, seeds) run
  * beside another kernel. Runs last in fusion.
  */
-import { type Dim, minOfDim, sameDim, symbolOf, type Tensor } from "@kiln-ml/ir";
+import { type Dim, minOfDim, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
 import {
   type ContractionOperand,
@@ -13,7 +13,7 @@ import {
   moveDependencies,
 } from "./group.ts";
 import { terminals } from "./place.ts";
-import { type Fusion, isSingle } from "./state.ts";
+import type { Fusion } from "./state.ts";
 
 /** Two groups neither of which waits for the other. */
 const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
@@ -188,16 +188,22 @@ function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
   return out;
 }
 
-/** Lets updates of single numbers run beside another kernel that neither needs them nor is needed by them. */
+/** Lets updates of single numbers, or few, run beside another kernel that neither needs them nor is needed by them. */
 export function mergeScalars(state: Fusion): void {
   const reads = readsOf(state);
-  for (const part of [...state.groups]) {
-    // A part that is itself a host would take its guests out of sight.
-    if (part.kind !== "map" || part.scalars.length || ![...part.members.keys()].every(isSingle))
-      continue;
-    if (isApart(state, part)) continue;
-    const leaves = leavesOf(state, part);
-    const host = state.groups.find(
+  const most = state.limits.beside ?? 1;
+  const isSmall = (t: Tensor): boolean => {
+    const size = sizeOf(t.shape);
+    return typeof size === "number" && size >= 1 && size <= most;
+  };
+  const isPart = (g: Group): boolean => g.kind === "map" && [...g.members.keys()].every(isSmall);
+  const isFree = freedom(state);
+  // A part that is itself a host would take its guests out of sight: so others are hosts before parts are.
+  const [parts, others] = [state.groups.filter(isPart), state.groups.filter((g) => !isPart(g))];
+  const hosts = [...others, ...parts];
+  for (const part of parts) {
+    if (part.scalars.length || isApart(state, part)) continue;
+    const host = hosts.find(
       (g) =>
         g !== part &&
         g.kind !== "scatter" &&
@@ -205,16 +211,29 @@ export function mergeScalars(state: Fusion): void {
         g.kind !== "control" &&
         surelyRuns(g) &&
         independent(g, part) &&
-        // What the part overwrites, the host must not read in the same run of the kernel.
-        ![...leavesOf(state, g)].some((t) => leaves.has(t)) &&
+        isFree(g, part) &&
         bindable(state, reads, g, part),
     );
     if (!host) continue;
-    const parts = [part, ...part.scalars.splice(0)];
-    host.scalars.push(...parts);
+    hosts.splice(hosts.indexOf(part), 1);
+    host.scalars.push(part);
     absorb(state, host, part);
-    for (const p of parts) for (const m of p.members.keys()) state.groupOf.set(m, host);
   }
+}
+
+/** Tells whether neither of two overwrites what the other reads: they are to run at the same time. */
+function freedom(state: Fusion): (host: Group, part: Group) => boolean {
+  const params = new Map(state.program.updates.map(([p, value]) => [aliasRoot(value), p] as const));
+  for (const [t, { tensor }] of state.storedIn)
+    if (params.has(tensor)) params.set(t, params.get(tensor)!);
+  const overwrites = (a: Group, b: Group): boolean => {
+    const written = new Set([...a.members.keys()].flatMap((m) => params.get(m) ?? []));
+    return written.size > 0 && [...leavesOf(state, b)].some((t) => written.has(t));
+  };
+  return (host, part) =>
+    [host, ...host.scalars, ...host.sideSums.map((s) => s.group)].every(
+      (g) => !overwrites(part, g) && !overwrites(g, part),
+    );
 }
 
 function leavesOf(state: Fusion, group: Group): Set<Tensor> {

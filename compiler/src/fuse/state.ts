@@ -14,6 +14,8 @@ export interface FusionLimits {
   readonly total: number;
   /** Most tensors one kernel may read and write. */
   readonly bindings: number;
+  /** Most elements that the first workgroup of another kernel computes along with its own; without, single ones. */
+  readonly beside?: number;
   /** Whether f16 is stored and read as easily as f32, in half the memory. */
   readonly halves?: boolean;
   /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */

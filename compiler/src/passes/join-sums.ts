@@ -129,5 +129,10 @@ const reshaped = (x: Tensor, shape: readonly number[]): Tensor =>
 const endToEnd = (x: Tensor): Tensor =>
   x.rank === 1 ? x : reshaped(x, [sizeOf(x.shape) as number]);
 
-const joined = (operands: readonly Tensor[]): Tensor =>
-  operands.length === 1 ? operands[0]! : build("concat", operands, { axis: 0 });
+/** One after the other, in halves, of which a kernel that may bind fewer tensors has some stored. */
+function joined(operands: readonly Tensor[]): Tensor {
+  if (operands.length === 1) return operands[0]!;
+  const half = Math.ceil(operands.length / 2);
+  const parts = [operands.slice(0, half), operands.slice(half)].map(joined);
+  return build("concat", operands.length <= 3 ? operands : parts, { axis: 0 });
+}

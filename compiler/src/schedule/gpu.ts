@@ -46,22 +46,19 @@ export function perInvocation(loops: readonly Loop[], size: number, body: readon
 export const once = (body: readonly Stmt[]): Stmt[] =>
   nest([makeLoop("first", 1)], "local", [...body]);
 
-/** Puts single elements into the first workgroup of a kernel. */
+/** Puts few elements into the first workgroup of a kernel. */
 export function besideGrid(body: readonly Stmt[], scalars: readonly Job[]): Stmt[] {
   const extra = scalars.flatMap((job) => {
     const block = openBlock(job);
     emitRow(job, block, { rename: new Map(), inner: (b) => [...b], once: (b) => [...b] });
-    const zero = new Map(job.group.outer.map((l) => [l.name, 0]));
-    return [
-      ...[...zero.keys()].map((name): Stmt => ({ kind: "letIndex", name, value: 0 })),
-      ...block.body,
-    ];
+    const flat = makeLoop("first", totalOf(job.group.outer));
+    return nest([flat], "local", [...decode(job.group.outer, flat.at), ...block.body]);
   });
   const when: Condition[] = [];
   const insert = (stmts: readonly Stmt[]): Stmt[] => {
     const at = stmts.findIndex((s) => s.kind === "loop" && s.loop === "workgroup");
     const loop = stmts[at];
-    if (loop?.kind !== "loop") return [{ kind: "if", when, then: once(extra) }, ...stmts];
+    if (loop?.kind !== "loop") return [{ kind: "if", when, then: extra }, ...stmts];
     when.push({ value: negDim(makeLoop(loop.name, loop.extent).at), test: "nonnegative" });
     return [...stmts.slice(0, at), { ...loop, body: insert(loop.body) }, ...stmts.slice(at + 1)];
   };

@@ -59,25 +59,11 @@ fn main(
   }
 }
 
-// add on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read_write> key: array<u32>;
-
-@compute @workgroup_size(256)
-fn main(
-  @builtin(local_invocation_index) invocation: u32,
-  @builtin(workgroup_id) workgroup: vec3<u32>,
-) {
-  let lid = i32(invocation);
-  let chunk = i32(workgroup.x);
-  if (lid <= 1) {
-    key[lid] = key[lid] + u32(lid);
-  }
-}
-
 // select on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> less: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> select0: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> key: array<u32>;
 
 @compute @workgroup_size(256)
 fn main(
@@ -86,6 +72,9 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
+  for (var first = lid; first < 2; first += 256) {
+    key[first] = key[first] + u32(first);
+  }
   if (lid <= 5) {
     select0[lid] = select(vec4<f32>(0.0), x[lid] * vec4<f32>(1.3333334), less[lid] != vec4<u32>(0u));
   }

@@ -38,6 +38,8 @@ export const webgpu: Target = {
     // A reduction over rows as well keeps the whole device waiting for one workgroup.
     total: 1 << 18,
     attention: attentionFusion,
+    // Four to an invocation: less than a launch takes.
+    beside: 1024,
     halves: features.includes("shader-f16"),
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),

@@ -24,14 +24,16 @@ const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.8],
   [{ rows: 128, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.8],
   [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 32 }, 0.76],
-  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.65],
-  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.53],
-  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.52],
+  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.6],
+  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.48],
+  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.48],
   [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.15],
 ];
 
 /** Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them. */
-const units = 128;
+const units = 132;
+/** Invocations that each part of a unit has one subgroup of. */
+const parted = 128;
 /** What a symbolic extent is taken to be. */
 const usual = 1024;
 
@@ -78,7 +80,7 @@ function heldRate(t: Tiling, singles: Singles, mixed: boolean): number {
   const results = t.tall * t.broad;
   if (held + results > (singles.guarded ? 155 : 170) - (mixed ? 10 : 0)) return 0.4;
   if (held === 0) return 1;
-  if (singles.window && results > 32) return held > 24 ? 0.7 : 0.8;
+  if (singles.window && results > 32) return held > 24 ? 0.75 : 0.89;
   return held > 24 && results <= 64 ? 0.85 : 0.9;
 }
 
@@ -108,10 +110,11 @@ export interface Extents {
 function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
   const many = t.tall * t.broad > 64;
   const full = resident(t);
-  const busy = (Math.min(full, count * invocationsOf(t)) / full) ** (many ? 0.85 : 0.22);
+  const here = Math.min(full, count * invocationsOf(t));
+  const waits = many ? (here / full) ** 0.85 : (here / full) ** 0.22 * Math.min(1, here / parted);
   const length = sizeOf(extents.length);
   const more = (overhead * (1 + extents.ends) * (many ? 2 : 1)) / count;
-  return (count * t.rows * t.columns * (length + more)) / (rate * busy * Math.max(1, length));
+  return (count * t.rows * t.columns * (length + more)) / (rate * waits * Math.max(1, length));
 }
 
 /** Units take as many workgroups as they have room for, wave after wave; those with one more than the others are waited for. */

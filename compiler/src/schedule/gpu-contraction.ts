@@ -36,7 +36,8 @@ export function gpuContraction(given: Job): Scheduled {
   const manners = mannersOf(job, trial, rows);
   const { guarded } = manners;
   const [single, window] = [{ rows: manners.rows.single, columns: manners.columns.single }, conv];
-  const singles = { ...single, guarded, window };
+  const widened = hasNativeHalf(job, c.a.operand.dtype);
+  const singles = { ...single, guarded, window, widened };
   const [batch, length] = [totalOf(c.batch), totalOf(c.k)];
   const extents = { rows: m, columns: n, batch, length, ends: endsOf(job) };
   const cuts = cutsOf(extents, capacity, singles);

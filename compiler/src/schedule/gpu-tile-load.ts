@@ -88,18 +88,17 @@ export function loaderOf(t: Tile, lines: Lines, plainly?: Plain): Loader {
   // Sixteen steps of a line meet in four banks, whatever the rotation, and in eight where steps stand four words apart.
   const isApart = alongK && !wide && t.room;
   const spacing = lines.count + (isApart ? apart : 0);
-  // Halves for a plain tile come in eights, two neighbouring fours to an invocation.
-  const inEights =
-    plainly !== undefined && hasNativeHalf(job, dtype) && fitsEights(t, lines, alongK);
-  const places = wide
-    ? widePlaces(t, lines, alongK, inEights ? 2 : 1)
-    : singlePlaces(t, lines, alongK, spacing);
+  const placesOf = (run: number): Place[] =>
+    wide ? widePlaces(t, lines, alongK, run) : singlePlaces(t, lines, alongK, spacing);
   // What is converted on its way is held as it comes: a conversion at once would wait for the load.
   const brought = (p: Place, step: Dim) => {
     const { body, value } = valueAt(job, lines, p.at(step), p.guard(step));
     return { body, value: hasNativeHalf(job, dtype) ? unconverted(value) : value };
   };
-  const kept = brought(places[0]!, t.walk.usual).value.dtype;
+  const kept = brought(placesOf(1)[0]!, t.walk.usual).value.dtype;
+  // Halves come in eights, two neighbouring fours to an invocation.
+  const inEights = hasNativeHalf(job, kept) && fitsEights(t, lines, alongK);
+  const places = placesOf(inEights ? 2 : 1);
   const heldName = (u: number): string => `${lines.which}Next${u}`;
   const stride = plainly ? (alongK ? t.depth : plainly.lines) + plainly.pad : 0;
   const part = plainly ? partSize(plainly, t.depth, alongK) : 0;

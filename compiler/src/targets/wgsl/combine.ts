@@ -133,7 +133,7 @@ type SubgroupText = (
 const subgroupText: SubgroupText = (name, reducer, dtype, size, into, use) => {
   const type = scalarType(dtype);
   const partials = partialsOf(dtype, size, into);
-  const joined = pairText(reducer, dtype, "result", `${partials}[i]`, use);
+  const joined = (i: string) => pairText(reducer, dtype, "result", `${partials}[${i}]`, use);
   return `fn ${name}(value: ${type}, lid: i32, lane: i32, size: i32) -> ${type} {
   let mine = ${subgroupOp[reducer]}(value);
 ${acrossSubgroups(partials, size, joined)}
@@ -141,17 +141,30 @@ ${acrossSubgroups(partials, size, joined)}
 }`;
 };
 
-/** Joins what lane 0 of each subgroup puts down. */
-const acrossSubgroups = (partials: string, size: number, joined: string): string =>
-  `  if (lane == 0) {
+/** What subgroups mostly have. */
+const usual = 32;
+
+/**
+ * Joins what lane 0 of each subgroup puts down. A loop of as many turns as there are subgroups waits for memory at each, which of
+ * subgroups of the usual size is known beforehand.
+ */
+function acrossSubgroups(partials: string, size: number, joined: (i: string) => string): string {
+  const known = Array.from({ length: Math.ceil(size / usual) - 1 }, (_, i) => joined(`${i + 1}`));
+  const loop = `for (var i = 1; i < (${size} + size - 1) / size; i++) {
+      result = ${joined("i")};
+    }`;
+  const lines = known.map((value) => `    result = ${value};\n`).join("");
+  return `  if (lane == 0) {
     ${partials}[lid / size] = mine;
   }
   workgroupBarrier();
   var result = ${partials}[0];
-  for (var i = 1; i < (${size} + size - 1) / size; i++) {
-    result = ${joined};
+  if (size == ${usual}) {
+${lines}  } else {
+    ${loop}
   }
   workgroupBarrier();`;
+}
 
 /**
  * max and min of floats, of which subgroupMax need not pass NaN on: by integers in the same order, of which NaN is the extreme.
@@ -162,7 +175,7 @@ const extremeText: SubgroupText = (name, reducer, _dtype, size, into, use) => {
   let bits = bitcast<i32>(value);
   let rising = bits ^ ((bits >> 31u) & 0x7fffffff);
   let mine = ${subgroupOp[reducer]}(select(rising, ${reducer === "max" ? "0x7fffffff" : "-0x7fffffff - 1"}, ${use("isNan", 1)}(value)));
-${acrossSubgroups(partials, size, `${reducer}(result, ${partials}[i])`)}
+${acrossSubgroups(partials, size, (i) => `${reducer}(result, ${partials}[${i}])`)}
   return bitcast<f32>(result ^ ((result >> 31u) & 0x7fffffff));
 }`;
 };

@@ -128,8 +128,7 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
 function elementType(m: Module, index: number): string {
   const { kernel } = m;
   const { dtype, name, width, access } = kernel.params[index]!;
-  if (m.eights.has(name)) return "vec4<u32>";
-  if (m.narrow.has(name)) return narrowType(width);
+  if (m.narrow.has(name)) return m.eights.has(name) ? "vec4<u32>" : narrowType(width);
   if (halfOf(dtype)) return wordType(access);
   if (dtype === "f64")
     throw new DtypeError(`emit: ${plainName(name)} of ${kernel.name} is ${dtype} on target webgpu`);
@@ -288,10 +287,9 @@ function printArray(m: Module, s: Of<"array">): void {
   const narrow = s.narrow === true && isNative(m, s.dtype);
   if (narrow) m.narrow.add(s.name);
   const element = narrow ? narrowType(width) : typeOf(s.dtype === "bool" ? "u32" : s.dtype, width);
-  const { parts = 1 } = s;
-  const part = `array<${element}, ${Math.ceil(size / width / parts)}>`;
-  const type = parts > 1 ? `array<${part}, ${parts}>` : part;
-  if (parts > 1) m.parts.set(s.name, size / width / parts);
+  const each = `array<${element}, ${Math.ceil(size / width / (s.parts ?? 1))}>`;
+  const type = s.parts ? `array<${each}, ${s.parts}>` : each;
+  if (s.parts) m.parts.set(s.name, size / width / s.parts);
   m.widths.set(s.name, width);
   m.e.at(0, () => {
     if (s.space === "shared") m.declarations.set(name, `var<workgroup> ${name}: ${type};`);

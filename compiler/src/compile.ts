@@ -36,7 +36,7 @@ import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
 import { storedNodes } from "./fuse/settle.ts";
-import { type Fusion, isSingle } from "./fuse/state.ts";
+import { type Fusion, type FusionLimits, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Context, copyOf, lowerControl } from "./lower/control.ts";
@@ -95,8 +95,9 @@ export function compileProgram(source: Program, given: CompileOptions): Compiled
   const options: Options = { ...given, choices: choicesOf(given) };
   const observe = options.observe ?? (() => {});
   let program = source;
+  const { bindings } = fusionLimitsOf(target, options);
   for (const pass of passesFor(source, target)) {
-    program = pass.run(program, options.choices);
+    program = pass.run(program, options.choices, bindings);
     observe(pass.name, { program });
   }
   const states = statesOf(source);
@@ -128,6 +129,9 @@ function choicesOf({ tuning, observe: _observe, ...options }: CompileOptions): C
     (part, table) => compileProgram(part, { ...options, tuning: { ...tuning, ...table } }).artifact,
   );
 }
+
+const fusionLimitsOf = (target: Target, { limits, features = [] }: Options): FusionLimits =>
+  target.fusionLimits(limits ?? target.defaultLimits, features);
 
 const passesFor = (program: Program, target: Target): readonly Pass[] => {
   const passes = [...graphPasses, ...target.passes];
@@ -183,8 +187,7 @@ function fuseAndLower(
   nesting: Nesting = { depth: 0, dims: dimNames(program) },
 ): Ordered {
   const observe = options.observe ?? (() => {});
-  const { features = [] } = options;
-  const limits = target.fusionLimits(options.limits ?? target.defaultLimits, features);
+  const limits = fusionLimitsOf(target, options);
   const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
   const lowering = new Lowering(target.schedule, {

@@ -7,6 +7,6 @@ import type { Program } from "./program.ts";
 
 export interface Pass {
   readonly name: string;
-  /** Where it has a choice, `choices` is asked. */
-  run(program: Program, choices?: Choices): Program;
+  /** Where it has a choice, `choices` is asked. A kernel may bind so many tensors; at least eight if that is not said. */
+  run(program: Program, choices?: Choices, bindings?: number): Program;
 }

@@ -3,7 +3,6 @@
  * inputs, its results the outputs.
  */
 import { type Graph, type Tensor, withRegions } from "@kiln-ml/ir";
-import type { Choices } from "../choices.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
 
@@ -24,9 +23,9 @@ export function throughRegion(region: Graph, run: Pass["run"]): Graph {
 
 /** The pass, run on a program and on all regions in it. */
 export function inRegions(pass: Pass): Pass {
-  const run = (program: Program, choices?: Choices): Program => {
-    const next = pass.run(program, choices);
-    const graph = (region: Graph): Graph => throughRegion(region, (p) => run(p, choices));
+  const run: Pass["run"] = (program, choices, bindings) => {
+    const next = pass.run(program, choices, bindings);
+    const graph = (region: Graph): Graph => throughRegion(region, (p) => run(p, choices, bindings));
     const enter = (node: Tensor): Tensor => withRegions(node, node.regions.map(graph));
     return hasRegions(next) ? rewriteProgram(next, enter) : next;
   };

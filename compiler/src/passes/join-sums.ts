@@ -29,20 +29,26 @@ import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 import { build } from "../rules/match.ts";
 
 const fewest = 3;
-/** Two short of the tensors that every device lets a kernel bind. */
-const most = 6;
+/** Tensors that every device lets a kernel bind. */
+const usual = 8;
 /** Shorter sums are one workgroup's work. */
 const leastElements = 1 << 18;
 const usualParts = 1024;
 
-export const joinSums: Pass = { name: "join-sums", run };
+export const joinSums: Pass = {
+  name: "join-sums",
+  // One for the result, and one for what else is read with it.
+  run: (program, _choices, bindings = usual) =>
+    join(program, Math.max(2, Math.min(bindings, usual) - 2)),
+};
 
 interface Terms {
   readonly sums: readonly Tensor[];
   readonly others: readonly Tensor[];
 }
 
-function run(program: Program): Program {
+/** `most` tensors are summed by one kernel. */
+function join(program: Program, most: number): Program {
   const found = termsOf(program);
   if (found.size === 0) return program;
   const rebuilt = new Map<Tensor, Tensor>();
@@ -51,7 +57,7 @@ function run(program: Program): Program {
     const terms = found.get(before);
     if (!terms) return node;
     const flat = terms.sums.map((t) => endToEnd(rebuilt.get(t)!.operands[0]!));
-    const all = build("reduceSum", [joined(partsOf(flat))], { axes: [0] });
+    const all = build("reduceSum", [joined(partsOf(flat, most))], { axes: [0] });
     return terms.others.reduce((sum, t) => build("add", [sum, rebuilt.get(t)!]), all);
   });
 }
@@ -86,12 +92,13 @@ const lengthOf = (operands: readonly Tensor[]): number =>
   operands.reduce((sum, t) => sum + (t.shape[0] as number), 0);
 
 /** What one kernel sums: the operands, or the sums of parts of so few of them that a kernel reads them all. */
-function partsOf(operands: readonly Tensor[]): readonly Tensor[] {
+function partsOf(operands: readonly Tensor[], most: number): readonly Tensor[] {
   if (operands.length <= most && lengthOf(operands) < leastElements) return operands;
   const chunks = Math.ceil(operands.length / most);
   const per = Math.ceil(operands.length / chunks);
   return partsOf(
     Array.from({ length: chunks }, (_, i) => sumOfParts(operands.slice(i * per, (i + 1) * per))),
+    most,
   );
 }
 

@@ -23,33 +23,38 @@ import { aliasRoot } from "../access.ts";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
 
-/** With its result these are the eight tensors that every device lets a kernel bind. */
-const most = 7;
+/** Tensors that every device lets a kernel bind. More than those are not worth the search for the one that is read. */
+const usual = 8;
 
-export const splitConcat: Pass = { name: "split-concat", run };
+export const splitConcat: Pass = {
+  name: "split-concat",
+  run: (program, _choices, bindings = usual) =>
+    split(program, Math.max(2, Math.min(bindings, usual) - 1)),
+};
 
-function run(program: Program): Program {
+/** `most` operands and the result are what a kernel binds. */
+function split(program: Program, most: number): Program {
   const roots = new Set(rootsOf(program).map(aliasRoot));
   const done = new Map<Tensor, Tensor>();
   for (const node of nodesOf(program)) {
     const operands = node.operands.map((t) => done.get(t)!);
     const wide = node.op === "concat" && operands.length > most && !roots.has(node);
     const result = inPlaceOf(node, () =>
-      wide ? tree(operands, node.attrs.axis as number) : withOperands(node, operands),
+      wide ? tree(operands, node.attrs.axis as number, most) : withOperands(node, operands),
     );
     done.set(node, result);
   }
   return mapRoots(program, (root) => done.get(root)!);
 }
 
-function tree(operands: readonly Tensor[], axis: number): Tensor {
+function tree(operands: readonly Tensor[], axis: number, most: number): Tensor {
   if (operands.length <= most) return joined(operands, axis);
   const parts = Math.ceil(operands.length / most);
   const per = Math.ceil(operands.length / parts);
   const level = Array.from({ length: parts }, (_, i) =>
     joined(operands.slice(i * per, (i + 1) * per), axis),
   );
-  return tree(level, axis);
+  return tree(level, axis, most);
 }
 
 function joined(operands: readonly Tensor[], axis: number): Tensor {

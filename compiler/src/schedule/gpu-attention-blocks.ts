@@ -15,11 +15,13 @@ import {
   barrier,
   each,
   f32,
+  groups,
+  linesEach,
+  linesPerTile,
   offset,
   placesOf,
   type Tile,
   teams,
-  tuning,
 } from "./gpu-attention-tile.ts";
 
 export interface Blocks {
@@ -44,13 +46,12 @@ export interface Blocks {
 export function blocksOf(t: Tile): Blocks {
   const places = placesOf(t);
   const name = "tiles";
-  const ownRow = (r: number): Dim => addDim(t.group, r * t.groups);
+  const ownRow = (r: number): Dim => addDim(t.group, r * groups);
   const slot = (r: number, team: Dim): Dim => addDim(mulDim(ownRow(r), teams), team);
   const at = (index: Dim): Expr => load(name, "f32", index);
   const put = (index: Dim, value: Expr): Stmt => ({ kind: "store", to: name, index, value });
-  const { all: size } = places.sizes;
   return {
-    array: { kind: "array", name, dtype: "f32", size, space: "shared", width: 4 },
+    array: { kind: "array", name, dtype: "f32", size: places.size, space: "shared", width: 4 },
     rows: (product, step) => bringRows(t, places, product, step),
     lines: (product, lineTile, step) => bringLines(t, places, product, lineTile, step),
     summed: (sum, first) => bringSummed(t, places, sum, first),
@@ -71,7 +72,7 @@ export function product(t: Tile, b: Blocks, made: Tensor, name: string, lineTile
   const { k } = readContraction(made).contraction;
   const step = makeLoop("step", ceilDiv(k[0]!.extent, t.depth));
   return [
-    ...each(t.rows, (r) => each(t.lines, (c) => [acc(`${name}${r}_${c}`, 0)])),
+    ...each(t.rows, (r) => each(linesEach, (c) => [acc(`${name}${r}_${c}`, 0)])),
     ...nest([step], "serial", [
       barrier,
       ...b.rows(made, step.at),
@@ -92,29 +93,17 @@ const fma = (name: string, r: number, c: number, j: number): Stmt => ({
   b: f32(`b${c}_${j}`),
 });
 
-/** Products of a step of terms in workgroup memory, four at a time. Those of fewer rows or lines are held. */
+/** Products of a step of terms in workgroup memory, four at a time. */
 function terms(t: Tile, b: Blocks, name: string): Stmt[] {
   const kk = makeLoop("kk", t.depth / 4);
   const at = (j: number): Dim => addDim(mulDim(kk.at, 4), j);
-  const row = (r: number): Stmt[] => held(`a${r}`, (j) => b.row(at(j), r));
-  const line = (c: number): Stmt[] => held(`b${c}`, (j) => b.line(at(j), c));
-  const body =
-    tuning.hoist && t.rows < t.lines
-      ? [
-          ...each(t.rows, row),
-          ...each(t.lines, (c) => [
-            ...line(c),
-            ...quad.flatMap((j) => each(t.rows, (r) => [fma(name, r, c, j)])),
-          ]),
-        ]
-      : [
-          ...each(t.lines, line),
-          ...each(t.rows, (r) => [
-            ...row(r),
-            ...quad.flatMap((j) => each(t.lines, (c) => [fma(name, r, c, j)])),
-          ]),
-        ];
-  return nest([kk], "serial", body);
+  return nest([kk], "serial", [
+    ...each(t.rows, (r) => held(`a${r}`, (j) => b.row(at(j), r))),
+    ...each(linesEach, (c) => [
+      ...held(`b${c}`, (j) => b.line(at(j), c)),
+      ...quad.flatMap((j) => each(t.rows, (r) => [fma(name, r, c, j)])),
+    ]),
+  ]);
 }
 
 /** Weights times what is summed, some lines at a time, whose weights go through workgroup memory. */
@@ -129,12 +118,12 @@ export function weigh(
   const depth = t.weightDepth;
   // Of each step's lines an invocation has every eighth.
   const own = depth / teams;
-  return each(t.perLineTile / depth, (q): Stmt[] => [
+  return each(linesPerTile / depth, (q): Stmt[] => [
     barrier,
     ...each(own, (k) =>
       each(t.rows, (r): Stmt[] => [b.put(addDim(t.team, k * teams), r, weight(r, q * own + k))]),
     ),
-    ...b.summed(sum, addDim(mulDim(lineTile, t.perLineTile), q * depth)),
+    ...b.summed(sum, addDim(mulDim(lineTile, linesPerTile), q * depth)),
     barrier,
     ...summands(t, b, `o${s}_`),
   ]);

@@ -20,7 +20,7 @@ import { openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamed } from "../lower/loops.ts";
 import { choose, constant } from "../lower/value.ts";
 import { below } from "./gpu.ts";
-import { type Places, type Tile, teams, tileAt } from "./gpu-attention-tile.ts";
+import { linesPerTile, type Places, type Tile, teams, tileAt } from "./gpu-attention-tile.ts";
 import { onlyIf } from "./gpu-row-teams.ts";
 
 /** A step of terms of the tile's rows of a product. */
@@ -43,9 +43,9 @@ export function bringLines(
   step: Dim,
 ): Stmt[] {
   const { along } = t.attention.sums[0]!;
-  return brought(t, t.perLineTile, t.depth, (k, line) => {
-    const at = addDim(mulDim(lineTile, t.perLineTile), line);
-    const guard = ends(at, t.line.extent, t.perLineTile);
+  return brought(t, linesPerTile, t.depth, (k, line) => {
+    const at = addDim(mulDim(lineTile, linesPerTile), line);
+    const guard = ends(at, t.line.extent, linesPerTile);
     const value = term(t, product, along, at, addDim(mulDim(step, t.depth), k), guard);
     return { to: "tiles", index: place(k, line), value };
   });
@@ -57,10 +57,7 @@ export function bringSummed(t: Tile, { column: place }: Places, sum: WeightedSum
   const columns = t.columns * teams;
   return brought(t, t.weightDepth, columns, (column, k) => {
     const at = addDim(first, k);
-    const guard = [
-      ...ends(at, t.line.extent, t.perLineTile),
-      ...ends(column, sum.columns, columns),
-    ];
+    const guard = [...ends(at, t.line.extent, linesPerTile), ...ends(column, sum.columns, columns)];
     const value = element(t, operand, summedLoops(t, sum, at, column), guard);
     return { to: "tiles", index: place(k, column), value };
   });

@@ -1,7 +1,7 @@
 /**
- * The tiles of attention kernels in workgroup memory: a block of rows and a block of lines, both along the terms of a product. Rows
- * are what the sums leave, queries or keys, then their weights; lines are what the sums run over, then the columns of what is
- * summed. Within 16 KiB, which every device has.
+ * The tiles of attention kernels in workgroup memory: a block of rows and a block of lines of a product, each with its terms side by
+ * side, so that four of them are one vector on the way there and back. Rows are what the sums leave, queries or keys, then their
+ * weights; lines are what the sums run over, then the columns of what is summed.
  */
 import { addDim, ceilDiv, type Dim, floorDiv, minDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import type { Attention } from "../fuse/attention.ts";
@@ -15,19 +15,13 @@ import { choose, constant, ref } from "../lower/value.ts";
 import { below } from "./gpu.ts";
 import { roomOf } from "./gpu-room.ts";
 
-export const tuning = {
-  depth: 0,
-  weightDepth: 0,
-  order: 2,
-  lines: 0,
-  most: 0,
-  rows: 0,
-  groups: 16,
-  hoist: true,
-};
-
 /** Invocations that share rows; each has every eighth line. */
 export const teams = 8;
+/** Invocations that share lines; each has every sixteenth row. */
+export const groups = 16;
+/** Lines of an invocation. */
+export const linesEach = 8;
+export const linesPerTile = linesEach * teams;
 
 export interface Tile {
   readonly job: Job;
@@ -43,17 +37,14 @@ export interface Tile {
   readonly me: Loop;
   readonly team: Dim;
   readonly group: Dim;
+  /** Four neighbours in memory. */
   readonly lane: Loop;
   /** The invocation's first row, and its first line of the tile at hand. */
   readonly row0: Loop;
   readonly line0: Loop;
-  readonly groups: number;
   /** Rows of an invocation and of a tile. */
   readonly rows: number;
   readonly perTile: number;
-  /** Lines of an invocation and of a tile. */
-  readonly lines: number;
-  readonly perLineTile: number;
   /** Columns of an invocation, in fours. */
   readonly columns: number;
   /** Terms of a product, and lines of what is summed, between barriers. */
@@ -64,16 +55,14 @@ export interface Tile {
 export const columnsEach = (columns: number): number =>
   Math.max(4, Math.ceil(columns / (4 * teams)) * 4);
 
-export function tileOf(job: Job, rows: number, linesEach: number): Tile {
+/** `deepest` bounds the terms, and the lines of what is summed, between barriers. */
+export function tileOf(job: Job, rows: number, deepest: number): Tile {
   const attention = job.group.attention!;
   const [row, column] = job.group.outer.slice(-2) as [Loop, Loop];
   const batch = job.group.outer.slice(0, -2);
   const lines = attention.space[attention.sums[0]!.along]!;
-  const { groups } = tuning;
   const perTile = groups * rows;
-  const tiles = ceilDiv(row.extent, perTile);
-  const tile = makeLoop("tile", tiles);
-  const perLineTile = linesEach * teams;
+  const tile = makeLoop("tile", ceilDiv(row.extent, perTile));
   const me = makeLoop("me", groups * teams);
   const columns = columnsEach(attention.sums[0]!.columns);
   return {
@@ -86,60 +75,51 @@ export function tileOf(job: Job, rows: number, linesEach: number): Tile {
     column,
     tile,
     me,
+    // Neighbours are of two groups and of one team: of sixteen invocations every vector is read by two that stand one or two
+    // apart, whether it is of rows or of lines, and cards serve such sixteen at once.
     team: modDim(floorDiv(me.at, 2), teams),
     group: addDim(modDim(me.at, 2), mulDim(floorDiv(me.at, 2 * teams), 2)),
-    groups,
     lane: makeLoop("lane", 4),
     row0: makeLoop("row0", mulDim(tile.extent, perTile)),
-    line0: makeLoop("line0", mulDim(ceilDiv(lines, perLineTile), perLineTile)),
+    line0: makeLoop("line0", mulDim(ceilDiv(lines, linesPerTile), linesPerTile)),
     rows,
     perTile,
-    lines: linesEach,
-    perLineTile,
     columns,
-    ...roomFor(job, { perTile, perLineTile, columns }),
+    ...depthsOf(job, { perTile, columns }, deepest),
   };
 }
 
-interface Extents {
-  readonly perTile: number;
-  readonly perLineTile: number;
-  readonly columns: number;
-}
-
-interface Depths {
-  readonly depth: number;
-  readonly weightDepth: number;
-}
+type Extents = Pick<Tile, "perTile" | "columns">;
+type Depths = Pick<Tile, "depth" | "weightDepth">;
 
 /** The deepest steps that the device has memory for. */
-function roomFor(job: Job, t: Extents): Depths {
-  const { made } = job.group.attention!;
+function depthsOf(job: Job, extents: Extents, deepest: number): Depths {
   const { memory } = roomOf(job);
-  const terms = Math.max(...made.map((m) => readContraction(m).contraction.k[0]!.extent as number));
-  const depths = [64, 32, 16, 8].filter(
-    (d) => d <= (tuning.depth || 32) && (d <= 8 || d < 2 * terms),
-  );
-  const weightDepths = [64, 32, 16, 8].filter(
-    (d) => d <= t.perLineTile && d <= (tuning.weightDepth || 32),
-  );
-  for (const weightDepth of weightDepths)
-    for (const depth of depths)
-      if (4 * sizesOf({ ...t, depth, weightDepth }).all <= memory) return { depth, weightDepth };
-  return { depth: 8, weightDepth: 8 };
+  const terms = job.group.attention!.made.map((m) => readContraction(m).contraction.k[0]!.extent);
+  const most = Math.max(...(terms as number[]));
+  const least: Depths = { depth: 8, weightDepth: 8 };
+  const depths = [32, 16, 8].filter((d) => d <= deepest);
+  for (const weightDepth of depths)
+    for (const depth of depths.filter((d) => d === least.depth || d < 2 * most))
+      if (4 * sizesOf({ ...extents, depth, weightDepth }).all <= memory)
+        return { depth, weightDepth };
+  return least;
 }
 
-/** Elements of what workgroup memory holds at a time: rows and lines, or weights and lines of what is summed. */
-function sizesOf(t: Extents & Depths) {
-  const rows = t.perTile * (t.depth + 4);
-  const weights = t.perTile * (t.weightDepth + 4);
+/** Elements of what workgroup memory holds at a time: rows and lines, weights and lines of what is summed, or a number of each team. */
+function sizesOf({ perTile, columns, depth, weightDepth }: Extents & Depths) {
+  const rows = perTile * (depth + apart);
+  const weights = perTile * (weightDepth + apart);
   const all = Math.max(
-    rows + t.perLineTile * (t.depth + 4),
-    weights + t.weightDepth * t.columns * teams,
-    t.perTile * teams,
+    rows + linesPerTile * (depth + apart),
+    weights + weightDepth * columns * teams,
+    perTile * teams,
   );
   return { rows, weights, all };
 }
+
+/** Words between rows and between lines, so that eight of them, four words each, are in banks of their own. */
+const apart = 4;
 
 /** Workgroups that keep a device busy. */
 const busy = 192;
@@ -149,38 +129,36 @@ export function rowsUpTo(most: number, { group }: Job): number {
   const batch = extentGuess(group.outer.slice(0, -2));
   const all = extentGuess(group.outer.slice(-2, -1));
   let rows = most;
-  while (rows > 1 && batch * Math.ceil(all / (tuning.groups * rows)) < busy) rows /= 2;
+  while (rows > 1 && batch * Math.ceil(all / (groups * rows)) < busy) rows /= 2;
   return rows;
 }
 
-/** Rows are queries under a causal mask: the later, the more keys count. */
-const lastIsLongest = ({ attention: { causal, sums, space } }: Tile): boolean =>
-  causal && sums[0]!.along === space.length - 1;
+/** The grid: under a causal mask some tiles have less to do; those of all of the batch come last. */
+export const gridOf = ({ attention, tile, batchAt }: Tile): Loop[] =>
+  attention.causal ? [tile, batchAt] : [batchAt, tile];
 
-/** The grid: under a causal mask tiles that have most to do come first, of all of the batch. */
-export const gridOf = (t: Tile): Loop[] =>
-  tuning.order === 2 && t.attention.causal ? [t.tile, t.batchAt] : [t.batchAt, t.tile];
-
-/** The workgroup's tile: where a causal mask gives the last tiles most to do, they come first. */
+/** The workgroup's tile. Under a causal mask the last queries have most to do, and come first. */
 export const tileAt = (t: Tile): Dim =>
-  tuning.order > 0 && lastIsLongest(t) ? subDim(subDim(t.tile.extent, 1), t.tile.at) : t.tile.at;
+  t.attention.causal && rowsAreQueries(t) ? subDim(subDim(t.tile.extent, 1), t.tile.at) : t.tile.at;
+
+const rowsAreQueries = ({ attention: { sums, space } }: Tile): boolean =>
+  sums[0]!.along === space.length - 1;
 
 /** The tiles of lines that count: under a causal mask keys up to the last query of a tile, or queries from its first key on. */
 export function lineTilesOf(t: Tile): { start: Dim; end: Dim } {
-  const { causal, sums, space } = t.attention;
-  const all = ceilDiv(t.line.extent, t.perLineTile);
-  if (!causal) return { start: 0, end: all };
-  if (sums[0]!.along === space.length - 1) {
+  const all = ceilDiv(t.line.extent, linesPerTile);
+  if (!t.attention.causal) return { start: 0, end: all };
+  if (rowsAreQueries(t)) {
     const last = mulDim(addDim(tileAt(t), 1), t.perTile);
-    return { start: 0, end: minDim(all, ceilDiv(last, t.perLineTile)) };
+    return { start: 0, end: minDim(all, ceilDiv(last, linesPerTile)) };
   }
-  return { start: floorDiv(mulDim(tileAt(t), t.perTile), t.perLineTile), end: all };
+  return { start: floorDiv(mulDim(tileAt(t), t.perTile), linesPerTile), end: all };
 }
 
 export const firstRow = (t: Tile): Dim => addDim(mulDim(tileAt(t), t.perTile), t.group);
 
 export const firstLine = (t: Tile, lineTile: Dim): Dim =>
-  addDim(mulDim(lineTile, t.perLineTile), t.team);
+  addDim(mulDim(lineTile, linesPerTile), t.team);
 
 /** Where in a tile an invocation's c-th column is, from its team's first. */
 export const offset = (c: Dim): Dim => addDim(mulDim(floorDiv(c, 4), 4 * teams), modDim(c, 4));
@@ -201,34 +179,33 @@ export const each = (count: number, make: (i: number) => Stmt[]): Stmt[] =>
 
 export type Places = ReturnType<typeof placesOf>;
 
-/** Where the k-th term of a row and of a line is: four more words lie between them, so that reads and writes meet in few banks. */
+/** Where the k-th term of a row and of a line is, the k-th weight of a row, and a column of the k-th line. */
 export function placesOf(t: Tile) {
-  const sizes = sizesOf(t);
-  const columns = t.columns * teams;
+  const { rows, weights, all: size } = sizesOf(t);
   const from = (first: number, pitch: number) => (k: Dim, at: Dim) =>
     addDim(addDim(mulDim(at, pitch), k), first);
+  const columns = t.columns * teams;
   return {
-    sizes,
-    row: from(0, t.depth + 4),
-    line: from(sizes.rows, t.depth + 4),
-    weight: from(0, t.weightDepth + 4),
-    column: (k: Dim, at: Dim): Dim => addDim(addDim(mulDim(k, columns), at), sizes.weights),
+    size,
+    row: from(0, t.depth + apart),
+    line: from(rows, t.depth + apart),
+    weight: from(0, t.weightDepth + apart),
+    column: (k: Dim, at: Dim): Dim => from(weights, columns)(at, k),
   };
 }
 
 /** A weight or score by its row and line: 0 or another number past the last line. */
 export function within(t: Tile, c: Dim, value: Expr, otherwise: number): Expr {
-  if (modDim(t.line.extent, t.perLineTile) === 0) return value;
+  if (modDim(t.line.extent, linesPerTile) === 0) return value;
   const inside = below(addDim(t.line0.at, mulDim(c, teams)), t.line.extent);
   return choose([inside], value, constant("f32", otherwise));
 }
 
 /** The invocation's r-th row. */
-export const rowAt = (t: Tile, r: Dim): Dim => addDim(t.row0.at, mulDim(r, t.groups));
+export const rowAt = (t: Tile, r: Dim): Dim => addDim(t.row0.at, mulDim(r, groups));
 
 /** The coordinates of a weight in the space. */
 export function placeOf(t: Tile, r: Dim, c: Dim): Dim[] {
   const [row, line] = [rowAt(t, r), addDim(t.line0.at, mulDim(c, teams))];
-  const last = t.attention.sums[0]!.along === t.attention.space.length - 1;
-  return [...t.batch.map((l) => l.at), ...(last ? [row, line] : [line, row])];
+  return [...t.batch.map((l) => l.at), ...(rowsAreQueries(t) ? [row, line] : [line, row])];
 }

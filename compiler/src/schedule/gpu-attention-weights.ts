@@ -8,7 +8,7 @@ import type { Stmt } from "../kernel/kernel.ts";
 import { openBlock } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
 import { load } from "../lower/value.ts";
-import { each, f32, placeOf, type Tile, within } from "./gpu-attention-tile.ts";
+import { each, f32, linesEach, placeOf, type Tile, within } from "./gpu-attention-tile.ts";
 
 export const weightName = (s: number, r: number, c: number): string => `w${s}_${r}_${c}`;
 
@@ -27,7 +27,7 @@ function weightsRepeated(t: Tile, known: Known, inner: ReadonlySet<Tensor>): Stm
   const { sums } = t.attention;
   const common = openBlock(t.job);
   const all = Array.from({ length: t.rows }, (_, r) =>
-    Array.from({ length: t.lines }, (_, c) => placeOf(t, r, c)),
+    Array.from({ length: linesEach }, (_, c) => placeOf(t, r, c)),
   );
   // What is the same for a row, or for a line, such as totals, is one expression.
   const ends = [...inner].filter((n) => n.op === "broadcastInDim");
@@ -35,7 +35,7 @@ function weightsRepeated(t: Tile, known: Known, inner: ReadonlySet<Tensor>): Stm
     for (const end of ends)
       for (const { operand, coords } of accesses(end, at)) common.at(operand, coords);
   const body = each(t.rows, (r) =>
-    each(t.lines, (c): Stmt[] => {
+    each(linesEach, (c): Stmt[] => {
       const at = all[r]![c]!;
       const values = common.inner();
       for (const [node, name] of known(r, c)) values.bind(node, f32(name));
@@ -52,9 +52,9 @@ function weightsRepeated(t: Tile, known: Known, inner: ReadonlySet<Tensor>): Stm
 /** Through arrays in private memory: expressions so long, as random numbers are, stand once in the text. */
 function weightsByNumber(t: Tile, known: Known): Stmt[] {
   const { sums } = t.attention;
-  const size = t.rows * t.lines;
+  const size = t.rows * linesEach;
   const n = makeLoop("weight", size);
-  const [r, c] = [floorDiv(n.at, t.lines), modDim(n.at, t.lines)];
+  const [r, c] = [floorDiv(n.at, linesEach), modDim(n.at, linesEach)];
   const at = placeOf(t, r, c);
   const array = (name: string): Stmt => ({
     kind: "array",
@@ -71,7 +71,7 @@ function weightsByNumber(t: Tile, known: Known): Stmt[] {
     return { kind: "store", to: `weights${i}`, index: n.at, value };
   });
   const everywhere = (make: (r: number, c: number, place: number) => Stmt[]): Stmt[] =>
-    each(t.rows, (i) => each(t.lines, (j) => make(i, j, i * t.lines + j)));
+    each(t.rows, (i) => each(linesEach, (j) => make(i, j, i * linesEach + j)));
   return [
     ...nodes.map((_, i) => array(`known${i}`)),
     ...sums.map((_, i) => array(`weights${i}`)),

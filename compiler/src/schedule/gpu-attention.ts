@@ -23,6 +23,7 @@ import {
   firstLine,
   firstRow,
   gridOf,
+  linesEach,
   lineTilesOf,
   placeOf,
   rowAt,
@@ -30,7 +31,6 @@ import {
   type Tile,
   teams,
   tileOf,
-  tuning,
   within,
 } from "./gpu-attention-tile.ts";
 import { weightName, weights } from "./gpu-attention-weights.ts";
@@ -40,8 +40,7 @@ import { wideParams } from "./vector.ts";
 export function gpuAttention(job: Job): Scheduled {
   const { softmax, sums } = job.group.attention!;
   if (!softmax) return gpuWeighted(job);
-  const most = tuning.rows || mostRows(columnsEach(sums[0]!.columns));
-  const t = tileOf(job, rowsUpTo(most, job), tuning.lines || 8);
+  const t = tileOf(job, rowsUpTo(mostRows(columnsEach(sums[0]!.columns)), job), deepest);
   const b = blocksOf(t);
   // Divided by the totals at the end, like the weights without factors.
   const scaled = sums[0]!.weights !== softmax.weights;
@@ -57,7 +56,7 @@ export function gpuAttention(job: Job): Scheduled {
     ...nest([keyTile], "serial", [
       { kind: "letIndex", name: t.line0.name, value: firstLine(t, keyTile.at) },
       ...product(t, b, made, "s", keyTile.at),
-      ...each(t.rows, (r) => each(t.lines, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))])),
+      ...each(t.rows, (r) => each(linesEach, (c) => [set(`s${r}_${c}`, scoreOf(t, r, c))])),
       ...rescale(t, b),
       ...(scaled ? weights(t, (r, c) => [[softmax.weights, `s${r}_${c}`]]) : []),
       ...weigh(t, b, 0, keyTile.at, (r, c) => f32(scaled ? weightName(0, r, c) : `s${r}_${c}`)),
@@ -72,7 +71,9 @@ export function gpuAttention(job: Job): Scheduled {
 }
 
 /** A row of more columns leaves registers for fewer rows. */
-const mostRows = (columns: number): number => (columns > 16 ? 2 : columns > 8 ? 4 : 8);
+const mostRows = (columns: number): number => (columns > 16 ? 2 : 4);
+/** Longer steps have fewer barriers, but leave a device that has no more memory fewer workgroups at a time. */
+const deepest = 16;
 
 const set = (name: string, value: Expr): Stmt => ({ kind: "set", name, value });
 
@@ -92,7 +93,7 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
   return [
     ...each(t.rows, (r): Stmt[] => [
       acc(`new${r}`, -maxOf("f32")),
-      ...each(t.lines, (c): Stmt[] => [greatest(`new${r}`, f32(`s${r}_${c}`))]),
+      ...each(linesEach, (c): Stmt[] => [greatest(`new${r}`, f32(`s${r}_${c}`))]),
     ]),
     barrier,
     ...each(t.rows, (r): Stmt[] => [b.share(r, t.team, f32(`new${r}`))]),
@@ -106,7 +107,7 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
       ...each(t.columns, (c): Stmt[] => [
         set(`o0_${r}_${c}`, call("mul", "f32", f32(`o0_${r}_${c}`), f32(`shrink${r}`))),
       ]),
-      ...each(t.lines, (c): Stmt[] => [
+      ...each(linesEach, (c): Stmt[] => [
         set(`s${r}_${c}`, exp(f32(`s${r}_${c}`), f32(`top${r}`))),
         set(`sum${r}`, call("add", "f32", f32(`sum${r}`), f32(`s${r}_${c}`))),
       ]),

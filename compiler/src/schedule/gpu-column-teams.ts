@@ -12,8 +12,11 @@ import { emitRow } from "../lower/rows.ts";
 import { below, groupSize } from "./gpu.ts";
 import { combineAll, onlyIf, rowsKey, type Shape } from "./gpu-row-teams.ts";
 
-/** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. The first is usual. */
+/** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. */
 const widths = [8, 4, 16, 32, 64];
+/** A short column's are more, as a few invocations have soon walked it. */
+const wide = 32;
+const shortColumn = 128;
 /** With more columns than this each has a workgroup's worth of neighbours and work for all. */
 const mostColumns = 1 << 14;
 const leastRows = 64;
@@ -23,9 +26,11 @@ export const wantsColumnTeams = ({ outer, inner }: Shape): boolean =>
   extentGuess(outer) < mostColumns && extentGuess(inner) >= leastRows;
 
 export function gpuColumnTeams(job: Job, shape: Shape): Scheduled {
-  if (!job.choices) return inTeams(job, shape, widths[0]!);
+  const usual = extentGuess(shape.inner) < shortColumn ? wide : widths[0]!;
+  if (!job.choices) return inTeams(job, shape, usual);
   const key = rowsKey(`columns of ${printDim(totalOf(shape.inner))}`, job, shape);
-  const choice = job.choices.among(key, widths.map(String));
+  const options = [usual, ...widths.filter((w) => w !== usual)];
+  const choice = job.choices.among(key, options.map(String));
   return { ...inTeams(job, shape, Number(choice.chosen)), choice };
 }
 

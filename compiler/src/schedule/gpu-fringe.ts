@@ -29,11 +29,6 @@ export interface Parts {
 
 /** Lines of a band, the fewest that are enough. */
 const widths = [4, 8, 16, 32];
-/** Lines across a band, as parts of half a workgroup's invocations: the more tiles, the less each slows the whole tiles beside it. */
-const fractions = [1, 2, 4];
-/** Tiles of bands that are enough for a large card. */
-const enough = 128;
-
 export const tilesOf = ({ tiling, rows, columns }: Part): number =>
   Math.ceil((rows.limit - rows.from) / tiling.rows) *
   Math.ceil((columns.limit - columns.from) / tiling.columns);
@@ -51,38 +46,36 @@ export function partsOf(
   if (m === 0 || n === 0 || low === undefined || wide === undefined) return undefined;
   if (low + wide === 0 || invocations < 64 || fillsUnit(tiling)) return undefined;
   const whole: Part = { tiling, rows: { from: 0, limit: m }, columns: { from: 0, limit: n } };
-  const bandsBy = (fraction: number): Part[] => {
-    const across = invocations / 2 / fraction;
-    const tilings = bandTilings([low, wide], across, fraction);
-    const below = { from: m, limit: rows };
-    const beside = { from: n, limit: columns };
-    return [
-      ...(low ? [{ tiling: tilings[0], rows: below, columns: { from: 0, limit: columns } }] : []),
-      ...(wide ? [{ tiling: tilings[1], rows: whole.rows, columns: beside }] : []),
-    ];
-  };
-  const cuts = fractions.map(bandsBy);
-  const count = (bands: readonly Part[]): number => bands.reduce((sum, b) => sum + tilesOf(b), 0);
-  const parts = [whole, ...(cuts.find((bands) => count(bands) >= enough) ?? cuts.at(-1)!)];
-  // A tile of halves has no room for sums.
-  const sums = element < 4 ? invocations * 16 : 0;
+  const [below, beside] = bandTilings([low, wide], invocations);
+  const parts = [whole];
+  if (low > 0)
+    parts.push({
+      tiling: below,
+      rows: { from: m, limit: rows },
+      columns: { from: 0, limit: columns },
+    });
+  if (wide > 0)
+    parts.push({ tiling: beside, rows: whole.rows, columns: { from: n, limit: columns } });
   const needs = (more: number): number => {
     const most = (of: "rows" | "columns"): number =>
       Math.max(...parts.map(({ tiling: t }) => (t[of] + more) * t.depth));
-    return (most("rows") + most("columns")) * element + sums;
+    return (most("rows") + most("columns")) * element;
   };
   return needs(0) <= memory ? { parts, memory: needs } : undefined;
 }
 
-/** Tiles of the band below and of the one beside, of so many lines each, and `across` in the other direction. */
-function bandTilings([low, wide]: readonly [number, number], across: number, fraction: number) {
-  const share = (lines: number) => ({
-    depth: 32 * fraction,
-    slices: Math.min(8, 64 / lines) * fraction,
-  });
+/** Tiles of the band below and of the one beside, of so many lines each. */
+function bandTilings([low, wide]: readonly [number, number], invocations: number) {
+  const cut = (lines: number) => {
+    // The finer the tiles, the more evenly they slow the whole tiles beside them; those of few lines have the less to join for it.
+    const finer = lines <= 4 ? 4 : 2;
+    const slices = Math.min(8, 64 / lines) * finer;
+    return { across: invocations / 2 / finer, share: { depth: 32 * finer, slices } };
+  };
+  const [a, b] = [cut(low), cut(wide)];
   return [
-    { rows: low, columns: across, tall: Math.min(low, 8), broad: 4, ...share(low) },
-    { rows: across, columns: wide, tall: 4, broad: Math.min(wide, 8), ...share(wide) },
+    { rows: low, columns: a.across, tall: Math.min(low, 8), broad: 4, ...a.share },
+    { rows: b.across, columns: wide, tall: 4, broad: Math.min(wide, 8), ...b.share },
   ] as const;
 }
 

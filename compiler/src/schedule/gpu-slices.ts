@@ -8,7 +8,6 @@ import type { Stmt } from "../kernel/kernel.ts";
 import { nest } from "../lower/loops.ts";
 import { load, ref } from "../lower/value.ts";
 import { type Lines, range, sumName } from "./gpu-lines.ts";
-import { hasNativeHalf } from "./gpu-room.ts";
 import type { Loader, Tile } from "./gpu-tile-load.ts";
 import { first } from "./gpu-tile-store.ts";
 
@@ -30,30 +29,20 @@ export function slicesOf(me: Dim, invocations: number, count: number): Slices {
 export const ofFirst = ({ count, own }: Slices, then: readonly Stmt[]): Stmt[] =>
   count === 1 || then.length === 0 ? [...then] : [{ kind: "if", when: [first(own)], then }];
 
-interface Joined {
-  readonly arrays: readonly Stmt[];
-  /** With lanes. */
-  readonly body: readonly Stmt[];
-}
-
-/** Once the last step is done, so that the tile of the operand with more lines has room for sums. */
+/** With lanes, once the last step is done, so that the tile of the operand with more lines has room for sums. */
 export function joinSlices(
   t: Tile,
   [rows, columns]: readonly [Lines, Lines],
   [a, b]: readonly [Loader, Loader],
   slices: Slices,
-): Joined {
-  if (slices.count === 1) return { arrays: [], body: [] };
+): Stmt[] {
+  if (slices.count === 1) return [];
   const { dtype } = rows.operand.operand;
-  // A tile of halves cannot hold sums, which are more exact.
-  const isNarrow = hasNativeHalf(t.job, dtype);
-  const to = isNarrow ? "partial" : (rows.count > columns.count ? a : b).name;
-  const size = t.invocations * 4;
-  const own: Stmt = { kind: "array", name: to, dtype, size, space: "shared", width: 4 };
+  const to = (rows.count > columns.count ? a : b).name;
   const at = (invocation: Dim): Dim => addDim(mulDim(invocation, 4), t.lane.at);
   const other = makeLoop("slice", slices.count - 1);
   const theirs = addDim(mulDim(addDim(other.at, 1), slices.size), slices.place);
-  const body = range(rows.own).flatMap((i) =>
+  return range(rows.own).flatMap((i) =>
     range(columns.own / 4).flatMap((j): Stmt[] => {
       const name = sumName(i, j);
       const value = load(to, dtype, at(theirs));
@@ -68,5 +57,4 @@ export function joinSlices(
       ];
     }),
   );
-  return { arrays: isNarrow ? [own] : [], body };
 }

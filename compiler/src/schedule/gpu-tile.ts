@@ -178,17 +178,15 @@ function tileBody({ tile: t, rows, columns, slices }: Layout): Stmt[] {
   const block = blockOf(t, rows, columns);
   const single = loaders.filter((l) => !l.wide);
   const wide = loaders.filter((l) => l.wide);
-  const joined = joinSlices(t, [rows, columns], loaders, slices);
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
     ...stepped(t, loaders, multiply(t, rows, columns, loaders, slices)),
-    ...joined.body,
+    ...joinSlices(t, [rows, columns], loaders, slices),
     ...ofFirst(slices, [...block.keep, ...block.inLanes]),
   ];
   return [
     ...loaders.map((l) => l.array),
-    ...joined.arrays,
     ...block.arrays,
     ...single.flatMap((l) => l.held),
     ...block.rowSums,

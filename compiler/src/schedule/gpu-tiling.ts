@@ -24,14 +24,16 @@ const choices: readonly (readonly [Tiling, number])[] = [
   [{ rows: 128, columns: 128, tall: 8, broad: 16, depth: 8 }, 0.8],
   [{ rows: 128, columns: 256, tall: 8, broad: 16, depth: 16 }, 0.8],
   [{ rows: 64, columns: 64, tall: 4, broad: 8, depth: 32 }, 0.76],
-  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.65],
-  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.53],
-  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.52],
+  [{ rows: 32, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.6],
+  [{ rows: 32, columns: 32, tall: 4, broad: 4, depth: 16 }, 0.48],
+  [{ rows: 16, columns: 64, tall: 4, broad: 4, depth: 16 }, 0.48],
   [{ rows: 16, columns: 16, tall: 4, broad: 4, depth: 16 }, 0.15],
 ];
 
 /** Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them. */
-const units = 128;
+const units = 132;
+/** Invocations that each part of a unit has one subgroup of. */
+const parted = 128;
 /** What a symbolic extent is taken to be. */
 const usual = 1024;
 
@@ -72,17 +74,17 @@ export const trial: Tiling = { rows: 64, columns: 64, tall: 4, broad: 8, depth: 
 
 /**
  * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, the sooner where
- * each is guarded; and where their places are computed, many results leave few registers for that.
+ * each is guarded, or where tiles of other sizes have registers too; and where their places are computed, many results leave few registers for that.
  */
-function heldRate(t: Tiling, singles: Singles): number {
+function heldRate(t: Tiling, singles: Singles, mixed: boolean): number {
   const lines = (singles.rows ? t.rows : 0) + (singles.columns ? t.columns : 0);
   const held = (lines * t.depth) / invocationsOf(t);
   const results = t.tall * t.broad;
   // 0.84 to 0.95 of the rate of 64 results, where f32 has more than that.
   if (singles.widened && held === 0) return results > 64 ? 0.9 : 1;
-  if (held + results > (singles.guarded ? 155 : 170)) return 0.4;
+  if (held + results > (singles.guarded ? 155 : 170) - (mixed ? 10 : 0)) return 0.4;
   if (held === 0) return 1;
-  if (singles.window && results > 32) return held > 24 ? 0.7 : 0.8;
+  if (singles.window && results > 32) return held > 24 ? 0.75 : 0.89;
   return held > 24 && results <= 64 ? 0.85 : 0.9;
 }
 
@@ -112,10 +114,12 @@ export interface Extents {
 function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
   const many = t.tall * t.broad > 64;
   const full = resident(t);
-  const busy = (Math.min(full, count * invocationsOf(t)) / full) ** (many ? 0.85 : 0.22);
+  const here = Math.min(full, count * invocationsOf(t));
+  const idle = t.tall * t.broad > 32 ? Math.min(1, here / parted) : 1;
+  const waits = many ? (here / full) ** 0.85 : (here / full) ** 0.22 * idle;
   const length = sizeOf(extents.length);
   const more = (overhead * (1 + extents.ends) * (many ? 2 : 1)) / count;
-  return (count * t.rows * t.columns * (length + more)) / (rate * busy * Math.max(1, length));
+  return (count * t.rows * t.columns * (length + more)) / (rate * waits * Math.max(1, length));
 }
 
 /** Units take as many workgroups as they have room for, wave after wave; those with one more than the others are waited for. */
@@ -128,11 +132,14 @@ function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): numbe
   return last + (waves > 0 ? waves * waveCost(t, rate, room, extents) : 0);
 }
 
-/** Of bands, whose invocations read much for few results. */
+/**
+ * Of bands, whose invocations read much for few results. Fewer invocations than 128 are slow at it, and more find no room beside
+ * whole tiles of as many.
+ */
 function bandCost(band: Part): number {
   const { tiling } = band;
   const area = tiling.rows * tiling.columns;
-  return ((tilesOf(band) / units) * area) / 0.3;
+  return ((tilesOf(band) / units) * area) / (invocationsOf(tiling) === 128 ? 0.3 : 0.06);
 }
 
 /** Less gain than this is not worth the longer kernel. */
@@ -161,16 +168,16 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: Singles): 
   const costs: { cut: Cut; cost: number }[] = [];
   for (const [tiling, large] of choices) {
     if (!fits(tiling, capacity)) continue;
-    const rate = large * heldRate(tiling, singles);
+    const rateOf = (mixed: boolean): number => large * heldRate(tiling, singles, mixed);
     const range = (limit: number) => ({ from: 0, limit });
     const whole = { tiling, rows: range(rows), columns: range(columns) };
-    const cost = costOf(tiling, rate, tilesOf(whole) * times, extents);
+    const cost = costOf(tiling, rateOf(false), tilesOf(whole) * times, extents);
     costs.push({ cut: { tiling, mixed: undefined }, cost });
     const both = [extents.rows, extents.columns] as const;
     const mixed = capacity.mixed ? partsOf(tiling, both, capacity) : undefined;
     if (!mixed) continue;
     const [most, ...bands] = mixed.parts;
-    const main = costOf(tiling, rate, tilesOf(most!) * times, extents);
+    const main = costOf(tiling, rateOf(true), tilesOf(most!) * times, extents);
     const rest = bands.reduce((sum, b) => sum + bandCost(b) * times, 0);
     costs.push({ cut: { tiling, mixed }, cost: worthBands * (main + rest) });
   }

@@ -19,20 +19,20 @@ import {
   firstLine,
   firstRow,
   gridOf,
+  linesEach,
+  linesPerTile,
   lineTilesOf,
   rowsUpTo,
   tileOf,
-  tuning,
 } from "./gpu-attention-tile.ts";
 import { weightName, weights } from "./gpu-attention-weights.ts";
 import { wideParams } from "./vector.ts";
 
 export function gpuWeighted(job: Job): Scheduled {
   const { attention } = job.group;
-  const { rows, lines } = shareOf(job);
-  const t = tileOf(job, rows, lines);
+  const t = tileOf(job, rowsOf(job), deepest);
   const b = blocksOf(t);
-  const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, t.perLineTile));
+  const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, linesPerTile));
   const { start, end } = lineTilesOf(t);
   const sums = attention!.sums;
   const sumName = (s: number, r: number, c: number): string => `o${s}_${r}_${c}`;
@@ -66,16 +66,16 @@ export function gpuWeighted(job: Job): Scheduled {
   };
 }
 
+/** Several products have a barrier before and after each step, so that the longer the better. */
+const deepest = 32;
 /** Accumulators of an invocation that leave it registers for the rest. */
 const mostAccumulators = 128;
-function shareOf(job: Job): { rows: number; lines: number } {
+function rowsOf(job: Job): number {
   const { made, sums } = job.group.attention!;
-  const columns = columnsEach(sums[0]!.columns);
-  const lines = tuning.lines || 8;
-  const each = made.length * lines + sums.length * columns;
-  let most = 8;
-  while (most > 1 && most * each > (tuning.most || mostAccumulators)) most /= 2;
-  return { rows: rowsUpTo(most, job), lines };
+  const each = made.length * linesEach + sums.length * columnsEach(sums[0]!.columns);
+  let most = 4;
+  while (most > 1 && most * each > mostAccumulators) most /= 2;
+  return rowsUpTo(most, job);
 }
 
 const productName = (i: number): string => `p${i}_`;

@@ -39,6 +39,11 @@ export class Awake {
     return new Awake(device, feeds, await Candidate.open(device, artifact, "", feeds));
   }
 
+  /** Whether the device was timed before. */
+  get known(): boolean {
+    return fastest.has(this.#device);
+  }
+
   readonly check = async (): Promise<boolean> => {
     const ms = Math.max(least, await this.#product.timer(lead));
     const known = fastest.get(this.#device) ?? ms;

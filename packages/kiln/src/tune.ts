@@ -29,7 +29,7 @@ export interface TuneOptions {
   readonly most?: number;
   /**
    * Milliseconds of work before each choice is timed, at least, since a card at rest lowers its clock; it goes on until times are
-   * steady. Default 100, and before the first 1000; on a CPU a tenth of it.
+   * steady. Default 100, and 1000 before the first on a device; on a CPU a tenth of it.
    */
   readonly warmUp?: number;
   /** Kernels as `artifact()` exports them, for the limits that every WebGPU device has. */
@@ -83,7 +83,7 @@ class Tuner {
   readonly #device: Device;
   readonly #dims: Dims;
   readonly #options: TuneOptions;
-  /** Milliseconds; the device has been at work when the first choice is found. */
+  /** Milliseconds of warm-up of a device that is known. */
   readonly #rest: number;
   #awake: Awake | undefined;
 
@@ -119,11 +119,12 @@ class Tuner {
   }
 
   async #timing(): Promise<Timing> {
-    const { rounds = 7, warmUp = this.#awake ? this.#rest : 10 * this.#rest } = this.#options;
-    const timing = { rounds, warmUp, lead: this.#rest / 50 };
-    if (warmUp === 0) return timing;
+    const { rounds = 7, warmUp } = this.#options;
+    const lead = this.#rest / 50;
+    if (warmUp === 0) return { rounds, warmUp, lead };
     this.#awake ??= await Awake.open(this.#device);
-    return { ...timing, awake: this.#awake.check };
+    const { known, check: awake } = this.#awake;
+    return { rounds, warmUp: warmUp ?? (known ? this.#rest : 10 * this.#rest), lead, awake };
   }
 
   dispose(): void {

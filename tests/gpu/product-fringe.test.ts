@@ -98,7 +98,6 @@ gpuTest("a parameter that a product updates in place is updated once everywhere"
 test("a product takes them of its own accord where that saves tiles, and only there", () => {
   const chosen = (m: Dim, n: number) => choiceOf(product(m, n, 512, nn!)).chosen;
   for (const n of [1025, 1032, 2049]) assert.match(chosen(n, n), /and rest$/);
-  assert.match(chosen(1025, 1024), /and rest$/);
   for (const n of [1024, 1000, 1023, 96]) assert.not.match(chosen(n, n), /rest/);
   assert.not.match(chosen("M" as never, 1025), /rest/);
 });

@@ -4,7 +4,7 @@
 @group(0) @binding(2) var<storage, read> v: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> dotGeneral: array<f32>;
 
-var<workgroup> tiles: array<vec4<f32>, 400>;
+var<workgroup> tiles: array<vec4<f32>, 240>;
 
 var<private> infinityBits: u32 = 0x7f800000u;
 fn infinity() -> f32 {
@@ -46,12 +46,12 @@ fn main(
   let atMe3 = meDiv16 * 4 + quotient + meMod2 * 2;
   let remainder0 = meDiv2 % 4;
   let atMe4 = meDiv16 * 4 + meMod2 * 2;
-  let atMe5 = meDiv16 * 18 + quotient + meMod2 * 9;
+  let atMe5 = meDiv16 * 10 + quotient + meMod2 * 5;
   let meDiv8 = lid / 8;
   let meMod8 = lid % 8;
   let atMe6 = batch * 8 + meDiv8 * 2 + meMod8;
   let atMe7 = meMod8 * 4;
-  let atMe8 = meDiv16 * 18 + meMod2 * 9;
+  let atMe8 = meDiv16 * 10 + meMod2 * 5;
   for (var keyTile = 0; keyTile < 1; keyTile++) {
     var s0_0: f32 = 0.0;
     var s0_1: f32 = 0.0;
@@ -213,18 +213,15 @@ fn main(
     workgroupBarrier();
     tiles[atMe5][remainder0] = s0_0;
     tiles[atMe5 + 2][remainder0] = s0_1;
-    tiles[atMe5 + 4][remainder0] = s0_2;
-    tiles[atMe5 + 6][remainder0] = s0_3;
-    tiles[lid + 144] = select(vec4<f32>(0.0), v[atMe6], (meDiv8 <= 3) & (atMe7 <= 7));
-    tiles[lid + 272] = select(vec4<f32>(0.0), v[atMe6 + 32], false);
+    tiles[lid + 80] = select(vec4<f32>(0.0), v[atMe6], (meDiv8 <= 3) & (atMe7 <= 7));
     workgroupBarrier();
-    for (var kk = 0; kk < 8; kk++) {
+    for (var kk = 0; kk < 4; kk++) {
       let tilesAt18 = tiles[atMe8 + kk];
       let a0_0_0 = tilesAt18[0];
       let a0_1_0 = tilesAt18[1];
       let a0_2_0 = tilesAt18[2];
       let a0_3_0 = tilesAt18[3];
-      let tilesAt19 = tiles[remainder + kk * 32 + 144];
+      let tilesAt19 = tiles[remainder + kk * 32 + 80];
       let b0_0_0 = tilesAt19[0];
       let b1_0_0 = tilesAt19[1];
       let b2_0_0 = tilesAt19[2];
@@ -233,7 +230,7 @@ fn main(
       o0_0_1 = fma(a0_0_0, b1_0_0, o0_0_1);
       o0_0_2 = fma(a0_0_0, b2_0_0, o0_0_2);
       o0_0_3 = fma(a0_0_0, b3_0_0, o0_0_3);
-      let tilesAt20 = tiles[remainder + kk * 32 + 152];
+      let tilesAt20 = tiles[remainder + kk * 32 + 88];
       let b0_1_0 = tilesAt20[0];
       let b1_1_0 = tilesAt20[1];
       let b2_1_0 = tilesAt20[2];
@@ -242,7 +239,7 @@ fn main(
       o0_0_1 = fma(a0_1_0, b1_1_0, o0_0_1);
       o0_0_2 = fma(a0_1_0, b2_1_0, o0_0_2);
       o0_0_3 = fma(a0_1_0, b3_1_0, o0_0_3);
-      let tilesAt21 = tiles[remainder + kk * 32 + 160];
+      let tilesAt21 = tiles[remainder + kk * 32 + 96];
       let b0_2_0 = tilesAt21[0];
       let b1_2_0 = tilesAt21[1];
       let b2_2_0 = tilesAt21[2];
@@ -251,7 +248,7 @@ fn main(
       o0_0_1 = fma(a0_2_0, b1_2_0, o0_0_1);
       o0_0_2 = fma(a0_2_0, b2_2_0, o0_0_2);
       o0_0_3 = fma(a0_2_0, b3_2_0, o0_0_3);
-      let tilesAt22 = tiles[remainder + kk * 32 + 168];
+      let tilesAt22 = tiles[remainder + kk * 32 + 104];
       let b0_3_0 = tilesAt22[0];
       let b1_3_0 = tilesAt22[1];
       let b2_3_0 = tilesAt22[2];
@@ -262,20 +259,17 @@ fn main(
       o0_0_3 = fma(a0_3_0, b3_3_0, o0_0_3);
     }
     workgroupBarrier();
-    tiles[atMe5][remainder0] = s0_4;
-    tiles[atMe5 + 2][remainder0] = s0_5;
-    tiles[atMe5 + 4][remainder0] = s0_6;
-    tiles[atMe5 + 6][remainder0] = s0_7;
-    tiles[lid + 144] = vec4<f32>(0.0);
-    tiles[lid + 272] = vec4<f32>(0.0);
+    tiles[atMe5][remainder0] = s0_2;
+    tiles[atMe5 + 2][remainder0] = s0_3;
+    tiles[lid + 80] = vec4<f32>(0.0);
     workgroupBarrier();
-    for (var kk = 0; kk < 8; kk++) {
+    for (var kk = 0; kk < 4; kk++) {
       let tilesAt23 = tiles[atMe8 + kk];
       let a0_0_1 = tilesAt23[0];
       let a0_1_1 = tilesAt23[1];
       let a0_2_1 = tilesAt23[2];
       let a0_3_1 = tilesAt23[3];
-      let tilesAt24 = tiles[remainder + kk * 32 + 144];
+      let tilesAt24 = tiles[remainder + kk * 32 + 80];
       let b0_0_1 = tilesAt24[0];
       let b1_0_1 = tilesAt24[1];
       let b2_0_1 = tilesAt24[2];
@@ -284,7 +278,7 @@ fn main(
       o0_0_1 = fma(a0_0_1, b1_0_1, o0_0_1);
       o0_0_2 = fma(a0_0_1, b2_0_1, o0_0_2);
       o0_0_3 = fma(a0_0_1, b3_0_1, o0_0_3);
-      let tilesAt25 = tiles[remainder + kk * 32 + 152];
+      let tilesAt25 = tiles[remainder + kk * 32 + 88];
       let b0_1_1 = tilesAt25[0];
       let b1_1_1 = tilesAt25[1];
       let b2_1_1 = tilesAt25[2];
@@ -293,7 +287,7 @@ fn main(
       o0_0_1 = fma(a0_1_1, b1_1_1, o0_0_1);
       o0_0_2 = fma(a0_1_1, b2_1_1, o0_0_2);
       o0_0_3 = fma(a0_1_1, b3_1_1, o0_0_3);
-      let tilesAt26 = tiles[remainder + kk * 32 + 160];
+      let tilesAt26 = tiles[remainder + kk * 32 + 96];
       let b0_2_1 = tilesAt26[0];
       let b1_2_1 = tilesAt26[1];
       let b2_2_1 = tilesAt26[2];
@@ -302,7 +296,7 @@ fn main(
       o0_0_1 = fma(a0_2_1, b1_2_1, o0_0_1);
       o0_0_2 = fma(a0_2_1, b2_2_1, o0_0_2);
       o0_0_3 = fma(a0_2_1, b3_2_1, o0_0_3);
-      let tilesAt27 = tiles[remainder + kk * 32 + 168];
+      let tilesAt27 = tiles[remainder + kk * 32 + 104];
       let b0_3_1 = tilesAt27[0];
       let b1_3_1 = tilesAt27[1];
       let b2_3_1 = tilesAt27[2];
@@ -312,6 +306,102 @@ fn main(
       o0_0_2 = fma(a0_3_1, b2_3_1, o0_0_2);
       o0_0_3 = fma(a0_3_1, b3_3_1, o0_0_3);
     }
+    workgroupBarrier();
+    tiles[atMe5][remainder0] = s0_4;
+    tiles[atMe5 + 2][remainder0] = s0_5;
+    tiles[lid + 80] = vec4<f32>(0.0);
+    workgroupBarrier();
+    for (var kk = 0; kk < 4; kk++) {
+      let tilesAt28 = tiles[atMe8 + kk];
+      let a0_0_2 = tilesAt28[0];
+      let a0_1_2 = tilesAt28[1];
+      let a0_2_2 = tilesAt28[2];
+      let a0_3_2 = tilesAt28[3];
+      let tilesAt29 = tiles[remainder + kk * 32 + 80];
+      let b0_0_2 = tilesAt29[0];
+      let b1_0_2 = tilesAt29[1];
+      let b2_0_2 = tilesAt29[2];
+      let b3_0_2 = tilesAt29[3];
+      o0_0_0 = fma(a0_0_2, b0_0_2, o0_0_0);
+      o0_0_1 = fma(a0_0_2, b1_0_2, o0_0_1);
+      o0_0_2 = fma(a0_0_2, b2_0_2, o0_0_2);
+      o0_0_3 = fma(a0_0_2, b3_0_2, o0_0_3);
+      let tilesAt30 = tiles[remainder + kk * 32 + 88];
+      let b0_1_2 = tilesAt30[0];
+      let b1_1_2 = tilesAt30[1];
+      let b2_1_2 = tilesAt30[2];
+      let b3_1_2 = tilesAt30[3];
+      o0_0_0 = fma(a0_1_2, b0_1_2, o0_0_0);
+      o0_0_1 = fma(a0_1_2, b1_1_2, o0_0_1);
+      o0_0_2 = fma(a0_1_2, b2_1_2, o0_0_2);
+      o0_0_3 = fma(a0_1_2, b3_1_2, o0_0_3);
+      let tilesAt31 = tiles[remainder + kk * 32 + 96];
+      let b0_2_2 = tilesAt31[0];
+      let b1_2_2 = tilesAt31[1];
+      let b2_2_2 = tilesAt31[2];
+      let b3_2_2 = tilesAt31[3];
+      o0_0_0 = fma(a0_2_2, b0_2_2, o0_0_0);
+      o0_0_1 = fma(a0_2_2, b1_2_2, o0_0_1);
+      o0_0_2 = fma(a0_2_2, b2_2_2, o0_0_2);
+      o0_0_3 = fma(a0_2_2, b3_2_2, o0_0_3);
+      let tilesAt32 = tiles[remainder + kk * 32 + 104];
+      let b0_3_2 = tilesAt32[0];
+      let b1_3_2 = tilesAt32[1];
+      let b2_3_2 = tilesAt32[2];
+      let b3_3_2 = tilesAt32[3];
+      o0_0_0 = fma(a0_3_2, b0_3_2, o0_0_0);
+      o0_0_1 = fma(a0_3_2, b1_3_2, o0_0_1);
+      o0_0_2 = fma(a0_3_2, b2_3_2, o0_0_2);
+      o0_0_3 = fma(a0_3_2, b3_3_2, o0_0_3);
+    }
+    workgroupBarrier();
+    tiles[atMe5][remainder0] = s0_6;
+    tiles[atMe5 + 2][remainder0] = s0_7;
+    tiles[lid + 80] = vec4<f32>(0.0);
+    workgroupBarrier();
+    for (var kk = 0; kk < 4; kk++) {
+      let tilesAt33 = tiles[atMe8 + kk];
+      let a0_0_3 = tilesAt33[0];
+      let a0_1_3 = tilesAt33[1];
+      let a0_2_3 = tilesAt33[2];
+      let a0_3_3 = tilesAt33[3];
+      let tilesAt34 = tiles[remainder + kk * 32 + 80];
+      let b0_0_3 = tilesAt34[0];
+      let b1_0_3 = tilesAt34[1];
+      let b2_0_3 = tilesAt34[2];
+      let b3_0_3 = tilesAt34[3];
+      o0_0_0 = fma(a0_0_3, b0_0_3, o0_0_0);
+      o0_0_1 = fma(a0_0_3, b1_0_3, o0_0_1);
+      o0_0_2 = fma(a0_0_3, b2_0_3, o0_0_2);
+      o0_0_3 = fma(a0_0_3, b3_0_3, o0_0_3);
+      let tilesAt35 = tiles[remainder + kk * 32 + 88];
+      let b0_1_3 = tilesAt35[0];
+      let b1_1_3 = tilesAt35[1];
+      let b2_1_3 = tilesAt35[2];
+      let b3_1_3 = tilesAt35[3];
+      o0_0_0 = fma(a0_1_3, b0_1_3, o0_0_0);
+      o0_0_1 = fma(a0_1_3, b1_1_3, o0_0_1);
+      o0_0_2 = fma(a0_1_3, b2_1_3, o0_0_2);
+      o0_0_3 = fma(a0_1_3, b3_1_3, o0_0_3);
+      let tilesAt36 = tiles[remainder + kk * 32 + 96];
+      let b0_2_3 = tilesAt36[0];
+      let b1_2_3 = tilesAt36[1];
+      let b2_2_3 = tilesAt36[2];
+      let b3_2_3 = tilesAt36[3];
+      o0_0_0 = fma(a0_2_3, b0_2_3, o0_0_0);
+      o0_0_1 = fma(a0_2_3, b1_2_3, o0_0_1);
+      o0_0_2 = fma(a0_2_3, b2_2_3, o0_0_2);
+      o0_0_3 = fma(a0_2_3, b3_2_3, o0_0_3);
+      let tilesAt37 = tiles[remainder + kk * 32 + 104];
+      let b0_3_3 = tilesAt37[0];
+      let b1_3_3 = tilesAt37[1];
+      let b2_3_3 = tilesAt37[2];
+      let b3_3_3 = tilesAt37[3];
+      o0_0_0 = fma(a0_3_3, b0_3_3, o0_0_0);
+      o0_0_1 = fma(a0_3_3, b1_3_3, o0_0_1);
+      o0_0_2 = fma(a0_3_3, b2_3_3, o0_0_2);
+      o0_0_3 = fma(a0_3_3, b3_3_3, o0_0_3);
+    }
   }
   workgroupBarrier();
   tiles[meDiv16 * 4 + quotient + meMod2 * 2][remainder0] = sum0;
@@ -319,16 +409,16 @@ fn main(
   var rowTops: array<f32, 1>;
   var rowTotals: array<f32, 1>;
   var all0: f32 = 0.0;
-  let tilesAt28 = tiles[meDiv16 * 4 + meMod2 * 2];
-  all0 = all0 + tilesAt28[0];
-  all0 = all0 + tilesAt28[1];
-  all0 = all0 + tilesAt28[2];
-  all0 = all0 + tilesAt28[3];
-  let tilesAt29 = tiles[meDiv16 * 4 + meMod2 * 2 + 1];
-  all0 = all0 + tilesAt29[0];
-  all0 = all0 + tilesAt29[1];
-  all0 = all0 + tilesAt29[2];
-  all0 = all0 + tilesAt29[3];
+  let tilesAt38 = tiles[meDiv16 * 4 + meMod2 * 2];
+  all0 = all0 + tilesAt38[0];
+  all0 = all0 + tilesAt38[1];
+  all0 = all0 + tilesAt38[2];
+  all0 = all0 + tilesAt38[3];
+  let tilesAt39 = tiles[meDiv16 * 4 + meMod2 * 2 + 1];
+  all0 = all0 + tilesAt39[0];
+  all0 = all0 + tilesAt39[1];
+  all0 = all0 + tilesAt39[2];
+  all0 = all0 + tilesAt39[3];
   let part0 = 1.0 / all0;
   rowTops[0] = top0;
   rowTotals[0] = all0;

@@ -243,9 +243,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -255,6 +255,7 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -267,37 +268,43 @@ fn main(
   let atMe = meDiv4 * 3 + most;
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), reduceMax[atMe], 4 <= atMe0);
+  aNext1 = select(vec4<f32>(0.0), reduceMax[atMe + 48], 4 <= atMe0);
   bNext0 = select(vec4<f32>(0.0), weight[atMe], 4 <= atMe0);
-  bNext1 = select(vec4<f32>(0.0), weight[atMe + 96], 4 <= atMe0);
+  bNext1 = select(vec4<f32>(0.0), weight[atMe + 48], 4 <= atMe0);
   let meDiv16 = lid / 16;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
-  let atMe2 = meDiv16 + meMod4 * 66;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 8) % 16;
-  let atMe3 = remainder1 + meMod4 * 64;
-  let meMod16 = lid % 16;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe1][remainder0] = lanes[0];
     tileA[atMe1 + 8][remainder0] = lanes[1];
     tileA[atMe1 + 16][remainder0] = lanes[2];
     tileA[atMe1 + 24][remainder0] = lanes[3];
-    let lanes0 = bNext0;
-    tileB[atMe2][remainder0] = lanes0[0];
-    tileB[atMe2 + 16][remainder0] = lanes0[1];
-    tileB[atMe2 + 32][remainder0] = lanes0[2];
-    tileB[atMe2 + 48][remainder0] = lanes0[3];
-    let lanes1 = bNext1;
-    tileB[atMe3][remainder0] = lanes1[0];
-    tileB[atMe3 + 16][remainder0] = lanes1[1];
-    tileB[atMe3 + 32][remainder0] = lanes1[2];
-    tileB[atMe3 + 48][remainder0] = lanes1[3];
+    let lanes0 = aNext1;
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder2 = (meMod16 + kk * 2) % 16;
-      let b0_0 = tileB[kk * 64 + remainder2];
-      let remainder3 = (meDiv16 + kk * 2) % 8;
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
       let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
@@ -307,7 +314,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 64 + remainder2 + 16];
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
       let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
@@ -317,7 +324,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 64 + remainder2 + 32];
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
       let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
@@ -327,7 +334,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 64 + remainder2 + 48];
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
       let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
@@ -340,27 +347,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe4 = meDiv16 * 4;
-  let atMe5 = meMod16 * 4;
-  let atMe6 = meDiv16 * 4 + meMod16;
-  if (atMe4 <= 1) {
-    if (atMe5 <= 3) {
-      add[atMe6] = c0_0 + bias[meMod16];
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atMe5 = meDiv8 * 4 + meMod8;
+  if (atMe3 <= 1) {
+    if (atMe4 <= 3) {
+      add[atMe5] = c0_0 + bias[meMod8];
     }
   }
-  if (atMe4 <= 0) {
-    if (atMe5 <= 3) {
-      add[atMe6 + 1] = c1_0 + bias[meMod16];
-    }
-  }
-  if (false) {
-    if (atMe5 <= 3) {
-      add[atMe6 + 2] = c2_0 + bias[meMod16];
+  if (atMe3 <= 0) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 1] = c1_0 + bias[meMod8];
     }
   }
   if (false) {
-    if (atMe5 <= 3) {
-      add[atMe6 + 3] = c3_0 + bias[meMod16];
+    if (atMe4 <= 3) {
+      add[atMe5 + 2] = c2_0 + bias[meMod8];
+    }
+  }
+  if (false) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 3] = c3_0 + bias[meMod8];
     }
   }
 }
@@ -488,9 +495,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -500,6 +507,7 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -510,28 +518,37 @@ fn main(
   let meMod4 = lid % 4;
   let atMe = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), add[meDiv4], 12 <= atMe);
+  aNext1 = select(vec4<f32>(0.0), add[meDiv4 + 16], 12 <= atMe);
   bNext0 = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let most = max(meDiv8 - 4, 0);
+  let meMod8 = lid % 8;
+  let atMe0 = most * 3 + meMod8;
+  bNext1 = select(vec4<f32>(0.0), weight[atMe0], 4 <= meDiv8);
   let meDiv16 = lid / 16;
-  let most = max(meDiv16 - 4, 0);
-  let meMod16 = lid % 16;
-  let atMe0 = most * 3 + meMod16;
-  bNext1 = select(vec4<f32>(0.0), weight[atMe0], 4 <= meDiv16);
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe1][remainder0] = lanes[0];
     tileA[atMe1 + 8][remainder0] = lanes[1];
     tileA[atMe1 + 16][remainder0] = lanes[2];
     tileA[atMe1 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 128] = bNext1;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 64];
-      let remainder1 = (meDiv16 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder1];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -540,8 +557,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[kk * 32 + remainder1 + 8];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -550,8 +567,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[kk * 32 + remainder1 + 16];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -560,8 +577,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[kk * 32 + remainder1 + 24];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -573,27 +590,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe2 = meDiv16 * 4;
-  let atMe3 = meMod16 * 4;
-  let atMe4 = meDiv16 * 12 + meMod16;
-  if (atMe2 <= 1) {
-    if (atMe3 <= 11) {
-      dotGeneral[atMe4] = c0_0;
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atMe5 = meDiv8 * 12 + meMod8;
+  if (atMe3 <= 1) {
+    if (atMe4 <= 11) {
+      dotGeneral[atMe5] = c0_0;
     }
   }
-  if (atMe2 <= 0) {
-    if (atMe3 <= 11) {
-      dotGeneral[atMe4 + 3] = c1_0;
-    }
-  }
-  if (false) {
-    if (atMe3 <= 11) {
-      dotGeneral[atMe4 + 6] = c2_0;
+  if (atMe3 <= 0) {
+    if (atMe4 <= 11) {
+      dotGeneral[atMe5 + 3] = c1_0;
     }
   }
   if (false) {
-    if (atMe3 <= 11) {
-      dotGeneral[atMe4 + 9] = c3_0;
+    if (atMe4 <= 11) {
+      dotGeneral[atMe5 + 6] = c2_0;
+    }
+  }
+  if (false) {
+    if (atMe4 <= 11) {
+      dotGeneral[atMe5 + 9] = c3_0;
     }
   }
 }
@@ -653,9 +670,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 272>;
+var<workgroup> tileB: array<vec4<f32>, 144>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -678,84 +695,87 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   aNext0 = select0[lid];
+  aNext1 = select0[lid + 64];
   let meDiv48 = lid / 48;
   let meMod16 = lid % 16;
   let quotient = meMod16 / 4;
   let meDiv16 = lid / 16;
   let remainder = meDiv16 % 3;
   let meMod4 = lid % 4;
-  let xAt = select(0.0, x[meDiv48 * 4 + remainder + meMod16 - 5], (0 < meDiv48 + quotient) & (meDiv48 + quotient <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt = select(0.0, x[meDiv48 * 4 + remainder + meMod16 - 5], (0 < meDiv48 + quotient) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
   bNext0 = xAt;
-  let quotient0 = (meDiv16 + 2) / 3;
-  let remainder0 = (quotient0 + 2) % 3;
-  let remainder1 = (meDiv16 + 2) % 3;
-  let quotient1 = (meDiv16 + 8) / 9;
-  let xAt0 = select(0.0, x[quotient1 * 16 + remainder0 * 4 + remainder1 + meMod16 - 5], (0 < quotient + remainder0) & (quotient + remainder0 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
+  let quotient0 = (meDiv16 + 1) / 3;
+  let remainder0 = (meDiv16 + 1) % 3;
+  let xAt0 = select(0.0, x[quotient0 * 4 + remainder0 + meMod16 - 1], (quotient0 + quotient <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
   bNext1 = xAt0;
-  let quotient2 = (meDiv16 + 1) / 3;
-  let remainder2 = (quotient2 + 2) % 3;
-  let remainder3 = (meDiv16 + 1) % 3;
-  let quotient3 = (meDiv16 + 7) / 9;
-  let xAt1 = select(0.0, x[quotient3 * 16 + remainder2 * 4 + remainder3 + meMod16 + 11], (0 < quotient + remainder2) & (quotient + remainder2 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
+  let quotient1 = (meDiv16 + 2) / 3;
+  let remainder1 = (quotient1 + 2) % 3;
+  let remainder2 = (meDiv16 + 2) % 3;
+  let quotient2 = (meDiv16 + 8) / 9;
+  let xAt1 = select(0.0, x[quotient2 * 16 + remainder1 * 4 + remainder2 + meMod16 - 5], (0 < quotient + remainder1) & (quotient + remainder1 <= 4) & (0 < remainder2 + meMod4) & (remainder2 + meMod4 <= 4));
   bNext2 = xAt1;
+  let xAt2 = select(0.0, x[meDiv48 * 4 + remainder + meMod16 + 15], (meDiv48 + quotient <= 3) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  bNext3 = xAt2;
+  let remainder3 = (quotient0 + 2) % 3;
+  let quotient3 = (meDiv16 + 7) / 9;
+  let xAt3 = select(0.0, x[quotient3 * 16 + remainder3 * 4 + remainder0 + meMod16 + 11], (0 < quotient + remainder3) & (quotient + remainder3 <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  bNext4 = xAt3;
+  let xAt4 = select(0.0, x[quotient1 * 4 + remainder2 + meMod16 + 27], (0 < quotient1 + quotient) & (0 < remainder2 + meMod4) & (remainder2 + meMod4 <= 4));
+  bNext5 = xAt4;
   let remainder4 = (meDiv48 + 2) % 3;
   let quotient4 = (meDiv16 + 6) / 9;
-  let xAt2 = select(0.0, x[quotient4 * 16 + remainder + remainder4 * 4 + meMod16 + 27], (0 < quotient + remainder4) & (quotient + remainder4 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
-  bNext3 = xAt2;
-  let remainder5 = (quotient0 + 1) % 3;
-  let quotient5 = (meDiv16 + 5) / 9;
-  let xAt3 = select(0.0, x[quotient5 * 16 + remainder5 * 4 + remainder1 + meMod16 + 43], (0 < quotient + remainder5) & (quotient + remainder5 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
-  bNext4 = xAt3;
-  let remainder6 = (quotient2 + 1) % 3;
-  let quotient6 = (meDiv16 + 4) / 9;
-  let xAt4 = select(0.0, x[quotient6 * 16 + remainder6 * 4 + remainder3 + meMod16 + 59], (0 < quotient + remainder6) & (quotient + remainder6 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
-  bNext5 = xAt4;
-  let remainder7 = (meDiv48 + 1) % 3;
-  let quotient7 = (meDiv16 + 3) / 9;
-  let xAt5 = select(0.0, x[quotient7 * 16 + remainder + remainder7 * 4 + meMod16 + 75], (0 < quotient + remainder7) & (quotient + remainder7 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt5 = select(0.0, x[quotient4 * 16 + remainder + remainder4 * 4 + meMod16 + 27], (0 < quotient + remainder4) & (quotient + remainder4 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
   bNext6 = xAt5;
-  let remainder8 = quotient0 % 3;
-  let quotient8 = (meDiv16 + 2) / 9;
-  let xAt6 = select(0.0, x[quotient8 * 16 + remainder8 * 4 + remainder1 + meMod16 + 91], (0 < quotient + remainder8) & (quotient + remainder8 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
+  let xAt6 = select(0.0, x[quotient0 * 4 + remainder0 + meMod16 + 43], (0 < quotient0 + quotient) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
   bNext7 = xAt6;
-  let remainder9 = (meDiv16 + meMod4 * 2) % 8;
-  let atMe = remainder9 + meMod4 * 32;
+  let remainder5 = (meDiv16 + meMod4 * 2) % 8;
+  let atMe = remainder5 + meMod4 * 32;
   let meDiv4 = lid / 4;
-  let remainder10 = meDiv4 % 4;
-  let meDiv64 = lid / 64;
-  let atMe0 = meDiv64 + meMod16 * 17;
-  let remainder11 = meDiv16 % 4;
+  let remainder6 = meDiv4 % 4;
+  let remainder7 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe0 = remainder7 + meMod4 * 32;
+  let atMe1 = meMod16 * 9;
   let selectAt = select0[lid + 12];
-  let xAt7 = select(0.0, x[meDiv48 * 4 + remainder + meMod16 + 27], (0 < meDiv48 + quotient) & (meDiv48 + quotient <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
-  let xAt8 = select(0.0, x[quotient1 * 16 + remainder0 * 4 + remainder1 + meMod16 + 27], (0 < quotient + remainder0) & (quotient + remainder0 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
-  let xAt9 = select(0.0, x[quotient3 * 16 + remainder2 * 4 + remainder3 + meMod16 + 43], (0 < quotient + remainder2) & (quotient + remainder2 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
-  let xAt10 = select(0.0, x[quotient4 * 16 + remainder + remainder4 * 4 + meMod16 + 59], (0 < quotient + remainder4) & (quotient + remainder4 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
-  let xAt11 = select(0.0, x[quotient5 * 16 + remainder5 * 4 + remainder1 + meMod16 + 75], (0 < quotient + remainder5) & (quotient + remainder5 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
-  let xAt12 = select(0.0, x[quotient6 * 16 + remainder6 * 4 + remainder3 + meMod16 + 91], (0 < quotient + remainder6) & (quotient + remainder6 <= 4) & (0 < remainder3 + meMod4) & (remainder3 + meMod4 <= 4));
-  let xAt13 = select(0.0, x[quotient7 * 16 + remainder + remainder7 * 4 + meMod16 + 107], (0 < quotient + remainder7) & (quotient + remainder7 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
-  let xAt14 = select(0.0, x[quotient8 * 16 + remainder8 * 4 + remainder1 + meMod16 + 123], (0 < quotient + remainder8) & (quotient + remainder8 <= 4) & (0 < remainder1 + meMod4) & (remainder1 + meMod4 <= 4));
+  let selectAt0 = select0[lid + 76];
+  let xAt7 = select(0.0, x[meDiv48 * 4 + remainder + meMod16 + 27], (0 < meDiv48 + quotient) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt8 = select(0.0, x[quotient0 * 4 + remainder0 + meMod16 + 31], (quotient0 + quotient <= 3) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  let xAt9 = select(0.0, x[quotient2 * 16 + remainder1 * 4 + remainder2 + meMod16 + 27], (0 < quotient + remainder1) & (quotient + remainder1 <= 4) & (0 < remainder2 + meMod4) & (remainder2 + meMod4 <= 4));
+  let xAt10 = select(0.0, x[meDiv48 * 4 + remainder + meMod16 + 47], (meDiv48 + quotient <= 3) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt11 = select(0.0, x[quotient3 * 16 + remainder3 * 4 + remainder0 + meMod16 + 43], (0 < quotient + remainder3) & (quotient + remainder3 <= 4) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  let xAt12 = select(0.0, x[quotient1 * 4 + remainder2 + meMod16 + 59], (0 < quotient1 + quotient) & (0 < remainder2 + meMod4) & (remainder2 + meMod4 <= 4));
+  let xAt13 = select(0.0, x[quotient4 * 16 + remainder + remainder4 * 4 + meMod16 + 59], (0 < quotient + remainder4) & (quotient + remainder4 <= 4) & (0 < remainder + meMod4) & (remainder + meMod4 <= 4));
+  let xAt14 = select(0.0, x[quotient0 * 4 + remainder0 + meMod16 + 75], (0 < quotient0 + quotient) & (0 < remainder0 + meMod4) & (remainder0 + meMod4 <= 4));
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 2; step++) {
     let lanes = aNext0;
-    tileA[atMe][remainder10] = lanes[0];
-    tileA[atMe + 8][remainder10] = lanes[1];
-    tileA[atMe + 16][remainder10] = lanes[2];
-    tileA[atMe + 24][remainder10] = lanes[3];
-    tileB[atMe0][remainder11] = bNext0;
-    tileB[atMe0 + 2][remainder11] = bNext1;
-    tileB[atMe0 + 4][remainder11] = bNext2;
-    tileB[atMe0 + 6][remainder11] = bNext3;
-    tileB[atMe0 + 8][remainder11] = bNext4;
-    tileB[atMe0 + 10][remainder11] = bNext5;
-    tileB[atMe0 + 12][remainder11] = bNext6;
-    tileB[atMe0 + 14][remainder11] = bNext7;
+    tileA[atMe][remainder6] = lanes[0];
+    tileA[atMe + 8][remainder6] = lanes[1];
+    tileA[atMe + 16][remainder6] = lanes[2];
+    tileA[atMe + 24][remainder6] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe0][remainder6] = lanes0[0];
+    tileA[atMe0 + 8][remainder6] = lanes0[1];
+    tileA[atMe0 + 16][remainder6] = lanes0[2];
+    tileA[atMe0 + 24][remainder6] = lanes0[3];
+    tileB[atMe1][meDiv16] = bNext0;
+    tileB[atMe1 + 1][meDiv16] = bNext1;
+    tileB[atMe1 + 2][meDiv16] = bNext2;
+    tileB[atMe1 + 3][meDiv16] = bNext3;
+    tileB[atMe1 + 4][meDiv16] = bNext4;
+    tileB[atMe1 + 5][meDiv16] = bNext5;
+    tileB[atMe1 + 6][meDiv16] = bNext6;
+    tileB[atMe1 + 7][meDiv16] = bNext7;
     workgroupBarrier();
     storageBarrier();
     aNext0 = selectAt;
+    aNext1 = selectAt0;
     bNext0 = xAt7;
     bNext1 = xAt8;
     bNext2 = xAt9;
@@ -765,9 +785,9 @@ fn main(
     bNext6 = xAt13;
     bNext7 = xAt14;
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 68];
-      let remainder12 = (meDiv16 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder12];
+      let b0_0 = tileB[meMod8 + kk * 36];
+      let remainder8 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder8];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -780,8 +800,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod16 + kk * 68 + 17];
-      let tileAAt0 = tileA[kk * 32 + remainder12 + 8];
+      let b1_0 = tileB[meMod8 + kk * 36 + 9];
+      let tileAAt0 = tileA[kk * 32 + remainder8 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -794,8 +814,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod16 + kk * 68 + 34];
-      let tileAAt1 = tileA[kk * 32 + remainder12 + 16];
+      let b2_0 = tileB[meMod8 + kk * 36 + 18];
+      let tileAAt1 = tileA[kk * 32 + remainder8 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -808,8 +828,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod16 + kk * 68 + 51];
-      let tileAAt2 = tileA[kk * 32 + remainder12 + 24];
+      let b3_0 = tileB[meMod8 + kk * 36 + 27];
+      let tileAAt2 = tileA[kk * 32 + remainder8 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -830,42 +850,42 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv16 * 4;
-  let atMe2 = meMod16 * 4;
+  let atMe2 = meDiv8 * 4;
+  let atMe3 = meMod8 * 4;
   for (var r = 0; r < 4; r++) {
-    let f = atMe1 + r;
-    let atMe3 = atMe2 + f * 18;
-    if (atMe1 + r <= 2) {
+    let f = atMe2 + r;
+    let atMe4 = atMe3 + f * 18;
+    if (atMe2 + r <= 2) {
       for (var q = 0; q < 1; q++) {
         for (var s = 0; s < 4; s++) {
-          let quotient9 = (atMe2 + s) / 9;
-          let quotient10 = (atMe2 + s) / 3;
-          let remainder13 = quotient10 % 3;
-          let remainder14 = (atMe2 + s) % 3;
-          let atS = atMe3 + s;
-          if (atMe2 + s <= 17) {
+          let quotient5 = (atMe3 + s) / 9;
+          let quotient6 = (atMe3 + s) / 3;
+          let remainder9 = quotient6 % 3;
+          let remainder10 = (atMe3 + s) % 3;
+          let atS = atMe4 + s;
+          if (atMe3 + s <= 17) {
             weight[atS] = weight[atS] - sums[r][s] * 0.1;
           }
         }
       }
     }
   }
-  let f0 = meDiv16 * 4;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 2)) {
+  let f0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
     let sidea0_0Sum = sidea0_0;
     bias[f0] = bias[f0] - sidea0_0Sum * 0.1;
   }
-  let f1 = meDiv16 * 4 + 1;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 1)) {
+  let f1 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
     let sidea0_1Sum = sidea0_1;
     bias[f1] = bias[f1] - sidea0_1Sum * 0.1;
   }
-  let f2 = meDiv16 * 4 + 2;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 0)) {
+  let f2 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
     let sidea0_2Sum = sidea0_2;
     bias[f2] = bias[f2] - sidea0_2Sum * 0.1;
   }
-  let f3 = meDiv16 * 4 + 3;
+  let f3 = meDiv8 * 4 + 3;
   if (false) {
     let sidea0_3Sum = sidea0_3;
     bias[f3] = bias[f3] - sidea0_3Sum * 0.1;
@@ -880,9 +900,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -896,32 +916,32 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
+  aNext0 = vec4<f32>(0.0);
   let meDiv8 = lid / 8;
-  let most = max(meDiv8 - 14, 0);
+  let most = max(meDiv8 - 6, 0);
   let meMod8 = lid % 8;
   let atMe = most + meMod8;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], 14 <= meDiv8);
+  aNext1 = select(vec4<f32>(0.0), add[atMe], 6 <= meDiv8);
   bNext0 = vec4<f32>(0.0);
-  let meDiv16 = lid / 16;
-  let most0 = max(meDiv16 - 6, 0);
-  let meMod16 = lid % 16;
-  let atMe0 = most0 * 3 + meMod16;
-  bNext1 = select(vec4<f32>(0.0), reduceMax[atMe0], 6 <= meDiv16);
+  let atMe0 = most * 3 + meMod8;
+  bNext1 = select(vec4<f32>(0.0), reduceMax[atMe0], 6 <= meDiv8);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
+    tileA[lid + 64] = aNext1;
     tileB[lid] = bNext0;
-    tileB[lid + 128] = bNext1;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 64];
-      let tileAAt = tileA[meDiv16 + kk * 32];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -934,8 +954,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[meDiv16 + kk * 32 + 8];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -948,8 +968,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[meDiv16 + kk * 32 + 16];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -962,8 +982,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[meDiv16 + kk * 32 + 24];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -980,9 +1000,9 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let atMe1 = meDiv16 * 4;
-  let atMe2 = meMod16 * 4;
-  let atMe3 = meDiv16 * 12 + meMod16;
+  let atMe1 = meDiv8 * 4;
+  let atMe2 = meMod8 * 4;
+  let atMe3 = meDiv8 * 12 + meMod8;
   if (atMe1 <= 3) {
     if (atMe2 <= 11) {
       weight[atMe3] = weight[atMe3] - c0_0 * vec4<f32>(0.1);
@@ -1003,23 +1023,23 @@ fn main(
       weight[atMe3 + 9] = weight[atMe3 + 9] - c3_0 * vec4<f32>(0.1);
     }
   }
-  let i0 = meDiv16 * 4;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 3)) {
+  let i0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
     let sidea0_0Sum = sidea0_0;
     bias[i0] = bias[i0] - sidea0_0Sum * 0.1;
   }
-  let i0_0 = meDiv16 * 4 + 1;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 2)) {
+  let i0_0 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
     let sidea0_1Sum = sidea0_1;
     bias[i0_0] = bias[i0_0] - sidea0_1Sum * 0.1;
   }
-  let i0_1 = meDiv16 * 4 + 2;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 1)) {
+  let i0_1 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
     let sidea0_2Sum = sidea0_2;
     bias[i0_1] = bias[i0_1] - sidea0_2Sum * 0.1;
   }
-  let i0_2 = meDiv16 * 4 + 3;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 0)) {
+  let i0_2 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
     let sidea0_3Sum = sidea0_3;
     bias[i0_2] = bias[i0_2] - sidea0_3Sum * 0.1;
   }

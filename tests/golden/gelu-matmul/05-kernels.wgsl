@@ -6,7 +6,7 @@
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -40,7 +40,7 @@ fn erf4(x: vec4<f32>) -> vec4<f32> {
   return select(select(y, -y, x < vec4<f32>(0.0)), x, isNan4(x) | (x == vec4<f32>(0.0)));
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -51,6 +51,7 @@ fn main(
   let tileColumn = i32(workgroup.x);
   var sums: array<vec4<f32>, 4>;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -58,29 +59,38 @@ fn main(
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
   aNext0 = x[lid];
-  let meDiv16 = lid / 16;
-  let meMod16 = lid % 16;
-  let atMe = meDiv16 * 3 + meMod16;
+  aNext1 = x[lid + 64];
+  let meDiv8 = lid / 8;
+  let meMod8 = lid % 8;
+  let atMe = meDiv8 * 3 + meMod8;
   bNext0 = w[atMe];
   bNext1 = w[atMe + 24];
+  let meDiv16 = lid / 16;
   let meMod4 = lid % 4;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe0 = remainder + meMod4 * 32;
   let meDiv4 = lid / 4;
   let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe1 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe0][remainder0] = lanes[0];
     tileA[atMe0 + 8][remainder0] = lanes[1];
     tileA[atMe0 + 16][remainder0] = lanes[2];
     tileA[atMe0 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe1][remainder0] = lanes0[0];
+    tileA[atMe1 + 8][remainder0] = lanes0[1];
+    tileA[atMe1 + 16][remainder0] = lanes0[2];
+    tileA[atMe1 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 128] = bNext1;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 64];
-      let remainder1 = (meDiv16 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder1];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -89,8 +99,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[kk * 32 + remainder1 + 8];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -99,8 +109,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[kk * 32 + remainder1 + 16];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -109,8 +119,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[kk * 32 + remainder1 + 24];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -126,15 +136,15 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv16 * 4;
-  let atMe2 = meMod16 * 4;
-  let atMe3 = meDiv16 * 12 + meMod16;
+  let atMe2 = meDiv8 * 4;
+  let atMe3 = meMod8 * 4;
+  let atMe4 = meDiv8 * 12 + meMod8;
   for (var r = 0; r < 4; r++) {
-    let atR = atMe3 + r * 3;
-    if (atMe1 + r <= 7) {
+    let atR = atMe4 + r * 3;
+    if (atMe2 + r <= 7) {
       for (var q = 0; q < 1; q++) {
-        if (atMe2 <= 11) {
-          let t = sums[r] + b[meMod16];
+        if (atMe3 <= 11) {
+          let t = sums[r] + b[meMod8];
           mul[atR] = t * ((erf4(t * vec4<f32>(0.70710677)) + vec4<f32>(1.0)) * vec4<f32>(0.5));
         }
       }

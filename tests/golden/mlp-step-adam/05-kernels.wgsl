@@ -7,7 +7,7 @@
 
 var<workgroup> tileA: array<vec4<f32>, 144>;
 
-var<workgroup> tileB: array<vec4<f32>, 272>;
+var<workgroup> tileB: array<vec4<f32>, 144>;
 
 fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
@@ -17,7 +17,7 @@ fn maximum4(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return select(select(max(a, b), b, isNan4(b)), a, isNan4(a));
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -26,13 +26,17 @@ fn main(
   let batch = i32(workgroup.z);
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
-  for (var first = lid; first < 1; first += 128) {
+  for (var first = lid; first < 1; first += 64) {
     adam_step[0] = adam_step[0] + 1.0;
   }
   var aNext0: f32 = 0.0;
   var aNext1: f32 = 0.0;
   var aNext2: f32 = 0.0;
   var aNext3: f32 = 0.0;
+  var aNext4: f32 = 0.0;
+  var aNext5: f32 = 0.0;
+  var aNext6: f32 = 0.0;
+  var aNext7: f32 = 0.0;
   var bNext0: f32 = 0.0;
   var bNext1: f32 = 0.0;
   var bNext2: f32 = 0.0;
@@ -50,50 +54,61 @@ fn main(
   let most = max(meMod16 - 10, 0);
   let xAt = select(0.0, x[meDiv16 * 6 + most], 10 <= meMod16);
   aNext0 = xAt;
-  let xAt0 = select(0.0, x[meDiv16 * 6 + most + 48], 10 <= meMod16);
+  let xAt0 = select(0.0, x[meDiv16 * 6 + most + 24], 10 <= meMod16);
   aNext1 = xAt0;
-  let xAt1 = select(0.0, x[meDiv16 * 6 + most + 96], 10 <= meMod16);
+  let xAt1 = select(0.0, x[meDiv16 * 6 + most + 48], 10 <= meMod16);
   aNext2 = xAt1;
-  let xAt2 = select(0.0, x[meDiv16 * 6 + most + 144], 10 <= meMod16);
+  let xAt2 = select(0.0, x[meDiv16 * 6 + most + 72], 10 <= meMod16);
   aNext3 = xAt2;
+  let xAt3 = select(0.0, x[meDiv16 * 6 + most + 96], 10 <= meMod16);
+  aNext4 = xAt3;
+  let xAt4 = select(0.0, x[meDiv16 * 6 + most + 120], 10 <= meMod16);
+  aNext5 = xAt4;
+  let xAt5 = select(0.0, x[meDiv16 * 6 + most + 144], 10 <= meMod16);
+  aNext6 = xAt5;
+  let xAt6 = select(0.0, x[meDiv16 * 6 + most + 168], 10 <= meMod16);
+  aNext7 = xAt6;
   let weightAt = select(0.0, weight[meDiv16 * 6 + most], 10 <= meMod16);
   bNext0 = weightAt;
-  let weightAt0 = select(0.0, weight[meDiv16 * 6 + most + 48], 10 <= meMod16);
+  let weightAt0 = select(0.0, weight[meDiv16 * 6 + most + 24], 10 <= meMod16);
   bNext1 = weightAt0;
-  let weightAt1 = select(0.0, weight[meDiv16 * 6 + most + 96], 10 <= meMod16);
+  let weightAt1 = select(0.0, weight[meDiv16 * 6 + most + 48], 10 <= meMod16);
   bNext2 = weightAt1;
-  let weightAt2 = select(0.0, weight[meDiv16 * 6 + most + 144], 10 <= meMod16);
+  let weightAt2 = select(0.0, weight[meDiv16 * 6 + most + 72], 10 <= meMod16);
   bNext3 = weightAt2;
-  let weightAt3 = select(0.0, weight[meDiv16 * 6 + most + 192], 10 <= meMod16);
+  let weightAt3 = select(0.0, weight[meDiv16 * 6 + most + 96], 10 <= meMod16);
   bNext4 = weightAt3;
-  let weightAt4 = select(0.0, weight[meDiv16 * 6 + most + 240], 10 <= meMod16);
+  let weightAt4 = select(0.0, weight[meDiv16 * 6 + most + 120], 10 <= meMod16);
   bNext5 = weightAt4;
-  let weightAt5 = select(0.0, weight[meDiv16 * 6 + most + 288], 10 <= meMod16);
+  let weightAt5 = select(0.0, weight[meDiv16 * 6 + most + 144], 10 <= meMod16);
   bNext6 = weightAt5;
-  let weightAt6 = select(0.0, weight[meDiv16 * 6 + most + 336], 10 <= meMod16);
+  let weightAt6 = select(0.0, weight[meDiv16 * 6 + most + 168], 10 <= meMod16);
   bNext7 = weightAt6;
-  let meDiv64 = lid / 64;
-  let atMe = meDiv64 + meMod16 * 9;
-  let remainder = meDiv16 % 4;
-  let atMe0 = meDiv64 + meMod16 * 17;
+  let atMe = meMod16 * 9;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe][remainder] = aNext0;
-    tileA[atMe + 2][remainder] = aNext1;
-    tileA[atMe + 4][remainder] = aNext2;
-    tileA[atMe + 6][remainder] = aNext3;
-    tileB[atMe0][remainder] = bNext0;
-    tileB[atMe0 + 2][remainder] = bNext1;
-    tileB[atMe0 + 4][remainder] = bNext2;
-    tileB[atMe0 + 6][remainder] = bNext3;
-    tileB[atMe0 + 8][remainder] = bNext4;
-    tileB[atMe0 + 10][remainder] = bNext5;
-    tileB[atMe0 + 12][remainder] = bNext6;
-    tileB[atMe0 + 14][remainder] = bNext7;
+    tileA[atMe][meDiv16] = aNext0;
+    tileA[atMe + 1][meDiv16] = aNext1;
+    tileA[atMe + 2][meDiv16] = aNext2;
+    tileA[atMe + 3][meDiv16] = aNext3;
+    tileA[atMe + 4][meDiv16] = aNext4;
+    tileA[atMe + 5][meDiv16] = aNext5;
+    tileA[atMe + 6][meDiv16] = aNext6;
+    tileA[atMe + 7][meDiv16] = aNext7;
+    tileB[atMe][meDiv16] = bNext0;
+    tileB[atMe + 1][meDiv16] = bNext1;
+    tileB[atMe + 2][meDiv16] = bNext2;
+    tileB[atMe + 3][meDiv16] = bNext3;
+    tileB[atMe + 4][meDiv16] = bNext4;
+    tileB[atMe + 5][meDiv16] = bNext5;
+    tileB[atMe + 6][meDiv16] = bNext6;
+    tileB[atMe + 7][meDiv16] = bNext7;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 68];
-      let tileAAt = tileA[meDiv16 + kk * 36];
+      let b0_0 = tileB[meMod8 + kk * 36];
+      let tileAAt = tileA[meDiv8 + kk * 36];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -102,8 +117,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod16 + kk * 68 + 17];
-      let tileAAt0 = tileA[meDiv16 + kk * 36 + 9];
+      let b1_0 = tileB[meMod8 + kk * 36 + 9];
+      let tileAAt0 = tileA[meDiv8 + kk * 36 + 9];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -112,8 +127,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod16 + kk * 68 + 34];
-      let tileAAt1 = tileA[meDiv16 + kk * 36 + 18];
+      let b2_0 = tileB[meMod8 + kk * 36 + 18];
+      let tileAAt1 = tileA[meDiv8 + kk * 36 + 18];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -122,8 +137,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod16 + kk * 68 + 51];
-      let tileAAt2 = tileA[meDiv16 + kk * 36 + 27];
+      let b3_0 = tileB[meMod8 + kk * 36 + 27];
+      let tileAAt2 = tileA[meDiv8 + kk * 36 + 27];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -136,27 +151,26 @@ fn main(
     workgroupBarrier();
     storageBarrier();
   }
-  let atMe1 = meDiv16 * 4;
-  let atMe2 = meMod16 * 4;
-  let atMe3 = meDiv16 * 8 + meMod16;
-  if (atMe1 <= 4) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3] = maximum4(c0_0 + bias[meMod16], vec4<f32>(0.0));
+  let atMe0 = meDiv8 * 4;
+  let atMe1 = meMod8 * 4;
+  if (atMe0 <= 4) {
+    if (atMe1 <= 7) {
+      maximum0[lid] = maximum4(c0_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
-  if (atMe1 <= 3) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3 + 2] = maximum4(c1_0 + bias[meMod16], vec4<f32>(0.0));
+  if (atMe0 <= 3) {
+    if (atMe1 <= 7) {
+      maximum0[lid + 2] = maximum4(c1_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
-  if (atMe1 <= 2) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3 + 4] = maximum4(c2_0 + bias[meMod16], vec4<f32>(0.0));
+  if (atMe0 <= 2) {
+    if (atMe1 <= 7) {
+      maximum0[lid + 4] = maximum4(c2_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
-  if (atMe1 <= 1) {
-    if (atMe2 <= 7) {
-      maximum0[atMe3 + 6] = maximum4(c3_0 + bias[meMod16], vec4<f32>(0.0));
+  if (atMe0 <= 1) {
+    if (atMe1 <= 7) {
+      maximum0[lid + 6] = maximum4(c3_0 + bias[meMod8], vec4<f32>(0.0));
     }
   }
 }
@@ -169,9 +183,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -181,6 +195,7 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -193,37 +208,43 @@ fn main(
   let atMe = meDiv4 * 2 + most;
   let atMe0 = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), maximum0[atMe], 8 <= atMe0);
+  aNext1 = select(vec4<f32>(0.0), maximum0[atMe + 32], 8 <= atMe0);
   bNext0 = select(vec4<f32>(0.0), weight[atMe], 8 <= atMe0);
-  bNext1 = select(vec4<f32>(0.0), weight[atMe + 64], 8 <= atMe0);
+  bNext1 = select(vec4<f32>(0.0), weight[atMe + 32], 8 <= atMe0);
   let meDiv16 = lid / 16;
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
-  let atMe2 = meDiv16 + meMod4 * 66;
-  let remainder1 = (meDiv16 + meMod4 * 2 + 8) % 16;
-  let atMe3 = remainder1 + meMod4 * 64;
-  let meMod16 = lid % 16;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe1][remainder0] = lanes[0];
     tileA[atMe1 + 8][remainder0] = lanes[1];
     tileA[atMe1 + 16][remainder0] = lanes[2];
     tileA[atMe1 + 24][remainder0] = lanes[3];
-    let lanes0 = bNext0;
-    tileB[atMe2][remainder0] = lanes0[0];
-    tileB[atMe2 + 16][remainder0] = lanes0[1];
-    tileB[atMe2 + 32][remainder0] = lanes0[2];
-    tileB[atMe2 + 48][remainder0] = lanes0[3];
-    let lanes1 = bNext1;
-    tileB[atMe3][remainder0] = lanes1[0];
-    tileB[atMe3 + 16][remainder0] = lanes1[1];
-    tileB[atMe3 + 32][remainder0] = lanes1[2];
-    tileB[atMe3 + 48][remainder0] = lanes1[3];
+    let lanes0 = aNext1;
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
+    let lanes1 = bNext0;
+    tileB[atMe1][remainder0] = lanes1[0];
+    tileB[atMe1 + 8][remainder0] = lanes1[1];
+    tileB[atMe1 + 16][remainder0] = lanes1[2];
+    tileB[atMe1 + 24][remainder0] = lanes1[3];
+    let lanes2 = bNext1;
+    tileB[atMe2][remainder0] = lanes2[0];
+    tileB[atMe2 + 8][remainder0] = lanes2[1];
+    tileB[atMe2 + 16][remainder0] = lanes2[2];
+    tileB[atMe2 + 24][remainder0] = lanes2[3];
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let remainder2 = (meMod16 + kk * 2) % 16;
-      let b0_0 = tileB[kk * 64 + remainder2];
-      let remainder3 = (meDiv16 + kk * 2) % 8;
+      let remainder2 = (meMod8 + kk * 2) % 8;
+      let b0_0 = tileB[kk * 32 + remainder2];
+      let remainder3 = (meDiv8 + kk * 2) % 8;
       let tileAAt = tileA[kk * 32 + remainder3];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
@@ -233,7 +254,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[kk * 64 + remainder2 + 16];
+      let b1_0 = tileB[kk * 32 + remainder2 + 8];
       let tileAAt0 = tileA[kk * 32 + remainder3 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
@@ -243,7 +264,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[kk * 64 + remainder2 + 32];
+      let b2_0 = tileB[kk * 32 + remainder2 + 16];
       let tileAAt1 = tileA[kk * 32 + remainder3 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
@@ -253,7 +274,7 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[kk * 64 + remainder2 + 48];
+      let b3_0 = tileB[kk * 32 + remainder2 + 24];
       let tileAAt2 = tileA[kk * 32 + remainder3 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
@@ -266,27 +287,27 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe4 = meDiv16 * 4;
-  let atMe5 = meMod16 * 4;
-  let atMe6 = meDiv16 * 4 + meMod16;
-  if (atMe4 <= 4) {
-    if (atMe5 <= 3) {
-      add[atMe6] = c0_0 + bias[meMod16];
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  let atMe5 = meDiv8 * 4 + meMod8;
+  if (atMe3 <= 4) {
+    if (atMe4 <= 3) {
+      add[atMe5] = c0_0 + bias[meMod8];
     }
   }
-  if (atMe4 <= 3) {
-    if (atMe5 <= 3) {
-      add[atMe6 + 1] = c1_0 + bias[meMod16];
+  if (atMe3 <= 3) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 1] = c1_0 + bias[meMod8];
     }
   }
-  if (atMe4 <= 2) {
-    if (atMe5 <= 3) {
-      add[atMe6 + 2] = c2_0 + bias[meMod16];
+  if (atMe3 <= 2) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 2] = c2_0 + bias[meMod8];
     }
   }
-  if (atMe4 <= 1) {
-    if (atMe5 <= 3) {
-      add[atMe6 + 3] = c3_0 + bias[meMod16];
+  if (atMe3 <= 1) {
+    if (atMe4 <= 3) {
+      add[atMe5 + 3] = c3_0 + bias[meMod8];
     }
   }
 }
@@ -419,9 +440,9 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -431,6 +452,7 @@ fn main(
   let tileRow = i32(workgroup.y);
   let tileColumn = i32(workgroup.x);
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -441,28 +463,37 @@ fn main(
   let meMod4 = lid % 4;
   let atMe = meMod4 * 4;
   aNext0 = select(vec4<f32>(0.0), add[meDiv4], 12 <= atMe);
+  aNext1 = select(vec4<f32>(0.0), add[meDiv4 + 16], 12 <= atMe);
   bNext0 = vec4<f32>(0.0);
+  let meDiv8 = lid / 8;
+  let most = max(meDiv8 - 4, 0);
+  let meMod8 = lid % 8;
+  let atMe0 = most * 2 + meMod8;
+  bNext1 = select(vec4<f32>(0.0), weight[atMe0], 4 <= meDiv8);
   let meDiv16 = lid / 16;
-  let most = max(meDiv16 - 4, 0);
-  let meMod16 = lid % 16;
-  let atMe0 = most * 2 + meMod16;
-  bNext1 = select(vec4<f32>(0.0), weight[atMe0], 4 <= meDiv16);
   let remainder = (meDiv16 + meMod4 * 2) % 8;
   let atMe1 = remainder + meMod4 * 32;
   let remainder0 = meDiv4 % 4;
+  let remainder1 = (meDiv16 + meMod4 * 2 + 4) % 8;
+  let atMe2 = remainder1 + meMod4 * 32;
   for (var step = 0; step < 1; step++) {
     let lanes = aNext0;
     tileA[atMe1][remainder0] = lanes[0];
     tileA[atMe1 + 8][remainder0] = lanes[1];
     tileA[atMe1 + 16][remainder0] = lanes[2];
     tileA[atMe1 + 24][remainder0] = lanes[3];
+    let lanes0 = aNext1;
+    tileA[atMe2][remainder0] = lanes0[0];
+    tileA[atMe2 + 8][remainder0] = lanes0[1];
+    tileA[atMe2 + 16][remainder0] = lanes0[2];
+    tileA[atMe2 + 24][remainder0] = lanes0[3];
     tileB[lid] = bNext0;
-    tileB[lid + 128] = bNext1;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 64];
-      let remainder1 = (meDiv16 + kk * 2) % 8;
-      let tileAAt = tileA[kk * 32 + remainder1];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let remainder2 = (meDiv8 + kk * 2) % 8;
+      let tileAAt = tileA[kk * 32 + remainder2];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -471,8 +502,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[kk * 32 + remainder1 + 8];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[kk * 32 + remainder2 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -481,8 +512,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[kk * 32 + remainder1 + 16];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[kk * 32 + remainder2 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -491,8 +522,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[kk * 32 + remainder1 + 24];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[kk * 32 + remainder2 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -504,27 +535,26 @@ fn main(
     }
     workgroupBarrier();
   }
-  let atMe2 = meDiv16 * 4;
-  let atMe3 = meMod16 * 4;
-  let atMe4 = meDiv16 * 8 + meMod16;
-  if (atMe2 <= 4) {
-    if (atMe3 <= 7) {
-      select0[atMe4] = select(vec4<f32>(0.0), c0_0, vec4<f32>(0.0) < maximum0[atMe4]);
+  let atMe3 = meDiv8 * 4;
+  let atMe4 = meMod8 * 4;
+  if (atMe3 <= 4) {
+    if (atMe4 <= 7) {
+      select0[lid] = select(vec4<f32>(0.0), c0_0, vec4<f32>(0.0) < maximum0[lid]);
     }
   }
-  if (atMe2 <= 3) {
-    if (atMe3 <= 7) {
-      select0[atMe4 + 2] = select(vec4<f32>(0.0), c1_0, vec4<f32>(0.0) < maximum0[atMe4 + 2]);
+  if (atMe3 <= 3) {
+    if (atMe4 <= 7) {
+      select0[lid + 2] = select(vec4<f32>(0.0), c1_0, vec4<f32>(0.0) < maximum0[lid + 2]);
     }
   }
-  if (atMe2 <= 2) {
-    if (atMe3 <= 7) {
-      select0[atMe4 + 4] = select(vec4<f32>(0.0), c2_0, vec4<f32>(0.0) < maximum0[atMe4 + 4]);
+  if (atMe3 <= 2) {
+    if (atMe4 <= 7) {
+      select0[lid + 4] = select(vec4<f32>(0.0), c2_0, vec4<f32>(0.0) < maximum0[lid + 4]);
     }
   }
-  if (atMe2 <= 1) {
-    if (atMe3 <= 7) {
-      select0[atMe4 + 6] = select(vec4<f32>(0.0), c3_0, vec4<f32>(0.0) < maximum0[atMe4 + 6]);
+  if (atMe3 <= 1) {
+    if (atMe4 <= 7) {
+      select0[lid + 6] = select(vec4<f32>(0.0), c3_0, vec4<f32>(0.0) < maximum0[lid + 6]);
     }
   }
 }
@@ -540,7 +570,7 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
@@ -562,7 +592,7 @@ fn expm1(x: f32) -> f32 {
   return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -585,47 +615,48 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
+  aNext0 = vec4<f32>(0.0);
   let meDiv8 = lid / 8;
-  let most = max(meDiv8 - 11, 0);
+  let most = max(meDiv8 - 3, 0);
   let meMod8 = lid % 8;
   let atMe = most * 2 + meMod8;
-  aNext0 = select(vec4<f32>(0.0), select0[atMe], 11 <= meDiv8);
+  aNext1 = select(vec4<f32>(0.0), select0[atMe], 3 <= meDiv8);
   bNext0 = 0.0;
   bNext1 = 0.0;
   bNext2 = 0.0;
   bNext3 = 0.0;
   bNext4 = 0.0;
-  let meDiv64 = lid / 64;
-  let meMod64 = lid % 64;
-  let xAt = select(0.0, x[meMod64], 0 < meDiv64);
+  let meDiv32 = lid / 32;
+  let meMod32 = lid % 32;
+  let xAt = select(0.0, x[meMod32], 0 < meDiv32);
   bNext5 = xAt;
-  let xAt0 = x[meDiv64 * 6 + meMod64 + 6];
+  let xAt0 = x[meDiv32 * 6 + meMod32 + 6];
   bNext6 = xAt0;
-  let xAt1 = x[meDiv64 * 6 + meMod64 + 18];
+  let xAt1 = x[meDiv32 * 6 + meMod32 + 18];
   bNext7 = xAt1;
   let meDiv4 = lid / 4;
   let meMod4 = lid % 4;
-  let meMod16 = lid % 16;
-  let meDiv16 = lid / 16;
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
+    tileA[lid + 64] = aNext1;
     tileB[meDiv4][meMod4] = bNext0;
-    tileB[meDiv4 + 32][meMod4] = bNext1;
-    tileB[meDiv4 + 64][meMod4] = bNext2;
-    tileB[meDiv4 + 96][meMod4] = bNext3;
-    tileB[meDiv4 + 128][meMod4] = bNext4;
-    tileB[meDiv4 + 160][meMod4] = bNext5;
-    tileB[meDiv4 + 192][meMod4] = bNext6;
-    tileB[meDiv4 + 224][meMod4] = bNext7;
+    tileB[meDiv4 + 16][meMod4] = bNext1;
+    tileB[meDiv4 + 32][meMod4] = bNext2;
+    tileB[meDiv4 + 48][meMod4] = bNext3;
+    tileB[meDiv4 + 64][meMod4] = bNext4;
+    tileB[meDiv4 + 80][meMod4] = bNext5;
+    tileB[meDiv4 + 96][meMod4] = bNext6;
+    tileB[meDiv4 + 112][meMod4] = bNext7;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 64];
-      let tileAAt = tileA[meDiv16 + kk * 32];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -638,8 +669,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[meDiv16 + kk * 32 + 8];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -652,8 +683,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[meDiv16 + kk * 32 + 16];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -666,8 +697,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[meDiv16 + kk * 32 + 24];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -688,8 +719,8 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe0 = meDiv16 * 4;
-  let atMe1 = meMod16 * 4;
+  let atMe0 = meDiv8 * 4;
+  let atMe1 = meMod8 * 4;
   for (var r = 0; r < 4; r++) {
     let i0 = atMe0 + r;
     let size = i0 * 6;
@@ -712,8 +743,8 @@ fn main(
       }
     }
   }
-  let i0_0 = meDiv16 * 4;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 7)) {
+  let i0_0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 7)) {
     let sidea0_0Sum = sidea0_0;
     let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_0Sum * 0.1;
     let new4 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
@@ -723,8 +754,8 @@ fn main(
     adam_bias_moments[i0_0 + 8] = new4;
     bias[i0_0] = new5;
   }
-  let i0_1 = meDiv16 * 4 + 1;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 6)) {
+  let i0_1 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 6)) {
     let sidea0_1Sum = sidea0_1;
     let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_1Sum * 0.1;
     let new7 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
@@ -734,8 +765,8 @@ fn main(
     adam_bias_moments[i0_1 + 8] = new7;
     bias[i0_1] = new8;
   }
-  let i0_2 = meDiv16 * 4 + 2;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 5)) {
+  let i0_2 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 5)) {
     let sidea0_2Sum = sidea0_2;
     let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_2Sum * 0.1;
     let new10 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
@@ -745,8 +776,8 @@ fn main(
     adam_bias_moments[i0_2 + 8] = new10;
     bias[i0_2] = new11;
   }
-  let i0_3 = meDiv16 * 4 + 3;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 4)) {
+  let i0_3 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 4)) {
     let sidea0_3Sum = sidea0_3;
     let new12 = adam_bias_moments[i0_3] * 0.9 + sidea0_3Sum * 0.1;
     let new13 = adam_bias_moments[i0_3 + 8] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;
@@ -769,7 +800,7 @@ fn main(
 
 var<workgroup> tileA: array<vec4<f32>, 128>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
 fn isNan(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
@@ -791,7 +822,7 @@ fn expm1(x: f32) -> f32 {
   return select(expOf(x) - 1.0, x * p, abs(x) < f32(0.5));
 }
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -806,32 +837,32 @@ fn main(
   var sidea0_2: f32 = 0.0;
   var sidea0_3: f32 = 0.0;
   var aNext0: vec4<f32> = vec4<f32>(0.0);
+  var aNext1: vec4<f32> = vec4<f32>(0.0);
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
   var c1_0: vec4<f32> = vec4<f32>(0.0);
   var c2_0: vec4<f32> = vec4<f32>(0.0);
   var c3_0: vec4<f32> = vec4<f32>(0.0);
+  aNext0 = vec4<f32>(0.0);
   let meDiv8 = lid / 8;
-  let most = max(meDiv8 - 11, 0);
+  let most = max(meDiv8 - 3, 0);
   let meMod8 = lid % 8;
   let atMe = most + meMod8;
-  aNext0 = select(vec4<f32>(0.0), add[atMe], 11 <= meDiv8);
+  aNext1 = select(vec4<f32>(0.0), add[atMe], 3 <= meDiv8);
   bNext0 = vec4<f32>(0.0);
-  let meDiv16 = lid / 16;
-  let most0 = max(meDiv16 - 3, 0);
-  let meMod16 = lid % 16;
-  let atMe0 = most0 * 2 + meMod16;
-  bNext1 = select(vec4<f32>(0.0), maximum0[atMe0], 3 <= meDiv16);
+  let atMe0 = most * 2 + meMod8;
+  bNext1 = select(vec4<f32>(0.0), maximum0[atMe0], 3 <= meDiv8);
   for (var step = 0; step < 1; step++) {
     tileA[lid] = aNext0;
+    tileA[lid + 64] = aNext1;
     tileB[lid] = bNext0;
-    tileB[lid + 128] = bNext1;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     storageBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 64];
-      let tileAAt = tileA[meDiv16 + kk * 32];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 32];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -844,8 +875,8 @@ fn main(
       sidea0_1 = sidea0_1 + a0_1;
       sidea0_2 = sidea0_2 + a0_2;
       sidea0_3 = sidea0_3 + a0_3;
-      let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[meDiv16 + kk * 32 + 8];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 32 + 8];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -858,8 +889,8 @@ fn main(
       sidea0_1 = sidea0_1 + a1_1;
       sidea0_2 = sidea0_2 + a1_2;
       sidea0_3 = sidea0_3 + a1_3;
-      let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[meDiv16 + kk * 32 + 16];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 32 + 16];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -872,8 +903,8 @@ fn main(
       sidea0_1 = sidea0_1 + a2_1;
       sidea0_2 = sidea0_2 + a2_2;
       sidea0_3 = sidea0_3 + a2_3;
-      let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[meDiv16 + kk * 32 + 24];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 32 + 24];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -894,11 +925,10 @@ fn main(
   sums[1] = c1_0;
   sums[2] = c2_0;
   sums[3] = c3_0;
-  let atMe1 = meDiv16 * 4;
-  let atMe2 = meMod16 * 4;
-  let atMe3 = meDiv16 * 8 + meMod16;
+  let atMe1 = meDiv8 * 4;
+  let atMe2 = meMod8 * 4;
   for (var r = 0; r < 4; r++) {
-    let atR = atMe3 + r * 2;
+    let atR = lid + r * 2;
     if (atMe1 + r <= 3) {
       for (var q = 0; q < 1; q++) {
         if (atMe2 <= 7) {
@@ -914,8 +944,8 @@ fn main(
       }
     }
   }
-  let i0 = meDiv16 * 4;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 3)) {
+  let i0 = meDiv8 * 4;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
     let sidea0_0Sum = sidea0_0;
     let new3 = adam_bias_moments[i0] * 0.9 + sidea0_0Sum * 0.1;
     let new4 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
@@ -925,8 +955,8 @@ fn main(
     adam_bias_moments[i0 + 4] = new4;
     bias[i0] = new5;
   }
-  let i0_0 = meDiv16 * 4 + 1;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 2)) {
+  let i0_0 = meDiv8 * 4 + 1;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
     let sidea0_1Sum = sidea0_1;
     let new6 = adam_bias_moments[i0_0] * 0.9 + sidea0_1Sum * 0.1;
     let new7 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
@@ -936,8 +966,8 @@ fn main(
     adam_bias_moments[i0_0 + 4] = new7;
     bias[i0_0] = new8;
   }
-  let i0_1 = meDiv16 * 4 + 2;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 1)) {
+  let i0_1 = meDiv8 * 4 + 2;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
     let sidea0_2Sum = sidea0_2;
     let new9 = adam_bias_moments[i0_1] * 0.9 + sidea0_2Sum * 0.1;
     let new10 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
@@ -947,8 +977,8 @@ fn main(
     adam_bias_moments[i0_1 + 4] = new10;
     bias[i0_1] = new11;
   }
-  let i0_2 = meDiv16 * 4 + 3;
-  if ((meMod16 <= 0) & (meDiv16 * 4 <= 0)) {
+  let i0_2 = meDiv8 * 4 + 3;
+  if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
     let sidea0_3Sum = sidea0_3;
     let new12 = adam_bias_moments[i0_2] * 0.9 + sidea0_3Sum * 0.1;
     let new13 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;

@@ -6,20 +6,18 @@ struct Dims {
 }
 @group(0) @binding(3) var<uniform> dims: Dims;
 
-fn isNan(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
-}
-
 fn tanhOf(x: f32) -> f32 {
-  let a = min(abs(x), f32(10.0));
+  let bits = bitcast<u32>(x);
+  let size = bits & u32(0x7fffffffu);
   let q = x * x;
   var p = -0.0056919856 * q + 0.020626292;
   p = p * q - 0.05373532;
   p = p * q + 0.13331382;
   p = p * q - 0.3333328;
-  let far = 1.0 - 2.0 / (exp(2.0 * a) + 1.0);
   let near = x * (p * q + 1.0);
-  return select(select(select(far, -far, x < f32(0.0)), near, a < f32(0.625)), x, isNan(x));
+  let far = 1.0 - 2.0 / (exp(2.0 * min(abs(x), f32(10.0))) + 1.0);
+  let signed = bitcast<f32>(bitcast<u32>(far) | (bits ^ size));
+  return select(signed, near, (size - u32(0x3f200000u)) > u32(0x40600000u));
 }
 
 @compute @workgroup_size(32)

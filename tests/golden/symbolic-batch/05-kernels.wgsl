@@ -10,9 +10,9 @@ struct Dims {
 
 var<workgroup> tileA: array<vec4<f32>, 144>;
 
-var<workgroup> tileB: array<vec4<f32>, 256>;
+var<workgroup> tileB: array<vec4<f32>, 128>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -26,6 +26,10 @@ fn main(
   var aNext1: f32 = 0.0;
   var aNext2: f32 = 0.0;
   var aNext3: f32 = 0.0;
+  var aNext4: f32 = 0.0;
+  var aNext5: f32 = 0.0;
+  var aNext6: f32 = 0.0;
+  var aNext7: f32 = 0.0;
   var bNext0: vec4<f32> = vec4<f32>(0.0);
   var bNext1: vec4<f32> = vec4<f32>(0.0);
   var c0_0: vec4<f32> = vec4<f32>(0.0);
@@ -38,30 +42,42 @@ fn main(
   let most = max(meMod16 - 10, 0);
   let xAt = select(0.0, x[atTileRow + meDiv16 * 6 + most], 10 <= meMod16);
   aNext0 = xAt;
-  let xAt0 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 48], 10 <= meMod16);
+  let xAt0 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 24], 10 <= meMod16);
   aNext1 = xAt0;
-  let xAt1 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 96], 10 <= meMod16);
+  let xAt1 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 48], 10 <= meMod16);
   aNext2 = xAt1;
-  let xAt2 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 144], 10 <= meMod16);
+  let xAt2 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 72], 10 <= meMod16);
   aNext3 = xAt2;
+  let xAt3 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 96], 10 <= meMod16);
+  aNext4 = xAt3;
+  let xAt4 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 120], 10 <= meMod16);
+  aNext5 = xAt4;
+  let xAt5 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 144], 10 <= meMod16);
+  aNext6 = xAt5;
+  let xAt6 = select(0.0, x[atTileRow + meDiv16 * 6 + most + 168], 10 <= meMod16);
+  aNext7 = xAt6;
   bNext0 = vec4<f32>(0.0);
-  let most0 = max(meDiv16 - 2, 0);
-  let atMe = most0 + meMod16;
-  bNext1 = select(vec4<f32>(0.0), w[atMe], 2 <= meDiv16);
-  let meDiv64 = lid / 64;
-  let atMe0 = meDiv64 + meMod16 * 9;
-  let remainder = meDiv16 % 4;
+  let meDiv8 = lid / 8;
+  let most0 = max(meDiv8 - 2, 0);
+  let meMod8 = lid % 8;
+  let atMe = most0 + meMod8;
+  bNext1 = select(vec4<f32>(0.0), w[atMe], 2 <= meDiv8);
+  let atMe0 = meMod16 * 9;
   for (var step = 0; step < 1; step++) {
-    tileA[atMe0][remainder] = aNext0;
-    tileA[atMe0 + 2][remainder] = aNext1;
-    tileA[atMe0 + 4][remainder] = aNext2;
-    tileA[atMe0 + 6][remainder] = aNext3;
+    tileA[atMe0][meDiv16] = aNext0;
+    tileA[atMe0 + 1][meDiv16] = aNext1;
+    tileA[atMe0 + 2][meDiv16] = aNext2;
+    tileA[atMe0 + 3][meDiv16] = aNext3;
+    tileA[atMe0 + 4][meDiv16] = aNext4;
+    tileA[atMe0 + 5][meDiv16] = aNext5;
+    tileA[atMe0 + 6][meDiv16] = aNext6;
+    tileA[atMe0 + 7][meDiv16] = aNext7;
     tileB[lid] = bNext0;
-    tileB[lid + 128] = bNext1;
+    tileB[lid + 64] = bNext1;
     workgroupBarrier();
     for (var kk = 0; kk < 4; kk++) {
-      let b0_0 = tileB[meMod16 + kk * 64];
-      let tileAAt = tileA[meDiv16 + kk * 36];
+      let b0_0 = tileB[meMod8 + kk * 32];
+      let tileAAt = tileA[meDiv8 + kk * 36];
       let a0_0 = tileAAt[0];
       c0_0 = fma(vec4<f32>(a0_0), b0_0, c0_0);
       let a0_1 = tileAAt[1];
@@ -70,8 +86,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a0_2), b0_0, c2_0);
       let a0_3 = tileAAt[3];
       c3_0 = fma(vec4<f32>(a0_3), b0_0, c3_0);
-      let b1_0 = tileB[meMod16 + kk * 64 + 16];
-      let tileAAt0 = tileA[meDiv16 + kk * 36 + 9];
+      let b1_0 = tileB[meMod8 + kk * 32 + 8];
+      let tileAAt0 = tileA[meDiv8 + kk * 36 + 9];
       let a1_0 = tileAAt0[0];
       c0_0 = fma(vec4<f32>(a1_0), b1_0, c0_0);
       let a1_1 = tileAAt0[1];
@@ -80,8 +96,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a1_2), b1_0, c2_0);
       let a1_3 = tileAAt0[3];
       c3_0 = fma(vec4<f32>(a1_3), b1_0, c3_0);
-      let b2_0 = tileB[meMod16 + kk * 64 + 32];
-      let tileAAt1 = tileA[meDiv16 + kk * 36 + 18];
+      let b2_0 = tileB[meMod8 + kk * 32 + 16];
+      let tileAAt1 = tileA[meDiv8 + kk * 36 + 18];
       let a2_0 = tileAAt1[0];
       c0_0 = fma(vec4<f32>(a2_0), b2_0, c0_0);
       let a2_1 = tileAAt1[1];
@@ -90,8 +106,8 @@ fn main(
       c2_0 = fma(vec4<f32>(a2_2), b2_0, c2_0);
       let a2_3 = tileAAt1[3];
       c3_0 = fma(vec4<f32>(a2_3), b2_0, c3_0);
-      let b3_0 = tileB[meMod16 + kk * 64 + 48];
-      let tileAAt2 = tileA[meDiv16 + kk * 36 + 27];
+      let b3_0 = tileB[meMod8 + kk * 32 + 24];
+      let tileAAt2 = tileA[meDiv8 + kk * 36 + 27];
       let a3_0 = tileAAt2[0];
       c0_0 = fma(vec4<f32>(a3_0), b3_0, c0_0);
       let a3_1 = tileAAt2[1];
@@ -104,27 +120,27 @@ fn main(
     workgroupBarrier();
   }
   let atTileRow0 = tileRow * 32;
-  let atTileRow1 = atTileRow0 + meDiv16 * 4;
-  let atMe1 = meMod16 * 4;
-  let atTileRow2 = atTileRow0 + meDiv16 * 4 + meMod16;
+  let atTileRow1 = atTileRow0 + meDiv8 * 4;
+  let atMe1 = meMod8 * 4;
+  let atTileRow2 = atTileRow0 + meDiv8 * 4 + meMod8;
   if (atTileRow1 < N) {
     if (atMe1 <= 3) {
-      add[atTileRow2] = c0_0 + b[meMod16];
+      add[atTileRow2] = c0_0 + b[meMod8];
     }
   }
   if (atTileRow1 + 2 <= N) {
     if (atMe1 <= 3) {
-      add[atTileRow2 + 1] = c1_0 + b[meMod16];
+      add[atTileRow2 + 1] = c1_0 + b[meMod8];
     }
   }
   if (atTileRow1 + 3 <= N) {
     if (atMe1 <= 3) {
-      add[atTileRow2 + 2] = c2_0 + b[meMod16];
+      add[atTileRow2 + 2] = c2_0 + b[meMod8];
     }
   }
   if (atTileRow1 + 4 <= N) {
     if (atMe1 <= 3) {
-      add[atTileRow2 + 3] = c3_0 + b[meMod16];
+      add[atTileRow2 + 3] = c3_0 + b[meMod8];
     }
   }
 }

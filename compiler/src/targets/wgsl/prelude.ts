@@ -83,18 +83,20 @@ const log2Of = `fn $log2Of(x: F) -> F {
 
 /**
  * tanh |x| = 1 − 2 / (e^2|x| + 1), which is 1 from 9.1 on; below ⅝, where the difference would cancel, x + x³·P(x²), P fitted to
- * (tanh x / x − 1) / x² by least squares.
+ * (tanh x / x − 1) / x² by least squares. Bits of |x| less those of ⅝ wrap around below it, so one comparison finds what is below and NaN.
  */
 const tanhOf = `fn $tanhOf(x: F) -> F {
-  let a = min(abs(x), F(10.0));
+  let bits = bitcast<U>(x);
+  let size = bits & U(0x7fffffffu);
   let q = x * x;
   var p = -0.0056919856 * q + 0.020626292;
   p = p * q - 0.05373532;
   p = p * q + 0.13331382;
   p = p * q - 0.3333328;
-  let far = 1.0 - 2.0 / (exp(2.0 * a) + 1.0);
   let near = x * (p * q + 1.0);
-  return select(select(select(far, -far, x < F(0.0)), near, a < F(0.625)), x, $isNan(x));
+  let far = 1.0 - 2.0 / (exp(2.0 * min(abs(x), F(10.0))) + 1.0);
+  let signed = bitcast<F>(bitcast<U>(far) | (bits ^ size));
+  return select(signed, near, (size - U(0x3f200000u)) > U(0x40600000u));
 }`;
 
 /** sinh |x| = (t + t / (t + 1)) / 2 with t = e^|x| − 1; from 80 on (½e^½|x|)·e^½|x|, which overflows only where sinh does. */

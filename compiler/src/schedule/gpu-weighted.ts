@@ -30,7 +30,9 @@ import { wideParams } from "./vector.ts";
 
 export function gpuWeighted(job: Job): Scheduled {
   const { attention } = job.group;
-  const t = tileOf(job, rowsOf(job), deepest);
+  // Longer steps have fewer barriers, but leave memory for fewer workgroups at a time: they pay for heads of 64 alone.
+  const columns = columnsEach(attention!.sums[0]!.columns);
+  const t = tileOf(job, rowsOf(job), columns === 8 ? 32 : 16);
   const b = blocksOf(t);
   const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, linesPerTile));
   const { start, end } = lineTilesOf(t);
@@ -66,8 +68,6 @@ export function gpuWeighted(job: Job): Scheduled {
   };
 }
 
-/** Several products have a barrier before and after each step, so that the longer the better. */
-const deepest = 32;
 /** Accumulators of an invocation that leave it registers for the rest. */
 const mostAccumulators = 128;
 function rowsOf(job: Job): number {

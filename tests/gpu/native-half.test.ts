@@ -162,6 +162,16 @@ test("values between f16 are rounded when stored or converted, and at every op i
   assert.ok(count("each-op") > 0);
 });
 
+test("a product in f32 of halves is not rounded, though every op of halves is", () => {
+  const [a, b] = [h("a", 64, 64), h("b", 64, 64)];
+  const program = programOf([a, b], convert(a, "f32").matmul(convert(b, "f32")).mul(3));
+  const options = { target: "webgpu", features, rounding: "each-op" } as const;
+  for (const { text } of compileProgram(program, options).artifact.kernels) {
+    assert.match(text, /var<storage, read> a: array<vec4<u32>>;/);
+    assert.not.match(text, /nearestF16/);
+  }
+});
+
 function feedsOf(program: Program): Map<Tensor, Value> {
   const feeds = new Map<Tensor, Value>();
   for (const [k, t] of program.inputs.entries()) {

@@ -187,7 +187,7 @@ export function vectorIndex(p: Printer, index: Dim): Dim {
 }
 
 /** `[i]`, or where an array has parts, that of the part and that within it. */
-export function subscript(p: Printer, name: string, vector: Dim): string {
+function subscript(p: Printer, name: string, vector: Dim): string {
   const size = p.parts.get(name);
   if (size === undefined) return `[${placeText(p.e, vector)}]`;
   const d = p.e.resolved(vector);

@@ -122,6 +122,32 @@ test("every matrix stands at a constant of its part of a tile, so that Tint has 
     }
 });
 
+test("where sums run beside a product, a workgroup has an invocation for every line", () => {
+  for (const [m, n] of [
+    [64, 512],
+    [512, 64],
+    [512, 512],
+  ] as const)
+    for (const by of [unit, small]) {
+      const [a, b] = [x("a", [64, m], "f16"), x("b", [64, n], "f16")];
+      const program = programOf([a, b], a.transpose([1, 0]).matmul(b), a.sum(0), b.sum(0));
+      const options = { target: "webgpu", features: ["shader-f16", by], limits: large } as const;
+      const [decision] = compileProgram(program, { ...options, tuning: {} }).decisions;
+      const { key, options: ways } = decision!;
+      const tiles = ways.flatMap((way) => {
+        const sizes = /^matrix units (\d+)x(\d+)/.exec(way)?.slice(1).map(Number);
+        return sizes ? [{ way, most: Math.max(...sizes) }] : [];
+      });
+      assert.ok(tiles.length > 0, key);
+      for (const { way, most } of tiles) {
+        const tuning = { [key]: way };
+        const [kernel] = compileProgram(program, { ...options, tuning }).artifact.kernels;
+        const [, size] = /@workgroup_size\((\d+)\)/.exec(kernel!.text)!;
+        assert.ok(Number(size) >= most, `${way}: ${size} invocations`);
+      }
+    }
+});
+
 test("halves come eight at a time where lines are so long, and four at a time where they are not", () => {
   const bound = (m: number, k: number, n: number): string[] => {
     const [a, b] = [x("a", [m, k], "f16"), x("b", [k, n], "f16")];

@@ -59,6 +59,12 @@ const programs: Readonly<Record<string, (dtype: Dtype) => Program>> = {
     const a = x("a", [32, 128], d);
     return programOf([a], a.softmax(-1), a.sum(0), a.sum(), a.cumsum(1), a.argMax(1));
   },
+  "neighbouring fours, and what each lane picks": (d) => {
+    const [a, table] = [x("a", [64, 8], d), x("table", [13], d)];
+    const [left, right] = [a.slice([0, 0], [64, 4]), a.slice([0, 4], [64, 8])];
+    const picked = table.gather([convert(left.abs().mul(8), "i32")], [0]);
+    return programOf([a, table], left.add(right.mul(0.5)).add(picked));
+  },
   windows: (d) => {
     const [a, w] = [x("a", [2, 8, 12, 12], d), x("w", [16, 8, 3, 3], d)];
     return programOf([a, w], convolution(a, w, { padding: 1 }));
@@ -136,6 +142,15 @@ test("halves are widened on their way into the tiles of a product, and casts rou
   assert.match(texts[0]!, /tileB\[[^\]]*\] = nearestF164\(bNext0\);/);
 });
 
+test("a buffer read eight at a time gives halves also where lanes do not run together", () => {
+  const program = programs["neighbouring fours, and what each lane picks"]!("f16");
+  for (const text of textsOf(program, { features })) {
+    assert.match(text, /var<storage, read> a: array<vec4<u32>>;/);
+    const reads = text.match(/\ba\[/g)!;
+    assert.is(text.match(/bitcast<vec\d<f16>>\(a\[/g)?.length, reads.length, text);
+  }
+});
+
 test("values between f16 are rounded when stored or converted, and at every op if asked", () => {
   const a = h("a", 64);
   const program = programOf([a], a.mul(3).add(1), convert(convert(a.exp(), "f32").mul(2), "f16"));
@@ -145,6 +160,16 @@ test("values between f16 are rounded when stored or converted, and at every op i
       .reduce((p, q) => p + q, 0);
   assert.is(count("on-store"), 0);
   assert.ok(count("each-op") > 0);
+});
+
+test("a product in f32 of halves is not rounded, though every op of halves is", () => {
+  const [a, b] = [h("a", 64, 64), h("b", 64, 64)];
+  const program = programOf([a, b], convert(a, "f32").matmul(convert(b, "f32")).mul(3));
+  const options = { target: "webgpu", features, rounding: "each-op" } as const;
+  for (const { text } of compileProgram(program, options).artifact.kernels) {
+    assert.match(text, /var<storage, read> a: array<vec4<u32>>;/);
+    assert.not.match(text, /nearestF16/);
+  }
 });
 
 function feedsOf(program: Program): Map<Tensor, Value> {

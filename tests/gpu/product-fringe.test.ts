@@ -2,13 +2,13 @@
  * Products a little larger than whole tiles, whose last lines have tiles of their own in the same kernel: right for one line and for
  * many beyond, on either side, with what is fused before and after; and within the limits that every device has.
  */
-import { type Dim, dotGeneral, param, zeros } from "@kiln-ml/ir";
+import { type Dim, dotGeneral, makeValue, param, zeros } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
-import type { Dims } from "../support/run.ts";
+import { type Dims, runProgram } from "../support/run.ts";
 import { gpuTest, nullDevice } from "../support/webgpu.ts";
 import { agrees, open, programOf, x } from "./agree.ts";
 
@@ -94,6 +94,45 @@ gpuTest("a parameter that a product updates in place is updated once everywhere"
   assert.is(kernels[0]!.bindings.length, 3);
   assert.is(plan.steps.length, 1);
 });
+
+/** Sums of 0 whose terms cancel in runs of so many: what an invocation has of them alone is more than the greatest f16. */
+async function checkCancelling(m: number, n: number, run: number, tuned: boolean): Promise<void> {
+  const device = await open();
+  const [a, b] = [x("a", [m, 256], "f16"), x("b", [256, n], "f16")];
+  const program = programOf([a, b], a.matmul(b));
+  const sign = (k: number): number => (Math.floor(k / run) % 2 ? -250 : 250);
+  const feeds = new Map([
+    [a, makeValue("f16", [m, 256], new Array(m * 256).fill(250))],
+    [
+      b,
+      makeValue(
+        "f16",
+        [256, n],
+        Array.from({ length: 256 * n }, (_, i) => sign(i / n)),
+      ),
+    ],
+  ]);
+  const tuning = tuned ? { [choiceOf(program, device.limits).key]: small } : {};
+  const { limits } = device;
+  const { values } = await runProgram(program, feeds, {}, device, {
+    target: "webgpu",
+    limits,
+    tuning,
+  });
+  assert.ok(
+    values[0]!.data.every((v) => v === 0),
+    `${m}x${n}: ${values[0]!.data.find((v) => v !== 0)}`,
+  );
+  device.destroy();
+}
+
+gpuTest("parts of a half's sum are joined before they are rounded, beyond tiles", () =>
+  checkCancelling(33, 36, 4, true),
+);
+
+gpuTest("parts of a half's sum are joined before they are rounded, of few lines", () =>
+  checkCancelling(3, 64, 1, false),
+);
 
 test("a product takes them of its own accord where that saves tiles, and only there", () => {
   const chosen = (m: Dim, n: number) => choiceOf(product(m, n, 512, nn!)).chosen;

@@ -202,6 +202,25 @@ async function checkLong(features: string[]): Promise<void> {
   device.destroy();
 }
 
+gpuTest("halves of a long line on webgpu are summed before they are rounded", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  // Beyond the greatest half and back, from one four to the next and inside the fourth.
+  const numbers = [4e4, 26e3, 0, 0, -1e4, 0, 0, 0, -56e3, -6e4, 0, 0, 5e4, 3e4, 0, 0, -4e4];
+  const data = [...numbers, ...new Array(512 - numbers.length).fill(0)];
+  for (const dtype of ["f16", "bf16"] as const) {
+    const x = input("x", dtype, [1, 512]);
+    const program: Program = {
+      inputs: [x],
+      outputs: [{ name: "y", value: x.cumsum(1) }],
+      updates: [],
+    };
+    const feeds = new Map([[x, makeValue(dtype, [1, 512], data)]]);
+    const { values } = await runProgram(program, feeds, {}, device, { target: "webgpu" });
+    assert.ok(sameValue(values[0]!, evaluateProgram(program, feeds)[0]!), `${values[0]!.data}`);
+  }
+  device.destroy();
+});
+
 gpuTest("a long scan on webgpu overwrites what it reads", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
   for (const exclusive of [false, true]) {

@@ -103,5 +103,5 @@ export function decodedQuads(loops: readonly Loop[], quad: Dim, lane: Dim): Rena
 export const sumName = (i: number, j: number): string => `c${i}_${j}`;
 export const sideName = (l: Lines, s: number, i: number): string => `side${l.which}${s}_${i}`;
 
-/** Sums beside a product are kept in f32, whatever a float's width. */
+/** Sums that are parts of others, or stand beside a product, are kept in f32, whatever a float's width. */
 export const sumDtype = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f32" : dtype);

@@ -97,14 +97,19 @@ const others = 64;
 const latency = 1e6;
 const usual = 1024;
 
-const fits = (t: MatrixTiling, u: Unit, room: Room): boolean => {
+/** Whether sums of the lines of rows, and of columns, run beside the product. */
+export type Summed = readonly [rows: boolean, columns: boolean];
+
+const fits = (t: MatrixTiling, u: Unit, room: Room, [ofRows, ofColumns]: Summed): boolean => {
   const invocations = subgroupsOf(t, u) * u.size;
-  const each = (lines: number): boolean => ((lines * t.depth) / 4) % invocations === 0;
+  // An invocation sums one line.
+  const each = (lines: number, summed: boolean): boolean =>
+    ((lines * t.depth) / 4) % invocations === 0 && (!summed || lines <= invocations);
   return (
     invocations <= room.invocations &&
     memoryOf(t, u) <= room.memory &&
-    each(t.rows) &&
-    each(t.columns) &&
+    each(t.rows, ofRows) &&
+    each(t.columns, ofColumns) &&
     (u.m * u.n) % (4 * u.size) === 0
   );
 };
@@ -121,13 +126,14 @@ export function matrixTilingsOf(
   extents: readonly [rows: Dim, columns: Dim, batch: Dim, k: Dim],
   u: Unit,
   room: Room,
+  summed: Summed,
 ): MatrixTiling[] {
   const sizes = extents.map((d) => (typeof d === "number" ? d : Math.min(maxOfDim(d), usual)));
   const costs: { tiling: MatrixTiling; cost: number }[] = [];
   for (const [down, across, high, wide, steps, rate] of choices) {
     const [rows, columns] = [high * down * u.m, wide * across * u.n];
     const tiling = { rows, columns, down, across, depth: steps * u.k };
-    if (fits(tiling, u, room)) costs.push({ tiling, cost: costOf(tiling, u, sizes, rate) });
+    if (fits(tiling, u, room, summed)) costs.push({ tiling, cost: costOf(tiling, u, sizes, rate) });
   }
   costs.sort((a, b) => a.cost - b.cost);
   return costs.filter((c) => c.cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);

@@ -61,7 +61,10 @@ export function gpuMatrix(job: Job, rows: Which): [string, () => Scheduled][] {
   const few = (d: Dim, least: number): boolean => typeof d === "number" && d < least;
   if (few(m, unit.m) || few(n, unit.n) || few(totalOf(c.k), unit.k)) return [];
   const extents = [m, n, totalOf(c.batch), totalOf(c.k)] as const;
-  return matrixTilingsOf(extents, unit, roomOf(job)).map((tiling) => [
+  const summed = (ofRows: boolean): boolean =>
+    job.group.sideSums.some((s) => (s.side === rows) === ofRows);
+  const tilings = matrixTilingsOf(extents, unit, roomOf(job), [summed(true), summed(false)]);
+  return tilings.map((tiling) => [
     nameOfMatrixTiling(tiling, unit),
     () => scheduled(job, unit, tiling, rows),
   ]);

@@ -19,7 +19,7 @@ import {
 import { isScan } from "../access.ts";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import { extentGuess } from "../fuse/state.ts";
-import type { Expr, Stmt } from "../kernel/kernel.ts";
+import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import { identityOf, type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import {
   collapse,
@@ -36,6 +36,7 @@ import { emitAfter, lineOf, runningOf } from "../lower/scans.ts";
 import { call, load, ref } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import { below, groupSize, once, perInvocation } from "./gpu.ts";
+import { sumDtype } from "./gpu-lines.ts";
 import { onlyIf } from "./gpu-row-teams.ts";
 import { strideOf } from "./stride.ts";
 import { wideParams } from "./vector.ts";
@@ -156,7 +157,7 @@ function tiles(
     { kind: "prefix", names, carries, reducers } as const,
     ...lanes(stored),
   ];
-  const start = running.map((t) => declareAcc(job, t));
+  const start = running.map((t) => wideAcc(job, t));
   const walked =
     w.held > each
       ? [
@@ -167,16 +168,22 @@ function tiles(
   const body = nest([w.line], "workgroup", [
     { kind: "letInvocation", name: w.lid.name },
     ...decode(outer, w.line.at),
-    ...running.map((t, i) => ({ ...declareAcc(job, t), name: carries[i]! })),
+    ...running.map((t, i) => ({ ...wideAcc(job, t), name: carries[i]! })),
     ...running.flatMap((t, i) => [
       own(heldBy(names[i]!), held[i]!.dtype, w.held),
-      own(madeBy(names[i]!), t.dtype, each),
+      own(madeBy(names[i]!), sumDtype(t.dtype), each),
     ]),
     ...walked,
     ...(after.body.length > 0 ? once(after.body) : []),
   ]);
   return { body, workgroupSize: invocations, wide };
 }
+
+/** A half's parts are not rounded before they are joined. */
+const wideAcc = (job: Job, t: Tensor): Of<"acc"> => {
+  const dtype = sumDtype(t.dtype);
+  return { ...declareAcc(job, t), dtype, init: identityOf(t, dtype) };
+};
 
 const heldBy = (name: string): string => `${name}Held`;
 const madeBy = (name: string): string => `${name}Made`;
@@ -210,7 +217,7 @@ function scanOwn(scan: Tensor, name: string, dtype: Dtype, { lane, place }: Walk
     kind: "store",
     to: madeBy(name),
     index: lane.at,
-    value: ref(name, scan.dtype),
+    value: ref(name, sumDtype(scan.dtype)),
   };
   return nest([lane], "unrolled", scanAttrs(scan).exclusive ? [keep, take] : [take, keep]);
 }
@@ -223,8 +230,10 @@ function storeScanned(job: Job, w: Walk): Stmt[] {
   for (const t of runningOf(job)) {
     const name = accName(job, t);
     const reducer = opRecord(t.op).reducer as keyof typeof joins;
-    const made = load(madeBy(name), t.dtype, w.lane.at);
-    block.bind(t, call(joins[reducer], t.dtype, ref(name, t.dtype), made));
+    const dtype = sumDtype(t.dtype);
+    const made = load(madeBy(name), dtype, w.lane.at);
+    const value = call(joins[reducer], dtype, ref(name, dtype), made);
+    block.bind(t, t.dtype === dtype ? value : call("convert", t.dtype, value));
   }
   const stores = membersOf(job.group)
     .filter(([t, p]) => p.level === "full" && job.stored.has(t))

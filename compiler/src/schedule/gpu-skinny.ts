@@ -8,6 +8,7 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
+  type Dtype,
   floorDiv,
   maxOfDim,
   modDim,
@@ -24,8 +25,8 @@ import type { Scheduled } from "../lower/lower.ts";
 import { choose, constant, load, ref } from "../lower/value.ts";
 import { walkExpr } from "../lower/walk.ts";
 import { below } from "./gpu.ts";
-import { decoded, decodedQuads, range } from "./gpu-lines.ts";
-import { results } from "./gpu-tile-store.ts";
+import { decoded, decodedQuads, range, sumDtype } from "./gpu-lines.ts";
+import { results, zeroed } from "./gpu-tile-store.ts";
 import { strideOf } from "./stride.ts";
 import { wideParams } from "./vector.ts";
 
@@ -138,14 +139,6 @@ const sumOf = (i: number): string => `c${i}`;
 const lastOf = (loops: readonly Loop[]): Loop | undefined =>
   loops.filter((l) => l.extent !== 1).at(-1);
 
-const zeroed = (s: Skinny, name: string): Stmt => ({
-  kind: "acc",
-  name,
-  dtype: s.few.operand.operand.dtype,
-  init: constant(s.few.operand.operand.dtype, 0),
-  wide: true,
-});
-
 /** True if the memory of the operand with many lines runs along k. */
 function runsAlongK(s: Skinny): boolean {
   const [own, inner] = [lastOf(s.many.loops), lastOf(s.k)];
@@ -211,7 +204,7 @@ function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
     size,
     body: [
       { kind: "letInvocation", name: me.name },
-      ...names.map((name) => zeroed(s, name)),
+      ...names.map((name) => zeroed(name, dtypeOf(s))),
       ...nest([step], "serial", fours ? nest([s.lane], "vector", body) : body),
       { kind: "combine", names, reducers: names.map(() => "sum" as const) },
       {
@@ -238,6 +231,8 @@ function comeInFours(loops: readonly Loop[]): boolean {
 /** A workgroup takes a run of lines, four to an invocation where they come in fours; its other invocations share out k. */
 function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.many.loops)): Part {
   const short = isShort(s);
+  // A half's parts are not rounded before they are joined.
+  const dtype = short ? dtypeOf(s) : sumDtype(dtypeOf(s));
   const { run, together: steps } = s.cut;
   const per = short ? invocations : fours ? run / 4 : run;
   const slices = invocations / per;
@@ -260,10 +255,10 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
         finish: results(
           s.job,
           new Map([...decoded(s.few.loops, i), ...line]),
-          ref(sumOf(i), dtypeOf(s)),
+          ref(sumOf(i), dtype),
         ),
       }))
-    : joinSlices(s, count, { fours, per, slices, me: me.at, place, line });
+    : joinSlices(s, count, { dtype, fours, per, slices, me: me.at, place, line });
   const finish = join.flatMap(({ keep, finish }): Stmt[] => {
     const then: Stmt = {
       kind: "if",
@@ -273,7 +268,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
     return keep ? [keep, { kind: "barrier" }, then, { kind: "barrier" }] : [then];
   });
   const body: Stmt[] = [
-    ...range(count).map((i) => zeroed(s, sumOf(i))),
+    ...range(count).map((i) => zeroed(sumOf(i), dtype)),
     ...nest([step], "serial", inner),
     ...finish,
   ];
@@ -282,7 +277,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
   const partial: Stmt = {
     kind: "array",
     name: "partial",
-    dtype: dtypeOf(s),
+    dtype,
     size: invocations * (fours ? 4 : 1),
     space: "shared",
     width: fours ? 4 : 1,
@@ -296,6 +291,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
 }
 
 interface Slices {
+  readonly dtype: Dtype;
   readonly fours: boolean;
   readonly per: number;
   readonly slices: number;
@@ -306,7 +302,7 @@ interface Slices {
 
 /** For each of the few lines, what an invocation keeps for the others, and what the first of them does with it. */
 function joinSlices(s: Skinny, count: number, t: Slices): { keep: Stmt; finish: Stmt[] }[] {
-  const dtype = dtypeOf(s);
+  const { dtype } = t;
   const at = (d: Dim): Dim => (t.fours ? addDim(mulDim(d, 4), s.lane.at) : d);
   return range(count).map((i) => {
     const name = `sum${i}`;
@@ -315,7 +311,7 @@ function joinSlices(s: Skinny, count: number, t: Slices): { keep: Stmt; finish: 
     return {
       keep: { kind: "store", to: "partial", index: at(t.me), value: ref(sumOf(i), dtype) },
       finish: [
-        zeroed(s, name),
+        zeroed(name, dtype),
         ...nest([other], "serial", [
           {
             kind: "accumulate",

@@ -2,7 +2,7 @@
  * Invocations of a tile that have the same results and share out the steps of k: which steps are whose, and how their sums become one,
  * in the order of the slices.
  */
-import { addDim, type Dim, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
+import { addDim, type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { nest } from "../lower/loops.ts";
@@ -29,15 +29,15 @@ export function slicesOf(me: Dim, invocations: number, count: number): Slices {
 export const ofFirst = ({ count, own }: Slices, then: readonly Stmt[]): Stmt[] =>
   count === 1 || then.length === 0 ? [...then] : [{ kind: "if", when: [first(own)], then }];
 
-/** With lanes, once the last step is done, so that the tile of the operand with more lines has room for sums. */
+/** With lanes, once the last step is done, so that the tile of the operand with more lines has room for sums of `dtype`. */
 export function joinSlices(
   t: Tile,
   [rows, columns]: readonly [Lines, Lines],
   [a, b]: readonly [Loader, Loader],
   slices: Slices,
+  dtype: Dtype,
 ): Stmt[] {
   if (slices.count === 1) return [];
-  const { dtype } = rows.operand.operand;
   const to = (rows.count > columns.count ? a : b).name;
   const at = (invocation: Dim): Dim => addDim(mulDim(invocation, 4), t.lane.at);
   const other = makeLoop("slice", slices.count - 1);

@@ -40,12 +40,12 @@ export interface Block {
 /** Blocks of more members than this are a loop, whose text is short, and not repeated. */
 const mostRepeated = 6;
 
-export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
-  const { dtype } = rows.operand.operand;
+/** Sums are of `dtype`. */
+export function blockOf(t: Tile, rows: Lines, columns: Lines, dtype: Dtype): Block {
   const quads = columns.own / 4;
   const each = range(rows.own).flatMap((i) => range(quads).map((j) => ({ i, j })));
   const size = rows.own * columns.own;
-  const lanes = columns.inFours ? storesInLanes(t, rows, columns) : undefined;
+  const lanes = columns.inFours ? storesInLanes(t, rows, columns, dtype) : undefined;
   const byNumber = lanes?.byNumber ?? true;
   const sums: Stmt = { kind: "array", name: "sums", dtype, size, space: "private", width: 4 };
   const sideArray = (s: number): string => `side${columns.which}${s}`;
@@ -83,7 +83,7 @@ export function blockOf(t: Tile, rows: Lines, columns: Lines): Block {
     ],
     inLanes: lanes?.body ?? [],
     after: [
-      ...(lanes ? [] : storesOneByOne(t, rows, columns)),
+      ...(lanes ? [] : storesOneByOne(t, rows, columns, dtype)),
       ...finishRows(t.job, rows, columns),
       ...finishColumns(t.job, rows, columns, sideArray),
     ],
@@ -130,9 +130,8 @@ interface Stores {
 }
 
 /** Undefined where an index is known at run time only, which lanes do not share. */
-function storesInLanes(t: Tile, rows: Lines, columns: Lines): Stores | undefined {
+function storesInLanes(t: Tile, rows: Lines, columns: Lines, dtype: Dtype): Stores | undefined {
   const byNumber = t.job.group.members.size > mostRepeated;
-  const { dtype } = rows.operand.operand;
   const quads = columns.own / 4;
   const one = (r: Dim, q: Dim, sum: Expr): { row: Dim; quad: Dim; body: Stmt[] } => {
     const row = lineOf(rows, addDim(mulDim(rows.place, rows.own), r));
@@ -166,9 +165,8 @@ function storesInLanes(t: Tile, rows: Lines, columns: Lines): Stores | undefined
 export const isDynamic = (body: readonly Stmt[]): boolean =>
   body.some((s) => s.kind === "letDynamic" || (s.kind === "if" && isDynamic(s.then)));
 
-function storesOneByOne(t: Tile, rows: Lines, columns: Lines): Stmt[] {
+function storesOneByOne(t: Tile, rows: Lines, columns: Lines, dtype: Dtype): Stmt[] {
   const [r, q, s] = [makeLoop("r", rows.own), makeLoop("q", columns.own / 4), makeLoop("s", 4)];
-  const { dtype } = rows.operand.operand;
   const row = lineOf(rows, addDim(mulDim(rows.place, rows.own), r.at));
   const quad = quadOf(columns, addDim(columns.place, mulDim(q.at, acrossOf(columns))));
   const column = addDim(mulDim(quad, 4), s.at);

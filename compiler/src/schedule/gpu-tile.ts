@@ -12,7 +12,15 @@ import { fromIndex, load, ref } from "../lower/value.ts";
 import { below } from "./gpu.ts";
 import { walkOf } from "./gpu-depth.ts";
 import { type Part, type Parts, tilesOf } from "./gpu-fringe.ts";
-import { acrossOf, type Lines, linesOf, range, sumName, type Which } from "./gpu-lines.ts";
+import {
+  acrossOf,
+  type Lines,
+  linesOf,
+  range,
+  sumDtype,
+  sumName,
+  type Which,
+} from "./gpu-lines.ts";
 import { roomOf, tileBytes } from "./gpu-room.ts";
 import { joinSlices, ofFirst, type Slices, slicesOf } from "./gpu-slices.ts";
 import {
@@ -175,14 +183,17 @@ function withArrays(bodies: readonly Of<"if">[]): Stmt[] {
 
 function tileBody({ tile: t, rows, columns, slices }: Layout): Stmt[] {
   const loaders = [rows, columns].map((l) => loaderOf(t, l)) as [Loader, Loader];
-  const block = blockOf(t, rows, columns);
+  // Also where operands are brought as f16. A half's parts are not rounded before they are joined.
+  const { dtype } = t.job.group.anchor!;
+  const sums = slices.count > 1 ? sumDtype(dtype) : dtype;
+  const block = blockOf(t, rows, columns, sums);
   const single = loaders.filter((l) => !l.wide);
   const wide = loaders.filter((l) => l.wide);
   const lanes: Stmt[] = [
     ...wide.flatMap((l) => l.held),
     ...block.sums,
     ...stepped(t, loaders, multiply(t, rows, columns, loaders, slices)),
-    ...joinSlices(t, [rows, columns], loaders, slices),
+    ...joinSlices(t, [rows, columns], loaders, slices, sums),
     ...ofFirst(slices, [...block.keep, ...block.inLanes]),
   ];
   return [

@@ -45,6 +45,12 @@ function isPaired(at: Dim | undefined, keys: ReadonlySet<string>): boolean {
   return (within === 0 || within === 4) && keys.has(String(subDim(at, within === 0 ? -4 : 4)));
 }
 
+/** One half of an array of eights, for loops whose lanes do not run together. */
+export function oneOf(base: string, index: Dim, place: (d: Dim) => string): string {
+  const [eight, pair] = [floorDiv(index, 8), floorDiv(modDim(index, 8), 2)];
+  return `bitcast<vec2<f16>>(${base}[${place(eight)}][${place(pair)}])[${place(modDim(index, 2))}]`;
+}
+
 /** The four halves numbered `quad` of an array of eights. */
 export function fourOf(base: string, quad: Dim, place: (d: Dim) => string): string {
   const half = modDim(quad, 2) === 0 ? "xy" : "zw";

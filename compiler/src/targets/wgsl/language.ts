@@ -17,7 +17,7 @@ import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText, placeText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, openScope, prec, setValue, type Text } from "../scope.ts";
-import { fourOf } from "./eights.ts";
+import { fourOf, oneOf } from "./eights.ts";
 import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
 import { narrowType, splatNarrow, widened } from "./native-half.ts";
 import { reserved } from "./reserved.ts";
@@ -187,7 +187,7 @@ export function vectorIndex(p: Printer, index: Dim): Dim {
 }
 
 /** `[i]`, or where an array has parts, that of the part and that within it. */
-export function subscript(p: Printer, name: string, vector: Dim): string {
+function subscript(p: Printer, name: string, vector: Dim): string {
   const size = p.parts.get(name);
   if (size === undefined) return `[${placeText(p.e, vector)}]`;
   const d = p.e.resolved(vector);
@@ -200,6 +200,7 @@ export function elementText(p: Printer, name: string, index: Dim): string {
   const width = p.widths.get(name) ?? 1;
   if (width === 1) return `${base}${subscript(p, name, index)}`;
   const d = p.e.resolved(index);
+  if (p.eights.has(name)) return oneOf(base, d, (at) => placeText(p.e, at));
   const vector = subscript(p, name, floorDiv(d, width));
   return `${base}${vector}[${placeText(p.e, modDim(d, width))}]`;
 }

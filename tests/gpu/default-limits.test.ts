@@ -7,7 +7,7 @@ import * as nn from "@kiln-ml/nn";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { cnnStep, mlpStep, transformerBlock } from "../../bench/cases.ts";
-import { compileProgram } from "../../compiler/src/compile.ts";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
 import { heldGpu } from "../support/webgpu.ts";

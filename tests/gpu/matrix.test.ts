@@ -156,6 +156,19 @@ test("operands that are converted on their way go by matrices too", () => {
   assert.match(texts[0]!, /var<storage, read> a: array<vec4<f32>>;/);
 });
 
+test("what large products bring often is made f16 beforehand, once for all of them", () => {
+  const castsOf = (size: number, features: readonly string[]): number => {
+    const [a, g] = [x("a", [4096, size], "f16"), x("g", [4096, size], "f16")];
+    const w = x("w", [size, size]);
+    const forward = a.matmul(convert(w.transpose(), "f16"));
+    const program = programOf([a, w, g], forward, g.matmul(convert(w, "f16")));
+    return textsOf(program, features).length - 2;
+  };
+  assert.is(castsOf(512, ["shader-f16", unit]), 1);
+  assert.is(castsOf(256, ["shader-f16", unit]), 0);
+  assert.is(castsOf(512, ["shader-f16"]), 0);
+});
+
 function feedsOf(program: Program, dims: Readonly<Record<string, number>>): Map<Tensor, Value> {
   const feeds = new Map<Tensor, Value>();
   for (const [k, t] of program.inputs.entries()) {

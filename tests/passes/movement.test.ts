@@ -112,6 +112,16 @@ const examples: readonly Example[] = [
     after: "%1: f32[3,2] = broadcastInDim %x {dims=[0]}\nreturn %1",
   },
   {
+    rule: "convert(transpose(x)) -> transpose(convert(x))",
+    params: "%x: f32[2,3]",
+    before: `%1: f32[3,2] = transpose %x {perm=[1, 0]}
+      %2: f16[3,2] = convert %1
+      return %2`,
+    after: `%1: f16[2,3] = convert %x
+      %2: f16[3,2] = transpose %1 {perm=[1, 0]}
+      return %2`,
+  },
+  {
     rule: "reverse(x) over axes of one element -> x",
     params: "%x: f32[N,1]",
     before: "%1: f32[N,1] = reverse %x {axes=[0, 1]}\nreturn %1",

@@ -3,11 +3,11 @@
  * where they line up or in a kernel of their own. First takes members out of groups that are cheaper to recompute
  * from another stored value than to store.
  */
-import { opRecord, type Tensor } from "@kiln-ml/ir";
+import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
 import { addDependency, dependsOn, type Group } from "./group.ts";
 import { findPlacement, openMap, place, terminals } from "./place.ts";
-import { type Fusion, isSingle } from "./state.ts";
+import { extentGuess, type Fusion, isSingle } from "./state.ts";
 
 /** Elementwise work that may be repeated in every reader rather than stored. */
 const cheapOps = 8;
@@ -41,11 +41,39 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
   if (state.kept.has(node)) return true;
   if (!isPointwise(node)) return false;
   if (isSingle(node)) return false;
+  if (state.limits.units && isCast(node) && isWorthCasting(node, by)) return true;
   const work = workOf(state, node);
   if (by.size > 1) return work.costly || work.ops > cheapOps || work.loads > 2;
   // A contraction reads an operand's element many times over.
   const [reader] = by;
   return (reader!.kind === "contraction" || reader!.kind === "attention") && work.costly;
+}
+
+const isCast = (t: Tensor): boolean => t.op === "convert" && t.dtype === "f16";
+
+/** Lines of a tile, about: an element is brought once for so many results. */
+const linesOfTile = 128;
+/** What a kernel takes at least, in bytes that could be brought meanwhile. */
+const launch = 12e6;
+
+/**
+ * Whether products bring an operand so often that halving it is worth a kernel that makes it f16 beforehand: it reads four bytes and
+ * stores two an element, and each time that one is brought two are saved.
+ */
+function isWorthCasting(node: Tensor, by: ReadonlySet<Group>): boolean {
+  const size = sizeOf(node.shape);
+  if (typeof size !== "number") return false;
+  let times = 0;
+  for (const { contraction: c } of by) {
+    if (!c) continue;
+    for (const [{ operand }, others] of [
+      [c.a, c.n],
+      [c.b, c.m],
+    ] as const)
+      if (operand === node || (operand.operands[0] === node && isMovement(operand)))
+        times += Math.ceil(extentGuess(others) / linesOfTile);
+  }
+  return size * (2 * times - 7) > launch;
 }
 
 /** What computing one element of `node` takes, with all that is inlined in it. */

@@ -16,6 +16,8 @@ export interface FusionLimits {
   readonly bindings: number;
   /** Most elements that the first workgroup of another kernel computes along with its own; without, single ones. */
   readonly beside?: number;
+  /** Whether products of f16 are so fast that bringing their operands limits them. */
+  readonly units?: boolean;
   /** Whether f16 is stored and read as easily as f32, in half the memory. */
   readonly halves?: boolean;
   /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */

@@ -136,9 +136,11 @@ function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   ];
   const partial = makeNode({
     op: "dotGeneral",
-    operands: [splitAxis(lhs, l, parts), splitAxis(rhs, r, parts)].map((t) =>
-      inDtype(t, partDtype(node)),
-    ),
+    // Converted first: that is then the same for all products of one operand.
+    operands: [
+      splitAxis(inDtype(lhs, partDtype(node)), l, parts),
+      splitAxis(inDtype(rhs, partDtype(node)), r, parts),
+    ],
     attrs: {
       lhsBatch: moved(axes.lhsBatch, l, l),
       rhsBatch: moved(axes.rhsBatch, r, r),

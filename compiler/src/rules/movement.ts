@@ -89,6 +89,12 @@ const permutations: readonly Rule[] = [
       dims: ints(x, "dims").map((d) => perm.indexOf(d)),
     });
   }),
+  // So that a product may take its operand as it lies, and others the same one.
+  define("convert(transpose(x)) -> transpose(convert(x))", "convert", (n, x) => {
+    if (x.op !== "transpose") return undefined;
+    const wide = replaceBy(x.operands[0]!, "convert", x.operands, {}, n.dtype);
+    return replaceBy(n, "transpose", [wide], { perm: ints(x, "perm") });
+  }),
   define("reverse(x) over axes of one element -> x", "reverse", (n, x) => {
     const axes = ints(n, "axes").filter((a) => x.shape[a] !== 1 && x.shape[a] !== 0);
     if (axes.length === ints(n, "axes").length && axes.length) return undefined;

@@ -2,7 +2,7 @@
  * A contraction on a GPU: whether in tiles or, with few lines, otherwise; which operand's lines are the rows of a tile and which
  * its columns, and how large tiles are. Columns are the direction in which the results lie in memory.
  */
-import { addDim, type Dim, offsetOf, type Tensor } from "@kiln-ml/ir";
+import { addDim, type Dim, makeNode, offsetOf, type Tensor } from "@kiln-ml/ir";
 import type { Loop } from "../fuse/group.ts";
 import type { Job } from "../lower/job.ts";
 import { totalOf } from "../lower/loops.ts";
@@ -69,13 +69,21 @@ function endsOf(job: Job): number {
 function asItLies(job: Job): Job {
   const { contraction, sideSums } = job.group;
   const c = contraction!;
-  const [a, b] = [c.a, c.b].map(({ operand: t }) =>
-    t.op === "convert" && t.dtype === "f32" && !job.outside(t) ? t.operands[0] : undefined,
-  );
+  const [a, b] = [c.a, c.b].map(({ operand }) => unwidened(job, operand));
   if (!a || !b || sideSums.length > 0) return job;
   if (!hasNativeHalf(job, a.dtype) || !hasNativeHalf(job, b.dtype)) return job;
   const narrow = { ...c, a: { ...c.a, operand: a }, b: { ...c.b, operand: b } };
   return { ...job, group: { ...job.group, contraction: narrow } };
+}
+
+/** What is widened to f32 here, in the shape that it is read in. */
+function unwidened(job: Job, t: Tensor): Tensor | undefined {
+  if (t.dtype !== "f32" || job.outside(t)) return undefined;
+  if (t.op === "convert") return t.operands[0];
+  if (t.op !== "reshape" && t.op !== "transpose") return undefined;
+  const half = unwidened(job, t.operands[0]!);
+  const { op, attrs, shape } = t;
+  return half && makeNode({ op, operands: [half], attrs, dtype: half.dtype, shape });
 }
 
 /** The operand along whose lines fewer stores step by one element. */

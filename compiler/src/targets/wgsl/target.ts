@@ -13,6 +13,7 @@ import { splitScan } from "../../passes/split-scan.ts";
 import { besideGrid } from "../../schedule/gpu.ts";
 import { gpuAttention } from "../../schedule/gpu-attention.ts";
 import { gpuContraction } from "../../schedule/gpu-contraction.ts";
+import { unitOf } from "../../schedule/gpu-matrix-unit.ts";
 import { gpuRows } from "../../schedule/gpu-rows.ts";
 import { gpuScan } from "../../schedule/gpu-scan.ts";
 import { gpuScatter } from "../../schedule/gpu-scatter.ts";
@@ -41,6 +42,7 @@ export const webgpu: Target = {
     // Four to an invocation: less than a launch takes.
     beside: 1024,
     halves: features.includes("shader-f16"),
+    units: features.includes("shader-f16") && unitOf(features) !== undefined,
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,

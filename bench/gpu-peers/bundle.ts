@@ -21,6 +21,7 @@ export async function writePeers(folder: string): Promise<void> {
         platform: "node",
         format: "esm",
         external,
+        conditions: ["@kiln-ml/source"],
         logLevel: "error",
       });
   }

@@ -1,10 +1,11 @@
 /** The peers of the GPU table: a row finds the times of its own work alone, and what fails leaves the others be. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { gpuRows, smallRows } from "../../bench/gpu-cases.ts";
+import { writePeers } from "../../bench/gpu-peers/bundle.ts";
 import { type Doing, type Peer, timeOf } from "../../bench/gpu-peers/clock.ts";
 import { ownScripts, parsed, peerTimes, timesOf, worksOf } from "../../bench/gpu-peers.ts";
 
@@ -37,6 +38,16 @@ test("every row has peers, and every peer's script has every kind of work", () =
     const table = text.slice(text.search(/^(const kinds|KINDS) = \{/m));
     for (const kind of kinds) assert.match(table, new RegExp(`^ +"?${kind}"?[:,]`, "m"), from);
   }
+});
+
+test("the scripts become files that need nothing of the repository", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "kiln-peers-"));
+  await writePeers(folder);
+  const files = ownScripts.map(({ file }) => file);
+  assert.equal(readdirSync(folder).sort(), [...files].sort());
+  for (const file of files)
+    assert.not.match(readFileSync(join(folder, file), "utf8"), /from "(@kiln-ml|\.)/, file);
+  rmSync(folder, { recursive: true });
 });
 
 test("a script that ends early gives the rows it had", () => {

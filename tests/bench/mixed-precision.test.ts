@@ -10,6 +10,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { mlp, type OptimizerName } from "../../bench/cases.ts";
 import { compileProgram } from "../../compiler/src/all.ts";
+import { webgpu } from "../../compiler/src/targets/wgsl/target.ts";
 
 interface Precision {
   readonly dtype: "f32" | "f16" | "bf16";
@@ -22,6 +23,7 @@ function kernelsOf(
   target: TargetName,
   name: OptimizerName,
   features: readonly string[] = [],
+  limits?: Readonly<Record<string, number>>,
 ): number {
   const net = mlp([784, 512, 512, 10]);
   const [x, y] = [input("x", "f32", [32, 784]), input("y", "i32", [32])];
@@ -36,7 +38,8 @@ function kernelsOf(
     return loss;
   });
   const program = { inputs: [x, y], outputs: [{ name: "loss", value }], updates: [...updates] };
-  return compileProgram(program, { target, features }).artifact.plan.steps.length;
+  return compileProgram(program, { target, features, ...(limits && { limits }) }).artifact.plan
+    .steps.length;
 }
 
 const native = ["shader-f16"];
@@ -57,6 +60,13 @@ for (const target of ["js", "wasm", "webgpu"] as const) {
 test("webgpu: with shader-f16 there are as many, but for the biases, which move along with other parameters", () => {
   assert.is(kernelsOf({ dtype: "f16", scaled: false }, "webgpu", "adam", native), 9);
   assert.is(kernelsOf({ dtype: "f16", scaled: true }, "webgpu", "sgd", native), 9 + 2 + 3);
+});
+
+test("webgpu: how many updates take a bias along is a matter of bindings", () => {
+  const scaled = { dtype: "f16", scaled: true } as const;
+  const ten = { ...webgpu.defaultLimits, maxStorageBuffersPerShaderStage: 10 };
+  assert.is(kernelsOf(scaled, "webgpu", "adam", native), 9 + 2 + 6);
+  assert.is(kernelsOf(scaled, "webgpu", "adam", native, ten), 9 + 2 + 3);
 });
 
 test.run();

@@ -46,6 +46,13 @@ test("two sums, sums that are read elsewhere, and sums over symbolic extents sta
   same(programOf([a, b, c], parts, parts.add(sums[2]!)));
 });
 
+test("a sum of sums that another one adds is found once", () => {
+  const xs = inputsOf([[4], [3], [2, 2], [5], [6], [7]]);
+  const sums = xs.map((x) => x.sum());
+  const part = total(sums.slice(0, 3));
+  assert.is(kernelsOf(programOf(xs, part.mul(2), total([part, ...sums.slice(3)]))), 2);
+});
+
 test("what else is added stays a term", () => {
   const xs = inputsOf([[4], [5], [6]]);
   const bias = param(tensor([2]), { name: "bias" });
@@ -79,6 +86,29 @@ gpuTest("the sum is that of all elements, whatever the shapes", async () => {
   await fc.assert(fc.asyncProperty(fc.array(shape, { minLength: 3, maxLength: 15 }), check), {
     numRuns: runs(8),
   });
+  device.destroy();
+});
+
+gpuTest("parts of a sum of halves may be larger than a half", async () => {
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const check = async (shape: readonly number[], of: (x: Tensor) => Tensor): Promise<void> => {
+    const x = input("x", "f16", shape);
+    const size = shape.reduce((p, q) => p * q);
+    const data = Array.from({ length: size }, (_, i) => (i < size / 2 ? 800 : -800));
+    const feeds = new Map([[x, makeValue("f16", shape, data)]]);
+    const { values } = await runProgram(programOf([x], of(x)), feeds, {}, device, {
+      target: "webgpu",
+    });
+    assert.ok(
+      [...values[0]!.data].every((v) => v === 0),
+      `${shape}`,
+    );
+  };
+  await check([1 << 18], (x) => x.sum());
+  await check([1 << 18, 4], (x) => x.sum(0));
+  await check([1 << 18], (x) =>
+    total([x.sum(), x.slice([0], [3]).sum(), x.slice([0], [5]).sum()]).sub(6400),
+  );
   device.destroy();
 });
 

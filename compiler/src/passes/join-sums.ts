@@ -19,7 +19,7 @@
  *     return %3
  *   }
  *
- * Long ones end in zeros, so that any length falls into equal parts. Terms are added in another order, so a target asks for this pass
+ * Long ones end in zeros, so that any length falls into equal parts. Parts of halves are f32, as in split-reduce. Terms are added in another order, so a target asks for this pass
  * if it wants it. Not done for fewer than three sums, which may run along with each other, for sums that have other readers,
  * nor for symbolic extents.
  */
@@ -27,6 +27,7 @@ import { constant, isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 import { build } from "../rules/match.ts";
+import { inDtype, partDtype } from "./split-reduce.ts";
 
 const fewest = 3;
 /** Tensors that every device lets a kernel bind. */
@@ -53,13 +54,23 @@ function join(program: Program, most: number): Program {
   if (found.size === 0) return program;
   const rebuilt = new Map<Tensor, Tensor>();
   return rewriteProgram(program, (node, before) => {
-    rebuilt.set(before, node);
     const terms = found.get(before);
-    if (!terms) return node;
-    const flat = terms.sums.map((t) => endToEnd(rebuilt.get(t)!.operands[0]!));
-    const all = build("reduceSum", [joined(partsOf(flat, most))], { axes: [0] });
-    return terms.others.reduce((sum, t) => build("add", [sum, rebuilt.get(t)!]), all);
+    const result = terms ? inOne(terms, rebuilt, most) : node;
+    rebuilt.set(before, result);
+    return result;
   });
+}
+
+function inOne(
+  { sums, others }: Terms,
+  rebuilt: ReadonlyMap<Tensor, Tensor>,
+  most: number,
+): Tensor {
+  const { dtype } = sums[0]!;
+  const wide = partDtype(sums[0]!);
+  const flat = sums.map((t) => endToEnd(inDtype(rebuilt.get(t)!.operands[0]!, wide)));
+  const all = build("reduceSum", [joined(partsOf(flat, most))], { axes: [0] });
+  return others.reduce((sum, t) => build("add", [sum, rebuilt.get(t)!]), inDtype(all, dtype));
 }
 
 /** What additions of enough sums add up, by the last of them. */

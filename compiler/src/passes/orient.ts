@@ -14,8 +14,9 @@
  *     return %1
  *   }
  *
- * So is a product that is converted first, as a gradient in f16 is. Exact, as factors commute and the order of the sum stays. Not done where the product has another user,
- * which would compute it twice; that is why this is no rule. Run after simplify, before fuse.
+ * A product that is converted first, as a gradient in f16 is, is oriented too. Exact, as factors commute and the order of the
+ * sum stays. Not done where the product has another user, which would compute it twice; that is why this is no rule. Run
+ * after simplify, before fuse.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";

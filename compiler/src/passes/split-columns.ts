@@ -22,7 +22,7 @@
 import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
-import { largestDivisor, splits } from "./split-reduce.ts";
+import { inDtype, largestDivisor, partDtype, splits } from "./split-reduce.ts";
 
 /** A sum of fewer elements takes less time than another kernel does. */
 const leastElements = 1 << 20;
@@ -90,15 +90,17 @@ function split(node: Tensor): Tensor {
 
 /** Reduces each part of an axis, and then over the parts. */
 function inTwo(node: Tensor, axis: number, parts: number): Tensor {
-  const { op, dtype } = node;
-  const x = node.operands[0]!;
+  const { op } = node;
+  const dtype = partDtype(node);
+  const x = inDtype(node.operands[0]!, dtype);
   const axes = axesOf(node);
   const length = (x.shape[axis] as number) / parts;
   const shape = [...x.shape.slice(0, axis), parts, length, ...x.shape.slice(axis + 1)];
-  const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype: x.dtype, shape });
+  const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype, shape });
   const inner = axes.map((a) => (a >= axis ? a + 1 : a));
   const left = shape.filter((_, a) => !inner.includes(a));
   const some = makeNode({ op, operands: [rows], attrs: { axes: inner }, dtype, shape: left });
   const at = axis - axes.filter((a) => a < axis).length;
-  return makeNode({ op, operands: [some], attrs: { axes: [at] }, dtype, shape: node.shape });
+  const all = makeNode({ op, operands: [some], attrs: { axes: [at] }, dtype, shape: node.shape });
+  return inDtype(all, node.dtype);
 }

@@ -22,7 +22,6 @@
  */
 import {
   attrKey,
-  type Dtype,
   isStatic,
   makeNode,
   printShape,
@@ -35,6 +34,7 @@ import type { Choices } from "../choices.ts";
 import { findAttention } from "../fuse/attention.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
+import { inDtype, partDtype } from "./split-reduce.ts";
 
 /** Sums of fewer products are over before a second kernel would begin. */
 const leastLength = 1024;
@@ -61,14 +61,6 @@ export const splitContraction: Pass = {
     });
   },
 };
-
-const partDtype = ({ dtype }: Tensor): Dtype =>
-  dtype === "f16" || dtype === "bf16" ? "f32" : dtype;
-
-const inDtype = (x: Tensor, dtype: Dtype): Tensor =>
-  x.dtype === dtype
-    ? x
-    : makeNode({ op: "convert", operands: [x], attrs: {}, dtype, shape: x.shape });
 
 /** The products of attentions, which are kernels together. */
 function inAttention(program: Program): Set<Tensor> {

@@ -14,10 +14,11 @@
  *     return %3
  *   }
  *
- * Sums are added in another order, so a target asks for this pass if it wants it. Not done for few elements, for
- * symbolic extents, nor where the reduced axes are not the last ones: their memory does not run in one piece.
+ * Sums are added in another order, so a target asks for this pass if it wants it. Parts of halves are f32: one may be too
+ * large for a half where the sum is not. Not done for few elements, for symbolic extents, nor where the reduced axes are
+ * not the last ones: their memory does not run in one piece.
  */
-import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { type Dtype, isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 
@@ -31,6 +32,9 @@ const mostParts = 1024;
 export const splits: ReadonlySet<string> = new Set(
   "reduceSum reduceProd reduceMax reduceMin reduceAny reduceAll".split(" "),
 );
+
+/** Those whose result is one of the elements. */
+const chosen: ReadonlySet<string> = new Set(["reduceMax", "reduceMin"]);
 
 export const splitReduce: Pass = {
   name: "split-reduce",
@@ -48,9 +52,10 @@ function split(node: Tensor): Tensor {
   if (length < leastElements || results > mostResults) return node;
   const parts = largestDivisor(length, mostParts);
   if (parts < 16) return node;
-  const { dtype } = node;
+  const dtype = partDtype(node);
   const shape = [...node.shape, parts, length / parts];
-  const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype, shape });
+  const operands = [inDtype(x, dtype)];
+  const rows = makeNode({ op: "reshape", operands, attrs: {}, dtype, shape });
   const reduce = (of: Tensor): Tensor =>
     makeNode({
       op: node.op,
@@ -59,8 +64,17 @@ function split(node: Tensor): Tensor {
       dtype,
       shape: of.shape.slice(0, -1),
     });
-  return reduce(reduce(rows));
+  return inDtype(reduce(reduce(rows)), node.dtype);
 }
+
+/** Of the parts of a sum or product. */
+export const partDtype = ({ dtype, op }: Tensor): Dtype =>
+  (dtype === "f16" || dtype === "bf16") && !chosen.has(op) ? "f32" : dtype;
+
+export const inDtype = (x: Tensor, dtype: Dtype): Tensor =>
+  x.dtype === dtype
+    ? x
+    : makeNode({ op: "convert", operands: [x], attrs: {}, dtype, shape: x.shape });
 
 /** The largest divisor of n that is at most `most`. */
 export function largestDivisor(n: number, most: number): number {

@@ -36,7 +36,12 @@ export class Awake {
     const program: Program = { inputs: [a!, b!], outputs, updates: [] };
     const { artifact } = compileProgram(program, { target: device.target });
     const feeds = new Feeds(device, {});
-    return new Awake(device, feeds, await Candidate.open(device, artifact, "", feeds));
+    try {
+      return new Awake(device, feeds, await Candidate.open(device, artifact, "", feeds));
+    } catch (error) {
+      feeds.dispose();
+      throw error;
+    }
   }
 
   /** Whether the device was timed before. */

@@ -125,25 +125,35 @@ export class Candidate {
     return this.#ms;
   };
 
-  /** Keeps the device from clocking down while others are made ready; one that computes at once needs no such thing. */
+  /**
+   * Keeps the device from clocking down while others are made ready; one that computes at once needs no such thing. All of
+   * them have ended when it throws what one of them threw.
+   */
   async busyWhile(works: readonly (() => Promise<void>)[]): Promise<void> {
-    const waits = this.exe.device.kind === "webgpu";
-    const runs = waits ? Math.ceil(Math.min(mostBetween, betweenMs / this.#ms)) : 0;
-    const begun: Promise<void>[] = [];
+    let busy = this.exe.device.kind === "webgpu";
+    const keepBusy = async (): Promise<void> => {
+      const runs = busy ? Math.ceil(Math.min(mostBetween, betweenMs / this.#ms)) : 0;
+      // A device reports others' faults to whoever calls next; one of its own shows when this is timed.
+      await this.#run(runs).catch(() => {
+        busy = false;
+      });
+    };
+    const failures: unknown[] = [];
+    const begun: Promise<unknown>[] = [];
     for (const work of works) {
-      begun.push(work());
-      await this.#run(runs);
+      begun.push(work().catch((error: unknown) => failures.push(error)));
+      await keepBusy();
     }
-    let waiting = waits;
     const done = Promise.all(begun).finally(() => {
-      waiting = false;
+      busy = false;
     });
-    while (waiting) {
-      await this.#run(runs);
+    while (busy) {
+      await keepBusy();
       // Other work has its turn as well.
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
     await done;
+    if (failures.length > 0) throw failures[0];
   }
 
   async #run(runs: number): Promise<void> {

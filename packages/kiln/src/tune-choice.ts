@@ -63,6 +63,8 @@ export async function tuneChoice(
       comparison = await Comparison.open(device, standard.exe.artifact, dims);
     };
     await standard.busyWhile([compare, ...others]);
+    // A fault that was reported late is an option's, and shows again where its results are compared.
+    device.driver.takeFault();
     for (const [option, why] of await wrongOnes(comparison!, opened)) refused.set(option, why);
     const rivals = opened.filter((c) => c !== standard && !refused.has(c.option));
     const timers = rivals.map((c) => c.timer);
@@ -87,15 +89,18 @@ async function wrongOnes(
   let expected: DeviceArray[] = [];
   try {
     expected = await comparison.run(standard!.exe, standard!.inputs);
-    for (const { option, exe, inputs } of others)
+    for (const { option, exe, inputs } of others) {
+      let results: DeviceArray[] = [];
       try {
-        const results = await comparison.run(exe, inputs);
+        results = await comparison.run(exe, inputs);
         const why = await comparison.difference(expected, results);
-        for (const array of results) array.dispose();
         if (why !== undefined) found.set(option, why);
       } catch (error) {
         found.set(option, firstLine(error));
+      } finally {
+        for (const array of results) array.dispose();
       }
+    }
   } finally {
     for (const array of expected) array.dispose();
   }

@@ -51,11 +51,11 @@ export class Comparison {
     const shapes = outputs.map(({ shape }) => shape.map((e) => evaluateExtent(e, dims)));
     const programs = [poisonProgram(outputs, shapes), agreementProgram(outputs, shapes)];
     const { target, limits, features } = artifact;
-    const exes = programs.map((program) =>
-      load(compileProgram(program, { target, limits, features }).artifact, device, { states: [] }),
+    const artifacts = programs.map(
+      (program) => compileProgram(program, { target, limits, features }).artifact,
     );
     const sizes = shapes.map((shape) => shape.reduce((a, b) => a * b, 1));
-    return new Comparison(outputs, sizes, await Promise.all(exes));
+    return new Comparison(outputs, sizes, await loadAll(artifacts, device));
   }
 
   /** The results of a run into memory that held something else before. */
@@ -70,8 +70,9 @@ export class Comparison {
     got: readonly DeviceArray[],
   ): Promise<string | undefined> {
     const counts = await this.#agreements.run([...expected, ...got]);
-    const agreeing = await Promise.all(counts.map((c) => c.item()));
-    for (const c of counts) c.dispose();
+    const agreeing = await Promise.all(counts.map((c) => c.item())).finally(() => {
+      for (const c of counts) c.dispose();
+    });
     for (const [i, spec] of this.#outputs.entries()) {
       if (agreeing[i] === this.#sizes[i]) continue;
       const [want, have] = await Promise.all([valuesOf(expected[i]!), valuesOf(got[i]!)]);
@@ -84,6 +85,18 @@ export class Comparison {
   dispose(): void {
     this.#poison.dispose();
     this.#agreements.dispose();
+  }
+}
+
+/** All of them, or none. */
+async function loadAll(artifacts: readonly Artifact[], device: Device): Promise<Executable[]> {
+  const loading = artifacts.map((artifact) => load(artifact, device, { states: [] }));
+  try {
+    return await Promise.all(loading);
+  } catch (error) {
+    for (const result of await Promise.allSettled(loading))
+      if (result.status === "fulfilled") result.value.dispose();
+    throw error;
   }
 }
 

@@ -146,11 +146,14 @@ class Turns {
         Math.max(this.#range[1], before, after),
       ];
       const own = (before + after) / 2;
-      const quiet = close(before, after, agreement);
+      // A clock that shows no time at all, as one of 100 µs does, tells nothing.
+      const shown = [before, after, ...times].every((t) => t > 0);
+      const quiet = shown && close(before, after, agreement);
       const clock = this.#standards.length > 0 ? median(this.#standards) : own;
       if (quiet && !close(own, clock, sameClock)) return this.#change(own);
       (quiet ? this.#standards : this.#doubtful).push(own);
-      for (const [j, t] of turns.entries()) (quiet ? t.ratios : t.doubtful).push(times[j]! / own);
+      for (const [j, t] of turns.entries())
+        (quiet ? t.ratios : t.doubtful).push(own > 0 ? times[j]! / own : 1);
       if (quiet) return "counts";
       this.#failures += 1;
       if (this.#failures > mostFailures) break;

@@ -11,6 +11,7 @@ import {
   type Program,
   type Tuning,
 } from "@kiln-ml/compiler";
+import { DeviceError, GraphError } from "@kiln-ml/ir";
 import type { Device } from "@kiln-ml/runtime/loader";
 import { compileOptionsOf } from "./automatic.ts";
 import type { CodeOptions } from "./engine.ts";
@@ -55,6 +56,11 @@ export async function tuneProgram(
   dims: Dims,
   options: TuneOptions,
 ): Promise<Tuned> {
+  for (const name of ["rounds", "most"] as const) {
+    const { [name]: count = 1 } = options;
+    if (!Number.isInteger(count) || count < 1)
+      throw new GraphError(`tune: ${name} must be an integer of 1 or more, got ${count}`);
+  }
   await loadTarget(session.target);
   const { device } = session;
   const { observe: _observe, tuning: _tuning, ...plain } = code;
@@ -106,6 +112,9 @@ class Tuner {
       if (this.found.has(key)) continue;
       const some = { ...decision, options: options.slice(0, most) };
       const kernel = await tuneChoice(this.#device, some, this.#dims, await this.#timing());
+      // Options that it refused are none that are wrong.
+      const lost = this.#device.driver.failure();
+      if (lost !== null) throw new DeviceError(`tune: ${lost}`);
       if (!kernel) continue;
       this.found.set(key, kernel);
       observe?.(kernel);

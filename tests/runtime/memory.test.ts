@@ -45,12 +45,12 @@ test("forgotten outputs are freed in a loop that only awaits runs", async () => 
   const add = await load(addition("js"), device, { states: [] });
   const x = device.upload(new Float32Array(200_000), "f32", [200_000]);
   let most = 0;
-  for (let i = 0; i < 200; i++) {
+  for (let i = 0; i < 1000; i++) {
     await add.run([x, x]);
     most = Math.max(most, device.memory().live);
   }
-  // 160 MB of outputs were made.
-  assert.ok(most < 100e6, `${most} bytes were live`);
+  // 800 MB of outputs were made; when they are collected is the engine's choice, and it takes its time on a busy machine.
+  assert.ok(most < 400e6, `${most} bytes were live`);
 });
 
 test("pressure gets small objects that stand for much memory collected", async () => {

@@ -7,6 +7,7 @@ import { permuted } from "../cpu/workloads.ts";
 import { classesOf, inputValues, weightValues } from "../noise.ts";
 import { printRows } from "./clock.ts";
 import { complaintsOf } from "./navigator.mjs";
+import { blockWeights } from "./weights.mjs";
 
 addIteratorHelpers();
 const jax = await import("@jax-js/jax");
@@ -190,18 +191,6 @@ function block([g1, n1, wq, bq, wk, bk, wv, bv, wo, bo, g2, n2, wu, bu, wd, bd],
   return first.add(linear(hidden, wd, bd));
 }
 
-const blockWeights = (width) => [
-  weight(1, width),
-  weight(2, width),
-  ...[3, 5, 7, 9].flatMap((seed) => [dense(seed, width, width), weight(seed + 1, width)]),
-  weight(11, width),
-  weight(12, width),
-  dense(13, 4 * width, width),
-  weight(14, 4 * width),
-  dense(15, width, 4 * width),
-  weight(16, width),
-];
-
 function perceptron([w1, b1, w2, b2, w3, b3], x) {
   const hidden = nn.relu(linear(nn.relu(linear(x, w1, b1)), w2, b2));
   return linear(hidden, w3, b3);
@@ -250,13 +239,14 @@ const kinds = {
     const step = adam((params, x, y) => crossEntropy(cnn(params, x), y));
     return training(step, adamState(cnnWeights()), [input(0, batch, 1, 28, 28), hot(1, batch)]);
   },
-  block: (...shape) => forward(block, [blockWeights(shape[2]), input(0, ...shape)]),
+  block: (...shape) =>
+    forward(block, [blockWeights({ weight, dense }, shape[2]), input(0, ...shape)]),
   blockStep: (...shape) => {
     const step = sgd((params, x) => {
       const y = block(params, x);
       return y.ref.mul(y).mean();
     });
-    return training(step, blockWeights(shape[2]), [input(0, ...shape)]);
+    return training(step, blockWeights({ weight, dense }, shape[2]), [input(0, ...shape)]);
   },
 };
 

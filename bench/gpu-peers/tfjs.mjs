@@ -7,6 +7,7 @@ import { permuted } from "../cpu/workloads.ts";
 import { classesOf, inputValues, weightValues } from "../noise.ts";
 import { printRows } from "./clock.ts";
 import { complaintsOf } from "./navigator.mjs";
+import { blockWeights } from "./weights.mjs";
 
 const load = createRequire(import.meta.url);
 const tf = load("@tensorflow/tfjs");
@@ -171,18 +172,6 @@ function block(x, [g1, n1, wq, bq, wk, bk, wv, bv, wo, bo, g2, n2, wu, bu, wd, b
   return tf.add(first, linear3(gelu(linear3(layerNorm(first, g2, n2), wu, bu)), wd, bd));
 }
 
-const blockWeights = (width) => [
-  weight(1, width),
-  weight(2, width),
-  ...[3, 5, 7, 9].flatMap((seed) => [dense(seed, width, width), weight(seed + 1, width)]),
-  weight(11, width),
-  weight(12, width),
-  dense(13, 4 * width, width),
-  weight(14, 4 * width),
-  dense(15, width, 4 * width),
-  weight(16, width),
-];
-
 const crossEntropy = (logits, y) => tf.losses.softmaxCrossEntropy(y, logits);
 
 function mlpStep(batch) {
@@ -225,10 +214,15 @@ const kinds = {
     return training(cnnWeights(), adam(), loss, [images(0, batch, 1, 28, 28), hot(1, batch)]);
   },
   block: (...shape) =>
-    forward((x, ...params) => block(x, params), [input(0, ...shape), ...blockWeights(shape[2])]),
+    forward(
+      (x, ...params) => block(x, params),
+      [input(0, ...shape), ...blockWeights({ weight, dense }, shape[2])],
+    ),
   blockStep: (...shape) => {
     const loss = (params, x) => tf.mean(tf.square(block(x, params)));
-    return training(blockWeights(shape[2]), tf.train.sgd(0.01), loss, [input(0, ...shape)]);
+    return training(blockWeights({ weight, dense }, shape[2]), tf.train.sgd(0.01), loss, [
+      input(0, ...shape),
+    ]);
   },
 };
 

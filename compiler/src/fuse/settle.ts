@@ -73,7 +73,7 @@ function isWorthCasting(node: Tensor, by: ReadonlySet<Group>): boolean {
       if (operand === node || (operand.operands[0] === node && isMovement(operand)))
         times += Math.ceil(extentGuess(others) / linesOfTile);
   }
-  return size * (2 * times - 7) > launch;
+  return size * (2 * times - 6) > launch;
 }
 
 /** What computing one element of `node` takes, with all that is inlined in it. */

@@ -20,14 +20,13 @@
  * product of the same operand, as those for the gradients of biases do.
  */
 import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { fewLines } from "../fuse/contraction.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
 import { inDtype, largestDivisor, partDtype, splits } from "./split-reduce.ts";
 
 /** A sum of fewer elements takes less time than another kernel does. */
 const leastElements = 1 << 20;
-/** Products of so few lines are no hosts: they have a way of their own, without tiles. */
-const fewLines = 8;
 /** Results that keep the device busy: of an invocation each, and of a workgroup each where the last axis is reduced too. */
 const busyColumns = 1 << 18;
 const busyRows = 1 << 12;
@@ -51,7 +50,7 @@ const axesOf = (reduction: Tensor): readonly number[] => reduction.attrs.axes as
 const sumKey = (x: Tensor, axes: readonly number[]): string =>
   `${x.id} ${[...axes].sort((a, b) => a - b)}`;
 
-/** What products that can carry a sum add up of their operands. */
+/** What products that can carry a sum add up of their operands: those of few lines have no tiles that could. */
 function summedByProducts(program: Program): Set<string> {
   const found = new Set<string>();
   for (const node of nodesOf(program)) {

@@ -32,6 +32,7 @@ import {
 import { aliasRoot } from "../access.ts";
 import type { Choices } from "../choices.ts";
 import { findAttention } from "../fuse/attention.ts";
+import { fewLines } from "../fuse/contraction.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 import { inDtype, partDtype } from "./split-reduce.ts";
@@ -47,8 +48,6 @@ const hidden = { groups: 1024, part: 768 };
 const mostParts = 64;
 /** The edge of the tile that a workgroup computes. */
 const tile = 64;
-/** So few lines of one operand meet the lines of the other one by one where these run along the sum, and each is a workgroup's. */
-const fewLines = 8;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
@@ -123,6 +122,7 @@ function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   const [m, n] = [left! / length / batch, right! / length / batch];
   const extent = lhs.shape[l] as number;
   const inner = length / extent;
+  // Few lines meet the others one by one where these run along the sum, and each is a workgroup's.
   const alongSum =
     m < n ? axes.rhsContract.includes(rhs.rank - 1) : axes.lhsContract.includes(lhs.rank - 1);
   const lineByLine = alongSum && Math.min(m, n) <= fewLines;

@@ -158,13 +158,6 @@ function tiles(
     ...lanes(stored),
   ];
   const start = running.map((t) => wideAcc(job, t));
-  const walked =
-    w.held > each
-      ? [
-          ...nest([w.tile], "unrolled", lanes(taken)),
-          ...nest([w.tile], "unrolled", [...start, ...scanned]),
-        ]
-      : nest([w.tile], "serial", [...start, ...lanes(taken), ...scanned]);
   const body = nest([w.line], "workgroup", [
     { kind: "letInvocation", name: w.lid.name },
     ...decode(outer, w.line.at),
@@ -173,11 +166,17 @@ function tiles(
       own(heldBy(names[i]!), held[i]!.dtype, w.held),
       own(madeBy(names[i]!), sumDtype(t.dtype), each),
     ]),
-    ...walked,
+    ...walked(w, lanes(taken), [...start, ...scanned]),
     ...(after.body.length > 0 ? once(after.body) : []),
   ]);
   return { body, workgroupSize: invocations, wide };
 }
+
+/** Tile by tile; where a whole line is held, all of it is taken first. */
+const walked = ({ tile, held }: Walk, taken: readonly Stmt[], scanned: readonly Stmt[]): Stmt[] =>
+  held > each
+    ? [...nest([tile], "unrolled", taken), ...nest([tile], "unrolled", scanned)]
+    : nest([tile], "serial", [...taken, ...scanned]);
 
 /** A half's parts are not rounded before they are joined. */
 const wideAcc = (job: Job, t: Tensor): Of<"acc"> => {

@@ -16,6 +16,7 @@ import {
   negDim,
   substitute,
 } from "@kiln-ml/ir";
+import { fewLines } from "../fuse/contraction.ts";
 import type { ContractionOperand, Loop } from "../fuse/group.ts";
 import { makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
@@ -30,8 +31,6 @@ import { results, zeroed } from "./gpu-tile-store.ts";
 import { strideOf } from "./stride.ts";
 import { wideParams } from "./vector.ts";
 
-/** More lines than this are worth tiles. */
-const mostLines = 8;
 /** Sums as short as a small window's: an invocation has all of one, and nothing is joined. */
 const shortLength = 49;
 /** Below this a workgroup for one line, and lines of less than a workgroup, are worse than tiles. */
@@ -123,7 +122,7 @@ function skinnyOf(job: Job, cut: Cut): Skinny | undefined {
   const [few, many] = aFew ? [left, right] : [right, left];
   const [count, lines] = aFew ? [rows, columns] : [columns, rows];
   const length = totalOf(k);
-  if (typeof count !== "number" || count === 0 || count > mostLines) return undefined;
+  if (typeof count !== "number" || count === 0 || count > fewLines) return undefined;
   if (maxOfDim(length) === 0 || maxOfDim(lines) < leastLines) return undefined;
   const s: Skinny = { job, few, many, k, length, lane: makeLoop("lane", 4), cut };
   return runsAlongK(s) && maxOfDim(length) < leastAlongK ? undefined : s;

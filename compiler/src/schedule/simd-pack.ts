@@ -96,7 +96,18 @@ export function packPanels(job: Job, lines: Lines, to: Panels, run: Run): Stmt[]
   const all = nest([lane], "vector", overRun(run, "serial", each));
   if (modDim(lines.total, width) === 0) return all;
   const last = byLine(panelAt(whole), { start: 0, count: width, whole: false });
-  return [...all, ...either(subDim(addDim(first, count - 1), whole), last, [])];
+  // Beyond the last whole panel there is one more only where lines are left over, and it is packed by the unit it falls to.
+  const here = subDim(addDim(first, count - 1), whole);
+  const left = subDim(modDim(lines.total, width), 1);
+  return [...all, ...onlyIf([here, left], last)];
+}
+
+/** The statements where no value is negative. */
+function onlyIf(values: readonly Dim[], then: readonly Stmt[]): Stmt[] {
+  if (values.some((value) => isNonNegative(subDim(-1, value)))) return [];
+  const open = values.filter((value) => !isNonNegative(value));
+  const when = open.map((value): Condition => ({ value, test: "nonnegative" }));
+  return when.length === 0 ? [...then] : [{ kind: "if", when, then }];
 }
 
 /** `whole` for a panel all of whose lines exist, `partial` for another. */

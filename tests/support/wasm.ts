@@ -2,7 +2,8 @@
  * Devices of the wasm target for tests: one thread and two, without and with relaxed SIMD. The runner turns relaxed
  * SIMD on where it stands behind a flag, so that both variants run everywhere; an engine that lacks it is an error.
  */
-import { createWasmDevice, type Device } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
+import { guardedWasmDevice } from "./guarded-wasm.ts";
 
 export interface Variant {
   readonly threads: number;
@@ -21,10 +22,10 @@ export const nameOfVariant = ({ threads, relaxed }: Variant): string =>
 
 const devices = new Map<string, Device>();
 
-/** The device of a variant, on poisoned memory; tests share it. */
+/** The device of a variant, on guarded memory; tests share it. */
 export function wasmDevice(variant: Variant): Device {
   const key = nameOfVariant(variant);
-  const device = devices.get(key) ?? createWasmDevice({ ...variant, poison: true });
+  const device = devices.get(key) ?? guardedWasmDevice(variant);
   devices.set(key, device);
   return device;
 }

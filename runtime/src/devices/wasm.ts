@@ -55,13 +55,16 @@ export class WasmDriver implements Driver {
   #failure: string | null = null;
   #resolveLost!: (info: LossInfo) => void;
 
-  constructor({ threads = "auto", relaxed, maxBytes = 2 ** 32, poison = false }: WasmOptions) {
+  constructor(
+    { threads = "auto", relaxed, maxBytes = 2 ** 32, poison = false }: WasmOptions,
+    memory = (shared: boolean, bytes: number) => new LinearMemory(shared, bytes),
+  ) {
     const wanted = threadsWanted(threads);
     this.#note = wanted > 1 ? noThreads() : null;
     this.#threads = this.#note === null ? wanted : 1;
     this.#relaxed = relaxed ?? hasRelaxedSimd();
     this.#poison = poison;
-    this.#linear = new LinearMemory(this.#threads > 1, maxBytes);
+    this.#linear = memory(this.#threads > 1, maxBytes);
     this.#heap = new Heap(
       (sizeBytes) => ({ id: nextId++, sizeBytes, address: this.#linear.reserve(sizeBytes) }),
       (buffer) => this.#linear.release(buffer.address, buffer.sizeBytes),

@@ -2,7 +2,15 @@
  * Lets kernels be one that differ only in where in their tensors they begin, such as those of the steps of an unrolled
  * recurrence: what is constant in the places a kernel reads and writes becomes part of its arguments.
  */
-import { constantIn, type Dim, minOfDim, subDim } from "@kiln-ml/ir";
+import {
+  anyInteger,
+  constantIn,
+  type Dim,
+  minOfDim,
+  subDim,
+  substitute,
+  symbolsIn,
+} from "@kiln-ml/ir";
 import type { Kernel } from "../kernel/kernel.ts";
 import { keyOfKernel } from "../kernel/key.ts";
 import { mapStmts } from "./map.ts";
@@ -47,30 +55,54 @@ function onceEach(of: (kernel: Kernel) => Started): (kernel: Kernel) => Started 
   };
 }
 
-/** The kernel with the least constant of each parameter's indices taken out of them. */
-function fromStarts(kernel: Kernel): Started {
-  const least = new Map<string, number>();
+/**
+ * Where each parameter may begin: the least constant of the places that the kernel reads, writes or touches. A start lies in
+ * its tensor: places that a guard keeps from being read may be negative, or beyond the end.
+ */
+function leastPlaces(kernel: Kernel): Map<string, number> {
+  const least = new Map(kernel.params.map((p) => [p.name, leastSize(p.size)]));
   const see = (name: string, index: Dim): void => {
+    const before = least.get(name);
+    if (before === undefined) return;
     const constant = constantIn(index);
     // Nothing may come to lie before the start.
-    const start = minOfDim(index) >= constant ? constant : 0;
-    least.set(name, Math.min(start, least.get(name) ?? start));
+    const start = minOfDim(index) >= constant ? Math.max(0, constant) : 0;
+    least.set(name, Math.min(start, before));
   };
+  const seen = new Set<string>();
   walkStmts(kernel.body, {
     stmt: (s) => {
+      if (s.kind === "store") seen.add(s.to);
       if (s.kind === "store") see(s.to, s.index);
+      if (s.kind === "touch") see(s.from, s.index);
+      if (s.kind === "sort") for (const name of [s.keys, s.order, s.spare]) see(name, 0);
     },
     expr: (e) => {
+      if (e.kind === "load") seen.add(e.from);
       if (e.kind === "load") see(e.from, e.index);
     },
   });
-  const names = new Set(kernel.params.map((p) => p.name));
-  const startOf = (name: string): number => (names.has(name) ? (least.get(name) ?? 0) : 0);
+  return new Map([...least].filter(([name]) => seen.has(name)));
+}
+
+/** The least size of a tensor that has elements. */
+function leastSize(size: Dim): number {
+  const symbols = [...symbolsIn(size).values()].filter((s) => s.min === 0);
+  const all = typeof size !== "number" && size.terms.length === 1;
+  const some = symbols.map(({ name, max }) => [name, anyInteger(name, 1, max)] as const);
+  return Math.max(0, minOfDim(all ? substitute(size, new Map(some)) : size));
+}
+
+/** The kernel with the least constant of each parameter's indices taken out of them. */
+function fromStarts(kernel: Kernel): Started {
+  const least = leastPlaces(kernel);
+  const startOf = (name: string): number => least.get(name) ?? 0;
   const starts = kernel.params.map((p) => startOf(p.name));
   if (starts.every((n) => n === 0)) return atStart(kernel);
   const body = mapStmts(kernel.body, {
     expr: (e) => (e.kind === "load" ? { ...e, index: subDim(e.index, startOf(e.from)) } : e),
     store: (s) => ({ ...s, index: subDim(s.index, startOf(s.to)) }),
+    touch: (s) => ({ ...s, index: subDim(s.index, startOf(s.from)) }),
   });
   const there = { ...kernel, body };
   return { kernel: there, starts, key: keyOfKernel(there) };

@@ -11,6 +11,7 @@ import {
   Demand,
   dtypeOf,
   type ElementType,
+  type External,
   elementTypeOf,
   ImportedModel,
   type Known,
@@ -44,8 +45,8 @@ export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
 export interface OnnxOptions extends Omit<CompileOptions, "inputs"> {
   /** The name of the file, for messages. */
   readonly file?: string;
-  /** The bytes of a file of external data beside the model. */
-  readonly external?: (location: string) => Uint8Array | undefined;
+  /** A file of external data beside the model: its bytes, or a file of which ranges are read. In Node: `filesBeside(path)`. */
+  readonly external?: External;
   /** Extents for symbols of the file: a number, or an expression in other symbols, `{ height: "32*h" }`. */
   readonly dims?: Readonly<Record<string, number | string>>;
 }

@@ -5,6 +5,7 @@
 import type { Limits, TargetName } from "@kiln-ml/artifact";
 import type { Tuning } from "@kiln-ml/compiler";
 import { GraphError } from "@kiln-ml/ir";
+import { visible } from "@kiln-ml/ir/errors";
 import type { Device } from "@kiln-ml/runtime/loader";
 import { version } from "./version.ts";
 
@@ -92,7 +93,7 @@ export function tuningFor(table: TuningTable, device: Device): Tuning | undefine
   const concerned = table.entries.some((e) => e.target === device.target);
   if ((concerned || device.kind === "webgpu") && !explained.has(table)) {
     explained.add(table);
-    console.warn(`compile: the tuning is left alone: ${found.why}`);
+    console.warn(visible(`compile: the tuning is left alone: ${found.why}`));
   }
   return undefined;
 }

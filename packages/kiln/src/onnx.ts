@@ -21,7 +21,7 @@ import {
   type Value,
   type ValueDef,
 } from "@kiln-ml/onnx";
-import type { KernelTiming } from "@kiln-ml/runtime/loader";
+import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { type CompiledFunction, compile } from "./compile.ts";
 import type { CompileOptions } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
@@ -143,9 +143,9 @@ export class OnnxModel {
     return outputs;
   }
 
-  /** Runs the model. Compiles what it meets for the first time. */
-  async run(inputs: Inputs): Promise<Record<string, OnnxValue>> {
-    const { stage, results: tree } = await this.#reach(inputs);
+  /** Runs the model; `options` bound it where its loops are not trusted to end. Compiles what it meets for the first time. */
+  async run(inputs: Inputs, options?: RunOptions): Promise<Record<string, OnnxValue>> {
+    const { stage, results: tree } = await this.#reach(inputs, options);
     const results = [...stage.outputs!.keys()].flatMap((name) => tree[name] ?? []);
     const arrays: HostArray[] = [];
     for (const t of results) arrays.push(await t.data());
@@ -200,12 +200,13 @@ export class OnnxModel {
   }
 
   /** Runs stages until one gives the outputs. */
-  async #reach(inputs: Inputs) {
+  async #reach(inputs: Inputs, options?: RunOptions) {
     const given = this.#inOrder(inputs);
     const forms = given.map(([name, value], i) => [name, formOf(value, `i${i}`)] as const);
     const feeds = feedsOf(given);
     const known = new Map<string, readonly number[]>();
     for (;;) {
+      options?.signal?.throwIfAborted();
       const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
       const stage = this.#next(forms, feeds, known, symbolic);
       const question = questionOf(stage, feeds);
@@ -216,7 +217,7 @@ export class OnnxModel {
       }
       let results: Record<string, Tensor | Tensor[]>;
       try {
-        results = await stage.run(feeds);
+        results = await stage.run.run([feeds], options);
       } catch (error) {
         // What an import cannot tell of symbols it may tell of numbers; if not, the error is the same.
         if (!symbolic || stage.failure === undefined) throw error;

@@ -134,13 +134,14 @@ export class OnnxModel {
     const given = new Map<string, Value>();
     for (const [name, t] of Object.entries(inputs))
       given.set(name, typed(t, this.#typeOf(name) ?? elementTypeOf(t.dtype)));
-    const outputs: Record<string, Tensor> = {};
-    for (const [name, value] of this.#imported.apply(given)) {
-      if (value.kind !== "tensor")
-        throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
-      outputs[name] = value.tensor;
-    }
-    return outputs;
+    // By entries, since a name of the file may be that of a property of every object.
+    return Object.fromEntries(
+      [...this.#imported.apply(given)].map(([name, value]) => {
+        if (value.kind !== "tensor")
+          throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
+        return [name, value.tensor];
+      }),
+    );
   }
 
   /** Runs the model; `options` bound it where its loops are not trusted to end. Compiles what it meets for the first time. */

@@ -162,7 +162,9 @@ export function checkTuning(value: unknown, where: string): TuningTable {
       for (const field of ["choice", "standard"])
         if (typeof kernel[field] !== "string") refuse(`kernel ${key}: ${field} is no text`);
       for (const field of ["ms", "standardMs"])
-        if (typeof kernel[field] !== "number") refuse(`kernel ${key}: ${field} is no number`);
+        // JSON's 1e999 is infinite, and would be written again as null.
+        if (!Number.isFinite(kernel[field]))
+          refuse(`kernel ${key}: ${field} is no finite number`);
     }
   }
   return value as unknown as TuningTable;

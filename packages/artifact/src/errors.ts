@@ -1,2 +1,9 @@
 /** The error classes, from the one leaf file of the IR that the runtime may contain. */
-export { ArtifactError, DeviceError, DtypeError, KilnError, ShapeError } from "@kiln-ml/ir/errors";
+export {
+  ArtifactError,
+  DeviceError,
+  DtypeError,
+  GraphError,
+  KilnError,
+  ShapeError,
+} from "@kiln-ml/ir/errors";

@@ -6,7 +6,7 @@
 import type { Artifact } from "./artifact.ts";
 import { decodeWithout, filesOf } from "./decode.ts";
 import { ArtifactError } from "./errors.ts";
-import { maxManifestBytes } from "./manifest.ts";
+import { maxManifestBytes, readManifest } from "./manifest.ts";
 import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
 import { moduleFiles } from "./wasm-modules.ts";
@@ -23,6 +23,8 @@ export interface UrlOptions {
    * The device says which it runs: `device.features.has("relaxed-simd")`. The artifact cannot be written again then.
    */
   readonly relaxed?: boolean;
+  /** false refuses an artifact with kernels in JavaScript before they are imported: for URLs that are not trusted with code. */
+  readonly scripts?: boolean;
 }
 
 /**
@@ -41,6 +43,10 @@ export async function loadFromUrl(
   // A URL without the slash at its end names the folder all the same.
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes);
+  if (options.scripts === false && readManifest(manifest).target === "js")
+    throw new ArtifactError(
+      `loadFromUrl: ${base} has kernels in JavaScript, which scripts: false refuses\n  compile it for wasm or webgpu`,
+    );
   const omitted = omittedBy(options);
   const fetched = filesOf(manifest)
     .filter(({ name }) => name !== omitted)

@@ -3,9 +3,28 @@
  * artifact package re-exports it so that a user catches one class everywhere.
  */
 
-/** Every error that Kiln throws on purpose. The message is one line, then at most one line of repair. */
+/**
+ * What a terminal would act on and not show: control characters but tab and line feed, those that change the direction of
+ * text, and the separators that some viewers take for line feeds. Names and texts of files may hold them.
+ */
+const unseen =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** The text with such characters as escapes, `\x1b` or `\u202e`. */
+export const visible = (text: string): string =>
+  text.replace(unseen, (c) => {
+    const code = c.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+  });
+
+/** Every error that Kiln throws on purpose. The message is one line, then at most one line of repair; safe to print. */
 export class KilnError extends Error {
   override name = "KilnError";
+
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message === undefined ? message : visible(message), options);
+  }
 }
 
 /** Shapes, ranks, axes or symbolic dims do not fit. */

@@ -4,7 +4,7 @@
  */
 import type { Artifact } from "@kiln-ml/artifact";
 import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
-import type { Input, KernelTiming } from "@kiln-ml/runtime/loader";
+import type { Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { dimsAt } from "./automatic.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
 import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
@@ -76,9 +76,9 @@ export class Compiler {
     return this.#code.name ?? "program";
   }
 
-  async call(args: readonly unknown[]): Promise<unknown> {
+  async call(args: readonly unknown[], options?: RunOptions): Promise<unknown> {
     const { variant, inputs } = await this.#prepare(args);
-    const arrays = await variant.runner.run(inputs);
+    const arrays = await variant.runner.run(inputs, options);
     return variant.traced.result(arrays.map((a) => leafOf(variant.runner.session, a)));
   }
 

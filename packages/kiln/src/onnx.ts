@@ -11,6 +11,7 @@ import {
   Demand,
   dtypeOf,
   type ElementType,
+  type External,
   elementTypeOf,
   ImportedModel,
   type Known,
@@ -20,7 +21,7 @@ import {
   type Value,
   type ValueDef,
 } from "@kiln-ml/onnx";
-import type { KernelTiming } from "@kiln-ml/runtime/loader";
+import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { type CompiledFunction, compile } from "./compile.ts";
 import type { CompileOptions } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
@@ -44,8 +45,8 @@ export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
 export interface OnnxOptions extends Omit<CompileOptions, "inputs"> {
   /** The name of the file, for messages. */
   readonly file?: string;
-  /** The bytes of a file of external data beside the model. */
-  readonly external?: (location: string) => Uint8Array | undefined;
+  /** A file of external data beside the model: its bytes, or a file of which ranges are read. In Node: `filesBeside(path)`. */
+  readonly external?: External;
   /** Extents for symbols of the file: a number, or an expression in other symbols, `{ height: "32*h" }`. */
   readonly dims?: Readonly<Record<string, number | string>>;
 }
@@ -133,18 +134,19 @@ export class OnnxModel {
     const given = new Map<string, Value>();
     for (const [name, t] of Object.entries(inputs))
       given.set(name, typed(t, this.#typeOf(name) ?? elementTypeOf(t.dtype)));
-    const outputs: Record<string, Tensor> = {};
-    for (const [name, value] of this.#imported.apply(given)) {
-      if (value.kind !== "tensor")
-        throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
-      outputs[name] = value.tensor;
-    }
-    return outputs;
+    // By entries, since a name of the file may be that of a property of every object.
+    return Object.fromEntries(
+      [...this.#imported.apply(given)].map(([name, value]) => {
+        if (value.kind !== "tensor")
+          throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
+        return [name, value.tensor];
+      }),
+    );
   }
 
-  /** Runs the model. Compiles what it meets for the first time. */
-  async run(inputs: Inputs): Promise<Record<string, OnnxValue>> {
-    const { stage, results: tree } = await this.#reach(inputs);
+  /** Runs the model; `options` bound it where its loops are not trusted to end. Compiles what it meets for the first time. */
+  async run(inputs: Inputs, options?: RunOptions): Promise<Record<string, OnnxValue>> {
+    const { stage, results: tree } = await this.#reach(inputs, options);
     const results = [...stage.outputs!.keys()].flatMap((name) => tree[name] ?? []);
     const arrays: HostArray[] = [];
     for (const t of results) arrays.push(await t.data());
@@ -199,12 +201,13 @@ export class OnnxModel {
   }
 
   /** Runs stages until one gives the outputs. */
-  async #reach(inputs: Inputs) {
+  async #reach(inputs: Inputs, options?: RunOptions) {
     const given = this.#inOrder(inputs);
     const forms = given.map(([name, value], i) => [name, formOf(value, `i${i}`)] as const);
     const feeds = feedsOf(given);
     const known = new Map<string, readonly number[]>();
     for (;;) {
+      options?.signal?.throwIfAborted();
       const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
       const stage = this.#next(forms, feeds, known, symbolic);
       const question = questionOf(stage, feeds);
@@ -215,7 +218,7 @@ export class OnnxModel {
       }
       let results: Record<string, Tensor | Tensor[]>;
       try {
-        results = await stage.run(feeds);
+        results = await stage.run.run([feeds], options);
       } catch (error) {
         // What an import cannot tell of symbols it may tell of numbers; if not, the error is the same.
         if (!symbolic || stage.failure === undefined) throw error;

@@ -43,6 +43,7 @@ export * from "./parse.ts";
 export { autocast, type ProductDtype } from "./precision.ts";
 export * from "./premise.ts";
 export * from "./print.ts";
+export * from "./requirement.ts";
 export { parseDim } from "./scan.ts";
 export * from "./shape.ts";
 export * from "./site.ts";

@@ -9,6 +9,7 @@ import {
   inFull,
   mulDim,
   printShape,
+  requireAtLeast,
   ShapeError,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -73,10 +74,14 @@ class BatchNorm extends Module {
     wide: (t: Tensor) => Tensor,
   ): [Tensor, Tensor] {
     const extent = axes.map((a) => x.shape[a]!).reduce<Dim>(mulDim, 1);
-    if (extent === 1)
-      throw new ShapeError(
-        `batchNorm: one value a channel has no variance: input is ${printShape(x.shape)}\n  call eval() to use the running statistics`,
-      );
+    requireAtLeast(
+      extent,
+      2,
+      () =>
+        new ShapeError(
+          `batchNorm: ${extent === 0 ? "no" : "one"} value a channel has no variance: input is ${printShape(x.shape)}\n  call eval() to use the running statistics`,
+        ),
+    );
     const count = dimValue(extent, x.dtype);
     const mean = x.mean(axes);
     const squares = x.sub(wide(mean)).square().sum(axes);

@@ -8,7 +8,6 @@ import {
   type Dim,
   floorDiv,
   isNonNegative,
-  isStatic,
   maxDim,
   modDim,
   mulDim,
@@ -19,6 +18,7 @@ import {
 import { DtypeError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
+import { requireAtLeast } from "../requirement.ts";
 import { exactQuotient, printShape } from "../shape.ts";
 import {
   apply,
@@ -95,10 +95,14 @@ defineOp({
       const sides = addDim(a.low[i]!, a.high[i]!);
       const extent = addDim(spread(x.shape[i + 2]!, a.lhsDilation[i]! - 1), sides);
       const count = placements(extent, w.shape[i + 2]!, stride, a.rhsDilation[i]!);
-      if (isStatic(count) && count < 1)
-        throw new ShapeError(
-          `convolution: kernel ${printShape(w.shape.slice(2))} does not fit padded axis ${i + 2} of ${printShape(x.shape)}`,
-        );
+      requireAtLeast(
+        count,
+        1,
+        () =>
+          new ShapeError(
+            `convolution: kernel ${printShape(w.shape.slice(2))} does not fit padded axis ${i + 2} of ${printShape(x.shape)}`,
+          ),
+      );
       return count;
     });
     return { dtype: x.dtype, shape: [x.shape[0]!, w.shape[0]!, ...out] };

@@ -2,10 +2,11 @@
  * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it, so that gradients come
  * from gather, and any number of tensors can be brought into one order.
  */
-import { type Dim, isNonNegative, printDim, subDim } from "../dim.ts";
+import { type Dim, printDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
+import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, printShape } from "../shape.ts";
 import { apply, checkCount } from "./apply.ts";
 import { takeAlongAxis } from "./gather.ts";
@@ -34,10 +35,11 @@ defineOp({
     checkAxis("argSort", attrs.axis, x.rank);
     const { axis, count } = sortAttrs(x, attrs);
     const extent = x.shape[axis]!;
-    if (!isNonNegative(count) || !isNonNegative(subDim(extent, count)))
-      throw new ShapeError(
+    const refuse = () =>
+      new ShapeError(
         `argSort: count is ${printDim(count)}, axis ${axis} of ${printShape(x.shape)} may have fewer`,
       );
+    for (const d of [count, subDim(extent, count)]) requireAtLeast(d, 0, refuse);
     return { dtype: "i32", shape: x.shape.map((d, i) => (i === axis ? count : d)) };
   },
   vjp: () => [undefined],
@@ -85,10 +87,11 @@ export function topK(
 ): { values: Tensor; indices: Tensor } {
   const a = checkAxis("topK", axis, x.rank);
   const extent = x.shape[a]!;
-  if (!isNonNegative(k) || !isNonNegative(subDim(extent, k)))
-    throw new ShapeError(
+  const refuse = () =>
+    new ShapeError(
       `topK: k is ${printDim(k)}, axis ${a} of ${printShape(x.shape)} may have fewer elements`,
     );
+  for (const d of [k, subDim(extent, k)]) requireAtLeast(d, 0, refuse);
   const indices = order("topK", x, a, k, options.largest ?? true);
   return { values: takeAlongAxis(x, indices, a), indices };
 }

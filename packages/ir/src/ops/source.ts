@@ -17,7 +17,7 @@ import {
 } from "../host.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
-import { checkAxis, checkShape, printShape, type Shape } from "../shape.ts";
+import { checkAxis, checkNumbers, checkShape, printShape, type Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 
 /** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
@@ -29,7 +29,7 @@ export const toShape = (shape: readonly Extent[]): Shape =>
 function declared(op: string, node: ResultType | undefined): ResultType {
   if (!node) throw new GraphError(`${op}: a ${op} has no type of its own; it must be declared`);
   if (!isDtype(node.dtype)) throw new DtypeError(`${op}: unknown dtype ${String(node.dtype)}`);
-  checkShape(op, node.shape);
+  checkNumbers(op, node.shape);
   return node;
 }
 
@@ -183,6 +183,7 @@ export const iotaRecord: OpRecord = source("iota", {
 /** result[i₀, …] = i_axis. */
 export function iota(shape: readonly Extent[], axis = 0, dtype: Dtype = "i32"): Tensor {
   const to = toShape(shape);
+  checkShape("iota", to);
   const attrs = { axis: checkAxis("iota", axis, to.length) };
   const type = iotaRecord.infer([], attrs, { dtype, shape: to });
   return makeNode({ op: "iota", operands: [], attrs, ...type });
@@ -229,7 +230,9 @@ export const randomBitsRecord: OpRecord = defineOp({
       throw new ShapeError(
         `randomBits: key must be u32[2], got ${key?.dtype}${printShape(key?.shape ?? [])}`,
       );
-    return { dtype: "u32", shape: declared("randomBits", node).shape };
+    const { shape } = declared("randomBits", node);
+    checkShape("randomBits", shape);
+    return { dtype: "u32", shape };
   },
   vjp: () => [undefined],
 });

@@ -8,9 +8,7 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
-  isFloat,
   maxOfDim,
-  minDim,
   modDim,
   mulDim,
   negDim,
@@ -27,15 +25,17 @@ import { emitAfter, emitStep, lineOf, runningOf } from "../lower/scans.ts";
 import { call, ref } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import type { ColumnBlocks } from "./columns.ts";
-import { scanColumns, scansByColumn } from "./scan-columns.ts";
+import { compensated } from "./compensate.ts";
+import { inParts, scanColumns, scansByColumn } from "./scan-columns.ts";
+import { addToTotal, declareRest } from "./simd-sums.ts";
 
 /** Loops of at most this many iterations are written out. */
 const unrollLimit = 16;
 /** Terms of a sum that are added up before their sum is added to the total. */
-const sumBlock = 256;
+const sumBlock = 64;
 const lanes = 4;
 
-const columnBlocks: ColumnBlocks = { width: 512, loop: "simd", double: false };
+const columnBlocks: ColumnBlocks = { width: 512, loop: "simd", double: false, rows: 64 };
 
 export function simdScan(job: Job): Stmt[] {
   const [inner] = job.group.inner as [Loop];
@@ -51,7 +51,8 @@ export function simdScan(job: Job): Stmt[] {
   return inFours(outer.loops, line);
 }
 
-const isSum = (t: Tensor): boolean => opRecord(t.op).reducer === "sum" && isFloat(t.dtype);
+const isSum = (t: Tensor): boolean =>
+  opRecord(t.op).reducer === "sum" && compensated(t.dtype) !== undefined;
 
 const isLong = (job: Job, inner: Loop): boolean =>
   maxOfDim(inner.extent) > sumBlock && runningOf(job).some(isSum);
@@ -82,35 +83,26 @@ function lineInParts(job: Job, inner: Loop, rename: Rename): Stmt[] {
   const running = runningOf(job);
   const sums = running.filter(isSum);
   const before = (r: Tensor): string => `${accName(job, r)}Before`;
-  const start = makeLoop("part", inner.extent);
-  const within = makeLoop("r", sumBlock);
-  const here = new Map([[inner.name, addDim(start.at, within.at)]]);
-  const by = renamedAt(rename, here);
   const block = openBlock(job);
   for (const r of running)
-    block.body.push({ ...declareAcc(job, r), ...(isSum(r) ? { name: before(r) } : {}) });
+    block.body.push(
+      ...(isSum(r)
+        ? [{ ...declareAcc(job, r), name: before(r) }, declareRest(before(r))]
+        : [declareAcc(job, r)]),
+    );
   const step = block.inner();
-  emitStep(job, step, by, (r) => {
-    const own = ref(accName(job, r), r.dtype);
-    return isSum(r) ? call("add", r.dtype, ref(before(r), r.dtype), own) : own;
+  const parts = inParts(inner, sumBlock, (from, within) => {
+    emitStep(job, step, renamedAt(rename, new Map([[inner.name, from]])), (r) => {
+      const own = ref(accName(job, r), r.dtype);
+      return isSum(r) ? call("add", r.dtype, ref(before(r), r.dtype), own) : own;
+    });
+    return [
+      ...sums.map((r) => declareAcc(job, r)),
+      ...nest([within], "serial", step.body),
+      ...sums.flatMap((r) => addToTotal(before(r), ref(accName(job, r), r.dtype))),
+    ];
   });
-  const extent = minDim(sumBlock, subDim(inner.extent, start.at));
-  const body: Stmt[] = [
-    ...sums.map((r) => declareAcc(job, r)),
-    ...nest([{ ...within, extent }], "serial", step.body),
-    ...sums.map((r): Stmt => {
-      const value = ref(accName(job, r), r.dtype);
-      return { kind: "accumulate", name: before(r), reducer: "sum", value };
-    }),
-  ];
-  block.body.push({
-    kind: "loop",
-    name: start.name,
-    extent: inner.extent,
-    step: sumBlock,
-    loop: "serial",
-    body,
-  });
+  block.body.push(...parts);
   emitAfter(job, block, rename, (r) => ref(isSum(r) ? before(r) : accName(job, r), r.dtype));
   return block.body;
 }

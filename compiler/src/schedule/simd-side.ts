@@ -13,6 +13,7 @@ import { isEven, stepsBy } from "./simd-even.ts";
 import { type Depth, depthOf, type Lines, linesOf, overBlocks } from "./simd-lines.ts";
 import type { Operand } from "./simd-operand.ts";
 import { either, lanes } from "./simd-pack.ts";
+import { sumsInBlocks } from "./simd-sums.ts";
 
 /** A phase for each operand that has sums. */
 export function sidePhases(job: Job, operands: { a: Operand; b: Operand }): Stmt[][] {
@@ -24,7 +25,8 @@ export function sidePhases(job: Job, operands: { a: Operand; b: Operand }): Stmt
     const loops = which === "a" ? c.m : c.n;
     const merged = collapse(loops, new Map(), () => []);
     const lines = linesOf(which, loops, operand, merged, false);
-    return [phase({ job, lines, depth: depthOf(job, [operand], blockDepth), sums })];
+    const depth = depthOf(job, [operand], blockDepth);
+    return [sumsInBlocks(phase({ job, lines, depth, sums }))];
   });
 }
 

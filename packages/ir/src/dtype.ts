@@ -40,6 +40,10 @@ export function promote(a: Dtype, b: Dtype): Dtype {
   return high;
 }
 
+/** The dtype in which terms are added up or multiplied: i32 for what 8 bits or one hold, as sums of it need more. */
+export const sumDtype = (dtype: Dtype): Dtype =>
+  dtype === "u8" || dtype === "i8" || dtype === "bool" ? "i32" : dtype;
+
 /** The dtype a JavaScript number takes beside a tensor: the tensor's, unless it cannot hold the kind. */
 export function weakDtype(value: number | boolean, beside: Dtype): Dtype {
   if (typeof value === "boolean") return beside;
@@ -79,6 +83,16 @@ export function roundTo(dtype: Dtype, x: number): number {
     default:
       throw new DtypeError(`roundTo: unknown dtype ${String(dtype satisfies never)}`);
   }
+}
+
+/**
+ * A number of dtype `from` in dtype `to`, as `convert` gives it: a float becomes an integer without its fraction, the nearest that there
+ * is if it is out of range, NaN 0. All else is rounded.
+ */
+export function convertNumber(from: Dtype, to: Dtype, x: number): number {
+  if (!isFloat(from) || !isInteger(to)) return roundTo(to, x);
+  if (Number.isNaN(x)) return 0;
+  return Math.min(maxOf(to), Math.max(minOf(to), Math.trunc(x))) + 0;
 }
 
 /** Ties-to-even rounding to a binary format with `mantissa` bits and smallest normal exponent `emin`. */

@@ -15,6 +15,7 @@ import {
   checkCount,
   checkSameDtype,
   checkTensor,
+  factorDtype,
   inDtype,
   range,
 } from "./apply.ts";
@@ -143,7 +144,7 @@ function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tenso
 }
 
 /**
- * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate.
+ * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate; of i8 and u8 in i32.
  *
  * Result: batch ++ free axes of lhs ++ free axes of rhs. Throws ShapeError unless the named axes
  * pair up.
@@ -160,7 +161,7 @@ export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Te
 }
 
 const converted = (t: Tensor, like: Tensor): Tensor =>
-  inDtype(t, promote(productDtype(t.dtype), productDtype(like.dtype)));
+  inDtype(t, factorDtype(promote(productDtype(t.dtype), productDtype(like.dtype))));
 
 /** Repeats the leading axes of a stack of matrices to `batch`. */
 function broadcastBatch(t: Tensor, batch: Shape): Tensor {
@@ -176,7 +177,7 @@ function broadcastBatch(t: Tensor, batch: Shape): Tensor {
 /**
  * Matrix product over the last two axes, with NumPy's rules: leading axes broadcast, a vector on
  * the left is a row and one on the right a column, and its axis is gone from the result. Dtypes
- * promote.
+ * promote; products of i8 and u8 are i32.
  *
  * a[…, m, k], b[…, k, n] → [..., m, n]. Throws ShapeError if the inner extents differ or an operand
  * is a scalar.

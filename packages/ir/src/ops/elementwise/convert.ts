@@ -1,7 +1,7 @@
 /**
  * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
  */
-import { bytesOf, type Dtype, isDtype, isFloat } from "../../dtype.ts";
+import { bytesOf, convertNumber, type Dtype, isDtype, isFloat } from "../../dtype.ts";
 import { DtypeError, GraphError } from "../../errors.ts";
 import { makeNode, type ResultType, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
@@ -22,7 +22,7 @@ export const convertRecord: OpRecord = defineOp({
   name: "convert",
   family: "elementwise",
   infer: (operands, _attrs, node) => target("convert", operands, node),
-  // The caller rounds to the dtype of the result, and that is all of it.
+  // The caller brings the number to the dtype of the result, and that is all of it.
   eval: (x) => x,
   spell: (x) => `(${x})`,
   vjp: (g, _y, x) => [isFloat(g.dtype) && isFloat(x!.dtype) ? convert(g, x!.dtype) : undefined],
@@ -33,8 +33,8 @@ export const convertRecord: OpRecord = defineOp({
 
 /**
  * The same values in another dtype: floats round to even, integers wrap, everything but 0 (NaN too)
- * is true. A float becomes an integer by truncation and wrapping, NaN becomes 0; one beyond 32 bits
- * becomes some value, which differs by target.
+ * is true. A float becomes an integer without its fraction; one out of range becomes the nearest
+ * integer that there is, NaN becomes 0.
  */
 export function convert(x: Tensor, dtype: Dtype): Tensor {
   checkTensor("convert", x);
@@ -42,7 +42,7 @@ export function convert(x: Tensor, dtype: Dtype): Tensor {
   const from = currentValue(x);
   if (from.dtype === dtype) return from;
   if (from.op === "constant" && dtype !== "bool")
-    return constant(from.attrs.value as number, dtype);
+    return constant(convertNumber(from.dtype, dtype, from.attrs.value as number), dtype);
   const { shape } = from;
   if (dtype === "bool") {
     const zero = broadcastInDim(constant(0, from.dtype), shape, []);

@@ -6,8 +6,10 @@ import {
   type Artifact,
   ArtifactError,
   artifactVersion,
+  checkOptions,
   DeviceError,
   DtypeError,
+  type OptionNames,
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule } from "./device.ts";
@@ -24,6 +26,8 @@ export interface LoadOptions {
   readonly kernels?: KernelModule;
 }
 
+const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1 };
+
 /**
  * Makes an artifact ready to run on a device.
  *
@@ -35,6 +39,7 @@ export async function load(
   device: Device,
   options: LoadOptions,
 ): Promise<Executable> {
+  checkOptions("load", options, loadOptions);
   device.check("load");
   checkVersion(artifact);
   checkDevice(artifact, device);

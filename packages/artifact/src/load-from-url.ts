@@ -5,7 +5,7 @@
  */
 import type { Artifact } from "./artifact.ts";
 import { decodeWithout, filesOf } from "./decode.ts";
-import { ArtifactError } from "./errors.ts";
+import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
 import { maxManifestBytes } from "./manifest.ts";
 import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
@@ -25,6 +25,8 @@ export interface UrlOptions {
   readonly relaxed?: boolean;
 }
 
+const urlOptions: OptionNames<UrlOptions> = { relaxed: 1 };
+
 /**
  * The artifact behind `url`: a folder that holds `manifest.json`, or a file that ends in `.kiln`, whose kernels are not
  * imported. A relative URL is seen from the page.
@@ -35,6 +37,7 @@ export async function loadFromUrl(
   url: string | URL,
   options: UrlOptions = {},
 ): Promise<LoadedArtifact> {
+  checkOptions("loadFromUrl", options, urlOptions);
   const base = resolve(url);
   if (base.pathname.endsWith(".kiln"))
     return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER)) };

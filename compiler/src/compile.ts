@@ -31,6 +31,7 @@ import {
 import { isLeaf, isPointwise } from "./access.ts";
 import { noteChoice } from "./alone.ts";
 import { Choices, type Decision, type Tuning } from "./choices.ts";
+import { checkCompileOptions } from "./compile-options.ts";
 import { boundsIn, tellingOf } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
@@ -92,6 +93,7 @@ interface Options extends CompileOptions {
 
 /** The artifact of a program, and which leaf each of its states is. Throws GraphError for an unbound symbol. */
 export function compileProgram(source: Program, given: CompileOptions): Compiled {
+  checkCompileOptions(given);
   const target = targetOf(given.target);
   const options: Options = { ...given, choices: choicesOf(given) };
   const observe = options.observe ?? (() => {});

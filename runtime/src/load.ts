@@ -6,8 +6,10 @@ import {
   type Artifact,
   ArtifactError,
   artifactVersion,
+  checkOptions,
   DeviceError,
   DtypeError,
+  type OptionNames,
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule } from "./device.ts";
@@ -26,6 +28,8 @@ export interface LoadOptions {
   readonly kernels?: KernelModule;
 }
 
+const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, scripts: 1 };
+
 /**
  * Makes an artifact ready to run on a device.
  *
@@ -37,7 +41,7 @@ export async function load(
   device: Device,
   options: LoadOptions = {},
 ): Promise<Executable> {
-  const { states = [], scripts = true } = options;
+  const { states = [], scripts = true } = checkOptions("load", options, loadOptions);
   device.check("load");
   if (!scripts && artifact.target === "js")
     throw new ArtifactError(

@@ -5,7 +5,7 @@
  */
 import type { Artifact } from "./artifact.ts";
 import { decodeWithout, filesOf } from "./decode.ts";
-import { ArtifactError } from "./errors.ts";
+import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
 import { maxManifestBytes, readManifest } from "./manifest.ts";
 import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
@@ -27,6 +27,8 @@ export interface UrlOptions {
   readonly scripts?: boolean;
 }
 
+const urlOptions: OptionNames<UrlOptions> = { relaxed: 1, scripts: 1 };
+
 /**
  * The artifact behind `url`: a folder that holds `manifest.json`, or a file that ends in `.kiln`, whose kernels are not
  * imported. A relative URL is seen from the page.
@@ -37,6 +39,7 @@ export async function loadFromUrl(
   url: string | URL,
   options: UrlOptions = {},
 ): Promise<LoadedArtifact> {
+  checkOptions("loadFromUrl", options, urlOptions);
   const base = resolve(url);
   if (base.pathname.endsWith(".kiln"))
     return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER)) };

@@ -4,7 +4,14 @@
  * differentiated again. Runs no numbers and simplifies nothing.
  */
 import { isFloat } from "./dtype.ts";
-import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
+import {
+  bug,
+  checkOptions,
+  DtypeError,
+  GraphError,
+  type OptionNames,
+  ShapeError,
+} from "./errors.ts";
 import { type Tensor, topologicalOrder } from "./node.ts";
 import { opRecord, type Pullback } from "./op.ts";
 import { apply, filled } from "./ops/apply.ts";
@@ -28,6 +35,8 @@ function describe(t: Tensor): string {
   return typeof name === "string" ? `${name} (${t.op} ${typeOf(t)})` : `${t.op} ${typeOf(t)}`;
 }
 
+const gradOptions: OptionNames<GradOptions> = { cotangent: 1, unused: 1 };
+
 /**
  * Σ over y of cotangent · ∂y/∂x, for each x.
  *
@@ -37,6 +46,7 @@ function describe(t: Tensor): string {
  * GraphError if an x does not reach y or an op on the way has no gradient.
  */
 export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}): Tensor[] {
+  checkOptions("grad", options, gradOptions);
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
   const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];

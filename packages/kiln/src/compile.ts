@@ -3,10 +3,10 @@
  * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { GraphError, isTracing } from "@kiln-ml/ir";
+import { checkOptions, GraphError, isTracing } from "@kiln-ml/ir";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
-import { type CompileOptions, Compiler } from "./compiler.ts";
-import type { ExportOptions } from "./export.ts";
+import { type CompileOptions, Compiler, compileOptions } from "./compiler.ts";
+import { type ExportOptions, exportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
 import { checkTarget, inOrder, prefetch, setThreads } from "./session.ts";
 import type { AnyFunction } from "./traced.ts";
@@ -47,6 +47,7 @@ export function compile<A extends readonly unknown[], R>(
   options: CompileOptions = {},
 ): CompiledFunction<A, R> {
   if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
+  checkOptions("compile", options, compileOptions);
   checkTarget(options.target ?? "auto");
   if (options.threads !== undefined) setThreads(options.threads);
   if (options.target && options.target !== "auto") prefetch(options.target);
@@ -65,7 +66,8 @@ export function compile<A extends readonly unknown[], R>(
     run,
     profile: (...args: unknown[]) => inOrder(() => state.profile(args)),
     tune: (args: readonly unknown[], how: TuneOptions = {}) => inOrder(() => state.tune(args, how)),
-    artifact: (how: ExportOptions = {}) => inOrder(() => state.artifact(how)),
+    artifact: (how: ExportOptions = {}) =>
+      inOrder(() => state.artifact(checkOptions("artifact", how, exportOptions))),
   }) as unknown as CompiledFunction<A, R>;
 }
 

@@ -3,7 +3,14 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
+import {
+  type Dim,
+  type Dtype,
+  GraphError,
+  type OptionNames,
+  ShapeError,
+  Tensor,
+} from "@kiln-ml/ir";
 import type { Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { dimsAt } from "./automatic.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
@@ -35,6 +42,17 @@ export interface CompileOptions extends CodeOptions {
   /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
   readonly inputs?: readonly InputSpec[];
 }
+
+export const compileOptions: OptionNames<CompileOptions> = {
+  target: 1,
+  threads: 1,
+  inputs: 1,
+  fusion: 1,
+  rounding: 1,
+  name: 1,
+  observe: 1,
+  tuning: 1,
+};
 
 type Extents = readonly (readonly number[])[];
 

@@ -5,7 +5,15 @@
 import "./move.ts";
 import "./tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
-import { fromHost, GraphError, type HostArray, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  fromHost,
+  GraphError,
+  type HostArray,
+  type OptionNames,
+  type Tensor,
+  topologicalOrder,
+} from "@kiln-ml/ir";
 import {
   checkGraph,
   Demand,
@@ -23,7 +31,7 @@ import {
 } from "@kiln-ml/onnx";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { type CompiledFunction, compile } from "./compile.ts";
-import type { CompileOptions } from "./compiler.ts";
+import { type CompileOptions, compileOptions } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
 import type { ShapedArray } from "./feed.ts";
 import type { InputSpec } from "./inputs.ts";
@@ -72,9 +80,13 @@ interface Stage {
   outputs?: Map<string, Value>;
 }
 
+const { inputs: _inputs, ...ofCompile } = compileOptions;
+
+const onnxOptions: OptionNames<OnnxOptions> = { ...ofCompile, file: 1, external: 1, dims: 1 };
+
 /** Reads a model; compiles nothing yet. Throws ArtifactError for damaged files, GraphError for unsupported ops. */
 export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxModel {
-  const { file, external, dims, ...compiling } = options;
+  const { file, external, dims, ...compiling } = checkOptions("loadOnnx", options, onnxOptions);
   const model = readModel(bytes, {
     ...(file === undefined ? {} : { file }),
     ...(external ? { external } : {}),

@@ -5,12 +5,14 @@
 import {
   asFactor,
   autocast,
+  checkOptions,
   type Dim,
   DtypeError,
   GraphError,
   inFull,
   iota,
   minOf,
+  type OptionNames,
   printShape,
   ShapeError,
   select,
@@ -29,6 +31,8 @@ export interface AttentionOptions {
   readonly scale?: number;
 }
 
+const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal: 1, scale: 1 };
+
 /**
  * softmax(q·kᵀ·scale + mask)·v.
  *
@@ -36,6 +40,7 @@ export interface AttentionOptions {
  * attends to all keys evenly. Vaswani et al. 2017, eq. 1.
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
+  checkOptions("attention", options, attentionOptions);
   const width = q.shape.at(-1);
   if (options.scale === undefined && typeof width !== "number")
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
@@ -72,6 +77,15 @@ export interface MultiHeadAttentionOptions {
   readonly bias?: boolean;
 }
 
+const multiHeadOptions: OptionNames<MultiHeadAttentionOptions> = { bias: 1 };
+
+interface MultiHeadInputs extends AttentionOptions {
+  readonly key?: Tensor;
+  readonly value?: Tensor;
+}
+
+const multiHeadInputs: OptionNames<MultiHeadInputs> = { ...attentionOptions, key: 1, value: 1 };
+
 /**
  * Attention in `heads` parts of the width, each with its own projections, joined and projected once more.
  *
@@ -88,6 +102,7 @@ export class MultiHeadAttention extends Module {
 
   constructor(width: number, heads: number, options: MultiHeadAttentionOptions = {}) {
     super();
+    checkOptions("multiHeadAttention", options, multiHeadOptions);
     checkCount("multiHeadAttention", "width", width);
     checkCount("multiHeadAttention", "heads", heads);
     if (width % heads)
@@ -102,11 +117,12 @@ export class MultiHeadAttention extends Module {
     this.out = new Linear(width, width, options);
   }
 
-  override forward(
-    x: Tensor,
-    options: AttentionOptions & { readonly key?: Tensor; readonly value?: Tensor } = {},
-  ): Tensor {
-    const { key = x, value = key, ...rest } = options;
+  override forward(x: Tensor, options: MultiHeadInputs = {}): Tensor {
+    const {
+      key = x,
+      value = key,
+      ...rest
+    } = checkOptions("multiHeadAttention", options, multiHeadInputs);
     for (const t of [x, key, value]) {
       checkRank("multiHeadAttention", t, 3);
       checkExtent("multiHeadAttention", t, -1, this.width, "widths");

@@ -4,10 +4,12 @@
  */
 import {
   assign,
+  checkOptions,
   type Dim,
   dimValue,
   inFull,
   mulDim,
+  type OptionNames,
   printShape,
   requireAtLeast,
   ShapeError,
@@ -26,6 +28,8 @@ export interface BatchNormOptions {
   readonly affine?: boolean;
 }
 
+const batchNormOptions: OptionNames<BatchNormOptions> = { eps: 1, momentum: 1, affine: 1 };
+
 class BatchNorm extends Module {
   readonly weight: Tensor | undefined;
   readonly bias: Tensor | undefined;
@@ -38,6 +42,7 @@ class BatchNorm extends Module {
 
   constructor(channels: number, ranks: readonly number[], options: BatchNormOptions) {
     super();
+    checkOptions("batchNorm", options, batchNormOptions);
     checkCount("batchNorm", "channels", channels);
     this.channels = channels;
     this.eps = options.eps ?? 1e-5;

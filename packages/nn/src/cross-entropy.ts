@@ -3,12 +3,14 @@
  * an iota along the class axis instead of gathered, so that the whole loss is row-wise and fuses.
  */
 import {
+  checkOptions,
   DtypeError,
   dropAxes,
   GraphError,
   iota,
   isFloat,
   isInteger,
+  type OptionNames,
   printShape,
   ShapeError,
   sameShape,
@@ -102,6 +104,10 @@ function averaged(
   return reduce(losses, reduction);
 }
 
+const nllOptions: OptionNames<NllOptions> = { reduction: 1, axis: 1, ignoreIndex: 1, weight: 1 };
+
+const crossEntropyOptions: OptionNames<CrossEntropyOptions> = { ...nllOptions, labelSmoothing: 1 };
+
 /**
  * −Σ_c p_c · log softmax(x)_c, where p is the target: a class (one-hot) or probabilities.
  *
@@ -111,7 +117,7 @@ function averaged(
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const op = "crossEntropy";
-  const smoothing = options.labelSmoothing ?? 0;
+  const smoothing = checkOptions(op, options, crossEntropyOptions).labelSmoothing ?? 0;
   checkWithin(op, "labelSmoothing", smoothing, 0, 1);
   if (!isFloat(x.dtype)) throw new DtypeError(`${op}: input must be floating, got ${x.dtype}`);
   const classes = classesOf(op, x, options);
@@ -154,6 +160,7 @@ function againstProbabilities(
  * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction.
  */
 export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
+  checkOptions("nll", options, nllOptions);
   const classes = classesOf("nll", logp, options);
   if (!isInteger(target.dtype))
     throw new DtypeError(`nll: target must be integers, got ${target.dtype}`);

@@ -2,10 +2,19 @@
  * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
  * that a compiled step draws a new mask at each run.
  */
-import { currentValue, random, select, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  currentValue,
+  type OptionNames,
+  random,
+  select,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { advanceKey, keyState } from "./key-stream.ts";
 import { Module } from "./module.ts";
 import { checkWithin } from "./parameter.ts";
+
+const seedOptions: OptionNames<{ readonly seed?: number }> = { seed: 1 };
 
 /**
  * In training: x / (1 − rate) where a coin of probability 1 − rate falls, 0 elsewhere. Otherwise x.
@@ -20,6 +29,7 @@ export class Dropout extends Module {
 
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
     super();
+    checkOptions("dropout", options, seedOptions);
     checkWithin("dropout", "rate", rate, 0, 1);
     this.rate = rate;
     this.key = keyState("dropout", options.seed);

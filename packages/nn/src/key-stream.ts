@@ -1,7 +1,7 @@
 /**
  * Keys for random numbers, kept as state: at every run of a compiled function other ones.
  */
-import { assign, iota, param, type Tensor } from "@kiln-ml/ir";
+import { assign, checkOptions, iota, type OptionNames, param, type Tensor } from "@kiln-ml/ir";
 import { drawKey } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount } from "./parameter.ts";
@@ -19,6 +19,8 @@ export function advanceKey(state: Tensor): void {
   assign(state, state.add(iota([2], 0, "u32")));
 }
 
+const seedOptions: OptionNames<{ readonly seed?: number }> = { seed: 1 };
+
 /**
  * A stream of keys: `random.normal(this.keys.next(), shape)` draws anew at every run, and at every call of `next` within one.
  *
@@ -30,6 +32,7 @@ export class KeyStream extends Module {
 
   constructor(options: { readonly seed?: number } = {}) {
     super();
+    checkOptions("keyStream", options, seedOptions);
     this.key = keyState("keyStream", options.seed);
   }
 

@@ -4,8 +4,10 @@
  * gradient is right at zero too, where |x| and max(x, 0) alone would give the wrong half.
  */
 import {
+  checkOptions,
   GraphError,
   inFull,
+  type OptionNames,
   printShape,
   ShapeError,
   sameShape,
@@ -29,28 +31,34 @@ function pairOf(op: string, x: Tensor, target: Tensor): [Tensor, Tensor] {
   return [inFull(x), inFull(target)];
 }
 
+const lossOptions: OptionNames<LossOptions> = { reduction: 1 };
+
 /** (x − target)². Both f32[S] → f32[], or f32[S] without reduction. */
 export function mse(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptions("mse", options, lossOptions);
   const [a, b] = pairOf("mse", x, target);
   return reduce(a.sub(b).square(), options.reduction);
 }
 
 /** |x − target|. Both f32[S] → f32[], or f32[S] without reduction. */
 export function l1(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptions("l1", options, lossOptions);
   const [a, b] = pairOf("l1", x, target);
   return reduce(a.sub(b).abs(), options.reduction);
 }
+
+export interface HuberOptions extends LossOptions {
+  readonly delta?: number;
+}
+
+const huberOptions: OptionNames<HuberOptions> = { ...lossOptions, delta: 1 };
 
 /**
  * d²/2 where |d| < delta, else delta·(|d| − delta/2), for d = x − target. `delta` is 1 by default.
  * Both f32[S] → f32[], or f32[S] without reduction. Huber 1964.
  */
-export function huber(
-  x: Tensor,
-  target: Tensor,
-  options: LossOptions & { readonly delta?: number } = {},
-): Tensor {
-  const delta = options.delta ?? 1;
+export function huber(x: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
+  const { delta = 1 } = checkOptions("huber", options, huberOptions);
   const [a, b] = pairOf("huber", x, target);
   if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
   const d = a.sub(b);
@@ -59,13 +67,15 @@ export function huber(
   return reduce(losses, options.reduction);
 }
 
+export interface SmoothL1Options extends LossOptions {
+  readonly beta?: number;
+}
+
+const smoothL1Options: OptionNames<SmoothL1Options> = { ...lossOptions, beta: 1 };
+
 /** huber / beta, with delta = beta; beta = 0 is `l1`. `beta` is 1 by default. */
-export function smoothL1(
-  x: Tensor,
-  target: Tensor,
-  options: LossOptions & { readonly beta?: number } = {},
-): Tensor {
-  const { beta = 1, ...rest } = options;
+export function smoothL1(x: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
+  const { beta = 1, ...rest } = checkOptions("smoothL1", options, smoothL1Options);
   checkWithin("smoothL1", "beta", beta, 0, Number.MAX_VALUE);
   if (beta === 0) return l1(x, target, rest);
   const [a, b] = pairOf("smoothL1", x, target);
@@ -88,6 +98,7 @@ const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(t
  * a sigmoid: it is accurate where p is near 0 or 1.
  */
 export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptions("bce", options, lossOptions);
   const [q, t] = pairOf("bce", p, target);
   const yes = t.mul(boundedLog(q));
   const no = t
@@ -97,6 +108,15 @@ export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tenso
   return reduce(yes.add(no).neg(), options.reduction);
 }
 
+export interface BceWithLogitsOptions extends LossOptions {
+  readonly positiveWeight?: Tensor | number;
+}
+
+const bceWithLogitsOptions: OptionNames<BceWithLogitsOptions> = {
+  ...lossOptions,
+  positiveWeight: 1,
+};
+
 /**
  * (1 − t)·x + (1 + (w − 1)·t)·log(1 + e⁻ˣ): binary cross-entropy of sigmoid(x), stable for every x.
  *
@@ -105,8 +125,9 @@ export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tenso
 export function bceWithLogits(
   x: Tensor,
   target: Tensor,
-  options: LossOptions & { readonly positiveWeight?: Tensor | number } = {},
+  options: BceWithLogitsOptions = {},
 ): Tensor {
+  checkOptions("bceWithLogits", options, bceWithLogitsOptions);
   const [a, b] = pairOf("bceWithLogits", x, target);
   const w = options.positiveWeight ?? 1;
   const scale = typeof w === "number" ? b.mul(w - 1).add(1) : w.sub(1).mul(b).add(1);

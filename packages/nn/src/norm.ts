@@ -2,7 +2,16 @@
  * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
  * They hold no running state.
  */
-import { type Dim, inFull, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  type Dim,
+  inFull,
+  mulDim,
+  type OptionNames,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkWithin, weight } from "./parameter.ts";
@@ -27,6 +36,8 @@ function checkTail(op: string, x: Tensor, shape: readonly number[]): void {
   for (const [i, d] of shape.entries()) checkExtent(op, x, i - shape.length, d, "extents");
 }
 
+const normOptions: OptionNames<NormOptions> = { eps: 1, affine: 1 };
+
 /**
  * (x − mean) / √(var + eps) · weight + bias over the last axes.
  *
@@ -41,6 +52,7 @@ export class LayerNorm extends Module {
 
   constructor(shape: number | readonly number[], options: NormOptions = {}) {
     super();
+    checkOptions("layerNorm", options, normOptions);
     this.shape = typeof shape === "number" ? [shape] : [...shape];
     this.eps = options.eps ?? 1e-5;
     for (const d of this.shape) checkCount("layerNorm", "extent", d);
@@ -63,6 +75,8 @@ export class LayerNorm extends Module {
   }
 }
 
+const rmsNormOptions: OptionNames<{ readonly eps?: number }> = { eps: 1 };
+
 /**
  * x / √(mean(x²) + eps) · weight over the last axis.
  *
@@ -75,6 +89,7 @@ export class RmsNorm extends Module {
 
   constructor(extent: number, options: { readonly eps?: number } = {}) {
     super();
+    checkOptions("rmsNorm", options, rmsNormOptions);
     checkCount("rmsNorm", "extent", extent);
     this.extent = extent;
     this.eps = options.eps ?? 1e-5;
@@ -108,6 +123,7 @@ export class GroupNorm extends Module {
 
   constructor(groups: number, channels: number, options: NormOptions = {}) {
     super();
+    checkOptions("groupNorm", options, normOptions);
     checkCount("groupNorm", "groups", groups);
     checkCount("groupNorm", "channels", channels);
     if (channels % groups)

@@ -3,6 +3,7 @@
  * loop of the program a layer and direction, so that the length may be a symbol. Gates stand in PyTorch's order.
  */
 import {
+  checkOptions,
   concat,
   type Dim,
   type Dtype,
@@ -11,6 +12,7 @@ import {
   inFull,
   iota,
   isInteger,
+  type OptionNames,
   printShape,
   ShapeError,
   sameShape,
@@ -90,6 +92,14 @@ function product(x: Tensor, w: Tensor, bias: Tensor | undefined): Tensor {
   return bias ? y.add(bias) : y;
 }
 
+const recurrentOptions: OptionNames<RecurrentOptions> = {
+  layers: 1,
+  bidirectional: 1,
+  bias: 1,
+  dropout: 1,
+};
+const recurrentInputs: OptionNames<RecurrentInputs> = { lengths: 1, state: 1 };
+
 class Recurrent extends Module {
   readonly forwards: Cell[];
   readonly backwards: Cell[];
@@ -108,7 +118,12 @@ class Recurrent extends Module {
     options: RecurrentOptions,
   ) {
     super();
-    const { layers = 1, bidirectional = false, bias = true, dropout = 0 } = options;
+    const {
+      layers = 1,
+      bidirectional = false,
+      bias = true,
+      dropout = 0,
+    } = checkOptions(kind.op, options, recurrentOptions);
     checkCount(kind.op, "inputs", inputs);
     checkCount(kind.op, "hidden", hidden);
     checkCount(kind.op, "layers", layers);
@@ -129,6 +144,7 @@ class Recurrent extends Module {
   }
 
   override forward(x: Tensor, given: RecurrentInputs = {}): RecurrentResult {
+    checkOptions(this.#op, given, recurrentInputs);
     checkRank(this.#op, x, 3);
     checkExtent(this.#op, x, -1, this.inputs, "inputs");
     const [batch, length] = x.shape as [Dim, Dim, Dim];

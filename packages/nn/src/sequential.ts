@@ -3,9 +3,11 @@
  * layer learns its input size from the one before it. Sizes are inferred by building a graph that is dropped.
  */
 import {
+  checkOptions,
   GraphError,
   input,
   isStatic,
+  type OptionNames,
   printShape,
   type Shape,
   ShapeError,
@@ -30,6 +32,8 @@ export interface DenseOptions extends LinearOptions {
   readonly activation?: ActivationName | ((x: Tensor) => Tensor);
 }
 
+const denseOptions: OptionNames<DenseOptions> = { bias: 1, init: 1, biasInit: 1, activation: 1 };
+
 /**
  * activation(x·Wᵀ + b) with `units` outputs, whose input size is that of the first x it sees.
  *
@@ -38,16 +42,16 @@ export interface DenseOptions extends LinearOptions {
 export class Dense extends Module {
   readonly units: number;
   readonly activation: ((x: Tensor) => Tensor) | undefined;
-  readonly #options: DenseOptions;
+  readonly #options: LinearOptions;
   linear: Linear | undefined;
 
   constructor(units: number, options: DenseOptions = {}) {
     super();
     checkCount("dense", "units", units);
-    const { activation } = options;
+    const { activation, ...linear } = checkOptions("dense", options, denseOptions);
     this.units = units;
     this.activation = typeof activation === "string" ? activationOf(activation) : activation;
-    this.#options = options;
+    this.#options = linear;
   }
 
   override forward(x: Tensor): Tensor {
@@ -113,6 +117,7 @@ export class Sequential extends Module {
 
   /** Appends a layer; after an `Input` it is built at once, so that a size that does not fit throws here. */
   add(entry: Entry): this {
+    checkEntry(entry);
     if (entry instanceof Input) {
       if (this.layers.length)
         throw new GraphError(`sequential: Input is entry ${this.layers.length}, must be first`);
@@ -138,6 +143,15 @@ export class Sequential extends Module {
   override pathOfField(field: string): string {
     return field === "layers" ? "" : field;
   }
+}
+
+/** For callers that no type checker has seen: a record of options is no layer. */
+function checkEntry(entry: unknown): void {
+  if (entry instanceof Module || entry instanceof Input || typeof entry === "function") return;
+  const given = entry instanceof Object ? `{ ${Object.keys(entry).join(", ")} }` : String(entry);
+  throw new GraphError(
+    `sequential: an entry is a layer, an Input or a function, got ${given}\n  it takes no options: layers have their own, and compile has the target`,
+  );
 }
 
 /** Runs `forward` on a placeholder; assignments it makes (running statistics) are dropped with the trace. */

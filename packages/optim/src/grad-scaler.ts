@@ -5,9 +5,11 @@
  */
 import {
   assign,
+  checkOptions,
   currentValue,
   GraphError,
   grad,
+  type OptionNames,
   param,
   printShape,
   promote,
@@ -33,6 +35,14 @@ export interface GradScalerOptions {
   readonly name?: string;
 }
 
+const scalerOptions: OptionNames<GradScalerOptions> = {
+  initScale: 1,
+  growthFactor: 1,
+  backoffFactor: 1,
+  growthInterval: 1,
+  name: 1,
+};
+
 /**
  * Scales a loss by s, its gradients by 1/s, and steps an optimizer where all of them are finite; else parameters and the
  * optimizer's state stay as they are.
@@ -50,7 +60,11 @@ export class GradScaler extends Stateful {
 
   constructor(options: GradScalerOptions = {}) {
     super();
-    const { initScale = 65536, name = "scaler" } = options;
+    const { initScale = 65536, name = "scaler" } = checkOptions(
+      "gradScaler",
+      options,
+      scalerOptions,
+    );
     this.growthFactor = options.growthFactor ?? 2;
     this.backoffFactor = options.backoffFactor ?? 0.5;
     this.growthInterval = options.growthInterval ?? 2000;

@@ -5,11 +5,13 @@
  */
 import {
   assign,
+  checkOptions,
   constant,
   currentValue,
   type Dtype,
   GraphError,
   grad,
+  type OptionNames,
   param,
   printShape,
   promote,
@@ -39,10 +41,20 @@ export interface OptimizerOptions {
   readonly name?: string;
 }
 
+export const optimizerOptions: OptionNames<OptimizerOptions> = {
+  lr: 1,
+  weightDecay: 1,
+  clipNorm: 1,
+  clipValue: 1,
+  name: 1,
+};
+
 export interface ApplyOptions {
   /** bool[]: where it is false, parameters and state stay as they are. */
   readonly when?: Tensor;
 }
+
+const applyOptions: OptionNames<ApplyOptions> = { when: 1 };
 
 /** One parameter at work in one step: its value, gradient and scalars, all in the dtype of the arithmetic. */
 export interface Move {
@@ -119,7 +131,7 @@ export abstract class Optimizer extends Stateful {
   /** One step along the given gradients, one for each of `params`, in their order. */
   apply(grads: readonly Tensor[], options: ApplyOptions = {}): void {
     this.#check(grads);
-    this.#when = options.when;
+    this.#when = checkOptions(this.kind, options, applyOptions).when;
     try {
       this.#move(grads);
     } finally {

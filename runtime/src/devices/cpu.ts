@@ -2,7 +2,13 @@
  * The CPU: memory is ArrayBuffers, kernels are JavaScript functions `kernel(...arrays, ...dims)` called in plan
  * order on the caller's thread. A run is finished when `run` returns.
  */
-import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
+import {
+  type Artifact,
+  ArtifactError,
+  checkOptions,
+  DeviceError,
+  type OptionNames,
+} from "@kiln-ml/artifact";
 import {
   Device,
   type Driver,
@@ -282,7 +288,9 @@ export interface CpuOptions {
   readonly poison?: boolean;
 }
 
+const cpuOptions: OptionNames<CpuOptions> = { poison: 1 };
+
 /** A device that runs `js` artifacts on the calling thread. */
 export function createCpuDevice(options: CpuOptions = {}): Device {
-  return new Device(new CpuDriver(options));
+  return new Device(new CpuDriver(checkOptions("createCpuDevice", options, cpuOptions)));
 }

@@ -4,7 +4,7 @@
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
-import { DtypeError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";
@@ -143,6 +143,13 @@ function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tenso
   return [operandGradient(g, rhs, l, r, fromRhs), operandGradient(g, lhs, r, l, fromLhs)];
 }
 
+const dotOptions: OptionNames<DotAxes> = {
+  lhsBatch: 1,
+  rhsBatch: 1,
+  lhsContract: 1,
+  rhsContract: 1,
+};
+
 /**
  * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate; of i8 and u8 in i32.
  *
@@ -150,6 +157,7 @@ function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tenso
  * pair up.
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
+  checkOptions<Partial<DotAxes>>("dotGeneral", axes, dotOptions);
   const named = (list: readonly number[] | undefined, t: Tensor) =>
     (list ?? []).map((a) => checkAxis("dotGeneral", a, t.rank));
   return apply("dotGeneral", [lhs, rhs].map(asFactor), {

@@ -3,7 +3,7 @@
  * leaves an element out of its own result, `reverse` runs from the end of the axis. Several axes are several ops.
  */
 import { sumDtype } from "../dtype.ts";
-import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { type Attrs, attrKey, type Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
@@ -110,10 +110,12 @@ cumulative("cumprod", "prod", productVjp);
 cumulative("cummax", "max", extremeVjp);
 cumulative("cummin", "min", extremeVjp);
 
+const cumulativeOptions: OptionNames<CumulativeOptions> = { exclusive: 1, reverse: 1 };
+
 const along =
   (op: string) =>
   (x: Tensor, axis: number, options: CumulativeOptions = {}): Tensor => {
-    const { exclusive = false, reverse = false } = options;
+    const { exclusive = false, reverse = false } = checkOptions(op, options, cumulativeOptions);
     const a = checkAxis(op, axis, x.rank);
     const counted = op === "cumsum" || op === "cumprod";
     const dtype = counted ? fullDtype(sumDtype(x.dtype)) : x.dtype;

@@ -1,5 +1,5 @@
 import { sumDtype } from "../dtype.ts";
-import { DtypeError } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
@@ -111,9 +111,12 @@ export interface ReduceOptions {
   readonly keepDims?: boolean;
 }
 
+const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
+
 const reducing =
   (name: string, op: string) =>
   (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
+    checkOptions(name, options, reduceOptions);
     const list = checkAxes(name, axes, x.rank);
     const counted = op === "reduceSum" || op === "reduceProd";
     const dtype = counted ? fullDtype(sumDtype(x.dtype)) : x.dtype;

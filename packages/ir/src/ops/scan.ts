@@ -3,7 +3,7 @@
  * step to step and values that are stacked. The number of steps is known when a run begins.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
-import { GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { type Attrs, type Graph, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { currentValue } from "../trace.ts";
@@ -79,6 +79,8 @@ export interface ScanStep {
   readonly ys: readonly Tensor[];
 }
 
+const scanOptions: OptionNames<ScanOptions> = { length: 1, reverse: 1 };
+
 /**
  * carry₀ = init; (carryᵢ₊₁, ysᵢ) = body(carryᵢ, xsᵢ, i) for each place i of the leading axis; gives the last carry, and
  * the ys stacked along a new leading axis. `body` gets the place i as well, i32[]. What it reads from outside becomes an
@@ -93,6 +95,7 @@ export function scan(
   body: (carry: Tensor[], x: Tensor[], step: Tensor) => ScanStep,
   options: ScanOptions = {},
 ): { carry: Tensor[]; ys: Tensor[] } {
+  checkOptions("scan", options, scanOptions);
   const [first, sequences] = [init.map(currentValue), xs.map(currentValue)];
   const length = options.length ?? sequences[0]?.shape[0];
   if (length === undefined) throw new GraphError("scan: there is no sequence and no length");

@@ -3,7 +3,7 @@
  * from gather, and any number of tensors can be brought into one order.
  */
 import { type Dim, printDim, subDim } from "../dim.ts";
-import { GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
@@ -50,11 +50,14 @@ export interface SortOptions {
   readonly descending?: boolean;
 }
 
+const sortOptions: OptionNames<SortOptions> = { descending: 1 };
+
 /**
  * The places along `axis` in the order of their elements: i32 indices that sort x. Equal elements, and 0 and −0, stay in the
  * order in which they stand (stable), in both directions; NaN counts as greater than all numbers. No gradient flows.
  */
 export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkOptions("argSort", options, sortOptions);
   const a = checkAxis("argSort", axis, x.rank);
   return order("argSort", x, a, x.shape[a]!, options.descending ?? false);
 }
@@ -64,6 +67,7 @@ export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor
  * came from.
  */
 export function sort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkOptions("sort", options, sortOptions);
   const a = checkAxis("sort", axis, x.rank);
   return takeAlongAxis(x, argSort(x, a, options), a);
 }
@@ -72,6 +76,8 @@ export interface TopKOptions {
   /** False for the k least; default true. */
   readonly largest?: boolean;
 }
+
+const topKOptions: OptionNames<TopKOptions> = { largest: 1 };
 
 /**
  * The k largest elements along `axis`, the largest first, and their i32 places; of equal ones, the first. NaN counts as greater
@@ -85,6 +91,7 @@ export function topK(
   axis = -1,
   options: TopKOptions = {},
 ): { values: Tensor; indices: Tensor } {
+  checkOptions("topK", options, topKOptions);
   const a = checkAxis("topK", axis, x.rank);
   const extent = x.shape[a]!;
   const refuse = () =>

@@ -5,7 +5,7 @@
  */
 import { type Dim, dim, printDim } from "../dim.ts";
 import { type Dtype, isDtype, isFloat, roundTo } from "../dtype.ts";
-import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import {
   allocateHost,
   dtypeOfArray,
@@ -67,6 +67,8 @@ export interface TensorOptions {
   readonly shape?: readonly number[];
 }
 
+const tensorOptions: OptionNames<TensorOptions> = { dtype: 1, shape: 1 };
+
 /**
  * A tensor with known values: nested lists or a typed array, which is copied.
  *
@@ -74,6 +76,7 @@ export interface TensorOptions {
  * Throws ShapeError if lists are ragged or `shape` has another number of elements.
  */
 export function tensor(values: HostValues, options: TensorOptions = {}): Tensor {
+  checkOptions("tensor", options, tensorOptions);
   const typed = isTypedArray(values);
   const { shape, flat } = typed ? { shape: [values.length], flat: values } : flattenNested(values);
   const dtype =
@@ -120,10 +123,13 @@ export interface ParamOptions extends TensorOptions {
   readonly trainable?: boolean;
 }
 
+const paramOptions: OptionNames<ParamOptions> = { ...tensorOptions, name: 1, trainable: 1 };
+
 /** State that lives between runs. `init` is host data or an expression that computes the first value. */
 export function param(init: Tensor | HostValues, options: ParamOptions = {}): Tensor {
-  const first = init instanceof Tensor ? init : tensor(init, options);
-  const { name = `param${anonymous++}`, trainable = true } = options;
+  checkOptions("param", options, paramOptions);
+  const { name = `param${anonymous++}`, trainable = true, ...form } = options;
+  const first = init instanceof Tensor ? init : tensor(init, form);
   for (const d of first.shape)
     if (typeof d !== "number")
       throw new ShapeError(`param: ${name} has the symbolic extent ${printDim(d)}`);

@@ -3,7 +3,7 @@
  * the body runs is known only when it has run.
  */
 import { isFloat } from "../dtype.ts";
-import { GraphError } from "../errors.ts";
+import { checkOptions, GraphError, type OptionNames } from "../errors.ts";
 import { type Attrs, type Graph, Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Pullback } from "../op.ts";
 import { currentValue } from "../trace.ts";
@@ -102,6 +102,8 @@ export interface WhileOptions {
   readonly maxTrips?: number;
 }
 
+const whileOptions: OptionNames<WhileOptions> = { maxTrips: 1 };
+
 /**
  * carry = init; while test(…carry): carry = body(…carry). Gives the last carry. What the functions read from outside
  * becomes an operand.
@@ -115,6 +117,7 @@ export function whileLoop(
   body: (...carry: Tensor[]) => readonly Tensor[],
   options: WhileOptions = {},
 ): Tensor[] {
+  checkOptions("whileLoop", options, whileOptions);
   checkMaxTrips(options.maxTrips);
   const first = init.map(currentValue);
   const own = () => first.map((t) => input("carry", t.dtype, t.shape));

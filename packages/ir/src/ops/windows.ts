@@ -15,7 +15,7 @@ import {
   sameDim,
   subDim,
 } from "../dim.ts";
-import { DtypeError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
@@ -102,6 +102,8 @@ export interface WindowOptions {
   readonly dilation?: number | readonly number[] | undefined;
 }
 
+const windowOptions: OptionNames<WindowOptions> = { size: 1, stride: 1, dilation: 1 };
+
 /**
  * All placements of a window over the trailing axes: y[…, o, k] = x[…, o·stride + k·dilation].
  *
@@ -109,6 +111,7 @@ export interface WindowOptions {
  * axis. Throws ShapeError if the window is larger than the axis.
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
+  checkOptions("windows", options, windowOptions);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
     : [options.size as Dim];
@@ -151,12 +154,15 @@ export interface FoldOptions extends WindowOptions {
   readonly extent: readonly Dim[];
 }
 
+const foldOptions: OptionNames<FoldOptions> = { ...windowOptions, extent: 1 };
+
 /**
  * The transpose of `windows`: every element is added to the place that it would have come from.
  *
  * x[…, O…, size…] → [..., extent…]. Throws ShapeError unless `extent` has the windows O….
  */
 export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
+  checkOptions("foldWindows", options, foldOptions);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
     : [options.size as Dim];

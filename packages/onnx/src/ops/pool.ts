@@ -55,7 +55,8 @@ function windowed(x: Tensor, frame: Frame, value: number): Tensor {
   const low = [0, 0, ...frame.padding.map(([l]) => l)];
   const high = [0, 0, ...frame.padding.map(([, h]) => h)];
   const around = [...low, ...high].every((d) => d === 0) ? x : pad(x, value, low, high);
-  return windows(around, frame);
+  const { size, stride, dilation } = frame;
+  return windows(around, { size, stride, dilation });
 }
 
 const windowAxes = (frame: Frame): number[] => frame.size.map((_, i) => i - frame.size.length);

@@ -5,6 +5,8 @@
  *
  * Format: github.com/onnx/onnx, onnx/onnx.in.proto and docs/IR.md.
  */
+
+import { checkOptions, type OptionNames } from "@kiln-ml/ir";
 import { closeExternal } from "./external.ts";
 import {
   functionFields,
@@ -33,12 +35,15 @@ export interface ReadOptions {
   readonly external?: External;
 }
 
+const readOptions: OptionNames<ReadOptions> = { file: 1, external: 1 };
+
 /**
  * The model in `bytes`. Data of tensors are views into `bytes` where those are aligned, copies elsewhere.
  *
  * Throws ArtifactError for a damaged or hostile file.
  */
 export function readModel(bytes: Uint8Array, options: ReadOptions = {}): Model {
+  checkOptions("readModel", options, readOptions);
   const { file = "model", external } = options;
   const source = openSource(bytes, file, external);
   try {

@@ -2,8 +2,10 @@
  * Means, spreads, norms and the softmax family over axes. Exponents are shifted by the maximum first; the shift
  * carries no gradient, because it does not change the value.
  */
+
 import type { Dim } from "../../dim.ts";
 import { isFloat } from "../../dtype.ts";
+import { checkOptions, type OptionNames } from "../../errors.ts";
 import type { Tensor } from "../../node.ts";
 import { checkAxes, checkAxis, sizeOf } from "../../shape.ts";
 import { dimValue } from "../create.ts";
@@ -17,8 +19,11 @@ const toFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? inFull(x) : convert(x
 
 const countOf = (x: Tensor, axes: readonly number[]): Dim => sizeOf(axes.map((a) => x.shape[a]!));
 
+const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
+
 /** Σx/n over `axes`, all by default. Integers become f32. */
 export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
+  checkOptions("mean", options, reduceOptions);
   const [from, list] = [toFloat(x), checkAxes("mean", axes, x.rank)];
   return sum(from, list, options).div(dimValue(countOf(x, list), from.dtype));
 }
@@ -28,10 +33,12 @@ export interface VarianceOptions extends ReduceOptions {
   readonly correction?: number;
 }
 
+const varianceOptions: OptionNames<VarianceOptions> = { ...reduceOptions, correction: 1 };
+
 /** Σ(x − mean)²/(n − correction) over `axes`, in two passes, which does not cancel. */
 export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor {
   const [from, list] = [toFloat(x), checkAxes("variance", axes, x.rank)];
-  const { correction = 0, ...keep } = options;
+  const { correction = 0, ...keep } = checkOptions("variance", options, varianceOptions);
   const d = from.sub(mean(from, list, { keepDims: true }));
   const n = dimValue(countOf(x, list), from.dtype);
   return sum(d.mul(d), list, keep).div(correction ? n.sub(correction) : n);
@@ -39,16 +46,18 @@ export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}):
 
 /** √variance. */
 export const std = (x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor =>
-  variance(x, checkAxes("std", axes, x.rank), options).sqrt();
+  variance(x, checkAxes("std", axes, x.rank), checkOptions("std", options, varianceOptions)).sqrt();
 
 export interface NormOptions extends ReduceOptions {
   readonly order?: 1 | 2 | typeof Infinity;
 }
 
+const normOptions: OptionNames<NormOptions> = { ...reduceOptions, order: 1 };
+
 /** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. */
 export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor {
   const [from, list] = [toFloat(x), checkAxes("norm", axes, x.rank)];
-  const { order = 2, ...keep } = options;
+  const { order = 2, ...keep } = checkOptions("norm", options, normOptions);
   if (order === 1) return sum(from.abs(), list, keep);
   if (order === Infinity) return max(from.abs(), list, keep);
   return sum(from.mul(from), list, keep).sqrt();
@@ -76,6 +85,7 @@ export function logSoftmax(x: Tensor, axis = -1): Tensor {
 
 /** ln Σeˣ over `axes`, all by default. −∞ and ∞ are reached, not NaN. */
 export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
+  checkOptions("logSumExp", options, reduceOptions);
   const [from, list] = [toFloat(x), checkAxes("logSumExp", axes, x.rank)];
   const m = shiftOf(from, list);
   const total = sum(from.sub(m).exp(), list, { keepDims: true }).log().add(m);

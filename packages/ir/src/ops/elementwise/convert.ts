@@ -6,7 +6,7 @@ import { DtypeError, GraphError } from "../../errors.ts";
 import { makeNode, type ResultType, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
 import { fullDtype } from "../../precision.ts";
-import { currentValue } from "../../trace.ts";
+import { currentValue, heldValue } from "../../trace.ts";
 import { checkCount, checkTensor } from "../apply.ts";
 import { broadcastInDim } from "../movement.ts";
 import { constant } from "../source.ts";
@@ -40,7 +40,7 @@ export function convert(x: Tensor, dtype: Dtype): Tensor {
   checkTensor("convert", x);
   if (!isDtype(dtype)) throw new DtypeError(`convert: unknown dtype ${String(dtype)}`);
   const from = currentValue(x);
-  if (from.dtype === dtype) return from;
+  if (from.dtype === dtype) return heldValue(from);
   if (from.op === "constant" && dtype !== "bool")
     return constant(convertNumber(from.dtype, dtype, from.attrs.value as number), dtype);
   const { shape } = from;
@@ -52,7 +52,10 @@ export function convert(x: Tensor, dtype: Dtype): Tensor {
 }
 
 /** A half as f32 where mixed precision asks for that, see `autocast`; else x as it is. */
-export const inFull = (x: Tensor): Tensor => convert(x, fullDtype(x.dtype));
+export const inFull = (x: Tensor): Tensor => {
+  const dtype = fullDtype(x.dtype);
+  return dtype === x.dtype ? currentValue(x) : convert(x, dtype);
+};
 
 function checkBitcast(from: Dtype, to: Dtype): void {
   if (bytesOf(from) !== bytesOf(to) || from === "bool" || to === "bool")
@@ -75,7 +78,7 @@ export const bitcastRecord: OpRecord = defineOp({
 /** The same bits read as another dtype of the same size. */
 export function bitcast(x: Tensor, dtype: Dtype): Tensor {
   const from = currentValue(x);
-  if (from.dtype === dtype) return from;
+  if (from.dtype === dtype) return heldValue(from);
   checkBitcast(from.dtype, dtype);
   return makeNode({ op: "bitcast", operands: [from], attrs: {}, dtype, shape: from.shape });
 }

@@ -21,8 +21,10 @@ export type Kind =
   | "boolean and end"
   | "−∞ and causal"
   | "end"
-  | "causal";
+  | "causal"
+  | "nothing";
 
+/** All but "nothing". */
 export const kinds: readonly Kind[] = [
   "boolean",
   "−∞",
@@ -51,7 +53,7 @@ const isSeen = (i: number, j: number, keys: number): boolean =>
 const causalOf = (kind: Kind): boolean | "end" =>
   kind.includes("end") ? "end" : kind.includes("causal");
 
-const usesMask = (kind: Kind): boolean => kind !== "end" && kind !== "causal";
+const usesMask = (kind: Kind): boolean => kind !== "end" && kind !== "causal" && kind !== "nothing";
 
 export function maskedAttention(kind: Kind, sizes: Sizes, symbolic = false): MaskedAttention {
   const { batch, queries, keys, depth } = sizes;

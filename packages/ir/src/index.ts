@@ -3,6 +3,7 @@ export * from "./dim-evaluate.ts";
 export * from "./dtype.ts";
 export * from "./errors.ts";
 export * from "./evaluate.ts";
+export * from "./frozen.ts";
 export * from "./grad.ts";
 export * from "./host.ts";
 export type { Methods } from "./methods.ts";
@@ -11,7 +12,7 @@ import "./methods.ts";
 
 export * from "./node.ts";
 export * from "./op.ts";
-export { asFactor } from "./ops/apply.ts";
+export { asFactor, checkTensor, kindOf } from "./ops/apply.ts";
 export * from "./ops/broadcast.ts";
 export * from "./ops/composite/activation.ts";
 export * from "./ops/composite/arithmetic.ts";

@@ -24,6 +24,7 @@ export * from "./ops/control.ts";
 export * from "./ops/convolution.ts";
 export * from "./ops/create.ts";
 export * from "./ops/cumulative.ts";
+export { nextKey } from "./ops/draws.ts";
 export * from "./ops/elementwise/binary.ts";
 export * from "./ops/elementwise/compare.ts";
 export * from "./ops/elementwise/convert.ts";

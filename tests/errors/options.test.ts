@@ -228,7 +228,7 @@ test("a record of options is no layer, and a list or a word no record of options
   const message = async (call: () => unknown) => (await refusal(call)).message;
   assert.is(
     await message(() => new nn.Sequential({ backend: "webgpu" } as never)),
-    "sequential: an entry is a layer, an Input or a function, got { backend }\n  it takes no options: layers have their own, and compile has the target",
+    "sequential: entry 0 must be a layer, an Input or a function, got Object\n  it takes no options: layers have their own, and compile has the target",
   );
   assert.is(
     await message(() => compile(identity, "webgpu" as never)),

@@ -8,14 +8,18 @@ import {
   checkOptions,
   type Dim,
   DtypeError,
+  dimValue,
   GraphError,
   inFull,
   iota,
+  isStatic,
   minOf,
   type OptionNames,
   printShape,
   ShapeError,
+  sameDim,
   select,
+  subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { Linear } from "./linear.ts";
@@ -25,8 +29,11 @@ import { checkCount, checkExtent, checkRank } from "./parameter.ts";
 export interface AttentionOptions {
   /** bool: true where a query may attend to a key; or floats, added to the scores. Broadcasts to [..., T, S]. */
   readonly mask?: Tensor;
-  /** Lets query t attend to keys 0 … t only. */
-  readonly causal?: boolean;
+  /**
+   * Lets query t attend to keys 0 … t only. With "end" the last query stands at the last key, as beside a cache of keys: query t
+   * attends to keys 0 … t + S − T.
+   */
+  readonly causal?: boolean | "end";
   /** Factor of the scores, 1/√d by default. */
   readonly scale?: number;
 }
@@ -36,8 +43,10 @@ const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal: 1, sc
 /**
  * softmax(q·kᵀ·scale + mask)·v.
  *
- * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. A query that may attend to nothing
- * attends to all keys evenly. Vaswani et al. 2017, eq. 1.
+ * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. The result of a query that may attend
+ * to nothing is 0, and so are its gradients: where `mask` is false, −∞ or the lowest number of its dtype for all keys, or `causal`
+ * leaves none. Throws ShapeError if d is a symbol and `scale` is missing, DtypeError for a mask of another dtype, GraphError for an
+ * unknown `causal`. Vaswani et al. 2017, eq. 1.
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   checkOptions("attention", options, attentionOptions);
@@ -49,7 +58,7 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOpt
   const [a, b, c] = [q, k, v].map((t) => inFull(asFactor(t))) as [Tensor, Tensor, Tensor];
   const y = autocast("f32", () => {
     const scores = a.matmul(swapLast(b)).mul(scale);
-    return masked(scores, options).softmax(-1).matmul(c);
+    return masked(scores, options).maskedSoftmax(-1).matmul(c);
   });
   return asFactor(y);
 }
@@ -59,18 +68,30 @@ function swapLast(x: Tensor): Tensor {
   return x.transpose([...order.slice(0, -2), x.rank - 1, x.rank - 2]);
 }
 
-/** Scores that must not count become the lowest finite value: −∞ would make a row without any NaN. */
-function masked(scores: Tensor, { mask, causal }: AttentionOptions): Tensor {
-  const lowest = minOf(scores.dtype) / 2;
+/** Scores that must not count become the lowest number: `maskedSoftmax` gives them no weight. */
+function masked(scores: Tensor, { mask, causal = false }: AttentionOptions): Tensor {
+  const lowest = minOf(scores.dtype);
   let out = scores;
   if (mask) {
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
       throw new DtypeError(`attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}`);
     out = mask.dtype === "bool" ? select(mask, out, lowest) : out.add(mask);
   }
-  if (!causal) return out;
+  return causal === false ? out : select(seenBy(scores, causal), out, lowest);
+}
+
+/** True where a query may attend to a key under a causal mask: bool[T, S]. */
+function seenBy(scores: Tensor, causal: unknown): Tensor {
+  if (causal !== true && causal !== "end")
+    throw new GraphError(`attention: causal must be true, false or "end", got ${String(causal)}`);
   const square = scores.shape.slice(-2);
-  return select(iota(square, 1).lessEqual(iota(square, 0)), out, lowest);
+  const [queries, keys] = square as [Dim, Dim];
+  const [query, key] = [iota(square, 0), iota(square, 1)];
+  if (causal === true || sameDim(queries, keys)) return key.lessEqual(query);
+  // Of numbers the difference; of symbols both sides, since S − T may be negative.
+  const before = subDim(keys, queries);
+  if (isStatic(before)) return key.lessEqual(query.add(before));
+  return key.add(dimValue(queries)).lessEqual(query.add(dimValue(keys)));
 }
 
 export interface MultiHeadAttentionOptions {

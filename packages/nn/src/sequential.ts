@@ -7,14 +7,16 @@ import {
   GraphError,
   input,
   isStatic,
+  kindOf,
   type OptionNames,
   printShape,
   type Shape,
   ShapeError,
-  type Tensor,
+  Tensor,
   trace,
 } from "@kiln-ml/ir";
 import { type ActivationName, activationOf } from "./activation.ts";
+import { located } from "./calls.ts";
 import { Linear, type LinearOptions } from "./linear.ts";
 import { type Layer, Module } from "./module.ts";
 import { checkCount } from "./parameter.ts";
@@ -99,7 +101,13 @@ export class Lambda extends Module {
   }
 }
 
-type Entry = Layer | Input | ((x: Tensor) => Tensor);
+/** A layer whose result has others beside `y`, as recurrent ones have: the next layer takes `y`. */
+export interface LayerWithState extends Module {
+  forward(x: Tensor): { readonly y: Tensor };
+}
+
+type Part = Layer | LayerWithState;
+type Entry = Part | Input | ((x: Tensor) => Tensor);
 
 /**
  * y = layerₙ(… layer₁(x)).
@@ -107,7 +115,7 @@ type Entry = Layer | Input | ((x: Tensor) => Tensor);
  * Takes layers and functions, as arguments or one list; parameters are named by position: `0.weight`.
  */
 export class Sequential extends Module {
-  readonly layers: Layer[] = [];
+  readonly layers: Part[] = [];
   #shape: Shape | undefined;
 
   constructor(...entries: readonly Entry[] | readonly [readonly Entry[]]) {
@@ -117,7 +125,6 @@ export class Sequential extends Module {
 
   /** Appends a layer; after an `Input` it is built at once, so that a size that does not fit throws here. */
   add(entry: Entry): this {
-    checkEntry(entry);
     if (entry instanceof Input) {
       if (this.layers.length)
         throw new GraphError(`sequential: Input is entry ${this.layers.length}, must be first`);
@@ -125,8 +132,13 @@ export class Sequential extends Module {
       this.#shape = [2, ...entry.shape];
       return this;
     }
-    const layer: Layer = entry instanceof Module ? entry : new Lambda(entry);
-    if (this.#shape) this.#shape = resultShape(layer, this.#shape);
+    if (!(entry instanceof Module) && typeof entry !== "function")
+      throw new GraphError(
+        `sequential: entry ${this.layers.length} must be a layer, an Input or a function, got ${kindOf(entry)}\n  it takes no options: layers have their own, and compile has the target`,
+      );
+    const layer = entry instanceof Module ? entry : new Lambda(entry);
+    const at = this.layers.length;
+    if (this.#shape) this.#shape = located(`${at}`, () => resultShape(layer, this.#shape!, at));
     this.layers.push(layer);
     return this;
   }
@@ -137,7 +149,7 @@ export class Sequential extends Module {
   }
 
   override forward(x: Tensor): Tensor {
-    return this.layers.reduce((y, layer) => layer.forward(y), x);
+    return this.layers.reduce((y, layer, i) => next(layer, y, i), x);
   }
 
   override pathOfField(field: string): string {
@@ -145,16 +157,17 @@ export class Sequential extends Module {
   }
 }
 
-/** For callers that no type checker has seen: a record of options is no layer. */
-function checkEntry(entry: unknown): void {
-  if (entry instanceof Module || entry instanceof Input || typeof entry === "function") return;
-  const given = entry instanceof Object ? `{ ${Object.keys(entry).join(", ")} }` : String(entry);
+/** What layer `at` makes of x: the y of a layer that has a state too. */
+function next(layer: Part, x: Tensor, at: number): Tensor {
+  const out: unknown = layer.forward(x);
+  const y = out instanceof Object && !(out instanceof Tensor) && "y" in out ? out.y : out;
+  if (y instanceof Tensor) return y;
   throw new GraphError(
-    `sequential: an entry is a layer, an Input or a function, got ${given}\n  it takes no options: layers have their own, and compile has the target`,
+    `sequential: layer ${at} (${layer.constructor.name}) must give a tensor, got ${kindOf(y)}\n  write a module whose forward takes that result apart`,
   );
 }
 
 /** Runs `forward` on a placeholder; assignments it makes (running statistics) are dropped with the trace. */
-function resultShape(layer: Layer, shape: Shape): Shape {
-  return trace(() => layer.forward(input("x", "f32", shape))).value.shape;
+function resultShape(layer: Part, shape: Shape, at: number): Shape {
+  return trace(() => next(layer, input("x", "f32", shape), at)).value.shape;
 }

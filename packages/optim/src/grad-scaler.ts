@@ -8,7 +8,6 @@ import {
   checkOptions,
   currentValue,
   GraphError,
-  grad,
   type OptionNames,
   param,
   printShape,
@@ -110,16 +109,16 @@ export class GradScaler extends Stateful {
       throw new ShapeError(
         `gradScaler: loss must be a scalar, got ${printShape(loss.shape)}\n  take its mean or sum first`,
       );
-    this.apply(optimizer, grad(this.scale(loss), optimizer.params));
+    this.apply(optimizer, optimizer.gradients(this.scale(loss)));
   }
 
   /** The same for gradients of `scale(loss)`, or sums of such, one for each of `optimizer.params`. */
-  apply(optimizer: Optimizer, grads: readonly Tensor[]): void {
+  apply(optimizer: Optimizer, grads: readonly (Tensor | undefined)[]): void {
     const [scale, good] = [this.value, currentValue(this.#good)];
-    const finite = allFinite(grads);
+    const finite = allFinite(grads.filter((g) => g !== undefined));
     // Through this factor all of the update waits for the test, so that what is stored for it are the gradients alone.
     const inverse = select(finite, scale.reciprocal(), 0);
-    const unscaled = grads.map((g) => g.mul(inverse.convert(promote(g.dtype, "f32"))));
+    const unscaled = grads.map((g) => g?.mul(inverse.convert(promote(g.dtype, "f32"))));
     optimizer.apply(unscaled, { when: finite });
     const count = good.add(1);
     const due = count.greaterEqual(this.growthInterval);

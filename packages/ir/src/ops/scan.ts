@@ -7,7 +7,9 @@ import { checkOptions, GraphError, type OptionNames, ShapeError } from "../error
 import { type Attrs, type Graph, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { currentValue } from "../trace.ts";
+import { kindOf } from "./apply.ts";
 import { resultsOf } from "./control.ts";
+import { addDraws, countingDraws } from "./draws.ts";
 import { checkRegions, checkResults, checkTypes, closeOver, traceBody } from "./regions.ts";
 import { ScanGradient } from "./scan-gradient.ts";
 import { input } from "./source.ts";
@@ -105,11 +107,14 @@ export function scan(
   const carries = first.map(own("carry"));
   const slices = sequences.map(element).map(own("x"));
   let returned = 0;
-  const traced = traceBody("scan", [place, ...carries, ...slices], () => {
-    const out = body([...carries], [...slices], place);
-    returned = out.carry.length;
-    return [...out.carry, ...out.ys];
-  });
+  const frame = { op: "scan", step: { place, length }, counted: true };
+  const { value: traced, drawn } = countingDraws(frame, () =>
+    traceBody("scan", [place, ...carries, ...slices], () => {
+      const out = checkedStep(body([...carries], [...slices], place));
+      returned = out.carry.length;
+      return [...out.carry, ...out.ys];
+    }),
+  );
   checkTypes("scan", "carry", first, "the body returns", traced.results.slice(0, returned));
   const { regions, captures } = closeOver([traced], true);
   const attrs = {
@@ -122,5 +127,11 @@ export function scan(
   checkResults("scan", types, undefined);
   const operands = [...first, ...sequences, ...captures];
   const results = resultsOf({ op: "scan", operands, attrs, regions }, types);
+  addDraws(drawn, length);
   return { carry: results.slice(0, first.length), ys: results.slice(first.length) };
+}
+
+function checkedStep(out: ScanStep): ScanStep {
+  if (Array.isArray(out?.carry) && Array.isArray(out.ys)) return out;
+  throw new GraphError(`scan: the body must return { carry, ys }, two lists, got ${kindOf(out)}`);
 }

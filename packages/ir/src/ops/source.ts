@@ -143,8 +143,22 @@ export function param(init: Tensor | HostValues, options: ParamOptions = {}): Te
 /** A parameter without a first value, as the parser and artifacts make it. */
 export function declareParam(name: string, dtype: Dtype, shape: Shape, trainable: boolean): Tensor {
   const type = declared("param", { dtype, shape });
-  return makeUnique({ op: "param", operands: [], attrs: { name, trainable }, ...type });
+  const leaf = makeUnique({ op: "param", operands: [], attrs: { name, trainable }, ...type });
+  return Object.defineProperty(leaf, "structuredClone", refused);
 }
+
+/**
+ * A field that structuredClone reads, of a parameter or of the module that has it: a copy would be a record of numbers without
+ * methods, which no function takes.
+ */
+const refused: PropertyDescriptor = {
+  enumerable: true,
+  get(): never {
+    throw new GraphError(
+      "structuredClone: parameters and modules cannot be copied by it\n  make a second module, and call load(first.weights) on it",
+    );
+  },
+};
 
 /** The expression or data leaf that gives a parameter its first value. */
 export function initialValueOf(leaf: Tensor): Tensor {

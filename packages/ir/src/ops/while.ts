@@ -9,6 +9,7 @@ import { defineOp, type OpRecord, type Pullback } from "../op.ts";
 import { currentValue } from "../trace.ts";
 import { cond } from "./cond.ts";
 import { replaceNodes, resultsOf } from "./control.ts";
+import { countingDraws } from "./draws.ts";
 import {
   checkFlag,
   checkRegions,
@@ -122,9 +123,13 @@ export function whileLoop(
   const first = init.map(currentValue);
   const own = () => first.map((t) => input("carry", t.dtype, t.shape));
   const [a, b] = [own(), own()];
-  const tested = traceBody("whileLoop", a, () => [test(...a)]);
+  const region = (params: readonly Tensor[], define: () => readonly Tensor[]) =>
+    countingDraws({ op: "whileLoop", step: undefined, counted: false }, () =>
+      traceBody("whileLoop", params, define),
+    ).value;
+  const tested = region(a, () => [test(...a)]);
   checkFlag("whileLoop", "the condition", tested.results[0]);
-  const traced = traceBody("whileLoop", b, () => body(...b));
+  const traced = region(b, () => body(...b));
   checkTypes("whileLoop", "carry", first, "the body returns", traced.results);
   checkResults("whileLoop", traced.results, undefined);
   const { regions, captures } = closeOver([tested, traced], true);

@@ -4,7 +4,7 @@
  */
 
 import type { Dim } from "../../dim.ts";
-import { isFloat } from "../../dtype.ts";
+import { isFloat, minOf } from "../../dtype.ts";
 import { checkOptions, type OptionNames } from "../../errors.ts";
 import type { Tensor } from "../../node.ts";
 import { checkAxes, checkAxis, sizeOf } from "../../shape.ts";
@@ -74,6 +74,20 @@ export function softmax(x: Tensor, axis = -1): Tensor {
   const [from, a] = [toFloat(x), checkAxis("softmax", axis, x.rank)];
   const e = from.sub(max(from, a, { keepDims: true }).stopGradient()).exp();
   return e.mul(sum(e, a, { keepDims: true }).reciprocal());
+}
+
+/**
+ * Softmax along `axis` of scores of which some are masked: with −∞, or with anything at or below the lowest finite number. What is
+ * masked weighs 0, also where all of a row is: such a row is 0 and so is its gradient, where `softmax` would have NaN.
+ *
+ * x: float[...] → the same shape. With t half of the lowest number of the dtype: eˣ⁻ᵐ/max(Σeˣ⁻ᵐ, ½), m = max(max x, t). A row with
+ * anything above t has a sum of 1 or more, so its weights are those of `softmax`.
+ */
+export function maskedSoftmax(x: Tensor, axis = -1): Tensor {
+  const [from, a] = [toFloat(x), checkAxis("maskedSoftmax", axis, x.rank)];
+  const top = max(from, a, { keepDims: true }).stopGradient();
+  const e = from.sub(maximum(top, minOf(from.dtype) / 2)).exp();
+  return e.mul(maximum(sum(e, a, { keepDims: true }), 0.5).reciprocal());
 }
 
 /** x − ln Σeˣ along `axis`. */

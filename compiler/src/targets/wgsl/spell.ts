@@ -96,7 +96,8 @@ const shift =
   };
 
 const convert: Spelling = (x, from, to, use) => {
-  const a = x[0]!;
+  const odd = to === "bf16" && (from === "i32" ? "oddInt" : from === "u32" ? "oddUint" : "");
+  const a = odd ? call(use(odd, x[0]!.lanes), x) : x[0]!;
   if (scalarType(from) === scalarType(to)) return from === to ? a : wrapped(a, to);
   const own = scalarType(to) === "u32" ? "wrapUint" : "wholeInt";
   const name = isFloat(from) && isInteger(to) ? use(own, a.lanes) : typeOf(to, a.lanes);

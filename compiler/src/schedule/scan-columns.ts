@@ -9,7 +9,7 @@ import { identityOf, type Job, openBlock } from "../lower/job.ts";
 import { nest, type Rename } from "../lower/loops.ts";
 import { accName } from "../lower/rows.ts";
 import { emitAfter, emitStep, runningOf } from "../lower/scans.ts";
-import { call, doubled, load, ref } from "../lower/value.ts";
+import { doubled, inDtype, load, ref, sumDtype } from "../lower/value.ts";
 import { type Block, type ColumnBlocks, type Columns, inBlocks } from "./columns.ts";
 import { walksByColumn } from "./stride.ts";
 
@@ -43,9 +43,9 @@ function blockOfScans(
   { by, column, each }: Columns,
 ): Block {
   // Sums of f32 may be kept in double, as scalar accumulators of js are.
-  const kept = (t: Tensor) => (double && isWide(t) ? doubled(t.dtype) : t.dtype);
-  const narrow = (r: Tensor, e: Expr): Expr =>
-    e.dtype === r.dtype ? e : call("convert", r.dtype, e);
+  const kept = ({ op, dtype }: Tensor) =>
+    !isWide(op) ? dtype : double ? doubled(dtype) : sumDtype(dtype);
+  const narrow = (r: Tensor, e: Expr): Expr => inDtype(e, r.dtype);
   const [start, step, finish] = [openBlock(job), openBlock(job), openBlock(job)];
   const [arrays, back]: Stmt[][] = [[], []];
   for (const r of runningOf(job)) {
@@ -54,7 +54,7 @@ function blockOfScans(
     arrays!.push({ kind: "array", name, dtype, size: width, space: "private" });
     start.body.push({ kind: "store", ...at, value: identityOf(r, dtype) });
     const init = load(name, dtype, column.at);
-    step.body.push({ kind: "acc", name: acc, dtype, init, wide: isWide(r) });
+    step.body.push({ kind: "acc", name: acc, dtype, init, wide: isWide(r.op) });
     back!.push({ kind: "store", ...at, value: ref(acc, dtype) });
   }
   emitStep(job, step, by, (r) => narrow(r, ref(accName(job, r), kept(r))));
@@ -67,4 +67,4 @@ function blockOfScans(
   return { arrays: arrays!, body };
 }
 
-const isWide = (t: Tensor): boolean => ["sum", "prod"].includes(opRecord(t.op).reducer!);
+const isWide = (op: string): boolean => ["sum", "prod"].includes(opRecord(op).reducer!);

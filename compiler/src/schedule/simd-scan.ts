@@ -8,6 +8,7 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
+  type Dtype,
   isFloat,
   maxOfDim,
   minDim,
@@ -19,12 +20,12 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock } from "../lower/job.ts";
+import type { Of, Stmt } from "../kernel/kernel.ts";
+import { identityOf, type Job, openBlock } from "../lower/job.ts";
 import { collapse, decode, nest, type Rename, renamedAt, totalOf } from "../lower/loops.ts";
 import { accName, declareAcc } from "../lower/rows.ts";
 import { emitAfter, emitStep, lineOf, runningOf } from "../lower/scans.ts";
-import { call, ref } from "../lower/value.ts";
+import { call, inDtype, ref, sumDtype } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import type { ColumnBlocks } from "./columns.ts";
 import { scanColumns, scansByColumn } from "./scan-columns.ts";
@@ -82,24 +83,28 @@ function lineInParts(job: Job, inner: Loop, rename: Rename): Stmt[] {
   const running = runningOf(job);
   const sums = running.filter(isSum);
   const before = (r: Tensor): string => `${accName(job, r)}Before`;
+  const kept = (r: Tensor): Dtype => (isSum(r) ? sumDtype(r.dtype) : r.dtype);
+  const declared = (r: Tensor): Of<"acc"> => {
+    return { ...declareAcc(job, r), dtype: kept(r), init: identityOf(r, kept(r)) };
+  };
   const start = makeLoop("part", inner.extent);
   const within = makeLoop("r", sumBlock);
   const here = new Map([[inner.name, addDim(start.at, within.at)]]);
   const by = renamedAt(rename, here);
   const block = openBlock(job);
   for (const r of running)
-    block.body.push({ ...declareAcc(job, r), ...(isSum(r) ? { name: before(r) } : {}) });
+    block.body.push({ ...declared(r), ...(isSum(r) ? { name: before(r) } : {}) });
   const step = block.inner();
   emitStep(job, step, by, (r) => {
-    const own = ref(accName(job, r), r.dtype);
-    return isSum(r) ? call("add", r.dtype, ref(before(r), r.dtype), own) : own;
+    const own = ref(accName(job, r), kept(r));
+    return isSum(r) ? inDtype(call("add", kept(r), ref(before(r), kept(r)), own), r.dtype) : own;
   });
   const extent = minDim(sumBlock, subDim(inner.extent, start.at));
   const body: Stmt[] = [
-    ...sums.map((r) => declareAcc(job, r)),
+    ...sums.map(declared),
     ...nest([{ ...within, extent }], "serial", step.body),
     ...sums.map((r): Stmt => {
-      const value = ref(accName(job, r), r.dtype);
+      const value = ref(accName(job, r), kept(r));
       return { kind: "accumulate", name: before(r), reducer: "sum", value };
     }),
   ];
@@ -111,6 +116,8 @@ function lineInParts(job: Job, inner: Loop, rename: Rename): Stmt[] {
     loop: "serial",
     body,
   });
-  emitAfter(job, block, rename, (r) => ref(isSum(r) ? before(r) : accName(job, r), r.dtype));
+  emitAfter(job, block, rename, (r) =>
+    inDtype(ref(isSum(r) ? before(r) : accName(job, r), kept(r)), r.dtype),
+  );
   return block.body;
 }

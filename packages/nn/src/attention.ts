@@ -8,13 +8,14 @@ import {
   type Dim,
   DtypeError,
   GraphError,
-  inFull,
   iota,
   minOf,
   printShape,
+  roundedOnce,
   ShapeError,
   select,
   type Tensor,
+  widened,
 } from "@kiln-ml/ir";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
@@ -41,12 +42,13 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOpt
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
   const scale = options.scale ?? 1 / Math.sqrt(width as number);
   // Mixed precision rounds operands and result as of any product. Between them all is f32: scores are not stored.
-  const [a, b, c] = [q, k, v].map((t) => inFull(asFactor(t))) as [Tensor, Tensor, Tensor];
-  const y = autocast("f32", () => {
-    const scores = a.matmul(swapLast(b)).mul(scale);
-    return masked(scores, options).softmax(-1).matmul(c);
-  });
-  return asFactor(y);
+  const factors = [q, k, v].map(asFactor) as [Tensor, Tensor, Tensor];
+  return roundedOnce(factors, (a, b, c) =>
+    autocast("f32", () => {
+      const scores = a.matmul(swapLast(b)).mul(scale);
+      return masked(scores, options).softmax(-1).matmul(c);
+    }),
+  );
 }
 
 function swapLast(x: Tensor): Tensor {
@@ -55,15 +57,16 @@ function swapLast(x: Tensor): Tensor {
 }
 
 /** Scores that must not count become the lowest finite value: −∞ would make a row without any NaN. */
-function masked(scores: Tensor, { mask, causal }: AttentionOptions): Tensor {
+function masked(scores: Tensor, options: AttentionOptions): Tensor {
   const lowest = minOf(scores.dtype) / 2;
   let out = scores;
-  if (mask) {
+  if (options.mask) {
+    const mask = widened(options.mask);
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
       throw new DtypeError(`attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}`);
     out = mask.dtype === "bool" ? select(mask, out, lowest) : out.add(mask);
   }
-  if (!causal) return out;
+  if (!options.causal) return out;
   const square = scores.shape.slice(-2);
   return select(iota(square, 1).lessEqual(iota(square, 0)), out, lowest);
 }

@@ -5,7 +5,6 @@
 import {
   addDim,
   type Dim,
-  type Dtype,
   floorDiv,
   isFloat,
   maxOfDim,
@@ -27,7 +26,7 @@ import {
 } from "../lower/job.ts";
 import { nest, type Rename, renamed, renamedAt, totalOf } from "../lower/loops.ts";
 import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
-import { call, doubled, load, ref, type Values } from "../lower/value.ts";
+import { doubled, inDtype, load, ref, sumDtype, type Values } from "../lower/value.ts";
 import { addToElement } from "./compensate.ts";
 import { walksByColumn } from "./stride.ts";
 
@@ -120,7 +119,7 @@ function blockOfSums(
 ): Block {
   const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
   const finish = openBlock(job);
-  for (const { node, total } of sums) finish.bind(node, converted(total, node.dtype));
+  for (const { node, total } of sums) finish.bind(node, inDtype(total, node.dtype));
   storeMembers(job, finish, by);
   const body = [
     ...each(sums.flatMap((s) => [s.start(s.name), ...(isParted(s) ? [s.start(s.rest)] : [])])),
@@ -148,7 +147,7 @@ interface ColumnSum {
 }
 
 function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): ColumnSum {
-  const dtype = blocks.double ? doubled(node.dtype) : node.dtype;
+  const dtype = blocks.double ? doubled(node.dtype) : sumDtype(node.dtype);
   const [acc, name, reducer] = [
     accName(job, node),
     `${accName(job, node)}s`,
@@ -171,7 +170,7 @@ function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): Colum
     rest,
     arrays: (parted ? [name, part, rest] : [name]).map(array),
     total: load(name, dtype, at),
-    start: (to) => ({ kind: "store", to, index: at, value: converted(identityOf(node), dtype) }),
+    start: (to) => ({ kind: "store", to, index: at, value: inDtype(identityOf(node), dtype) }),
     addPart: () => addToElement(acc, dtype, at, load(part, dtype, at), { sums: name, rest }),
     add: (to, values) => [
       { kind: "acc", name: acc, dtype, init: load(to, dtype, at), wide: true },
@@ -180,9 +179,6 @@ function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): Colum
     ],
   };
 }
-
-const converted = (e: Expr, dtype: Dtype): Expr =>
-  e.dtype === dtype ? e : call("convert", dtype, e);
 
 /** The loops down the rows: those around the parts, the one that is cut, those of which a part has all iterations. */
 interface Down {

@@ -19,7 +19,7 @@ import { identityOf, type Job, openBlock } from "../lower/job.ts";
 import { nest, type Rename, renamedAt } from "../lower/loops.ts";
 import { accName } from "../lower/rows.ts";
 import { emitAfter, emitStep, runningOf } from "../lower/scans.ts";
-import { call, doubled, load, ref } from "../lower/value.ts";
+import { call, doubled, inDtype, load, ref, sumDtype } from "../lower/value.ts";
 import { type Block, type ColumnBlocks, type Columns, inBlocks } from "./columns.ts";
 import { addToElement, compensated } from "./compensate.ts";
 import { walksByColumn } from "./stride.ts";
@@ -66,7 +66,7 @@ function blockOfScans(
   const long = rows !== undefined && maxOfDim(inner.extent) > rows;
   const all = runningOf(job).map((node): Running => {
     // Sums of f32 may be kept in double, as scalar accumulators of js are.
-    const dtype = double && isWide(node) ? doubled(node.dtype) : node.dtype;
+    const dtype = !isWide(node) ? node.dtype : double ? doubled(node.dtype) : sumDtype(node.dtype);
     const acc = accName(job, node);
     const total = `${acc}s`;
     const parted = long && opRecord(node.op).reducer === "sum" && compensated(dtype);
@@ -152,7 +152,6 @@ export function inParts(
   ];
 }
 
-const narrow = ({ node }: Running, e: Expr): Expr =>
-  e.dtype === node.dtype ? e : call("convert", node.dtype, e);
+const narrow = ({ node }: Running, e: Expr): Expr => inDtype(e, node.dtype);
 
 const isWide = (t: Tensor): boolean => ["sum", "prod"].includes(opRecord(t.op).reducer!);

@@ -8,6 +8,7 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
+  type Dtype,
   maxOfDim,
   modDim,
   mulDim,
@@ -17,12 +18,12 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock } from "../lower/job.ts";
+import type { Of, Stmt } from "../kernel/kernel.ts";
+import { identityOf, type Job, openBlock } from "../lower/job.ts";
 import { collapse, decode, nest, type Rename, renamedAt, totalOf } from "../lower/loops.ts";
 import { accName, declareAcc } from "../lower/rows.ts";
 import { emitAfter, emitStep, lineOf, runningOf } from "../lower/scans.ts";
-import { call, ref } from "../lower/value.ts";
+import { call, inDtype, ref, sumDtype } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import type { ColumnBlocks } from "./columns.ts";
 import { compensated } from "./compensate.ts";
@@ -83,26 +84,30 @@ function lineInParts(job: Job, inner: Loop, rename: Rename): Stmt[] {
   const running = runningOf(job);
   const sums = running.filter(isSum);
   const before = (r: Tensor): string => `${accName(job, r)}Before`;
+  const kept = (r: Tensor): Dtype => (isSum(r) ? sumDtype(r.dtype) : r.dtype);
+  const declared = (r: Tensor): Of<"acc"> => {
+    return { ...declareAcc(job, r), dtype: kept(r), init: identityOf(r, kept(r)) };
+  };
   const block = openBlock(job);
   for (const r of running)
     block.body.push(
-      ...(isSum(r)
-        ? [{ ...declareAcc(job, r), name: before(r) }, declareRest(before(r))]
-        : [declareAcc(job, r)]),
+      ...(isSum(r) ? [{ ...declared(r), name: before(r) }, declareRest(before(r))] : [declared(r)]),
     );
   const step = block.inner();
   const parts = inParts(inner, sumBlock, (from, within) => {
     emitStep(job, step, renamedAt(rename, new Map([[inner.name, from]])), (r) => {
-      const own = ref(accName(job, r), r.dtype);
-      return isSum(r) ? call("add", r.dtype, ref(before(r), r.dtype), own) : own;
+      const own = ref(accName(job, r), kept(r));
+      return isSum(r) ? inDtype(call("add", kept(r), ref(before(r), kept(r)), own), r.dtype) : own;
     });
     return [
-      ...sums.map((r) => declareAcc(job, r)),
+      ...sums.map(declared),
       ...nest([within], "serial", step.body),
-      ...sums.flatMap((r) => addToTotal(before(r), ref(accName(job, r), r.dtype))),
+      ...sums.flatMap((r) => addToTotal(before(r), ref(accName(job, r), kept(r)))),
     ];
   });
   block.body.push(...parts);
-  emitAfter(job, block, rename, (r) => ref(isSum(r) ? before(r) : accName(job, r), r.dtype));
+  emitAfter(job, block, rename, (r) =>
+    inDtype(ref(isSum(r) ? before(r) : accName(job, r), kept(r)), r.dtype),
+  );
   return block.body;
 }

@@ -17,7 +17,7 @@ import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
-import { constant, load } from "../lower/value.ts";
+import { constant, load, sumDtype } from "../lower/value.ts";
 import { type Blocks, byBlocks, mayBeMany } from "./compensate.ts";
 import type { Sides } from "./simd-contraction.ts";
 import { isEven } from "./simd-even.ts";
@@ -30,7 +30,8 @@ export interface Block {
   readonly columns: number;
 }
 
-export const dtypeOf = (job: Job) => job.group.contraction!.a.operand.dtype;
+/** Of sums, and of operands where they are packed. */
+export const dtypeOf = (job: Job) => sumDtype(job.group.contraction!.a.operand.dtype);
 
 /** A private array of elements of the sums' dtype. */
 export const arrayOf = (job: Job, name: string, size: Dim): Stmt => ({

@@ -23,6 +23,8 @@ export const dtypes = Object.keys(facts) as Dtype[];
 export const isDtype = (x: unknown): x is Dtype => typeof x === "string" && Object.hasOwn(facts, x);
 export const bytesOf = (dtype: Dtype): number => facts[dtype].bytes;
 export const isFloat = (dtype: Dtype): boolean => facts[dtype].float;
+/** f16 or bf16. */
+export const isHalf = (dtype: Dtype): boolean => dtype === "f16" || dtype === "bf16";
 export const isInteger = (dtype: Dtype): boolean => facts[dtype].integer;
 export const minOf = (dtype: Dtype): number => facts[dtype].min;
 export const maxOf = (dtype: Dtype): number => facts[dtype].max;
@@ -65,8 +67,10 @@ export function roundTo(dtype: Dtype, x: number): number {
     case "f16":
       return roundToBits(x, 10, -14, 65504, 65520);
     case "bf16":
-      one[0] = x;
       if (Number.isNaN(x)) return x;
+      one[0] = x;
+      // What f32 loses leaves a mark in the last bit, which breaks ties, so that x is rounded once and not twice.
+      if (one[0] !== x) bits[0] = (bits[0]! - (Math.abs(one[0]!) > Math.abs(x) ? 1 : 0)) | 1;
       bits[0] = (bits[0]! + 0x7fff + ((bits[0]! >>> 16) & 1)) & 0xffff0000;
       return one[0]!;
     case "i32":

@@ -10,17 +10,18 @@ import {
   DtypeError,
   dimValue,
   GraphError,
-  inFull,
   iota,
   isStatic,
   minOf,
   type OptionNames,
   printShape,
+  roundedOnce,
   ShapeError,
   sameDim,
   select,
   subDim,
   type Tensor,
+  widened,
 } from "@kiln-ml/ir";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
@@ -55,12 +56,13 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOpt
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
   const scale = options.scale ?? 1 / Math.sqrt(width as number);
   // Mixed precision rounds operands and result as of any product. Between them all is f32: scores are not stored.
-  const [a, b, c] = [q, k, v].map((t) => inFull(asFactor(t))) as [Tensor, Tensor, Tensor];
-  const y = autocast("f32", () => {
-    const scores = a.matmul(swapLast(b)).mul(scale);
-    return masked(scores, options).maskedSoftmax(-1).matmul(c);
-  });
-  return asFactor(y);
+  const factors = [q, k, v].map(asFactor) as [Tensor, Tensor, Tensor];
+  return roundedOnce(factors, (a, b, c) =>
+    autocast("f32", () => {
+      const scores = a.matmul(swapLast(b)).mul(scale);
+      return masked(scores, options).maskedSoftmax(-1).matmul(c);
+    }),
+  );
 }
 
 function swapLast(x: Tensor): Tensor {
@@ -69,10 +71,12 @@ function swapLast(x: Tensor): Tensor {
 }
 
 /** Scores that must not count become the lowest number: `maskedSoftmax` gives them no weight. */
-function masked(scores: Tensor, { mask, causal = false }: AttentionOptions): Tensor {
+function masked(scores: Tensor, options: AttentionOptions): Tensor {
+  const { causal = false } = options;
   const lowest = minOf(scores.dtype);
   let out = scores;
-  if (mask) {
+  if (options.mask) {
+    const mask = widened(options.mask);
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
       throw new DtypeError(`attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}`);
     out = mask.dtype === "bool" ? select(mask, out, lowest) : out.add(mask);

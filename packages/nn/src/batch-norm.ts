@@ -7,7 +7,7 @@ import {
   checkOptions,
   type Dim,
   dimValue,
-  inFull,
+  inFloat32,
   mulDim,
   type OptionNames,
   printShape,
@@ -17,6 +17,7 @@ import {
 } from "@kiln-ml/ir";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
+import { affine } from "./norm.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
 
 export interface BatchNormOptions {
@@ -61,15 +62,15 @@ class BatchNorm extends Module {
   override forward(input: Tensor): Tensor {
     checkRank("batchNorm", input, ...this.#ranks);
     checkExtent("batchNorm", input, 1, this.channels, "channels");
-    const x = inFull(input);
-    const axes = x.shape.map((_, i) => i).filter((i) => i !== 1);
+    const axes = input.shape.map((_, i) => i).filter((i) => i !== 1);
     const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...axes.slice(1).map(() => 1)]);
-    const [mean, variance] = this.training
-      ? this.#batchStatistics(x, axes, wide)
-      : [this.runningMean, this.runningVar];
-    const scale = variance.add(this.eps).rsqrt();
-    const y = x.sub(wide(mean)).mul(wide(scale));
-    return this.weight && this.bias ? y.mul(wide(this.weight)).add(wide(this.bias)) : y;
+    return inFloat32([input, this.weight, this.bias], (x, weight, bias) => {
+      const [mean, variance] = this.training
+        ? this.#batchStatistics(x, axes, wide)
+        : [this.runningMean, this.runningVar];
+      const scale = variance.add(this.eps).rsqrt();
+      return affine(x.sub(wide(mean)).mul(wide(scale)), weight && wide(weight), bias && wide(bias));
+    });
   }
 
   /** Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch does. */
@@ -96,7 +97,10 @@ class BatchNorm extends Module {
   }
 
   #move(running: Tensor, batch: Tensor): void {
-    assign(running, running.mul(1 - this.momentum).add(batch.mul(this.momentum)));
+    assign(
+      running,
+      inFloat32([running], (old) => old.mul(1 - this.momentum).add(batch.mul(this.momentum))),
+    );
   }
 
   override describe(): string {

@@ -7,6 +7,7 @@ import {
   DtypeError,
   dropAxes,
   GraphError,
+  inFloat32,
   iota,
   isFloat,
   isInteger,
@@ -121,12 +122,17 @@ export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOpt
   checkWithin(op, "labelSmoothing", smoothing, 0, 1);
   if (!isFloat(x.dtype)) throw new DtypeError(`${op}: input must be floating, got ${x.dtype}`);
   const classes = classesOf(op, x, options);
-  const logp = x.logSoftmax(classes.axis);
-  if (isFloat(target.dtype)) return againstProbabilities(logp, target, classes, options);
+  if (isFloat(target.dtype))
+    return inFloat32([x, target], (full, p) =>
+      againstProbabilities(full.logSoftmax(classes.axis), p, classes, options),
+    );
   if (!isInteger(target.dtype))
     throw new DtypeError(`${op}: target must be integers or floats, got ${target.dtype}`);
   checkTargets(op, x, target, classes.axis);
-  return averaged(againstIndices(logp, target, classes, options), options.reduction);
+  return inFloat32([x], (full) => {
+    const logp = full.logSoftmax(classes.axis);
+    return averaged(againstIndices(logp, target, classes, options), options.reduction);
+  });
 }
 
 function againstProbabilities(
@@ -165,5 +171,7 @@ export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Ten
   if (!isInteger(target.dtype))
     throw new DtypeError(`nll: target must be integers, got ${target.dtype}`);
   checkTargets("nll", logp, target, classes.axis);
-  return averaged(againstIndices(logp, target, classes, options), options.reduction);
+  return inFloat32([logp], (full) =>
+    averaged(againstIndices(full, target, classes, options), options.reduction),
+  );
 }

@@ -6,7 +6,7 @@
 import {
   checkOptions,
   GraphError,
-  inFull,
+  inFloat32,
   type OptionNames,
   printShape,
   ShapeError,
@@ -22,13 +22,18 @@ export interface LossOptions {
   readonly reduction?: Reduction;
 }
 
-/** Both, of one shape, and in f32 where they are halves of mixed precision. */
-function pairOf(op: string, x: Tensor, target: Tensor): [Tensor, Tensor] {
+/** `losses` of both, of one shape, reduced. Halves are f32 up to the result. */
+function lossOf(
+  op: string,
+  [x, target]: readonly [Tensor, Tensor],
+  reduction: Reduction | undefined,
+  losses: (x: Tensor, target: Tensor) => Tensor,
+): Tensor {
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError(
       `${op}: shapes differ: input ${printShape(x.shape)}, target ${printShape(target.shape)}`,
     );
-  return [inFull(x), inFull(target)];
+  return inFloat32([x, target], (a, b) => reduce(losses(a, b), reduction));
 }
 
 const lossOptions: OptionNames<LossOptions> = { reduction: 1 };
@@ -36,15 +41,13 @@ const lossOptions: OptionNames<LossOptions> = { reduction: 1 };
 /** (x − target)². Both f32[S] → f32[], or f32[S] without reduction. */
 export function mse(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptions("mse", options, lossOptions);
-  const [a, b] = pairOf("mse", x, target);
-  return reduce(a.sub(b).square(), options.reduction);
+  return lossOf("mse", [x, target], options.reduction, (a, b) => a.sub(b).square());
 }
 
 /** |x − target|. Both f32[S] → f32[], or f32[S] without reduction. */
 export function l1(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptions("l1", options, lossOptions);
-  const [a, b] = pairOf("l1", x, target);
-  return reduce(a.sub(b).abs(), options.reduction);
+  return lossOf("l1", [x, target], options.reduction, (a, b) => a.sub(b).abs());
 }
 
 export interface HuberOptions extends LossOptions {
@@ -59,12 +62,12 @@ const huberOptions: OptionNames<HuberOptions> = { ...lossOptions, delta: 1 };
  */
 export function huber(x: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
   const { delta = 1 } = checkOptions("huber", options, huberOptions);
-  const [a, b] = pairOf("huber", x, target);
-  if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
-  const d = a.sub(b);
-  const size = d.abs();
-  const losses = select(size.less(delta), d.square().mul(0.5), size.sub(delta / 2).mul(delta));
-  return reduce(losses, options.reduction);
+  return lossOf("huber", [x, target], options.reduction, (a, b) => {
+    if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
+    const d = a.sub(b);
+    const size = d.abs();
+    return select(size.less(delta), d.square().mul(0.5), size.sub(delta / 2).mul(delta));
+  });
 }
 
 export interface SmoothL1Options extends LossOptions {
@@ -78,11 +81,11 @@ export function smoothL1(x: Tensor, target: Tensor, options: SmoothL1Options = {
   const { beta = 1, ...rest } = checkOptions("smoothL1", options, smoothL1Options);
   checkWithin("smoothL1", "beta", beta, 0, Number.MAX_VALUE);
   if (beta === 0) return l1(x, target, rest);
-  const [a, b] = pairOf("smoothL1", x, target);
-  const d = a.sub(b);
-  const size = d.abs();
-  const losses = select(size.less(beta), d.square().mul(0.5 / beta), size.sub(beta / 2));
-  return reduce(losses, options.reduction);
+  return lossOf("smoothL1", [x, target], rest.reduction, (a, b) => {
+    const d = a.sub(b);
+    const size = d.abs();
+    return select(size.less(beta), d.square().mul(0.5 / beta), size.sub(beta / 2));
+  });
 }
 
 /** The smallest normal f32: below it, on devices that flush, a logarithm would see 0. */
@@ -99,13 +102,14 @@ const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(t
  */
 export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptions("bce", options, lossOptions);
-  const [q, t] = pairOf("bce", p, target);
-  const yes = t.mul(boundedLog(q));
-  const no = t
-    .neg()
-    .add(1)
-    .mul(boundedLog(q.neg().add(1)));
-  return reduce(yes.add(no).neg(), options.reduction);
+  return lossOf("bce", [p, target], options.reduction, (q, t) => {
+    const yes = t.mul(boundedLog(q));
+    const no = t
+      .neg()
+      .add(1)
+      .mul(boundedLog(q.neg().add(1)));
+    return yes.add(no).neg();
+  });
 }
 
 export interface BceWithLogitsOptions extends LossOptions {
@@ -128,13 +132,14 @@ export function bceWithLogits(
   options: BceWithLogitsOptions = {},
 ): Tensor {
   checkOptions("bceWithLogits", options, bceWithLogitsOptions);
-  const [a, b] = pairOf("bceWithLogits", x, target);
   const w = options.positiveWeight ?? 1;
-  const scale = typeof w === "number" ? b.mul(w - 1).add(1) : w.sub(1).mul(b).add(1);
-  const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
-  if (!sameShape(losses.shape, x.shape))
+  return lossOf("bceWithLogits", [x, target], options.reduction, (a, b) => {
+    const scale =
+      typeof w === "number" ? b.mul(w - 1).add(1) : w.convert(a.dtype).sub(1).mul(b).add(1);
+    const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
+    if (sameShape(losses.shape, x.shape)) return losses;
     throw new ShapeError(
       `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}`,
     );
-  return reduce(losses, options.reduction);
+  });
 }

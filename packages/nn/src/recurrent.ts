@@ -8,18 +8,20 @@ import {
   type Dim,
   type Dtype,
   DtypeError,
+  fullDtype,
   GraphError,
-  inFull,
   iota,
   isInteger,
   type OptionNames,
   printShape,
+  promote,
   ShapeError,
   sameShape,
   scan,
   select,
   stack,
   type Tensor,
+  widened,
   zeros,
 } from "@kiln-ml/ir";
 import { Dropout } from "./dropout.ts";
@@ -86,9 +88,9 @@ class Cell extends Module {
   }
 }
 
-/** In f32 at least, whatever products are computed in: a loop's state keeps its dtype. */
+/** In f32 at least, whatever products are computed in: a loop's state is f32 from step to step. */
 function product(x: Tensor, w: Tensor, bias: Tensor | undefined): Tensor {
-  const y = inFull(x.matmul(w.transpose([1, 0])));
+  const y = widened(x.matmul(w.transpose([1, 0])));
   return bias ? y.add(bias) : y;
 }
 
@@ -164,8 +166,11 @@ class Recurrent extends Module {
       });
       y = concat(ways, -1);
     }
-    const state = Array.from({ length: this.#states }, (_, k) => stack(last.map((s) => s[k]!)));
-    return { y: y.transpose([1, 0, 2]), state };
+    const dtype = fullDtype(promote(x.dtype, this.forwards[0]!.weightInput.dtype));
+    const state = Array.from({ length: this.#states }, (_, k) =>
+      stack(last.map((s) => s[k]!)).convert(dtype),
+    );
+    return { y: y.transpose([1, 0, 2]).convert(dtype), state };
   }
 
   /** Gates of the inputs, [T, B, gates·hidden] → [T, B, hidden]. */

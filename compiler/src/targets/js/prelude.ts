@@ -131,11 +131,15 @@ const fromF16 = `function fromF16(h) {
   return floatOf[0] * 5.192296858534828e33;
 }`;
 
-/** bf16 is the high half of an f32, rounded from f32, ties to even. */
+/**
+ * bf16 is the high half of an f32, rounded to nearest, ties to even. What f32 loses of a double leaves a mark in its last bit,
+ * which breaks ties, so that a number is rounded once.
+ */
 const toBf16 = `function toBf16(x) {
   if (x !== x) return 0x7fc0;
   floatOf[0] = x;
-  const b = patternOf[0];
+  let b = patternOf[0];
+  if (floatOf[0] !== x) b = (b - (Math.abs(floatOf[0]) > Math.abs(x) ? 1 : 0)) | 1;
   return (b + 0x7fff + ((b >>> 16) & 1)) >>> 16;
 }`;
 

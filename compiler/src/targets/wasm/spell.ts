@@ -18,7 +18,7 @@ import {
   splat,
   uniformOf,
 } from "./code.ts";
-import { fromHalf, toHalf } from "./half.ts";
+import { fromHalf, oddFromDouble, oddInteger, toHalf } from "./half.ts";
 import { fromSpelling } from "./math/c-expression.ts";
 import type { Width } from "./math/dialect.ts";
 import { expNonPositive } from "./math/exponential.ts";
@@ -60,8 +60,11 @@ function spelling(
 }
 
 /** f16 and bf16 results are rounded where they are made. */
-function halved(code: Code | undefined, to: Dtype, bind: Bind): Code | undefined {
-  if (code === undefined || (to !== "f16" && to !== "bf16")) return code;
+const halved = (code: Code | undefined, to: Dtype, bind: Bind): Code | undefined =>
+  code && rounded(code, to, bind);
+
+export function rounded(code: Code, to: Dtype, bind: Bind): Code {
+  if (to !== "f16" && to !== "bf16") return code;
   const v = (t: Code): Code => bind("v128", t);
   return fromHalf(to, v(toHalf(to, v(code), v)), v);
 }
@@ -297,7 +300,9 @@ function convert(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
   if (to === "bool") return isFloat(from) ? apply("f32x4.ne", x, zero) : apply("i32x4.ne", x, zero);
   if (isFloat(to)) {
     if (from === "bool") return apply("v128.and", x, constantCode(1, "f32"));
-    const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${signOf(from)}`, x);
+    const whole = to === "bf16" && (from === "i32" || from === "u32");
+    const held = whole ? oddInteger(x, from === "i32") : x;
+    const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${signOf(from)}`, held);
     return halved(real, to, bind)!;
   }
   if (from === "bool") return apply("v128.and", x, all(1));
@@ -318,7 +323,8 @@ const clamped = (x: Code, to: Dtype): Code =>
 
 function fromDouble(x: Code, to: Dtype, bind: Bind): Code {
   if (to === "bool") return compared("ne", "f64", x, f64Const(0));
-  if (isFloat(to)) return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
+  if (to === "f32") return apply("f32x4.splat", apply("f32.demote_f64", x));
+  if (isFloat(to)) return halved(oddFromDouble(x, bind), to, bind)!;
   const whole = apply(`i32.trunc_sat_f64_${to === "u32" ? "u" : "s"}`, x);
   return clamped(apply("i32x4.splat", whole), to);
 }

@@ -101,7 +101,8 @@ const shift =
   };
 
 const convert: Spelling = (x, from, to, use) => {
-  const a = x[0]!;
+  const odd = to === "bf16" && (from === "i32" ? "oddInt" : from === "u32" ? "oddUint" : "");
+  const a = odd ? call(use(odd, x[0]!.lanes), x) : x[0]!;
   if (scalarType(from) === scalarType(to)) return from === to ? a : wrapped(a, to);
   if (!isFloat(from) || !isInteger(to)) return wrapped(call(typeOf(to, a.lanes), [a]), to);
   const unsigned = scalarType(to) === "u32";

@@ -8,6 +8,7 @@ import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../error
 import type { Tensor } from "../node.ts";
 import { printShape, sizeOf } from "../shape.ts";
 import { apply, filled, perAxis, range } from "./apply.ts";
+import { inFloat32 } from "./composite/in-float32.ts";
 import { type Padding, resolvePadding } from "./convolution.ts";
 import { broadcastInDim, pad, windows } from "./movement.ts";
 import { max, sum } from "./reduce.ts";
@@ -108,6 +109,10 @@ export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
   checkOptions("avgPool", options, averagePoolOptions);
   const f = frameOf("avgPool", x, options);
   if (!isFloat(x.dtype)) throw new DtypeError(`avgPool: x is ${x.dtype}, not a float`);
+  return inFloat32([x], (from) => averaged(from, f, options));
+}
+
+function averaged(x: Tensor, f: Frame, options: AveragePoolOptions): Tensor {
   const high = f.high.map((d, i) => addDim(d, f.extra[i]!));
   const total = sum(placed(surround(x, 0, f.low, high), f), windowAxes(f));
   const counted = options.countIncludePad ?? true;

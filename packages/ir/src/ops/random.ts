@@ -9,6 +9,7 @@ import type { Tensor } from "../node.ts";
 import { checkAxis } from "../shape.ts";
 import type { Operand } from "./broadcast.ts";
 import { asTensor } from "./broadcast.ts";
+import { lerp } from "./composite/arithmetic.ts";
 import { add, shiftRight, xor } from "./elementwise/binary.ts";
 import { less, select } from "./elementwise/compare.ts";
 import { convert } from "./elementwise/convert.ts";
@@ -70,8 +71,8 @@ export function uniform(
   const { low = 0, high = 1, dtype = "f32" } = checkOptions("uniform", options, uniformOptions);
   const u = unit(from, shape, dtype);
   if (low === 0 && high === 1) return u;
-  const start = convert(asTensor(low, dtype), dtype);
-  return u.mul(convert(asTensor(high, dtype), dtype).sub(start)).add(start);
+  const [start, end] = [low, high].map((x) => convert(asTensor(x, dtype), dtype));
+  return lerp(start!, end!, u);
 }
 
 export interface NormalOptions {

@@ -13,7 +13,7 @@ import {
   type HostArray,
   type HostValues,
   isTypedArray,
-  toHost,
+  storedForm,
 } from "../host.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
@@ -72,7 +72,11 @@ const tensorOptions: OptionNames<TensorOptions> = { dtype: 1, shape: 1 };
 /**
  * A tensor with known values: nested lists or a typed array, which is copied.
  *
- * Lists of numbers are f32 and of booleans bool unless `dtype` says otherwise; a typed array gives its own.
+ * Lists of numbers are f32 and of booleans bool unless `dtype` says otherwise; a typed array gives its own. A Uint16Array
+ * is the bits of halves where `dtype` is f16 or bf16, as `data()` gives them; a Float16Array is f16.
+ *
+ *   const copy = tensor(await h.data(), { dtype: "f16", shape: [2, 3] });
+ *
  * Throws ShapeError if lists are ragged or `shape` has another number of elements.
  */
 export function tensor(values: HostValues, options: TensorOptions = {}): Tensor {
@@ -86,7 +90,7 @@ export function tensor(values: HostValues, options: TensorOptions = {}): Tensor 
     throw new ShapeError(
       `tensor: ${printShape(wanted)} has ${sizeOfValue(wanted)} elements, the values are ${flat.length}`,
     );
-  return dataLeaf(dtype, wanted, toHost(dtype, flat as ArrayLike<number>));
+  return dataLeaf(dtype, wanted, storedForm(dtype, flat as ArrayLike<number>));
 }
 
 /** A data leaf over an array that is already in storage form; the array is kept, not copied. */

@@ -45,7 +45,10 @@ export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}
     const active = dependents(order, leaves);
     if (options.unused !== "zeros")
       for (const [i, leaf] of leaves.entries())
-        if (!active.has(leaf)) throw new GraphError(`grad: ${describe(xs[i]!)} does not reach y`);
+        if (!active.has(leaf))
+          throw new GraphError(
+            `grad: ${describe(xs[i]!)} does not reach y\n  leave it out, or pass { unused: "zeros" } for a gradient of zeros`,
+          );
     const seed = options.cotangent ?? filled(1, y.dtype, y.shape);
     const cotangents = backward(order, active, new Map([[root, seed]]));
     return leaves.map((leaf) => cotangents.get(leaf) ?? filled(0, leaf.dtype, leaf.shape));
@@ -69,19 +72,27 @@ function add(sums: Map<Tensor, Tensor>, t: Tensor, part: Tensor): void {
 }
 
 function checkTypes(y: Tensor, xs: readonly Tensor[], cotangent: Tensor | undefined): void {
-  if (!isFloat(y.dtype)) throw new DtypeError(`grad: y is ${describe(y)}, not a float`);
+  if (!isFloat(y.dtype))
+    throw new DtypeError(
+      `grad: y is ${describe(y)}, not a float\n  convert y to f32 before what is differentiated`,
+    );
   for (const x of xs)
-    if (!isFloat(x.dtype)) throw new DtypeError(`grad: x is ${describe(x)}, not a float`);
+    if (!isFloat(x.dtype))
+      throw new DtypeError(
+        `grad: x is ${describe(x)}, not a float\n  only floats have gradients: leave it out, or make it f32`,
+      );
   if (!cotangent && y.rank !== 0)
     throw new ShapeError(
       `grad: y is ${printShape(y.shape)}, not a scalar\n  pass a cotangent of shape ${printShape(y.shape)}, or reduce y to one number`,
     );
   if (cotangent && !sameShape(cotangent.shape, y.shape))
     throw new ShapeError(
-      `grad: cotangent is ${printShape(cotangent.shape)}, y is ${printShape(y.shape)}`,
+      `grad: cotangent is ${printShape(cotangent.shape)}, y is ${printShape(y.shape)}\n  reshape the cotangent to that of y`,
     );
   if (cotangent && cotangent.dtype !== y.dtype)
-    throw new DtypeError(`grad: cotangent is ${cotangent.dtype}, y is ${y.dtype}`);
+    throw new DtypeError(
+      `grad: cotangent is ${cotangent.dtype}, y is ${y.dtype}\n  convert the cotangent to the dtype of y`,
+    );
 }
 
 /**

@@ -107,7 +107,9 @@ export function dtypeOfArray(values: HostValues): Dtype | undefined {
   if (values instanceof Int8Array) return "i8";
   if (values instanceof Uint8Array || values instanceof Uint8ClampedArray) return "u8";
   if (ArrayBuffer.isView(values))
-    throw new DtypeError(`tensor: a ${values.constructor.name} has no dtype of its own`);
+    throw new DtypeError(
+      `tensor: a ${values.constructor.name} has no dtype of its own\n  copy it into a Float32Array or an Int32Array first`,
+    );
   return undefined;
 }
 
@@ -127,7 +129,7 @@ export function flattenNested(values: Nested): {
     const length = Array.isArray(v) ? v.length : undefined;
     if (length !== extent)
       throw new ShapeError(
-        `tensor: nested lists are ragged: [${place.join("][")}] has ${describe(length)}, expected ${describe(extent)}`,
+        `tensor: nested lists are ragged: [${place.join("][")}] has ${describe(length)}, expected ${describe(extent)}\n  make all lists of one depth as long as the first, or pad them`,
       );
     if (Array.isArray(v)) for (const [i, x] of v.entries()) visit(x, [...place, i]);
     else flat.push(v as number | boolean);

@@ -85,11 +85,15 @@ defineOp({
     const shape = checkIndices("scatter", x, indices, attrs);
     const mode = attrs.mode as Mode;
     if (!modes.includes(mode))
-      throw new GraphError(`scatter: mode "${mode}" is not add, mul, max, min or set`);
+      throw new GraphError(
+        `scatter: mode "${mode}" is not add, mul, max, min or set\n  take one of these; a mean is a sum by add, divided by the counts`,
+      );
     if (updates.dtype !== x.dtype)
       throw new DtypeError(`scatter: updates are ${updates.dtype}, operand is ${x.dtype}`);
     if (x.dtype === "bool" && mode !== "set")
-      throw new DtypeError(`scatter: mode ${mode} does not combine bool`);
+      throw new DtypeError(
+        `scatter: mode ${mode} does not combine bool\n  use mode "set", or convert to i32 first`,
+      );
     const wanted = [...shape, ...dropAxes(x.shape, numbersOf(attrs.axes))];
     if (!sameShape(wanted, updates.shape))
       throw new ShapeError(
@@ -254,7 +258,9 @@ function pick(x: Tensor, index: number, axis: number): Tensor {
   if (Number.isInteger(index) && isNonNegative(at) && isNonNegative(subDim(extent, end)))
     return squeeze(sliceAxis(x, axis, at, end), axis);
   if (!Number.isInteger(index) || (isStatic(at) && isStatic(extent)))
-    throw new ShapeError(`take: ${index} is not a place on axis ${axis} of ${printShape(x.shape)}`);
+    throw new ShapeError(
+      `take: ${index} is not a place on axis ${axis} of ${printShape(x.shape)}\n  indices are integers from 0 to the extent less 1, or from the end, -1 the last`,
+    );
   const place = index < 0 ? add(dimValue(extent), index) : constant(index, "i32");
   return gather(x, [place], [axis]);
 }

@@ -36,7 +36,10 @@ interface Frame {
 
 function frameOf(op: string, x: Tensor, options: PoolOptions): Frame {
   const n = x.rank - 2;
-  if (n < 1) throw new ShapeError(`${op}: x is ${printShape(x.shape)}, not [N,C,...]`);
+  if (n < 1)
+    throw new ShapeError(
+      `${op}: x is ${printShape(x.shape)}, not [N,C,...]\n  put axes of extent 1 in front: x.expandDims(0)`,
+    );
   const size = perAxis(op, "size", options.size, n, 1);
   const stride = perAxis(op, "stride", options.stride ?? size, n, 1);
   const dilation = perAxis(op, "dilation", options.dilation, n, 1);
@@ -92,7 +95,10 @@ export interface AveragePoolOptions extends PoolOptions {
 /** The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. */
 export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
   const f = frameOf("avgPool", x, options);
-  if (!isFloat(x.dtype)) throw new DtypeError(`avgPool: x is ${x.dtype}, not a float`);
+  if (!isFloat(x.dtype))
+    throw new DtypeError(
+      `avgPool: x is ${x.dtype}, not a float\n  convert it first: x.convert("f32")`,
+    );
   const high = f.high.map((d, i) => addDim(d, f.extra[i]!));
   const total = sum(windows(surround(x, 0, f.low, high), f), windowAxes(f));
   const counted = options.countIncludePad ?? true;

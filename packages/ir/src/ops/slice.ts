@@ -26,7 +26,7 @@ function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[
   for (const name of names)
     if (dimsOf(attrs[name]).length !== x.rank)
       throw new ShapeError(
-        `${op}: ${name} has ${dimsOf(attrs[name]).length} entries, operand ${printShape(x.shape)} has ${x.rank} axes`,
+        `${op}: ${name} has ${dimsOf(attrs[name]).length} entries, operand ${printShape(x.shape)} has ${x.rank} axes\n  give one entry for each axis`,
       );
 }
 
@@ -46,7 +46,7 @@ defineOp({
       for (const d of [start, length, subDim(extent, limit)])
         if (isStatic(d) && d < 0)
           throw new ShapeError(
-            `slice: ${printDim(start)}:${printDim(limit)} is outside axis ${i} of ${printShape(x.shape)}`,
+            `slice: ${printDim(start)}:${printDim(limit)} is outside axis ${i} of ${printShape(x.shape)}\n  start and limit count from 0, with start <= limit <= extent`,
           );
       return ceilDiv(length, stride);
     });
@@ -117,12 +117,14 @@ defineOp({
     const shape = x.shape.map((d, i) => {
       const interior = numbersOf(attrs.interior)[i]!;
       if (!(Number.isInteger(interior) && interior >= 0))
-        throw new ShapeError(`pad: interior ${interior} of axis ${i} is not 0 or more`);
+        throw new ShapeError(
+          `pad: interior ${interior} of axis ${i} is not 0 or more\n  give 0 or more; negative low and high cut off`,
+        );
       const sides = addDim(dimsOf(attrs.low)[i]!, dimsOf(attrs.high)[i]!);
       const extent = addDim(sides, spread(d, interior));
       if (isStatic(extent) && extent < 0)
         throw new ShapeError(
-          `pad: axis ${i} of ${printShape(x.shape)} would have extent ${extent}`,
+          `pad: axis ${i} of ${printShape(x.shape)} would have extent ${extent}\n  cut off less: low and high may be negative as far as the extent goes`,
         );
       return extent;
     });

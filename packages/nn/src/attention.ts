@@ -60,7 +60,9 @@ function masked(scores: Tensor, { mask, causal }: AttentionOptions): Tensor {
   let out = scores;
   if (mask) {
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
-      throw new DtypeError(`attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}`);
+      throw new DtypeError(
+        `attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}\n  compare to get bool: mask.notEqual(0) is true where keys count`,
+      );
     out = mask.dtype === "bool" ? select(mask, out, lowest) : out.add(mask);
   }
   if (!causal) return out;

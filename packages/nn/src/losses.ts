@@ -52,7 +52,8 @@ export function huber(
 ): Tensor {
   const delta = options.delta ?? 1;
   const [a, b] = pairOf("huber", x, target);
-  if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
+  if (!(delta > 0))
+    throw new GraphError(`huber: delta must be positive, got ${delta}\n  leave it out for 1`);
   const d = a.sub(b);
   const size = d.abs();
   const losses = select(size.less(delta), d.square().mul(0.5), size.sub(delta / 2).mul(delta));
@@ -113,7 +114,7 @@ export function bceWithLogits(
   const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
   if (!sameShape(losses.shape, x.shape))
     throw new ShapeError(
-      `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}`,
+      `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}\n  give one number, or one for each label on the last axis`,
     );
   return reduce(losses, options.reduction);
 }

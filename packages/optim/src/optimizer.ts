@@ -74,7 +74,9 @@ export abstract class Optimizer extends Stateful {
       if (options[what] !== undefined) checkPositive(kind, what, options[what]);
     this.#members = membersOf(kind, params, options);
     if (!this.#members.length)
-      throw new GraphError(`${kind}: no parameters to train, needs one or more`);
+      throw new GraphError(
+        `${kind}: no parameters to train, needs one or more\n  pass the parameters() of a module; frozen ones do not count`,
+      );
   }
 
   /**
@@ -188,7 +190,9 @@ export abstract class Optimizer extends Stateful {
     if (typeof lr === "number") return constant(lr, dtype);
     const value = typeof lr === "function" ? lr(counter!.before) : currentValue(lr);
     if (value.rank !== 0)
-      throw new ShapeError(`${this.kind}: lr must be a scalar, got ${printShape(value.shape)}`);
+      throw new ShapeError(
+        `${this.kind}: lr must be a scalar, got ${printShape(value.shape)}\n  give one number, a tensor of rank 0, or a schedule`,
+      );
     return value.convert(dtype);
   }
 
@@ -202,12 +206,12 @@ export abstract class Optimizer extends Stateful {
     const members = this.#members;
     if (grads.length !== members.length)
       throw new GraphError(
-        `${this.kind}: needs a gradient for each parameter: ${members.length} parameters, ${grads.length} gradients`,
+        `${this.kind}: needs a gradient for each parameter: ${members.length} parameters, ${grads.length} gradients\n  pass what grad gave for the parameters, in their order`,
       );
     for (const [i, { param: p, name }] of members.entries())
       if (!sameShape(grads[i]!.shape, p.shape))
         throw new ShapeError(
-          `${this.kind}: gradient of ${name} has another shape: ${printShape(grads[i]!.shape)} for ${printShape(p.shape)}`,
+          `${this.kind}: gradient of ${name} has another shape: ${printShape(grads[i]!.shape)} for ${printShape(p.shape)}\n  pass the gradients in the order of the parameters`,
         );
   }
 }

@@ -161,10 +161,9 @@ export function checkTuning(value: unknown, where: string): TuningTable {
       if (!isRecord(kernel)) return refuse(`entries[${i}], kernel ${key} is no record`);
       for (const field of ["choice", "standard"])
         if (typeof kernel[field] !== "string") refuse(`kernel ${key}: ${field} is no text`);
+      // JSON's 1e999 is infinite, and would be written again as null.
       for (const field of ["ms", "standardMs"])
-        // JSON's 1e999 is infinite, and would be written again as null.
-        if (!Number.isFinite(kernel[field]))
-          refuse(`kernel ${key}: ${field} is no finite number`);
+        if (!Number.isFinite(kernel[field])) refuse(`kernel ${key}: ${field} is no finite number`);
     }
   }
   return value as unknown as TuningTable;

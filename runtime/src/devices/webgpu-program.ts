@@ -200,7 +200,7 @@ export class GpuProgram implements Program {
     const max = this.#maxWorkgroups;
     if (workgroups.some((n) => n > max))
       throw new DeviceError(
-        `run: kernel ${name} needs [${workgroups}] workgroups, the device takes ${max} a dimension`,
+        `run: kernel ${name} needs [${workgroups}] workgroups, the device takes ${max} a dimension\n  make the batch or that axis smaller`,
       );
   }
 

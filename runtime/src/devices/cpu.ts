@@ -229,7 +229,7 @@ class CpuProgram implements Program {
     do {
       await walk.pause();
       const why = this.#driver.failure();
-      if (why !== null) throw new DeviceError(`run: ${why}`);
+      if (why !== null) throw new DeviceError(`run: ${why}${reopen}`);
     } while (!goOn());
   }
 

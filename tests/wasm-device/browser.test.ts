@@ -30,7 +30,7 @@ const device = createWasmDevice({ threads: 3 });
 const open = (artifact) => load(artifact, device, { states: [] });
 const ramp = (n) => Float32Array.from({ length: n }, (_, i) => i);
 async function main() {${body}}
-globalThis.result = main().catch((error) => error.message);`,
+globalThis.result = main().catch((error) => error.message.split("\\n")[0]);`,
   });
 
 const results = page(`
@@ -98,7 +98,7 @@ browserTest("a page that forbids WebAssembly is told the way out", async () => {
 
 const trap = page(`
   const trap = await open(${spelled(elementwise(wasmKernel("trap"), long))});
-  const run = () => trap.run([ramp(10).fill(9, 0, 1)]).catch((error) => error.message);
+  const run = () => trap.run([ramp(10).fill(9, 0, 1)]).catch((error) => error.message.split("\\n")[0]);
   return [await run(), await run(), (await device.lost).reason];`);
 
 browserTest("a trap in a page's worker names the kernel, and the device is lost", async () => {

@@ -131,7 +131,10 @@ const destroyed = page(`
 browserTest(
   "destroy while a page's workers are at work ends the run, and the page goes on meanwhile",
   async () => {
-    assert.match(await resultsUnder(isolated, destroyed), /^run: the device was destroyed($|\n)/);
+    assert.match(
+      String(await resultsUnder(isolated, destroyed)),
+      /^run: the device was destroyed($|\n)/,
+    );
   },
 );
 

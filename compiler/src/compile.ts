@@ -363,7 +363,7 @@ function signatureOf(program: Program, states: readonly Tensor[]): Signature {
   for (const name of symbols.keys())
     if (!told.has(name))
       throw new GraphError(
-        `compile: symbol ${name} is no dim of an input, so that a run cannot know its value`,
+        `compile: symbol ${name} is no dim of an input, so that a run cannot know its value\n  give an input an axis of that symbol, or write a number`,
       );
   const spec = (t: Tensor, name: string): TensorSpec => ({
     name,

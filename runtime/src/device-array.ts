@@ -57,7 +57,10 @@ export class DeviceArray {
 
   /** @internal Throws DeviceError if the array was freed. Says nothing of its device. */
   bufferFor(where: string): Buffer {
-    if (this.#freed) throw new DeviceError(`${where}: ${this} was freed`);
+    if (this.#freed)
+      throw new DeviceError(
+        `${where}: ${this} was freed\n  keep it until the last use, or dispose of it later`,
+      );
     return this.#holding.buffer;
   }
 
@@ -77,7 +80,10 @@ export class DeviceArray {
 
   /** @internal Throws DeviceError if the array was freed or its device lost. */
   check(where: string): void {
-    if (this.#freed) throw new DeviceError(`${where}: ${this} was freed`);
+    if (this.#freed)
+      throw new DeviceError(
+        `${where}: ${this} was freed\n  keep it until the last use, or dispose of it later`,
+      );
     this.device.check(where);
   }
 
@@ -109,7 +115,7 @@ export class DeviceArray {
   async item(): Promise<number> {
     if (sizeOf(this.shape) !== 1)
       throw new ShapeError(
-        `item: array must have one element, [${this.shape}] has ${sizeOf(this.shape)}`,
+        `item: array must have one element, [${this.shape}] has ${sizeOf(this.shape)}\n  read all of them with data()`,
       );
     return numberAt(await this.data(), this.dtype, 0);
   }

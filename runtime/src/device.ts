@@ -54,6 +54,9 @@ export interface Program {
   destroy(): void;
 }
 
+/** The way out of a device that is gone, on a line of its own. */
+export const reopen = "\n  open a device again, and load the artifact on it";
+
 /** What an adapter says of itself; parts that it keeps to itself are empty. */
 export interface AdapterInfo {
   readonly vendor: string;
@@ -149,7 +152,9 @@ export class Device {
     shape: readonly number[],
   ): DeviceArray {
     if (!shape.every((d) => Number.isSafeInteger(d) && d >= 0))
-      throw new ShapeError(`upload: extents must be non-negative integers, got [${shape}]`);
+      throw new ShapeError(
+        `upload: extents must be non-negative integers, got [${shape}]\n  give whole numbers of 0 or more`,
+      );
     const array = hostArray("upload", host, dtype, shape);
     const out = this.allocate(dtype, shape, "arrays", "upload");
     out.put(toStorage(array, dtype, this.target));
@@ -167,8 +172,10 @@ export class Device {
 
   /** @internal Throws DeviceError once the device is lost, and for a fault that was reported late. */
   check(where: string): void {
-    const why = this.driver.failure() ?? this.driver.takeFault();
-    if (why !== null) throw new DeviceError(`${where}: ${why}`);
+    const gone = this.driver.failure();
+    if (gone !== null) throw new DeviceError(`${where}: ${gone}${reopen}`);
+    const fault = this.driver.takeFault();
+    if (fault !== null) throw new DeviceError(`${where}: ${fault}`);
   }
 
   /** Bytes that are live, held for reuse, and the most that were ever live. */

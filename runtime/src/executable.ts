@@ -243,7 +243,10 @@ export class Executable {
   #memoryOf(input: Input, i: number): Buffer | TypedArray {
     if (!(input instanceof DeviceArray)) return "shape" in input ? input.data : input;
     const where = this.#names.inputs[i]!;
-    if (input.device !== this.device) throw new DeviceError(`${where} is on another device`);
+    if (input.device !== this.device)
+      throw new DeviceError(
+        `${where} is on another device\n  pass host data, or upload it to this device`,
+      );
     return input.bufferFor(where);
   }
 

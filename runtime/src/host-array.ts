@@ -45,7 +45,9 @@ export function checkHostArray(where: string, array: unknown, dtype: Dtype): voi
   const want = hostArrays[dtype];
   if (array instanceof want) return;
   const got = (array as object | null)?.constructor?.name ?? String(array);
-  throw new DtypeError(`${where} is ${dtype}, which takes a ${want.name}, got ${got}`);
+  throw new DtypeError(
+    `${where} is ${dtype}, which takes a ${want.name}, got ${got}\n  copy it into such an array: new Float32Array(x) for f32`,
+  );
 }
 
 /** `host` as the array of `dtype` with as many elements as `shape`. Throws DtypeError or ShapeError. */
@@ -61,7 +63,7 @@ export function hostArray(
   checkHostArray(`${where}: the array`, array, dtype);
   if (array.length === sizeOf(shape)) return array;
   throw new ShapeError(
-    `${where}: shape [${shape}] has ${sizeOf(shape)} elements, the host array ${array.length}`,
+    `${where}: shape [${shape}] has ${sizeOf(shape)} elements, the host array ${array.length}\n  give data and shape as many elements`,
   );
 }
 

@@ -69,7 +69,7 @@ function checkVersion({ version }: Artifact): void {
 function checkDevice(artifact: Artifact, device: Device): void {
   if (artifact.target !== device.target)
     throw new DeviceError(
-      `load: artifact is compiled for ${artifact.target}, the ${device.kind} device runs ${device.target}`,
+      `load: artifact is compiled for ${artifact.target}, the ${device.kind} device runs ${device.target}\n  compile it for this target, or open a device of the other`,
     );
   for (const [name, need] of Object.entries(artifact.limits)) {
     const have = device.limits[name];
@@ -77,12 +77,14 @@ function checkDevice(artifact: Artifact, device: Device): void {
     const fits = have !== undefined && (name.startsWith("min") ? have <= need : have >= need);
     if (!fits)
       throw new DeviceError(
-        `load: artifact needs ${name} ${need}, the device has ${have ?? "none"}`,
+        `load: artifact needs ${name} ${need}, the device has ${have ?? "none"}\n  compile it for the limits of this device, or take another adapter`,
       );
   }
   for (const feature of artifact.features)
     if (!device.features.has(feature))
-      throw new DeviceError(`load: artifact needs ${feature}, which the device lacks`);
+      throw new DeviceError(
+        `load: artifact needs ${feature}, which the device lacks\n  compile it without that feature, or take another adapter`,
+      );
 }
 
 function checkPlan(
@@ -98,15 +100,19 @@ function checkPlan(
   };
   const check = (where: string, { in: space, index }: Place) => {
     if (!(Object.hasOwn(sizes, space) && index >= 0 && index < sizes[space]))
-      throw new ArtifactError(`load: ${where} names ${space} ${index}, of which there is none`);
+      throw new ArtifactError(
+        `load: ${where} names ${space} ${index}, of which there is none\n  compile it again: the artifact is damaged`,
+      );
   };
   plan.steps.forEach((step, i) => {
     const kernel = kernels[step.kernel];
     if (!kernel)
-      throw new ArtifactError(`load: step ${i} names kernel ${step.kernel} of ${kernels.length}`);
+      throw new ArtifactError(
+        `load: step ${i} names kernel ${step.kernel} of ${kernels.length}\n  compile it again: the artifact is damaged`,
+      );
     if (step.args.length !== kernel.bindings.length)
       throw new ArtifactError(
-        `load: step ${i} passes ${step.args.length} places, kernel ${kernel.name} binds ${kernel.bindings.length}`,
+        `load: step ${i} passes ${step.args.length} places, kernel ${kernel.name} binds ${kernel.bindings.length}\n  compile it again: the artifact is damaged`,
       );
     for (const place of step.args) check(`step ${i}`, place);
   });
@@ -121,18 +127,25 @@ function checkStates(artifact: Artifact, device: Device, states: readonly Device
   const specs = artifact.signature.states;
   if (states.length !== specs.length)
     throw new ShapeError(
-      `load: the number of states of ${artifact.name} is ${specs.length}, got ${states.length}`,
+      `load: the number of states of ${artifact.name} is ${specs.length}, got ${states.length}\n  pass one array for each state: initialStates(artifact, device)`,
     );
   specs.forEach((spec, i) => {
     const state = states[i]!;
     const where = `load: state ${spec.name}`;
     state.check(where);
-    if (state.device !== device) throw new DeviceError(`${where} is on another device`);
+    if (state.device !== device)
+      throw new DeviceError(
+        `${where} is on another device\n  upload it to the device that loads the artifact`,
+      );
     if (states.indexOf(state) !== i)
       throw new DeviceError(`${where} is the array of ${specs[states.indexOf(state)]!.name} too`);
     if (state.dtype !== spec.dtype)
-      throw new DtypeError(`${where} must be ${spec.dtype}, got ${state.dtype}`);
+      throw new DtypeError(
+        `${where} must be ${spec.dtype}, got ${state.dtype}\n  upload it with the dtype of the signature`,
+      );
     if (`${state.shape}` !== `${spec.shape}`)
-      throw new ShapeError(`${where} must have shape [${spec.shape}], got [${state.shape}]`);
+      throw new ShapeError(
+        `${where} must have shape [${spec.shape}], got [${state.shape}]\n  upload it with the shape of the signature`,
+      );
   });
 }

@@ -66,7 +66,7 @@ export function bindDims(signature: Signature, inputs: readonly Input[]): Record
   const specs = signature.inputs;
   if (inputs.length !== specs.length)
     throw new ShapeError(
-      `run: program takes ${specs.length} inputs (${specs.map((s) => s.name).join(", ")}), got ${inputs.length}`,
+      `run: program takes ${specs.length} inputs (${specs.map((s) => s.name).join(", ")}), got ${inputs.length}\n  pass one for each, in that order`,
     );
   const bound = new Map<string, Binding>();
   specs.forEach((spec, i) => {
@@ -98,7 +98,9 @@ const shapeOf = (input: Input): readonly number[] | null => ("shape" in input ? 
 function checkDtype(spec: Spec, input: Input): void {
   if (input instanceof DeviceArray) {
     if (input.dtype !== spec.dtype)
-      throw new DtypeError(`run: input ${spec.name} must be ${spec.dtype}, got ${input.dtype}`);
+      throw new DtypeError(
+        `run: input ${spec.name} must be ${spec.dtype}, got ${input.dtype}\n  convert it, or declare that dtype in inputs`,
+      );
     return;
   }
   const array = typeof input === "object" && input && "shape" in input ? input.data : input;
@@ -126,7 +128,7 @@ function bindShape(spec: Spec, shape: readonly number[], bound: Map<string, Bind
     if (!earlier) bound.set(e, { value, from: describe(spec) });
     else if (earlier.value !== value)
       throw new ShapeError(
-        `run: dim ${e} is ${earlier.value} in ${earlier.from} and ${value} in ${describe(spec)}`,
+        `run: dim ${e} is ${earlier.value} in ${earlier.from} and ${value} in ${describe(spec)}\n  pass inputs that agree on it`,
       );
   });
 }
@@ -170,15 +172,20 @@ function checkBounds(
   binding: Binding | undefined,
   requirements: Requirements = [],
 ): number {
-  if (!binding) throw new ArtifactError(`run: dim ${dim.name} is the extent of no input`);
+  if (!binding)
+    throw new ArtifactError(
+      `run: dim ${dim.name} is the extent of no input\n  compile it again: the artifact is damaged`,
+    );
   const { value, from } = binding;
   if (value >= dim.min && (dim.max === null || value <= dim.max)) return value;
   const range = dim.max === null ? `at least ${dim.min}` : `between ${dim.min} and ${dim.max}`;
   const cause = requirements.find(
     (r) => isOf(r.value, dim.name) && evaluateExtent(r.value, { [dim.name]: value }) < 0,
   );
-  const why = cause ? `\n  ${cause.text.split("\n", 1)[0]}` : "";
-  throw new ShapeError(`run: dim ${dim.name} must be ${range}, is ${value} in ${from}${why}`);
+  const why =
+    cause?.text.split("\n", 1)[0] ??
+    "pass an extent of that range, or declare the dim with other bounds and compile again";
+  throw new ShapeError(`run: dim ${dim.name} must be ${range}, is ${value} in ${from}\n  ${why}`);
 }
 
 const isOf = (e: Extent, name: string): boolean => {
@@ -211,7 +218,7 @@ function checkInput(spec: Spec, input: Input, dims: Readonly<Record<string, numb
   const length = "shape" in input ? input.data.length : input.length;
   if (length !== sizeOf(want))
     throw new ShapeError(
-      `run: ${describe(spec)} has ${sizeOf(want)} elements, the host array ${length}`,
+      `run: ${describe(spec)} has ${sizeOf(want)} elements, the host array ${length}\n  pass { data, shape } with as many elements`,
     );
 }
 
@@ -219,6 +226,6 @@ function misfit(spec: Spec, shape: readonly number[], want?: readonly number[]):
   const symbolic = want && spec.shape.some((e) => typeof e !== "number");
   const here = symbolic ? ` = [${want}]` : "";
   return new ShapeError(
-    `run: input ${spec.name} must have shape ${printShape(spec.shape)}${here}, got [${shape}]`,
+    `run: input ${spec.name} must have shape ${printShape(spec.shape)}${here}, got [${shape}]\n  reshape it, or declare that axis as a symbol and compile again`,
   );
 }

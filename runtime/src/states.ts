@@ -31,7 +31,7 @@ export function initialStates(artifact: Artifact, device: Device): DeviceArray[]
     const weight = artifact.weights[spec.name]!;
     if (weight.dtype !== spec.dtype || `${weight.shape}` !== `${spec.shape}`)
       throw new ArtifactError(
-        `initialStates: ${spec.name} is ${spec.dtype}[${spec.shape}], its weight ${weight.dtype}[${weight.shape}]`,
+        `initialStates: ${spec.name} is ${spec.dtype}[${spec.shape}], its weight ${weight.dtype}[${weight.shape}]\n  compile it again: the artifact is damaged`,
       );
     return uploadConstant(device, weight, spec.name);
   });
@@ -44,7 +44,7 @@ export function uploadConstant(device: Device, constant: Constant, name: string)
   const size = sizeOf(shape);
   if (data.byteLength !== size * Host.BYTES_PER_ELEMENT)
     throw new ArtifactError(
-      `load: ${name} ${dtype}[${shape}] needs ${size * Host.BYTES_PER_ELEMENT} bytes, has ${data.byteLength}`,
+      `load: ${name} ${dtype}[${shape}] needs ${size * Host.BYTES_PER_ELEMENT} bytes, has ${data.byteLength}\n  compile it again: the artifact is damaged`,
     );
   const aligned = data.byteOffset % Host.BYTES_PER_ELEMENT === 0 ? data : data.slice();
   return device.upload(new Host(aligned.buffer, aligned.byteOffset, size), dtype, shape);

@@ -117,7 +117,10 @@ test("windows over a dim that is too short for one are refused when they run", a
     () => "",
     (error: Error) => error.message,
   );
-  assert.is(message, "run: dim T must be at least 2, is 1 in input t [2,T]");
+  assert.is(
+    message,
+    "run: dim T must be at least 2, is 1 in input t [2,T]\n  pass an extent of that range, or declare the dim with other bounds and compile again",
+  );
 });
 
 for (const [name, build] of Object.entries(cases)) {

@@ -16,7 +16,7 @@ async function message(call: () => unknown): Promise<string> {
 const cases: [name: string, expected: string, call: () => unknown][] = [
   [
     "a parameter that the loss does not reach",
-    "GraphError: grad: v (param f32[2]) does not reach y",
+    'GraphError: grad: v (param f32[2]) does not reach y\n  leave it out, or pass { unused: "zeros" } for a gradient of zeros',
     () => {
       const [w, v] = [param([1, 2], { name: "w" }), param([3, 4], { name: "v" })];
       return compile((x: Tensor) => new optim.SGD([w, v], { lr: 0.1 }).step(w.mul(x).sum()))([
@@ -26,7 +26,7 @@ const cases: [name: string, expected: string, call: () => unknown][] = [
   ],
   [
     "a gradient with respect to what the result does not use",
-    "GraphError: grad: v (param f32[2]) does not reach y",
+    'GraphError: grad: v (param f32[2]) does not reach y\n  leave it out, or pass { unused: "zeros" } for a gradient of zeros',
     () => {
       const [w, v] = [param([1, 2], { name: "w" }), param([3, 4], { name: "v" })];
       return grad(w.sum(), [v]);
@@ -34,12 +34,12 @@ const cases: [name: string, expected: string, call: () => unknown][] = [
   ],
   [
     "a loss of probabilities for other classes",
-    "ShapeError: crossEntropy: probabilities must have the input's shape: [1,1] for [1,2]",
+    "ShapeError: crossEntropy: probabilities must have the input's shape: [1,1] for [1,2]\n  pass integer classes without the axis of classes, or probabilities of the input's shape",
     () => nn.crossEntropy(tensor([[1, 2]]), tensor([[0.5]])),
   ],
   [
     "a matrix product of extents that differ",
-    "ShapeError: matmul: inner extents differ: lhs [2,3] has 3, rhs [2,3] has 2",
+    "ShapeError: matmul: inner extents differ: lhs [2,3] has 3, rhs [2,3] has 2\n  the last axis of lhs and the last but one of rhs must be equal: swapAxes(-1, -2) or reshape one",
     () =>
       tensor([
         [1, 2, 3],

@@ -110,7 +110,10 @@ test("inspect shows small values that are at hand, else type and origin", async 
 test("item of many elements is refused", async () => {
   const error = await rejection(tensor([1, 2]).add(1).item());
   assert.instance(error, ShapeError);
-  assert.is(error.message, "item: array must have one element, [2] has 2");
+  assert.is(
+    error.message,
+    "item: array must have one element, [2] has 2\n  read all of them with data()",
+  );
 });
 
 test("a tensor that depends on an input has no value", async () => {

@@ -241,7 +241,10 @@ gpuTest("products by matrices are right where there are units, and refused elsew
   await load(artifact, device, { states: [] }).then(
     () => assert.unreachable("it was loaded"),
     (error: Error) =>
-      assert.is(error.message, `load: artifact needs ${absent}, which the device lacks`),
+      assert.is(
+        error.message,
+        `load: artifact needs ${absent}, which the device lacks\n  compile it without that feature, or take another adapter`,
+      ),
   );
   device.destroy();
 });

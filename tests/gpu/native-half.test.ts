@@ -217,7 +217,10 @@ gpuTest(
     await load(artifact, device, { states: [] }).then(
       () => assert.unreachable("it was loaded"),
       (error: Error) =>
-        assert.is(error.message, `load: artifact needs ${missing}, which the device lacks`),
+        assert.is(
+          error.message,
+          `load: artifact needs ${missing}, which the device lacks\n  compile it without that feature, or take another adapter`,
+        ),
     );
     device.destroy();
   },

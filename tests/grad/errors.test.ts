@@ -42,11 +42,11 @@ test("a result that is not a scalar needs a cotangent", () => {
   );
   assert.is(
     message(() => grad(x.exp(), [x], { cotangent: w }), ShapeError),
-    "grad: cotangent is [2], y is [3]",
+    "grad: cotangent is [2], y is [3]\n  reshape the cotangent to that of y",
   );
   assert.is(
     message(() => grad(x.exp(), [x], { cotangent: convert(x, "f64") }), DtypeError),
-    "grad: cotangent is f64, y is f32",
+    "grad: cotangent is f64, y is f32\n  convert the cotangent to the dtype of y",
   );
   assert.is(grad(x.exp(), [x], { cotangent: x })[0], mul(x, x.exp()));
 });
@@ -54,7 +54,7 @@ test("a result that is not a scalar needs a cotangent", () => {
 test("an x that does not reach y is an error, or zeros on request", () => {
   assert.is(
     message(() => grad(sum(x), [x, w]), GraphError),
-    "grad: w (input f32[2]) does not reach y",
+    'grad: w (input f32[2]) does not reach y\n  leave it out, or pass { unused: "zeros" } for a gradient of zeros',
   );
   assert.is(grad(sum(x), [w], { unused: "zeros" })[0], zeros([2]));
 });
@@ -63,11 +63,11 @@ test("y and x must be floats", () => {
   const i = input("i", "i32", [3]);
   assert.is(
     message(() => grad(sum(i), [x]), DtypeError),
-    "grad: y is reduceSum i32[], not a float",
+    "grad: y is reduceSum i32[], not a float\n  convert y to f32 before what is differentiated",
   );
   assert.is(
     message(() => grad(sum(x), [i]), DtypeError),
-    "grad: x is i (input i32[3]), not a float",
+    "grad: x is i (input i32[3]), not a float\n  only floats have gradients: leave it out, or make it f32",
   );
 });
 

@@ -91,7 +91,7 @@ test("what cannot be drawn is refused", () => {
   refused(() => random.randint(key, [2], 0, 2.5), "randint: no integers are in [0, 2.5)");
   refused(
     () => random.categorical(key, tensor([1, 2]), 1),
-    "categorical: axis 1 is outside a tensor of rank 1",
+    "categorical: axis 1 is outside a tensor of rank 1\n  axes count from 0, or from the end: -1 is the last",
   );
   refused(
     () => random.categorical(key, tensor([1, 2], { dtype: "i32" })),

@@ -40,7 +40,7 @@ const refused: readonly (readonly [what: string, node: Tensor, message: string])
   [
     "an integer where a float is needed",
     made({ operands: [i], dtype: "i32" }),
-    "exp: operands must be a float, got i32",
+    'exp: operands must be a float, got i32\n  convert them first: x.convert("f32")',
   ],
   [
     "operands of two dtypes",

@@ -51,7 +51,8 @@ test("batch normalisation refuses a momentum over 1", () => {
   assert.throws(
     () => new nn.BatchNorm1d(2, { momentum: 2 }),
     (e: unknown) =>
-      e instanceof GraphError && e.message === "batchNorm: momentum must be from 0 to 1, got 2",
+      e instanceof GraphError &&
+      e.message === "batchNorm: momentum must be from 0 to 1, got 2\n  give a number of that range",
   );
 });
 

@@ -47,7 +47,8 @@ test("a layer that does not fit is refused when it is added", () => {
     () => net.add(new nn.Linear(4, 2)),
     (e: unknown) =>
       e instanceof ShapeError &&
-      e.message === "linear: inputs differ: layer has 4, input is [2,5] (in 0)",
+      e.message ===
+        "linear: inputs differ: layer has 4, input is [2,5] (in 0)\n  make the layer for what the input has there, or transpose the input",
   );
 });
 

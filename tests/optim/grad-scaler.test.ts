@@ -231,7 +231,11 @@ test("options out of range and losses that are no scalar are refused", () => {
     text: string,
   ) => assert.throws(define, (e: Error) => e instanceof kind && e.message === text);
   const make = (options: optim.GradScalerOptions) => () => new optim.GradScaler(options);
-  fails(make({ initScale: 0 }), GraphError, "gradScaler: initScale must be positive, got 0");
+  fails(
+    make({ initScale: 0 }),
+    GraphError,
+    "gradScaler: initScale must be positive, got 0\n  give a number above 0; what is left out has its default",
+  );
   fails(make({ growthFactor: 1 }), GraphError, "gradScaler: growthFactor must be above 1, got 1");
   fails(
     make({ backoffFactor: 1 }),

@@ -18,6 +18,8 @@ async function main() {
 }
 globalThis.result = main().catch((error) => error.message);`;
 
+const reopen = "\n  open a device again, and load the artifact on it";
+
 browserTest("a page runs an artifact on WebGPU", async () => {
   const text = program("openWebGpu({ allowSoftware: true })", "webgpu", "undefined");
   await withPage(pageOf(await bundleForPage({ text })), async (page, { errors }) => {
@@ -54,7 +56,11 @@ globalThis.result = main().catch((error) => error.message);`,
       assert.equal(await resultOf(page), [
         true,
         [101, 102, 103, 104],
-        ["data: the device was destroyed", "done", "run: the device was destroyed"],
+        [
+          `data: the device was destroyed${reopen}`,
+          "done",
+          `run: the device was destroyed${reopen}`,
+        ],
       ]);
       assert.equal(errors, []);
     });

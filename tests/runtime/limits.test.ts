@@ -147,7 +147,10 @@ test("a device that is destroyed ends the run that goes on", async () => {
     const { exe } = await loaded(device, endless());
     const running = exe.run([ones]);
     setTimeout(() => device.destroy(), 40);
-    assert.match(((await rejection(running)) as Error).message, "run: the device was destroyed");
+    assert.match(
+      ((await rejection(running)) as Error).message,
+      "run: the device was destroyed\n  open a device again, and load the artifact on it",
+    );
   }
 });
 

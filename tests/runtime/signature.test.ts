@@ -79,7 +79,7 @@ test("an extent that is scale times a dim plus an offset tells the dim", () => {
   assert.equal(bindDims(signature, [of(11, 6)]), { A: 2, B: 3 });
   assert.throws(
     () => bindDims(signature, [of(12, 6)]),
-    "run: input x must have shape [4*A+3,B*2], got [12,6]",
+    "run: input x must have shape [4*A+3,B*2], got [12,6]\n  reshape it, or declare that axis as a symbol and compile again",
   );
 });
 

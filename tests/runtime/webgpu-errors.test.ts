@@ -66,7 +66,7 @@ test("openWebGpu: an adapter that gives no device", () => {
   return fails(
     () => openWebGpu({ gpu }),
     DeviceError,
-    "openWebGpu: the adapter gives no device: out of handles",
+    "openWebGpu: the adapter gives no device: out of handles\n  close other pages that use the GPU, or use createWasmDevice()",
   );
 });
 
@@ -110,7 +110,7 @@ onNull("run: more workgroups than a dimension takes", async (device) => {
   await fails(
     () => program.run([Float32Array.of(1, 2), Float32Array.of(1, 2)]),
     DeviceError,
-    "run: kernel add needs [80000,1,1] workgroups, the device takes 65535 a dimension",
+    "run: kernel add needs [80000,1,1] workgroups, the device takes 65535 a dimension\n  make the batch or that axis smaller",
   );
 });
 
@@ -119,7 +119,7 @@ onNull("load: WGSL that does not compile", (device) => {
   return fails(
     () => load(artifact({ target: "webgpu", kernels: [broken] }), device, { states: [] }),
     ArtifactError,
-    "load: kernel add does not compile: 1:21: unresolved value 'y'",
+    "load: kernel add does not compile: 1:21: unresolved value 'y'\n  compile it again for the limits of this device",
   );
 });
 
@@ -155,7 +155,11 @@ onNull("lost: says why the device is gone", async (device) => {
   const x = device.upload([1, 2], "f32", [2]);
   const reading = x.data();
   device.destroy();
-  await fails(() => reading, DeviceError, "data: the device was destroyed");
+  await fails(
+    () => reading,
+    DeviceError,
+    "data: the device was destroyed\n  open a device again, and load the artifact on it",
+  );
   assert.is((await device.lost).reason, "destroyed");
   x.dispose();
 });

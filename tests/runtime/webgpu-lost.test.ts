@@ -38,7 +38,7 @@ const messageOf = (promise: Promise<unknown>): Promise<string> =>
     () => "nothing",
     (error: Error) => {
       assert.instance(error, DeviceError);
-      return error.message;
+      return error.message.split("\n")[0]!;
     },
   );
 

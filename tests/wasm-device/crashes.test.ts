@@ -16,7 +16,7 @@ async function messageOf(promise: Promise<unknown>, Class = DeviceError): Promis
     await promise;
   } catch (error) {
     assert.instance(error, Class);
-    return (error as Error).message;
+    return (error as Error).message.split("\n")[0]!;
   }
   throw new Error("nothing was thrown");
 }

@@ -70,7 +70,7 @@ function checkBinding(leaf: Tensor, value: Value, dims: Dims): void {
   const shape = leaf.shape.map((d) => evaluateDim(d, dims));
   if (shape.length !== value.shape.length || shape.some((d, i) => d !== value.shape[i]))
     throw new ShapeError(
-      `evaluate: ${name} is ${printShape(leaf.shape)}, here ${printShape(shape)}, got ${printShape(value.shape)}`,
+      `evaluate: ${name} is ${printShape(leaf.shape)}, here ${printShape(shape)}, got ${printShape(value.shape)}\n  give a value of that shape`,
     );
   if (leaf.dtype !== value.dtype)
     throw new DtypeError(`evaluate: ${name} is ${leaf.dtype}, got ${value.dtype}`);
@@ -96,7 +96,9 @@ function evaluateNode(
   given: ReadonlyMap<Tensor, Value>,
 ): readonly Value[] {
   if (node.op === "input")
-    throw new GraphError(`evaluate: input ${String(node.attrs.name)} has no value`);
+    throw new GraphError(
+      `evaluate: input ${String(node.attrs.name)} has no value\n  give one for every input that the results read`,
+    );
   if (node.op === "param") return evaluateIn([initialValueOf(node)], given, dims)[0]!;
   const operands = node.operands.map((t) => values.get(t)![0]!);
   if (node.op === "result") return [values.get(node.operands[0]!)![node.attrs.index as number]!];

@@ -56,7 +56,7 @@ export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}
   const missed = xs.filter((_, i) => !found[i]);
   if (missed.length && unused === "error")
     throw new GraphError(
-      `grad: ${missed.map(describe).join(", ")} ${missed.length > 1 ? "do" : "does"} not reach y`,
+      `grad: ${missed.map(describe).join(", ")} ${missed.length > 1 ? "do" : "does"} not reach y\n  leave it out, or pass { unused: "zeros" } for a gradient of zeros`,
     );
   if (unused === "skip") tellOnce(missed);
   return xs.map((x, i) => found[i] ?? filled(0, x.dtype, x.shape));
@@ -107,19 +107,27 @@ function add(sums: Map<Tensor, Tensor>, t: Tensor, part: Tensor): void {
 }
 
 function checkTypes(y: Tensor, xs: readonly Tensor[], cotangent: Tensor | undefined): void {
-  if (!isFloat(y.dtype)) throw new DtypeError(`grad: y is ${describe(y)}, not a float`);
+  if (!isFloat(y.dtype))
+    throw new DtypeError(
+      `grad: y is ${describe(y)}, not a float\n  convert y to f32 before what is differentiated`,
+    );
   for (const x of xs)
-    if (!isFloat(x.dtype)) throw new DtypeError(`grad: x is ${describe(x)}, not a float`);
+    if (!isFloat(x.dtype))
+      throw new DtypeError(
+        `grad: x is ${describe(x)}, not a float\n  only floats have gradients: leave it out, or make it f32`,
+      );
   if (!cotangent && y.rank !== 0)
     throw new ShapeError(
       `grad: y is ${printShape(y.shape)}, not a scalar\n  pass a cotangent of shape ${printShape(y.shape)}, or reduce y to one number`,
     );
   if (cotangent && !sameShape(cotangent.shape, y.shape))
     throw new ShapeError(
-      `grad: cotangent is ${printShape(cotangent.shape)}, y is ${printShape(y.shape)}`,
+      `grad: cotangent is ${printShape(cotangent.shape)}, y is ${printShape(y.shape)}\n  reshape the cotangent to that of y`,
     );
   if (cotangent && cotangent.dtype !== y.dtype)
-    throw new DtypeError(`grad: cotangent is ${cotangent.dtype}, y is ${y.dtype}`);
+    throw new DtypeError(
+      `grad: cotangent is ${cotangent.dtype}, y is ${y.dtype}\n  convert the cotangent to the dtype of y`,
+    );
 }
 
 /**

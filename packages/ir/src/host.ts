@@ -133,7 +133,7 @@ export function dtypeOfArray(values: HostValues): Dtype | undefined {
   if (values instanceof Uint8Array || values instanceof Uint8ClampedArray) return "u8";
   if (ArrayBuffer.isView(values))
     throw new DtypeError(
-      `tensor: a ${values.constructor.name} has no dtype of its own${values instanceof Uint16Array ? '\n  of bits of halves, say which: { dtype: "f16" } or "bf16"' : ""}`,
+      `tensor: a ${values.constructor.name} has no dtype of its own\n  ${values instanceof Uint16Array ? 'of bits of halves, say which: { dtype: "f16" } or "bf16"' : "copy it into a Float32Array or an Int32Array first"}`,
     );
   return undefined;
 }
@@ -154,7 +154,7 @@ export function flattenNested(values: Nested): {
     const length = Array.isArray(v) ? v.length : undefined;
     if (length !== extent)
       throw new ShapeError(
-        `tensor: nested lists are ragged: [${place.join("][")}] has ${describe(length)}, expected ${describe(extent)}`,
+        `tensor: nested lists are ragged: [${place.join("][")}] has ${describe(length)}, expected ${describe(extent)}\n  make all lists of one depth as long as the first, or pad them`,
       );
     if (Array.isArray(v)) for (const [i, x] of v.entries()) visit(x, [...place, i]);
     else flat.push(v as number | boolean);

@@ -24,9 +24,10 @@ export class Scanner {
 
   fail(problem: string, at = this.at): never {
     const before = this.text.slice(0, at).split("\n");
-    throw new GraphError(
-      `parse: ${problem} (line ${before.length}, column ${before.at(-1)!.length + 1})`,
-    );
+    const place = `(line ${before.length}, column ${before.at(-1)!.length + 1})`;
+    // The way out of a problem stays on its own line.
+    const [what, ...repair] = problem.split("\n");
+    throw new GraphError([`parse: ${what} ${place}`, ...repair].join("\n"));
   }
 
   /** What stands here, for messages. */

@@ -44,7 +44,9 @@ export function offsetOf(shape: Shape, coords: readonly Dim[]): Dim {
 export function checkAxis(op: string, axis: number, rank: number): number {
   const a = axis < 0 ? axis + rank : axis;
   if (!Number.isInteger(axis) || a < 0 || a >= rank)
-    throw new ShapeError(`${op}: axis ${axis} is outside a tensor of rank ${rank}`);
+    throw new ShapeError(
+      `${op}: axis ${axis} is outside a tensor of rank ${rank}\n  axes count from 0, or from the end: -1 is the last`,
+    );
   return a;
 }
 
@@ -53,7 +55,9 @@ export function checkAxes(op: string, axes: number | readonly number[] | undefin
   if (axes === undefined) return Array.from({ length: rank }, (_, i) => i);
   const list = (typeof axes === "number" ? [axes] : [...axes]).map((a) => checkAxis(op, a, rank));
   if (new Set(list).size !== list.length)
-    throw new ShapeError(`${op}: an axis is named twice: [${list.join(",")}]`);
+    throw new ShapeError(
+      `${op}: an axis is named twice: [${list.join(",")}]\n  name each axis once; -1 is the last`,
+    );
   return list.sort((a, b) => a - b);
 }
 
@@ -71,7 +75,7 @@ export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
     else if (x === 1) out.push(y);
     else
       throw new ShapeError(
-        `${op}: shapes do not broadcast: ${printShape(a)} and ${printShape(b)} differ at axis ${i - rank}: ${printDim(x)} and ${printDim(y)}`,
+        `${op}: shapes do not broadcast: ${printShape(a)} and ${printShape(b)} differ at axis ${i - rank}: ${printDim(x)} and ${printDim(y)}\n  shapes are lined up from the right, and extents must be equal or 1: reshape or expandDims one`,
       );
   }
   return out;
@@ -83,7 +87,9 @@ export function dropAxes(shape: Shape, axes: readonly number[], keep = false): D
 }
 
 const notExtents = (op: string, shape: Shape): ShapeError =>
-  new ShapeError(`${op}: ${printShape(shape)} has an extent that is not 0 or more`);
+  new ShapeError(
+    `${op}: ${printShape(shape)} has an extent that is not 0 or more\n  give integers of 0 or more, or names of symbols`,
+  );
 
 /** Throws unless every extent is 0 or more, or symbolic. */
 export function checkNumbers(op: string, shape: Shape): void {

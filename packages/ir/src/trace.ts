@@ -34,14 +34,16 @@ export const isTracing = (): boolean => stack.length > 1;
  */
 export function assign(target: Tensor, value: Tensor): void {
   if (target.op !== "param")
-    throw new GraphError(`assign: target is ${target.op}, not a parameter`);
+    throw new GraphError(
+      `assign: target is ${target.op}, not a parameter\n  make it with param(…), or return the value instead`,
+    );
   if (!sameShape(target.shape, value.shape))
     throw new ShapeError(
-      `assign: shapes differ: ${String(target.attrs.name)} is ${printShape(target.shape)}, value is ${printShape(value.shape)}`,
+      `assign: shapes differ: ${String(target.attrs.name)} is ${printShape(target.shape)}, value is ${printShape(value.shape)}\n  reshape or broadcastTo the value to the shape of the parameter`,
     );
   if (target.dtype !== value.dtype)
     throw new DtypeError(
-      `assign: dtypes differ: ${String(target.attrs.name)} is ${target.dtype}, value is ${value.dtype}`,
+      `assign: dtypes differ: ${String(target.attrs.name)} is ${target.dtype}, value is ${value.dtype}\n  convert the value to the dtype of the parameter`,
     );
   stack[stack.length - 1]!.set(target, heldValue(value));
 }

@@ -46,7 +46,10 @@ export function compile<A extends readonly unknown[], R>(
   fn: (...args: A) => R,
   options: CompileOptions = {},
 ): CompiledFunction<A, R> {
-  if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
+  if (typeof fn !== "function")
+    throw new GraphError(
+      `compile: takes a function, got ${typeof fn}\n  pass a function of tensors: compile((x) => x.relu())`,
+    );
   checkOptions("compile", options, compileOptions);
   checkTarget(options.target ?? "auto");
   if (options.threads !== undefined) setThreads(options.threads);

@@ -158,7 +158,7 @@ export class Compiler {
     }
     if (args.length !== inputs.length)
       throw new GraphError(
-        `run: ${this.name} takes ${inputs.length} arguments, got ${args.length}`,
+        `run: ${this.name} takes ${inputs.length} arguments, got ${args.length}\n  pass one for each of the declared inputs`,
       );
     for (const { path, name, type } of this.#wanted(inputs))
       feeds.push(feedOf(at(args, path), name, type));

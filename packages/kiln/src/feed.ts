@@ -79,16 +79,20 @@ export function feedOf(
   }
   if (isNested(value)) return fromNested(value, path, want?.dtype);
   throw new GraphError(
-    `compile: argument ${path} is ${nameOf(value)}, not a tensor, number, list or typed array`,
+    `compile: argument ${path} is ${nameOf(value)}, not a tensor, number, list or typed array\n  pass it as a tensor, or let the function close over it`,
   );
 }
 
 function fromTensor(t: Tensor, path: string, dtype: Dtype | undefined): Fed {
   if (dtype && t.dtype !== dtype)
-    throw new DtypeError(`run: input ${path} must be ${dtype}, got ${t.dtype}`);
+    throw new DtypeError(
+      `run: input ${path} must be ${dtype}, got ${t.dtype}\n  convert it, or declare that dtype in inputs`,
+    );
   for (const d of t.shape)
     if (typeof d !== "number")
-      throw new ShapeError(`run: input ${path} has the symbolic shape ${printShape(t.shape)}`);
+      throw new ShapeError(
+        `run: input ${path} has the symbolic shape ${printShape(t.shape)}\n  pass values: what has no numbers yet is for the function that is compiled`,
+      );
   return { path, dtype: t.dtype, shape: t.shape as readonly number[], from: t };
 }
 
@@ -113,7 +117,7 @@ function fromArray(
     return { path, dtype: to, shape, from: own === "f16" ? storedForm(to, array) : array };
   if (isFloat(own) && !isFloat(to))
     throw new DtypeError(
-      `run: input ${path} must be ${to}, got ${own} in a ${array.constructor.name}`,
+      `run: input ${path} must be ${to}, got ${own} in a ${array.constructor.name}\n  copy it into the typed array of that dtype, or declare the other in inputs`,
     );
   return { path, dtype: to, shape, from: storedForm(to, array) };
 }
@@ -128,7 +132,7 @@ const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * 
 function checkSize({ path, shape }: Fed, length: number): void {
   if (sizeOf(shape) !== length)
     throw new ShapeError(
-      `run: input ${path} ${printShape(shape)} has ${sizeOf(shape)} elements, the array ${length}`,
+      `run: input ${path} ${printShape(shape)} has ${sizeOf(shape)} elements, the array ${length}\n  give data and shape as many elements`,
     );
 }
 
@@ -143,7 +147,9 @@ function fillShape(path: string, shape: readonly (number | undefined)[], length:
     );
   const rest = known === 0 ? 0 : length / known;
   if (open === 1 ? !Number.isInteger(rest) : known !== length)
-    throw new ShapeError(`run: input ${path} ${text} does not fit an array of ${length} elements`);
+    throw new ShapeError(
+      `run: input ${path} ${text} does not fit an array of ${length} elements\n  pass { data, shape }`,
+    );
   return shape.map((d) => d ?? rest);
 }
 

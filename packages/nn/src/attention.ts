@@ -78,7 +78,9 @@ function masked(scores: Tensor, options: AttentionOptions): Tensor {
   if (options.mask) {
     const mask = widened(options.mask);
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
-      throw new DtypeError(`attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}`);
+      throw new DtypeError(
+        `attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}\n  compare to get bool: mask.notEqual(0) is true where keys count`,
+      );
     out = mask.dtype === "bool" ? select(mask, out, lowest) : out.add(mask);
   }
   return causal === false ? out : select(seenBy(scores, causal), out, lowest);

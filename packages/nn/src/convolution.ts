@@ -68,7 +68,7 @@ class Convolution extends Module {
     checkCount(op, "groups", this.groups);
     if (inputs % this.groups || outputs % this.groups)
       throw new ShapeError(
-        `${op}: channels are not multiples of groups: inputs ${inputs}, outputs ${outputs}, groups ${this.groups}`,
+        `${op}: channels are not multiples of groups: inputs ${inputs}, outputs ${outputs}, groups ${this.groups}\n  choose groups that divide both`,
       );
     this.kernel = each(op, "kernel", kernel, axes);
     this.stride = each(op, "stride", options.stride ?? 1, axes);
@@ -144,7 +144,9 @@ function each(
 ): number[] {
   const list = typeof value === "number" ? new Array<number>(axes).fill(value) : [...value];
   if (list.length !== axes)
-    throw new ShapeError(`${op}: ${what} needs 1 or ${axes} numbers, got ${printShape(list)}`);
+    throw new ShapeError(
+      `${op}: ${what} needs 1 or ${axes} numbers, got ${printShape(list)}\n  give one number for all axes, or one for each`,
+    );
   for (const v of list) checkCount(op, what, v, least);
   return list;
 }

@@ -48,12 +48,14 @@ function classesOf(op: string, x: Tensor, options: NllOptions): Classes {
   const given = options.axis ?? (x.rank > 1 ? 1 : 0);
   const axis = given < 0 ? given + x.rank : given;
   if (!Number.isInteger(axis) || axis < 0 || axis >= x.rank)
-    throw new ShapeError(`${op}: axis ${given} is outside ${printShape(x.shape)}`);
+    throw new ShapeError(
+      `${op}: axis ${given} is outside ${printShape(x.shape)}\n  axes count from 0, or from the end: -1 is the last`,
+    );
   const count = x.shape[axis]!;
   const { weight } = options;
   if (weight && !sameShape(weight.shape, [count]))
     throw new ShapeError(
-      `${op}: weight must have one entry a class: ${printShape(weight.shape)} for ${printShape([count])}`,
+      `${op}: weight must have one entry a class: ${printShape(weight.shape)} for ${printShape([count])}\n  give a vector as long as there are classes`,
     );
   return {
     axis,
@@ -68,7 +70,7 @@ function checkTargets(op: string, x: Tensor, target: Tensor, axis: number): void
   const last = dropAxes(x.shape, [x.rank - 1]);
   const repair = sameShape(target.shape, last)
     ? "\n  pass axis: -1 if classes are on the last axis"
-    : "";
+    : "\n  give one class for each entry, in the input's shape without the axis of classes";
   throw new ShapeError(
     `${op}: targets do not fit: input ${printShape(x.shape)} with classes on axis ${axis} needs ${printShape(expected)}, got ${printShape(target.shape)}${repair}`,
   );
@@ -142,11 +144,13 @@ function againstProbabilities(
   options: CrossEntropyOptions,
 ): Tensor {
   if (options.ignoreIndex !== undefined)
-    throw new GraphError("crossEntropy: ignoreIndex needs class indices, target is probabilities");
+    throw new GraphError(
+      "crossEntropy: ignoreIndex needs class indices, target is probabilities\n  pass classes as integers, or give ignored rows probabilities of 0",
+    );
   if (!sameShape(logp.shape, target.shape)) {
     const repair = sameShape(target.shape, dropAxes(logp.shape, [axis]))
       ? "\n  classes must be integers: an Int32Array, or a tensor or input of dtype i32"
-      : "";
+      : "\n  pass integer classes without the axis of classes, or probabilities of the input's shape";
     throw new ShapeError(
       `crossEntropy: probabilities must have the input's shape: ${printShape(target.shape)} for ${printShape(logp.shape)}${repair}`,
     );

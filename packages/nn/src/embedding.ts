@@ -42,7 +42,9 @@ export class Embedding extends Module {
 
   override forward(x: Tensor): Tensor {
     if (!isInteger(x.dtype))
-      throw new DtypeError(`embedding: indices must be integers, got ${x.dtype}`);
+      throw new DtypeError(
+        `embedding: indices must be integers, got ${x.dtype}\n  feed an Int32Array, or convert: x.convert("i32")`,
+      );
     return take(this.weight, x, 0);
   }
 

@@ -15,7 +15,9 @@ export class Flatten extends Module {
 
   override forward(x: Tensor): Tensor {
     if (x.rank < this.start)
-      throw new ShapeError(`flatten: needs rank ${this.start} or more, got ${printShape(x.shape)}`);
+      throw new ShapeError(
+        `flatten: needs rank ${this.start} or more, got ${printShape(x.shape)}\n  give start a smaller axis`,
+      );
     const tail = x.shape.slice(this.start).reduce<Dim>(mulDim, 1);
     return x.reshape([...x.shape.slice(0, this.start), tail]);
   }

@@ -63,7 +63,8 @@ const huberOptions: OptionNames<HuberOptions> = { ...lossOptions, delta: 1 };
 export function huber(x: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
   const { delta = 1 } = checkOptions("huber", options, huberOptions);
   return lossOf("huber", [x, target], options.reduction, (a, b) => {
-    if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
+    if (!(delta > 0))
+      throw new GraphError(`huber: delta must be positive, got ${delta}\n  leave it out for 1`);
     const d = a.sub(b);
     const size = d.abs();
     return select(size.less(delta), d.square().mul(0.5), size.sub(delta / 2).mul(delta));
@@ -139,7 +140,7 @@ export function bceWithLogits(
     const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
     if (sameShape(losses.shape, x.shape)) return losses;
     throw new ShapeError(
-      `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}`,
+      `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}\n  give one number, or one for each label on the last axis`,
     );
   });
 }

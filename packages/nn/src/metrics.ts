@@ -23,7 +23,7 @@ export function accuracy(scores: Tensor, target: Tensor): Tensor {
     throw new DtypeError(`accuracy: target must be integers, got ${target.dtype}`);
   if (scores.rank === 0 || !sameShape(expected, target.shape))
     throw new ShapeError(
-      `accuracy: targets do not fit: scores ${printShape(scores.shape)} need ${printShape(expected)}, got ${printShape(target.shape)}`,
+      `accuracy: targets do not fit: scores ${printShape(scores.shape)} need ${printShape(expected)}, got ${printShape(target.shape)}\n  give one class for each row of scores; argMax(-1) of one-hot rows`,
     );
   return scores.argMax(-1).equal(target).convert("f32").mean();
 }

@@ -62,7 +62,10 @@ export class LayerNorm extends Module {
     this.eps = options.eps ?? 1e-5;
     for (const d of this.shape) checkCount("layerNorm", "extent", d);
     checkWithin("layerNorm", "eps", this.eps, 0, 1);
-    if (!this.shape.length) throw new ShapeError("layerNorm: shape is empty, needs an axis");
+    if (!this.shape.length)
+      throw new ShapeError(
+        "layerNorm: shape is empty, needs an axis\n  give the extents of the last axes: [width]",
+      );
     if (options.affine ?? true) {
       this.weight = weight("weight", this.shape, constant(1));
       this.bias = weight("bias", this.shape, constant(0));
@@ -135,7 +138,7 @@ export class GroupNorm extends Module {
     checkCount("groupNorm", "channels", channels);
     if (channels % groups)
       throw new ShapeError(
-        `groupNorm: channels ${channels} are not a multiple of groups ${groups}`,
+        `groupNorm: channels ${channels} are not a multiple of groups ${groups}\n  choose groups that divide the channels`,
       );
     this.groups = groups;
     this.channels = channels;
@@ -149,7 +152,9 @@ export class GroupNorm extends Module {
 
   override forward(x: Tensor): Tensor {
     if (x.rank < 2)
-      throw new ShapeError(`groupNorm: input needs rank 2 or more, got ${printShape(x.shape)}`);
+      throw new ShapeError(
+        `groupNorm: input needs rank 2 or more, got ${printShape(x.shape)}\n  put the batch in front and the channels second: [N,C,...]`,
+      );
     checkExtent("groupNorm", x, 1, this.channels, "channels");
     const inGroup = x.shape.slice(2).reduce<Dim>(mulDim, this.channels / this.groups);
     const wide = (t: Tensor | undefined): Tensor | undefined =>

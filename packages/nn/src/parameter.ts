@@ -25,7 +25,9 @@ export const buffer = (name: string, shape: readonly number[], init: Initializer
 /** Throws unless `value` is an integer of at least `least`. */
 export function checkCount(op: string, what: string, value: number, least = 1): void {
   if (!Number.isInteger(value) || value < least)
-    throw new ShapeError(`${op}: ${what} must be an integer of ${least} or more, got ${value}`);
+    throw new ShapeError(
+      `${op}: ${what} must be an integer of ${least} or more, got ${value}\n  give a whole number; symbols are for inputs, not for layers`,
+    );
 }
 
 /** Throws unless low ≤ value ≤ high. */
@@ -37,7 +39,9 @@ export function checkWithin(
   high: number,
 ): void {
   if (!(value >= low && value <= high))
-    throw new GraphError(`${op}: ${what} must be from ${low} to ${high}, got ${value}`);
+    throw new GraphError(
+      `${op}: ${what} must be from ${low} to ${high}, got ${value}\n  give a number of that range`,
+    );
 }
 
 /** Throws for a list or an array, which `forward` does not take though a compiled function does. */
@@ -54,7 +58,7 @@ export function checkExtent(op: string, x: Tensor, axis: number, size: Dim, what
   const found = x.shape.at(axis);
   if (found === undefined || (typeof found === "number" && found !== size))
     throw new ShapeError(
-      `${op}: ${what} differ: layer has ${printDim(size)}, input is ${printShape(x.shape)}`,
+      `${op}: ${what} differ: layer has ${printDim(size)}, input is ${printShape(x.shape)}\n  make the layer for what the input has there, or transpose the input`,
     );
 }
 
@@ -63,7 +67,7 @@ export function checkRank(op: string, x: Tensor, ...ranks: number[]): void {
   checkInput(op, x);
   if (!ranks.includes(x.rank))
     throw new ShapeError(
-      `${op}: input must have rank ${ranks.join(" or ")}, got ${printShape(x.shape)}`,
+      `${op}: input must have rank ${ranks.join(" or ")}, got ${printShape(x.shape)}\n  put a batch axis in front with expandDims(0), or take the layer of that rank`,
     );
 }
 
@@ -75,6 +79,8 @@ export function pair(
 ): [number, number] {
   const both = typeof value === "number" ? [value, value] : value;
   if (both.length !== 2)
-    throw new ShapeError(`${op}: ${what} needs 1 or 2 numbers, got [${both.join(",")}]`);
+    throw new ShapeError(
+      `${op}: ${what} needs 1 or 2 numbers, got [${both.join(",")}]\n  give one number for all axes, or one for each`,
+    );
   return [both[0]!, both[1]!];
 }

@@ -44,7 +44,7 @@ abstract class Pool extends Module {
     for (const v of this.padding) checkCount(op, "padding", v, 0);
     if (this.padding.some((p, i) => p > this.window[i]! / 2))
       throw new ShapeError(
-        `${op}: padding is over half the window: ${printShape(this.padding)} for ${printShape(this.window)}`,
+        `${op}: padding is over half the window: ${printShape(this.padding)} for ${printShape(this.window)}\n  pad at most half of the window, or pad before: x.pad(…)`,
       );
   }
 

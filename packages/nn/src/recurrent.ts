@@ -207,21 +207,23 @@ class Recurrent extends Module {
 
   #check(batch: Dim, { lengths, state }: RecurrentInputs): void {
     if (lengths && !isInteger(lengths.dtype))
-      throw new DtypeError(`${this.#op}: lengths must be integers, got ${lengths.dtype}`);
+      throw new DtypeError(
+        `${this.#op}: lengths must be integers, got ${lengths.dtype}\n  feed an Int32Array, or convert: lengths.convert("i32")`,
+      );
     if (lengths && !sameShape(lengths.shape, [batch]))
       throw new ShapeError(
-        `${this.#op}: lengths must be one a sequence: ${printShape(lengths.shape)} for ${printShape([batch])}`,
+        `${this.#op}: lengths must be one a sequence: ${printShape(lengths.shape)} for ${printShape([batch])}\n  give one length for each entry of the batch`,
       );
     if (!state) return;
     if (state.length !== this.#states)
       throw new GraphError(
-        `${this.#op}: state must be ${this.#states} tensors, got ${state.length}`,
+        `${this.#op}: state must be ${this.#states} tensors, got ${state.length}\n  pass what the layer returned as its state, or leave it out for zeros`,
       );
     const shape = [this.forwards.length + this.backwards.length, batch, this.hidden];
     for (const s of state)
       if (!sameShape(s.shape, shape))
         throw new ShapeError(
-          `${this.#op}: state must be ${printShape(shape)}, got ${printShape(s.shape)}`,
+          `${this.#op}: state must be ${printShape(shape)}, got ${printShape(s.shape)}\n  pass what the layer returned as its state, or leave it out for zeros`,
         );
   }
 

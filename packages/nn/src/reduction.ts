@@ -15,7 +15,7 @@ export function reduce(losses: Tensor, reduction: Reduction = "mean"): Tensor {
       return losses;
     default:
       throw new GraphError(
-        `loss: reduction must be mean, sum or none, got ${String(reduction satisfies never)}`,
+        `loss: reduction must be mean, sum or none, got ${String(reduction satisfies never)}\n  leave it out for mean`,
       );
   }
 }

@@ -11,7 +11,8 @@ export function globalNorm(grads: readonly Tensor[]): Tensor {
     return wide.mul(wide).sum();
   });
   const [first, ...rest] = squares;
-  if (!first) throw new GraphError("globalNorm: no gradients, needs one or more");
+  if (!first)
+    throw new GraphError("globalNorm: no gradients, needs one or more\n  pass what grad returned");
   return rest.reduce((a, b) => a.add(b), first).sqrt();
 }
 

@@ -78,10 +78,12 @@ function checkList(kind: string, params: unknown): void {
 function checkParameter(kind: string, p: Tensor, members: readonly Member[]): void {
   if (!(p instanceof Tensor) || p.op !== "param" || !p.attrs.trainable)
     throw new GraphError(
-      `${kind}: only trainable parameters can be moved, got ${p instanceof Tensor && p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}`,
+      `${kind}: only trainable parameters can be moved, got ${p instanceof Tensor && p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}\n  pass the parameters() of a module, or param(…); buffers are assigned`,
     );
   if (!isFloat(p.dtype))
     throw new DtypeError(`${kind}: ${String(p.attrs.name)} is ${p.dtype}, must be floating`);
   if (members.some((m) => m.param === p))
-    throw new GraphError(`${kind}: ${String(p.attrs.name)} is given twice`);
+    throw new GraphError(
+      `${kind}: ${String(p.attrs.name)} is given twice\n  leave one of them out: new Set(parameters) has each once`,
+    );
 }

@@ -99,7 +99,9 @@ export abstract class Optimizer extends Stateful {
       throw new GraphError(`${kind}: unused must be "skip" or "error", got ${String(unused)}`);
     this.#members = membersOf(kind, params, options);
     if (!this.#members.length)
-      throw new GraphError(`${kind}: no parameters to train, needs one or more`);
+      throw new GraphError(
+        `${kind}: no parameters to train, needs one or more\n  pass the parameters() of a module; frozen ones do not count`,
+      );
   }
 
   /**
@@ -239,7 +241,9 @@ export abstract class Optimizer extends Stateful {
     if (typeof lr === "number") return constant(lr, dtype);
     const value = typeof lr === "function" ? lr(counter!.before) : currentValue(lr);
     if (value.rank !== 0)
-      throw new ShapeError(`${this.kind}: lr must be a scalar, got ${printShape(value.shape)}`);
+      throw new ShapeError(
+        `${this.kind}: lr must be a scalar, got ${printShape(value.shape)}\n  give one number, a tensor of rank 0, or a schedule`,
+      );
     return value.convert(dtype);
   }
 
@@ -255,14 +259,14 @@ export abstract class Optimizer extends Stateful {
       throw new GraphError(`${this.kind}: takes a list of gradients, got ${kindOf(grads)}`);
     if (grads.length !== members.length)
       throw new GraphError(
-        `${this.kind}: needs a gradient for each parameter: ${members.length} parameters, ${grads.length} gradients`,
+        `${this.kind}: needs a gradient for each parameter: ${members.length} parameters, ${grads.length} gradients\n  pass what grad gave for the parameters, in their order`,
       );
     for (const [i, { param: p, name }] of members.entries()) {
       const g = grads[i];
       if (g !== undefined) checkTensor(`${this.kind}: the gradient of ${name}`, g);
       if (g && !sameShape(g.shape, p.shape))
         throw new ShapeError(
-          `${this.kind}: gradient of ${name} has another shape: ${printShape(g.shape)} for ${printShape(p.shape)}`,
+          `${this.kind}: gradient of ${name} has another shape: ${printShape(g.shape)} for ${printShape(p.shape)}\n  pass the gradients in the order of the parameters`,
         );
     }
   }

@@ -49,7 +49,7 @@ export class SGD extends Optimizer {
     checkRange("sgd", "dampening", this.dampening, 0, Infinity);
     if (this.nesterov && !(this.momentum > 0 && this.dampening === 0))
       throw new GraphError(
-        `sgd: nesterov needs momentum and no dampening, got momentum ${this.momentum}, dampening ${this.dampening}`,
+        `sgd: nesterov needs momentum and no dampening, got momentum ${this.momentum}, dampening ${this.dampening}\n  set momentum to 0.9, say, and leave dampening out`,
       );
   }
 

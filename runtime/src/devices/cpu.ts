@@ -17,6 +17,7 @@ import {
   type LossInfo,
   type Program,
   type RunOptions,
+  reopen,
 } from "../device.ts";
 import type { Walk } from "../flow.ts";
 import { type Buffer, Heap } from "../heap.ts";
@@ -137,7 +138,7 @@ class CpuDriver implements Driver {
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     return this.#turns.follow(() => {
-      if (this.#destroyed) throw new DeviceError(`data: ${this.failure()}`);
+      if (this.#destroyed) throw new DeviceError(`data: ${this.failure()}${reopen}`);
       return copyOf(buffer, sizeBytes);
     });
   }
@@ -234,7 +235,7 @@ class CpuProgram implements Program {
     do {
       await walk.pause();
       const why = this.#driver.failure();
-      if (why !== null) throw new DeviceError(`run: ${why}`);
+      if (why !== null) throw new DeviceError(`run: ${why}${reopen}`);
     } while (!goOn());
   }
 
@@ -258,7 +259,9 @@ class CpuProgram implements Program {
 function kernelFrom(kernels: KernelModule, name: string): KernelFunction {
   const found = Object.hasOwn(kernels, name) ? kernels[name] : undefined;
   if (typeof found !== "function")
-    throw new ArtifactError(`load: the kernel module exports no function ${name}`);
+    throw new ArtifactError(
+      `load: the kernel module exports no function ${name}\n  pass the kernels.js that lies beside this manifest`,
+    );
   return found as KernelFunction;
 }
 
@@ -268,9 +271,12 @@ function buildKernel(name: string, text: string): KernelFunction {
     return new Function(`"use strict";\n${text}\nreturn ${name};`)() as KernelFunction;
   } catch (cause) {
     if (!(cause instanceof EvalError))
-      throw new ArtifactError(`load: kernel ${name} does not parse: ${(cause as Error).message}`, {
-        cause,
-      });
+      throw new ArtifactError(
+        `load: kernel ${name} does not parse: ${(cause as Error).message}\n  compile it again, or copy it again: the file is damaged`,
+        {
+          cause,
+        },
+      );
     throw new DeviceError(
       "load: this page forbids building functions from text\n  pass { kernels: await import(…) } with the artifact's kernels.js",
       { cause },

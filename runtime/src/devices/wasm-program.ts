@@ -3,7 +3,7 @@
  * run and hands the calls to the crew. Decides which calls are worth several threads.
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
-import type { KernelTiming, Program, RunOptions } from "../device.ts";
+import { type KernelTiming, type Program, type RunOptions, reopen } from "../device.ts";
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
@@ -171,7 +171,7 @@ export class WasmProgram implements Program {
 
   readonly #check = (): void => {
     const why = this.#host.failure();
-    if (why !== null) throw new DeviceError(`run: ${why}`);
+    if (why !== null) throw new DeviceError(`run: ${why}${reopen}`);
   };
 
   /** After a trap nobody knows what the memory holds. */

@@ -3,7 +3,7 @@
  * module, and calls are shared out among threads where there are any. Runs go one after the other.
  */
 import { type Artifact, checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
-import { Device, type Driver, type LossInfo, type Program } from "../device.ts";
+import { Device, type Driver, type LossInfo, type Program, reopen } from "../device.ts";
 import { type Buffer, Heap } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
@@ -137,7 +137,7 @@ export class WasmDriver implements Driver {
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     return this.#turns.follow(() => {
-      if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);
+      if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}${reopen}`);
       return this.#copyOf(buffer, sizeBytes);
     });
   }

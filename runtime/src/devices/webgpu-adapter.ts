@@ -133,8 +133,11 @@ async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
       requiredFeatures: requiredFeatures as GPUFeatureName[],
     });
   } catch (cause) {
-    throw new DeviceError(`openWebGpu: the adapter gives no device: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new DeviceError(
+      `openWebGpu: the adapter gives no device: ${(cause as Error).message}\n  close other pages that use the GPU, or use createWasmDevice()`,
+      {
+        cause,
+      },
+    );
   }
 }

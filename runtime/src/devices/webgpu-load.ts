@@ -44,7 +44,10 @@ async function compileKernel(
     device,
     Promise.all([device.popErrorScope().catch(() => null), promise.catch((cause: Error) => cause)]),
   );
-  if (error) throw new ArtifactError(`load: kernel ${name} ${await complaint(module, error)}`);
+  if (error)
+    throw new ArtifactError(
+      `load: kernel ${name} ${await complaint(module, error)}\n  compile it again for the limits of this device`,
+    );
   if (result instanceof Error)
     throw new DeviceError(`load: kernel ${name} gives no pipeline: ${firstLine(result.message)}`, {
       cause: result,

@@ -4,7 +4,7 @@
  * buffers they bind, and whole runs too.
  */
 import { DeviceError } from "@kiln-ml/artifact";
-import type { KernelTiming, Program, RunOptions } from "../device.ts";
+import { type KernelTiming, type Program, type RunOptions, reopen } from "../device.ts";
 import type { Next, Walk } from "../flow.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { BoundLaunch } from "./encode.ts";
@@ -142,7 +142,7 @@ export class GpuProgram implements Program {
     this.#commands.flush();
     await this.#unlessLost(this.#device.queue.onSubmittedWorkDone());
     const why = this.#host.failure();
-    if (why !== null) throw new DeviceError(`run: ${why}`);
+    if (why !== null) throw new DeviceError(`run: ${why}${reopen}`);
   }
 
   async #unlessLost<T>(waiting: Promise<T>): Promise<T> {
@@ -200,7 +200,7 @@ export class GpuProgram implements Program {
     const max = this.#maxWorkgroups;
     if (workgroups.some((n) => n > max))
       throw new DeviceError(
-        `run: kernel ${name} needs [${workgroups}] workgroups, the device takes ${max} a dimension`,
+        `run: kernel ${name} needs [${workgroups}] workgroups, the device takes ${max} a dimension\n  make the batch or that axis smaller`,
       );
   }
 

@@ -3,7 +3,7 @@
  * a run. Errors that WebGPU reports late are thrown by the next call.
  */
 import { type Artifact, DeviceError } from "@kiln-ml/artifact";
-import type { AdapterInfo, Driver, LossInfo, Program } from "../device.ts";
+import { type AdapterInfo, type Driver, type LossInfo, type Program, reopen } from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { firstLine } from "./first-line.ts";
@@ -131,7 +131,7 @@ export class WebGpuDriver implements Driver {
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     try {
       const { reading } = await this.#turns.follow(() => {
-        if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}`);
+        if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}${reopen}`);
         // In an object, for the turn ends when the read is asked for.
         return { reading: this.#staging.read(buffer, wholeWords(sizeBytes)) };
       });
@@ -141,7 +141,8 @@ export class WebGpuDriver implements Driver {
       return result;
     } catch (cause) {
       if (cause instanceof DeviceError) throw cause;
-      const why = this.#failure ?? this.takeFault() ?? (cause as Error).message;
+      const gone = this.#failure === null ? null : `${this.#failure}${reopen}`;
+      const why = gone ?? this.takeFault() ?? (cause as Error).message;
       throw new DeviceError(`data: ${why}`, { cause });
     }
   }

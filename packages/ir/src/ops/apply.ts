@@ -71,14 +71,18 @@ export const dimsOf = (value: AttrValue | undefined): readonly Dim[] =>
 /** Throws unless there are `count` operands. */
 export function checkCount(op: string, operands: readonly Tensor[], count: number): void {
   if (operands.length !== count)
-    throw new GraphError(`${op}: takes ${count} operands, got ${operands.length}`);
+    throw new GraphError(
+      `${op}: takes ${count} operands, got ${operands.length}\n  pass as many as the op takes: docs/ops.md has them`,
+    );
 }
 
 /** Throws unless all operands have the dtype of the first. */
 export function checkSameDtype(op: string, operands: readonly Tensor[]): void {
   for (const t of operands)
     if (t.dtype !== operands[0]!.dtype)
-      throw new DtypeError(`${op}: dtypes differ: ${operands[0]!.dtype} and ${t.dtype}`);
+      throw new DtypeError(
+        `${op}: dtypes differ: ${operands[0]!.dtype} and ${t.dtype}\n  convert one to the dtype of the other: x.convert("f32")`,
+      );
 }
 
 /** One value for each of `count` axes: a number counts for all of them. */

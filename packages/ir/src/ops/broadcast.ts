@@ -64,7 +64,7 @@ function stretched(x: Tensor, shape: Shape, op: string): Tensor {
   const lead = shape.length - x.rank;
   if (lead < 0 || !sameShape(broadcastShapes(op, x.shape, shape), shape))
     throw new ShapeError(
-      `${op}: ${printShape(x.shape)} does not broadcast to ${printShape(shape)}`,
+      `${op}: ${printShape(x.shape)} does not broadcast to ${printShape(shape)}\n  only axes of extent 1 and new ones in front are repeated: reshape, or give another shape`,
     );
   return broadcastInDim(
     x,

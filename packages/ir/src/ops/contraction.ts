@@ -55,7 +55,10 @@ defineOp({
     const [lhs, rhs] = operands as [Tensor, Tensor];
     const d = dotAxes(attrs);
     checkSameDtype("dotGeneral", operands);
-    if (lhs.dtype === "bool") throw new DtypeError("dotGeneral: operands are bool, not a number");
+    if (lhs.dtype === "bool")
+      throw new DtypeError(
+        "dotGeneral: operands are bool, not a number\n  convert them to f32 or i32 first",
+      );
     checkPairs(lhs, rhs, d);
     const pick = (t: Tensor, axes: readonly number[]) => axes.map((a) => t.shape[a]!);
     const free = [...pick(lhs, lhsFree(lhs, d)), ...pick(rhs, rhsFree(rhs, d))];
@@ -199,7 +202,7 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
   const inner = b.shape[Math.max(0, b.rank - 2)]!;
   if (!sameDim(a.shape[a.rank - 1]!, inner))
     throw new ShapeError(
-      `matmul: inner extents differ: lhs ${printShape(a.shape)} has ${printDim(a.shape[a.rank - 1]!)}, rhs ${printShape(b.shape)} has ${printDim(inner)}`,
+      `matmul: inner extents differ: lhs ${printShape(a.shape)} has ${printDim(a.shape[a.rank - 1]!)}, rhs ${printShape(b.shape)} has ${printDim(inner)}\n  the last axis of lhs and the last but one of rhs must be equal: swapAxes(-1, -2) or reshape one`,
     );
   const [x, y] = [converted(a, b), converted(b, a)];
   if (y.rank <= 2) return dotGeneral(x, y, { lhsContract: [-1], rhsContract: [0] });

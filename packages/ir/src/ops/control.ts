@@ -38,7 +38,7 @@ defineOp({
     const type = results[attrs.index as number];
     if (!type)
       throw new GraphError(
-        `result: index ${String(attrs.index)} is outside the ${results.length} results of ${operands[0]!.op}`,
+        `result: index ${String(attrs.index)} is outside the ${results.length} results of ${operands[0]!.op}\n  count results from 0`,
       );
     return { dtype: type.dtype, shape: type.shape };
   },
@@ -47,16 +47,18 @@ defineOp({
 function checkArguments(graph: Graph, operands: readonly Tensor[]): void {
   if (graph.params.length !== operands.length)
     throw new GraphError(
-      `call: the graph takes ${graph.params.length} operands, got ${operands.length}`,
+      `call: the graph takes ${graph.params.length} operands, got ${operands.length}\n  pass one operand for each of its parameters`,
     );
   for (const [i, p] of graph.params.entries()) {
     const t = operands[i]!;
     if (!sameShape(p.shape, t.shape))
       throw new ShapeError(
-        `call: operand ${i} is ${printShape(t.shape)}, the graph takes ${printShape(p.shape)}`,
+        `call: operand ${i} is ${printShape(t.shape)}, the graph takes ${printShape(p.shape)}\n  reshape it, or build the graph for that shape`,
       );
     if (p.dtype !== t.dtype)
-      throw new DtypeError(`call: operand ${i} is ${t.dtype}, the graph takes ${p.dtype}`);
+      throw new DtypeError(
+        `call: operand ${i} is ${t.dtype}, the graph takes ${p.dtype}\n  convert it, or build the graph for that dtype`,
+      );
   }
 }
 
@@ -83,7 +85,8 @@ export function resultsOf(
 export function call(graph: Graph, operands: readonly Tensor[]): Tensor[] {
   const read = operands.map(currentValue);
   checkArguments(graph, read);
-  if (!graph.results.length) throw new GraphError("call: the graph has no results");
+  if (!graph.results.length)
+    throw new GraphError("call: the graph has no results\n  return a tensor from the function");
   return resultsOf({ op: "call", operands: read, attrs: {}, regions: [graph] }, graph.results);
 }
 

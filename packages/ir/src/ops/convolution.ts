@@ -57,7 +57,7 @@ function checkChannels(x: Tensor, w: Tensor, groups: number): void {
     throw new ShapeError(`convolution: groups is ${groups}, not 1 or more`);
   if (!sameDim(mulDim(w.shape[1]!, groups), x.shape[1]!))
     throw new ShapeError(
-      `convolution: channels differ: x ${printShape(x.shape)} has ${printDim(x.shape[1]!)}, w ${printShape(w.shape)} takes ${groups} groups of ${printDim(w.shape[1]!)}`,
+      `convolution: channels differ: x ${printShape(x.shape)} has ${printDim(x.shape[1]!)}, w ${printShape(w.shape)} takes ${groups} groups of ${printDim(w.shape[1]!)}\n  x must have groups times as many channels as w takes: change w, or the groups`,
     );
   if (exactQuotient(w.shape[0]!, groups) === undefined)
     throw new ShapeError(

@@ -39,7 +39,10 @@ function cumulative(name: string, reducer: Reducer, vjp: Vjp): void {
       checkCount(name, operands, 1);
       const x = operands[0]!;
       checkAttrs(name, x, attrs);
-      if (x.dtype === "bool") throw new DtypeError(`${name}: operand is bool, not a number`);
+      if (x.dtype === "bool")
+        throw new DtypeError(
+          `${name}: operand is bool, not a number\n  convert it first: x.convert("i32")`,
+        );
       return { dtype: x.dtype, shape: x.shape };
     },
     vjp,

@@ -85,11 +85,15 @@ defineOp({
     const shape = checkIndices("scatter", x, indices, attrs);
     const mode = attrs.mode as Mode;
     if (!modes.includes(mode))
-      throw new GraphError(`scatter: mode "${mode}" is not add, mul, max, min or set`);
+      throw new GraphError(
+        `scatter: mode "${mode}" is not add, mul, max, min or set\n  take one of these; a mean is a sum by add, divided by the counts`,
+      );
     if (updates.dtype !== x.dtype)
       throw new DtypeError(`scatter: updates are ${updates.dtype}, operand is ${x.dtype}`);
     if (x.dtype === "bool" && mode !== "set")
-      throw new DtypeError(`scatter: mode ${mode} does not combine bool`);
+      throw new DtypeError(
+        `scatter: mode ${mode} does not combine bool\n  use mode "set", or convert to i32 first`,
+      );
     const wanted = [...shape, ...dropAxes(x.shape, numbersOf(attrs.axes))];
     if (!sameShape(wanted, updates.shape))
       throw new ShapeError(
@@ -251,7 +255,9 @@ function pick(x: Tensor, index: number, axis: number): Tensor {
   const extent = x.shape[axis]!;
   const at = index < 0 ? addDim(extent, index) : index;
   const refuse = () =>
-    new ShapeError(`take: ${index} is not a place on axis ${axis} of ${printShape(x.shape)}`);
+    new ShapeError(
+      `take: ${index} is not a place on axis ${axis} of ${printShape(x.shape)}\n  indices are integers from 0 to the extent less 1, or from the end, -1 the last`,
+    );
   if (!Number.isInteger(index)) throw refuse();
   for (const d of [at, subDim(extent, addDim(at, 1))]) requireAtLeast(d, 0, refuse);
   return squeeze(sliceAxis(x, axis, at, addDim(at, 1)), axis);

@@ -15,7 +15,8 @@ defineOp({
   name: "concat",
   family: "movement",
   infer(operands, attrs) {
-    if (operands.length === 0) throw new GraphError("concat: no operands");
+    if (operands.length === 0)
+      throw new GraphError("concat: no operands\n  pass one tensor or more");
     const first = operands[0]!;
     const axis = checkAxis("concat", attrs.axis as number, first.rank);
     checkSameDtype("concat", operands);
@@ -25,7 +26,7 @@ defineOp({
         t.shape.some((d, i) => i !== axis && !sameDim(d, first.shape[i]!))
       )
         throw new ShapeError(
-          `concat: shapes differ off axis ${axis}: ${printShape(first.shape)} and ${printShape(t.shape)}`,
+          `concat: shapes differ off axis ${axis}: ${printShape(first.shape)} and ${printShape(t.shape)}\n  make all other axes equal, or name another axis`,
         );
     const extent = operands.reduce<Dim>((sum, t) => addDim(sum, t.shape[axis]!), 0);
     return { dtype: first.dtype, shape: first.shape.map((d, i) => (i === axis ? extent : d)) };
@@ -62,7 +63,7 @@ function concatPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
 /** Puts tensors one after the other along an axis. They agree in dtype and in all other extents. */
 export function concat(xs: readonly Tensor[], axis = 0): Tensor {
   const first = xs[0];
-  if (!first) throw new GraphError("concat: no operands");
+  if (!first) throw new GraphError("concat: no operands\n  pass one tensor or more");
   const a = checkAxis("concat", axis, first.rank);
   return apply("concat", xs, { axis: a });
 }
@@ -82,13 +83,13 @@ export function split(x: Tensor, parts: number | readonly Dim[], axis = 0): Tens
   const each = typeof parts === "number" ? exactQuotient(extent, parts) : 0;
   if (each === undefined)
     throw new ShapeError(
-      `split: axis ${a} of ${printShape(x.shape)} does not divide into ${String(parts)} parts`,
+      `split: axis ${a} of ${printShape(x.shape)} does not divide into ${String(parts)} parts\n  give the extents of the parts as a list`,
     );
   const extents = typeof parts === "number" ? new Array<Dim>(parts).fill(each) : parts;
   const total = extents.reduce<Dim>(addDim, 0);
   if (!sameDim(total, extent))
     throw new ShapeError(
-      `split: extents [${extents.map(printDim).join(",")}] sum to ${printDim(total)}, axis ${a} of ${printShape(x.shape)} has ${printDim(extent)}`,
+      `split: extents [${extents.map(printDim).join(",")}] sum to ${printDim(total)}, axis ${a} of ${printShape(x.shape)} has ${printDim(extent)}\n  give extents whose sum is that of the axis`,
     );
   let start: Dim = 0;
   return extents.map((d) => {

@@ -45,7 +45,10 @@ const poolOptions: OptionNames<PoolOptions> = {
 
 function frameOf(op: string, x: Tensor, options: PoolOptions): Frame {
   const n = x.rank - 2;
-  if (n < 1) throw new ShapeError(`${op}: x is ${printShape(x.shape)}, not [N,C,...]`);
+  if (n < 1)
+    throw new ShapeError(
+      `${op}: x is ${printShape(x.shape)}, not [N,C,...]\n  put axes of extent 1 in front: x.expandDims(0)`,
+    );
   const size = perAxis(op, "size", options.size, n, 1);
   const stride = perAxis(op, "stride", options.stride ?? size, n, 1);
   const dilation = perAxis(op, "dilation", options.dilation, n, 1);
@@ -108,7 +111,10 @@ const averagePoolOptions: OptionNames<AveragePoolOptions> = { ...poolOptions, co
 export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
   checkOptions("avgPool", options, averagePoolOptions);
   const f = frameOf("avgPool", x, options);
-  if (!isFloat(x.dtype)) throw new DtypeError(`avgPool: x is ${x.dtype}, not a float`);
+  if (!isFloat(x.dtype))
+    throw new DtypeError(
+      `avgPool: x is ${x.dtype}, not a float\n  convert it first: x.convert("f32")`,
+    );
   return inFloat32([x], (from) => averaged(from, f, options));
 }
 

@@ -46,7 +46,10 @@ const precision: Partial<Record<Dtype, number>> = { f64: 53, f32: 24, f16: 11, b
 /** Multiples of 2⁻ᵖ in [0, 1), p the precision of the dtype. */
 function unit(from: Tensor, shape: readonly Extent[], dtype: Dtype): Tensor {
   const p = precision[dtype];
-  if (p === undefined) throw new DtypeError(`uniform: dtype must be a float, got ${dtype}`);
+  if (p === undefined)
+    throw new DtypeError(
+      `uniform: dtype must be a float, got ${dtype}\n  take randint for integers, or "f32"`,
+    );
   const first = randomBits(from, shape);
   if (p <= 32) return convert(shiftRight(first, 32 - p), dtype).mul(2 ** -p);
   const second = randomBits(fold(from, 1), shape);
@@ -94,7 +97,10 @@ export function normal(
   options: NormalOptions = {},
 ): Tensor {
   const { mean = 0, std = 1, dtype = "f32" } = checkOptions("normal", options, normalOptions);
-  if (!isFloat(dtype)) throw new DtypeError(`normal: dtype must be a float, got ${dtype}`);
+  if (!isFloat(dtype))
+    throw new DtypeError(
+      `normal: dtype must be a float, got ${dtype}\n  take "f32", and convert the result`,
+    );
   const inner = dtype === "f64" ? "f64" : "f32";
   const [a, b] = split(from, 2) as [Tensor, Tensor];
   const radius = unit(a, shape, inner).neg().add(1).log().mul(-2).sqrt();

@@ -23,7 +23,9 @@ function merge<T>(
 function checkDtype(op: string, reducer: Reducer, x: Tensor): void {
   const logical = reducer === "any" || reducer === "all";
   if (logical !== (x.dtype === "bool"))
-    throw new DtypeError(`${op}: operand is ${x.dtype}, not ${logical ? "bool" : "a number"}`);
+    throw new DtypeError(
+      `${op}: operand is ${x.dtype}, not ${logical ? "bool" : "a number"}\n  convert it first: ${logical ? "x.notEqual(0)" : 'x.convert("i32")'}`,
+    );
 }
 
 function reduction(name: string, reducer: Reducer, vjp?: Vjp): void {

@@ -38,7 +38,9 @@ export function traceBody(
 
 function checked(op: string, results: readonly Tensor[]): readonly Tensor[] {
   if (!Array.isArray(results) || !results.every((t) => t instanceof Tensor))
-    throw new GraphError(`${op}: a body returns a list of tensors, got ${String(results)}`);
+    throw new GraphError(
+      `${op}: a body returns a list of tensors, got ${String(results)}\n  return an array, also of one: [x]`,
+    );
   return results;
 }
 
@@ -90,14 +92,18 @@ export function checkTypes(
 ): void {
   if (types.length !== given.length)
     throw new GraphError(
-      `${op}: the number of ${what === "carry" ? "carries" : `${what}s`} is ${types.length}, ${whose} ${given.length}`,
+      `${op}: the number of ${what === "carry" ? "carries" : `${what}s`} is ${types.length}, ${whose} ${given.length}\n  return one result for each`,
     );
   for (const [i, t] of types.entries()) {
     const g = given[i]!;
     if (t.dtype !== g.dtype)
-      throw new DtypeError(`${op}: ${what} ${i} is ${typeText(t)}, ${whose} ${typeText(g)}`);
+      throw new DtypeError(
+        `${op}: ${what} ${i} is ${typeText(t)}, ${whose} ${typeText(g)}\n  make both of one dtype and shape: convert, reshape or broadcastTo one`,
+      );
     if (!sameShape(t.shape, g.shape))
-      throw new ShapeError(`${op}: ${what} ${i} is ${typeText(t)}, ${whose} ${typeText(g)}`);
+      throw new ShapeError(
+        `${op}: ${what} ${i} is ${typeText(t)}, ${whose} ${typeText(g)}\n  make both of one dtype and shape: convert, reshape or broadcastTo one`,
+      );
   }
 }
 
@@ -124,7 +130,9 @@ export function checkRegions(
 /** Throws unless `t` is one bool. */
 export function checkFlag(op: string, what: string, t: Tensor | undefined): void {
   if (t?.dtype !== "bool" || t.rank !== 0)
-    throw new DtypeError(`${op}: ${what} is ${t ? typeText(t) : "nothing"}, not bool[]`);
+    throw new DtypeError(
+      `${op}: ${what} is ${t ? typeText(t) : "nothing"}, not bool[]\n  return one bool of rank 0: x.sum().less(10)`,
+    );
 }
 
 /** Throws unless the node says of its results what its regions say. */
@@ -133,7 +141,8 @@ export function checkResults(
   types: readonly ResultType[],
   node: ResultType | undefined,
 ): ResultType {
-  if (!types[0]) throw new GraphError(`${op}: has no results`);
+  if (!types[0])
+    throw new GraphError(`${op}: has no results\n  give it a carry, or return one tensor or more`);
   if (node instanceof Tensor)
     checkTypes(op, "result", types, "the node says", node.results ?? [node]);
   return types[0];

@@ -42,7 +42,7 @@ defineOp({
     const [from, to] = [sizeOf(x.shape), sizeOf(type.shape)];
     if (!sameDim(from, to))
       throw new ShapeError(
-        `reshape: element counts differ: ${printShape(x.shape)} has ${printDim(from)}, ${printShape(type.shape)} has ${printDim(to)}`,
+        `reshape: element counts differ: ${printShape(x.shape)} has ${printDim(from)}, ${printShape(type.shape)} has ${printDim(to)}\n  give a shape of as many elements, or -1 for one extent`,
       );
     return { dtype: x.dtype, shape: type.shape };
   },
@@ -118,7 +118,7 @@ export function squeeze(x: Tensor, axes?: number | readonly number[]): Tensor {
   for (const a of drop)
     if (x.shape[a] !== 1)
       throw new ShapeError(
-        `squeeze: axis ${a} of ${printShape(x.shape)} has extent ${printDim(x.shape[a]!)}, not 1`,
+        `squeeze: axis ${a} of ${printShape(x.shape)} has extent ${printDim(x.shape[a]!)}, not 1\n  name axes of extent 1 only, or reshape`,
       );
   return reshape(
     x,
@@ -130,7 +130,8 @@ export function squeeze(x: Tensor, axes?: number | readonly number[]): Tensor {
 export function flatten(x: Tensor, start = 0, end = -1): Tensor {
   if (x.rank === 0) return reshape(x, [1]);
   const [a, b] = [checkAxis("flatten", start, x.rank), checkAxis("flatten", end, x.rank)];
-  if (a > b) throw new ShapeError(`flatten: axis ${a} comes after axis ${b}`);
+  if (a > b)
+    throw new ShapeError(`flatten: axis ${a} comes after axis ${b}\n  name the first axis first`);
   return reshape(x, [
     ...x.shape.slice(0, a),
     sizeOf(x.shape.slice(a, b + 1)),

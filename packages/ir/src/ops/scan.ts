@@ -48,7 +48,7 @@ function checkLengths(xs: readonly Tensor[], length: Dim): void {
   for (const [i, x] of xs.entries())
     if (!x.rank || !sameDim(x.shape[0]!, length))
       throw new ShapeError(
-        `scan: sequence ${i} has ${x.rank ? printDim(x.shape[0]!) : "no"} steps, the scan ${printDim(length)}`,
+        `scan: sequence ${i} has ${x.rank ? printDim(x.shape[0]!) : "no"} steps, the scan ${printDim(length)}\n  slice or pad the sequences to one length; their first axis is the steps`,
       );
 }
 
@@ -100,7 +100,10 @@ export function scan(
   checkOptions("scan", options, scanOptions);
   const [first, sequences] = [init.map(currentValue), xs.map(currentValue)];
   const length = options.length ?? sequences[0]?.shape[0];
-  if (length === undefined) throw new GraphError("scan: there is no sequence and no length");
+  if (length === undefined)
+    throw new GraphError(
+      "scan: there is no sequence and no length\n  pass a sequence, or { length }",
+    );
   checkLengths(sequences, length);
   const own = (name: string) => (t: ResultType) => input(name, t.dtype, t.shape);
   const place = own("step")(step);

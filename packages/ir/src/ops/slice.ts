@@ -27,7 +27,7 @@ function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[
   for (const name of names)
     if (dimsOf(attrs[name]).length !== x.rank)
       throw new ShapeError(
-        `${op}: ${name} has ${dimsOf(attrs[name]).length} entries, operand ${printShape(x.shape)} has ${x.rank} axes`,
+        `${op}: ${name} has ${dimsOf(attrs[name]).length} entries, operand ${printShape(x.shape)} has ${x.rank} axes\n  give one entry for each axis`,
       );
 }
 
@@ -49,7 +49,7 @@ defineOp({
       const length = subDim(limit, start);
       const outside = () =>
         new ShapeError(
-          `slice: ${printDim(start)}:${printDim(limit)} is outside axis ${i} of ${printShape(x.shape)}`,
+          `slice: ${printDim(start)}:${printDim(limit)} is outside axis ${i} of ${printShape(x.shape)}\n  start and limit count from 0, with start <= limit <= extent`,
         );
       for (const d of [start, length, subDim(extent, limit)])
         if (isStatic(d) || !isValueOfDim(x)) requireAtLeast(d, 0, outside);
@@ -122,7 +122,9 @@ defineOp({
     const shape = x.shape.map((d, i) => {
       const interior = numbersOf(attrs.interior)[i]!;
       if (!(Number.isInteger(interior) && interior >= 0))
-        throw new ShapeError(`pad: interior ${interior} of axis ${i} is not 0 or more`);
+        throw new ShapeError(
+          `pad: interior ${interior} of axis ${i} is not 0 or more\n  give 0 or more; negative low and high cut off`,
+        );
       const sides = addDim(dimsOf(attrs.low)[i]!, dimsOf(attrs.high)[i]!);
       const extent = addDim(sides, spread(d, interior));
       requireAtLeast(
@@ -130,7 +132,7 @@ defineOp({
         0,
         () =>
           new ShapeError(
-            `pad: axis ${i} of ${printShape(x.shape)} would have extent ${printDim(extent)}`,
+            `pad: axis ${i} of ${printShape(x.shape)} would have extent ${printDim(extent)}\n  cut off less: low and high may be negative as far as the extent goes`,
           ),
       );
       return extent;

@@ -88,7 +88,7 @@ export function tensor(values: HostValues, options: TensorOptions = {}): Tensor 
   const wanted = options.shape ?? shape;
   if (sizeOfValue(wanted) !== flat.length)
     throw new ShapeError(
-      `tensor: ${printShape(wanted)} has ${sizeOfValue(wanted)} elements, the values are ${flat.length}`,
+      `tensor: ${printShape(wanted)} has ${sizeOfValue(wanted)} elements, the values are ${flat.length}\n  give a shape of as many elements`,
     );
   return dataLeaf(dtype, wanted, storedForm(dtype, flat as ArrayLike<number>));
 }
@@ -109,7 +109,10 @@ export function dataLeaf(dtype: Dtype, shape: readonly number[], stored: HostArr
 /** The values of a data leaf, in the storage form of its dtype. */
 export function hostDataOf(leaf: Tensor): HostArray {
   const stored = payloads.get(leaf);
-  if (!stored) throw new GraphError(`data: ${leaf.op} node holds no host data`);
+  if (!stored)
+    throw new GraphError(
+      `data: ${leaf.op} node holds no host data\n  only tensor(…) has values before a run: await x.data() reads others`,
+    );
   return stored;
 }
 
@@ -136,9 +139,13 @@ export function param(init: Tensor | HostValues, options: ParamOptions = {}): Te
   const first = init instanceof Tensor ? init : tensor(init, form);
   for (const d of first.shape)
     if (typeof d !== "number")
-      throw new ShapeError(`param: ${name} has the symbolic extent ${printDim(d)}`);
+      throw new ShapeError(
+        `param: ${name} has the symbolic extent ${printDim(d)}\n  give numbers: the shape of a parameter is fixed`,
+      );
   if (trainable && !isFloat(first.dtype) && options.trainable === true)
-    throw new DtypeError(`param: ${name} is ${first.dtype} and cannot be trainable`);
+    throw new DtypeError(
+      `param: ${name} is ${first.dtype} and cannot be trainable\n  pass { trainable: false }, or make it f32`,
+    );
   const leaf = declareParam(name, first.dtype, first.shape, trainable && isFloat(first.dtype));
   initial.set(leaf, first);
   return leaf;
@@ -199,7 +206,8 @@ export const iotaRecord: OpRecord = source("iota", {
   infer: (_operands, attrs, node) => {
     const type = declared("iota", node);
     checkAxis("iota", Number(attrs.axis), type.shape.length);
-    if (type.dtype === "bool") throw new DtypeError("iota: bool does not count");
+    if (type.dtype === "bool")
+      throw new DtypeError('iota: bool does not count\n  take "i32", and compare');
     return type;
   },
 });
@@ -252,7 +260,7 @@ export const randomBitsRecord: OpRecord = defineOp({
   infer: ([key], _attrs, node) => {
     if (key?.dtype !== "u32" || key.rank !== 1 || key.shape[0] !== 2)
       throw new ShapeError(
-        `randomBits: key must be u32[2], got ${key?.dtype}${printShape(key?.shape ?? [])}`,
+        `randomBits: key must be u32[2], got ${key?.dtype}${printShape(key?.shape ?? [])}\n  take a key from random.key(seed) or random.split(key)`,
       );
     const { shape } = declared("randomBits", node);
     checkShape("randomBits", shape);

@@ -28,7 +28,9 @@ const maxTripsOf = (attrs: Attrs): number | undefined => attrs.maxTrips as numbe
 
 function checkMaxTrips(most: unknown): void {
   if (most !== undefined && !(Number.isSafeInteger(most) && (most as number) >= 0))
-    throw new GraphError(`whileLoop: maxTrips is ${String(most)}, not an integer from 0`);
+    throw new GraphError(
+      `whileLoop: maxTrips is ${String(most)}, not an integer from 0\n  give an integer of 0 or more, or leave it out for no bound`,
+    );
 }
 
 export const whileRecord: OpRecord = defineOp({

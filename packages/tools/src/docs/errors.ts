@@ -8,7 +8,7 @@ interface Message {
 }
 
 /** With what is before the title of a test: `test(` or a function at the left margin that makes one. */
-const literal = /(\b\w*[tT]est\(\s*|^\w+\(\s*)?"((?:[^"\\\n]|\\.)*)"/gm;
+const literal = /(\b\w*[tT]est\(\s*|^\w+\(\s*)?(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')/gm;
 /** `op: requirement broken`. */
 const form = /^[a-zA-Z][\w.]*(?: [\w.[\]]+){0,2}: \S/;
 
@@ -16,8 +16,9 @@ const form = /^[a-zA-Z][\w.]*(?: [\w.[\]]+){0,2}: \S/;
 function messagesIn(path: string, text: string): Message[] {
   const found: Message[] = [];
   for (const match of text.matchAll(literal)) {
-    const [, title, raw] = match;
-    if (title || !form.test(raw!)) continue;
+    const [, title, double, single] = match;
+    const raw = double ?? single!.replaceAll('"', '\\"').replaceAll("\\'", "'");
+    if (title || !form.test(raw)) continue;
     const before = text.slice(Math.max(0, match.index - 240), match.index);
     const kinds = before.match(/\b(Shape|Dtype|Graph|Artifact|Device)Error\b/g);
     if (kinds) found.push({ kind: kinds.at(-1)!, text: JSON.parse(`"${raw}"`), test: path });

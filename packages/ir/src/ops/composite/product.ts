@@ -15,7 +15,7 @@ import { iota } from "../source.ts";
 function checkVectors(op: string, x: Tensor, y: Tensor): void {
   if (x.rank !== 1 || y.rank !== 1)
     throw new ShapeError(
-      `${op}: operands must have rank 1, got ${printShape(x.shape)} and ${printShape(y.shape)}`,
+      `${op}: operands must have rank 1, got ${printShape(x.shape)} and ${printShape(y.shape)}\n  use matmul for matrices, or flatten both`,
     );
 }
 

@@ -59,7 +59,9 @@ export const inFull = (x: Tensor): Tensor => {
 
 function checkBitcast(from: Dtype, to: Dtype): void {
   if (bytesOf(from) !== bytesOf(to) || from === "bool" || to === "bool")
-    throw new DtypeError(`bitcast: ${from} and ${to} have no bits in common`);
+    throw new DtypeError(
+      `bitcast: ${from} and ${to} have no bits in common\n  take a dtype of the same width, or convert the value with convert`,
+    );
 }
 
 // No vjp: a gradient through a change of bits is an error that grad reports.

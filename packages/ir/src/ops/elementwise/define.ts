@@ -48,9 +48,18 @@ const wanted: Record<Domain, string> = {
   any: "any dtype",
 };
 
+const wayOut: Record<Domain, string> = {
+  float: 'convert them first: x.convert("f32")',
+  number: 'convert them first: x.convert("i32")',
+  integer: 'convert them first: x.convert("i32")',
+  bits: 'convert them first, x.convert("i32"), or compare: x.greater(0)',
+  bool: "compare first: x.notEqual(0)",
+  any: "take a dtype of Kiln's",
+};
+
 function checkDtype(op: string, on: Domain, dtype: Dtype): void {
   if (!holds[on](dtype))
-    throw new DtypeError(`${op}: operands must be ${wanted[on]}, got ${dtype}`);
+    throw new DtypeError(`${op}: operands must be ${wanted[on]}, got ${dtype}\n  ${wayOut[on]}`);
 }
 
 /** Where a call may still be made to fit: integers become f32 for a float op, bool becomes i32 for a number op. */

@@ -53,8 +53,8 @@ const misuses: readonly [string, (x: number) => unknown][] = [
 for (const [text, use] of misuses)
   test(`${text} throws for a tensor and for a symbolic dim`, () => {
     for (const [x, hint] of [
-      [tensor([1, 2]), /x\.mul\(y\).*select.*scan/],
-      [tensor([1]).sum(), /x\.mul\(y\).*select.*scan/],
+      [tensor([1, 2]), /x\.mul\(y\).*where.*scan/],
+      [tensor([1]).sum(), /x\.mul\(y\).*where.*scan/],
       [dim("N"), /x\.mul\(d\).*scan/],
     ] as const)
       try {
@@ -77,7 +77,7 @@ test("the message for an argument says how to make it static", async () => {
   assert.instance(error, GraphError);
   assert.is(
     error.message,
-    "tensor: f32[] (input arg1) is used as a number of JavaScript, which it has none of here\n  use asStatic(n) in the call for a number, x.mul(y), x.greater(y), select(c, x, y), scan for loops, or await x.item() outside of functions",
+    "tensor: f32[] (input arg1) is used as a number of JavaScript, which it has none of here\n  use asStatic(n) in the call for a number, x.mul(y), x.greater(y), where(c, x, y), scan for loops, or await x.item() outside of functions",
   );
   assert.equal(await values(f([1], asStatic(4))), [2]);
   assert.equal(await values(f([1], asStatic(9))), [3]);

@@ -109,7 +109,7 @@ export class Tensor {
     const name = op === "input" || op === "param" ? `${op} ${attrs.name}` : op;
     const fixed = op === "input" ? "asStatic(n) in the call for a number, " : "";
     throw new GraphError(
-      `tensor: ${this.dtype}${printShape(this.shape)} (${name}) is used as a number of JavaScript, which it has none of here\n  use ${fixed}x.mul(y), x.greater(y), select(c, x, y), scan for loops, or await x.item() outside of functions`,
+      `tensor: ${this.dtype}${printShape(this.shape)} (${name}) is used as a number of JavaScript, which it has none of here\n  use ${fixed}x.mul(y), x.greater(y), where(c, x, y), scan for loops, or await x.item() outside of functions`,
     );
   }
 }

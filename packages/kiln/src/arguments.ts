@@ -6,7 +6,7 @@ import type { Dtype } from "@kiln-ml/ir";
 import { type Fed, feedOf, isFeed } from "./feed.ts";
 import type { InputSpec } from "./inputs.ts";
 import type { Pattern } from "./shapes.ts";
-import { isStatic, keyOfStatic } from "./static.ts";
+import { asStatic, isStatic, keyOfStatic } from "./static.ts";
 import { mapArguments } from "./tree.ts";
 
 export interface Given {
@@ -72,7 +72,7 @@ export function specsOf({ args, feeds }: Given, pattern: Pattern): readonly Inpu
   let i = 0;
   let axis = 0;
   return mapArguments(args, isLeaf, (leaf) => {
-    if (isStatic(leaf)) return leaf;
+    if (isStatic(leaf)) return typeof leaf === "string" ? asStatic(leaf) : leaf;
     const { dtype, shape } = feeds[i++]!;
     const from = axis;
     axis += shape.length;

@@ -198,7 +198,7 @@ export class Compiler {
     if (this.#leaves) return this.#leaves;
     const leaves: Wanted[] = [];
     mapArguments(specs, isSpec, (spec, path) => {
-      if (isStatic(spec))
+      if (isStatic(spec) && typeof spec !== "string")
         return leaves.push({ path: path.split("."), name: path, type: keyOfStatic(spec) });
       const { name, dtype, shape } = declare(spec, path);
       const type = { dtype, shape: shape.map(staticExtent) };

@@ -28,7 +28,6 @@ export type InputSpec =
   | readonly Extent[]
   | InputType
   | boolean
-  | string
   | Static
   | readonly InputSpec[]
   | { readonly [key: string]: InputSpec };
@@ -81,7 +80,8 @@ export function inputTree(
 ): InputTree {
   const inputs: Tensor[] = [];
   const args = mapArguments(tree, isLeaf, (leaf, path) => {
-    if (isStatic(leaf)) return valueOfStatic(leaf);
+    // A string by itself is more likely a shape without its brackets.
+    if (isStatic(leaf) && typeof leaf !== "string") return valueOfStatic(leaf);
     const { name, dtype, shape } = typeOf(leaf, path);
     const node = input(name, dtype, shape);
     inputs.push(node);

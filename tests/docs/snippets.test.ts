@@ -11,6 +11,7 @@ import {
   fits,
   readPage,
   run,
+  type SnippetTarget,
   scriptOf,
   typeErrors,
   withOutput,
@@ -34,19 +35,26 @@ test("the pages that teach have code", () => {
 
 // All at once: most of the time is spent waiting for processes.
 const complaints = typeErrors(scripts);
-const runs = new Map([...scripts].map(([page, script]) => [page, run(page, script)] as const));
+const targets: readonly SnippetTarget[] = ["auto", "js", "wasm", "webgpu"];
+/** Pages that teach how to use the front door hold on every target; the others say what they show of. */
+const onAll = new Set(["README.md", "docs/guide.md"]);
+const runs = [...scripts].flatMap(([page, script]) =>
+  (onAll.has(page) ? targets : (["js"] as const)).map(
+    (target) => [page, script, target, run(page, script, target)] as const,
+  ),
+);
 
 test("snippets type-check", async () => {
   assert.equal(await complaints, []);
 });
 
-for (const [page, script] of scripts)
-  test(`${page} prints what it says`, async () => {
-    const { status, lines, errors } = await runs.get(page)!;
+for (const [page, script, target, ran] of runs)
+  test(`${page} prints what it says on ${target}`, async () => {
+    const { status, lines, errors } = await ran;
     assert.is(errors, "");
     assert.is(status, 0);
     const expected = expectedOf(script);
-    if (process.env.UPDATE_DOCS && expected.length === lines.length)
+    if (process.env.UPDATE_DOCS && target === "js" && expected.length === lines.length)
       writeFileSync(page, withOutput(readPage(page), lines));
     const shown = expected.map((text, i) => (fits(lines[i] ?? "", text) ? (lines[i] ?? "") : text));
     assert.equal(lines, shown);
@@ -57,11 +65,11 @@ test("a snippet that prints something else, or throws, is found", async () => {
   const script = scriptOf(page);
   assert.equal(expectedOf(script), ["3"]);
   assert.equal(fencesOf(page).length, 2);
-  const { lines } = await run("planted", script);
+  const { lines } = await run("planted", script, "js");
   assert.equal(lines, ["2"]);
   assert.not(fits("2", "3"));
   assert.ok(fits("0.1234", "0.12…"));
-  const thrown = await run("thrown", "\nthrow new Error('no');");
+  const thrown = await run("thrown", "\nthrow new Error('no');", "js");
   assert.is(thrown.status, 1);
   assert.match(thrown.errors, /thrown:2/);
 });

@@ -73,12 +73,15 @@ export interface Ran {
 
 const cache = "node_modules/.cache/kiln-docs";
 
-/** Runs a script in a process and an empty folder of its own, on the js target unless it names another. */
-export async function run(name: string, script: string): Promise<Ran> {
-  const out = join(process.cwd(), cache, `${name.replace(/\W/g, "-")}.${process.pid}.mjs`);
+export type SnippetTarget = "auto" | "js" | "wasm" | "webgpu";
+
+/** Runs a script in a process and an empty folder of its own, on a target unless it names another. */
+export async function run(name: string, script: string, target: SnippetTarget): Promise<Ran> {
+  const file = `${name.replace(/\W/g, "-")}.${target}.${process.pid}.mjs`;
+  const out = join(process.cwd(), cache, file);
   const folder = mkdtempSync(join(tmpdir(), "kiln-docs-"));
   try {
-    await bundle(name, script, out);
+    await bundle(name, script, out, target);
     const { status, stdout, stderr } = await node(["--enable-source-maps", out], folder);
     const lines = stdout.split("\n").map((line) => line.trimEnd());
     return { status, lines: lines.filter(Boolean), errors: stderr };
@@ -102,7 +105,13 @@ function node(args: readonly string[], cwd: string): Promise<Ended> {
   );
 }
 
-async function bundle(name: string, script: string, outfile: string): Promise<void> {
+async function bundle(
+  name: string,
+  script: string,
+  outfile: string,
+  target: SnippetTarget,
+): Promise<void> {
+  const settings = JSON.stringify({ target, softwareAdapter: target === "webgpu" });
   await build({
     stdin: { contents: script, resolveDir: process.cwd(), sourcefile: name, loader: "ts" },
     outfile,
@@ -111,7 +120,7 @@ async function bundle(name: string, script: string, outfile: string): Promise<vo
     platform: "node",
     target: "node20",
     conditions: ["@kiln-ml/source"],
-    banner: { js: 'globalThis[Symbol.for("kiln-ml.settings")] = { target: "js" };' },
+    banner: { js: `globalThis[Symbol.for("kiln-ml.settings")] = ${settings};` },
     external: ["webgpu", "esbuild", "typescript"],
     sourcemap: "inline",
     sourcesContent: false,

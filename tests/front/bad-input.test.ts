@@ -98,9 +98,9 @@ test("too few arguments", () =>
 
 test("an argument that is no tensor", () =>
   refuses(
-    () => compile((x: Tensor) => x.add(1), { target: "js" })("a" as unknown as number),
+    () => compile((x: Tensor) => x.add(1), { target: "js" })(new Map() as unknown as number),
     GraphError,
-    "compile: argument 0 is a string, not a tensor, number, list or typed array\n  pass it as a tensor, or let the function close over it",
+    "compile: argument 0 is a Map, not a tensor, number, list or typed array\n  pass it as a tensor, or let the function close over it",
   ));
 
 test("a typed array without a dtype", () =>
@@ -221,7 +221,7 @@ test("a value read while the function is traced", () =>
         { target: "js" },
       )([1]),
     GraphError,
-    "compile: the function returns a promise, it must return tensors\n  await data before the call, not in the function",
+    "data: Tensor f32[1] (input) has no value while a function is traced",
   ));
 
 test("a compiled function called in another one", async () => {

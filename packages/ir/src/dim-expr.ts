@@ -2,6 +2,7 @@
  * What a dim is: a canonical sum of products, its text, and what can be read off it. Computes no new ones; `dim.ts`
  * does, and gives out everything here as well.
  */
+import { GraphError } from "./errors.ts";
 
 export type Dim = number | DimExpr;
 
@@ -60,6 +61,13 @@ export class DimExpr {
   }
   toString(): string {
     return printDim(this);
+  }
+  /** Its text where a string is wanted; arithmetic and comparisons of JavaScript throw GraphError, as for a tensor. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return printDim(this);
+    throw new GraphError(
+      `dim: ${printDim(this)} is used as a number of JavaScript, which it is only at a run\n  use x.mul(d) or dimValue(d) in the graph, addDim, mulDim and floorDiv for extents, scan for loops, or declare a number`,
+    );
   }
 }
 

@@ -2,7 +2,7 @@
  * Host data: typed arrays in the storage form of each dtype (f16 and bf16 as bit patterns in Uint16Array, bool
  * as bytes), and nested JavaScript arrays read into them. Knows no nodes.
  */
-import { type Dtype, isHalf, roundTo } from "./dtype.ts";
+import { type Dtype, isHalf, isInteger, maxOf, minOf, roundTo } from "./dtype.ts";
 import { DtypeError, ShapeError } from "./errors.ts";
 
 export type HostArray =
@@ -14,15 +14,15 @@ export type HostArray =
   | Int8Array
   | Uint8Array;
 
-/** A number or boolean, or lists of them nested to one depth with equal lengths. */
-export type Nested = number | boolean | readonly Nested[];
+/** A number or boolean, or lists of them nested to one depth with equal lengths; the innermost may be typed arrays. */
+export type Nested = number | boolean | HostArray | Uint8ClampedArray | readonly Nested[];
 
 /** What some engines have for f16; others, and bf16 everywhere, have bits in a Uint16Array. */
 export interface Float16Values extends ArrayLike<number>, ArrayBufferView {
   readonly [Symbol.toStringTag]: "Float16Array";
 }
 
-export type HostValues = Nested | HostArray | Uint8ClampedArray | Float16Values;
+export type HostValues = Nested | Float16Values;
 
 /** A zeroed array of `size` elements in the storage form of `dtype`. */
 export function allocateHost(dtype: Dtype, size: number): HostArray {
@@ -141,26 +141,65 @@ export function dtypeOfArray(values: HostValues): Dtype | undefined {
 export const isTypedArray = (x: HostValues): x is HostArray | Uint8ClampedArray | Float16Values =>
   ArrayBuffer.isView(x);
 
-/** Shape and row-major elements of nested lists. Throws ShapeError at the first place that is ragged. */
+type Row = HostArray | Uint8ClampedArray | readonly Nested[];
+
+const isRow = (v: Nested | undefined): v is Row => Array.isArray(v) || ArrayBuffer.isView(v);
+
+/**
+ * Shape and row-major elements of nested lists, and the dtype where they are typed arrays inside. Throws ShapeError at the first
+ * place that is ragged, DtypeError at one that is no number or boolean.
+ */
 export function flattenNested(values: Nested): {
   shape: number[];
   flat: (number | boolean)[];
+  dtype: Dtype | undefined;
 } {
   const shape: number[] = [];
-  for (let v: Nested | undefined = values; Array.isArray(v); v = v[0]) shape.push(v.length);
+  let inner: Nested | undefined = values;
+  for (; isRow(inner); inner = inner[0]) {
+    shape.push(inner.length);
+    if (ArrayBuffer.isView(inner)) break;
+  }
   const flat: (number | boolean)[] = [];
   const visit = (v: Nested, place: number[]): void => {
     const extent = shape[place.length];
-    const length = Array.isArray(v) ? v.length : undefined;
+    const length = isRow(v) ? v.length : undefined;
     if (length !== extent)
       throw new ShapeError(
         `tensor: nested lists are ragged: [${place.join("][")}] has ${describe(length)}, expected ${describe(extent)}\n  make all lists of one depth as long as the first, or pad them`,
       );
     if (Array.isArray(v)) for (const [i, x] of v.entries()) visit(x, [...place, i]);
-    else flat.push(v as number | boolean);
+    else if (isRow(v)) for (const x of v as HostArray) flat.push(x);
+    else flat.push(elementOf(v, place));
   };
   visit(values, []);
-  return { shape, flat };
+  return { shape, flat, dtype: isRow(inner) ? dtypeOfArray(inner) : undefined };
+}
+
+function elementOf(v: unknown, place: readonly number[]): number | boolean {
+  if (typeof v === "number" || typeof v === "boolean") return v;
+  throw new DtypeError(
+    `tensor: element [${place.join("][")}] is ${typeof v === "string" ? JSON.stringify(v) : String(v)}, not a number or boolean`,
+  );
+}
+
+/**
+ * Elements of lists in the storage form of `dtype`. Throws DtypeError for one that an integer dtype does not have, rather than
+ * cut it: a typed array or `convert` is for that.
+ */
+export function listToHost(
+  where: string,
+  dtype: Dtype,
+  flat: readonly (number | boolean)[],
+): HostArray {
+  if (isInteger(dtype)) {
+    const [low, high] = [minOf(dtype), maxOf(dtype)];
+    const bad = flat.find(
+      (x) => typeof x === "number" && !(Number.isInteger(x) && x >= low && x <= high),
+    );
+    if (bad !== undefined) throw new DtypeError(`${where} must be ${dtype}, got ${bad}`);
+  }
+  return toHost(dtype, flat as ArrayLike<number>);
 }
 
 const describe = (length: number | undefined): string =>

@@ -5,6 +5,7 @@
  */
 import { DimExpr, keyOfDim } from "./dim.ts";
 import type { Dtype } from "./dtype.ts";
+import { GraphError } from "./errors.ts";
 import type { Methods } from "./methods.ts";
 import { printShape, type Shape } from "./shape.ts";
 import { captureTrace, type Trace } from "./site.ts";
@@ -100,6 +101,20 @@ export class Tensor {
 
   toString(): string {
     return `Tensor ${this.dtype}${printShape(this.shape)} (${this.op})`;
+  }
+
+  /**
+   * Its text where a string is wanted. Operators and functions of JavaScript would take NaN for its value, and a comparison
+   * false, so there it throws GraphError.
+   */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return this.toString();
+    const { op, attrs } = this;
+    const name = op === "input" || op === "param" ? `${op} ${attrs.name}` : op;
+    const fixed = op === "input" ? "asStatic(n) in the call for a number, " : "";
+    throw new GraphError(
+      `tensor: ${this.dtype}${printShape(this.shape)} (${name}) is used as a number of JavaScript, which it has none of here\n  use ${fixed}x.mul(y), x.greater(y), where(c, x, y), scan for loops, or await x.item() outside of functions`,
+    );
   }
 }
 

@@ -60,15 +60,22 @@ export function compile<A extends readonly unknown[], R>(
       throw new GraphError(
         `compile: ${state.name} is called while another function is traced\n  call the function that was given to compile`,
       );
-    return inOrder(() => state.call(args, how));
+    const given = state.given(args);
+    return inOrder(() => state.call(given, how));
   };
   const call = (...args: unknown[]): Promise<unknown> => run(args);
   Object.defineProperty(call, "name", { value: options.name ?? fn.name });
   Object.defineProperty(call, "compiles", { get: () => state.compiles });
   return Object.assign(call, {
     run,
-    profile: (...args: unknown[]) => inOrder(() => state.profile(args)),
-    tune: (args: readonly unknown[], how: TuneOptions = {}) => inOrder(() => state.tune(args, how)),
+    profile: async (...args: unknown[]) => {
+      const given = state.given(args);
+      return inOrder(() => state.profile(given));
+    },
+    tune: async (args: readonly unknown[], how: TuneOptions = {}) => {
+      const given = state.given(args);
+      return inOrder(() => state.tune(given, how));
+    },
     artifact: (how: ExportOptions = {}) =>
       inOrder(() => state.artifact(checkOptions("artifact", how, exportOptions))),
   }) as unknown as CompiledFunction<A, R>;

@@ -12,13 +12,24 @@ import {
   Tensor,
 } from "@kiln-ml/ir";
 import type { Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
+import {
+  areAlike,
+  at,
+  formOf,
+  type Given,
+  givenOf,
+  isPlain,
+  type Kind,
+  kindOf,
+  specsOf,
+} from "./arguments.ts";
 import { dimsAt } from "./automatic.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
 import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
-import { type Fed, feedOf, isFeed } from "./feed.ts";
+import { type Fed, feedOf } from "./feed.ts";
 import { declare, type InputSpec, inputTree, isSpec } from "./inputs.ts";
-import { moveAll } from "./move.ts";
+import { claim, gather } from "./move.ts";
 import { nominalDims } from "./placement.ts";
 import {
   defaultTarget,
@@ -27,8 +38,9 @@ import {
   sessionFor,
   type TargetOption,
 } from "./session.ts";
-import { fits, type Pattern, ShapeHistory } from "./shapes.ts";
-import { isPinned, leafOf, pin, storedOf } from "./storage.ts";
+import { fits, isSymbolic, type Pattern, ShapeHistory, valuesIn } from "./shapes.ts";
+import { isStatic, keyOfStatic } from "./static.ts";
+import { isPinned, leafOf, storedOf } from "./storage.ts";
 import { type AnyFunction, stillHolds, type Traced, traceFunction } from "./traced.ts";
 import { mapArguments } from "./tree.ts";
 import type { Tuned, TuneOptions } from "./tune.ts";
@@ -63,13 +75,21 @@ interface Variant {
   /** The types that it was traced with. */
   readonly specs: readonly InputSpec[];
   runner: Runner;
+  /** Of a program with symbols, the extents for which it was found to be that of the numbers, or not to be. */
+  readonly agrees: Map<string, boolean>;
 }
+
+/** As long as no extents were found to differ, so many are looked at. */
+const mostCompared = 16;
 
 /** A leaf of the declared arguments. */
 interface Wanted {
   readonly path: readonly string[];
   readonly name: string;
-  readonly type: { readonly dtype: Dtype; readonly shape: readonly (number | undefined)[] };
+  /** The key of its value if it is static. */
+  readonly type:
+    | { readonly dtype: Dtype; readonly shape: readonly (number | undefined)[] }
+    | string;
 }
 
 export class Compiler {
@@ -81,7 +101,8 @@ export class Compiler {
   readonly #histories = new Map<string, ShapeHistory>();
   #leaves: readonly Wanted[] | undefined;
   /** The last call whose arguments were its leaves; without their values, so that these are not kept. */
-  #last: { readonly feeds: readonly Type[]; readonly variant: Variant } | undefined;
+  #last: { readonly kind: Kind; readonly variant: Variant } | undefined;
+  #saidApart = false;
 
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
@@ -94,21 +115,27 @@ export class Compiler {
     return this.#code.name ?? "program";
   }
 
-  async call(args: readonly unknown[], options?: RunOptions): Promise<unknown> {
-    const { variant, inputs } = await this.#prepare(args);
+  /** Reads the arguments: the caller may change them once this is done. */
+  given(args: readonly unknown[]): Given {
+    const { inputs } = this.#options;
+    return inputs ? this.#declaredFeeds(inputs, args) : givenOf(args);
+  }
+
+  async call(given: Given, options?: RunOptions): Promise<unknown> {
+    const { variant, inputs } = await this.#prepare(given);
     const arrays = await variant.runner.run(inputs, options);
     return variant.traced.result(arrays.map((a) => leafOf(variant.runner.session, a)));
   }
 
-  async profile(args: readonly unknown[]): Promise<KernelTiming[]> {
-    const { variant, inputs } = await this.#prepare(args);
+  async profile(given: Given): Promise<KernelTiming[]> {
+    const { variant, inputs } = await this.#prepare(given);
     return variant.runner.profile(inputs);
   }
 
-  async tune(args: readonly unknown[], options: TuneOptions): Promise<Tuned> {
-    const { variant } = await this.#prepare(args);
+  async tune(given: Given, options: TuneOptions): Promise<Tuned> {
+    const { variant } = await this.#prepare(given);
     const { runner, traced } = variant;
-    const extents = this.#feeds(args).map((f) => f.shape);
+    const extents = given.feeds.map((f) => f.shape);
     const dims = { ...nominalDims(runner.artifact), ...dimsAt(runner.artifact, extents) };
     const { tuneProgram } = await import("./tune.ts");
     return tuneProgram(runner.session, traced.program, codeOf(this.#code), dims, options);
@@ -134,13 +161,13 @@ export class Compiler {
     return this.#traceDeclared(last.specs);
   }
 
-  async #prepare(args: readonly unknown[]): Promise<{ variant: Variant; inputs: Input[] }> {
+  async #prepare(given: Given): Promise<{ variant: Variant; inputs: Input[] }> {
     // Awaiting what is there already would take longer than a small run.
     if (hasPending()) await flush();
-    const feeds = this.#feeds(args);
+    const { feeds } = given;
     const variant = this.#options.inputs
       ? (this.#found("") ?? (await this.#declared(this.#options.inputs, feeds)))
-      : await this.#learnt(args, feeds);
+      : await this.#learnt(given);
     if (!this.#stays(variant)) await this.#follow(variant);
     const { session } = variant.runner;
     const inputs: Input[] = [];
@@ -148,21 +175,22 @@ export class Compiler {
     return { variant, inputs };
   }
 
-  /** The leaves of the arguments, in order. */
-  #feeds(args: readonly unknown[]): Fed[] {
-    const { inputs } = this.#options;
-    const feeds: Fed[] = [];
-    if (!inputs) {
-      mapArguments(args, isFeed, (leaf, path) => feeds.push(feedOf(leaf, path)));
-      return feeds;
-    }
+  /** The leaves of the arguments, in order, for declared inputs. */
+  #declaredFeeds(inputs: readonly InputSpec[], args: readonly unknown[]): Given {
     if (args.length !== inputs.length)
       throw new GraphError(
         `run: ${this.name} takes ${inputs.length} arguments, got ${args.length}\n  pass one for each of the declared inputs`,
       );
-    for (const { path, name, type } of this.#wanted(inputs))
-      feeds.push(feedOf(at(args, path), name, type));
-    return feeds;
+    const feeds: Fed[] = [];
+    for (const { path, name, type } of this.#wanted(inputs)) {
+      const value = at(args, path);
+      if (typeof type !== "string") feeds.push(feedOf(value, name, type));
+      else if (!isStatic(value) || keyOfStatic(value) !== type)
+        throw new GraphError(
+          `run: argument ${path.join(".")} of ${this.name} is declared as ${type}`,
+        );
+    }
+    return { args, feeds, statics: [] };
   }
 
   /** What the declared inputs ask of the leaves of the arguments. */
@@ -170,8 +198,11 @@ export class Compiler {
     if (this.#leaves) return this.#leaves;
     const leaves: Wanted[] = [];
     mapArguments(specs, isSpec, (spec, path) => {
+      if (isStatic(spec) && typeof spec !== "string")
+        return leaves.push({ path: path.split("."), name: path, type: keyOfStatic(spec) });
       const { name, dtype, shape } = declare(spec, path);
-      leaves.push({ path: path.split("."), name, type: { dtype, shape: shape.map(staticExtent) } });
+      const type = { dtype, shape: shape.map(staticExtent) };
+      return leaves.push({ path: path.split("."), name, type });
     });
     this.#leaves = leaves;
     return leaves;
@@ -185,57 +216,124 @@ export class Compiler {
   /** The program for these arguments, of those that were compiled while all settings were as they are. */
   #found(key: string, extents?: readonly number[]): Variant | undefined {
     return this.#variants.find(
-      (v) => v.key === key && (!extents || fits(v.pattern, extents)) && stillHolds(v.traced),
+      (v) =>
+        v.key === key &&
+        !isSymbolic(v.pattern) &&
+        (!extents || fits(v.pattern, extents)) &&
+        stillHolds(v.traced),
     );
   }
 
-  #traceDeclared(specs: readonly InputSpec[]): Traced {
-    return traceFunction(this.#fn, inputTree(specs, isSpec, declare));
+  /** `like` is a trace of the same function whose random numbers of JavaScript are drawn again. */
+  #traceDeclared(specs: readonly InputSpec[], like?: Traced): Traced {
+    return traceFunction(this.#fn, inputTree(specs, isSpec, declare), like?.drawn);
   }
 
   /** The variant for arguments of no declared type. Where the last call's were alike, so is what they lead to. */
-  async #learnt(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
-    const plain = args.length === feeds.length && feeds.every(({ path }) => !path.includes("."));
+  async #learnt(given: Given): Promise<Variant> {
+    const plain = isPlain(given);
     const last = this.#last;
-    if (plain && last && areAlike(feeds, last.feeds) && stillHolds(last.variant.traced))
+    if (plain && last && areAlike(given, last.kind) && stillHolds(last.variant.traced))
       return last.variant;
-    const variant = await this.#chosen(args, feeds);
-    const types = feeds.map(({ dtype, shape }) => ({ dtype, shape }));
-    this.#last = plain ? { feeds: types, variant } : undefined;
+    const variant = await this.#chosen(given);
+    this.#last = plain ? { kind: kindOf(given), variant } : undefined;
     return variant;
   }
 
-  async #chosen(args: readonly unknown[], feeds: readonly Fed[]): Promise<Variant> {
-    const form = mapArguments(args, isFeed, () => 0);
-    const key = JSON.stringify([form, feeds.map((f) => [f.dtype, f.shape.length])]);
-    const extents = feeds.flatMap((f) => f.shape);
-    const found = this.#found(key, extents);
-    if (found) return found;
+  async #chosen(given: Given): Promise<Variant> {
+    const key = formOf(given);
+    const extents = given.feeds.flatMap((f) => f.shape);
+    const own = this.#found(key, extents);
+    if (own) return own;
+    const wide = this.#variants.filter(
+      (v) => v.key === key && fits(v.pattern, extents) && stillHolds(v.traced),
+    );
+    for (const variant of wide) if (await this.#agrees(variant, given)) return variant;
+    if (wide[0]) return this.#narrowed(key, wide[0].pattern, given);
     const history = this.#histories.get(key) ?? new ShapeHistory();
     this.#histories.set(key, history);
     const pattern = history.patternFor(extents);
-    const shapes = feeds.map((f) => f.shape);
-    const build = (p: Pattern) => this.#build(key, p, specsOf(args, feeds, p), shapes);
-    if (pattern.every((p) => typeof p === "number")) return build(pattern);
-    try {
-      return await build(pattern);
-    } catch (error) {
-      // Not every function can be symbolic: it is then compiled for the extents at hand, and fails there if it must.
-      if (error instanceof ShapeError || error instanceof GraphError) return build(extents);
-      throw error;
-    }
+    return isSymbolic(pattern) ? this.#widened(key, pattern, given) : this.#plain(key, given);
   }
 
-  async #build(
+  /**
+   * Where a program with symbols is not that of the numbers: another, in which extents of 1 are 1. An axis of 1 stretches and
+   * drops out of sums, so that graphs differ there for no fault of the script.
+   */
+  async #narrowed(key: string, pattern: Pattern, given: Given): Promise<Variant> {
+    const extents = given.feeds.flatMap((f) => f.shape);
+    const narrow = pattern.map((p, i) => (extents[i] === 1 ? 1 : p));
+    if (!isSymbolic(narrow)) return this.#plain(key, given);
+    const ones = extents.includes(1) && narrow.some((p, i) => p !== pattern[i]);
+    return ones ? this.#widened(key, narrow, given) : this.#apart(key, given, looked);
+  }
+
+  /** A program with symbols, if the function has one that is the same as that of the numbers. */
+  async #widened(key: string, pattern: Pattern, given: Given): Promise<Variant> {
+    let why: string | undefined;
+    try {
+      const specs = specsOf(given, pattern);
+      const traced = this.#traceDeclared(specs);
+      if (await this.#areSame(traced, pattern, given)) {
+        const variant = await this.#made({ key, pattern, specs, traced }, shapesOf(given));
+        variant.agrees.set(extentsKey(given), true);
+        return variant;
+      }
+    } catch (error) {
+      // Not every function can be symbolic: it is then compiled for the extents at hand, and fails there if it must.
+      if (!(error instanceof ShapeError || error instanceof GraphError)) throw error;
+      why = error.message.split("\n")[0]!;
+    }
+    return why === undefined ? this.#narrowed(key, pattern, given) : this.#apart(key, given, why);
+  }
+
+  /** Compiles for the numbers, and says once why. */
+  async #apart(key: string, given: Given, why: string): Promise<Variant> {
+    const variant = await this.#plain(key, given);
+    if (!this.#saidApart)
+      console.warn(
+        `compile: ${this.name} is compiled for these extents alone: with symbols in their place ${why}`,
+      );
+    this.#saidApart = true;
+    return variant;
+  }
+
+  #plain(key: string, given: Given): Promise<Variant> {
+    const extents = given.feeds.flatMap((f) => f.shape);
+    return this.#build(key, extents, specsOf(given, extents), shapesOf(given));
+  }
+
+  /** Whether a program with symbols is that of the numbers for these extents. */
+  async #agrees({ traced, pattern, agrees }: Variant, given: Given): Promise<boolean> {
+    const key = extentsKey(given);
+    const known = agrees.get(key);
+    if (known !== undefined) return known;
+    if (agrees.size >= mostCompared && ![...agrees.values()].includes(false)) return true;
+    const same = await this.#areSame(traced, pattern, given);
+    agrees.set(key, same);
+    return same;
+  }
+
+  async #areSame(traced: Traced, pattern: Pattern, given: Given): Promise<boolean> {
+    const extents = given.feeds.flatMap((f) => f.shape);
+    const plain = this.#traceDeclared(specsOf(given, extents), traced);
+    const { agree } = await import("./agreement.ts");
+    return agree(traced.program, plain.program, valuesIn(pattern, extents));
+  }
+
+  #build(
     key: string,
     pattern: Pattern,
     specs: readonly InputSpec[],
     extents: Extents,
   ): Promise<Variant> {
-    const traced = this.#traceDeclared(specs);
-    const runner = await this.#compile(traced, extents);
+    return this.#made({ key, pattern, specs, traced: this.#traceDeclared(specs) }, extents);
+  }
+
+  async #made(parts: Omit<Variant, "runner" | "agrees">, extents: Extents): Promise<Variant> {
+    const runner = await this.#compile(parts.traced, extents);
     this.compiles++;
-    const variant = { key, pattern, specs, traced, runner };
+    const variant = { ...parts, runner, agrees: new Map() };
     this.#variants.push(variant);
     return variant;
   }
@@ -252,20 +350,11 @@ export class Compiler {
     const stays = isCurrent(runner.session) ? runner.session : undefined;
     const session = (await this.#home(traced)) ?? stays;
     const { target = "auto" } = this.#options;
-    if (target === "auto" && session) await this.#gather(traced, session);
+    if (target === "auto" && session) await gather(traced.states, session);
     if (session === runner.session) return;
     runner.dispose();
     variant.runner = await this.#compile(traced);
     this.compiles++;
-  }
-
-  /** Brings along what a move left behind, such as the moments of moved parameters. */
-  async #gather({ states }: Traced, session: Session): Promise<void> {
-    const apart = states.filter((t) => {
-      const home = storedOf(t)?.session;
-      return t.op === "param" && home !== undefined && home !== session;
-    });
-    if (apart.length) await moveAll(apart, session);
   }
 
   /** The session of a target that was named, or where the states live; undefined if "auto" is to choose. */
@@ -280,49 +369,21 @@ export class Compiler {
     const { program, states } = traced;
     const { target = "auto" } = this.#options;
     const home = await this.#home(traced);
-    if (target !== "auto") pin(states);
+    if (home && target !== "auto") await claim(states, home);
     const chosen = target !== "auto" || defaultTarget() !== "auto" || states.some(isPinned);
     if (home && chosen) return Runner.compile(home, program, this.#code);
     const runner = await Runner.place(program, this.#code, home, extents);
-    await this.#gather(traced, runner.session);
+    await gather(states, runner.session);
     return runner;
   }
 }
 
-type Type = Pick<Fed, "dtype" | "shape">;
+const looked = "it is another program, as the script looks at an extent itself";
 
-const areAlike = (a: readonly Type[], b: readonly Type[]): boolean =>
-  a.length === b.length &&
-  a.every(({ dtype, shape }, i) => {
-    const other = b[i]!;
-    if (dtype !== other.dtype || shape.length !== other.shape.length) return false;
-    return shape.every((d, axis) => d === other.shape[axis]);
-  });
+const shapesOf = ({ feeds }: Given): Extents => feeds.map((f) => f.shape);
+const extentsKey = ({ feeds }: Given): string => feeds.map((f) => f.shape.join()).join(";");
 
 const staticExtent = (d: Dim): number | undefined => (typeof d === "number" ? d : undefined);
-
-/** Types in place of the arguments, which are not kept. */
-function specsOf(
-  args: readonly unknown[],
-  feeds: readonly Fed[],
-  pattern: Pattern,
-): readonly InputSpec[] {
-  let i = 0;
-  let axis = 0;
-  return mapArguments(args, isFeed, () => {
-    const { dtype, shape } = feeds[i++]!;
-    const from = axis;
-    axis += shape.length;
-    return { dtype, shape: pattern.slice(from, axis) };
-  }) as readonly InputSpec[];
-}
-
-/** What `path` leads to in the arguments; undefined where they lack it. */
-function at(args: readonly unknown[], path: readonly string[]): unknown {
-  let value: unknown = args;
-  for (const part of path) value = (value as Record<string, unknown> | undefined)?.[part];
-  return value;
-}
 
 /** The array of a value that is in the session. */
 function residentIn(session: Session, { from }: Fed): Input | undefined {

@@ -12,13 +12,14 @@ import {
   GraphError,
   type HostArray,
   isFloat,
+  listToHost,
   type Nested,
   printShape,
   ShapeError,
   storedForm,
   Tensor,
-  toHost,
 } from "@kiln-ml/ir";
+import type { Static } from "./static.ts";
 import { isRecord } from "./tree.ts";
 
 /** A typed array with the shape it stands for. */
@@ -28,14 +29,27 @@ export interface ShapedArray {
 }
 
 /** What may stand for a tensor in the arguments of a compiled function. */
-export type TensorLike = Tensor | Nested | HostArray | ShapedArray;
+export type TensorLike =
+  | Tensor
+  | number
+  | readonly Nested[]
+  | HostArray
+  | Uint8ClampedArray
+  | ShapedArray;
 
-/** The arguments of a compiled function: what `fn` declares, with any TensorLike in place of a tensor. */
+/**
+ * The arguments of a compiled function: what `fn` declares, with any TensorLike in place of a tensor. A number that `fn` takes as
+ * a number is given as `asStatic(n)`: by itself it is a tensor.
+ */
 export type Feed<T> = T extends Tensor
   ? TensorLike
-  : T extends object
-    ? { readonly [K in keyof T]: Feed<T[K]> }
-    : T;
+  : T extends number
+    ? Static<T>
+    : T extends boolean | string
+      ? T | Static<T>
+      : T extends object
+        ? { readonly [K in keyof T]: Feed<T[K]> } | Static<T>
+        : T;
 
 /** One leaf of the arguments. `shape` is absent where a typed array came alone. */
 export interface Fed {
@@ -46,14 +60,19 @@ export interface Fed {
 }
 
 const isNested = (x: unknown): x is Nested =>
-  typeof x === "number" || typeof x === "boolean" || (Array.isArray(x) && x.every(isNested));
+  typeof x === "number" ||
+  typeof x === "boolean" ||
+  (Array.isArray(x) && x.every((v) => isNested(v) || ArrayBuffer.isView(v)));
 
 const isShaped = (x: unknown): x is ShapedArray =>
   isRecord(x) && ArrayBuffer.isView(x.data) && Array.isArray(x.shape);
 
-/** True for what stands for one tensor. */
+/** True for what stands for one tensor where no type is declared. A boolean by itself is static. */
 export const isFeed = (x: unknown): boolean =>
-  x instanceof Tensor || isNested(x) || ArrayBuffer.isView(x) || isShaped(x);
+  x instanceof Tensor ||
+  ArrayBuffer.isView(x) ||
+  (isNested(x) && typeof x !== "boolean") ||
+  isShaped(x);
 
 /**
  * A leaf of the arguments. `dtype` and `rank`-complete `extents` come from the declared inputs, if any.
@@ -97,9 +116,9 @@ function fromTensor(t: Tensor, path: string, dtype: Dtype | undefined): Fed {
 }
 
 function fromNested(value: Nested, path: string, dtype: Dtype | undefined): Fed {
-  const { shape, flat } = flattenNested(value);
-  const to = dtype ?? (typeof flat[0] === "boolean" ? "bool" : "f32");
-  return { path, dtype: to, shape, from: toHost(to, flat as ArrayLike<number>) };
+  const { shape, flat, dtype: own } = flattenNested(value);
+  const to = dtype ?? own ?? (typeof flat[0] === "boolean" ? "bool" : "f32");
+  return { path, dtype: to, shape, from: listToHost(`run: input ${path}`, to, flat) };
 }
 
 function fromArray(
@@ -108,19 +127,24 @@ function fromArray(
   shape: readonly number[],
   dtype: Dtype | undefined,
 ): Fed {
-  if (dtype && storedAs(array, dtype)) return { path, dtype, shape, from: array };
+  // A copy, as the run may wait for its turn and the caller use its array again.
+  if (dtype && storedAs(array, dtype)) return { path, dtype, shape, from: array.slice() };
   const own = dtypeOfArray(array);
   if (!own)
     throw new DtypeError(`run: input ${path} is a ${array.constructor.name}, which holds no dtype`);
   const to = dtype ?? own;
   if (to === own)
-    return { path, dtype: to, shape, from: own === "f16" ? storedForm(to, array) : array };
+    return { path, dtype: to, shape, from: own === "f16" ? storedForm(to, array) : copyOf(array) };
   if (isFloat(own) && !isFloat(to))
     throw new DtypeError(
       `run: input ${path} must be ${to}, got ${own} in a ${array.constructor.name}\n  copy it into the typed array of that dtype, or declare the other in inputs`,
     );
   return { path, dtype: to, shape, from: storedForm(to, array) };
 }
+
+/** Clamped bytes, as a canvas has them, are bytes. */
+const copyOf = (array: HostArray | Uint8ClampedArray): HostArray =>
+  array instanceof Uint8ClampedArray ? Uint8Array.from(array) : array.slice();
 
 /** f16 and bf16 are passed as bits, bool as bytes. */
 const storedAs = (array: HostArray, dtype: Dtype): boolean =>

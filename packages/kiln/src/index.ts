@@ -32,6 +32,7 @@ export {
   type StateSource,
   stateBytes,
 } from "./state.ts";
+export { asStatic, type Static } from "./static.ts";
 export type { TriedOption, Tuned, TunedKernel, TuneOptions } from "./tune.ts";
 export type { TunedChoice, TuningEntry, TuningTable } from "./tuning.ts";
 export type { ThreadCount } from "./wasm-support.ts";

@@ -13,6 +13,7 @@ import {
   type Tensor,
   toShape,
 } from "@kiln-ml/ir";
+import { isStatic, type Static, valueOfStatic } from "./static.ts";
 import { isRecord, mapArguments } from "./tree.ts";
 
 export interface InputType {
@@ -22,9 +23,12 @@ export interface InputType {
   readonly name?: string;
 }
 
+/** A shape, a type, lists and objects of them; or the value itself, for what is static. */
 export type InputSpec =
   | readonly Extent[]
   | InputType
+  | boolean
+  | Static
   | readonly InputSpec[]
   | { readonly [key: string]: InputSpec };
 
@@ -76,6 +80,8 @@ export function inputTree(
 ): InputTree {
   const inputs: Tensor[] = [];
   const args = mapArguments(tree, isLeaf, (leaf, path) => {
+    // A string by itself is more likely a shape without its brackets.
+    if (isStatic(leaf) && typeof leaf !== "string") return valueOfStatic(leaf);
     const { name, dtype, shape } = typeOf(leaf, path);
     const node = input(name, dtype, shape);
     inputs.push(node);

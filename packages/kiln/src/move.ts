@@ -7,7 +7,7 @@ import { flush, homeOf } from "./eager.ts";
 import { arraysOf } from "./engine.ts";
 import { defaultTarget, inOrder, type Session, sessionFor, type TargetOption } from "./session.ts";
 import { type StateSource, stateOf } from "./state.ts";
-import { markChanged, pin, store, storedOf } from "./storage.ts";
+import { isPinned, markChanged, pin, store, storedOf } from "./storage.ts";
 
 declare module "@kiln-ml/ir" {
   interface Stateful {
@@ -45,6 +45,25 @@ export async function moveAll(params: readonly Tensor[], session: Session): Prom
     at.array.dispose();
   }
   await arraysOf(session, params);
+}
+
+const apartFrom = (states: readonly Tensor[], session: Session): Tensor[] =>
+  states.filter((t) => {
+    const home = storedOf(t)?.session;
+    return t.op === "param" && home !== undefined && home !== session;
+  });
+
+/** Brings along what a move left behind, such as the moments of moved parameters. */
+export async function gather(states: readonly Tensor[], session: Session): Promise<void> {
+  const apart = apartFrom(states, session);
+  if (apart.length) await moveAll(apart, session);
+}
+
+/** What no name has placed so far follows a function whose target has a name, and stays there. */
+export async function claim(states: readonly Tensor[], session: Session): Promise<void> {
+  const free = apartFrom(states, session).filter((t) => !isPinned(t));
+  if (free.length) await moveAll(free, session);
+  pin(states);
 }
 
 /** Host copies of parameters. Holds them and their tensors until it is let go. */

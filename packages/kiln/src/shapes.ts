@@ -19,6 +19,12 @@ export function fits(pattern: Pattern, extents: readonly number[]): boolean {
   });
 }
 
+export const isSymbolic = (pattern: Pattern): boolean => pattern.some((p) => typeof p === "string");
+
+/** What the symbols of a pattern are in a call. */
+export const valuesIn = (pattern: Pattern, extents: readonly number[]): Map<string, number> =>
+  new Map(pattern.flatMap((p, i) => (typeof p === "string" ? [[p, extents[i]!] as const] : [])));
+
 /** The extents of the calls that a function saw with arguments of one structure. */
 export class ShapeHistory {
   readonly #seen: (readonly number[])[] = [];

@@ -48,13 +48,18 @@ function checkOutside(what: string, t: Tensor): void {
     );
 }
 
+async function dataOf(t: Tensor): Promise<HostArray> {
+  if (t.op === "data" && !storedOf(t) && hasHostData(t)) return hostDataOf(t).slice();
+  return read(t, (array) => array.data());
+}
+
+/** `data` and `item` throw in a trace, rather than reject later: a promise in a function is truthy, whatever it is of. */
 const methods = {
-  async data(this: Tensor): Promise<HostArray> {
+  data(this: Tensor): Promise<HostArray> {
     checkOutside("data", this);
-    if (this.op === "data" && !storedOf(this) && hasHostData(this)) return hostDataOf(this).slice();
-    return read(this, (array) => array.data());
+    return dataOf(this);
   },
-  async item(this: Tensor): Promise<number> {
+  item(this: Tensor): Promise<number> {
     checkOutside("item", this);
     return read(this, (array) => array.item());
   },

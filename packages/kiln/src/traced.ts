@@ -23,6 +23,8 @@ export interface Traced {
   readonly states: readonly Tensor[];
   /** What must stay for the program to be what the function means. */
   readonly premises: readonly Premise[];
+  /** What Math.random gave. */
+  readonly drawn: readonly number[];
   /** The result of the function with tensors in place of its nodes, in the order of the program's outputs. */
   result(tensors: readonly Tensor[]): unknown;
 }
@@ -33,7 +35,11 @@ const isTensor = (x: unknown): boolean => x instanceof Tensor;
 export const stillHolds = ({ premises }: Traced): boolean => premises.every((holds) => holds());
 
 /** Throws GraphError if the function returns a promise; whatever the function throws passes through. */
-export function traceFunction(fn: AnyFunction, { args, inputs }: InputTree): Traced {
+export function traceFunction(
+  fn: AnyFunction,
+  { args, inputs }: InputTree,
+  draw: readonly number[] = [],
+): Traced {
   const outputs: { name: string; value: Tensor }[] = [];
   const define = () => {
     const value = fn(...(args as never[]));
@@ -51,16 +57,49 @@ export function traceFunction(fn: AnyFunction, { args, inputs }: InputTree): Tra
     });
   };
   const {
-    requirements,
+    drawn,
     value: {
-      premises,
-      value: { value: template, updates },
+      requirements,
+      value: {
+        premises,
+        value: { value: template, updates },
+      },
     },
-  } = withRequirements(() => withPremises(() => trace(define)));
+  } = watchingRandom(fn.name || "a function", draw, () =>
+    withRequirements(() => withPremises(() => trace(define))),
+  );
   const program = { inputs, outputs, updates: [...updates], requirements };
   const result = (tensors: readonly Tensor[]): unknown => {
     let i = 0;
     return mapTree(template, isTensor, (leaf) => (leaf instanceof Tensor ? tensors[i++] : leaf));
   };
-  return { program, premises, states: statesOf(program), result };
+  return { program, premises, drawn, states: statesOf(program), result };
+}
+
+let saidRandom = false;
+
+/** Runs `define` with Math.random giving `draw` first; says once that what it gives becomes part of the program. */
+function watchingRandom<T>(
+  name: string,
+  draw: readonly number[],
+  define: () => T,
+): { readonly value: T; readonly drawn: readonly number[] } {
+  const { random } = Math;
+  const drawn: number[] = [];
+  Math.random = () => {
+    const x = draw[drawn.length] ?? random();
+    drawn.push(x);
+    return x;
+  };
+  try {
+    return { value: define(), drawn };
+  } finally {
+    Math.random = random;
+    if (drawn.length && !saidRandom) {
+      saidRandom = true;
+      console.warn(
+        `compile: Math.random is called while ${name} is traced: its value is part of the program, the same at every call\n  use nn.KeyStream and random.uniform for numbers that change`,
+      );
+    }
+  }
 }

@@ -3,6 +3,7 @@
  * identity; constants, iota and random bits are interned like every other node. Data live beside the
  * graph in weak maps, so that a node stays small and printable.
  */
+
 import { type Dim, dim, printDim } from "../dim.ts";
 import { type Dtype, isDtype, isFloat, roundTo } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -13,18 +14,20 @@ import {
   type HostArray,
   type HostValues,
   isTypedArray,
+  listToHost,
   storedForm,
 } from "../host.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
+import { parseDim } from "../scan.ts";
 import { checkAxis, checkNumbers, checkShape, printShape, type Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 
-/** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
+/** An extent as a user writes it: a number, a dim, the name of a symbol that is at least 1, or `2*N+1` as messages have it. */
 export type Extent = Dim | string;
 
 export const toShape = (shape: readonly Extent[]): Shape =>
-  shape.map((d) => (typeof d === "string" ? dim(d) : d));
+  shape.map((d) => (typeof d !== "string" ? d : /^\w*$/.test(d) ? dim(d) : parseDim(d)));
 
 function declared(op: string, node: ResultType | undefined): ResultType {
   if (!node) throw new GraphError(`${op}: a ${op} has no type of its own; it must be declared`);
@@ -81,16 +84,21 @@ const tensorOptions: OptionNames<TensorOptions> = { dtype: 1, shape: 1 };
  */
 export function tensor(values: HostValues, options: TensorOptions = {}): Tensor {
   checkOptions("tensor", options, tensorOptions);
-  const typed = isTypedArray(values);
-  const { shape, flat } = typed ? { shape: [values.length], flat: values } : flattenNested(values);
-  const dtype =
-    options.dtype ?? dtypeOfArray(values) ?? (typeof flat[0] === "boolean" ? "bool" : "f32");
-  const wanted = options.shape ?? shape;
-  if (sizeOfValue(wanted) !== flat.length)
+  if (isTypedArray(values)) {
+    const dtype = options.dtype ?? dtypeOfArray(values)!;
+    return sized(dtype, options.shape ?? [values.length], storedForm(dtype, values));
+  }
+  const { shape, flat, dtype: own } = flattenNested(values);
+  const dtype = options.dtype ?? own ?? (typeof flat[0] === "boolean" ? "bool" : "f32");
+  return sized(dtype, options.shape ?? shape, listToHost("tensor: elements", dtype, flat));
+}
+
+function sized(dtype: Dtype, shape: readonly number[], stored: HostArray): Tensor {
+  if (sizeOfValue(shape) !== stored.length)
     throw new ShapeError(
-      `tensor: ${printShape(wanted)} has ${sizeOfValue(wanted)} elements, the values are ${flat.length}\n  give a shape of as many elements`,
+      `tensor: ${printShape(shape)} has ${sizeOfValue(shape)} elements, the values are ${stored.length}\n  give a shape of as many elements`,
     );
-  return dataLeaf(dtype, wanted, storedForm(dtype, flat as ArrayLike<number>));
+  return dataLeaf(dtype, shape, stored);
 }
 
 /** A data leaf over an array that is already in storage form; the array is kept, not copied. */

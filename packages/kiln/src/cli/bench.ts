@@ -39,7 +39,10 @@ export async function run(args: readonly string[]): Promise<number> {
   await useTuning(values.tuning);
   const model = await loadModel(path, !values["no-check"]);
   const front = await frontOf(path);
-  const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, model);
+  const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, {
+    inputs: model.inputs,
+    name: model.name,
+  });
   const feeds = madeUpArguments("bench", model.inputs, dims);
   const started = performance.now();
   await settle(await compiled(...feeds));

@@ -11,6 +11,7 @@ import {
   isFloat,
   makeNode,
   opRecord,
+  roundTo,
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
@@ -92,7 +93,7 @@ export async function hasOneValue(
   const where = (t: Tensor, i: number) => `%${t.id} ${t.op} ${t.dtype}, output ${i}`;
   for (const [i, t] of seen.entries()) {
     const [own, wide] = [values[i]!, values[seen.length + i]!];
-    const off = own.data.findIndex((x, k) => !same(x, wide.data[k]!));
+    const off = own.data.findIndex((x, k) => !same(roundTo(wide.dtype, x), wide.data[k]!));
     assert.is(
       off,
       -1,

@@ -1,7 +1,7 @@
 /**
  * JavaScript as the emitter's language: constants, loads, index arithmetic that stays in int32.
  */
-import { type Dtype, isFloat, roundTo, symbolsIn } from "@kiln-ml/ir";
+import { bytesOf, type Dtype, isFloat, roundTo, symbolsIn } from "@kiln-ml/ir";
 import type { Expr } from "../../kernel/kernel.ts";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
@@ -104,10 +104,12 @@ function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
   // Where every op is rounded, results have the bits of the reference, which calls Math.
   const fast = rounding === "each-op" || c.dtype !== "f32" ? undefined : spellFast(c.op, args, use);
   const text = fast ?? spell(c.op, args, from, c.dtype, use);
-  // Where only the store uses it, memory rounds.
-  if (c.stored && e.facts.uses.get(c)! > 1) return rounded(text, c.dtype, "each-op", use);
+  if (c.stored && !isHeld(c)) return rounded(text, c.dtype, "each-op", use);
   return fast || isExact(c.op) ? text : rounded(text, c.dtype, rounding, use);
 }
+
+/** Of a conversion to f32: whether no digit is lost, so that it is what memory holds. */
+const isHeld = ({ op, args: [x] }: Call): boolean => op === "convert" && bytesOf(x!.dtype) < 4;
 
 /**
  * What follows from dims and constants alone is rounded at every op: it is folded to such numbers where the dims are

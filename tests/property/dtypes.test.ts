@@ -23,7 +23,9 @@ import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { problemsOf } from "../printers/run-wgsl.ts";
 import { randomProgram } from "../support/graphs.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
@@ -31,7 +33,7 @@ import { runs } from "../support/setup.ts";
 import { agreesOnJs, agreesOnWasm } from "../support/targets.ts";
 import { tolerances } from "../support/tolerance.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest, heldGpu, nullDevice } from "../support/webgpu.ts";
 
 const cpu = createCpuDevice({ poison: true });
 
@@ -263,6 +265,28 @@ gpuTest("ops on webgpu are the reference's on every dtype that it holds", async 
   }
   device.destroy();
 });
+
+/** Features by which kernels differ: none, and all that a real card has. */
+const devices: readonly (readonly GPUFeatureName[])[] = [[], ["shader-f16", "subgroups"]];
+
+for (const features of devices)
+  test(`every op on every dtype prints valid WGSL, fused and not, ${features.join(" and ") || "plain"}`, async () => {
+    const device = await nullDevice(features);
+    for (const r of computing) {
+      const t = trialOf(
+        r,
+        dtypes.filter((d) => d !== "f64"),
+      );
+      for (const fusion of [true, false]) {
+        const options = { target: "webgpu", fusion, features } as const;
+        for (const k of compileProgram(t.program(), options).artifact.kernels) {
+          const problems = (await problemsOf(device, k)).filter((text) => !/^warning/.test(text));
+          assert.is(problems[0], undefined, `${r.name}: ${problems[0]}\n${k.text}`);
+        }
+      }
+    }
+    device.destroy();
+  });
 
 /** Together they have every conversion between narrow and wide dtypes. */
 const mixtures: readonly (readonly Dtype[])[] = [

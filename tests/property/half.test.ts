@@ -7,13 +7,16 @@ import {
   convert,
   type Dtype,
   fromHost,
+  hostDataOf,
   input,
   makeValue,
   roundTo,
   type Tensor,
+  tensor,
+  toHost,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { createCpuDevice, createWasmDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -95,6 +98,67 @@ for (const dtype of halves)
   test(`numbers are rounded to the nearest ${dtype}, ties to even`, () =>
     checkRounding(dtype, "f64", device));
 
+/** From a dtype of more digits than f32 has, to a half: what two roundings would get wrong. */
+const rounded: readonly (readonly [Dtype, Dtype, number, number])[] = [
+  ["f64", "f16", 65519.999, 65504],
+  ["f64", "f16", 1 + 2 ** -11 + 2 ** -40, 1 + 2 ** -10],
+  ["f64", "f16", 2 ** -25 * (1 + 2 ** -40), 2 ** -24],
+  ["f64", "bf16", 1 + 2 ** -8 + 2 ** -30, 1.0078125],
+  ["f64", "bf16", -1 - 2 ** -8 - 2 ** -30, -1.0078125],
+  ["f64", "bf16", 1 + 3 * 2 ** -8 - 2 ** -30, 1.0078125],
+  ["f64", "bf16", 1e300, Infinity],
+  ["i32", "bf16", 2 ** 30 + 2 ** 22 + 1, 2 ** 30 + 2 ** 23],
+  ["i32", "bf16", -(2 ** 30 + 2 ** 22 + 1), -(2 ** 30 + 2 ** 23)],
+  ["i32", "bf16", 257, 256],
+  ["i32", "bf16", -(2 ** 31), -(2 ** 31)],
+  ["u32", "bf16", 2 ** 31 + 2 ** 23 + 1, 2 ** 31 + 2 ** 24],
+];
+
+async function checkRoundedOnce(on: Device): Promise<void> {
+  for (const [from, to, number, want] of rounded) {
+    if (from === "f64" && on.target === "webgpu") continue;
+    const x = input("x", from, [1]);
+    const feeds = new Map([[x, makeValue(from, [1], [number])]]);
+    const { values } = await runProgram(program([x], convert(x, to)), feeds, {}, on, {
+      target: on.target,
+    });
+    assert.is(values[0]!.data[0], want, `${number} of ${from} as ${to} on ${on.target}`);
+  }
+}
+
+test("numbers of more digits than f32 has become halves in one rounding", async () => {
+  for (const [from, to, number, want] of rounded) {
+    assert.is(roundTo(to, number), want, `${number} of ${from} as ${to}`);
+    assert.is(fromHost(to, toHost(to, [number]))[0], want);
+    const uploaded = device.upload([number], to, [1]);
+    assert.is(fromHost(to, (await uploaded.data()) as Uint16Array)[0], want);
+  }
+  for (const on of [device, createWasmDevice({ threads: 1 })]) await checkRoundedOnce(on);
+});
+
+test("bits that a half's data() gave are taken back as bits, and a Float16Array as f16", () => {
+  const bits = Uint16Array.of(0x3c00, 0xc000, 0x7c00, 0x0001);
+  for (const dtype of halves) {
+    const back = tensor(bits, { dtype, shape: [2, 2] });
+    assert.equal([...hostDataOf(back)], [...bits]);
+    assert.is.not(hostDataOf(back), bits, "it is a copy");
+  }
+  assert.equal([...hostDataOf(tensor(Uint16Array.of(7, 9), { dtype: "i32" }))], [7, 9]);
+  assert.throws(
+    () => tensor(bits),
+    /a Uint16Array has no dtype of its own\n {2}of bits of halves, say which/,
+  );
+  // Engines that lack it have its elements as bits all the same.
+  class Halves extends Uint16Array {
+    override get [Symbol.toStringTag](): "Uint16Array" {
+      return "Float16Array" as "Uint16Array";
+    }
+  }
+  const own = Halves.from(bits);
+  assert.equal([tensor(own).dtype, ...hostDataOf(tensor(own))], ["f16", ...bits]);
+  assert.equal([...hostDataOf(tensor(own, { dtype: "f32" }))], [1, -2, Infinity, 2 ** -24]);
+});
+
 for (const symbolic of [false, true])
   test(`programs of f16 and bf16 have the bits of the reference, ${symbolic ? "symbolic" : "static"} shapes`, () =>
     fc.assert(
@@ -151,6 +215,7 @@ gpuTest(
     const gpu = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
     for (const dtype of halves) {
       await checkPatterns(dtype, "f32", gpu);
+      await checkRoundedOnce(gpu);
       await checkRounding(dtype, "f32", gpu);
       const [x, w] = [input("x", dtype, [5, 13]), input("w", dtype, [13, 7])];
       const wave = (n: number, k: number) => Array.from({ length: n }, (_, i) => Math.cos(i * k));

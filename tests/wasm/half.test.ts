@@ -140,6 +140,66 @@ for (const dtype of halves) {
         });
   });
 
+  test(`partial sums and products of ${dtype} are not rounded`, async () => {
+    // 256·16·256 is beyond f16, and what comes after takes it back.
+    const deep = [...new Array(256).fill(256), ...new Array(255).fill(-256), -255];
+    for (const [rows, columns] of [
+      [1, 1],
+      [1, 8],
+      [6, 33],
+    ] as const) {
+      const [x, w] = [input("x", dtype, [rows, 512]), input("w", dtype, [512, columns])];
+      const feeds = new Map([
+        [x, makeValue(dtype, [rows, 512], Array.from({ length: rows }, () => deep).flat())],
+        [w, makeValue(dtype, [512, columns], new Array(512 * columns).fill(16))],
+      ]);
+      for (const variant of variants)
+        for (const v of await onWasm(program([x, w], x.matmul(w)), feeds, variant))
+          assert.ok(
+            v.data.every((y) => y === 16),
+            `${rows} by ${columns}: ${v.data}`,
+          );
+    }
+    // Down the columns, along the rows, and running: by 1s, of which bf16 counts to 256.
+    const ones = input("ones", dtype, [1000, 12]);
+    const feeds = new Map([[ones, makeValue(dtype, [1000, 12], new Array(12000).fill(1))]]);
+    const last = (t: Tensor, axis: number) => t.sliceAxis(axis, -1, t.shape[axis]!);
+    const across = ones.transpose([1, 0]);
+    const p = program(
+      [ones],
+      ones.sum(0),
+      across.sum(1),
+      last(ones.cumsum(0), 0),
+      last(across.cumsum(1), 1),
+      ones.sum(),
+    );
+    for (const fusion of [true, false])
+      for (const v of (
+        await runProgram(p, feeds, {}, wasmDevice(one[0]!), { target: "wasm", fusion })
+      ).values)
+        assert.ok(
+          v.data.every((y) => y === roundTo(dtype, v.data.length > 1 ? 1000 : 12000)),
+          `${v.data}`,
+        );
+  });
+
+  test(`a sum of ${dtype} is rounded before its readers in the kernel`, async () => {
+    const x = input("x", dtype, [20, 300]);
+    const wave = Array.from({ length: 6000 }, (_, i) => Math.cos(i * 1.3));
+    const feeds = new Map([[x, makeValue(dtype, [20, 300], wave)]]);
+    for (const f of [
+      (t: Tensor) => t.sum(0),
+      (t: Tensor) => t.sum(1),
+      (t: Tensor) => t.prod(1),
+      (t: Tensor) => t.cumsum(0),
+      (t: Tensor) => t.cumsum(1),
+    ]) {
+      const y = f(x);
+      const [own, wide] = await onWasm(program([x], y, y.convert("f32")), feeds);
+      assert.equal([...own!.data], [...wide!.data]);
+    }
+  });
+
   test(`weights in ${dtype} are widened as they are packed, in one kernel`, async () => {
     const [x, w] = [input("x", "f32", [5, 19]), input("w", dtype, [19, 11])];
     const wave = (n: number, k: number) => Array.from({ length: n }, (_, i) => Math.sin(i * k));

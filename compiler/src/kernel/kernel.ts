@@ -32,6 +32,8 @@ export type Expr =
       readonly dtype: Dtype;
       /** Of `exp`: its operand is known to be at most 0, or NaN. */
       readonly nonPositive?: true;
+      /** The kernel stores it, so that its other readers must see what memory holds: it is rounded where it is made. */
+      readonly stored?: true;
     };
 
 export type LoopKind =

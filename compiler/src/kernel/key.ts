@@ -35,7 +35,7 @@ export function keyOfKernel(kernel: Kernel): string {
       case "ref":
         return `ref ${e.name}`;
       case "call":
-        return `${e.op}${e.nonPositive ? "≤0" : ""}(${e.args.map(expr).join()})`;
+        return `${e.op}${e.nonPositive ? "≤0" : ""}${e.stored ? "!" : ""}(${e.args.map(expr).join()})`;
       default:
         return e satisfies never;
     }

@@ -41,12 +41,15 @@ export interface Job {
 
 /** A block of statements that loads what lies outside the group. */
 export const openBlock = (job: Job): Values =>
-  new Values((t) => {
-    if (!job.outside(t)) return undefined;
-    const { tensor, offset } = job.storage(t);
-    job.reads.add(t);
-    return { name: job.buffers.read(tensor), offset };
-  });
+  new Values(
+    (t) => {
+      if (!job.outside(t)) return undefined;
+      const { tensor, offset } = job.storage(t);
+      job.reads.add(t);
+      return { name: job.buffers.read(tensor), offset };
+    },
+    (t) => job.stored.has(t),
+  );
 
 /** Members of a group in an order in which each stands after what it needs. */
 export const membersOf = (group: Group): [Tensor, Placement][] =>

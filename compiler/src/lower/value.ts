@@ -59,6 +59,8 @@ export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
 /** Expressions within one block of statements; `inner` opens a nested block that sees what this one has. */
 export class Values {
   readonly bufferOf: BufferOf;
+  /** Whether the kernel stores a node. */
+  readonly isStored: (t: Tensor) => boolean;
   readonly body: Stmt[];
   /** Keys of the costly values made in this block. */
   readonly costly = new Set<string>();
@@ -68,14 +70,15 @@ export class Values {
   private readonly known = new Map<string, Expr>();
   private readonly bound = new Map<Tensor, Expr>();
 
-  constructor(bufferOf: BufferOf, outer?: Values) {
+  constructor(bufferOf: BufferOf, isStored: (t: Tensor) => boolean, outer?: Values) {
     this.bufferOf = bufferOf;
+    this.isStored = isStored;
     this.outer = outer;
     this.body = [];
   }
 
   inner(): Values {
-    return new Values(this.bufferOf, this);
+    return new Values(this.bufferOf, this.isStored, this);
   }
 
   /**
@@ -83,7 +86,14 @@ export class Values {
    * what it computes; what the schedule puts for those names may spell that place in several ways.
    */
   bind(node: Tensor, value: Expr): void {
-    this.bound.set(node, value);
+    // What is not computed here, but may hold more digits than memory does.
+    const kept = value.kind === "ref" && this.isKept(node);
+    this.bound.set(node, kept ? { ...call("convert", "f32", value), stored: true } : value);
+  }
+
+  /** Whether memory has fewer digits than a target may keep of a node that the kernel stores. */
+  private isKept(node: Tensor): boolean {
+    return node.dtype === "f32" && this.isStored(node);
   }
 
   private find(node: Tensor, key: string): Expr | undefined {
@@ -96,7 +106,10 @@ export class Values {
     const key = `${node.id}@${place}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
     const found = this.find(node, key);
     if (found) return found;
-    const value = this.make(node, coords, guard);
+    const made = this.make(node, coords, guard);
+    // A node has one value: what others in the kernel make of it, they make of what is stored.
+    const kept = made.kind === "call" && this.isKept(node);
+    const value: Expr = kept ? { ...made, stored: true } : made;
     this.known.set(key, value);
     if (value.kind === "call" && guard.length === 0 && opRecord(node.op).costly)
       this.costly.add(key);

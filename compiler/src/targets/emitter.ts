@@ -73,6 +73,8 @@ export interface Language<V extends Value = Text, L = string> extends IndexLangu
   test(conditions: readonly Condition[]): V;
   load(e: Load): V;
   call(e: Call): V;
+  /** Whether values may hold more digits than their dtype until they are stored. */
+  readonly holdsMore?: true;
   /** The value of an accumulator as an operand. */
   accumulated(name: string, text: V): V;
 }
@@ -296,6 +298,9 @@ export class Emitter<V extends Value = Text, L = string> {
   text(e: Expr): V {
     if (e.kind === "const") return this.language.constant(e.value, e.dtype);
     if (e.kind === "ref") return this.reference(e.name);
+    // To its own dtype: to memory's digits, of which most targets have no more anyway.
+    if (e.kind === "call" && e.op === "convert" && !this.language.holdsMore)
+      if (e.args[0]!.dtype === e.dtype) return this.text(e.args[0]!);
     for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent) {
       const bound = s.exprs.get(e);
       if (bound) return bound;

@@ -19,7 +19,8 @@ let current: ProductDtype = "f32";
  * `matmul`, `dotGeneral` and `convolution` round float operands (but f64) to `dtype`, "f16" or "bf16", and give it: y = Σ h(a)·h(b),
  * summed in f32, rounded once. Sums, means, variances, norms, softmax, cumulative sums, exponentials,
  * logarithms, powers and reciprocals take halves as f32 and give f32. All else keeps the dtypes of its operands, f16 with f32
- * being f32. Parameters stay what they are: their gradients arrive in their own dtype. "f32" switches an outer scope off.
+ * being f32; activations are computed in f32 and rounded once, in the scope and out of it. Parameters stay what they are: their
+ * gradients arrive in their own dtype. "f32" switches an outer scope off.
  *
  * `define` must build its graph before it returns: throws GraphError if it gives a promise, DtypeError for other dtypes.
  * Micikevicius et al. 2018, section 3.

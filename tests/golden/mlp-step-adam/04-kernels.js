@@ -336,8 +336,8 @@ function matmul_sub(packedA, packedB, x, select, adam_bias_moments, bias, add, a
         packedA[atS + k0 * 4] = selectAt;
         side0 += selectAt;
       }
-      const new0 = adam_bias_moments[i0] * 0.8999999761581421 + side0 * 0.10000000149011612;
-      const new1 = adam_bias_moments[i0 + 8] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
+      const new0 = Math.fround(adam_bias_moments[i0] * 0.8999999761581421 + side0 * 0.10000000149011612);
+      const new1 = Math.fround(adam_bias_moments[i0 + 8] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513);
       const new2 = bias[i0] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
       adam_bias_moments[i0] = new0;
       adam_bias_moments[i0 + 8] = new1;
@@ -408,8 +408,8 @@ function matmul_sub(packedA, packedB, x, select, adam_bias_moments, bias, add, a
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             const tileAt = tile[atR + s];
-            const new3 = adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
-            const new4 = adam_weight_moments[size + i1_0 + 48] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new3 = Math.fround(adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612);
+            const new4 = Math.fround(adam_weight_moments[size + i1_0 + 48] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513);
             const new5 = weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2;
             adam_weight_moments[size + i1_0] = new3;
             adam_weight_moments[size + i1_0 + 48] = new4;
@@ -436,8 +436,8 @@ function matmul_sub2(packedA, packedB, maximum, add, adam_bias_moments, bias, ad
         packedA[s + k0 * 4] = addAt;
         side0 += addAt;
       }
-      const new0 = adam_bias_moments[s] * 0.8999999761581421 + side0 * 0.10000000149011612;
-      const new1 = adam_bias_moments[s + 4] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513;
+      const new0 = Math.fround(adam_bias_moments[s] * 0.8999999761581421 + side0 * 0.10000000149011612);
+      const new1 = Math.fround(adam_bias_moments[s + 4] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513);
       const new2 = bias[s] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
       adam_bias_moments[s] = new0;
       adam_bias_moments[s + 4] = new1;
@@ -508,8 +508,8 @@ function matmul_sub2(packedA, packedB, maximum, add, adam_bias_moments, bias, ad
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
             const tileAt = tile[atR + s];
-            const new3 = adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612;
-            const new4 = adam_weight_moments[size + i1_0 + 32] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513;
+            const new3 = Math.fround(adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612);
+            const new4 = Math.fround(adam_weight_moments[size + i1_0 + 32] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513);
             const new5 = weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2;
             adam_weight_moments[size + i1_0] = new3;
             adam_weight_moments[size + i1_0 + 32] = new4;

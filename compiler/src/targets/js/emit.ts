@@ -4,8 +4,9 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
-import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
+import type { Expr, Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bestOf, bodyOf, isArg } from "../../kernel/uses.ts";
+import { call } from "../../lower/value.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, setValue, type Text } from "../scope.ts";
@@ -218,9 +219,15 @@ function printFma(p: Printer, s: Of<"fma">): void {
   addInto(p, e.find(s.name).text, "add", value, dtype, wide);
 }
 
+/** A value that nothing else uses is rounded by memory. */
+const onlyStored = ({ e }: Printer, value: Expr): Expr =>
+  value.kind === "call" && value.stored && (e.facts.uses.get(value) ?? 0) < 2
+    ? call(value.op, value.dtype, ...value.args)
+    : value;
+
 function printStore(p: Printer, s: Of<"store">): void {
   const { e } = p;
-  const text = storedText(e, s.to, e.text(s.value), p.use);
+  const text = storedText(e, s.to, e.text(onlyStored(p, s.value)), p.use);
   e.line(`${e.find(s.to).text.text}[${indexText(e, s.index).text}] = ${text};`);
 }
 

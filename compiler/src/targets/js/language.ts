@@ -1,7 +1,7 @@
 /**
  * JavaScript as the emitter's language: constants, loads, index arithmetic that stays in int32.
  */
-import { type Dtype, isFloat, roundTo, symbolsIn } from "@kiln-ml/ir";
+import { bytesOf, type Dtype, isFloat, roundTo, symbolsIn } from "@kiln-ml/ir";
 import type { Expr } from "../../kernel/kernel.ts";
 import type { Call, Emitter, Language, Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
@@ -40,7 +40,6 @@ export function constantText(value: number, dtype: Dtype): Text {
 
 /** `emitter` is asked for late: it is made with this language. */
 export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use): Language {
-  const round = (t: Text, dtype: Dtype): Text => rounded(t, dtype, rounding, use);
   return {
     ...infixIndices("===", true),
     reserved,
@@ -60,10 +59,11 @@ export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use)
     test: (conditions) => conditionsText(emitter(), conditions),
     load: (e) => loadText(emitter(), e, use),
     call: (e) => callText(emitter(), e, rounding, use),
+    holdsMore: true,
     // A wide accumulator holds more than its dtype; as an operand it is rounded like any other op's result.
     accumulated: (name, text) => {
       const acc = emitter().facts.accs.get(name)!;
-      return acc.wide ? round(text, acc.dtype) : text;
+      return acc.wide ? rounded(text, acc.dtype, rounding, use) : text;
     },
   };
 }
@@ -103,10 +103,13 @@ function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
   const args = c.args.map((a) => e.text(a));
   // Where every op is rounded, results have the bits of the reference, which calls Math.
   const fast = rounding === "each-op" || c.dtype !== "f32" ? undefined : spellFast(c.op, args, use);
-  if (fast) return fast;
-  const text = spell(c.op, args, from, c.dtype, use);
-  return isExact(c.op) ? text : rounded(text, c.dtype, rounding, use);
+  const text = fast ?? spell(c.op, args, from, c.dtype, use);
+  if (c.stored && !isHeld(c)) return rounded(text, c.dtype, "each-op", use);
+  return fast || isExact(c.op) ? text : rounded(text, c.dtype, rounding, use);
 }
+
+/** Of a conversion to f32: whether no digit is lost, so that it is what memory holds. */
+const isHeld = ({ op, args: [x] }: Call): boolean => op === "convert" && bytesOf(x!.dtype) < 4;
 
 /**
  * What follows from dims and constants alone is rounded at every op: it is folded to such numbers where the dims are

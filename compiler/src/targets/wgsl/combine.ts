@@ -4,7 +4,8 @@
  */
 import { type Dtype, isFloat, type Reducer } from "@kiln-ml/ir";
 import { isArg } from "../../kernel/uses.ts";
-import { scalarType, type Use } from "./spell.ts";
+import { atom } from "../scope.ts";
+import { scalarType, type Use, wrapped } from "./spell.ts";
 
 /** Declarations a combine needs, by the name they declare. */
 export type Declarations = Map<string, string>;
@@ -180,15 +181,15 @@ ${acrossSubgroups(partials, size, (i) => `${reducer}(result, ${partials}[${i}])`
 }`;
 };
 
-/** The call that gives an accumulator what came before it and its carry what came in all. */
-export function prefixCall(
+/** Statements that give an accumulator what came before it and its carry what came in all. */
+export function prefixLines(
   reducer: Reducer,
   dtype: Dtype,
   [own, carry]: readonly string[],
   { size, subgroups }: Pick<CombineOptions, "size" | "subgroups">,
   into: Declarations,
   use: Use,
-): string {
+): string[] {
   const type = scalarType(dtype);
   const name = `prefix_${reducer}_${type}`;
   const partials = partialsOf(dtype, size, into);
@@ -196,7 +197,12 @@ export function prefixCall(
   const head = `fn ${name}(own: ptr<function, ${type}>, carry: ptr<function, ${type}>, lid: i32`;
   into.set(name, head + (subgroups ? prefixBySubgroups : prefixBySteps)(partials, size, pair));
   const lanes = subgroups ? ", i32(subgroupLane), i32(subgroupSize)" : "";
-  return `${name}(&${own}, &${carry}, lid${lanes});`;
+  // Narrow integers are joined in 32 bits.
+  const narrow = dtype === "u8" || dtype === "i8" ? [own!, carry!] : [];
+  return [
+    `${name}(&${own}, &${carry}, lid${lanes});`,
+    ...narrow.map((acc) => `${acc} = ${wrapped(atom(acc), dtype).text};`),
+  ];
 }
 
 type PrefixText = (

@@ -15,7 +15,7 @@ import {
   combineArg,
   combineCall,
   type Declarations,
-  prefixCall,
+  prefixLines,
   usesSubgroups,
 } from "./combine.ts";
 import { eightsOf } from "./eights.ts";
@@ -27,7 +27,7 @@ import { moduleText } from "./module.ts";
 import { narrowText } from "./narrow.ts";
 import { isNative, narrowType, splatNarrow } from "./native-half.ts";
 import { preludeName, preludeText } from "./prelude.ts";
-import { splat, typeOf } from "./spell.ts";
+import { splat, typeOf, wrapped } from "./spell.ts";
 import { isVectorisable } from "./vector.ts";
 
 export interface WgslOptions {
@@ -35,8 +35,6 @@ export interface WgslOptions {
   readonly subgroups?: boolean;
   /** f16 lies in memory as itself; the device must have the feature `shader-f16`. */
   readonly f16?: boolean;
-  /** Round halves at every op, where f16 is native; default "on-store". */
-  readonly rounding?: "each-op" | "on-store";
 }
 
 export interface Module extends Printer {
@@ -111,7 +109,6 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
     widths: new Map(kernel.params.map((p) => [p.name, isPacked(p) ? 1 : p.width])),
     vectors: new Set(),
     native,
-    eachOp: options.rounding === "each-op",
     narrow: new Set(kernel.params.filter((p) => native && p.dtype === "f16").map((p) => p.name)),
     vector: undefined,
     kernel,
@@ -315,7 +312,8 @@ function printCombine(m: Module, name: string, reducer: Reducer, by: Of<"combine
     return;
   }
   m.subgroups ||= usesSubgroups(reducer, options);
-  m.e.line(`${acc} = ${combineCall(reducer, dtype, acc, options, m.declarations, m.use)};`);
+  const all = atom(combineCall(reducer, dtype, acc, options, m.declarations, m.use));
+  m.e.line(`${acc} = ${wrapped(all, dtype).text};`);
 }
 
 function printPrefix(m: Module, name: string, carry: string, reducer: Reducer): void {
@@ -323,7 +321,8 @@ function printPrefix(m: Module, name: string, carry: string, reducer: Reducer): 
   const [own, held] = [name, carry].map((n) => m.e.find(n).text.text);
   const options = { size: m.kernel.workgroupSize, subgroups: m.options.subgroups ?? false };
   m.subgroups ||= options.subgroups;
-  m.e.line(prefixCall(reducer, dtype, [own!, held!], options, m.declarations, m.use));
+  for (const line of prefixLines(reducer, dtype, [own!, held!], options, m.declarations, m.use))
+    m.e.line(line);
 }
 
 const unrollLimit = 8;

@@ -8,6 +8,7 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import { indexText, placeText } from "../index-text.ts";
 import { atom, prec, type Text } from "../scope.ts";
 import type { Printer } from "./language.ts";
+import { nearest } from "./native-half.ts";
 
 const suffixes: Partial<Record<Dtype, string>> = { f16: "F16", bf16: "Bf16" };
 
@@ -82,11 +83,7 @@ const exact = new Set(
 export function rounded(p: Printer, t: Text, dtype: Dtype, op?: string): Text {
   const half = halfOf(dtype);
   if (!half || (op !== undefined && exact.has(op))) return t;
-  if (p.native && dtype === "f16") {
-    // More digits than asked for do no harm, but a conversion asks for fewer.
-    if (op !== "convert" && !p.eachOp) return t;
-    return atom(`${p.use("nearestF16", t.lanes)}(${t.text})`, t.lanes);
-  }
+  if (p.native && dtype === "f16") return nearest(p, t);
   return atom(`${p.use(`round${half}`, t.lanes)}(${t.text})`, t.lanes);
 }
 

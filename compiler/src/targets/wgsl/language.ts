@@ -35,9 +35,8 @@ export interface Printer {
   readonly eights: ReadonlySet<string>;
   /** Loads of whole vectors, of which components are used. */
   readonly vectors: Set<Load>;
-  /** Whether the device has f16, and whether every op rounds. */
+  /** Whether the device has f16. */
   readonly native: boolean;
-  readonly eachOp: boolean;
   /** Buffers, arrays and variables whose elements are f16. */
   readonly narrow: Set<string>;
   vector: { readonly name: string; readonly lanes: number } | undefined;

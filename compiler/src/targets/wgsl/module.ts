@@ -4,6 +4,18 @@
 import { indented } from "../scope.ts";
 import type { Module } from "./emit.ts";
 
+/** What was declared on the way, but for functions whose calls were left out again; each stands before what uses it. */
+function declared(m: Module): string[] {
+  let after = m.e.scope.lines.join("\n");
+  const kept: string[] = [];
+  for (const [name, text] of [...m.declarations].reverse()) {
+    if (!new RegExp(`\\b${name}\\b`).test(after)) continue;
+    kept.unshift(text);
+    after += text;
+  }
+  return kept;
+}
+
 /** `storage` declares the params, `fields` are those of the uniform struct of dims. */
 export function moduleText(
   m: Module,
@@ -30,7 +42,7 @@ export function moduleText(
         `@group(0) @binding(${storage.length}) var<uniform> dims: Dims;`,
       ]
     : [];
-  const before = [...storage, ...uniform, ...[...m.declarations.values()].flatMap((d) => ["", d])];
+  const before = [...storage, ...uniform, ...declared(m).flatMap((d) => ["", d])];
   const f16 = [...before, ...m.e.scope.lines].some((line) => /\bf16\b/.test(line));
   const enabled = [
     ...(f16 ? ["enable f16;"] : []),

@@ -33,6 +33,26 @@ export const widened = (p: Printer, name: string, t: Text): Text =>
     ? atom(`${t.lanes === 1 ? "f32" : `vec${t.lanes}<f32>`}(${t.text})`, t.lanes)
     : t;
 
-/** An f32 as f16. */
+/** An f32 rounded to an f16, as an f32: what any op of halves gives, so that all readers see what memory would hold. */
+export const nearest = (p: Printer, t: Text): Text =>
+  atom(`${p.use("nearestF16", t.lanes)}(${t.text})`, t.lanes);
+
+/** An f32 as f16; what was to be rounded is so here. */
 export const narrowed = (p: Printer, t: Text): Text =>
-  atom(`${p.use("narrowF16", t.lanes)}(${t.text})`, t.lanes);
+  atom(`${p.use("narrowF16", t.lanes)}(${unrounded(t.text)})`, t.lanes);
+
+/** What `nearest` was put around, where that is the whole text. */
+function unrounded(text: string): string {
+  const [, inner] = /^nearestF16\d?\((.*)\)$/.exec(text) ?? [];
+  return inner !== undefined && isBalanced(inner) ? inner : text;
+}
+
+/** Whether every parenthesis closes one that is open. */
+function isBalanced(text: string): boolean {
+  let open = 0;
+  for (const c of text) {
+    if (c === "(") open++;
+    else if (c === ")" && --open < 0) return false;
+  }
+  return open === 0;
+}

@@ -3,7 +3,16 @@
  * u8 are i32 and u32, wrapped after each op. Comparisons are only ever printed with `<`, so that no pair of `<`
  * and `>` can be read as a template list (WGSL 3.9).
  */
-import { type Dtype, DtypeError, isFloat, isInteger, maxOf, minOf, opRecord } from "@kiln-ml/ir";
+import {
+  type Dtype,
+  DtypeError,
+  isFloat,
+  isInteger,
+  maxOf,
+  minOf,
+  type OpRecord,
+  opRecord,
+} from "@kiln-ml/ir";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
 import { prelude } from "./prelude.ts";
 
@@ -194,12 +203,21 @@ function spellBool(op: string, [a, b]: readonly Text[], use: Use): Text | undefi
   return undefined;
 }
 
-/** C text of a record as WGSL: the functions it calls are those of the prelude, where that has them, or built in. */
-const fromC = (text: string, lanes: number, use: Use): string =>
-  text.replace(/(?<![\w.$])[a-z]\w*(?=\()/g, (name) => {
+/** What stands for the operands while a record's text is made WGSL: what they call is named already. */
+const operand = (i: number): string => `$${i}`;
+
+/**
+ * C text of a record as WGSL, at a width: the functions it calls are those of the prelude, where that has them, or built in.
+ */
+function fromC(record: NonNullable<OpRecord["spell"]>, x: readonly Text[], use: Use): string {
+  const lanes = lanesOf(x);
+  const text = record(...x.map((_, i) => operand(i)));
+  const named = text.replace(/(?<![\w.$])[a-z]\w*(?=\()/g, (name) => {
     const own = [`${name}Of`, name].find((n) => Object.hasOwn(prelude, n));
     return own ? use(own, lanes) : name;
   });
+  return named.replace(/\$(\d+)/g, (_, i) => x[Number(i)]!.text);
+}
 
 /** The text of an elementwise op; operands of fewer lanes are repeated. */
 export function spell(
@@ -217,6 +235,6 @@ export function spell(
   const spelling = spellings[op];
   if (spelling) return spelling(wide, from, to, use);
   const record = opRecord(op);
-  if (record.spell) return atom(fromC(record.spell(...wide.map((t) => t.text)), lanes, use), lanes);
+  if (record.spell) return atom(fromC(record.spell, wide, use), lanes);
   throw new DtypeError(`${op}: has no spelling on target webgpu`);
 }

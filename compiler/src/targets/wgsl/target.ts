@@ -65,10 +65,9 @@ export const webgpu: Target = {
     attention: gpuAttention,
     beside: besideGrid,
   },
-  emit: (kernel, { features, rounding }) =>
+  emit: (kernel, { features }) =>
     emitWgsl(kernel, {
       subgroups: features.includes("subgroups"),
       f16: features.includes("shader-f16"),
-      rounding,
     }),
 };

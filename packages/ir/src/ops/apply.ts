@@ -4,7 +4,7 @@
  * other in circles.
  */
 import { type Dim, DimExpr, printDim, sameDim } from "../dim.ts";
-import { type Dtype, sumDtype } from "../dtype.ts";
+import { type Dtype, isFloat, isHalf, promote, sumDtype } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import { type Attrs, type AttrValue, attrKey, makeNode, type ResultType, Tensor } from "../node.ts";
 import { opRecord } from "../op.ts";
@@ -31,6 +31,16 @@ export function apply(
 
 export const inDtype = (t: Tensor, dtype: Dtype): Tensor =>
   dtype === t.dtype ? t : apply("convert", [t], {}, { dtype, shape: t.shape });
+
+/** Floats of which some are halves, as mixed precision has them, in the dtype that they meet in; others as they are. */
+export function metFloats(xs: readonly Tensor[]): readonly Tensor[] {
+  // What is no tensor is refused where the node is made.
+  const floats = xs.every((t) => t instanceof Tensor && isFloat(t.dtype));
+  if (!floats || !xs.some((t) => t.dtype !== xs[0]!.dtype)) return xs;
+  if (!xs.some((t) => isHalf(t.dtype))) return xs;
+  const dtype = xs.map((t) => t.dtype).reduce(promote);
+  return xs.map((t) => inDtype(t, dtype));
+}
 
 /** The dtype of an operand of a product: what sums need, and mixed precision gives. */
 export const factorDtype = (dtype: Dtype): Dtype =>

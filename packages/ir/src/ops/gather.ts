@@ -4,13 +4,13 @@
  * wrap.
  */
 import { addDim, type Dim, isStatic, sameDim, subDim } from "../dim.ts";
-import { isInteger, maxOf, minOf } from "../dtype.ts";
+import { isHalf, isInteger, maxOf, minOf } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
-import { apply, checkTensor, filled, numbersOf, range } from "./apply.ts";
+import { apply, checkTensor, filled, inDtype, metFloats, numbersOf, range } from "./apply.ts";
 import { dimValue } from "./create.ts";
 import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim, reshape, sliceAxis, squeeze, transpose } from "./movement.ts";
@@ -53,7 +53,7 @@ defineOp({
     const axes = numbersOf(y.attrs.axes);
     const clamped = indices.map((v, k) => clampIndex(v, x!.shape[axes[k]!]!));
     const zeros = filled(0, g.dtype, x!.shape);
-    const gx = apply("scatter", [zeros, g, ...clamped], { axes: [...axes], mode: "add" });
+    const gx = combined(zeros, g, clamped, { axes: [...axes], mode: "add" });
     return [gx, ...indices.map(() => undefined)];
   },
 });
@@ -218,6 +218,18 @@ export function gather(x: Tensor, indices: readonly Tensor[], axes: readonly num
   return apply("gather", [x, ...indices], { axes: checked("gather", x, axes) });
 }
 
+/** A scatter whose sums and products of halves are f32 until they are whole. */
+function combined(
+  x: Tensor,
+  updates: Tensor,
+  indices: readonly Tensor[],
+  attrs: { readonly axes: readonly number[]; readonly mode: Mode },
+): Tensor {
+  const wide = isHalf(x.dtype) && (attrs.mode === "add" || attrs.mode === "mul");
+  const [to, from] = wide ? [inDtype(x, "f32"), inDtype(updates, "f32")] : [x, updates];
+  return inDtype(apply("scatter", [to, from, ...indices], attrs), x.dtype);
+}
+
 /**
  * x with `updates` combined into the places given by one index tensor for each of `axes`. Updates
  * out of range are dropped; with mode "set", of several updates to one place the last in row-major
@@ -232,7 +244,8 @@ export function scatter(
   axes: readonly number[],
   mode: Mode = "add",
 ): Tensor {
-  return apply("scatter", [x, updates, ...indices], { axes: checked("scatter", x, axes), mode });
+  const [to, from] = metFloats([x, updates]) as [Tensor, Tensor];
+  return combined(to, from, indices, { axes: checked("scatter", x, axes), mode });
 }
 
 /**

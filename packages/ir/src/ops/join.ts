@@ -7,7 +7,7 @@ import { GraphError, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { checkAxis, exactQuotient, printShape } from "../shape.ts";
-import { apply, checkSameDtype } from "./apply.ts";
+import { apply, checkSameDtype, metFloats } from "./apply.ts";
 import { expandDims } from "./reshape.ts";
 import { sliceAxis } from "./slice.ts";
 
@@ -65,7 +65,7 @@ export function concat(xs: readonly Tensor[], axis = 0): Tensor {
   const first = xs[0];
   if (!first) throw new GraphError("concat: no operands\n  pass one tensor or more");
   const a = checkAxis("concat", axis, first.rank);
-  return apply("concat", xs, { axis: a });
+  return apply("concat", metFloats(xs), { axis: a });
 }
 
 /** Puts tensors of one shape side by side along a new axis. */

@@ -74,7 +74,8 @@ test("cumulative ops take in what stands before, or what comes after", () => {
   assert.is(few.dtype, "i32");
   assert.equal(values(few), [1, 1, 2]);
   const least = tensor([200, 100], { dtype: "u8" }).cumsum(0);
-  assert.equal(values(least), [200, 44]);
+  assert.is(least.dtype, "i32");
+  assert.equal(values(least), [200, 300]);
   assert.equal(values(tensor([1, Number.NaN, 2]).cummax(0)), [1, Number.NaN, Number.NaN]);
 });
 

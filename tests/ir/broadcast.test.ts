@@ -69,7 +69,8 @@ test("integers become f32 where only floats make sense, and bool counts as i32",
   assert.is(of("i32").exp().dtype, "f32");
   assert.is(of("f16").exp().dtype, "f16");
   assert.is(of("bool").add(of("bool")).dtype, "i32");
-  assert.is(of("i32").pow(2).dtype, "f32");
+  assert.is(of("i32").pow(2).dtype, "i32");
+  assert.is(of("i32").pow(0.5).dtype, "f32");
   assert.is(of("i32").less(of("f32")).dtype, "bool");
 });
 

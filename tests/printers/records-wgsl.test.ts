@@ -24,11 +24,11 @@ test("wgsl: every record is valid WGSL, one lane and four lanes wide", async () 
   device.destroy();
 });
 
-/** Where WGSL is not held to the record. */
-function excused(wanted: number): boolean {
-  // Devices may flush subnormals to zero (WGSL 15.7.2).
-  return wanted !== 0 && Math.abs(wanted) < 2 ** -126;
-}
+const isSubnormal = (x: number): boolean => x !== 0 && Math.abs(x) < 2 ** -126;
+
+/** Where WGSL is not held to the record: devices may flush subnormals to zero (WGSL 15.7.2). */
+const excused = (c: Case, x: readonly number[], wanted: number): boolean =>
+  isSubnormal(wanted) || x.some((v, k) => c.dtypes[k] === "f32" && isSubnormal(v));
 
 async function worstOf(device: GPUDevice, c: Case, width: 1 | 4, special: boolean) {
   const operands = operandsOf(c, special);
@@ -39,7 +39,7 @@ async function worstOf(device: GPUDevice, c: Case, width: 1 | 4, special: boolea
     const x = operands.map((o) => o[i]!);
     const exact = got[i] === wanted[i] ? 0 : Infinity;
     const ulps = c.result === "f32" ? ulpsBetween(got[i]!, wanted[i]!) : exact;
-    if (ulps > worst.ulps && !(special && excused(wanted[i]!)))
+    if (ulps > worst.ulps && !(special && excused(c, x, wanted[i]!)))
       worst = { ulps, at: `${c.name}: ${x.join(", ")} gives ${got[i]}, not ${wanted[i]}` };
   }
   return worst;

@@ -17,7 +17,7 @@ import {
   roundTo,
   type Tensor,
 } from "@kiln-ml/ir";
-import type { Expr, Kernel, Param } from "../../compiler/src/kernel/kernel.ts";
+import type { Expr, Kernel, LoopKind, Param } from "../../compiler/src/kernel/kernel.ts";
 import { call, kernel, load, loop, param, store } from "./kernels.ts";
 
 export interface Case {
@@ -68,7 +68,7 @@ export function casesOf(dtypes: readonly Dtype[]): Case[] {
   return cases;
 }
 
-export function kernelOf(c: Case, width: 1 | 4 = 1): Kernel {
+export function kernelOf(c: Case, width: 1 | 4 = 1, kind: LoopKind = "local"): Kernel {
   const names = c.dtypes.map((_, i) => `x${i}`);
   const params: Param[] = [
     ...names.map((n, i) => param(n, size, "read", c.dtypes[i]!, width)),
@@ -78,7 +78,7 @@ export function kernelOf(c: Case, width: 1 | 4 = 1): Kernel {
     call(c.record.name, c.result, ...names.map((n, k) => load(n, i, c.dtypes[k]!)));
   if (width === 1) {
     const i = loopVar("i", size);
-    return kernel(c.record.name, params, [loop(i, size, [store("out", i, value(i))], "local")], {
+    return kernel(c.record.name, params, [loop(i, size, [store("out", i, value(i))], kind)], {
       workgroupSize: 32,
     });
   }
@@ -96,9 +96,9 @@ const specials = [
   0.5, 1.5, 2.5, -2.5, 3, -3, 1e-8, -1e-8, 100, -100,
   // Beyond the range of each integer dtype, and where functions of angles have few digits left.
   128, -129, 256, 2147483648, -2147483904, 4294967296, 1e9, -1e10, 1e22, 3.4028234663852886e38, -3.4028234663852886e38,
+  // Subnormal, which WebGPU may flush.
+  1e-40, -1e-40, 1.401298464324817e-45,
 ];
-/** Those that are left of an operand are subnormal: a device may flush them. */
-export const subnormals = [1e-40, -1e-40, 1.401298464324817e-45];
 
 /** Limits, divisors and counts of shifts at which integers go wrong. */
 const integers = [

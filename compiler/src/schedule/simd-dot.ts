@@ -29,7 +29,7 @@ import {
 import { strideOf } from "./stride.ts";
 
 /** Terms whose sum is kept in lanes: of one product, which has up to 32 accumulators, and of several. */
-const [depthOfOne, depthOfMany] = [4096, 1024];
+const [depthOfOne, depthOfMany] = [4096, 2048];
 const mostRows = 4;
 /** Runs along memory that are shorter do not pay for adding up the lanes. */
 const leastRun = 16;

@@ -7,7 +7,6 @@ import "./tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
 import {
   checkOptions,
-  fromHost,
   GraphError,
   type HostArray,
   type OptionNames,
@@ -15,6 +14,7 @@ import {
   topologicalOrder,
 } from "@kiln-ml/ir";
 import {
+  type Check,
   checkGraph,
   Demand,
   dtypeOf,
@@ -36,6 +36,7 @@ import type { ExportOptions } from "./export.ts";
 import type { ShapedArray } from "./feed.ts";
 import type { InputSpec } from "./inputs.ts";
 import { DeclaredExtents } from "./onnx-dims.ts";
+import { flagged, lookAt, numbersOf } from "./onnx-overflow.ts";
 import {
   type Form,
   feedsOf,
@@ -76,6 +77,10 @@ interface Stage {
   depends?: readonly string[];
   /** Demanded values by what the feeds held, if those are small. */
   readonly answers: Map<string, readonly number[]>;
+  /** The nodes whose flags the run gives, from the last trace. */
+  checks?: readonly Check[];
+  /** Whether there is somebody to look at flags: nobody does for an artifact. */
+  readonly checked: boolean;
   /** The form of the results, from the last trace. */
   outputs?: Map<string, Value>;
 }
@@ -159,6 +164,7 @@ export class OnnxModel {
   /** Runs the model; `options` bound it where its loops are not trusted to end. Compiles what it meets for the first time. */
   async run(inputs: Inputs, options?: RunOptions): Promise<Record<string, OnnxValue>> {
     const { stage, results: tree } = await this.#reach(inputs, options);
+    await lookAt(stage.checks, tree);
     const results = [...stage.outputs!.keys()].flatMap((name) => tree[name] ?? []);
     const arrays: HostArray[] = [];
     for (const t of results) arrays.push(await t.data());
@@ -197,7 +203,7 @@ export class OnnxModel {
   /** The program as an artifact. Rejects with GraphError if import needs values that only a run can tell. */
   async artifact(options: ExportOptions = {}): Promise<Artifact> {
     const spec = () => this.#symbolicSpec();
-    const stage = this.#stage("artifact", this.#declaredForms(), new Map(), spec);
+    const stage = this.#stage("artifact", this.#declaredForms(), new Map(), spec, false);
     const artifact = await stage.run.artifact(options);
     // The program of a stage with a demand computes what is demanded, and nothing else.
     if (stage.demand !== undefined)
@@ -266,7 +272,7 @@ export class OnnxModel {
   }
 
   /** The stage of a key; its types are asked for when it is made. */
-  #stage(key: string, forms: Forms, known: Known, specOfStage: () => Spec): Stage {
+  #stage(key: string, forms: Forms, known: Known, specOfStage: () => Spec, checked = true): Stage {
     let stage = this.#stages.get(key);
     // The most recently used are the last.
     if (stage) this.#stages.delete(key);
@@ -275,6 +281,7 @@ export class OnnxModel {
       const then: Known = new Map(known);
       const made: Stage = {
         answers: new Map(),
+        checked,
         run: compile((x: Record<string, Tensor>) => this.#trace(made, forms, x, then), {
           ...this.#options,
           inputs: [specOfStage()],
@@ -300,13 +307,15 @@ export class OnnxModel {
     const inputs = new Map(forms.map(([name, form]) => [name, inputValue(form, x)] as const));
     try {
       delete stage.demand;
-      stage.outputs = this.#imported.apply(inputs, known);
-      return Object.fromEntries(
-        [...stage.outputs].map(([name, v]) => [
-          name,
-          v.kind === "tensor" ? v.tensor : tensorsOf(v),
-        ]),
-      );
+      const checks: Check[] = [];
+      stage.outputs = this.#imported.apply(inputs, known, checks);
+      const results = [...stage.outputs].map(([name, v]) => [
+        name,
+        v.kind === "tensor" ? v.tensor : tensorsOf(v),
+      ]);
+      const flags = stage.checked ? flagged(checks, Object.values(x)) : { checks: [] };
+      stage.checks = flags.checks;
+      return { ...Object.fromEntries(results), ...flags.result };
     } catch (error) {
       if (!(error instanceof Demand)) {
         stage.failure = error instanceof Error ? error.message : String(error);
@@ -379,13 +388,6 @@ function remember(
   if (question === undefined) return;
   if (answers.size >= keptAnswers) answers.delete(answers.keys().next().value as string);
   answers.set(question, values);
-}
-
-/** The elements of a tensor that was computed, as numbers. */
-async function numbersOf(t: Tensor): Promise<readonly number[]> {
-  const values = Array.from(fromHost(t.dtype, await t.data()));
-  t.dispose();
-  return values;
 }
 
 /** Types of the inputs at hand, extents and all. */

@@ -52,6 +52,11 @@ export class NodeContext {
     this.#where = where;
   }
 
+  /** The node, as messages name it. */
+  get where(): string {
+    return this.#where;
+  }
+
   /** Number of inputs, left-out ones included. */
   get count(): number {
     return this.#inputs.length;

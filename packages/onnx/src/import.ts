@@ -2,12 +2,13 @@
  * A model as a function on tensors: walks the nodes of a graph in order, gives each to the row of its op, and keeps what names stand
  * for. Builds IR only; where a value must be known and is not, it throws Demand.
  */
-import { type Dim, GraphError, KilnError, Tensor } from "@kiln-ml/ir";
+import { convert, type Dim, DtypeError, GraphError, KilnError, Tensor } from "@kiln-ml/ir";
 import { NodeContext, type Result, type Surroundings } from "./context.ts";
 import { elementTypeOf, narrowRange, numbersOfDef } from "./element.ts";
 import { Demand, type Known } from "./errors.ts";
 import { knownValues } from "./known.ts";
 import { findRow } from "./ops/index.ts";
+import { beyond, type Check, clipped, isWide, overflowOf, termsOf } from "./overflow.ts";
 import type {
   AttributeDef,
   FunctionDef,
@@ -91,11 +92,16 @@ export class ImportedModel {
   }
 
   /**
-   * The outputs for these inputs, by name, as nodes of the graph. `known` holds values that were demanded before.
+   * The outputs for these inputs, by name, as nodes of the graph. `known` holds values that were demanded before; to `checks` is added
+   * what a run should look at: nodes whose 64-bit integers may not fit.
    *
    * Throws GraphError for missing inputs and what rows refuse, ShapeError and DtypeError of the IR with the node's name, and Demand.
    */
-  apply(inputs: ReadonlyMap<string, Value>, known: Known = new Map()): Map<string, Value> {
+  apply(
+    inputs: ReadonlyMap<string, Value>,
+    known: Known = new Map(),
+    checks: Check[] = [],
+  ): Map<string, Value> {
     const { graph } = this.model;
     const scope = new Scope(this.model.opsets, new Map());
     for (const def of graph.initializers) scope.set(def.name, this.#weights.value(def));
@@ -104,8 +110,9 @@ export class ImportedModel {
       if (value) scope.set(name, value);
       else if (!scope.get(name)) throw new GraphError(`onnx: input ${name} is missing`);
     }
-    const run = new Run(this.#functions, this.#weights, known, mostNodes(this.model));
+    const run = new Run(this.#functions, this.#weights, known, checks, mostNodes(this.model));
     const results = run.graph(graph, scope, "");
+    for (const [i, { name }] of graph.outputs.entries()) checkOutput(name, results[i]!);
     return new Map(graph.outputs.map(({ name }, i) => [name, results[i]!]));
   }
 }
@@ -131,13 +138,16 @@ class Run {
   readonly #demands = new Map<string, number>();
   readonly #most: number;
   #nodesSoFar = 0;
+  readonly #checks: Check[];
 
   constructor(
     functions: ReadonlyMap<string, FunctionDef>,
     weights: Weights,
     given: Known,
+    checks: Check[],
     most: number,
   ) {
+    this.#checks = checks;
     this.#most = most;
     this.#functions = functions;
     this.#weights = weights;
@@ -197,20 +207,48 @@ class Run {
     const row = findRow(node.domain, node.op);
     if (!row) return fail(`onnx: ${label}: the op is not supported`);
     const opset = scope.opsets.get(node.domain) ?? scope.opsets.get("") ?? 1;
-    const context = new NodeContext(
-      node,
-      opset,
-      attributes,
-      inputs,
-      this.#around(scope, label),
-      label,
-    );
+    const around = this.#around(scope, label);
+    const contextOn = (values: typeof inputs) =>
+      new NodeContext(node, opset, attributes, values, around, label);
+    const context = contextOn(inputs);
     try {
-      return outputsOf(row, context, row.build(context));
+      const results = outputsOf(row, context, row.build(context));
+      this.#guard(row, context, results[0], inputs, contextOn);
+      return results;
     } catch (error) {
       const ours = error instanceof KilnError && !(error instanceof Demand);
       throw ours ? context.explain(error) : error;
     }
+  }
+
+  /** Looks for 64-bit integers that do not fit: at once where the values are known, else in a run. */
+  #guard(
+    row: Row,
+    n: NodeContext,
+    result: Value | undefined,
+    inputs: readonly (Value | undefined)[],
+    contextOn: (values: readonly (Value | undefined)[]) => NodeContext,
+  ): void {
+    if (result?.kind !== "tensor" || !isWide(result.type)) {
+      if (n.node.op === "Cast" && n.count) refuseClipped(n, [0]);
+      return;
+    }
+    const own = termsOf(n);
+    refuseClipped(n, own);
+    const flag = overflowOf(n, result, () =>
+      this.#attempt(() => {
+        const floats = inputs.map((v, i) =>
+          v?.kind === "tensor" && own.includes(i) ? typed(convert(v.tensor, "f32"), "float32") : v,
+        );
+        const [estimate] = outputsOf(row, n, row.build(contextOn(floats)));
+        return asTensorValue(estimate!, "estimate").tensor;
+      }),
+    );
+    if (!flag) return;
+    const known = n.peek(typed(flag, "bool"));
+    if (known?.some((v) => v === 1)) throw new DtypeError(beyond(n.where, result.type));
+    // What is known without a run was computed on extents, which fit.
+    if (!known && !n.peek(result)) this.#checks.push({ where: n.where, type: result.type, flag });
   }
 
   #around(scope: Scope, label: string): Surroundings {
@@ -276,6 +314,23 @@ class Run {
     if (given) return given;
     throw new Demand(key, value.tensor);
   }
+}
+
+/** Exporters write the ends of 64 bits for "no end", which are held as the ends of 32; nothing can be computed of them. */
+function refuseClipped(n: NodeContext, terms: readonly number[]): void {
+  for (const i of terms) {
+    if (!n.has(i) || n.value(i).kind !== "tensor") continue;
+    const { def, type } = n.typed(i);
+    const x = def && clipped(def, "i32");
+    if (x !== undefined)
+      throw new DtypeError(`${n.where}: input ${i} is ${x}, beyond the 32 bits that hold ${type}`);
+  }
+}
+
+function checkOutput(name: string, value: Value): void {
+  const x = value.kind === "tensor" ? clipped(value.def, "i32") : undefined;
+  if (x !== undefined)
+    throw new DtypeError(`onnx: output ${name} is ${x}, beyond the 32 bits that hold int64`);
 }
 
 function fail(message: string): never {

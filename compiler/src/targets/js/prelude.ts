@@ -187,9 +187,9 @@ const prelude: Readonly<Record<string, string>> = {
   toU32: whole("toU32", "0", "4294967295"),
   toI8: whole("toI8", "-128", "127"),
   toU8: whole("toU8", "0", "255"),
-  shiftLeft: shifted("shiftLeft", "<<", "0"),
-  shiftRight: shifted("shiftRight", ">>", "x >> 31"),
-  shiftRightU: shifted("shiftRightU", ">>>", "0"),
+  leftBy: shifted("leftBy", "<<", "0"),
+  rightBy: shifted("rightBy", ">>", "x >> 31"),
+  rightByU: shifted("rightByU", ">>>", "0"),
   bitsToFloat: `const bitsToFloat = (() => {
   const float = new Float32Array(1);
   const bits = new Int32Array(float.buffer);

@@ -46,6 +46,7 @@ function spelling(
   to: Dtype,
   bind: Bind,
 ): Code | undefined {
+  if (op === "stopGradient") return x[0]!;
   if (op === "convert") return convert(x[0]!, from[0]!, to, bind);
   if (op === "bitcast") return bitcast(x[0]!, from[0]!, to, bind);
   if (op === "select") return select(x, to);

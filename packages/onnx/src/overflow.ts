@@ -1,0 +1,124 @@
+/**
+ * 64-bit integers that a run computes are held in 32 bits: what a node gives may not fit. A node whose results may leave the range gets a
+ * flag, which a run reads; most have none, as indices, extents and counts cannot. Within the bodies of loops and branches nothing is
+ * flagged.
+ */
+import {
+  any,
+  concat,
+  convert,
+  type Dtype,
+  exp2,
+  isFloat,
+  maxOf,
+  minOf,
+  type Tensor,
+  topologicalOrder,
+} from "@kiln-ml/ir";
+import type { NodeContext } from "./context.ts";
+import type { ElementType, TensorDef } from "./proto/model.ts";
+import { type Range, rangeOf, rangeOfSum } from "./ranges.ts";
+import type { TensorValue } from "./value.ts";
+
+/** A node whose results do not fit where `flag`, a bool of rank 0, holds. */
+export interface Check {
+  readonly where: string;
+  readonly type: ElementType;
+  readonly flag: Tensor;
+}
+
+export const isWide = (type: ElementType): boolean => type === "int64" || type === "uint64";
+
+/** The message for results that do not fit. */
+export const beyond = (where: string, type: ElementType): string =>
+  `${where}: a result is beyond the 32 bits that hold ${type}\n  cast to float32 before, or keep the numbers small`;
+
+/** Ops that compute integers: the inputs that are terms or factors, all of them if none are named. */
+const terms: ReadonlyMap<string, readonly number[] | "all"> = new Map<string, number[] | "all">([
+  ...["Add", "Sub", "Mul", "Sum", "Neg", "Abs", "Pow", "MatMul", "Gemm", "Einsum"].map(
+    (op) => [op, "all"] as [string, "all"],
+  ),
+  ...["ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1", "CumSum", "CumProd"].map(
+    (op) => [op, [0]] as [string, number[]],
+  ),
+]);
+
+/** Which inputs of a node are terms of its 64-bit integer results. */
+export function termsOf({ node, count }: NodeContext): readonly number[] {
+  const own = node.domain === "" ? terms.get(node.op) : undefined;
+  return own === "all" ? Array.from({ length: count }, (_, i) => i) : (own ?? []);
+}
+
+/**
+ * Where the elements of a node's result do not fit; undefined if they surely do. `inFloats` gives the result for the same inputs in
+ * f32: what wrapped is off by a multiple of 2³², and f32 by far less.
+ */
+export function overflowOf(
+  n: NodeContext,
+  { tensor, type }: TensorValue,
+  inFloats: () => Tensor | undefined,
+): Tensor | undefined {
+  if (!isWide(type)) return undefined;
+  const limits = { low: minOf(tensor.dtype), high: maxOf(tensor.dtype) };
+  const { op } = n.node;
+  if (op === "Cast" || op === "CastLike") return castOverflow(n.tensor(0), limits);
+  if (op === "BitShift") return shiftOverflow(n, tensor);
+  if (termsOf(n).length === 0 || fits(n, tensor, limits)) return undefined;
+  const estimate = inFloats();
+  return estimate && apart(estimate, tensor);
+}
+
+const within = (r: Range, limits: Range): boolean => r.low >= limits.low && r.high <= limits.high;
+
+/** Known of sums and differences, products, and sums of all elements by the ranges of the operands. */
+function fits(n: NodeContext, tensor: Tensor, limits: Range): boolean {
+  const x = termsOf(n).map((i) => rangeOf(n.tensor(i)));
+  const [a, b] = x;
+  const grown = rangeOfSum(n.node.op, a!, b, n.tensor(0).shape);
+  if (grown) return within(grown, limits);
+  const size = Math.max(...x.flatMap((r) => [Math.abs(r.low), Math.abs(r.high)]));
+  return n.node.op === "Sum" ? size * x.length <= limits.high : tensor.op === "constant";
+}
+
+const castOverflow = (x: Tensor, { low, high }: Range): Tensor | undefined => {
+  if (!isFloat(x.dtype)) return undefined;
+  const wide = x.dtype === "f64" ? x : convert(x, "f32");
+  // NaN is not less than anything.
+  return wide
+    .greaterEqual(low)
+    .and(wide.less(high + 1))
+    .not();
+};
+
+function shiftOverflow(n: NodeContext, y: Tensor): Tensor | undefined {
+  if (n.string("direction") !== "LEFT") return undefined;
+  const [x, by] = [n.tensor(0), n.tensor(1)].map((t) => convert(t, "f32")) as [Tensor, Tensor];
+  return apart(x.mul(exp2(by)), y);
+}
+
+const apart = (estimate: Tensor, y: Tensor): Tensor =>
+  estimate
+    .sub(convert(y, "f32"))
+    .abs()
+    .greater(2 ** 31);
+
+/** One number for each check, not 0 where its node's results do not fit. */
+export const flagsOf = (checks: readonly Check[]): Tensor =>
+  concat(
+    checks.map(({ flag }) => convert(flag.rank ? any(flag) : flag, "i32").reshape([1])),
+    0,
+  );
+
+/** The checks that read nothing but `leaves`: those of bodies read what an iteration has. */
+export function outermost(checks: readonly Check[], leaves: ReadonlySet<Tensor>): Check[] {
+  const inner = new Set<Tensor>();
+  for (const t of topologicalOrder(checks.map((c) => c.flag)))
+    if ((t.op === "input" && !leaves.has(t)) || t.operands.some((o) => inner.has(o))) inner.add(t);
+  return checks.filter((c) => !inner.has(c.flag));
+}
+
+/** The first element of a 64-bit tensor of the file that is held as the end of the range. */
+export function clipped(def: TensorDef | undefined, dtype: Dtype): bigint | undefined {
+  if (!(def?.data instanceof BigInt64Array)) return undefined;
+  return def.data.find((x) => x < BigInt(minOf(dtype)) || x > BigInt(maxOf(dtype)));
+}

@@ -11,15 +11,15 @@ import {
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule } from "./device.ts";
-import type { DeviceArray } from "./device-array.ts";
+import { DeviceArray } from "./device-array.ts";
 import { Executable } from "./executable.ts";
 import type { checkFlow as CheckFlow } from "./flow.ts";
 import type { Place } from "./layout.ts";
 import { uploadConstant } from "./states.ts";
 
 export interface LoadOptions {
-  /** One array for each state of the signature, in order; the executable updates them in place. */
-  readonly states: readonly DeviceArray[];
+  /** One array for each state of the signature, in order; the executable updates them in place. None by default. */
+  readonly states?: readonly DeviceArray[];
   /** The artifact's kernels as a module, where functions must not be built from text (cpu). */
   readonly kernels?: KernelModule;
 }
@@ -33,19 +33,20 @@ export interface LoadOptions {
 export async function load(
   artifact: Artifact,
   device: Device,
-  options: LoadOptions,
+  options: LoadOptions = {},
 ): Promise<Executable> {
+  const { states = [], kernels } = options ?? {};
   device.check("load");
   checkVersion(artifact);
   checkDevice(artifact, device);
   // Few plans have a flow.
   const flow = artifact.plan.flow && (await import("./flow.ts"));
   checkPlan(artifact, flow?.checkFlow);
-  checkStates(artifact, device, options.states);
-  const program = await device.driver.load(artifact, options.kernels);
+  checkStates(artifact, device, states);
+  const program = await device.driver.load(artifact, kernels);
   device.check("load");
   const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
-  return new Executable(artifact, device, program, options.states, constants, flow?.flowCode);
+  return new Executable(artifact, device, program, states, constants, flow?.flowCode);
 }
 
 function checkVersion({ version }: Artifact): void {
@@ -108,6 +109,8 @@ function checkPlan(
 
 function checkStates(artifact: Artifact, device: Device, states: readonly DeviceArray[]): void {
   const specs = artifact.signature.states;
+  if (!Array.isArray(states))
+    throw new ShapeError(`load: states must be a list of arrays, got ${String(states)}`);
   if (states.length !== specs.length)
     throw new ShapeError(
       `load: the number of states of ${artifact.name} is ${specs.length}, got ${states.length}`,
@@ -115,6 +118,8 @@ function checkStates(artifact: Artifact, device: Device, states: readonly Device
   specs.forEach((spec, i) => {
     const state = states[i]!;
     const where = `load: state ${spec.name}`;
+    if (!(state instanceof DeviceArray))
+      throw new DtypeError(`${where} must be an array of the device, got ${String(state)}`);
     state.check(where);
     if (state.device !== device) throw new DeviceError(`${where} is on another device`);
     if (states.indexOf(state) !== i)

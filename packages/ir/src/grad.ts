@@ -5,9 +5,10 @@
  */
 import { isFloat } from "./dtype.ts";
 import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
+import { checkList, checkRecord } from "./kind.ts";
 import { type Tensor, topologicalOrder } from "./node.ts";
 import { opRecord, type Pullback } from "./op.ts";
-import { apply, filled } from "./ops/apply.ts";
+import { apply, checkTensor, filled } from "./ops/apply.ts";
 import { inlineCalls } from "./ops/control.ts";
 import { autocast } from "./precision.ts";
 import { printShape, sameShape } from "./shape.ts";
@@ -40,6 +41,7 @@ function describe(t: Tensor): string {
  * GraphError if an x does not reach y or an op on the way has no gradient.
  */
 export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}): Tensor[] {
+  checkRecord("grad", options);
   const { unused = "error", cotangent } = options;
   if (unused !== "error" && unused !== "zeros" && unused !== "skip")
     throw new GraphError(`grad: unused must be "error", "zeros" or "skip", got ${String(unused)}`);
@@ -68,6 +70,7 @@ export function gradWhereReached(
   xs: readonly Tensor[],
   options: Pick<GradOptions, "cotangent"> = {},
 ): (Tensor | undefined)[] {
+  checkRecord("grad", options);
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
   const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
@@ -98,6 +101,10 @@ function add(sums: Map<Tensor, Tensor>, t: Tensor, part: Tensor): void {
 }
 
 function checkTypes(y: Tensor, xs: readonly Tensor[], cotangent: Tensor | undefined): void {
+  checkTensor("grad", y);
+  checkList("grad", "xs", xs);
+  for (const x of xs) checkTensor("grad", x);
+  if (cotangent !== undefined) checkTensor("grad", cotangent);
   if (!isFloat(y.dtype)) throw new DtypeError(`grad: y is ${describe(y)}, not a float`);
   for (const x of xs)
     if (!isFloat(x.dtype)) throw new DtypeError(`grad: x is ${describe(x)}, not a float`);

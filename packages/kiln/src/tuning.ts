@@ -161,7 +161,8 @@ export function checkTuning(value: unknown, where: string): TuningTable {
       for (const field of ["choice", "standard"])
         if (typeof kernel[field] !== "string") refuse(`kernel ${key}: ${field} is no text`);
       for (const field of ["ms", "standardMs"])
-        if (typeof kernel[field] !== "number") refuse(`kernel ${key}: ${field} is no number`);
+        if (!Number.isFinite(kernel[field]) || (kernel[field] as number) < 0)
+          refuse(`kernel ${key}: ${field} is ${String(kernel[field])}, no time`);
     }
   }
   return value as unknown as TuningTable;

@@ -5,6 +5,8 @@
 import {
   asFactor,
   autocast,
+  checkRecord,
+  checkTensor,
   type Dim,
   DtypeError,
   dimValue,
@@ -45,6 +47,8 @@ export interface AttentionOptions {
  * unknown `causal`. Vaswani et al. 2017, eq. 1.
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
+  for (const t of [q, k, v]) checkTensor("attention", t);
+  checkRecord("attention", options);
   const width = q.shape.at(-1);
   if (options.scale === undefined && typeof width !== "number")
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
@@ -68,6 +72,7 @@ function masked(scores: Tensor, { mask, causal = false }: AttentionOptions): Ten
   const lowest = minOf(scores.dtype);
   let out = scores;
   if (mask) {
+    checkTensor("attention: the mask", mask);
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
       throw new DtypeError(`attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}`);
     out = mask.dtype === "bool" ? select(mask, out, lowest) : out.add(mask);

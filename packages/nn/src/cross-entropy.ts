@@ -3,6 +3,8 @@
  * an iota along the class axis instead of gathered, so that the whole loss is row-wise and fuses.
  */
 import {
+  checkRecord,
+  checkTensor,
   DtypeError,
   dropAxes,
   GraphError,
@@ -111,6 +113,8 @@ function averaged(
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const op = "crossEntropy";
+  for (const t of [x, target]) checkTensor(op, t);
+  checkRecord(op, options);
   const smoothing = options.labelSmoothing ?? 0;
   checkWithin(op, "labelSmoothing", smoothing, 0, 1);
   if (!isFloat(x.dtype)) throw new DtypeError(`${op}: input must be floating, got ${x.dtype}`);
@@ -154,6 +158,8 @@ function againstProbabilities(
  * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction.
  */
 export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
+  for (const t of [logp, target]) checkTensor("nll", t);
+  checkRecord("nll", options);
   const classes = classesOf("nll", logp, options);
   if (!isInteger(target.dtype))
     throw new DtypeError(`nll: target must be integers, got ${target.dtype}`);

@@ -1,7 +1,7 @@
 /**
  * A table of vectors looked up by index.
  */
-import { DtypeError, isInteger, type Tensor, take } from "@kiln-ml/ir";
+import { checkTensor, DtypeError, isInteger, type Tensor, take } from "@kiln-ml/ir";
 import { type Initializer, normal } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, weight } from "./parameter.ts";
@@ -27,6 +27,7 @@ export class Embedding extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("embedding", x);
     if (!isInteger(x.dtype))
       throw new DtypeError(`embedding: indices must be integers, got ${x.dtype}`);
     return take(this.weight, x, 0);

@@ -4,6 +4,7 @@
  * gradient is right at zero too, where |x| and max(x, 0) alone would give the wrong half.
  */
 import {
+  checkTensor,
   GraphError,
   inFull,
   printShape,
@@ -22,6 +23,7 @@ export interface LossOptions {
 
 /** Both, of one shape, and in f32 where they are halves of mixed precision. */
 function pairOf(op: string, x: Tensor, target: Tensor): [Tensor, Tensor] {
+  for (const t of [x, target]) checkTensor(op, t);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError(
       `${op}: shapes differ: input ${printShape(x.shape)}, target ${printShape(target.shape)}`,

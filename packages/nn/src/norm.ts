@@ -2,7 +2,15 @@
  * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
  * They hold no running state.
  */
-import { type Dim, inFull, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import {
+  checkTensor,
+  type Dim,
+  inFull,
+  mulDim,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkWithin, weight } from "./parameter.ts";
@@ -125,6 +133,7 @@ export class GroupNorm extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("groupNorm", x);
     if (x.rank < 2)
       throw new ShapeError(`groupNorm: input needs rank 2 or more, got ${printShape(x.shape)}`);
     checkExtent("groupNorm", x, 1, this.channels, "channels");

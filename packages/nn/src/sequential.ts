@@ -3,6 +3,7 @@
  * layer learns its input size from the one before it. Sizes are inferred by building a graph that is dropped.
  */
 import {
+  checkTensor,
   GraphError,
   input,
   isStatic,
@@ -53,6 +54,7 @@ export class Dense extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("dense", x);
     this.linear ??= this.#build(x.shape);
     const y = this.linear.forward(x);
     return this.activation ? this.activation(y) : y;

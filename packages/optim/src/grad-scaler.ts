@@ -5,8 +5,11 @@
  */
 import {
   assign,
+  checkList,
+  checkTensor,
   currentValue,
   GraphError,
+  kindOf,
   param,
   printShape,
   promote,
@@ -17,7 +20,7 @@ import {
   tensor,
 } from "@kiln-ml/ir";
 import { checkPositive } from "./check.ts";
-import type { Optimizer } from "./optimizer.ts";
+import { Optimizer } from "./optimizer.ts";
 
 export interface GradScalerOptions {
   /** The scale of the first step, default 65536. */
@@ -91,6 +94,9 @@ export class GradScaler extends Stateful {
    * One step of `optimizer` down the gradient of `loss` (a scalar), unless that overflows. Throws as `Optimizer.step` does.
    */
   step(optimizer: Optimizer, loss: Tensor): void {
+    if (!(optimizer instanceof Optimizer))
+      throw new GraphError(`gradScaler: takes an optimizer first, got ${kindOf(optimizer)}`);
+    checkTensor("gradScaler", loss);
     if (loss.rank !== 0)
       throw new ShapeError(
         `gradScaler: loss must be a scalar, got ${printShape(loss.shape)}\n  take its mean or sum first`,
@@ -100,6 +106,10 @@ export class GradScaler extends Stateful {
 
   /** The same for gradients of `scale(loss)`, or sums of such, one for each of `optimizer.params`. */
   apply(optimizer: Optimizer, grads: readonly (Tensor | undefined)[]): void {
+    if (!(optimizer instanceof Optimizer))
+      throw new GraphError(`gradScaler: takes an optimizer first, got ${kindOf(optimizer)}`);
+    checkList("gradScaler", "gradients", grads);
+    for (const g of grads) if (g !== undefined) checkTensor("gradScaler", g);
     const [scale, good] = [this.value, currentValue(this.#good)];
     const finite = allFinite(grads.filter((g) => g !== undefined));
     // Through this factor all of the update waits for the test, so that what is stored for it are the gradients alone.

@@ -21,6 +21,9 @@ type KernelFunction = (...args: (TypedArray | number)[]) => void;
 
 let nextId = 0;
 
+/** Bytes that are copied at a time. */
+const mostBytes = 2 ** 30;
+
 class CpuBuffer implements Buffer {
   readonly id = nextId++;
   readonly sizeBytes: number;
@@ -34,6 +37,35 @@ class CpuBuffer implements Buffer {
     this.#memory = memory;
     this.#offset = offset;
     this.sizeBytes = sizeBytes;
+  }
+
+  /** A copy of the first bytes. Throws DeviceError if there is no room for one. */
+  copyOf(sizeBytes: number): ArrayBuffer {
+    try {
+      return this.#memory.slice(this.#offset, this.#offset + sizeBytes) as ArrayBuffer;
+    } catch (cause) {
+      throw new DeviceError(`data: ${sizeBytes} bytes are not to be had`, { cause });
+    }
+  }
+
+  /** The first bytes become those of another memory, part by part: an array of bytes has no more than 4 GiB. */
+  put(from: ArrayBufferLike, offset: number, sizeBytes: number): void {
+    this.#parts(sizeBytes, (to, at) => to.set(new Uint8Array(from, offset + at, to.length)));
+  }
+
+  copyTo(other: CpuBuffer, sizeBytes: number): void {
+    other.put(this.#memory, this.#offset, sizeBytes);
+  }
+
+  fill(byte: number): void {
+    this.#parts(this.sizeBytes, (part) => part.fill(byte));
+  }
+
+  #parts(sizeBytes: number, visit: (part: Uint8Array, at: number) => void): void {
+    for (let at = 0; at < sizeBytes; at += mostBytes) {
+      const length = Math.min(mostBytes, sizeBytes - at);
+      visit(new Uint8Array(this.#memory, this.#offset + at, length), at);
+    }
   }
 
   /** All of the memory, or what follows the byte `start`, as the typed array of `dtype`. */
@@ -96,7 +128,7 @@ class CpuDriver implements Driver {
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
     try {
       const buffer = this.#heap.acquire(sizeBytes, owner);
-      if (this.#poison) bytesOf(buffer).fill(0xff);
+      if (this.#poison) buffer.fill(0xff);
       return buffer;
     } catch (cause) {
       throw new DeviceError(`${tensor}: ${sizeBytes} bytes are not to be had`, { cause });
@@ -112,11 +144,11 @@ class CpuDriver implements Driver {
   }
 
   write(buffer: Buffer, data: TypedArray): void {
-    bytesOf(buffer).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    (buffer as CpuBuffer).put(data.buffer, data.byteOffset, data.byteLength);
   }
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
-    bytesOf(to).set(bytesOf(from).subarray(0, sizeBytes));
+    (from as CpuBuffer).copyTo(to as CpuBuffer, sizeBytes);
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
@@ -124,7 +156,7 @@ class CpuDriver implements Driver {
   }
 
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer {
-    return bytesOf(buffer).slice(0, sizeBytes).buffer as ArrayBuffer;
+    return (buffer as CpuBuffer).copyOf(sizeBytes);
   }
 
   async load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program> {
@@ -196,7 +228,7 @@ class CpuProgram implements Program {
     const walk = flow.walk();
     for (let next = walk.next(); next !== undefined; next = walk.next())
       if (typeof next === "number") launch(launches[next]!, walk.counts);
-      else walk.answer(bytesOf(bufferAt(frame, next))[0]! > 0);
+      else walk.answer((bufferAt(frame, next) as CpuBuffer).view("u8")[0]! > 0);
   }
 
   #launch(
@@ -238,8 +270,6 @@ function buildKernel(name: string, text: string): KernelFunction {
     );
   }
 }
-
-const bytesOf = (buffer: Buffer) => (buffer as CpuBuffer).view("u8") as Uint8Array;
 
 export interface CpuOptions {
   /** Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote. */

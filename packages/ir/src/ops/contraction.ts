@@ -2,9 +2,11 @@
  * DotGeneral: sums of products over paired axes, with batch axes; and matmul on top of it. `pieces`
  * gives the two factors: coordinates of the result, then one variable for each contracted axis.
  */
+
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
+import { checkList, checkRecord } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";
@@ -149,6 +151,10 @@ function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tenso
  * pair up.
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
+  for (const t of [lhs, rhs]) checkTensor("dotGeneral", t);
+  checkRecord("dotGeneral", axes, "axes");
+  for (const list of Object.values(axes))
+    if (list !== undefined) checkList("dotGeneral", "axes", list);
   const named = (list: readonly number[] | undefined, t: Tensor) =>
     (list ?? []).map((a) => checkAxis("dotGeneral", a, t.rank));
   return apply("dotGeneral", [lhs, rhs].map(asFactor), {

@@ -2,6 +2,7 @@
  * Convolution (cross-correlation) over the trailing axes, with stride, padding, dilation of either
  * operand and groups. Both gradients are convolutions again. Padding may be negative, which crops.
  */
+
 import {
   addDim,
   ceilDiv,
@@ -17,6 +18,7 @@ import {
   subDim,
 } from "../dim.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
+import { checkRecord } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { exactQuotient, printShape } from "../shape.ts";
@@ -25,6 +27,7 @@ import {
   asFactor,
   checkCount,
   checkSameDtype,
+  checkTensor,
   dimsOf,
   numbersOf,
   perAxis,
@@ -244,8 +247,10 @@ export function resolvePadding(
  * ShapeError if ranks, channels or groups do not fit.
  */
 export function convolution(x: Tensor, w: Tensor, options: ConvolutionOptions = {}): Tensor {
-  const n = x.rank - 2;
   const name = "convolution";
+  for (const t of [x, w]) checkTensor(name, t);
+  checkRecord(name, options);
+  const n = x.rank - 2;
   const stride = perAxis(name, "stride", options.stride, n, 1);
   const dilation = perAxis(name, "dilation", options.dilation, n, 1);
   const lhsDilation = perAxis(name, "lhsDilation", options.lhsDilation, n, 1);

@@ -2,12 +2,14 @@
  * Cumulative sums, products and extremes along one axis (ONNX CumSum). One record for each way to combine; `exclusive`
  * leaves an element out of its own result, `reverse` runs from the end of the axis. Several axes are several ops.
  */
+
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkRecord } from "../kind.ts";
 import { type Attrs, attrKey, type Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
 import { checkAxis, type Shape } from "../shape.ts";
-import { apply, checkCount, filled, inDtype, range } from "./apply.ts";
+import { apply, checkCount, checkTensor, filled, inDtype, range } from "./apply.ts";
 import { scanAttrs } from "./loops.ts";
 
 export interface CumulativeOptions {
@@ -112,6 +114,8 @@ cumulative("cummin", "min", extremeVjp);
 const along =
   (op: string) =>
   (x: Tensor, axis: number, options: CumulativeOptions = {}): Tensor => {
+    checkTensor(op, x);
+    checkRecord(op, options);
     const { exclusive = false, reverse = false } = options;
     const a = checkAxis(op, axis, x.rank);
     const counted = op === "cumsum" || op === "cumprod";

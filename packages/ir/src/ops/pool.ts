@@ -2,12 +2,14 @@
  * Pooling over the spatial axes of x[N, C, D…]: pad, windows, a reduction. Composites; no op of
  * their own.
  */
+
 import { addDim, ceilDiv, type Dim, floorDiv, maxDim, minDim, mulDim, subDim } from "../dim.ts";
 import { isFloat, minOf } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
+import { checkRecord } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { printShape, sizeOf } from "../shape.ts";
-import { apply, filled, perAxis, range } from "./apply.ts";
+import { apply, checkTensor, filled, perAxis, range } from "./apply.ts";
 import { type Padding, resolvePadding } from "./convolution.ts";
 import { broadcastInDim, pad, windows } from "./movement.ts";
 import { max, sum } from "./reduce.ts";
@@ -73,6 +75,8 @@ const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.size.lengt
  * x[N, C, D…] → [N, C, D′…]. The gradient goes to the first of equal elements in a window.
  */
 export function maxPool(x: Tensor, options: PoolOptions): Tensor {
+  checkTensor("maxPool", x);
+  checkRecord("maxPool", options);
   const f = frameOf("maxPool", x, options);
   const lowest = isFloat(x.dtype) ? -Infinity : minOf(x.dtype);
   const padded = surround(
@@ -91,6 +95,8 @@ export interface AveragePoolOptions extends PoolOptions {
 
 /** The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. */
 export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
+  checkTensor("avgPool", x);
+  checkRecord("avgPool", options);
   const f = frameOf("avgPool", x, options);
   if (!isFloat(x.dtype)) throw new DtypeError(`avgPool: x is ${x.dtype}, not a float`);
   const high = f.high.map((d, i) => addDim(d, f.extra[i]!));

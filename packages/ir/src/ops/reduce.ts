@@ -1,9 +1,10 @@
 import { DtypeError } from "../errors.ts";
+import { checkRecord } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
 import { checkAxes, dropAxes, sizeOf } from "../shape.ts";
-import { apply, checkCount, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
+import { apply, checkCount, checkTensor, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
 import { broadcastInDim, reshape } from "./movement.ts";
 
 type Vjp = NonNullable<OpRecord["vjp"]>;
@@ -113,6 +114,8 @@ export interface ReduceOptions {
 const reducing =
   (name: string, op: string) =>
   (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
+    checkTensor(name, x);
+    checkRecord(name, options);
     const list = checkAxes(name, axes, x.rank);
     const counted = op === "reduceSum" || op === "reduceProd";
     const dtype = !counted ? x.dtype : x.dtype === "bool" ? "i32" : fullDtype(x.dtype);

@@ -2,12 +2,14 @@
  * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it, so that gradients come
  * from gather, and any number of tensors can be brought into one order.
  */
+
 import { type Dim, isNonNegative, printDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";
+import { checkExtentKind, checkRecord } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { checkAxis, printShape } from "../shape.ts";
-import { apply, checkCount } from "./apply.ts";
+import { apply, checkCount, checkTensor } from "./apply.ts";
 import { takeAlongAxis } from "./gather.ts";
 
 export interface SortAttrs {
@@ -53,6 +55,8 @@ export interface SortOptions {
  * order in which they stand (stable), in both directions; NaN counts as greater than all numbers. No gradient flows.
  */
 export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkTensor("argSort", x);
+  checkRecord("argSort", options);
   const a = checkAxis("argSort", axis, x.rank);
   return order("argSort", x, a, x.shape[a]!, options.descending ?? false);
 }
@@ -62,6 +66,7 @@ export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor
  * came from.
  */
 export function sort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkTensor("sort", x);
   const a = checkAxis("sort", axis, x.rank);
   return takeAlongAxis(x, argSort(x, a, options), a);
 }
@@ -83,6 +88,9 @@ export function topK(
   axis = -1,
   options: TopKOptions = {},
 ): { values: Tensor; indices: Tensor } {
+  checkTensor("topK", x);
+  checkRecord("topK", options);
+  checkExtentKind("topK", "k", k);
   const a = checkAxis("topK", axis, x.rank);
   const extent = x.shape[a]!;
   if (!isNonNegative(k) || !isNonNegative(subDim(extent, k)))

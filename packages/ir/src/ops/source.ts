@@ -3,6 +3,7 @@
  * identity; constants, iota and random bits are interned like every other node. Data live beside the
  * graph in weak maps, so that a node stays small and printable.
  */
+
 import { type Dim, dim, printDim } from "../dim.ts";
 import { type Dtype, isDtype, isFloat, roundTo } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
@@ -15,6 +16,7 @@ import {
   isTypedArray,
   toHost,
 } from "../host.ts";
+import { checkExtents, checkList, checkRecord, kindOf } from "../kind.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { checkAxis, checkShape, printShape, type Shape } from "../shape.ts";
@@ -23,8 +25,12 @@ import { currentValue } from "../trace.ts";
 /** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
 export type Extent = Dim | string;
 
-export const toShape = (shape: readonly Extent[]): Shape =>
-  shape.map((d) => (typeof d === "string" ? dim(d) : d));
+export function toShape(shape: readonly Extent[]): Shape {
+  checkList("shape", "the extents", shape);
+  const dims = shape.map((d) => (typeof d === "string" ? dim(d) : d));
+  checkExtents("shape", "the shape", dims);
+  return dims;
+}
 
 function declared(op: string, node: ResultType | undefined): ResultType {
   if (!node) throw new GraphError(`${op}: a ${op} has no type of its own; it must be declared`);
@@ -74,6 +80,7 @@ export interface TensorOptions {
  * Throws ShapeError if lists are ragged or `shape` has another number of elements.
  */
 export function tensor(values: HostValues, options: TensorOptions = {}): Tensor {
+  checkRecord("tensor", options);
   const typed = isTypedArray(values);
   const { shape, flat } = typed ? { shape: [values.length], flat: values } : flattenNested(values);
   const dtype =
@@ -122,6 +129,7 @@ export interface ParamOptions extends TensorOptions {
 
 /** State that lives between runs. `init` is host data or an expression that computes the first value. */
 export function param(init: Tensor | HostValues, options: ParamOptions = {}): Tensor {
+  checkRecord("param", options);
   const first = init instanceof Tensor ? init : tensor(init, options);
   const { name = `param${anonymous++}`, trainable = true } = options;
   for (const d of first.shape)
@@ -142,16 +150,12 @@ export function declareParam(name: string, dtype: Dtype, shape: Shape, trainable
 }
 
 /**
- * A field that structuredClone reads, of a parameter or of the module that has it: a copy would be a record of numbers without
- * methods, which no function takes.
+ * A field of a parameter that structuredClone, which copies no functions, comes upon, in a module too: the error shows its text. A copy
+ * would be a record of numbers without methods, which no function takes.
  */
 const refused: PropertyDescriptor = {
   enumerable: true,
-  get(): never {
-    throw new GraphError(
-      "structuredClone: parameters and modules cannot be copied by it\n  make a second module, and call load(first.weights) on it",
-    );
-  },
+  value: () => "a parameter or module: make a second module, and call load(first.weights) on it;",
 };
 
 /** The expression or data leaf that gives a parameter its first value. */
@@ -250,6 +254,8 @@ export const randomBitsRecord: OpRecord = defineOp({
 
 /** Element i (row-major) is the first word of threefry2x32(key, counter (i, 0)). key: u32[2] → u32[shape]. */
 export function randomBits(key: Tensor, shape: readonly Extent[]): Tensor {
+  if (!(key instanceof Tensor))
+    throw new DtypeError(`randomBits: key must be a tensor, got ${kindOf(key)}`);
   const operands = [currentValue(key)];
   const type = randomBitsRecord.infer(operands, {}, { dtype: "u32", shape: toShape(shape) });
   return makeNode({ op: "randomBits", operands, attrs: {}, ...type });

@@ -2,11 +2,14 @@
  * `whileLoop`: a region run for as long as another one says so. The types of what is carried do not change; how often
  * the body runs is known only when it has run.
  */
+
 import { isFloat } from "../dtype.ts";
 import { GraphError } from "../errors.ts";
+import { checkList, checkRecord, kindOf } from "../kind.ts";
 import { type Attrs, type Graph, Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Pullback } from "../op.ts";
 import { currentValue } from "../trace.ts";
+import { checkTensor } from "./apply.ts";
 import { cond } from "./cond.ts";
 import { replaceNodes, resultsOf } from "./control.ts";
 import { countingDraws } from "./draws.ts";
@@ -116,6 +119,12 @@ export function whileLoop(
   body: (...carry: Tensor[]) => readonly Tensor[],
   options: WhileOptions = {},
 ): Tensor[] {
+  checkList("whileLoop", "init", init);
+  for (const t of init) checkTensor("whileLoop", t);
+  for (const f of [test, body])
+    if (typeof f !== "function")
+      throw new GraphError(`whileLoop: test and body must be functions, got ${kindOf(f)}`);
+  checkRecord("whileLoop", options);
   checkMaxTrips(options.maxTrips);
   const first = init.map(currentValue);
   const own = () => first.map((t) => input("carry", t.dtype, t.shape));

@@ -3,6 +3,7 @@
  * map, which sums every element back to the place it came from. Pooling is windows and a reduction;
  * neither pads.
  */
+
 import {
   addDim,
   type Dim,
@@ -16,10 +17,11 @@ import {
   subDim,
 } from "../dim.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
+import { checkExtents, checkRecord } from "../kind.ts";
 import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { printShape } from "../shape.ts";
-import { apply, checkCount, dimsOf, numbersOf, perAxis } from "./apply.ts";
+import { apply, checkCount, checkTensor, dimsOf, numbersOf, perAxis } from "./apply.ts";
 
 /** ⌊(D − (size − 1)·dilation − 1) / stride⌋ + 1. */
 export const placements = (extent: Dim, size: Dim, stride: number, dilation: number): Dim =>
@@ -98,6 +100,8 @@ export interface WindowOptions {
  * axis. Throws ShapeError if the window is larger than the axis.
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
+  checkTensor("windows", x);
+  checkRecord("windows", options);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
     : [options.size as Dim];
@@ -146,6 +150,9 @@ export interface FoldOptions extends WindowOptions {
  * x[…, O…, size…] → [..., extent…]. Throws ShapeError unless `extent` has the windows O….
  */
 export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
+  checkTensor("foldWindows", x);
+  checkRecord("fold", options);
+  checkExtents("fold", "extent", options.extent);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
     : [options.size as Dim];

@@ -11,7 +11,7 @@ import {
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule } from "./device.ts";
-import { DeviceArray } from "./device-array.ts";
+import type { DeviceArray } from "./device-array.ts";
 import { Executable } from "./executable.ts";
 import type { checkFlow as CheckFlow } from "./flow.ts";
 import type { Place } from "./layout.ts";
@@ -35,7 +35,7 @@ export async function load(
   device: Device,
   options: LoadOptions = {},
 ): Promise<Executable> {
-  const { states = [], kernels } = options ?? {};
+  const { states = [], kernels } = options;
   device.check("load");
   checkVersion(artifact);
   checkDevice(artifact, device);
@@ -109,8 +109,6 @@ function checkPlan(
 
 function checkStates(artifact: Artifact, device: Device, states: readonly DeviceArray[]): void {
   const specs = artifact.signature.states;
-  if (!Array.isArray(states))
-    throw new ShapeError(`load: states must be a list of arrays, got ${String(states)}`);
   if (states.length !== specs.length)
     throw new ShapeError(
       `load: the number of states of ${artifact.name} is ${specs.length}, got ${states.length}`,
@@ -118,8 +116,6 @@ function checkStates(artifact: Artifact, device: Device, states: readonly Device
   specs.forEach((spec, i) => {
     const state = states[i]!;
     const where = `load: state ${spec.name}`;
-    if (!(state instanceof DeviceArray))
-      throw new DtypeError(`${where} must be an array of the device, got ${String(state)}`);
     state.check(where);
     if (state.device !== device) throw new DeviceError(`${where} is on another device`);
     if (states.indexOf(state) !== i)

@@ -318,16 +318,6 @@ test("load: options may be left out, or be empty, where there are no states", as
     ShapeError,
     "load: the number of states of chain is 1, got 0",
   );
-  await fails(
-    () => load(chain("js"), device, { states: 1 as never }),
-    ShapeError,
-    "load: states must be a list of arrays, got 1",
-  );
-  await fails(
-    () => load(chain("js"), device, { states: [null as never] }),
-    DtypeError,
-    "load: state w must be an array of the device, got null",
-  );
 });
 
 test("load: states that do not fit", async () => {

@@ -4,6 +4,7 @@
  */
 import { type Dtype, roundTo } from "./dtype.ts";
 import { DtypeError, ShapeError } from "./errors.ts";
+import { kindOf } from "./kind.ts";
 
 export type HostArray =
   | Float64Array
@@ -130,7 +131,8 @@ export function flattenNested(values: Nested): {
         `tensor: nested lists are ragged: [${place.join("][")}] has ${describe(length)}, expected ${describe(extent)}`,
       );
     if (Array.isArray(v)) for (const [i, x] of v.entries()) visit(x, [...place, i]);
-    else flat.push(v as number | boolean);
+    else if (typeof v === "number" || typeof v === "boolean") flat.push(v);
+    else throw new DtypeError(`tensor: elements must be numbers or booleans, got ${kindOf(v)}`);
   };
   visit(values, []);
   return { shape, flat };

@@ -33,9 +33,8 @@ export interface LoadOptions {
 export async function load(
   artifact: Artifact,
   device: Device,
-  options: LoadOptions = {},
+  { states = [], kernels }: LoadOptions = {},
 ): Promise<Executable> {
-  const { states = [], kernels } = options;
   device.check("load");
   checkVersion(artifact);
   checkDevice(artifact, device);

@@ -6,6 +6,7 @@
 import type { Dtype } from "../dtype.ts";
 import { isFloat } from "../dtype.ts";
 import { DtypeError, GraphError } from "../errors.ts";
+import { checkRecord } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { checkAxis } from "../shape.ts";
 import { checkTensor } from "./apply.ts";
@@ -67,6 +68,7 @@ export function uniform(
   shape: readonly Extent[],
   options: UniformOptions = {},
 ): Tensor {
+  checkRecord("uniform", options);
   const { low = 0, high = 1, dtype = "f32" } = options;
   const u = unit(from, shape, dtype);
   if (low === 0 && high === 1) return u;
@@ -90,6 +92,7 @@ export function normal(
   shape: readonly Extent[],
   options: NormalOptions = {},
 ): Tensor {
+  checkRecord("normal", options);
   const { mean = 0, std = 1, dtype = "f32" } = options;
   if (!isFloat(dtype)) throw new DtypeError(`normal: dtype must be a float, got ${dtype}`);
   const inner = dtype === "f64" ? "f64" : "f32";

@@ -20,7 +20,7 @@ import type { Place } from "./layout.ts";
 import { uploadConstant } from "./states.ts";
 
 export interface LoadOptions {
-  /** One array for each state of the signature, in order; the executable updates them in place. */
+  /** One array for each state of the signature, in order; the executable updates them in place. None by default. */
   readonly states?: readonly DeviceArray[];
   /** false refuses kernels in JavaScript, which can do whatever the page or process can: for artifacts that are not trusted. */
   readonly scripts?: boolean;

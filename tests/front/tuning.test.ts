@@ -1,5 +1,5 @@
 /** Tuning: a function's choices timed on a device, tables and their files, and what is compiled with them. Asserts no time. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Dtype, input, iota } from "@kiln-ml/ir";
 import { createCpuDevice, createWasmDevice, openWebGpu } from "@kiln-ml/runtime";
@@ -316,6 +316,10 @@ test("a damaged file is refused in a line, and left alone", async () => {
     [`{"format":"kiln-tuning"}`, /entries is no list/],
     [`{"format":"kiln-tuning","entries":[{}]}`, /entries\[0\] has no kernels/],
     [`{"format":"kiln-tuning","entries":[{"kernels":{}}]}`, /entries\[0\]\.target is no text/],
+    ...["1e999", "-1", "null", '"1"'].map((ms): [string, RegExp] => [
+      JSON.stringify(tableOf(entry("x"))).replace('"ms":1', `"ms":${ms}`),
+      /kernel k: ms is (Infinity|-1|null|1), no time/,
+    ]),
   ];
   for (const [text, message] of wrong) {
     writeFileSync(path, text);
@@ -324,6 +328,17 @@ test("a damaged file is refused in a line, and left alone", async () => {
     assert.is(readFileSync(path, "utf8"), text);
   }
   assert.match((await rejection(readTuning(join(folder, "none")))).message, /none does not exist/);
+});
+
+test("a time that JSON cannot hold does not come into a file", async () => {
+  const path = join(folder, "infinite.json");
+  const kernels = { k: { choice: "a", ms: Infinity, standard: "a", standardMs: 1 } };
+  const table = tableOf({ ...entry("x"), kernels });
+  assert.match(
+    (await rejection(addTuning(table, path))).message,
+    /addTuning: the table: .*ms is Infinity, no time/,
+  );
+  assert.not.ok(existsSync(path));
 });
 
 test("an artifact takes choices that were found with the guaranteed limits", async () => {

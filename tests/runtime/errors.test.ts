@@ -325,6 +325,21 @@ test("load: kernels that are not there or do not parse", async () => {
   );
 });
 
+test("load: options may be left out, or be empty, where there are no states", async () => {
+  await load(addition("js"), device);
+  await load(addition("js"), device, {});
+  await fails(
+    () => load(chain("js"), device),
+    ShapeError,
+    "load: the number of states of chain is 1, got 0",
+  );
+  await fails(
+    () => load(chain("js"), device, {}),
+    ShapeError,
+    "load: the number of states of chain is 1, got 0",
+  );
+});
+
 test("load: states that do not fit", async () => {
   const given = (...states: ReturnType<typeof up>[]) => load(chain("js"), device, { states });
   await fails(

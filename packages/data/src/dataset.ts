@@ -2,7 +2,7 @@
  * Data sets: samples by index, gathered into flat typed arrays ready for a compiled step. Holds no tensors and
  * reads no files.
  */
-import { printShape, ShapeError } from "@kiln-ml/ir";
+import { checkList, printShape, ShapeError } from "@kiln-ml/ir";
 import { permutation } from "./permutation.ts";
 
 export type NumericArray =
@@ -37,6 +37,8 @@ export function fromArrays<const T extends Fields>(
   arrays: T,
   shapes: readonly (readonly number[])[],
 ): Dataset<T> {
+  checkList("fromArrays", "arrays", arrays);
+  checkList("fromArrays", "shapes", shapes);
   if (arrays.length === 0 || arrays.length !== shapes.length)
     throw new ShapeError(
       `fromArrays: needs a shape for each field: ${arrays.length} fields, ${shapes.length} shapes`,
@@ -107,6 +109,7 @@ export function split<T extends Fields>(
   fractions: readonly number[],
   seed = 0,
 ): Dataset<T>[] {
+  checkList("split", "fractions", fractions);
   const total = fractions.reduce((a, b) => a + b, 0);
   if (!fractions.length || fractions.some((f) => !(f > 0)) || total > 1 + 1e-9)
     throw new ShapeError(

@@ -12,9 +12,10 @@ import {
   type OptionNames,
   ShapeError,
 } from "./errors.ts";
+import { checkList, checkRecord } from "./kind.ts";
 import { type Tensor, topologicalOrder } from "./node.ts";
 import { opRecord, type Pullback } from "./op.ts";
-import { apply, filled } from "./ops/apply.ts";
+import { apply, checkTensor, filled } from "./ops/apply.ts";
 import { inlineCalls } from "./ops/control.ts";
 import { autocast } from "./precision.ts";
 import { printShape, sameShape } from "./shape.ts";
@@ -77,6 +78,7 @@ export function gradWhereReached(
   xs: readonly Tensor[],
   options: Pick<GradOptions, "cotangent"> = {},
 ): (Tensor | undefined)[] {
+  checkRecord("grad", options);
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
   const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
@@ -107,6 +109,10 @@ function add(sums: Map<Tensor, Tensor>, t: Tensor, part: Tensor): void {
 }
 
 function checkTypes(y: Tensor, xs: readonly Tensor[], cotangent: Tensor | undefined): void {
+  checkTensor("grad", y);
+  checkList("grad", "xs", xs);
+  for (const x of xs) checkTensor("grad", x);
+  if (cotangent !== undefined) checkTensor("grad", cotangent);
   if (!isFloat(y.dtype))
     throw new DtypeError(
       `grad: y is ${describe(y)}, not a float\n  convert y to f32 before what is differentiated`,

@@ -6,13 +6,14 @@ export * from "./evaluate.ts";
 export * from "./frozen.ts";
 export * from "./grad.ts";
 export * from "./host.ts";
+export { checkList, checkRecord, kindOf } from "./kind.ts";
 export type { Methods } from "./methods.ts";
 
 import "./methods.ts";
 
 export * from "./node.ts";
 export * from "./op.ts";
-export { asFactor, checkTensor, kindOf } from "./ops/apply.ts";
+export { asFactor, checkTensor } from "./ops/apply.ts";
 export * from "./ops/broadcast.ts";
 export * from "./ops/composite/activation.ts";
 export * from "./ops/composite/arithmetic.ts";

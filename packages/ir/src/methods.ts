@@ -2,6 +2,7 @@
  * Every op, movement and composite as a method of Tensor: `x.exp()` is `exp(x)`. Installed once, when the package
  * is loaded; a function is a method because it is exported by one of the modules listed here.
  */
+import { GraphError } from "./errors.ts";
 import { Tensor } from "./node.ts";
 import { broadcastTo } from "./ops/broadcast.ts";
 import * as activation from "./ops/composite/activation.ts";
@@ -82,6 +83,12 @@ for (const module of modules)
       Object.defineProperty(Tensor.prototype, name, {
         configurable: true,
         value(this: Tensor, ...rest: unknown[]) {
+          // Defaults stand in for undefined alone.
+          const at = rest.indexOf(null);
+          if (at >= 0)
+            throw new GraphError(
+              `${name}: argument ${at + 1} is null\n  leave it out, or pass undefined`,
+            );
           return (op as (...args: unknown[]) => unknown)(this, ...rest);
         },
       });

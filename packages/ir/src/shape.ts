@@ -2,6 +2,7 @@
  * Shapes: lists of dims. Sizes, row-major strides, axes and NumPy broadcasting. Knows no ops; the callers
  * name the op in the errors.
  */
+
 import {
   addDim,
   type Dim,
@@ -13,6 +14,7 @@ import {
   subDim,
 } from "./dim.ts";
 import { ShapeError } from "./errors.ts";
+import { checkExtents, checkList, kindOf } from "./kind.ts";
 import { requireAtLeast } from "./requirement.ts";
 
 export type Shape = readonly Dim[];
@@ -42,6 +44,8 @@ export function offsetOf(shape: Shape, coords: readonly Dim[]): Dim {
 
 /** An axis counted from the front: −1 is the last one. */
 export function checkAxis(op: string, axis: number, rank: number): number {
+  if (typeof axis !== "number")
+    throw new ShapeError(`${op}: axis must be a number, got ${kindOf(axis)}`);
   const a = axis < 0 ? axis + rank : axis;
   if (!Number.isInteger(axis) || a < 0 || a >= rank)
     throw new ShapeError(
@@ -53,6 +57,7 @@ export function checkAxis(op: string, axis: number, rank: number): number {
 /** Distinct axes counted from the front, ascending; all of them when none are given. */
 export function checkAxes(op: string, axes: number | readonly number[] | undefined, rank: number) {
   if (axes === undefined) return Array.from({ length: rank }, (_, i) => i);
+  if (typeof axes !== "number") checkList(op, "axes", axes);
   const list = (typeof axes === "number" ? [axes] : [...axes]).map((a) => checkAxis(op, a, rank));
   if (new Set(list).size !== list.length)
     throw new ShapeError(
@@ -105,6 +110,7 @@ export function checkShape(op: string, shape: Shape): void {
 
 /** Resolves one −1 in a reshape from the number of elements. */
 export function inferReshape(op: string, from: Shape, to: Shape): Dim[] {
+  checkExtents(op, "the shape", to);
   const open = to.indexOf(-1);
   if (open < 0) return [...to];
   const rest = sizeOf(to.filter((_, i) => i !== open));

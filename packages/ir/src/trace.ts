@@ -3,7 +3,8 @@
  * assignment sees the assigned value, so the program keeps the order in which it was written.
  */
 import { DtypeError, GraphError, ShapeError } from "./errors.ts";
-import { makeNode, type Tensor } from "./node.ts";
+import { kindOf } from "./kind.ts";
+import { makeNode, Tensor } from "./node.ts";
 import { printShape, sameShape } from "./shape.ts";
 
 /** New values of parameters, in the order of their first assignment. */
@@ -33,6 +34,9 @@ export const isTracing = (): boolean => stack.length > 1;
  * anywhere else. Same dtype and shape, or an error.
  */
 export function assign(target: Tensor, value: Tensor): void {
+  for (const t of [target, value])
+    if (!(t instanceof Tensor))
+      throw new DtypeError(`assign: takes a parameter and a tensor, got ${kindOf(t)}`);
   if (target.op !== "param")
     throw new GraphError(
       `assign: target is ${target.op}, not a parameter\n  make it with param(…), or return the value instead`,

@@ -52,8 +52,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Joins a table into a file. Rejects with GraphError if what is there is damaged; it is then left alone. */
+/** Joins a table into a file. Rejects with GraphError if the table or what is there is damaged; the file is then left alone. */
 export async function addTuning(table: TuningTable, path: string = tuningCache()): Promise<void> {
+  // JSON has no infinity: it would be null, and the whole file refused from then on.
+  checkTuning(table, "addTuning: the table");
   await mkdir(dirname(path), { recursive: true });
   const release = await lock(`${path}.lock`);
   try {

@@ -163,7 +163,8 @@ export function checkTuning(value: unknown, where: string): TuningTable {
         if (typeof kernel[field] !== "string") refuse(`kernel ${key}: ${field} is no text`);
       // JSON's 1e999 is infinite, and would be written again as null.
       for (const field of ["ms", "standardMs"])
-        if (!Number.isFinite(kernel[field])) refuse(`kernel ${key}: ${field} is no finite number`);
+        if (!Number.isFinite(kernel[field]) || (kernel[field] as number) < 0)
+          refuse(`kernel ${key}: ${field} is ${String(kernel[field])}, no time`);
     }
   }
   return value as unknown as TuningTable;

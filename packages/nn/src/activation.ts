@@ -3,6 +3,7 @@
  */
 import {
   celu,
+  checkTensor,
   elu,
   GraphError,
   gelu,
@@ -75,6 +76,7 @@ class Activation extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("activation", x);
     return this.#run(x);
   }
 

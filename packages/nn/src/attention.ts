@@ -6,6 +6,7 @@ import {
   asFactor,
   autocast,
   checkOptions,
+  checkTensor,
   type Dim,
   DtypeError,
   dimValue,
@@ -50,6 +51,7 @@ const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal: 1, sc
  * unknown `causal`. Vaswani et al. 2017, eq. 1.
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
+  for (const t of [q, k, v]) checkTensor("attention", t);
   checkOptions("attention", options, attentionOptions);
   const width = q.shape.at(-1);
   if (options.scale === undefined && typeof width !== "number")
@@ -76,6 +78,7 @@ function masked(scores: Tensor, options: AttentionOptions): Tensor {
   const lowest = minOf(scores.dtype);
   let out = scores;
   if (options.mask) {
+    checkTensor("attention: the mask", options.mask);
     const mask = widened(options.mask);
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
       throw new DtypeError(

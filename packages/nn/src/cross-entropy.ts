@@ -4,6 +4,7 @@
  */
 import {
   checkOptions,
+  checkTensor,
   DtypeError,
   dropAxes,
   GraphError,
@@ -120,6 +121,7 @@ const crossEntropyOptions: OptionNames<CrossEntropyOptions> = { ...nllOptions, l
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const op = "crossEntropy";
+  for (const t of [x, target]) checkTensor(op, t);
   const smoothing = checkOptions(op, options, crossEntropyOptions).labelSmoothing ?? 0;
   checkWithin(op, "labelSmoothing", smoothing, 0, 1);
   if (!isFloat(x.dtype)) throw new DtypeError(`${op}: input must be floating, got ${x.dtype}`);
@@ -170,6 +172,7 @@ function againstProbabilities(
  * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction.
  */
 export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
+  for (const t of [logp, target]) checkTensor("nll", t);
   checkOptions("nll", options, nllOptions);
   const classes = classesOf("nll", logp, options);
   if (!isInteger(target.dtype))

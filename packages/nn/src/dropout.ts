@@ -2,7 +2,15 @@
  * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
  * that a compiled step draws a new mask at each run.
  */
-import { checkOptions, nextKey, type OptionNames, random, select, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  checkTensor,
+  nextKey,
+  type OptionNames,
+  random,
+  select,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { keyState } from "./key-stream.ts";
 import { Module } from "./module.ts";
 import { checkWithin } from "./parameter.ts";
@@ -30,6 +38,7 @@ export class Dropout extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("dropout", x);
     if (!this.training || this.rate === 0) return x;
     const keep = 1 - this.rate;
     const kept = random.bernoulli(nextKey(this.key), keep, x.shape);

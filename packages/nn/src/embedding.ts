@@ -3,6 +3,7 @@
  */
 import {
   checkOptions,
+  checkTensor,
   DtypeError,
   isInteger,
   type OptionNames,
@@ -41,6 +42,7 @@ export class Embedding extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("embedding", x);
     if (!isInteger(x.dtype))
       throw new DtypeError(
         `embedding: indices must be integers, got ${x.dtype}\n  feed an Int32Array, or convert: x.convert("i32")`,

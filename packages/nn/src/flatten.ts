@@ -1,7 +1,7 @@
 /**
  * Axes from `start` on as one: x f32[N, C, H, W] → f32[N, C·H·W].
  */
-import { type Dim, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import { checkTensor, type Dim, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
 import { Module } from "./module.ts";
 
 /** Keeps the axes before `start` (1 by default) and joins the others. Throws ShapeError if there are none. */
@@ -14,6 +14,7 @@ export class Flatten extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("flatten", x);
     if (x.rank < this.start)
       throw new ShapeError(
         `flatten: needs rank ${this.start} or more, got ${printShape(x.shape)}\n  give start a smaller axis`,

@@ -5,6 +5,7 @@
  */
 import {
   checkOptions,
+  checkTensor,
   GraphError,
   inFloat32,
   type OptionNames,
@@ -29,6 +30,7 @@ function lossOf(
   reduction: Reduction | undefined,
   losses: (x: Tensor, target: Tensor) => Tensor,
 ): Tensor {
+  for (const t of [x, target]) checkTensor(op, t);
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError(
       `${op}: shapes differ: input ${printShape(x.shape)}, target ${printShape(target.shape)}`,

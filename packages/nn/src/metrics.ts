@@ -2,6 +2,7 @@
  * Measures of how well a model does; nothing here is for training, and no gradient flows.
  */
 import {
+  checkTensor,
   DtypeError,
   dropAxes,
   isInteger,
@@ -18,6 +19,7 @@ import {
  * Throws ShapeError where the target does not fit, DtypeError if it holds no integers.
  */
 export function accuracy(scores: Tensor, target: Tensor): Tensor {
+  for (const t of [scores, target]) checkTensor("accuracy", t);
   const expected = dropAxes(scores.shape, [scores.rank - 1]);
   if (!isInteger(target.dtype))
     throw new DtypeError(`accuracy: target must be integers, got ${target.dtype}`);

@@ -5,10 +5,12 @@
 import {
   assign,
   changeSetting,
+  checkRecord,
   GraphError,
   isFrozen,
   isStatic,
   KilnError,
+  kindOf,
   lastNodeId,
   printShape,
   readSetting,
@@ -95,6 +97,7 @@ export abstract class Module extends Stateful {
    * ShapeError or DtypeError where a value does not fit.
    */
   load(values: Readonly<Record<string, Tensor>>): this {
+    checkRecord("load", values, "values");
     const own = stateOf(this);
     const missing = [...own.keys()].filter((name) => !(name in values));
     const unknown = Object.keys(values).filter((name) => !own.has(name));
@@ -120,12 +123,14 @@ export abstract class Module extends Stateful {
 
   /** Calls `visit` with every module, this one first. */
   apply(visit: (module: Module, path: string) => void): this {
+    checkFunction("apply", visit);
     for (const [path, m] of walk(this)) visit(m, path);
     return this;
   }
 
   /** Results of `f` for every module, this one first. */
   map<T>(f: (module: Module, path: string) => T): T[] {
+    checkFunction("map", f);
     return walk(this).map(([path, m]) => f(m, path));
   }
 
@@ -253,6 +258,11 @@ function refuse(owner: Module, what: string): void {
     throw new GraphError(
       `${owner.constructor.name}: forward uses ${what}, which parameters() does not find: nobody can look into ${hidden.join(", ")}\n  keep parameters and modules in public fields, or in lists, records, maps and sets there`,
     );
+}
+
+function checkFunction(op: string, f: unknown): void {
+  if (typeof f !== "function")
+    throw new GraphError(`${op}: takes a function of a module, got ${kindOf(f)}`);
 }
 
 const isHeld = (x: unknown): boolean => x instanceof Tensor || x instanceof Module;

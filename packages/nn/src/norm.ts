@@ -4,6 +4,7 @@
  */
 import {
   checkOptions,
+  checkTensor,
   type Dim,
   inFloat32,
   mulDim,
@@ -151,6 +152,7 @@ export class GroupNorm extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("groupNorm", x);
     if (x.rank < 2)
       throw new ShapeError(
         `groupNorm: input needs rank 2 or more, got ${printShape(x.shape)}\n  put the batch in front and the channels second: [N,C,...]`,

@@ -3,6 +3,7 @@
  * layer is constructed; names are extended to paths by `Module`.
  */
 import {
+  checkList,
   type Dim,
   DtypeError,
   GraphError,
@@ -78,6 +79,7 @@ export function pair(
   value: number | readonly number[],
 ): [number, number] {
   const both = typeof value === "number" ? [value, value] : value;
+  checkList(op, what, both);
   if (both.length !== 2)
     throw new ShapeError(
       `${op}: ${what} needs 1 or 2 numbers, got [${both.join(",")}]\n  give one number for all axes, or one for each`,

@@ -4,6 +4,7 @@
  */
 import {
   checkOptions,
+  checkTensor,
   GraphError,
   input,
   isStatic,
@@ -57,6 +58,7 @@ export class Dense extends Module {
   }
 
   override forward(x: Tensor): Tensor {
+    checkTensor("dense", x);
     this.linear ??= this.#build(x.shape);
     const y = this.linear.forward(x);
     return this.activation ? this.activation(y) : y;

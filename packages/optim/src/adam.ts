@@ -82,7 +82,7 @@ export class Adam extends Optimizer {
  */
 export class AdamW extends Adam {
   constructor(params: Iterable<Tensor> | Iterable<ParamGroup>, options: AdamOptions) {
-    super(params, { ...options, weightDecay: options.weightDecay ?? 0.01 }, "adamw");
+    super(params, { ...options, weightDecay: options?.weightDecay ?? 0.01 }, "adamw");
   }
 
   protected override move(move: Move): Tensor {

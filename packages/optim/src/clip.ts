@@ -1,11 +1,17 @@
 /**
  * Bounds on gradients before an optimizer uses them.
  */
-import { GraphError, promote, type Tensor } from "@kiln-ml/ir";
+import { checkList, checkTensor, GraphError, promote, type Tensor } from "@kiln-ml/ir";
 import { checkPositive } from "./check.ts";
+
+function checkGradients(op: string, grads: unknown): void {
+  checkList(op, "gradients", grads);
+  for (const g of grads as readonly unknown[]) checkTensor(op, g);
+}
 
 /** √Σ g² over all elements of all gradients, f32[] (f64[] for f64). Throws GraphError for an empty list. */
 export function globalNorm(grads: readonly Tensor[]): Tensor {
+  checkGradients("globalNorm", grads);
   const squares = grads.map((g) => {
     const wide = g.convert(promote(g.dtype, "f32"));
     return wide.mul(wide).sum();
@@ -35,6 +41,7 @@ export function clipByGlobalNorm(
 
 /** Every element bounded to [−limit, limit]; NaN stays NaN. */
 export function clipByValue(grads: readonly Tensor[], limit: number): Tensor[] {
+  checkGradients("clipByValue", grads);
   checkPositive("clipByValue", "limit", limit);
   return grads.map((g) => g.maximum(-limit).minimum(limit));
 }

@@ -5,9 +5,12 @@
  */
 import {
   assign,
+  checkList,
   checkOptions,
+  checkTensor,
   currentValue,
   GraphError,
+  kindOf,
   type OptionNames,
   param,
   printShape,
@@ -19,7 +22,7 @@ import {
   tensor,
 } from "@kiln-ml/ir";
 import { checkPositive } from "./check.ts";
-import type { Optimizer } from "./optimizer.ts";
+import { Optimizer } from "./optimizer.ts";
 
 export interface GradScalerOptions {
   /** The scale of the first step, default 65536. */
@@ -105,6 +108,9 @@ export class GradScaler extends Stateful {
    * One step of `optimizer` down the gradient of `loss` (a scalar), unless that overflows. Throws as `Optimizer.step` does.
    */
   step(optimizer: Optimizer, loss: Tensor): void {
+    if (!(optimizer instanceof Optimizer))
+      throw new GraphError(`gradScaler: takes an optimizer first, got ${kindOf(optimizer)}`);
+    checkTensor("gradScaler", loss);
     if (loss.rank !== 0)
       throw new ShapeError(
         `gradScaler: loss must be a scalar, got ${printShape(loss.shape)}\n  take its mean or sum first`,
@@ -114,6 +120,10 @@ export class GradScaler extends Stateful {
 
   /** The same for gradients of `scale(loss)`, or sums of such, one for each of `optimizer.params`. */
   apply(optimizer: Optimizer, grads: readonly (Tensor | undefined)[]): void {
+    if (!(optimizer instanceof Optimizer))
+      throw new GraphError(`gradScaler: takes an optimizer first, got ${kindOf(optimizer)}`);
+    checkList("gradScaler", "gradients", grads);
+    for (const g of grads) if (g !== undefined) checkTensor("gradScaler", g);
     const [scale, good] = [this.value, currentValue(this.#good)];
     const finite = allFinite(grads.filter((g) => g !== undefined));
     // Through this factor all of the update waits for the test, so that what is stored for it are the gradients alone.

@@ -6,6 +6,7 @@
 import {
   assign,
   checkOptions,
+  checkRecord,
   checkTensor,
   constant,
   currentValue,
@@ -90,6 +91,7 @@ export abstract class Optimizer extends Stateful {
     options: OptimizerOptions,
   ) {
     super();
+    checkRecord(kind, options);
     this.kind = kind;
     this.options = options;
     for (const what of ["clipNorm", "clipValue"] as const)
@@ -169,6 +171,7 @@ export abstract class Optimizer extends Stateful {
 
   /** One step along the given gradients, one for each of `params`, in their order; one without stays, and so does a frozen one. */
   apply(grads: readonly (Tensor | undefined)[], options: ApplyOptions = {}): void {
+    checkRecord(`${this.kind}.apply`, options);
     this.#check(grads);
     this.#when = checkOptions(this.kind, options, applyOptions).when;
     try {

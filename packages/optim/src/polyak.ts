@@ -1,7 +1,16 @@
 /**
  * Averages of a model over time: the weights that are evaluated in place of the noisy ones, and target networks.
  */
-import { assign, currentValue, GraphError, isFloat, type Stateful, type Tensor } from "@kiln-ml/ir";
+import {
+  assign,
+  checkTensor,
+  currentValue,
+  GraphError,
+  isFloat,
+  kindOf,
+  Stateful,
+  type Tensor,
+} from "@kiln-ml/ir";
 
 /**
  * θ′ ← θ′ + rate·(θ − θ′) for all state of `target`, from the state of `source` that has the same name: its running statistics too. What
@@ -11,6 +20,10 @@ import { assign, currentValue, GraphError, isFloat, type Stateful, type Tensor }
  * differ or the rate is not in [0, 1], ShapeError or DtypeError where tensors differ. Polyak & Juditsky 1992.
  */
 export function polyak(target: Stateful, source: Stateful, rate: number | Tensor): void {
+  for (const holder of [target, source])
+    if (!(holder instanceof Stateful))
+      throw new GraphError(`polyak: takes two modules, got ${kindOf(holder)}`);
+  if (typeof rate !== "number") checkTensor("polyak", rate);
   if (typeof rate === "number" && !(rate >= 0 && rate <= 1))
     throw new GraphError(`polyak: rate must be in [0, 1], got ${rate}`);
   const [own, other] = [target.checkpoint(), source.checkpoint()];

@@ -31,6 +31,9 @@ type KernelFunction = (...args: (TypedArray | number)[]) => void;
 
 let nextId = 0;
 
+/** Bytes that are copied at a time. */
+const mostBytes = 2 ** 30;
+
 class CpuBuffer implements Buffer {
   readonly id = nextId++;
   readonly sizeBytes: number;
@@ -44,6 +47,35 @@ class CpuBuffer implements Buffer {
     this.#memory = memory;
     this.#offset = offset;
     this.sizeBytes = sizeBytes;
+  }
+
+  /** A copy of the first bytes. Throws DeviceError if there is no room for one. */
+  copyOf(sizeBytes: number): ArrayBuffer {
+    try {
+      return this.#memory.slice(this.#offset, this.#offset + sizeBytes) as ArrayBuffer;
+    } catch (cause) {
+      throw new DeviceError(`data: ${sizeBytes} bytes are not to be had`, { cause });
+    }
+  }
+
+  /** The first bytes become those of another memory, part by part: an array of bytes has no more than 4 GiB. */
+  put(from: ArrayBufferLike, offset: number, sizeBytes: number): void {
+    this.#parts(sizeBytes, (to, at) => to.set(new Uint8Array(from, offset + at, to.length)));
+  }
+
+  copyTo(other: CpuBuffer, sizeBytes: number): void {
+    other.put(this.#memory, this.#offset, sizeBytes);
+  }
+
+  fill(byte: number): void {
+    this.#parts(this.sizeBytes, (part) => part.fill(byte));
+  }
+
+  #parts(sizeBytes: number, visit: (part: Uint8Array, at: number) => void): void {
+    for (let at = 0; at < sizeBytes; at += mostBytes) {
+      const length = Math.min(mostBytes, sizeBytes - at);
+      visit(new Uint8Array(this.#memory, this.#offset + at, length), at);
+    }
   }
 
   /** All of the memory, or what follows the byte `start`, as the typed array of `dtype`. */
@@ -106,7 +138,7 @@ class CpuDriver implements Driver {
   allocate(sizeBytes: number, owner: string, tensor: string): Buffer {
     try {
       const buffer = this.#heap.acquire(sizeBytes, owner);
-      if (this.#poison) bytesOf(buffer).fill(0xff);
+      if (this.#poison) buffer.fill(0xff);
       return buffer;
     } catch (cause) {
       throw new DeviceError(`${tensor}: ${sizeBytes} bytes are not to be had`, { cause });
@@ -123,28 +155,29 @@ class CpuDriver implements Driver {
 
   /** At once within a run's turn and when nothing runs, else in its turn, as the runs before it must not see it. */
   write(buffer: Buffer, data: TypedArray): void | Promise<void> {
-    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     if (this.#turns.inTurn || this.#turns.idle) {
-      bytesOf(buffer).set(bytes);
+      (buffer as CpuBuffer).put(data.buffer, data.byteOffset, data.byteLength);
       return;
     }
-    const copy = bytes.slice();
-    return this.#turns.follow(() => bytesOf(buffer).set(copy));
+    const copy = data.slice();
+    return this.#turns.follow(() =>
+      (buffer as CpuBuffer).put(copy.buffer, copy.byteOffset, copy.byteLength),
+    );
   }
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
-    bytesOf(to).set(bytesOf(from).subarray(0, sizeBytes));
+    (from as CpuBuffer).copyTo(to as CpuBuffer, sizeBytes);
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     return this.#turns.follow(() => {
       if (this.#destroyed) throw new DeviceError(`data: ${this.failure()}${reopen}`);
-      return copyOf(buffer, sizeBytes);
+      return (buffer as CpuBuffer).copyOf(sizeBytes);
     });
   }
 
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null {
-    return this.#turns.idle ? copyOf(buffer, sizeBytes) : null;
+    return this.#turns.idle ? (buffer as CpuBuffer).copyOf(sizeBytes) : null;
   }
 
   async load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program> {
@@ -223,7 +256,7 @@ class CpuProgram implements Program {
     const goOn = (): boolean => {
       for (let next = walk.next(); next !== undefined; next = walk.next()) {
         if (typeof next === "number") launch(launches[next]!, walk.counts);
-        else if (next) walk.answer(bytesOf(bufferAt(frame, next))[0]! > 0);
+        else if (next) walk.answer((bufferAt(frame, next) as CpuBuffer).view("u8")[0]! > 0);
         if (walk.due) return false;
       }
       return true;
@@ -283,11 +316,6 @@ function buildKernel(name: string, text: string): KernelFunction {
     );
   }
 }
-
-const copyOf = (buffer: Buffer, sizeBytes: number): ArrayBuffer =>
-  bytesOf(buffer).slice(0, sizeBytes).buffer as ArrayBuffer;
-
-const bytesOf = (buffer: Buffer) => (buffer as CpuBuffer).view("u8") as Uint8Array;
 
 export interface CpuOptions {
   /** Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote. */

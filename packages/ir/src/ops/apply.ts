@@ -6,6 +6,7 @@
 import { type Dim, DimExpr, printDim, sameDim } from "../dim.ts";
 import { type Dtype, isFloat, isHalf, promote, sumDtype } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkExtentKind, kindOf } from "../kind.ts";
 import { type Attrs, type AttrValue, attrKey, makeNode, type ResultType, Tensor } from "../node.ts";
 import { opRecord } from "../op.ts";
 import { productDtype } from "../precision.ts";
@@ -49,15 +50,13 @@ export const factorDtype = (dtype: Dtype): Dtype =>
 /** An operand of a product in that dtype. */
 export const asFactor = (t: Tensor): Tensor => inDtype(t, factorDtype(t.dtype));
 
+export { kindOf };
+
 /** For callers that no type checker has seen. */
 export function checkTensor(op: string, x: unknown): void {
   if (!(x instanceof Tensor))
     throw new DtypeError(`${op}: operands must be tensors, got ${kindOf(x)}`);
 }
-
-/** What something that is no tensor is, for messages. */
-export const kindOf = (x: unknown): string =>
-  x instanceof Object ? x.constructor.name : typeof x === "string" ? JSON.stringify(x) : String(x);
 
 /** `value` in every element of `shape`. */
 export function filled(value: number, dtype: Dtype, shape: Shape): Tensor {
@@ -104,6 +103,7 @@ export function perAxis<T extends Dim>(
   otherwise: T,
 ): T[] {
   if (value === undefined) return new Array<T>(count).fill(otherwise);
+  for (const d of Array.isArray(value) ? value : [value]) checkExtentKind(op, what, d);
   if (!Array.isArray(value)) return new Array<T>(count).fill(value as T);
   if (value.length !== count)
     throw new ShapeError(

@@ -6,10 +6,11 @@
 import { DimExpr } from "../dim.ts";
 import { type Dtype, isInteger, maxOf, minOf, promote, weakDtype } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
+import { checkExtents } from "../kind.ts";
 import { Tensor } from "../node.ts";
 import { broadcastShapes, printShape, type Shape, sameShape } from "../shape.ts";
 import { currentValue, heldValue } from "../trace.ts";
-import { kindOf } from "./apply.ts";
+import { checkTensor, kindOf } from "./apply.ts";
 import { dimValue } from "./create.ts";
 import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim } from "./movement.ts";
@@ -57,6 +58,8 @@ export function commonDtype(operands: readonly Operand[]): Dtype {
 
 /** `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1. */
 export function broadcastTo(x: Tensor, shape: Shape, op = "broadcastTo"): Tensor {
+  checkTensor(op, x);
+  checkExtents(op, "the shape", shape);
   return sameShape(x.shape, shape) ? heldValue(x) : stretched(x, shape, op);
 }
 

@@ -2,12 +2,14 @@
  * `cond`: one of two regions, chosen by a flag at run time. Both are given the same operands and have results of the
  * same types; only the chosen one is computed.
  */
+
 import { isFloat } from "../dtype.ts";
 import { GraphError } from "../errors.ts";
+import { kindOf } from "../kind.ts";
 import { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Pullback } from "../op.ts";
 import { currentValue } from "../trace.ts";
-import { filled } from "./apply.ts";
+import { checkTensor, filled } from "./apply.ts";
 import { replaceNodes, resultsOf } from "./control.ts";
 import { addDraws, countingDraws, eitherDraws } from "./draws.ts";
 import {
@@ -73,6 +75,10 @@ export function cond(
   then: () => readonly Tensor[],
   otherwise: () => readonly Tensor[],
 ): Tensor[] {
+  checkTensor("cond", pred);
+  for (const f of [then, otherwise])
+    if (typeof f !== "function")
+      throw new GraphError(`cond: both branches must be functions, got ${kindOf(f)}`);
   const flag = currentValue(pred);
   checkFlag("cond", "the predicate", flag);
   const branch = (define: () => readonly Tensor[]) =>

@@ -2,9 +2,11 @@
  * DotGeneral: sums of products over paired axes, with batch axes; and matmul on top of it. `pieces`
  * gives the two factors: coordinates of the result, then one variable for each contracted axis.
  */
+
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
+import { checkList, } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";
@@ -160,6 +162,9 @@ const dotOptions: OptionNames<DotAxes> = {
  * pair up.
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
+  for (const t of [lhs, rhs]) checkTensor("dotGeneral", t);
+  for (const list of Object.values(axes))
+    if (list !== undefined) checkList("dotGeneral", "axes", list);
   checkOptions<Partial<DotAxes>>("dotGeneral", axes, dotOptions);
   const named = (list: readonly number[] | undefined, t: Tensor) =>
     (list ?? []).map((a) => checkAxis("dotGeneral", a, t.rank));

@@ -2,6 +2,7 @@
  * Convolution (cross-correlation) over the trailing axes, with stride, padding, dilation of either
  * operand and groups. Both gradients are convolutions again. Padding may be negative, which crops.
  */
+
 import {
   addDim,
   ceilDiv,
@@ -25,6 +26,7 @@ import {
   asFactor,
   checkCount,
   checkSameDtype,
+  checkTensor,
   dimsOf,
   numbersOf,
   perAxis,
@@ -257,6 +259,7 @@ const convolutionOptions: OptionNames<ConvolutionOptions> = {
  */
 export function convolution(x: Tensor, w: Tensor, options: ConvolutionOptions = {}): Tensor {
   const name = "convolution";
+  for (const t of [x, w]) checkTensor(name, t);
   checkOptions(name, options, convolutionOptions);
   const n = x.rank - 2;
   const stride = perAxis(name, "stride", options.stride, n, 1);

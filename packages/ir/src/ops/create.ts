@@ -1,10 +1,12 @@
 /**
  * Tensors made from nothing but a shape: constants broadcast, and iota. No data is held for them.
  */
+
 import { addDim, type Dim, isStatic } from "../dim.ts";
 import type { Dtype } from "../dtype.ts";
+import { checkExtentKind } from "../kind.ts";
 import { makeNode, type Tensor } from "../node.ts";
-import { apply } from "./apply.ts";
+import { apply, checkTensor } from "./apply.ts";
 import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim, reshape, slice } from "./movement.ts";
 import { constant, type Extent, iota, toShape } from "./source.ts";
@@ -20,10 +22,18 @@ export const zeros = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
   full(shape, 0, dtype);
 export const ones = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
   full(shape, 1, dtype);
-export const zerosLike = (x: Tensor): Tensor => full(x.shape, 0, x.dtype);
-export const onesLike = (x: Tensor): Tensor => full(x.shape, 1, x.dtype);
-export const fullLike = (x: Tensor, value: number | boolean): Tensor =>
-  full(x.shape, value, x.dtype);
+export function zerosLike(x: Tensor): Tensor {
+  checkTensor("zerosLike", x);
+  return full(x.shape, 0, x.dtype);
+}
+export function onesLike(x: Tensor): Tensor {
+  checkTensor("onesLike", x);
+  return full(x.shape, 1, x.dtype);
+}
+export function fullLike(x: Tensor, value: number | boolean): Tensor {
+  checkTensor("fullLike", x);
+  return full(x.shape, value, x.dtype);
+}
 
 /** 0, 1, …, n − 1. */
 export const arange = (n: Extent, dtype: Dtype = "i32"): Tensor => iota([n], 0, dtype);
@@ -47,6 +57,7 @@ export function eye(rows: Extent, columns: Extent = rows, dtype: Dtype = "f32"):
  * arithmetic.
  */
 export function dimValue(d: Dim, dtype: Dtype = "i32"): Tensor {
+  checkExtentKind("dimValue", "the extent", d);
   if (isStatic(d)) return constant(d, dtype);
   const end = addDim(d, 1);
   // No elements are held, so that the value may be negative: nothing is required of its extent.

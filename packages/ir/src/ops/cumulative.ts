@@ -8,7 +8,7 @@ import { type Attrs, attrKey, type Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
 import { checkAxis, type Shape } from "../shape.ts";
-import { apply, checkCount, filled, inDtype, range } from "./apply.ts";
+import { apply, checkCount, checkTensor, filled, inDtype, range } from "./apply.ts";
 import { scanAttrs } from "./loops.ts";
 
 export interface CumulativeOptions {
@@ -118,6 +118,7 @@ const cumulativeOptions: OptionNames<CumulativeOptions> = { exclusive: 1, revers
 const along =
   (op: string) =>
   (x: Tensor, axis: number, options: CumulativeOptions = {}): Tensor => {
+    checkTensor(op, x);
     const { exclusive = false, reverse = false } = checkOptions(op, options, cumulativeOptions);
     const a = checkAxis(op, axis, x.rank);
     const counted = op === "cumsum" || op === "cumprod";

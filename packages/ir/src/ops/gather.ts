@@ -6,6 +6,7 @@
 import { addDim, type Dim, isStatic, sameDim, subDim } from "../dim.ts";
 import { isHalf, isInteger, maxOf, minOf } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkList } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
@@ -22,6 +23,11 @@ function checkIndex(op: string, i: Tensor): void {
     throw new DtypeError(
       `${op}: indices are ${i.dtype}, not an integer\n  give them as an Int32Array, or a tensor or input of dtype i32`,
     );
+}
+
+function checkLists(op: string, indices: unknown, axes: unknown): void {
+  checkList(op, "indices", indices);
+  checkList(op, "axes", axes);
 }
 
 /** The common shape of the indices. */
@@ -215,6 +221,8 @@ const checked = (op: string, x: Tensor, axes: readonly number[]): number[] =>
  * Indices of one shape S, integers → S ++ (extents of x not in axes).
  */
 export function gather(x: Tensor, indices: readonly Tensor[], axes: readonly number[]): Tensor {
+  checkTensor("gather", x);
+  checkLists("gather", indices, axes);
   return apply("gather", [x, ...indices], { axes: checked("gather", x, axes) });
 }
 
@@ -244,6 +252,8 @@ export function scatter(
   axes: readonly number[],
   mode: Mode = "add",
 ): Tensor {
+  checkTensor("scatter", x);
+  checkLists("scatter", indices, axes);
   const [to, from] = metFloats([x, updates]) as [Tensor, Tensor];
   return combined(to, from, indices, { axes: checked("scatter", x, axes), mode });
 }
@@ -254,6 +264,7 @@ export function scatter(
  * ShapeError where it is out of range, a run with a symbol does.
  */
 export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
+  checkTensor("take", x);
   const a = checkAxis("take", axis, x.rank);
   if (typeof indices === "number") return pick(x, indices, a);
   checkIndex("take", indices);
@@ -281,6 +292,7 @@ function pick(x: Tensor, index: number, axis: number): Tensor {
  * on the other axes.
  */
 export function takeAlongAxis(x: Tensor, indices: Tensor, axis = -1): Tensor {
+  checkTensor("takeAlongAxis", x);
   const a = checkAxis("takeAlongAxis", axis, x.rank);
   checkIndex("takeAlongAxis", indices);
   const differs = (d: Dim, i: number) => i !== a && !sameDim(d, x.shape[i]!);

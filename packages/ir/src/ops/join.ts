@@ -2,12 +2,14 @@
  * Concat, and the functions around it: stack, split. Operands must agree in dtype and in every
  * other axis; nothing is broadcast.
  */
+
 import { addDim, type Dim, isNonNegative, printDim, sameDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";
+import { checkExtentKind, checkExtents, checkList } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { checkAxis, exactQuotient, printShape } from "../shape.ts";
-import { apply, checkSameDtype, metFloats } from "./apply.ts";
+import { apply, checkSameDtype, checkTensor, metFloats } from "./apply.ts";
 import { expandDims } from "./reshape.ts";
 import { sliceAxis } from "./slice.ts";
 
@@ -62,6 +64,7 @@ function concatPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
 
 /** Puts tensors one after the other along an axis. They agree in dtype and in all other extents. */
 export function concat(xs: readonly Tensor[], axis = 0): Tensor {
+  checkTensors("concat", xs);
   const first = xs[0];
   if (!first) throw new GraphError("concat: no operands\n  pass one tensor or more");
   const a = checkAxis("concat", axis, first.rank);
@@ -70,14 +73,23 @@ export function concat(xs: readonly Tensor[], axis = 0): Tensor {
 
 /** Puts tensors of one shape side by side along a new axis. */
 export function stack(xs: readonly Tensor[], axis = 0): Tensor {
+  checkTensors("stack", xs);
   return concat(
     xs.map((x) => expandDims(x, axis)),
     xs[0] && axis < 0 ? axis + xs[0].rank + 1 : axis,
   );
 }
 
+function checkTensors(op: string, xs: unknown): void {
+  checkList(op, "operands", xs);
+  for (const x of xs as readonly unknown[]) checkTensor(op, x);
+}
+
 /** Cuts an axis into `parts` equal pieces, or into pieces of the given extents. */
 export function split(x: Tensor, parts: number | readonly Dim[], axis = 0): Tensor[] {
+  checkTensor("split", x);
+  if (typeof parts === "number") checkExtentKind("split", "parts", parts);
+  else checkExtents("split", "parts", parts);
   const a = checkAxis("split", axis, x.rank);
   const extent = x.shape[a]!;
   const each = typeof parts === "number" ? exactQuotient(extent, parts) : 0;

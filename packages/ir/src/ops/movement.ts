@@ -2,13 +2,23 @@
  * Transpose, broadcastInDim and reverse: one operand, every result element is one of its elements.
  * The other movement ops have their own files and are re-exported here.
  */
+
 import { type Dim, printDim, sameDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";
+import { checkExtents, checkList } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { checkAxes, checkAxis, checkShape, printShape, type Shape, sameShape } from "../shape.ts";
 import { heldValue } from "../trace.ts";
-import { apply, checkCount, isStretched, numbersOf, otherAxes, range } from "./apply.ts";
+import {
+  apply,
+  checkCount,
+  checkTensor,
+  isStretched,
+  numbersOf,
+  otherAxes,
+  range,
+} from "./apply.ts";
 import { reshape } from "./reshape.ts";
 
 // Only functions of a tensor: all of them become methods.
@@ -45,12 +55,15 @@ function unpermute<T>(perm: readonly number[], of: readonly T[]): T[] {
 
 /** Reorders axes: axis i of the result is axis perm[i] of x. Without `perm`, reverses them. */
 export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
+  checkTensor("transpose", x);
+  if (perm !== undefined) checkList("transpose", "perm", perm);
   const order = (perm ?? range(x.rank).reverse()).map((p) => checkAxis("transpose", p, x.rank));
   return apply("transpose", [x], { perm: order });
 }
 
 /** Exchanges two axes. */
 export function swapAxes(x: Tensor, a: number, b: number): Tensor {
+  checkTensor("swapAxes", x);
   const [i, j] = [checkAxis("swapAxes", a, x.rank), checkAxis("swapAxes", b, x.rank)];
   return transpose(
     x,
@@ -104,6 +117,9 @@ function unbroadcast(g: Tensor, shape: Shape, dims: readonly number[]): Tensor {
  * Repeats x to `shape`: axis k of x becomes axis dims[k]; extents 1 stretch, axes not named repeat.
  */
 export function broadcastInDim(x: Tensor, shape: Shape, dims: readonly number[]): Tensor {
+  checkTensor("broadcastInDim", x);
+  checkExtents("broadcastInDim", "the shape", shape);
+  checkList("broadcastInDim", "dims", dims);
   if (sameShape(x.shape, shape) && dims.length === x.rank && dims.every((d, i) => d === i))
     return heldValue(x);
   return apply("broadcastInDim", [x], { dims: [...dims] }, { dtype: x.dtype, shape });
@@ -127,5 +143,6 @@ defineOp({
 
 /** Turns the order of the elements around along the given axes (all by default). */
 export function reverse(x: Tensor, axes?: number | readonly number[]): Tensor {
+  checkTensor("reverse", x);
   return apply("reverse", [x], { axes: checkAxes("reverse", axes, x.rank) });
 }

@@ -2,12 +2,13 @@
  * Pooling over the spatial axes of x[N, C, D…]: pad, windows, a reduction. Composites; no op of
  * their own.
  */
+
 import { addDim, ceilDiv, type Dim, floorDiv, maxDim, minDim, mulDim, subDim } from "../dim.ts";
 import { isFloat, minOf } from "../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { printShape, sizeOf } from "../shape.ts";
-import { apply, filled, perAxis, range } from "./apply.ts";
+import { apply, checkTensor, filled, perAxis, range } from "./apply.ts";
 import { inFloat32 } from "./composite/in-float32.ts";
 import { type Padding, resolvePadding } from "./convolution.ts";
 import { broadcastInDim, pad, windows } from "./movement.ts";
@@ -88,6 +89,7 @@ const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.size.lengt
  * x[N, C, D…] → [N, C, D′…]. The gradient goes to the first of equal elements in a window.
  */
 export function maxPool(x: Tensor, options: PoolOptions): Tensor {
+  checkTensor("maxPool", x);
   checkOptions("maxPool", options, poolOptions);
   const f = frameOf("maxPool", x, options);
   const lowest = isFloat(x.dtype) ? -Infinity : minOf(x.dtype);
@@ -109,6 +111,7 @@ const averagePoolOptions: OptionNames<AveragePoolOptions> = { ...poolOptions, co
 
 /** The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. */
 export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
+  checkTensor("avgPool", x);
   checkOptions("avgPool", options, averagePoolOptions);
   const f = frameOf("avgPool", x, options);
   if (!isFloat(x.dtype))

@@ -2,11 +2,13 @@
  * Random numbers from explicit keys: the same key gives the same numbers on every target. A key is u32[2] and is
  * used once; `split` and `fold` make new ones. Everything is built from `randomBits`.
  */
+
 import type { Dtype } from "../dtype.ts";
 import { isFloat } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { checkAxis } from "../shape.ts";
+import { checkTensor } from "./apply.ts";
 import type { Operand } from "./broadcast.ts";
 import { asTensor } from "./broadcast.ts";
 import { lerp } from "./composite/arithmetic.ts";
@@ -123,6 +125,7 @@ export const bernoulli = (from: Tensor, p: Operand, shape: readonly Extent[]): T
  * logits: f32[…, n, …] → i32[…]. Gumbel 1954: the place of the largest of logits + g, g = −ln(−ln u).
  */
 export function categorical(from: Tensor, logits: Tensor, axis = -1): Tensor {
+  for (const t of [from, logits]) checkTensor("categorical", t);
   const a = checkAxis("categorical", axis, logits.rank);
   if (!isFloat(logits.dtype))
     throw new DtypeError(`categorical: logits must be floats, got ${logits.dtype}`);

@@ -4,7 +4,7 @@ import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
 import { checkAxes, dropAxes, sizeOf } from "../shape.ts";
-import { apply, checkCount, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
+import { apply, checkCount, checkTensor, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
 import { broadcastInDim, reshape } from "./movement.ts";
 
 type Vjp = NonNullable<OpRecord["vjp"]>;
@@ -118,6 +118,7 @@ const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
 const reducing =
   (name: string, op: string) =>
   (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
+    checkTensor(name, x);
     checkOptions(name, options, reduceOptions);
     const list = checkAxes(name, axes, x.rank);
     const counted = op === "reduceSum" || op === "reduceProd";

@@ -29,7 +29,7 @@ import {
   stridesOf,
 } from "../shape.ts";
 import { heldValue } from "../trace.ts";
-import { apply, checkCount } from "./apply.ts";
+import { apply, checkCount, checkTensor } from "./apply.ts";
 
 defineOp({
   name: "reshape",
@@ -98,6 +98,7 @@ const positive = (d: Dim): Dim =>
  * x[…] → [shape]. Throws ShapeError if the number of elements differs.
  */
 export function reshape(x: Tensor, shape: Shape): Tensor {
+  checkTensor("reshape", x);
   const target = inferReshape("reshape", x.shape, shape);
   if (sameShape(target, x.shape)) return heldValue(x);
   return apply("reshape", [x], {}, { dtype: x.dtype, shape: target });
@@ -105,12 +106,14 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
 
 /** Inserts an axis of extent 1 at `axis` of the result; −1 appends one. */
 export function expandDims(x: Tensor, axis: number): Tensor {
+  checkTensor("expandDims", x);
   const at = checkAxis("expandDims", axis, x.rank + 1);
   return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
 }
 
 /** Removes the given axes, which must have extent 1; all such axes when none are given. */
 export function squeeze(x: Tensor, axes?: number | readonly number[]): Tensor {
+  checkTensor("squeeze", x);
   const drop =
     axes === undefined
       ? x.shape.flatMap((d, i) => (d === 1 ? [i] : []))
@@ -128,6 +131,7 @@ export function squeeze(x: Tensor, axes?: number | readonly number[]): Tensor {
 
 /** Joins the axes from `start` to `end` (included) into one. */
 export function flatten(x: Tensor, start = 0, end = -1): Tensor {
+  checkTensor("flatten", x);
   if (x.rank === 0) return reshape(x, [1]);
   const [a, b] = [checkAxis("flatten", start, x.rank), checkAxis("flatten", end, x.rank)];
   if (a > b)

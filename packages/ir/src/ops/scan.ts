@@ -4,10 +4,11 @@
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
+import { checkExtentKind, checkList, } from "../kind.ts";
 import { type Attrs, type Graph, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { currentValue } from "../trace.ts";
-import { kindOf } from "./apply.ts";
+import { checkTensor, kindOf } from "./apply.ts";
 import { resultsOf } from "./control.ts";
 import { addDraws, countingDraws } from "./draws.ts";
 import { checkRegions, checkResults, checkTypes, closeOver, traceBody } from "./regions.ts";
@@ -97,6 +98,11 @@ export function scan(
   body: (carry: Tensor[], x: Tensor[], step: Tensor) => ScanStep,
   options: ScanOptions = {},
 ): { carry: Tensor[]; ys: Tensor[] } {
+  checkList("scan", "init", init);
+  checkList("scan", "xs", xs);
+  for (const t of [...init, ...xs]) checkTensor("scan", t);
+  if (typeof body !== "function")
+    throw new GraphError(`scan: the body must be a function, got ${kindOf(body)}`);
   checkOptions("scan", options, scanOptions);
   const [first, sequences] = [init.map(currentValue), xs.map(currentValue)];
   const length = options.length ?? sequences[0]?.shape[0];
@@ -104,6 +110,7 @@ export function scan(
     throw new GraphError(
       "scan: there is no sequence and no length\n  pass a sequence, or { length }",
     );
+  checkExtentKind("scan", "length", length);
   checkLengths(sequences, length);
   const own = (name: string) => (t: ResultType) => input(name, t.dtype, t.shape);
   const place = own("step")(step);

@@ -2,6 +2,7 @@
  * Slice and pad: a regular part of a tensor, and a tensor spread out and surrounded by one value.
  * They undo each other, so each is the other's gradient. Negative padding crops.
  */
+
 import {
   addDim,
   ceilDiv,
@@ -17,11 +18,12 @@ import {
   subDim,
 } from "../dim.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
+import { checkExtents } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, printShape, type Shape } from "../shape.ts";
-import { apply, checkCount, dimsOf, filled, numbersOf, perAxis } from "./apply.ts";
+import { apply, checkCount, checkTensor, dimsOf, filled, numbersOf, perAxis } from "./apply.ts";
 
 function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[]): void {
   for (const name of names)
@@ -88,6 +90,9 @@ export function slice(
   limit: readonly Dim[],
   stride?: number | readonly number[],
 ): Tensor {
+  checkTensor("slice", x);
+  checkExtents("slice", "start", start);
+  checkExtents("slice", "limit", limit);
   const fromEnd = (d: Dim, i: number): Dim =>
     isStatic(d) && d < 0 && i < x.rank ? addDim(x.shape[i]!, d) : d;
   return apply("slice", [x], {
@@ -99,6 +104,7 @@ export function slice(
 
 /** The elements start … limit − 1 along one axis, with negative bounds counted from the end. */
 export function sliceAxis(x: Tensor, axis: number, start: Dim, limit?: Dim, stride = 1): Tensor {
+  checkTensor("sliceAxis", x);
   const a = checkAxis("slice", axis, x.rank);
   return slice(
     x,
@@ -208,6 +214,7 @@ export function pad(
   high: Dim | readonly Dim[] = low,
   interior?: number | readonly number[],
 ): Tensor {
+  checkTensor("pad", x);
   const fill = typeof value === "number" ? filled(value, x.dtype, []) : value;
   return apply("pad", [x, fill], {
     low: perAxis<Dim>("pad", "low", low, x.rank, 0),

@@ -4,11 +4,12 @@
  */
 import { type Dim, printDim, subDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
+import { checkExtentKind, } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, printShape } from "../shape.ts";
-import { apply, checkCount } from "./apply.ts";
+import { apply, checkCount, checkTensor } from "./apply.ts";
 import { takeAlongAxis } from "./gather.ts";
 
 export interface SortAttrs {
@@ -57,6 +58,7 @@ const sortOptions: OptionNames<SortOptions> = { descending: 1 };
  * order in which they stand (stable), in both directions; NaN counts as greater than all numbers. No gradient flows.
  */
 export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkTensor("argSort", x);
   checkOptions("argSort", options, sortOptions);
   const a = checkAxis("argSort", axis, x.rank);
   return order("argSort", x, a, x.shape[a]!, options.descending ?? false);
@@ -67,6 +69,7 @@ export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor
  * came from.
  */
 export function sort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkTensor("sort", x);
   checkOptions("sort", options, sortOptions);
   const a = checkAxis("sort", axis, x.rank);
   return takeAlongAxis(x, argSort(x, a, options), a);
@@ -91,6 +94,8 @@ export function topK(
   axis = -1,
   options: TopKOptions = {},
 ): { values: Tensor; indices: Tensor } {
+  checkTensor("topK", x);
+  checkExtentKind("topK", "k", k);
   checkOptions("topK", options, topKOptions);
   const a = checkAxis("topK", axis, x.rank);
   const extent = x.shape[a]!;

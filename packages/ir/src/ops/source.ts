@@ -17,6 +17,7 @@ import {
   listToHost,
   storedForm,
 } from "../host.ts";
+import { checkExtents, checkList, kindOf } from "../kind.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { parseDim } from "../scan.ts";
@@ -26,8 +27,14 @@ import { currentValue } from "../trace.ts";
 /** An extent as a user writes it: a number, a dim, the name of a symbol that is at least 1, or `2*N+1` as messages have it. */
 export type Extent = Dim | string;
 
-export const toShape = (shape: readonly Extent[]): Shape =>
-  shape.map((d) => (typeof d !== "string" ? d : /^\w*$/.test(d) ? dim(d) : parseDim(d)));
+export function toShape(shape: readonly Extent[]): Shape {
+  checkList("shape", "the extents", shape);
+  const dims = shape.map((d) =>
+    typeof d !== "string" ? d : /^\w*$/.test(d) ? dim(d) : parseDim(d),
+  );
+  checkExtents("shape", "the shape", dims);
+  return dims;
+}
 
 function declared(op: string, node: ResultType | undefined): ResultType {
   if (!node) throw new GraphError(`${op}: a ${op} has no type of its own; it must be declared`);
@@ -167,16 +174,12 @@ export function declareParam(name: string, dtype: Dtype, shape: Shape, trainable
 }
 
 /**
- * A field that structuredClone reads, of a parameter or of the module that has it: a copy would be a record of numbers without
- * methods, which no function takes.
+ * A field of a parameter that structuredClone, which copies no functions, comes upon, in a module too: the error shows its text. A copy
+ * would be a record of numbers without methods, which no function takes.
  */
 const refused: PropertyDescriptor = {
   enumerable: true,
-  get(): never {
-    throw new GraphError(
-      "structuredClone: parameters and modules cannot be copied by it\n  make a second module, and call load(first.weights) on it",
-    );
-  },
+  value: () => "a parameter or module: make a second module, and call load(first.weights) on it;",
 };
 
 /** The expression or data leaf that gives a parameter its first value. */
@@ -279,6 +282,8 @@ export const randomBitsRecord: OpRecord = defineOp({
 
 /** Element i (row-major) is the first word of threefry2x32(key, counter (i, 0)). key: u32[2] → u32[shape]. */
 export function randomBits(key: Tensor, shape: readonly Extent[]): Tensor {
+  if (!(key instanceof Tensor))
+    throw new DtypeError(`randomBits: key must be a tensor, got ${kindOf(key)}`);
   const operands = [currentValue(key)];
   const type = randomBitsRecord.infer(operands, {}, { dtype: "u32", shape: toShape(shape) });
   return makeNode({ op: "randomBits", operands, attrs: {}, ...type });

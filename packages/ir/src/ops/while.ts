@@ -2,11 +2,14 @@
  * `whileLoop`: a region run for as long as another one says so. The types of what is carried do not change; how often
  * the body runs is known only when it has run.
  */
+
 import { isFloat } from "../dtype.ts";
 import { checkOptions, GraphError, type OptionNames } from "../errors.ts";
+import { checkList, kindOf } from "../kind.ts";
 import { type Attrs, type Graph, Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Pullback } from "../op.ts";
 import { currentValue } from "../trace.ts";
+import { checkTensor } from "./apply.ts";
 import { cond } from "./cond.ts";
 import { replaceNodes, resultsOf } from "./control.ts";
 import { countingDraws } from "./draws.ts";
@@ -120,6 +123,11 @@ export function whileLoop(
   body: (...carry: Tensor[]) => readonly Tensor[],
   options: WhileOptions = {},
 ): Tensor[] {
+  checkList("whileLoop", "init", init);
+  for (const t of init) checkTensor("whileLoop", t);
+  for (const f of [test, body])
+    if (typeof f !== "function")
+      throw new GraphError(`whileLoop: test and body must be functions, got ${kindOf(f)}`);
   checkOptions("whileLoop", options, whileOptions);
   checkMaxTrips(options.maxTrips);
   const first = init.map(currentValue);

@@ -3,6 +3,7 @@
  * map, which sums every element back to the place it came from. Pooling is windows and a reduction;
  * neither pads.
  */
+
 import {
   addDim,
   type Dim,
@@ -16,11 +17,12 @@ import {
   subDim,
 } from "../dim.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
+import { checkExtents, } from "../kind.ts";
 import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
 import { printShape } from "../shape.ts";
-import { apply, checkCount, dimsOf, numbersOf, perAxis } from "./apply.ts";
+import { apply, checkCount, checkTensor, dimsOf, numbersOf, perAxis } from "./apply.ts";
 
 /** ⌊(D − (size − 1)·dilation − 1) / stride⌋ + 1. */
 export const placements = (extent: Dim, size: Dim, stride: number, dilation: number): Dim =>
@@ -111,6 +113,7 @@ const windowOptions: OptionNames<WindowOptions> = { size: 1, stride: 1, dilation
  * axis. Throws ShapeError if the window is larger than the axis.
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
+  checkTensor("windows", x);
   checkOptions("windows", options, windowOptions);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
@@ -162,6 +165,8 @@ const foldOptions: OptionNames<FoldOptions> = { ...windowOptions, extent: 1 };
  * x[…, O…, size…] → [..., extent…]. Throws ShapeError unless `extent` has the windows O….
  */
 export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
+  checkTensor("foldWindows", x);
+  checkExtents("fold", "extent", options.extent);
   checkOptions("foldWindows", options, foldOptions);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])

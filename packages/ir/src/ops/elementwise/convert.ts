@@ -79,6 +79,8 @@ export const bitcastRecord: OpRecord = defineOp({
 
 /** The same bits read as another dtype of the same size. */
 export function bitcast(x: Tensor, dtype: Dtype): Tensor {
+  checkTensor("bitcast", x);
+  if (!isDtype(dtype)) throw new DtypeError(`bitcast: unknown dtype ${String(dtype)}`);
   const from = currentValue(x);
   if (from.dtype === dtype) return heldValue(from);
   checkBitcast(from.dtype, dtype);

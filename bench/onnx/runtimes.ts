@@ -16,10 +16,16 @@ import type { Value } from "./values.ts";
 
 const version = "1.30.0";
 
-/** Installs a package of ONNX Runtime unless the peers of the CPU table have brought it. */
-export function installRuntime(name: RuntimeName): void {
+/** Installs a package of ONNX Runtime, and `others` with it, unless the peers of the CPU table have brought it. */
+export function installRuntime(
+  name: RuntimeName,
+  others: readonly RuntimeName[] = ["onnxruntime-node", "onnxruntime-web"],
+): void {
   if (runtimeFolders.some((folder) => installed(folder, name, version))) return;
-  installInto(runtimeFolders[0]!, { "onnxruntime-node": version, "onnxruntime-web": version });
+  installInto(
+    runtimeFolders[0]!,
+    Object.fromEntries([name, ...others].map((each) => [each, version])),
+  );
 }
 
 function toOrt(ort: OnnxRuntime, name: string, value: Value): OrtTensor {

@@ -31,7 +31,8 @@ import {
 import { isLeaf, isPointwise } from "./access.ts";
 import { noteChoice } from "./alone.ts";
 import { Choices, type Decision, type Tuning } from "./choices.ts";
-import { boundsIn } from "./dim-bounds.ts";
+import { checkCompileOptions } from "./compile-options.ts";
+import { boundsIn, tellingOf } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { terminals } from "./fuse/place.ts";
@@ -51,6 +52,7 @@ import { plan } from "./passes/plan.ts";
 import { type CopyKernel, launchesOf, type PlannedStep } from "./passes/planned.ts";
 import { graphPasses } from "./pipeline.ts";
 import { nodesOf, type Program, statesOf } from "./program.ts";
+import { requirementsOf } from "./requirements.ts";
 import type { Target } from "./target.ts";
 import { targetOf } from "./targets/index.ts";
 
@@ -93,6 +95,7 @@ interface Options extends CompileOptions {
 
 /** The artifact of a program, and which leaf each of its states is. Throws GraphError for an unbound symbol. */
 export function compileProgram(source: Program, given: CompileOptions): Compiled {
+  checkCompileOptions(given);
   const target = targetOf(given.target);
   const options: Options = { ...given, choices: choicesOf(given) };
   const observe = options.observe ?? (() => {});
@@ -358,6 +361,12 @@ const dimNames = (program: Program): ReadonlySet<string> =>
 
 function signatureOf(program: Program, states: readonly Tensor[]): Signature {
   const symbols = symbolsOf(program);
+  const requirements = requirementsOf(program);
+  const bounds = boundsIn(requirements, symbols);
+  const telling = tellingOf(requirements, symbols, bounds).map(({ value, text }) => ({
+    value: toExtent(value),
+    text,
+  }));
   const told = new Set(program.inputs.flatMap((t) => t.shape.map((d) => linearIn(d)?.symbol.name)));
   for (const name of symbols.keys())
     if (!told.has(name))
@@ -378,11 +387,12 @@ function signatureOf(program: Program, states: readonly Tensor[]): Signature {
     return name;
   };
   return {
-    dims: [...boundsIn(nodesOf(program), symbols)].map(([name, { min, max }]) => ({
+    dims: [...bounds].map(([name, { min, max }]) => ({
       name,
       min,
       max: Number.isFinite(max) ? max : null,
     })),
+    ...(telling.length ? { requirements: telling } : {}),
     inputs: program.inputs.map((t) => spec(t, String(t.attrs.name))),
     outputs: program.outputs.map((o) => spec(o.value, o.name)),
     states: states.map((t) => ({

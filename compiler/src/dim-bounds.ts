@@ -1,18 +1,14 @@
 /**
- * For which values of its symbols a program is what it says: slices begin and end inside of what they are taken from, and no
- * extent is negative. Of a number that is checked where the node is built; of a symbol by the runtime, which is told a range.
- * Conditions of several symbols are not told, nor what stands in a branch or a body.
+ * For which values of one symbol a program is what it says, as a range: what the runtime checks first, and what those ask who
+ * make up a value. Requirements of several symbols stay what they are.
  */
 import {
   type Dim,
   type DimSymbol,
   evaluateDim,
-  isNonNegative,
   keyOfDim,
-  opRecord,
-  subDim,
+  type Requirement,
   symbolsIn,
-  type Tensor,
 } from "@kiln-ml/ir";
 
 export interface DimBounds {
@@ -23,31 +19,45 @@ export interface DimBounds {
 /** No extent is larger. */
 const largest = 2 ** 31 - 1;
 
-/** What must not be negative at a node. What is counted but never held, as the iota of an extent's value, may be. */
-function conditionsOf(t: Tensor): readonly Dim[] {
-  if (opRecord(t.op).family === "source" || t.operands[0]?.op === "iota") return [];
-  if (t.op !== "slice") return t.shape;
-  const [start, limit] = [t.attrs.start, t.attrs.limit] as [readonly Dim[], readonly Dim[]];
-  const ends = limit.map((d, axis) => subDim(t.operands[0]!.shape[axis]!, d));
-  return [...start, ...ends, ...limit.map((d, axis) => subDim(d, start[axis]!))];
-}
-
-/** The ranges of `symbols` within which all conditions of one symbol hold; each is taken to change its mind once at most. */
+/** The ranges of `symbols` within which all requirements of one symbol hold; each is taken to change its mind once at most. */
 export function boundsIn(
-  nodes: readonly Tensor[],
+  requirements: readonly Requirement[],
   symbols: ReadonlyMap<string, DimSymbol>,
 ): ReadonlyMap<string, DimBounds> {
   const bounds = new Map<string, DimBounds>(symbols);
   const seen = new Set<string>();
-  for (const t of nodes)
-    for (const d of conditionsOf(t)) {
-      const [name, ...others] = symbolsIn(d).keys();
-      if (name === undefined || others.length > 0 || seen.has(keyOfDim(d))) continue;
-      seen.add(keyOfDim(d));
-      const before = bounds.get(name);
-      if (before && !isNonNegative(d)) bounds.set(name, narrowed(d, name, before));
-    }
+  for (const { value: d } of requirements) {
+    const [name, ...others] = symbolsIn(d).keys();
+    if (name === undefined || others.length > 0 || seen.has(keyOfDim(d))) continue;
+    seen.add(keyOfDim(d));
+    const before = bounds.get(name);
+    if (before) bounds.set(name, narrowed(d, name, before));
+  }
   return bounds;
+}
+
+/**
+ * The requirements that a run has to be told: all of several symbols, and of one symbol those without which its range would be
+ * wider, to say why it is not.
+ */
+export function tellingOf(
+  requirements: readonly Requirement[],
+  symbols: ReadonlyMap<string, DimSymbol>,
+  bounds: ReadonlyMap<string, DimBounds>,
+): Requirement[] {
+  const told = new Set<string>();
+  const isNews = (key: string): boolean => !told.has(key) && told.add(key).size > 0;
+  return requirements.filter(({ value }) => {
+    const names = [...symbolsIn(value).keys()];
+    if (!names.every((name) => bounds.has(name))) return false;
+    if (names.length > 1) return isNews(keyOfDim(value));
+    const name = names[0]!;
+    const [{ min, max }, own] = [bounds.get(name)!, symbols.get(name)!];
+    const fails = (n: number) =>
+      n >= own.min && n <= Math.min(own.max, largest) && evaluateDim(value, { [name]: n }) < 0;
+    if (fails(min)) return isNews(keyOfDim(value));
+    return (fails(min - 1) && isNews(`${name} min`)) || (fails(max + 1) && isNews(`${name} max`));
+  });
 }
 
 function narrowed(d: Dim, name: string, { min, max }: DimBounds): DimBounds {

@@ -2,7 +2,14 @@
  * What is compiled: a graph with named outputs and updates of parameters. Parameters and data are found by
  * walking from the roots. Programs are values: a pass returns another one and leaves its argument alone.
  */
-import { type Dim, inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
+import {
+  type Dim,
+  inPlaceOf,
+  type Requirement,
+  type Tensor,
+  topologicalOrder,
+  withOperands,
+} from "@kiln-ml/ir";
 
 /** Memory of a stored node: that of `tensor`, from element `offset`. */
 export interface Storage {
@@ -22,6 +29,8 @@ export interface Program {
   readonly outputs: readonly Output[];
   /** Parameter and the value it holds after a run, in the order of assignment. */
   readonly updates: readonly (readonly [Tensor, Tensor])[];
+  /** What whoever defined it required of symbols; what its nodes require need not be said. Of a source only. */
+  readonly requirements?: readonly Requirement[];
 }
 
 /** The values a run must produce: outputs, then updates. */

@@ -38,10 +38,18 @@ export interface KernelTiming {
   readonly timing: "clock" | "timestamp" | "submit";
 }
 
+/** What ends a run before its time. States are then as they were before it. */
+export interface RunOptions {
+  /** The run rejects with its reason: before it starts, and between two trips of a loop. */
+  readonly signal?: AbortSignal;
+  /** The most trips that all loops of the run make together; no bound by default. */
+  readonly maxTrips?: number;
+}
+
 /** An artifact's kernels made ready on a device. Called with memory already bound; checks nothing. */
 export interface Program {
   /** A promise where the run goes on after the call; the frame's memory is its own until then. */
-  run(frame: Frame): void | Promise<void>;
+  run(frame: Frame, options?: RunOptions): void | Promise<void>;
   profile(frame: Frame): Promise<KernelTiming[]>;
   destroy(): void;
 }

@@ -2,8 +2,8 @@
  * An artifact on a device, ready to run: binds inputs, slots, outputs and states to the plan's places and hands
  * the frame to the device's program. It knows no op; it never waits for results.
  */
-import { type Artifact, DeviceError } from "@kiln-ml/artifact";
-import type { Device, KernelTiming, Program } from "./device.ts";
+import { type Artifact, DeviceError, GraphError } from "@kiln-ml/artifact";
+import type { Device, KernelTiming, Program, RunOptions } from "./device.ts";
 import { DeviceArray } from "./device-array.ts";
 import type { flowCode } from "./flow.ts";
 import type { Buffer } from "./heap.ts";
@@ -28,6 +28,16 @@ interface Bound {
   readonly frame: Frame;
   readonly outputs: DeviceArray[];
   readonly lease: Lease;
+  /** Puts the states back to what they were. */
+  readonly undo?: () => void;
+}
+
+function checkOptions({ signal, maxTrips = 0 }: RunOptions): void {
+  if (!(maxTrips >= 0))
+    throw new GraphError(
+      `run: maxTrips must be a number of 0 or more, got ${maxTrips}\n  leave it out for no bound`,
+    );
+  signal?.throwIfAborted();
 }
 
 export class Executable {
@@ -66,16 +76,28 @@ export class Executable {
    * arrays among the inputs must not change before that.
    *
    * Throws ShapeError or DtypeError if an input does not fit the signature or a dim leaves its bounds,
-   * DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits.
+   * DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits; the reason of `signal` once it is
+   * aborted, GraphError past `maxTrips`. A run that is ended by either leaves the states as they were.
    */
-  run(inputs: readonly Input[]): Promise<DeviceArray[]> {
-    return this.#inTurn(inputs, this.#submit);
+  run(inputs: readonly Input[], options?: RunOptions): Promise<DeviceArray[]> {
+    return this.#inTurn(inputs, options ? this.#limited(options) : this.#submit, options);
   }
 
-  readonly #submit = (layout: Layout, held: Held): DeviceArray[] | Promise<DeviceArray[]> => {
-    const bound = this.#bind(layout, held);
+  readonly #submit = (layout: Layout, held: Held): DeviceArray[] | Promise<DeviceArray[]> =>
+    this.#run(this.#bind(layout, held));
+
+  /** A run that may end before its time keeps what its states were, where it has loops. */
+  #limited(options: RunOptions) {
+    return (layout: Layout, held: Held): DeviceArray[] | Promise<DeviceArray[]> => {
+      options.signal?.throwIfAborted();
+      const bound = this.#bind(layout, held);
+      return this.#run(layout.flow ? { ...bound, undo: this.#keep(bound) } : bound, options);
+    };
+  }
+
+  #run(bound: Bound, options?: RunOptions): DeviceArray[] | Promise<DeviceArray[]> {
     try {
-      const running = this.#program.run(bound.frame);
+      const running = this.#program.run(bound.frame, options);
       if (running) return finish(bound, running);
     } catch (error) {
       abandon(bound);
@@ -84,7 +106,29 @@ export class Executable {
     // Work goes through the device in order, so whoever gets these buffers next comes after this run.
     bound.lease.end();
     return bound.outputs;
-  };
+  }
+
+  /** Copies of the states that the run may change; the function puts them back. */
+  #keep({ frame, lease, outputs }: Bound): () => void {
+    const { driver } = this.device;
+    const copies: (() => void)[] = [];
+    try {
+      this.artifact.signature.states.forEach(({ written }, i) => {
+        const { sizeBytes } = this.states[i]!;
+        if (!written || sizeBytes === 0) return;
+        const state = frame.state[i]!;
+        const copy = lease.take(sizeBytes, this.#names.states[i]!);
+        driver.copy(state, copy, sizeBytes);
+        copies.push(() => driver.copy(copy, state, sizeBytes));
+      });
+    } catch (error) {
+      abandon({ outputs, lease });
+      throw error;
+    }
+    return () => {
+      if (driver.failure() === null) for (const put of copies) put();
+    };
+  }
 
   /** Runs the program once, states and all, with every kernel timed. `inputs` as in `run`. */
   async profile(inputs: readonly Input[]): Promise<KernelTiming[]> {
@@ -125,10 +169,12 @@ export class Executable {
   #inTurn<T>(
     inputs: readonly Input[],
     work: (layout: Layout, held: Held) => T | Promise<T>,
+    options?: RunOptions,
   ): Promise<T> {
     try {
       const { device } = this;
       device.check("run");
+      if (options) checkOptions(options);
       const layout = this.#layoutOf(inputs);
       const { states, constants } = this.#names;
       const held: Held = {
@@ -266,7 +312,8 @@ async function finish(bound: Bound, running: Promise<void>): Promise<DeviceArray
   return bound.outputs;
 }
 
-function abandon({ outputs, lease }: Omit<Bound, "frame">): void {
+function abandon({ outputs, lease, undo }: Omit<Bound, "frame">): void {
+  undo?.();
   for (const output of outputs) output.dispose();
   lease.end();
 }

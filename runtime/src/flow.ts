@@ -8,9 +8,12 @@ import {
   type Extent,
   evaluateSize,
   type Flow,
+  GraphError,
   type Plan,
   partsOf,
 } from "@kiln-ml/artifact";
+import type { RunOptions } from "./device.ts";
+import { nextTask } from "./devices/pressure.ts";
 
 type Place = Plan["steps"][number]["args"][number];
 
@@ -44,8 +47,8 @@ export function checkFlow(
 }
 
 export interface FlowCode {
-  /** A new walk through it. */
-  walk(): Walk;
+  /** A new walk through it, within these limits. */
+  walk(limits?: RunOptions): Walk;
   /** Of each launch, which loop counts which dim. */
   readonly counters: readonly ReadonlyMap<string, number>[];
   /** Of each launch, how often it runs; an unknown number of trips counts as one. */
@@ -103,31 +106,45 @@ export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, nu
     if (test >= 0) code[test] = { do: "test", flag: flag!, to: code.length };
   };
   list(flow, { counters: new Map(), times: 1 });
-  return { walk: () => new Walk(code, loops), counters, times };
+  return { walk: (limits) => new Walk(code, loops, limits), counters, times };
 }
 
 const tripsOf = (trips: Extent, dims: Readonly<Record<string, number>>): number =>
   evaluateSize(trips, dims);
 
-/** What a device is to do next: a launch by its number, or to say what a flag is. */
-export type Next = number | Place;
+/** What a device is to do next: a launch by its number, or to say what a flag is; null if nothing yet, and a pause may be due. */
+export type Next = number | Place | null;
+
+/** A walk that goes on for this long gives a page, or the other clients of a server, their turn. */
+const sliceMs = 16;
+
+/** Instructions after which a walk comes back though no launch was among them: loops may be empty. */
+const fruitless = 1024;
 
 export class Walk {
   /** The trips so far of each loop. */
   readonly counts: number[];
   readonly #code: readonly Instruction[];
+  readonly #limits: RunOptions;
+  /** Of all loops. */
+  #trips = 0;
   #at = 0;
   #asked = -1;
+  #since = Date.now();
 
-  constructor(code: readonly Instruction[], loops: number) {
+  constructor(code: readonly Instruction[], loops: number, limits: RunOptions = {}) {
     this.#code = code;
+    this.#limits = limits;
     this.counts = new Array<number>(loops).fill(0);
   }
 
-  /** The next launch, or the place of a flag, after which comes `answer`; undefined at the end. */
+  /**
+   * The next launch, or the place of a flag, after which comes `answer`; undefined at the end. Throws GraphError where the loops
+   * have made all the trips that they may.
+   */
   next(): Next | undefined {
     const { counts } = this;
-    for (;;) {
+    for (let steps = 0; steps < fruitless; steps++) {
       const i = this.#code[this.#at];
       if (i === undefined) return undefined;
       this.#at += 1;
@@ -141,13 +158,43 @@ export class Walk {
       else if (i.do === "repeat") {
         counts[i.loop]! += 1;
         this.#at = i.to;
+        this.#countTrip();
       } else if (counts[i.loop]! >= i.trips) this.#at = i.to;
     }
+    return null;
   }
 
   answer(flag: boolean): void {
     if (this.#asked < 0) throw new ArtifactError("run: no flag was asked for");
     if (!flag) this.#at = this.#asked;
     this.#asked = -1;
+  }
+
+  /** Whether the walk has gone on for so long that `pause` is due. */
+  get due(): boolean {
+    const since = Date.now() - this.#since;
+    // A clock that was set back counts as long ago.
+    return since >= sliceMs || since < 0;
+  }
+
+  /** Lets others have their turn. Rejects with the signal's reason if the run is to end. */
+  async pause(): Promise<void> {
+    await nextTask();
+    this.#since = Date.now();
+    this.check();
+  }
+
+  /** Throws the signal's reason if the run is to end. */
+  check(): void {
+    this.#limits.signal?.throwIfAborted();
+  }
+
+  #countTrip(): void {
+    const { maxTrips = Infinity } = this.#limits;
+    this.#trips += 1;
+    if (this.#trips > maxTrips)
+      throw new GraphError(
+        `run: the loops make more trips than maxTrips, which is ${maxTrips}\n  pass a larger maxTrips, or bound the loop itself: whileLoop(…, { maxTrips })`,
+      );
   }
 }

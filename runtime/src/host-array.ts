@@ -116,8 +116,10 @@ const wordBits = new Uint32Array(word.buffer);
 
 function bf16Bits(x: number): number {
   word[0] = x;
-  const b = wordBits[0]!;
+  let b = wordBits[0]!;
   if (Number.isNaN(x)) return (b >>> 16) | 0x40;
+  // What f32 loses leaves a mark in the last bit, which breaks ties, so that x is rounded once and not twice.
+  if (word[0] !== x) b = (b - (Math.abs(word[0]!) > Math.abs(x) ? 1 : 0)) | 1;
   return (b + 0x7fff + ((b >>> 16) & 1)) >>> 16;
 }
 

@@ -6,8 +6,10 @@ import {
   type Artifact,
   ArtifactError,
   artifactVersion,
+  checkOptions,
   DeviceError,
   DtypeError,
+  type OptionNames,
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule } from "./device.ts";
@@ -19,10 +21,14 @@ import { uploadConstant } from "./states.ts";
 
 export interface LoadOptions {
   /** One array for each state of the signature, in order; the executable updates them in place. */
-  readonly states: readonly DeviceArray[];
+  readonly states?: readonly DeviceArray[];
+  /** false refuses kernels in JavaScript, which can do whatever the page or process can: for artifacts that are not trusted. */
+  readonly scripts?: boolean;
   /** The artifact's kernels as a module, where functions must not be built from text (cpu). */
   readonly kernels?: KernelModule;
 }
+
+const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, scripts: 1 };
 
 /**
  * Makes an artifact ready to run on a device.
@@ -33,19 +39,24 @@ export interface LoadOptions {
 export async function load(
   artifact: Artifact,
   device: Device,
-  options: LoadOptions,
+  options: LoadOptions = {},
 ): Promise<Executable> {
+  const { states = [], scripts = true } = checkOptions("load", options, loadOptions);
   device.check("load");
+  if (!scripts && artifact.target === "js")
+    throw new ArtifactError(
+      `load: ${artifact.name} has kernels in JavaScript, which scripts: false refuses\n  compile it for wasm or webgpu, or load it in a worker that may do no harm`,
+    );
   checkVersion(artifact);
   checkDevice(artifact, device);
   // Few plans have a flow.
   const flow = artifact.plan.flow && (await import("./flow.ts"));
   checkPlan(artifact, flow?.checkFlow);
-  checkStates(artifact, device, options.states);
+  checkStates(artifact, device, states);
   const program = await device.driver.load(artifact, options.kernels);
   device.check("load");
   const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
-  return new Executable(artifact, device, program, options.states, constants, flow?.flowCode);
+  return new Executable(artifact, device, program, states, constants, flow?.flowCode);
 }
 
 function checkVersion({ version }: Artifact): void {

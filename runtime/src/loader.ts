@@ -1,7 +1,14 @@
 /**
  * The runtime without the devices of the CPU, for whoever opens them by an `import()` of `@kiln-ml/runtime/cpu` or `/wasm`.
  */
-export type { AdapterInfo, Device, KernelModule, KernelTiming, LossInfo } from "./device.ts";
+export type {
+  AdapterInfo,
+  Device,
+  KernelModule,
+  KernelTiming,
+  LossInfo,
+  RunOptions,
+} from "./device.ts";
 export { DeviceArray } from "./device-array.ts";
 export { wasmThreads } from "./devices/wasm-threads.ts";
 export { openWebGpu, type WebGpuOptions } from "./devices/webgpu-open.ts";

@@ -6,6 +6,7 @@ import {
   type Artifact,
   ArtifactError,
   DtypeError,
+  dimsOf,
   type Extent,
   evaluateExtent,
   printShape,
@@ -83,7 +84,9 @@ export function bindDims(signature: Signature, inputs: readonly Input[]): Record
     if (!shapeOf(input)) bindLength(spec, (input as TypedArray).length, bound);
   });
   const dims: Record<string, number> = {};
-  for (const dim of signature.dims) dims[dim.name] = checkBounds(dim, bound.get(dim.name));
+  for (const dim of signature.dims)
+    dims[dim.name] = checkBounds(dim, bound.get(dim.name), signature.requirements);
+  checkRequirements(signature.requirements, dims, bound);
   specs.forEach((spec, i) => {
     checkInput(spec, inputs[i]!, dims);
   });
@@ -160,12 +163,44 @@ function isOpen(e: Extent, bound: ReadonlyMap<string, Binding>): boolean {
   return isOpen(e[1], bound) || isOpen(e[2], bound);
 }
 
-function checkBounds(dim: Signature["dims"][number], binding: Binding | undefined): number {
+type Requirements = Signature["requirements"];
+
+function checkBounds(
+  dim: Signature["dims"][number],
+  binding: Binding | undefined,
+  requirements: Requirements = [],
+): number {
   if (!binding) throw new ArtifactError(`run: dim ${dim.name} is the extent of no input`);
   const { value, from } = binding;
   if (value >= dim.min && (dim.max === null || value <= dim.max)) return value;
   const range = dim.max === null ? `at least ${dim.min}` : `between ${dim.min} and ${dim.max}`;
-  throw new ShapeError(`run: dim ${dim.name} must be ${range}, is ${value} in ${from}`);
+  const cause = requirements.find(
+    (r) => isOf(r.value, dim.name) && evaluateExtent(r.value, { [dim.name]: value }) < 0,
+  );
+  const why = cause ? `\n  ${cause.text.split("\n", 1)[0]}` : "";
+  throw new ShapeError(`run: dim ${dim.name} must be ${range}, is ${value} in ${from}${why}`);
+}
+
+const isOf = (e: Extent, name: string): boolean => {
+  const names = dimsOf(e);
+  return names.size === 1 && names.has(name);
+};
+
+/** What no range of one dim tells. */
+function checkRequirements(
+  requirements: Requirements = [],
+  dims: Readonly<Record<string, number>>,
+  bound: ReadonlyMap<string, Binding>,
+): void {
+  for (const { value, text } of requirements) {
+    if (evaluateExtent(value, dims) >= 0) continue;
+    const [what, ...repair] = text.split("\n");
+    const where = [...dimsOf(value)].map((name) => {
+      const { value: n, from } = bound.get(name)!;
+      return `${name} is ${n} in ${from}`;
+    });
+    throw new ShapeError([`run: ${what}: ${where.join(", ")}`, ...repair].join("\n"));
+  }
 }
 
 function checkInput(spec: Spec, input: Input, dims: Readonly<Record<string, number>>): void {

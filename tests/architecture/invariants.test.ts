@@ -43,7 +43,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^runtime\/src\/devices\//,
     /^packages\/kiln\/src\/cli/,
     /^packages\/kiln\/src\/(node|tuning-file)\.ts$/,
-    /^packages\/artifact\/src\/(files|load-from-url)\.ts$/,
+    /^packages\/artifact\/src\/(files|open-file|replace-file|load-from-url)\.ts$/,
     /^packages\/formats\/src\/(source|node)\.ts$/,
     /^packages\/data\/src\/(idx|mnist)\.ts$/,
     /^packages\/tools\//,

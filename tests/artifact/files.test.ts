@@ -83,7 +83,10 @@ test("a folder that is not an artifact is not replaced", () =>
   inFolder(async (folder) => {
     writeFileSync(join(folder, "thesis.txt"), "dear");
     const error = await rejection(writeArtifact(folder, sample));
-    assert.is(error.message, `writeArtifact: ${folder} exists and is not an artifact`);
+    assert.is(
+      error.message,
+      `writeArtifact: ${folder} exists and is not an artifact\n  write to another path, or move it away`,
+    );
     assert.equal(readdirSync(folder), ["thesis.txt"]);
   }));
 
@@ -104,11 +107,14 @@ test("a path where nothing is, and a folder with a file missing, are refused", (
     const path = join(folder, "m");
     assert.is(
       (await rejection(readArtifact(path))).message,
-      `readArtifact: ${path} does not exist`,
+      `readArtifact: ${path} does not exist\n  kiln compile model.ts -o PATH writes one`,
     );
     await writeArtifact(path, sample);
     await rm(join(path, "kernels.js"));
-    assert.is((await rejection(readArtifact(path))).message, "kernels.js: the file is missing");
+    assert.is(
+      (await rejection(readArtifact(path))).message,
+      "kernels.js: the file is missing\n  copy the whole folder, or compile it again",
+    );
   }));
 
 test.run();

@@ -9,7 +9,7 @@ import {
   packArtifact,
   type UrlOptions,
 } from "../../packages/artifact/src/index.ts";
-import { refusal, wasmSample } from "./sample.ts";
+import { refusal, sample, wasmSample } from "./sample.ts";
 
 /** What `use` gives for the address of a server of `files`, and the paths that were asked for. */
 async function served<T>(
@@ -92,6 +92,20 @@ test("a module that is asked for and not served, too long or altered is refused"
     await message((f) => f.set(file, plain)),
     /^ArtifactError: kernels-relaxed\.wasm: checksum /,
   );
+});
+
+test("kernels in JavaScript are not even fetched where scripts are refused", async () => {
+  const { result, asked } = await served(encodeArtifact(sample), (url) =>
+    loadFromUrl(url, { scripts: false }).then(
+      () => "",
+      (error: Error) => error.message.replace(url, "URL"),
+    ),
+  );
+  assert.is(
+    result,
+    "loadFromUrl: URL has kernels in JavaScript, which scripts: false refuses\n  compile it for wasm or webgpu",
+  );
+  assert.equal(asked, ["manifest.json"]);
 });
 
 test.run();

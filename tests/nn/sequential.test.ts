@@ -46,7 +46,8 @@ test("a layer that does not fit is refused when it is added", () => {
   assert.throws(
     () => net.add(new nn.Linear(4, 2)),
     (e: unknown) =>
-      e instanceof ShapeError && e.message === "linear: inputs differ: layer has 4, input is [2,5]",
+      e instanceof ShapeError &&
+      e.message === "linear: inputs differ: layer has 4, input is [2,5] (in 0)",
   );
 });
 

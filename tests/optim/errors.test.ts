@@ -81,8 +81,20 @@ const cases: readonly (readonly [string, Kind, string, () => unknown])[] = [
   [
     "a parameter that does not reach the loss",
     GraphError,
-    "grad: fc.unused (param f32[1]) does not reach y",
-    () => new optim.SGD([w, unused], { lr: 1 }).step(w.sum()),
+    "sgd: fc.unused does not reach the loss\n  freeze what is not to be trained",
+    () => new optim.SGD([w, unused], { lr: 1, unused: "error" }).step(w.sum()),
+  ],
+  [
+    "parameters of which none reaches the loss",
+    GraphError,
+    "sgd: fc.unused does not reach the loss\n  freeze what is not to be trained",
+    () => new optim.SGD([unused], { lr: 1 }).step(w.sum()),
+  ],
+  [
+    "an unknown way with what is unused",
+    GraphError,
+    'sgd: unused must be "skip" or "error", got zeros',
+    () => new optim.SGD([w], { lr: 1, unused: "zeros" as never }),
   ],
   [
     "too few gradients",

@@ -55,7 +55,7 @@ for (const op of ["exp", "tanh", "sigmoid", "erf"])
     assert.match(text.text, "fast");
     runJs(text, [x, out], []);
     for (const [at, v] of x.entries()) {
-      const wanted = evaluateElement(opRecord(op), "f32", [v]);
+      const wanted = evaluateElement(opRecord(op), "f32", "f32", [v]);
       if (Object.is(out[at], wanted)) continue;
       const off = distance(out[at]!, wanted);
       if (off > 1 || Object.is(out[at], -0) !== Object.is(wanted, -0))

@@ -52,7 +52,7 @@ function compute(e: Expr, s: State): number {
       return holds(e.guard, s) ? s.arrays.get(e.from)![at(e.index, s)]! : 0;
     case "call": {
       const args = e.args.map((a) => compute(a, s));
-      return evaluateElement(opRecord(e.op), e.dtype, args);
+      return evaluateElement(opRecord(e.op), e.args[0]!.dtype, e.dtype, args);
     }
     default:
       return e satisfies never;

@@ -30,7 +30,7 @@ export interface Case {
 // An op registers its record when its module is evaluated, and a bundler leaves out ops that nobody names.
 if (Object.keys(ir).length === 0) throw new Error("no ops");
 
-export const size = 96;
+export const size = 1024;
 
 /** The dtype of the result for these operand dtypes, or undefined if the record refuses them. */
 function resultOf(record: OpRecord, dtypes: readonly Dtype[]): Dtype | undefined {
@@ -90,22 +90,19 @@ export function kernelOf(c: Case, width: 1 | 4 = 1): Kernel {
   });
 }
 
+// biome-ignore format: by kind
 const specials = [
-  0,
-  -0,
-  1,
-  -1,
-  Number.NaN,
-  Infinity,
-  -Infinity,
-  0.5,
-  1.5,
-  2.5,
-  -2.5,
-  1e-8,
-  -1e-8,
-  100,
-  -100,
+  0, -0, 1, -1, Number.NaN, Infinity, -Infinity,
+  0.5, 1.5, 2.5, -2.5, 3, -3, 1e-8, -1e-8, 100, -100,
+  // Beyond the range of each integer dtype, and where functions of angles have few digits left.
+  128, -129, 256, 2147483648, -2147483904, 4294967296, 1e9, -1e10, 1e22, 3.4028234663852886e38, -3.4028234663852886e38,
+];
+/** Those that are left of an operand are subnormal: a device may flush them. */
+export const subnormals = [1e-40, -1e-40, 1.401298464324817e-45];
+
+/** Limits, divisors and counts of shifts at which integers go wrong. */
+const integers = [
+  0, 1, -1, 2, -2, 3, 7, 8, 31, 32, 33, 127, -128, 255, 65537, 2147483647, -2147483648,
 ];
 
 /** Operand k: samples of the record's domain, after the special values if asked for. */
@@ -120,11 +117,12 @@ export function operandsOf(c: Case, special: boolean): number[][] {
     Array.from({ length: size }, (_, i) => {
       const x = low + (high - low) * random();
       if (dtype === "bool") return random() < 0.5 ? 1 : 0;
-      if (!isFloat(dtype))
-        return roundTo(dtype, Math.round(x * (c.record.name === "mul" ? 1e8 : 1)));
-      const pair = k === 0 ? i % specials.length : (i / specials.length) | 0;
-      const value = special && pair < specials.length ? specials[pair]! : x;
-      return roundTo(dtype === "f64" ? "f32" : dtype, value);
+      const list = isFloat(dtype) ? specials : integers;
+      const first = k === c.dtypes.length - 2 || c.dtypes.length === 1;
+      const pair = first ? i % list.length : (i / list.length) | 0;
+      const value = special && pair < list.length ? list[pair]! : x;
+      if (isFloat(dtype)) return roundTo(dtype === "f64" ? "f32" : dtype, value);
+      return roundTo(dtype, Math.round(value * (!special && c.record.name === "mul" ? 1e8 : 1)));
     }),
   );
 }
@@ -133,6 +131,7 @@ export const wantedOf = (c: Case, operands: readonly number[][]): number[] =>
   Array.from({ length: size }, (_, i) =>
     evaluateElement(
       c.record,
+      c.dtypes[0]!,
       c.result,
       operands.map((x) => x[i]!),
     ),

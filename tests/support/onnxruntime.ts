@@ -1,12 +1,12 @@
 /**
- * ONNX Runtime as a reference, where an earlier `npm run conformance`, `models` or `bench` has installed it: it takes 290 MB,
- * so tests install nothing. Without it a test is a counted skip.
+ * ONNX Runtime as a reference, where `.ci/run` or an earlier `npm run conformance`, `models` or `bench` has installed it: it takes
+ * 290 MB, so tests install nothing. Without it a test is a counted skip, and in CI a failure.
  */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { test } from "uvu";
-import { skip } from "./skip.ts";
+import { missing } from "./skip.ts";
 
 /** As much of onnxruntime-node as is used here. */
 export interface OrtTensor {
@@ -48,5 +48,5 @@ export function onnxRuntime(name: RuntimeName = "onnxruntime-node"): OnnxRuntime
 export function runtimeTest(name: string, body: (ort: OnnxRuntime) => Promise<void>): void {
   const ort = onnxRuntime();
   if (ort) test(name, () => body(ort));
-  else skip(name, "onnxruntime-node is not installed: npm run conformance installs it");
+  else missing(name, "onnxruntime-node is not installed: npm run peer installs it");
 }

@@ -23,7 +23,7 @@ export function gradientOf(
   stored: ReadonlySet<Tensor>,
   apart: ReadonlySet<Tensor>,
 ): Gradient | undefined {
-  const { space, softmax } = attention;
+  const { space, softmax, causal } = attention;
   const grown = grow(attention, between, users);
   if (!grown || [...grown.inside].some((t) => stored.has(t))) return undefined;
   const own = new Set([...between, ...grown.inside]);
@@ -37,7 +37,8 @@ export function gradientOf(
       space,
       made: madeOf(sums, new Set(products), all),
       sums,
-      causal: attention.causal && sums.every((s) => vanishes(s.weights, exponents)),
+      causal:
+        causal && sums.every((s) => vanishes(s.weights, exponents, causal)) ? causal : undefined,
     }),
   );
   return { attentions, inside: [...grown.inside, ...more] };

@@ -5,7 +5,7 @@
  */
 import { opRecord, type Shape, sameShape, type Tensor } from "@kiln-ml/ir";
 import { gradientOf } from "./attention-gradient.ts";
-import { isCausal, numberOf } from "./causal.ts";
+import { type Causal, causalOf, numberOf } from "./causal.ts";
 import { isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
 
 /** Weighted sums whose weights are made of products of few terms, tile by tile. */
@@ -16,18 +16,24 @@ export interface Attention {
   readonly made: readonly Tensor[];
   /** All along one axis of the space, and of as many columns. */
   readonly sums: readonly WeightedSum[];
-  /** True if weights of keys after the query's place are 0. */
-  readonly causal: boolean;
+  /** Weights of the keys that it hides are 0. */
+  readonly causal: Causal | undefined;
   /** Where the weights are made of this softmax, for one sum: its maxima and totals are not known before. */
   readonly softmax?: Softmax;
 }
 
-/** softmax over the last axis of `scores`: exp(scores − max)/total. A sum's weights may be that times other factors. */
+/**
+ * softmax over the last axis of `scores`: exp(scores − max)/total. A sum's weights may be that times other factors. With `least` as
+ * `maskedSoftmax` has it, max and total are brought up to these two numbers before they are used.
+ */
 export interface Softmax {
   readonly weights: Tensor;
   readonly scores: Tensor;
   readonly max: Tensor;
   readonly total: Tensor;
+  /** What weights are divided by: the total, or the greater of it and the least one. */
+  readonly divisor: Tensor;
+  readonly least?: { readonly max: number; readonly total: number };
 }
 
 export interface Attentions {
@@ -93,7 +99,7 @@ function forwardOf(
     space: scores.shape,
     made: [dot],
     sums: [sum],
-    causal: isCausal(scores),
+    causal: causalOf(scores, softmax.least?.max),
     softmax,
   };
   return { attention, between: [...between] };
@@ -144,16 +150,32 @@ function softmaxOf(weights: Tensor): FoundSoftmax | undefined {
   if (weights.op !== "mul" && weights.op !== "div") return undefined;
   const [exp, divisor] = weights.operands as [Tensor, Tensor];
   const below = overLast(divisor);
-  const total = below?.op === "reciprocal" && weights.op === "mul" ? below.operands[0] : below;
-  if (weights.op === "mul" && total === below) return undefined;
-  if (exp.op !== "exp" || total?.op !== "reduceSum" || total.operands[0] !== exp) return undefined;
+  const under = below?.op === "reciprocal" && weights.op === "mul" ? below.operands[0] : below;
+  if (!under || (weights.op === "mul" && under === below)) return undefined;
+  const { of: total, least: leastTotal } = broughtUp(under);
+  if (exp.op !== "exp" || total.op !== "reduceSum" || total.operands[0] !== exp) return undefined;
   const shifted = exp.operands[0]!;
   if (shifted.op !== "sub" || !reducesLast(total)) return undefined;
   const [scores, top] = shifted.operands as [Tensor, Tensor];
-  const max = overLast(top);
-  if (max?.op !== "reduceMax" || max.operands[0] !== scores || !reducesLast(max)) return undefined;
-  const parts = new Set([weights, exp, divisor, below!, total, shifted, top, max]);
-  return { softmax: { weights, scores, max, total }, parts, factors: [] };
+  const over = overLast(top);
+  if (!over) return undefined;
+  const { of: max, least: leastMax } = broughtUp(over);
+  if (max.op !== "reduceMax" || max.operands[0] !== scores || !reducesLast(max)) return undefined;
+  const parts = new Set([weights, exp, divisor, below!, under, total, shifted, top, over, max]);
+  const both = leastMax !== undefined && leastTotal !== undefined;
+  // Only as maskedSoftmax has them: one alone is not what the kernels compute.
+  if (!both && (leastMax !== undefined || leastTotal !== undefined)) return undefined;
+  const least = both ? { least: { max: leastMax, total: leastTotal } } : {};
+  return { softmax: { weights, scores, max, total, divisor: under, ...least }, parts, factors: [] };
+}
+
+/** x of maximum(x, number), and the number; any other node as it is. */
+function broughtUp(t: Tensor): { of: Tensor; least?: number } {
+  if (t.op !== "maximum") return { of: t };
+  const [a, b] = t.operands as [Tensor, Tensor];
+  const [of, by] = numberOf(a) === undefined ? [a, b] : [b, a];
+  const least = numberOf(by);
+  return least === undefined ? { of: t } : { of, least };
 }
 
 const reducesLast = (t: Tensor): boolean => `${t.attrs.axes}` === `${t.operands[0]!.rank - 1}`;

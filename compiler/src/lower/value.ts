@@ -45,6 +45,14 @@ export const load = (
 /** The dtype in which intermediate values are kept where nothing is lost by it and memory does not matter. */
 export const doubled = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f64" : dtype);
 
+/** The dtype in which sums and products are kept until they are whole: those of halves are f32, and rounded once. */
+export const sumDtype = (dtype: Dtype): Dtype =>
+  dtype === "f16" || dtype === "bf16" ? "f32" : dtype;
+
+/** `e` in a dtype. */
+export const inDtype = (e: Expr, dtype: Dtype): Expr =>
+  e.dtype === dtype ? e : call("convert", dtype, e);
+
 /** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
 export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
 

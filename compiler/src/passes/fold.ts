@@ -52,7 +52,8 @@ function foldElementwise(node: Tensor): Tensor | undefined {
   if (!node.operands.length || !isElementwise(node) || !record.eval) return undefined;
   const values = node.operands.flatMap((t) => uniformValue(t) ?? []);
   if (values.length < node.operands.length) return undefined;
-  return uniform(evaluateElement(record, node.dtype, values), node.dtype, node.shape);
+  const value = evaluateElement(record, node.operands[0]!.dtype, node.dtype, values);
+  return uniform(value, node.dtype, node.shape);
 }
 
 /** Follows small known values; replaces the node where its elements turn out equal. */

@@ -31,6 +31,7 @@ export function elementsOf(
     return at.map((_, i) =>
       evaluateElement(
         record,
+        node.operands[0]!.dtype,
         node.dtype,
         operands.map((x) => x[i]!),
       ),

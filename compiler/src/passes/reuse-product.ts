@@ -19,7 +19,7 @@
  *     return %1, %3
  *   }
  *
- * Rows of w·v may be scaled by what the sum lacks if that is the total of a softmax, which is never 0 nor ∞. Sums are added in another
+ * Rows of w·v may be scaled by what the sum lacks if that is the total of a softmax, brought up to what it is divided by, which is never 0 nor ∞. Sums are added in another
  * order, so a target asks for this pass if it wants it. For f32 alone. Run before products are split.
  */
 import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
@@ -137,7 +137,7 @@ function without(list: readonly Tensor[], other: readonly Tensor[]): Tensor[] {
 
 /** 1/total of the softmax in some weights, by which one can divide: any other factor may be 0. */
 const isInverseTotal = (f: Tensor, weights: Tensor): boolean =>
-  f.op === "reciprocal" && f.operands[0] === softmaxIn(weights)?.softmax.total;
+  f.op === "reciprocal" && f.operands[0] === softmaxIn(weights)?.softmax.divisor;
 
 function sameSet(a: readonly Tensor[], b: readonly Tensor[]): boolean {
   const ids = (list: readonly Tensor[]): string => `${list.map((t) => t.id).sort((x, y) => x - y)}`;

@@ -5,7 +5,6 @@
 import {
   addDim,
   type Dim,
-  type Dtype,
   floorDiv,
   isFloat,
   maxOfDim,
@@ -25,9 +24,10 @@ import {
   reducedValue,
   storeMembers,
 } from "../lower/job.ts";
-import { nest, type Rename, renamed, renamedAt } from "../lower/loops.ts";
+import { nest, type Rename, renamed, renamedAt, totalOf } from "../lower/loops.ts";
 import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
-import { call, doubled, load, ref, type Values } from "../lower/value.ts";
+import { doubled, inDtype, load, ref, sumDtype, type Values } from "../lower/value.ts";
+import { addToElement } from "./compensate.ts";
 import { walksByColumn } from "./stride.ts";
 
 export interface ColumnBlocks {
@@ -119,10 +119,10 @@ function blockOfSums(
 ): Block {
   const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
   const finish = openBlock(job);
-  for (const { node, total } of sums) finish.bind(node, converted(total, node.dtype));
+  for (const { node, total } of sums) finish.bind(node, inDtype(total, node.dtype));
   storeMembers(job, finish, by);
   const body = [
-    ...each(sums.map((s) => s.start(s.name))),
+    ...each(sums.flatMap((s) => [s.start(s.name), ...(isParted(s) ? [s.start(s.rest)] : [])])),
     ...runDown(job, inner, by, sums, each, blocks),
     ...each(finish.body),
   ];
@@ -134,16 +134,20 @@ interface ColumnSum {
   readonly name: string;
   /** The array of the rows at hand: that of the totals, unless rows are summed in parts. */
   readonly part: string;
+  /** The array of what is left over of the totals, if there are parts. */
+  readonly rest: string;
   readonly arrays: readonly Stmt[];
   readonly total: Expr;
   /** Sets the column's sum in an array to the identity. */
   start(array: string): Stmt;
   /** array[c] = array[c] ⊕ the values, one after the other. */
   add(array: string, values: readonly Expr[]): Stmt[];
+  /** Adds the sum of the rows at hand to the total. */
+  addPart(): Stmt[];
 }
 
 function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): ColumnSum {
-  const dtype = blocks.double ? doubled(node.dtype) : node.dtype;
+  const dtype = blocks.double ? doubled(node.dtype) : sumDtype(node.dtype);
   const [acc, name, reducer] = [
     accName(job, node),
     `${accName(job, node)}s`,
@@ -151,6 +155,7 @@ function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): Colum
   ];
   const parted = blocks.rows !== undefined && reducer === "sum" && isFloat(dtype);
   const part = parted ? `${name}Part` : name;
+  const rest = `${name}Left`;
   const array = (wanted: string): Stmt => ({
     kind: "array",
     name: wanted,
@@ -162,9 +167,11 @@ function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): Colum
     node,
     name,
     part,
-    arrays: parted ? [array(name), array(part)] : [array(name)],
+    rest,
+    arrays: (parted ? [name, part, rest] : [name]).map(array),
     total: load(name, dtype, at),
-    start: (to) => ({ kind: "store", to, index: at, value: converted(identityOf(node), dtype) }),
+    start: (to) => ({ kind: "store", to, index: at, value: inDtype(identityOf(node), dtype) }),
+    addPart: () => addToElement(acc, dtype, at, load(part, dtype, at), { sums: name, rest }),
     add: (to, values) => [
       { kind: "acc", name: acc, dtype, init: load(to, dtype, at), wide: true },
       ...values.map((value): Stmt => ({ kind: "accumulate", name: acc, reducer, value })),
@@ -173,8 +180,29 @@ function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): Colum
   };
 }
 
-const converted = (e: Expr, dtype: Dtype): Expr =>
-  e.dtype === dtype ? e : call("convert", dtype, e);
+/** The loops down the rows: those around the parts, the one that is cut, those of which a part has all iterations. */
+interface Down {
+  readonly outer: readonly Loop[];
+  readonly first: Loop;
+  readonly rest: readonly Loop[];
+  /** Iterations of `first` in a part, if rows are summed in parts. */
+  readonly size: number | undefined;
+}
+
+function downOf(inner: readonly Loop[], rows: number | undefined): Down {
+  let p = inner.length - 1;
+  let below = 1;
+  if (rows === undefined || maxOfDim(totalOf(inner)) <= rows) p = 0;
+  for (; p > 0; p--) {
+    const extent = maxOfDim(inner[p]!.extent);
+    if (below * extent > rows!) break;
+    below *= Math.max(1, extent);
+  }
+  const [outer, first, rest] = [inner.slice(0, p), inner[p]!, inner.slice(p + 1)];
+  const size = rows === undefined ? undefined : Math.max(1, Math.floor(rows / below));
+  const all = outer.length === 0 && size !== undefined && maxOfDim(first.extent) <= size;
+  return { outer, first, rest, size: all ? undefined : size };
+}
 
 /** The loops down the rows. Sums of a part of the rows are added to the totals when the part is done. */
 function runDown(
@@ -185,26 +213,27 @@ function runDown(
   each: (body: readonly Stmt[]) => Stmt[],
   { rows, together = 1 }: ColumnBlocks,
 ): Stmt[] {
-  const first = inner[0]!;
-  const parted = rows !== undefined && maxOfDim(first.extent) > rows && sums.some(isParted);
+  const { outer, first, rest: below, size } = downOf(inner, sums.some(isParted) ? rows : undefined);
   const chunk = makeLoop("part", first.extent);
-  const extent = parted ? minDim(rows, subDim(first.extent, chunk.at)) : first.extent;
+  const extent = size === undefined ? first.extent : minDim(size, subDim(first.extent, chunk.at));
   const down = (at: readonly Dim[], loops: readonly Loop[]): Stmt[] => {
-    const heres = at.map((d) => new Map([[first.name, parted ? addDim(chunk.at, d) : d]]));
+    const heres = at.map(
+      (d) => new Map([[first.name, size === undefined ? d : addDim(chunk.at, d)]]),
+    );
     const adds = openBlock(job);
     const values = heres.map((here) => rowOf(job, adds, sums, by, here));
     for (const [i, s] of sums.entries())
       adds.body.push(
         ...s.add(
-          parted ? s.part : s.name,
+          size === undefined ? s.name : s.part,
           values.map((v) => v[i]!),
         ),
       );
-    return nest([...loops, ...inner.slice(1)], "serial", each(adds.body));
+    return nest([...loops, ...below], "serial", each(adds.body));
   };
   // A row at a time where the other inner loops would come between rows.
-  const some = inner.length > 1 || maxOfDim(extent) < together ? 1 : together;
-  const groups = parted || some > 1 ? makeLoop("r", floorDiv(extent, some)) : first;
+  const some = below.length > 0 || maxOfDim(extent) < together ? 1 : together;
+  const groups = size !== undefined || some > 1 ? makeLoop("r", floorDiv(extent, some)) : first;
   const several = Array.from({ length: some }, (_, i) => addDim(mulDim(groups.at, some), i));
   const done = mulDim(groups.extent, some);
   const rest = makeLoop("rest", subDim(extent, done));
@@ -212,7 +241,8 @@ function runDown(
     ...down(several, [groups]),
     ...(rest.extent === 0 ? [] : down([addDim(done, rest.at)], [rest])),
   ];
-  return parted ? inParts(chunk, rows, sums.filter(isParted), each, body) : body;
+  if (size === undefined) return nest(outer, "serial", body);
+  return nest(outer, "serial", inParts(chunk, size, sums.filter(isParted), each, body));
 }
 
 /** The rows in parts: the sums of each start anew and are added to the totals. */
@@ -223,7 +253,6 @@ function inParts(
   each: (body: readonly Stmt[]) => Stmt[],
   body: readonly Stmt[],
 ): Stmt[] {
-  const total = sums.flatMap((s) => s.add(s.name, [load(s.part, s.total.dtype, columnOf(s))]));
   return [
     {
       kind: "loop",
@@ -231,7 +260,11 @@ function inParts(
       extent: chunk.extent,
       step: rows,
       loop: "serial",
-      body: [...each(sums.map((s) => s.start(s.part))), ...body, ...each(total)],
+      body: [
+        ...each(sums.map((s) => s.start(s.part))),
+        ...body,
+        ...each(sums.flatMap((s) => s.addPart())),
+      ],
     },
   ];
 }
@@ -254,4 +287,3 @@ function rowOf(
 }
 
 const isParted = (s: ColumnSum): boolean => s.part !== s.name;
-const columnOf = (s: ColumnSum): Dim => (s.total.kind === "load" ? s.total.index : 0);

@@ -3,7 +3,17 @@
  * side, so that four of them are one vector on the way there and back. Rows are what the sums leave, queries or keys, then their
  * weights; lines are what the sums run over, then the columns of what is summed.
  */
-import { addDim, ceilDiv, type Dim, floorDiv, minDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
+import {
+  addDim,
+  ceilDiv,
+  type Dim,
+  floorDiv,
+  maxDim,
+  minDim,
+  modDim,
+  mulDim,
+  subDim,
+} from "@kiln-ml/ir";
 import type { Attention } from "../fuse/attention.ts";
 import { readContraction } from "../fuse/contraction.ts";
 import { type Loop, makeLoop } from "../fuse/group.ts";
@@ -147,12 +157,16 @@ const rowsAreQueries = ({ attention: { sums, space } }: Tile): boolean =>
 /** The tiles of lines that count: under a causal mask keys up to the last query of a tile, or queries from its first key on. */
 export function lineTilesOf(t: Tile): { start: Dim; end: Dim } {
   const all = ceilDiv(t.line.extent, linesPerTile);
-  if (!t.attention.causal) return { start: 0, end: all };
+  const { causal } = t.attention;
+  if (!causal) return { start: 0, end: all };
+  // Neither difference is taken below 0: of queries before all keys there are none to see.
+  const from = (at: Dim, more: Dim, less: Dim): Dim => subDim(maxDim(addDim(at, more), less), less);
+  const tiles = mulDim(tileAt(t), t.perTile);
   if (rowsAreQueries(t)) {
-    const last = mulDim(addDim(tileAt(t), 1), t.perTile);
+    const last = from(addDim(tiles, t.perTile), causal.queries, causal.keys);
     return { start: 0, end: minDim(all, ceilDiv(last, linesPerTile)) };
   }
-  return { start: floorDiv(mulDim(tileAt(t), t.perTile), linesPerTile), end: all };
+  return { start: floorDiv(from(tiles, causal.keys, causal.queries), linesPerTile), end: all };
 }
 
 export const firstRow = (t: Tile): Dim => addDim(mulDim(tileAt(t), t.perTile), t.group);

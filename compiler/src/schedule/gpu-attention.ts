@@ -50,7 +50,7 @@ export function gpuAttention(job: Job): Scheduled {
     ...decode(t.batch, t.batchAt.at),
     { kind: "letIndex", name: t.row0.name, value: firstRow(t) },
     b.array,
-    ...each(t.rows, (r): Stmt[] => [acc(`top${r}`, -maxOf("f32")), acc(`sum${r}`, 0)]),
+    ...each(t.rows, (r): Stmt[] => [acc(`top${r}`, leastTop(t)), acc(`sum${r}`, 0)]),
     ...each(t.rows, (r) => each(t.columns, (c) => [acc(`o0_${r}_${c}`, 0)])),
     ...nest([keyTile], "serial", [
       { kind: "letIndex", name: t.line0.name, value: firstLine(t, keyTile.at) },
@@ -74,6 +74,9 @@ const mostRows = 4;
 /** Longer steps have fewer barriers, but leave a device that has no more memory fewer workgroups at a time. */
 const deepest = 16;
 
+/** What the maxima of rows are brought up to. */
+const leastTop = (t: Tile): number => t.attention.softmax!.least?.max ?? -maxOf("f32");
+
 const set = (name: string, value: Expr): Stmt => ({ kind: "set", name, value });
 
 /** The program's score of a query and a key, by its product; −∞ past the last key. */
@@ -91,7 +94,7 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
   const exp = (a: Expr, m: Expr): Expr => call("exp", "f32", call("sub", "f32", a, m));
   return [
     ...each(t.rows, (r): Stmt[] => [
-      acc(`new${r}`, -maxOf("f32")),
+      acc(`new${r}`, leastTop(t)),
       ...each(linesEach, (c): Stmt[] => [greatest(`new${r}`, f32(`s${r}_${c}`))]),
     ]),
     barrier,
@@ -147,11 +150,17 @@ function totals(t: Tile, b: Blocks): Stmt[] {
       ...nest([other], "unrolled", [
         { kind: "accumulate", name: `all${i}`, reducer: "sum", value: b.shared(i, other.at) },
       ]),
-      { kind: "let", name: `part${i}`, value: call("div", "f32", one, f32(`all${i}`)) },
+      { kind: "let", name: `part${i}`, value: call("div", "f32", one, totalOf(t, f32(`all${i}`))) },
       { kind: "store", to: "rowTops", index: i, value: f32(`top${i}`) },
       { kind: "store", to: "rowTotals", index: i, value: f32(`all${i}`) },
     ]),
   ];
+}
+
+/** The total that weights are divided by. */
+function totalOf(t: Tile, all: Expr): Expr {
+  const { least } = t.attention.softmax!;
+  return least ? call("maximum", "f32", all, constant("f32", least.total)) : all;
 }
 
 /** Stores what is asked for of the maxima and totals of rows: the first of each row's teams does. */

@@ -7,9 +7,7 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
-  type Dtype,
   floorDiv,
-  isFloat,
   modDim,
   mulDim,
   stridesOf,
@@ -102,6 +100,3 @@ export function decodedQuads(loops: readonly Loop[], quad: Dim, lane: Dim): Rena
 /** The sum of row `i` and of the `j`th four columns of an invocation. */
 export const sumName = (i: number, j: number): string => `c${i}_${j}`;
 export const sideName = (l: Lines, s: number, i: number): string => `side${l.which}${s}_${i}`;
-
-/** Sums that are parts of others, or stand beside a product, are kept in f32, whatever a float's width. */
-export const sumDtype = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f32" : dtype);

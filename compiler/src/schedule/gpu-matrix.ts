@@ -10,7 +10,7 @@ import type { MatrixStep } from "../kernel/matrix.ts";
 import type { Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
-import { load, ref } from "../lower/value.ts";
+import { load, ref, sumDtype } from "../lower/value.ts";
 import { walkOf } from "./gpu-depth.ts";
 import {
   decoded,
@@ -22,7 +22,6 @@ import {
   quadOf,
   range,
   sideName,
-  sumDtype,
   sumName,
   type Which,
 } from "./gpu-lines.ts";

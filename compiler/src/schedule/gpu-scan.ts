@@ -33,10 +33,9 @@ import {
 import type { Scheduled } from "../lower/lower.ts";
 import { accName, declareAcc } from "../lower/rows.ts";
 import { emitAfter, lineOf, runningOf } from "../lower/scans.ts";
-import { call, load, ref } from "../lower/value.ts";
+import { call, load, ref, sumDtype } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import { below, groupSize, once, perInvocation } from "./gpu.ts";
-import { sumDtype } from "./gpu-lines.ts";
 import { onlyIf } from "./gpu-row-teams.ts";
 import { strideOf } from "./stride.ts";
 import { wideParams } from "./vector.ts";

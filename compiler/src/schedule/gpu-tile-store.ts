@@ -7,7 +7,7 @@ import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
 import { decode, nest, type Rename } from "../lower/loops.ts";
-import { call, constant, load, ref } from "../lower/value.ts";
+import { call, constant, inDtype, load, ref, sumDtype } from "../lower/value.ts";
 import {
   acrossOf,
   decoded,
@@ -18,7 +18,6 @@ import {
   quadOf,
   range,
   sideName,
-  sumDtype,
   sumName,
 } from "./gpu-lines.ts";
 import type { Tile } from "./gpu-tile-load.ts";
@@ -206,17 +205,14 @@ interface Finished {
 /** Stores what depends on the sum of a line. */
 export function finishSide(job: Job, l: Lines, { s, line, sum, name, when }: Finished): Stmt {
   const { dtype } = l.operand.operand;
+  const side = l.sums[s]!;
   return {
     kind: "if",
     when: [...when, insideLines(l, line)],
     then: [
-      {
-        kind: "let",
-        name,
-        value: sum.dtype === dtype ? sum : call("convert", dtype, sum),
-      },
+      { kind: "let", name, value: inDtype(sum, dtype) },
       ...decode(l.loops, line),
-      ...storeSide(job, l.sums[s]!, name),
+      ...storeSide(job, side, ref(name, dtype)),
     ],
   };
 }

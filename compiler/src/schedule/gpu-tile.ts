@@ -8,19 +8,11 @@ import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
 import type { Scheduled } from "../lower/lower.ts";
-import { fromIndex, load, ref } from "../lower/value.ts";
+import { fromIndex, load, ref, sumDtype } from "../lower/value.ts";
 import { below } from "./gpu.ts";
 import { walkOf } from "./gpu-depth.ts";
 import { type Part, type Parts, tilesOf } from "./gpu-fringe.ts";
-import {
-  acrossOf,
-  type Lines,
-  linesOf,
-  range,
-  sumDtype,
-  sumName,
-  type Which,
-} from "./gpu-lines.ts";
+import { acrossOf, type Lines, linesOf, range, sumName, type Which } from "./gpu-lines.ts";
 import { roomOf, tileBytes } from "./gpu-room.ts";
 import { joinSlices, ofFirst, type Slices, slicesOf } from "./gpu-slices.ts";
 import {

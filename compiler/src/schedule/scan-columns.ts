@@ -1,16 +1,27 @@
 /**
  * Scans down the rows of a matrix: a block of neighbouring columns side by side, so that memory is read and written in
- * order. What each column has come to lies in an array. The steps of a column run in the order of the axis.
+ * order. What each column has come to lies in an array. The steps of a column run in the order of the axis; long sums of f32 in
+ * parts, where `rows` says so, to which what the parts before came to is added where a sum is used.
  */
-import { opRecord, type Tensor } from "@kiln-ml/ir";
-import type { Loop } from "../fuse/group.ts";
+import {
+  addDim,
+  type Dim,
+  type Dtype,
+  maxOfDim,
+  minDim,
+  opRecord,
+  subDim,
+  type Tensor,
+} from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { identityOf, type Job, openBlock } from "../lower/job.ts";
-import { nest, type Rename } from "../lower/loops.ts";
+import { nest, type Rename, renamedAt } from "../lower/loops.ts";
 import { accName } from "../lower/rows.ts";
 import { emitAfter, emitStep, runningOf } from "../lower/scans.ts";
-import { call, doubled, load, ref } from "../lower/value.ts";
+import { call, doubled, inDtype, load, ref, sumDtype } from "../lower/value.ts";
 import { type Block, type ColumnBlocks, type Columns, inBlocks } from "./columns.ts";
+import { addToElement, compensated } from "./compensate.ts";
 import { walksByColumn } from "./stride.ts";
 
 /** True if lines lie across memory. The extreme beside a position has no array to be kept in. */
@@ -35,36 +46,112 @@ export function scanColumns(
   return inBlocks(outer, rename, blocks, (c) => blockOfScans(job, inner, blocks, c));
 }
 
+/** What is kept of a running value of each column: in an array, or, of a long sum, in those of a total and of a part. */
+interface Running {
+  readonly node: Tensor;
+  readonly acc: string;
+  readonly dtype: Dtype;
+  readonly total: string;
+  readonly part: string;
+  readonly rest: string;
+}
+
 /** Accumulators started, taken down the axis together, finished. */
 function blockOfScans(
   job: Job,
   inner: Loop,
-  { double, width }: ColumnBlocks,
+  { double, width, rows }: ColumnBlocks,
   { by, column, each }: Columns,
 ): Block {
-  // Sums of f32 may be kept in double, as scalar accumulators of js are.
-  const kept = (t: Tensor) => (double && isWide(t) ? doubled(t.dtype) : t.dtype);
-  const narrow = (r: Tensor, e: Expr): Expr =>
-    e.dtype === r.dtype ? e : call("convert", r.dtype, e);
-  const [start, step, finish] = [openBlock(job), openBlock(job), openBlock(job)];
-  const [arrays, back]: Stmt[][] = [[], []];
-  for (const r of runningOf(job)) {
-    const [acc, name, dtype] = [accName(job, r), `${accName(job, r)}s`, kept(r)];
-    const at = { to: name, index: column.at };
-    arrays!.push({ kind: "array", name, dtype, size: width, space: "private" });
-    start.body.push({ kind: "store", ...at, value: identityOf(r, dtype) });
-    const init = load(name, dtype, column.at);
-    step.body.push({ kind: "acc", name: acc, dtype, init, wide: isWide(r) });
-    back!.push({ kind: "store", ...at, value: ref(acc, dtype) });
-  }
-  emitStep(job, step, by, (r) => narrow(r, ref(accName(job, r), kept(r))));
-  emitAfter(job, finish, by, (r) => narrow(r, load(`${accName(job, r)}s`, kept(r), column.at)));
-  const body = [
-    ...each(start.body),
-    ...nest([inner], "serial", each([...step.body, ...back!])),
-    ...(finish.body.length ? each(finish.body) : []),
-  ];
-  return { arrays: arrays!, body };
+  const long = rows !== undefined && maxOfDim(inner.extent) > rows;
+  const all = runningOf(job).map((node): Running => {
+    // Sums of f32 may be kept in double, as scalar accumulators of js are.
+    const dtype = !isWide(node) ? node.dtype : double ? doubled(node.dtype) : sumDtype(node.dtype);
+    const acc = accName(job, node);
+    const total = `${acc}s`;
+    const parted = long && opRecord(node.op).reducer === "sum" && compensated(dtype);
+    return { node, acc, dtype, total, part: parted ? `${total}Part` : total, rest: `${acc}Left` };
+  });
+  const parted = all.filter((r) => r.part !== r.total);
+  const at = column.at;
+  const clear = (array: string, { node, dtype }: Running): Stmt => {
+    return { kind: "store", to: array, index: at, value: identityOf(node, dtype) };
+  };
+  const start = all.flatMap((r) => [
+    clear(r.total, r),
+    ...(parted.includes(r) ? [clear(r.rest, r)] : []),
+  ]);
+  const finish = openBlock(job);
+  emitAfter(job, finish, by, (node) => {
+    const r = all.find((x) => x.node === node)!;
+    return narrow(r, load(r.total, r.dtype, at));
+  });
+  const down = (here: Rename): Stmt[] => each(stepOf(job, all, here, at));
+  const steps =
+    parted.length === 0
+      ? nest([inner], "serial", down(by))
+      : inParts(inner, rows!, (from, within) => [
+          ...each(parted.map((r) => clear(r.part, r))),
+          ...nest([within], "serial", down(renamedAt(by, new Map([[inner.name, from]])))),
+          ...each(
+            parted.flatMap((r) => {
+              const term = load(r.part, r.dtype, at);
+              return addToElement(r.acc, r.dtype, at, term, { sums: r.total, rest: r.rest });
+            }),
+          ),
+        ]);
+  const arrays = all.flatMap((r) =>
+    (parted.includes(r) ? [r.total, r.part, r.rest] : [r.total]).map(
+      (name): Stmt => ({ kind: "array", name, dtype: r.dtype, size: width, space: "private" }),
+    ),
+  );
+  const after = finish.body.length ? each(finish.body) : [];
+  return { arrays, body: [...each(start), ...steps, ...after] };
 }
+
+/** One step of all columns: what parts have come to goes back to their arrays, a scan's value is the total and that. */
+function stepOf(job: Job, all: readonly Running[], by: Rename, at: Dim): Stmt[] {
+  const step = openBlock(job);
+  for (const { node, acc, dtype, part } of all)
+    step.body.push({
+      kind: "acc",
+      name: acc,
+      dtype,
+      init: load(part, dtype, at),
+      wide: isWide(node),
+    });
+  emitStep(job, step, by, (node) => {
+    const r = all.find((x) => x.node === node)!;
+    const own = ref(r.acc, r.dtype);
+    const sum = r.part === r.total ? own : call("add", r.dtype, load(r.total, r.dtype, at), own);
+    return narrow(r, sum);
+  });
+  for (const { acc, dtype, part } of all)
+    step.body.push({ kind: "store", to: part, index: at, value: ref(acc, dtype) });
+  return step.body;
+}
+
+/** The loop in parts of `size`: each is made of where its iteration is in the whole, and the loop over them. */
+export function inParts(
+  l: Loop,
+  size: number,
+  body: (from: Dim, within: Loop) => readonly Stmt[],
+): Stmt[] {
+  const start = makeLoop("part", l.extent);
+  const within = makeLoop("r", size);
+  const extent = minDim(size, subDim(l.extent, start.at));
+  return [
+    {
+      kind: "loop",
+      name: start.name,
+      extent: l.extent,
+      step: size,
+      loop: "serial",
+      body: body(addDim(start.at, within.at), { ...within, extent }),
+    },
+  ];
+}
+
+const narrow = ({ node }: Running, e: Expr): Expr => inDtype(e, node.dtype);
 
 const isWide = (t: Tensor): boolean => ["sum", "prod"].includes(opRecord(t.op).reducer!);

@@ -8,7 +8,9 @@ import {
   anyInteger,
   type Condition,
   type Dim,
+  maxOfDim,
   offsetOf,
+  sizeOf,
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -16,8 +18,9 @@ import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
 import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
-import { nest } from "../lower/loops.ts";
-import { call, load } from "../lower/value.ts";
+import { nest, totalOf } from "../lower/loops.ts";
+import { call, constant, load } from "../lower/value.ts";
+import { compensate, compensated } from "./compensate.ts";
 
 /** The three runs of a scatter, and the loops over coordinates that are not indexed ("rest"). */
 export interface ScatterParts {
@@ -30,7 +33,11 @@ export interface ScatterParts {
   readonly positions: readonly Loop[];
 }
 
-export function scatterParts(job: Job): ScatterParts {
+/** Updates from which on a sum that takes in most of them is compensated, where the schedule does so. */
+const manyUpdates = 1024;
+
+/** `exact`: sums of many updates keep what is left over of them, element for element. */
+export function scatterParts(job: Job, exact = false): ScatterParts {
   const node = job.group.anchor!;
   const [x, updates, ...indices] = node.operands as [Tensor, Tensor, ...Tensor[]];
   const axes = node.attrs.axes as readonly number[];
@@ -74,14 +81,25 @@ export function scatterParts(job: Job): ScatterParts {
     inRange.push({ value: subDim(subDim(extent, 1), raw), test: "nonnegative" });
     return raw;
   });
-  const target = addDim(offsetOf(node.shape, place), storage.offset);
+  const element = offsetOf(node.shape, place);
+  const target = addDim(element, storage.offset);
   const update = combine.at(updates, [...at, ...rest.map((l) => l.at)]);
-  const value = combined(node, load(to, node.dtype, target), update);
-  combine.body.push({
-    kind: "if",
-    when: inRange,
-    then: [{ kind: "store", to, index: target, value }],
-  });
+  const before = load(to, node.dtype, target);
+  let then: Stmt[] = [{ kind: "store", to, index: target, value: combined(node, before, update) }];
+  const long = node.attrs.mode === "add" && maxOfDim(totalOf(positions)) > manyUpdates;
+  if (exact && long && compensated(node.dtype)) {
+    const left = job.buffers.scratch("sumsLeft", "f32", sizeOf(node.shape));
+    const clear = offsetOf(
+      node.shape,
+      outer.map((l) => l.at),
+    );
+    first.body.push({ kind: "store", to: left, index: clear, value: constant("f32", 0) });
+    then = compensate("sum", update, [before, load(left, "f32", element)], (total, over) => [
+      { kind: "store", to: left, index: element, value: over },
+      { kind: "store", to, index: target, value: total },
+    ]);
+  }
+  combine.body.push({ kind: "if", when: inRange, then });
   const finish = openBlock(job);
   finish.bind(node, load(to, node.dtype, here));
   for (const [member] of membersOf(job.group))
@@ -98,8 +116,8 @@ function combined(node: Tensor, before: Expr, update: Expr): Expr {
 }
 
 /** One thread: positions outside, so that memory is walked in order. */
-export function serialScatter(job: Job): Stmt[] {
-  const p = scatterParts(job);
+export function serialScatter(job: Job, exact = false): Stmt[] {
+  const p = scatterParts(job, exact);
   const finish = p.finish.length ? nest(job.group.outer, "serial", p.finish) : [];
   return [
     ...nest(job.group.outer, "serial", p.copy),

@@ -151,7 +151,9 @@ function packPanel(job: Job, panel: Panel, which: "a" | "b", p: Packing): Stmt[]
     ...decode(loops, line),
     ...nest(c.k, "serial", values.body),
   ];
-  const finish = sums.flatMap(({ side, name }) => storeSide(job, side, name));
+  const finish = sums.flatMap(({ side, name }) =>
+    storeSide(job, side, ref(name, sumOf(side.group).dtype)),
+  );
   const once = [...inside, ...p.once];
   if (finish.length && once.length) body.push({ kind: "if", when: once, then: finish });
   else body.push(...finish);

@@ -4,19 +4,19 @@
  */
 import type { Tensor } from "@kiln-ml/ir";
 import type { Group } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
+import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { isReduceOp, type Job, openBlock, storeMembers } from "../lower/job.ts";
-import { ref } from "../lower/value.ts";
+import { inDtype } from "../lower/value.ts";
 
 /** The one reduction of a group that runs beside a contraction. */
 export const sumOf = (group: Group): Tensor => [...group.members.keys()].find(isReduceOp)!;
 
-/** Stores what depends on the finished sum of one line, which the accumulator `name` holds. */
-export function storeSide(job: Job, side: Group["sideSums"][number], name: string): Stmt[] {
+/** Stores what depends on the finished sum of one line. */
+export function storeSide(job: Job, side: Group["sideSums"][number], value: Expr): Stmt[] {
   const part: Job = { ...job, group: side.group };
   const block = openBlock(part);
   const sum = sumOf(side.group);
-  block.bind(sum, ref(name, sum.dtype));
+  block.bind(sum, inDtype(value, sum.dtype));
   storeMembers(part, block, side.rename);
   return block.body;
 }

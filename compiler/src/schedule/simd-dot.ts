@@ -7,14 +7,15 @@ import { makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { nest, type Rename } from "../lower/loops.ts";
-import { call, constant, load, ref } from "../lower/value.ts";
+import { constant, ref } from "../lower/value.ts";
 import { walkStmts } from "../lower/walk.ts";
 import type { Sides } from "./simd-contraction.ts";
 import { isEven } from "./simd-even.ts";
 import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./simd-lines.ts";
 import type { Operand } from "./simd-operand.ts";
+import { type Added, addToSums } from "./simd-tile.ts";
 import {
-  arrayOf,
+  addedOf,
   type Block,
   blockOf,
   clearSums,
@@ -22,12 +23,13 @@ import {
   finish,
   inBlock,
   overUnits,
+  sumArrays,
   type Unit,
 } from "./simd-units.ts";
 import { strideOf } from "./stride.ts";
 
-/** Terms whose sum is kept in lanes. */
-const blockDepth = 4096;
+/** Terms whose sum is kept in lanes: of one product, which has up to 32 accumulators, and of several. */
+const [depthOfOne, depthOfMany] = [4096, 1024];
 const mostRows = 4;
 /** Runs along memory that are shorter do not pay for adding up the lanes. */
 const leastRun = 16;
@@ -35,16 +37,17 @@ const leastRun = 16;
 export function dotPhases(job: Job, operands: { a: Operand; b: Operand }, sides: Sides) {
   const { rows, columns } = sides;
   if (!isStatic(rows.total) || rows.total > mostRows || rows.total === 0) return undefined;
-  const depth = depthOf(job, [operands.a, operands.b], blockDepth);
+  const alone = maxOfDim(columns.total) * rows.total === 1;
+  const depth = depthOf(job, [operands.a, operands.b], alone ? depthOfOne : depthOfMany);
   if (!alongDepth(job, rows, depth, true) || !alongDepth(job, columns, depth, false))
     return undefined;
   const tile = { rows: rows.total, columns: columnsAtOnce(rows.total, columns) };
   const block = blockOf(job, sides, tile, { rows: tile.rows, columns: 64 });
   return [
     overUnits(job, sides, block, (unit) => ({
-      arrays: [arrayOf(job, "sums", block.rows * block.columns)],
+      arrays: sumArrays(job, block, depth),
       body: [
-        ...(depth.single ? [] : clearSums(job, block)),
+        ...clearSums(job, block, depth),
         ...columnsOf(job, sides, depth, tile, block, unit),
         ...finish(job, sides, block, unit),
       ],
@@ -73,7 +76,7 @@ function columnsOf(
     dots(job, sides, run, {
       lines: lines.map((l) => at(l.at)),
       index: (r, j) => inBlock(r, addDim(q.at, j), block),
-      add: !depth.single,
+      ...addedOf(depth),
     }),
   );
   return [
@@ -119,7 +122,7 @@ interface Dots {
   /** The contraction's loops at each column. */
   readonly lines: readonly Rename[];
   index(r: number, j: number): ReturnType<typeof inBlock>;
-  readonly add: boolean;
+  readonly add?: Added;
 }
 
 /** The dot products of all rows with some columns over one run of depth. */
@@ -134,6 +137,7 @@ function dots(job: Job, { rows, columns }: Sides, run: Run, d: Dots): Stmt[] {
   const lets = (name: string, values: readonly Expr[]): Stmt[] =>
     values.map((value, i) => ({ kind: "let", name: `${name}${i}`, value }));
   const grid = a.flatMap((_, r) => b.map((_, j) => ({ name: `c${r}${j}`, r, j })));
+  const terms = grid.map(({ name, r, j }) => ({ name, index: d.index(r, j) }));
   const inner: Stmt[] = [
     ...block.body,
     ...lets("a", a),
@@ -147,11 +151,10 @@ function dots(job: Job, { rows, columns }: Sides, run: Run, d: Dots): Stmt[] {
       return { kind: "acc", name, dtype, init: constant(dtype, 0), wide: false };
     }),
     ...nest(run.loops.slice(0, -1), "serial", nest([run.loops.at(-1)!], "simd", inner)),
-    ...grid.map(({ name, r, j }): Stmt => {
-      const index = d.index(r, j);
-      const sum = ref(name, dtype);
-      const value = d.add ? call("add", dtype, load("sums", dtype, index), sum) : sum;
-      return { kind: "store", to: "sums", index, value };
-    }),
+    ...(d.add
+      ? addToSums(dtype, "sums", d.add, terms)
+      : terms.map(({ name, index }): Stmt => {
+          return { kind: "store", to: "sums", index, value: ref(name, dtype) };
+        })),
   ];
 }

@@ -26,6 +26,7 @@ import type { Operand } from "./simd-operand.ts";
 import { ifWhole, lanes, type Panel, packPanel, packPanels } from "./simd-pack.ts";
 import { type Tile, type TileAccess, tileSums, widthOf } from "./simd-tile.ts";
 import {
+  addedOf,
   arrayOf,
   type Block,
   blockOf,
@@ -34,6 +35,7 @@ import {
   finish,
   inBlock,
   overUnits,
+  sumArrays,
   type Unit,
 } from "./simd-units.ts";
 
@@ -69,12 +71,12 @@ export function packedPhases(job: Job, operands: { a: Operand; b: Operand }, sid
     const rowsAt = packedRows(plan, alone);
     if (!alone) packing = packingPhase(plan, rowsAt);
     const arrays = [
-      arrayOf(job, "sums", block.rows * block.columns),
+      ...sumArrays(job, block, depth),
       arrayOf(job, "packedColumns", widthOf(tile) * depth.most),
       ...(alone ? [arrayOf(job, rowsAt.name, elements)] : []),
     ];
     const first = alone ? nest([rowsAt.panel], "serial", packRows(plan, rowsAt)) : [];
-    const sums = [...(depth.single ? [] : clearSums(job, block)), ...tiles(plan, unit, rowsAt)];
+    const sums = [...clearSums(job, block, depth), ...tiles(plan, unit, rowsAt)];
     return { arrays, body: [...first, ...sums, ...finish(job, sides, block, unit)] };
   });
   return [packing, units];
@@ -177,7 +179,7 @@ function tiles(plan: Plan, unit: Unit, rows: PackedRows): Stmt[] {
       sums: "sums",
       base: inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block),
       pitch: block.columns,
-      add: !depth.single,
+      ...addedOf(depth),
     };
     const packed = [
       ...packPanel(job, sides.columns, panel, run),

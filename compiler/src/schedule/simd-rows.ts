@@ -1,26 +1,18 @@
 /**
  * The loops of map and rows groups for a CPU with lanes and threads: one parallel loop outside, one loop in lanes inside, which
- * runs along memory. Long sums are taken in parts, so that f32 is enough to keep them.
+ * runs along memory. Long sums are taken in blocks, so that f32 is enough to keep them.
  */
-import {
-  addDim,
-  type Dim,
-  isFloat,
-  isStatic,
-  maxOfDim,
-  minDim,
-  offsetOf,
-  subDim,
-} from "@kiln-ml/ir";
+import { addDim, type Dim, isStatic, maxOfDim, minDim, offsetOf, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
-import { type Job, membersOf, openBlock } from "../lower/job.ts";
+import { type Job, openBlock } from "../lower/job.ts";
 import { collapse, decode, nest, type Rename, totalOf } from "../lower/loops.ts";
 import { declareAcc, emitRoot, emitRow, rootReduces } from "../lower/rows.ts";
 import { dimsIn, walkStmts } from "../lower/walk.ts";
 import { type ColumnBlocks, readsByColumn, sumColumns } from "./columns.ts";
 import { touchAhead } from "./simd-ahead.ts";
+import { sumsInBlocks } from "./simd-sums.ts";
 import { strideOf } from "./stride.ts";
 
 /** Inner loops of at most this many iterations are written out. */
@@ -29,8 +21,6 @@ const unrollLimit = 16;
 const mostParts = 200;
 /** Elements of a map that one unit of work has. */
 const mapBlock = 4096;
-/** Terms of a sum that are added in lanes before their sum is added to the total. */
-const sumBlock = 4096;
 /** Square of a transposing map that is walked as one: a cache line of the side that jumps, and its lines in L1. */
 const [jumpBlock, runBlock] = [16, 64];
 
@@ -39,11 +29,13 @@ const columnBlocks = ({ extent }: Loop): ColumnBlocks => ({
   width: isStatic(extent) && extent >= 4096 ? 1024 : 512,
   loop: "simd",
   double: false,
-  rows: 128,
+  rows: 64,
   together: 4,
 });
 
-export function simdRows(job: Job): Stmt[] {
+export const simdRows = (job: Job): Stmt[] => sumsInBlocks(rowsOf(job));
+
+function rowsOf(job: Job): Stmt[] {
   const { group } = job;
   const row = (rename: Rename, inner: (body: readonly Stmt[]) => Stmt[], keep = {}): Stmt[] => {
     const block = openBlock(job);
@@ -64,7 +56,7 @@ export function simdRows(job: Job): Stmt[] {
       columnBlocks(outer.loops.at(-1)!),
     );
   if (inner.loops.length > 0 && !isSmall(inner.loops) && !across) {
-    const along = (body: readonly Stmt[]): Stmt[] => inLanes(job, inner.loops, body);
+    const along = (body: readonly Stmt[]): Stmt[] => inLanes(inner.loops, body);
     const body = row(outer.rename, along, { keep: keepIn(inner.loops) });
     return touchAhead(around(job, outer.loops, body));
   }
@@ -127,19 +119,11 @@ function runsAcross(
   return stepsAlong(o, body).unit > stepsAlong(i, body).unit;
 }
 
-/** Runs the inner loops with the last one in lanes; a long sum in parts, each of which ends in the accumulator. */
-function inLanes(job: Job, inner: readonly Loop[], body: readonly Stmt[]): Stmt[] {
-  const last = inner.at(-1)!;
-  const sums = membersOf(job.group).some(([t]) => t.op === "reduceSum" && isFloat(t.dtype));
-  return nest(inner.slice(0, -1), "serial", sums ? inParts(last, body) : lanesOf(last, body));
-}
+/** Runs the inner loops with the last one in lanes. */
+const inLanes = (inner: readonly Loop[], body: readonly Stmt[]): Stmt[] =>
+  nest(inner.slice(0, -1), "serial", lanesOf(inner.at(-1)!, body));
 
 const lanesOf = (l: Loop, body: readonly Stmt[]): Stmt[] => nest([l], "simd", body);
-
-function inParts(l: Loop, body: readonly Stmt[]): Stmt[] {
-  if (maxOfDim(l.extent) <= 2 * sumBlock) return lanesOf(l, body);
-  return blocked(l, sumBlock, "serial", (part) => lanesOf(part, renameIn(l, part.whole, body)));
-}
 
 interface Part extends Loop {
   /** The variable of the whole loop. */
@@ -202,7 +186,7 @@ function map(
   const last = outer.at(-1);
   if (!last) return around(job, outer, body(rename));
   const rest = outer.slice(0, -1);
-  if (rootReduces(job).length > 0) return around(job, rest, inParts(last, body(rename)));
+  if (rootReduces(job).length > 0) return around(job, rest, lanesOf(last, body(rename)));
   const jump = rest.at(-1);
   if (jump && jumps(jump, last, trial)) return flattenedBlocks(rest, jump, last, body(rename));
   const few = isStatic(totalOf(rest)) && (totalOf(rest) as number) < 16;

@@ -8,9 +8,8 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
-  isFloat,
+  type Dtype,
   maxOfDim,
-  minDim,
   modDim,
   mulDim,
   negDim,
@@ -19,23 +18,25 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
-import type { Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock } from "../lower/job.ts";
+import type { Of, Stmt } from "../kernel/kernel.ts";
+import { identityOf, type Job, openBlock } from "../lower/job.ts";
 import { collapse, decode, nest, type Rename, renamedAt, totalOf } from "../lower/loops.ts";
 import { accName, declareAcc } from "../lower/rows.ts";
 import { emitAfter, emitStep, lineOf, runningOf } from "../lower/scans.ts";
-import { call, ref } from "../lower/value.ts";
+import { call, inDtype, ref, sumDtype } from "../lower/value.ts";
 import { dimsIn } from "../lower/walk.ts";
 import type { ColumnBlocks } from "./columns.ts";
-import { scanColumns, scansByColumn } from "./scan-columns.ts";
+import { compensated } from "./compensate.ts";
+import { inParts, scanColumns, scansByColumn } from "./scan-columns.ts";
+import { addToTotal, declareRest } from "./simd-sums.ts";
 
 /** Loops of at most this many iterations are written out. */
 const unrollLimit = 16;
 /** Terms of a sum that are added up before their sum is added to the total. */
-const sumBlock = 256;
+const sumBlock = 64;
 const lanes = 4;
 
-const columnBlocks: ColumnBlocks = { width: 512, loop: "simd", double: false };
+const columnBlocks: ColumnBlocks = { width: 512, loop: "simd", double: false, rows: 64 };
 
 export function simdScan(job: Job): Stmt[] {
   const [inner] = job.group.inner as [Loop];
@@ -51,7 +52,8 @@ export function simdScan(job: Job): Stmt[] {
   return inFours(outer.loops, line);
 }
 
-const isSum = (t: Tensor): boolean => opRecord(t.op).reducer === "sum" && isFloat(t.dtype);
+const isSum = (t: Tensor): boolean =>
+  opRecord(t.op).reducer === "sum" && compensated(t.dtype) !== undefined;
 
 const isLong = (job: Job, inner: Loop): boolean =>
   maxOfDim(inner.extent) > sumBlock && runningOf(job).some(isSum);
@@ -82,35 +84,30 @@ function lineInParts(job: Job, inner: Loop, rename: Rename): Stmt[] {
   const running = runningOf(job);
   const sums = running.filter(isSum);
   const before = (r: Tensor): string => `${accName(job, r)}Before`;
-  const start = makeLoop("part", inner.extent);
-  const within = makeLoop("r", sumBlock);
-  const here = new Map([[inner.name, addDim(start.at, within.at)]]);
-  const by = renamedAt(rename, here);
+  const kept = (r: Tensor): Dtype => (isSum(r) ? sumDtype(r.dtype) : r.dtype);
+  const declared = (r: Tensor): Of<"acc"> => {
+    return { ...declareAcc(job, r), dtype: kept(r), init: identityOf(r, kept(r)) };
+  };
   const block = openBlock(job);
   for (const r of running)
-    block.body.push({ ...declareAcc(job, r), ...(isSum(r) ? { name: before(r) } : {}) });
+    block.body.push(
+      ...(isSum(r) ? [{ ...declared(r), name: before(r) }, declareRest(before(r))] : [declared(r)]),
+    );
   const step = block.inner();
-  emitStep(job, step, by, (r) => {
-    const own = ref(accName(job, r), r.dtype);
-    return isSum(r) ? call("add", r.dtype, ref(before(r), r.dtype), own) : own;
+  const parts = inParts(inner, sumBlock, (from, within) => {
+    emitStep(job, step, renamedAt(rename, new Map([[inner.name, from]])), (r) => {
+      const own = ref(accName(job, r), kept(r));
+      return isSum(r) ? inDtype(call("add", kept(r), ref(before(r), kept(r)), own), r.dtype) : own;
+    });
+    return [
+      ...sums.map(declared),
+      ...nest([within], "serial", step.body),
+      ...sums.flatMap((r) => addToTotal(before(r), ref(accName(job, r), kept(r)))),
+    ];
   });
-  const extent = minDim(sumBlock, subDim(inner.extent, start.at));
-  const body: Stmt[] = [
-    ...sums.map((r) => declareAcc(job, r)),
-    ...nest([{ ...within, extent }], "serial", step.body),
-    ...sums.map((r): Stmt => {
-      const value = ref(accName(job, r), r.dtype);
-      return { kind: "accumulate", name: before(r), reducer: "sum", value };
-    }),
-  ];
-  block.body.push({
-    kind: "loop",
-    name: start.name,
-    extent: inner.extent,
-    step: sumBlock,
-    loop: "serial",
-    body,
-  });
-  emitAfter(job, block, rename, (r) => ref(isSum(r) ? before(r) : accName(job, r), r.dtype));
+  block.body.push(...parts);
+  emitAfter(job, block, rename, (r) =>
+    inDtype(ref(isSum(r) ? before(r) : accName(job, r), kept(r)), r.dtype),
+  );
   return block.body;
 }

@@ -2,17 +2,27 @@
  * Sums of the lines of an operand that run in the kernel of a contraction, each as a phase: over depth four terms at a time
  * where memory runs that way, else the lines of a cache line at a time, or four. In blocks of depth, as the contraction's own sums.
  */
-import { addDim, ceilDiv, type Dim, minOfDim, mulDim, subDim, substitute } from "@kiln-ml/ir";
+import {
+  addDim,
+  ceilDiv,
+  type Dim,
+  type Dtype,
+  minOfDim,
+  mulDim,
+  subDim,
+  substitute,
+} from "@kiln-ml/ir";
 import { type Group, makeLoop } from "../fuse/group.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { type Job, openBlock } from "../lower/job.ts";
 import { collapse, nest, type Rename } from "../lower/loops.ts";
-import { constant, ref } from "../lower/value.ts";
+import { constant, ref, sumDtype } from "../lower/value.ts";
 import { storeSide, sumOf } from "./side-sum.ts";
 import { isEven, stepsBy } from "./simd-even.ts";
 import { type Depth, depthOf, type Lines, linesOf, overBlocks } from "./simd-lines.ts";
 import type { Operand } from "./simd-operand.ts";
 import { either, lanes } from "./simd-pack.ts";
+import { sumsInBlocks } from "./simd-sums.ts";
 
 /** A phase for each operand that has sums. */
 export function sidePhases(job: Job, operands: { a: Operand; b: Operand }): Stmt[][] {
@@ -24,7 +34,8 @@ export function sidePhases(job: Job, operands: { a: Operand; b: Operand }): Stmt
     const loops = which === "a" ? c.m : c.n;
     const merged = collapse(loops, new Map(), () => []);
     const lines = linesOf(which, loops, operand, merged, false);
-    return [phase({ job, lines, depth: depthOf(job, [operand], blockDepth), sums })];
+    const depth = depthOf(job, [operand], blockDepth);
+    return [sumsInBlocks(phase({ job, lines, depth, sums }))];
   });
 }
 
@@ -84,7 +95,7 @@ function sumsOf(s: Sums, at: readonly Dim[], innermost: "serial" | "simd"): Stmt
   );
   const declare = (name: string): Stmt[] =>
     all.map(({ x, own }) => {
-      const { dtype } = sumOf(x.group);
+      const dtype = keptOf(x);
       return { kind: "acc", name: `${name}${own}`, dtype, init: constant(dtype, 0), wide: true };
     });
   const add = (name: string, value: (of: (typeof all)[number]) => Expr): Stmt[] =>
@@ -106,12 +117,16 @@ function sumsOf(s: Sums, at: readonly Dim[], innermost: "serial" | "simd"): Stmt
     const inner = nest([run.loops.at(-1)!], innermost, [...block.body, ...added]);
     const body = nest(run.loops.slice(0, -1), "serial", inner);
     if (depth.single) return body;
-    const total = add("side", ({ x, own }) => ref(`part${own}`, sumOf(x.group).dtype));
+    const total = add("side", ({ x, own }) => ref(`part${own}`, keptOf(x)));
     return [...declare("part"), ...body, ...total];
   });
-  const stores = all.flatMap(({ x, by, own }) => storeSide(job, placed(x, by), `side${own}`));
+  const stores = all.flatMap(({ x, by, own }) =>
+    storeSide(job, placed(x, by), ref(`side${own}`, keptOf(x))),
+  );
   return [...declare("side"), ...terms, ...stores];
 }
+
+const keptOf = ({ group }: Group["sideSums"][number]): Dtype => sumDtype(sumOf(group).dtype);
 
 /** The sum with its places in terms of the line. */
 const placed = (s: Group["sideSums"][number], at: Rename): Group["sideSums"][number] => ({

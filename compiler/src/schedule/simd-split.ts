@@ -19,13 +19,14 @@ import type { Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { nest } from "../lower/loops.ts";
 import { constant, load, ref } from "../lower/value.ts";
+import { byBlocks, mayBeMany } from "./compensate.ts";
 import type { Sides } from "./simd-contraction.ts";
 import { isEven } from "./simd-even.ts";
 import { type Depth, depthOf, outermost, overBlocks, type Part } from "./simd-lines.ts";
 import type { Operand } from "./simd-operand.ts";
 import { packPanel } from "./simd-pack.ts";
 import { blockDepth, tileOf } from "./simd-packed.ts";
-import { results, type Tile, tileSums, widthOf } from "./simd-tile.ts";
+import { type Added, results, type Tile, tileSums, widthOf } from "./simd-tile.ts";
 import { around, arrayOf, type Block, dtypeOf, inBlock } from "./simd-units.ts";
 
 const mostParts = 16;
@@ -42,6 +43,7 @@ interface Plan {
   /** The whole result, rounded up to tiles. */
   readonly block: Block;
   readonly sums: string;
+  readonly add: Added;
 }
 
 export function splitPhases(job: Job, operands: { a: Operand; b: Operand }, sides: Sides) {
@@ -59,7 +61,11 @@ export function splitPhases(job: Job, operands: { a: Operand; b: Operand }, side
   const size = mulDim(ceilDiv(blocks, most), step);
   const parts = isStatic(size) ? ceilDiv(extent, size) : most;
   const sums = job.buffers.scratch("sums", dtypeOf(job), mulDim(parts, block.rows * block.columns));
-  const plan: Plan = { job, sides, depth, tile, block, sums };
+  const blocksOfPart = { depth: ceilDiv(depth.total, parts), most: depth.most };
+  const rest = mayBeMany(dtypeOf(job), blocksOfPart)
+    ? job.buffers.scratch("sumsLeft", dtypeOf(job), mulDim(parts, block.rows * block.columns))
+    : "";
+  const plan: Plan = { job, sides, depth, tile, block, sums, add: { ...blocksOfPart, rest } };
   const part = makeLoop("part", parts);
   const range = (p: Dim): Part => ({
     start: mulDim(p, size),
@@ -81,16 +87,18 @@ const baseOf = ({ block }: Plan, part: Dim): Dim => mulDim(part, block.rows * bl
 
 /** All sums of one part of depth. */
 function partSums(plan: Plan, at: Dim, part: Part): Stmt[] {
-  const { job, sides, depth, tile, block, sums } = plan;
+  const { job, sides, depth, tile, block, sums, add } = plan;
   const dtype = dtypeOf(job);
   const width = widthOf(tile);
   const [rp, cp] = [makeLoop("p", block.rows / tile.rows), makeLoop("q", block.columns / width)];
   const rowBase = mulDim(rp.at, depth.most * tile.rows);
   const base = baseOf(plan, at);
-  const zero = makeLoop("z", block.rows * block.columns);
-  const clear: Stmt[] = nest([zero], "simd", [
-    { kind: "store", to: sums, index: addDim(base, zero.at), value: constant(dtype, 0) },
-  ]);
+  const clear = (array: string): Stmt[] => {
+    const zero = makeLoop("z", block.rows * block.columns);
+    return nest([zero], "simd", [
+      { kind: "store", to: array, index: addDim(base, zero.at), value: constant(dtype, 0) },
+    ]);
+  };
   const blocks = overBlocks(
     depth,
     ({ run, length }) => {
@@ -102,7 +110,7 @@ function partSums(plan: Plan, at: Dim, part: Part): Stmt[] {
         sums,
         base: addDim(base, inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block)),
         pitch: block.columns,
-        add: true,
+        add,
       });
       const first = { row: mulDim(rp.at, tile.rows), column: mulDim(cp.at, width) };
       return [
@@ -115,7 +123,7 @@ function partSums(plan: Plan, at: Dim, part: Part): Stmt[] {
     },
     part,
   );
-  return [...clear, ...blocks];
+  return [...clear(sums), ...byBlocks(dtype, add, clear(add.rest), []), ...blocks];
 }
 
 /** The sums of all parts added up, and the group's results. */

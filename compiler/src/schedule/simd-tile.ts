@@ -10,6 +10,7 @@ import { type Job, openBlock, storeMembers } from "../lower/job.ts";
 import { nest, type Rename } from "../lower/loops.ts";
 import { substituteIn } from "../lower/map.ts";
 import { call, constant, load, ref } from "../lower/value.ts";
+import { addToElement, type Blocks, byBlocks } from "./compensate.ts";
 import { lanes } from "./simd-pack.ts";
 
 /** Rows and vectors of columns. */
@@ -31,8 +32,30 @@ export interface TileAccess {
   /** The place of the tile's first sum, and the distance of rows. */
   readonly base: Dim;
   readonly pitch: number;
-  /** True if the block holds sums of earlier runs. */
-  readonly add: boolean;
+  /** If the block holds sums of earlier runs: how many blocks of depth add to one, and the array of what is left over. */
+  readonly add?: Added;
+}
+
+/** Sums of blocks of depth that are added to those of earlier blocks. */
+export interface Added extends Blocks {
+  readonly rest: string;
+}
+
+/** Adds sums to elements of an array, each under a name of its own; compensated if there are many blocks. */
+export function addToSums(
+  dtype: Dtype,
+  sums: string,
+  add: Added,
+  terms: readonly { readonly name: string; readonly index: Dim }[],
+): Stmt[] {
+  const exact = terms.flatMap(({ name, index }) =>
+    addToElement(name, dtype, index, ref(name, dtype), { sums, rest: add.rest }),
+  );
+  const plain = terms.map(({ name, index }): Stmt => {
+    const value = call("add", dtype, load(sums, dtype, index), ref(name, dtype));
+    return { kind: "store", to: sums, index, value };
+  });
+  return byBlocks(dtype, add, exact, plain);
 }
 
 /** The sums of one tile over `length` steps of depth. */
@@ -58,12 +81,15 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
         }),
     ]).flat(),
   ];
-  const stores = grid.map(({ name, r, v }): Stmt => {
-    const index = addDim(addDim(access.base, r * access.pitch), columnAt(v));
-    const sum = ref(name, dtype);
-    const value = access.add ? call("add", dtype, load(access.sums, dtype, index), sum) : sum;
-    return { kind: "store", to: access.sums, index, value };
+  const { sums, add } = access;
+  const terms = grid.map(({ name, r, v }) => {
+    return { name, index: addDim(addDim(access.base, r * access.pitch), columnAt(v)) };
   });
+  const stores = add
+    ? addToSums(dtype, sums, add, terms)
+    : terms.map(({ name, index }): Stmt => {
+        return { kind: "store", to: sums, index, value: ref(name, dtype) };
+      });
   return nest([lane], "vector", [
     ...grid.map(({ name }): Stmt => {
       return { kind: "acc", name, dtype, init: constant(dtype, 0), wide: false };

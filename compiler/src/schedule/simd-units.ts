@@ -17,10 +17,12 @@ import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
 import type { Job } from "../lower/job.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
-import { constant, load } from "../lower/value.ts";
+import { constant, load, sumDtype } from "../lower/value.ts";
+import { type Blocks, byBlocks, mayBeMany } from "./compensate.ts";
 import type { Sides } from "./simd-contraction.ts";
 import { isEven } from "./simd-even.ts";
-import { results } from "./simd-tile.ts";
+import type { Depth } from "./simd-lines.ts";
+import { type Added, results } from "./simd-tile.ts";
 
 /** Rows and columns of a unit; its sums lie in private memory in that shape. */
 export interface Block {
@@ -28,7 +30,8 @@ export interface Block {
   readonly columns: number;
 }
 
-export const dtypeOf = (job: Job) => job.group.contraction!.a.operand.dtype;
+/** Of sums, and of operands where they are packed. */
+export const dtypeOf = (job: Job) => sumDtype(job.group.contraction!.a.operand.dtype);
 
 /** A private array of elements of the sums' dtype. */
 export const arrayOf = (job: Job, name: string, size: Dim): Stmt => ({
@@ -115,12 +118,30 @@ export function overUnits(
 const within = (most: number, total: Dim, first: Dim): Dim =>
   isStatic(total) && total % most === 0 ? most : minDim(most, subDim(total, first));
 
-/** Sets a unit's sums to 0. */
-export function clearSums(job: Job, block: Block): Stmt[] {
-  const zero = makeLoop("z", block.rows * block.columns);
-  return nest([zero], "simd", [
-    { kind: "store", to: "sums", index: zero.at, value: constant(dtypeOf(job), 0) },
-  ]);
+/** The arrays of a unit's sums: of what is left over of them too, if many blocks of depth may add to one. */
+export const sumArrays = (job: Job, block: Block, depth: Depth): Stmt[] =>
+  ["sums", ...(mayBeMany(dtypeOf(job), blocksOf(depth)) ? [restOfSums] : [])].map((name) =>
+    arrayOf(job, name, block.rows * block.columns),
+  );
+
+/** How many blocks of depth add to a sum, if not one. */
+export const addedOf = (depth: Depth): { readonly add?: Added } =>
+  depth.single ? {} : { add: { ...blocksOf(depth), rest: restOfSums } };
+
+const restOfSums = "sumsLeft";
+const blocksOf = (depth: Depth): Blocks => ({ depth: depth.total, most: depth.most });
+
+/** Sets a unit's sums to 0, if blocks of depth are added to them. */
+export function clearSums(job: Job, block: Block, depth: Depth): Stmt[] {
+  if (depth.single) return [];
+  const [dtype, blocks] = [dtypeOf(job), blocksOf(depth)];
+  const clear = (name: string): Stmt[] => {
+    const zero = makeLoop("z", block.rows * block.columns);
+    return nest([zero], "simd", [
+      { kind: "store", to: name, index: zero.at, value: constant(dtype, 0) },
+    ]);
+  };
+  return [...clear("sums"), ...byBlocks(dtype, blocks, clear(restOfSums), [])];
 }
 
 /** The place of a sum in the block. */

@@ -30,12 +30,20 @@ export interface StateSpec extends TensorSpec {
   readonly written: boolean;
 }
 
+/** `value` is 0 or more, or the run is refused with `text`: what a program asks of the dims, beyond their ranges. */
+export interface Requirement {
+  readonly value: Extent;
+  readonly text: string;
+}
+
 export interface Signature {
   readonly dims: readonly {
     readonly name: string;
     readonly min: number;
     readonly max: number | null;
   }[];
+  /** Those of one dim say why its range is what it is. Absent where there are none. */
+  readonly requirements?: readonly Requirement[];
   readonly inputs: readonly TensorSpec[];
   readonly outputs: readonly TensorSpec[];
   readonly states: readonly StateSpec[];

@@ -1,2 +1,11 @@
 /** The error classes, from the one leaf file of the IR that the runtime may contain. */
-export { ArtifactError, DeviceError, DtypeError, KilnError, ShapeError } from "@kiln-ml/ir/errors";
+export {
+  ArtifactError,
+  checkOptions,
+  DeviceError,
+  DtypeError,
+  GraphError,
+  KilnError,
+  type OptionNames,
+  ShapeError,
+} from "@kiln-ml/ir/errors";

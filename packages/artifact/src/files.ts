@@ -1,28 +1,21 @@
 /**
- * Artifacts on disk, for Node. A file is written under a temporary name, synced and renamed, so a full disk or a
- * killed process leaves the old one intact. The main entry of the package does not contain this file.
+ * Artifacts on disk, for Node. Written whole or not at all, and read with nothing taken on trust: a folder's files must lie
+ * inside of it. The main entry of the package does not contain this file.
  */
-import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, rename, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Artifact } from "./artifact.ts";
 import { decodeArtifact, filesOf } from "./decode.ts";
 import { encodeArtifact } from "./encode.ts";
 import { ArtifactError } from "./errors.ts";
+import { maxManifestBytes } from "./manifest.ts";
+import { openInside, readWhole } from "./open-file.ts";
 import { packArtifact, unpackArtifact } from "./pack.ts";
+import { sync, withTemporary, writeFileAtomic, writeNew } from "./replace-file.ts";
 import { manifestName } from "./schema.ts";
 
-/** Replaces the file at `path` by `bytes`: all of them, or not at all. */
-export async function writeFileAtomic(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = temporaryName(path);
-  try {
-    await writeSynced(temporary, bytes);
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-  await sync(dirname(path));
-}
+export { type OpenFile, openFile, openInside, readWhole } from "./open-file.ts";
+export { removeOnExit, temporaryName, writeFileAtomic } from "./replace-file.ts";
 
 /**
  * Writes an artifact: one file if `path` ends in `.kiln`, else a folder. An old folder is first moved to `PATH.kiln-old`,
@@ -34,98 +27,82 @@ export async function writeArtifact(path: string, a: Artifact): Promise<void> {
   const target = resolve(path);
   if (target.endsWith(".kiln")) return writeFileAtomic(target, packArtifact(a));
   const files = encodeArtifact(a);
-  const temporary = temporaryName(target);
-  try {
+  await withTemporary(target, async (temporary) => {
+    // Fails where there is something of that name.
+    await mkdir(temporary);
     for (const [name, bytes] of files) {
       await mkdir(dirname(join(temporary, name)), { recursive: true });
-      await writeSynced(join(temporary, name), bytes);
+      await writeNew(join(temporary, name), bytes);
     }
     await sync(temporary);
     await replaceFolder(temporary, target);
-  } catch (error) {
-    await rm(temporary, { force: true, recursive: true });
-    throw error;
-  }
+  });
 }
 
 async function replaceFolder(from: string, to: string): Promise<void> {
   const old = oldName(to);
+  for (const path of [to, old]) if (await exists(path)) await checkReplaceable(path);
   if (await exists(to)) {
-    if (!(await exists(join(to, manifestName))))
-      throw new ArtifactError(`writeArtifact: ${to} exists and is not an artifact`);
-    await rm(old, { force: true, recursive: true });
+    await discard(old);
     await rename(to, old);
   }
   await rename(from, to);
   await sync(dirname(to));
-  await rm(old, { force: true, recursive: true });
+  await discard(old);
+}
+
+/** Removes a folder under another name, so that half of one is never taken for something else. */
+async function discard(path: string): Promise<void> {
+  if (await exists(path)) await withTemporary(path, (temporary) => rename(path, temporary));
+}
+
+/** What is no artifact is not ours to remove. A link to one is: it alone goes, and not what it points to. */
+async function checkReplaceable(path: string): Promise<void> {
+  if (!(await exists(join(path, manifestName))))
+    throw new ArtifactError(
+      `writeArtifact: ${path} exists and is not an artifact\n  write to another path, or move it away`,
+    );
 }
 
 /** Reads an artifact written by writeArtifact. Throws ArtifactError, and the file system's errors. */
 export async function readArtifact(path: string): Promise<Artifact> {
   const target = resolve(path);
   const found = (await exists(target)) ? target : oldName(target);
-  if (!(await exists(found))) throw new ArtifactError(`readArtifact: ${target} does not exist`);
+  if (!(await exists(found)))
+    throw new ArtifactError(
+      `readArtifact: ${target} does not exist\n  kiln compile model.ts -o PATH writes one`,
+    );
   if (!(await stat(found)).isDirectory()) return unpackArtifact(await readWhole(found));
   const manifest = await readMember(found, manifestName);
   const files = new Map([[manifestName, manifest]]);
-  for (const { name, bytes } of filesOf(manifest)) {
+  for (const { name, bytes } of filesOf(manifest))
     files.set(name, await readMember(found, name, bytes));
-  }
   return decodeArtifact(files);
 }
 
 async function readMember(folder: string, name: string, expected?: number): Promise<Uint8Array> {
-  const path = join(folder, name);
-  if (!(await exists(path))) throw new ArtifactError(`${name}: the file is missing`);
-  const { size } = await stat(path);
-  // Sizes are compared before the file is read into memory.
-  if (expected !== undefined && size !== expected)
-    throw new ArtifactError(`${name}: ${size} bytes, the manifest says ${expected}`);
-  return readWhole(path);
-}
-
-/** All bytes of a file; readFile stops at 2 GiB. */
-async function readWhole(path: string): Promise<Uint8Array> {
-  const file = await open(path, "r");
+  const file = openInside(folder, name);
+  if (!file)
+    throw new ArtifactError(
+      `${name}: the file is missing\n  copy the whole folder, or compile it again`,
+    );
   try {
-    const bytes = new Uint8Array((await file.stat()).size);
-    let at = 0;
-    while (at < bytes.length) {
-      const { bytesRead } = await file.read(bytes, at, Math.min(bytes.length - at, 1 << 30), at);
-      if (bytesRead === 0)
-        throw new ArtifactError(`${path}: the file ends at ${at} of ${bytes.length} bytes`);
-      at += bytesRead;
-    }
-    return bytes;
+    // Sizes are compared before the file is read into memory.
+    if (expected !== undefined && file.size !== expected)
+      throw new ArtifactError(`${name}: ${file.size} bytes, the manifest says ${expected}`);
+    if (expected === undefined && file.size > maxManifestBytes)
+      throw new ArtifactError(`${name}: ${file.size} bytes, more than ${maxManifestBytes}`);
+    return await file.read(0, file.size);
   } finally {
-    await file.close();
+    file.close();
   }
 }
 
 const oldName = (path: string): string => `${path}.kiln-old`;
-let serial = 0;
-const temporaryName = (path: string): string => `${path}.${process.pid}-${serial++}.tmp`;
 
+/** Whether there is anything of that name, a dangling link included. */
 const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
+  lstat(path).then(
     () => true,
     () => false,
   );
-
-async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, "w");
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** Makes a rename durable. Some systems cannot open a folder; there the rename stands without it. */
-async function sync(folder: string): Promise<void> {
-  const file = await open(folder, "r").catch(() => undefined);
-  await file?.sync().catch(() => undefined);
-  await file?.close();
-}

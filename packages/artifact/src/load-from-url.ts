@@ -5,8 +5,8 @@
  */
 import type { Artifact } from "./artifact.ts";
 import { decodeWithout, filesOf } from "./decode.ts";
-import { ArtifactError } from "./errors.ts";
-import { maxManifestBytes } from "./manifest.ts";
+import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
+import { maxManifestBytes, readManifest } from "./manifest.ts";
 import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
 import { moduleFiles } from "./wasm-modules.ts";
@@ -23,7 +23,11 @@ export interface UrlOptions {
    * The device says which it runs: `device.features.has("relaxed-simd")`. The artifact cannot be written again then.
    */
   readonly relaxed?: boolean;
+  /** false refuses an artifact with kernels in JavaScript before they are imported: for URLs that are not trusted with code. */
+  readonly scripts?: boolean;
 }
+
+const urlOptions: OptionNames<UrlOptions> = { relaxed: 1, scripts: 1 };
 
 /**
  * The artifact behind `url`: a folder that holds `manifest.json`, or a file that ends in `.kiln`, whose kernels are not
@@ -35,12 +39,17 @@ export async function loadFromUrl(
   url: string | URL,
   options: UrlOptions = {},
 ): Promise<LoadedArtifact> {
+  checkOptions("loadFromUrl", options, urlOptions);
   const base = resolve(url);
   if (base.pathname.endsWith(".kiln"))
     return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER)) };
   // A URL without the slash at its end names the folder all the same.
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes);
+  if (options.scripts === false && readManifest(manifest).target === "js")
+    throw new ArtifactError(
+      `loadFromUrl: ${base} has kernels in JavaScript, which scripts: false refuses\n  compile it for wasm or webgpu`,
+    );
   const omitted = omittedBy(options);
   const fetched = filesOf(manifest)
     .filter(({ name }) => name !== omitted)

@@ -75,6 +75,12 @@ const fileName = text(
 const spec = { name: tensorName, dtype, shape: list(extent, 32) };
 const place = record({ in: oneOf("slot", "input", "output", "state", "constant"), index: count });
 
+/** Part of a message: printable, so that it cannot steer a terminal. */
+const sentence: Check = (value, at) => {
+  if (typeof value !== "string" || value.length > 4096 || !/^[\P{C}\n]+$/u.test(value))
+    refuse(at, `is ${show(value)}, not lines of printable characters`);
+};
+
 const checksum = text(/^[0-9a-f]{8}$/, "eight hex digits");
 
 const range: Check = (value, at) => {
@@ -127,12 +133,15 @@ const manifest = record(
     version: count,
     target: oneOf("js", "wasm", "webgpu"),
     name: tensorName,
-    signature: record({
-      dims: list(record({ name: identifier, min: count, max: limit }), 256),
-      inputs: list(record(spec)),
-      outputs: list(record(spec)),
-      states: list(record({ ...spec, shape: list(count, 32), trainable: flag, written: flag })),
-    }),
+    signature: record(
+      {
+        dims: list(record({ name: identifier, min: count, max: limit }), 256),
+        inputs: list(record(spec)),
+        outputs: list(record(spec)),
+        states: list(record({ ...spec, shape: list(count, 32), trainable: flag, written: flag })),
+      },
+      { requirements: list(record({ value: extent, text: sentence })) },
+    ),
     kernels: list(kernel),
     plan: record(
       {

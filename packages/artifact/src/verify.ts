@@ -33,7 +33,7 @@ export function verify(
 }
 
 function verifySignature({ signature, target }: Manifest): Sizes {
-  const { dims, inputs, outputs, states } = signature;
+  const { dims, inputs, outputs, states, requirements = [] } = signature;
   const declared = new Set(dims.map((d) => d.name));
   const sizes: Sizes = (e, at) => {
     const names = dimsOf(e);
@@ -58,6 +58,14 @@ function verifySignature({ signature, target }: Manifest): Sizes {
     );
     for (const [i, s] of specs.entries())
       verifyTensor(s, `signature.${list}[${i}].shape`, target, sizes);
+  }
+  for (const [i, { value }] of requirements.entries()) {
+    const at = `signature.requirements[${i}].value`;
+    const names = dimsOf(value);
+    if (names.size === 0) refuse(at, "names no dim");
+    for (const name of names)
+      if (!declared.has(name))
+        refuse(at, `names dim ${name}, which the signature does not declare`);
   }
   const bound = new Set<string>();
   for (const s of inputs) for (const e of s.shape) dimsOf(e, bound);

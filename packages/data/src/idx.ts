@@ -3,7 +3,7 @@
  * The header decides how much is read; a file that is longer, shorter or of another kind is refused before
  * anything of its claimed size is allocated.
  */
-import { ArtifactError } from "@kiln-ml/ir";
+import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
 import type { NumericArray } from "./dataset.ts";
 
 export interface IdxOptions {
@@ -39,11 +39,14 @@ interface Header {
   readonly total: number;
 }
 
+const idxOptions: OptionNames<IdxOptions> = { limitBytes: 1 };
+
 /** Reads the elements and their shape. Throws ArtifactError for a damaged or hostile file. */
 export async function readIdx(
   file: Uint8Array | ArrayBuffer,
   options: IdxOptions = {},
 ): Promise<Idx> {
+  checkOptions("readIdx", options, idxOptions);
   const given = file instanceof Uint8Array ? file : new Uint8Array(file);
   const limit = options.limitBytes ?? 2 ** 30;
   const bytes = isGzip(given) ? await inflate(given, limit) : given;

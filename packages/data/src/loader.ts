@@ -2,7 +2,7 @@
  * Batches of a data set, in order or shuffled. One iteration is one epoch; it copies samples and does nothing
  * else, so that where the data go is the caller's matter.
  */
-import { GraphError } from "@kiln-ml/ir";
+import { checkOptions, GraphError, type OptionNames } from "@kiln-ml/ir";
 import { setBatchShape } from "./batch-shape.ts";
 import type { Dataset, Fields } from "./dataset.ts";
 import { permutation } from "./permutation.ts";
@@ -18,6 +18,8 @@ export interface LoaderOptions {
   readonly dropLast?: boolean;
 }
 
+const loaderOptions: OptionNames<LoaderOptions> = { batch: 1, shuffle: 1, seed: 1, dropLast: 1 };
+
 /**
  * `for await (const [x, y] of new DataLoader(dataset, { batch: 32, shuffle: true }))` is one epoch. The next
  * batch is gathered while the caller works on this one. Throws GraphError for a batch below 1, and with
@@ -30,7 +32,7 @@ export class DataLoader<T extends Fields> implements AsyncIterable<T> {
   epoch = 0;
 
   constructor(dataset: Dataset<T>, options: LoaderOptions) {
-    const { batch, dropLast } = options;
+    const { batch, dropLast } = checkOptions("dataLoader", options, loaderOptions);
     if (!Number.isInteger(batch) || batch < 1)
       throw new GraphError(`dataLoader: batch must be an integer of 1 or more, got ${batch}`);
     if (dropLast && batch > dataset.length)

@@ -72,7 +72,8 @@ async function readDigits(folder: string | URL): Promise<Digit[]> {
   const builtin = globalThis.process?.getBuiltinModule;
   if (!builtin)
     throw new ArtifactError("mnist: folders are read in Node only\n  pass the ten digits");
-  const { readFile } = builtin("node:fs/promises");
+  const { open } = builtin("node:fs/promises");
+  const { O_NONBLOCK = 0, O_RDONLY } = builtin("node:fs").constants;
   const { join } = builtin("node:path");
   const path = typeof folder === "string" ? folder : builtin("node:url").fileURLToPath(folder);
   const digits: Digit[] = [];
@@ -80,7 +81,14 @@ async function readDigits(folder: string | URL): Promise<Digit[]> {
   for (let digit = 0; digit < 10; digit++) {
     const name = join(path, `${digit}.json`);
     try {
-      digits.push(JSON.parse(await readFile(name, "utf8")) as Digit);
+      // A pipe in place of a file would never end.
+      const file = await open(name, O_RDONLY | O_NONBLOCK);
+      try {
+        if (!(await file.stat()).isFile()) throw new Error("it is not a regular file");
+        digits.push(JSON.parse(await file.readFile("utf8")) as Digit);
+      } finally {
+        await file.close();
+      }
     } catch (error) {
       throw new ArtifactError(
         `mnist: ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,

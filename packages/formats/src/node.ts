@@ -1,34 +1,27 @@
 /**
  * Files of a disk as sources of ranges, for Node. A page never imports this.
  */
-import { open } from "node:fs/promises";
 import { ArtifactError } from "@kiln-ml/artifact";
+import { type OpenFile, openFile as openRegular } from "@kiln-ml/artifact/node";
 import type { RangeSource } from "./source.ts";
 
 export interface FileSource extends RangeSource {
   close(): Promise<void>;
 }
 
-/** A file, open until it is closed. Rejects with ArtifactError if it cannot be opened. */
+/** A regular file, open until it is closed. Rejects with ArtifactError if it cannot be opened. */
 export async function openFile(path: string): Promise<FileSource> {
-  const file = await open(path, "r").catch((error: Error) => {
-    throw new ArtifactError(`${path}: cannot be opened: ${error.message}`, { cause: error });
-  });
-  const { size } = await file.stat();
-  return {
-    name: path,
-    size,
-    async read(start, end) {
-      const bytes = new Uint8Array(end - start);
-      let filled = 0;
-      while (filled < bytes.length) {
-        const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
-        if (bytesRead === 0)
-          throw new ArtifactError(`${path}: offset ${start + filled}: the file has become shorter`);
-        filled += bytesRead;
-      }
-      return bytes;
-    },
-    close: () => file.close(),
-  };
+  const { name, size, read, close } = opened(path);
+  return { name, size, read, close: async () => close() };
+}
+
+function opened(path: string): OpenFile {
+  try {
+    return openRegular(path);
+  } catch (error) {
+    if (error instanceof ArtifactError) throw error;
+    throw new ArtifactError(`${path}: cannot be opened: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }

@@ -1,14 +1,14 @@
 /**
  * Any file of tensors, told apart by its first bytes. Formats that are known but not read are refused by name.
  */
-import type { Constant } from "@kiln-ml/artifact";
+import { type Constant, checkOptions } from "@kiln-ml/artifact";
 import { npyMagic, readNpy } from "./numpy/npy.ts";
 import { readArrays } from "./numpy/npz.ts";
 import { beginReading, plainBytes, type Reading } from "./reading.ts";
 import { readSafetensors } from "./safetensors.ts";
 import { isTar } from "./tar.ts";
 import type { Plain } from "./torch/flatten.ts";
-import { readTorch, type TorchOptions } from "./torch/read.ts";
+import { readTorch, type TorchOptions, torchOptions } from "./torch/read.ts";
 import { torchFolder } from "./torch/zip-form.ts";
 import { readZip } from "./zip.ts";
 
@@ -39,16 +39,18 @@ export function readTensors(
   from: Uint8Array | ArrayBuffer,
   options: TorchOptions = {},
 ): TensorFile {
+  checkOptions("readTensors", options, torchOptions);
   const bytes = plainBytes(from);
   const reading = beginReading("tensors", bytes.length, options);
   const named = { ...options, file: reading.file };
+  const { topLevelKey: _key, unknown: _unknown, checksums: _checksums, ...plain } = named;
   // First, as the length that a safetensors file begins with can look like anything.
   if (isSafetensors(bytes)) {
-    const { tensors, metadata } = readSafetensors(bytes, named);
+    const { tensors, metadata } = readSafetensors(bytes, plain);
     return { format: "safetensors", tensors, other: metadata };
   }
   if (begins(bytes, npyMagic))
-    return { format: "npy", tensors: { array: readNpy(bytes, named) }, other: {} };
+    return { format: "npy", tensors: { array: readNpy(bytes, plain) }, other: {} };
   if (begins(bytes, [0x50, 0x4b])) return readArchive(bytes, named, reading);
   for (const [name, magic] of others)
     if (begins(bytes, magic)) reading.fail(`${name} files are not read`, 0);

@@ -2,7 +2,7 @@
  * A file being read: its name, which every error begins with, and how many bytes reading it may allocate. The bound is
  * what stops small files that claim to be large: compressed zeros, and tensors whose strides repeat one element.
  */
-import { ArtifactError } from "@kiln-ml/artifact";
+import { ArtifactError, type OptionNames } from "@kiln-ml/artifact";
 
 /** Refuses the file; `offset` is the byte at which the trouble stands. */
 export type Fail = (what: string, offset?: number) => never;
@@ -18,6 +18,8 @@ export interface ReadOptions {
   /** Reads only the tensors whose name it accepts; all by default. */
   readonly select?: (name: string) => boolean;
 }
+
+export const readOptions: OptionNames<ReadOptions> = { file: 1, limitBytes: 1, select: 1 };
 
 export interface Reading {
   readonly file: string;

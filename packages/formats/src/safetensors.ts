@@ -6,13 +6,22 @@
  */
 import {
   type Constant,
+  checkOptions,
   headerBytes,
+  type OptionNames,
   readSafetensorsHeader,
   type SafetensorsEntry,
   type SafetensorsHeader,
 } from "@kiln-ml/artifact";
 import { constantOf, type Stored } from "./elements.ts";
-import { beginReading, plainBytes, quoted, type Reading, type ReadOptions } from "./reading.ts";
+import {
+  beginReading,
+  plainBytes,
+  quoted,
+  type Reading,
+  type ReadOptions,
+  readOptions,
+} from "./reading.ts";
 import { openSource, type SourceLike, type UrlSourceOptions } from "./source.ts";
 
 export { writeSafetensors } from "@kiln-ml/artifact";
@@ -54,6 +63,7 @@ export function readSafetensors(
   from: Uint8Array | ArrayBuffer,
   options: ReadOptions = {},
 ): SafetensorsFile {
+  checkOptions("readSafetensors", options, readOptions);
   const bytes = plainBytes(from);
   const reading = beginReading("safetensors", bytes.length, options);
   const length = headerBytes(bytes.subarray(0, 8), bytes.length, `${reading.file}: offset 0`);
@@ -106,6 +116,8 @@ export interface OpenSafetensors {
 
 export interface OpenOptions extends Pick<ReadOptions, "file" | "limitBytes">, UrlSourceOptions {}
 
+const openOptions: OptionNames<OpenOptions> = { file: 1, limitBytes: 1, request: 1 };
+
 /**
  * Opens a file by its header: bytes, a Blob or File, a URL, or any source of ranges. Element types that Kiln lacks are
  * listed, and refused when read.
@@ -114,7 +126,8 @@ export async function openSafetensors(
   from: SourceLike,
   options: OpenOptions = {},
 ): Promise<OpenSafetensors> {
-  const source = await openSource(from, options);
+  checkOptions("openSafetensors", options, openOptions);
+  const source = await openSource(from, options.request ? { request: options.request } : {});
   const begin = () => beginReading(source.name, source.size, options);
   const reading = begin();
   const first = await source.read(0, Math.min(8, source.size));

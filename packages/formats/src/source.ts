@@ -2,7 +2,7 @@
  * Where the bytes of a large file are, read by range: memory, a Blob, or a URL whose server answers ranges. Files of a disk
  * are `node.ts`'s. A source hands out bytes and knows no format.
  */
-import { ArtifactError, DeviceError } from "@kiln-ml/artifact";
+import { ArtifactError, checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import { plainBytes } from "./reading.ts";
 
 /** Bytes by range. */
@@ -23,6 +23,8 @@ export interface UrlSourceOptions {
 /** What `openSource` accepts. */
 export type SourceLike = RangeSource | Uint8Array | ArrayBuffer | Blob | URL;
 
+const urlSourceOptions: OptionNames<UrlSourceOptions> = { request: 1 };
+
 /**
  * A source of bytes in memory, a Blob or File, or a URL.
  *
@@ -32,6 +34,7 @@ export async function openSource(
   from: SourceLike,
   options: UrlSourceOptions = {},
 ): Promise<RangeSource> {
+  checkOptions("openSource", options, urlSourceOptions);
   if (from instanceof URL) return urlSource(from, options);
   if (from instanceof Uint8Array || from instanceof ArrayBuffer) {
     const bytes = plainBytes(from);

@@ -22,7 +22,7 @@ import {
   type Term,
   term,
 } from "./dim-expr.ts";
-import { ShapeError } from "./errors.ts";
+import { checkOptions, type OptionNames, ShapeError } from "./errors.ts";
 
 export {
   type Atom,
@@ -45,9 +45,17 @@ export {
   type Term,
 } from "./dim-expr.ts";
 
+export interface DimBounds {
+  /** 1 unless given. */
+  readonly min?: number;
+  readonly max?: number;
+}
+
+const dimBounds: OptionNames<DimBounds> = { min: 1, max: 1 };
+
 /** A symbol for a size, `min ≤ name ≤ max`; by default 1 or more. */
-export function dim(name: string, bounds: { min?: number; max?: number } = {}): DimExpr {
-  const { min = 1, max = Infinity } = bounds;
+export function dim(name: string, bounds: DimBounds = {}): DimExpr {
+  const { min = 1, max = Infinity } = checkOptions("dim", bounds, dimBounds);
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     throw new ShapeError(`dim: "${name}" is not an identifier`);
   if (!(min >= 0 && min <= max && Number.isInteger(min)))

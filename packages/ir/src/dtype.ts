@@ -23,6 +23,8 @@ export const dtypes = Object.keys(facts) as Dtype[];
 export const isDtype = (x: unknown): x is Dtype => typeof x === "string" && Object.hasOwn(facts, x);
 export const bytesOf = (dtype: Dtype): number => facts[dtype].bytes;
 export const isFloat = (dtype: Dtype): boolean => facts[dtype].float;
+/** f16 or bf16. */
+export const isHalf = (dtype: Dtype): boolean => dtype === "f16" || dtype === "bf16";
 export const isInteger = (dtype: Dtype): boolean => facts[dtype].integer;
 export const minOf = (dtype: Dtype): number => facts[dtype].min;
 export const maxOf = (dtype: Dtype): number => facts[dtype].max;
@@ -39,6 +41,10 @@ export function promote(a: Dtype, b: Dtype): Dtype {
   if (low === "bf16" && high === "f16") return "f32";
   return high;
 }
+
+/** The dtype in which terms are added up or multiplied: i32 for what 8 bits or one hold, as sums of it need more. */
+export const sumDtype = (dtype: Dtype): Dtype =>
+  dtype === "u8" || dtype === "i8" || dtype === "bool" ? "i32" : dtype;
 
 /** The dtype a JavaScript number takes beside a tensor: the tensor's, unless it cannot hold the kind. */
 export function weakDtype(value: number | boolean, beside: Dtype): Dtype {
@@ -61,8 +67,10 @@ export function roundTo(dtype: Dtype, x: number): number {
     case "f16":
       return roundToBits(x, 10, -14, 65504, 65520);
     case "bf16":
-      one[0] = x;
       if (Number.isNaN(x)) return x;
+      one[0] = x;
+      // What f32 loses leaves a mark in the last bit, which breaks ties, so that x is rounded once and not twice.
+      if (one[0] !== x) bits[0] = (bits[0]! - (Math.abs(one[0]!) > Math.abs(x) ? 1 : 0)) | 1;
       bits[0] = (bits[0]! + 0x7fff + ((bits[0]! >>> 16) & 1)) & 0xffff0000;
       return one[0]!;
     case "i32":
@@ -79,6 +87,16 @@ export function roundTo(dtype: Dtype, x: number): number {
     default:
       throw new DtypeError(`roundTo: unknown dtype ${String(dtype satisfies never)}`);
   }
+}
+
+/**
+ * A number of dtype `from` in dtype `to`, as `convert` gives it: a float becomes an integer without its fraction, the nearest that there
+ * is if it is out of range, NaN 0. All else is rounded.
+ */
+export function convertNumber(from: Dtype, to: Dtype, x: number): number {
+  if (!isFloat(from) || !isInteger(to)) return roundTo(to, x);
+  if (Number.isNaN(x)) return 0;
+  return Math.min(maxOf(to), Math.max(minOf(to), Math.trunc(x))) + 0;
 }
 
 /** Ties-to-even rounding to a binary format with `mantissa` bits and smallest normal exponent `emin`. */

@@ -139,9 +139,10 @@ function evaluateElements(record: OpRecord, node: Tensor, operands: readonly Val
   const { shape, data: first } = operands[0]!;
   const data = new Float64Array(first.length);
   const x = operands.map(() => 0);
+  const from = operands[0]!.dtype;
   for (let i = 0; i < data.length; i++) {
     for (let k = 0; k < x.length; k++) x[k] = operands[k]!.data[i]!;
-    data[i] = evaluateElement(record, node.dtype, x);
+    data[i] = evaluateElement(record, from, node.dtype, x);
   }
   return { dtype: node.dtype, shape, data };
 }

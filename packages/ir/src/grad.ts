@@ -4,7 +4,14 @@
  * differentiated again. Runs no numbers and simplifies nothing.
  */
 import { isFloat } from "./dtype.ts";
-import { bug, DtypeError, GraphError, ShapeError } from "./errors.ts";
+import {
+  bug,
+  checkOptions,
+  DtypeError,
+  GraphError,
+  type OptionNames,
+  ShapeError,
+} from "./errors.ts";
 import { type Tensor, topologicalOrder } from "./node.ts";
 import { opRecord, type Pullback } from "./op.ts";
 import { apply, filled } from "./ops/apply.ts";
@@ -16,8 +23,11 @@ import { currentValue, ignoringAssignments } from "./trace.ts";
 export interface GradOptions {
   /** What multiplies the derivative of each element of y; 1 for a scalar y. */
   readonly cotangent?: Tensor;
-  /** What to do with an x that y does not depend on: "error" (the default), or "zeros". */
-  readonly unused?: "zeros" | "error";
+  /**
+   * What to do with an x that y does not depend on: "error" (the default), "zeros", or "skip": zeros, and its name is told once on
+   * the console.
+   */
+  readonly unused?: "zeros" | "skip" | "error";
 }
 
 const typeOf = (t: Tensor): string => `${t.dtype}${printShape(t.shape)}`;
@@ -28,6 +38,8 @@ function describe(t: Tensor): string {
   return typeof name === "string" ? `${name} (${t.op} ${typeOf(t)})` : `${t.op} ${typeOf(t)}`;
 }
 
+const gradOptions: OptionNames<GradOptions> = { cotangent: 1, unused: 1 };
+
 /**
  * Σ over y of cotangent · ∂y/∂x, for each x.
  *
@@ -37,18 +49,44 @@ function describe(t: Tensor): string {
  * GraphError if an x does not reach y or an op on the way has no gradient.
  */
 export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}): Tensor[] {
+  const { unused = "error", cotangent } = checkOptions("grad", options, gradOptions);
+  if (unused !== "error" && unused !== "zeros" && unused !== "skip")
+    throw new GraphError(`grad: unused must be "error", "zeros" or "skip", got ${String(unused)}`);
+  const found = gradWhereReached(y, xs, cotangent === undefined ? {} : { cotangent });
+  const missed = xs.filter((_, i) => !found[i]);
+  if (missed.length && unused === "error")
+    throw new GraphError(
+      `grad: ${missed.map(describe).join(", ")} ${missed.length > 1 ? "do" : "does"} not reach y`,
+    );
+  if (unused === "skip") tellOnce(missed);
+  return xs.map((x, i) => found[i] ?? filled(0, x.dtype, x.shape));
+}
+
+const told = new WeakSet<Tensor>();
+
+function tellOnce(missed: readonly Tensor[]): void {
+  const now = missed.filter((x) => !told.has(x));
+  for (const x of now) told.add(x);
+  if (now.length)
+    console.warn(`grad: ${now.map(describe).join(", ")}: not reached by y, the gradient is 0`);
+}
+
+/** As `grad`, but nothing for an x that y does not depend on. */
+export function gradWhereReached(
+  y: Tensor,
+  xs: readonly Tensor[],
+  options: Pick<GradOptions, "cotangent"> = {},
+): (Tensor | undefined)[] {
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
   const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
   return asBuilt(() => {
     const order = topologicalOrder([root]);
     const active = dependents(order, leaves);
-    if (options.unused !== "zeros")
-      for (const [i, leaf] of leaves.entries())
-        if (!active.has(leaf)) throw new GraphError(`grad: ${describe(xs[i]!)} does not reach y`);
     const seed = options.cotangent ?? filled(1, y.dtype, y.shape);
     const cotangents = backward(order, active, new Map([[root, seed]]));
-    return leaves.map((leaf) => cotangents.get(leaf) ?? filled(0, leaf.dtype, leaf.shape));
+    const ofNone = (t: Tensor) => (active.has(t) ? filled(0, t.dtype, t.shape) : undefined);
+    return leaves.map((leaf) => cotangents.get(leaf) ?? ofNone(leaf));
   });
 }
 

@@ -2,7 +2,7 @@
  * Host data: typed arrays in the storage form of each dtype (f16 and bf16 as bit patterns in Uint16Array, bool
  * as bytes), and nested JavaScript arrays read into them. Knows no nodes.
  */
-import { type Dtype, roundTo } from "./dtype.ts";
+import { type Dtype, isHalf, roundTo } from "./dtype.ts";
 import { DtypeError, ShapeError } from "./errors.ts";
 
 export type HostArray =
@@ -17,7 +17,12 @@ export type HostArray =
 /** A number or boolean, or lists of them nested to one depth with equal lengths. */
 export type Nested = number | boolean | readonly Nested[];
 
-export type HostValues = Nested | HostArray | Uint8ClampedArray;
+/** What some engines have for f16; others, and bf16 everywhere, have bits in a Uint16Array. */
+export interface Float16Values extends ArrayLike<number>, ArrayBufferView {
+  readonly [Symbol.toStringTag]: "Float16Array";
+}
+
+export type HostValues = Nested | HostArray | Uint8ClampedArray | Float16Values;
 
 /** A zeroed array of `size` elements in the storage form of `dtype`. */
 export function allocateHost(dtype: Dtype, size: number): HostArray {
@@ -58,6 +63,25 @@ export function toHost(dtype: Dtype, values: ArrayLike<number>): HostArray {
   }
   return out;
 }
+
+/**
+ * A typed array or a flat list in the storage form of `dtype`, copied. A Uint16Array holds the bits of a half where `dtype` is
+ * one, as what `data()` gives does; every other array holds numbers, which are rounded.
+ */
+export function storedForm(
+  dtype: Dtype,
+  values: ArrayLike<number> | HostArray | Float16Values,
+): HostArray {
+  if (isFloat16(values)) {
+    const bits = new Uint16Array(values.buffer, values.byteOffset, values.length);
+    return dtype === "f16" ? bits.slice() : toHost(dtype, fromHost("f16", bits));
+  }
+  if (values instanceof Uint16Array && isHalf(dtype)) return values.slice();
+  return toHost(dtype, values);
+}
+
+const isFloat16 = (x: unknown): x is Float16Values =>
+  ArrayBuffer.isView(x) && (x as Float16Values)[Symbol.toStringTag] === "Float16Array";
 
 /** The numbers that a storage array stands for. */
 export function fromHost(dtype: Dtype, stored: HostArray): Float64Array {
@@ -102,16 +126,19 @@ function decodeF16(stored: number): number {
 export function dtypeOfArray(values: HostValues): Dtype | undefined {
   if (values instanceof Float64Array) return "f64";
   if (values instanceof Float32Array) return "f32";
+  if (isFloat16(values)) return "f16";
   if (values instanceof Int32Array) return "i32";
   if (values instanceof Uint32Array) return "u32";
   if (values instanceof Int8Array) return "i8";
   if (values instanceof Uint8Array || values instanceof Uint8ClampedArray) return "u8";
   if (ArrayBuffer.isView(values))
-    throw new DtypeError(`tensor: a ${values.constructor.name} has no dtype of its own`);
+    throw new DtypeError(
+      `tensor: a ${values.constructor.name} has no dtype of its own${values instanceof Uint16Array ? '\n  of bits of halves, say which: { dtype: "f16" } or "bf16"' : ""}`,
+    );
   return undefined;
 }
 
-export const isTypedArray = (x: HostValues): x is HostArray | Uint8ClampedArray =>
+export const isTypedArray = (x: HostValues): x is HostArray | Uint8ClampedArray | Float16Values =>
   ArrayBuffer.isView(x);
 
 /** Shape and row-major elements of nested lists. Throws ShapeError at the first place that is ragged. */

@@ -44,6 +44,10 @@ export interface NodeParts {
 }
 
 let nextId = 0;
+
+/** The highest id so far: nodes that are made later have higher ones. */
+export const lastNodeId = (): number => nextId - 1;
+
 /** The node in whose place nodes are being made. */
 let replaced: Tensor | undefined;
 
@@ -108,13 +112,24 @@ const recorders: Set<Tensor>[] = [];
 
 /** Runs `make` and says which nodes it asked for, those that existed already included. */
 export function recordNodes<T>(make: () => T): { value: T; made: ReadonlySet<Tensor> } {
-  const made = new Set<Tensor>();
-  recorders.push(made);
+  const made = startRecording();
   try {
     return { value: make(), made };
   } finally {
-    recorders.pop();
+    stopRecording();
   }
+}
+
+/** Begins a record of the nodes that are asked for; those begun later end earlier. */
+export function startRecording(): ReadonlySet<Tensor> {
+  const made = new Set<Tensor>();
+  recorders.push(made);
+  return made;
+}
+
+/** Ends the record that was begun last. */
+export function stopRecording(): void {
+  recorders.pop();
 }
 
 function recorded(node: Tensor): Tensor {

@@ -4,7 +4,7 @@
  * own; a target may override a spelling. Values of whole tensors are in `reference/`, which a page does not download.
  */
 import type { Dim } from "./dim.ts";
-import { type Dtype, isInteger, roundTo } from "./dtype.ts";
+import { convertNumber, type Dtype, isInteger, roundTo } from "./dtype.ts";
 import { bug } from "./errors.ts";
 import type { Attrs, ResultType, Tensor } from "./node.ts";
 
@@ -117,8 +117,14 @@ export const hasOp = (name: string): boolean => records.has(name);
 export const isElementwise = (t: Tensor): boolean => opRecord(t.op).family === "elementwise";
 export const isMovement = (t: Tensor): boolean => opRecord(t.op).family === "movement";
 
-/** One element of an elementwise op whose result has `dtype`, rounded to it. For the reference, and for folding. */
-export function evaluateElement(record: OpRecord, dtype: Dtype, x: readonly number[]): number {
+/** One element of an elementwise op from operands of dtype `from`, the first, to a result of `dtype`. For the reference, and for folding. */
+export function evaluateElement(
+  record: OpRecord,
+  from: Dtype,
+  dtype: Dtype,
+  x: readonly number[],
+): number {
+  if (record.name === "convert") return convertNumber(from, dtype, x[0]!);
   const f = (isInteger(dtype) && record.evalInteger) || record.eval;
   if (!f) return bug("evaluate", `${record.name} has no value of one element`);
   return roundTo(dtype, f(...x));

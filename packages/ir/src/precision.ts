@@ -3,7 +3,7 @@
  * precision, and those that sum or exponentiate take theirs in full. Changes no graph that exists, and no gradient: that
  * follows the dtypes of what it is the gradient of.
  */
-import { type Dtype, isFloat } from "./dtype.ts";
+import { type Dtype, isFloat, isHalf } from "./dtype.ts";
 import { DtypeError, GraphError } from "./errors.ts";
 
 const scopeDtypes = ["f16", "bf16", "f32"] as const;
@@ -38,8 +38,6 @@ export function autocast<T>(dtype: ProductDtype, define: () => T): T {
     current = outer;
   }
 }
-
-const isHalf = (dtype: Dtype): boolean => dtype === "f16" || dtype === "bf16";
 
 /** The dtype in which a product takes an operand here. */
 export const productDtype = (dtype: Dtype): Dtype =>

@@ -8,7 +8,9 @@
  *     return %2
  *   }
  */
+
 import { collectSymbols, DimExpr, type DimSymbol, printDim } from "./dim.ts";
+import { checkOptions, type OptionNames } from "./errors.ts";
 import { fromHost } from "./host.ts";
 import {
   type AttrValue,
@@ -34,9 +36,12 @@ export interface PrintOptions {
 
 export const printType = (t: ResultType): string => `${t.dtype}${printShape(t.shape)}`;
 
+const printOptions: OptionNames<PrintOptions> = { name: 1, updates: 1, note: 1 };
+
 /** The text of a graph. */
 export function printGraph(graph: Graph, options: PrintOptions = {}): string {
   const updates = options.updates ?? new Map<Tensor, Tensor>();
+  checkOptions("printGraph", options, printOptions);
   const printer = new Printer(options);
   const lines = printer.graph(graph, `graph ${options.name ?? "f"}`, updates, new Map());
   const dims = [...printer.symbols.values()].filter((s) => s.min !== 1 || s.max !== Infinity);

@@ -13,6 +13,7 @@ import {
   subDim,
 } from "./dim.ts";
 import { ShapeError } from "./errors.ts";
+import { requireAtLeast } from "./requirement.ts";
 
 export type Shape = readonly Dim[];
 
@@ -81,11 +82,19 @@ export function dropAxes(shape: Shape, axes: readonly number[], keep = false): D
   return shape.flatMap((d, i) => (axes.includes(i) ? (keep ? [1] : []) : [d]));
 }
 
+const notExtents = (op: string, shape: Shape): ShapeError =>
+  new ShapeError(`${op}: ${printShape(shape)} has an extent that is not 0 or more`);
+
 /** Throws unless every extent is 0 or more, or symbolic. */
-export function checkShape(op: string, shape: Shape): void {
+export function checkNumbers(op: string, shape: Shape): void {
   for (const d of shape)
-    if (isStatic(d) && !(Number.isInteger(d) && d >= 0))
-      throw new ShapeError(`${op}: ${printShape(shape)} has an extent that is not 0 or more`);
+    if (isStatic(d) && !(Number.isInteger(d) && d >= 0)) throw notExtents(op, shape);
+}
+
+/** Throws unless every extent is 0 or more; symbolic ones must be when the program runs. */
+export function checkShape(op: string, shape: Shape): void {
+  checkNumbers(op, shape);
+  for (const d of shape) requireAtLeast(d, 0, () => notExtents(op, shape));
 }
 
 /** Resolves one −1 in a reshape from the number of elements. */

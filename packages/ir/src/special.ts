@@ -31,6 +31,21 @@ export function erfOf(x: number): number {
   return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
 }
 
+/** xʸ of doubles as IEEE 754 has it: 1 to any power is 1, NaN too, and so is −1 to ±∞; JavaScript gives NaN. */
+export const powerOf = (x: number, y: number): number =>
+  x === 1 || (x === -1 && (y === Infinity || y === -Infinity)) ? 1 : x ** y;
+
+/** xʸ of integers, exact modulo 2³²; of a negative y the integer part: 0 unless x is 1 or −1. */
+export function integerPower(x: number, y: number): number {
+  if (y < 0 && x !== 1 && x !== -1) return 0;
+  let [result, factor] = [1, x];
+  for (let left = y >>> 0; left > 0; left >>>= 1) {
+    if (left & 1) result = Math.imul(result, factor);
+    factor = Math.imul(factor, factor);
+  }
+  return result;
+}
+
 /** erfc x for x ≥ 3: the continued fraction e^(−x²)/√π · 1/(x + ½/(x + 1/(x + 3⁄2/(x + …)))) (A&S 7.1.14). */
 function erfcTail(x: number): number {
   let tail = x;

@@ -3,7 +3,7 @@
  * assignment sees the assigned value, so the program keeps the order in which it was written.
  */
 import { DtypeError, GraphError, ShapeError } from "./errors.ts";
-import type { Tensor } from "./node.ts";
+import { makeNode, type Tensor } from "./node.ts";
 import { printShape, sameShape } from "./shape.ts";
 
 /** New values of parameters, in the order of their first assignment. */
@@ -28,7 +28,10 @@ export const ambientUpdates = (): Updates => stack[0]!;
 /** True while a `trace` runs. */
 export const isTracing = (): boolean => stack.length > 1;
 
-/** Sets the value that parameter `target` holds from here on. Same dtype and shape, or an error. */
+/**
+ * Sets the value that parameter `target` holds from here on: `value` as it stands here, a parameter being read like
+ * anywhere else. Same dtype and shape, or an error.
+ */
 export function assign(target: Tensor, value: Tensor): void {
   if (target.op !== "param")
     throw new GraphError(`assign: target is ${target.op}, not a parameter`);
@@ -40,7 +43,7 @@ export function assign(target: Tensor, value: Tensor): void {
     throw new DtypeError(
       `assign: dtypes differ: ${String(target.attrs.name)} is ${target.dtype}, value is ${value.dtype}`,
     );
-  stack[stack.length - 1]!.set(target, value);
+  stack[stack.length - 1]!.set(target, heldValue(value));
 }
 
 let raw = false;
@@ -67,4 +70,15 @@ export function currentValue(t: Tensor): Tensor {
     if (value) return value;
   }
   return t;
+}
+
+/**
+ * `currentValue`, to be kept: where that is a parameter itself, a node that stays what the parameter holds here, whatever is
+ * assigned to it later. What a record of assignments holds, and what an op returns that has nothing to do, are such.
+ */
+export function heldValue(t: Tensor): Tensor {
+  const value = currentValue(t);
+  if (raw || value.op !== "param") return value;
+  const { dtype, shape } = value;
+  return makeNode({ op: "reshape", operands: [value], attrs: {}, dtype, shape });
 }

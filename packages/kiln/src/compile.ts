@@ -3,10 +3,10 @@
  * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { GraphError, isTracing } from "@kiln-ml/ir";
-import type { KernelTiming } from "@kiln-ml/runtime/loader";
-import { type CompileOptions, Compiler } from "./compiler.ts";
-import type { ExportOptions } from "./export.ts";
+import { checkOptions, GraphError, isTracing } from "@kiln-ml/ir";
+import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
+import { type CompileOptions, Compiler, compileOptions } from "./compiler.ts";
+import { type ExportOptions, exportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
 import { checkTarget, inOrder, prefetch, setThreads } from "./session.ts";
 import type { AnyFunction } from "./traced.ts";
@@ -19,6 +19,11 @@ export interface CompiledFunction<A extends readonly unknown[] = readonly unknow
   (...args: Feeds<A>): Promise<R>;
   /** Programs compiled so far. */
   readonly compiles: number;
+  /**
+   * As a call, with a signal that ends it and a bound on the trips of its loops, for programs that are not trusted to end.
+   * Parameters are then as they were.
+   */
+  run(args: Feeds<A>, options?: RunOptions): Promise<R>;
   /** Runs once, with every kernel timed. */
   profile(...args: Feeds<A>): Promise<KernelTiming[]>;
   /**
@@ -42,23 +47,27 @@ export function compile<A extends readonly unknown[], R>(
   options: CompileOptions = {},
 ): CompiledFunction<A, R> {
   if (typeof fn !== "function") throw new GraphError(`compile: takes a function, got ${typeof fn}`);
+  checkOptions("compile", options, compileOptions);
   checkTarget(options.target ?? "auto");
   if (options.threads !== undefined) setThreads(options.threads);
   if (options.target && options.target !== "auto") prefetch(options.target);
   const state = new Compiler(fn as unknown as AnyFunction, options);
-  const call = async (...args: unknown[]): Promise<unknown> => {
+  const run = async (args: readonly unknown[], how?: RunOptions): Promise<unknown> => {
     if (isTracing())
       throw new GraphError(
         `compile: ${state.name} is called while another function is traced\n  call the function that was given to compile`,
       );
-    return inOrder(() => state.call(args));
+    return inOrder(() => state.call(args, how));
   };
+  const call = (...args: unknown[]): Promise<unknown> => run(args);
   Object.defineProperty(call, "name", { value: options.name ?? fn.name });
   Object.defineProperty(call, "compiles", { get: () => state.compiles });
   return Object.assign(call, {
+    run,
     profile: (...args: unknown[]) => inOrder(() => state.profile(args)),
     tune: (args: readonly unknown[], how: TuneOptions = {}) => inOrder(() => state.tune(args, how)),
-    artifact: (how: ExportOptions = {}) => inOrder(() => state.artifact(how)),
+    artifact: (how: ExportOptions = {}) =>
+      inOrder(() => state.artifact(checkOptions("artifact", how, exportOptions))),
   }) as unknown as CompiledFunction<A, R>;
 }
 

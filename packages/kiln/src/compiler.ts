@@ -3,8 +3,15 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
-import type { Input, KernelTiming } from "@kiln-ml/runtime/loader";
+import {
+  type Dim,
+  type Dtype,
+  GraphError,
+  type OptionNames,
+  ShapeError,
+  Tensor,
+} from "@kiln-ml/ir";
+import type { Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { dimsAt } from "./automatic.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
 import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
@@ -35,6 +42,17 @@ export interface CompileOptions extends CodeOptions {
   /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
   readonly inputs?: readonly InputSpec[];
 }
+
+export const compileOptions: OptionNames<CompileOptions> = {
+  target: 1,
+  threads: 1,
+  inputs: 1,
+  fusion: 1,
+  rounding: 1,
+  name: 1,
+  observe: 1,
+  tuning: 1,
+};
 
 type Extents = readonly (readonly number[])[];
 
@@ -76,9 +94,9 @@ export class Compiler {
     return this.#code.name ?? "program";
   }
 
-  async call(args: readonly unknown[]): Promise<unknown> {
+  async call(args: readonly unknown[], options?: RunOptions): Promise<unknown> {
     const { variant, inputs } = await this.#prepare(args);
-    const arrays = await variant.runner.run(inputs);
+    const arrays = await variant.runner.run(inputs, options);
     return variant.traced.result(arrays.map((a) => leafOf(variant.runner.session, a)));
   }
 

@@ -26,6 +26,7 @@ import {
   type Input,
   type KernelTiming,
   load,
+  type RunOptions,
 } from "@kiln-ml/runtime/loader";
 import { compileOptionsOf, compilePlaced } from "./automatic.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts";
@@ -98,15 +99,19 @@ export class Runner {
     return stay ? bound : undefined;
   }
 
-  async run(inputs: readonly Input[]): Promise<DeviceArray[]> {
+  async run(inputs: readonly Input[], options?: RunOptions): Promise<DeviceArray[]> {
     const executable = this.#bound() ?? (await this.executable());
-    const outputs = await this.#outputs(executable, inputs);
+    const outputs = await this.#outputs(executable, inputs, options);
     this.#changed();
     return outputs;
   }
 
-  async #outputs(executable: Executable, inputs: readonly Input[]): Promise<DeviceArray[]> {
-    if (!settings.profile) return executable.run(inputs);
+  async #outputs(
+    executable: Executable,
+    inputs: readonly Input[],
+    options?: RunOptions,
+  ): Promise<DeviceArray[]> {
+    if (!settings.profile) return executable.run(inputs, options);
     const { outputs, timings } = await executable.runProfiled(inputs);
     settings.profile(this.artifact.name, timings);
     return outputs;

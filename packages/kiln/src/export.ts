@@ -4,7 +4,7 @@
  */
 import type { Artifact, Constant, TargetName } from "@kiln-ml/artifact";
 import { compileProgram, loadTarget, type Program } from "@kiln-ml/compiler";
-import type { Tensor } from "@kiln-ml/ir";
+import type { OptionNames, Tensor } from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime/loader";
 import { arraysOf, type CodeOptions, codeOf } from "./engine.ts";
 import type { InputSpec } from "./inputs.ts";
@@ -26,6 +26,15 @@ export interface ExportOptions {
   readonly tuning?: TuningTable;
   readonly adapter?: string;
 }
+
+export const exportOptions: OptionNames<ExportOptions> = {
+  inputs: 1,
+  target: 1,
+  weights: 1,
+  name: 1,
+  tuning: 1,
+  adapter: 1,
+};
 
 /** The artifact of a program, with the values that its states have in `session`. */
 export async function exportProgram(

@@ -15,6 +15,7 @@ import {
   type Nested,
   printShape,
   ShapeError,
+  storedForm,
   Tensor,
   toHost,
 } from "@kiln-ml/ir";
@@ -108,12 +109,13 @@ function fromArray(
   if (!own)
     throw new DtypeError(`run: input ${path} is a ${array.constructor.name}, which holds no dtype`);
   const to = dtype ?? own;
-  if (to === own) return { path, dtype: to, shape, from: array };
+  if (to === own)
+    return { path, dtype: to, shape, from: own === "f16" ? storedForm(to, array) : array };
   if (isFloat(own) && !isFloat(to))
     throw new DtypeError(
       `run: input ${path} must be ${to}, got ${own} in a ${array.constructor.name}`,
     );
-  return { path, dtype: to, shape, from: toHost(to, array) };
+  return { path, dtype: to, shape, from: storedForm(to, array) };
 }
 
 /** f16 and bf16 are passed as bits, bool as bytes. */

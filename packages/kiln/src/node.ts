@@ -1,8 +1,8 @@
 /**
  * Files, for Node: state as safetensors and artifacts. Written whole or not at all. A page never imports this.
  */
-import { readFile } from "node:fs/promises";
-import { writeFileAtomic } from "@kiln-ml/artifact/node";
+import { dirname } from "node:path";
+import { type OpenFile, openInside, readWhole, writeFileAtomic } from "@kiln-ml/artifact/node";
 import {
   type LoadStateOptions,
   loadState,
@@ -25,5 +25,16 @@ export async function load(
   source: StateSource,
   options: LoadStateOptions = {},
 ): Promise<StateReport> {
-  return loadState(source, await readFile(path), options);
+  return loadState(source, await readWhole(path), options);
 }
+
+/**
+ * The files of external data beside an ONNX model, for the option `external` of `loadOnnx`: regular files that really lie in
+ * the model's folder, of which no more is read than tensors need. Throws ArtifactError for others.
+ *
+ *   loadOnnx(await readFile(path), { external: filesBeside(path) })
+ */
+export const filesBeside =
+  (model: string) =>
+  (location: string): OpenFile | undefined =>
+    openInside(dirname(model), location);

@@ -1,7 +1,13 @@
 /**
  * A function of tensors as an ONNX model with the current values of its parameters, for other runtimes.
  */
-import { GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  GraphError,
+  type HostArray,
+  type OptionNames,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { exportOnnx as exportGraph } from "@kiln-ml/onnx";
 import { homeOf } from "./eager.ts";
 import { arraysOf } from "./engine.ts";
@@ -18,6 +24,8 @@ export interface OnnxExportOptions {
   readonly name?: string;
 }
 
+const onnxExportOptions: OptionNames<OnnxExportOptions> = { inputs: 1, opset: 1, name: 1 };
+
 /**
  * The bytes of an ONNX model that computes what `fn` returns. Symbols in shapes become named extents.
  *
@@ -28,7 +36,7 @@ export const exportOnnx = (
   options: OnnxExportOptions,
 ): Promise<Uint8Array> =>
   inOrder(async () => {
-    const { inputs, ...rest } = options;
+    const { inputs, ...rest } = checkOptions("exportOnnx", options, onnxExportOptions);
     const { program, states } = traceFunction(fn, inputTree(inputs, isSpec, declare));
     if (program.updates.length)
       throw new GraphError(

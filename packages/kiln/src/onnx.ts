@@ -5,12 +5,21 @@
 import "./move.ts";
 import "./tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
-import { fromHost, GraphError, type HostArray, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  fromHost,
+  GraphError,
+  type HostArray,
+  type OptionNames,
+  type Tensor,
+  topologicalOrder,
+} from "@kiln-ml/ir";
 import {
   checkGraph,
   Demand,
   dtypeOf,
   type ElementType,
+  type External,
   elementTypeOf,
   ImportedModel,
   type Known,
@@ -20,9 +29,9 @@ import {
   type Value,
   type ValueDef,
 } from "@kiln-ml/onnx";
-import type { KernelTiming } from "@kiln-ml/runtime/loader";
+import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { type CompiledFunction, compile } from "./compile.ts";
-import type { CompileOptions } from "./compiler.ts";
+import { type CompileOptions, compileOptions } from "./compiler.ts";
 import type { ExportOptions } from "./export.ts";
 import type { ShapedArray } from "./feed.ts";
 import type { InputSpec } from "./inputs.ts";
@@ -44,8 +53,8 @@ export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
 export interface OnnxOptions extends Omit<CompileOptions, "inputs"> {
   /** The name of the file, for messages. */
   readonly file?: string;
-  /** The bytes of a file of external data beside the model. */
-  readonly external?: (location: string) => Uint8Array | undefined;
+  /** A file of external data beside the model: its bytes, or a file of which ranges are read. In Node: `filesBeside(path)`. */
+  readonly external?: External;
   /** Extents for symbols of the file: a number, or an expression in other symbols, `{ height: "32*h" }`. */
   readonly dims?: Readonly<Record<string, number | string>>;
 }
@@ -71,9 +80,13 @@ interface Stage {
   outputs?: Map<string, Value>;
 }
 
+const { inputs: _inputs, ...ofCompile } = compileOptions;
+
+const onnxOptions: OptionNames<OnnxOptions> = { ...ofCompile, file: 1, external: 1, dims: 1 };
+
 /** Reads a model; compiles nothing yet. Throws ArtifactError for damaged files, GraphError for unsupported ops. */
 export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxModel {
-  const { file, external, dims, ...compiling } = options;
+  const { file, external, dims, ...compiling } = checkOptions("loadOnnx", options, onnxOptions);
   const model = readModel(bytes, {
     ...(file === undefined ? {} : { file }),
     ...(external ? { external } : {}),
@@ -133,18 +146,19 @@ export class OnnxModel {
     const given = new Map<string, Value>();
     for (const [name, t] of Object.entries(inputs))
       given.set(name, typed(t, this.#typeOf(name) ?? elementTypeOf(t.dtype)));
-    const outputs: Record<string, Tensor> = {};
-    for (const [name, value] of this.#imported.apply(given)) {
-      if (value.kind !== "tensor")
-        throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
-      outputs[name] = value.tensor;
-    }
-    return outputs;
+    // By entries, since a name of the file may be that of a property of every object.
+    return Object.fromEntries(
+      [...this.#imported.apply(given)].map(([name, value]) => {
+        if (value.kind !== "tensor")
+          throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
+        return [name, value.tensor];
+      }),
+    );
   }
 
-  /** Runs the model. Compiles what it meets for the first time. */
-  async run(inputs: Inputs): Promise<Record<string, OnnxValue>> {
-    const { stage, results: tree } = await this.#reach(inputs);
+  /** Runs the model; `options` bound it where its loops are not trusted to end. Compiles what it meets for the first time. */
+  async run(inputs: Inputs, options?: RunOptions): Promise<Record<string, OnnxValue>> {
+    const { stage, results: tree } = await this.#reach(inputs, options);
     const results = [...stage.outputs!.keys()].flatMap((name) => tree[name] ?? []);
     const arrays: HostArray[] = [];
     for (const t of results) arrays.push(await t.data());
@@ -199,12 +213,13 @@ export class OnnxModel {
   }
 
   /** Runs stages until one gives the outputs. */
-  async #reach(inputs: Inputs) {
+  async #reach(inputs: Inputs, options?: RunOptions) {
     const given = this.#inOrder(inputs);
     const forms = given.map(([name, value], i) => [name, formOf(value, `i${i}`)] as const);
     const feeds = feedsOf(given);
     const known = new Map<string, readonly number[]>();
     for (;;) {
+      options?.signal?.throwIfAborted();
       const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
       const stage = this.#next(forms, feeds, known, symbolic);
       const question = questionOf(stage, feeds);
@@ -215,7 +230,7 @@ export class OnnxModel {
       }
       let results: Record<string, Tensor | Tensor[]>;
       try {
-        results = await stage.run(feeds);
+        results = await stage.run.run([feeds], options);
       } catch (error) {
         // What an import cannot tell of symbols it may tell of numbers; if not, the error is the same.
         if (!symbolic || stage.failure === undefined) throw error;

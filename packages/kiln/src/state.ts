@@ -6,12 +6,14 @@ import { type Constant, readSafetensors, writeSafetensors } from "@kiln-ml/artif
 import { type RenameRule, remapTensors } from "@kiln-ml/formats";
 import {
   bytesOf,
+  checkOptions,
   type Dtype,
   dataLeaf,
   fromHost,
   GraphError,
   type HostArray,
   isFloat,
+  type OptionNames,
   printShape,
   Stateful,
   Tensor,
@@ -79,6 +81,8 @@ export interface LoadStateOptions {
   readonly convert?: boolean;
 }
 
+export const loadStateOptions: OptionNames<LoadStateOptions> = { strict: 1, remap: 1, convert: 1 };
+
 /**
  * Puts the tensors of a safetensors file into the state of the same names.
  *
@@ -91,6 +95,7 @@ export const loadState = (
   options: LoadStateOptions = {},
 ): Promise<StateReport> =>
   inOrder(async () => {
+    checkOptions("loadState", options, loadStateOptions);
     const { tensors } = readSafetensors(bytes);
     return putTensors("loadState", source, tensors, options);
   });

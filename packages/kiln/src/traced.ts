@@ -3,7 +3,15 @@
  * user's function is called.
  */
 import { type Program, statesOf } from "@kiln-ml/compiler";
-import { currentValue, GraphError, type Premise, Tensor, trace, withPremises } from "@kiln-ml/ir";
+import {
+  currentValue,
+  GraphError,
+  type Premise,
+  Tensor,
+  trace,
+  withPremises,
+  withRequirements,
+} from "@kiln-ml/ir";
 import type { InputTree } from "./inputs.ts";
 import { mapTree } from "./tree.ts";
 
@@ -43,10 +51,13 @@ export function traceFunction(fn: AnyFunction, { args, inputs }: InputTree): Tra
     });
   };
   const {
-    premises,
-    value: { value: template, updates },
-  } = withPremises(() => trace(define));
-  const program = { inputs, outputs, updates: [...updates] };
+    requirements,
+    value: {
+      premises,
+      value: { value: template, updates },
+    },
+  } = withRequirements(() => withPremises(() => trace(define)));
+  const program = { inputs, outputs, updates: [...updates], requirements };
   const result = (tensors: readonly Tensor[]): unknown => {
     let i = 0;
     return mapTree(template, isTensor, (leaf) => (leaf instanceof Tensor ? tensors[i++] : leaf));

@@ -11,7 +11,7 @@ import {
   type Program,
   type Tuning,
 } from "@kiln-ml/compiler";
-import { DeviceError, GraphError } from "@kiln-ml/ir";
+import { checkOptions, DeviceError, GraphError, type OptionNames } from "@kiln-ml/ir";
 import type { Device } from "@kiln-ml/runtime/loader";
 import { compileOptionsOf } from "./automatic.ts";
 import type { CodeOptions } from "./engine.ts";
@@ -49,6 +49,15 @@ export interface Tuned {
 
 type Dims = Readonly<Record<string, number>>;
 
+const tuneOptions: OptionNames<TuneOptions> = {
+  rounds: 1,
+  most: 1,
+  warmUp: 1,
+  guaranteedLimits: 1,
+  known: 1,
+  observe: 1,
+};
+
 export async function tuneProgram(
   session: Session,
   program: Program,
@@ -56,6 +65,7 @@ export async function tuneProgram(
   dims: Dims,
   options: TuneOptions,
 ): Promise<Tuned> {
+  checkOptions("tune", options, tuneOptions);
   for (const name of ["rounds", "most"] as const) {
     const { [name]: count = 1 } = options;
     if (!Number.isInteger(count) || count < 1)

@@ -2,12 +2,15 @@
  * Tables of a tuner as files, for Node. A file is replaced whole, under a lock, so that tuners at work at the same time keep each
  * other's results. Nothing is read unless it is asked for.
  */
-import { mkdir, open, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, open, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { writeFileAtomic } from "@kiln-ml/artifact/node";
+import { readWhole, removeOnExit, writeFileAtomic } from "@kiln-ml/artifact/node";
 import { GraphError } from "@kiln-ml/ir";
 import { checkTuning, joinTunings, type TuningTable } from "./tuning.ts";
+
+/** Far more than all kernels of all adapters take. */
+const mostBytes = 2 ** 26;
 
 const empty: TuningTable = { format: "kiln-tuning", entries: [] };
 
@@ -33,7 +36,7 @@ export async function readTuning(path: string = tuningCache()): Promise<TuningTa
 async function readIfThere(path: string): Promise<TuningTable | undefined> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = new TextDecoder().decode(await readWhole(path, path, mostBytes));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
@@ -69,7 +72,8 @@ async function lock(path: string): Promise<() => Promise<void>> {
   for (;;) {
     try {
       await (await open(path, "wx")).close();
-      return () => rm(path, { force: true });
+      const { done } = removeOnExit(path);
+      return () => rm(path, { force: true }).finally(done);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }

@@ -5,6 +5,7 @@
 import type { Limits, TargetName } from "@kiln-ml/artifact";
 import type { Tuning } from "@kiln-ml/compiler";
 import { GraphError } from "@kiln-ml/ir";
+import { visible } from "@kiln-ml/ir/errors";
 import type { Device } from "@kiln-ml/runtime/loader";
 import { version } from "./version.ts";
 
@@ -92,7 +93,7 @@ export function tuningFor(table: TuningTable, device: Device): Tuning | undefine
   const concerned = table.entries.some((e) => e.target === device.target);
   if ((concerned || device.kind === "webgpu") && !explained.has(table)) {
     explained.add(table);
-    console.warn(`compile: the tuning is left alone: ${found.why}`);
+    console.warn(visible(`compile: the tuning is left alone: ${found.why}`));
   }
   return undefined;
 }
@@ -160,8 +161,9 @@ export function checkTuning(value: unknown, where: string): TuningTable {
       if (!isRecord(kernel)) return refuse(`entries[${i}], kernel ${key} is no record`);
       for (const field of ["choice", "standard"])
         if (typeof kernel[field] !== "string") refuse(`kernel ${key}: ${field} is no text`);
+      // JSON's 1e999 is infinite, and would be written again as null.
       for (const field of ["ms", "standardMs"])
-        if (typeof kernel[field] !== "number") refuse(`kernel ${key}: ${field} is no number`);
+        if (!Number.isFinite(kernel[field])) refuse(`kernel ${key}: ${field} is no finite number`);
     }
   }
   return value as unknown as TuningTable;

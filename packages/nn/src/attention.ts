@@ -5,16 +5,23 @@
 import {
   asFactor,
   autocast,
+  checkOptions,
   type Dim,
   DtypeError,
+  dimValue,
   GraphError,
-  inFull,
   iota,
+  isStatic,
   minOf,
+  type OptionNames,
   printShape,
+  roundedOnce,
   ShapeError,
+  sameDim,
   select,
+  subDim,
   type Tensor,
+  widened,
 } from "@kiln-ml/ir";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
@@ -23,30 +30,39 @@ import { checkCount, checkExtent, checkRank } from "./parameter.ts";
 export interface AttentionOptions {
   /** bool: true where a query may attend to a key; or floats, added to the scores. Broadcasts to [..., T, S]. */
   readonly mask?: Tensor;
-  /** Lets query t attend to keys 0 … t only. */
-  readonly causal?: boolean;
+  /**
+   * Lets query t attend to keys 0 … t only. With "end" the last query stands at the last key, as beside a cache of keys: query t
+   * attends to keys 0 … t + S − T.
+   */
+  readonly causal?: boolean | "end";
   /** Factor of the scores, 1/√d by default. */
   readonly scale?: number;
 }
 
+const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal: 1, scale: 1 };
+
 /**
  * softmax(q·kᵀ·scale + mask)·v.
  *
- * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. A query that may attend to nothing
- * attends to all keys evenly. Vaswani et al. 2017, eq. 1.
+ * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. The result of a query that may attend
+ * to nothing is 0, and so are its gradients: where `mask` is false, −∞ or the lowest number of its dtype for all keys, or `causal`
+ * leaves none. Throws ShapeError if d is a symbol and `scale` is missing, DtypeError for a mask of another dtype, GraphError for an
+ * unknown `causal`. Vaswani et al. 2017, eq. 1.
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
+  checkOptions("attention", options, attentionOptions);
   const width = q.shape.at(-1);
   if (options.scale === undefined && typeof width !== "number")
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
   const scale = options.scale ?? 1 / Math.sqrt(width as number);
   // Mixed precision rounds operands and result as of any product. Between them all is f32: scores are not stored.
-  const [a, b, c] = [q, k, v].map((t) => inFull(asFactor(t))) as [Tensor, Tensor, Tensor];
-  const y = autocast("f32", () => {
-    const scores = a.matmul(swapLast(b)).mul(scale);
-    return masked(scores, options).softmax(-1).matmul(c);
-  });
-  return asFactor(y);
+  const factors = [q, k, v].map(asFactor) as [Tensor, Tensor, Tensor];
+  return roundedOnce(factors, (a, b, c) =>
+    autocast("f32", () => {
+      const scores = a.matmul(swapLast(b)).mul(scale);
+      return masked(scores, options).maskedSoftmax(-1).matmul(c);
+    }),
+  );
 }
 
 function swapLast(x: Tensor): Tensor {
@@ -54,23 +70,46 @@ function swapLast(x: Tensor): Tensor {
   return x.transpose([...order.slice(0, -2), x.rank - 1, x.rank - 2]);
 }
 
-/** Scores that must not count become the lowest finite value: −∞ would make a row without any NaN. */
-function masked(scores: Tensor, { mask, causal }: AttentionOptions): Tensor {
-  const lowest = minOf(scores.dtype) / 2;
+/** Scores that must not count become the lowest number: `maskedSoftmax` gives them no weight. */
+function masked(scores: Tensor, options: AttentionOptions): Tensor {
+  const { causal = false } = options;
+  const lowest = minOf(scores.dtype);
   let out = scores;
-  if (mask) {
+  if (options.mask) {
+    const mask = widened(options.mask);
     if (mask.dtype !== "bool" && mask.dtype !== scores.dtype)
       throw new DtypeError(`attention: mask must be bool or ${scores.dtype}, got ${mask.dtype}`);
     out = mask.dtype === "bool" ? select(mask, out, lowest) : out.add(mask);
   }
-  if (!causal) return out;
+  return causal === false ? out : select(seenBy(scores, causal), out, lowest);
+}
+
+/** True where a query may attend to a key under a causal mask: bool[T, S]. */
+function seenBy(scores: Tensor, causal: unknown): Tensor {
+  if (causal !== true && causal !== "end")
+    throw new GraphError(`attention: causal must be true, false or "end", got ${String(causal)}`);
   const square = scores.shape.slice(-2);
-  return select(iota(square, 1).lessEqual(iota(square, 0)), out, lowest);
+  const [queries, keys] = square as [Dim, Dim];
+  const [query, key] = [iota(square, 0), iota(square, 1)];
+  if (causal === true || sameDim(queries, keys)) return key.lessEqual(query);
+  // Of numbers the difference; of symbols both sides, since S − T may be negative.
+  const before = subDim(keys, queries);
+  if (isStatic(before)) return key.lessEqual(query.add(before));
+  return key.add(dimValue(queries)).lessEqual(query.add(dimValue(keys)));
 }
 
 export interface MultiHeadAttentionOptions {
   readonly bias?: boolean;
 }
+
+const multiHeadOptions: OptionNames<MultiHeadAttentionOptions> = { bias: 1 };
+
+interface MultiHeadInputs extends AttentionOptions {
+  readonly key?: Tensor;
+  readonly value?: Tensor;
+}
+
+const multiHeadInputs: OptionNames<MultiHeadInputs> = { ...attentionOptions, key: 1, value: 1 };
 
 /**
  * Attention in `heads` parts of the width, each with its own projections, joined and projected once more.
@@ -88,6 +127,7 @@ export class MultiHeadAttention extends Module {
 
   constructor(width: number, heads: number, options: MultiHeadAttentionOptions = {}) {
     super();
+    checkOptions("multiHeadAttention", options, multiHeadOptions);
     checkCount("multiHeadAttention", "width", width);
     checkCount("multiHeadAttention", "heads", heads);
     if (width % heads)
@@ -102,11 +142,12 @@ export class MultiHeadAttention extends Module {
     this.out = new Linear(width, width, options);
   }
 
-  override forward(
-    x: Tensor,
-    options: AttentionOptions & { readonly key?: Tensor; readonly value?: Tensor } = {},
-  ): Tensor {
-    const { key = x, value = key, ...rest } = options;
+  override forward(x: Tensor, options: MultiHeadInputs = {}): Tensor {
+    const {
+      key = x,
+      value = key,
+      ...rest
+    } = checkOptions("multiHeadAttention", options, multiHeadInputs);
     for (const t of [x, key, value]) {
       checkRank("multiHeadAttention", t, 3);
       checkExtent("multiHeadAttention", t, -1, this.width, "widths");

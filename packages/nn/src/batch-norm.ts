@@ -4,16 +4,20 @@
  */
 import {
   assign,
+  checkOptions,
   type Dim,
   dimValue,
-  inFull,
+  inFloat32,
   mulDim,
+  type OptionNames,
   printShape,
+  requireAtLeast,
   ShapeError,
   type Tensor,
 } from "@kiln-ml/ir";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
+import { affine } from "./norm.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
 
 export interface BatchNormOptions {
@@ -24,6 +28,8 @@ export interface BatchNormOptions {
   /** Has gain and bias; true by default. */
   readonly affine?: boolean;
 }
+
+const batchNormOptions: OptionNames<BatchNormOptions> = { eps: 1, momentum: 1, affine: 1 };
 
 class BatchNorm extends Module {
   readonly weight: Tensor | undefined;
@@ -37,6 +43,7 @@ class BatchNorm extends Module {
 
   constructor(channels: number, ranks: readonly number[], options: BatchNormOptions) {
     super();
+    checkOptions("batchNorm", options, batchNormOptions);
     checkCount("batchNorm", "channels", channels);
     this.channels = channels;
     this.eps = options.eps ?? 1e-5;
@@ -55,15 +62,15 @@ class BatchNorm extends Module {
   override forward(input: Tensor): Tensor {
     checkRank("batchNorm", input, ...this.#ranks);
     checkExtent("batchNorm", input, 1, this.channels, "channels");
-    const x = inFull(input);
-    const axes = x.shape.map((_, i) => i).filter((i) => i !== 1);
+    const axes = input.shape.map((_, i) => i).filter((i) => i !== 1);
     const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...axes.slice(1).map(() => 1)]);
-    const [mean, variance] = this.training
-      ? this.#batchStatistics(x, axes, wide)
-      : [this.runningMean, this.runningVar];
-    const scale = variance.add(this.eps).rsqrt();
-    const y = x.sub(wide(mean)).mul(wide(scale));
-    return this.weight && this.bias ? y.mul(wide(this.weight)).add(wide(this.bias)) : y;
+    return inFloat32([input, this.weight, this.bias], (x, weight, bias) => {
+      const [mean, variance] = this.training
+        ? this.#batchStatistics(x, axes, wide)
+        : [this.runningMean, this.runningVar];
+      const scale = variance.add(this.eps).rsqrt();
+      return affine(x.sub(wide(mean)).mul(wide(scale)), weight && wide(weight), bias && wide(bias));
+    });
   }
 
   /** Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch does. */
@@ -73,10 +80,14 @@ class BatchNorm extends Module {
     wide: (t: Tensor) => Tensor,
   ): [Tensor, Tensor] {
     const extent = axes.map((a) => x.shape[a]!).reduce<Dim>(mulDim, 1);
-    if (extent === 1)
-      throw new ShapeError(
-        `batchNorm: one value a channel has no variance: input is ${printShape(x.shape)}\n  call eval() to use the running statistics`,
-      );
+    requireAtLeast(
+      extent,
+      2,
+      () =>
+        new ShapeError(
+          `batchNorm: ${extent === 0 ? "no" : "one"} value a channel has no variance: input is ${printShape(x.shape)}\n  call eval() to use the running statistics`,
+        ),
+    );
     const count = dimValue(extent, x.dtype);
     const mean = x.mean(axes);
     const squares = x.sub(wide(mean)).square().sum(axes);
@@ -86,7 +97,10 @@ class BatchNorm extends Module {
   }
 
   #move(running: Tensor, batch: Tensor): void {
-    assign(running, running.mul(1 - this.momentum).add(batch.mul(this.momentum)));
+    assign(
+      running,
+      inFloat32([running], (old) => old.mul(1 - this.momentum).add(batch.mul(this.momentum))),
+    );
   }
 
   override describe(): string {

@@ -2,7 +2,14 @@
  * Convolution layers over one and two axes, channels first as in PyTorch. The arithmetic is the IR's
  * `convolution`; here are the parameters, the padding by name, and the bias.
  */
-import { convolution, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  convolution,
+  type OptionNames,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkRank, weight } from "./parameter.ts";
@@ -19,6 +26,16 @@ export interface ConvOptions {
   readonly init?: Initializer;
   readonly biasInit?: Initializer;
 }
+
+const convOptions: OptionNames<ConvOptions> = {
+  stride: 1,
+  padding: 1,
+  dilation: 1,
+  groups: 1,
+  bias: 1,
+  init: 1,
+  biasInit: 1,
+};
 
 class Convolution extends Module {
   readonly weight: Tensor;
@@ -42,6 +59,7 @@ class Convolution extends Module {
     super();
     const op = `conv${axes}d`;
     this.#op = op;
+    checkOptions(op, options, convOptions);
     this.inputs = inputs;
     this.outputs = outputs;
     this.groups = options.groups ?? 1;

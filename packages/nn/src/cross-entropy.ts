@@ -3,12 +3,15 @@
  * an iota along the class axis instead of gathered, so that the whole loss is row-wise and fuses.
  */
 import {
+  checkOptions,
   DtypeError,
   dropAxes,
   GraphError,
+  inFloat32,
   iota,
   isFloat,
   isInteger,
+  type OptionNames,
   printShape,
   ShapeError,
   sameShape,
@@ -102,6 +105,10 @@ function averaged(
   return reduce(losses, reduction);
 }
 
+const nllOptions: OptionNames<NllOptions> = { reduction: 1, axis: 1, ignoreIndex: 1, weight: 1 };
+
+const crossEntropyOptions: OptionNames<CrossEntropyOptions> = { ...nllOptions, labelSmoothing: 1 };
+
 /**
  * −Σ_c p_c · log softmax(x)_c, where p is the target: a class (one-hot) or probabilities.
  *
@@ -111,16 +118,21 @@ function averaged(
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const op = "crossEntropy";
-  const smoothing = options.labelSmoothing ?? 0;
+  const smoothing = checkOptions(op, options, crossEntropyOptions).labelSmoothing ?? 0;
   checkWithin(op, "labelSmoothing", smoothing, 0, 1);
   if (!isFloat(x.dtype)) throw new DtypeError(`${op}: input must be floating, got ${x.dtype}`);
   const classes = classesOf(op, x, options);
-  const logp = x.logSoftmax(classes.axis);
-  if (isFloat(target.dtype)) return againstProbabilities(logp, target, classes, options);
+  if (isFloat(target.dtype))
+    return inFloat32([x, target], (full, p) =>
+      againstProbabilities(full.logSoftmax(classes.axis), p, classes, options),
+    );
   if (!isInteger(target.dtype))
     throw new DtypeError(`${op}: target must be integers or floats, got ${target.dtype}`);
   checkTargets(op, x, target, classes.axis);
-  return averaged(againstIndices(logp, target, classes, options), options.reduction);
+  return inFloat32([x], (full) => {
+    const logp = full.logSoftmax(classes.axis);
+    return averaged(againstIndices(logp, target, classes, options), options.reduction);
+  });
 }
 
 function againstProbabilities(
@@ -154,9 +166,12 @@ function againstProbabilities(
  * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction.
  */
 export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
+  checkOptions("nll", options, nllOptions);
   const classes = classesOf("nll", logp, options);
   if (!isInteger(target.dtype))
     throw new DtypeError(`nll: target must be integers, got ${target.dtype}`);
   checkTargets("nll", logp, target, classes.axis);
-  return averaged(againstIndices(logp, target, classes, options), options.reduction);
+  return inFloat32([logp], (full) =>
+    averaged(againstIndices(full, target, classes, options), options.reduction),
+  );
 }

@@ -2,15 +2,18 @@
  * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
  * that a compiled step draws a new mask at each run.
  */
-import { currentValue, random, select, type Tensor } from "@kiln-ml/ir";
-import { advanceKey, keyState } from "./key-stream.ts";
+import { checkOptions, nextKey, type OptionNames, random, select, type Tensor } from "@kiln-ml/ir";
+import { keyState } from "./key-stream.ts";
 import { Module } from "./module.ts";
 import { checkWithin } from "./parameter.ts";
+
+const seedOptions: OptionNames<{ readonly seed?: number }> = { seed: 1 };
 
 /**
  * In training: x / (1 − rate) where a coin of probability 1 − rate falls, 0 elsewhere. Otherwise x.
  *
- * x: f32[...] → the same. `seed` fixes the coins; without it the key comes from `nn.seed`.
+ * x: f32[...] → the same. `seed` fixes the coins; without it the key comes from `nn.seed`. Every step of a `scan` has coins of
+ * its own.
  * Srivastava et al. 2014, scaled in training rather than afterwards.
  */
 export class Dropout extends Module {
@@ -20,6 +23,7 @@ export class Dropout extends Module {
 
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
     super();
+    checkOptions("dropout", options, seedOptions);
     checkWithin("dropout", "rate", rate, 0, 1);
     this.rate = rate;
     this.key = keyState("dropout", options.seed);
@@ -28,8 +32,7 @@ export class Dropout extends Module {
   override forward(x: Tensor): Tensor {
     if (!this.training || this.rate === 0) return x;
     const keep = 1 - this.rate;
-    const kept = random.bernoulli(currentValue(this.key), keep, x.shape);
-    advanceKey(this.key);
+    const kept = random.bernoulli(nextKey(this.key), keep, x.shape);
     return select(kept, keep > 0 ? x.mul(1 / keep) : x, 0);
   }
 

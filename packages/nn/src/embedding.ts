@@ -1,10 +1,23 @@
 /**
  * A table of vectors looked up by index.
  */
-import { DtypeError, isInteger, type Tensor, take } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  DtypeError,
+  isInteger,
+  type OptionNames,
+  type Tensor,
+  take,
+} from "@kiln-ml/ir";
 import { type Initializer, normal } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, weight } from "./parameter.ts";
+
+export interface EmbeddingOptions {
+  readonly init?: Initializer;
+}
+
+const embeddingOptions: OptionNames<EmbeddingOptions> = { init: 1 };
 
 /**
  * y[..., :] = weight[x[...], :].
@@ -17,8 +30,9 @@ export class Embedding extends Module {
   readonly count: number;
   readonly width: number;
 
-  constructor(count: number, width: number, options: { readonly init?: Initializer } = {}) {
+  constructor(count: number, width: number, options: EmbeddingOptions = {}) {
     super();
+    checkOptions("embedding", options, embeddingOptions);
     checkCount("embedding", "count", count);
     checkCount("embedding", "width", width);
     this.count = count;

@@ -1,7 +1,7 @@
 /**
  * Keys for random numbers, kept as state: at every run of a compiled function other ones.
  */
-import { assign, iota, param, type Tensor } from "@kiln-ml/ir";
+import { checkOptions, nextKey, type OptionNames, param, type Tensor } from "@kiln-ml/ir";
 import { drawKey } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount } from "./parameter.ts";
@@ -13,16 +13,12 @@ export function keyState(op: string, seed: number | undefined): Tensor {
   return param(Uint32Array.from(first), { name: "key", trainable: false });
 }
 
-/** From here on in the trace such state is the next key. */
-export function advanceKey(state: Tensor): void {
-  // iota(2) is (0, 1): the counter is the second word, and threefry makes the streams of two counts independent.
-  assign(state, state.add(iota([2], 0, "u32")));
-}
+const seedOptions: OptionNames<{ readonly seed?: number }> = { seed: 1 };
 
 /**
  * A stream of keys: `random.normal(this.keys.next(), shape)` draws anew at every run, and at every call of `next` within one.
  *
- * `key` u32[2] is a seed and a counter, which each `next` moves by one, in training or not. Goes into checkpoints, so that a run that is
+ * `key` u32[2] is a seed and a counter, which each `next` moves by one, in training or not; inside of a `scan` every step has keys of its own. Goes into checkpoints, so that a run that is
  * resumed draws what it would have drawn.
  */
 export class KeyStream extends Module {
@@ -30,15 +26,13 @@ export class KeyStream extends Module {
 
   constructor(options: { readonly seed?: number } = {}) {
     super();
+    checkOptions("keyStream", options, seedOptions);
     this.key = keyState("keyStream", options.seed);
   }
 
   /** u32[2]. */
   next(): Tensor {
-    // A node of its own: the parameter itself would be read as what is assigned to it below.
-    const key = this.key.stopGradient();
-    advanceKey(this.key);
-    return key;
+    return nextKey(this.key);
   }
 
   override forward(): Tensor {

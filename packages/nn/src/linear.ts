@@ -1,7 +1,7 @@
 /**
  * Layers that are one matrix product: y = x·Wᵀ + b.
  */
-import type { Tensor } from "@kiln-ml/ir";
+import { checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, weight } from "./parameter.ts";
@@ -12,6 +12,8 @@ export interface LinearOptions {
   readonly init?: Initializer;
   readonly biasInit?: Initializer;
 }
+
+const linearOptions: OptionNames<LinearOptions> = { bias: 1, init: 1, biasInit: 1 };
 
 /**
  * y = x·Wᵀ + b.
@@ -27,6 +29,7 @@ export class Linear extends Module {
 
   constructor(inputs: number, outputs: number, options: LinearOptions = {}) {
     super();
+    checkOptions("linear", options, linearOptions);
     checkCount("linear", "inputs", inputs);
     checkCount("linear", "outputs", outputs);
     this.inputs = inputs;

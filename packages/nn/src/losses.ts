@@ -4,8 +4,10 @@
  * gradient is right at zero too, where |x| and max(x, 0) alone would give the wrong half.
  */
 import {
+  checkOptions,
   GraphError,
-  inFull,
+  inFloat32,
+  type OptionNames,
   printShape,
   ShapeError,
   sameShape,
@@ -20,59 +22,70 @@ export interface LossOptions {
   readonly reduction?: Reduction;
 }
 
-/** Both, of one shape, and in f32 where they are halves of mixed precision. */
-function pairOf(op: string, x: Tensor, target: Tensor): [Tensor, Tensor] {
+/** `losses` of both, of one shape, reduced. Halves are f32 up to the result. */
+function lossOf(
+  op: string,
+  [x, target]: readonly [Tensor, Tensor],
+  reduction: Reduction | undefined,
+  losses: (x: Tensor, target: Tensor) => Tensor,
+): Tensor {
   if (!sameShape(x.shape, target.shape))
     throw new ShapeError(
       `${op}: shapes differ: input ${printShape(x.shape)}, target ${printShape(target.shape)}`,
     );
-  return [inFull(x), inFull(target)];
+  return inFloat32([x, target], (a, b) => reduce(losses(a, b), reduction));
 }
+
+const lossOptions: OptionNames<LossOptions> = { reduction: 1 };
 
 /** (x − target)². Both f32[S] → f32[], or f32[S] without reduction. */
 export function mse(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  const [a, b] = pairOf("mse", x, target);
-  return reduce(a.sub(b).square(), options.reduction);
+  checkOptions("mse", options, lossOptions);
+  return lossOf("mse", [x, target], options.reduction, (a, b) => a.sub(b).square());
 }
 
 /** |x − target|. Both f32[S] → f32[], or f32[S] without reduction. */
 export function l1(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  const [a, b] = pairOf("l1", x, target);
-  return reduce(a.sub(b).abs(), options.reduction);
+  checkOptions("l1", options, lossOptions);
+  return lossOf("l1", [x, target], options.reduction, (a, b) => a.sub(b).abs());
 }
+
+export interface HuberOptions extends LossOptions {
+  readonly delta?: number;
+}
+
+const huberOptions: OptionNames<HuberOptions> = { ...lossOptions, delta: 1 };
 
 /**
  * d²/2 where |d| < delta, else delta·(|d| − delta/2), for d = x − target. `delta` is 1 by default.
  * Both f32[S] → f32[], or f32[S] without reduction. Huber 1964.
  */
-export function huber(
-  x: Tensor,
-  target: Tensor,
-  options: LossOptions & { readonly delta?: number } = {},
-): Tensor {
-  const delta = options.delta ?? 1;
-  const [a, b] = pairOf("huber", x, target);
-  if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
-  const d = a.sub(b);
-  const size = d.abs();
-  const losses = select(size.less(delta), d.square().mul(0.5), size.sub(delta / 2).mul(delta));
-  return reduce(losses, options.reduction);
+export function huber(x: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
+  const { delta = 1 } = checkOptions("huber", options, huberOptions);
+  return lossOf("huber", [x, target], options.reduction, (a, b) => {
+    if (!(delta > 0)) throw new GraphError(`huber: delta must be positive, got ${delta}`);
+    const d = a.sub(b);
+    const size = d.abs();
+    return select(size.less(delta), d.square().mul(0.5), size.sub(delta / 2).mul(delta));
+  });
 }
 
+export interface SmoothL1Options extends LossOptions {
+  readonly beta?: number;
+}
+
+const smoothL1Options: OptionNames<SmoothL1Options> = { ...lossOptions, beta: 1 };
+
 /** huber / beta, with delta = beta; beta = 0 is `l1`. `beta` is 1 by default. */
-export function smoothL1(
-  x: Tensor,
-  target: Tensor,
-  options: LossOptions & { readonly beta?: number } = {},
-): Tensor {
-  const { beta = 1, ...rest } = options;
+export function smoothL1(x: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
+  const { beta = 1, ...rest } = checkOptions("smoothL1", options, smoothL1Options);
   checkWithin("smoothL1", "beta", beta, 0, Number.MAX_VALUE);
   if (beta === 0) return l1(x, target, rest);
-  const [a, b] = pairOf("smoothL1", x, target);
-  const d = a.sub(b);
-  const size = d.abs();
-  const losses = select(size.less(beta), d.square().mul(0.5 / beta), size.sub(beta / 2));
-  return reduce(losses, options.reduction);
+  return lossOf("smoothL1", [x, target], rest.reduction, (a, b) => {
+    const d = a.sub(b);
+    const size = d.abs();
+    return select(size.less(beta), d.square().mul(0.5 / beta), size.sub(beta / 2));
+  });
 }
 
 /** The smallest normal f32: below it, on devices that flush, a logarithm would see 0. */
@@ -88,14 +101,25 @@ const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(t
  * a sigmoid: it is accurate where p is near 0 or 1.
  */
 export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  const [q, t] = pairOf("bce", p, target);
-  const yes = t.mul(boundedLog(q));
-  const no = t
-    .neg()
-    .add(1)
-    .mul(boundedLog(q.neg().add(1)));
-  return reduce(yes.add(no).neg(), options.reduction);
+  checkOptions("bce", options, lossOptions);
+  return lossOf("bce", [p, target], options.reduction, (q, t) => {
+    const yes = t.mul(boundedLog(q));
+    const no = t
+      .neg()
+      .add(1)
+      .mul(boundedLog(q.neg().add(1)));
+    return yes.add(no).neg();
+  });
 }
+
+export interface BceWithLogitsOptions extends LossOptions {
+  readonly positiveWeight?: Tensor | number;
+}
+
+const bceWithLogitsOptions: OptionNames<BceWithLogitsOptions> = {
+  ...lossOptions,
+  positiveWeight: 1,
+};
 
 /**
  * (1 − t)·x + (1 + (w − 1)·t)·log(1 + e⁻ˣ): binary cross-entropy of sigmoid(x), stable for every x.
@@ -105,15 +129,17 @@ export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tenso
 export function bceWithLogits(
   x: Tensor,
   target: Tensor,
-  options: LossOptions & { readonly positiveWeight?: Tensor | number } = {},
+  options: BceWithLogitsOptions = {},
 ): Tensor {
-  const [a, b] = pairOf("bceWithLogits", x, target);
+  checkOptions("bceWithLogits", options, bceWithLogitsOptions);
   const w = options.positiveWeight ?? 1;
-  const scale = typeof w === "number" ? b.mul(w - 1).add(1) : w.sub(1).mul(b).add(1);
-  const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
-  if (!sameShape(losses.shape, x.shape))
+  return lossOf("bceWithLogits", [x, target], options.reduction, (a, b) => {
+    const scale =
+      typeof w === "number" ? b.mul(w - 1).add(1) : w.convert(a.dtype).sub(1).mul(b).add(1);
+    const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
+    if (sameShape(losses.shape, x.shape)) return losses;
     throw new ShapeError(
       `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}`,
     );
-  return reduce(losses, options.reduction);
+  });
 }

@@ -6,28 +6,42 @@ import {
   assign,
   changeSetting,
   GraphError,
+  isFrozen,
   isStatic,
+  KilnError,
+  lastNodeId,
   printShape,
   readSetting,
   ShapeError,
   Stateful,
+  setFrozen,
   sizeOf,
   Tensor,
 } from "@kiln-ml/ir";
+import { type Call, tellCalls, type Watch } from "./calls.ts";
+import { hiddenFieldsOf, partsIn } from "./parts.ts";
 
 /** A module with one input and one result, as containers expect. */
 export interface Layer extends Module {
   forward(x: Tensor): Tensor;
 }
 
-const frozen = new WeakSet<Tensor>();
+/** When a module was made, among modules and among nodes: what is older is none of its own. */
+const births = new WeakMap<Module, { readonly module: number; readonly node: number }>();
+let born = 0;
 
 /**
- * A part of a model. Subclasses keep parameters, sub-modules, and arrays or records of them in fields, and
- * define `forward`. A name is the path of fields: `blocks.0.fc1.weight`.
+ * A part of a model. Subclasses keep parameters, sub-modules, and arrays, records, maps or sets of them in fields, and
+ * define `forward`. A name is the path of fields: `blocks.0.fc1.weight`. Nobody sees what private fields (`#fc`) hold: the
+ * first `forward` throws GraphError if it uses a parameter that only such a field can have.
  */
 export abstract class Module extends Stateful {
   #training = true;
+  constructor() {
+    super();
+    births.set(this, { module: born++, node: lastNodeId() });
+    tellCalls<Module>(this, Module.prototype, watch);
+  }
 
   /**
    * Read while `forward` builds the graph: dropout and batch normalisation differ in training. A compiled function has a program
@@ -53,27 +67,27 @@ export abstract class Module extends Stateful {
 
   /** `parameters()` by path. */
   namedParameters(): Map<string, Tensor> {
-    const trained = [...this.#all()].filter(([, t]) => t.attrs.trainable && !frozen.has(t));
+    const trained = [...stateOf(this)].filter(([, t]) => t.attrs.trainable && !isFrozen(t));
     return new Map(trained);
   }
 
   /** Parameters that no gradient changes: running statistics, random state. */
   buffers(): Map<string, Tensor> {
-    return new Map([...this.#all()].filter(([, t]) => !t.attrs.trainable));
+    return new Map([...stateOf(this)].filter(([, t]) => !t.attrs.trainable));
   }
 
   /** Everything that a checkpoint holds, by path: parameters, frozen or not, and buffers. */
   state(): Map<string, Tensor> {
-    return this.#all();
+    return stateOf(this);
   }
 
   checkpoint(): Map<string, Tensor> {
-    return this.#all();
+    return stateOf(this);
   }
 
   /** `state()` as a record: `net.weights["fc1.weight"]`. */
   get weights(): Record<string, Tensor> {
-    return Object.fromEntries(this.#all());
+    return Object.fromEntries(stateOf(this));
   }
 
   /**
@@ -81,7 +95,7 @@ export abstract class Module extends Stateful {
    * ShapeError or DtypeError where a value does not fit.
    */
   load(values: Readonly<Record<string, Tensor>>): this {
-    const own = this.#all();
+    const own = stateOf(this);
     const missing = [...own.keys()].filter((name) => !(name in values));
     const unknown = Object.keys(values).filter((name) => !own.has(name));
     if (missing.length || unknown.length)
@@ -101,27 +115,18 @@ export abstract class Module extends Stateful {
 
   /** This module, then every one below it, each once, by path; the path of this one is "". */
   modules(): Map<string, Module> {
-    const found = new Map<string, Module>();
-    const seen = new Set<Module>();
-    const visit = (path: string, m: Module): void => {
-      if (seen.has(m)) return;
-      seen.add(m);
-      found.set(path, m);
-      for (const [field, child] of m.children()) visit(join(path, field), child);
-    };
-    visit("", this);
-    return found;
+    return new Map(walk(this));
   }
 
   /** Calls `visit` with every module, this one first. */
   apply(visit: (module: Module, path: string) => void): this {
-    for (const [path, m] of this.modules()) visit(m, path);
+    for (const [path, m] of walk(this)) visit(m, path);
     return this;
   }
 
   /** Results of `f` for every module, this one first. */
   map<T>(f: (module: Module, path: string) => T): T[] {
-    return [...this.modules()].map(([path, m]) => f(m, path));
+    return walk(this).map(([path, m]) => f(m, path));
   }
 
   /** Sets `training` of this module and all below it. */
@@ -136,20 +141,23 @@ export abstract class Module extends Stateful {
     return this.train(false);
   }
 
-  /** Takes the parameters out of `parameters()`, so that no optimizer made afterwards sees them. */
+  /**
+   * Takes the parameters out of `parameters()`, so that an optimizer made afterwards does not have them, and one made before leaves
+   * them and their state as they are.
+   */
   freeze(): this {
-    for (const t of this.#all().values()) frozen.add(t);
+    for (const t of stateOf(this).values()) setFrozen(t, true);
     return this;
   }
 
   unfreeze(): this {
-    for (const t of this.#all().values()) frozen.delete(t);
+    for (const t of stateOf(this).values()) setFrozen(t, false);
     return this;
   }
 
   /** Number of elements of all parameters, frozen ones included. */
   get parameterCount(): number {
-    return countOf(this.#all().values());
+    return countOf(stateOf(this).values());
   }
 
   /** The part of a path that a field stands for; "" where a container's own field should not show. */
@@ -169,20 +177,85 @@ export abstract class Module extends Stateful {
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return this.toString();
   }
+}
 
-  #all(): Map<string, Tensor> {
-    const found = new Map<string, Tensor>();
-    const seen = new Set<Tensor>();
-    for (const [path, m] of this.modules())
-      for (const [field, t] of partsOf(m)) {
-        if (!(t instanceof Tensor) || seen.has(t)) continue;
-        seen.add(t);
-        found.set(join(path, field), t);
-      }
-    for (const [path, t] of found) rename(t, path);
-    return found;
+/** A module and all below it, each once. A container may lend its path to a module in it, so paths are not keys. */
+function walk(root: Module): [string, Module][] {
+  const found: [string, Module][] = [];
+  const seen = new Set<Module>();
+  const visit = (path: string, m: Module): void => {
+    if (seen.has(m)) return;
+    seen.add(m);
+    found.push([path, m]);
+    for (const [field, child] of m.children()) visit(join(path, field), child);
+  };
+  visit("", root);
+  return found;
+}
+
+function stateOf(root: Module): Map<string, Tensor> {
+  const found = new Map<string, Tensor>();
+  const seen = new Set<Tensor>();
+  for (const [path, m] of walk(root))
+    for (const [field, t] of partsOf(m)) {
+      if (!(t instanceof Tensor) || seen.has(t)) continue;
+      seen.add(t);
+      const name = join(path, field);
+      if (found.has(name))
+        throw new GraphError(`module: ${root.constructor.name} has two parameters called ${name}`);
+      found.set(name, t);
+    }
+  for (const [path, t] of found) rename(t, path);
+  return found;
+}
+
+const watch: Watch<Module> = {
+  inspect: refuseHidden,
+  pathBetween(above, below) {
+    try {
+      return walk(above).find(([path, m]) => m === below && path)?.[0];
+    } catch (e) {
+      if (e instanceof KilnError) return undefined;
+      throw e;
+    }
+  },
+};
+
+/** Throws for what calls used of parameters and modules that no walk finds, if a module that used them can hide them. */
+function refuseHidden(root: Module, calls: readonly Call<Module>[]): void {
+  const modules = new Set(walk(root).map(([, m]) => m));
+  const found = new Set<Tensor>(stateOf(root).values());
+  const looked = new Set<Tensor>();
+  for (const call of calls) {
+    const { module, above, made } = call;
+    const isNewer = (m: Module) => births.get(module)!.module > births.get(m)!.module;
+    if (above && !modules.has(module) && isNewer(above.module))
+      refuse(above.module, `the ${module.constructor.name}`);
+    for (const t of made) {
+      if (looked.has(t)) continue;
+      looked.add(t);
+      for (const p of t.operands) if (p.op === "param" && !found.has(p)) refuseParameter(call, p);
+    }
   }
 }
+
+/** Throws if the module that a parameter comes from, not being handed it, may hold it where nobody can look. */
+function refuseParameter(call: Call<Module>, p: Tensor): void {
+  let from: Call<Module> | undefined = call;
+  while (from?.inputs.includes(p)) from = from.above;
+  if (from && p.id > births.get(from.module)!.node)
+    refuse(from.module, `the parameter ${String(p.attrs.name)} ${p.dtype}${printShape(p.shape)}`);
+}
+
+function refuse(owner: Module, what: string): void {
+  const hidden = hiddenFieldsOf(owner, Module, isHeld);
+  if (hidden.length)
+    throw new GraphError(
+      `${owner.constructor.name}: forward uses ${what}, which parameters() does not find: nobody can look into ${hidden.join(", ")}\n  keep parameters and modules in public fields, or in lists, records, maps and sets there`,
+    );
+}
+
+const isHeld = (x: unknown): boolean => x instanceof Tensor || x instanceof Module;
 
 const join = (a: string, b: string): string => (a && b ? `${a}.${b}` : a || b);
 const list = (names: readonly string[]): string => `[${names.join(", ")}]`;
@@ -197,22 +270,15 @@ function rename(t: Tensor, path: string): void {
     (t.attrs as { name: string }).name = path;
 }
 
-/** Parameters and modules held by the fields of `m`, looking into arrays and plain records. */
-function partsOf(m: Module): [string, Tensor | Module][] {
-  const found: [string, Tensor | Module][] = [];
-  const visit = (path: string, value: unknown): void => {
-    if (value instanceof Module || (value instanceof Tensor && value.op === "param"))
-      found.push([path, value]);
-    else if (Array.isArray(value))
-      for (const [i, v] of value.entries()) visit(join(path, `${i}`), v);
-    else if (isRecord(value)) for (const [k, v] of Object.entries(value)) visit(join(path, k), v);
-  };
-  for (const [field, value] of Object.entries(m)) visit(m.pathOfField(field), value);
-  return found;
-}
+const isPart = (x: unknown): x is Tensor | Module =>
+  x instanceof Module || (x instanceof Tensor && x.op === "param");
 
-const isRecord = (x: unknown): x is Record<string, unknown> =>
-  typeof x === "object" && x !== null && Object.getPrototypeOf(x) === Object.prototype;
+/** Parameters and modules held by the fields of `m`, looking into arrays, plain records, maps and sets. */
+const partsOf = (m: Module): [string, Tensor | Module][] =>
+  partsIn(
+    Object.entries(m).map(([field, value]) => [m.pathOfField(field), value] as const),
+    isPart,
+  );
 
 function countOf(tensors: Iterable<Tensor>): number {
   let sum = 0;
@@ -239,5 +305,5 @@ function printModule(m: Module, path: string, above: readonly Module[] = []): st
 
 function note(t: Tensor): string {
   if (!t.attrs.trainable) return " buffer";
-  return frozen.has(t) ? " frozen" : "";
+  return isFrozen(t) ? " frozen" : "";
 }

@@ -1,8 +1,17 @@
 /**
  * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
- * They hold no running state.
+ * They hold no running state. Halves are f32 from the sums to the gain and bias, and rounded once.
  */
-import { type Dim, inFull, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  type Dim,
+  inFloat32,
+  mulDim,
+  type OptionNames,
+  printShape,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkWithin, weight } from "./parameter.ts";
@@ -16,16 +25,23 @@ export interface NormOptions {
 
 /** (x − mean) / √(var + eps) over `axes`, with the biased variance. */
 export function standardize(x: Tensor, axes: readonly number[], eps: number): Tensor {
-  const full = inFull(x);
-  const centred = full.sub(full.mean(axes, { keepDims: true }));
-  return centred.mul(centred.square().mean(axes, { keepDims: true }).add(eps).rsqrt());
+  return inFloat32([x], (full) => {
+    const centred = full.sub(full.mean(axes, { keepDims: true }));
+    return centred.mul(centred.square().mean(axes, { keepDims: true }).add(eps).rsqrt());
+  });
 }
+
+/** y · weight + bias, where there are such. */
+export const affine = (y: Tensor, weight: Tensor | undefined, bias: Tensor | undefined): Tensor =>
+  weight && bias ? y.mul(weight).add(bias) : y;
 
 const lastAxes = (count: number): number[] => Array.from({ length: count }, (_, i) => i - count);
 
 function checkTail(op: string, x: Tensor, shape: readonly number[]): void {
   for (const [i, d] of shape.entries()) checkExtent(op, x, i - shape.length, d, "extents");
 }
+
+const normOptions: OptionNames<NormOptions> = { eps: 1, affine: 1 };
 
 /**
  * (x − mean) / √(var + eps) · weight + bias over the last axes.
@@ -41,6 +57,7 @@ export class LayerNorm extends Module {
 
   constructor(shape: number | readonly number[], options: NormOptions = {}) {
     super();
+    checkOptions("layerNorm", options, normOptions);
     this.shape = typeof shape === "number" ? [shape] : [...shape];
     this.eps = options.eps ?? 1e-5;
     for (const d of this.shape) checkCount("layerNorm", "extent", d);
@@ -54,14 +71,17 @@ export class LayerNorm extends Module {
 
   override forward(x: Tensor): Tensor {
     checkTail("layerNorm", x, this.shape);
-    const y = standardize(x, lastAxes(this.shape.length), this.eps);
-    return this.weight && this.bias ? y.mul(this.weight).add(this.bias) : y;
+    return inFloat32([x, this.weight, this.bias], (full, weight, bias) =>
+      affine(standardize(full, lastAxes(this.shape.length), this.eps), weight, bias),
+    );
   }
 
   override describe(): string {
     return this.shape.join("×");
   }
 }
+
+const rmsNormOptions: OptionNames<{ readonly eps?: number }> = { eps: 1 };
 
 /**
  * x / √(mean(x²) + eps) · weight over the last axis.
@@ -75,6 +95,7 @@ export class RmsNorm extends Module {
 
   constructor(extent: number, options: { readonly eps?: number } = {}) {
     super();
+    checkOptions("rmsNorm", options, rmsNormOptions);
     checkCount("rmsNorm", "extent", extent);
     this.extent = extent;
     this.eps = options.eps ?? 1e-5;
@@ -84,9 +105,10 @@ export class RmsNorm extends Module {
 
   override forward(x: Tensor): Tensor {
     checkExtent("rmsNorm", x, -1, this.extent, "extents");
-    const full = inFull(x);
-    const scale = full.square().mean([-1], { keepDims: true }).add(this.eps).rsqrt();
-    return full.mul(scale).mul(this.weight);
+    return inFloat32([x, this.weight], (full, weight) => {
+      const scale = full.square().mean([-1], { keepDims: true }).add(this.eps).rsqrt();
+      return full.mul(scale).mul(weight);
+    });
   }
 
   override describe(): string {
@@ -108,6 +130,7 @@ export class GroupNorm extends Module {
 
   constructor(groups: number, channels: number, options: NormOptions = {}) {
     super();
+    checkOptions("groupNorm", options, normOptions);
     checkCount("groupNorm", "groups", groups);
     checkCount("groupNorm", "channels", channels);
     if (channels % groups)
@@ -129,11 +152,12 @@ export class GroupNorm extends Module {
       throw new ShapeError(`groupNorm: input needs rank 2 or more, got ${printShape(x.shape)}`);
     checkExtent("groupNorm", x, 1, this.channels, "channels");
     const inGroup = x.shape.slice(2).reduce<Dim>(mulDim, this.channels / this.groups);
-    const grouped = x.reshape([x.shape[0]!, this.groups, inGroup]);
-    const y = standardize(grouped, [-1], this.eps).reshape(x.shape);
-    const wide = (t: Tensor): Tensor =>
-      t.reshape([this.channels, ...x.shape.slice(2).map(() => 1)]);
-    return this.weight && this.bias ? y.mul(wide(this.weight)).add(wide(this.bias)) : y;
+    const wide = (t: Tensor | undefined): Tensor | undefined =>
+      t?.reshape([this.channels, ...x.shape.slice(2).map(() => 1)]);
+    return inFloat32([x, wide(this.weight), wide(this.bias)], (full, weight, bias) => {
+      const grouped = full.reshape([x.shape[0]!, this.groups, inGroup]);
+      return affine(standardize(grouped, [-1], this.eps).reshape(x.shape), weight, bias);
+    });
   }
 
   override describe(): string {

@@ -3,9 +3,11 @@
  */
 import {
   avgPool,
+  checkOptions,
   concat,
   isStatic,
   maxPool,
+  type OptionNames,
   printShape,
   ShapeError,
   type Tensor,
@@ -22,6 +24,8 @@ export interface PoolOptions {
   readonly ceilMode?: boolean;
 }
 
+const poolOptions: OptionNames<PoolOptions> = { stride: 1, padding: 1, ceilMode: 1 };
+
 abstract class Pool extends Module {
   readonly window: [number, number];
   readonly stride: [number, number];
@@ -30,6 +34,7 @@ abstract class Pool extends Module {
 
   constructor(op: string, window: number | readonly number[], options: PoolOptions) {
     super();
+    checkOptions(op, options, poolOptions);
     this.window = pair(op, "window", window);
     this.stride = pair(op, "stride", options.stride ?? this.window);
     this.padding = pair(op, "padding", options.padding ?? 0);

@@ -3,21 +3,25 @@
  * loop of the program a layer and direction, so that the length may be a symbol. Gates stand in PyTorch's order.
  */
 import {
+  checkOptions,
   concat,
   type Dim,
   type Dtype,
   DtypeError,
+  fullDtype,
   GraphError,
-  inFull,
   iota,
   isInteger,
+  type OptionNames,
   printShape,
+  promote,
   ShapeError,
   sameShape,
   scan,
   select,
   stack,
   type Tensor,
+  widened,
   zeros,
 } from "@kiln-ml/ir";
 import { Dropout } from "./dropout.ts";
@@ -84,11 +88,19 @@ class Cell extends Module {
   }
 }
 
-/** In f32 at least, whatever products are computed in: a loop's state keeps its dtype. */
+/** In f32 at least, whatever products are computed in: a loop's state is f32 from step to step. */
 function product(x: Tensor, w: Tensor, bias: Tensor | undefined): Tensor {
-  const y = inFull(x.matmul(w.transpose([1, 0])));
+  const y = widened(x.matmul(w.transpose([1, 0])));
   return bias ? y.add(bias) : y;
 }
+
+const recurrentOptions: OptionNames<RecurrentOptions> = {
+  layers: 1,
+  bidirectional: 1,
+  bias: 1,
+  dropout: 1,
+};
+const recurrentInputs: OptionNames<RecurrentInputs> = { lengths: 1, state: 1 };
 
 class Recurrent extends Module {
   readonly forwards: Cell[];
@@ -108,7 +120,12 @@ class Recurrent extends Module {
     options: RecurrentOptions,
   ) {
     super();
-    const { layers = 1, bidirectional = false, bias = true, dropout = 0 } = options;
+    const {
+      layers = 1,
+      bidirectional = false,
+      bias = true,
+      dropout = 0,
+    } = checkOptions(kind.op, options, recurrentOptions);
     checkCount(kind.op, "inputs", inputs);
     checkCount(kind.op, "hidden", hidden);
     checkCount(kind.op, "layers", layers);
@@ -129,6 +146,7 @@ class Recurrent extends Module {
   }
 
   override forward(x: Tensor, given: RecurrentInputs = {}): RecurrentResult {
+    checkOptions(this.#op, given, recurrentInputs);
     checkRank(this.#op, x, 3);
     checkExtent(this.#op, x, -1, this.inputs, "inputs");
     const [batch, length] = x.shape as [Dim, Dim, Dim];
@@ -148,8 +166,11 @@ class Recurrent extends Module {
       });
       y = concat(ways, -1);
     }
-    const state = Array.from({ length: this.#states }, (_, k) => stack(last.map((s) => s[k]!)));
-    return { y: y.transpose([1, 0, 2]), state };
+    const dtype = fullDtype(promote(x.dtype, this.forwards[0]!.weightInput.dtype));
+    const state = Array.from({ length: this.#states }, (_, k) =>
+      stack(last.map((s) => s[k]!)).convert(dtype),
+    );
+    return { y: y.transpose([1, 0, 2]).convert(dtype), state };
   }
 
   /** Gates of the inputs, [T, B, gates·hidden] → [T, B, hidden]. */

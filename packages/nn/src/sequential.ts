@@ -3,16 +3,20 @@
  * layer learns its input size from the one before it. Sizes are inferred by building a graph that is dropped.
  */
 import {
+  checkOptions,
   GraphError,
   input,
   isStatic,
+  kindOf,
+  type OptionNames,
   printShape,
   type Shape,
   ShapeError,
-  type Tensor,
+  Tensor,
   trace,
 } from "@kiln-ml/ir";
 import { type ActivationName, activationOf } from "./activation.ts";
+import { located } from "./calls.ts";
 import { Linear, type LinearOptions } from "./linear.ts";
 import { type Layer, Module } from "./module.ts";
 import { checkCount } from "./parameter.ts";
@@ -30,6 +34,8 @@ export interface DenseOptions extends LinearOptions {
   readonly activation?: ActivationName | ((x: Tensor) => Tensor);
 }
 
+const denseOptions: OptionNames<DenseOptions> = { bias: 1, init: 1, biasInit: 1, activation: 1 };
+
 /**
  * activation(x·Wᵀ + b) with `units` outputs, whose input size is that of the first x it sees.
  *
@@ -38,16 +44,16 @@ export interface DenseOptions extends LinearOptions {
 export class Dense extends Module {
   readonly units: number;
   readonly activation: ((x: Tensor) => Tensor) | undefined;
-  readonly #options: DenseOptions;
+  readonly #options: LinearOptions;
   linear: Linear | undefined;
 
   constructor(units: number, options: DenseOptions = {}) {
     super();
     checkCount("dense", "units", units);
-    const { activation } = options;
+    const { activation, ...linear } = checkOptions("dense", options, denseOptions);
     this.units = units;
     this.activation = typeof activation === "string" ? activationOf(activation) : activation;
-    this.#options = options;
+    this.#options = linear;
   }
 
   override forward(x: Tensor): Tensor {
@@ -95,7 +101,13 @@ export class Lambda extends Module {
   }
 }
 
-type Entry = Layer | Input | ((x: Tensor) => Tensor);
+/** A layer whose result has others beside `y`, as recurrent ones have: the next layer takes `y`. */
+export interface LayerWithState extends Module {
+  forward(x: Tensor): { readonly y: Tensor };
+}
+
+type Part = Layer | LayerWithState;
+type Entry = Part | Input | ((x: Tensor) => Tensor);
 
 /**
  * y = layerₙ(… layer₁(x)).
@@ -103,7 +115,7 @@ type Entry = Layer | Input | ((x: Tensor) => Tensor);
  * Takes layers and functions, as arguments or one list; parameters are named by position: `0.weight`.
  */
 export class Sequential extends Module {
-  readonly layers: Layer[] = [];
+  readonly layers: Part[] = [];
   #shape: Shape | undefined;
 
   constructor(...entries: readonly Entry[] | readonly [readonly Entry[]]) {
@@ -120,8 +132,13 @@ export class Sequential extends Module {
       this.#shape = [2, ...entry.shape];
       return this;
     }
-    const layer: Layer = entry instanceof Module ? entry : new Lambda(entry);
-    if (this.#shape) this.#shape = resultShape(layer, this.#shape);
+    if (!(entry instanceof Module) && typeof entry !== "function")
+      throw new GraphError(
+        `sequential: entry ${this.layers.length} must be a layer, an Input or a function, got ${kindOf(entry)}\n  it takes no options: layers have their own, and compile has the target`,
+      );
+    const layer = entry instanceof Module ? entry : new Lambda(entry);
+    const at = this.layers.length;
+    if (this.#shape) this.#shape = located(`${at}`, () => resultShape(layer, this.#shape!, at));
     this.layers.push(layer);
     return this;
   }
@@ -132,7 +149,7 @@ export class Sequential extends Module {
   }
 
   override forward(x: Tensor): Tensor {
-    return this.layers.reduce((y, layer) => layer.forward(y), x);
+    return this.layers.reduce((y, layer, i) => next(layer, y, i), x);
   }
 
   override pathOfField(field: string): string {
@@ -140,7 +157,17 @@ export class Sequential extends Module {
   }
 }
 
+/** What layer `at` makes of x: the y of a layer that has a state too. */
+function next(layer: Part, x: Tensor, at: number): Tensor {
+  const out: unknown = layer.forward(x);
+  const y = out instanceof Object && !(out instanceof Tensor) && "y" in out ? out.y : out;
+  if (y instanceof Tensor) return y;
+  throw new GraphError(
+    `sequential: layer ${at} (${layer.constructor.name}) must give a tensor, got ${kindOf(y)}\n  write a module whose forward takes that result apart`,
+  );
+}
+
 /** Runs `forward` on a placeholder; assignments it makes (running statistics) are dropped with the trace. */
-function resultShape(layer: Layer, shape: Shape): Shape {
-  return trace(() => layer.forward(input("x", "f32", shape))).value.shape;
+function resultShape(layer: Part, shape: Shape, at: number): Shape {
+  return trace(() => next(layer, input("x", "f32", shape), at)).value.shape;
 }

@@ -104,7 +104,7 @@ export class ImportedModel {
       if (value) scope.set(name, value);
       else if (!scope.get(name)) throw new GraphError(`onnx: input ${name} is missing`);
     }
-    const run = new Run(this.#functions, this.#weights, known);
+    const run = new Run(this.#functions, this.#weights, known, mostNodes(this.model));
     const results = run.graph(graph, scope, "");
     return new Map(graph.outputs.map(({ name }, i) => [name, results[i]!]));
   }
@@ -113,14 +113,32 @@ export class ImportedModel {
 const functionKey = (f: { name: string; domain: string; overload: string }) =>
   `${f.domain}::${f.name}::${f.overload}`;
 
+/**
+ * Nodes that an import may come to: loops that are written out trip by trip, and functions that call others, make many of few.
+ * This many, and so many times those of the file.
+ */
+const freeNodes = 2 ** 16;
+const timesOfFile = 64;
+
+const mostNodes = ({ graph, functions }: Model): number =>
+  freeNodes + timesOfFile * functions.reduce((n, f) => n + f.nodes.length, graph.nodes.length);
+
 /** One import. */
 class Run {
   readonly #functions: ReadonlyMap<string, FunctionDef>;
   readonly #weights: Weights;
   readonly #given: Known;
   readonly #demands = new Map<string, number>();
+  readonly #most: number;
+  #nodesSoFar = 0;
 
-  constructor(functions: ReadonlyMap<string, FunctionDef>, weights: Weights, given: Known) {
+  constructor(
+    functions: ReadonlyMap<string, FunctionDef>,
+    weights: Weights,
+    given: Known,
+    most: number,
+  ) {
+    this.#most = most;
     this.#functions = functions;
     this.#weights = weights;
     this.#given = given;
@@ -128,6 +146,8 @@ class Run {
 
   /** The outputs of a graph whose inputs and surroundings `scope` knows. */
   graph(graph: GraphDef, scope: Scope, path: string): Value[] {
+    // One without nodes may be run for ever too.
+    this.#count(path);
     this.#nodes(
       graph.nodes,
       graph.outputs.map((v) => v.name),
@@ -156,12 +176,21 @@ class Run {
     }
   }
 
+  #count(label: string): void {
+    this.#nodesSoFar += 1;
+    if (this.#nodesSoFar > this.#most)
+      throw new GraphError(
+        `onnx: ${label}: the model comes to more than ${this.#most} nodes, trip by trip and call by call\n  give its loops a body whose types and shapes stay as they are, so that they need not be written out`,
+      );
+  }
+
   #node(
     node: NodeDef,
     inputs: readonly (Value | undefined)[],
     scope: Scope,
     label: string,
   ): Value[] {
+    this.#count(label);
     const attributes = resolved(node.attributes, scope.attributes);
     const local = this.#functions.get(functionKey({ ...node, name: node.op }));
     if (local) return this.#call(local, inputs, attributes, label);

@@ -21,6 +21,7 @@ export {
   readSequence,
   readTensor,
 } from "./proto/read.ts";
+export type { External, ExternalFile } from "./proto/source.ts";
 export { writeModel, writeTensor } from "./proto/write.ts";
 export type { Row } from "./row.ts";
 export { optional, sequence, TensorValue, typed, type Value } from "./value.ts";

@@ -4,6 +4,7 @@
  */
 import {
   addDim,
+  convertNumber,
   type Dim,
   DimExpr,
   evaluate,
@@ -21,7 +22,6 @@ import {
   mulDim,
   negDim,
   opRecord,
-  roundTo,
   sameDim,
   subDim,
   type Tensor,
@@ -215,7 +215,7 @@ class Walk {
     }
     const x = t.operands.map((o) => this.at(o, index));
     if (t.op === "convert") return converted(t, x[0]!);
-    if (x.every(isNumber)) return evaluateElement(opRecord(t.op), t.dtype, x);
+    if (x.every(isNumber)) return evaluateElement(opRecord(t.op), t.operands[0]!.dtype, t.dtype, x);
     const f = symbolic[t.op];
     return f ? f(x, t) : unknown();
   }
@@ -238,11 +238,7 @@ function truncated(x: Scalar): Dim {
 
 function converted(t: Tensor, x: Scalar): Scalar {
   if (t.dtype === "bool") return isNumber(x) ? Number(x !== 0) : truth(isZero(numerator(x)), true);
-  if (isNumber(x)) {
-    const from = t.operands[0]!.dtype;
-    if (!isFloat(from) || isFloat(t.dtype)) return roundTo(t.dtype, x);
-    return evaluateElement(opRecord("convert"), t.dtype, [x]);
-  }
+  if (isNumber(x)) return convertNumber(t.operands[0]!.dtype, t.dtype, x);
   return isFloat(t.dtype) ? x : truncated(x);
 }
 

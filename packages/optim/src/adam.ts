@@ -1,10 +1,10 @@
 /**
  * Adam, with its weight decay in the gradient (`Adam`) or apart from it (`AdamW`).
  */
-import { assign, sliceAxis, stack, type Tensor } from "@kiln-ml/ir";
+import { assign, checkOptions, type OptionNames, sliceAxis, stack, type Tensor } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
 
 export interface AdamOptions extends OptimizerOptions {
   /** Decay of the mean and of the mean square of gradients, default [0.9, 0.999]. */
@@ -18,6 +18,8 @@ export interface AdamOptions extends OptimizerOptions {
 /** 1 − βᵗ, as −expm1(t·ln β): the difference itself would lose digits in f32 when β is near 1. */
 const correction = (beta: number, t: Tensor): Tensor =>
   beta === 0 ? t.mul(0).add(1) : t.mul(Math.log(beta)).expm1().neg();
+
+const adamOptions: OptionNames<AdamOptions> = { ...optimizerOptions, betas: 1, eps: 1, amsgrad: 1 };
 
 /**
  * m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², w ← w − lr/(1 − β₁ᵗ) · m / (√(v/(1 − β₂ᵗ)) + eps), where g has
@@ -34,7 +36,7 @@ export class Adam extends Optimizer {
     options: AdamOptions,
     kind: "adam" | "adamw" = "adam",
   ) {
-    super(kind, params, options);
+    super(kind, params, checkOptions(kind, options, adamOptions));
     this.betas = options.betas ?? [0.9, 0.999];
     this.eps = options.eps ?? 1e-8;
     this.amsgrad = options.amsgrad ?? false;

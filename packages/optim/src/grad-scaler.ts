@@ -5,9 +5,10 @@
  */
 import {
   assign,
+  checkOptions,
   currentValue,
   GraphError,
-  grad,
+  type OptionNames,
   param,
   printShape,
   promote,
@@ -33,6 +34,14 @@ export interface GradScalerOptions {
   readonly name?: string;
 }
 
+const scalerOptions: OptionNames<GradScalerOptions> = {
+  initScale: 1,
+  growthFactor: 1,
+  backoffFactor: 1,
+  growthInterval: 1,
+  name: 1,
+};
+
 /**
  * Scales a loss by s, its gradients by 1/s, and steps an optimizer where all of them are finite; else parameters and the
  * optimizer's state stay as they are.
@@ -50,7 +59,11 @@ export class GradScaler extends Stateful {
 
   constructor(options: GradScalerOptions = {}) {
     super();
-    const { initScale = 65536, name = "scaler" } = options;
+    const { initScale = 65536, name = "scaler" } = checkOptions(
+      "gradScaler",
+      options,
+      scalerOptions,
+    );
     this.growthFactor = options.growthFactor ?? 2;
     this.backoffFactor = options.backoffFactor ?? 0.5;
     this.growthInterval = options.growthInterval ?? 2000;
@@ -96,16 +109,16 @@ export class GradScaler extends Stateful {
       throw new ShapeError(
         `gradScaler: loss must be a scalar, got ${printShape(loss.shape)}\n  take its mean or sum first`,
       );
-    this.apply(optimizer, grad(this.scale(loss), optimizer.params));
+    this.apply(optimizer, optimizer.gradients(this.scale(loss)));
   }
 
   /** The same for gradients of `scale(loss)`, or sums of such, one for each of `optimizer.params`. */
-  apply(optimizer: Optimizer, grads: readonly Tensor[]): void {
+  apply(optimizer: Optimizer, grads: readonly (Tensor | undefined)[]): void {
     const [scale, good] = [this.value, currentValue(this.#good)];
-    const finite = allFinite(grads);
+    const finite = allFinite(grads.filter((g) => g !== undefined));
     // Through this factor all of the update waits for the test, so that what is stored for it are the gradients alone.
     const inverse = select(finite, scale.reciprocal(), 0);
-    const unscaled = grads.map((g) => g.mul(inverse.convert(promote(g.dtype, "f32"))));
+    const unscaled = grads.map((g) => g?.mul(inverse.convert(promote(g.dtype, "f32"))));
     optimizer.apply(unscaled, { when: finite });
     const count = good.add(1);
     const due = count.greaterEqual(this.growthInterval);

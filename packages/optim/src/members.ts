@@ -1,7 +1,14 @@
 /**
  * Which parameters an optimizer moves and with what settings: plain lists and groups become one list, checked.
  */
-import { DtypeError, GraphError, isFloat, Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  DtypeError,
+  GraphError,
+  isFloat,
+  type OptionNames,
+  Tensor,
+} from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
 import type { Rate } from "./schedule.ts";
 
@@ -11,6 +18,8 @@ export interface ParamGroup {
   readonly lr?: Rate;
   readonly weightDecay?: number;
 }
+
+const groupOptions: OptionNames<ParamGroup> = { params: 1, lr: 1, weightDecay: 1 };
 
 export interface Member {
   readonly param: Tensor;
@@ -40,6 +49,7 @@ export function membersOf(
   const names = new Map<string, number>();
   for (const entry of params as Iterable<Tensor | ParamGroup>) {
     const group: ParamGroup = isGroup(entry) ? entry : { params: [entry] };
+    checkOptions(`${kind}: group`, group, groupOptions);
     const lr = group.lr ?? options.lr;
     const weightDecay = group.weightDecay ?? options.weightDecay ?? 0;
     if (typeof lr === "number") checkRange(kind, "lr", lr, 0, Infinity);

@@ -5,11 +5,16 @@
  */
 import {
   assign,
+  checkOptions,
+  checkTensor,
   constant,
   currentValue,
   type Dtype,
   GraphError,
-  grad,
+  gradWhereReached,
+  isFrozen,
+  kindOf,
+  type OptionNames,
   param,
   printShape,
   promote,
@@ -35,14 +40,30 @@ export interface OptimizerOptions {
   readonly clipNorm?: number;
   /** Bounds every element of a gradient. */
   readonly clipValue?: number;
+  /**
+   * What `step` does about parameters that do not reach the loss: "skip" (the default) leaves them and their state as they are, and
+   * tells their names once on the console; "error" throws.
+   */
+  readonly unused?: "skip" | "error";
   /** Prefix of the names of state; the kind of optimizer by default. */
   readonly name?: string;
 }
+
+export const optimizerOptions: OptionNames<OptimizerOptions> = {
+  lr: 1,
+  weightDecay: 1,
+  clipNorm: 1,
+  clipValue: 1,
+  unused: 1,
+  name: 1,
+};
 
 export interface ApplyOptions {
   /** bool[]: where it is false, parameters and state stay as they are. */
   readonly when?: Tensor;
 }
+
+const applyOptions: OptionNames<ApplyOptions> = { when: 1 };
 
 /** One parameter at work in one step: its value, gradient and scalars, all in the dtype of the arithmetic. */
 export interface Move {
@@ -60,6 +81,7 @@ export abstract class Optimizer extends Stateful {
   readonly options: OptimizerOptions;
   readonly #members: Member[];
   readonly #state = new Map<string, Tensor>();
+  readonly #told = new Set<string>();
   #when: Tensor | undefined;
 
   constructor(
@@ -72,6 +94,9 @@ export abstract class Optimizer extends Stateful {
     this.options = options;
     for (const what of ["clipNorm", "clipValue"] as const)
       if (options[what] !== undefined) checkPositive(kind, what, options[what]);
+    const { unused = "skip" } = options;
+    if (unused !== "skip" && unused !== "error")
+      throw new GraphError(`${kind}: unused must be "skip" or "error", got ${String(unused)}`);
     this.#members = membersOf(kind, params, options);
     if (!this.#members.length)
       throw new GraphError(`${kind}: no parameters to train, needs one or more`);
@@ -98,40 +123,66 @@ export abstract class Optimizer extends Stateful {
     return this.#state;
   }
 
-  /** `states`; those that the first step makes are made if there was none. */
+  /** `states`; those that steps have not made yet are made. */
   checkpoint(): Map<string, Tensor> {
-    if (!this.#state.size) trace(() => this.apply(this.params.map(zerosLike)));
+    trace(() => this.#moveAll(this.#members.map((m) => zerosLike(m.param))));
     return new Map(this.#state);
   }
 
   /**
-   * One step down the gradient of `loss` (a scalar). Throws ShapeError for a loss that is no scalar, GraphError
-   * naming the parameters that do not reach it.
+   * One step down the gradient of `loss` (a scalar). Parameters that are frozen, and those that do not reach the loss unless `unused`
+   * is "error", stay as they are. Throws ShapeError for a loss that is no scalar, GraphError naming the parameters if none reaches it.
    */
   step(loss: Tensor): void {
+    checkTensor(`${this.kind}.step`, loss);
     if (loss.rank !== 0)
       throw new ShapeError(
         `${this.kind}: loss must be a scalar, got ${printShape(loss.shape)}\n  take its mean or sum first`,
       );
-    this.apply(grad(loss, this.params));
+    this.apply(this.gradients(loss));
   }
 
-  /** One step along the given gradients, one for each of `params`, in their order. */
-  apply(grads: readonly Tensor[], options: ApplyOptions = {}): void {
+  /** The gradients of a loss, one for each of `params`; none for those that are frozen or do not reach it, see `unused`. */
+  gradients(loss: Tensor): (Tensor | undefined)[] {
+    const live = this.#members.filter((m) => !isFrozen(m.param));
+    const grads = gradWhereReached(
+      loss,
+      live.map((m) => m.param),
+    );
+    const missed = live.filter((_, i) => !grads[i]).map((m) => m.name);
+    if (missed.length) this.#tell(missed, live.length);
+    const found = new Map(live.map((m, i) => [m.param, grads[i]]));
+    return this.params.map((p) => found.get(p));
+  }
+
+  #tell(missed: readonly string[], all: number): void {
+    const what = `${missed.join(", ")} ${missed.length > 1 ? "do" : "does"} not reach the loss`;
+    if (missed.length === all || this.options.unused === "error")
+      throw new GraphError(`${this.kind}: ${what}\n  freeze what is not to be trained`);
+    const news = missed.filter((name) => !this.#told.has(name));
+    for (const name of news) this.#told.add(name);
+    if (news.length)
+      console.warn(`${this.kind}: ${what}, and ${missed.length > 1 ? "stay" : "stays"} as before`);
+  }
+
+  /** One step along the given gradients, one for each of `params`, in their order; one without stays, and so does a frozen one. */
+  apply(grads: readonly (Tensor | undefined)[], options: ApplyOptions = {}): void {
     this.#check(grads);
-    this.#when = options.when;
+    this.#when = checkOptions(this.kind, options, applyOptions).when;
     try {
-      this.#move(grads);
+      this.#moveAll(grads.map((g, i) => (isFrozen(this.#members[i]!.param) ? undefined : g)));
     } finally {
       this.#when = undefined;
     }
   }
 
-  #move(grads: readonly Tensor[]): void {
+  #moveAll(given: readonly (Tensor | undefined)[]): void {
+    const members = this.#members.filter((_, i) => given[i]);
+    if (!members.length) return;
     const counter = this.#counter();
-    const clipped = this.#clip(grads);
+    const clipped = this.#clip(given.filter((g) => g !== undefined));
     // All values are read before any is assigned: the moves are simultaneous.
-    const moves = this.#members.map((member, i): Move => {
+    const moves = members.map((member, i): Move => {
       const dtype = promote(member.param.dtype, "f32");
       return {
         param: member.param,
@@ -198,16 +249,21 @@ export abstract class Optimizer extends Stateful {
     return clipNorm === undefined ? bounded : clipByGlobalNorm(bounded, clipNorm).grads;
   }
 
-  #check(grads: readonly Tensor[]): void {
+  #check(grads: readonly (Tensor | undefined)[]): void {
     const members = this.#members;
+    if (!Array.isArray(grads))
+      throw new GraphError(`${this.kind}: takes a list of gradients, got ${kindOf(grads)}`);
     if (grads.length !== members.length)
       throw new GraphError(
         `${this.kind}: needs a gradient for each parameter: ${members.length} parameters, ${grads.length} gradients`,
       );
-    for (const [i, { param: p, name }] of members.entries())
-      if (!sameShape(grads[i]!.shape, p.shape))
+    for (const [i, { param: p, name }] of members.entries()) {
+      const g = grads[i];
+      if (g !== undefined) checkTensor(`${this.kind}: the gradient of ${name}`, g);
+      if (g && !sameShape(g.shape, p.shape))
         throw new ShapeError(
-          `${this.kind}: gradient of ${name} has another shape: ${printShape(grads[i]!.shape)} for ${printShape(p.shape)}`,
+          `${this.kind}: gradient of ${name} has another shape: ${printShape(g.shape)} for ${printShape(p.shape)}`,
         );
+    }
   }
 }

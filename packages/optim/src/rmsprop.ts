@@ -1,10 +1,10 @@
 /**
  * RMSProp.
  */
-import { assign, type Tensor } from "@kiln-ml/ir";
+import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
 
 export interface RmsPropOptions extends OptimizerOptions {
   /** Decay of the mean square, default 0.99. */
@@ -15,6 +15,14 @@ export interface RmsPropOptions extends OptimizerOptions {
   /** Divides by the deviation rather than the root mean square. */
   readonly centered?: boolean;
 }
+
+const rmsPropOptions: OptionNames<RmsPropOptions> = {
+  ...optimizerOptions,
+  alpha: 1,
+  eps: 1,
+  momentum: 1,
+  centered: 1,
+};
 
 /**
  * v ← α·v + (1 − α)·g², w ← w − lr·u, u = g / (√v + eps), or with momentum u ← μ·u + g / (√v + eps); g has
@@ -28,7 +36,7 @@ export class RMSProp extends Optimizer {
   readonly centered: boolean;
 
   constructor(params: Iterable<Tensor> | Iterable<ParamGroup>, options: RmsPropOptions) {
-    super("rmsprop", params, options);
+    super("rmsprop", params, checkOptions("rmsprop", options, rmsPropOptions));
     this.alpha = options.alpha ?? 0.99;
     this.eps = options.eps ?? 1e-8;
     this.momentum = options.momentum ?? 0;

@@ -1,10 +1,18 @@
 /**
  * Gradient descent with momentum.
  */
-import { assign, constant, GraphError, select, type Tensor } from "@kiln-ml/ir";
+import {
+  assign,
+  checkOptions,
+  constant,
+  GraphError,
+  type OptionNames,
+  select,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
 
 export interface SgdOptions extends OptimizerOptions {
   /** Share of the last velocity that is kept, default 0: no velocity. */
@@ -14,6 +22,13 @@ export interface SgdOptions extends OptimizerOptions {
   /** Looks ahead along the velocity. Needs momentum, and no dampening. */
   readonly nesterov?: boolean;
 }
+
+const sgdOptions: OptionNames<SgdOptions> = {
+  ...optimizerOptions,
+  momentum: 1,
+  dampening: 1,
+  nesterov: 1,
+};
 
 /**
  * v ← μ·v + (1 − d)·g, w ← w − lr·v, where g has weightDecay·w added and the first v is g itself; with
@@ -26,7 +41,7 @@ export class SGD extends Optimizer {
   readonly nesterov: boolean;
 
   constructor(params: Iterable<Tensor> | Iterable<ParamGroup>, options: SgdOptions) {
-    super("sgd", params, options);
+    super("sgd", params, checkOptions("sgd", options, sgdOptions));
     this.momentum = options.momentum ?? 0;
     this.dampening = options.dampening ?? 0;
     this.nesterov = options.nesterov ?? false;

@@ -2,7 +2,13 @@
  * The CPU: memory is ArrayBuffers, kernels are JavaScript functions `kernel(...arrays, ...dims)` called in plan
  * order on the caller's thread. A run is finished when `run` returns.
  */
-import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
+import {
+  type Artifact,
+  ArtifactError,
+  checkOptions,
+  DeviceError,
+  type OptionNames,
+} from "@kiln-ml/artifact";
 import {
   Device,
   type Driver,
@@ -10,13 +16,16 @@ import {
   type KernelTiming,
   type LossInfo,
   type Program,
+  type RunOptions,
 } from "../device.ts";
+import type { Walk } from "../flow.ts";
 import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
 import { Turns } from "./turns.ts";
 
+type Launcher = (launch: Launch, counts: readonly number[]) => void;
 type KernelFunction = (...args: (TypedArray | number)[]) => void;
 
 let nextId = 0;
@@ -111,8 +120,15 @@ class CpuDriver implements Driver {
     return new CpuBuffer(array.buffer, array.byteOffset, array.byteLength);
   }
 
-  write(buffer: Buffer, data: TypedArray): void {
-    bytesOf(buffer).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  /** At once within a run's turn and when nothing runs, else in its turn, as the runs before it must not see it. */
+  write(buffer: Buffer, data: TypedArray): void | Promise<void> {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    if (this.#turns.inTurn || this.#turns.idle) {
+      bytesOf(buffer).set(bytes);
+      return;
+    }
+    const copy = bytes.slice();
+    return this.#turns.follow(() => bytesOf(buffer).set(copy));
   }
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
@@ -120,11 +136,14 @@ class CpuDriver implements Driver {
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
-    return this.peek(buffer, sizeBytes);
+    return this.#turns.follow(() => {
+      if (this.#destroyed) throw new DeviceError(`data: ${this.failure()}`);
+      return copyOf(buffer, sizeBytes);
+    });
   }
 
-  peek(buffer: Buffer, sizeBytes: number): ArrayBuffer {
-    return bytesOf(buffer).slice(0, sizeBytes).buffer as ArrayBuffer;
+  peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null {
+    return this.#turns.idle ? copyOf(buffer, sizeBytes) : null;
   }
 
   async load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program> {
@@ -162,15 +181,16 @@ class CpuProgram implements Program {
     );
   }
 
-  run(frame: Frame): void {
-    this.#walk(frame, (launch, counts) => this.#launch(frame, launch, counts));
-    for (const { from, to, bytes } of frame.layout.copies)
-      this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
+  run(frame: Frame, options?: RunOptions): void | Promise<void> {
+    const launch = (l: Launch, counts: readonly number[]) => this.#launch(frame, l, counts);
+    const running = this.#walk(frame, launch, options);
+    if (running) return running.then(() => this.#copy(frame));
+    this.#copy(frame);
   }
 
   async profile(frame: Frame): Promise<KernelTiming[]> {
     const ms = new Map<Launch, number>();
-    this.#walk(frame, (launch, counts) => {
+    await this.#walk(frame, (launch, counts) => {
       const start = performance.now();
       this.#launch(frame, launch, counts);
       ms.set(launch, (ms.get(launch) ?? 0) + performance.now() - start);
@@ -179,24 +199,43 @@ class CpuProgram implements Program {
       const { kernel, bytes, flops } = launch;
       return { name: this.#names[kernel]!, ms: ms.get(launch) ?? 0, bytes, flops, timing: "clock" };
     });
-    for (const { from, to, bytes } of frame.layout.copies)
-      this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
+    this.#copy(frame);
     return timings;
   }
 
   destroy(): void {}
 
-  /** Every launch in its turn, with the trips of the loops around it. */
-  #walk(frame: Frame, launch: (launch: Launch, counts: readonly number[]) => void): void {
+  #copy(frame: Frame): void {
+    for (const { from, to, bytes } of frame.layout.copies)
+      this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
+  }
+
+  /** Every launch in its turn, with the trips of the loops around it; a promise where loops take long. */
+  #walk(frame: Frame, launch: Launcher, options?: RunOptions): void | Promise<void> {
     const { flow, launches } = frame.layout;
     if (!flow) {
       for (const l of launches) launch(l, []);
       return;
     }
-    const walk = flow.walk();
-    for (let next = walk.next(); next !== undefined; next = walk.next())
-      if (typeof next === "number") launch(launches[next]!, walk.counts);
-      else walk.answer(bytesOf(bufferAt(frame, next))[0]! > 0);
+    const walk = flow.walk(options);
+    // A slice of it; true at the end.
+    const goOn = (): boolean => {
+      for (let next = walk.next(); next !== undefined; next = walk.next()) {
+        if (typeof next === "number") launch(launches[next]!, walk.counts);
+        else if (next) walk.answer(bytesOf(bufferAt(frame, next))[0]! > 0);
+        if (walk.due) return false;
+      }
+      return true;
+    };
+    if (!goOn()) return this.#goOnLater(walk, goOn);
+  }
+
+  async #goOnLater(walk: Walk, goOn: () => boolean): Promise<void> {
+    do {
+      await walk.pause();
+      const why = this.#driver.failure();
+      if (why !== null) throw new DeviceError(`run: ${why}`);
+    } while (!goOn());
   }
 
   #launch(
@@ -239,6 +278,9 @@ function buildKernel(name: string, text: string): KernelFunction {
   }
 }
 
+const copyOf = (buffer: Buffer, sizeBytes: number): ArrayBuffer =>
+  bytesOf(buffer).slice(0, sizeBytes).buffer as ArrayBuffer;
+
 const bytesOf = (buffer: Buffer) => (buffer as CpuBuffer).view("u8") as Uint8Array;
 
 export interface CpuOptions {
@@ -246,7 +288,9 @@ export interface CpuOptions {
   readonly poison?: boolean;
 }
 
+const cpuOptions: OptionNames<CpuOptions> = { poison: 1 };
+
 /** A device that runs `js` artifacts on the calling thread. */
 export function createCpuDevice(options: CpuOptions = {}): Device {
-  return new Device(new CpuDriver(options));
+  return new Device(new CpuDriver(checkOptions("createCpuDevice", options, cpuOptions)));
 }

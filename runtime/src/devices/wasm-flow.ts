@@ -8,6 +8,24 @@ import { word } from "./wasm-calls.ts";
 import type { Calls } from "./wasm-program.ts";
 
 const batchWords = 1 << 14;
+/** Nobody knows before how long a batch takes: the first ones are short, and those after a long one shorter. */
+const firstWords = 1 << 9;
+const shortMs = 4;
+const longMs = 16;
+
+/** Calls, and the flag that is asked for after them. */
+interface Batch {
+  readonly words: Int32Array;
+  readonly flag: Place | undefined;
+}
+
+/** What a walk asks of the program and its device. */
+export interface FlowHost {
+  run(words: Int32Array): void | Promise<void>;
+  flag(place: Place): boolean;
+  /** Throws DeviceError once the device is lost. */
+  check(): void;
+}
 
 class CallWalk {
   readonly #calls: Calls;
@@ -17,6 +35,8 @@ class CallWalk {
   /** The launch that did not fit into the last batch. */
   #left = -1;
   #batch = new Int32Array(batchWords);
+  /** Words that the next batch may have, if there is more than one launch in it. */
+  #room = firstWords;
 
   constructor(calls: Calls, layout: Layout, walk: Walk, launched: number[] | null) {
     this.#calls = calls;
@@ -26,17 +46,17 @@ class CallWalk {
   }
 
   /** Calls that come next, and the flag that is asked for after them; undefined at the end. */
-  batch(): { words: Int32Array; flag: Place | undefined } | undefined {
+  batch(): Batch | undefined {
     let at = 0;
     for (;;) {
       const next = this.#left >= 0 ? this.#left : this.#walk.next();
       this.#left = -1;
       if (typeof next !== "number") {
         if (next === undefined && at === 0) return undefined;
-        return { words: this.#batch.subarray(0, at), flag: next };
+        return { words: this.#batch.subarray(0, at), flag: next ?? undefined };
       }
       const length = this.#calls.starts[next + 1]! - this.#calls.starts[next]!;
-      if (at > 0 && at + length > this.#batch.length) {
+      if (at > 0 && at + length > this.#room) {
         this.#left = next;
         return { words: this.#batch.subarray(0, at), flag: undefined };
       }
@@ -45,6 +65,20 @@ class CallWalk {
       this.#launched?.push(next);
       at += length;
     }
+  }
+
+  /** Runs a batch, and by the time it takes decides how long the next one may be. */
+  run(host: FlowHost, { words }: Batch): void | Promise<void> {
+    if (words.length === 0) return;
+    const start = Date.now();
+    const running = host.run(words);
+    if (running) return running.then(() => this.#fit(Date.now() - start));
+    this.#fit(Date.now() - start);
+  }
+
+  #fit(took: number): void {
+    if (took <= shortMs) this.#room = Math.min(batchWords, 2 * this.#room);
+    else if (took > longMs) this.#room = Math.max(1, this.#room >> 1);
   }
 
   answer(flag: boolean): void {
@@ -66,38 +100,37 @@ class CallWalk {
   }
 }
 
-type Batch = NonNullable<ReturnType<CallWalk["batch"]>>;
-type RunCalls = (words: Int32Array) => void | Promise<void>;
-type ReadFlag = (place: Place) => boolean;
-
 /** Runs batches until the walk is over; a promise from the first one that is not done at once. */
 export function runFlow(
   calls: Calls,
   layout: Layout,
   order: Walk,
   launched: number[] | null,
-  run: RunCalls,
-  flag: ReadFlag,
+  host: FlowHost,
 ): void | Promise<void> {
   const walk = new CallWalk(calls, layout, order, launched);
   for (let batch = walk.batch(); batch; batch = walk.batch()) {
-    const running = batch.words.length > 0 ? run(batch.words) : undefined;
-    if (running) return goOn(walk, run, flag, batch, running);
-    if (batch.flag) walk.answer(flag(batch.flag));
+    const running = walk.run(host, batch);
+    if (running || order.due) return goOn(walk, order, host, batch, running);
+    if (batch.flag) walk.answer(host.flag(batch.flag));
   }
 }
 
+/** The rest of a run that takes long, after the batch `first`; others have their turn between two batches. */
 async function goOn(
   walk: CallWalk,
-  run: RunCalls,
-  flag: ReadFlag,
+  order: Walk,
+  host: FlowHost,
   first: Batch,
-  running: Promise<void>,
+  running: void | Promise<void>,
 ): Promise<void> {
   await running;
-  if (first.flag) walk.answer(flag(first.flag));
-  for (let batch = walk.batch(); batch; batch = walk.batch()) {
-    if (batch.words.length > 0) await run(batch.words);
-    if (batch.flag) walk.answer(flag(batch.flag));
+  for (let batch: Batch | undefined = first; batch; ) {
+    if (order.due) await order.pause();
+    order.check();
+    host.check();
+    if (batch.flag) walk.answer(host.flag(batch.flag));
+    batch = walk.batch();
+    if (batch) await walk.run(host, batch);
   }
 }

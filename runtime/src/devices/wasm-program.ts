@@ -3,7 +3,7 @@
  * run and hands the calls to the crew. Decides which calls are worth several threads.
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
-import type { KernelTiming, Program } from "../device.ts";
+import type { KernelTiming, Program, RunOptions } from "../device.ts";
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
@@ -42,6 +42,8 @@ interface Host {
   copy(from: Buffer, to: Buffer, sizeBytes: number): void;
   /** The first byte. */
   byteOf(buffer: Buffer): number;
+  /** Why no call can succeed, or null. */
+  failure(): string | null;
   /** Ends the device; the error to throw. */
   lose(why: string, cause: unknown): Error;
 }
@@ -104,8 +106,8 @@ export class WasmProgram implements Program {
     return program;
   }
 
-  run(frame: Frame): void | Promise<void> {
-    return this.#run(frame, null, null);
+  run(frame: Frame, options?: RunOptions): void | Promise<void> {
+    return this.#run(frame, null, null, options);
   }
 
   async profile(frame: Frame): Promise<KernelTiming[]> {
@@ -136,26 +138,41 @@ export class WasmProgram implements Program {
   }
 
   /** `launched` gets the launches in their order, where the flow decides it. */
-  #run(frame: Frame, times: number[] | null, launched: number[] | null): void | Promise<void> {
+  #run(
+    frame: Frame,
+    times: number[] | null,
+    launched: number[] | null,
+    options?: RunOptions,
+  ): void | Promise<void> {
     if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
     const calls = this.#callsOf(frame.layout);
     this.#fill(calls, frame);
     const stacks = this.#host.stacks(calls.stackBytes, this.#crew.threads);
     const { words, light } = calls;
     const { flow } = frame.layout;
-    const run = (list: Int32Array) =>
-      this.#crew.run({ program: this.id, words: list, stacks, light, times });
-    try {
-      const flag = (place: Place) => this.#host.byteOf(bufferAt(frame, place)) !== 0;
-      const running = flow
-        ? this.#runFlow!(calls, frame.layout, flow.walk(), launched, run, flag)
-        : run(words);
-      if (running) return running.then(() => this.#copy(frame), this.#lose);
-      this.#copy(frame);
-    } catch (error) {
-      this.#lose(error);
-    }
+    // Only what the crew throws leaves the memory in a state that nobody knows.
+    const run = (list: Int32Array) => {
+      try {
+        return this.#crew
+          .run({ program: this.id, words: list, stacks, light, times })
+          ?.catch(this.#lose);
+      } catch (error) {
+        return this.#lose(error);
+      }
+    };
+    const flag = (place: Place) => this.#host.byteOf(bufferAt(frame, place)) !== 0;
+    const host = { run, flag, check: this.#check };
+    const running = flow
+      ? this.#runFlow!(calls, frame.layout, flow.walk(options), launched, host)
+      : run(words);
+    if (running) return running.then(() => this.#copy(frame));
+    this.#copy(frame);
   }
+
+  readonly #check = (): void => {
+    const why = this.#host.failure();
+    if (why !== null) throw new DeviceError(`run: ${why}`);
+  };
 
   /** After a trap nobody knows what the memory holds. */
   readonly #lose = (error: unknown): never => {

@@ -2,7 +2,7 @@
  * The CPU through WebAssembly: all buffers are ranges of one linear memory, kernels are functions of an artifact's
  * module, and calls are shared out among threads where there are any. Runs go one after the other.
  */
-import { type Artifact, DeviceError } from "@kiln-ml/artifact";
+import { type Artifact, checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import { Device, type Driver, type LossInfo, type Program } from "../device.ts";
 import { type Buffer, Heap } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
@@ -230,13 +230,19 @@ export class WasmDriver implements Driver {
   }
 }
 
+const wasmOptions: OptionNames<WasmOptions> = { threads: 1, relaxed: 1, maxBytes: 1, poison: 1 };
+
 /**
  * A device that runs `wasm` artifacts on this machine's processors.
  *
  * Throws DeviceError if an option makes no sense here or the engine gives no memory.
  */
 export function createWasmDevice(options: WasmOptions = {}): Device {
-  const { threads = "auto", relaxed = false } = options;
+  const { threads = "auto", relaxed = false } = checkOptions(
+    "createWasmDevice",
+    options,
+    wasmOptions,
+  );
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))
     throw new DeviceError(`createWasmDevice: threads must be 1 or more, or "auto", got ${threads}`);
   if (relaxed && !hasRelaxedSimd())

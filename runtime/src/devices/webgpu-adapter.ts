@@ -2,7 +2,7 @@
  * Finds a WebGPU adapter and opens it with everything it offers: full limits, and the features kernels may use.
  * Refuses software adapters unless asked for one: they are slower than the CPU device.
  */
-import { DeviceError } from "@kiln-ml/artifact";
+import { checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import { Device } from "../device.ts";
 import { WebGpuDriver } from "./webgpu.ts";
 import type { WebGpuOptions } from "./webgpu-open.ts";
@@ -14,8 +14,16 @@ const wantedFeatures = ["timestamp-query", "subgroups", "shader-f16", matrixFeat
 // object a device came from stays reachable here, in Node and elsewhere.
 const held = new Set<GPU>();
 
+const webGpuOptions: OptionNames<WebGpuOptions> = {
+  gpu: 1,
+  powerPreference: 1,
+  allowSoftware: 1,
+  runsInFlight: 1,
+};
+
 /** As `openWebGpu` says. */
 export async function openAdapter(options: WebGpuOptions): Promise<Device> {
+  checkOptions("openWebGpu", options, webGpuOptions);
   const gpu = options.gpu ?? globalThis.navigator?.gpu ?? (await nodeGpu());
   held.add(gpu);
   const { powerPreference } = options;

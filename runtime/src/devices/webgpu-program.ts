@@ -4,7 +4,7 @@
  * buffers they bind, and whole runs too.
  */
 import { DeviceError } from "@kiln-ml/artifact";
-import type { KernelTiming, Program } from "../device.ts";
+import type { KernelTiming, Program, RunOptions } from "../device.ts";
 import type { Next, Walk } from "../flow.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { BoundLaunch } from "./encode.ts";
@@ -26,6 +26,8 @@ export interface GpuKernel {
 /** Far more than a program in a steady state uses; old ones go when sizes keep changing. */
 const keptGroups = 8192;
 const keptLayouts = 256;
+/** Launches that are bound before the device has done them; a loop may have any number. */
+const launchesAhead = 2 ** 14;
 
 /** What a program asks of its device. */
 export interface GpuHost {
@@ -66,16 +68,18 @@ export class GpuProgram implements Program {
     this.#kernels = kernels;
   }
 
-  /** Where a flag decides what comes next, the run goes on when it has been read back. */
-  run(frame: Frame): void | Promise<void> {
+  /** Where a flag decides what comes next, the run goes on when it has been read back; a long loop, when a part of it is done. */
+  run(frame: Frame, options?: RunOptions): void | Promise<void> {
     if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
     const prepared = this.#preparedFor(frame.layout);
-    const known = prepared.recordings.of(frame);
+    // Trips are counted by the walk alone.
+    const walked = frame.layout.flow && options?.maxTrips !== undefined;
+    const known = walked ? undefined : prepared.recordings.of(frame);
     if (known) return this.#submit(known, frame, prepared.work, true);
     const standIns = prepared.results.standInsFor(frame);
     if (standIns) return this.#runCopied(prepared, standIns, frame);
-    const part = this.#part(frame, new Orders(frame.layout));
-    if (part.flag) return this.#goOn(frame, part, part.flag);
+    const part = this.#part(frame, new Orders(frame.layout, options));
+    if (!part.last) return this.#goOn(frame, part);
     prepared.recordings.keep(frame, part.launches);
     this.#submit(part.launches, frame, prepared.work, false);
   }
@@ -96,14 +100,14 @@ export class GpuProgram implements Program {
     const timings = new Map<Launch, KernelTiming>();
     this.#commands.flush();
     for (;;) {
-      const { launches, flag } = this.#part(frame, orders);
+      const { launches, flag, last } = this.#part(frame, orders);
       const timed = await this.#unlessLost(time(this.#device, launches));
       for (const [i, t] of timed.entries()) {
         const { launch } = launches[i]!;
         timings.set(launch, { ...t, ms: t.ms + (timings.get(launch)?.ms ?? 0) });
       }
-      if (!flag) break;
-      orders.answer(await this.#read(frame, flag));
+      if (last) break;
+      if (flag) orders.answer(await this.#read(frame, flag));
     }
     this.#submit([], frame, 0, false);
     return frame.layout.launches.flatMap((launch) => timings.get(launch) ?? []);
@@ -121,14 +125,24 @@ export class GpuProgram implements Program {
     });
   }
 
-  async #goOn(frame: Frame, first: Part, flag: Place): Promise<void> {
+  async #goOn(frame: Frame, first: Part): Promise<void> {
+    const { orders } = first;
     let part = first;
-    for (let next: Place | undefined = flag; next; next = part.flag) {
+    for (; !part.last; part = this.#part(frame, orders)) {
       this.#commands.encode(part.launches);
-      part.orders.answer(await this.#read(frame, next));
-      part = this.#part(frame, part.orders);
+      if (part.flag) orders.answer(await this.#read(frame, part.flag));
+      else await this.#finished();
+      await orders.pause();
     }
     this.#submit(part.launches, frame, 0, false);
+  }
+
+  /** Submits what is encoded, and waits for its end. */
+  async #finished(): Promise<void> {
+    this.#commands.flush();
+    await this.#unlessLost(this.#device.queue.onSubmittedWorkDone());
+    const why = this.#host.failure();
+    if (why !== null) throw new DeviceError(`run: ${why}`);
   }
 
   async #unlessLost<T>(waiting: Promise<T>): Promise<T> {
@@ -163,13 +177,14 @@ export class GpuProgram implements Program {
     this.#commands.endRun(work, steady);
   }
 
-  /** What comes before a flag or the end. Launches of no workgroups are left out: their outputs have no elements. */
+  /** What comes before a flag or the end, if it is not too much at once. Launches of no workgroups are left out: their outputs have no elements. */
   #part(frame: Frame, orders: Orders): Part {
     const { uniforms } = this.#preparedFor(frame.layout);
     const launches: BoundLaunch[] = [];
     for (;;) {
-      const next = orders.next();
-      if (typeof next !== "number") return { launches, orders, flag: next };
+      const next = launches.length < launchesAhead ? orders.next() : null;
+      if (typeof next !== "number")
+        return { launches, orders, flag: next ?? undefined, last: next === undefined };
       const launch = frame.layout.launches[next]!;
       const [x, y, z] = launch.workgroups;
       if (x * y * z === 0) continue;
@@ -243,11 +258,12 @@ function discard({ uniforms, results }: Prepared): void {
 
 const firstKey = (map: ReadonlyMap<string, unknown>) => map.keys().next().value as string;
 
-/** Launches up to a flag, or to the end. */
+/** Launches up to a flag, to the end, or as many as may be ahead of the device. */
 interface Part {
   readonly launches: readonly BoundLaunch[];
   readonly orders: Orders;
   readonly flag: Place | undefined;
+  readonly last: boolean;
 }
 
 /** The launches of a layout in their order. */
@@ -256,8 +272,8 @@ class Orders {
   readonly #count: number;
   #next = 0;
 
-  constructor({ flow, launches }: Layout) {
-    this.#walk = flow?.walk();
+  constructor({ flow, launches }: Layout, options?: RunOptions) {
+    this.#walk = flow?.walk(options);
     this.#count = launches.length;
   }
 
@@ -268,6 +284,12 @@ class Orders {
 
   answer(flag: boolean): void {
     this.#walk!.answer(flag);
+  }
+
+  /** Lets others have their turn, if it is time. Rejects if the run is to end. */
+  async pause(): Promise<void> {
+    if (this.#walk?.due) await this.#walk.pause();
+    this.#walk?.check();
   }
 
   dims({ dims, counted }: Launch): readonly number[] {

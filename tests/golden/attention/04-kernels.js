@@ -74,7 +74,7 @@ function matmul_select(packedA, packedB, k_, q_, select) {
             const atI0_2 = atI0_1 + i1 * 4;
             for (let s = 0; s < 2; s++) {
               const i2_0 = atJj0 + s;
-              select[atI0_2 + i2_0] = i2_0 <= i1 ? tile[atR + s] * 0.3535533845424652 : -1.7014117331926443e+38;
+              select[atI0_2 + i2_0] = i2_0 <= i1 ? tile[atR + s] * 0.3535533845424652 : -3.4028234663852886e+38;
             }
           }
         }
@@ -105,15 +105,17 @@ function reduceMax_mul(select, mul) {
     max0 = Math.max(max0, select[atI1 + 2]);
     max0 = Math.max(max0, select[atI1 + 3]);
     let sum1 = 0;
-    sum1 += fastExp(select[atI1] - max0);
-    sum1 += fastExp(select[atI1 + 1] - max0);
-    sum1 += fastExp(select[atI1 + 2] - max0);
-    sum1 += fastExp(select[atI1 + 3] - max0);
-    const t = 1 / sum1;
-    mul[atI1] = fastExp(select[atI1] - max0) * t;
-    mul[atI1 + 1] = fastExp(select[atI1 + 1] - max0) * t;
-    mul[atI1 + 2] = fastExp(select[atI1 + 2] - max0) * t;
-    mul[atI1 + 3] = fastExp(select[atI1 + 3] - max0) * t;
+    const t = Math.max(max0, -1.7014117331926443e+38);
+    sum1 += fastExp(select[atI1] - t);
+    sum1 += fastExp(select[atI1 + 1] - t);
+    sum1 += fastExp(select[atI1 + 2] - t);
+    sum1 += fastExp(select[atI1 + 3] - t);
+    const t0 = Math.max(max0, -1.7014117331926443e+38);
+    const t1 = 1 / Math.max(sum1, 0.5);
+    mul[atI1] = fastExp(select[atI1] - t0) * t1;
+    mul[atI1 + 1] = fastExp(select[atI1 + 1] - t0) * t1;
+    mul[atI1 + 2] = fastExp(select[atI1 + 2] - t0) * t1;
+    mul[atI1 + 3] = fastExp(select[atI1 + 3] - t0) * t1;
   }
 }
 

@@ -19,6 +19,10 @@ fn expOf(x: f32) -> f32 {
   return select(exp(x), x, isNan(x));
 }
 
+fn maximum(a: f32, b: f32) -> f32 {
+  return select(select(max(a, b), b, isNan(b)), a, isNan(a));
+}
+
 @compute @workgroup_size(128)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
@@ -30,7 +34,7 @@ fn main(
   let meDiv16 = lid / 16;
   let meMod2 = lid % 2;
   let row0 = meDiv16 * 2 + meMod2;
-  var top0: f32 = -3.4028234663852886e+38;
+  var top0: f32 = -1.7014117e+38;
   var sum0: f32 = 0.0;
   var o0_0_0: f32 = 0.0;
   var o0_0_1: f32 = 0.0;
@@ -148,7 +152,7 @@ fn main(
         s0_7 = fma(a0_3, b7_3, s0_7);
       }
     }
-    s0_0 = select(-infinity(), select(-1.7014117e+38, s0_0 * 0.35355338, remainder <= row0), remainder <= 3);
+    s0_0 = select(-infinity(), select(-3.4028234663852886e+38, s0_0 * 0.35355338, remainder <= row0), remainder <= 3);
     s0_1 = -infinity();
     s0_2 = -infinity();
     s0_3 = -infinity();
@@ -156,7 +160,7 @@ fn main(
     s0_5 = -infinity();
     s0_6 = -infinity();
     s0_7 = -infinity();
-    var new0: f32 = -3.4028234663852886e+38;
+    var new0: f32 = -1.7014117e+38;
     new0 = select(new0, s0_0, new0 < s0_0);
     new0 = select(new0, s0_1, new0 < s0_1);
     new0 = select(new0, s0_2, new0 < s0_2);
@@ -419,7 +423,7 @@ fn main(
   all0 = all0 + tilesAt39[1];
   all0 = all0 + tilesAt39[2];
   all0 = all0 + tilesAt39[3];
-  let part0 = 1.0 / all0;
+  let part0 = 1.0 / maximum(all0, 0.5);
   rowTops[0] = top0;
   rowTotals[0] = all0;
   var results0: array<f32, 4>;

@@ -48,16 +48,16 @@ function less_mul(key, less, mul) {
   }
 }
 
-// add
-function add(key) {
-  for (let i0 = 0; i0 < 2; i0++) {
-    key[i0] = (key[i0] + (i0 >>> 0)) >>> 0;
-  }
-}
-
 // select
 function select(less, x, select) {
   for (let i1 = 0; i1 < 24; i1++) {
     select[i1] = less[i1] !== 0 ? x[i1] * 1.3333333730697632 : 0;
+  }
+}
+
+// add
+function add(key) {
+  for (let i0 = 0; i0 < 2; i0++) {
+    key[i0] = (key[i0] + (i0 >>> 0)) >>> 0;
   }
 }

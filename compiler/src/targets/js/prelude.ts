@@ -40,9 +40,30 @@ const exp2 = `function exp2(x) {
   return 2 ** x;
 }`;
 
-/** xʸ, with 1 to any power 1, NaN included (IEEE 754 pow). */
+/** xʸ, with 1 to any power 1, NaN included, and −1 to ±∞ too (IEEE 754 pow). */
 const power = `function powerOf(x, y) {
-  return x === 1 ? 1 : x ** y;
+  return x === 1 || (x === -1 && (y === Infinity || y === -Infinity)) ? 1 : x ** y;
+}`;
+
+/** xʸ of integers, modulo 2³²; without its fraction where y is negative. */
+const integerPower = `function integerPower(x, y) {
+  if (y < 0 && x !== 1 && x !== -1) return 0;
+  let result = 1;
+  for (let left = y >>> 0; left > 0; left >>>= 1) {
+    if (left & 1) result = Math.imul(result, x);
+    x = Math.imul(x, x);
+  }
+  return result;
+}`;
+
+/** Floats without their fraction, the nearest integer if out of range, 0 for NaN. */
+const whole = (name: string, low: string, high: string): string => `function ${name}(x) {
+  return x > ${low} ? (x < ${high} ? ${name === "toU32" ? "x >>> 0" : "x | 0"} : ${high}) : x <= ${low} ? ${low} : 0;
+}`;
+
+/** Shifts by 32 and more, or by a negative number, leave nothing. */
+const shifted = (name: string, op: string, otherwise: string): string => `function ${name}(x, y) {
+  return y >>> 0 < 32 ? x ${op} y : ${otherwise};
 }`;
 
 /**
@@ -110,11 +131,15 @@ const fromF16 = `function fromF16(h) {
   return floatOf[0] * 5.192296858534828e33;
 }`;
 
-/** bf16 is the high half of an f32, rounded from f32, ties to even. */
+/**
+ * bf16 is the high half of an f32, rounded to nearest, ties to even. What f32 loses of a double leaves a mark in its last bit,
+ * which breaks ties, so that a number is rounded once.
+ */
 const toBf16 = `function toBf16(x) {
   if (x !== x) return 0x7fc0;
   floatOf[0] = x;
-  const b = patternOf[0];
+  let b = patternOf[0];
+  if (floatOf[0] !== x) b = (b - (Math.abs(floatOf[0]) > Math.abs(x) ? 1 : 0)) | 1;
   return (b + 0x7fff + ((b >>> 16) & 1)) >>> 16;
 }`;
 
@@ -157,6 +182,14 @@ const prelude: Readonly<Record<string, string>> = {
   roundEven,
   erfOf: erf,
   powerOf: power,
+  integerPower,
+  toI32: whole("toI32", "-2147483648", "2147483647"),
+  toU32: whole("toU32", "0", "4294967295"),
+  toI8: whole("toI8", "-128", "127"),
+  toU8: whole("toU8", "0", "255"),
+  shiftLeft: shifted("shiftLeft", "<<", "0"),
+  shiftRight: shifted("shiftRight", ">>", "x >> 31"),
+  shiftRightU: shifted("shiftRightU", ">>>", "0"),
   bitsToFloat: `const bitsToFloat = (() => {
   const float = new Float32Array(1);
   const bits = new Int32Array(float.buffer);

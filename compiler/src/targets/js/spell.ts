@@ -84,7 +84,16 @@ const convert: Spelling = (x, from, to, use) => {
   if (to === "f32") return call("Math.fround", x);
   if (to === "f16") return call(use("roundF16"), x);
   if (to === "bf16") return call(use("roundBf16"), x);
+  if (isFloat(from)) return call(use(wholeOf[to]!), x);
   return wrapped(a, to);
+};
+
+/** What brings a float to an integer dtype. */
+const wholeOf: { readonly [K in Dtype]?: string } = {
+  i32: "toI32",
+  u32: "toU32",
+  i8: "toI8",
+  u8: "toU8",
 };
 
 const bitcast: Spelling = (x, from, to, use) => {
@@ -96,10 +105,12 @@ const bitcast: Spelling = (x, from, to, use) => {
   return wrapped(x[0]!, to);
 };
 
+/** JavaScript counts modulo 32. */
 const shift =
-  (op: string): Spelling =>
+  (op: string, safe: string): Spelling =>
   (x, from, to, use) => {
-    const t = infix(op, prec.shift)(x, from, to, use);
+    const known = /^\d+$/.test(x[1]!.text) && Number(x[1]!.text) < 32;
+    const t = known ? infix(op, prec.shift)(x, from, to, use) : call(use(safe), x);
     return to === "i32" ? t : wrapped(t, to);
   };
 
@@ -142,15 +153,15 @@ const spellings: Readonly<Record<string, Spelling>> = {
   mul:          (x, f, to, use) => (isFloat(to) ? infix("*", prec.mul)(x, f, to, use) : wrapped(call("Math.imul", x), to === "i32" ? "f64" : to)),
   div:          quotient,
   rem:          arithmetic("%", prec.mul),
-  pow:          (x, _f, _t, use) => call(use("powerOf"), x),
+  pow:          (x, _f, to, use) => (isFloat(to) ? call(use("powerOf"), x) : wrapped(call(use("integerPower"), x), to)),
   atan2:        math("atan2"),
   maximum:      math("max"),
   minimum:      math("min"),
   and:          bitwise("&", prec.bitAnd, "&&", prec.and),
   or:           bitwise("|", prec.bitOr, "||", prec.or),
   xor:          bitwise("^", prec.bitXor, "!==", prec.equal),
-  shiftLeft:    shift("<<"),
-  shiftRight:   (x, f, to, use) => shift(to === "u32" || to === "u8" ? ">>>" : ">>")(x, f, to, use),
+  shiftLeft:    shift("<<", "shiftLeft"),
+  shiftRight:   (x, f, to, use) => (to === "u32" || to === "u8" ? shift(">>>", "shiftRightU") : shift(">>", "shiftRight"))(x, f, to, use),
   equal:        infix("===", prec.equal),
   notEqual:     infix("!==", prec.equal),
   less:         infix("<", prec.compare),

@@ -13,6 +13,28 @@ const and = (a: Code, v: number): Code => op("v128.and", a, all(v));
 const shift = (a: Code, n: number): Code =>
   n > 0 ? op("i32x4.shl", a, i32Const(n)) : op("i32x4.shr_u", a, i32Const(-n));
 
+/**
+ * A double as an f32 that rounds to a half as the double does: what is lost leaves a mark in the last bit, which breaks ties. A
+ * number is so rounded once and not twice (Boldo and Melquiond 2008, round to odd). In all lanes; `x` is cheap to repeat.
+ */
+export function oddFromDouble(x: Code, bind: (type: "i32" | "f64", value: Code) => Code): Code {
+  const bits = bind("i32", op("i32.reinterpret_f32", op("f32.demote_f64", x)));
+  const single = bind("f64", op("f64.promote_f32", op("f32.reinterpret_i32", bits)));
+  const above = op("f64.gt", op("f64.abs", single), op("f64.abs", x));
+  const odd = op("i32.or", op("i32.sub", bits, above), op("f64.ne", single, x));
+  return op("i32x4.splat", odd);
+}
+
+/** Integers that f32 cannot hold, with such a mark in the last bit that it can; `x` is cheap to repeat. */
+export function oddInteger(x: Code, signed: boolean): Code {
+  const mark = and(op("i32x4.add", and(x, 0xff), all(0xff)), 0x100);
+  const marked = op("v128.or", and(x, -256), mark);
+  const held = signed
+    ? op("i32x4.lt_u", op("i32x4.add", x, all(2 ** 24)), all(2 ** 25))
+    : op("i32x4.lt_u", x, all(2 ** 24));
+  return op("v128.bitselect", x, marked, held);
+}
+
 /** The value of 16 bits in the low half of each lane; `v` is cheap to repeat. */
 export function fromHalf(dtype: Dtype, v: Code, bind: Bind): Code {
   if (dtype === "bf16") return shift(v, 16);

@@ -20,7 +20,7 @@ import {
   varies,
   type WasmEmitter,
 } from "./printer.ts";
-import { spell } from "./spell.ts";
+import { rounded, spell } from "./spell.ts";
 
 const comparisons: Readonly<Record<Comparison, PlainName>> = {
   "<": "i32.lt_s",
@@ -62,7 +62,11 @@ export function instructionLanguage(p: () => Printer): Language<Code, Code> {
     test: (conditions) => testCode(p(), conditions),
     load: (l) => loadCode(p(), l),
     call: (c) => callCode(p(), c),
-    accumulated: (_name, text) => text,
+    // A half's sums are kept in f32; as an operand they are rounded like any other op's result.
+    accumulated(name, text) {
+      const { wide, dtype } = p().e.facts.accs.get(name)!;
+      return wide ? rounded(text, dtype, (type, value) => bind(p(), type, value)) : text;
+    },
   };
 }
 

@@ -2,19 +2,23 @@
  * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real numbers are in
  * `math/`. Integers wrap to their dtype after every op, as on js.
  */
-import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
+import { type Dtype, DtypeError, isFloat, maxOf, minOf, opRecord } from "@kiln-ml/ir";
 import {
   op as apply,
+  block,
+  branchIf,
   type Code,
-  call,
   f64Const,
   i32Const,
   isCheap,
   laneOp,
+  localOf,
+  loop,
+  set,
   splat,
   uniformOf,
 } from "./code.ts";
-import { fromHalf, toHalf } from "./half.ts";
+import { fromHalf, oddFromDouble, oddInteger, toHalf } from "./half.ts";
 import { fromSpelling } from "./math/c-expression.ts";
 import type { Width } from "./math/dialect.ts";
 import { expNonPositive } from "./math/exponential.ts";
@@ -56,8 +60,11 @@ function spelling(
 }
 
 /** f16 and bf16 results are rounded where they are made. */
-function halved(code: Code | undefined, to: Dtype, bind: Bind): Code | undefined {
-  if (code === undefined || (to !== "f16" && to !== "bf16")) return code;
+const halved = (code: Code | undefined, to: Dtype, bind: Bind): Code | undefined =>
+  code && rounded(code, to, bind);
+
+export function rounded(code: Code, to: Dtype, bind: Bind): Code {
+  if (to !== "f16" && to !== "bf16") return code;
   const v = (t: Code): Code => bind("v128", t);
   return fromHalf(to, v(toHalf(to, v(code), v)), v);
 }
@@ -199,7 +206,7 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
     case "rem":
       return lanes((i) => quotient(op, [lane(a!, i), lane(b!, i)], u, bind), bind);
     case "pow":
-      return power(a!, b!, bind);
+      return power(a!, b!, u, bind);
     default:
       return undefined;
   }
@@ -217,14 +224,23 @@ function lanes(one: (i: number) => Code, bind: Bind): Code {
   );
 }
 
-/** A shift counts modulo 32. SIMD has one count for all lanes; a constant is the common case. */
+/**
+ * An instruction counts modulo 32; by more than that, as by less than 0, all bits go. SIMD has one count for all lanes; a constant is
+ * the common case.
+ */
 function shifted(name: "shl" | "shr_s" | "shr_u", a: Code, b: Code): Code {
   const same = uniformOf(b, "i32x4");
-  if (same !== undefined) return apply(`i32x4.${name}`, a, i32Const(same & 31));
-  return [0, 1, 2, 3].reduce(
-    (v, i) => laneOp("i32x4.replace_lane", i, v, apply(`i32.${name}`, lane(a, i), lane(b, i))),
+  const signed = name === "shr_s";
+  if (same !== undefined) {
+    if (same >>> 0 > 31 && !signed) return zero;
+    return apply(`i32x4.${name}`, a, i32Const(Math.min(same >>> 0, 31)));
+  }
+  const count = signed ? apply("i32x4.min_u", b, all(31)) : b;
+  const v = [0, 1, 2, 3].reduce(
+    (w, i) => laneOp("i32x4.replace_lane", i, w, apply(`i32.${name}`, lane(a, i), lane(count, i))),
     a,
   );
+  return signed ? v : apply("v128.and", v, apply("i32x4.lt_u", b, all(32)));
 }
 
 /** a / b and a mod b, 0 where b is 0; the smallest i32 by −1 is itself, mod 0. */
@@ -253,13 +269,28 @@ function quotient(
   );
 }
 
-/** Powers of integers in double precision, as the other targets take them. */
-function power(a: Code, b: Code, bind: Bind): Code {
-  const real = (v: Code, i: number): Code => apply("f64.convert_i32_s", lane(v, i));
-  return lanes(
-    (i) => apply("i32.trunc_sat_f64_s", call("Math.pow", [real(a, i), real(b, i)])),
-    bind,
-  );
+/** Powers of integers, wrapped: a square and a product for each bit of the exponent. 0 for negative ones, unless of 1 or −1. */
+function power(a: Code, b: Code, u: "s" | "u", bind: Bind): Code {
+  // Not constants, which would be repeated instead of bound: the loop assigns to all three.
+  const fresh = (): Code => bind("v128", apply("i32x4.splat", i32Const(0)));
+  const [result, factor, left] = [fresh(), fresh(), fresh()];
+  const bit = apply("i32x4.ne", apply("v128.and", left, all(1)), zero);
+  const taken = apply("v128.bitselect", apply("i32x4.mul", result, factor), result, bit);
+  const whole = block("", "v128", [
+    set(localOf(result), all(1)),
+    set(localOf(factor), a),
+    set(localOf(left), b),
+    loop(localOf(left), [
+      set(localOf(result), taken),
+      set(localOf(factor), apply("i32x4.mul", factor, factor)),
+      set(localOf(left), apply("i32x4.shr_u", left, i32Const(1))),
+      branchIf(localOf(left), apply("v128.any_true", left)),
+    ]),
+    result,
+  ]);
+  if (u === "u") return whole;
+  const unit = apply("i32x4.eq", apply("i32x4.abs", a), all(1));
+  return apply("v128.and", whole, apply("v128.or", unit, apply("i32x4.ge_s", b, zero)));
 }
 
 function convert(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
@@ -269,27 +300,33 @@ function convert(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
   if (to === "bool") return isFloat(from) ? apply("f32x4.ne", x, zero) : apply("i32x4.ne", x, zero);
   if (isFloat(to)) {
     if (from === "bool") return apply("v128.and", x, constantCode(1, "f32"));
-    const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${signOf(from)}`, x);
+    const whole = to === "bf16" && (from === "i32" || from === "u32");
+    const held = whole ? oddInteger(x, from === "i32") : x;
+    const real = isFloat(from) ? x : apply(`f32x4.convert_i32x4_${signOf(from)}`, held);
     return halved(real, to, bind)!;
   }
   if (from === "bool") return apply("v128.and", x, all(1));
-  return wrapped(isFloat(from) ? wholeOf(x, to, bind) : x, to);
+  return isFloat(from) ? wholeOf(x, to) : wrapped(x, to);
 }
 
-/** Floats without their fraction; negative ones wrap in u32. */
-function wholeOf(x: Code, to: Dtype, bind: Bind): Code {
-  const signed = (v: Code): Code => apply("i32x4.trunc_sat_f32x4_s", v);
-  if (to !== "u32") return signed(x);
-  const v = bind("v128", x);
-  const negative = apply("f32x4.lt", v, zero);
-  return apply("v128.bitselect", signed(v), apply("i32x4.trunc_sat_f32x4_u", v), negative);
-}
+/** Floats without their fraction; the nearest integer where they are out of range, 0 for NaN. */
+const wholeOf = (x: Code, to: Dtype): Code =>
+  to === "u32"
+    ? apply("i32x4.trunc_sat_f32x4_u", x)
+    : clamped(apply("i32x4.trunc_sat_f32x4_s", x), to);
+
+/** Integers of 32 bits brought to the nearest of 8. */
+const clamped = (x: Code, to: Dtype): Code =>
+  to === "i8" || to === "u8"
+    ? apply("i32x4.min_s", apply("i32x4.max_s", x, all(minOf(to))), all(maxOf(to)))
+    : x;
 
 function fromDouble(x: Code, to: Dtype, bind: Bind): Code {
   if (to === "bool") return compared("ne", "f64", x, f64Const(0));
-  if (isFloat(to)) return halved(apply("f32x4.splat", apply("f32.demote_f64", x)), to, bind)!;
-  const whole = apply("i32.wrap_i64", apply("i64.trunc_sat_f64_s", x));
-  return wrapped(apply("i32x4.splat", whole), to);
+  if (to === "f32") return apply("f32x4.splat", apply("f32.demote_f64", x));
+  if (isFloat(to)) return halved(oddFromDouble(x, bind), to, bind)!;
+  const whole = apply(`i32.trunc_sat_f64_${to === "u32" ? "u" : "s"}`, x);
+  return clamped(apply("i32x4.splat", whole), to);
 }
 
 function toDouble(x: Code, from: Dtype): Code {

@@ -22,7 +22,7 @@ export const wasm: Target = {
     rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
     scan: (job) => ({ body: simdScan(job), workgroupSize: 1 }),
     contraction: (job) => ({ body: simdContraction(job), workgroupSize: 1 }),
-    scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
+    scatter: (job) => ({ body: serialScatter(job, true), workgroupSize: 1 }),
     sort: (job) => ({ body: lineSort(job), workgroupSize: 1 }),
     beside: (body, scalars) => [
       ...scalars.flatMap(simdRows),

@@ -45,6 +45,19 @@ const fromBf16 = `fn $fromBf16(word: U) -> F {
   return bitcast<F>(word << U(16u));
 }`;
 
+/**
+ * Integers that f32 cannot hold, with a mark in the last bit that it can where more are lost: rounded to bf16 afterwards they are
+ * rounded once.
+ */
+const oddInt = `fn $oddInt(x: I) -> I {
+  let marked = (x & I(-256)) | (((x & I(255)) + I(255)) & I(256));
+  return select(marked, x, abs(x / I(2)) < I(8388608));
+}`;
+const oddUint = `fn $oddUint(x: U) -> U {
+  let marked = (x & U(0xffffff00u)) | (((x & U(255u)) + U(255u)) & U(256u));
+  return select(marked, x, x < U(16777216u));
+}`;
+
 const round = (half: string): string => `fn $round${half}(x: F) -> F {
   return $from${half}($to${half}(x));
 }`;
@@ -54,6 +67,8 @@ export const halfPrelude: Readonly<Record<string, string>> = {
   fromF16,
   toBf16,
   fromBf16,
+  oddInt,
+  oddUint,
   roundF16: round("F16"),
   roundBf16: round("Bf16"),
 };

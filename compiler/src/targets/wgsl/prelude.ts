@@ -135,15 +135,16 @@ const atanhOf = `fn $atanhOf(x: F) -> F {
   return select(select(edge, -edge, x < F(0.0)), x, $isNan(x) | (x == F(0.0)));
 }`;
 
-/** IEEE 754 pow: the built-in has no negative bases; x⁰ and 1ʸ are 1 for every x and y. */
+/** IEEE 754 pow: the built-in has no negative bases; x⁰ and 1ʸ are 1 for every x and y. −0 has a sign, which only its bits tell. */
 const powOf = `fn $powOf(x: F, y: F) -> F {
   let a = abs(x);
   let one = select(pow(a, y), F(1.0), a == F(1.0));
-  let m = select(one, F(infinity()), (a == F(0.0)) & (y < F(0.0)));
+  let pole = select(one, F(infinity()), (a == F(0.0)) & (y < F(0.0)));
+  let m = select(pole, F(0.0), (a == F(0.0)) & (y > F(0.0)));
   let whole = floor(y) == y;
   let odd = whole & (floor(0.5 * y) * 2.0 != y);
-  let signed = select(m, -m, (x < F(0.0)) & odd);
-  let real = select(signed, F(nan()), (x < F(0.0)) & !whole);
+  let signed = select(m, -m, (bitcast<I>(x) < I(0)) & odd);
+  let real = select(signed, F(nan()), (x < F(0.0)) & $isFinite(x) & !whole);
   let known = select(real, x + y, $isNan(x) | $isNan(y));
   return select(known, F(1.0), (y == F(0.0)) | (x == F(1.0)));
 }`;
@@ -153,21 +154,76 @@ const powOf = `fn $powOf(x: F, y: F) -> F {
  * quotient rounded up to the next integer shows in the sign. x where y is infinite.
  */
 const remOf = `fn $remOf(x: F, y: F) -> F {
-  let q = trunc(x / y);
+  let quotient = x / y;
+  let q = trunc(quotient);
   let high = bitcast<F>(bitcast<U>(y) & U(0xfffff000u));
   let near = (x - q * high) - q * (y - high);
   let r = select(near, near + abs(y) * sign(x), near * sign(x) < F(0.0));
-  return select(r, x, $isFinite(x) & !$isFinite(y) & !$isNan(y));
+  var whole = select(r, x, $isFinite(x) & !$isFinite(y) & !$isNan(y));
+  let large = (bitcast<U>(quotient) & U(0x7fffffffu)) >= U(0x45800000u);
+  let far = large & $isFinite(x) & $isFinite(y) & (y != F(0.0));
+  if any(far) {
+    whole = select(whole, $remFar(x, y), far);
+  }
+  return whole;
+}`;
+/** The same for larger quotients: the fraction of x modulo that of y, for eight bits of the quotient at a time. */
+const remFar = `fn $remFar(x: F, y: F) -> F {
+  let a = bitcast<U>(x) & U(0x7fffffffu);
+  let b = bitcast<U>(y) & U(0x7fffffffu);
+  let low = max(b >> U(23u), U(1u));
+  let d = max((b & U(0x7fffffu)) | select(U(0u), U(0x800000u), b >= U(0x800000u)), U(1u));
+  var m = ((a & U(0x7fffffu)) | select(U(0u), U(0x800000u), a >= U(0x800000u))) % d;
+  var left = max(a >> U(23u), low) - low;
+  while any(left != U(0u)) {
+    let step = min(left, U(8u));
+    m = (m << step) % d;
+    left = left - step;
+  }
+  let size = F(m) * 1.1920929e-7 * bitcast<F>(low << U(23u));
+  return bitcast<F>(bitcast<U>(size) | (bitcast<U>(x) & U(0x80000000u)));
 }`;
 
-/** Negative floats wrap, as they do through i32; the conversion of WGSL gives 0. */
-const wrapUint = `fn $wrapUint(x: F) -> U {
-  return select(select(U(x), U(I(x)), x < F(0.0)), U(0u), $isNan(x));
+/** Floats without their fraction. WGSL says nothing of NaN, and brings what is too large to the greatest float that fits, not integer. */
+const wholeUint = `fn $wholeUint(x: F) -> U {
+  let far = select(U(clamp(x, F(0.0), F(4294967040.0))), U(0xffffffffu), x >= F(4294967296.0));
+  return select(far, U(0u), $isNan(x));
 }`;
-
-/** WGSL says nothing of NaN. */
 const wholeInt = `fn $wholeInt(x: F) -> I {
-  return select(I(x), I(0), $isNan(x));
+  let far = select(I(clamp(x, F(-2147483648.0), F(2147483520.0))), I(0x7fffffff), x >= F(2147483648.0));
+  return select(far, I(0), $isNan(x));
+}`;
+
+/** Shifts count modulo 32 in WGSL; by more than that, as by less than 0, all bits go. */
+const shiftLeftInt = `fn $shiftLeftInt(x: I, y: I) -> I {
+  let by = bitcast<U>(y);
+  return select(x << (by & U(31u)), I(0), by > U(31u));
+}`;
+const shiftLeftUint = `fn $shiftLeftUint(x: U, y: U) -> U {
+  return select(x << (y & U(31u)), U(0u), y > U(31u));
+}`;
+const shiftRightInt = `fn $shiftRightInt(x: I, y: I) -> I {
+  return x >> min(bitcast<U>(y), U(31u));
+}`;
+const shiftRightUint = `fn $shiftRightUint(x: U, y: U) -> U {
+  return select(x >> (y & U(31u)), U(0u), y > U(31u));
+}`;
+
+/** Powers of integers, wrapped: a square and a product for each bit of the exponent. 0 for negative ones, unless of 1 or −1. */
+const powUint = `fn $powUint(x: U, y: U) -> U {
+  var result = U(1u);
+  var factor = x;
+  var left = y;
+  for (var bit = 0; bit < 32; bit++) {
+    result = select(result, result * factor, (left & U(1u)) == U(1u));
+    factor = factor * factor;
+    left = left >> U(1u);
+  }
+  return result;
+}`;
+const powInt = `fn $powInt(x: I, y: I) -> I {
+  let whole = bitcast<I>($powUint(bitcast<U>(x), bitcast<U>(y)));
+  return select(whole, I(0), (y < I(0)) & (x != I(1)) & (x != I(-1)));
 }`;
 
 /** Integer division truncates; by zero it gives 0, where WGSL's gives x. */
@@ -256,8 +312,15 @@ export const prelude: Readonly<Record<string, string>> = {
   atanhOf,
   powOf,
   remOf,
-  wrapUint,
+  remFar,
+  wholeUint,
   wholeInt,
+  shiftLeftInt,
+  shiftLeftUint,
+  shiftRightInt,
+  shiftRightUint,
+  powUint,
+  powInt,
   ...halfPrelude,
   ...nativeHalfPrelude,
   divInt,

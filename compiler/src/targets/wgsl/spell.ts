@@ -3,7 +3,7 @@
  * u8 are i32 and u32, wrapped after each op. Comparisons are only ever printed with `<`, so that no pair of `<`
  * and `>` can be read as a template list (WGSL 3.9).
  */
-import { type Dtype, DtypeError, isFloat, isInteger, opRecord } from "@kiln-ml/ir";
+import { type Dtype, DtypeError, isFloat, isInteger, maxOf, minOf, opRecord } from "@kiln-ml/ir";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
 import { prelude } from "./prelude.ts";
 
@@ -85,22 +85,31 @@ const same: Spelling = (x) => x[0]!;
 const never: Spelling = () => atom("false");
 const always: Spelling = () => atom("true");
 
-/** In parentheses whatever is around it: a `>` must not meet a `<` at its own level. */
+/** In parentheses whatever is around it: a `>` must not meet a `<` at its own level. By a function unless the count is known to fit. */
 const shift =
-  (op: string): Spelling =>
-  ([a, b], _from, to) => {
-    const lanes = lanesOf([a!, b!]);
+  (op: string, safe: string): Spelling =>
+  (x, from, to, use) => {
+    const [a, b] = x;
+    const lanes = lanesOf(x);
+    if (!/^(vec\d<[iu]32>\()?([0-9]|[12][0-9]|3[01])u?\)?$/.test(b!.text)) {
+      const whole = own(`${safe}${from[0] === "u" ? "Uint" : "Int"}`)(x, from, to, use);
+      return op === "<<" ? wrapped(whole, to) : whole;
+    }
     const amount = `${lanes === 1 ? "u32" : `vec${lanes}<u32>`}(${b!.text})`;
     const text = atom(`(${atLeast(a!, prec.unary)} ${op} ${amount})`, lanes);
     return op === "<<" ? wrapped(text, to) : text;
   };
 
 const convert: Spelling = (x, from, to, use) => {
-  const a = x[0]!;
+  const odd = to === "bf16" && (from === "i32" ? "oddInt" : from === "u32" ? "oddUint" : "");
+  const a = odd ? call(use(odd, x[0]!.lanes), x) : x[0]!;
   if (scalarType(from) === scalarType(to)) return from === to ? a : wrapped(a, to);
-  const own = scalarType(to) === "u32" ? "wrapUint" : "wholeInt";
-  const name = isFloat(from) && isInteger(to) ? use(own, a.lanes) : typeOf(to, a.lanes);
-  return wrapped(call(name, [a]), to);
+  if (!isFloat(from) || !isInteger(to)) return wrapped(call(typeOf(to, a.lanes), [a]), to);
+  const unsigned = scalarType(to) === "u32";
+  const whole = call(use(unsigned ? "wholeUint" : "wholeInt", a.lanes), [a]);
+  if (to === "i32" || to === "u32") return whole;
+  const bound = (n: number): Text => splat(atom(unsigned ? `${n}u` : `${n}`), to, a.lanes);
+  return call("clamp", [whole, bound(minOf(to)), bound(maxOf(to))]);
 };
 const bitcast: Spelling = (x, from, to, use) => {
   // Two halves: no other dtype has 16 bits.
@@ -154,15 +163,15 @@ const spellings: Readonly<Record<string, Spelling>> = {
   mul:          narrowed(product("*")),
   div:          byKind(product("/"), narrowed(own("divInt")), own("divUint")),
   rem:          byKind(own("remOf"), own("remInt"), own("remUint")),
-  pow:          own("powOf"),
+  pow:          byKind(own("powOf"), narrowed(own("powInt")), narrowed(own("powUint"))),
   atan2:        own("atan2Of"),
   maximum:      byKind(own("maximum"), builtin("max")),
   minimum:      byKind(own("minimum"), builtin("min")),
   and:          bits("&"),
   or:           bits("|"),
   xor:          (x, f, t, use) => (f === "bool" ? comparison("!=")(x, f, t, use) : bits("^")(x, f, t, use)),
-  shiftLeft:    shift("<<"),
-  shiftRight:   shift(">>"),
+  shiftLeft:    shift("<<", "shiftLeft"),
+  shiftRight:   shift(">>", "shiftRight"),
   equal:        comparison("=="),
   notEqual:     byKind(unequal, comparison("!=")),
   less:         comparison("<"),

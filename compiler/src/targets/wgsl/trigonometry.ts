@@ -1,17 +1,79 @@
 /**
  * Trigonometry for the WGSL prelude. The built-ins may be off by 2⁻¹¹ (sin, cos) or 4096 ulps (atan) and more
- * (WGSL 15.7.4); these are within a few ulps while |x| < 10⁴. Same notation as `prelude.ts`.
+ * (WGSL 15.7.4); these are within a few ulps for every x. Same notation as `prelude.ts`.
  */
 
 /**
  * x − k·π/2 with k the nearest integer to x·2/π. π/2 in three parts, the first two so short that their products
- * with k are exact (Cody & Waite 1980).
+ * with k are exact (Cody & Waite 1980). For |x| below 4096.
  */
 const quarter = `fn $quarter(x: F) -> F {
   return round(x * 0.63661975);
 }`;
 const reduced = `fn $reduced(x: F, k: F) -> F {
   return ((x - k * 1.5703125) - k * 0.0004837513) - k * 7.54979e-08;
+}`;
+
+/** The high half of a product of 32 bits by 32, in halves of 16. */
+const highProduct = `fn $highProduct(a: U, b: U) -> U {
+  let low = (a & U(0xffffu)) * (b & U(0xffffu));
+  let first = (a >> U(16u)) * (b & U(0xffffu)) + (low >> U(16u));
+  let second = (a & U(0xffffu)) * (b >> U(16u)) + (first & U(0xffffu));
+  return (a >> U(16u)) * (b >> U(16u)) + (first >> U(16u)) + (second >> U(16u));
+}`;
+
+/** Word n of the bits of 2/π, of which word 0 is before the point. */
+const twoOverPi = `fn $twoOverPi(n: U) -> U {
+  let early = select(select(U(0u), U(0xa2f9836eu), n == U(1u)), U(0x4e441529u), n == U(2u));
+  let later = select(select(U(0xfc2757d1u), U(0xf534ddc0u), n == U(4u)), U(0xdb629599u), n == U(5u));
+  return select(select(early, later, n > U(2u)), U(0x3c439041u), n == U(6u));
+}`;
+/** 32 bits of 2/π, of which so many go before. A shift by 32 in two steps, as one would do nothing. */
+const bitsOfTwoOverPi = `fn $bitsOfTwoOverPi(skip: U) -> U {
+  let n = skip >> U(5u);
+  let by = skip & U(31u);
+  return ($twoOverPi(n) << by) | (($twoOverPi(n + U(1u)) >> U(1u)) >> (U(31u) - by));
+}`;
+
+/**
+ * x − k·π/2 for 4096 ≤ |x| < ∞ (Payne & Hanek 1983). |x| = m·2^(e − 31), and of 2/π only those 96 bits count whose product with m is not
+ * a multiple of 4 nor too small: product = m·bits mod 2⁹⁶, its top two bits are k, the rest a fraction of a quarter turn.
+ */
+const reducedFar = `fn $reducedFar(x: F, k: ptr<function, I>) -> F {
+  let size = bitcast<U>(x) & U(0x7fffffffu);
+  let m = (size << U(8u)) | U(0x80000000u);
+  let skip = (size >> U(23u)) - U(128u);
+  let b = $bitsOfTwoOverPi(skip + U(32u));
+  let c = $bitsOfTwoOverPi(skip + U(64u));
+  let low = m * c;
+  let middle = m * b + $highProduct(m, c);
+  let carry = select(U(0u), U(1u), middle < $highProduct(m, c));
+  let high = m * $bitsOfTwoOverPi(skip) + $highProduct(m, b) + carry;
+  let first = (high << U(2u)) | (middle >> U(30u));
+  let second = (middle << U(2u)) | (low >> U(30u));
+  let more = (first >> U(31u)) == U(1u);
+  let next = ~second + U(1u);
+  let over = select(~first, ~first + U(1u), next == U(0u));
+  let turns = F(select(first, over, more)) * 2.3283064e-10 + F(select(second, next, more)) * 5.4210109e-20;
+  let negative = more != (bitcast<I>(x) < I(0));
+  let whole = I((high >> U(30u)) + select(U(0u), U(1u), more));
+  *k = select(whole, -whole, bitcast<I>(x) < I(0));
+  return select(turns, -turns, negative) * 1.5707964;
+}`;
+/** The angle in [−π/4, π/4] that x is beside k quarter turns. What is huge is told by its bits, and is neither infinite nor NaN. */
+const turn = `fn $turn(x: F, k: ptr<function, I>) -> F {
+  let q = $quarter(x);
+  var r = $reduced(x, q);
+  var n = I(q);
+  let far = ((bitcast<U>(x) & U(0x7fffffffu)) - U(0x45800000u)) < U(0x3a000000u);
+  if any(far) {
+    var other: I;
+    let s = $reducedFar(x, &other);
+    r = select(r, s, far);
+    n = select(n, other, far);
+  }
+  *k = n;
+  return r;
 }`;
 
 /** Taylor polynomials on [−π/4, π/4]: to r⁹/9! and r¹⁰/10!. */
@@ -32,19 +94,21 @@ const turned = `fn $turned(r: F, k: I) -> F {
   return select(y, -y, (k & I(2)) == I(2));
 }`;
 const sinOf = `fn $sinOf(x: F) -> F {
-  let k = $quarter(x);
-  return $turned($reduced(x, k), I(k));
+  var k: I;
+  let r = $turn(x, &k);
+  return $turned(r, k);
 }`;
 const cosOf = `fn $cosOf(x: F) -> F {
-  let k = $quarter(x);
-  return $turned($reduced(x, k), I(k) + I(1));
+  var k: I;
+  let r = $turn(x, &k);
+  return $turned(r, k + I(1));
 }`;
 const tanOf = `fn $tanOf(x: F) -> F {
-  let k = $quarter(x);
-  let r = $reduced(x, k);
+  var k: I;
+  let r = $turn(x, &k);
   let s = $sinNear(r);
   let c = $cosNear(r);
-  return select(s / c, -c / s, (I(k) & I(1)) == I(1));
+  return select(s / c, -c / s, (k & I(1)) == I(1));
 }`;
 
 /** arctan t / t on [0, 1] as a polynomial of t²; minimax fit, relative error 1.5e-8. */
@@ -112,6 +176,11 @@ const acosOf = `fn $acosOf(x: F) -> F {
 export const trigonometry: Readonly<Record<string, string>> = {
   quarter,
   reduced,
+  highProduct,
+  twoOverPi,
+  bitsOfTwoOverPi,
+  reducedFar,
+  turn,
   sinNear,
   cosNear,
   turned,

@@ -2,7 +2,7 @@
  * NumPy's `.npy`: a magic, a version, a header of text, the elements. Numbers and booleans only: arrays of objects are
  * pickles, and those of records, texts, dates and complex numbers have no dtype here.
  */
-import { ArtifactError, type Constant } from "@kiln-ml/artifact";
+import { ArtifactError, type Constant, checkOptions } from "@kiln-ml/artifact";
 import { checkLength, constantOf, storedBytes } from "../elements.ts";
 import {
   beginReading,
@@ -12,6 +12,7 @@ import {
   quoted,
   type Reading,
   type ReadOptions,
+  readOptions,
 } from "../reading.ts";
 import { numpyDtypeOf, numpyNameOf, rowMajor } from "./dtype.ts";
 import { readHeader } from "./header.ts";
@@ -88,6 +89,7 @@ export function readArrayAt(
  * the offset, for a damaged file, one with bytes after the array, a value that does not fit, or another type of elements.
  */
 export function readNpy(from: Uint8Array | ArrayBuffer, options: ReadOptions = {}): Constant {
+  checkOptions("readNpy", options, readOptions);
   const bytes = plainBytes(from);
   const reading = beginReading("npy", bytes.length, options);
   const { array, end } = readArrayAt({ bytes, start: 0, base: 0, name: "array" }, reading);
@@ -101,6 +103,7 @@ export function readNpy(from: Uint8Array | ArrayBuffer, options: ReadOptions = {
 
 /** The arrays of a file to which several were saved, one after the other. Throws as `readNpy` does. */
 export function readNpyList(from: Uint8Array | ArrayBuffer, options: ReadOptions = {}): Constant[] {
+  checkOptions("readNpyList", options, readOptions);
   const bytes = plainBytes(from);
   const reading = beginReading("npy", bytes.length, options);
   const arrays: Constant[] = [];

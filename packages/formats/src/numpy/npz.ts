@@ -1,9 +1,16 @@
 /**
  * NumPy's `.npz`: a zip of `.npy` files, one an array.
  */
-import type { Constant } from "@kiln-ml/artifact";
+import { type Constant, checkOptions, type OptionNames } from "@kiln-ml/artifact";
 import { zipSync } from "fflate";
-import { beginReading, checkName, plainBytes, type Reading, type ReadOptions } from "../reading.ts";
+import {
+  beginReading,
+  checkName,
+  plainBytes,
+  type Reading,
+  type ReadOptions,
+  readOptions,
+} from "../reading.ts";
 import { bytesOfEntry, readZip, type ZipEntry } from "../zip.ts";
 import { readArrayAt, writeNpy } from "./npy.ts";
 
@@ -16,6 +23,7 @@ export function readNpz(
   from: Uint8Array | ArrayBuffer,
   options: ReadOptions = {},
 ): Record<string, Constant> {
+  checkOptions("readNpz", options, readOptions);
   const bytes = plainBytes(from);
   const reading = beginReading("npz", bytes.length, options);
   return readArrays(readZip(bytes, reading), reading);
@@ -52,11 +60,14 @@ export interface NpzOptions {
 /** The earliest that zip can say, so that equal arrays are equal files. */
 const noTime = new Date(1980, 0, 1);
 
+const npzOptions: OptionNames<NpzOptions> = { compress: 1 };
+
 /** An `.npz` file of `arrays`. Throws ArtifactError as `writeNpy` does. */
 export function writeNpz(
   arrays: Readonly<Record<string, Constant>>,
   options: NpzOptions = {},
 ): Uint8Array {
+  checkOptions("writeNpz", options, npzOptions);
   const files = Object.entries(arrays).map(([name, array]) => [`${name}.npy`, writeNpy(array)]);
   return zipSync(Object.fromEntries(files), { level: options.compress ? 6 : 0, mtime: noTime });
 }

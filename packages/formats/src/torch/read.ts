@@ -2,7 +2,14 @@
  * PyTorch's `.pt` and `.pth` files, of any of their three forms, without running what they pickle.
  */
 
-import { beginReading, plainBytes, type Reading, type ReadOptions } from "../reading.ts";
+import { checkOptions, type OptionNames } from "@kiln-ml/artifact";
+import {
+  beginReading,
+  plainBytes,
+  type Reading,
+  type ReadOptions,
+  readOptions,
+} from "../reading.ts";
 import { isTar } from "../tar.ts";
 import { readZip } from "../zip.ts";
 import { type Flat, flatten, valueAt } from "./flatten.ts";
@@ -24,6 +31,13 @@ export interface TorchOptions extends ReadOptions {
   readonly checksums?: boolean;
 }
 
+export const torchOptions: OptionNames<TorchOptions> = {
+  ...readOptions,
+  topLevelKey: 1,
+  unknown: 1,
+  checksums: 1,
+};
+
 /**
  * Tensors by name, nested names joined by dots, and everything else as plain data.
  *
@@ -32,6 +46,7 @@ export interface TorchOptions extends ReadOptions {
  * value that does not fit, a dtype that Kiln does not have, and a name that is not known.
  */
 export function readTorch(from: Uint8Array | ArrayBuffer, options: TorchOptions = {}): Flat {
+  checkOptions("readTorch", options, torchOptions);
   const bytes = plainBytes(from);
   const reading = beginReading("torch", bytes.length, options);
   const { fail } = reading;

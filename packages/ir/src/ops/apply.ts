@@ -4,7 +4,7 @@
  * other in circles.
  */
 import { type Dim, DimExpr, printDim, sameDim } from "../dim.ts";
-import type { Dtype } from "../dtype.ts";
+import { type Dtype, sumDtype } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import { type Attrs, type AttrValue, attrKey, makeNode, type ResultType, Tensor } from "../node.ts";
 import { opRecord } from "../op.ts";
@@ -32,8 +32,12 @@ export function apply(
 export const inDtype = (t: Tensor, dtype: Dtype): Tensor =>
   dtype === t.dtype ? t : apply("convert", [t], {}, { dtype, shape: t.shape });
 
-/** An operand of a product in the dtype that mixed precision gives it. */
-export const asFactor = (t: Tensor): Tensor => inDtype(t, productDtype(t.dtype));
+/** The dtype of an operand of a product: what sums need, and mixed precision gives. */
+export const factorDtype = (dtype: Dtype): Dtype =>
+  dtype === "bool" ? dtype : sumDtype(productDtype(dtype));
+
+/** An operand of a product in that dtype. */
+export const asFactor = (t: Tensor): Tensor => inDtype(t, factorDtype(t.dtype));
 
 /** For callers that no type checker has seen. */
 export function checkTensor(op: string, x: unknown): void {

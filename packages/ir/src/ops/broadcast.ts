@@ -8,7 +8,7 @@ import { type Dtype, isInteger, maxOf, minOf, promote, weakDtype } from "../dtyp
 import { DtypeError, ShapeError } from "../errors.ts";
 import { Tensor } from "../node.ts";
 import { broadcastShapes, printShape, type Shape, sameShape } from "../shape.ts";
-import { currentValue } from "../trace.ts";
+import { currentValue, heldValue } from "../trace.ts";
 import { kindOf } from "./apply.ts";
 import { dimValue } from "./create.ts";
 import { convert } from "./elementwise/convert.ts";
@@ -57,7 +57,10 @@ export function commonDtype(operands: readonly Operand[]): Dtype {
 
 /** `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1. */
 export function broadcastTo(x: Tensor, shape: Shape, op = "broadcastTo"): Tensor {
-  if (sameShape(x.shape, shape)) return x;
+  return sameShape(x.shape, shape) ? heldValue(x) : stretched(x, shape, op);
+}
+
+function stretched(x: Tensor, shape: Shape, op: string): Tensor {
   const lead = shape.length - x.rank;
   if (lead < 0 || !sameShape(broadcastShapes(op, x.shape, shape), shape))
     throw new ShapeError(
@@ -79,9 +82,9 @@ export function broadcastOperands(
   for (const x of operands) checkOperand(op, x);
   const common = dtype ?? commonDtype(operands);
   const same = operands.map((x) => {
-    if (x instanceof Tensor) return convert(currentValue(x), common);
+    if (x instanceof Tensor) return x.dtype === common ? currentValue(x) : convert(x, common);
     return x instanceof DimExpr ? dimValue(x, common) : constant(x, common);
   });
   const shape = same.map((t) => t.shape).reduce((a, b) => broadcastShapes(op, a, b));
-  return same.map((t) => broadcastTo(t, shape, op));
+  return same.map((t) => (sameShape(t.shape, shape) ? t : stretched(t, shape, op)));
 }

@@ -9,6 +9,7 @@ import { defineOp, type OpRecord, type Pullback } from "../op.ts";
 import { currentValue } from "../trace.ts";
 import { filled } from "./apply.ts";
 import { replaceNodes, resultsOf } from "./control.ts";
+import { addDraws, countingDraws, eitherDraws } from "./draws.ts";
 import {
   checkFlag,
   checkRegions,
@@ -74,9 +75,15 @@ export function cond(
 ): Tensor[] {
   const flag = currentValue(pred);
   checkFlag("cond", "the predicate", flag);
-  const [yes, no] = [traceBody("cond", [], then), traceBody("cond", [], otherwise)];
+  const branch = (define: () => readonly Tensor[]) =>
+    countingDraws({ op: "cond", step: undefined, counted: true }, () =>
+      traceBody("cond", [], define),
+    );
+  const [first, second] = [branch(then), branch(otherwise)];
+  const [yes, no] = [first.value, second.value];
   checkTypes("cond", "result", yes.results, "the other branch has", no.results);
   checkResults("cond", yes.results, undefined);
   const { regions, captures } = closeOver([yes, no], false);
+  addDraws(eitherDraws(first.drawn, second.drawn));
   return resultsOf({ op: "cond", operands: [flag, ...captures], attrs: {}, regions }, yes.results);
 }

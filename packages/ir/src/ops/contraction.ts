@@ -4,7 +4,7 @@
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
-import { DtypeError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";
@@ -15,6 +15,7 @@ import {
   checkCount,
   checkSameDtype,
   checkTensor,
+  factorDtype,
   inDtype,
   range,
 } from "./apply.ts";
@@ -142,13 +143,21 @@ function dotVjp(g: Tensor, d: DotAxes, lhs: Tensor, rhs: Tensor): readonly Tenso
   return [operandGradient(g, rhs, l, r, fromRhs), operandGradient(g, lhs, r, l, fromLhs)];
 }
 
+const dotOptions: OptionNames<DotAxes> = {
+  lhsBatch: 1,
+  rhsBatch: 1,
+  lhsContract: 1,
+  rhsContract: 1,
+};
+
 /**
- * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate.
+ * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate; of i8 and u8 in i32.
  *
  * Result: batch ++ free axes of lhs ++ free axes of rhs. Throws ShapeError unless the named axes
  * pair up.
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
+  checkOptions<Partial<DotAxes>>("dotGeneral", axes, dotOptions);
   const named = (list: readonly number[] | undefined, t: Tensor) =>
     (list ?? []).map((a) => checkAxis("dotGeneral", a, t.rank));
   return apply("dotGeneral", [lhs, rhs].map(asFactor), {
@@ -160,7 +169,7 @@ export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Te
 }
 
 const converted = (t: Tensor, like: Tensor): Tensor =>
-  inDtype(t, promote(productDtype(t.dtype), productDtype(like.dtype)));
+  inDtype(t, factorDtype(promote(productDtype(t.dtype), productDtype(like.dtype))));
 
 /** Repeats the leading axes of a stack of matrices to `batch`. */
 function broadcastBatch(t: Tensor, batch: Shape): Tensor {
@@ -176,7 +185,7 @@ function broadcastBatch(t: Tensor, batch: Shape): Tensor {
 /**
  * Matrix product over the last two axes, with NumPy's rules: leading axes broadcast, a vector on
  * the left is a row and one on the right a column, and its axis is gone from the result. Dtypes
- * promote.
+ * promote; products of i8 and u8 are i32.
  *
  * a[…, m, k], b[…, k, n] → [..., m, n]. Throws ShapeError if the inner extents differ or an operand
  * is a scalar.

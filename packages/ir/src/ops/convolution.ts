@@ -8,7 +8,6 @@ import {
   type Dim,
   floorDiv,
   isNonNegative,
-  isStatic,
   maxDim,
   modDim,
   mulDim,
@@ -16,9 +15,10 @@ import {
   sameDim,
   subDim,
 } from "../dim.ts";
-import { DtypeError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
+import { requireAtLeast } from "../requirement.ts";
 import { exactQuotient, printShape } from "../shape.ts";
 import {
   apply,
@@ -95,10 +95,14 @@ defineOp({
       const sides = addDim(a.low[i]!, a.high[i]!);
       const extent = addDim(spread(x.shape[i + 2]!, a.lhsDilation[i]! - 1), sides);
       const count = placements(extent, w.shape[i + 2]!, stride, a.rhsDilation[i]!);
-      if (isStatic(count) && count < 1)
-        throw new ShapeError(
-          `convolution: kernel ${printShape(w.shape.slice(2))} does not fit padded axis ${i + 2} of ${printShape(x.shape)}`,
-        );
+      requireAtLeast(
+        count,
+        1,
+        () =>
+          new ShapeError(
+            `convolution: kernel ${printShape(w.shape.slice(2))} does not fit padded axis ${i + 2} of ${printShape(x.shape)}`,
+          ),
+      );
       return count;
     });
     return { dtype: x.dtype, shape: [x.shape[0]!, w.shape[0]!, ...out] };
@@ -235,6 +239,14 @@ export function resolvePadding(
   return list.map((p) => (Array.isArray(p) ? (p as unknown as [Dim, Dim]) : [p as Dim, p as Dim]));
 }
 
+const convolutionOptions: OptionNames<ConvolutionOptions> = {
+  stride: 1,
+  padding: 1,
+  dilation: 1,
+  lhsDilation: 1,
+  groups: 1,
+};
+
 /**
  * y[n, o, t…] = Σ_{c,k…} x[n, c, t·stride + k·dilation − low…] · w[o, c, k…], within `groups` of
  * channels; no bias.
@@ -244,8 +256,9 @@ export function resolvePadding(
  * ShapeError if ranks, channels or groups do not fit.
  */
 export function convolution(x: Tensor, w: Tensor, options: ConvolutionOptions = {}): Tensor {
-  const n = x.rank - 2;
   const name = "convolution";
+  checkOptions(name, options, convolutionOptions);
+  const n = x.rank - 2;
   const stride = perAxis(name, "stride", options.stride, n, 1);
   const dilation = perAxis(name, "dilation", options.dilation, n, 1);
   const lhsDilation = perAxis(name, "lhsDilation", options.lhsDilation, n, 1);

@@ -4,6 +4,7 @@
 import { addDim, type Dim, isStatic } from "../dim.ts";
 import type { Dtype } from "../dtype.ts";
 import { makeNode, type Tensor } from "../node.ts";
+import { apply } from "./apply.ts";
 import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim, reshape, slice } from "./movement.ts";
 import { constant, type Extent, iota, toShape } from "./source.ts";
@@ -48,5 +49,7 @@ export function eye(rows: Extent, columns: Extent = rows, dtype: Dtype = "f32"):
 export function dimValue(d: Dim, dtype: Dtype = "i32"): Tensor {
   if (isStatic(d)) return constant(d, dtype);
   const end = addDim(d, 1);
-  return convert(reshape(slice(iota([end]), [d], [end]), []), dtype);
+  // No elements are held, so that the value may be negative: nothing is required of its extent.
+  const counted = apply("iota", [], { axis: 0 }, { dtype: "i32", shape: [end] });
+  return convert(reshape(slice(counted, [d], [end]), []), dtype);
 }

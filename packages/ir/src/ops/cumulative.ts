@@ -2,7 +2,8 @@
  * Cumulative sums, products and extremes along one axis (ONNX CumSum). One record for each way to combine; `exclusive`
  * leaves an element out of its own result, `reverse` runs from the end of the axis. Several axes are several ops.
  */
-import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { sumDtype } from "../dtype.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { type Attrs, attrKey, type Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
@@ -109,23 +110,25 @@ cumulative("cumprod", "prod", productVjp);
 cumulative("cummax", "max", extremeVjp);
 cumulative("cummin", "min", extremeVjp);
 
+const cumulativeOptions: OptionNames<CumulativeOptions> = { exclusive: 1, reverse: 1 };
+
 const along =
   (op: string) =>
   (x: Tensor, axis: number, options: CumulativeOptions = {}): Tensor => {
-    const { exclusive = false, reverse = false } = options;
+    const { exclusive = false, reverse = false } = checkOptions(op, options, cumulativeOptions);
     const a = checkAxis(op, axis, x.rank);
     const counted = op === "cumsum" || op === "cumprod";
-    const dtype = !counted ? x.dtype : x.dtype === "bool" ? "i32" : fullDtype(x.dtype);
+    const dtype = counted ? fullDtype(sumDtype(x.dtype)) : x.dtype;
     return apply(op, [inDtype(x, dtype)], { axis: a, exclusive, reverse });
   };
 
 /**
  * Sums along `axis` up to each element: y[i] = Σ_{j≤i} x[j]; `exclusive`: j < i, `reverse`: j ≥ i.
- * Booleans count as i32.
+ * Booleans, i8 and u8 count as i32.
  */
 export const cumsum = along("cumsum");
 /**
- * Products along `axis` up to each element: y[i] = Π_{j≤i} x[j]. The gradient is exact at zeros and
+ * Products along `axis` up to each element: y[i] = Π_{j≤i} x[j]. Booleans, i8 and u8 count as i32. The gradient is exact at zeros and
  * takes n² multiplications for n elements.
  */
 export const cumprod = along("cumprod");

@@ -3,15 +3,16 @@
  * indexed axis. Gather clamps an index that is out of range; scatter drops the update. They never
  * wrap.
  */
-import { addDim, type Dim, isNonNegative, isStatic, sameDim, subDim } from "../dim.ts";
+import { addDim, type Dim, isStatic, sameDim, subDim } from "../dim.ts";
 import { isInteger, maxOf, minOf } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
+import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
 import { apply, checkTensor, filled, numbersOf, range } from "./apply.ts";
 import { dimValue } from "./create.ts";
-import { add } from "./elementwise/binary.ts";
+import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim, reshape, sliceAxis, squeeze, transpose } from "./movement.ts";
 import { constant } from "./source.ts";
 
@@ -57,15 +58,14 @@ defineOp({
   },
 });
 
-/**
- * extent − 1 in every element of a tensor like `like`; of a symbolic extent, the largest of its
- * iota.
- */
+/** extent − 1 in every element of a tensor like `like`, or the largest of its dtype if that is less. */
 function lastIndex(like: Tensor, extent: Dim): Tensor {
   const { dtype, shape } = like;
-  if (isStatic(extent)) return filled(Math.min(extent - 1, maxOf(dtype)), dtype, shape);
-  const all = apply("iota", [], { axis: 0 }, { dtype, shape: [extent] });
-  return broadcastInDim(apply("reduceMax", [all], { axes: [0] }), shape, []);
+  const most = maxOf(dtype);
+  if (isStatic(extent)) return filled(Math.min(extent - 1, most), dtype, shape);
+  const last = dimValue(subDim(extent, 1));
+  const held = most < maxOf("i32") ? apply("minimum", [last, constant(most, "i32")]) : last;
+  return broadcastInDim(convert(held, dtype), shape, []);
 }
 
 function clampIndex(index: Tensor, extent: Dim): Tensor {
@@ -234,7 +234,7 @@ export function scatter(
 /**
  * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. Indices out of
  * range are clamped. A number picks one slice and counts from the end if it is negative; throws
- * ShapeError where it is known to be out of range.
+ * ShapeError where it is out of range, a run with a symbol does.
  */
 export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
   const a = checkAxis("take", axis, x.rank);
@@ -246,17 +246,15 @@ export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
   return order.every((p, i) => p === i) ? picked : transpose(picked, order);
 }
 
-/** One slice: of a view where the place is known to be inside, for the sake of its gradient; else clamped. */
+/** One slice, as a view, whose gradient is simple. */
 function pick(x: Tensor, index: number, axis: number): Tensor {
   const extent = x.shape[axis]!;
   const at = index < 0 ? addDim(extent, index) : index;
-  const end = addDim(at, 1);
-  if (Number.isInteger(index) && isNonNegative(at) && isNonNegative(subDim(extent, end)))
-    return squeeze(sliceAxis(x, axis, at, end), axis);
-  if (!Number.isInteger(index) || (isStatic(at) && isStatic(extent)))
-    throw new ShapeError(`take: ${index} is not a place on axis ${axis} of ${printShape(x.shape)}`);
-  const place = index < 0 ? add(dimValue(extent), index) : constant(index, "i32");
-  return gather(x, [place], [axis]);
+  const refuse = () =>
+    new ShapeError(`take: ${index} is not a place on axis ${axis} of ${printShape(x.shape)}`);
+  if (!Number.isInteger(index)) throw refuse();
+  for (const d of [at, subDim(extent, addDim(at, 1))]) requireAtLeast(d, 0, refuse);
+  return squeeze(sliceAxis(x, axis, at, addDim(at, 1)), axis);
 }
 
 /**

@@ -7,7 +7,7 @@ import { GraphError, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { checkAxes, checkAxis, checkShape, printShape, type Shape, sameShape } from "../shape.ts";
-import { currentValue } from "../trace.ts";
+import { heldValue } from "../trace.ts";
 import { apply, checkCount, isStretched, numbersOf, otherAxes, range } from "./apply.ts";
 import { reshape } from "./reshape.ts";
 
@@ -105,7 +105,7 @@ function unbroadcast(g: Tensor, shape: Shape, dims: readonly number[]): Tensor {
  */
 export function broadcastInDim(x: Tensor, shape: Shape, dims: readonly number[]): Tensor {
   if (sameShape(x.shape, shape) && dims.length === x.rank && dims.every((d, i) => d === i))
-    return currentValue(x);
+    return heldValue(x);
   return apply("broadcastInDim", [x], { dims: [...dims] }, { dtype: x.dtype, shape });
 }
 

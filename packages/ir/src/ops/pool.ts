@@ -4,10 +4,11 @@
  */
 import { addDim, ceilDiv, type Dim, floorDiv, maxDim, minDim, mulDim, subDim } from "../dim.ts";
 import { isFloat, minOf } from "../dtype.ts";
-import { DtypeError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { printShape, sizeOf } from "../shape.ts";
 import { apply, filled, perAxis, range } from "./apply.ts";
+import { inFloat32 } from "./composite/in-float32.ts";
 import { type Padding, resolvePadding } from "./convolution.ts";
 import { broadcastInDim, pad, windows } from "./movement.ts";
 import { max, sum } from "./reduce.ts";
@@ -33,6 +34,14 @@ interface Frame {
   /** What ceilMode adds after `high`. */
   readonly extra: readonly Dim[];
 }
+
+const poolOptions: OptionNames<PoolOptions> = {
+  size: 1,
+  stride: 1,
+  padding: 1,
+  dilation: 1,
+  ceilMode: 1,
+};
 
 function frameOf(op: string, x: Tensor, options: PoolOptions): Frame {
   const n = x.rank - 2;
@@ -65,6 +74,9 @@ function surround(t: Tensor, value: number, low: readonly Dim[], high: readonly 
   return pad(t, value, [...lead, ...low], [...lead, ...high]);
 }
 
+const placed = (x: Tensor, { size, stride, dilation }: Frame): Tensor =>
+  windows(x, { size, stride, dilation });
+
 const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.size.length);
 
 /**
@@ -73,6 +85,7 @@ const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.size.lengt
  * x[N, C, D…] → [N, C, D′…]. The gradient goes to the first of equal elements in a window.
  */
 export function maxPool(x: Tensor, options: PoolOptions): Tensor {
+  checkOptions("maxPool", options, poolOptions);
   const f = frameOf("maxPool", x, options);
   const lowest = isFloat(x.dtype) ? -Infinity : minOf(x.dtype);
   const padded = surround(
@@ -81,7 +94,7 @@ export function maxPool(x: Tensor, options: PoolOptions): Tensor {
     f.low,
     f.high.map((d, i) => addDim(d, f.extra[i]!)),
   );
-  return max(windows(padded, f), windowAxes(f));
+  return max(placed(padded, f), windowAxes(f));
 }
 
 export interface AveragePoolOptions extends PoolOptions {
@@ -89,12 +102,19 @@ export interface AveragePoolOptions extends PoolOptions {
   readonly countIncludePad?: boolean;
 }
 
+const averagePoolOptions: OptionNames<AveragePoolOptions> = { ...poolOptions, countIncludePad: 1 };
+
 /** The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. */
 export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
+  checkOptions("avgPool", options, averagePoolOptions);
   const f = frameOf("avgPool", x, options);
   if (!isFloat(x.dtype)) throw new DtypeError(`avgPool: x is ${x.dtype}, not a float`);
+  return inFloat32([x], (from) => averaged(from, f, options));
+}
+
+function averaged(x: Tensor, f: Frame, options: AveragePoolOptions): Tensor {
   const high = f.high.map((d, i) => addDim(d, f.extra[i]!));
-  const total = sum(windows(surround(x, 0, f.low, high), f), windowAxes(f));
+  const total = sum(placed(surround(x, 0, f.low, high), f), windowAxes(f));
   const counted = options.countIncludePad ?? true;
   const whole = isZero(f.extra) && (counted || (isZero(f.low) && isZero(f.high)));
   const divisor = whole
@@ -107,6 +127,6 @@ export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
 function windowCounts(x: Tensor, f: Frame, total: Tensor, pads: 0 | 1): Tensor {
   const inner = surround(filled(1, x.dtype, x.shape.slice(2)), pads, f.low, f.high);
   const none = f.low.map(() => 0);
-  const counts = sum(windows(surround(inner, 0, none, f.extra), f), windowAxes(f));
+  const counts = sum(placed(surround(inner, 0, none, f.extra), f), windowAxes(f));
   return broadcastInDim(counts, total.shape, range(total.rank).slice(2));
 }

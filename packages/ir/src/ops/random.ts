@@ -4,11 +4,12 @@
  */
 import type { Dtype } from "../dtype.ts";
 import { isFloat } from "../dtype.ts";
-import { DtypeError, GraphError } from "../errors.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { checkAxis } from "../shape.ts";
 import type { Operand } from "./broadcast.ts";
 import { asTensor } from "./broadcast.ts";
+import { lerp } from "./composite/arithmetic.ts";
 import { add, shiftRight, xor } from "./elementwise/binary.ts";
 import { less, select } from "./elementwise/compare.ts";
 import { convert } from "./elementwise/convert.ts";
@@ -59,17 +60,19 @@ export interface UniformOptions {
   readonly dtype?: Dtype;
 }
 
+const uniformOptions: OptionNames<UniformOptions> = { low: 1, high: 1, dtype: 1 };
+
 /** low + (high − low)·u with u uniform in [0, 1). Rounding may reach `high`. */
 export function uniform(
   from: Tensor,
   shape: readonly Extent[],
   options: UniformOptions = {},
 ): Tensor {
-  const { low = 0, high = 1, dtype = "f32" } = options;
+  const { low = 0, high = 1, dtype = "f32" } = checkOptions("uniform", options, uniformOptions);
   const u = unit(from, shape, dtype);
   if (low === 0 && high === 1) return u;
-  const start = convert(asTensor(low, dtype), dtype);
-  return u.mul(convert(asTensor(high, dtype), dtype).sub(start)).add(start);
+  const [start, end] = [low, high].map((x) => convert(asTensor(x, dtype), dtype));
+  return lerp(start!, end!, u);
 }
 
 export interface NormalOptions {
@@ -77,6 +80,8 @@ export interface NormalOptions {
   readonly std?: Operand;
   readonly dtype?: Dtype;
 }
+
+const normalOptions: OptionNames<NormalOptions> = { mean: 1, std: 1, dtype: 1 };
 
 /**
  * mean + std·z with z = √(−2 ln u)·cos(2πv), u in (0, 1] and v in [0, 1). Box & Muller 1958.
@@ -88,7 +93,7 @@ export function normal(
   shape: readonly Extent[],
   options: NormalOptions = {},
 ): Tensor {
-  const { mean = 0, std = 1, dtype = "f32" } = options;
+  const { mean = 0, std = 1, dtype = "f32" } = checkOptions("normal", options, normalOptions);
   if (!isFloat(dtype)) throw new DtypeError(`normal: dtype must be a float, got ${dtype}`);
   const inner = dtype === "f64" ? "f64" : "f32";
   const [a, b] = split(from, 2) as [Tensor, Tensor];

@@ -1,4 +1,5 @@
-import { DtypeError } from "../errors.ts";
+import { sumDtype } from "../dtype.ts";
+import { checkOptions, DtypeError, type OptionNames } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
@@ -110,20 +111,23 @@ export interface ReduceOptions {
   readonly keepDims?: boolean;
 }
 
+const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
+
 const reducing =
   (name: string, op: string) =>
   (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
+    checkOptions(name, options, reduceOptions);
     const list = checkAxes(name, axes, x.rank);
     const counted = op === "reduceSum" || op === "reduceProd";
-    const dtype = !counted ? x.dtype : x.dtype === "bool" ? "i32" : fullDtype(x.dtype);
+    const dtype = counted ? fullDtype(sumDtype(x.dtype)) : x.dtype;
     const numeric = inDtype(x, dtype);
     const y = list.length || op.startsWith("arg") ? apply(op, [numeric], { axes: list }) : numeric;
     return options.keepDims ? reshape(y, dropAxes(x.shape, list, true)) : y;
   };
 
-/** Σ over `axes` (all by default). Booleans count as i32. */
+/** Σ over `axes` (all by default). Booleans, i8 and u8 count as i32. */
 export const sum = reducing("sum", "reduceSum");
-/** Π over `axes` (all by default). The gradient is exact at zeros. */
+/** Π over `axes` (all by default). Booleans, i8 and u8 count as i32. The gradient is exact at zeros. */
 export const prod = reducing("prod", "reduceProd");
 /**
  * The largest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of

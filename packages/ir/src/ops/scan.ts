@@ -3,11 +3,13 @@
  * step to step and values that are stacked. The number of steps is known when a run begins.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
-import { GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { type Attrs, type Graph, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { currentValue } from "../trace.ts";
+import { kindOf } from "./apply.ts";
 import { resultsOf } from "./control.ts";
+import { addDraws, countingDraws } from "./draws.ts";
 import { checkRegions, checkResults, checkTypes, closeOver, traceBody } from "./regions.ts";
 import { ScanGradient } from "./scan-gradient.ts";
 import { input } from "./source.ts";
@@ -79,6 +81,8 @@ export interface ScanStep {
   readonly ys: readonly Tensor[];
 }
 
+const scanOptions: OptionNames<ScanOptions> = { length: 1, reverse: 1 };
+
 /**
  * carry₀ = init; (carryᵢ₊₁, ysᵢ) = body(carryᵢ, xsᵢ, i) for each place i of the leading axis; gives the last carry, and
  * the ys stacked along a new leading axis. `body` gets the place i as well, i32[]. What it reads from outside becomes an
@@ -93,6 +97,7 @@ export function scan(
   body: (carry: Tensor[], x: Tensor[], step: Tensor) => ScanStep,
   options: ScanOptions = {},
 ): { carry: Tensor[]; ys: Tensor[] } {
+  checkOptions("scan", options, scanOptions);
   const [first, sequences] = [init.map(currentValue), xs.map(currentValue)];
   const length = options.length ?? sequences[0]?.shape[0];
   if (length === undefined) throw new GraphError("scan: there is no sequence and no length");
@@ -102,11 +107,14 @@ export function scan(
   const carries = first.map(own("carry"));
   const slices = sequences.map(element).map(own("x"));
   let returned = 0;
-  const traced = traceBody("scan", [place, ...carries, ...slices], () => {
-    const out = body([...carries], [...slices], place);
-    returned = out.carry.length;
-    return [...out.carry, ...out.ys];
-  });
+  const frame = { op: "scan", step: { place, length }, counted: true };
+  const { value: traced, drawn } = countingDraws(frame, () =>
+    traceBody("scan", [place, ...carries, ...slices], () => {
+      const out = checkedStep(body([...carries], [...slices], place));
+      returned = out.carry.length;
+      return [...out.carry, ...out.ys];
+    }),
+  );
   checkTypes("scan", "carry", first, "the body returns", traced.results.slice(0, returned));
   const { regions, captures } = closeOver([traced], true);
   const attrs = {
@@ -119,5 +127,11 @@ export function scan(
   checkResults("scan", types, undefined);
   const operands = [...first, ...sequences, ...captures];
   const results = resultsOf({ op: "scan", operands, attrs, regions }, types);
+  addDraws(drawn, length);
   return { carry: results.slice(0, first.length), ys: results.slice(first.length) };
+}
+
+function checkedStep(out: ScanStep): ScanStep {
+  if (Array.isArray(out?.carry) && Array.isArray(out.ys)) return out;
+  throw new GraphError(`scan: the body must return { carry, ys }, two lists, got ${kindOf(out)}`);
 }

@@ -19,7 +19,8 @@ import {
 import { DtypeError, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
-import { checkAxis, printShape } from "../shape.ts";
+import { requireAtLeast } from "../requirement.ts";
+import { checkAxis, printShape, type Shape } from "../shape.ts";
 import { apply, checkCount, dimsOf, filled, numbersOf, perAxis } from "./apply.ts";
 
 function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[]): void {
@@ -29,6 +30,9 @@ function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[
         `${op}: ${name} has ${dimsOf(attrs[name]).length} entries, operand ${printShape(x.shape)} has ${x.rank} axes`,
       );
 }
+
+/** An extent's value is read off an iota (`dimValue`); it may be negative, for nothing of that size is held. */
+const isValueOfDim = (x: Tensor): boolean => x.op === "iota";
 
 defineOp({
   name: "slice",
@@ -43,11 +47,12 @@ defineOp({
       if (!(Number.isInteger(stride) && stride >= 1))
         throw new ShapeError(`slice: stride ${stride} of axis ${i} is not 1 or more`);
       const length = subDim(limit, start);
+      const outside = () =>
+        new ShapeError(
+          `slice: ${printDim(start)}:${printDim(limit)} is outside axis ${i} of ${printShape(x.shape)}`,
+        );
       for (const d of [start, length, subDim(extent, limit)])
-        if (isStatic(d) && d < 0)
-          throw new ShapeError(
-            `slice: ${printDim(start)}:${printDim(limit)} is outside axis ${i} of ${printShape(x.shape)}`,
-          );
+        if (isStatic(d) || !isValueOfDim(x)) requireAtLeast(d, 0, outside);
       return ceilDiv(length, stride);
     });
     return { dtype: x.dtype, shape };
@@ -120,34 +125,45 @@ defineOp({
         throw new ShapeError(`pad: interior ${interior} of axis ${i} is not 0 or more`);
       const sides = addDim(dimsOf(attrs.low)[i]!, dimsOf(attrs.high)[i]!);
       const extent = addDim(sides, spread(d, interior));
-      if (isStatic(extent) && extent < 0)
-        throw new ShapeError(
-          `pad: axis ${i} of ${printShape(x.shape)} would have extent ${extent}`,
-        );
+      requireAtLeast(
+        extent,
+        0,
+        () =>
+          new ShapeError(
+            `pad: axis ${i} of ${printShape(x.shape)} would have extent ${printDim(extent)}`,
+          ),
+      );
       return extent;
     });
     return { dtype: x.dtype, shape };
   },
-  vjp(g, y, x) {
-    const shape = y.operands[0]!.shape;
-    const [gx, interior] = [unpad(g, y.attrs), numbersOf(y.attrs.interior)];
+  vjp(g, y, x, value) {
+    const shape = x!.shape;
+    const [gx, interior] = [unpad(g, y.attrs, x!.shape), numbersOf(y.attrs.interior)];
     const outside = apply("pad", [filled(0, "bool", shape), filled(1, "bool", [])], {
       ...y.attrs,
       interior: [...interior],
     });
     const rest = apply("select", [outside, g, filled(0, g.dtype, g.shape)]);
     const axes = g.shape.map((_, i) => i);
-    return [gx, x && axes.length ? apply("reduceSum", [rest], { axes }) : rest];
+    return [gx, value && axes.length ? apply("reduceSum", [rest], { axes }) : rest];
   },
   pieces: (node, coords) => padPieces(node, coords),
 });
 
 /**
- * Takes the sides off by padding with the negated amounts, then the interior by a strided slice.
+ * Takes the sides off by padding with the negated amounts, then the interior by a strided slice. Of an axis that may be empty
+ * the last element keeps its interior too, so that D elements are D·(interior + 1), whatever D is.
  */
-function unpad(g: Tensor, attrs: Attrs): Tensor {
+function unpad(g: Tensor, attrs: Attrs, shape: Shape): Tensor {
   const interior = numbersOf(attrs.interior);
-  const core = pad(g, 0, dimsOf(attrs.low).map(negDim), dimsOf(attrs.high).map(negDim));
+  const low = dimsOf(attrs.low).map(negDim);
+  const high = dimsOf(attrs.high).map((d, i) => {
+    const [extent, n] = [shape[i]!, interior[i]!];
+    if (n === 0 || isNonNegative(subDim(extent, 1))) return negDim(d);
+    return subDim(mulDim(extent, n + 1), addDim(g.shape[i]!, low[i]!));
+  });
+  const core = pad(g, 0, low, high);
   return slice(
     core,
     core.shape.map(() => 0),

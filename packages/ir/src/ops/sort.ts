@@ -2,10 +2,11 @@
  * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it, so that gradients come
  * from gather, and any number of tensors can be brought into one order.
  */
-import { type Dim, isNonNegative, printDim, subDim } from "../dim.ts";
-import { GraphError, ShapeError } from "../errors.ts";
+import { type Dim, printDim, subDim } from "../dim.ts";
+import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
+import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, printShape } from "../shape.ts";
 import { apply, checkCount } from "./apply.ts";
 import { takeAlongAxis } from "./gather.ts";
@@ -34,10 +35,11 @@ defineOp({
     checkAxis("argSort", attrs.axis, x.rank);
     const { axis, count } = sortAttrs(x, attrs);
     const extent = x.shape[axis]!;
-    if (!isNonNegative(count) || !isNonNegative(subDim(extent, count)))
-      throw new ShapeError(
+    const refuse = () =>
+      new ShapeError(
         `argSort: count is ${printDim(count)}, axis ${axis} of ${printShape(x.shape)} may have fewer`,
       );
+    for (const d of [count, subDim(extent, count)]) requireAtLeast(d, 0, refuse);
     return { dtype: "i32", shape: x.shape.map((d, i) => (i === axis ? count : d)) };
   },
   vjp: () => [undefined],
@@ -48,11 +50,14 @@ export interface SortOptions {
   readonly descending?: boolean;
 }
 
+const sortOptions: OptionNames<SortOptions> = { descending: 1 };
+
 /**
  * The places along `axis` in the order of their elements: i32 indices that sort x. Equal elements, and 0 and −0, stay in the
  * order in which they stand (stable), in both directions; NaN counts as greater than all numbers. No gradient flows.
  */
 export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkOptions("argSort", options, sortOptions);
   const a = checkAxis("argSort", axis, x.rank);
   return order("argSort", x, a, x.shape[a]!, options.descending ?? false);
 }
@@ -62,6 +67,7 @@ export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor
  * came from.
  */
 export function sort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
+  checkOptions("sort", options, sortOptions);
   const a = checkAxis("sort", axis, x.rank);
   return takeAlongAxis(x, argSort(x, a, options), a);
 }
@@ -70,6 +76,8 @@ export interface TopKOptions {
   /** False for the k least; default true. */
   readonly largest?: boolean;
 }
+
+const topKOptions: OptionNames<TopKOptions> = { largest: 1 };
 
 /**
  * The k largest elements along `axis`, the largest first, and their i32 places; of equal ones, the first. NaN counts as greater
@@ -83,12 +91,14 @@ export function topK(
   axis = -1,
   options: TopKOptions = {},
 ): { values: Tensor; indices: Tensor } {
+  checkOptions("topK", options, topKOptions);
   const a = checkAxis("topK", axis, x.rank);
   const extent = x.shape[a]!;
-  if (!isNonNegative(k) || !isNonNegative(subDim(extent, k)))
-    throw new ShapeError(
+  const refuse = () =>
+    new ShapeError(
       `topK: k is ${printDim(k)}, axis ${a} of ${printShape(x.shape)} may have fewer elements`,
     );
+  for (const d of [k, subDim(extent, k)]) requireAtLeast(d, 0, refuse);
   const indices = order("topK", x, a, k, options.largest ?? true);
   return { values: takeAlongAxis(x, indices, a), indices };
 }

@@ -5,7 +5,7 @@
  */
 import { type Dim, dim, printDim } from "../dim.ts";
 import { type Dtype, isDtype, isFloat, roundTo } from "../dtype.ts";
-import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import {
   allocateHost,
   dtypeOfArray,
@@ -13,11 +13,11 @@ import {
   type HostArray,
   type HostValues,
   isTypedArray,
-  toHost,
+  storedForm,
 } from "../host.ts";
 import { makeNode, makeUnique, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
-import { checkAxis, checkShape, printShape, type Shape } from "../shape.ts";
+import { checkAxis, checkNumbers, checkShape, printShape, type Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 
 /** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
@@ -29,7 +29,7 @@ export const toShape = (shape: readonly Extent[]): Shape =>
 function declared(op: string, node: ResultType | undefined): ResultType {
   if (!node) throw new GraphError(`${op}: a ${op} has no type of its own; it must be declared`);
   if (!isDtype(node.dtype)) throw new DtypeError(`${op}: unknown dtype ${String(node.dtype)}`);
-  checkShape(op, node.shape);
+  checkNumbers(op, node.shape);
   return node;
 }
 
@@ -67,13 +67,20 @@ export interface TensorOptions {
   readonly shape?: readonly number[];
 }
 
+const tensorOptions: OptionNames<TensorOptions> = { dtype: 1, shape: 1 };
+
 /**
  * A tensor with known values: nested lists or a typed array, which is copied.
  *
- * Lists of numbers are f32 and of booleans bool unless `dtype` says otherwise; a typed array gives its own.
+ * Lists of numbers are f32 and of booleans bool unless `dtype` says otherwise; a typed array gives its own. A Uint16Array
+ * is the bits of halves where `dtype` is f16 or bf16, as `data()` gives them; a Float16Array is f16.
+ *
+ *   const copy = tensor(await h.data(), { dtype: "f16", shape: [2, 3] });
+ *
  * Throws ShapeError if lists are ragged or `shape` has another number of elements.
  */
 export function tensor(values: HostValues, options: TensorOptions = {}): Tensor {
+  checkOptions("tensor", options, tensorOptions);
   const typed = isTypedArray(values);
   const { shape, flat } = typed ? { shape: [values.length], flat: values } : flattenNested(values);
   const dtype =
@@ -83,7 +90,7 @@ export function tensor(values: HostValues, options: TensorOptions = {}): Tensor 
     throw new ShapeError(
       `tensor: ${printShape(wanted)} has ${sizeOfValue(wanted)} elements, the values are ${flat.length}`,
     );
-  return dataLeaf(dtype, wanted, toHost(dtype, flat as ArrayLike<number>));
+  return dataLeaf(dtype, wanted, storedForm(dtype, flat as ArrayLike<number>));
 }
 
 /** A data leaf over an array that is already in storage form; the array is kept, not copied. */
@@ -120,10 +127,13 @@ export interface ParamOptions extends TensorOptions {
   readonly trainable?: boolean;
 }
 
+const paramOptions: OptionNames<ParamOptions> = { ...tensorOptions, name: 1, trainable: 1 };
+
 /** State that lives between runs. `init` is host data or an expression that computes the first value. */
 export function param(init: Tensor | HostValues, options: ParamOptions = {}): Tensor {
-  const first = init instanceof Tensor ? init : tensor(init, options);
-  const { name = `param${anonymous++}`, trainable = true } = options;
+  checkOptions("param", options, paramOptions);
+  const { name = `param${anonymous++}`, trainable = true, ...form } = options;
+  const first = init instanceof Tensor ? init : tensor(init, form);
   for (const d of first.shape)
     if (typeof d !== "number")
       throw new ShapeError(`param: ${name} has the symbolic extent ${printDim(d)}`);
@@ -137,8 +147,22 @@ export function param(init: Tensor | HostValues, options: ParamOptions = {}): Te
 /** A parameter without a first value, as the parser and artifacts make it. */
 export function declareParam(name: string, dtype: Dtype, shape: Shape, trainable: boolean): Tensor {
   const type = declared("param", { dtype, shape });
-  return makeUnique({ op: "param", operands: [], attrs: { name, trainable }, ...type });
+  const leaf = makeUnique({ op: "param", operands: [], attrs: { name, trainable }, ...type });
+  return Object.defineProperty(leaf, "structuredClone", refused);
 }
+
+/**
+ * A field that structuredClone reads, of a parameter or of the module that has it: a copy would be a record of numbers without
+ * methods, which no function takes.
+ */
+const refused: PropertyDescriptor = {
+  enumerable: true,
+  get(): never {
+    throw new GraphError(
+      "structuredClone: parameters and modules cannot be copied by it\n  make a second module, and call load(first.weights) on it",
+    );
+  },
+};
 
 /** The expression or data leaf that gives a parameter its first value. */
 export function initialValueOf(leaf: Tensor): Tensor {
@@ -183,6 +207,7 @@ export const iotaRecord: OpRecord = source("iota", {
 /** result[i₀, …] = i_axis. */
 export function iota(shape: readonly Extent[], axis = 0, dtype: Dtype = "i32"): Tensor {
   const to = toShape(shape);
+  checkShape("iota", to);
   const attrs = { axis: checkAxis("iota", axis, to.length) };
   const type = iotaRecord.infer([], attrs, { dtype, shape: to });
   return makeNode({ op: "iota", operands: [], attrs, ...type });
@@ -229,7 +254,9 @@ export const randomBitsRecord: OpRecord = defineOp({
       throw new ShapeError(
         `randomBits: key must be u32[2], got ${key?.dtype}${printShape(key?.shape ?? [])}`,
       );
-    return { dtype: "u32", shape: declared("randomBits", node).shape };
+    const { shape } = declared("randomBits", node);
+    checkShape("randomBits", shape);
+    return { dtype: "u32", shape };
   },
   vjp: () => [undefined],
 });

@@ -3,12 +3,13 @@
  * the body runs is known only when it has run.
  */
 import { isFloat } from "../dtype.ts";
-import { GraphError } from "../errors.ts";
+import { checkOptions, GraphError, type OptionNames } from "../errors.ts";
 import { type Attrs, type Graph, Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Pullback } from "../op.ts";
 import { currentValue } from "../trace.ts";
 import { cond } from "./cond.ts";
 import { replaceNodes, resultsOf } from "./control.ts";
+import { countingDraws } from "./draws.ts";
 import {
   checkFlag,
   checkRegions,
@@ -102,6 +103,8 @@ export interface WhileOptions {
   readonly maxTrips?: number;
 }
 
+const whileOptions: OptionNames<WhileOptions> = { maxTrips: 1 };
+
 /**
  * carry = init; while test(…carry): carry = body(…carry). Gives the last carry. What the functions read from outside
  * becomes an operand.
@@ -115,13 +118,18 @@ export function whileLoop(
   body: (...carry: Tensor[]) => readonly Tensor[],
   options: WhileOptions = {},
 ): Tensor[] {
+  checkOptions("whileLoop", options, whileOptions);
   checkMaxTrips(options.maxTrips);
   const first = init.map(currentValue);
   const own = () => first.map((t) => input("carry", t.dtype, t.shape));
   const [a, b] = [own(), own()];
-  const tested = traceBody("whileLoop", a, () => [test(...a)]);
+  const region = (params: readonly Tensor[], define: () => readonly Tensor[]) =>
+    countingDraws({ op: "whileLoop", step: undefined, counted: false }, () =>
+      traceBody("whileLoop", params, define),
+    ).value;
+  const tested = region(a, () => [test(...a)]);
   checkFlag("whileLoop", "the condition", tested.results[0]);
-  const traced = traceBody("whileLoop", b, () => body(...b));
+  const traced = region(b, () => body(...b));
   checkTypes("whileLoop", "carry", first, "the body returns", traced.results);
   checkResults("whileLoop", traced.results, undefined);
   const { regions, captures } = closeOver([tested, traced], true);

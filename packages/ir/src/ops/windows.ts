@@ -15,15 +15,23 @@ import {
   sameDim,
   subDim,
 } from "../dim.ts";
-import { DtypeError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
+import { requireAtLeast } from "../requirement.ts";
 import { printShape } from "../shape.ts";
 import { apply, checkCount, dimsOf, numbersOf, perAxis } from "./apply.ts";
 
 /** ⌊(D − (size − 1)·dilation − 1) / stride⌋ + 1. */
 export const placements = (extent: Dim, size: Dim, stride: number, dilation: number): Dim =>
   addDim(floorDiv(subDim(subDim(extent, mulDim(subDim(size, 1), dilation)), 1), stride), 1);
+
+function checkStep(op: string, name: string, value: Dim, axis: number): void {
+  const refuse = () =>
+    new ShapeError(`${op}: ${name} ${printDim(value)} of axis ${axis} is not 1 or more`);
+  if (isStatic(value) && !Number.isInteger(value)) throw refuse();
+  requireAtLeast(value, 1, refuse);
+}
 
 /** The spatial rank of a window; throws unless its attributes fit each other and the operand. */
 function checkWindow(op: string, x: Tensor, attrs: Attrs, axes: number): number {
@@ -43,8 +51,7 @@ function checkWindow(op: string, x: Tensor, attrs: Attrs, axes: number): number 
       ["stride", stride[i]!],
       ["dilation", dilation[i]!],
     ] as const)
-      if (isStatic(value) && !(Number.isInteger(value) && value >= 1))
-        throw new ShapeError(`${op}: ${name} ${value} of axis ${i} is not 1 or more`);
+      checkStep(op, name, value, i);
   return n;
 }
 
@@ -59,10 +66,14 @@ defineOp({
     const out = size.map((s, i) => {
       const [stride, dilation] = [numbersOf(attrs.stride)[i]!, numbersOf(attrs.dilation)[i]!];
       const count = placements(x.shape[lead + i]!, s, stride, dilation);
-      if (isStatic(count) && count < 1)
-        throw new ShapeError(
-          `windows: window ${printDim(s)} with dilation ${dilation} does not fit axis ${lead + i} of ${printShape(x.shape)}`,
-        );
+      requireAtLeast(
+        count,
+        1,
+        () =>
+          new ShapeError(
+            `windows: window ${printDim(s)} with dilation ${dilation} does not fit axis ${lead + i} of ${printShape(x.shape)}`,
+          ),
+      );
       return count;
     });
     return { dtype: x.dtype, shape: [...x.shape.slice(0, lead), ...out, ...size] };
@@ -91,6 +102,8 @@ export interface WindowOptions {
   readonly dilation?: number | readonly number[] | undefined;
 }
 
+const windowOptions: OptionNames<WindowOptions> = { size: 1, stride: 1, dilation: 1 };
+
 /**
  * All placements of a window over the trailing axes: y[…, o, k] = x[…, o·stride + k·dilation].
  *
@@ -98,6 +111,7 @@ export interface WindowOptions {
  * axis. Throws ShapeError if the window is larger than the axis.
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
+  checkOptions("windows", options, windowOptions);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
     : [options.size as Dim];
@@ -140,12 +154,15 @@ export interface FoldOptions extends WindowOptions {
   readonly extent: readonly Dim[];
 }
 
+const foldOptions: OptionNames<FoldOptions> = { ...windowOptions, extent: 1 };
+
 /**
  * The transpose of `windows`: every element is added to the place that it would have come from.
  *
  * x[…, O…, size…] → [..., extent…]. Throws ShapeError unless `extent` has the windows O….
  */
 export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
+  checkOptions("foldWindows", options, foldOptions);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
     : [options.size as Dim];

@@ -5,7 +5,7 @@ import { evaluateDim } from "../dim-evaluate.ts";
 import { dimsOf, numbersOf } from "../ops/apply.ts";
 import { dotAxes, factorCoords } from "../ops/loops.ts";
 import type { Evaluate } from "./value.ts";
-import { coordinates, elementAt, inside, multiply, tabulate } from "./walk.ts";
+import { coordinates, elementAt, inside, multiply, plus, tabulate } from "./walk.ts";
 
 const dotGeneral: Evaluate = (node, [lhs, rhs], dims) => {
   const d = dotAxes(node.attrs);
@@ -14,7 +14,7 @@ const dotGeneral: Evaluate = (node, [lhs, rhs], dims) => {
     let sum = 0;
     for (const k of coordinates(extents)) {
       const [a, b] = factorCoords(lhs!.shape.length, rhs!.shape.length, d, at, k);
-      sum += multiply(node.dtype, elementAt(lhs!, a), elementAt(rhs!, b));
+      sum = plus(node.dtype, sum, multiply(node.dtype, elementAt(lhs!, a), elementAt(rhs!, b)));
     }
     return sum;
   });
@@ -35,8 +35,9 @@ const convolution: Evaluate = (node, [x, w], dims) => {
         (t, i) => (t * stride[i]! + k[i]! * rhsDilation[i]! - low[i]!) / lhsDilation[i]!,
       );
       const source = [n!, Math.floor(o! / perGroup) * w!.shape[1]! + c!, ...from];
-      if (inside(x!.shape, source))
-        sum += multiply(node.dtype, elementAt(x!, source), elementAt(w!, [o!, c!, ...k]));
+      // What lies around the elements and between them is 0, and a product with it may be NaN.
+      const element = inside(x!.shape, source) ? elementAt(x!, source) : 0;
+      sum = plus(node.dtype, sum, multiply(node.dtype, element, elementAt(w!, [o!, c!, ...k])));
     }
     return sum;
   });

@@ -6,7 +6,7 @@ import type { Tensor } from "../node.ts";
 import { scanAttrs } from "../ops/loops.ts";
 import { highest, lowest } from "./reduce.ts";
 import type { Evaluate } from "./value.ts";
-import { elementAt, multiply, tabulate } from "./walk.ts";
+import { elementAt, multiply, plus, tabulate } from "./walk.ts";
 
 /** Each result anew from the elements before it: n² steps, but nothing to get wrong. */
 const running =
@@ -31,7 +31,7 @@ const running =
 
 export const cumulative = (): Record<string, Evaluate> => ({
   cumsum: running(
-    (a, b) => a + b,
+    (a, b, node) => plus(node.dtype, a, b),
     () => 0,
   ),
   cumprod: running(

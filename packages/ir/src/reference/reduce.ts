@@ -6,7 +6,15 @@ import { isFloat, maxOf, minOf } from "../dtype.ts";
 import type { Tensor } from "../node.ts";
 import { numbersOf } from "../ops/apply.ts";
 import type { Evaluate, Value } from "./value.ts";
-import { concreteShape, coordinates, elementAt, multiply, rowMajor, tabulate } from "./walk.ts";
+import {
+  concreteShape,
+  coordinates,
+  elementAt,
+  multiply,
+  plus,
+  rowMajor,
+  tabulate,
+} from "./walk.ts";
 
 /** The elements that end up in one element of the result, in row-major order. */
 function* reduced(x: Value, axes: readonly number[], kept: readonly number[]): Generator<number> {
@@ -27,9 +35,9 @@ const over =
     return tabulate(node, dims, (at) => value(reduced(x!, axes, at), node));
   };
 
-function total(xs: Iterable<number>): number {
+function total(xs: Iterable<number>, node: Tensor): number {
   let acc = 0;
-  for (const x of xs) acc += x;
+  for (const x of xs) acc = plus(node.dtype, acc, x);
   return acc;
 }
 
@@ -77,7 +85,8 @@ const fold: Evaluate = (node, [x], dims) => {
     const to = at.slice(0, node.rank);
     for (const [k, s] of stride.entries())
       to[lead + k] = at[lead + k]! * s + at[node.rank + k]! * dilation[k]!;
-    sums[rowMajor(shape, to)]! += x!.data[i++]!;
+    const into = rowMajor(shape, to);
+    sums[into] = plus(node.dtype, sums[into]!, x!.data[i++]!);
   }
   i = 0;
   return tabulate(node, dims, () => sums[i++]!);

@@ -2,14 +2,25 @@
  * Walking concrete arrays in row-major order, for the reference values of ops. Plain and slow on purpose: it shares
  * no code with the compiler that it is the reference for.
  */
+
+import { printDim } from "../dim.ts";
 import { evaluateDim } from "../dim-evaluate.ts";
 import { type Dtype, isFloat, roundTo } from "../dtype.ts";
+import { ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
-import type { Shape } from "../shape.ts";
+import { printShape, type Shape } from "../shape.ts";
 import type { Dims, Value } from "./value.ts";
 
+/** Throws ShapeError where an extent is negative for these values of the symbols. */
 export const concreteShape = (shape: Shape, dims: Dims): number[] =>
-  shape.map((d) => evaluateDim(d, dims));
+  shape.map((d) => {
+    const extent = evaluateDim(d, dims);
+    if (extent < 0)
+      throw new ShapeError(
+        `evaluate: extent ${printDim(d)} of ${printShape(shape)} is ${extent} here, must be at least 0`,
+      );
+    return extent;
+  });
 
 /** Every coordinate tuple of `shape` in row-major order. */
 export function* coordinates(shape: readonly number[]): Generator<readonly number[]> {
@@ -50,6 +61,10 @@ export function tabulate(
   return { dtype: node.dtype, shape, data };
 }
 
-/** x·y; exact modulo 2³² in the integer dtypes, where a double would lose low bits. */
+/** x·y; modulo 2³² in the integer dtypes, where a double would lose low bits. */
 export const multiply = (dtype: Dtype, x: number, y: number): number =>
-  isFloat(dtype) || Math.abs(x * y) < 2 ** 53 ? x * y : Math.imul(x, y);
+  isFloat(dtype) ? x * y : roundTo(dtype, Math.imul(x, y));
+
+/** x + y; wrapped in the integer dtypes, so that no sum, however long, needs more bits than a double has. */
+export const plus = (dtype: Dtype, x: number, y: number): number =>
+  isFloat(dtype) ? x + y : roundTo(dtype, x + y);

@@ -10,6 +10,7 @@ import {
 } from "@kiln-ml/artifact";
 import { bytesText, type Dims, extentText, specText, weightBytes } from "./extents.ts";
 import { table } from "./table.ts";
+import { inLine } from "./terminal.ts";
 
 export function signature(a: Artifact, dims: Dims): string {
   const { inputs, outputs, states } = a.signature;
@@ -22,7 +23,7 @@ export function signature(a: Artifact, dims: Dims): string {
   ];
   const weights = Object.keys(a.weights).length;
   const held = weights ? `, ${weights} weights of ${bytesText(weightBytes(a))}` : "";
-  return `== ${a.name} for ${a.target}${held}\n${lines.join("\n")}\n`;
+  return `== ${inLine(a.name)} for ${a.target}${held}\n${lines.join("\n")}\n`;
 }
 
 export function kernels(a: Artifact, dims: Dims): string {
@@ -103,9 +104,9 @@ function flowLines(a: Artifact, dims: Dims, line: (i: number, indent: string) =>
 
 function placeText(a: Artifact, { in: space, index }: Place): string {
   const { inputs, outputs, states } = a.signature;
-  if (space === "input") return inputs[index]!.name;
-  if (space === "output") return outputs[index]!.name;
-  if (space === "state") return states[index]!.name;
+  if (space === "input") return inLine(inputs[index]!.name);
+  if (space === "output") return inLine(outputs[index]!.name);
+  if (space === "state") return inLine(states[index]!.name);
   return `${space} ${index}`;
 }
 

@@ -1,9 +1,9 @@
 /** `kiln bench`: the time of a model on random inputs, whole and by kernel. */
 import { settings } from "../settings.ts";
 import { madeUpArguments } from "./made-up.ts";
-import { loadModel, modelHelp } from "./model.ts";
+import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { Profile, rate } from "./profile.ts";
-import { frontOf } from "./script.ts";
+import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
@@ -57,7 +57,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const flops = timings.reduce((sum, t) => sum + t.flops, 0);
   times.sort((a, b) => a - b);
   const median = times[runs >> 1]!;
-  process.stdout.write(
+  say(
     `${model.name}: ${median.toFixed(3)} ms a run (median of ${runs}, fastest ${times[0]!.toFixed(3)}), ${rate(flops, median)} GFLOP/s, first call ${first.toFixed(0)} ms\n${profile.print()}`,
   );
   return 0;

@@ -2,7 +2,7 @@
  * TypeScript by way of esbuild: the script and the files it imports by path become one ES module, packages stay imports.
  * Works on Node 20 and in projects of either module system.
  */
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, OnLoadResult, Plugin } from "esbuild";
@@ -26,7 +26,7 @@ export async function importBundled(
   esbuild: Esbuild,
   script: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const outfile = scratchFile(script, `script.${process.pid}.mjs`);
+  const { path: outfile, done } = scratchFile(script, "script.mjs");
   try {
     await esbuild.build({
       entryPoints: [script],
@@ -46,7 +46,7 @@ export async function importBundled(
   } catch (error) {
     throw isBuildFailure(error) ? new PlainError(describe(error)) : error;
   } finally {
-    await rm(outfile, { force: true });
+    done();
   }
 }
 

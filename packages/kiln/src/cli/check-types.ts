@@ -1,6 +1,6 @@
 /** Checks the types of one script with the user's own tsc and tsconfig, and tells the first complaint. */
 import { spawnSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { PlainError, short } from "./failure.ts";
 import { findUp, resolveFrom, scratchFile } from "./place.ts";
@@ -9,14 +9,15 @@ import { findUp, resolveFrom, scratchFile } from "./place.ts";
 export function checkTypes(script: string): void {
   const manifest = resolveFrom(script, "typescript/package.json");
   if (!manifest) return;
-  const config = writeConfig(script);
+  const { path: config, done } = scratchFile(script, "tsconfig.json");
   try {
+    writeConfig(config, script);
     const tsc = join(dirname(manifest), "bin/tsc");
     const args = [tsc, "--project", config, "--pretty", "false"];
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
     if (status !== 0) reportTypes(stdout, script);
   } finally {
-    rmSync(config, { force: true });
+    done();
   }
 }
 
@@ -31,8 +32,7 @@ function reportTypes(output: string, script: string): void {
 }
 
 /** A config that checks this script alone, by the rules of the project it is in. */
-function writeConfig(script: string): string {
-  const path = scratchFile(script, `tsconfig.${process.pid}.json`);
+function writeConfig(path: string, script: string): void {
   const project = findUp(dirname(script), "tsconfig.json");
   const defaults = {
     target: "es2022",
@@ -56,5 +56,4 @@ function writeConfig(script: string): string {
       include: [],
     }),
   );
-  return path;
 }

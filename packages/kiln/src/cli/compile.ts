@@ -2,8 +2,8 @@
 import { writeArtifact } from "@kiln-ml/artifact/node";
 import { settings } from "../settings.ts";
 import { bytesText, weightBytes } from "./extents.ts";
-import { loadModel, modelHelp } from "./model.ts";
-import { frontOf } from "./script.ts";
+import { frontOf, loadModel, modelHelp } from "./model.ts";
+import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
 import { oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
@@ -53,7 +53,7 @@ export async function run(args: readonly string[]): Promise<number> {
   await writeArtifact(out, artifact);
   const { plan, kernels, modules, signature } = artifact;
   const code = modules ? `, a module of ${bytesText(modules.plain.length)}` : "";
-  process.stdout.write(
+  say(
     `wrote ${out}: ${artifact.name} for ${artifact.target}, ${plan.steps.length} steps, ${kernels.length} kernels${code}, ${signature.states.length} states, ${bytesText(weightBytes(artifact))} of weights\n`,
   );
   return 0;

@@ -1,6 +1,7 @@
 /** Extents and sizes of an artifact as text, with symbols left in or given values. */
 import type { Artifact, Extent, TensorSpec } from "@kiln-ml/artifact";
 import { dimsOf, evaluateExtent } from "@kiln-ml/artifact";
+import { inLine } from "./terminal.ts";
 
 export type Dims = Readonly<Record<string, number>>;
 
@@ -19,7 +20,7 @@ export function extentText(e: Extent, dims: Dims): string {
 const wrap = (text: string): string => (/[ ]/.test(text) ? `(${text})` : text);
 
 export const specText = ({ name, dtype, shape }: TensorSpec, dims: Dims): string =>
-  `${name}: ${dtype}[${shape.map((e) => extentText(e, dims).replaceAll(",", "")).join(",")}]`;
+  `${inLine(name)}: ${dtype}[${shape.map((e) => extentText(e, dims).replaceAll(",", "")).join(",")}]`;
 
 /** Bytes as B, kB, MB or GB. */
 export function bytesText(n: number): string {

@@ -4,10 +4,12 @@
  */
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { complain } from "./terminal.ts";
 import { UsageError } from "./usage.ts";
 
 const ours =
-  /[\\/](?:packages[\\/](?:ir|nn|optim|data|artifact|kiln)|compiler|runtime)[\\/](?:src|dist)[\\/]|[\\/]node_modules[\\/](?!\.cache[\\/])/;
+  /[\\/](?:packages[\\/](?:ir|nn|optim|data|artifact|formats|onnx|kiln)|compiler|runtime)[\\/](?:src|dist)[\\/]|[\\/]node_modules[\\/](?!\.cache[\\/])/;
 
 /** `train.ts:12:5: ShapeError: message`. */
 export function describeFailure(error: unknown): string {
@@ -42,7 +44,7 @@ export function short(path: string): string {
 
 /** Prints the failure; its exit code. */
 export function fail(error: unknown): number {
-  if (process.env.KILN_DEBUG) console.error(error);
-  else process.stderr.write(`${describeFailure(error)}\n`);
+  if (process.env.KILN_DEBUG) complain(`${inspect(error)}\n`);
+  else complain(`${describeFailure(error)}\n`);
   return error instanceof UsageError ? 2 : 1;
 }

@@ -6,10 +6,11 @@ import { graphPasses } from "@kiln-ml/compiler";
 import { settings } from "../settings.ts";
 import { costs, kernels, plan, signature } from "./artifact-text.ts";
 import type { Dims } from "./extents.ts";
-import { loadModel, modelHelp } from "./model.ts";
+import { frontOf, isOnnx, loadModel, modelHelp } from "./model.ts";
 import { placementText } from "./placement-text.ts";
-import { frontOf } from "./script.ts";
+import { isScript } from "./script.ts";
 import { groups, programText } from "./stage-text.ts";
+import { say } from "./terminal.ts";
 import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom, UsageError } from "./usage.ts";
 
 const passes = [...new Set(graphPasses.map((p) => p.name))];
@@ -51,21 +52,21 @@ export async function run(args: readonly string[]): Promise<number> {
     "no-check": { type: "boolean" },
   });
   const path = oneFile("inspect", positionals);
-  const isScript = /\.([cm]?[jt]sx?|onnx)$/.test(path);
-  const wanted = chosen(values.stage ?? values["print-after"], isScript);
+  const isModel = isScript(path) || isOnnx(path);
+  const wanted = chosen(values.stage ?? values["print-after"], isModel);
   const dims = dimsFrom("inspect", values.dims);
   const target = targetFrom("inspect", values.target);
   const adapter = adapterFrom(values.adapter);
   settings.threads = threadsFrom("inspect", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
-  const inspected = isScript
+  const inspected = isModel
     ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
     : { artifact: await readArtifact(path), stages: [], print: () => "" };
   const { artifact } = inspected;
   const texts = wanted.map(async (name) =>
     name === "placement" ? placementText(artifact, dims, adapter) : section(name, inspected, dims),
   );
-  process.stdout.write((await Promise.all(texts)).join("\n"));
+  say((await Promise.all(texts)).join("\n"));
   return 0;
 }
 

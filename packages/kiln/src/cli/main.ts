@@ -4,6 +4,7 @@
  */
 import { version } from "../version.ts";
 import { fail } from "./failure.ts";
+import { say } from "./terminal.ts";
 import { UsageError } from "./usage.ts";
 
 /** A command's module. */
@@ -37,8 +38,8 @@ Exit codes: 0 done, 1 the script or model failed, 2 wrong usage.
 /** Runs the command line; resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
-  if (name === "--version" || name === "-v") return say(`${version}\n`);
-  if (name === "--help" || name === "-h" || name === "help") return say(help);
+  if (name === "--version" || name === "-v") return tell(`${version}\n`);
+  if (name === "--help" || name === "-h" || name === "help") return tell(help);
   // The user's frame is often further out than the usual ten.
   Error.stackTraceLimit = 60;
   try {
@@ -51,14 +52,14 @@ export async function main(args: readonly string[]): Promise<number> {
     const command = await known();
     const end = rest.indexOf("--");
     const own = end < 0 ? rest : rest.slice(0, end);
-    if (own.includes("--help") || own.includes("-h")) return say(command.help);
+    if (own.includes("--help") || own.includes("-h")) return tell(command.help);
     return await command.run(rest);
   } catch (error) {
     return fail(error);
   }
 }
 
-function say(text: string): number {
-  process.stdout.write(text);
+function tell(text: string): number {
+  say(text);
   return 0;
 }

@@ -2,15 +2,16 @@
  * What `compile`, `inspect` and `bench` take from a script or an ONNX file: a function and the types of its inputs. The forms
  * allowed are in `modelHelp`.
  */
-
-import { existsSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { readWhole } from "@kiln-ml/artifact/node";
 import type { CompiledFunction } from "../compile.ts";
 import type { InputSpec } from "../inputs.ts";
+import { filesBeside } from "../node.ts";
 import { isRecord } from "../tree.ts";
 import { PlainError, short } from "./failure.ts";
-import { loadScript } from "./script.ts";
+import { resolveFrom } from "./place.ts";
+import { isScript, loadScript } from "./script.ts";
 
 export const modelHelp = `The model is the export \`model\`, \`build\` or default of the script, one of
   { fn, inputs, name? }    fn takes tensors and returns tensors; inputs are their types
@@ -26,16 +27,14 @@ export interface Model {
   readonly name: string;
 }
 
-const isOnnx = (path: string): boolean => /\.onnx$/i.test(path);
+/** A model in a file of data: nothing that lies beside it may run. */
+export const isOnnx = (path: string): boolean => /\.onnx$/i.test(path);
 
 /** The model of an ONNX file, with external data from the folder it lies in. */
 async function onnxModel(path: string): Promise<Model> {
   const { loadOnnx } = await import("../onnx.ts");
-  const external = (location: string) => {
-    const file = join(dirname(path), location);
-    return existsSync(file) ? readFileSync(file) : undefined;
-  };
-  const { fn, inputs } = loadOnnx(await readFile(path), { file: short(path), external }).program;
+  const options = { file: short(path), external: filesBeside(path) };
+  const { fn, inputs } = loadOnnx(await readWhole(path), options).program;
   return {
     fn,
     inputs,
@@ -45,9 +44,24 @@ async function onnxModel(path: string): Promise<Model> {
   };
 }
 
+type Front = typeof import("../index.ts");
+
+/**
+ * The copy of kiln-ml that the model is written with: what a script imports, which need not be ours. A file of data has none,
+ * and gets this command's, or whatever lies beside it would run.
+ */
+export async function frontOf(path: string): Promise<Front> {
+  const near = isScript(path) ? resolveFrom(resolve(path), "kiln-ml") : undefined;
+  return near ? import(pathToFileURL(near).href) : import("../index.ts");
+}
+
 /** The model that a script exports, or an ONNX file. Throws PlainError if the script exports none. */
 export async function loadModel(path: string, check: boolean): Promise<Model> {
   if (isOnnx(path)) return onnxModel(path);
+  if (!isScript(path))
+    throw new PlainError(
+      `${short(path)}: is neither a script nor an ONNX file\n  name a .ts, .js or .onnx file`,
+    );
   const exports = await loadScript(path, { check });
   const found = exports.model ?? exports.build ?? exports.default;
   const made = typeof found === "function" && !isCompiled(found) ? await found() : found;

@@ -4,6 +4,7 @@ import { settings } from "../settings.ts";
 import { fail } from "./failure.ts";
 import { Profile } from "./profile.ts";
 import { loadScript } from "./script.ts";
+import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
 import { oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
@@ -37,7 +38,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (values.profile) {
     const profile = new Profile();
     settings.profile = (program, timings) => profile.add(program, timings);
-    process.once("exit", () => process.stdout.write(profile.print()));
+    process.once("exit", () => say(profile.print()));
   }
   process.argv = [process.argv[0]!, resolve(script), ...rest];
   // What a script throws after its first turn reaches no promise of ours.

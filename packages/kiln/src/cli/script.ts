@@ -7,7 +7,9 @@ import { pathToFileURL } from "node:url";
 import { findEsbuild, importBundled } from "./bundle.ts";
 import { checkTypes } from "./check-types.ts";
 import { PlainError, short } from "./failure.ts";
-import { resolveFrom } from "./place.ts";
+
+/** By its name alone: what is no script is never run as one. */
+export const isScript = (path: string): boolean => /\.[cm]?[jt]sx?$/i.test(path);
 
 const isTypeScript = (path: string): boolean => /\.[cm]?tsx?$/.test(path);
 
@@ -26,12 +28,4 @@ export async function loadScript(
       `${short(script)}: TypeScript needs esbuild on Node ${process.versions.node}\n  npm install --save-dev esbuild`,
     );
   return import(pathToFileURL(script).href);
-}
-
-type Front = typeof import("../index.ts");
-
-/** The copy of kiln-ml that the script imports, which need not be ours. */
-export async function frontOf(path: string): Promise<Front> {
-  const near = resolveFrom(resolve(path), "kiln-ml");
-  return near ? import(pathToFileURL(near).href) : import("../index.ts");
 }

@@ -5,9 +5,9 @@ import type { TunedKernel } from "../tune.ts";
 import { addTuning, readTuning, tuningCache } from "../tuning-file.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
-import { loadModel, modelHelp } from "./model.ts";
-import { frontOf } from "./script.ts";
+import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { table } from "./table.ts";
+import { complain, say } from "./terminal.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
 export const help = `Usage: kiln tune model.ts | model.onnx [options]
@@ -65,16 +65,16 @@ export async function run(args: readonly string[]): Promise<number> {
       rounds,
       most,
       guaranteedLimits: values["guaranteed-limits"] === true,
-      observe: ({ name }) => process.stderr.isTTY && process.stderr.write(`${name} is tuned\n`),
+      observe: ({ name }) => process.stderr.isTTY && complain(`${name} is tuned\n`),
     },
   );
   if (kernels.length === 0) {
-    process.stdout.write(`${model.name}: no kernel has a choice on ${target}\n`);
+    say(`${model.name}: no kernel has a choice on ${target}\n`);
     return 0;
   }
   await addTuning(found, output);
   const { adapter, limits } = found.entries[0]!;
-  process.stdout.write(
+  say(
     `${model.name} on ${adapter}, ${limits}\n${listing(kernels, values.all === true)}wrote ${short(output)}\n`,
   );
   return 0;

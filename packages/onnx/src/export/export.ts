@@ -6,12 +6,14 @@
  * Ops: onnx.ai/onnx/operators, from opset 18.
  */
 import {
+  checkOptions,
   GraphError,
   type HostArray,
   hasHostData,
   hostDataOf,
   initialValueOf,
   inlineCalls,
+  type OptionNames,
   type Tensor,
   topologicalOrder,
 } from "@kiln-ml/ir";
@@ -39,6 +41,8 @@ export interface ExportOptions {
   readonly name?: string;
 }
 
+const exportOptions: OptionNames<ExportOptions> = { opset: 1, weights: 1, name: 1 };
+
 /**
  * The bytes of an ONNX model that computes the outputs. A symbol in a shape becomes a named extent, and one of the
  * inputs must have it as an extent.
@@ -52,7 +56,7 @@ export function exportOnnx(program: ExportProgram, options: ExportOptions = {}):
 
 /** As `exportOnnx`, before it becomes bytes. */
 export function exportModel(program: ExportProgram, options: ExportOptions = {}): Model {
-  const { opset = 21, name = "kiln" } = options;
+  const { opset = 21, name = "kiln" } = checkOptions("exportOnnx", options, exportOptions);
   const irVersion = irVersionOf(opset);
   const inputs = inputNames(program);
   const shaped = program.inputs.map((t) => ({ name: inputs.get(t)!, shape: t.shape }));

@@ -11,6 +11,7 @@ import {
   mish,
   relu,
   reshape,
+  roundedOnce,
   select,
   softplus,
   softsign,
@@ -19,14 +20,16 @@ import {
 import type { NodeContext } from "../context.ts";
 import { microsoft, type Row, row } from "../row.ts";
 
-/** A row of a function of the input and of float attributes with defaults. */
+/** A row of a function of the input and of float attributes with defaults. Halves are computed in f32 and rounded once. */
 const activation = (
   op: string,
   defaults: Readonly<Record<string, number>>,
   f: (x: Tensor, ...attributes: number[]) => Tensor,
 ): Row =>
   row(op, (n) =>
-    f(n.tensor(0), ...Object.entries(defaults).map(([name, value]) => n.float(name, value))),
+    roundedOnce([n.tensor(0)], (x) =>
+      f(x, ...Object.entries(defaults).map(([name, value]) => n.float(name, value))),
+    ),
   );
 
 /** Slopes broadcast to x; before opset 7 a vector of slopes is one a channel. */
@@ -52,6 +55,10 @@ function geluOf(n: NodeContext): Tensor {
     ? gelu(n.tensor(0))
     : n.fail(`approximate is "${approximate}", not none or tanh`);
 }
+
+/** Of the input and what is added to it. */
+const biased = (n: NodeContext, f: (x: Tensor) => Tensor): Tensor =>
+  roundedOnce([n.tensor(0), n.maybe(1)], (x, bias) => f(bias ? x.add(bias) : x));
 
 const swish = (x: Tensor, alpha: number): Tensor => x.mul(x.mul(alpha).sigmoid());
 
@@ -84,9 +91,11 @@ export const activationRows: readonly Row[] = [
     softplus(x.mul(beta!)).mul(alpha!),
   ),
   activation("Scale", { scale: 1 }, (x, scale) => x.mul(scale!)),
-  row("Affine", (n) => n.tensor(0).mul(n.float("alpha", 1)).add(n.float("beta", 0))),
+  activation("Affine", { alpha: 1, beta: 0 }, (x, alpha, beta) => x.mul(alpha!).add(beta!)),
   microsoft("Gelu", (n) => gelu(n.tensor(0))),
-  microsoft("QuickGelu", (n) => swish(n.tensor(0), n.float("alpha", 1.702))),
-  microsoft("FastGelu", (n) => geluTanh(n.has(1) ? n.tensor(0).add(n.tensor(1)) : n.tensor(0))),
-  microsoft("BiasGelu", (n) => gelu(n.tensor(0).add(n.tensor(1)))),
+  microsoft("QuickGelu", (n) =>
+    roundedOnce([n.tensor(0)], (x) => swish(x, n.float("alpha", 1.702))),
+  ),
+  microsoft("FastGelu", (n) => biased(n, geluTanh)),
+  microsoft("BiasGelu", (n) => biased(n, gelu)),
 ];

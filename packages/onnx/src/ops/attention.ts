@@ -8,8 +8,8 @@ import {
   dimValue,
   expandDims,
   iota,
+  maskedSoftmax,
   reshape,
-  select,
   softmax,
   stack,
   type Tensor,
@@ -62,7 +62,7 @@ interface Stages {
   readonly capped: Tensor;
   readonly masked: Tensor;
   readonly weights: Tensor;
-  /** The weights with 0 where a query sees no key at all. */
+  /** The weights with 0 where a query sees no key at all, and NaN was. */
   readonly used: Tensor;
 }
 
@@ -75,9 +75,9 @@ function stagesOf(n: NodeContext, q: Tensor, k: Tensor): Stages {
   const precision = n.int("softmax_precision", 0);
   const wanted = precision ? dtypeOf(elementTypeAt(n, precision)) : seen.dtype;
   const inner = wanted === "f64" ? convert(seen, "f64") : seen;
-  const weights = convert(softmax(inner, -1), raw.dtype);
-  const blind = seen.max(-1, { keepDims: true }).equal(Number.NEGATIVE_INFINITY);
-  const used = n.has(3) || n.has(6) ? select(blind, 0, weights) : weights;
+  const [weights, used] = [softmax(inner, -1), maskedSoftmax(inner, -1)].map((w) =>
+    convert(w, raw.dtype),
+  ) as [Tensor, Tensor];
   return { raw, capped: soft, masked: seen, weights, used };
 }
 

@@ -4,6 +4,7 @@
  */
 import {
   dotGeneral,
+  inFloat32,
   isStatic,
   pad,
   reshape,
@@ -105,7 +106,10 @@ function fitted(x: Tensor, n: number): Tensor {
 }
 
 /** The spectrum of x[…, m, 1 or 2] over n places; the inverse is divided by n. A onesided inverse gives a real line. */
-export function fourier(x: Tensor, n: number, options: TransformOptions): Tensor {
+export const fourier = (x: Tensor, n: number, options: TransformOptions): Tensor =>
+  inFloat32([x], (wide) => spectrum(wide, n, options));
+
+function spectrum(x: Tensor, n: number, options: TransformOptions): Tensor {
   const { inverse, onesided } = options;
   const half = Math.floor(n / 2) + 1;
   if (inverse && onesided) return realLine(fitted(x, half), n);

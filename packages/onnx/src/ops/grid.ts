@@ -4,6 +4,7 @@
 import {
   type Dim,
   dimValue,
+  inFloat32,
   iota,
   isStatic,
   type Operand,
@@ -80,7 +81,9 @@ function gridSample(n: NodeContext): Tensor {
     const inside = mode === "cubic" ? whole : bordered(whole, extent, options);
     return [i + 2, tapsOf(inside, extent, mode, options)] as const;
   });
-  const y = weighted(corners(x, [[0, iota(places, 0)]], taps, options.padding === "zeros"));
+  const y = inFloat32([x], (wide) =>
+    weighted(corners(wide, [[0, iota(places, 0)]], taps, options.padding === "zeros")),
+  );
   return transpose(y, [0, y.rank - 1, ...places.slice(1).map((_, i) => i + 1)]);
 }
 
@@ -96,8 +99,10 @@ function gridLine(extent: Dim, aligned: boolean): Tensor {
 }
 
 /** theta[N, r, r+1] over the places of an image of `size`: [N, D…, r], the last axis of the image first. */
-function affineGrid(n: NodeContext): Tensor {
-  const theta = n.tensor(0);
+const affineGrid = (n: NodeContext): Tensor =>
+  inFloat32([n.tensor(0)], (theta) => placesOf(n, theta));
+
+function placesOf(n: NodeContext, theta: Tensor): Tensor {
   const size = n.dims(1);
   const aligned = n.flag("align_corners");
   const extents = size.slice(2);

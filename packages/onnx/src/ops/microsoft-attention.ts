@@ -15,6 +15,7 @@ import {
   floorDiv,
   iota,
   isStatic,
+  maskedSoftmax,
   matmul,
   maxDim,
   mulDim,
@@ -23,7 +24,6 @@ import {
   sameDim,
   scatter,
   select,
-  softmax,
   stack,
   subDim,
   type Tensor,
@@ -85,7 +85,7 @@ function attended(n: NodeContext, { q, k, v, mask, bias, past }: Inputs): Tensor
   }
   if (bias) scores = scores.add(widened(bias));
   if (n.flag("unidirectional")) scores = masked(scores, causalMask(scores, past));
-  return joinedHeads(mixed(softmax(scores, -1), v));
+  return joinedHeads(mixed(maskedSoftmax(scores, -1), v));
 }
 
 const half = (t: Tensor, i: number): Tensor => reshape(t.sliceAxis(0, i, i + 1), t.shape.slice(1));
@@ -228,7 +228,7 @@ function groupWeights(n: NodeContext, q: Tensor, k: Tensor, starts: Tensor): Ten
   if (sink) return sinkSoftmax(scores, sink);
   return n.flag("smooth_softmax")
     ? sinkSoftmax(scores, constant(0, scores.dtype))
-    : softmax(scores, -1);
+    : maskedSoftmax(scores, -1);
 }
 
 /** Where the new keys of each sequence begin, [B, 1]: behind as many as its length leaves. */

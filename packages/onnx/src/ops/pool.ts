@@ -9,6 +9,7 @@ import {
   type Dim,
   dimValue,
   floorDiv,
+  inFloat32,
   iota,
   isFloat,
   maxDim,
@@ -55,7 +56,8 @@ function windowed(x: Tensor, frame: Frame, value: number): Tensor {
   const low = [0, 0, ...frame.padding.map(([l]) => l)];
   const high = [0, 0, ...frame.padding.map(([, h]) => h)];
   const around = [...low, ...high].every((d) => d === 0) ? x : pad(x, value, low, high);
-  return windows(around, frame);
+  const { size, stride, dilation } = frame;
+  return windows(around, { size, stride, dilation });
 }
 
 const windowAxes = (frame: Frame): number[] => frame.size.map((_, i) => i - frame.size.length);
@@ -106,15 +108,16 @@ function averagePooled(n: NodeContext): Tensor {
 }
 
 /** (Σ |x|^p)^(1/p) of `t` over `axes`. */
-function powerNorm(t: Tensor, p: number, axes: readonly number[], keepDims = false): Tensor {
-  if (p === 1) return t.abs().sum(axes, { keepDims });
-  if (p === 2) return t.mul(t).sum(axes, { keepDims }).sqrt();
-  return t
-    .abs()
-    .pow(p)
-    .sum(axes, { keepDims })
-    .pow(1 / p);
-}
+const powerNorm = (x: Tensor, p: number, axes: readonly number[], keepDims = false): Tensor =>
+  inFloat32([x], (t) => {
+    if (p === 1) return t.abs().sum(axes, { keepDims });
+    if (p === 2) return t.mul(t).sum(axes, { keepDims }).sqrt();
+    return t
+      .abs()
+      .pow(p)
+      .sum(axes, { keepDims })
+      .pow(1 / p);
+  });
 
 function lpPooled(n: NodeContext): Tensor {
   const x = n.tensor(0);

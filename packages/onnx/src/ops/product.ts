@@ -5,6 +5,7 @@ import {
   argMax,
   type Dim,
   dotGeneral,
+  inFloat32,
   iota,
   isStatic,
   matmul,
@@ -23,14 +24,18 @@ function gemm(n: NodeContext): Tensor {
   if (a.rank !== 2 || b.rank !== 2)
     return n.fail(`inputs have ranks ${a.rank} and ${b.rank}, not 2`);
   const [alpha, beta] = [n.float("alpha", 1), n.float("beta", 1)];
-  const product = dotGeneral(a, b, {
+  const axes = {
     lhsContract: [n.flag("transA") ? 0 : 1],
     rhsContract: [n.flag("transB") ? 1 : 0],
+  };
+  const added = n.has(2) && beta !== 0 ? n.tensor(2) : undefined;
+  if (alpha === 1 && !added) return dotGeneral(a, b, axes);
+  return inFloat32([a, b, added], (x, y, c) => {
+    const product = dotGeneral(x, y, axes);
+    const scaled = alpha === 1 ? product : product.mul(alpha).convert(product.dtype);
+    if (!c) return scaled;
+    return scaled.add(beta === 1 ? c : c.mul(beta).convert(c.dtype));
   });
-  const scaled = alpha === 1 ? product : product.mul(alpha).convert(product.dtype);
-  if (!n.has(2) || beta === 0) return scaled;
-  const c = n.tensor(2);
-  return scaled.add(beta === 1 ? c : c.mul(beta).convert(c.dtype));
 }
 
 /**
@@ -47,8 +52,9 @@ function turned(n: NodeContext, i: number, side: "A" | "B"): Tensor {
 
 function fusedMatMul(n: NodeContext): Tensor {
   const alpha = n.float("alpha", 1);
-  const product = matmul(turned(n, 0, "A"), turned(n, 1, "B"));
-  return alpha === 1 ? product : product.mul(alpha);
+  const [a, b] = [turned(n, 0, "A"), turned(n, 1, "B")];
+  if (alpha === 1) return matmul(a, b);
+  return inFloat32([a, b], (x, y) => matmul(x, y).mul(alpha));
 }
 
 /** Row `i` of stacks of matrices, kept as an axis of extent 1. */

@@ -19,6 +19,7 @@ import {
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
 import { type Row, row } from "../row.ts";
+import { widened } from "./operands.ts";
 import {
   coordinates,
   type Line,
@@ -138,14 +139,13 @@ function resized(n: NodeContext): Tensor {
   const x = n.tensor(0);
   const sampling = samplingOf(n);
   const lines = linesOf(n, x, sampling).filter((line) => !isIdle(line));
-  const exact = sampling.mode === "nearest" || isFloat(x.dtype);
-  let y = exact ? x : x.convert("f32");
+  const chosen = sampling.mode === "nearest";
+  let y = chosen ? x : widened(x);
   for (const line of lines)
-    y =
-      sampling.mode === "nearest"
-        ? (repeated(y, line, sampling) ?? nearest(y, line, sampling))
-        : mixed(n, y, line, sampling);
-  if (!exact) y = y.round().convert(x.dtype);
+    y = chosen
+      ? (repeated(y, line, sampling) ?? nearest(y, line, sampling))
+      : mixed(n, y, line, sampling);
+  if (y.dtype !== x.dtype) y = (isFloat(x.dtype) ? y : y.round()).convert(x.dtype);
   if (sampling.place !== "tf_crop_and_resize") return lines.length ? y : reshape(y, y.shape);
   const out = lines.map((line) => outside(line, sampling, y.shape));
   if (!out.length) return y;

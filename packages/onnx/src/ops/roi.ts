@@ -5,6 +5,7 @@ import {
   add,
   broadcastInDim,
   type Dim,
+  inFloat32,
   iota,
   isStatic,
   type Operand,
@@ -54,8 +55,10 @@ function samplesAlong(n: NodeContext, from: Tensor, to: Tensor, bins: number, ex
 }
 
 /** The mean or the maximum of samples in each bin of regions [x1, y1, x2, y2]: [R, C, bins, bins]. */
-function roiAlign(n: NodeContext): Tensor {
-  const [x, rois, images] = [n.tensor(0), n.tensor(1), n.tensor(2)];
+const roiAlign = (n: NodeContext): Tensor =>
+  inFloat32([n.tensor(0), n.tensor(1)], (x, rois) => alignedBins(n, x, rois, n.tensor(2)));
+
+function alignedBins(n: NodeContext, x: Tensor, rois: Tensor, images: Tensor): Tensor {
   const [h, w] = [n.int("output_height", 1), n.int("output_width", 1)];
   const count = rois.shape[0]!;
   const column = (i: number) => reshape(rois.sliceAxis(1, i, i + 1), [count]);
@@ -93,8 +96,10 @@ function roiAlign(n: NodeContext): Tensor {
 }
 
 /** For each region [image, x1, y1, x2, y2] the maxima of a grid of bins, whose bounds are computed. */
-function maxRoiPooled(n: NodeContext): Tensor {
-  const [x, rois] = [n.tensor(0), n.tensor(1)];
+const maxRoiPooled = (n: NodeContext): Tensor =>
+  inFloat32([n.tensor(0), n.tensor(1)], (x, rois) => maxOfBins(n, x, rois));
+
+function maxOfBins(n: NodeContext, x: Tensor, rois: Tensor): Tensor {
   const pooled = perAxis(n, "pooled_shape", 2);
   const scale = n.float("spatial_scale", 1);
   const count = rois.shape[0]!;

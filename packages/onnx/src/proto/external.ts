@@ -2,22 +2,26 @@
  * Data of a tensor that lie in another file: location, offset and length as text. Only a plain relative path is handed
  * to whoever opens files; what a path could escape with is refused here.
  */
-import { failAt, quote, type Source } from "./source.ts";
+import { type ExternalFile, failAt, quote, type Source } from "./source.ts";
 
 interface Entry {
   readonly key: string | undefined;
   readonly value: string | undefined;
 }
 
-/** Data that are not aligned are copied: many tensors in the same bytes would take many times the file. */
+/** Each tensor has bytes of its own: many tensors in the same bytes would take many times the file. */
 const maxShares = 4;
 
-/** The bytes of a tensor that `entries` locate. Throws ArtifactError if they are not all there. */
+/**
+ * The bytes of a tensor that `entries` locate, of which nothing else is read. Throws ArtifactError if they are not all there,
+ * or are not as many as `takes` says of `bytes`.
+ */
 export function readExternal(
   source: Source,
   at: number,
   entries: readonly Entry[],
   what: string,
+  { bytes, takes }: { readonly bytes: number; readonly takes: string },
 ): Uint8Array {
   const given = new Map(entries.map(({ key = "", value = "" }) => [key, value]));
   const location = given.get("location") ?? "";
@@ -26,30 +30,49 @@ export function readExternal(
   const opened = open(source, location);
   if (opened === undefined)
     return failAt(source, at, `${what} lies in ${quote(location)}, which was not given`);
-  const file = opened.bytes;
+  const { size } = opened.file;
   const offset = countOf(source, at, given.get("offset"), 0, `${what}: offset`);
-  const length = countOf(source, at, given.get("length"), file.length - offset, `${what}: length`);
-  if (offset + length > file.length || length < 0)
+  const length = countOf(source, at, given.get("length"), size - offset, `${what}: length`);
+  if (offset + length > size || length < 0)
     failAt(
       source,
       at,
-      `${what} is bytes ${offset} to ${offset + length} of ${quote(location)}, which has ${file.length}`,
+      `${what} is bytes ${offset} to ${offset + length} of ${quote(location)}, which has ${size}`,
     );
+  if (length !== bytes) failAt(source, at, `${takes}, but its data have ${length}`);
   opened.left -= length;
   if (opened.left < 0)
     failAt(source, at, `${what}: tensors take ${quote(location)} more than ${maxShares} times`);
-  // As the model's own bytes: a Buffer's slice would not copy.
-  return new Uint8Array(file.buffer, file.byteOffset + offset, length);
+  try {
+    return opened.file.readSync(offset, offset + length);
+  } catch (error) {
+    // A file with holes may be larger than memory.
+    if (!(error instanceof RangeError)) throw error;
+    return failAt(source, at, `${what}: ${length} bytes are not to be had`);
+  }
 }
 
 function open(source: Source, location: string) {
   const found = source.files.get(location);
   if (found) return found;
-  const bytes = source.external?.(location);
-  if (bytes === undefined) return undefined;
-  const opened = { bytes, left: maxShares * bytes.length };
+  const given = source.external?.(location);
+  if (given === undefined) return undefined;
+  const file = given instanceof Uint8Array ? inMemory(given) : given;
+  const opened = { file, left: maxShares * file.size };
   source.files.set(location, opened);
   return opened;
+}
+
+const inMemory = (bytes: Uint8Array): ExternalFile => ({
+  size: bytes.length,
+  // As the model's own bytes: a Buffer's slice would not copy.
+  readSync: (start, end) => new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start),
+});
+
+/** Closes what was opened. */
+export function closeExternal({ files }: Source): void {
+  for (const { file } of files.values()) file.close?.();
+  files.clear();
 }
 
 /** Why a location is not a relative path that stays in its folder; undefined if it is one. */

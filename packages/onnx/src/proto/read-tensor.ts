@@ -74,16 +74,16 @@ function dataOf(
     return strings.map((s) => decodeText(source, at, s));
   }
   const storage = storages[type];
+  const bytes = Math.ceil((size * storage.bits) / 8);
+  const taken = { bytes, takes: `${takes} in ${bytes} bytes` };
   const raw =
     fields.location === 1
-      ? readExternal(source, at, fields.external, what)
+      ? readExternal(source, at, fields.external, what, taken)
       : fields.raw?.length || size === 0
         ? fields.raw
         : undefined;
   if (raw === undefined) return fromNumbers(source, fields, storage, size, takes, type);
-  const bytes = Math.ceil((size * storage.bits) / 8);
-  if (raw.length !== bytes)
-    failAt(source, at, `${takes} in ${bytes} bytes, but its data have ${raw.length}`);
+  if (raw.length !== bytes) failAt(source, at, `${taken.takes}, but its data have ${raw.length}`);
   return fromBytes(source, at, raw, storage, size, type, what);
 }
 

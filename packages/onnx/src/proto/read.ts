@@ -5,6 +5,9 @@
  *
  * Format: github.com/onnx/onnx, onnx/onnx.in.proto and docs/IR.md.
  */
+
+import { checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { closeExternal } from "./external.ts";
 import {
   functionFields,
   modelFields,
@@ -23,14 +26,16 @@ import {
 } from "./read-graph.ts";
 import { readSparseMessage } from "./read-sparse.ts";
 import { readEntry, readTensorMessage } from "./read-tensor.ts";
-import { failAt, openSource, quote, type Source } from "./source.ts";
+import { type External, failAt, openSource, quote, type Source } from "./source.ts";
 
 export interface ReadOptions {
   /** The name that errors begin with. */
   readonly file?: string;
-  /** The bytes of the file at a location relative to the model's; undefined if there is none. */
-  readonly external?: (location: string) => Uint8Array | undefined;
+  /** The file at a location relative to the model's, whole or open; undefined if there is none. */
+  readonly external?: External;
 }
+
+const readOptions: OptionNames<ReadOptions> = { file: 1, external: 1 };
 
 /**
  * The model in `bytes`. Data of tensors are views into `bytes` where those are aligned, copies elsewhere.
@@ -38,8 +43,14 @@ export interface ReadOptions {
  * Throws ArtifactError for a damaged or hostile file.
  */
 export function readModel(bytes: Uint8Array, options: ReadOptions = {}): Model {
+  checkOptions("readModel", options, readOptions);
   const { file = "model", external } = options;
-  return readWhole(openSource(bytes, file, external), readModelMessage);
+  const source = openSource(bytes, file, external);
+  try {
+    return readWhole(source, readModelMessage);
+  } finally {
+    closeExternal(source);
+  }
 }
 
 /** A TensorProto by itself, as in `input_0.pb` of a test. Throws ArtifactError for a damaged file. */

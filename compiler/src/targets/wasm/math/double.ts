@@ -124,7 +124,15 @@ export const double: Readonly<Record<string, MathCode>> = {
   sigmoid: ([x]) => over(one, add(one, call("Math.exp", [op("f64.neg", x!)]))),
   // Zeros and NaN stay what they are.
   sign: ([x]) => choose(copySign(one, x!), x!, op("f64.gt", magnitude(x!), number(0))),
-  pow: ([x, y]) => choose(one, call("Math.pow", [x!, y!]), op("f64.eq", x!, one)),
+  // JavaScript has NaN for 1 to NaN, and for ±1 to ±∞.
+  pow: ([x, y]) => {
+    const endless = op(
+      "i32.and",
+      op("f64.eq", op("f64.abs", x!), one),
+      op("f64.eq", op("f64.abs", y!), number(Infinity)),
+    );
+    return choose(one, call("Math.pow", [x!, y!]), op("i32.or", op("f64.eq", x!, one), endless));
+  },
   rem,
   erf,
 };

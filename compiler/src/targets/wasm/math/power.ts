@@ -69,7 +69,7 @@ function powerOfMagnitude(a: Code, y: Code, bind: Bind): Code {
   return exp2Of(n, rest, bind);
 }
 
-/** Negative bases have powers of whole exponents only, with the sign of odd ones; x⁰ and 1ʸ are 1. */
+/** Negative bases have powers of whole exponents only, with the sign of odd ones; x⁰ and 1ʸ are 1, and so is −1 to ±∞. */
 const pow: MathCode = ([x, y], bind) => {
   const size = powerOfMagnitude(bind("v128", abs(x!)), y!, bind);
   const whole = bind("v128", equal(nearest(y!), y!));
@@ -78,7 +78,8 @@ const pow: MathCode = ([x, y], bind) => {
   const signed = or(size, and(and(x!, signBit), oddPower));
   const finiteNegative = and(less(x!, f32(0)), less(minusInfinity, x!));
   const real = or(signed, andNot(finiteNegative, whole));
-  return select(or(equal(x!, f32(1)), equal(y!, f32(0))), f32(1), real);
+  const endless = and(equal(abs(x!), f32(1)), equal(abs(y!), infinity));
+  return select(or(or(equal(x!, f32(1)), equal(y!, f32(0))), endless), f32(1), real);
 };
 
 /** 2²⁸: quotients below it keep their product with a float exact in a double. */

@@ -6,6 +6,7 @@ import { broadcastOperands, type Operand } from "../broadcast.ts";
 import { add, maximum, minimum, sub } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
 import { log1p } from "../elementwise/unary.ts";
+import { inFloat32, roundedOnce } from "./in-float32.ts";
 
 /** x². */
 export const square = (x: Tensor): Tensor => x.mul(x);
@@ -18,7 +19,8 @@ export const clamp = (x: Tensor, low: Operand, high: Operand): Tensor =>
 export const where = (condition: Tensor, x: Operand, y: Operand): Tensor => select(condition, x, y);
 
 /** x + t·(y − x). */
-export const lerp = (x: Tensor, y: Operand, t: Operand): Tensor => add(x, sub(y, x).mul(t));
+export const lerp = (x: Tensor, y: Operand, t: Operand): Tensor =>
+  roundedOnce([x, y, t], (a, b, by) => add(a, sub(b, a).mul(by)));
 
 /**
  * ln(eˣ + eʸ) = max(x, y) + ln(1 + e^(−|x − y|)), which does not overflow.
@@ -27,9 +29,11 @@ export const lerp = (x: Tensor, y: Operand, t: Operand): Tensor => add(x, sub(y,
  * themselves.
  */
 export function logAddExp(x: Operand, y: Operand): Tensor {
-  const [a, b] = broadcastOperands("logAddExp", [x, y]) as [Tensor, Tensor];
-  const together = a.equal(b).and(a.isFinite().not());
-  const d = select(together, 0, a.sub(b));
-  const greater = d.greater(0);
-  return select(a.greater(b), a, b).add(log1p(select(greater, d.neg(), d).exp()));
+  const [own, other] = broadcastOperands("logAddExp", [x, y]) as [Tensor, Tensor];
+  return inFloat32([own, other], (a, b) => {
+    const together = a.equal(b).and(a.isFinite().not());
+    const d = select(together, 0, a.sub(b));
+    const greater = d.greater(0);
+    return select(a.greater(b), a, b).add(log1p(select(greater, d.neg(), d).exp()));
+  });
 }

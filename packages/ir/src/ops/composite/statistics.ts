@@ -2,25 +2,34 @@
  * Means, spreads, norms and the softmax family over axes. Exponents are shifted by the maximum first; the shift
  * carries no gradient, because it does not change the value.
  */
+
 import type { Dim } from "../../dim.ts";
-import { isFloat } from "../../dtype.ts";
+import { isFloat, minOf } from "../../dtype.ts";
+import { checkOptions, type OptionNames } from "../../errors.ts";
 import type { Tensor } from "../../node.ts";
 import { checkAxes, checkAxis, sizeOf } from "../../shape.ts";
 import { dimValue } from "../create.ts";
 import { maximum } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
-import { convert, inFull } from "../elementwise/convert.ts";
+import { convert } from "../elementwise/convert.ts";
 import { type Axes, max, type ReduceOptions, sum } from "../reduce.ts";
+import { inFloat32 } from "./in-float32.ts";
 
-/** Integers become f32, and so do halves in mixed precision. */
-const toFloat = (x: Tensor): Tensor => (isFloat(x.dtype) ? inFull(x) : convert(x, "f32"));
+/** `formula` of x, of which integers become f32; halves are f32 from the sum to the last op. */
+const inFloat = (x: Tensor, formula: (from: Tensor) => Tensor): Tensor =>
+  inFloat32([isFloat(x.dtype) ? x : convert(x, "f32")], formula);
 
 const countOf = (x: Tensor, axes: readonly number[]): Dim => sizeOf(axes.map((a) => x.shape[a]!));
 
+const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
+
 /** Σx/n over `axes`, all by default. Integers become f32. */
 export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
-  const [from, list] = [toFloat(x), checkAxes("mean", axes, x.rank)];
-  return sum(from, list, options).div(dimValue(countOf(x, list), from.dtype));
+  checkOptions("mean", options, reduceOptions);
+  const list = checkAxes("mean", axes, x.rank);
+  return inFloat(x, (from) => {
+    return sum(from, list, options).div(dimValue(countOf(x, list), from.dtype));
+  });
 }
 
 export interface VarianceOptions extends ReduceOptions {
@@ -28,30 +37,44 @@ export interface VarianceOptions extends ReduceOptions {
   readonly correction?: number;
 }
 
+const varianceOptions: OptionNames<VarianceOptions> = { ...reduceOptions, correction: 1 };
+
 /** Σ(x − mean)²/(n − correction) over `axes`, in two passes, which does not cancel. */
 export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor {
-  const [from, list] = [toFloat(x), checkAxes("variance", axes, x.rank)];
-  const { correction = 0, ...keep } = options;
-  const d = from.sub(mean(from, list, { keepDims: true }));
-  const n = dimValue(countOf(x, list), from.dtype);
-  return sum(d.mul(d), list, keep).div(correction ? n.sub(correction) : n);
+  const list = checkAxes("variance", axes, x.rank);
+  return inFloat(x, (from) => {
+    const { correction = 0, ...keep } = checkOptions("variance", options, varianceOptions);
+    const d = from.sub(mean(from, list, { keepDims: true }));
+    const n = dimValue(countOf(x, list), from.dtype);
+    return sum(d.mul(d), list, keep).div(correction ? n.sub(correction) : n);
+  });
 }
 
 /** √variance. */
 export const std = (x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor =>
-  variance(x, checkAxes("std", axes, x.rank), options).sqrt();
+  inFloat32([x], (from) =>
+    variance(
+      from,
+      checkAxes("std", axes, x.rank),
+      checkOptions("std", options, varianceOptions),
+    ).sqrt(),
+  );
 
 export interface NormOptions extends ReduceOptions {
   readonly order?: 1 | 2 | typeof Infinity;
 }
 
+const normOptions: OptionNames<NormOptions> = { ...reduceOptions, order: 1 };
+
 /** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. */
 export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor {
-  const [from, list] = [toFloat(x), checkAxes("norm", axes, x.rank)];
-  const { order = 2, ...keep } = options;
-  if (order === 1) return sum(from.abs(), list, keep);
-  if (order === Infinity) return max(from.abs(), list, keep);
-  return sum(from.mul(from), list, keep).sqrt();
+  const list = checkAxes("norm", axes, x.rank);
+  return inFloat(x, (from) => {
+    const { order = 2, ...keep } = checkOptions("norm", options, normOptions);
+    if (order === 1) return sum(from.abs(), list, keep);
+    if (order === Infinity) return max(from.abs(), list, keep);
+    return sum(from.mul(from), list, keep).sqrt();
+  });
 }
 
 /** The maximum along an axis, kept as extent 1, as a constant of the gradient; 0 where it is not finite. */
@@ -62,28 +85,52 @@ function shiftOf(x: Tensor, axes: Axes | undefined): Tensor {
 
 /** eˣ/Σeˣ along `axis`. The sum is at least 1, so that one reciprocal a row loses little and saves a division an element. */
 export function softmax(x: Tensor, axis = -1): Tensor {
-  const [from, a] = [toFloat(x), checkAxis("softmax", axis, x.rank)];
-  const e = from.sub(max(from, a, { keepDims: true }).stopGradient()).exp();
-  return e.mul(sum(e, a, { keepDims: true }).reciprocal());
+  const a = checkAxis("softmax", axis, x.rank);
+  return inFloat(x, (from) => {
+    const e = from.sub(max(from, a, { keepDims: true }).stopGradient()).exp();
+    return e.mul(sum(e, a, { keepDims: true }).reciprocal());
+  });
+}
+
+/**
+ * Softmax along `axis` of scores of which some are masked: with −∞, or with anything at or below the lowest finite number. What is
+ * masked weighs 0, also where all of a row is: such a row is 0 and so is its gradient, where `softmax` would have NaN.
+ *
+ * x: float[...] → the same shape. With t half of the lowest number of the dtype: eˣ⁻ᵐ/max(Σeˣ⁻ᵐ, ½), m = max(max x, t). A row with
+ * anything above t has a sum of 1 or more, so its weights are those of `softmax`.
+ */
+export function maskedSoftmax(x: Tensor, axis = -1): Tensor {
+  const a = checkAxis("maskedSoftmax", axis, x.rank);
+  const lowest = minOf(isFloat(x.dtype) ? x.dtype : "f32");
+  return inFloat(x, (from) => {
+    const top = max(from, a, { keepDims: true }).stopGradient();
+    const e = from.sub(maximum(top, lowest / 2)).exp();
+    return e.mul(maximum(sum(e, a, { keepDims: true }), 0.5).reciprocal());
+  });
 }
 
 /** x − ln Σeˣ along `axis`. */
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
-  const [from, a] = [toFloat(x), checkAxis("logSoftmax", axis, x.rank)];
-  const d = from.sub(max(from, a, { keepDims: true }).stopGradient());
-  return d.sub(sum(d.exp(), a, { keepDims: true }).log());
+  const a = checkAxis("logSoftmax", axis, x.rank);
+  return inFloat(x, (from) => {
+    const d = from.sub(max(from, a, { keepDims: true }).stopGradient());
+    return d.sub(sum(d.exp(), a, { keepDims: true }).log());
+  });
 }
 
 /** ln Σeˣ over `axes`, all by default. −∞ and ∞ are reached, not NaN. */
 export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
-  const [from, list] = [toFloat(x), checkAxes("logSumExp", axes, x.rank)];
-  const m = shiftOf(from, list);
-  const total = sum(from.sub(m).exp(), list, { keepDims: true }).log().add(m);
-  return options.keepDims ? total : sum(total, list);
+  checkOptions("logSumExp", options, reduceOptions);
+  const list = checkAxes("logSumExp", axes, x.rank);
+  return inFloat(x, (from) => {
+    const m = shiftOf(from, list);
+    const total = sum(from.sub(m).exp(), list, { keepDims: true }).log().add(m);
+    return options.keepDims ? total : sum(total, list);
+  });
 }
 
 /** x/max(‖x‖₂, eps) along `axis`. */
 export function normalize(x: Tensor, axis = -1, eps = 1e-12): Tensor {
   const a = checkAxis("normalize", axis, x.rank);
-  return x.div(maximum(norm(x, a, { keepDims: true }), eps));
+  return inFloat(x, (from) => from.div(maximum(norm(from, a, { keepDims: true }), eps)));
 }

@@ -1,7 +1,9 @@
 /**
  * Elementwise ops of two operands. The functions broadcast and promote; the records take one shape and dtype.
- * Integer arithmetic wraps; division truncates toward zero and by zero gives 0.
+ * Integer arithmetic wraps; division truncates toward zero, and the quotient and the remainder by zero are 0. A shift by as many bits as
+ * there are, or more, or by a negative number leaves none of them.
  */
+import { integerPower, powerOf } from "../../special.ts";
 import { select } from "./compare.ts";
 import { type Binary, binary } from "./define.ts";
 
@@ -40,7 +42,7 @@ export const mul: Binary = binary("mul", {
   ulp: 0,
 });
 
-/** x / y; of integers, truncated toward zero. */
+/** x / y; of integers, truncated toward zero, and 0 where y is 0. The least integer by −1 wraps: it is itself. */
 export const div: Binary = binary("div", {
   on: "number",
   eval: (x, y) => x! / y!,
@@ -51,7 +53,7 @@ export const div: Binary = binary("div", {
   ulp: 3,
 });
 
-/** x − y·trunc(x / y): the remainder has the sign of x. */
+/** x − y·trunc(x / y): the remainder has the sign of x. Of integers 0 where y is 0. */
 export const rem: Binary = binary("rem", {
   on: "number",
   eval: (x, y) => x! % y!,
@@ -61,11 +63,12 @@ export const rem: Binary = binary("rem", {
   ulp: 3,
 });
 
-/** xʸ. The gradient is 0 toward x where y is 0, and toward y where x is 0 and y is not negative. */
+/** xʸ; of integers exact and wrapped, and without its fraction where y is negative. The gradient is 0 toward x where y is 0, and toward y where x is 0 and y is not negative. */
 export const pow: Binary = binary("pow", {
-  on: "float",
+  on: "number",
   full: true,
-  eval: (x, y) => (x === 1 ? 1 : x! ** y!),
+  eval: (x, y) => powerOf(x!, y!),
+  evalInteger: (x, y) => integerPower(x!, y!),
   vjp: (g, y, a, b) => [
     select(b!.equal(0), 0, g.mul(b!).mul(a!.pow(b!.sub(1)))),
     select(a!.equal(0).and(b!.greaterEqual(0)), 0, g.mul(y).mul(a!.log())),
@@ -143,20 +146,20 @@ export const xor: Binary = binary("xor", {
   ulp: 0,
 });
 
-/** x·2ʸ, wrapped. y must be at least 0 and below the bits of the dtype. */
+/** x·2ʸ, wrapped: 0 if y is at least the bits of the dtype, or negative. */
 export const shiftLeft: Binary = binary("shiftLeft", {
   on: "integer",
-  eval: (x, y) => x! * 2 ** y!,
+  eval: (x, y) => (y! >= 0 && y! < 32 ? x! * 2 ** y! : 0),
   infix: "<<",
   vjp: noGradient,
   domain: [0, 7],
   ulp: 0,
 });
 
-/** ⌊x / 2ʸ⌋: arithmetic for signed dtypes. y must be at least 0 and below the bits of the dtype. */
+/** ⌊x / 2ʸ⌋: arithmetic for signed dtypes; 0, or −1 for a negative x, if y is at least the bits of the dtype, or negative. */
 export const shiftRight: Binary = binary("shiftRight", {
   on: "integer",
-  eval: (x, y) => Math.floor(x! / 2 ** y!),
+  eval: (x, y) => Math.floor(x! / 2 ** (y! >= 0 && y! < 32 ? y! : 32)),
   infix: ">>",
   vjp: noGradient,
   domain: [0, 7],

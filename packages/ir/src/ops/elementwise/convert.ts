@@ -1,12 +1,12 @@
 /**
  * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
  */
-import { bytesOf, type Dtype, isDtype, isFloat } from "../../dtype.ts";
+import { bytesOf, convertNumber, type Dtype, isDtype, isFloat } from "../../dtype.ts";
 import { DtypeError, GraphError } from "../../errors.ts";
 import { makeNode, type ResultType, type Tensor } from "../../node.ts";
 import { defineOp, type OpRecord } from "../../op.ts";
 import { fullDtype } from "../../precision.ts";
-import { currentValue } from "../../trace.ts";
+import { currentValue, heldValue } from "../../trace.ts";
 import { checkCount, checkTensor } from "../apply.ts";
 import { broadcastInDim } from "../movement.ts";
 import { constant } from "../source.ts";
@@ -22,7 +22,7 @@ export const convertRecord: OpRecord = defineOp({
   name: "convert",
   family: "elementwise",
   infer: (operands, _attrs, node) => target("convert", operands, node),
-  // The caller rounds to the dtype of the result, and that is all of it.
+  // The caller brings the number to the dtype of the result, and that is all of it.
   eval: (x) => x,
   spell: (x) => `(${x})`,
   vjp: (g, _y, x) => [isFloat(g.dtype) && isFloat(x!.dtype) ? convert(g, x!.dtype) : undefined],
@@ -33,16 +33,16 @@ export const convertRecord: OpRecord = defineOp({
 
 /**
  * The same values in another dtype: floats round to even, integers wrap, everything but 0 (NaN too)
- * is true. A float becomes an integer by truncation and wrapping, NaN becomes 0; one beyond 32 bits
- * becomes some value, which differs by target.
+ * is true. A float becomes an integer without its fraction; one out of range becomes the nearest
+ * integer that there is, NaN becomes 0.
  */
 export function convert(x: Tensor, dtype: Dtype): Tensor {
   checkTensor("convert", x);
   if (!isDtype(dtype)) throw new DtypeError(`convert: unknown dtype ${String(dtype)}`);
   const from = currentValue(x);
-  if (from.dtype === dtype) return from;
+  if (from.dtype === dtype) return heldValue(from);
   if (from.op === "constant" && dtype !== "bool")
-    return constant(from.attrs.value as number, dtype);
+    return constant(convertNumber(from.dtype, dtype, from.attrs.value as number), dtype);
   const { shape } = from;
   if (dtype === "bool") {
     const zero = broadcastInDim(constant(0, from.dtype), shape, []);
@@ -52,7 +52,10 @@ export function convert(x: Tensor, dtype: Dtype): Tensor {
 }
 
 /** A half as f32 where mixed precision asks for that, see `autocast`; else x as it is. */
-export const inFull = (x: Tensor): Tensor => convert(x, fullDtype(x.dtype));
+export const inFull = (x: Tensor): Tensor => {
+  const dtype = fullDtype(x.dtype);
+  return dtype === x.dtype ? currentValue(x) : convert(x, dtype);
+};
 
 function checkBitcast(from: Dtype, to: Dtype): void {
   if (bytesOf(from) !== bytesOf(to) || from === "bool" || to === "bool")
@@ -75,7 +78,7 @@ export const bitcastRecord: OpRecord = defineOp({
 /** The same bits read as another dtype of the same size. */
 export function bitcast(x: Tensor, dtype: Dtype): Tensor {
   const from = currentValue(x);
-  if (from.dtype === dtype) return from;
+  if (from.dtype === dtype) return heldValue(from);
   checkBitcast(from.dtype, dtype);
   return makeNode({ op: "bitcast", operands: [from], attrs: {}, dtype, shape: from.shape });
 }

@@ -9,7 +9,6 @@ import {
   type Limits,
   type Signature,
   type Step,
-  storageBytes,
   type TargetName,
   type TensorSpec,
 } from "@kiln-ml/artifact";
@@ -42,7 +41,7 @@ import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Context, copyOf, lowerControl } from "./lower/control.ts";
 import { type Lowered, Lowering } from "./lower/lower.ts";
-import { allAtStart, type Started, shareStarts } from "./lower/share.ts";
+import { allAtStart, type Started, shareStarts, startBytes } from "./lower/share.ts";
 import { unifyKernels } from "./lower/unify.ts";
 import type { Pass } from "./pass.ts";
 import { flowOf } from "./passes/flow.ts";
@@ -145,10 +144,7 @@ const passesFor = (program: Program, target: Target): readonly Pass[] => {
   return hasRegions(program) ? passes.map(inRegions) : passes;
 };
 
-interface Starting {
-  readonly started: Started;
-  readonly args: Step["args"];
-}
+type Starting = { readonly started: Started; readonly args: Step["args"] };
 
 /** The kernels of a plan's steps: one name for one place, one kernel for several that begin elsewhere. */
 function startedKernels(planned: readonly PlannedStep[], target: Target): Starting[] {
@@ -166,15 +162,10 @@ function startedKernels(planned: readonly PlannedStep[], target: Target): Starti
 const stepOf = ({ started, args }: Starting, target: Target, texts: TextTable): Step => ({
   kernel: texts.add(started),
   args,
-  ...startsOf(started, target),
+  ...startBytes(started, target.name),
   bytes: toExtent(started.kernel.bytes),
   flops: toExtent(started.kernel.flops),
 });
-
-function startsOf({ kernel, starts }: Started, { name }: Target): Pick<Step, "starts"> {
-  if (starts.every((n) => n === 0)) return {};
-  return { starts: starts.map((n, i) => n * storageBytes(kernel.params[i]!.dtype, name)) };
-}
 
 /** Kernels count elements in i32. */
 const mostElements = 2 ** 31 - 1;

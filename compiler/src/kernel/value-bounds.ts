@@ -34,7 +34,7 @@ function plainBounds(e: Expr, known: Known, values: Values): Bounds {
   const args = e.args.map((a) => boundsOf(a, known, values));
   const numbers = args.map(numberOf);
   if (isWhole(e.dtype) && numbers.every((n) => n !== undefined))
-    return exactly(evaluateElement(opRecord(e.op), e.dtype, numbers));
+    return exactly(evaluateElement(opRecord(e.op), e.args[0]!.dtype, e.dtype, numbers));
   const [a, b] = args as [Bounds, Bounds];
   switch (e.op) {
     case "minimum":

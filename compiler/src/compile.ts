@@ -9,7 +9,6 @@ import {
   type Limits,
   type Signature,
   type Step,
-  storageBytes,
   type TargetName,
   type TensorSpec,
 } from "@kiln-ml/artifact";
@@ -42,7 +41,7 @@ import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Context, copyOf, lowerControl } from "./lower/control.ts";
 import { type Lowered, Lowering } from "./lower/lower.ts";
-import { allAtStart, type Started, shareStarts } from "./lower/share.ts";
+import { allAtStart, type Started, shareStarts, startBytes } from "./lower/share.ts";
 import { unifyKernels } from "./lower/unify.ts";
 import type { Pass } from "./pass.ts";
 import { flowOf } from "./passes/flow.ts";
@@ -76,6 +75,8 @@ export interface Stage {
   readonly program?: Program;
   readonly fusion?: Fusion;
   readonly kernels?: readonly Lowered[];
+  /** The kernels as they are printed, and where they begin. */
+  readonly started?: readonly Started[];
 }
 
 export interface Compiled {
@@ -108,7 +109,9 @@ export function compileProgram(source: Program, given: CompileOptions): Compiled
   observe("order", { program, kernels: ordered.kernels });
   const planned = plan(program, states, ordered, target.name, copyKernels(target, options));
   const texts = new TextTable(target, options);
-  const steps = emitSteps(planned.steps, target, texts);
+  const started = startedKernels(planned.steps, target);
+  observe("emit", { kernels: ordered.kernels, started: started.map((s) => s.started) });
+  const steps = started.map((s) => stepOf(s, target, texts));
   const artifact: Artifact = {
     version: artifactVersion,
     target: target.name,
@@ -141,8 +144,10 @@ const passesFor = (program: Program, target: Target): readonly Pass[] => {
   return hasRegions(program) ? passes.map(inRegions) : passes;
 };
 
-/** The steps of a plan with their kernels as text, in the order of the plan. */
-function emitSteps(planned: readonly PlannedStep[], target: Target, texts: TextTable): Step[] {
+type Starting = { readonly started: Started; readonly args: Step["args"] };
+
+/** The kernels of a plan's steps: one name for one place, one kernel for several that begin elsewhere. */
+function startedKernels(planned: readonly PlannedStep[], target: Target): Starting[] {
   const launches = launchesOf(planned);
   for (const { lowered } of launches) checkSizes(lowered);
   const unified = unifyKernels(
@@ -150,23 +155,17 @@ function emitSteps(planned: readonly PlannedStep[], target: Target, texts: TextT
     launches.map(({ places }) => places),
   );
   const kernels = unified.map((u) => u.kernel);
-  const started = target.startsAnywhere ? shareStarts(kernels) : allAtStart(kernels);
-  return started.map((s, i): Step => {
-    const { kernel } = s;
-    return {
-      kernel: texts.add(s),
-      args: unified[i]!.args,
-      ...startsOf(s, target),
-      bytes: toExtent(kernel.bytes),
-      flops: toExtent(kernel.flops),
-    };
-  });
+  const all = target.startsAnywhere ? shareStarts(kernels) : allAtStart(kernels);
+  return all.map((started, i) => ({ started, args: unified[i]!.args }));
 }
 
-function startsOf({ kernel, starts }: Started, { name }: Target): Pick<Step, "starts"> {
-  if (starts.every((n) => n === 0)) return {};
-  return { starts: starts.map((n, i) => n * storageBytes(kernel.params[i]!.dtype, name)) };
-}
+const stepOf = ({ started, args }: Starting, target: Target, texts: TextTable): Step => ({
+  kernel: texts.add(started),
+  args,
+  ...startBytes(started, target.name),
+  bytes: toExtent(started.kernel.bytes),
+  flops: toExtent(started.kernel.flops),
+});
 
 /** Kernels count elements in i32. */
 const mostElements = 2 ** 31 - 1;

@@ -1,8 +1,9 @@
 /** Results of loops that go into a concatenation: they lie where the loop says, not in their part of it. */
+
 import { concat, input, scan, type Tensor, zeros } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 
@@ -17,7 +18,7 @@ test("two loops whose last values are concatenated along the leading axis", asyn
   const program = { inputs: [x], outputs: [{ name: "y", value: both }], updates: [] };
   const data = Float64Array.from({ length: 20 }, (_, i) => i);
   const feeds = new Map([[x, { dtype: "f32", shape: [5, 4], data } as const]]);
-  const device = createCpuDevice({ poison: true });
+  const device = guardedCpuDevice();
   for (const fusion of [true, false]) {
     const { values } = await runProgram(program, feeds, {}, device, { target: "js", fusion });
     assert.ok(sameValue(values[0]!, evaluateProgram(program, feeds, {})[0]!), `fusion ${fusion}`);

@@ -1,4 +1,5 @@
 /** Gradients through regions, in f64 against differences, first and second order, and what has none. */
+
 import {
   cond,
   constant,
@@ -13,11 +14,11 @@ import {
   topologicalOrder,
   whileLoop,
 } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { checkGradient, isSmooth } from "../grad/differences.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
@@ -153,7 +154,7 @@ test("gradients of random programs with regions agree with differences", () => {
 });
 
 test("js: gradients of random programs have the bits of the reference", async () => {
-  const device = createCpuDevice({ poison: true });
+  const device = guardedCpuDevice();
   await fc.assert(
     fc.asyncProperty(randomFlow(), async (random) => {
       const outputs = gradientOf(random)?.grads.map((value, i) => ({ name: `g${i}`, value }));

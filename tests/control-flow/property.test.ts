@@ -2,14 +2,16 @@
  * Random programs with regions: js gives the bits of the reference, fused and not; wasm, on one thread and two, and webgpu
  * are near it; text is read back as the same program.
  */
+
 import type { Value } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { inRegions } from "../../compiler/src/passes/in-regions.ts";
 import { graphPasses } from "../../compiler/src/pipeline.ts";
 import { rootsOf, sameProgram } from "../../compiler/src/program.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import {
   evaluateProgram,
   parseProgram,
@@ -48,7 +50,7 @@ async function agrees(
 const one = fc.record({ random: randomFlow(), fusion: fc.boolean() });
 
 test("js: random programs with regions have the bits of the reference", async () => {
-  const device = createCpuDevice({ poison: true });
+  const device = guardedCpuDevice();
   await fc.assert(
     fc.asyncProperty(one, ({ random, fusion }) => agrees(random, fusion, device, sameValue)),
     { numRuns: runs(60) },

@@ -1,10 +1,12 @@
 /** Loops with a shape of their own on every target: carries that change places, none to do, profiles, runs at once. */
+
 import { dim, grad, input, makeValue, scan, type Tensor, tensor, whileLoop } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, load, openWebGpu } from "@kiln-ml/runtime";
+import { type Device, load, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
@@ -92,7 +94,7 @@ async function check(device: Device): Promise<void> {
   }
 }
 
-test("js: loops agree with the reference", () => check(createCpuDevice({ poison: true })));
+test("js: loops agree with the reference", () => check(guardedCpuDevice()));
 for (const variant of variants)
   test(`wasm: loops agree with the reference, ${nameOfVariant(variant)}`, () =>
     check(wasmDevice(variant)));
@@ -122,7 +124,7 @@ async function profiled(device: Device): Promise<void> {
 }
 
 test("a profile has one row for each step, however often it runs", async () => {
-  await profiled(createCpuDevice());
+  await profiled(guardedCpuDevice());
   await profiled(wasmDevice(variants[0]!));
 });
 gpuTest("a profile on webgpu too", async () => {

@@ -7,6 +7,7 @@ import { dim, grad, input, makeValue, type Tensor, type Value } from "@kiln-ml/i
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
+import { productOf } from "../support/products.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 import { wasmDevice } from "../support/wasm.ts";
@@ -118,22 +119,6 @@ interface Product {
   readonly n: number;
 }
 
-/** The product as it is defined; the reference takes its time for so many terms. */
-function productOf({ lies, batch, m, k, n }: Product, a: Value, b: Value): Value {
-  const data = new Float64Array(batch * m * n);
-  const [ai, ak] = lies[0] === "t" ? [1, m] : [k, 1];
-  const [bj, bk] = lies[1] === "t" ? [k, 1] : [1, n];
-  for (let p = 0; p < batch; p++)
-    for (let i = 0; i < m; i++)
-      for (let j = 0; j < n; j++) {
-        let sum = 0;
-        for (let d = 0; d < k; d++)
-          sum += a.data[p * m * k + i * ai + d * ak]! * b.data[p * k * n + j * bj + d * bk]!;
-        data[(p * m + i) * n + j] = sum;
-      }
-  return { dtype: "f32", shape: [batch, m, n], data };
-}
-
 const threaded: readonly Product[] = [
   { lies: "tn", batch: 3, m: 240, k: 64, n: 64 },
   { lies: "tn", batch: 2, m: 148, k: 104, n: 67 },
@@ -152,7 +137,9 @@ for (const { lies, batch, m, k, n } of threaded)
       [a, ta ? [batch, k, m] : [batch, m, k]],
       [b, tb ? [batch, n, k] : [batch, k, n]],
     ] as const;
-    const want = productOf({ lies, batch, m, k, n }, noise(feeds[0][1], 0), noise(feeds[1][1], 1));
+    const [left, right] = feeds.map(([, shape], i) => noise(shape, i).data);
+    const data = productOf(left!, right!, { ta, tb, batch, m, k, n });
+    const want: Value = { dtype: "f32", shape: [batch, m, n], data };
     await agrees(feeds, [lhs.matmul(rhs)], { M: m }, 4, [want]);
   });
 

@@ -2,6 +2,7 @@
  * Every op on every dtype that its record takes, on every target, against the reference: on special values, on a scalar and on
  * nothing. A new op needs an operand here, unless its family says what it takes.
  */
+
 import {
   type Attrs,
   allOps,
@@ -19,7 +20,7 @@ import {
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -27,6 +28,7 @@ import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
 import { randomProgram } from "../support/graphs.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
@@ -35,7 +37,7 @@ import { tolerances } from "../support/tolerance.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest, heldGpu, nullDevice } from "../support/webgpu.ts";
 
-const cpu = createCpuDevice({ poison: true });
+const cpu = guardedCpuDevice();
 
 /** Operands as dtype and shape; `T` stands for the dtype that is tried, and E for an extent of 3 and of 0. */
 interface Sample {

@@ -3,16 +3,16 @@
  */
 
 import { input } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 
-const device = createCpuDevice();
+const device = guardedCpuDevice();
 
 for (const fusion of [true, false])
   for (const symbolic of [false, true])

@@ -2,12 +2,13 @@
  * Maps so large that js runs four elements an iteration: the bits of the reference, with broadcasts and transposes, for a
  * symbolic number of rows, and where the result overwrites an operand.
  */
+
 import { assign, declareParam, input, makeValue, type Tensor, trace } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 
@@ -24,7 +25,7 @@ async function check(program: Program, values: ReadonlyMap<Tensor, number[]>, di
   );
   const options = { target: "js", rounding: "each-op" } as const;
   const want = evaluateProgram(program, feeds, dims);
-  const { values: got } = await runProgram(program, feeds, dims, createCpuDevice(), options);
+  const { values: got } = await runProgram(program, feeds, dims, guardedCpuDevice(), options);
   for (const [i, v] of got.entries()) assert.ok(sameValue(v, want[i]!), `result ${i}`);
   return compileProgram(program, options).artifact.kernels.map((k) => k.text);
 }

@@ -2,6 +2,7 @@
  * One training step of random networks of every kind of layer: js equals the reference bit for bit, and on webgpu every kernel is
  * valid and binds no more than what is guaranteed, or than half of that.
  */
+
 import {
   evaluate,
   evaluateDim,
@@ -10,13 +11,13 @@ import {
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { leavesOf, type Program } from "../../compiler/src/program.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { networks, stepOfNetwork } from "../support/layers.ts";
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
@@ -45,7 +46,7 @@ function feedsOf(program: Program, dims: Dims): Map<Tensor, Value> {
 }
 
 test("js: a step of a random network of any layers equals the reference bit for bit", async () => {
-  const device = createCpuDevice({ poison: true });
+  const device = guardedCpuDevice();
   const options = { target: "js", rounding: "each-op" } as const;
   await fc.assert(
     fc.asyncProperty(networks(), fc.integer({ min: 1, max: 3 }), async (network, B) => {

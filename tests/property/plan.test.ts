@@ -1,7 +1,7 @@
 /** Memory plans of random programs: replayed place by place, and run on memory that holds NaN before it is written. */
+
 import type { TargetName } from "@kiln-ml/artifact";
 import { input } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -13,6 +13,7 @@ import { plan } from "../../compiler/src/passes/plan.ts";
 import type { Planned } from "../../compiler/src/passes/planned.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, parseProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
@@ -60,7 +61,7 @@ for (const target of ["js", "wasm", "webgpu"] as const)
 
 for (const fusion of [true, false])
   test(`on poisoned memory, js equals the reference bit for bit, fusion ${fusion ? "on" : "off"}`, async () => {
-    const device = createCpuDevice({ poison: true });
+    const device = guardedCpuDevice();
     await fc.assert(
       fc.asyncProperty(randomProgram(), async ({ program, feeds }) => {
         const given = feeds();

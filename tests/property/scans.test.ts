@@ -2,6 +2,7 @@
  * Cumulative ops where loops have a shape of their own: lines and blocks of columns, axes from front and end, updates in
  * place, sums alongside. Against the reference, with the kernels counted.
  */
+
 import {
   assign,
   declareParam,
@@ -13,11 +14,12 @@ import {
   trace,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { type Device, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
@@ -104,7 +106,7 @@ async function check(name: string, c: Case, device: Device, same: typeof near): 
 
 for (const [name, c] of Object.entries(cases)) {
   test(`js: scans ${name} have the bits of the reference`, () =>
-    check(name, c, createCpuDevice({ poison: true }), sameValue));
+    check(name, c, guardedCpuDevice(), sameValue));
   test(`scans ${name} take ${c.kernels} kernels`, () => {
     for (const target of ["js", "wasm", "webgpu"] as const) {
       const { program } = programOf(c, sizes[1]!, false);
@@ -150,7 +152,7 @@ for (const exclusive of [false, true])
       const options = { target: "js", rounding: "each-op" } as const;
       const { artifact } = compileProgram(program, options);
       assert.is(artifact.plan.slots.length + artifact.plan.copies.length, 0);
-      const { values } = await runProgram(program, feeds, {}, createCpuDevice(), options);
+      const { values } = await runProgram(program, feeds, {}, guardedCpuDevice(), options);
       assert.ok(sameValue(values[0]!, want[0]!));
     });
 

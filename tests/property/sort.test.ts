@@ -2,6 +2,7 @@
  * Sorting on every target: the order that Array.prototype.sort gives with NaN as the greatest, both ways, for every dtype and
  * axis, lines of any length, with ties, both zeros and NaN; fused with what stands before and after, and shapes with symbols.
  */
+
 import {
   argSort,
   type Dtype,
@@ -15,19 +16,20 @@ import {
   type Tensor,
   topK,
 } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { type Device, openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
 
-const cpu = createCpuDevice({ poison: true });
+const cpu = guardedCpuDevice();
 
 const program = (inputs: Tensor[], values: readonly Tensor[]): Program => ({
   inputs,

@@ -2,14 +2,16 @@
  * Kernels that differ only in where they begin are one: an unrolled recurrence has as many texts as kinds of steps, and
  * computes what the reference does. A kernel begins in its tensors, whatever its guards keep it from reading.
  */
+
 import { evaluateExtent } from "@kiln-ml/artifact";
 import { concat, dim, input, makeValue, pad, type Tensor } from "@kiln-ml/ir";
-import { createCpuDevice, type Device } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
@@ -19,7 +21,7 @@ const [steps, rows, width] = [12, 3, 8];
 const x = input("x", "f32", [steps, rows, width]);
 const w = input("w", "f32", [width, width]);
 
-const cpu = createCpuDevice({ poison: true });
+const cpu = guardedCpuDevice();
 
 /** hₜ = tanh(xₜ + hₜ₋₁·w), all of them side by side. */
 function recurrence(): Program {

@@ -16,10 +16,17 @@ interface Owned extends Live {
   readonly what: string;
 }
 
+/** The memory for all stacks, and what of it is theirs at present. */
+interface Stacked {
+  readonly base: number;
+  readonly end: number;
+  readonly ranges: readonly Owned[];
+}
+
 class GuardedDriver extends WasmDriver {
   readonly #memory: GuardedMemory;
   readonly #live = new Map<number, Owned>();
-  #stacks: { readonly base: number; readonly ranges: readonly Owned[] } | undefined;
+  #stacks: Stacked | undefined;
 
   constructor(options: WasmOptions) {
     let memory: GuardedMemory | undefined;
@@ -35,7 +42,7 @@ class GuardedDriver extends WasmDriver {
     const { address } = buffer;
     if (owner === "stacks") {
       if (this.#stacks) this.#forget(this.#stacks.base);
-      this.#stacks = { base: address, ranges: [] };
+      this.#stacks = { base: address, end: address + buffer.sizeBytes, ranges: [] };
     }
     this.#memory.cover(address + sizeBytes, address + buffer.sizeBytes);
     this.#live.set(address, { from: address, to: address + sizeBytes, what: tensor });
@@ -56,7 +63,10 @@ class GuardedDriver extends WasmDriver {
       this.#memory.cover(start + sizeBytes, start + strideBytes);
       return { from: start, to: start + sizeBytes, what: `private memory of thread ${t}` };
     });
-    this.#stacks = { base: from, ranges };
+    // It may have been made for more.
+    const { end } = this.#stacks!;
+    this.#memory.cover(from + threads * strideBytes, end);
+    this.#stacks = { base: from, end, ranges };
     return { from, strideBytes };
   }
 

@@ -2,10 +2,11 @@
  * A program on the targets of the CPU: js gives the bits of the reference, fused and not; wasm is within the ulps of the ops
  * on one thread and on two, plain and relaxed.
  */
+
 import type { Tensor, Value } from "@kiln-ml/ir";
-import { createCpuDevice } from "@kiln-ml/runtime";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedCpuDevice } from "./guarded-cpu.ts";
 import { evaluateProgram, printProgram, sameValue } from "./reference.ts";
 import { type Dims, runProgram } from "./run.ts";
 import { farOff, tolerances } from "./tolerance.ts";
@@ -13,7 +14,7 @@ import { nameOfVariant, variants, wasmDevice } from "./wasm.ts";
 
 type Feeds = ReadonlyMap<Tensor, Value>;
 
-const cpu = createCpuDevice({ poison: true });
+const cpu = guardedCpuDevice();
 
 /** Throws unless js, when it rounds at every op, gives what the reference gives, bit for bit. */
 export async function agreesOnJs(program: Program, feeds: Feeds, dims: Dims = {}): Promise<void> {

@@ -1,8 +1,8 @@
 /** Compiled training steps on the wasm device: any number of threads gives the same bits. */
-import { createWasmDevice } from "@kiln-ml/runtime";
 import { compile, nn, optim, type Tensor, useDevice } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { guardedWasmDevice } from "../support/guarded-wasm.ts";
 
 const rows = Float32Array.from({ length: 64 * 96 }, (_, i) => Math.sin(i * i));
 const labels = Int32Array.from({ length: 64 }, (_, i) => i % 5);
@@ -34,7 +34,7 @@ test("a training step has the same losses on 1, 2 and 3 threads, bit for bit, an
   const js = await train("js");
   const all: number[][] = [];
   for (const threads of [1, 2, 3]) {
-    const device = createWasmDevice({ threads, poison: true });
+    const device = guardedWasmDevice({ threads });
     useDevice(device);
     all.push(await train("wasm"));
     device.destroy();

@@ -3,18 +3,18 @@
  * long and many.
  */
 import { input, param, type Tensor, type Value, zeros } from "@kiln-ml/ir";
-import { createWasmDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram, loadTarget, type Program } from "../../compiler/src/index.ts";
 import { Code, type WasmFunction } from "../../compiler/src/targets/wasm/code.ts";
 import { functionsOf } from "../../compiler/src/targets/wasm/emit.ts";
 import { encodeModules } from "../../compiler/src/targets/wasm/module.ts";
+import { guardedWasmDevice } from "../support/guarded-wasm.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 
 await loadTarget("wasm");
-const device = createWasmDevice({ threads: 2, poison: true, relaxed: false });
+const device = guardedWasmDevice({ threads: 2, relaxed: false });
 
 type Function = (x: Tensor) => Tensor;
 

@@ -13,13 +13,13 @@ import {
   type Value,
   windows,
 } from "@kiln-ml/ir";
-import { createWasmDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { guardedWasmDevice } from "../support/guarded-wasm.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 
-const device = createWasmDevice({ threads: 2, poison: true, relaxed: false });
+const device = guardedWasmDevice({ threads: 2, relaxed: false });
 
 async function agrees(results: readonly Tensor[], x: Tensor, dims: Dims = {}) {
   const outputs = results.map((value, i) => ({ name: `y${i}`, value }));

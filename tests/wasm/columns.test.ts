@@ -3,13 +3,13 @@
  * of the blocks, against the reference. Elements are small integers, so that sums are exact in any order.
  */
 import { input, max, min, sum, type Tensor, type Value } from "@kiln-ml/ir";
-import { createWasmDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { guardedWasmDevice } from "../support/guarded-wasm.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 
-const device = createWasmDevice({ threads: 2, poison: true, relaxed: false });
+const device = guardedWasmDevice({ threads: 2, relaxed: false });
 
 async function agrees(shape: readonly number[], axes: number[], symbolic: boolean, nan: number) {
   const dims: Dims = symbolic ? { n: shape[0]! } : {};

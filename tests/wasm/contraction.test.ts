@@ -12,14 +12,14 @@ import {
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
-import { createWasmDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedWasmDevice } from "../support/guarded-wasm.ts";
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 
-const device = createWasmDevice({ threads: 2, poison: true, relaxed: false });
+const device = guardedWasmDevice({ threads: 2, relaxed: false });
 
 let seed = 1;
 const next = (): number => {
@@ -322,7 +322,7 @@ test("results are the same bits on one thread and on three", async () => {
   const feeds = new Map([x, w].map((t) => [t, fractions(t)]));
   const values = await Promise.all(
     [1, 3].map(async (threads) => {
-      const on = createWasmDevice({ threads, relaxed: false });
+      const on = guardedWasmDevice({ threads, relaxed: false });
       const found = await results(outputs, feeds, on);
       on.destroy();
       return found;

@@ -3,13 +3,13 @@
  * row, against the reference, bit for bit.
  */
 import { argMax, argMin, input, max, min, type Tensor, type Value } from "@kiln-ml/ir";
-import { createWasmDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { guardedWasmDevice } from "../support/guarded-wasm.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 
-const device = createWasmDevice({ threads: 2, poison: true, relaxed: false });
+const device = guardedWasmDevice({ threads: 2, relaxed: false });
 
 /** Row by row the extremes of a matrix with a row for each position; `fill` gives its elements. */
 async function agrees(

@@ -2,6 +2,7 @@
  * Lets kernels be one that differ only in where in their tensors they begin, such as those of the steps of an unrolled
  * recurrence: what is constant in the places a kernel reads and writes becomes part of its arguments.
  */
+import { type Step, storageBytes, type TargetName } from "@kiln-ml/artifact";
 import {
   anyInteger,
   constantIn,
@@ -38,6 +39,12 @@ export function shareStarts(kernels: readonly Kernel[]): Started[] {
 
 /** The kernels beginning where their parameters do. */
 export const allAtStart = (kernels: readonly Kernel[]): Started[] => kernels.map(onceEach(atStart));
+
+/** Where the parameters begin in bytes, as a step of an artifact says it: nothing where all of them begin at the start. */
+export function startBytes({ kernel, starts }: Started, target: TargetName): Pick<Step, "starts"> {
+  if (starts.every((n) => n === 0)) return {};
+  return { starts: starts.map((n, i) => n * storageBytes(kernel.params[i]!.dtype, target)) };
+}
 
 const atStart = (kernel: Kernel): Started => ({
   kernel,

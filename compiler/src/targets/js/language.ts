@@ -19,6 +19,7 @@ const reserved = new Set(
     "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
     "Uint8Array roundEven erfOf powerOf exp2 bitsToFloat floatToBits " +
     "BigInt64Array sortIntegers sortDoubles Uint16Array fastExp fastTanh fastErf powerOfTwo powerBits " +
+    "shiftLeft shiftRight shiftRightU toI32 toU32 toI8 toU8 " +
     "doubleOf wordsOf floatOf patternOf toF16 fromF16 toBf16 fromBf16 roundF16 roundBf16"
   ).split(" "),
 );

@@ -274,13 +274,16 @@ function relieve(k: Lowered, fusion: Fusion, apart: Set<Tensor>, kept: Set<Tenso
 function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
   const found = new Map<Tensor, number>();
   const seen = new Set<Tensor>();
-  const enter = (t: Tensor): void => {
-    if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
-    seen.add(t);
-    const width = terminals(fusion, t).size;
-    if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
-      found.set(t, width);
-    for (const o of t.operands) enter(o);
+  const enter = (root: Tensor): void => {
+    const left = [root];
+    for (let t = left.pop(); t; t = left.pop()) {
+      if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) continue;
+      seen.add(t);
+      const width = terminals(fusion, t).size;
+      if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
+        found.set(t, width);
+      left.push(...[...t.operands].reverse());
+    }
   };
   for (const g of [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars])
     for (const m of g.members.keys()) for (const o of m.operands) enter(o);

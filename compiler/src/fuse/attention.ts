@@ -44,7 +44,11 @@ export function findAttention(
 ): Attentions {
   const users = new Map<Tensor, Tensor[]>();
   for (const t of order)
-    for (const o of new Set(t.operands)) users.set(o, [...(users.get(o) ?? []), t]);
+    for (const o of new Set(t.operands)) {
+      const list = users.get(o);
+      if (list) list.push(t);
+      else users.set(o, [t]);
+    }
   const all: Attention[] = [];
   const inside = new Set<Tensor>();
   for (const t of order)

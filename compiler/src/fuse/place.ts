@@ -13,32 +13,54 @@ import {
   type Placement,
   reindex,
 } from "./group.ts";
+import { hasRoom, takeRoom } from "./room.ts";
 import { type Fusion, openGroup, withinRow } from "./state.ts";
 
 const notStored = (state: Fusion) => (t: Tensor) => !isLeaf(t) && !state.groupOf.has(t);
 
 /** The stored nodes and leaves that computing `node` reads, through everything that is inlined. */
 export function terminals(state: Fusion, node: Tensor): ReadonlySet<Tensor> {
-  const known = state.read.get(node);
-  if (known) return known;
+  const { read, groupOf } = state;
+  const stack = [node];
+  const isTerminal = (t: Tensor): boolean => isLeaf(t) || groupOf.has(t);
+  for (let next = stack.at(-1); next; next = stack.at(-1)) {
+    const height = stack.length;
+    if (!read.has(next))
+      for (const o of next.operands) if (!isTerminal(o) && !read.has(o)) stack.push(o);
+    if (stack.length > height) continue;
+    if (!read.has(next)) read.set(next, joined(next.operands, isTerminal, read));
+    stack.pop();
+  }
+  return read.get(node)!;
+}
+
+function joined(
+  operands: readonly Tensor[],
+  isTerminal: (t: Tensor) => boolean,
+  read: ReadonlyMap<Tensor, ReadonlySet<Tensor>>,
+): ReadonlySet<Tensor> {
+  // Most nodes read what their only operand that is made of anything reads.
+  const made = operands.filter((o) => isTerminal(o) || read.get(o)!.size > 0);
+  const [only] = made;
+  if (only && !isTerminal(only) && made.every((o) => o === only)) return read.get(only)!;
   const out = new Set<Tensor>();
-  const inlined: Tensor[] = [node];
-  const seen = new Set<Tensor>();
-  for (let next = inlined.pop(); next; next = inlined.pop())
-    for (let i = next.operands.length - 1; i >= 0; i--) {
-      const t = next.operands[i]!;
-      if (seen.has(t)) continue;
-      seen.add(t);
-      if (isLeaf(t) || state.groupOf.has(t)) out.add(t);
-      else inlined.push(t);
-    }
-  state.read.set(node, out);
+  for (const o of made)
+    if (isTerminal(o)) out.add(o);
+    else for (const t of read.get(o)!) out.add(t);
   return out;
+}
+
+/** `node` came to be stored, or ceased to be, after what reads it was looked at. */
+export function readAgain(state: Fusion, node: Tensor): void {
+  const seen = new Set([node]);
+  for (const t of seen)
+    for (const r of state.readers.get(t) ?? [])
+      if (state.read.delete(r) && !state.groupOf.has(r)) seen.add(r);
 }
 
 /** Where `node` can be computed in `group`, if anywhere. */
 export function findPlacement(state: Fusion, group: Group, node: Tensor): Placement | undefined {
-  if (group.kind === "control") return undefined;
+  if (group.kind === "control" || !hasRoom(state, group, node)) return undefined;
   for (const p of candidates(state, group, node)) if (fits(state, group, node, p)) return p;
   const { outerSpace } = group;
   if (!sameDim(sizeOf(node.shape), sizeOf(outerSpace.shape))) return undefined;
@@ -133,9 +155,22 @@ export function place(state: Fusion, group: Group, node: Tensor, p: Placement): 
   for (const t of terminals(state, node)) {
     const other = state.groupOf.get(t);
     if (other && other !== group) addDependency(group, other);
+    noteReading(state, group, t);
   }
+  takeRoom(state, group, node);
   group.members.set(node, p);
   state.groupOf.set(node, group);
+}
+
+/** More than these share what they read with a reduction of any sense. */
+const mostReadingGroups = 256;
+
+function noteReading({ readingGroups }: Fusion, group: Group, t: Tensor): void {
+  const groups = readingGroups.get(t) ?? new Set();
+  readingGroups.set(t, groups.add(group));
+  if (groups.size <= mostReadingGroups) return;
+  const [oldest] = groups;
+  groups.delete(oldest!);
 }
 
 /** A group that computes `node` and nothing else, one iteration an element. */

@@ -34,7 +34,7 @@ import { Choices, type Decision, type Tuning } from "./choices.ts";
 import { boundsIn } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
-import { terminals } from "./fuse/place.ts";
+import { terminals } from "./fuse/reads.ts";
 import { storedNodes } from "./fuse/settle.ts";
 import { type Fusion, type FusionLimits, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";

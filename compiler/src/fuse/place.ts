@@ -13,50 +13,11 @@ import {
   type Placement,
   reindex,
 } from "./group.ts";
+import { terminals } from "./reads.ts";
 import { hasRoom, takeRoom } from "./room.ts";
 import { type Fusion, openGroup, withinRow } from "./state.ts";
 
 const notStored = (state: Fusion) => (t: Tensor) => !isLeaf(t) && !state.groupOf.has(t);
-
-/** The stored nodes and leaves that computing `node` reads, through everything that is inlined. */
-export function terminals(state: Fusion, node: Tensor): ReadonlySet<Tensor> {
-  const { read, groupOf } = state;
-  const stack = [node];
-  const isTerminal = (t: Tensor): boolean => isLeaf(t) || groupOf.has(t);
-  for (let next = stack.at(-1); next; next = stack.at(-1)) {
-    const height = stack.length;
-    if (!read.has(next))
-      for (const o of next.operands) if (!isTerminal(o) && !read.has(o)) stack.push(o);
-    if (stack.length > height) continue;
-    if (!read.has(next)) read.set(next, joined(next.operands, isTerminal, read));
-    stack.pop();
-  }
-  return read.get(node)!;
-}
-
-function joined(
-  operands: readonly Tensor[],
-  isTerminal: (t: Tensor) => boolean,
-  read: ReadonlyMap<Tensor, ReadonlySet<Tensor>>,
-): ReadonlySet<Tensor> {
-  // Most nodes read what their only operand that is made of anything reads.
-  const made = operands.filter((o) => isTerminal(o) || read.get(o)!.size > 0);
-  const [only] = made;
-  if (only && !isTerminal(only) && made.every((o) => o === only)) return read.get(only)!;
-  const out = new Set<Tensor>();
-  for (const o of made)
-    if (isTerminal(o)) out.add(o);
-    else for (const t of read.get(o)!) out.add(t);
-  return out;
-}
-
-/** `node` came to be stored, or ceased to be, after what reads it was looked at. */
-export function readAgain(state: Fusion, node: Tensor): void {
-  const seen = new Set([node]);
-  for (const t of seen)
-    for (const r of state.readers.get(t) ?? [])
-      if (state.read.delete(r) && !state.groupOf.has(r)) seen.add(r);
-}
 
 /** Where `node` can be computed in `group`, if anywhere. */
 export function findPlacement(state: Fusion, group: Group, node: Tensor): Placement | undefined {

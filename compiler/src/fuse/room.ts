@@ -6,7 +6,7 @@
 import { isMovement, opRecord, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
 import type { Group } from "./group.ts";
-import { terminals } from "./place.ts";
+import { terminals } from "./reads.ts";
 import type { Fusion } from "./state.ts";
 
 /** Nodes of a kernel, those inlined in it included: engines leave much larger functions unoptimised. */

@@ -4,7 +4,8 @@
  */
 import { type Dim, sameShape, scanAttrs, subDim, type Tensor } from "@kiln-ml/ir";
 import { type Group, makeLoop } from "./group.ts";
-import { linesUp, place, terminals } from "./place.ts";
+import { linesUp, place } from "./place.ts";
+import { terminals } from "./reads.ts";
 import { hasRoom } from "./room.ts";
 import { type Fusion, openGroup } from "./state.ts";
 

@@ -6,7 +6,8 @@
 import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
 import { addDependency, dependsOn, type Group } from "./group.ts";
-import { findPlacement, openMap, place, readAgain, terminals } from "./place.ts";
+import { findPlacement, openMap, place } from "./place.ts";
+import { readAgain, terminals } from "./reads.ts";
 import { mayBind } from "./room.ts";
 import { extentGuess, type Fusion, isSingle } from "./state.ts";
 

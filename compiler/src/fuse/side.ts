@@ -12,7 +12,7 @@ import {
   type Loop,
   moveDependencies,
 } from "./group.ts";
-import { terminals } from "./place.ts";
+import { terminals } from "./reads.ts";
 import type { Fusion } from "./state.ts";
 
 /** Two groups neither of which waits for the other. */

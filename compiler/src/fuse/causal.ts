@@ -14,19 +14,17 @@ export function isCausal(scores: Tensor): boolean {
 
 /** True if `t` is 0 wherever key > query; `exponents` are known to be. */
 export function vanishes(t: Tensor, exponents: Tensor): boolean {
-  const [a, b, c] = t.operands as [Tensor, Tensor, Tensor];
-  if (t === exponents) return true;
-  switch (t.op) {
-    case "mul":
-      return vanishes(a, exponents) || vanishes(b, exponents);
-    case "div":
-    case "neg":
-      return vanishes(a, exponents);
-    case "select":
-      return numberOf(c) === 0 && (isTest(a) || vanishes(b, exponents));
-    default:
-      return false;
+  const factors = new Set([t]);
+  for (const f of factors) {
+    if (f === exponents) return true;
+    const [a, b, c] = f.operands as [Tensor, Tensor, Tensor];
+    const masks = f.op === "select" && numberOf(c) === 0;
+    if (masks && isTest(a)) return true;
+    if (masks) factors.add(b);
+    if (f.op === "mul") factors.add(a).add(b);
+    if (f.op === "div" || f.op === "neg") factors.add(a);
   }
+  return false;
 }
 
 /** key ≤ query, or query ≥ key, of the last two axes. */

@@ -101,7 +101,7 @@ function readersIn(order: readonly Tensor[]): Map<Tensor, Tensor[]> {
 /** Puts a node into a group, or leaves it to `settle`. */
 function take(state: Fusion, node: Tensor): void {
   if (!isVirtual(node)) join(state, node);
-  if (state.on && !state.groupOf.has(node) && !mayFloat(state, node)) openMap(state, node);
+  if (!state.groupOf.has(node) && !mayFloat(state, node)) openMap(state, node);
 }
 
 function join(state: Fusion, node: Tensor): void {

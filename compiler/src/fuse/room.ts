@@ -18,7 +18,7 @@ const mostTensors = 128;
 /** Once something was too large, kernels are cut with less waste. */
 const tensorsOfCut = 48;
 /** Movements one after the other: each makes index expressions and conditions longer. */
-const mostMoves = 48;
+const mostMoves = 24;
 /** Runs over a row, each of which may compute anew what it takes from earlier ones. */
 const mostPhases = 16;
 

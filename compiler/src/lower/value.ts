@@ -56,6 +56,10 @@ let asked = 0;
 /** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
 export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
 
+/** Of coordinates and a guard, for the keys of values. */
+const keyOfPlace = (coords: readonly Dim[], guard: readonly Condition[]): string =>
+  `@${keyOfCoords(coords)}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
+
 /** Expressions within one block of statements; `inner` opens a nested block that sees what this one has. */
 export class Values {
   readonly bufferOf: BufferOf;
@@ -92,12 +96,12 @@ export class Values {
 
   /** The element of `node` at `coords`; loads happen only where `guard` holds. */
   at(node: Tensor, coords: readonly Dim[], guard: readonly Condition[] = []): Expr {
-    const place = keyOfCoords(coords);
-    const key = `${node.id}@${place}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
+    const where = keyOfPlace(coords, guard);
+    const key = node.id + where;
     const found = this.find(node, key);
     if (found) return found;
     asked++;
-    if (asked > mostDepth) this.makeBelow(node, coords, guard);
+    if (asked > mostDepth) this.makeBelow(node, coords, guard, where);
     const value = this.make(node, coords, guard);
     asked--;
     this.known.set(key, value);
@@ -108,17 +112,24 @@ export class Values {
   }
 
   /** Makes what lies far below an element first, as long as it is of the same coordinates. */
-  private makeBelow(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): void {
-    const seen = new Set<Tensor>();
+  private makeBelow(
+    node: Tensor,
+    coords: readonly Dim[],
+    guard: readonly Condition[],
+    where: string,
+  ): void {
+    const isMissing = (t: Tensor): boolean =>
+      isElementwise(t) && !this.bufferOf(t) && !this.find(t, t.id + where);
+    const entered = new Set<Tensor>();
     const stack = [node];
     for (let t = stack.at(-1); t; t = stack.at(-1)) {
       const height = stack.length;
-      if (!seen.has(t) && isElementwise(t) && !this.bound.has(t) && !this.bufferOf(t))
-        for (const o of [...t.operands].reverse()) if (!seen.has(o)) stack.push(o);
-      seen.add(t);
+      if (!entered.has(t))
+        for (const o of [...t.operands].reverse()) if (isMissing(o)) stack.push(o);
+      entered.add(t);
       if (stack.length > height) continue;
       stack.pop();
-      if (t !== node && isElementwise(t)) this.at(t, coords, guard);
+      if (t !== node) this.at(t, coords, guard);
     }
   }
 

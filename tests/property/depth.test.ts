@@ -63,10 +63,16 @@ test(`${depth} steps compile, and go through text, in a small stack`, () => {
 const stepsOf = (program: Program, target: (typeof targets)[number]): number =>
   compileProgram(program, { target }).artifact.plan.steps.length;
 
+// More than one kernel has room for: what fits into one grows by leaps until it does not.
 for (const target of targets)
-  for (const name of ["activations", "diamonds", "ladder", "chainWithGradients"])
+  for (const [name, least] of Object.entries({
+    activations: 1200,
+    diamonds: 1200,
+    ladder: 1200,
+    chainWithGradients: 6000,
+  }))
     test(`${target}: ${name} takes few kernels, and twice as many for twice the steps`, () => {
-      const [one, two] = [1200, 2400].map((n) => stepsOf(deepCases[name]!(n), target));
+      const [one, two] = [least, 2 * least].map((n) => stepsOf(deepCases[name]!(n), target));
       assert.ok(one! <= 40, `${one} kernels`);
       assert.ok(two! <= 2 * one! + 2, `${one} kernels, then ${two}`);
     });

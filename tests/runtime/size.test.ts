@@ -11,7 +11,7 @@ const limits = {
   "wasm inference from a URL": 21,
   "runtime loader": 20,
   "runtime loader with wasm": 23.9,
-  "kiln-ml, compile for wasm": 126,
+  "kiln-ml, compile for wasm": 129,
 };
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);

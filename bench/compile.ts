@@ -1,10 +1,15 @@
 /**
- * How long compilation takes, warm and the first time, and whether one artifact serves every batch size.
+ * How long compilation takes, warm and the first time, how it grows with the program, and whether one artifact serves every batch size.
  */
 
-import { dim } from "@kiln-ml/ir";
+import type { TargetName } from "@kiln-ml/artifact";
+import { dim, type Tensor } from "@kiln-ml/ir";
 import { compileProgram } from "../compiler/src/all.ts";
+import { nodesOf, type Program } from "../compiler/src/program.ts";
+import { eagerCompiles } from "../packages/kiln/src/engine.ts";
+import { compile, tensor } from "../packages/kiln/src/index.ts";
 import { compiled, mlpStep } from "./cases.ts";
+import { chainWithGradients, concatOfInputs, sumOfInputs } from "./deep-cases.ts";
 import { timed, timingOf } from "./measure.ts";
 import { bounded, type Row } from "./row.ts";
 import { open } from "./session.ts";
@@ -30,6 +35,8 @@ export async function compileRows(selected: (name: string) => boolean): Promise<
     rows.push(bounded({ ...row, value: median }, goalMs));
   }
   if (selected("recompiles")) rows.push(await recompiles());
+  rows.push(...deepRows(selected));
+  if (selected("eager")) rows.push(await accumulation());
   return rows;
 }
 
@@ -44,4 +51,68 @@ async function recompiles(): Promise<Row> {
   const row = { case: "recompiles", target: "js", metric: "recompiles", unit: "" };
   const note = `batches of ${batches.join(", ")} through one artifact`;
   return bounded({ ...row, value: compilations - 1, note }, 0);
+}
+
+const deepGoalMs = 10_000;
+const sizes = [1000, 10_000, 100_000];
+
+/** What loops without an end in sight build, at growing sizes: the exponent says how time grows with the nodes. */
+function deepRows(selected: (name: string) => boolean): Row[] {
+  const rows: Row[] = [];
+  if (selected("chain"))
+    for (const target of ["js", "wasm", "webgpu"] as const) {
+      let before: Deep | undefined;
+      for (const n of sizes) {
+        const now = compiledDeep(chainWithGradients(n / 4), target);
+        rows.push(deepRow(`chain of ${n}, with gradients`, target, now, before));
+        before = now;
+      }
+    }
+  for (const [name, make, n] of [
+    ["sum of inputs", sumOfInputs, 4000],
+    ["concat of inputs", concatOfInputs, 2000],
+  ] as const)
+    if (selected(name)) {
+      const before = compiledDeep(make(n / 4), "js");
+      rows.push(deepRow(`${name}: ${n}`, "js", compiledDeep(make(n), "js"), before));
+    }
+  return rows;
+}
+
+interface Deep {
+  readonly nodes: number;
+  readonly kernels: number;
+  readonly ms: number;
+}
+
+function compiledDeep(program: Program, target: TargetName): Deep {
+  const start = performance.now();
+  const { artifact } = compileProgram(program, { target });
+  const ms = performance.now() - start;
+  return { nodes: nodesOf(program).length, kernels: artifact.plan.steps.length, ms };
+}
+
+function deepRow(name: string, target: TargetName, now: Deep, before: Deep | undefined): Row {
+  const { nodes, kernels, ms } = now;
+  const grows = before && Math.log(ms / before.ms) / Math.log(nodes / before.nodes);
+  const growth = grows === undefined ? "" : `, grows as n^${grows.toFixed(2)}`;
+  const note = `${nodes} nodes, ${kernels} kernels${growth}`;
+  const row = { case: name, target, metric: "compile", unit: "ms", value: ms, note };
+  return bounded(row, deepGoalMs);
+}
+
+/** A total that a script adds to at each of many steps, and reads once. */
+async function accumulation(): Promise<Row> {
+  const steps = 1000;
+  const f = compile((x: Tensor) => x.mul(2).sum(), { target: "js" });
+  const x = tensor([1, 2]);
+  const before = eagerCompiles();
+  const start = performance.now();
+  let total: Tensor = tensor(0);
+  for (let i = 0; i < steps; i++) total = total.add(await f(x));
+  await total.item();
+  const value = performance.now() - start;
+  const note = `${eagerCompiles() - before} programs compiled`;
+  const name = `eager total of ${steps} steps`;
+  return bounded({ case: name, target: "js", metric: "run", unit: "ms", value, note }, deepGoalMs);
 }

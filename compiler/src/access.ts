@@ -31,8 +31,11 @@ export const isPointwise = (t: Tensor): boolean => {
 };
 
 /** The node under reshapes: it has the same bytes in the same order. */
-export const aliasRoot = (t: Tensor): Tensor =>
-  t.op === "reshape" ? aliasRoot(t.operands[0]!) : t;
+export function aliasRoot(t: Tensor): Tensor {
+  let root = t;
+  while (root.op === "reshape") root = root.operands[0]!;
+  return root;
+}
 
 /** A condition that always holds is dropped; one that never holds gives undefined. */
 export function simplifyConditions(when: readonly Condition[]): Condition[] | undefined {
@@ -149,6 +152,10 @@ function walkFrom(
   coords: readonly Dim[],
   here: Set<Tensor> | undefined,
 ): boolean {
+  if (opRecord(node.op).family === "elementwise") {
+    for (const o of node.operands) if (!arrive(walk, o, coords, here)) return false;
+    return true;
+  }
   for (const a of accesses(node, coords))
     if (!arrive(walk, a.operand, a.coords, a.coords === coords ? here : undefined)) return false;
   return true;

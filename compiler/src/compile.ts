@@ -34,7 +34,7 @@ import { checkCompileOptions } from "./compile-options.ts";
 import { boundsIn, tellingOf } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
-import { terminals } from "./fuse/place.ts";
+import { terminals } from "./fuse/reads.ts";
 import { storedNodes } from "./fuse/settle.ts";
 import { type Fusion, type FusionLimits, isSingle } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
@@ -276,13 +276,16 @@ function relieve(k: Lowered, fusion: Fusion, apart: Set<Tensor>, kept: Set<Tenso
 function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
   const found = new Map<Tensor, number>();
   const seen = new Set<Tensor>();
-  const enter = (t: Tensor): void => {
-    if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) return;
-    seen.add(t);
-    const width = terminals(fusion, t).size;
-    if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
-      found.set(t, width);
-    for (const o of t.operands) enter(o);
+  const enter = (root: Tensor): void => {
+    const left = [root];
+    for (let t = left.pop(); t; t = left.pop()) {
+      if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) continue;
+      seen.add(t);
+      const width = terminals(fusion, t).size;
+      if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
+        found.set(t, width);
+      left.push(...[...t.operands].reverse());
+    }
   };
   for (const g of [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars])
     for (const m of g.members.keys()) for (const o of m.operands) enter(o);

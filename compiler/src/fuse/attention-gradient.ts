@@ -3,7 +3,7 @@
  * them, as gradients do. If all of it ends in such sums, every one of them can make its weights anew, of the products and of
  * the maxima and totals of rows. Otherwise gives up, and the weights are stored.
  */
-import { opRecord, type Shape, sameShape, type Tensor } from "@kiln-ml/ir";
+import { opRecord, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import type { Attention, Forward } from "./attention.ts";
 import { vanishes } from "./causal.ts";
 import { isMadeOf, isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
@@ -85,17 +85,17 @@ function remade(
   stored: ReadonlySet<Tensor>,
 ): Set<Tensor> {
   const found = new Set<Tensor>();
-  const enter = (t: Tensor): boolean => {
-    if (inside.has(t) || found.has(t)) return found.has(t);
-    if (!sameShape(t.shape, space) || stored.has(t)) return false;
+  const isEnd = (t: Tensor): boolean =>
+    !inside.has(t) &&
+    (!sameShape(t.shape, space) || stored.has(t) || opRecord(t.op).family !== "elementwise");
+  for (const t of topologicalOrder([...inside], isEnd)) {
+    if (inside.has(t) || !sameShape(t.shape, space) || stored.has(t)) continue;
     const costly =
       opRecord(t.op).family === "elementwise"
-        ? t.operands.map(enter).some(Boolean)
+        ? t.operands.some((o) => found.has(o))
         : t.op === "randomBits" || isScoreProduct(t, space);
     if (costly) found.add(t);
-    return costly;
-  };
-  for (const t of inside) t.operands.forEach(enter);
+  }
   // Users were found after what they use.
   for (const t of [...found].reverse())
     if (!users.get(t)!.every((u) => inside.has(u) || found.has(u))) found.delete(t);
@@ -132,13 +132,9 @@ function madeOf(
   inside: ReadonlySet<Tensor>,
 ): Tensor[] {
   const found = new Set<Tensor>();
-  const seen = new Set<Tensor>();
-  const enter = (t: Tensor): void => {
-    if (seen.has(t)) return;
-    seen.add(t);
+  const seen = new Set(sums.map((s) => s.weights));
+  for (const t of seen)
     if (products.has(t)) found.add(t);
-    else if (inside.has(t)) t.operands.forEach(enter);
-  };
-  for (const s of sums) enter(s.weights);
+    else if (inside.has(t)) for (const o of t.operands) seen.add(o);
   return [...found].sort((a, b) => a.id - b.id);
 }

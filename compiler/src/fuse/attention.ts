@@ -3,7 +3,7 @@
  * that gradients make with such weights: all can be computed without storing what has the shape of the scores. Only where
  * nothing else needs that. Makes no groups.
  */
-import { opRecord, type Shape, sameShape, type Tensor } from "@kiln-ml/ir";
+import { opRecord, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import { gradientOf } from "./attention-gradient.ts";
 import { type Causal, causalOf, numberOf } from "./causal.ts";
 import { isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
@@ -50,7 +50,11 @@ export function findAttention(
 ): Attentions {
   const users = new Map<Tensor, Tensor[]>();
   for (const t of order)
-    for (const o of new Set(t.operands)) users.set(o, [...(users.get(o) ?? []), t]);
+    for (const o of new Set(t.operands)) {
+      const list = users.get(o);
+      if (list) list.push(t);
+      else users.set(o, [t]);
+    }
   const all: Attention[] = [];
   const inside = new Set<Tensor>();
   for (const t of order)
@@ -115,13 +119,16 @@ interface FoundSoftmax {
   readonly factors: readonly Tensor[];
 }
 
+const mostFactors = 64;
+
 /** A softmax over the last axis, or one times factors, as dropout has them. */
 export function softmaxIn(
   weights: Tensor,
   seen: Set<Tensor> = new Set(),
 ): FoundSoftmax | undefined {
   const own = softmaxOf(weights);
-  if (own || seen.has(weights)) return own;
+  // What weights are multiplied by one after the other is few.
+  if (own || seen.has(weights) || seen.size > mostFactors) return own;
   seen.add(weights);
   for (const [x, ...others] of scaledIn(weights)) {
     const found = softmaxIn(x, seen);
@@ -190,32 +197,26 @@ export function overLast(t: Tensor): Tensor | undefined {
 function dotIn(scores: Tensor): { dot: Tensor; chain: ReadonlySet<Tensor> } | undefined {
   let dot: Tensor | undefined;
   const chain = new Set<Tensor>();
-  const enter = (t: Tensor): boolean => {
-    if (chain.has(t)) return true;
-    if (isScoreProduct(t, scores.shape)) {
-      if (dot) return false;
-      dot = t;
-    } else if (opRecord(t.op).family !== "elementwise" || !sameShape(t.shape, scores.shape))
-      return true;
+  if (scores.dtype !== "f32") return undefined;
+  const left = [scores];
+  for (let t = left.pop(); t; t = left.pop()) {
+    if (chain.has(t)) continue;
+    const product = isScoreProduct(t, scores.shape);
+    if (product && dot) return undefined;
+    if (product) dot = t;
+    else if (opRecord(t.op).family !== "elementwise" || !sameShape(t.shape, scores.shape)) continue;
     chain.add(t);
-    return t === dot || t.operands.every(enter);
-  };
-  return enter(scores) && dot && scores.dtype === "f32" ? { dot, chain } : undefined;
+    if (!product) left.push(...t.operands);
+  }
+  return dot && { dot, chain };
 }
 
 /** The nodes on the ways from `from` to `to`, `from` included. */
 function nodesBetween(from: Tensor, to: Tensor): Set<Tensor> {
-  const needs = new Map<Tensor, boolean>([[from, true]]);
-  const enter = (t: Tensor): boolean => {
-    const known = needs.get(t);
-    if (known !== undefined) return known;
-    // A node is made after its operands.
-    if (t.id < from.id) return false;
-    needs.set(t, false);
-    const found = t.operands.map(enter).some(Boolean);
-    needs.set(t, found);
-    return found;
-  };
-  enter(to);
-  return new Set([...needs].filter(([t, yes]) => yes && t !== to).map(([t]) => t));
+  const found = new Set([from]);
+  // A node is made after its operands.
+  for (const t of topologicalOrder([to], (n) => n.id <= from.id))
+    if (t !== from && t.id > from.id && t.operands.some((o) => found.has(o))) found.add(t);
+  found.delete(to);
+  return found;
 }

@@ -29,19 +29,17 @@ const isSame = (a: Causal | undefined, b: Causal): boolean =>
 
 /** True if `t` is 0 wherever the mask hides a key; `exponents` are known to be. */
 export function vanishes(t: Tensor, exponents: Tensor, mask: Causal): boolean {
-  const [a, b, c] = t.operands as [Tensor, Tensor, Tensor];
-  if (t === exponents) return true;
-  switch (t.op) {
-    case "mul":
-      return vanishes(a, exponents, mask) || vanishes(b, exponents, mask);
-    case "div":
-    case "neg":
-      return vanishes(a, exponents, mask);
-    case "select":
-      return numberOf(c) === 0 && (isSame(testOf(a), mask) || vanishes(b, exponents, mask));
-    default:
-      return false;
+  const factors = new Set([t]);
+  for (const f of factors) {
+    if (f === exponents) return true;
+    const [a, b, c] = f.operands as [Tensor, Tensor, Tensor];
+    const masks = f.op === "select" && numberOf(c) === 0;
+    if (masks && isSame(testOf(a), mask)) return true;
+    if (masks) factors.add(b);
+    if (f.op === "mul") factors.add(a).add(b);
+    if (f.op === "div" || f.op === "neg") factors.add(a);
   }
+  return false;
 }
 
 /** key + a ≤ query + b, or the reverse, of the last two axes. */

@@ -10,14 +10,19 @@ import { nodesOf, type Program } from "../program.ts";
 import type { Attentions } from "./attention.ts";
 import { readContraction } from "./contraction.ts";
 import { type Group, makeLoop, type Placement } from "./group.ts";
-import { findPlacement, linesUp, openMap, place, terminals } from "./place.ts";
+import { findPlacement, linesUp, openMap, place } from "./place.ts";
+import { terminals } from "./reads.ts";
+import { hasRoom, mayFloat } from "./room.ts";
 import { joinScan, scanTakes } from "./scan.ts";
 import { settle } from "./settle.ts";
 import { mergeScalars, mergeSideSums } from "./side.ts";
 import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
 import { storageOf } from "./storage.ts";
 
-/** Groups in no particular order; each node of `required` is a member of exactly one. */
+/**
+ * Groups in no particular order; each node of `required` is a member of exactly one. Where a kernel has no room for more, nodes are
+ * taken again by their depth: what is computed of neighbours is then beside them, and kernels are cut through all of it.
+ */
 export function fuse(
   program: Program,
   limits: FusionLimits,
@@ -25,38 +30,37 @@ export function fuse(
   apart: ReadonlySet<Tensor> = new Set(),
   kept: ReadonlySet<Tensor> = new Set(),
 ): Fusion {
-  const groupOf = new Map<Tensor, Group>();
-  const order = nodesOf(program);
+  const ask = { program, limits, on, apart, kept };
+  const fusion = fuseIn(nodesOf(program), ask, false);
+  return fusion.capped ? fuseIn(byDepth(nodesOf(program)), ask, true) : fusion;
+}
+
+type Ask = Pick<Fusion, "program" | "limits" | "on" | "apart" | "kept">;
+
+function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
+  const { program, limits, on, apart, kept } = ask;
   const storage = storageOf(program);
   const attention = on ? limits.attention : undefined;
   const stored = new Set([...storage.required, ...kept]);
   const attentions = attention?.find(order, stored, apart) ?? nothing;
   const state: Fusion = {
-    program,
-    limits,
-    on,
+    ...ask,
     groups: [],
-    groupOf,
+    groupOf: new Map(),
+    readers: readersIn(order),
     read: new Map(),
+    inlined: new Map(),
+    readingGroups: new Map(),
+    cut,
+    capped: false,
     required: storage.required,
     storedIn: new Map(storage.storedIn),
     attentions,
-    apart,
-    kept,
   };
   for (const node of attention?.arrange(order, attentions) ?? order) {
-    if (!(node instanceof Tensor)) {
-      attention!.open(state, node);
-      continue;
-    }
-    if (isLeaf(node) || isVirtual(node) || attentions.inside.has(node)) continue;
-    if (opRecord(node.op).family === "contraction") openContraction(state, node);
-    else if (opRecord(node.op).family === "reduce") joinReduce(state, node);
-    else if (opRecord(node.op).family === "scatter") openWhole(state, node, "scatter");
-    else if (opRecord(node.op).family === "sort") openWhole(state, node, "sort");
-    else if (opRecord(node.op).family === "control") joinControl(state, node);
-    else if (isScan(node)) joinScan(state, node);
-    else if (isPointwise(node)) joinPointwise(state, node);
+    if (!(node instanceof Tensor)) attention!.open(state, node);
+    else if (!isLeaf(node) && !attentions.inside.has(node)) take(state, node);
+    if (state.capped && !cut) return state;
   }
   settle(state, order);
   if (on) {
@@ -67,6 +71,48 @@ export function fuse(
 }
 
 const nothing: Attentions = { all: [], inside: new Set() };
+
+/** Operands still stand before what reads them. */
+function byDepth(order: readonly Tensor[]): Tensor[] {
+  const depths = new Map<Tensor, number>();
+  const levels: Tensor[][] = [];
+  for (const t of order) {
+    let depth = 0;
+    for (const o of t.operands) depth = Math.max(depth, depths.get(o)! + 1);
+    depths.set(t, depth);
+    const level = levels[depth];
+    if (level) level.push(t);
+    else levels[depth] = [t];
+  }
+  return levels.flat();
+}
+
+function readersIn(order: readonly Tensor[]): Map<Tensor, Tensor[]> {
+  const readers = new Map<Tensor, Tensor[]>();
+  for (const t of order)
+    for (const o of new Set(t.operands)) {
+      const list = readers.get(o);
+      if (list) list.push(t);
+      else readers.set(o, [t]);
+    }
+  return readers;
+}
+
+/** Puts a node into a group, or leaves it to `settle`. */
+function take(state: Fusion, node: Tensor): void {
+  if (!isVirtual(node)) join(state, node);
+  if (!state.groupOf.has(node) && !mayFloat(state, node)) openMap(state, node);
+}
+
+function join(state: Fusion, node: Tensor): void {
+  const { family } = opRecord(node.op);
+  if (family === "contraction") openContraction(state, node);
+  else if (family === "reduce") joinReduce(state, node);
+  else if (family === "scatter" || family === "sort") openWhole(state, node, family);
+  else if (family === "control") joinControl(state, node);
+  else if (isScan(node)) joinScan(state, node);
+  else if (isPointwise(node)) joinPointwise(state, node);
+}
 
 function openContraction(state: Fusion, node: Tensor): void {
   const { contraction, coords } = readContraction(node);
@@ -143,15 +189,13 @@ function rowCandidates(state: Fusion, node: Tensor): Group[] {
   const own = new Set([...read].flatMap((t) => state.groupOf.get(t) ?? []));
   const x = node.operands[0]!;
   const axes = String(node.attrs.axes);
-  for (const g of state.groups) {
-    if (!hasRows(g) || !g.fullSpace || own.has(g)) continue;
-    if (!sameShape(g.fullSpace.shape, x.shape) || String(g.axes) !== axes) continue;
-    const shares = [...g.members.keys()].some((m) =>
-      [...terminals(state, m)].some((t) => read.has(t)),
-    );
-    if (shares) own.add(g);
-  }
-  return [...own].filter(hasRows).sort((a, b) => b.id - a.id);
+  for (const t of read)
+    for (const g of state.readingGroups.get(t) ?? []) {
+      if (!hasRows(g) || !g.fullSpace || own.has(g)) continue;
+      if (sameShape(g.fullSpace.shape, x.shape) && String(g.axes) === axes) own.add(g);
+    }
+  const rows = [...own].filter(hasRows).sort((a, b) => b.id - a.id);
+  return rows.filter((g) => hasRoom(state, g, node));
 }
 
 /** The placement of a reduction over the same loops as the group's own. */

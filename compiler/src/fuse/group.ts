@@ -98,6 +98,14 @@ export interface Group {
   readonly users: Set<Group>;
   /** The groups that this one needs, directly or through groups between: a bit for each number. */
   needs: bigint;
+  /** Its members and what is inlined in them; with the rest below noted by `room.ts` alone. */
+  readonly computed: Set<Tensor>;
+  /** What it reads from elsewhere. */
+  readonly reads: Set<Tensor>;
+  /** Members that will have to be stored unless all who read them join: by how many have not. */
+  readonly waiting: Map<Tensor, number>;
+  /** Members by the run over a row after which they are known, if it is not the first. */
+  readonly phase: Map<Tensor, number>;
 }
 
 /** The coordinates of a row-major relabelling: the element of `to` at the place of `coords` in `from`. */
@@ -120,9 +128,13 @@ export function addDependency(group: Group, other: Group): void {
 
 /** Users need what a group needs; those that knew it told their own. */
 function passOn(group: Group, user: Group): void {
-  const before = user.needs;
-  user.needs |= group.needs | bitOf(group);
-  if (user.needs !== before) for (const u of user.users) passOn(user, u);
+  const left: [of: Group, to: Group][] = [[group, user]];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const [of, to] = next;
+    const before = to.needs;
+    to.needs |= of.needs | bitOf(of);
+    if (to.needs !== before) for (const u of to.users) left.push([to, u]);
+  }
 }
 
 const bitOf = (group: Group): bigint => 1n << BigInt(group.id);

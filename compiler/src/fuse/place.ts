@@ -13,32 +13,15 @@ import {
   type Placement,
   reindex,
 } from "./group.ts";
+import { terminals } from "./reads.ts";
+import { hasRoom, takeRoom } from "./room.ts";
 import { type Fusion, openGroup, withinRow } from "./state.ts";
 
 const notStored = (state: Fusion) => (t: Tensor) => !isLeaf(t) && !state.groupOf.has(t);
 
-/** The stored nodes and leaves that computing `node` reads, through everything that is inlined. */
-export function terminals(state: Fusion, node: Tensor): ReadonlySet<Tensor> {
-  const known = state.read.get(node);
-  if (known) return known;
-  const out = new Set<Tensor>();
-  const inlined: Tensor[] = [node];
-  const seen = new Set<Tensor>();
-  for (let next = inlined.pop(); next; next = inlined.pop())
-    for (let i = next.operands.length - 1; i >= 0; i--) {
-      const t = next.operands[i]!;
-      if (seen.has(t)) continue;
-      seen.add(t);
-      if (isLeaf(t) || state.groupOf.has(t)) out.add(t);
-      else inlined.push(t);
-    }
-  state.read.set(node, out);
-  return out;
-}
-
 /** Where `node` can be computed in `group`, if anywhere. */
 export function findPlacement(state: Fusion, group: Group, node: Tensor): Placement | undefined {
-  if (group.kind === "control") return undefined;
+  if (group.kind === "control" || !hasRoom(state, group, node)) return undefined;
   for (const p of candidates(state, group, node)) if (fits(state, group, node, p)) return p;
   const { outerSpace } = group;
   if (!sameDim(sizeOf(node.shape), sizeOf(outerSpace.shape))) return undefined;
@@ -133,9 +116,22 @@ export function place(state: Fusion, group: Group, node: Tensor, p: Placement): 
   for (const t of terminals(state, node)) {
     const other = state.groupOf.get(t);
     if (other && other !== group) addDependency(group, other);
+    noteReading(state, group, t);
   }
+  takeRoom(state, group, node);
   group.members.set(node, p);
   state.groupOf.set(node, group);
+}
+
+/** More than these share what they read with a reduction of any sense. */
+const mostReadingGroups = 256;
+
+function noteReading({ readingGroups }: Fusion, group: Group, t: Tensor): void {
+  const groups = readingGroups.get(t) ?? new Set();
+  readingGroups.set(t, groups.add(group));
+  if (groups.size <= mostReadingGroups) return;
+  const [oldest] = groups;
+  groups.delete(oldest!);
 }
 
 /** A group that computes `node` and nothing else, one iteration an element. */

@@ -4,7 +4,9 @@
  */
 import { type Dim, sameShape, scanAttrs, subDim, type Tensor } from "@kiln-ml/ir";
 import { type Group, makeLoop } from "./group.ts";
-import { linesUp, place, terminals } from "./place.ts";
+import { linesUp, place } from "./place.ts";
+import { terminals } from "./reads.ts";
+import { hasRoom } from "./room.ts";
 import { type Fusion, openGroup } from "./state.ts";
 
 export function joinScan(state: Fusion, node: Tensor): void {
@@ -15,18 +17,17 @@ export function joinScan(state: Fusion, node: Tensor): void {
 
 /** The latest group that runs along the same axis the same way, and reads or computes what the scan reads. */
 function hostOf(state: Fusion, node: Tensor): Group | undefined {
-  const read = terminals(state, node);
-  const shares = (g: Group): boolean =>
-    [...g.members.keys()].some(
-      (m) => read.has(m) || [...terminals(state, m)].some((t) => read.has(t)),
-    );
+  const shared = new Set<Group>();
+  for (const t of terminals(state, node))
+    for (const g of [state.groupOf.get(t), ...(state.readingGroups.get(t) ?? [])])
+      if (g) shared.add(g);
   const fits = (g: Group): boolean =>
     g.kind === "scan" &&
     sameShape(g.anchor!.shape, node.shape) &&
     sameRun(g.anchor!, node) &&
-    shares(g) &&
+    hasRoom(state, g, node) &&
     linesUp(state, g, node.operands[0]!, g.fullSpace!.coords, "full");
-  return [...state.groups].reverse().find(fits);
+  return [...shared].sort((a, b) => b.id - a.id).find(fits);
 }
 
 function sameRun(a: Tensor, b: Tensor): boolean {

@@ -6,7 +6,9 @@
 import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
 import { addDependency, dependsOn, type Group } from "./group.ts";
-import { findPlacement, openMap, place, terminals } from "./place.ts";
+import { findPlacement, openMap, place } from "./place.ts";
+import { readAgain, terminals } from "./reads.ts";
+import { mayBind } from "./room.ts";
 import { extentGuess, type Fusion, isSingle } from "./state.ts";
 
 /** Elementwise work that may be repeated in every reader rather than stored. */
@@ -30,7 +32,7 @@ export function settle(state: Fusion, order: readonly Tensor[]): void {
     if (!isLeaf(node) && !state.groupOf.has(node) && mustStore(state, node, by))
       store(state, node, by);
     const group = state.groupOf.get(node);
-    for (const o of node.operands) read(o, group ? [group] : by);
+    for (const o of node.operands) if (!isLeaf(o)) read(o, group ? [group] : by);
   }
 }
 
@@ -42,11 +44,14 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
   if (!isPointwise(node)) return false;
   if (isSingle(node)) return false;
   if (state.limits.units && isCast(node) && isWorthCasting(node, by)) return true;
-  const work = workOf(state, node);
-  if (by.size > 1) return work.costly || work.ops > cheapOps || work.loads > 2;
+  if (by.size > 1) {
+    const work = workOf(state, node, cheapOps);
+    return (work.costly || work.ops > cheapOps || work.loads > 2) && mayBind(state, by);
+  }
   // A contraction reads an operand's element many times over.
   const [reader] = by;
-  return (reader!.kind === "contraction" || reader!.kind === "attention") && work.costly;
+  const often = reader!.kind === "contraction" || reader!.kind === "attention";
+  return often && workOf(state, node).costly;
 }
 
 const isCast = (t: Tensor): boolean => t.op === "convert" && t.dtype === "f16";
@@ -76,27 +81,24 @@ function isWorthCasting(node: Tensor, by: ReadonlySet<Group>): boolean {
   return size * (2 * times - 6) > launch;
 }
 
-/** What computing one element of `node` takes, with all that is inlined in it. */
+/** What computing one element of `node` takes, with all that is inlined in it; as far as it is not costly, nor of more ops than `most`. */
 export function workOf(
   state: Fusion,
   node: Tensor,
+  most: number = Infinity,
 ): { ops: number; loads: number; costly: boolean } {
-  const seen = new Set<Tensor>();
+  const seen = new Set([node]);
   const work = { ops: 0, loads: 0, costly: false };
-  const enter = (t: Tensor) => {
-    if (seen.has(t)) return;
-    seen.add(t);
-    if (isLeaf(t) || (t !== node && state.groupOf.has(t))) {
-      work.loads++;
-      return;
-    }
+  for (const t of seen) {
+    if (work.costly || work.ops > most) break;
+    if (isLeaf(t) || (t !== node && state.groupOf.has(t))) work.loads++;
     // What is computed once for the whole kernel is not repeated.
-    if (isSingle(t) && t !== node) return;
-    if (isPointwise(t)) work.ops++;
-    if (opRecord(t.op).costly || t.op === "randomBits") work.costly = true;
-    for (const o of t.operands) enter(o);
-  };
-  enter(node);
+    else if (!isSingle(t) || t === node) {
+      if (isPointwise(t)) work.ops++;
+      if (opRecord(t.op).costly || t.op === "randomBits") work.costly = true;
+      for (const o of t.operands) seen.add(o);
+    }
+  }
   return work;
 }
 
@@ -106,7 +108,7 @@ const whole: ReadonlySet<Group["kind"]> = new Set(["contraction", "attention", "
 /** Stores a floating node: as another result of a reader that computes it in place, or in its own kernel. */
 function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
   // Its users were looked at when it was inlined.
-  state.read.clear();
+  readAgain(state, node);
   if (state.on && isPointwise(node) && !state.apart.has(node) && !state.kept.has(node))
     for (const host of [...by].sort((a, b) => a.id - b.id)) {
       const others = [...by].filter((g) => g !== host);
@@ -115,10 +117,14 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
       const p = findPlacement(state, host, node);
       if (!p || !readOnlyAt(state, host, node, p.coords)) continue;
       place(state, host, node, p);
-      for (const g of others) addDependency(g, host);
+      for (const g of others) {
+        addDependency(g, host);
+        g.reads.add(node);
+      }
       return;
     }
   const own = openMap(state, node);
+  for (const g of by) g.reads.add(node);
   // A reader that the new kernel waits for goes on computing the node for itself.
   for (const g of by) if (!dependsOn(own, g)) addDependency(g, own);
 }
@@ -127,7 +133,10 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
 function readOnlyAt(state: Fusion, host: Group, node: Tensor, coords: readonly unknown[]): boolean {
   let ok = true;
   const key = coords.map(String).join();
-  for (const [m, p] of host.members) {
+  for (const [m, p] of host.members)
+    if (opRecord(m.op).family === "reduce" && (p.level === "root" || m.op === "fold")) return false;
+  for (const m of membersReading(state, host, node)) {
+    const p = host.members.get(m)!;
     const starts =
       opRecord(m.op).family === "reduce" && host.fullSpace ? host.fullSpace.coords : p.coords;
     const visit = (t: Tensor, at: readonly unknown[]) => {
@@ -136,12 +145,24 @@ function readOnlyAt(state: Fusion, host: Group, node: Tensor, coords: readonly u
     const inlined = (t: Tensor) => t !== node && !isLeaf(t) && !state.groupOf.has(t);
     if (opRecord(m.op).family === "reduce") {
       const x = m.operands[0]!;
-      if (p.level === "root" || m.op === "fold") return false;
       if (x === node) visit(x, starts);
       else if (inlined(x)) walkAccesses(x, starts, inlined, visit);
     } else walkAccesses(m, starts, inlined, visit);
   }
   return ok;
+}
+
+/** The members that are made of a floating node, directly or through others that float. */
+function membersReading(state: Fusion, host: Group, node: Tensor): Set<Tensor> {
+  const found = new Set<Tensor>();
+  const floating = new Set([node]);
+  for (const t of floating)
+    for (const r of state.readers.get(t) ?? []) {
+      const group = state.groupOf.get(r);
+      if (group === host) found.add(r);
+      else if (!group) floating.add(r);
+    }
+  return found;
 }
 
 /**
@@ -153,7 +174,7 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
   for (const node of order) {
     const group = state.groupOf.get(node);
     if (!group || state.required.has(node) || !isPointwise(node) || !stored.has(node)) continue;
-    const work = workOf(state, node);
+    const work = workOf(state, node, fewOps);
     if (work.costly || work.ops > fewOps) continue;
     const from = [...terminals(state, node)].filter((t) => !isSingle(t));
     if (from.length !== 1 || !(isLeaf(from[0]!) || stored.has(from[0]!))) continue;
@@ -165,7 +186,7 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
 function floatAgain(state: Fusion, node: Tensor): void {
   state.groupOf.get(node)!.members.delete(node);
   state.groupOf.delete(node);
-  state.read.clear();
+  readAgain(state, node);
 }
 
 /**
@@ -175,14 +196,15 @@ function floatAgain(state: Fusion, node: Tensor): void {
  */
 function storeSources(state: Fusion, order: readonly Tensor[]): void {
   const stored = storedNodes(state, order);
+  const made = madeNear(state, stored);
   for (const source of order) {
     const group = state.groupOf.get(source);
     if (!group || isSingle(source) || group.members.get(source)!.level === "root") continue;
     const kept = stored.has(source);
     const half = state.limits.halves === true && source.dtype === "f16";
     if (!kept && !half && !(isPointwise(source) && opRecord(source.op).costly)) continue;
-    const chains = [...group.members.keys()].flatMap((t) => {
-      if (!stored.has(t) || state.required.has(t)) return [];
+    const chains = (made.get(source) ?? []).flatMap((t) => {
+      if (state.groupOf.get(t) !== group || !stored.has(t) || state.required.has(t)) return [];
       const chain = cheapChain(source, t, (u) => u !== t && stored.has(u));
       return chain ? [{ made: t, chain }] : [];
     });
@@ -194,6 +216,27 @@ function storeSources(state: Fusion, order: readonly Tensor[]): void {
     }
     stored.add(source);
   }
+}
+
+/** By each node, the members that a few nodes may make of it, in the order of their groups. */
+function madeNear(state: Fusion, stored: ReadonlySet<Tensor>): Map<Tensor, Tensor[]> {
+  const made = new Map<Tensor, Tensor[]>();
+  for (const { members } of state.groups)
+    for (const t of members.keys()) {
+      if (!stored.has(t) && !opRecord(t.op).costly) continue;
+      let level = new Set([t]);
+      for (let step = 0; step < fewOps; step++) {
+        const below = new Set<Tensor>();
+        for (const u of level) if (isPointwise(u)) for (const o of u.operands) below.add(o);
+        level = below;
+        for (const u of level) {
+          const list = made.get(u);
+          if (!list) made.set(u, [t]);
+          else if (!list.includes(t)) list.push(t);
+        }
+      }
+    }
+  return made;
 }
 
 const isWiderOf = (t: Tensor, half: Tensor): boolean =>

@@ -12,7 +12,7 @@ import {
   type Loop,
   moveDependencies,
 } from "./group.ts";
-import { terminals } from "./place.ts";
+import { terminals } from "./reads.ts";
 import type { Fusion } from "./state.ts";
 
 /** Two groups neither of which waits for the other. */
@@ -27,16 +27,25 @@ const isApart = (state: Fusion, g: Group): boolean =>
   [...g.members.keys()].some((m) => state.apart.has(m));
 
 export function mergeSideSums(state: Fusion): void {
+  const hosts = state.groups.filter((g) => g.kind === "contraction" && surelyRuns(g));
+  if (hosts.length === 0) return;
   const reads = readsOf(state);
+  const reading = new Map<Tensor, Group[]>();
+  for (const host of hosts) {
+    if (host.contraction!.batch.length > 0) continue;
+    for (const t of reads.of.get(host.anchor!)!) {
+      const list = reading.get(t);
+      if (list) list.push(host);
+      else reading.set(t, [host]);
+    }
+  }
   for (const sums of [...state.groups]) {
     if (!isPlainSum(sums) || isApart(state, sums)) continue;
     const source = sourceOf(state, sums);
     if (!source) continue;
-    for (const host of state.groups) {
-      if (host.kind !== "contraction" || host.contraction!.batch.length > 0) continue;
-      if (!surelyRuns(host)) continue;
-      // The cheap test first: networks have many contractions, and few read what is summed.
-      if (!reads.of.get(host.anchor!)!.has(source.tensor) || !independent(sums, host)) continue;
+    // Networks have many contractions, and few read what is summed.
+    for (const host of reading.get(source.tensor) ?? []) {
+      if (!independent(sums, host)) continue;
       const found = matchSide(state, source, sums, host);
       if (!found) continue;
       if (!bindable(state, reads, host, sums)) continue;
@@ -144,6 +153,8 @@ function matchOperand(
 interface Reads {
   readonly of: ReadonlyMap<Tensor, ReadonlySet<Tensor>>;
   readonly readers: ReadonlyMap<Tensor, readonly Tensor[]>;
+  /** The tensor whose binding a node takes: what it lies in, or the parameter that it is likely to overwrite. */
+  heldBy(t: Tensor): Tensor;
 }
 
 function readsOf(state: Fusion): Reads {
@@ -158,21 +169,26 @@ function readsOf(state: Fusion): Reads {
       else readers.set(t, [m]);
     }
   }
-  return { of, readers };
+  const updated = new Map<Tensor, Tensor>();
+  for (const [param, value] of state.program.updates) {
+    const root = aliasRoot(value);
+    if (!updated.has(root)) updated.set(root, param);
+  }
+  const heldBy = (t: Tensor): Tensor => {
+    const whole = state.storedIn.get(t)?.tensor ?? t;
+    return updated.get(whole) ?? whole;
+  };
+  return { of, readers, heldBy };
 }
+
+/** Tensors of a kernel with all that runs beside it. A wasm function has at most 1,000 parameters. */
+const mostBeside = 512;
 
 /** True if one kernel of both groups would bind no more tensors than the target allows. */
 function bindable(state: Fusion, reads: Reads, a: Group, b: Group): boolean {
-  if (state.limits.bindings === Infinity) return true;
+  const most = Math.min(state.limits.bindings, mostBeside);
   const all = new Set([...bindingsOf(state, reads, a), ...bindingsOf(state, reads, b)]);
-  return all.size <= state.limits.bindings;
-}
-
-/** The tensor whose binding a node takes: what it lies in, or the parameter that it is likely to overwrite. */
-function heldBy(state: Fusion, t: Tensor): Tensor {
-  const whole = state.storedIn.get(t)?.tensor ?? t;
-  const update = state.program.updates.find(([, value]) => aliasRoot(value) === whole);
-  return update ? update[0] : whole;
+  return all.size <= most;
 }
 
 /** The tensors a kernel of this group would bind. */
@@ -180,17 +196,16 @@ function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
   const out = new Set<Tensor>();
   for (const part of [group, ...group.scalars, ...group.sideSums.map((s) => s.group)])
     for (const m of part.members.keys()) {
-      for (const t of reads.of.get(m)!) if (!part.members.has(t)) out.add(heldBy(state, t));
+      for (const t of reads.of.get(m)!) if (!part.members.has(t)) out.add(reads.heldBy(t));
       const own = state.groupOf.get(m);
       const outside = reads.readers.get(m)?.some((r) => state.groupOf.get(r) !== own);
-      if (state.required.has(m) || outside) out.add(heldBy(state, m));
+      if (state.required.has(m) || outside) out.add(reads.heldBy(m));
     }
   return out;
 }
 
 /** Lets updates of single numbers, or few, run beside another kernel that neither needs them nor is needed by them. */
 export function mergeScalars(state: Fusion): void {
-  const reads = readsOf(state);
   const most = state.limits.beside ?? 1;
   const isSmall = (t: Tensor): boolean => {
     const size = sizeOf(t.shape);
@@ -201,6 +216,8 @@ export function mergeScalars(state: Fusion): void {
   // A part that is itself a host would take its guests out of sight: so others are hosts before parts are.
   const [parts, others] = [state.groups.filter(isPart), state.groups.filter((g) => !isPart(g))];
   const hosts = [...others, ...parts];
+  if (parts.length === 0) return;
+  const reads = readsOf(state);
   for (const part of parts) {
     if (part.scalars.length || isApart(state, part)) continue;
     const host = hosts.find(

@@ -5,6 +5,7 @@ import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
 import type { Attention, Attentions } from "./attention.ts";
 import type { Group, Loop } from "./group.ts";
+import type { Inlined } from "./room.ts";
 
 /** What a target allows a group to become. */
 export interface FusionLimits {
@@ -45,8 +46,17 @@ export interface Fusion {
   readonly groupOf: Map<Tensor, Group>;
   /** Nodes that must be stored: outputs and updates, without the reshapes around them. */
   readonly required: ReadonlySet<Tensor>;
-  /** What was found to be read by computing a node; cleared when a node comes to be stored, or ceases to be, out of order. */
+  /** The nodes that read each. */
+  readonly readers: ReadonlyMap<Tensor, readonly Tensor[]>;
+  /** What was found to be read by computing a node; see `readAgain`. */
   readonly read: Map<Tensor, ReadonlySet<Tensor>>;
+  /** How much is inlined in nodes that float. */
+  readonly inlined: Map<Tensor, Inlined>;
+  /** The groups that read a node, the latest few hundred of them. */
+  readonly readingGroups: Map<Tensor, Set<Group>>;
+  /** Whether the program is known to have more than kernels have room for, and whether that was found out. */
+  readonly cut: boolean;
+  capped: boolean;
   /** The required nodes whose memory is a run of another tensor's. */
   readonly storedIn: Map<Tensor, Storage>;
   /** Products of weights and values that are groups with all that makes the weights. */
@@ -76,6 +86,10 @@ export function openGroup(
     deps: new Set(),
     users: new Set(),
     needs: 0n,
+    computed: new Set(),
+    reads: new Set(),
+    waiting: new Map(),
+    phase: new Map(),
     ...parts,
   };
   state.groups.push(group);

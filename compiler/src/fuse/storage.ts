@@ -42,7 +42,7 @@ const givenToRegions = (program: Program): Tensor[] =>
   nodesOf(program).flatMap((t) => (t.regions.length ? t.operands : []));
 
 /** The nodes under a concatenation whose memory runs one after the other, and where each starts. */
-function partsOf(t: Tensor): Storage[] | undefined {
+export function partsOf(t: Tensor): Storage[] | undefined {
   if (t.op !== "concat") return undefined;
   const axis = t.attrs.axis as number;
   if (!t.shape.slice(0, axis).every((d) => d === 1)) return undefined;

@@ -17,10 +17,11 @@ const isNonNegative = ({ op, operands }: Tensor): boolean =>
   op === "abs" || (op === "mul" && operands[0] === operands[1]);
 
 /** True of a negative number, however often it is repeated. */
-const isNegative = ({ op, operands, attrs }: Tensor): boolean =>
-  op === "broadcastInDim"
-    ? isNegative(operands[0]!)
-    : op === "constant" && (attrs.value as number) < 0;
+function isNegative(t: Tensor): boolean {
+  let one = t;
+  while (one.op === "broadcastInDim") one = one.operands[0]!;
+  return one.op === "constant" && (one.attrs.value as number) < 0;
+}
 
 /** True if every element is x − max(…, x, …), thus at most 0, or NaN. */
 function isBelowMaximum(t: Tensor): boolean {

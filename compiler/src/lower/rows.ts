@@ -3,7 +3,14 @@
  * the reductions that need only earlier phases, and the stores of what is ready by then. The schedules put the loops
  * around it.
  */
-import { type Dim, offsetOf, opRecord, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import {
+  type Dim,
+  offsetOf,
+  opRecord,
+  symbolsIn,
+  type Tensor,
+  topologicalOrder,
+} from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import type { Loop } from "../fuse/group.ts";
 import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
@@ -49,16 +56,8 @@ interface Phase {
 
 /** The reductions of a group by phase, and its stored inner-level members by the phase that stores them. */
 export function phasesOf(job: Job): Phase[] {
-  const depth = new Map<Tensor, number>();
-  const depthOf = (t: Tensor): number => {
-    const found = depth.get(t);
-    if (found !== undefined) return found;
-    depth.set(t, 0);
-    const below = job.outside(t) ? 0 : t.operands.reduce((d, o) => Math.max(d, depthOf(o)), 0);
-    const own = isReduceOp(t) && job.group.members.get(t)?.level === "outer" ? below + 1 : below;
-    depth.set(t, own);
-    return own;
-  };
+  const depth = depthsOf(job);
+  const depthOf = (t: Tensor): number => depth.get(t)!;
   const phases: Phase[] = [];
   const phase = (i: number): Phase => {
     while (phases.length <= i) phases.push({ reduces: [], stores: [] });
@@ -68,6 +67,18 @@ export function phasesOf(job: Job): Phase[] {
     if (isReduceOp(node) && p.level === "outer") phase(depthOf(node) - 1).reduces.push(node);
     else if (p.level === "full" && job.stored.has(node)) phase(depthOf(node)).stores.push(node);
   return phases;
+}
+
+/** Of what a group computes, the reductions that have to be known before, one after the other. */
+function depthsOf({ group, outside }: Job): Map<Tensor, number> {
+  const depth = new Map<Tensor, number>();
+  for (const t of topologicalOrder([...group.members.keys()], outside)) {
+    let below = 0;
+    if (!outside(t)) for (const o of t.operands) below = Math.max(below, depth.get(o)!);
+    const reduces = isReduceOp(t) && group.members.get(t)?.level === "outer";
+    depth.set(t, reduces ? below + 1 : below);
+  }
+  return depth;
 }
 
 export const accName = (job: Job, node: Tensor): string => {

@@ -14,7 +14,7 @@ export interface Structure {
 }
 
 /** What a group knows of other groups; lowering asks for those through `outside`. */
-const aside = new Set(["id", "deps", "users", "needs"]);
+const aside = new Set(["id", "deps", "users", "needs", "computed", "reads", "waiting", "phase"]);
 
 export function structureOf(job: Job): Structure {
   const numbers = new Map<Tensor, number>();
@@ -30,17 +30,28 @@ export function structureOf(job: Job): Structure {
     const { tensor, offset } = job.storage(t);
     return `${number(tensor)} ${nameOfBuffer(tensor)} ${typeOf(tensor)}+${keyOfDim(offset)}`;
   };
-  /** The node's number; the first mention writes down what it is. */
-  const node = (t: Tensor): number => {
-    const known = written.get(t);
-    if (known !== undefined) return known;
-    const outside = job.outside(t);
-    const own = outside ? [isLeaf(t)] : [t.op, t.operands.map(node), attrKey(t.attrs)];
+  /** Writes down what a node is, and gives its number. */
+  const write = (t: Tensor, outside: boolean): void => {
+    const operands = t.operands.map((o) => written.get(o)!);
+    const own = outside ? [isLeaf(t)] : [t.op, operands, attrKey(t.attrs)];
     const kept = outside || job.stored.has(t) ? place(t) : "";
     const found = number(t);
     written.set(t, found);
     parts.push(`${found}=${own.join()} ${typeOf(t)} ${kept}`);
-    return found;
+  };
+  /** The node's number; the first mention writes down what it is, and before that what it is made of. */
+  const node = (root: Tensor): number => {
+    const stack = [root];
+    for (let t = stack.at(-1); t; t = stack.at(-1)) {
+      const height = stack.length;
+      const outside = job.outside(t);
+      if (!written.has(t) && !outside)
+        for (const o of [...t.operands].reverse()) if (!written.has(o)) stack.push(o);
+      if (stack.length > height) continue;
+      if (!written.has(t)) write(t, outside);
+      stack.pop();
+    }
+    return written.get(root)!;
   };
   const group = JSON.stringify(job.group, (name, value: unknown) => {
     if (aside.has(name)) return undefined;

@@ -8,6 +8,7 @@ import {
   type Condition,
   type Dim,
   type Dtype,
+  isElementwise,
   isFloat,
   isMovement,
   loopVar,
@@ -53,8 +54,19 @@ export const sumDtype = (dtype: Dtype): Dtype =>
 export const inDtype = (e: Expr, dtype: Dtype): Expr =>
   e.dtype === dtype ? e : call("convert", dtype, e);
 
+/** Deeper expressions are given names on the way, so that no walk over one goes deeper. */
+const mostDepth = 64;
+/** How deep expressions are; absent for those without parts. */
+const depths = new WeakMap<Expr, number>();
+/** How many elements are being made, each for the one before. */
+let asked = 0;
+
 /** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
 export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
+
+/** Of coordinates and a guard, for the keys of values. */
+const keyOfPlace = (coords: readonly Dim[], guard: readonly Condition[]): string =>
+  `@${keyOfCoords(coords)}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
 
 /** Expressions within one block of statements; `inner` opens a nested block that sees what this one has. */
 export class Values {
@@ -102,11 +114,14 @@ export class Values {
 
   /** The element of `node` at `coords`; loads happen only where `guard` holds. */
   at(node: Tensor, coords: readonly Dim[], guard: readonly Condition[] = []): Expr {
-    const place = keyOfCoords(coords);
-    const key = `${node.id}@${place}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
+    const where = keyOfPlace(coords, guard);
+    const key = node.id + where;
     const found = this.find(node, key);
     if (found) return found;
+    asked++;
+    if (asked > mostDepth) this.makeBelow(node, coords, guard, where);
     const made = this.make(node, coords, guard);
+    asked--;
     // A node has one value: what others in the kernel make of it, they make of what is stored.
     const kept = made.kind === "call" && this.isKept(node);
     const value: Expr = kept ? { ...made, stored: true } : made;
@@ -115,6 +130,40 @@ export class Values {
       this.costly.add(key);
     if (value.kind === "load" && guard.length === 0 && this.bufferOf(node)) this.loaded.add(key);
     return value;
+  }
+
+  /** Makes what lies far below an element first, as long as it is of the same coordinates. */
+  private makeBelow(
+    node: Tensor,
+    coords: readonly Dim[],
+    guard: readonly Condition[],
+    where: string,
+  ): void {
+    const isMissing = (t: Tensor): boolean =>
+      isElementwise(t) && !this.bufferOf(t) && !this.find(t, t.id + where);
+    const entered = new Set<Tensor>();
+    const stack = [node];
+    for (let t = stack.at(-1); t; t = stack.at(-1)) {
+      const height = stack.length;
+      if (!entered.has(t))
+        for (const o of [...t.operands].reverse()) if (isMissing(o)) stack.push(o);
+      entered.add(t);
+      if (stack.length > height) continue;
+      stack.pop();
+      if (t !== node) this.at(t, coords, guard);
+    }
+  }
+
+  /** The value, or a name for it where it is deep. */
+  private shallow(value: Expr): Expr {
+    if (value.kind !== "call") return value;
+    let depth = 0;
+    for (const a of value.args) depth = Math.max(depth, depths.get(a) ?? 0);
+    depths.set(value, depth + 1);
+    if (depth < mostDepth) return value;
+    const name = `deep${nextName++}`;
+    this.body.push({ kind: "let", name, value });
+    return ref(name, value.dtype);
   }
 
   /** The value that was made for a key. */
@@ -151,8 +200,8 @@ export class Values {
     if (isMovement(node)) return this.move(node, coords, guard);
     const args = node.operands.map((o) => this.at(o, coords, guard));
     const value = call(node.op, node.dtype, ...args);
-    if (node.op !== "exp" || !isNonPositive(node.operands[0]!)) return value;
-    return { ...value, nonPositive: true };
+    if (node.op !== "exp" || !isNonPositive(node.operands[0]!)) return this.shallow(value);
+    return this.shallow({ ...value, nonPositive: true });
   }
 
   /** The first piece whose conditions hold; each is loaded only where they do and no earlier piece counts. */
@@ -167,7 +216,8 @@ export class Values {
         left = mergeGuards(left, [{ ...only!, value: subDim(negDim(only!.value), 1) }]);
     }
     let value = made.at(-1)?.value;
-    for (const m of made.slice(0, -1).reverse()) value = choose(m.when, m.value, value!);
+    for (const m of made.slice(0, -1).reverse())
+      value = this.shallow(choose(m.when, m.value, value!));
     const last = made.at(-1)?.when;
     if (value && made.length === 1 && last!.length)
       return choose(last!, value, constant(node.dtype, 0));
@@ -204,7 +254,9 @@ export class Values {
 let nextName = 0;
 /** Names of run-time indices are counted from 0 in each kernel, so that equal kernels have equal text. */
 export const resetNames = (): void => {
+  asked = 0;
   nextName = 0;
+  asked = 0;
 };
 
 export const fromIndex = (value: Dim, dtype: Dtype): Expr => {

@@ -86,11 +86,10 @@ function termsOf(program: Program): Map<Tensor, Terms> {
   for (const node of nodes) {
     if (!isAdd(node) || isInner(node)) continue;
     const terms: Tensor[] = [];
-    const visit = (t: Tensor): void => {
-      if (t === node || isInner(t)) t.operands.forEach(visit);
+    const left = [node];
+    for (let t = left.pop(); t; t = left.pop())
+      if (t === node || isInner(t)) left.push(...[...t.operands].reverse());
       else terms.push(t);
-    };
-    visit(node);
     const isSum = (t: Tensor): boolean =>
       t.op === "reduceSum" && sole(t) && isStatic(sizeOf(t.operands[0]!.shape));
     const sums = terms.filter(isSum);

@@ -11,6 +11,7 @@ import { exprsOf } from "../kernel/uses.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { walkExpr } from "../lower/walk.ts";
 import { type Program, rootsOf } from "../program.ts";
+import { Ranks } from "./ranks.ts";
 
 export interface Ordered {
   readonly kernels: readonly Lowered[];
@@ -63,13 +64,11 @@ function reaches(
   before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
   from: Lowered,
   to: Lowered,
-  seen: Set<Lowered> = new Set(),
 ): boolean {
-  for (const k of before.get(from)!) {
+  const seen = new Set(before.get(from)!);
+  for (const k of seen) {
     if (k === to) return true;
-    if (seen.has(k)) continue;
-    seen.add(k);
-    if (reaches(before, k, to, seen)) return true;
+    for (const b of before.get(k)!) seen.add(b);
   }
   return false;
 }
@@ -193,22 +192,32 @@ function loadsOf(s: Stmt): readonly Load[] {
   return found;
 }
 
-const priority = (g: Group): number => Math.min(...[...g.members.keys()].map((t) => t.id));
+function priority({ members }: Group): number {
+  let least = Infinity;
+  for (const t of members.keys()) least = Math.min(least, t.id);
+  return least;
+}
 
 function sorted(
   kernels: readonly Lowered[],
   before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
 ): Lowered[] {
-  const left = new Set([...kernels].sort((a, b) => priority(a.group) - priority(b.group)));
-  const done = new Set<Lowered>();
+  const priorities = new Map(kernels.map((k) => [k, priority(k.group)] as const));
+  const wanted = [...kernels].sort((a, b) => priorities.get(a)! - priorities.get(b)!);
+  const rank = new Map(wanted.map((k, i) => [k, i] as const));
+  const missing = wanted.map((k) => before.get(k)!.size);
+  const after = wanted.map((): number[] => []);
+  for (const [i, k] of wanted.entries())
+    for (const b of before.get(k)!) after[rank.get(b)!]!.push(i);
+  const ready = new Ranks();
+  for (const [i, n] of missing.entries()) if (n === 0) ready.add(i);
   const out: Lowered[] = [];
-  while (left.size) {
-    const next = [...left].find((k) => [...before.get(k)!].every((b) => done.has(b)));
-    if (!next)
-      bug("order", "kernels wait for each other", [...left].map((k) => k.kernel.name).join(" "));
-    left.delete(next);
-    done.add(next);
-    out.push(next);
+  for (let i = ready.take(); i !== undefined; i = ready.take()) {
+    out.push(wanted[i]!);
+    for (const later of after[i]!) if (--missing[later]! === 0) ready.add(later);
   }
+  const left = wanted.filter((_, i) => missing[i]! > 0);
+  if (left.length)
+    bug("order", "kernels wait for each other", left.map((k) => k.kernel.name).join(" "));
   return out;
 }

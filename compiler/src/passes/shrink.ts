@@ -38,8 +38,11 @@ interface Capture {
 const relabels = (t: Tensor): boolean => isMovement(t) && t.operands.length === 1;
 
 /** A value that depends on nothing and takes no memory. */
-const isLiteral = (t: Tensor): boolean =>
-  t.op === "constant" || t.op === "iota" || (relabels(t) && isLiteral(t.operands[0]!));
+function isLiteral(t: Tensor): boolean {
+  let from = t;
+  while (relabels(from)) from = from.operands[0]!;
+  return from.op === "constant" || from.op === "iota";
+}
 
 /**
  * The captured values that are left when each stands there once, with literals and index arithmetic inside. `by` gets what
@@ -47,7 +50,9 @@ const isLiteral = (t: Tensor): boolean =>
  */
 function tidyCaptures(captures: readonly Capture[], by: Map<Tensor, Tensor>[]): Capture[] {
   const kept = new Map<Tensor, Capture>();
-  const enter = ({ operand, params }: Capture): void => {
+  const left = [...captures].reverse();
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { operand, params } = next;
     const same = kept.get(operand);
     const become = (to: (i: number) => Tensor) => {
       for (const [i, p] of params.entries()) by[i]!.set(p, to(i));
@@ -58,10 +63,9 @@ function tidyCaptures(captures: readonly Capture[], by: Map<Tensor, Tensor>[]): 
       const [x] = operand.operands as [Tensor];
       const inner = params.map(() => input("captured", x.dtype, x.shape));
       become((i) => withOperands(operand, [inner[i]!]));
-      enter({ operand: x, params: inner });
+      left.push({ operand: x, params: inner });
     } else kept.set(operand, { operand, params });
-  };
-  for (const c of captures) enter(c);
+  }
   return [...kept.values()];
 }
 

@@ -20,16 +20,23 @@
  */
 import { addDim, type Dim, inPlaceOf, makeNode, type Tensor, withOperands } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
+import { partsOf } from "../fuse/storage.ts";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
 
 /** Tensors that every device lets a kernel bind. More than those are not worth the search for the one that is read. */
 const usual = 8;
 
+/** Pieces of one kernel: each element is looked for among them. */
+const mostPieces = 64;
+
 export const splitConcat: Pass = {
   name: "split-concat",
   run: (program, _choices, bindings = usual) =>
-    split(program, Math.max(2, Math.min(bindings, usual) - 1)),
+    split(
+      program,
+      Number.isFinite(bindings) ? Math.max(2, Math.min(bindings, usual) - 1) : mostPieces,
+    ),
 };
 
 /** `most` operands and the result are what a kernel binds. */
@@ -38,7 +45,7 @@ function split(program: Program, most: number): Program {
   const done = new Map<Tensor, Tensor>();
   for (const node of nodesOf(program)) {
     const operands = node.operands.map((t) => done.get(t)!);
-    const wide = node.op === "concat" && operands.length > most && !roots.has(node);
+    const wide = node.op === "concat" && operands.length > most && !isWritten(node, roots);
     const result = inPlaceOf(node, () =>
       wide ? tree(operands, node.attrs.axis as number, most) : withOperands(node, operands),
     );
@@ -46,6 +53,10 @@ function split(program: Program, most: number): Program {
   }
   return mapRoots(program, (root) => done.get(root)!);
 }
+
+/** True of a result, which is written piece by piece: in place where they are computed, and by one kernel if they are few. */
+const isWritten = (node: Tensor, roots: ReadonlySet<Tensor>): boolean =>
+  roots.has(node) && (node.operands.length <= mostPieces || partsOf(node) !== undefined);
 
 function tree(operands: readonly Tensor[], axis: number, most: number): Tensor {
   if (operands.length <= most) return joined(operands, axis);

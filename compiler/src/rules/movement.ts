@@ -108,6 +108,9 @@ const permutations: readonly Rule[] = [
   }),
 ];
 
+/** Operands of a concatenation that is made of several. */
+const mostFlat = 64;
+
 const windows: readonly Rule[] = [
   define("slice(x) of the whole -> x", "slice", (n, x) =>
     sameShape(n.shape, x.shape) && dimsOf(n, "start").every((s) => s === 0) ? x : undefined,
@@ -147,6 +150,8 @@ const windows: readonly Rule[] = [
     const nested = (t: Tensor) => t.op === "concat" && t.attrs.axis === n.attrs.axis;
     if (!n.operands.some(nested)) return undefined;
     const flat = n.operands.flatMap((t) => (nested(t) ? t.operands : [t]));
+    // One that grows step by step would be written out anew at each.
+    if (flat.length > mostFlat) return undefined;
     return replaceBy(n, "concat", flat, n.attrs);
   }),
 ];

@@ -8,6 +8,7 @@ import { KilnError } from "./errors.ts";
 import { toHost } from "./host.ts";
 import { type AttrValue, type Graph, makeNode, type ResultType, type Tensor } from "./node.ts";
 import { hasOp, opRecord } from "./op.ts";
+import { mostNesting } from "./ops/regions.ts";
 import { dataLeaf, declareData, declareParam, input } from "./ops/source.ts";
 import { Scanner } from "./scan.ts";
 import { sizeOf } from "./shape.ts";
@@ -69,14 +70,15 @@ class Parser {
     );
   }
 
-  private graph(scope: Scope): Graph {
+  private graph(scope: Scope, nesting = 0): Graph {
     const { s } = this;
+    if (nesting > mostNesting) s.fail(`regions are nested deeper than ${mostNesting}`);
     const params = s.list("(", ")", () => this.param(scope));
     s.expect("{");
     for (;;) {
       if (s.match(/return\b/) !== undefined) break;
       if (s.match(/assign\b/) !== undefined) this.updates.set(this.use(scope), this.use(scope));
-      else this.node(scope);
+      else this.node(scope, nesting);
     }
     const results: Tensor[] = [];
     if (s.peek("%"))
@@ -114,7 +116,7 @@ class Parser {
     );
   }
 
-  private node(scope: Scope): void {
+  private node(scope: Scope, nesting: number): void {
     const { s } = this;
     const [start, name] = this.placedName();
     const typed = s.take(":");
@@ -129,7 +131,7 @@ class Parser {
     while (s.peekInline("%")) operands.push(this.use(scope));
     const attrs = this.attrs();
     const regions: Graph[] = [];
-    while (s.peek("(")) regions.push(this.graph(new Map(scope)));
+    while (s.peek("(")) regions.push(this.graph(new Map(scope), nesting + 1));
     const node = this.guard(at, () =>
       this.build(op, name, operands, attrs, types, several, regions),
     );
@@ -207,21 +209,22 @@ class Parser {
     return this.s.peek("{") ? this.fields() : {};
   }
 
-  private fields(): Fields {
+  private fields(depth = 0): Fields {
     const { s } = this;
     return Object.fromEntries(
       s.list("{", "}", () => {
         const key = s.word("an attribute");
         s.expect("=");
-        return [key, this.value()] as const;
+        return [key, this.value(depth)] as const;
       }),
     );
   }
 
-  private value(): AttrValue {
+  private value(depth = 0): AttrValue {
     const { s } = this;
-    if (s.peek("[")) return s.list("[", "]", () => this.value());
-    if (s.peek("{")) return this.fields();
+    if (depth > mostNesting) s.fail(`values are nested deeper than ${mostNesting}`);
+    if (s.peek("[")) return s.list("[", "]", () => this.value(depth + 1));
+    if (s.peek("{")) return this.fields(depth + 1);
     const text = s.match(/"(?:[^"\\\n]|\\.)*"/);
     if (text !== undefined) return JSON.parse(text) as string;
     const truth = s.match(/(?:true|false)\b/);

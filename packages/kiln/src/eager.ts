@@ -4,9 +4,10 @@
 import { ambientUpdates, currentValue, inlineCalls, type Tensor } from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime/loader";
 import { arraysOf, computeSomewhere, type Updates } from "./engine.ts";
+import { computeBelow, readsOf } from "./pieces.ts";
 import { type Session, sessionFor } from "./session.ts";
-import { store, storedOf, versionOf } from "./storage.ts";
-import { structureOf } from "./structure.ts";
+import { store, storedOf } from "./storage.ts";
+import { isValue, structureOf } from "./structure.ts";
 
 /** The pending assignments, which are cleared. */
 function takeUpdates(): Updates {
@@ -34,12 +35,17 @@ export const hasPending = (): boolean => ambientUpdates().size > 0;
 export async function flush(): Promise<void> {
   const updates = takeUpdates();
   if (!updates.length) return;
-  await computeSomewhere(homeOf(updates.map(([param]) => param)), [], updates);
+  const home = homeOf(updates.map(([param]) => param));
+  const begun = await computeBelow(
+    home,
+    updates.map(([, value]) => value),
+  );
+  await computeSomewhere(begun, [], updates);
 }
 
 /** The session where what a tensor is computed from lives, if anywhere. */
 export function sessionOfTensor(t: Tensor): Session | undefined {
-  const { leaves, params } = structureOf(inlineCalls([currentValue(t)]));
+  const { leaves, params } = structureOf(inlineCalls([currentValue(t)], isValue));
   return homeOf([...params, ...leaves]);
 }
 
@@ -57,9 +63,10 @@ export async function evaluateTensor(
   const updates = takeUpdates();
   if (root.op === "param" && !updates.length)
     return (await arraysOf(session ?? (await sessionFor()), [root]))[0]!;
-  const { params } = structureOf(inlineCalls([root]));
-  const reads = params.map((p) => [p, versionOf(p)] as const);
-  const { session: home, arrays } = await computeSomewhere(session, [root], updates);
+  const asked = [root, ...updates.map(([, value]) => value)];
+  const reads = readsOf(inlineCalls([root], isValue));
+  const begun = await computeBelow(session, asked);
+  const { session: home, arrays } = await computeSomewhere(begun, [root], updates);
   const [array] = arrays;
   if (root.op !== "param") store(root, home, array!, reads);
   return array!;

@@ -32,7 +32,7 @@ import { compileOptionsOf, compilePlaced } from "./automatic.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts";
 import { settings } from "./settings.ts";
 import { checkHome, firstValueOf, markChanged, store, storedOf } from "./storage.ts";
-import { structureOf } from "./structure.ts";
+import { isValue, structureOf } from "./structure.ts";
 import type { TuningTable } from "./tuning.ts";
 
 export type Updates = readonly (readonly [Tensor, Tensor])[];
@@ -205,7 +205,7 @@ export async function computeSomewhere(
 ): Promise<{ readonly session: Session; readonly arrays: DeviceArray[] }> {
   const auto = !given && defaultTarget() === "auto";
   const session = auto ? undefined : (given ?? (await sessionFor()));
-  const all = inlineCalls([...roots, ...updates.map(([, value]) => value)]);
+  const all = inlineCalls([...roots, ...updates.map(([, value]) => value)], isValue);
   const { key, leaves } = structureOf(
     all,
     updates.map(([param]) => param),

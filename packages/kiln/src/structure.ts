@@ -40,7 +40,8 @@ export function structureOf(roots: readonly Tensor[], targets: readonly Tensor[]
   return { key: [...lines, ...ends.map(String)].join("\n"), leaves, params };
 }
 
-const isValue = (t: Tensor): boolean => t.op === "data" || storedOf(t) !== undefined;
+/** True of what need not be computed. */
+export const isValue = (t: Tensor): boolean => t.op === "data" || storedOf(t) !== undefined;
 
 function checkComputable(t: Tensor): void {
   if (t.op === "input")

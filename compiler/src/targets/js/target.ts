@@ -2,6 +2,7 @@
  * The js target: loops over typed arrays. Nothing limits what is fused but sense.
  */
 
+import { splitConcat } from "../../passes/split-concat.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
 import { serialContraction } from "../../schedule/serial-contraction.ts";
 import { serialRows } from "../../schedule/serial-rows.ts";
@@ -15,7 +16,7 @@ export const js: Target = {
   fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
   defaultLimits: {},
   startsAnywhere: true,
-  passes: [],
+  passes: [splitConcat],
   schedule: {
     rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),
     scan: (job) => ({ body: serialScan(job), workgroupSize: 1 }),

@@ -1,6 +1,7 @@
 /**
  * The wasm target: SIMD loops in one WebAssembly module, for one thread or several.
  */
+import { splitConcat } from "../../passes/split-concat.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
 import { simdContraction } from "../../schedule/simd-contraction.ts";
@@ -17,7 +18,7 @@ export const wasm: Target = {
   fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
   defaultLimits: {},
   startsAnywhere: true,
-  passes: [splitReduce],
+  passes: [splitConcat, splitReduce],
   schedule: {
     rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
     scan: (job) => ({ body: simdScan(job), workgroupSize: 1 }),

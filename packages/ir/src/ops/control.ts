@@ -119,12 +119,19 @@ function inlineGraph(graph: Graph): Graph {
 
 /**
  * The roots with every call replaced by its body, to any depth. The same nodes if there are no
- * calls.
+ * calls. What lies behind a node where `leaf` holds is not entered.
  */
-export function inlineCalls(roots: readonly Tensor[]): Tensor[] {
+export function inlineCalls(
+  roots: readonly Tensor[],
+  leaf: (t: Tensor) => boolean = () => false,
+): Tensor[] {
   const done = new Map<Tensor, Tensor>();
   const bodies = new Map<Tensor, readonly Tensor[]>();
-  for (const node of topologicalOrder(roots)) {
+  for (const node of topologicalOrder(roots, leaf)) {
+    if (leaf(node)) {
+      done.set(node, node);
+      continue;
+    }
     if (node.op === "call") {
       const graph = node.regions[0]!;
       const operands = node.operands.map((t) => done.get(t)!);

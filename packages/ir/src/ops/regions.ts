@@ -19,21 +19,36 @@ export interface Body {
 
 export const typeText = (t: ResultType): string => `${t.dtype}${printShape(t.shape)}`;
 
-/** Runs `define`, which gives the results for these parameters. */
+/** Bodies in bodies, as many as an artifact's steps may be nested. */
+export const mostNesting = 16;
+let nesting = 0;
+
+/** Runs `define`, which gives the results for these parameters. Throws GraphError if bodies are nested too deep. */
 export function traceBody(
   op: string,
   params: readonly Tensor[],
   define: () => readonly Tensor[],
 ): Body {
-  const { value, made } = recordNodes(() =>
-    trace(() => inlineCalls(checked(op, define()).map(currentValue))),
-  );
+  if (nesting === mostNesting)
+    throw new GraphError(
+      `${op}: bodies are nested ${nesting + 1} deep, at most ${mostNesting} may be\n  compute part of it outside of the body`,
+    );
+  const { value, made } = recordNodes(() => trace(() => results(op, define)));
   const [assigned] = value.updates.keys();
   if (assigned)
     throw new GraphError(
       `${op}: the body assigns ${String(assigned.attrs.name)}, which a region may not\n  carry the value, and assign the result outside`,
     );
   return { params, results: value.value, made };
+}
+
+function results(op: string, define: () => readonly Tensor[]): Tensor[] {
+  nesting++;
+  try {
+    return inlineCalls(checked(op, define()).map(currentValue));
+  } finally {
+    nesting--;
+  }
 }
 
 function checked(op: string, results: readonly Tensor[]): readonly Tensor[] {

@@ -6,7 +6,7 @@
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
-import { checkList, } from "../kind.ts";
+import { checkList } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";

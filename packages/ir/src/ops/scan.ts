@@ -4,7 +4,7 @@
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
-import { checkExtentKind, checkList, } from "../kind.ts";
+import { checkExtentKind, checkList } from "../kind.ts";
 import { type Attrs, type Graph, type ResultType, Tensor } from "../node.ts";
 import { defineOp, type OpRecord } from "../op.ts";
 import { currentValue } from "../trace.ts";

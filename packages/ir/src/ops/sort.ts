@@ -4,7 +4,7 @@
  */
 import { type Dim, printDim, subDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
-import { checkExtentKind, } from "../kind.ts";
+import { checkExtentKind } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";

@@ -17,7 +17,7 @@ import {
   subDim,
 } from "../dim.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
-import { checkExtents, } from "../kind.ts";
+import { checkExtents } from "../kind.ts";
 import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";

@@ -67,7 +67,10 @@ test("the message names the dim and what it must be", async () => {
     await f(rows(2));
     assert.unreachable("nothing was thrown");
   } catch (error) {
-    assert.is((error as Error).message, "run: dim N must be at least 3, is 2 in input arg0 [N,2]");
+    assert.is(
+      (error as Error).message,
+      "run: dim N must be at least 3, is 2 in input arg0 [N,2]\n  slice: N-3:N is outside axis 0 of [N,2]",
+    );
   }
 });
 

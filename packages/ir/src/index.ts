@@ -1,3 +1,4 @@
+export * from "./claim.ts";
 export * from "./dim.ts";
 export * from "./dim-evaluate.ts";
 export * from "./dtype.ts";

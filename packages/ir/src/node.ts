@@ -136,8 +136,11 @@ export function makeNode(parts: NodeParts): Tensor {
 /** A node that is equal to no other: inputs, parameters, data. */
 export const makeUnique = (parts: NodeParts): Tensor => recorded(new Tensor(parts));
 
+/** As printed, but with the ranges of symbols. */
+const shapeKey = (shape: Shape): string => `[${shape.map(keyOfDim)}]`;
+
 const keyOf = (p: NodeParts): string =>
-  `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${printShape(p.shape)}${(p.regions ?? []).map(regionKey)}`;
+  `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${shapeKey(p.shape)}${(p.regions ?? []).map(regionKey)}`;
 
 const regionKeys = new WeakMap<Graph, string>();
 
@@ -147,13 +150,13 @@ function regionKey(graph: Graph): string {
   if (known !== undefined) return known;
   const local = new Map<Tensor, string>();
   for (const p of graph.params) local.set(p, `%${local.size}`);
-  const text = graph.params.map((p) => `${p.dtype}${printShape(p.shape)}`);
+  const text = graph.params.map((p) => `${p.dtype}${shapeKey(p.shape)}`);
   const nameOf = (t: Tensor) => local.get(t) ?? String(t.id);
   for (const t of topologicalOrder(graph.results)) {
     if (local.has(t) || !t.operands.some((o) => local.has(o))) continue;
     const regions = t.regions.map(regionKey);
     text.push(
-      `${t.op}(${t.operands.map(nameOf)})${attrKey(t.attrs)}${t.dtype}${printShape(t.shape)}${regions}`,
+      `${t.op}(${t.operands.map(nameOf)})${attrKey(t.attrs)}${t.dtype}${shapeKey(t.shape)}${regions}`,
     );
     local.set(t, `%${local.size}`);
   }

@@ -20,11 +20,20 @@ import { defineOp, type OpRecord } from "../op.ts";
 import { checkAxis, checkNumbers, checkShape, printShape, type Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 
-/** An extent as a user writes it: a number, a dim, or the name of a symbol that is at least 1. */
+/** An extent as a user writes it: a number, a dim, or the name of a symbol: `"N"` is at least 1, `"N>=0"` may be 0. */
 export type Extent = Dim | string;
 
 export const toShape = (shape: readonly Extent[]): Shape =>
-  shape.map((d) => (typeof d === "string" ? dim(d) : d));
+  shape.map((d) => (typeof d === "string" ? namedDim(d) : d));
+
+/** `"N"`, or `"N>=0"` with another least value. */
+function namedDim(text: string): Dim {
+  const [name, least] = text.split(">=").map((part) => part.trim());
+  if (least === undefined) return dim(name!);
+  if (!/^\d+$/.test(least))
+    throw new ShapeError(`dim: "${text}" does not say from which number on: "${name}>=0"`);
+  return dim(name!, { min: Number(least) });
+}
 
 function declared(op: string, node: ResultType | undefined): ResultType {
   if (!node) throw new GraphError(`${op}: a ${op} has no type of its own; it must be declared`);

@@ -76,7 +76,7 @@ function stagesOf(n: NodeContext, q: Tensor, k: Tensor): Stages {
   const wanted = precision ? dtypeOf(elementTypeAt(n, precision)) : seen.dtype;
   const inner = wanted === "f64" ? convert(seen, "f64") : seen;
   const weights = convert(softmax(inner, -1), raw.dtype);
-  const blind = seen.max(-1, { keepDims: true }).equal(Number.NEGATIVE_INFINITY);
+  const blind = seen.max(-1, { keepDims: true, empty: "identity" }).equal(Number.NEGATIVE_INFINITY);
   const used = n.has(3) || n.has(6) ? select(blind, 0, weights) : weights;
   return { raw, capped: soft, masked: seen, weights, used };
 }

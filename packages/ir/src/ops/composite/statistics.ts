@@ -37,40 +37,50 @@ export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}):
   return sum(d.mul(d), list, keep).div(correction ? n.sub(correction) : n);
 }
 
-/** √variance. */
+/** √x, of whose slopes at 0 that of 0 is taken, as is the rule for a norm: where all it is made of is 0 no direction is better. */
+function rootOf(x: Tensor): Tensor {
+  const none = x.equal(0);
+  return select(none, 0, select(none, 1, x).sqrt());
+}
+
+/** √variance; the gradient is 0 where all elements are equal. */
 export const std = (x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor =>
-  variance(x, checkAxes("std", axes, x.rank), options).sqrt();
+  rootOf(variance(x, checkAxes("std", axes, x.rank), options));
 
 export interface NormOptions extends ReduceOptions {
   readonly order?: 1 | 2 | typeof Infinity;
 }
 
-/** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. */
+/** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. The gradient is 0 where x is. */
 export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor {
   const [from, list] = [toFloat(x), checkAxes("norm", axes, x.rank)];
   const { order = 2, ...keep } = options;
   if (order === 1) return sum(from.abs(), list, keep);
   if (order === Infinity) return max(from.abs(), list, keep);
-  return sum(from.mul(from), list, keep).sqrt();
+  return rootOf(sum(from.mul(from), list, keep));
 }
 
 /** The maximum along an axis, kept as extent 1, as a constant of the gradient; 0 where it is not finite. */
 function shiftOf(x: Tensor, axes: Axes | undefined): Tensor {
-  const m = max(x, axes, { keepDims: true }).stopGradient();
+  const m = max(x, axes, { keepDims: true, empty: "identity" }).stopGradient();
   return select(m.isFinite(), m, 0);
 }
+
+/** The maximum along an axis as a constant of the gradient. An empty axis has no elements to take it from. */
+const peakOf = (x: Tensor, axis: number): Tensor =>
+  max(x, axis, { keepDims: true, empty: "identity" }).stopGradient();
 
 /** eˣ/Σeˣ along `axis`. The sum is at least 1, so that one reciprocal a row loses little and saves a division an element. */
 export function softmax(x: Tensor, axis = -1): Tensor {
   const [from, a] = [toFloat(x), checkAxis("softmax", axis, x.rank)];
-  const e = from.sub(max(from, a, { keepDims: true }).stopGradient()).exp();
+  const e = from.sub(peakOf(from, a)).exp();
   return e.mul(sum(e, a, { keepDims: true }).reciprocal());
 }
 
 /** x − ln Σeˣ along `axis`. */
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
   const [from, a] = [toFloat(x), checkAxis("logSoftmax", axis, x.rank)];
-  const d = from.sub(max(from, a, { keepDims: true }).stopGradient());
+  const d = from.sub(peakOf(from, a));
   return d.sub(sum(d.exp(), a, { keepDims: true }).log());
 }
 
@@ -78,7 +88,10 @@ export function logSoftmax(x: Tensor, axis = -1): Tensor {
 export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
   const [from, list] = [toFloat(x), checkAxes("logSumExp", axes, x.rank)];
   const m = shiftOf(from, list);
-  const total = sum(from.sub(m).exp(), list, { keepDims: true }).log().add(m);
+  const powers = sum(from.sub(m).exp(), list, { keepDims: true });
+  // Where every x is −∞ there is nothing to go up: no gradient, as no weight is given to any of them.
+  const none = powers.equal(0);
+  const total = select(none, -Infinity, select(none, 1, powers).log()).add(m);
   return options.keepDims ? total : sum(total, list);
 }
 

@@ -4,6 +4,7 @@
  */
 import { select } from "./compare.ts";
 import { type Binary, binary } from "./define.ts";
+import { unlessZero } from "./singular.ts";
 
 /** x + y. */
 export const add: Binary = binary("add", {
@@ -66,10 +67,14 @@ export const pow: Binary = binary("pow", {
   on: "float",
   full: true,
   eval: (x, y) => (x === 1 ? 1 : x! ** y!),
-  vjp: (g, y, a, b) => [
-    select(b!.equal(0), 0, g.mul(b!).mul(a!.pow(b!.sub(1)))),
-    select(a!.equal(0).and(b!.greaterEqual(0)), 0, g.mul(y).mul(a!.log())),
-  ],
+  vjp: (g, y, a, b) => {
+    const base = unlessZero(g, a!);
+    const flat = a!.equal(0).and(b!.greaterEqual(0));
+    return [
+      select(b!.equal(0), 0, g.mul(b!).mul(base.pow(b!.sub(1)))),
+      select(flat, 0, g.mul(unlessZero(g, y)).mul(unlessZero(g, a!).log())),
+    ];
+  },
   domain: [0.2, 4],
   smooth: true,
   ulp: 64,
@@ -81,7 +86,7 @@ export const atan2: Binary = binary("atan2", {
   on: "float",
   eval: (y, x) => Math.atan2(y!, x!),
   vjp: (g, _y, y, x) => {
-    const squares = y!.mul(y!).add(x!.mul(x!));
+    const squares = unlessZero(g, y!.mul(y!).add(x!.mul(x!)));
     return [g.mul(x!).div(squares), g.neg().mul(y!).div(squares)];
   },
   domain: [0.5, 5],

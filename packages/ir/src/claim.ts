@@ -1,31 +1,23 @@
 /**
- * What a user's indices are claimed to be: beside the graph, by the node that holds whether they are, or that reads by them. Costs
- * nothing unless a program is compiled with `check: "indices"`. Not part of a node's identity; the first claim stays.
+ * What a user's indices are claimed to be, beside the node that reads by them or knows whether they are inside. Costs nothing
+ * unless a program is compiled with `check: "indices"`. Not part of a node's identity; the first claim stays.
  */
 import type { Tensor } from "./node.ts";
 
 export interface IndexClaim {
   /** What the user called. */
   readonly op: string;
-  /** What is wrong where the claim does not hold. */
-  readonly wrong: () => string;
-  /** Bool of any shape, true where an index is inside; of a gather or scatter it follows from the node. */
-  readonly holds: Tensor | undefined;
+  /** Of a gather or scatter, that its indices are places; of a bool, that all is true, or some along the last axis. */
+  readonly holds: "places" | "all" | "some";
+  /** What is wrong where it does not hold. */
+  readonly wrong: string;
 }
 
 const claims = new WeakMap<Tensor, IndexClaim>();
 
-/**
- * Claims of a node that all of `holds` is true; of a gather or scatter, that its indices are places of what is indexed. Returns the
- * node.
- */
-export function claimIndices(
-  op: string,
-  node: Tensor,
-  wrong: () => string,
-  holds?: Tensor,
-): Tensor {
-  if (!claims.has(node)) claims.set(node, { op, wrong, holds });
+/** Claims it of the node, and returns it. */
+export function claimIndices(node: Tensor, claim: IndexClaim): Tensor {
+  if (!claims.has(node)) claims.set(node, claim);
   return node;
 }
 

@@ -46,6 +46,7 @@ export * from "./premise.ts";
 export * from "./print.ts";
 export * from "./requirement.ts";
 export { parseDim } from "./scan.ts";
+export * from "./scope.ts";
 export * from "./shape.ts";
 export * from "./site.ts";
 export * from "./special.ts";

@@ -3,9 +3,11 @@
  * the same node twice gives the same object. Shapes and dtypes are checked by the op records before a
  * node is made, so that the stack trace is the user's. Methods (`x.add(y)`) are installed by `methods.ts`.
  */
+import { claimIndices, claimOf } from "./claim.ts";
 import { DimExpr, keyOfDim } from "./dim.ts";
 import type { Dtype } from "./dtype.ts";
 import type { Methods } from "./methods.ts";
+import { currentScope, type Scope } from "./scope.ts";
 import { printShape, type Shape } from "./shape.ts";
 import { captureTrace, type Trace } from "./site.ts";
 
@@ -71,6 +73,7 @@ export class Tensor {
   readonly regions: readonly Graph[];
   readonly results: readonly ResultType[] | undefined;
   readonly #trace: Trace | undefined;
+  readonly #scope: Scope | undefined;
 
   constructor(parts: NodeParts) {
     this.id = nextId++;
@@ -83,11 +86,17 @@ export class Tensor {
     this.results = parts.results;
     const { traced = true } = parts;
     this.#trace = replaced ? replaced.#trace : traced ? captureTrace() : undefined;
+    this.#scope = replaced ? replaced.#scope : currentScope();
   }
 
   /** Where in the user's program it was built, `file.ts:12:5`. Not part of its identity. */
   get site(): string | undefined {
     return this.#trace?.site;
+  }
+
+  /** In whose course it was made first, such as a layer's. Not part of its identity. */
+  get scope(): Scope | undefined {
+    return this.#scope;
   }
 
   get rank(): number {
@@ -213,10 +222,13 @@ export function topologicalOrder(
   return order;
 }
 
-/** Rebuilds a node with other operands; the same node if none changed. */
+/** Rebuilds a node with other operands, in its place; the same node if none changed. */
 export function withOperands(node: Tensor, operands: readonly Tensor[]): Tensor {
   if (operands.every((t, i) => t === node.operands[i])) return node;
   const { op, attrs, dtype, shape, regions, results } = node;
   const several = results ? { results } : {};
-  return makeNode({ op, operands, attrs, dtype, shape, regions, ...several });
+  const parts = { op, operands, attrs, dtype, shape, regions, ...several };
+  const made = inPlaceOf(node, () => makeNode(parts));
+  const claim = claimOf(node);
+  return claim ? claimIndices(made, claim) : made;
 }

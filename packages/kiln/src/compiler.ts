@@ -3,9 +3,11 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
+import type { Program } from "@kiln-ml/compiler";
 import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
-import type { Input, KernelTiming } from "@kiln-ml/runtime/loader";
+import type { DeviceArray, Input, KernelTiming } from "@kiln-ml/runtime/loader";
 import { dimsAt } from "./automatic.ts";
+import type { Check, Checked } from "./check.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
 import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
@@ -32,6 +34,12 @@ export interface CompileOptions extends CodeOptions {
   readonly target?: TargetOption;
   /** Threads of the wasm device, as `setThreads` takes them. */
   readonly threads?: ThreadCount;
+  /**
+   * What every run looks for: "finite", numbers that are not where finite ones went in; "indices", indices and labels that are
+   * outside. A call that finds one rejects with CheckError, which names the op, the line that built it and the module, and leaves
+   * parameters as they were. Costs time and memory.
+   */
+  readonly check?: Check | readonly Check[];
   /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
   readonly inputs?: readonly InputSpec[];
 }
@@ -59,6 +67,8 @@ export class Compiler {
   readonly #fn: AnyFunction;
   readonly #options: CompileOptions;
   readonly #code: CodeOptions;
+  readonly #checks: ReadonlySet<Check>;
+  readonly #checked = new WeakMap<Traced, Checked>();
   readonly #variants: Variant[] = [];
   readonly #histories = new Map<string, ShapeHistory>();
   #leaves: readonly Wanted[] | undefined;
@@ -68,8 +78,11 @@ export class Compiler {
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
     this.#options = options;
-    const { target: _target, threads: _threads, inputs: _inputs, ...code } = options;
-    this.#code = { name: fn.name || "program", ...code };
+    const { target: _target, threads: _threads, inputs: _inputs, check, ...code } = options;
+    this.#checks = checksOf(check);
+    // Numbers that js keeps in double precision within a kernel would overflow where nobody looks.
+    const rounding = this.#checks.has("finite") ? { rounding: "each-op" as const } : {};
+    this.#code = { name: fn.name || "program", ...rounding, ...code };
   }
 
   get name(): string {
@@ -79,7 +92,28 @@ export class Compiler {
   async call(args: readonly unknown[]): Promise<unknown> {
     const { variant, inputs } = await this.#prepare(args);
     const arrays = await variant.runner.run(inputs);
+    if (this.#checks.size) await this.#verify(variant, arrays);
     return variant.traced.result(arrays.map((a) => leafOf(variant.runner.session, a)));
+  }
+
+  /** Throws where the run found what it looked for. */
+  async #verify({ traced }: Variant, arrays: readonly DeviceArray[]): Promise<void> {
+    const [found] = await arrays.at(-1)!.data();
+    try {
+      this.#checked.get(traced)?.verify(Number(found));
+    } catch (error) {
+      for (const a of arrays) a.dispose();
+      throw error;
+    }
+  }
+
+  /** The program to run for `traced`: with what it looks for, where it looks for something. */
+  async #programOf(traced: Traced): Promise<Program> {
+    if (this.#checks.size === 0) return traced.program;
+    const { checkProgram } = await import("./check.ts");
+    const checked = this.#checked.get(traced) ?? checkProgram(traced.program, this.#checks);
+    this.#checked.set(traced, checked);
+    return checked.program;
   }
 
   async profile(args: readonly unknown[]): Promise<KernelTiming[]> {
@@ -259,7 +293,8 @@ export class Compiler {
 
   /** Compiles for a target that was named, else for the fastest, and takes along what lives elsewhere. */
   async #compile(traced: Traced, extents?: Extents): Promise<Runner> {
-    const { program, states } = traced;
+    const { states } = traced;
+    const program = await this.#programOf(traced);
     const { target = "auto" } = this.#options;
     const home = await this.#home(traced);
     if (target !== "auto") pin(states);
@@ -269,6 +304,16 @@ export class Compiler {
     await this.#gather(traced, runner.session);
     return runner;
   }
+}
+
+const kinds: readonly unknown[] = ["finite", "indices"];
+
+function checksOf(check: CompileOptions["check"] = []): ReadonlySet<Check> {
+  const list = Array.isArray(check) ? check : [check];
+  for (const kind of list)
+    if (!kinds.includes(kind))
+      throw new GraphError(`compile: check is "finite" or "indices", got ${JSON.stringify(kind)}`);
+  return new Set(list);
 }
 
 type Type = Pick<Fed, "dtype" | "shape">;

@@ -10,6 +10,7 @@ export * as data from "@kiln-ml/data";
 export * from "@kiln-ml/ir";
 export * as nn from "@kiln-ml/nn";
 export * as optim from "@kiln-ml/optim";
+export type { Check } from "./check.ts";
 export { type CompiledFunction, compile, exportArtifact, type Feeds } from "./compile.ts";
 export type { CompileOptions } from "./compiler.ts";
 export type { ExportOptions } from "./export.ts";

@@ -10,11 +10,14 @@ import {
   iota,
   isFloat,
   isInteger,
+  isNonNegative,
   printDim,
   printShape,
   ShapeError,
   sameShape,
   select,
+  sizeOf,
+  subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { checkWithin } from "./parameter.ts";
@@ -75,21 +78,20 @@ function checkTargets(op: string, x: Tensor, target: Tensor, axis: number): void
 
 const ignored = -100;
 
-/** Losses and the weight of each target, for log-probabilities `logp`. */
+/** Losses, and what a mean divides by, for log-probabilities `logp`. */
 function againstIndices(
   logp: Tensor,
   target: Tensor,
   classes: Classes,
   options: CrossEntropyOptions & { readonly op: string },
-): { losses: Tensor; weights: Tensor } {
+): { losses: Tensor; total: Tensor } {
   const { axis, weight, sum } = classes;
   const smoothing = options.labelSmoothing ?? 0;
   const label = target.convert("i32");
   const kept = label.notEqual(options.ignoreIndex ?? ignored);
   const known = label.greaterEqual(0).and(label.less(logp.shape[axis]!));
-  const counts = known.or(kept.not());
-  const wrong = () => `a target is none of ${printDim(logp.shape[axis]!)} classes`;
-  claimIndices(options.op, counts, wrong, counts);
+  const wrong = `a target is none of ${printDim(logp.shape[axis]!)} classes`;
+  const counts = claimIndices(known.or(kept.not()), { op: options.op, holds: "all", wrong });
   // Of what is no class the first stands in, times NaN: a loss and a gradient of 0 would pass for a sample that is right.
   const hit = iota(logp.shape, axis).equal(select(known, label, 0).expandDims(axis));
   const sign = select(counts, -1, Number.NaN).convert(logp.dtype);
@@ -101,14 +103,25 @@ function againstIndices(
     const even = masked((weight ? logp.mul(weight) : logp).mean([axis]).neg());
     losses = losses.mul(1 - smoothing).add(even.mul(smoothing));
   }
-  return { losses, weights: ofTarget ?? kept.convert(logp.dtype) };
+  return { losses, total: ofTarget ? ofTarget.sum() : countOf(kept).convert(losses.dtype) };
+}
+
+/**
+ * How many are true, as a product with itself: a kernel that is done before the losses are computed, so that they and their gradient
+ * stay one. A sum would be taken into the kernel of the losses' own, and the gradient would wait for it.
+ */
+function countOf(kept: Tensor): Tensor {
+  const flat = kept.convert("i32").reshape([-1]);
+  return flat.dot(flat);
 }
 
 function averaged(
-  { losses, weights }: { losses: Tensor; weights: Tensor },
+  { losses, total }: { losses: Tensor; total: Tensor },
   reduction: Reduction = "mean",
 ): Tensor {
-  if (reduction === "mean") return losses.sum().div(weights.sum());
+  // Of no losses the mean is 0/0; of some each is divided, in the kernel that makes it.
+  const some = isNonNegative(subDim(sizeOf(losses.shape), 1));
+  if (reduction === "mean") return some ? losses.div(total).sum() : losses.sum().div(total);
   return reduce(losses, reduction);
 }
 

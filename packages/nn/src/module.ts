@@ -14,6 +14,7 @@ import {
   sizeOf,
   Tensor,
 } from "@kiln-ml/ir";
+import { scopeForward } from "./module-scope.ts";
 
 /** A module with one input and one result, as containers expect. */
 export interface Layer extends Module {
@@ -28,6 +29,11 @@ const frozen = new WeakSet<Tensor>();
  */
 export abstract class Module extends Stateful {
   #training = true;
+
+  constructor() {
+    super();
+    scopeForward(this, Module.prototype);
+  }
 
   /**
    * Read while `forward` builds the graph: dropout and batch normalisation differ in training. A compiled function has a program

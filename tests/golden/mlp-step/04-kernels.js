@@ -172,8 +172,8 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
   }
 }
 
-// reduceMax_add
-function reduceMax_add(add, classes, add2, div) {
+// reduceMax_select
+function reduceMax_select(add, exp, classes, reduceSum, select) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -186,48 +186,89 @@ function reduceMax_add(add, classes, add2, div) {
     const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
     return (low + s * s * high) * powerOfTwo[0];
   }
-  let sum3 = 0;
   for (let i0 = 0; i0 < 5; i0++) {
     let max0 = -Infinity;
-    let sum4 = 0;
     const atI0 = i0 * 4;
     max0 = Math.max(max0, add[atI0]);
-    const classesAt = classes[i0];
-    sum4 += -(0 === classesAt ? -0.20000000298023224 : 0);
     max0 = Math.max(max0, add[atI0 + 1]);
-    sum4 += -(1 === classesAt ? -0.20000000298023224 : 0);
     max0 = Math.max(max0, add[atI0 + 2]);
-    sum4 += -(2 === classesAt ? -0.20000000298023224 : 0);
     max0 = Math.max(max0, add[atI0 + 3]);
-    sum4 += -(3 === classesAt ? -0.20000000298023224 : 0);
     let sum1 = 0;
-    sum1 += fastExp(add[atI0] - max0);
-    sum1 += fastExp(add[atI0 + 1] - max0);
-    sum1 += fastExp(add[atI0 + 2] - max0);
-    sum1 += fastExp(add[atI0 + 3] - max0);
+    const t = fastExp(add[atI0] - max0);
+    sum1 += t;
+    exp[atI0] = t;
+    const t0 = fastExp(add[atI0 + 1] - max0);
+    sum1 += t0;
+    exp[atI0 + 1] = t0;
+    const t1 = fastExp(add[atI0 + 2] - max0);
+    sum1 += t1;
+    exp[atI0 + 2] = t1;
+    const t2 = fastExp(add[atI0 + 3] - max0);
+    sum1 += t2;
+    exp[atI0 + 3] = t2;
     let sum2 = 0;
+    const classesAt = classes[i0];
+    const t3 = classesAt >= 0 && classesAt < 4 ? classesAt : 0;
+    const t4 = Math.log(sum1);
+    sum2 += 0 === t3 ? add[atI0] - max0 - t4 : 0;
+    sum2 += 1 === t3 ? add[atI0 + 1] - max0 - t4 : 0;
+    sum2 += 2 === t3 ? add[atI0 + 2] - max0 - t4 : 0;
+    sum2 += 3 === t3 ? add[atI0 + 3] - max0 - t4 : 0;
+    reduceSum[i0] = sum1;
     const classesAt0 = classes[i0];
-    const t = 0 === classesAt0;
-    const t0 = add[atI0] - max0;
-    const t1 = Math.log(sum1);
-    sum2 += t ? t0 - t1 : 0;
-    const t2 = sum4 / sum1;
-    add2[atI0] = (t ? -0.20000000298023224 : 0) + t2 * fastExp(t0);
-    const t3 = 1 === classesAt0;
-    const t4 = add[atI0 + 1] - max0;
-    sum2 += t3 ? t4 - t1 : 0;
-    add2[atI0 + 1] = (t3 ? -0.20000000298023224 : 0) + t2 * fastExp(t4);
-    const t5 = 2 === classesAt0;
-    const t6 = add[atI0 + 2] - max0;
-    sum2 += t5 ? t6 - t1 : 0;
-    add2[atI0 + 2] = (t5 ? -0.20000000298023224 : 0) + t2 * fastExp(t6);
-    const t7 = 3 === classesAt0;
-    const t8 = add[atI0 + 3] - max0;
-    sum2 += t7 ? t8 - t1 : 0;
-    add2[atI0 + 3] = (t7 ? -0.20000000298023224 : 0) + t2 * fastExp(t8);
-    sum3 += -sum2;
+    select[i0] = classesAt0 !== -100 ? sum2 * (classesAt0 >= 0 && classesAt0 < 4 || classesAt0 === -100 ? -1 : NaN) : 0;
   }
-  div[0] = sum3 / 5;
+}
+
+// reduceSum_mul
+function reduceSum_mul(classes, select, mul, reduceSum) {
+  let sum0 = 0;
+  sum0 += classes[0] !== -100 ? 1 : 0;
+  sum0 += classes[1] !== -100 ? 1 : 0;
+  sum0 += classes[2] !== -100 ? 1 : 0;
+  sum0 += classes[3] !== -100 ? 1 : 0;
+  sum0 += classes[4] !== -100 ? 1 : 0;
+  let sum1 = 0;
+  sum1 += select[0] / sum0;
+  const classesAt = classes[0];
+  const t = 1 / sum0;
+  mul[0] = (classesAt !== -100 ? t : 0) * (classesAt >= 0 && classesAt < 4 || classesAt === -100 ? -1 : NaN);
+  sum1 += select[1] / sum0;
+  const classesAt0 = classes[1];
+  mul[1] = (classesAt0 !== -100 ? t : 0) * (classesAt0 >= 0 && classesAt0 < 4 || classesAt0 === -100 ? -1 : NaN);
+  sum1 += select[2] / sum0;
+  const classesAt1 = classes[2];
+  mul[2] = (classesAt1 !== -100 ? t : 0) * (classesAt1 >= 0 && classesAt1 < 4 || classesAt1 === -100 ? -1 : NaN);
+  sum1 += select[3] / sum0;
+  const classesAt2 = classes[3];
+  mul[3] = (classesAt2 !== -100 ? t : 0) * (classesAt2 >= 0 && classesAt2 < 4 || classesAt2 === -100 ? -1 : NaN);
+  sum1 += select[4] / sum0;
+  const classesAt3 = classes[4];
+  mul[4] = (classesAt3 !== -100 ? t : 0) * (classesAt3 >= 0 && classesAt3 < 4 || classesAt3 === -100 ? -1 : NaN);
+  reduceSum[0] = sum1;
+}
+
+// reduceSum_add
+function reduceSum_add(classes, mul, reduceSum, exp, add) {
+  for (let i0 = 0; i0 < 5; i0++) {
+    let sum0 = 0;
+    const classesAt = classes[i0];
+    const t = classesAt >= 0 && classesAt < 4 ? classesAt : 0;
+    const mulAt = mul[i0];
+    sum0 += -(0 === t ? mulAt : 0);
+    sum0 += -(1 === t ? mulAt : 0);
+    sum0 += -(2 === t ? mulAt : 0);
+    sum0 += -(3 === t ? mulAt : 0);
+    const classesAt0 = classes[i0];
+    const t0 = classesAt0 >= 0 && classesAt0 < 4 ? classesAt0 : 0;
+    const mulAt0 = mul[i0];
+    const t1 = sum0 / (sum0 === 0 ? 1 : reduceSum[i0]);
+    const atI0 = i0 * 4;
+    add[atI0] = (0 === t0 ? mulAt0 : 0) + t1 * exp[atI0];
+    add[atI0 + 1] = (1 === t0 ? mulAt0 : 0) + t1 * exp[atI0 + 1];
+    add[atI0 + 2] = (2 === t0 ? mulAt0 : 0) + t1 * exp[atI0 + 2];
+    add[atI0 + 3] = (3 === t0 ? mulAt0 : 0) + t1 * exp[atI0 + 3];
+  }
 }
 
 // matmul_select

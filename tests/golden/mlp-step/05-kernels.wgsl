@@ -306,11 +306,12 @@ fn main(
   }
 }
 
-// reduceMax_add on a grid of 1 × 1 × 1
+// reduceMax_select on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
-@group(0) @binding(1) var<storage, read> classes: array<i32>;
-@group(0) @binding(2) var<storage, read_write> add2: array<f32>;
-@group(0) @binding(3) var<storage, read_write> div: array<f32>;
+@group(0) @binding(1) var<storage, read_write> exp0: array<f32>;
+@group(0) @binding(2) var<storage, read> classes: array<i32>;
+@group(0) @binding(3) var<storage, read_write> reduceSum: array<f32>;
+@group(0) @binding(4) var<storage, read_write> select0: array<f32>;
 
 var<private> infinityBits: u32 = 0x7f800000u;
 fn infinity() -> f32 {
@@ -350,79 +351,125 @@ fn logOf(x: f32) -> f32 {
   return select(logFar(x), logNear(x - 1.0), (x < f32(1.5)) & (x > f32(0.7)));
 }
 
-var<workgroup> partials_f32: array<f32, 256>;
-
-fn combine_sum_f32(value: f32, lid: i32) -> f32 {
-  partials_f32[lid] = value;
-  workgroupBarrier();
-  for (var count = 256; count > 1; count = (count + 1) / 2) {
-    let span = (count + 1) / 2;
-    if (lid + span < count) {
-      partials_f32[lid] = partials_f32[lid] + partials_f32[lid + span];
-    }
-    workgroupBarrier();
-  }
-  let result = partials_f32[0];
-  workgroupBarrier();
-  return result;
-}
-
-fn given(x: f32) -> f32 {
-  return x;
-}
-
-@compute @workgroup_size(256)
+@compute @workgroup_size(64)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
   @builtin(workgroup_id) workgroup: vec3<u32>,
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  var sum3: f32 = 0.0;
-  for (var row = lid; row < 5; row += 256) {
+  let atLocal = lid * 4;
+  if (lid <= 4) {
     var max0: f32 = -infinity();
-    var sum4: f32 = 0.0;
-    let atRow = row * 4;
-    max0 = maximum(max0, add[atRow]);
-    let classesAt = classes[row];
-    sum4 = sum4 + -select(0.0, -0.2, 0 == classesAt);
-    max0 = maximum(max0, add[atRow + 1]);
-    sum4 = sum4 + -select(0.0, -0.2, 1 == classesAt);
-    max0 = maximum(max0, add[atRow + 2]);
-    sum4 = sum4 + -select(0.0, -0.2, 2 == classesAt);
-    max0 = maximum(max0, add[atRow + 3]);
-    sum4 = sum4 + -select(0.0, -0.2, 3 == classesAt);
+    max0 = maximum(max0, add[atLocal]);
+    max0 = maximum(max0, add[atLocal + 1]);
+    max0 = maximum(max0, add[atLocal + 2]);
+    max0 = maximum(max0, add[atLocal + 3]);
     var sum1: f32 = 0.0;
-    sum1 = sum1 + expOf(add[atRow] - max0);
-    sum1 = sum1 + expOf(add[atRow + 1] - max0);
-    sum1 = sum1 + expOf(add[atRow + 2] - max0);
-    sum1 = sum1 + expOf(add[atRow + 3] - max0);
+    let t = expOf(add[atLocal] - max0);
+    sum1 = sum1 + t;
+    exp0[atLocal] = t;
+    let t0 = expOf(add[atLocal + 1] - max0);
+    sum1 = sum1 + t0;
+    exp0[atLocal + 1] = t0;
+    let t1 = expOf(add[atLocal + 2] - max0);
+    sum1 = sum1 + t1;
+    exp0[atLocal + 2] = t1;
+    let t2 = expOf(add[atLocal + 3] - max0);
+    sum1 = sum1 + t2;
+    exp0[atLocal + 3] = t2;
     var sum2: f32 = 0.0;
-    let classesAt0 = classes[row];
-    let t = 0 == classesAt0;
-    let t0 = add[atRow] - max0;
-    let t1 = logOf(sum1);
-    sum2 = sum2 + select(0.0, t0 - t1, t);
-    let t2 = sum4 / sum1;
-    add2[atRow] = select(0.0, -0.2, t) + t2 * expOf(t0);
-    let t3 = 1 == classesAt0;
-    let t4 = add[atRow + 1] - max0;
-    sum2 = sum2 + select(0.0, t4 - t1, t3);
-    add2[atRow + 1] = select(0.0, -0.2, t3) + t2 * expOf(t4);
-    let t5 = 2 == classesAt0;
-    let t6 = add[atRow + 2] - max0;
-    sum2 = sum2 + select(0.0, t6 - t1, t5);
-    add2[atRow + 2] = select(0.0, -0.2, t5) + t2 * expOf(t6);
-    let t7 = 3 == classesAt0;
-    let t8 = add[atRow + 3] - max0;
-    sum2 = sum2 + select(0.0, t8 - t1, t7);
-    add2[atRow + 3] = select(0.0, -0.2, t7) + t2 * expOf(t8);
-    sum3 = sum3 + -sum2;
+    let classesAt = classes[lid];
+    let t3 = select(0, classesAt, (0 <= classesAt) & (classesAt < 4));
+    let t4 = logOf(sum1);
+    sum2 = sum2 + select(0.0, add[atLocal] - max0 - t4, 0 == t3);
+    sum2 = sum2 + select(0.0, add[atLocal + 1] - max0 - t4, 1 == t3);
+    sum2 = sum2 + select(0.0, add[atLocal + 2] - max0 - t4, 2 == t3);
+    sum2 = sum2 + select(0.0, add[atLocal + 3] - max0 - t4, 3 == t3);
+    reduceSum[lid] = sum1;
+    let classesAt0 = classes[lid];
+    select0[lid] = select(0.0, sum2 * select(nan(), -1.0, ((0 <= classesAt0) & (classesAt0 < 4)) | (classesAt0 == -100)), classesAt0 != -100);
   }
-  sum3 = combine_sum_f32(sum3, lid);
-  let t9 = sum3 / given(5.0);
-  for (var first = lid; first < 1; first += 256) {
-    div[0] = t9;
+}
+
+// reduceSum_mul on a grid of 1 × 1 × 1
+@group(0) @binding(0) var<storage, read> classes: array<i32>;
+@group(0) @binding(1) var<storage, read> select0: array<f32>;
+@group(0) @binding(2) var<storage, read_write> mul: array<f32>;
+@group(0) @binding(3) var<storage, read_write> reduceSum: array<f32>;
+
+var<private> nanBits: u32 = 0x7fc00000u;
+fn nan() -> f32 {
+  return bitcast<f32>(nanBits);
+}
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(local_invocation_index) invocation: u32,
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+) {
+  let lid = i32(invocation);
+  let chunk = i32(workgroup.x);
+  if (lid <= 0) {
+    var sum0: f32 = 0.0;
+    sum0 = sum0 + f32(classes[0] != -100);
+    sum0 = sum0 + f32(classes[1] != -100);
+    sum0 = sum0 + f32(classes[2] != -100);
+    sum0 = sum0 + f32(classes[3] != -100);
+    sum0 = sum0 + f32(classes[4] != -100);
+    var sum1: f32 = 0.0;
+    sum1 = sum1 + select0[0] / sum0;
+    let classesAt = classes[0];
+    let t = 1.0 / sum0;
+    mul[0] = select(0.0, t, classesAt != -100) * select(nan(), -1.0, ((0 <= classesAt) & (classesAt < 4)) | (classesAt == -100));
+    sum1 = sum1 + select0[1] / sum0;
+    let classesAt0 = classes[1];
+    mul[1] = select(0.0, t, classesAt0 != -100) * select(nan(), -1.0, ((0 <= classesAt0) & (classesAt0 < 4)) | (classesAt0 == -100));
+    sum1 = sum1 + select0[2] / sum0;
+    let classesAt1 = classes[2];
+    mul[2] = select(0.0, t, classesAt1 != -100) * select(nan(), -1.0, ((0 <= classesAt1) & (classesAt1 < 4)) | (classesAt1 == -100));
+    sum1 = sum1 + select0[3] / sum0;
+    let classesAt2 = classes[3];
+    mul[3] = select(0.0, t, classesAt2 != -100) * select(nan(), -1.0, ((0 <= classesAt2) & (classesAt2 < 4)) | (classesAt2 == -100));
+    sum1 = sum1 + select0[4] / sum0;
+    let classesAt3 = classes[4];
+    mul[4] = select(0.0, t, classesAt3 != -100) * select(nan(), -1.0, ((0 <= classesAt3) & (classesAt3 < 4)) | (classesAt3 == -100));
+    reduceSum[0] = sum1;
+  }
+}
+
+// reduceSum_add on a grid of 1 × 1 × 1
+@group(0) @binding(0) var<storage, read> classes: array<i32>;
+@group(0) @binding(1) var<storage, read> mul: array<f32>;
+@group(0) @binding(2) var<storage, read> reduceSum: array<f32>;
+@group(0) @binding(3) var<storage, read> exp0: array<f32>;
+@group(0) @binding(4) var<storage, read_write> add: array<f32>;
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(local_invocation_index) invocation: u32,
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+) {
+  let lid = i32(invocation);
+  let chunk = i32(workgroup.x);
+  let atLocal = lid * 4;
+  if (lid <= 4) {
+    var sum0: f32 = 0.0;
+    let classesAt = classes[lid];
+    let t = select(0, classesAt, (0 <= classesAt) & (classesAt < 4));
+    let mulAt = mul[lid];
+    sum0 = sum0 + -select(0.0, mulAt, 0 == t);
+    sum0 = sum0 + -select(0.0, mulAt, 1 == t);
+    sum0 = sum0 + -select(0.0, mulAt, 2 == t);
+    sum0 = sum0 + -select(0.0, mulAt, 3 == t);
+    let classesAt0 = classes[lid];
+    let t0 = select(0, classesAt0, (0 <= classesAt0) & (classesAt0 < 4));
+    let mulAt0 = mul[lid];
+    let t1 = sum0 / select(reduceSum[lid], 1.0, sum0 == 0.0);
+    add[atLocal] = select(0.0, mulAt0, 0 == t0) + t1 * exp0[atLocal];
+    add[atLocal + 1] = select(0.0, mulAt0, 1 == t0) + t1 * exp0[atLocal + 1];
+    add[atLocal + 2] = select(0.0, mulAt0, 2 == t0) + t1 * exp0[atLocal + 2];
+    add[atLocal + 3] = select(0.0, mulAt0, 3 == t0) + t1 * exp0[atLocal + 3];
   }
 }
 

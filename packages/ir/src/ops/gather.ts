@@ -244,7 +244,7 @@ function read(
   const places = placesAlong(op, x, indices, axes, options);
   const y = apply("gather", [x, ...places], { axes: [...axes] });
   checkFilled(op, x, indices, axes);
-  return claimIndices(op, y, () => outside(x, axes));
+  return claimIndices(y, { op, holds: "places", wrong: outside(x, axes) });
 }
 
 /**
@@ -280,7 +280,7 @@ export function scatter(
   const list = checked("scatter", x, axes);
   const places = placesAlong("scatter", x, indices, list, options);
   const y = apply("scatter", [x, updates, ...places], { axes: list, mode });
-  return claimIndices("scatter", y, () => outside(x, list));
+  return claimIndices(y, { op: "scatter", holds: "places", wrong: outside(x, list) });
 }
 
 /**

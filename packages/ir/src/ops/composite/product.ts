@@ -43,7 +43,6 @@ export function oneHot(x: Tensor, count: Dim, dtype: Dtype = "f32"): Tensor {
   const place = convert(placesOf("oneHot", x, count, `${printDim(count)} classes`), "i32");
   const codes = iota(shape, x.rank);
   const hit = codes.equal(broadcastTo(expandDims(place, x.rank), shape, "oneHot"));
-  const inside = place.greaterEqual(0).and(place.less(count));
-  const wrong = () => `an index is none of ${printDim(count)} classes`;
-  return claimIndices("oneHot", convert(hit, dtype), wrong, inside);
+  const wrong = `an index is none of ${printDim(count)} classes`;
+  return convert(claimIndices(hit, { op: "oneHot", holds: "some", wrong }), dtype);
 }

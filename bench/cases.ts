@@ -206,7 +206,7 @@ export const budgets: readonly (Case & {
     name: "cnn step, adam",
     build: () => cnnStep(8, cnn(8, 16, 32)),
     most: 16,
-    mostOnWebgpu: 19,
+    mostOnWebgpu: 20,
   },
 ];
 

@@ -90,9 +90,10 @@ test("concat, stack and split are inverse", () => {
 test("take puts the axes of the indices where the axis was, and counts from the end", () => {
   const x = count(2, 3);
   assert.equal(values(take(x, tensor([2, 0], { dtype: "i32" }), 1)), [2, 0, 5, 3]);
-  assert.equal(values(take(x, tensor([-1, 1, -2], { dtype: "i32" }), 0)), [
-    3, 4, 5, 3, 4, 5, 0, 1, 2,
-  ]);
+  assert.equal(
+    values(take(x, tensor([-1, 1, -2], { dtype: "i32" }), 0)),
+    [3, 4, 5, 3, 4, 5, 0, 1, 2],
+  );
   const clamped = take(x, tensor([-5, 9], { dtype: "i32" }), 0, { negative: "outside" });
   assert.equal(values(clamped), [0, 1, 2, 3, 4, 5]);
   assert.equal(values(take(x, -1, 1)), [2, 5]);

@@ -8,10 +8,10 @@ import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-si
 
 /** kB of gzip at most. */
 const limits = {
-  "wasm inference from a URL": 21,
+  "wasm inference from a URL": 21.5,
   "runtime loader": 20,
-  "runtime loader with wasm": 23.9,
-  "kiln-ml, compile for wasm": 126,
+  "runtime loader with wasm": 24.3,
+  "kiln-ml, compile for wasm": 129,
 };
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);
@@ -30,7 +30,7 @@ test("the whole loader is at most 20 kB of gzip and carries no compiler or IR", 
   within("runtime loader", size);
 });
 
-test("the loader with the wasm device is at most 24 kB of gzip, and without it carries none of it", async () => {
+test("the loader with the wasm device is at most 24.3 kB of gzip, and without it carries none of it", async () => {
   within("runtime loader with wasm", await sizeOf("runtime loader with wasm"));
   const { files } = await sizeOf("runtime loader");
   assert.equal(

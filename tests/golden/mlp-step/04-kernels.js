@@ -1,3 +1,45 @@
+// matmul_reciprocal
+function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
+  const tile = new Int32Array(1);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 1; s++) {
+      for (let k0 = 0; k0 < 5; k0++) {
+        packedA[k0] = classes[k0] !== -100 ? 1 : 0;
+      }
+    }
+  }
+  for (let j = 0; j < 1; j++) {
+    // pack columns of the right operand
+    for (let p = 0; p < 1; p++) {
+      for (let s = 0; s < 1; s++) {
+        for (let k0 = 0; k0 < 5; k0++) {
+          packedB[k0] = classes[k0] !== -100 ? 1 : 0;
+        }
+      }
+    }
+    for (let i = 0; i < 1; i++) {
+      for (let jj = 0; jj < 1; jj++) {
+        let c00 = 0;
+        for (let k = 0; k < 5; k++) {
+          const a0 = packedA[k];
+          const b0 = packedB[k];
+          c00 = (c00 + Math.imul(a0, b0)) | 0;
+        }
+        tile[0] = c00;
+        const t = Math.fround(tile[0]);
+        const t0 = 1 / t;
+        for (let r = 0; r < 1; r++) {
+          for (let s = 0; s < 1; s++) {
+            convert[0] = t;
+            reciprocal[0] = t0;
+          }
+        }
+      }
+    }
+  }
+}
+
 // matmul_maximum
 function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
   const tile = new Float32Array(8);
@@ -172,8 +214,8 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
   }
 }
 
-// reduceMax_select
-function reduceMax_select(add, exp, classes, reduceSum, select) {
+// reduceMax_add
+function reduceMax_add(add, classes, reciprocal, add2, convert, reduceSum) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -186,89 +228,58 @@ function reduceMax_select(add, exp, classes, reduceSum, select) {
     const high = 0.041666464895353306 + r * 0.008333298466448572 + s * (0.0013933652488015674 + r * 0.00019899287781498395);
     return (low + s * s * high) * powerOfTwo[0];
   }
+  let sum3 = 0;
+  const reciprocalAt = reciprocal[0];
+  const reciprocalAt0 = reciprocal[0];
+  const convertAt = convert[0];
   for (let i0 = 0; i0 < 5; i0++) {
     let max0 = -Infinity;
+    let sum4 = 0;
     const atI0 = i0 * 4;
     max0 = Math.max(max0, add[atI0]);
+    const classesAt = classes[i0];
+    const t = classesAt >= 0 && classesAt < 4;
+    const t0 = t ? classesAt : 0;
+    const t1 = (classesAt !== -100 ? reciprocalAt : 0) * (t || classesAt === -100 ? -1 : NaN);
+    sum4 += -(0 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 1]);
+    sum4 += -(1 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 2]);
+    sum4 += -(2 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 3]);
+    sum4 += -(3 === t0 ? t1 : 0);
     let sum1 = 0;
-    const t = fastExp(add[atI0] - max0);
-    sum1 += t;
-    exp[atI0] = t;
-    const t0 = fastExp(add[atI0 + 1] - max0);
-    sum1 += t0;
-    exp[atI0 + 1] = t0;
-    const t1 = fastExp(add[atI0 + 2] - max0);
-    sum1 += t1;
-    exp[atI0 + 2] = t1;
-    const t2 = fastExp(add[atI0 + 3] - max0);
-    sum1 += t2;
-    exp[atI0 + 3] = t2;
+    sum1 += fastExp(add[atI0] - max0);
+    sum1 += fastExp(add[atI0 + 1] - max0);
+    sum1 += fastExp(add[atI0 + 2] - max0);
+    sum1 += fastExp(add[atI0 + 3] - max0);
     let sum2 = 0;
-    const classesAt = classes[i0];
-    const t3 = classesAt >= 0 && classesAt < 4 ? classesAt : 0;
-    const t4 = Math.log(sum1);
-    sum2 += 0 === t3 ? add[atI0] - max0 - t4 : 0;
-    sum2 += 1 === t3 ? add[atI0 + 1] - max0 - t4 : 0;
-    sum2 += 2 === t3 ? add[atI0 + 2] - max0 - t4 : 0;
-    sum2 += 3 === t3 ? add[atI0 + 3] - max0 - t4 : 0;
-    reduceSum[i0] = sum1;
     const classesAt0 = classes[i0];
-    select[i0] = classesAt0 !== -100 ? sum2 * (classesAt0 >= 0 && classesAt0 < 4 || classesAt0 === -100 ? -1 : NaN) : 0;
+    const t2 = classesAt0 >= 0 && classesAt0 < 4;
+    const t3 = t2 ? classesAt0 : 0;
+    const t4 = 0 === t3;
+    const t5 = add[atI0] - max0;
+    const t6 = Math.log(sum1);
+    sum2 += t4 ? t5 - t6 : 0;
+    const t7 = (classesAt0 !== -100 ? reciprocalAt0 : 0) * (t2 || classesAt0 === -100 ? -1 : NaN);
+    const t8 = sum4 / (sum4 === 0 ? 1 : sum1);
+    add2[atI0] = (t4 ? t7 : 0) + t8 * fastExp(t5);
+    const t9 = 1 === t3;
+    const t10 = add[atI0 + 1] - max0;
+    sum2 += t9 ? t10 - t6 : 0;
+    add2[atI0 + 1] = (t9 ? t7 : 0) + t8 * fastExp(t10);
+    const t11 = 2 === t3;
+    const t12 = add[atI0 + 2] - max0;
+    sum2 += t11 ? t12 - t6 : 0;
+    add2[atI0 + 2] = (t11 ? t7 : 0) + t8 * fastExp(t12);
+    const t13 = 3 === t3;
+    const t14 = add[atI0 + 3] - max0;
+    sum2 += t13 ? t14 - t6 : 0;
+    add2[atI0 + 3] = (t13 ? t7 : 0) + t8 * fastExp(t14);
+    const classesAt1 = classes[i0];
+    sum3 += (classesAt1 !== -100 ? sum2 * (classesAt1 >= 0 && classesAt1 < 4 || classesAt1 === -100 ? -1 : NaN) : 0) / convertAt;
   }
-}
-
-// reduceSum_mul
-function reduceSum_mul(classes, select, mul, reduceSum) {
-  let sum0 = 0;
-  sum0 += classes[0] !== -100 ? 1 : 0;
-  sum0 += classes[1] !== -100 ? 1 : 0;
-  sum0 += classes[2] !== -100 ? 1 : 0;
-  sum0 += classes[3] !== -100 ? 1 : 0;
-  sum0 += classes[4] !== -100 ? 1 : 0;
-  let sum1 = 0;
-  sum1 += select[0] / sum0;
-  const classesAt = classes[0];
-  const t = 1 / sum0;
-  mul[0] = (classesAt !== -100 ? t : 0) * (classesAt >= 0 && classesAt < 4 || classesAt === -100 ? -1 : NaN);
-  sum1 += select[1] / sum0;
-  const classesAt0 = classes[1];
-  mul[1] = (classesAt0 !== -100 ? t : 0) * (classesAt0 >= 0 && classesAt0 < 4 || classesAt0 === -100 ? -1 : NaN);
-  sum1 += select[2] / sum0;
-  const classesAt1 = classes[2];
-  mul[2] = (classesAt1 !== -100 ? t : 0) * (classesAt1 >= 0 && classesAt1 < 4 || classesAt1 === -100 ? -1 : NaN);
-  sum1 += select[3] / sum0;
-  const classesAt2 = classes[3];
-  mul[3] = (classesAt2 !== -100 ? t : 0) * (classesAt2 >= 0 && classesAt2 < 4 || classesAt2 === -100 ? -1 : NaN);
-  sum1 += select[4] / sum0;
-  const classesAt3 = classes[4];
-  mul[4] = (classesAt3 !== -100 ? t : 0) * (classesAt3 >= 0 && classesAt3 < 4 || classesAt3 === -100 ? -1 : NaN);
-  reduceSum[0] = sum1;
-}
-
-// reduceSum_add
-function reduceSum_add(classes, mul, reduceSum, exp, add) {
-  for (let i0 = 0; i0 < 5; i0++) {
-    let sum0 = 0;
-    const classesAt = classes[i0];
-    const t = classesAt >= 0 && classesAt < 4 ? classesAt : 0;
-    const mulAt = mul[i0];
-    sum0 += -(0 === t ? mulAt : 0);
-    sum0 += -(1 === t ? mulAt : 0);
-    sum0 += -(2 === t ? mulAt : 0);
-    sum0 += -(3 === t ? mulAt : 0);
-    const classesAt0 = classes[i0];
-    const t0 = classesAt0 >= 0 && classesAt0 < 4 ? classesAt0 : 0;
-    const mulAt0 = mul[i0];
-    const t1 = sum0 / (sum0 === 0 ? 1 : reduceSum[i0]);
-    const atI0 = i0 * 4;
-    add[atI0] = (0 === t0 ? mulAt0 : 0) + t1 * exp[atI0];
-    add[atI0 + 1] = (1 === t0 ? mulAt0 : 0) + t1 * exp[atI0 + 1];
-    add[atI0 + 2] = (2 === t0 ? mulAt0 : 0) + t1 * exp[atI0 + 2];
-    add[atI0 + 3] = (3 === t0 ? mulAt0 : 0) + t1 * exp[atI0 + 3];
-  }
+  reduceSum[0] = sum3;
 }
 
 // matmul_select

@@ -328,19 +328,13 @@ export const sigmoid: Unary = unary("sigmoid", {
   costly: true,
 });
 
+const erfSlope = 2 / Math.sqrt(Math.PI);
+
 /** 2/√π · ∫₀ˣ e^(−t²) dt. */
 export const erf: Unary = unary("erf", {
   on: "float",
   eval: erfOf,
-  vjp: (g, _y, x) => [
-    g.mul(
-      x!
-        .mul(x!)
-        .neg()
-        .exp()
-        .mul(2 / Math.sqrt(Math.PI)),
-    ),
-  ],
+  vjp: (g, _y, x) => [g.mul(x!.mul(x!).neg().exp().mul(erfSlope))],
   domain: [-3, 3],
   smooth: true,
   ulp: 64,

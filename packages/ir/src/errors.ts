@@ -42,6 +42,11 @@ export class GraphError extends KilnError {
   override name = "GraphError";
 }
 
+/** A run that was asked to check itself met a number or an index that is none; the data or the function must change. */
+export class CheckError extends KilnError {
+  override name = "CheckError";
+}
+
 /** A file is damaged, hostile, or of another version. */
 export class ArtifactError extends KilnError {
   override name = "ArtifactError";

@@ -5,7 +5,8 @@
 import type { Artifact } from "@kiln-ml/artifact";
 import { checkOptions, GraphError, isTracing } from "@kiln-ml/ir";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
-import { type CompileOptions, Compiler, compileOptions } from "./compiler.ts";
+import { type CompileOptions, compileOptions } from "./compile-options.ts";
+import { Compiler } from "./compiler.ts";
 import { type ExportOptions, exportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
 import { checkTarget, inOrder, prefetch, setThreads } from "./session.ts";

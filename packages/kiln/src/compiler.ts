@@ -3,15 +3,9 @@
  * between them at a call. Every method expects its turn in the queue.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import {
-  type Dim,
-  type Dtype,
-  GraphError,
-  type OptionNames,
-  ShapeError,
-  Tensor,
-} from "@kiln-ml/ir";
-import type { Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
+import type { Program } from "@kiln-ml/compiler";
+import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
+import type { DeviceArray, Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import {
   areAlike,
   at,
@@ -24,6 +18,8 @@ import {
   specsOf,
 } from "./arguments.ts";
 import { dimsAt } from "./automatic.ts";
+import type { Check, Checked } from "./check.ts";
+import { type CompileOptions, checksOf } from "./compile-options.ts";
 import { evaluateTensor, flush, hasPending, homeOf } from "./eager.ts";
 import { type CodeOptions, codeOf, feed, Runner } from "./engine.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
@@ -31,40 +27,13 @@ import { type Fed, feedOf } from "./feed.ts";
 import { declare, type InputSpec, inputTree, isSpec } from "./inputs.ts";
 import { claim, gather } from "./move.ts";
 import { nominalDims } from "./placement.ts";
-import {
-  defaultTarget,
-  isCurrent,
-  type Session,
-  sessionFor,
-  type TargetOption,
-} from "./session.ts";
+import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts";
 import { fits, isSymbolic, type Pattern, ShapeHistory, valuesIn } from "./shapes.ts";
 import { isStatic, keyOfStatic } from "./static.ts";
 import { isPinned, leafOf, storedOf } from "./storage.ts";
 import { type AnyFunction, stillHolds, type Traced, traceFunction } from "./traced.ts";
 import { mapArguments } from "./tree.ts";
 import type { Tuned, TuneOptions } from "./tune.ts";
-import type { ThreadCount } from "./wasm-support.ts";
-
-export interface CompileOptions extends CodeOptions {
-  /** Where it runs; the default target, or where its parameters live, if not given. */
-  readonly target?: TargetOption;
-  /** Threads of the wasm device, as `setThreads` takes them. */
-  readonly threads?: ThreadCount;
-  /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
-  readonly inputs?: readonly InputSpec[];
-}
-
-export const compileOptions: OptionNames<CompileOptions> = {
-  target: 1,
-  threads: 1,
-  inputs: 1,
-  fusion: 1,
-  rounding: 1,
-  name: 1,
-  observe: 1,
-  tuning: 1,
-};
 
 type Extents = readonly (readonly number[])[];
 
@@ -97,6 +66,8 @@ export class Compiler {
   readonly #fn: AnyFunction;
   readonly #options: CompileOptions;
   readonly #code: CodeOptions;
+  readonly #checks: ReadonlySet<Check>;
+  readonly #checked = new WeakMap<Traced, Checked>();
   readonly #variants: Variant[] = [];
   readonly #histories = new Map<string, ShapeHistory>();
   #leaves: readonly Wanted[] | undefined;
@@ -107,8 +78,11 @@ export class Compiler {
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
     this.#options = options;
-    const { target: _target, threads: _threads, inputs: _inputs, ...code } = options;
-    this.#code = { name: fn.name || "program", ...code };
+    const { target: _target, threads: _threads, inputs: _inputs, check, ...code } = options;
+    this.#checks = checksOf(check);
+    // Numbers that js keeps in double precision within a kernel would overflow where nobody looks.
+    const rounding = this.#checks.has("finite") ? { rounding: "each-op" as const } : {};
+    this.#code = { name: fn.name || "program", ...rounding, ...code };
   }
 
   get name(): string {
@@ -124,7 +98,28 @@ export class Compiler {
   async call(given: Given, options?: RunOptions): Promise<unknown> {
     const { variant, inputs } = await this.#prepare(given);
     const arrays = await variant.runner.run(inputs, options);
+    if (this.#checks.size) await this.#verify(variant, arrays);
     return variant.traced.result(arrays.map((a) => leafOf(variant.runner.session, a)));
+  }
+
+  /** Throws where the run found what it looked for. */
+  async #verify({ traced }: Variant, arrays: readonly DeviceArray[]): Promise<void> {
+    const [found] = await arrays.at(-1)!.data();
+    try {
+      this.#checked.get(traced)?.verify(Number(found));
+    } catch (error) {
+      for (const a of arrays) a.dispose();
+      throw error;
+    }
+  }
+
+  /** The program to run for `traced`: with what it looks for, where it looks for something. */
+  async #programOf(traced: Traced): Promise<Program> {
+    if (this.#checks.size === 0) return traced.program;
+    const { checkProgram } = await import("./check.ts");
+    const checked = this.#checked.get(traced) ?? checkProgram(traced.program, this.#checks);
+    this.#checked.set(traced, checked);
+    return checked.program;
   }
 
   async profile(given: Given): Promise<KernelTiming[]> {
@@ -366,7 +361,8 @@ export class Compiler {
 
   /** Compiles for a target that was named, else for the fastest, and takes along what lives elsewhere. */
   async #compile(traced: Traced, extents?: Extents): Promise<Runner> {
-    const { program, states } = traced;
+    const { states } = traced;
+    const program = await this.#programOf(traced);
     const { target = "auto" } = this.#options;
     const home = await this.#home(traced);
     if (home && target !== "auto") await claim(states, home);

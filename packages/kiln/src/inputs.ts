@@ -5,11 +5,15 @@
 import {
   type Dim,
   DimExpr,
+  type DimSymbol,
   type Dtype,
   type Extent,
   GraphError,
   input,
   isDtype,
+  ofAtom,
+  substitute,
+  symbolsIn,
   type Tensor,
   toShape,
 } from "@kiln-ml/ir";
@@ -78,14 +82,39 @@ export function inputTree(
   isLeaf: (x: unknown) => boolean,
   typeOf: (leaf: unknown, path: string) => Omit<Declared, "path">,
 ): InputTree {
-  const inputs: Tensor[] = [];
-  const args = mapArguments(tree, isLeaf, (leaf, path) => {
-    // A string by itself is more likely a shape without its brackets.
-    if (isStatic(leaf) && typeof leaf !== "string") return valueOfStatic(leaf);
-    const { name, dtype, shape } = typeOf(leaf, path);
-    const node = input(name, dtype, shape);
-    inputs.push(node);
-    return node;
+  const types: Omit<Declared, "path">[] = [];
+  // A string by itself is more likely a shape without its brackets.
+  const isGiven = (leaf: unknown): boolean => isStatic(leaf) && typeof leaf !== "string";
+  mapArguments(tree, isLeaf, (leaf, path) => {
+    if (!isGiven(leaf)) types.push(typeOf(leaf, path));
   });
+  const ranged = rangesIn(types);
+  const inputs = types.map(({ name, dtype, shape }) =>
+    input(
+      name,
+      dtype,
+      shape.map((d) => substitute(d, ranged)),
+    ),
+  );
+  let i = 0;
+  const args = mapArguments(tree, isLeaf, (leaf) =>
+    isGiven(leaf) ? valueOfStatic(leaf as Static) : inputs[i++],
+  );
   return { args, inputs };
+}
+
+/** The symbols of which one axis says more than their names: what it says counts wherever they stand. */
+function rangesIn(types: readonly Omit<Declared, "path">[]): ReadonlyMap<string, Dim> {
+  const found = new Map<string, DimSymbol>();
+  for (const { shape } of types)
+    for (const s of shape.flatMap((d) => [...symbolsIn(d).values()])) {
+      if (s.min === 1 && s.max === Infinity) continue;
+      const before = found.get(s.name);
+      if (before && before.key !== s.key)
+        throw new GraphError(
+          `compile: dim ${s.name} is declared twice, as ${before.key} and as ${s.key}`,
+        );
+      found.set(s.name, s);
+    }
+  return new Map([...found].map(([name, s]) => [name, ofAtom(s)]));
 }

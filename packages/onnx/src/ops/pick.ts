@@ -97,7 +97,7 @@ const same = (a: Tensor, b: Tensor): Tensor =>
 function compareRows(rows: Tensor): { less: Tensor; equal: Tensor } {
   const [a, b] = [expandDims(rows, 1), expandDims(rows, 0)];
   const differs = same(a, b).not();
-  const first = expandDims(differs.convert("i32").argMax(2), 2);
+  const first = expandDims(differs.convert("i32").argMax(2, { empty: "identity" }), 2);
   const less = reshape(takeAlongAxis(convert(a.less(b), "i32"), first, 2), [
     rows.shape[0]!,
     rows.shape[0]!,

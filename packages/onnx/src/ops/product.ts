@@ -68,7 +68,7 @@ function eliminate(m: Tensor, k: number): { readonly pivot: Tensor; readonly res
   const rows = iota(m.shape, m.rank - 2);
   const column = m.sliceAxis(-1, k, k + 1);
   const candidates = select(rows.sliceAxis(-1, 0, 1).less(k), -1, column.abs());
-  const chosen = argMax(candidates, -2, { keepDims: true });
+  const chosen = argMax(candidates, -2, { keepDims: true, empty: "identity" });
   const first = rowAt(m, k);
   const picked = select(rows.equal(chosen), m, 0).sum(-2, { keepDims: true });
   const swapped = select(rows.equal(k), picked, select(rows.equal(chosen), first, m));

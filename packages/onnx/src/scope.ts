@@ -1,3 +1,7 @@
+/**
+ * What names stand for in a graph of a model, in the graphs around it and in the function that holds it.
+ */
+import type { AttributeDef } from "./proto/model.ts";
 import type { Value } from "./value.ts";
 
 /** Names of values, and where a name is not found, those around it. */

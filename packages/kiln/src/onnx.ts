@@ -2,8 +2,8 @@
  * ONNX models that run: `loadOnnx` reads a file, and a model compiles itself for the inputs it is given. What the import must know and
  * only a run can tell (a `shape` input, the number of elements that are not zero) is computed on the target first.
  */
-import "./move.ts";
-import "./tensor-data.ts";
+import "./devices/move.ts";
+import "./eager/tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
 import {
   checkOptions,
@@ -28,14 +28,14 @@ import {
   type ValueDef,
 } from "@kiln-ml/onnx";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
-import { type CompiledFunction, compile } from "./compile.ts";
-import type { CompileOptions } from "./compile-options.ts";
-import type { ExportOptions } from "./export.ts";
-import type { ShapedArray } from "./feed.ts";
-import type { InputSpec } from "./inputs.ts";
-import { DeclaredExtents } from "./onnx-dims.ts";
-import { type OnnxOptions, onnxOptions } from "./onnx-options.ts";
-import { flagged, lookAt, numbersOf } from "./onnx-overflow.ts";
+import { type CompiledFunction, compile } from "./compile/compile.ts";
+import type { CompileOptions } from "./compile/compile-options.ts";
+import type { ExportOptions } from "./compile/export.ts";
+import type { ShapedArray } from "./compile/feed.ts";
+import type { InputSpec } from "./compile/inputs.ts";
+import { DeclaredExtents } from "./onnx/dims.ts";
+import { type OnnxOptions, onnxOptions } from "./onnx/options.ts";
+import { flagged, lookAt, numbersOf } from "./onnx/overflow.ts";
 import {
   type Form,
   feedsOf,
@@ -45,11 +45,11 @@ import {
   type OnnxValue,
   readValue,
   tensorsOf,
-} from "./onnx-values.ts";
+} from "./onnx/values.ts";
 
-export { exportOnnx, type OnnxExportOptions } from "./onnx-export.ts";
-export type { OnnxOptions } from "./onnx-options.ts";
-export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
+export { exportOnnx, type OnnxExportOptions } from "./onnx/export.ts";
+export type { OnnxOptions } from "./onnx/options.ts";
+export type { OnnxTensor, OnnxValue } from "./onnx/values.ts";
 
 type Inputs = Readonly<Record<string, OnnxValue>>;
 /** What each input is, in the order of the call. */

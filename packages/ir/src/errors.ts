@@ -86,7 +86,7 @@ export function checkOptions<T extends object>(
 }
 
 const shown = (x: unknown): string =>
-  Array.isArray(x) ? "a list" : (JSON.stringify(x) ?? typeof x);
+  Array.isArray(x) ? "a list" : typeof x === "string" ? JSON.stringify(x) : String(x);
 
 /** Case and separators are what differs between libraries. */
 const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, "");

@@ -7,7 +7,7 @@
 import { claimIndices } from "../claim.ts";
 import { addDim, type Dim, isStatic, maxDim, negDim, sameDim, subDim } from "../dim.ts";
 import { isHalf, isInteger, maxOf, minOf } from "../dtype.ts";
-import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { checkList } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
@@ -223,14 +223,17 @@ export interface IndexOptions {
   readonly negative?: "fromEnd" | "outside";
 }
 
+const indexOptions: OptionNames<IndexOptions> = { negative: 1 };
+
 /** The indices as places, each along its axis. */
 function placesAlong(
   op: string,
   x: Tensor,
   indices: readonly Tensor[],
   axes: readonly number[],
-  { negative = "fromEnd" }: IndexOptions,
+  options: IndexOptions,
 ): readonly Tensor[] {
+  const { negative = "fromEnd" } = checkOptions(op, options, indexOptions);
   if (negative === "outside" || indices.length !== axes.length) return indices;
   return indices.map((index, k) => {
     checkIndex(op, index);
@@ -290,6 +293,8 @@ export function gather(
   axes: readonly number[],
   options: IndexOptions = {},
 ): Tensor {
+  checkTensor("gather", x);
+  checkLists("gather", indices, axes);
   return read("gather", x, indices, checked("gather", x, axes), options);
 }
 
@@ -329,6 +334,7 @@ export function take(
   options: IndexOptions = {},
 ): Tensor {
   checkTensor("take", x);
+  checkOptions("take", options, indexOptions);
   const a = checkAxis("take", axis, x.rank);
   if (typeof indices === "number") return pick(x, indices, a);
   checkIndex("take", indices);

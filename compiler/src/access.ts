@@ -1,6 +1,7 @@
 /**
- * How an element of a node is made of elements of its operands. The one place where coordinates flow from results
- * to operands; fusion asks it what lines up with what, lowering what to load. Decides nothing.
+ * How an element of a node is made of elements of its operands. The one place where coordinates
+ * flow from results to operands; fusion asks it what lines up with what, lowering what to load.
+ * Decides nothing.
  */
 import {
   type Condition,
@@ -16,7 +17,10 @@ import {
 } from "@kiln-ml/ir";
 import { indexName } from "./kernel/names.ts";
 
-/** True if the node has no value of its own to store: it is resolved by index arithmetic or is a literal. */
+/**
+ * True if the node has no value of its own to store: it is resolved by index arithmetic or is a
+ * literal.
+ */
 export const isVirtual = (t: Tensor): boolean =>
   t.op === "constant" || t.op === "iota" || opRecord(t.op).family === "movement";
 
@@ -78,8 +82,8 @@ export interface Access {
 export const isScan = (t: Tensor): boolean => opRecord(t.op).family === "scan";
 
 /**
- * The operand elements that the element at `coords` of a pointwise or movement node is made of; of a scan, the element
- * that it takes in there.
+ * The operand elements that the element at `coords` of a pointwise or movement node is made of; of
+ * a scan, the element that it takes in there.
  */
 export function accesses(node: Tensor, coords: readonly Dim[]): Access[] {
   const family = opRecord(node.op).family;
@@ -122,9 +126,9 @@ interface Walk {
 }
 
 /**
- * Visits every stored element that the element at `coords` of `node` is made of, through all nodes for which
- * `inlined` holds. `visit` gets the stored node and the coordinates it is read at; false ends the walk, which then
- * returns false.
+ * Visits every stored element that the element at `coords` of `node` is made of, through all nodes
+ * for which `inlined` holds. `visit` gets the stored node and the coordinates it is read at; false
+ * ends the walk, which then returns false.
  */
 export function walkAccesses(
   node: Tensor,
@@ -145,7 +149,10 @@ export function reach(
   return arrive({ inlined, visit, seen: new Map() }, node, coords, undefined);
 }
 
-/** `here` are the nodes seen at these coordinates, which most operands share: their key is long to make. */
+/**
+ * `here` are the nodes seen at these coordinates, which most operands share: their key is long to
+ * make.
+ */
 function walkFrom(
   walk: Walk,
   node: Tensor,

@@ -1,6 +1,6 @@
 /**
- * The compiler with all its targets loaded, for tools and tests that compile by name and need not wait. A page imports
- * `index.ts` and awaits `loadTarget`.
+ * The compiler with all its targets loaded, for tools and tests that compile by name and need not
+ * wait. A page imports `index.ts` and awaits `loadTarget`.
  */
 import { addTarget } from "./targets/index.ts";
 import { js } from "./targets/js/target.ts";

@@ -1,6 +1,6 @@
 /**
- * One kernel as an artifact: what it reads are inputs, what it writes outputs, flat. To time a kernel, not to compute anything
- * with it. A dim of the kernel is told by an input of its own.
+ * One kernel as an artifact: what it reads are inputs, what it writes outputs, flat. To time a
+ * kernel, not to compute anything with it. A dim of the kernel is told by an input of its own.
  */
 import {
   type Artifact,

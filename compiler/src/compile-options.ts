@@ -1,5 +1,6 @@
 /**
- * The options that `compileProgram` knows; any other is refused. Apart from `compile.ts`, which says what they mean.
+ * The options that `compileProgram` knows; any other is refused. Apart from `compile.ts`, which
+ * says what they mean.
  */
 import { checkOptions, type OptionNames } from "@kiln-ml/ir";
 import type { CompileOptions } from "./compile.ts";

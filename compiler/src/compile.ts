@@ -1,6 +1,6 @@
 /**
- * Compiles a program to an artifact: graph passes, then fuse → lower → order → plan → emit. Pure: touches no device
- * and no file.
+ * Compiles a program to an artifact: graph passes, then fuse → lower → order → plan → emit. Pure:
+ * touches no device and no file.
  */
 import {
   type Artifact,
@@ -56,7 +56,10 @@ export interface CompileOptions {
   /** The adapter's limits; WebGPU's guaranteed ones by default. */
   readonly limits?: Limits;
   readonly features?: readonly string[];
-  /** What to choose where several ways are right, as a tuner found out; `{}` to learn what there is to choose. */
+  /**
+   * What to choose where several ways are right, as a tuner found out; `{}` to learn what there is
+   * to choose.
+   */
   readonly tuning?: Tuning;
   /** Called after each stage, for inspection. */
   readonly observe?: (stage: string, state: Stage) => void;
@@ -83,7 +86,10 @@ interface Options extends CompileOptions {
   readonly choices: Choices | undefined;
 }
 
-/** The artifact of a program, and which leaf each of its states is. Throws GraphError for an unbound symbol. */
+/**
+ * The artifact of a program, and which leaf each of its states is. Throws GraphError for an unbound
+ * symbol.
+ */
 export function compileProgram(source: Program, given: CompileOptions): Compiled {
   checkCompileOptions(given);
   const target = targetOf(given.target);
@@ -137,7 +143,10 @@ const passesFor = (program: Program, target: Target): readonly Pass[] => {
 
 type Starting = { readonly started: Started; readonly args: Step["args"] };
 
-/** The kernels of a plan's steps: one name for one place, one kernel for several that begin elsewhere. */
+/**
+ * The kernels of a plan's steps: one name for one place, one kernel for several that begin
+ * elsewhere.
+ */
 function startedKernels(planned: readonly PlannedStep[], target: Target): Starting[] {
   const launches = launchesOf(planned);
   for (const { lowered } of launches) checkSizes(lowered);
@@ -172,7 +181,10 @@ function checkSizes({ kernel, tensors }: Lowered): void {
   }
 }
 
-/** Fuses and lowers; where a kernel binds too many tensors, its last member starts a kernel of its own, and again. */
+/**
+ * Fuses and lowers; where a kernel binds too many tensors, its last member starts a kernel of its
+ * own, and again.
+ */
 function fuseAndLower(
   program: Program,
   target: Target,

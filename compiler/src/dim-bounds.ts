@@ -1,6 +1,7 @@
 /**
- * For which values of one symbol a program is what it says, as a range: what the runtime checks first, and what those ask who
- * make up a value. Requirements of several symbols stay what they are.
+ * For which values of one symbol a program is what it says, as a range: what the runtime checks
+ * first, and what those ask who make up a value. Requirements of several symbols stay what they
+ * are.
  */
 import {
   type Dim,
@@ -19,7 +20,10 @@ export interface DimBounds {
 /** No extent is larger. */
 const largest = 2 ** 31 - 1;
 
-/** The ranges of `symbols` within which all requirements of one symbol hold; each is taken to change its mind once at most. */
+/**
+ * The ranges of `symbols` within which all requirements of one symbol hold; each is taken to change
+ * its mind once at most.
+ */
 export function boundsIn(
   requirements: readonly Requirement[],
   symbols: ReadonlyMap<string, DimSymbol>,
@@ -37,8 +41,8 @@ export function boundsIn(
 }
 
 /**
- * The requirements that a run has to be told: all of several symbols, and of one symbol those without which its range would be
- * wider, to say why it is not.
+ * The requirements that a run has to be told: all of several symbols, and of one symbol those
+ * without which its range would be wider, to say why it is not.
  */
 export function tellingOf(
   requirements: readonly Requirement[],

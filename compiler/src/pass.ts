@@ -1,12 +1,15 @@
 /**
- * What a graph pass is: a pure function from program to program that keeps its meaning. A pass never mutates
- * and never looks at a target; the order of passes is `pipeline.ts`'s alone.
+ * What a graph pass is: a pure function from program to program that keeps its meaning. A pass
+ * never mutates and never looks at a target; the order of passes is `pipeline.ts`'s alone.
  */
 import type { Choices } from "./choices.ts";
 import type { Program } from "./program.ts";
 
 export interface Pass {
   readonly name: string;
-  /** Where it has a choice, `choices` is asked. A kernel may bind so many tensors; at least eight if that is not said. */
+  /**
+   * Where it has a choice, `choices` is asked. A kernel may bind so many tensors; at least eight if
+   * that is not said.
+   */
   run(program: Program, choices?: Choices, bindings?: number): Program;
 }

@@ -1,6 +1,6 @@
 /**
- * The compiler's order, on one screen. Graph passes run first, in this order; then fuse, lower, order, plan and emit, which
- * `compile.ts` chains.
+ * The compiler's order, on one screen. Graph passes run first, in this order; then fuse, lower,
+ * order, plan and emit, which `compile.ts` chains.
  */
 import type { Pass } from "./pass.ts";
 import { cse } from "./passes/cse.ts";

@@ -1,6 +1,7 @@
 /**
- * What is compiled: a graph with named outputs and updates of parameters. Parameters and data are found by
- * walking from the roots. Programs are values: a pass returns another one and leaves its argument alone.
+ * What is compiled: a graph with named outputs and updates of parameters. Parameters and data are
+ * found by walking from the roots. Programs are values: a pass returns another one and leaves its
+ * argument alone.
  */
 import {
   type Dim,
@@ -20,7 +21,10 @@ export interface Storage {
 export interface Output {
   readonly name: string;
   readonly value: Tensor;
-  /** Where it is written, if not in a tensor of its own: a step of a scan writes its part of what is stacked. */
+  /**
+   * Where it is written, if not in a tensor of its own: a step of a scan writes its part of what is
+   * stacked.
+   */
   readonly within?: Storage;
 }
 
@@ -29,7 +33,10 @@ export interface Program {
   readonly outputs: readonly Output[];
   /** Parameter and the value it holds after a run, in the order of assignment. */
   readonly updates: readonly (readonly [Tensor, Tensor])[];
-  /** What whoever defined it required of symbols; what its nodes require need not be said. Of a source only. */
+  /**
+   * What whoever defined it required of symbols; what its nodes require need not be said. Of a
+   * source only.
+   */
   readonly requirements?: readonly Requirement[];
 }
 
@@ -68,8 +75,9 @@ export function mapRoots(program: Program, fn: (root: Tensor) => Tensor): Progra
 }
 
 /**
- * Rebuilds the program bottom-up, each node once: `fn` sees a node whose operands are already rebuilt, and as it was, and
- * returns it or another of the same dtype and shape. What it returns is not visited again.
+ * Rebuilds the program bottom-up, each node once: `fn` sees a node whose operands are already
+ * rebuilt, and as it was, and returns it or another of the same dtype and shape. What it returns is
+ * not visited again.
  */
 export function rewriteProgram(
   program: Program,

@@ -1,7 +1,7 @@
 /**
- * What a run must see to before it begins: what the trace required of symbols, and what each node does, asked of its record
- * again, so that graphs that were read from text or put together by hand are told too. What stands in regions counts: whether
- * it will run is not known.
+ * What a run must see to before it begins: what the trace required of symbols, and what each node
+ * does, asked of its record again, so that graphs that were read from text or put together by hand
+ * are told too. What stands in regions counts: whether it will run is not known.
  */
 import {
   opRecord,

@@ -1,7 +1,8 @@
 /**
- * The rewriter: applies tables of rules to a program until none fits. Bottom-up, each node once: a rule sees
- * operands in normal form, and what it returns is brought to normal form in turn, so one sweep reaches the
- * fixpoint. It decides nothing; whether a rule is sound is the business of `rules/` and their tests.
+ * The rewriter: applies tables of rules to a program until none fits. Bottom-up, each node once: a
+ * rule sees operands in normal form, and what it returns is brought to normal form in turn, so one
+ * sweep reaches the fixpoint. It decides nothing; whether a rule is sound is the business of
+ * `rules/` and their tests.
  */
 import { bug, inPlaceOf, type Tensor, withOperands } from "@kiln-ml/ir";
 import { mapRoots, type Program, rootsOf } from "./program.ts";
@@ -10,7 +11,10 @@ import type { Rule } from "./rules/match.ts";
 /** How often each rule fired in this process, by name. A test deletes rules that never do. */
 export const ruleHits: Map<string, number> = new Map();
 
-/** More rewrites of one node in place than any chain of sound rules needs; a cycle reaches it at once. */
+/**
+ * More rewrites of one node in place than any chain of sound rules needs; a cycle reaches it at
+ * once.
+ */
 const maxRewrites = 64;
 
 export function rewriteByRules(program: Program, rules: readonly Rule[]): Program {

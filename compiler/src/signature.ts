@@ -1,5 +1,6 @@
 /**
- * The signature of a program: its symbols with their bounds, and the names, dtypes and shapes of inputs, outputs and states.
+ * The signature of a program: its symbols with their bounds, and the names, dtypes and shapes of
+ * inputs, outputs and states.
  */
 import type { Signature, TensorSpec } from "@kiln-ml/artifact";
 import {

@@ -1,5 +1,6 @@
 /**
- * What a target is to the compiler: limits of fusion, schedules and a printer. `targets/index.ts` loads them.
+ * What a target is to the compiler: limits of fusion, schedules and a printer. `targets/index.ts`
+ * loads them.
  */
 import type { KernelText, Limits, Modules, TargetName } from "@kiln-ml/artifact";
 import type { FusionLimits } from "./fuse/state.ts";

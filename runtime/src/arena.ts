@@ -1,6 +1,6 @@
 /**
- * The temporary buffers of one run. They go back at `end`, in reverse order, so that the next run is given the same buffers for
- * the same slots.
+ * The temporary buffers of one run. They go back at `end`, in reverse order, so that the next run
+ * is given the same buffers for the same slots.
  */
 import type { Driver } from "./device.ts";
 import type { Buffer } from "./heap.ts";

@@ -1,6 +1,6 @@
 /**
- * A tensor in device memory. It reads back only when asked, and gives its memory back when disposed of or, if
- * nobody does, when it is collected. It computes nothing.
+ * A tensor in device memory. It reads back only when asked, and gives its memory back when disposed
+ * of or, if nobody does, when it is collected. It computes nothing.
  */
 import { DeviceError, ShapeError, storageBytes } from "@kiln-ml/artifact";
 import type { Device, Driver } from "./device.ts";
@@ -15,7 +15,10 @@ import {
   toStorage,
 } from "./host-array.ts";
 
-/** The memory of an array, with the number of its users: the array itself and every run that still needs it. */
+/**
+ * The memory of an array, with the number of its users: the array itself and every run that still
+ * needs it.
+ */
 interface Holding {
   readonly driver: Driver;
   readonly buffer: Buffer;
@@ -71,7 +74,10 @@ export class DeviceArray {
     if (written) written.finally(this.hold()).catch(() => {});
   }
 
-  /** @internal Keeps the memory until the returned function is called, even if the array is disposed of. */
+  /**
+   * @internal Keeps the memory until the returned function is called, even if the array is disposed
+   * of.
+   */
   hold(): () => void {
     const holding = this.#holding;
     holding.users += 1;

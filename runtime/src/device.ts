@@ -1,6 +1,7 @@
 /**
- * What the runtime asks of a device: memory, transfers, and programs made from an artifact. The public `Device`
- * adds what holds for all of them: uploads, the report of memory, and the refusal of every call once it is lost.
+ * What the runtime asks of a device: memory, transfers, and programs made from an artifact. The
+ * public `Device` adds what holds for all of them: uploads, the report of memory, and the refusal
+ * of every call once it is lost.
  */
 import {
   type Artifact,
@@ -26,7 +27,10 @@ export interface LossInfo {
   readonly message: string;
 }
 
-/** Kernel functions from an artifact's `kernels.js`, for pages that forbid building functions from text. */
+/**
+ * Kernel functions from an artifact's `kernels.js`, for pages that forbid building functions from
+ * text.
+ */
 export type KernelModule = Readonly<Record<string, unknown>>;
 
 /** One kernel launch of a profiled run. `timing` says what `ms` was measured with. */
@@ -46,7 +50,9 @@ export interface RunOptions {
   readonly maxTrips?: number;
 }
 
-/** An artifact's kernels made ready on a device. Called with memory already bound; checks nothing. */
+/**
+ * An artifact's kernels made ready on a device. Called with memory already bound; checks nothing.
+ */
 export interface Program {
   /** A promise where the run goes on after the call; the frame's memory is its own until then. */
   run(frame: Frame, options?: RunOptions): void | Promise<void>;
@@ -82,7 +88,10 @@ export interface Driver {
   release(buffer: Buffer): void;
   /** A host array as device memory without a copy, where host and device memory are one. */
   borrow(array: TypedArray): Buffer | null;
-  /** After the runs called before. A promise where these have yet to start; `buffer` must be kept until then. */
+  /**
+   * After the runs called before. A promise where these have yet to start; `buffer` must be kept
+   * until then.
+   */
   write(buffer: Buffer, data: TypedArray): void | Promise<void>;
   /** Within a run's turn only. */
   copy(from: Buffer, to: Buffer, sizeBytes: number): void;
@@ -91,15 +100,18 @@ export interface Driver {
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null;
   load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program>;
   /**
-   * Calls `work`, which submits a run, when its turn has come; in the order of the calls. Where that is at once, gives
-   * the result or throws.
+   * Calls `work`, which submits a run, when its turn has come; in the order of the calls. Where
+   * that is at once, gives the result or throws.
    */
   take<T>(work: () => T | Promise<T>): T | Promise<T>;
   memory(): MemoryReport;
   destroy(): void;
 }
 
-/** A place where arrays live and artifacts run. Made by `createCpuDevice`, `createWasmDevice` or `openWebGpu`. */
+/**
+ * A place where arrays live and artifacts run. Made by `createCpuDevice`, `createWasmDevice` or
+ * `openWebGpu`.
+ */
 export class Device {
   /** @internal For the runtime's own modules. */
   readonly driver: Driver;
@@ -142,9 +154,9 @@ export class Device {
   }
 
   /**
-   * Copies a host array, or numbers, into a new array of `shape`.
-   * Throws ShapeError if the element counts differ, DtypeError if the typed array is not the one for `dtype`
-   * or the device has no such dtype, DeviceError if the memory is not to be had.
+   * Copies a host array, or numbers, into a new array of `shape`. Throws ShapeError if the element
+   * counts differ, DtypeError if the typed array is not the one for `dtype` or the device has no
+   * such dtype, DeviceError if the memory is not to be had.
    */
   upload(
     host: TypedArray | readonly number[],
@@ -170,7 +182,9 @@ export class Device {
     return new DeviceArray(this, dtype, shape, this.driver.allocate(bytes, owner, tensor));
   }
 
-  /** @internal Throws DeviceError once the device is lost, and for a fault that was reported late. */
+  /**
+   * @internal Throws DeviceError once the device is lost, and for a fault that was reported late.
+   */
   check(where: string): void {
     const gone = this.driver.failure();
     if (gone !== null) throw new DeviceError(`${where}: ${gone}${reopen}`);

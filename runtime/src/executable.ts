@@ -1,6 +1,6 @@
 /**
- * An artifact on a device, ready to run: binds inputs, slots, outputs and states to the plan's places and hands
- * the frame to the device's program. It knows no op; it never waits for results.
+ * An artifact on a device, ready to run: binds inputs, slots, outputs and states to the plan's
+ * places and hands the frame to the device's program. It knows no op; it never waits for results.
  */
 import { type Artifact, DeviceError, GraphError } from "@kiln-ml/artifact";
 import { Arena } from "./arena.ts";
@@ -72,12 +72,13 @@ export class Executable {
   }
 
   /**
-   * Runs the program once. Resolves when the work is submitted; `data()` of an output waits for its value. Host
-   * arrays among the inputs must not change before that.
+   * Runs the program once. Resolves when the work is submitted; `data()` of an output waits for its
+   * value. Host arrays among the inputs must not change before that.
    *
-   * Throws ShapeError or DtypeError if an input does not fit the signature or a dim leaves its bounds,
-   * DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits; the reason of `signal` once it is
-   * aborted, GraphError past `maxTrips`. A run that is ended by either leaves the states as they were.
+   * Throws ShapeError or DtypeError if an input does not fit the signature or a dim leaves its
+   * bounds, DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits;
+   * the reason of `signal` once it is aborted, GraphError past `maxTrips`. A run that is ended by
+   * either leaves the states as they were.
    */
   run(inputs: readonly Input[], options?: RunOptions): Promise<DeviceArray[]> {
     return this.#inTurn(inputs, options ? this.#limited(options) : this.#submit, options);
@@ -103,7 +104,8 @@ export class Executable {
       abandon(bound);
       throw error;
     }
-    // Work goes through the device in order, so whoever gets these buffers next comes after this run.
+    // Work goes through the device in order, so whoever gets these buffers next comes after this
+    // run.
     bound.lease.end();
     return bound.outputs;
   }
@@ -163,8 +165,8 @@ export class Executable {
   }
 
   /**
-   * Checks the inputs and calls `work` when the device is ready for a run. Awaits nothing where that is at once, for a
-   * small run takes no longer than a few promises.
+   * Checks the inputs and calls `work` when the device is ready for a run. Awaits nothing where
+   * that is at once, for a small run takes no longer than a few promises.
    */
   #inTurn<T>(
     inputs: readonly Input[],
@@ -192,7 +194,10 @@ export class Executable {
     }
   }
 
-  /** Keeps the memory of every array until the run is over: a caller may dispose of an input once it has called `run`. */
+  /**
+   * Keeps the memory of every array until the run is over: a caller may dispose of an input once it
+   * has called `run`.
+   */
   async #hold<T>(inputs: readonly Input[], running: Promise<T>): Promise<T> {
     const arrays = inputs.filter((x): x is DeviceArray => x instanceof DeviceArray);
     const releases = [...arrays, ...this.states, ...this.#constants].map((a) => a.hold());
@@ -204,8 +209,9 @@ export class Executable {
   }
 
   /**
-   * Memory for every place of the plan. The outputs are the caller's; the rest goes back with the lease. In the reverse order of
-   * giving back, so that the next run of a caller who frees its outputs is given the same memory.
+   * Memory for every place of the plan. The outputs are the caller's; the rest goes back with the
+   * lease. In the reverse order of giving back, so that the next run of a caller who frees its
+   * outputs is given the same memory.
    */
   #bind(layout: Layout, { inputs, state, constant }: Held): Bound {
     const lease = new Arena(this.device.driver, this.#names.slotOwner);
@@ -250,7 +256,10 @@ export class Executable {
     return input.bufferFor(where);
   }
 
-  /** Memory for input `i`. One that is also a written state is copied: a kernel may not see it change. */
+  /**
+   * Memory for input `i`. One that is also a written state is copied: a kernel may not see it
+   * change.
+   */
   #place(x: Buffer | TypedArray, i: number, state: readonly Buffer[], lease: Arena): Buffer {
     const { signature, target } = this.artifact;
     const { driver } = this.device;

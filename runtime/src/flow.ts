@@ -1,7 +1,7 @@
 /**
- * The order in which the launches of a run come, where it is not one after the other: the flow of a plan as a list of
- * instructions, and a walk through them that asks for each flag it comes to. A device does what the walk says, and may
- * wait in between. Loaded for plans that have a flow.
+ * The order in which the launches of a run come, where it is not one after the other: the flow of a
+ * plan as a list of instructions, and a walk through them that asks for each flag it comes to. A
+ * device does what the walk says, and may wait in between. Loaded for plans that have a flow.
  */
 import {
   ArtifactError,
@@ -28,7 +28,10 @@ type Instruction =
   | { readonly do: "repeat"; readonly loop: number; readonly to: number }
   | { readonly do: "go"; readonly to: number };
 
-/** Throws ArtifactError where a flow names a step that there is not, or a place that `check` refuses. */
+/**
+ * Throws ArtifactError where a flow names a step that there is not, or a place that `check`
+ * refuses.
+ */
 export function checkFlow(
   flow: readonly Flow[],
   steps: number,
@@ -55,7 +58,10 @@ export interface FlowCode {
   readonly times: readonly number[];
 }
 
-/** The instructions of a flow for the values of the dims. Throws ArtifactError for trips that are no number of them. */
+/**
+ * The instructions of a flow for the values of the dims. Throws ArtifactError for trips that are no
+ * number of them.
+ */
 export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, number>>): FlowCode {
   const code: Instruction[] = [];
   const counters: ReadonlyMap<string, number>[] = [];
@@ -112,13 +118,18 @@ export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, nu
 const tripsOf = (trips: Extent, dims: Readonly<Record<string, number>>): number =>
   evaluateSize(trips, dims);
 
-/** What a device is to do next: a launch by its number, or to say what a flag is; null if nothing yet, and a pause may be due. */
+/**
+ * What a device is to do next: a launch by its number, or to say what a flag is; null if nothing
+ * yet, and a pause may be due.
+ */
 export type Next = number | Place | null;
 
 /** A walk that goes on for this long gives a page, or the other clients of a server, their turn. */
 const sliceMs = 16;
 
-/** Instructions after which a walk comes back though no launch was among them: loops may be empty. */
+/**
+ * Instructions after which a walk comes back though no launch was among them: loops may be empty.
+ */
 const fruitless = 1024;
 
 export class Walk {
@@ -139,8 +150,8 @@ export class Walk {
   }
 
   /**
-   * The next launch, or the place of a flag, after which comes `answer`; undefined at the end. Throws GraphError where the loops
-   * have made all the trips that they may.
+   * The next launch, or the place of a flag, after which comes `answer`; undefined at the end.
+   * Throws GraphError where the loops have made all the trips that they may.
    */
   next(): Next | undefined {
     const { counts } = this;

@@ -1,7 +1,7 @@
 /**
- * Device memory with reuse: buffers come in size classes, a released one waits in its class for the next
- * request. Knows what is live and for whom; what a buffer is, the device says. Never clears a reused buffer:
- * whoever asks for memory writes it before reading it.
+ * Device memory with reuse: buffers come in size classes, a released one waits in its class for the
+ * next request. Knows what is live and for whom; what a buffer is, the device says. Never clears a
+ * reused buffer: whoever asks for memory writes it before reading it.
  */
 
 /** A piece of device memory. */
@@ -21,7 +21,9 @@ export interface MemoryReport {
   readonly byOwner: Readonly<Record<string, number>>;
 }
 
-/** Four classes an octave: at most a quarter of a buffer is waste, and close sizes share buffers. */
+/**
+ * Four classes an octave: at most a quarter of a buffer is waste, and close sizes share buffers.
+ */
 export function sizeClass(sizeBytes: number): number {
   if (sizeBytes <= 64) return Math.max(16, Math.ceil(sizeBytes / 16) * 16);
   const step = 2 ** Math.floor(Math.log2(sizeBytes)) / 4;
@@ -126,8 +128,9 @@ export class Heap<B extends Buffer> {
   }
 
   /**
-   * What waits never exceeds the most that was live, or a program whose sizes drift would keep every class it
-   * ever used. Oldest classes go first: a Map keeps the order in which they first came.
+   * What waits never exceeds the most that was live, or a program whose sizes drift would keep
+   * every class it ever used. Oldest classes go first: a Map keeps the order in which they first
+   * came.
    */
   #trim(): void {
     for (const [bytes, list] of this.#free) {

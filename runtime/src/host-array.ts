@@ -1,6 +1,7 @@
 /**
- * Host memory by dtype: which typed array holds which dtype, and the two borders a value crosses: JavaScript
- * numbers ↔ typed arrays, and typed arrays ↔ the wider form that webgpu stores. Knows nothing of devices.
+ * Host memory by dtype: which typed array holds which dtype, and the two borders a value crosses:
+ * JavaScript numbers ↔ typed arrays, and typed arrays ↔ the wider form that webgpu stores. Knows
+ * nothing of devices.
  */
 import { type Artifact, DtypeError, ShapeError, storageBytes } from "@kiln-ml/artifact";
 
@@ -23,7 +24,10 @@ type TypedArrayConstructor = {
   readonly name: string;
 };
 
-/** f16 and bf16 are held as bits: JavaScript has no array of the one until ES2025 and none of the other. */
+/**
+ * f16 and bf16 are held as bits: JavaScript has no array of the one until ES2025 and none of the
+ * other.
+ */
 const hostArrays: Record<Dtype, TypedArrayConstructor> = {
   f64: Float64Array,
   f32: Float32Array,
@@ -50,7 +54,9 @@ export function checkHostArray(where: string, array: unknown, dtype: Dtype): voi
   );
 }
 
-/** `host` as the array of `dtype` with as many elements as `shape`. Throws DtypeError or ShapeError. */
+/**
+ * `host` as the array of `dtype` with as many elements as `shape`. Throws DtypeError or ShapeError.
+ */
 export function hostArray(
   where: string,
   host: TypedArray | readonly number[],
@@ -86,13 +92,18 @@ export function numberAt(array: TypedArray, dtype: Dtype, i: number): number {
   return dtype === "f16" ? f16Value(x) : x;
 }
 
-/** The array as `target` stores it: webgpu has no bytes, so bool, i8 and u8 take four each there. */
+/**
+ * The array as `target` stores it: webgpu has no bytes, so bool, i8 and u8 take four each there.
+ */
 export function toStorage(array: TypedArray, dtype: Dtype, target: Target): TypedArray {
   if (storageBytes(dtype, target) === array.BYTES_PER_ELEMENT) return array;
   return dtype === "i8" ? Int32Array.from(array) : Uint32Array.from(array);
 }
 
-/** The inverse of `toStorage`, for the first `size` elements of `bytes`; the result may share `bytes`. */
+/**
+ * The inverse of `toStorage`, for the first `size` elements of `bytes`; the result may share
+ * `bytes`.
+ */
 export function fromStorage(
   bytes: ArrayBufferLike,
   dtype: Dtype,
@@ -120,7 +131,8 @@ function bf16Bits(x: number): number {
   word[0] = x;
   let b = wordBits[0]!;
   if (Number.isNaN(x)) return (b >>> 16) | 0x40;
-  // What f32 loses leaves a mark in the last bit, which breaks ties, so that x is rounded once and not twice.
+  // What f32 loses leaves a mark in the last bit, which breaks ties, so that x is rounded once and
+  // not twice.
   if (word[0] !== x) b = (b - (Math.abs(word[0]!) > Math.abs(x) ? 1 : 0)) | 1;
   return (b + 0x7fff + ((b >>> 16) & 1)) >>> 16;
 }

@@ -1,6 +1,6 @@
 /**
- * Everything about a run that follows from the values of the dims alone: sizes, shapes, arguments, launch
- * extents. Computed once for each tuple of values. Allocates nothing.
+ * Everything about a run that follows from the values of the dims alone: sizes, shapes, arguments,
+ * launch extents. Computed once for each tuple of values. Allocates nothing.
  */
 import {
   type Artifact,

@@ -1,6 +1,7 @@
 /**
- * Artifact + device + states → executable. Refuses what the device cannot run and what would make a run go
- * astray (versions, places, limits, states); the bytes of a file are the codec's to check, before this.
+ * Artifact + device + states → executable. Refuses what the device cannot run and what would make a
+ * run go astray (versions, places, limits, states); the bytes of a file are the codec's to check,
+ * before this.
  */
 import {
   type Artifact,
@@ -20,9 +21,15 @@ import type { Place } from "./layout.ts";
 import { uploadConstant } from "./states.ts";
 
 export interface LoadOptions {
-  /** One array for each state of the signature, in order; the executable updates them in place. None by default. */
+  /**
+   * One array for each state of the signature, in order; the executable updates them in place. None
+   * by default.
+   */
   readonly states?: readonly DeviceArray[];
-  /** false refuses kernels in JavaScript, which can do whatever the page or process can: for artifacts that are not trusted. */
+  /**
+   * false refuses kernels in JavaScript, which can do whatever the page or process can: for
+   * artifacts that are not trusted.
+   */
   readonly scripts?: boolean;
   /** The artifact's kernels as a module, where functions must not be built from text (cpu). */
   readonly kernels?: KernelModule;
@@ -33,8 +40,9 @@ const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, scripts: 
 /**
  * Makes an artifact ready to run on a device.
  *
- * Throws ArtifactError for another version or a malformed plan, DeviceError if the device is of another target or
- * below the artifact's limits or features, ShapeError or DtypeError if a state does not fit the signature.
+ * Throws ArtifactError for another version or a malformed plan, DeviceError if the device is of
+ * another target or below the artifact's limits or features, ShapeError or DtypeError if a state
+ * does not fit the signature.
  */
 export async function load(
   artifact: Artifact,

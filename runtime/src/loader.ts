@@ -1,5 +1,6 @@
 /**
- * The runtime without the devices of the CPU, for whoever opens them by an `import()` of `@kiln-ml/runtime/cpu` or `/wasm`.
+ * The runtime without the devices of the CPU, for whoever opens them by an `import()` of
+ * `@kiln-ml/runtime/cpu` or `/wasm`.
  */
 export type {
   AdapterInfo,

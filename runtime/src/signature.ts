@@ -1,6 +1,6 @@
 /**
- * Checks what a caller passes against a signature: counts, dtypes, shapes, and the values of the symbolic dims,
- * which the shapes of the inputs give. Touches no memory.
+ * Checks what a caller passes against a signature: counts, dtypes, shapes, and the values of the
+ * symbolic dims, which the shapes of the inputs give. Touches no memory.
  */
 import {
   type Artifact,
@@ -39,7 +39,10 @@ export const extentsOf = (inputs: readonly Input[]): Extents =>
     x instanceof DeviceArray ? x.shape : (shapeOf(x)?.slice() ?? (x as TypedArray).length),
   );
 
-/** True if the inputs are like those of a call that fitted in all that was checked, and so fit as they did. */
+/**
+ * True if the inputs are like those of a call that fitted in all that was checked, and so fit as
+ * they did.
+ */
 export const repeats = (
   extents: Extents,
   { inputs: specs }: Signature,
@@ -61,7 +64,10 @@ function isLike(input: Input, extent: readonly number[] | number, dtype: Spec["d
 
 const describe = (spec: Spec) => `input ${spec.name} ${printShape(spec.shape)}`;
 
-/** The values of the signature's dims. Throws ShapeError or DtypeError naming the input that does not fit. */
+/**
+ * The values of the signature's dims. Throws ShapeError or DtypeError naming the input that does
+ * not fit.
+ */
 export function bindDims(signature: Signature, inputs: readonly Input[]): Record<string, number> {
   const specs = signature.inputs;
   if (inputs.length !== specs.length)
@@ -118,7 +124,10 @@ function linear(e: Extent): { name?: string; scale: number; offset: number } | u
   return e[0] === "*" ? { ...x, scale: x.scale * k, offset: x.offset * k } : undefined;
 }
 
-/** Symbols that stand alone take the extent they meet; all other axes are checked once every dim is known. */
+/**
+ * Symbols that stand alone take the extent they meet; all other axes are checked once every dim is
+ * known.
+ */
 function bindShape(spec: Spec, shape: readonly number[], bound: Map<string, Binding>): void {
   if (shape.length !== spec.shape.length) throw misfit(spec, shape);
   spec.shape.forEach((e, axis) => {
@@ -133,7 +142,9 @@ function bindShape(spec: Spec, shape: readonly number[], bound: Map<string, Bind
   });
 }
 
-/** Symbols that stand alone nowhere take the value that a multiple of them, plus a constant, tells. */
+/**
+ * Symbols that stand alone nowhere take the value that a multiple of them, plus a constant, tells.
+ */
 function bindMultiples(spec: Spec, shape: readonly number[], bound: Map<string, Binding>): void {
   spec.shape.forEach((e, axis) => {
     const { name, scale, offset } = linear(e) ?? { scale: 0, offset: 0 };

@@ -1,6 +1,6 @@
 /**
- * State arrays: made from an artifact's weights, copied to the host, and built again on another device after a
- * loss. Never changes a value on the way.
+ * State arrays: made from an artifact's weights, copied to the host, and built again on another
+ * device after a loss. Never changes a value on the way.
  */
 import { type Artifact, ArtifactError } from "@kiln-ml/artifact";
 import type { Device } from "./device.ts";
@@ -19,7 +19,10 @@ export interface HostState {
 
 export type Snapshot = readonly HostState[];
 
-/** The states an artifact starts from. Throws ArtifactError naming those whose weights it does not carry. */
+/**
+ * The states an artifact starts from. Throws ArtifactError naming those whose weights it does not
+ * carry.
+ */
 export function initialStates(artifact: Artifact, device: Device): DeviceArray[] {
   const { states } = artifact.signature;
   const missing = states.filter((s) => !Object.hasOwn(artifact.weights, s.name));
@@ -37,7 +40,10 @@ export function initialStates(artifact: Artifact, device: Device): DeviceArray[]
   });
 }
 
-/** Uploads the little-endian bytes of a constant. Throws ArtifactError if they are not as many as its shape needs. */
+/**
+ * Uploads the little-endian bytes of a constant. Throws ArtifactError if they are not as many as
+ * its shape needs.
+ */
 export function uploadConstant(device: Device, constant: Constant, name: string): DeviceArray {
   const { dtype, shape, data } = constant;
   const Host = hostArrayOf(dtype);

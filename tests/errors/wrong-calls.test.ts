@@ -133,7 +133,7 @@ test("wrong calls say what they got and what they take", () => {
   );
   assert.is(
     message(() => new optim.Adam([w], undefined as never)),
-    "adam: options must be an object, got undefined",
+    "adam: lr is missing",
   );
 });
 

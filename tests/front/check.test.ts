@@ -176,9 +176,11 @@ for (const [name, c] of Object.entries(cases))
       finds(c, target));
 
 gpuTest("webgpu: faults are named", async () => {
-  useDevice(await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true }));
+  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  useDevice(device);
   for (const name of ["log", "inside of a scan", "take", "crossEntropy"])
     await finds(cases[name]!, "webgpu");
+  device.destroy();
 });
 
 test("the line and the path of the module are told", async () => {

@@ -192,6 +192,7 @@ gpuTest("webgpu: too little is refused", async () => {
   });
   useDevice(device);
   for (const c of Object.values(cases)) await refuses(c, "webgpu");
+  device.destroy();
 });
 
 test("a run that is refused leaves parameters as they are", async () => {

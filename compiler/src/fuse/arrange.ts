@@ -1,6 +1,7 @@
 /**
- * Puts attentions into the order of nodes: each once all that its sums are made of has come, and before what reads any of them, or
- * the maxima and totals of its rows. Everything else keeps its order.
+ * Puts attentions into the order of nodes: each once all that its sums are made of has come, and
+ * before what reads any of them, or the maxima and totals of its rows. Everything else keeps its
+ * order.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import type { Attention } from "./attention.ts";

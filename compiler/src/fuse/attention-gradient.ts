@@ -1,7 +1,8 @@
 /**
- * What else a program makes of the weights of an attention: elementwise ops and products of the shape of the scores, and sums with
- * them, as gradients do. If all of it ends in such sums, every one of them can make its weights anew, of the products and of
- * the maxima and totals of rows. Otherwise gives up, and the weights are stored.
+ * What else a program makes of the weights of an attention: elementwise ops and products of the
+ * shape of the scores, and sums with them, as gradients do. If all of it ends in such sums, every
+ * one of them can make its weights anew, of the products and of the maxima and totals of rows.
+ * Otherwise gives up, and the weights are stored.
  */
 import { opRecord, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import type { Attention, Forward } from "./attention.ts";
@@ -75,8 +76,8 @@ function grow(attention: Attention, between: readonly Tensor[], users: Users): G
 }
 
 /**
- * Products of few terms, random numbers, and what elementwise ops make of them, of the shape of the scores and for nodes inside
- * alone: to make them again costs less than their memory.
+ * Products of few terms, random numbers, and what elementwise ops make of them, of the shape of the
+ * scores and for nodes inside alone: to make them again costs less than their memory.
  */
 function remade(
   inside: ReadonlySet<Tensor>,

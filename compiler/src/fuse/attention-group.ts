@@ -1,6 +1,7 @@
 /**
- * Groups of attentions: loops over the batch, the rows that are left when weights are summed, and the columns of what is summed.
- * Maxima and totals of rows are members too, and lie in one tensor, which is one binding.
+ * Groups of attentions: loops over the batch, the rows that are left when weights are summed, and
+ * the columns of what is summed. Maxima and totals of rows are members too, and lie in one tensor,
+ * which is one binding.
  */
 import { addDim, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { arranged } from "./arrange.ts";

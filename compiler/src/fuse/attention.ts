@@ -1,7 +1,8 @@
 /**
- * Finds softmax(scores)·v among the nodes of a program, where the scores are made of a product q·kᵀ element by element, and the sums
- * that gradients make with such weights: all can be computed without storing what has the shape of the scores. Only where
- * nothing else needs that. Makes no groups.
+ * Finds softmax(scores)·v among the nodes of a program, where the scores are made of a product q·kᵀ
+ * element by element, and the sums that gradients make with such weights: all can be computed
+ * without storing what has the shape of the scores. Only where nothing else needs that. Makes no
+ * groups.
  */
 import { opRecord, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import { gradientOf } from "./attention-gradient.ts";
@@ -18,13 +19,17 @@ export interface Attention {
   readonly sums: readonly WeightedSum[];
   /** Weights of the keys that it hides are 0. */
   readonly causal: Causal | undefined;
-  /** Where the weights are made of this softmax, for one sum: its maxima and totals are not known before. */
+  /**
+   * Where the weights are made of this softmax, for one sum: its maxima and totals are not known
+   * before.
+   */
   readonly softmax?: Softmax;
 }
 
 /**
- * softmax over the last axis of `scores`: exp(scores − max)/total. A sum's weights may be that times other factors. With `least` as
- * `maskedSoftmax` has it, max and total are brought up to these two numbers before they are used.
+ * softmax over the last axis of `scores`: exp(scores − max)/total. A sum's weights may be that
+ * times other factors. With `least` as `maskedSoftmax` has it, max and total are brought up to
+ * these two numbers before they are used.
  */
 export interface Softmax {
   readonly weights: Tensor;
@@ -193,7 +198,10 @@ export function overLast(t: Tensor): Tensor | undefined {
   return `${t.attrs.dims}` === axesFrom(t.rank - 1) ? t.operands[0] : undefined;
 }
 
-/** The one product that elementwise ops make the scores of, and those ops; masks and biases may be anything else. */
+/**
+ * The one product that elementwise ops make the scores of, and those ops; masks and biases may be
+ * anything else.
+ */
 function dotIn(scores: Tensor): { dot: Tensor; chain: ReadonlySet<Tensor> } | undefined {
   let dot: Tensor | undefined;
   const chain = new Set<Tensor>();

@@ -1,6 +1,7 @@
 /**
- * Causal masks: select(key + a ≤ query + b, x, y) over [batch…, queries, keys], and what is 0 wherever that does not hold because of
- * one. Knows the mask as two iotas compared, with numbers or extents added, however it is spread over the batch.
+ * Causal masks: select(key + a ≤ query + b, x, y) over [batch…, queries, keys], and what is 0
+ * wherever that does not hold because of one. Knows the mask as two iotas compared, with numbers or
+ * extents added, however it is spread over the batch.
  */
 import { addDim, type Dim, isNonNegative, sameDim, subDim, type Tensor } from "@kiln-ml/ir";
 
@@ -11,8 +12,9 @@ export interface Causal {
 }
 
 /**
- * The mask, if scores of keys after the query's place are below all scores that count. `floor` is what the maxima of rows are brought
- * up to: without one a row that sees no key would need them all.
+ * The mask, if scores of keys after the query's place are below all scores that count. `floor` is
+ * what the maxima of rows are brought up to: without one a row that sees no key would need them
+ * all.
  */
 export function causalOf(scores: Tensor, floor: number | undefined): Causal | undefined {
   if (scores.op !== "select") return undefined;
@@ -78,7 +80,10 @@ function addedTo(t: Tensor, axis: number): Dim | undefined {
   return t.op === "add" ? addDim(before, by) : subDim(before, by);
 }
 
-/** The integer or extent that every element is: `dimValue` makes extents of the last place of an iota. */
+/**
+ * The integer or extent that every element is: `dimValue` makes extents of the last place of an
+ * iota.
+ */
 function extentOf(t: Tensor): Dim | undefined {
   const value = numberOf(t);
   if (value !== undefined) return Number.isInteger(value) ? value : undefined;

@@ -1,6 +1,6 @@
 /**
- * Tests whether a node can be computed inside a group: at which coordinates, and whether all it reads lines up with what
- * the group computes there and is ready by then.
+ * Tests whether a node can be computed inside a group: at which coordinates, and whether all it
+ * reads lines up with what the group computes there and is ready by then.
  */
 import { type Dim, loopVar, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, reach, sameCoords, walkAccesses } from "../access.ts";
@@ -49,7 +49,10 @@ export function canRead(
   return sameCoords(p.coords, at);
 }
 
-/** True if `x`, read at `coords`, meets the group's members only where they are computed, and no group that waits for it. */
+/**
+ * True if `x`, read at `coords`, meets the group's members only where they are computed, and no
+ * group that waits for it.
+ */
 export function isAligned(
   state: Fusion,
   group: Group,
@@ -62,8 +65,8 @@ export function isAligned(
 }
 
 /**
- * True if no group that stores what `node` is made of waits for `group`. That of which no element is ever read, since an axis has
- * none, orders kernels too.
+ * True if no group that stores what `node` is made of waits for `group`. That of which no element
+ * is ever read, since an axis has none, orders kernels too.
  */
 function isReady(state: Fusion, group: Group, node: Tensor): boolean {
   for (const t of terminals(state, node)) {
@@ -86,7 +89,10 @@ function candidates(state: Fusion, group: Group, node: Tensor): ComputeAt[] {
   return out;
 }
 
-/** Coordinates under which `node`, a permutation of the group's result, meets it where it is computed. */
+/**
+ * Coordinates under which `node`, a permutation of the group's result, meets it where it is
+ * computed.
+ */
 function permuted(state: Fusion, group: Group, node: Tensor): Dim[] | undefined {
   const symbols = node.shape.map((d, i) => loopVar(`?${i}`, d));
   let coords: Dim[] | undefined;

@@ -1,7 +1,7 @@
 /**
- * Reads dotGeneral and convolution as one thing: a sum over loops k of a·b, where each loop of the result
- * belongs to a (m), to b (n), or to both (batch). That makes every convolution and both of its gradients an implicit
- * matrix product. Chooses no tiles.
+ * Reads dotGeneral and convolution as one thing: a sum over loops k of a·b, where each loop of the
+ * result belongs to a (m), to b (n), or to both (batch). That makes every convolution and both of
+ * its gradients an implicit matrix product. Chooses no tiles.
  */
 import {
   addDim,
@@ -18,8 +18,9 @@ import { simplifyConditions } from "../access.ts";
 import { type Contraction, type ContractionOperand, type Loop, makeLoop } from "./group.ts";
 
 /**
- * Products with so few lines on one side are no matter of tiles where a target has many units: the other side is read once, so memory
- * decides. What splits sums, or runs them along, must know it too.
+ * Products with so few lines on one side are no matter of tiles where a target has many units: the
+ * other side is read once, so memory decides. What splits sums, or runs them along, must know it
+ * too.
  */
 export const skinnyLines = 8;
 
@@ -80,7 +81,8 @@ function readConvolution(t: Tensor): Reading {
   const out = addDim(mulDim(groups === 1 ? 0 : group.at, features), feature.at);
   const when: Condition[] = [];
   const at = place.map((p, i) => {
-    // Place in the dilated and padded input; a real element stands at multiples of the dilation only.
+    // Place in the dilated and padded input; a real element stands at multiples of the dilation
+    // only.
     const q = subDim(
       addDim(mulDim(p.at, stride![i]!), mulDim(tap[i]!.at, rhsDilation![i]!)),
       low![i]!,

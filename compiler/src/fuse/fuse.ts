@@ -1,8 +1,9 @@
 /**
- * Decides what is stored: puts every node that needs a kernel into a group. Nodes are taken in order; a contraction
- * opens a group, a reduction or scan joins one with the same loops or opens one, a pointwise node joins a group that
- * computes one of its operands at the same coordinates (an epilogue), and otherwise floats, to be settled by
- * `settle.ts` when its readers are known. Makes no loops and no text; runs after the graph passes, before lower.
+ * Decides what is stored: puts every node that needs a kernel into a group. Nodes are taken in
+ * order; a contraction opens a group, a reduction or scan joins one with the same loops or opens
+ * one, a pointwise node joins a group that computes one of its operands at the same coordinates (an
+ * epilogue), and otherwise floats, to be settled by `settle.ts` when its readers are known. Makes
+ * no loops and no text; runs after the graph passes, before lower.
  */
 import { opRecord, sameShape, Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
@@ -20,8 +21,9 @@ import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } fro
 import { storageOf } from "./storage.ts";
 
 /**
- * Groups in no particular order; each node of `required` is a member of exactly one. Where a kernel has no room for more, nodes are
- * taken again by their depth: what is computed of neighbours is then beside them, and kernels are cut through all of it.
+ * Groups in no particular order; each node of `required` is a member of exactly one. Where a kernel
+ * has no room for more, nodes are taken again by their depth: what is computed of neighbours is
+ * then beside them, and kernels are cut through all of it.
  */
 export function fuse(
   program: Program,
@@ -183,7 +185,10 @@ function openRows(state: Fusion, node: Tensor): void {
 
 const hasRows = (g: Group): boolean => g.kind === "rows" || g.kind === "scan";
 
-/** Groups a reduction may join, the latest first: those it reads, and those with its loops that read what it reads. */
+/**
+ * Groups a reduction may join, the latest first: those it reads, and those with its loops that read
+ * what it reads.
+ */
 function rowCandidates(state: Fusion, node: Tensor): Group[] {
   const read = terminals(state, node);
   const own = new Set([...read].flatMap((t) => state.groupOf.get(t) ?? []));

@@ -1,8 +1,9 @@
 /**
- * Groups: the sets of nodes that become one kernel, each node at the coordinates of the group's loops at which it is
- * computed. A group of kind `rows` runs its outer loops; inside them phases of inner loops with reductions; a `scan` has
- * one such phase, in order along the axis; a `contraction` runs over the result of its anchor; a `control` group is a node with
- * regions, which are programs of their own. Data only; `fuse.ts` decides, `lower/` builds kernels.
+ * Groups: the sets of nodes that become one kernel, each node at the coordinates of the group's
+ * loops at which it is computed. A group of kind `rows` runs its outer loops; inside them phases of
+ * inner loops with reductions; a `scan` has one such phase, in order along the axis; a
+ * `contraction` runs over the result of its anchor; a `control` group is a node with regions, which
+ * are programs of their own. Data only; `fuse.ts` decides, `lower/` builds kernels.
  */
 import {
   type Condition,
@@ -40,7 +41,9 @@ export interface ComputeAt {
   readonly level: Level;
 }
 
-/** A tensor-shaped region of the group's loops: which coordinates a node of this shape has there. */
+/**
+ * A tensor-shaped region of the group's loops: which coordinates a node of this shape has there.
+ */
 export interface Space {
   readonly shape: Shape;
   readonly coords: readonly Dim[];
@@ -79,7 +82,10 @@ export interface Group {
   readonly outer: readonly Loop[];
   readonly outerSpace: Space;
   readonly inner: readonly Loop[];
-  /** The space of the reduced or scanned operand, where nodes of its shape can be computed; absent for fold. */
+  /**
+   * The space of the reduced or scanned operand, where nodes of its shape can be computed; absent
+   * for fold.
+   */
   readonly fullSpace: Space | undefined;
   readonly axes: readonly number[];
   readonly contraction: Contraction | undefined;
@@ -93,7 +99,10 @@ export interface Group {
   }[];
   /** Groups of single elements, or few, computed along with this one. */
   readonly guests: Group[];
-  /** Groups whose results this one reads, and those that read its own; changed by `addDependency` alone. */
+  /**
+   * Groups whose results this one reads, and those that read its own; changed by `addDependency`
+   * alone.
+   */
   readonly deps: Set<Group>;
   readonly users: Set<Group>;
   /** The groups that this one needs, directly or through groups between: a bit for each number. */
@@ -108,7 +117,10 @@ export interface Group {
   readonly phase: Map<Tensor, number>;
 }
 
-/** The coordinates of a row-major relabelling: the element of `to` at the place of `coords` in `from`. */
+/**
+ * The coordinates of a row-major relabelling: the element of `to` at the place of `coords` in
+ * `from`.
+ */
 export function reindex(from: Shape, coords: readonly Dim[], to: Shape): Dim[] {
   if (sameShape(from, to)) return [...coords];
   const linear = offsetOf(from, coords);

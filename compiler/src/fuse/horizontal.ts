@@ -1,7 +1,7 @@
 /**
- * Merges small kernels into large ones that run anyway: a column sum of an operand of a contraction (the gradient of a
- * bias) runs along with the packing of that operand, and updates of single numbers (step counters, seeds) run
- * beside another kernel. Runs last in fusion.
+ * Merges small kernels into large ones that run anyway: a column sum of an operand of a contraction
+ * (the gradient of a bias) runs along with the packing of that operand, and updates of single
+ * numbers (step counters, seeds) run beside another kernel. Runs last in fusion.
  */
 import { type Dim, minOfDim, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
@@ -63,7 +63,9 @@ function absorb(state: Fusion, host: Group, part: Group): void {
   state.groups.splice(state.groups.indexOf(part), 1);
 }
 
-/** A group of plain sums over one operand, with pointwise nodes of the result's shape after them. */
+/**
+ * A group of plain sums over one operand, with pointwise nodes of the result's shape after them.
+ */
 function isPlainSum(g: Group): boolean {
   if (g.kind !== "rows" || !g.fullSpace) return false;
   let reduces = 0;
@@ -149,11 +151,17 @@ function matchOperand(
   return wanted.every((l) => covered.has(l.name)) ? rename : undefined;
 }
 
-/** What each member reads, and the other way round; true while no node comes to be stored or ceases to be. */
+/**
+ * What each member reads, and the other way round; true while no node comes to be stored or ceases
+ * to be.
+ */
 interface Reads {
   readonly of: ReadonlyMap<Tensor, ReadonlySet<Tensor>>;
   readonly readers: ReadonlyMap<Tensor, readonly Tensor[]>;
-  /** The tensor whose binding a node takes: what it lies in, or the parameter that it is likely to overwrite. */
+  /**
+   * The tensor whose binding a node takes: what it lies in, or the parameter that it is likely to
+   * overwrite.
+   */
   heldBy(t: Tensor): Tensor;
 }
 
@@ -181,7 +189,9 @@ function readsOf(state: Fusion): Reads {
   return { of, readers, heldBy };
 }
 
-/** Tensors of a kernel with all that runs beside it. A wasm function has at most 1,000 parameters. */
+/**
+ * Tensors of a kernel with all that runs beside it. A wasm function has at most 1,000 parameters.
+ */
 const mostBeside = 512;
 
 /** True if one kernel of both groups would bind no more tensors than the target allows. */
@@ -204,7 +214,10 @@ function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
   return out;
 }
 
-/** Lets updates of single numbers, or few, run beside another kernel that neither needs them nor is needed by them. */
+/**
+ * Lets updates of single numbers, or few, run beside another kernel that neither needs them nor is
+ * needed by them.
+ */
 export function fuseGuests(state: Fusion): void {
   const most = state.limits.guestElements ?? 1;
   const isSmall = (t: Tensor): boolean => {
@@ -213,7 +226,8 @@ export function fuseGuests(state: Fusion): void {
   };
   const isPart = (g: Group): boolean => g.kind === "map" && [...g.members.keys()].every(isSmall);
   const isFree = freedom(state);
-  // A part that is itself a host would take its guests out of sight: so others are hosts before parts are.
+  // A part that is itself a host would take its guests out of sight: so others are hosts before
+  // parts are.
   const [parts, others] = [state.groups.filter(isPart), state.groups.filter((g) => !isPart(g))];
   const hosts = [...others, ...parts];
   if (parts.length === 0) return;
@@ -238,7 +252,9 @@ export function fuseGuests(state: Fusion): void {
   }
 }
 
-/** Tells whether neither of two overwrites what the other reads: they are to run at the same time. */
+/**
+ * Tells whether neither of two overwrites what the other reads: they are to run at the same time.
+ */
 function freedom(state: Fusion): (host: Group, part: Group) => boolean {
   const params = new Map(state.program.updates.map(([p, value]) => [aliasRoot(value), p] as const));
   for (const [t, { tensor }] of state.storedIn)

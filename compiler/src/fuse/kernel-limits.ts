@@ -1,7 +1,8 @@
 /**
- * How much one kernel may compute and bind. A chain of any length is cut into kernels of a size that engines compile well and that
- * takes a bounded time to lower; what is inlined is bounded likewise, so that no walk from a node to what it reads is long.
- * Programs that people write by hand never get near. Decides no placement.
+ * How much one kernel may compute and bind. A chain of any length is cut into kernels of a size
+ * that engines compile well and that takes a bounded time to lower; what is inlined is bounded
+ * likewise, so that no walk from a node to what it reads is long. Programs that people write by
+ * hand never get near. Decides no placement.
  */
 import { isMovement, opRecord, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
@@ -9,11 +10,19 @@ import type { Group } from "./group.ts";
 import { terminals } from "./reads.ts";
 import type { Fusion } from "./state.ts";
 
-/** Nodes of a kernel, those inlined in it included: engines leave much larger functions unoptimised. */
+/**
+ * Nodes of a kernel, those inlined in it included: engines leave much larger functions unoptimised.
+ */
 const mostComputed = 1024;
-/** Nodes that are inlined in one: what remains is room for what reads them, such as a gradient that computes them again. */
+/**
+ * Nodes that are inlined in one: what remains is room for what reads them, such as a gradient that
+ * computes them again.
+ */
 const mostInlined = 256;
-/** Tensors of one kernel. A wasm function has at most 1,000 parameters, and more streams than this only evict each other. */
+/**
+ * Tensors of one kernel. A wasm function has at most 1,000 parameters, and more streams than this
+ * only evict each other.
+ */
 const mostTensors = 128;
 /** Once something was too large, kernels are cut with less waste. */
 const tensorsOfCut = 48;
@@ -37,7 +46,10 @@ const isLiteral = (t: Tensor): boolean => t.op === "constant" || t.op === "iota"
 const floats = (state: Fusion, t: Tensor): boolean =>
   !isLeaf(t) && !isLiteral(t) && !state.groupOf.has(t);
 
-/** The floating nodes that computing `node` takes besides those of `known`; undefined if they are more than `most`. */
+/**
+ * The floating nodes that computing `node` takes besides those of `known`; undefined if they are
+ * more than `most`.
+ */
 function taken(
   state: Fusion,
   node: Tensor,
@@ -54,7 +66,10 @@ function taken(
 
 const nothing: ReadonlySet<Tensor> = new Set();
 
-/** Notes a node that floats. False if too much would be inlined where it is read: it has to be stored. */
+/**
+ * Notes a node that floats. False if too much would be inlined where it is read: it has to be
+ * stored.
+ */
 export function mayFloat(state: Fusion, node: Tensor): boolean {
   if (isLiteral(node)) return true;
   let [nodes, moves] = [1, 0];
@@ -93,7 +108,10 @@ export function hasRoom(state: Fusion, group: Group, node: Tensor): boolean {
   return fits;
 }
 
-/** True if none of the groups that read a node, which could compute it as well, has too many tensors to read it from memory. */
+/**
+ * True if none of the groups that read a node, which could compute it as well, has too many tensors
+ * to read it from memory.
+ */
 export function mayBind(state: Fusion, by: Iterable<Group>): boolean {
   for (const { reads, waiting } of by)
     if (reads.size + waiting.size >= tensorsAllowed(state)) {

@@ -1,7 +1,7 @@
 /**
- * Settles the nodes that float after the first walk: inlines them in their readers, or stores them, in a reader's kernel
- * where they line up or in a kernel of their own. First takes members out of groups that are cheaper to recompute
- * from another stored value than to store.
+ * Settles the nodes that float after the first walk: inlines them in their readers, or stores them,
+ * in a reader's kernel where they line up or in a kernel of their own. First takes members out of
+ * groups that are cheaper to recompute from another stored value than to store.
  */
 import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
@@ -13,7 +13,9 @@ import { extentGuess, type Fusion, isSingle } from "./state.ts";
 
 /** Elementwise work that may be repeated in every reader rather than stored. */
 const cheapOps = 8;
-/** Elementwise work that costs less than memory, where it starts from a value that is read anyway. */
+/**
+ * Elementwise work that costs less than memory, where it starts from a value that is read anyway.
+ */
 const fewOps = 4;
 
 export function materialise(state: Fusion, order: readonly Tensor[]): void {
@@ -62,8 +64,9 @@ const linesOfTile = 128;
 const launch = 12e6;
 
 /**
- * Whether products bring an operand so often that halving it is worth a kernel that makes it f16 beforehand: it reads four bytes and
- * stores two an element, and each time that one is brought two are saved.
+ * Whether products bring an operand so often that halving it is worth a kernel that makes it f16
+ * beforehand: it reads four bytes and stores two an element, and each time that one is brought two
+ * are saved.
  */
 function isWorthCasting(node: Tensor, by: ReadonlySet<Group>): boolean {
   const size = sizeOf(node.shape);
@@ -81,7 +84,10 @@ function isWorthCasting(node: Tensor, by: ReadonlySet<Group>): boolean {
   return size * (2 * times - 6) > launch;
 }
 
-/** What computing one element of `node` takes, with all that is inlined in it; as far as it is not costly, nor of more ops than `most`. */
+/**
+ * What computing one element of `node` takes, with all that is inlined in it; as far as it is not
+ * costly, nor of more ops than `most`.
+ */
 export function workOf(
   state: Fusion,
   node: Tensor,
@@ -105,7 +111,10 @@ export function workOf(
 /** Groups that read their operands in an order of their own. */
 const whole: ReadonlySet<Group["kind"]> = new Set(["contraction", "attention", "control"]);
 
-/** Stores a floating node: as another result of a reader that computes it in place, or in its own kernel. */
+/**
+ * Stores a floating node: as another result of a reader that computes it in place, or in its own
+ * kernel.
+ */
 function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
   // Its users were looked at when it was inlined.
   readAgain(state, node);
@@ -166,8 +175,9 @@ function membersReading(state: Fusion, host: Group, node: Tensor): Set<Tensor> {
 }
 
 /**
- * A member that other groups read, but that is cheap to recompute from one value that is stored anyway, such as the mask
- * of a ReLU from its result, is not stored: it floats, and is inlined where it is read.
+ * A member that other groups read, but that is cheap to recompute from one value that is stored
+ * anyway, such as the mask of a ReLU from its result, is not stored: it floats, and is inlined
+ * where it is read.
  */
 function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
   const stored = storedNodes(state, order);
@@ -190,9 +200,9 @@ function floatAgain(state: Fusion, node: Tensor): void {
 }
 
 /**
- * Members that other groups read and that are cheap to recompute from one other member are not stored if that one is
- * stored anyway, or if it is costly and takes the place of several: 1 + t and 1 − t² of a tanh are made of t. Nor is what only
- * widens one of half the size.
+ * Members that other groups read and that are cheap to recompute from one other member are not
+ * stored if that one is stored anyway, or if it is costly and takes the place of several: 1 + t and
+ * 1 − t² of a tanh are made of t. Nor is what only widens one of half the size.
  */
 function storeSources(state: Fusion, order: readonly Tensor[]): void {
   const stored = storedNodes(state, order);

@@ -1,6 +1,7 @@
 /**
- * What computing a node reads from memory, through everything that is inlined in it. Remembered, and made of what is known of operands, so
- * that a long chain is not walked again for each of its nodes.
+ * What computing a node reads from memory, through everything that is inlined in it. Remembered,
+ * and made of what is known of operands, so that a long chain is not walked again for each of its
+ * nodes.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";

@@ -1,6 +1,7 @@
 /**
- * Groups of cumulative ops: all other axes are outer loops, the axis is the one inner loop, run in order. A scan joins a group
- * that runs the same way over what it reads; reductions over the axis run along. Makes no loops.
+ * Groups of cumulative ops: all other axes are outer loops, the axis is the one inner loop, run in
+ * order. A scan joins a group that runs the same way over what it reads; reductions over the axis
+ * run along. Makes no loops.
  */
 import { type Dim, sameShape, scanAttrs, subDim, type Tensor } from "@kiln-ml/ir";
 import { addMember, isAligned } from "./compute-at.ts";
@@ -15,7 +16,10 @@ export function joinScan(state: Fusion, node: Tensor): void {
   else openScan(state, node);
 }
 
-/** The latest group that runs along the same axis the same way, and reads or computes what the scan reads. */
+/**
+ * The latest group that runs along the same axis the same way, and reads or computes what the scan
+ * reads.
+ */
 function hostOf(state: Fusion, node: Tensor): Group | undefined {
   const shared = new Set<Group>();
   for (const t of terminals(state, node))
@@ -35,7 +39,10 @@ function sameRun(a: Tensor, b: Tensor): boolean {
   return x.axis === y.axis && x.reverse === y.reverse;
 }
 
-/** True if a reduction over the axis may run along: from the front, as reductions do, or its bits would change. */
+/**
+ * True if a reduction over the axis may run along: from the front, as reductions do, or its bits
+ * would change.
+ */
 export const scanTakes = (group: Group, reduce: Tensor): boolean =>
   !scanAttrs(group.anchor!).reverse && reduce.op !== "fold";
 

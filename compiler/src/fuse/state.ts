@@ -1,5 +1,6 @@
 /**
- * The state of fusion: groups so far, where each node is, and what the target allows. Data and small facts only.
+ * The state of fusion: groups so far, where each node is, and what the target allows. Data and
+ * small facts only.
  */
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
@@ -11,11 +12,16 @@ import type { Inlined } from "./kernel-limits.ts";
 export interface FusionLimits {
   /** Most elements of one row that phases may loop over. */
   readonly row: number;
-  /** Most elements a reduction over the outer loops may cover (it runs in one workgroup on a GPU). */
+  /**
+   * Most elements a reduction over the outer loops may cover (it runs in one workgroup on a GPU).
+   */
   readonly total: number;
   /** Most tensors one kernel may read and write. */
   readonly bindings: number;
-  /** Most elements that the first workgroup of another kernel computes along with its own; without, single ones. */
+  /**
+   * Most elements that the first workgroup of another kernel computes along with its own; without,
+   * single ones.
+   */
   readonly guestElements?: number;
   /** Whether products of f16 are so fast that bringing their operands limits them. */
   readonly matrixUnits?: boolean;
@@ -25,7 +31,9 @@ export interface FusionLimits {
   readonly attention?: AttentionFusion;
 }
 
-/** What fusion of attentions adds to that of nodes; a target brings it, so that others do without. */
+/**
+ * What fusion of attentions adds to that of nodes; a target brings it, so that others do without.
+ */
 export interface AttentionFusion {
   /** Sums of `apart` are not found together with others, and what is `stored` in none. */
   find(
@@ -54,16 +62,24 @@ export interface Fusion {
   readonly inlined: Map<Tensor, Inlined>;
   /** The groups that read a node, the latest few hundred of them. */
   readonly readingGroups: Map<Tensor, Set<Group>>;
-  /** Whether the program is known to have more than kernels have room for, and whether that was found out. */
+  /**
+   * Whether the program is known to have more than kernels have room for, and whether that was
+   * found out.
+   */
   readonly cut: boolean;
   capped: boolean;
   /** The required nodes whose memory is a run of another tensor's. */
   readonly storedIn: Map<Tensor, Storage>;
   /** Products of weights and values that are groups with all that makes the weights. */
   readonly attentions: Attentions;
-  /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
+  /**
+   * Nodes that start a kernel of their own, because the kernel they were in bound too many tensors.
+   */
   readonly barriers: ReadonlySet<Tensor>;
-  /** Nodes that are stored rather than inlined, because a kernel that inlined them bound too many tensors. */
+  /**
+   * Nodes that are stored rather than inlined, because a kernel that inlined them bound too many
+   * tensors.
+   */
   readonly forced: ReadonlySet<Tensor>;
 }
 

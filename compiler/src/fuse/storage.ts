@@ -1,7 +1,8 @@
 /**
- * Where stored values lie when several of them are one tensor to the outside: the operands of a concatenation along
- * the leading axis are runs of its memory, so each is written in its place and the concatenation costs nothing. That
- * is how an optimizer keeps all moments of a parameter in one tensor, which is one binding.
+ * Where stored values lie when several of them are one tensor to the outside: the operands of a
+ * concatenation along the leading axis are runs of its memory, so each is written in its place and
+ * the concatenation costs nothing. That is how an optimizer keeps all moments of a parameter in one
+ * tensor, which is one binding.
  */
 import { addDim, type Dim, isStatic, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, isVirtual } from "../access.ts";

@@ -1,6 +1,7 @@
 /**
- * Reads a product as a sum of lines of one operand, weighted by the other: Σ over queries or keys of weights·columns, where weights
- * are [batch…, queries, keys]. And a product as scores of that shape. Both may have their axes in any order. Decides nothing.
+ * Reads a product as a sum of lines of one operand, weighted by the other: Σ over queries or keys
+ * of weights·columns, where weights are [batch…, queries, keys]. And a product as scores of that
+ * shape. Both may have their axes in any order. Decides nothing.
  */
 import { isStatic, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 
@@ -67,7 +68,10 @@ export function readWeightedSum(t: Tensor, weights: number): WeightedSum | undef
   };
 }
 
-/** Σ q·k of few terms, of shape `space`: a of the queries and b of the keys, each with axes in any order. */
+/**
+ * Σ q·k of few terms, of shape `space`: a of the queries and b of the keys, each with axes in any
+ * order.
+ */
 export function isScoreProduct(t: Tensor, space: Shape): boolean {
   if (t.op !== "dotGeneral" || t.dtype !== "f32" || !sameShape(t.shape, space)) return false;
   if (t.operands.some((o) => o.dtype !== "f32")) return false;

@@ -1,6 +1,6 @@
 /**
- * Dims as the artifact writes them. The runtime evaluates extents without the dim algebra, so nothing is
- * simplified here: terms are added, factors multiplied, as they stand.
+ * Dims as the artifact writes them. The runtime evaluates extents without the dim algebra, so
+ * nothing is simplified here: terms are added, factors multiplied, as they stand.
  */
 import type { Extent } from "@kiln-ml/artifact";
 import type { Dim } from "@kiln-ml/ir";

@@ -1,8 +1,9 @@
 /**
- * Checks that no kernel reads or writes outside of its parameters and local arrays: of each store, load and touch it is
- * proved that its index is at least 0 and less than the size, under the loops and guards around it. Where a proof for
- * all iterations of a loop is not found and its range is known, each iteration is looked at by itself, so that with
- * numbers for all symbols the answer is exact. Changes nothing; tests run it over what is compiled.
+ * Checks that no kernel reads or writes outside of its parameters and local arrays: of each store,
+ * load and touch it is proved that its index is at least 0 and less than the size, under the loops
+ * and guards around it. Where a proof for all iterations of a loop is not found and its range is
+ * known, each iteration is looked at by itself, so that with numbers for all symbols the answer is
+ * exact. Changes nothing; tests run it over what is compiled.
  */
 import { type Dim, mulDim, printDim, subDim } from "@kiln-ml/ir";
 import type { Expr, Kernel, Of, Stmt } from "./kernel.ts";
@@ -34,9 +35,10 @@ interface Scope {
 }
 
 /**
- * What may lie outside of a kernel's memory, the first that is not proved to lie inside; undefined if all does. `dims` has a
- * number or an expression for each of the kernel's dims; `starts` says at which elements its parameters begin. Without
- * `reads` only what is written is looked at: WebGPU keeps reads inside, and tiles use nothing of what lay beyond.
+ * What may lie outside of a kernel's memory, the first that is not proved to lie inside; undefined
+ * if all does. `dims` has a number or an expression for each of the kernel's dims; `starts` says at
+ * which elements its parameters begin. Without `reads` only what is written is looked at: WebGPU
+ * keeps reads inside, and tiles use nothing of what lay beyond.
  */
 export function findOutside(
   kernel: Kernel,
@@ -92,12 +94,15 @@ class Check {
     return between(known, s.name, lower, upper);
   }
 
-  /** The statements for all values of a name together; where that is not proved, for each of them. */
+  /**
+   * The statements for all values of a name together; where that is not proved, for each of them.
+   */
   #each(scope: Scope, name: string, body: readonly Stmt[]): string | undefined {
     const together = new Check(this.#setting, false).block(body, scope);
     if (together === undefined || !this.#apart) return together;
     const range = rangeOf(scope.known, name);
-    // Of one value, or of values without bounds, there is nothing to go through; what is inside may be taken apart.
+    // Of one value, or of values without bounds, there is nothing to go through; what is inside may
+    // be taken apart.
     if (!range) return this.block(body, scope);
     for (let value = range.min; value <= range.max; value++) {
       if (this.#setting.tried.left-- <= 0) return `${together}: undecided`;

@@ -1,16 +1,22 @@
 /**
- * Kernel IR: loops, loads and stores with integer index expressions, scalar expressions, accumulators, local
- * arrays and barriers. Built by the schedules in `schedule/`, printed by `targets/`. It says what runs in
- * parallel and how wide; each printer says how that is spelled. Index expressions are `Dim`s over loop
- * variables and the graph's symbols.
+ * Kernel IR: loops, loads and stores with integer index expressions, scalar expressions,
+ * accumulators, local arrays and barriers. Built by the schedules in `schedule/`, printed by
+ * `targets/`. It says what runs in parallel and how wide; each printer says how that is spelled.
+ * Index expressions are `Dim`s over loop variables and the graph's symbols.
  */
 import type { Condition, Dim, Dtype, Reducer } from "@kiln-ml/ir";
 import type { MatrixStep } from "./matrix.ts";
 
-/** A value of one element. In a vector loop, an expression that depends on the loop variable has lanes. */
+/**
+ * A value of one element. In a vector loop, an expression that depends on the loop variable has
+ * lanes.
+ */
 export type Expr =
   | { readonly kind: "const"; readonly dtype: Dtype; readonly value: number }
-  /** Element `index` of a buffer or array; where `guard` fails the load must not happen and the value is 0. */
+  /**
+   * Element `index` of a buffer or array; where `guard` fails the load must not happen and the
+   * value is 0.
+   */
   | {
       readonly kind: "load";
       readonly from: string;
@@ -32,7 +38,10 @@ export type Expr =
       readonly dtype: Dtype;
       /** Of `exp`: its operand is known to be at most 0, or NaN. */
       readonly nonPositive?: true;
-      /** The kernel stores it, so that its other readers must see what memory holds: it is rounded where it is made. */
+      /**
+       * The kernel stores it, so that its other readers must see what memory holds: it is rounded
+       * where it is made.
+       */
       readonly stored?: true;
     };
 
@@ -54,17 +63,25 @@ export type Stmt =
   | { readonly kind: "letDynamic"; readonly name: string; readonly value: Expr }
   /** Binds the index symbol `name` to the invocation's number in its workgroup (GPU). */
   | { readonly kind: "letInvocation"; readonly name: string }
-  /** Binds it to the number of the invocation's subgroup in its workgroup, which is the same for all of the subgroup (GPU). */
+  /**
+   * Binds it to the number of the invocation's subgroup in its workgroup, which is the same for all
+   * of the subgroup (GPU).
+   */
   | { readonly kind: "letSubgroup"; readonly name: string }
   | { readonly kind: "matrix"; readonly does: MatrixStep }
-  /** A mutable scalar; `wide` accumulators may be kept in more precision than the dtype (f64 in JS). */
+  /**
+   * A mutable scalar; `wide` accumulators may be kept in more precision than the dtype (f64 in JS).
+   */
   | {
       readonly kind: "acc";
       readonly name: string;
       readonly dtype: Dtype;
       readonly init: Expr;
       readonly widened: boolean;
-      /** Kept in no more bytes than in memory where the target can; it is only set and stored, never combined. */
+      /**
+       * Kept in no more bytes than in memory where the target can; it is only set and stored, never
+       * combined.
+       */
       readonly narrow?: true;
     }
   | { readonly kind: "set"; readonly name: string; readonly value: Expr }
@@ -90,13 +107,18 @@ export type Stmt =
   | { readonly kind: "if"; readonly when: readonly Condition[]; readonly then: readonly Stmt[] }
   | { readonly kind: "store"; readonly to: string; readonly index: Dim; readonly value: Expr }
   /**
-   * In a loop that starts at 0: what stands before is computed before what follows is loaded, for compilers that
-   * otherwise load all operands first and run out of registers (CPU).
+   * In a loop that starts at 0: what stands before is computed before what follows is loaded, for
+   * compilers that otherwise load all operands first and run out of registers (CPU).
    */
   | { readonly kind: "scheduleBarrier" }
-  /** Brings the cache line of an element near, which must exist, and gives no value: for the targets that are to wait less (CPU). */
+  /**
+   * Brings the cache line of an element near, which must exist, and gives no value: for the targets
+   * that are to wait less (CPU).
+   */
   | { readonly kind: "prefetch"; readonly from: string; readonly index: Dim }
-  /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */
+  /**
+   * A local array: registers or stack, workgroup memory, or scratch memory that the plan provides.
+   */
   | {
       readonly kind: "array";
       readonly name: string;
@@ -105,14 +127,20 @@ export type Stmt =
       readonly space: "private" | "shared";
       /** Elements a vector access takes; 1 unless every access is that wide and aligned (GPU). */
       readonly width?: 1 | 2 | 4;
-      /** Elements are rounded to the dtype and take as many bytes as in memory, where the target can (GPU). */
+      /**
+       * Elements are rounded to the dtype and take as many bytes as in memory, where the target can
+       * (GPU).
+       */
       readonly narrow?: true;
-      /** Equal parts, of which indices count through all: what is loaded from one at a known place is never checked (GPU). */
+      /**
+       * Equal parts, of which indices count through all: what is loaded from one at a known place
+       * is never checked (GPU).
+       */
       readonly parts?: number;
     }
   /**
-   * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as they stand (CPU). Keys are i32,
-   * or f64 among which NaN is the greatest; the keys are lost.
+   * order[0…count) = the places of the first `count` of keys[0…size) in sorted order, equal keys as
+   * they stand (CPU). Keys are i32, or f64 among which NaN is the greatest; the keys are lost.
    */
   | {
       readonly kind: "sort";
@@ -125,7 +153,10 @@ export type Stmt =
       readonly descending: boolean;
     }
   | { readonly kind: "barrier" }
-  /** Combines each invocation's accumulators over the workgroup; afterwards all of them hold the result. */
+  /**
+   * Combines each invocation's accumulators over the workgroup; afterwards all of them hold the
+   * result.
+   */
   | {
       readonly kind: "combine";
       readonly names: readonly string[];
@@ -136,8 +167,8 @@ export type Stmt =
       readonly apart?: true;
     }
   /**
-   * Gives each invocation's accumulators the value of their carry and of those of the invocations before it; the carries then
-   * also hold those of all. For sum, prod, max and min.
+   * Gives each invocation's accumulators the value of their carry and of those of the invocations
+   * before it; the carries then also hold those of all. For sum, prod, max and min.
    */
   | {
       readonly kind: "prefix";
@@ -155,14 +186,20 @@ export interface Param {
   readonly dtype: Dtype;
   readonly size: Dim; // elements
   readonly access: "read" | "write" | "readwrite" | "scratch";
-  /** Elements a vector access may take; 1 unless every access of the kernel is that wide and aligned. */
+  /**
+   * Elements a vector access may take; 1 unless every access of the kernel is that wide and
+   * aligned.
+   */
   readonly width: 1 | 2 | 4;
 }
 
 export interface Kernel {
   readonly name: string; // an identifier, unique in its artifact
   readonly params: readonly Param[];
-  /** Names of the graph's symbols that index expressions use, passed as i32 arguments after the params. */
+  /**
+   * Names of the graph's symbols that index expressions use, passed as i32 arguments after the
+   * params.
+   */
   readonly dims: readonly string[];
   readonly body: readonly Stmt[];
   /** Invocations per workgroup (GPU); 1 on the CPU. */

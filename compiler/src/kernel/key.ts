@@ -1,6 +1,6 @@
 /**
- * A key of a kernel without its name: kernels with one key print the same text. Which expressions are one object is part of
- * it, since printers name what is used twice. Knows no target.
+ * A key of a kernel without its name: kernels with one key print the same text. Which expressions
+ * are one object is part of it, since printers name what is used twice. Knows no target.
  */
 import { type Condition, type Dim, keyOfDim } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "./kernel.ts";

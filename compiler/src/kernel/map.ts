@@ -1,5 +1,6 @@
 /**
- * Statements with some of their parts exchanged: index expressions, expressions, stores. Shared expressions stay shared.
+ * Statements with some of their parts exchanged: index expressions, expressions, stores. Shared
+ * expressions stay shared.
  */
 import { type Condition, type Dim, substitute } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "./kernel.ts";
@@ -77,8 +78,9 @@ export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
 }
 
 /**
- * Statements under other loop variables. A value that was made before is found again by the coordinates it was made at, so
- * that renaming afterwards is safe where renaming first might print them otherwise.
+ * Statements under other loop variables. A value that was made before is found again by the
+ * coordinates it was made at, so that renaming afterwards is safe where renaming first might print
+ * them otherwise.
  */
 export const substituteIn = (body: readonly Stmt[], by: Rename): Stmt[] =>
   mapStmts(body, { dim: (d) => substitute(d, by) });

@@ -1,6 +1,6 @@
 /**
- * Statements on matrices that a subgroup holds together (GPU): all of its invocations run them, none sees an element. What is
- * multiplied comes from workgroup memory, and results go back there.
+ * Statements on matrices that a subgroup holds together (GPU): all of its invocations run them,
+ * none sees an element. What is multiplied comes from workgroup memory, and results go back there.
  */
 import type { Dim } from "@kiln-ml/ir";
 
@@ -15,8 +15,9 @@ export type MatrixStep =
   /** A result of zeros. */
   | { readonly step: "zero"; readonly name: string; readonly shape: MatrixShape }
   /**
-   * The left operand of a product, m×k, or the right one, k×n: entry [r, c] is element index + r·stride + c of an array, or
-   * index + c·stride + r where it lies `turned`. Index and stride are multiples of the array's width.
+   * The left operand of a product, m×k, or the right one, k×n: entry [r, c] is element index +
+   * r·stride + c of an array, or index + c·stride + r where it lies `turned`. Index and stride are
+   * multiples of the array's width.
    */
   | {
       readonly step: "load";

@@ -1,6 +1,7 @@
 /**
- * Names inside kernel IR. Those of a program (its dims) are identifiers; a mark tells the compiler's own from them, so
- * that a tensor or dim may have any name: `i0'` is an index variable, `x@` a buffer. Printers drop the marks.
+ * Names inside kernel IR. Those of a program (its dims) are identifiers; a mark tells the
+ * compiler's own from them, so that a tensor or dim may have any name: `i0'` is an index variable,
+ * `x@` a buffer. Printers drop the marks.
  */
 
 /** The name of an index variable: a loop's, or one bound by a statement. */

@@ -1,6 +1,7 @@
 /**
- * What is known of integers while kernel IR is checked: each variable is a symbol of its own with the range that its loop or
- * guard gives it, and inequalities stand beside them. Proves or does not; never guesses.
+ * What is known of integers while kernel IR is checked: each variable is a symbol of its own with
+ * the range that its loop or guard gives it, and inequalities stand beside them. Proves or does
+ * not; never guesses.
  */
 import {
   addDim,
@@ -56,7 +57,9 @@ export function between(
   return { names: new Map(k.names).set(name, v), facts: [...k.facts, ...facts.filter(isOpen)] };
 }
 
-/** With `name` for start, start + step, … up to what is less than `end`; undefined if there is none. */
+/**
+ * With `name` for start, start + step, … up to what is less than `end`; undefined if there is none.
+ */
 export function counting(
   k: Known,
   name: string,
@@ -121,7 +124,10 @@ function narrowed(k: Known, value: DimExpr): Known | undefined {
   return k;
 }
 
-/** The value of the one symbol that a name stands for, or that stands in it; undefined if it is none or not bounded. */
+/**
+ * The value of the one symbol that a name stands for, or that stands in it; undefined if it is none
+ * or not bounded.
+ */
 export function rangeOf(k: Known, name: string): { min: number; max: number } | undefined {
   const [only, ...others] = [...symbolsIn(k.names.get(name)!).values()];
   if (!only || others.length > 0 || !Number.isFinite(only.max - only.min)) return undefined;

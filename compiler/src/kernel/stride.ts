@@ -3,7 +3,9 @@ import { type Dim, symbolsIn } from "@kiln-ml/ir";
 import type { Stmt } from "./kernel.ts";
 import { walkStmts } from "./walk.ts";
 
-/** The coefficient of a symbol in an index, if it stands alone in one term; 0 if it does not occur. */
+/**
+ * The coefficient of a symbol in an index, if it stands alone in one term; 0 if it does not occur.
+ */
 export function strideOf(d: Dim, name: string): number | undefined {
   if (!symbolsIn(d).has(name)) return 0;
   if (typeof d === "number") return undefined;
@@ -21,7 +23,10 @@ interface Named {
   readonly name: string;
 }
 
-/** True if most loads and stores step by one element along loop `o`, and not along loop `i` inside it. */
+/**
+ * True if most loads and stores step by one element along loop `o`, and not along loop `i` inside
+ * it.
+ */
 export function walksByColumn(body: readonly Stmt[], o: Named, i: Named): boolean {
   let [byColumn, byRow] = [0, 0];
   const touch = (index: Dim): void => {

@@ -1,6 +1,7 @@
 /**
- * What a kernel's statements read and change: how often each expression is used, which names a statement
- * changes, which names an expression depends on. Facts only; the printers decide what to do with them.
+ * What a kernel's statements read and change: how often each expression is used, which names a
+ * statement changes, which names an expression depends on. Facts only; the printers decide what to
+ * do with them.
  */
 import type { Dtype, Reducer } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "./kernel.ts";
@@ -35,7 +36,9 @@ export function eachStmt(body: readonly Stmt[], visit: (s: Stmt) => void): void 
   }
 }
 
-/** Uses of each expression object: by statements, and once by each distinct expression around it. */
+/**
+ * Uses of each expression object: by statements, and once by each distinct expression around it.
+ */
 export function countUses(body: readonly Stmt[]): ReadonlyMap<Expr, number> {
   const uses = new Map<Expr, number>();
   const count = (e: Expr): void => {
@@ -52,13 +55,18 @@ export function countUses(body: readonly Stmt[]): ReadonlyMap<Expr, number> {
 export const isArg = (reducer: Reducer | undefined): boolean =>
   reducer === "argMax" || reducer === "argMin";
 
-/** The name under which the extreme is kept beside an accumulator of argMax or argMin, which holds the position. */
+/**
+ * The name under which the extreme is kept beside an accumulator of argMax or argMin, which holds
+ * the position.
+ */
 export const bestOf = (name: string): string => `${name}/best`;
 
 /** What is known of a kernel's names before it is printed. */
 export interface Facts {
   readonly uses: ReadonlyMap<Expr, number>;
-  /** Accumulators: their dtype, whether they are wide, the reducer that fills them, what it is fed. */
+  /**
+   * Accumulators: their dtype, whether they are wide, the reducer that fills them, what it is fed.
+   */
   readonly accs: ReadonlyMap<string, AccFacts>;
   /** Buffers and arrays whose elements may change while the kernel runs. */
   readonly mutable: ReadonlySet<string>;

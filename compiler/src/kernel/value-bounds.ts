@@ -1,6 +1,6 @@
 /**
- * What is known of an i32 value that becomes an index at run time: it was clamped, or counted. Bounds only; what a value is
- * nobody knows before it is computed.
+ * What is known of an i32 value that becomes an index at run time: it was clamped, or counted.
+ * Bounds only; what a value is nobody knows before it is computed.
  */
 import { addDim, type Dim, evaluateElement, maxDim, minDim, negDim, opRecord } from "@kiln-ml/ir";
 import type { Expr } from "./kernel.ts";

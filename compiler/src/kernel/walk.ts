@@ -1,5 +1,6 @@
 /**
- * Walks kernel statements: every statement, expression and index expression in them. Changes nothing.
+ * Walks kernel statements: every statement, expression and index expression in them. Changes
+ * nothing.
  */
 import type { Dim } from "@kiln-ml/ir";
 import type { Expr, Stmt } from "./kernel.ts";

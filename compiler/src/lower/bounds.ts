@@ -1,6 +1,6 @@
 /**
- * What is known of a node's values before anything runs. One fact so far: what is at most 0, of which softmax and bell curves
- * take exponents.
+ * What is known of a node's values before anything runs. One fact so far: what is at most 0, of
+ * which softmax and bell curves take exponents.
  */
 import type { Tensor } from "@kiln-ml/ir";
 

@@ -1,6 +1,6 @@
 /**
- * The parameters of one kernel: a name for every tensor it reads or writes. Names come from the program where
- * it has them, so that kernel text can be read.
+ * The parameters of one kernel: a name for every tensor it reads or writes. Names come from the
+ * program where it has them, so that kernel text can be read.
  */
 import { type Dim, type Dtype, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Param } from "../kernel/kernel.ts";
@@ -63,7 +63,8 @@ const reserved =
 /** The name that a tensor's buffer has if nothing else has it. */
 export function nameOfBuffer(t: Tensor): string {
   const given = t.attrs.name;
-  // Without the numbers of a path (`blocks.3.fc.weight`), layers of one shape have kernels of one text.
+  // Without the numbers of a path (`blocks.3.fc.weight`), layers of one shape have kernels of one
+  // text.
   const path = typeof given === "string" ? given.replace(/(^|\.)\d+(?=\.)/g, "") : t.op;
   const safe = path
     .replace(/[^A-Za-z0-9]+/g, "_")

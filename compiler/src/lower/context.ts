@@ -1,5 +1,6 @@
 /**
- * What lowering knows of one group: its members, which of them are stored, and the kernel's buffers.
+ * What lowering knows of one group: its members, which of them are stored, and the kernel's
+ * buffers.
  */
 import type { Limits } from "@kiln-ml/artifact";
 import {

@@ -1,5 +1,6 @@
 /**
- * Chooses loops: merges neighbouring ones wherever every access allows it, decodes a flat index into loop variables.
+ * Chooses loops: merges neighbouring ones wherever every access allows it, decodes a flat index
+ * into loop variables.
  */
 import {
   type Dim,
@@ -18,7 +19,9 @@ import type { Rename } from "../kernel/map.ts";
 export const renamed = (dims: readonly Dim[], by: Rename): Dim[] =>
   by.size === 0 ? [...dims] : dims.map((d) => substitute(d, by));
 
-/** `rename` where `here` holds: its index expressions are put in terms of `here`, which is added. */
+/**
+ * `rename` where `here` holds: its index expressions are put in terms of `here`, which is added.
+ */
 export const renamedAt = (rename: Rename, here: Rename): Rename =>
   new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
 
@@ -40,9 +43,10 @@ function divides(d: Dim, name: string): boolean {
 }
 
 /**
- * Merges neighbouring loops (a, b) into one of extent a·b, with a = q/extent(b) and b = q mod extent(b), wherever no
- * index expression keeps a quotient or remainder of q: then every access walks both loops as one run of memory.
- * `indices` gives the index expressions of the body under a renaming.
+ * Merges neighbouring loops (a, b) into one of extent a·b, with a = q/extent(b) and b = q mod
+ * extent(b), wherever no index expression keeps a quotient or remainder of q: then every access
+ * walks both loops as one run of memory. `indices` gives the index expressions of the body under a
+ * renaming.
  */
 export function collapse(
   loops: readonly Loop[],

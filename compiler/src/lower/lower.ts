@@ -1,6 +1,6 @@
 /**
- * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter is; places and text come
- * later.
+ * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter
+ * is; places and text come later.
  */
 import { storageBytes } from "@kiln-ml/artifact";
 import {
@@ -175,7 +175,10 @@ const binders: ReadonlySet<Stmt["kind"]> = new Set([
   "letSubgroup",
 ]);
 
-/** Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an extent or a statement. */
+/**
+ * Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an
+ * extent or a statement.
+ */
 function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   const bound = new Set<string>();
   walkStmts(body, {
@@ -216,7 +219,10 @@ function flopsOf(group: Group): Dim {
   return sum;
 }
 
-/** Products for each weight: the terms of what it is made of, and the columns of the sums that it is in. */
+/**
+ * Products for each weight: the terms of what it is made of, and the columns of the sums that it is
+ * in.
+ */
 function termsOf({ made, sums }: Attention): Dim {
   const depths = made.map((t) => t.operands[0]!.shape[(t.attrs.lhsContract as number[])[0]!]!);
   return [...depths, ...sums.map((s) => s.columns)].reduce(addDim, 0);

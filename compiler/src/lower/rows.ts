@@ -1,7 +1,7 @@
 /**
- * Lowers map and rows groups: the statements of one outer iteration, in phases. A phase is one run of the inner loops; it holds
- * the reductions that need only earlier phases, and the stores of what is ready by then. The schedules put the loops
- * around it.
+ * Lowers map and rows groups: the statements of one outer iteration, in phases. A phase is one run
+ * of the inner loops; it holds the reductions that need only earlier phases, and the stores of what
+ * is ready by then. The schedules put the loops around it.
  */
 import {
   type Dim,
@@ -35,7 +35,10 @@ export interface RowLoops {
   inner(body: readonly Stmt[]): Stmt[];
   /** Makes partial results of a phase whole; nothing on one thread. */
   combine?(reduces: readonly Tensor[], names: readonly string[]): Stmt[];
-  /** Where costly values that several phases need are kept, an element an inner iteration; absent to compute them anew. */
+  /**
+   * Where costly values that several phases need are kept, an element an inner iteration; absent to
+   * compute them anew.
+   */
   readonly keep?: Keep;
   /** Puts what is needed around statements that one invocation per outer iteration runs. */
   once(body: readonly Stmt[]): Stmt[];
@@ -56,7 +59,10 @@ interface Phase {
   readonly stores: Tensor[];
 }
 
-/** The reductions of a group by phase, and its stored inner-level members by the phase that stores them. */
+/**
+ * The reductions of a group by phase, and its stored inner-level members by the phase that stores
+ * them.
+ */
 export function phasesOf(context: LoweringContext): Phase[] {
   const depth = depthsOf(context);
   const depthOf = (t: Tensor): number => depth.get(t)!;
@@ -136,7 +142,10 @@ export function emitRow(context: LoweringContext, block: Values, loops: RowLoops
     }
 }
 
-/** Names of arrays by the value they keep: costly ones that more than one phase computes, then loads that are left. */
+/**
+ * Names of arrays by the value they keep: costly ones that more than one phase computes, then loads
+ * that are left.
+ */
 function repeated(context: LoweringContext, loops: RowLoops): Map<string, string> {
   const kept = new Map<string, string>();
   const count = (of: (inner: Values) => Iterable<string>): void => {

@@ -1,7 +1,7 @@
 /**
- * Lowers scan groups: what is kept along the axis, and the statements of one step. A step takes an element into every
- * accumulator and stores what is known there; an exclusive scan takes its element in after that. Schedules put the
- * loops around it, and say where accumulators live.
+ * Lowers scan groups: what is kept along the axis, and the statements of one step. A step takes an
+ * element into every accumulator and stores what is known there; an exclusive scan takes its
+ * element in after that. Schedules put the loops around it, and say where accumulators live.
  */
 import { opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
@@ -27,8 +27,8 @@ export const runningOf = (context: LoweringContext): Tensor[] =>
     .filter((t) => isScan(t) || isReduceOp(t));
 
 /**
- * Appends one step along the axis to `block`. `held` is the value of a scan's accumulator as an operand: of the name alone,
- * or converted where the accumulator has another dtype.
+ * Appends one step along the axis to `block`. `held` is the value of a scan's accumulator as an
+ * operand: of the name alone, or converted where the accumulator has another dtype.
  */
 export function emitStep(
   context: LoweringContext,
@@ -76,7 +76,10 @@ const take = (name: string, reducer: Accumulate["reducer"], value: Expr): Accumu
   value,
 });
 
-/** Appends the stores that follow the steps: reductions and what is made of them. `sum` is a reduction's result. */
+/**
+ * Appends the stores that follow the steps: reductions and what is made of them. `sum` is a
+ * reduction's result.
+ */
 export function emitAfter(
   context: LoweringContext,
   block: Values,
@@ -91,7 +94,9 @@ export function emitAfter(
   block.body.push(...tail);
 }
 
-/** A whole line: accumulators, the steps in the loop that `along` puts around one, and what follows. */
+/**
+ * A whole line: accumulators, the steps in the loop that `along` puts around one, and what follows.
+ */
 export function lineOf(
   context: LoweringContext,
   rename: Rename,

@@ -1,6 +1,7 @@
 /**
- * The structure of a group: everything that lowering looks at, as text in which tensors are numbers. Groups of one structure
- * become one kernel, bound to other tensors, so that fifty equal layers are lowered once. Knows no target.
+ * The structure of a group: everything that lowering looks at, as text in which tensors are
+ * numbers. Groups of one structure become one kernel, bound to other tensors, so that fifty equal
+ * layers are lowered once. Knows no target.
  */
 import { attrKey, DimExpr, keyOfDim, Tensor } from "@kiln-ml/ir";
 import { isLeaf, keyOfCoords } from "../access.ts";
@@ -39,7 +40,10 @@ export function structureOf(context: LoweringContext): Structure {
     written.set(t, found);
     parts.push(`${found}=${own.join()} ${typeOf(t)} ${kept}`);
   };
-  /** The node's number; the first mention writes down what it is, and before that what it is made of. */
+  /**
+   * The node's number; the first mention writes down what it is, and before that what it is made
+   * of.
+   */
   const node = (root: Tensor): number => {
     const stack = [root];
     for (let t = stack.at(-1); t; t = stack.at(-1)) {

@@ -1,6 +1,7 @@
 /**
- * Threefry-2x32 with 20 rounds as a u32 expression: the first word for counter (index, 0). The same arithmetic as the
- * reference in the IR (Salmon, Moraes, Dror & Shaw, SC11), written out because no target has it.
+ * Threefry-2x32 with 20 rounds as a u32 expression: the first word for counter (index, 0). The same
+ * arithmetic as the reference in the IR (Salmon, Moraes, Dror & Shaw, SC11), written out because no
+ * target has it.
  */
 import type { Expr } from "../kernel/kernel.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Builds the scalar expression of a node's element at given coordinates, through everything that is inlined, down to loads of
- * stored tensors and to results that the kernel has at hand. Adds to the current block the run-time
- * indices that gathers need. Makes no loops.
+ * Builds the scalar expression of a node's element at given coordinates, through everything that is
+ * inlined, down to loads of stored tensors and to results that the kernel has at hand. Adds to the
+ * current block the run-time indices that gathers need. Makes no loops.
  */
 import {
   addDim,
@@ -25,10 +25,16 @@ import { indexName } from "../kernel/names.ts";
 import { isNonPositive } from "./bounds.ts";
 import { threefry } from "./threefry.ts";
 
-/** The dtype in which intermediate values are kept where nothing is lost by it and memory does not matter. */
+/**
+ * The dtype in which intermediate values are kept where nothing is lost by it and memory does not
+ * matter.
+ */
 export const doubled = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f64" : dtype);
 
-/** The dtype in which sums and products are kept until they are whole: those of halves are f32, and rounded once. */
+/**
+ * The dtype in which sums and products are kept until they are whole: those of halves are f32, and
+ * rounded once.
+ */
 export const sumDtype = (dtype: Dtype): Dtype =>
   dtype === "f16" || dtype === "bf16" ? "f32" : dtype;
 
@@ -43,14 +49,20 @@ const depths = new WeakMap<Expr, number>();
 /** How many elements are being made, each for the one before. */
 let asked = 0;
 
-/** What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it is inlined. */
+/**
+ * What a kernel knows of tensors: the buffer that holds one and where it starts, or undefined if it
+ * is inlined.
+ */
 export type BufferOf = (t: Tensor) => { name: string; offset: Dim } | undefined;
 
 /** Of coordinates and a guard, for the keys of values. */
 const keyOfPlace = (coords: readonly Dim[], guard: readonly Condition[]): string =>
   `@${keyOfCoords(coords)}|${guard.map((c) => c.test[0] + String(c.value)).join("&")}`;
 
-/** Expressions within one block of statements; `inner` opens a nested block that sees what this one has. */
+/**
+ * Expressions within one block of statements; `inner` opens a nested block that sees what this one
+ * has.
+ */
 export class Values {
   readonly bufferOf: BufferOf;
   /** Whether the kernel stores a node. */
@@ -76,8 +88,9 @@ export class Values {
   }
 
   /**
-   * From here on the element of `node` is `value`. Fusion has seen, in the loops' own names, that a kernel asks for one place of
-   * what it computes; what the schedule puts for those names may spell that place in several ways.
+   * From here on the element of `node` is `value`. Fusion has seen, in the loops' own names, that a
+   * kernel asks for one place of what it computes; what the schedule puts for those names may spell
+   * that place in several ways.
    */
   bind(node: Tensor, value: Expr): void {
     // What is not computed here, but may hold more digits than memory does.
@@ -186,7 +199,10 @@ export class Values {
     return this.shallow({ ...value, nonPositive: true });
   }
 
-  /** The first piece whose conditions hold; each is loaded only where they do and no earlier piece counts. */
+  /**
+   * The first piece whose conditions hold; each is loaded only where they do and no earlier piece
+   * counts.
+   */
   private move(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
     const made: { when: readonly Condition[]; value: Expr }[] = [];
     let left = guard;
@@ -234,7 +250,10 @@ export class Values {
 }
 
 let nextName = 0;
-/** Names of run-time indices are counted from 0 in each kernel, so that equal kernels have equal text. */
+/**
+ * Names of run-time indices are counted from 0 in each kernel, so that equal kernels have equal
+ * text.
+ */
 export const resetNames = (): void => {
   asked = 0;
   nextName = 0;
@@ -260,7 +279,9 @@ function clamped(index: Expr, extent: Dim): Expr {
   return call("minimum", "i32", low, fromIndex(subDim(extent, 1), "i32"));
 }
 
-/** Both, without those that others imply: pieces of a concatenation exclude all pieces before them. */
+/**
+ * Both, without those that others imply: pieces of a concatenation exclude all pieces before them.
+ */
 export function mergeGuards(a: readonly Condition[], b: readonly Condition[]): Condition[] {
   const fresh = b.filter((c) => !a.some((d) => implies(d, c)));
   return [...a.filter((d) => !fresh.some((c) => implies(c, d))), ...fresh];

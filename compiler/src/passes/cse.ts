@@ -15,8 +15,9 @@
  *     return %2
  *   }
  *
- * Equal nodes are one node already, as `makeNode` interns them; this finds `add(y, x)` beside `add(x, y)` and
- * `greater(y, x)` beside `less(x, y)`. The first in the order of evaluation stays. Run before fuse.
+ * Equal nodes are one node already, as `makeNode` interns them; this finds `add(y, x)` beside
+ * `add(x, y)` and `greater(y, x)` beside `less(x, y)`. The first in the order of evaluation stays.
+ * Run before fuse.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";

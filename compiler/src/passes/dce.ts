@@ -15,8 +15,8 @@
  *     return %x
  *   }
  *
- * A program is what its roots reach, so a node that no root needs is gone by construction; only roots
- * themselves can be dead. Inputs stay even if unused: they are the signature.
+ * A program is what its roots reach, so a node that no root needs is gone by construction; only
+ * roots themselves can be dead. Inputs stay even if unused: they are the signature.
  */
 import type { Pass } from "../pass.ts";
 

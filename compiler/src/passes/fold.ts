@@ -17,8 +17,9 @@
  *     return %3
  *   }
  *
- * Elementwise ops on uniform constants fold at any size, movement and reductions up to 64 elements, and only into
- * uniform constants: a folded value never grows the artifact. Never folds random bits or data.
+ * Elementwise ops on uniform constants fold at any size, movement and reductions up to 64 elements,
+ * and only into uniform constants: a folded value never grows the artifact. Never folds random bits
+ * or data.
  */
 import {
   evaluateElement,

@@ -1,6 +1,6 @@
 /**
- * Runs graph passes inside regions as well, to any depth. A region is a program without updates: its parameters are the
- * inputs, its results the outputs.
+ * Runs graph passes inside regions as well, to any depth. A region is a program without updates:
+ * its parameters are the inputs, its results the outputs.
  */
 import { type Graph, type Tensor, withRegions } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";

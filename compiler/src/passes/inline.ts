@@ -1,5 +1,6 @@
 /**
- * Inlining: a `call` is replaced by the body of its region, with the operands in place of the parameters.
+ * Inlining: a `call` is replaced by the body of its region, with the operands in place of the
+ * parameters.
  *
  * before:
  *   graph f(%x: f32[2]) {
@@ -17,8 +18,8 @@
  *     return %2
  *   }
  *
- * Run first, so that no later pass meets a region. Bodies may hold further calls and may use nodes from
- * outside; each call gets its own copy, and interning merges what is equal.
+ * Run first, so that no later pass meets a region. Bodies may hold further calls and may use nodes
+ * from outside; each call gets its own copy, and interning merges what is equal.
  */
 import { inlineCalls, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";

@@ -1,6 +1,7 @@
 /**
- * Takes sums of whole tensors that are added up, as of the squares of all gradients, as one sum over the tensors laid end to end:
- * each kernel reads a few of them, in parts that keep a device busy, and one more joins what they found.
+ * Takes sums of whole tensors that are added up, as of the squares of all gradients, as one sum
+ * over the tensors laid end to end: each kernel reads a few of them, in parts that keep a device
+ * busy, and one more joins what they found.
  *
  * before:
  *   graph f(%a: f32[2,3], %b: f32[4], %c: f32[5]) {
@@ -19,9 +20,10 @@
  *     return %3
  *   }
  *
- * Long ones end in zeros, so that any length falls into equal parts. Parts of halves are f32, as in split-reduce. Terms are added in another order, so a target asks for this pass
- * if it wants it. Not done for fewer than three sums, which may run along with each other, for sums that have other readers,
- * nor for symbolic extents.
+ * Long ones end in zeros, so that any length falls into equal parts. Parts of halves are f32, as in
+ * split-reduce. Terms are added in another order, so a target asks for this pass if it wants it.
+ * Not done for fewer than three sums, which may run along with each other, for sums that have other
+ * readers, nor for symbolic extents.
  */
 import { constant, isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
@@ -101,7 +103,10 @@ function termsOf(program: Program): Map<Tensor, Terms> {
 const lengthOf = (operands: readonly Tensor[]): number =>
   operands.reduce((sum, t) => sum + (t.shape[0] as number), 0);
 
-/** What one kernel sums: the operands, or the sums of parts of so few of them that a kernel reads them all. */
+/**
+ * What one kernel sums: the operands, or the sums of parts of so few of them that a kernel reads
+ * them all.
+ */
 function partsOf(operands: readonly Tensor[], most: number): readonly Tensor[] {
   if (operands.length <= most && lengthOf(operands) < leastElements) return operands;
   const chunks = Math.ceil(operands.length / most);
@@ -139,7 +144,9 @@ const reshaped = (x: Tensor, shape: readonly number[]): Tensor =>
 const endToEnd = (x: Tensor): Tensor =>
   x.rank === 1 ? x : reshaped(x, [sizeOf(x.shape) as number]);
 
-/** One after the other, in halves, of which a kernel that may bind fewer tensors has some stored. */
+/**
+ * One after the other, in halves, of which a kernel that may bind fewer tensors has some stored.
+ */
 function joined(operands: readonly Tensor[]): Tensor {
   if (operands.length === 1) return operands[0]!;
   const half = Math.ceil(operands.length / 2);

@@ -1,6 +1,7 @@
 /**
- * The elements of a small node whose operands' elements are known, from its record alone: the value of one element,
- * and where an element comes from. Leaves products, index tensors and random bits to the run.
+ * The elements of a small node whose operands' elements are known, from its record alone: the value
+ * of one element, and where an element comes from. Leaves products, index tensors and random bits
+ * to the run.
  */
 import {
   type Dim,
@@ -15,7 +16,10 @@ import {
 /** Elements in row-major order, rounded to the dtype. */
 export type Elements = readonly number[];
 
-/** The elements of a node of static shape; undefined where its record does not say, or an operand is not known. */
+/**
+ * The elements of a node of static shape; undefined where its record does not say, or an operand is
+ * not known.
+ */
 export function elementsOf(
   node: Tensor,
   known: ReadonlyMap<Tensor, Elements>,
@@ -46,7 +50,10 @@ export function elementsOf(
   )?.map((x) => roundTo(node.dtype, x));
 }
 
-/** By reducer, what becomes of one or more elements. The others do not occur in what people write of constants. */
+/**
+ * By reducer, what becomes of one or more elements. The others do not occur in what people write of
+ * constants.
+ */
 const reducers: { readonly [K in Reducer]?: (x: number[]) => number } = {
   sum: (x) => x.reduce((a, b) => a + b, 0),
   max: (x) => Math.max(...x),

@@ -1,6 +1,6 @@
 /**
- * Makes one of scans that begin with the same values, run over the same operands and carry the same: the new one stacks what
- * any of them stacks. Part of the pass `regions`.
+ * Makes one of scans that begin with the same values, run over the same operands and carry the
+ * same: the new one stacks what any of them stacks. Part of the pass `regions`.
  */
 import {
   attrKey,

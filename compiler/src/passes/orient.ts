@@ -1,6 +1,7 @@
 /**
- * Orients contractions: the transpose of a product is the product of the operands exchanged, so that the
- * result is stored as it is read and what follows can join its kernel. The gradient of a weight is such a case.
+ * Orients contractions: the transpose of a product is the product of the operands exchanged, so
+ * that the result is stored as it is read and what follows can join its kernel. The gradient of a
+ * weight is such a case.
  *
  * before:
  *   graph f(%x: f32[N,4], %g: f32[N,5]) {
@@ -14,9 +15,9 @@
  *     return %1
  *   }
  *
- * A product that is converted first, as a gradient in f16 is, is oriented too. Exact, as factors commute and the order of the
- * sum stays. Not done where the product has another user, which would compute it twice; that is why this is no rule. Run
- * after simplify, before fuse.
+ * A product that is converted first, as a gradient in f16 is, is oriented too. Exact, as factors
+ * commute and the order of the sum stays. Not done where the product has another user, which would
+ * compute it twice; that is why this is no rule. Run after simplify, before fuse.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
@@ -57,7 +58,10 @@ function turned(node: Tensor, sole: ReadonlySet<Tensor>): Tensor {
   return plain === node ? node : replaceBy(node, "convert", [plain]);
 }
 
-/** The exchanged product, if the transpose moves the free axes of rhs before those of lhs and nothing else. */
+/**
+ * The exchanged product, if the transpose moves the free axes of rhs before those of lhs and
+ * nothing else.
+ */
 function exchange(node: Tensor, dot: Tensor): Tensor {
   if (dot.op !== "dotGeneral") return node;
   const { lhsBatch, rhsBatch, lhsContract, rhsContract } = dot.attrs;

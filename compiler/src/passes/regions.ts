@@ -23,9 +23,10 @@
  *     return %4
  *   }
  *
- * Results that nobody reads and carries that only feed themselves go; a carry that never changes is read from outside, as
- * are index arithmetic and literals computed inside; scans over the same operands are one, such as a scan and the one
- * that stacks its carries for a gradient; a branch whose condition is known takes the place of the whole.
+ * Results that nobody reads and carries that only feed themselves go; a carry that never changes is
+ * read from outside, as are index arithmetic and literals computed inside; scans over the same
+ * operands are one, such as a scan and the one that stacks its carries for a gradient; a branch
+ * whose condition is known takes the place of the whole.
  */
 import { type Tensor, withOperands, withRegions } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";

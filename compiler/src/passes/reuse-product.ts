@@ -1,7 +1,8 @@
 /**
- * Takes a sum over a product of products from a product that is there: Σₖ (g·vᵀ)ₖ·wₖ = g·(w·v), where w·v, or w·v with rows scaled,
- * is computed anyway. In the gradient of attention it is the sum over keys of weights and their gradients, from the result, so that
- * nothing needs all keys of a row at once but the sums themselves.
+ * Takes a sum over a product of products from a product that is there: Σₖ (g·vᵀ)ₖ·wₖ = g·(w·v),
+ * where w·v, or w·v with rows scaled, is computed anyway. In the gradient of attention it is the
+ * sum over keys of weights and their gradients, from the result, so that nothing needs all keys of
+ * a row at once but the sums themselves.
  *
  * before:
  *   graph f(%w: f32[8,9], %v: f32[9,4], %g: f32[8,4]) {
@@ -19,8 +20,9 @@
  *     return %1, %3
  *   }
  *
- * Rows of w·v may be scaled by what the sum lacks if that is the total of a softmax, brought up to what it is divided by, which is never 0 nor ∞. Sums are added in another
- * order, so a target asks for this pass if it wants it. For f32 alone. Run before products are split.
+ * Rows of w·v may be scaled by what the sum lacks if that is the total of a softmax, brought up to
+ * what it is divided by, which is never 0 nor ∞. Sums are added in another order, so a target asks
+ * for this pass if it wants it. For f32 alone. Run before products are split.
  */
 import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
 import { overLast, softmaxIn } from "../fuse/attention.ts";
@@ -111,7 +113,9 @@ function foundIn(node: Tensor, sums: ReadonlyMap<Tensor, WeightedSum[]>): Found 
   return undefined;
 }
 
-/** What is multiplied; a condition stands for the factor that is 1 where it holds and 0 elsewhere. */
+/**
+ * What is multiplied; a condition stands for the factor that is 1 where it holds and 0 elsewhere.
+ */
 function factorsOf(t: Tensor): Tensor[] {
   if (t.op === "mul") return t.operands.flatMap(factorsOf);
   const [when, x, otherwise] = t.operands;

@@ -1,6 +1,6 @@
 /**
- * Makes one node with regions smaller: fewer results, carries, sequences and captured values, none of them twice, and inside
- * what costs nothing there. Part of the pass `regions`.
+ * Makes one node with regions smaller: fewer results, carries, sequences and captured values, none
+ * of them twice, and inside what costs nothing there. Part of the pass `regions`.
  */
 import {
   type Attrs,
@@ -21,7 +21,10 @@ import {
 /** Nothing for what nobody reads. */
 export type Results = readonly (Tensor | undefined)[];
 
-/** What takes the place of the node's results of which `used` are read; undefined if it is as small as can be. */
+/**
+ * What takes the place of the node's results of which `used` are read; undefined if it is as small
+ * as can be.
+ */
 export function shrink(node: Tensor, used: ReadonlySet<number>): Results | undefined {
   if (node.op === "cond") return shrinkCond(node, used);
   if (node.op === "scan" || node.op === "whileLoop") return new Loop(node, used).shrunk();
@@ -45,8 +48,8 @@ function isLiteral(t: Tensor): boolean {
 }
 
 /**
- * The captured values that are left when each stands there once, with literals and index arithmetic inside. `by` gets what
- * the regions' parameters are then.
+ * The captured values that are left when each stands there once, with literals and index arithmetic
+ * inside. `by` gets what the regions' parameters are then.
  */
 function tidyCaptures(captures: readonly Capture[], by: Map<Tensor, Tensor>[]): Capture[] {
   const kept = new Map<Tensor, Capture>();

@@ -21,7 +21,8 @@
  *     return %3
  *   }
  *
- * Runs first and again after folding. Exact rules only; `simplifyFast` is for a caller that opts in.
+ * Runs first and again after folding. Exact rules only; `simplifyFast` is for a caller that opts
+ * in.
  */
 import type { Pass } from "../pass.ts";
 import { rewriteByRules } from "../rewrite.ts";
@@ -32,7 +33,10 @@ export const simplify = (): Pass => ({
   run: (program) => rewriteByRules(program, exactRules()),
 });
 
-/** `simplify` with rules that may change the last bits. A function of its own: the compiler does not carry them. */
+/**
+ * `simplify` with rules that may change the last bits. A function of its own: the compiler does not
+ * carry them.
+ */
 export const simplifyFast = (): Pass => ({
   name: "simplify-fast",
   run: (program) => rewriteByRules(program, fastRules()),

@@ -1,6 +1,7 @@
 /**
- * Splits reductions of many elements to few results in two where memory does not run in one piece: a second kernel joins
- * what parts of one axis gave, so that a GPU has work for all of its invocations.
+ * Splits reductions of many elements to few results in two where memory does not run in one piece:
+ * a second kernel joins what parts of one axis gave, so that a GPU has work for all of its
+ * invocations.
  *
  * before:
  *   graph f(%x: f32[65536,256]) {
@@ -15,9 +16,10 @@
  *     return %3
  *   }
  *
- * As split-reduce, which does the reductions over the last axes, it adds in another order. Not done for fewer elements than
- * pay for a kernel, for symbolic extents, for axes whose extents have no divisor that helps, nor for sums that run along with a
- * product of the same operand, as those for the gradients of biases do.
+ * As split-reduce, which does the reductions over the last axes, it adds in another order. Not done
+ * for fewer elements than pay for a kernel, for symbolic extents, for axes whose extents have no
+ * divisor that helps, nor for sums that run along with a product of the same operand, as those for
+ * the gradients of biases do.
  */
 import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { skinnyLines } from "../fuse/contraction.ts";
@@ -27,7 +29,10 @@ import { inDtype, largestDivisor, partDtype, splits } from "./split-reduce.ts";
 
 /** A sum of fewer elements takes less time than another kernel does. */
 const leastElements = 1 << 20;
-/** Results that keep the device busy: of an invocation each, and of a workgroup each where the last axis is reduced too. */
+/**
+ * Results that keep the device busy: of an invocation each, and of a workgroup each where the last
+ * axis is reduced too.
+ */
 const busyColumns = 1 << 18;
 const busyRows = 1 << 12;
 /** An eighth of that is enough to leave a reduction as it is. */
@@ -50,7 +55,10 @@ const axesOf = (reduction: Tensor): readonly number[] => reduction.attrs.axes as
 const sumKey = (x: Tensor, axes: readonly number[]): string =>
   `${x.id} ${[...axes].sort((a, b) => a - b)}`;
 
-/** What products that can carry a sum add up of their operands: those of few lines have no tiles that could. */
+/**
+ * What products that can carry a sum add up of their operands: those of few lines have no tiles
+ * that could.
+ */
 function summedByProducts(program: Program): Set<string> {
   const found = new Set<string>();
   for (const node of nodesOf(program)) {

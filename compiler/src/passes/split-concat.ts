@@ -1,6 +1,6 @@
 /**
- * Makes a tree of a concatenation of many operands, so that no kernel has to read them all: where one would bind more tensors
- * than the target allows, a part of the tree is stored.
+ * Makes a tree of a concatenation of many operands, so that no kernel has to read them all: where
+ * one would bind more tensors than the target allows, a part of the tree is stored.
  *
  * before:
  *   graph f(%a: f32[1,2]) {
@@ -16,7 +16,8 @@
  *     return %3
  *   }
  *
- * Not done for few operands, nor for what a program gives out: its parts are written in their places.
+ * Not done for few operands, nor for what a program gives out: its parts are written in their
+ * places.
  */
 import { addDim, type Dim, inPlaceOf, makeNode, type Tensor, withOperands } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
@@ -24,7 +25,10 @@ import { partsOf } from "../fuse/storage.ts";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
 
-/** Tensors that every device lets a kernel bind. More than those are not worth the search for the one that is read. */
+/**
+ * Tensors that every device lets a kernel bind. More than those are not worth the search for the
+ * one that is read.
+ */
 const usual = 8;
 
 /** Pieces of one kernel: each element is looked for among them. */
@@ -54,7 +58,10 @@ function split(program: Program, most: number): Program {
   return mapRoots(program, (root) => done.get(root)!);
 }
 
-/** True of a result, which is written piece by piece: in place where they are computed, and by one kernel if they are few. */
+/**
+ * True of a result, which is written piece by piece: in place where they are computed, and by one
+ * kernel if they are few.
+ */
 const isWritten = (node: Tensor, roots: ReadonlySet<Tensor>): boolean =>
   roots.has(node) && (node.operands.length <= mostPieces || partsOf(node) !== undefined);
 

@@ -1,6 +1,6 @@
 /**
- * Splits long sums of products that give few results, weight gradients above all, into parts that run side by side, and adds
- * the parts in a second kernel.
+ * Splits long sums of products that give few results, weight gradients above all, into parts that
+ * run side by side, and adds the parts in a second kernel.
  *
  * before:
  *   graph f(%a: f32[64,4096], %b: f32[4096,64]) {
@@ -16,9 +16,10 @@
  *     return %4
  *   }
  *
- * Sums are added in another order, so a target asks for this pass if it wants it. Parts of halves are f32, so that they are not
- * rounded. Not done for symbolic extents, for products of attentions, which need no intermediate result, nor where no divisor
- * of the sum's length gives parts of a fair size.
+ * Sums are added in another order, so a target asks for this pass if it wants it. Parts of halves
+ * are f32, so that they are not rounded. Not done for symbolic extents, for products of attentions,
+ * which need no intermediate result, nor where no divisor of the sum's length gives parts of a fair
+ * size.
  */
 import {
   attrKey,
@@ -40,8 +41,9 @@ import { inDtype, partDtype } from "./split-reduce.ts";
 /** Sums of fewer products are over before a second kernel would begin. */
 const leastLength = 1024;
 /**
- * Workgroups that keep a device busy, and the products of a part at least, so that a part is worth a workgroup; and the workgroups
- * that also hide each other's waits, for sums so long that their parts' results take no time beside them.
+ * Workgroups that keep a device busy, and the products of a part at least, so that a part is worth
+ * a workgroup; and the workgroups that also hide each other's waits, for sums so long that their
+ * parts' results take no time beside them.
  */
 const busy = { groups: 320, part: 256 };
 const hidden = { groups: 1024, part: 768 };
@@ -153,7 +155,10 @@ function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   return sumOver(partial, 0, node);
 }
 
-/** Channels in groups, the weights of each group beside one another: then the groups' results are the parts. */
+/**
+ * Channels in groups, the weights of each group beside one another: then the groups' results are
+ * the parts.
+ */
 function splitConvolution(node: Tensor, choices: Choices | undefined): Tensor {
   const [x, w] = node.operands as [Tensor, Tensor];
   if (node.attrs.groups !== 1) return node;

@@ -1,5 +1,6 @@
 /**
- * Splits long reductions in two, so that many workgroups share the work and a second kernel joins what they found.
+ * Splits long reductions in two, so that many workgroups share the work and a second kernel joins
+ * what they found.
  *
  * before:
  *   graph f(%x: f32[512,1024]) {
@@ -14,9 +15,10 @@
  *     return %3
  *   }
  *
- * Sums are added in another order, so a target asks for this pass if it wants it. Parts of halves are f32: one may be too
- * large for a half where the sum is not. Not done for few elements, for symbolic extents, nor where the reduced axes are
- * not the last ones: their memory does not run in one piece.
+ * Sums are added in another order, so a target asks for this pass if it wants it. Parts of halves
+ * are f32: one may be too large for a half where the sum is not. Not done for few elements, for
+ * symbolic extents, nor where the reduced axes are not the last ones: their memory does not run in
+ * one piece.
  */
 import { type Dtype, isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";

@@ -1,6 +1,7 @@
 /**
- * Splits cumulative sums and extremes over long axes in three, so that a GPU has work for more than one workgroup: what each part of
- * the axis comes to, what comes before each part, and the parts themselves, which begin with that.
+ * Splits cumulative sums and extremes over long axes in three, so that a GPU has work for more than
+ * one workgroup: what each part of the axis comes to, what comes before each part, and the parts
+ * themselves, which begin with that.
  *
  * before:
  *   graph f(%x: f32[1048576]) {
@@ -19,8 +20,8 @@
  *     return %7
  *   }
  *
- * Sums are added in another order. Not done for products, whose parts may overflow where the whole does not, for symbolic extents,
- * for many lines, nor where the axis has no divisor that helps.
+ * Sums are added in another order. Not done for products, whose parts may overflow where the whole
+ * does not, for symbolic extents, for many lines, nor where the axis has no divisor that helps.
  */
 import {
   type Attrs,

@@ -1,7 +1,8 @@
 /**
- * Lowers a node with regions: each region becomes a program of its own, lowered like the whole. What is carried from
- * step to step is a state of that program, and the next value an update of it. A scan's step is a symbol of its
- * kernels, so that a step reads its part of a sequence, and writes its part of what is stacked, where they lie.
+ * Lowers a node with regions: each region becomes a program of its own, lowered like the whole.
+ * What is carried from step to step is a state of that program, and the next value an update of it.
+ * A scan's step is a symbol of its kernels, so that a step reads its part of a sequence, and writes
+ * its part of what is stacked, where they lie.
  */
 import { storageBytes } from "@kiln-ml/artifact";
 import {
@@ -189,8 +190,8 @@ function nested(source: Program, lower: Context["lower"]): Nested {
 }
 
 /**
- * The program with a copy in the place of each root that is a leaf or another root: kernels write every root, each one
- * where it belongs.
+ * The program with a copy in the place of each root that is a leaf or another root: kernels write
+ * every root, each one where it belongs.
  */
 function apart(program: Program): Program {
   const taken = new Set<Tensor>();

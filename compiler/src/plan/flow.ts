@@ -1,4 +1,7 @@
-/** Planned steps as the flow of an artifact, in which the kernels of all steps are numbered in order. */
+/**
+ * Planned steps as the flow of an artifact, in which the kernels of all steps are numbered in
+ * order.
+ */
 import type { Flow, Plan } from "@kiln-ml/artifact";
 import { toExtent } from "../kernel/extent.ts";
 import type { PlannedStep } from "./planned.ts";

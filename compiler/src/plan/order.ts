@@ -1,7 +1,7 @@
 /**
- * Orders kernels: each after what it reads, and an update in place after every other kernel that reads the old value. Among
- * what is ready, the one the program wrote first runs first. Decides which updates can happen in place; runs
- * after lower, before plan.
+ * Orders kernels: each after what it reads, and an update in place after every other kernel that
+ * reads the old value. Among what is ready, the one the program wrote first runs first. Decides
+ * which updates can happen in place; runs after lower, before plan.
  */
 import { bug, type Dim, keyOfDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
@@ -74,8 +74,9 @@ function reaches(
 }
 
 /**
- * True if the kernel reads the parameter only at elements that it overwrites, each before it is overwritten. Elements are
- * told apart by their index expressions: a kernel stores each element of a tensor once.
+ * True if the kernel reads the parameter only at elements that it overwrites, each before it is
+ * overwritten. Elements are told apart by their index expressions: a kernel stores each element of
+ * a tensor once.
  */
 function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
   const nameOf = (t: Tensor) => writer.kernel.params[writer.tensors.indexOf(t)]?.name;
@@ -112,10 +113,11 @@ interface Touched {
 }
 
 /**
- * What a block touches. Undefined if it cannot be said that each element is read before it is overwritten: a read stands in a
- * statement after the store, other than in another store of the same run of stores; or it depends on a guard; or it stands in
- * a block without the store, and iterations of the loops around it read one element, for then one may overwrite what the next
- * has to read, and on a GPU nothing holds them in order.
+ * What a block touches. Undefined if it cannot be said that each element is read before it is
+ * overwritten: a read stands in a statement after the store, other than in another store of the
+ * same run of stores; or it depends on a guard; or it stands in a block without the store, and
+ * iterations of the loops around it read one element, for then one may overwrite what the next has
+ * to read, and on a GPU nothing holds them in order.
  */
 function touchedIn(
   body: readonly Stmt[],
@@ -147,7 +149,10 @@ function touchedIn(
   return { loads, stores };
 }
 
-/** What one statement touches; the elements it reads itself, rather than in a block, are added to `here`. */
+/**
+ * What one statement touches; the elements it reads itself, rather than in a block, are added to
+ * `here`.
+ */
 function touchedBy(
   s: Stmt,
   of: Buffers,
@@ -169,7 +174,10 @@ function touchedBy(
   return { loads, stores: new Set(stored ? [keyOfDim(substitute(s.index, of.bound))] : []) };
 }
 
-/** True if the index speaks of every one of these variables, as one does that differs between their values. */
+/**
+ * True if the index speaks of every one of these variables, as one does that differs between their
+ * values.
+ */
 function tellsApart(index: Dim, variables: readonly string[]): boolean {
   const symbols = symbolsIn(index);
   return variables.every((name) => symbols.has(name));
@@ -178,7 +186,10 @@ function tellsApart(index: Dim, variables: readonly string[]): boolean {
 type Load = Extract<Expr, { kind: "load" }>;
 const loads = new WeakMap<Stmt, readonly Load[]>();
 
-/** The loads in a statement's expressions; remembered, since a step updates several states in one kernel. */
+/**
+ * The loads in a statement's expressions; remembered, since a step updates several states in one
+ * kernel.
+ */
 function loadsOf(s: Stmt): readonly Load[] {
   const known = loads.get(s);
   if (known) return known;

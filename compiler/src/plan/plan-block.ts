@@ -1,7 +1,7 @@
 /**
- * Plans the steps of one program, whole or of a region. The programs of a node's regions share the slots of the program
- * around them, and their leaves and results lie where the node's operands and results do. What must be moved between
- * steps of a region is moved by kernels.
+ * Plans the steps of one program, whole or of a region. The programs of a node's regions share the
+ * slots of the program around them, and their leaves and results lie where the node's operands and
+ * results do. What must be moved between steps of a region is moved by kernels.
  */
 import { type BufferRef, storageBytes } from "@kiln-ml/artifact";
 import { type Dim, mulDim, type Tensor } from "@kiln-ml/ir";
@@ -18,7 +18,10 @@ export interface Block {
   readonly end: () => void;
 }
 
-/** Steps of an ordered program whose tensors of `fixed` have their places; `asked` is still there when all have run. */
+/**
+ * Steps of an ordered program whose tensors of `fixed` have their places; `asked` is still there
+ * when all have run.
+ */
 export function planBlock(
   planner: Planner,
   ordered: Ordered,
@@ -83,8 +86,8 @@ function lastUses(kernels: readonly Lowered[], homeOf: (t: Tensor) => Tensor): M
 }
 
 /**
- * A value that nothing needs but a loop that begins with it lies where the loop's result is going to be: there is nothing to
- * copy.
+ * A value that nothing needs but a loop that begins with it lies where the loop's result is going
+ * to be: there is nothing to copy.
  */
 function homes(
   kernels: readonly Lowered[],
@@ -148,7 +151,10 @@ function planControl(
   return [...begin, loop];
 }
 
-/** The steps of a region, and then those that move the new values of what it carries to where the next step reads them. */
+/**
+ * The steps of a region, and then those that move the new values of what it carries to where the
+ * next step reads them.
+ */
 function planNested(
   planner: Planner,
   { program, ordered }: Nested,

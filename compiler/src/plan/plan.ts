@@ -1,6 +1,7 @@
 /**
- * Plans memory: gives every stored value a place, temporary ones a slot that is free while they live. Outputs and updates in
- * place are written where they belong; everything else that must reach an output or a state is copied at the end.
+ * Plans memory: gives every stored value a place, temporary ones a slot that is free while they
+ * live. Outputs and updates in place are written where they belong; everything else that must reach
+ * an output or a state is copied at the end.
  */
 import type { BufferRef, Extent, Plan, TargetName } from "@kiln-ml/artifact";
 import type { Tensor } from "@kiln-ml/ir";
@@ -30,7 +31,9 @@ export function plan(
   return { steps: block.steps, places, slots: slots.sizes(), copies };
 }
 
-/** Places that are given: leaves where they come from, outputs and updates in place where they go. */
+/**
+ * Places that are given: leaves where they come from, outputs and updates in place where they go.
+ */
 function fixedPlaces(
   program: Program,
   states: readonly Tensor[],
@@ -49,8 +52,8 @@ function fixedPlaces(
 }
 
 /**
- * What must still be moved when all kernels have run. Old values of states that others take over are saved first, so
- * that a swap works.
+ * What must still be moved when all kernels have run. Old values of states that others take over
+ * are saved first, so that a swap works.
  */
 function copiesOf(
   program: Program,

@@ -1,4 +1,7 @@
-/** What planning gives: steps with places, and what it shares between a program and those in its regions. */
+/**
+ * What planning gives: steps with places, and what it shares between a program and those in its
+ * regions.
+ */
 import { type BufferRef, type Plan, storageBytes, type TargetName } from "@kiln-ml/artifact";
 import { type Dim, mulDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Lowered } from "../lower/lower.ts";

@@ -1,6 +1,6 @@
 /**
- * Groups as text, one line a kernel in the order they run, with nodes named as `printGraph` names them. For people and
- * golden tests; nothing reads it back.
+ * Groups as text, one line a kernel in the order they run, with nodes named as `printGraph` names
+ * them. For people and golden tests; nothing reads it back.
  *
  *   2 matmul_relu: contraction over batch [] m [i:8] n [j:4] k [k:16]; %3 dotGeneral, %4 maximum; reads %x %w; stores %4
  */

@@ -1,6 +1,6 @@
 /**
- * The memory plan of an artifact as text: slots, steps with the place of every argument, and copies. For people and golden
- * tests; nothing reads it back.
+ * The memory plan of an artifact as text: slots, steps with the place of every argument, and
+ * copies. For people and golden tests; nothing reads it back.
  *
  *   slot 0: 4*N bytes
  *   0 exp_sum(x, → slot 0)  4*N+4 bytes, 2*N flops

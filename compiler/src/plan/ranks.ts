@@ -1,4 +1,7 @@
-/** A set of numbers that gives its least one: a binary heap. Which of many kernels that are ready is the first of the program. */
+/**
+ * A set of numbers that gives its least one: a binary heap. Which of many kernels that are ready is
+ * the first of the program.
+ */
 export class Ranks {
   readonly #heap: number[] = [];
 

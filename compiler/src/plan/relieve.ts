@@ -1,6 +1,7 @@
 /**
- * Bindings of kernels: how many tensors one binds, and what to take out of one that binds too many. Runs after order; what it takes
- * out starts a kernel of its own, or is materialised, when fusion runs again.
+ * Bindings of kernels: how many tensors one binds, and what to take out of one that binds too many.
+ * Runs after order; what it takes out starts a kernel of its own, or is materialised, when fusion
+ * runs again.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise } from "../access.ts";
@@ -10,9 +11,9 @@ import type { Lowered } from "../lower/lower.ts";
 import type { Ordered } from "./order.ts";
 
 /**
- * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others, such as the norm of all
- * gradients, are stored by a kernel of their own; else the member that joined last is; else what runs beside it does not;
- * else any part of what is inlined is stored.
+ * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others,
+ * such as the norm of all gradients, are stored by a kernel of their own; else the member that
+ * joined last is; else what runs beside it does not; else any part of what is inlined is stored.
  */
 export function relieve(
   k: Lowered,

@@ -1,6 +1,7 @@
 /**
- * Lets kernels be one that differ only in where in their tensors they begin, such as those of the steps of an unrolled
- * recurrence: what is constant in the places a kernel reads and writes becomes part of its arguments.
+ * Lets kernels be one that differ only in where in their tensors they begin, such as those of the
+ * steps of an unrolled recurrence: what is constant in the places a kernel reads and writes becomes
+ * part of its arguments.
  */
 import { type Step, storageBytes, type TargetName } from "@kiln-ml/artifact";
 import {
@@ -40,7 +41,10 @@ export function shareStarts(kernels: readonly Kernel[]): Started[] {
 /** The kernels beginning where their parameters do. */
 export const allAtStart = (kernels: readonly Kernel[]): Started[] => kernels.map(onceEach(atStart));
 
-/** Where the parameters begin in bytes, as a step of an artifact says it: nothing where all of them begin at the start. */
+/**
+ * Where the parameters begin in bytes, as a step of an artifact says it: nothing where all of them
+ * begin at the start.
+ */
 export function startBytes({ kernel, starts }: Started, target: TargetName): Pick<Step, "starts"> {
   if (starts.every((n) => n === 0)) return {};
   return { starts: starts.map((n, i) => n * storageBytes(kernel.params[i]!.dtype, target)) };
@@ -63,8 +67,9 @@ function onceEach(of: (kernel: Kernel) => Started): (kernel: Kernel) => Started 
 }
 
 /**
- * Where each parameter may begin: the least constant of the places that the kernel reads, writes or touches. A start lies in
- * its tensor: places that a guard keeps from being read may be negative, or beyond the end.
+ * Where each parameter may begin: the least constant of the places that the kernel reads, writes or
+ * touches. A start lies in its tensor: places that a guard keeps from being read may be negative,
+ * or beyond the end.
  */
 function leastPlaces(kernel: Kernel): Map<string, number> {
   const least = new Map(kernel.params.map((p) => [p.name, leastSize(p.size)]));

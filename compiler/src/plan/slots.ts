@@ -31,7 +31,10 @@ export class Slots {
     return this.#slots.map((s) => ({ sizes: [...s.sizes.values()].map((d) => toExtent(d)) }));
   }
 
-  /** The free slot whose size is nearest; a static value never grows a slot of symbolic size or the other way round. */
+  /**
+   * The free slot whose size is nearest; a static value never grows a slot of symbolic size or the
+   * other way round.
+   */
   #bestFit(bytes: Dim): number {
     let [best, distance] = [-1, Infinity];
     for (const [i, s] of this.#slots.entries()) {

@@ -1,6 +1,7 @@
 /**
- * Gives kernel parameters that lie in one place one name: a value that overwrites a parameter it was computed from is read and
- * written through a single binding. Stores that stand together then take their values first.
+ * Gives kernel parameters that lie in one place one name: a value that overwrites a parameter it
+ * was computed from is read and written through a single binding. Stores that stand together then
+ * take their values first.
  */
 import type { BufferRef } from "@kiln-ml/artifact";
 import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
@@ -11,7 +12,10 @@ export interface Unified {
   readonly args: readonly BufferRef[];
 }
 
-/** Unifies each kernel's parameters; a kernel that stands there several times, with equal ones in one place, once. */
+/**
+ * Unifies each kernel's parameters; a kernel that stands there several times, with equal ones in
+ * one place, once.
+ */
 export function unifyKernels(
   kernels: readonly Kernel[],
   places: readonly (readonly BufferRef[])[],

@@ -1,7 +1,8 @@
 /**
- * Algebra that holds bit for bit, for every operand including −0, ±∞ and NaN (payloads aside). Always on.
- * `tests/passes/rules.test.ts` evaluates both sides of each; a rule that fails there belongs in `fast.ts` or
- * nowhere. Note what is missing: `add(x, 0)` is +0 at −0, `mul(x, 0)` is NaN at ∞, `sub(x, x)` too.
+ * Algebra that holds bit for bit, for every operand including −0, ±∞ and NaN (payloads aside).
+ * Always on. `tests/passes/rules.test.ts` evaluates both sides of each; a rule that fails there
+ * belongs in `fast.ts` or nowhere. Note what is missing: `add(x, 0)` is +0 at −0, `mul(x, 0)` is
+ * NaN at ∞, `sub(x, x)` too.
  */
 import { type Rule, rule } from "./match.ts";
 

@@ -1,7 +1,8 @@
 /**
- * The meaning of rule texts: matching a pattern against a node and building the replacement. Operands of
- * commutative ops match in either order; a variable named twice must meet the same node twice. Patterns see
- * operands and dtypes only; a rule about attributes or shapes is a function (`movement.ts`).
+ * The meaning of rule texts: matching a pattern against a node and building the replacement.
+ * Operands of commutative ops match in either order; a variable named twice must meet the same node
+ * twice. Patterns see operands and dtypes only; a rule about attributes or shapes is a function
+ * (`movement.ts`).
  */
 import {
   type Attrs,
@@ -46,7 +47,9 @@ export function rule(text: string): Rule {
   return { name: text, ops: [parsed.lhs.op], apply, text: parsed };
 }
 
-/** False where ops and constants alone tell that the pattern does not fit, as they do of most nodes. */
+/**
+ * False where ops and constants alone tell that the pattern does not fit, as they do of most nodes.
+ */
 function looksLike(p: Pattern, node: Tensor): boolean {
   if (p.kind === "variable") return true;
   if (p.kind === "constant") return isUniform(node, p.value, p.bool);
@@ -88,7 +91,10 @@ function dtypeHolds({ test, variable }: DtypeTest, bindings: Bindings): boolean 
   return dtype === test;
 }
 
-/** The node a pattern stands for. A constant takes dtype and shape of the operand beside it, or of `like`. */
+/**
+ * The node a pattern stands for. A constant takes dtype and shape of the operand beside it, or of
+ * `like`.
+ */
 export function instantiate(p: Pattern, bindings: Bindings, like: Tensor): Tensor {
   if (p.kind === "variable") return bindings.get(p.name) ?? bug("rules", `${p.name} is not bound`);
   if (p.kind === "constant") return uniform(p.value, p.bool ? "bool" : like.dtype, like.shape);

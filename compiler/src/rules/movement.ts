@@ -1,7 +1,8 @@
 /**
- * Rules about attributes and shapes: movements that compose, cancel or do nothing. All are exact, as each
- * result element is the same operand element. Symbolic extents take part where equality is provable. What a
- * rule here must not do is turn a view into a copy: fusion resolves views by index arithmetic.
+ * Rules about attributes and shapes: movements that compose, cancel or do nothing. All are exact,
+ * as each result element is the same operand element. Symbolic extents take part where equality is
+ * provable. What a rule here must not do is turn a view into a copy: fusion resolves views by index
+ * arithmetic.
  */
 import { addDim, type Dim, isStatic, sameDim, sameShape, type Tensor } from "@kiln-ml/ir";
 import { type Rule, replaceBy } from "./match.ts";
@@ -55,7 +56,10 @@ const broadcasts: readonly Rule[] = [
   }),
 ];
 
-/** Where each axis of `from` goes in `to`, −1 for a 1 that is dropped; undefined unless only ones differ. */
+/**
+ * Where each axis of `from` goes in `to`, −1 for a 1 that is dropped; undefined unless only ones
+ * differ.
+ */
 function axesThroughOnes(from: readonly Dim[], to: readonly Dim[]): number[] | undefined {
   const map: number[] = [];
   let next = 0;

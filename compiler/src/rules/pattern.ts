@@ -1,7 +1,8 @@
 /**
- * Rules as text: `mul(x, 1) -> x where float(x)`. A parser for that language, and nothing else; `match.ts`
- * gives it meaning. A name without parentheses is a variable, one with parentheses an op, a number a constant
- * of any shape. `true` and `false` are constants of dtype bool, which numbers never match.
+ * Rules as text: `mul(x, 1) -> x where float(x)`. A parser for that language, and nothing else;
+ * `match.ts` gives it meaning. A name without parentheses is a variable, one with parentheses an
+ * op, a number a constant of any shape. `true` and `false` are constants of dtype bool, which
+ * numbers never match.
  */
 import { bug } from "@kiln-ml/ir";
 

@@ -1,6 +1,7 @@
 /**
- * Exact rules that look at attributes or dtypes of ops that compute: conversions, reductions, contractions,
- * and elementwise ops on broadcast operands. Sums are never reordered here; those rules are in `fast.ts`.
+ * Exact rules that look at attributes or dtypes of ops that compute: conversions, reductions,
+ * contractions, and elementwise ops on broadcast operands. Sums are never reordered here; those
+ * rules are in `fast.ts`.
  */
 import {
   allOps,
@@ -123,7 +124,10 @@ const reductions: readonly Rule[] = [
   },
 ];
 
-/** A transposed operand as other axis numbers; only if its free axes stay in order, as the result has them. */
+/**
+ * A transposed operand as other axis numbers; only if its free axes stay in order, as the result
+ * has them.
+ */
 function absorbTranspose(n: Tensor, side: 0 | 1): Tensor | undefined {
   const t = n.operands[side]!;
   if (t.op !== "transpose") return undefined;
@@ -152,9 +156,9 @@ const contractions: readonly Rule[] = [
 ];
 
 /**
- * op(move x, move y) → move(op(x, y)): a broadcast then repeats one result instead of computing it again, and a
- * reshape comes closer to the one that undoes it. All operands come from one shape by the same movement;
- * uniform constants fit any.
+ * op(move x, move y) → move(op(x, y)): a broadcast then repeats one result instead of computing it
+ * again, and a reshape comes closer to the one that undoes it. All operands come from one shape by
+ * the same movement; uniform constants fit any.
  */
 function hoistMovement(n: Tensor, op: "broadcastInDim" | "reshape"): Tensor | undefined {
   const model = n.operands.find((t) => t.op === op && uniformValue(t) === undefined);

@@ -1,6 +1,6 @@
 /**
- * Uniform values: a rank-0 constant, or one broadcast to a shape. Simplification and folding keep constants
- * in this form only, so recognising it is a look at two nodes.
+ * Uniform values: a rank-0 constant, or one broadcast to a shape. Simplification and folding keep
+ * constants in this form only, so recognising it is a look at two nodes.
  */
 import { type Dtype, makeNode, roundTo, type Shape, type Tensor } from "@kiln-ml/ir";
 

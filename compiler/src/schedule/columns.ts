@@ -1,6 +1,6 @@
 /**
- * Reductions down the rows of a matrix: sums of many columns are kept at once, so that memory is read in order. Only
- * for groups of one phase that store nothing on the way.
+ * Reductions down the rows of a matrix: sums of many columns are kept at once, so that memory is
+ * read in order. Only for groups of one phase that store nothing on the way.
  */
 import {
   addDim,
@@ -85,7 +85,10 @@ export function inBlocks(
   return [...arrays, ...nest(outer.slice(0, -1), "parallel", [blocks])];
 }
 
-/** True if most loads step by one element along the last outer loop and not along the last inner one. */
+/**
+ * True if most loads step by one element along the last outer loop and not along the last inner
+ * one.
+ */
 export function readsByColumn(
   context: LoweringContext,
   outer: readonly Loop[],
@@ -100,8 +103,9 @@ export function readsByColumn(
 }
 
 /**
- * For each block of columns: start the sums, run down the rows adding a piece of a row at a time, then finish each
- * column. Without `rows` the order of additions within a column is that of the plain loops.
+ * For each block of columns: start the sums, run down the rows adding a piece of a row at a time,
+ * then finish each column. Without `rows` the order of additions within a column is that of the
+ * plain loops.
  */
 export function sumColumns(
   context: LoweringContext,
@@ -187,7 +191,10 @@ function columnSum(
   };
 }
 
-/** The loops down the rows: those around the parts, the one that is cut, those of which a part has all iterations. */
+/**
+ * The loops down the rows: those around the parts, the one that is cut, those of which a part has
+ * all iterations.
+ */
 interface Down {
   readonly outer: readonly Loop[];
   readonly first: Loop;
@@ -211,7 +218,10 @@ function downOf(inner: readonly Loop[], rows: number | undefined): Down {
   return { outer, first, rest, size: all ? undefined : size };
 }
 
-/** The loops down the rows. Sums of a part of the rows are added to the totals when the part is done. */
+/**
+ * The loops down the rows. Sums of a part of the rows are added to the totals when the part is
+ * done.
+ */
 function runDown(
   context: LoweringContext,
   inner: readonly Loop[],

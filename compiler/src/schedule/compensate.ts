@@ -1,6 +1,7 @@
 /**
- * Sums whose rounding errors are kept and given back: Kahan 1965 (Higham 2002, section 4.3). The error of a total is then a rounding
- * or two, however many terms there are; schedules add up blocks of terms plainly, and what blocks come to with compensation.
+ * Sums whose rounding errors are kept and given back: Kahan 1965 (Higham 2002, section 4.3). The
+ * error of a total is then a rounding or two, however many terms there are; schedules add up blocks
+ * of terms plainly, and what blocks come to with compensation.
  */
 import { type Dim, type Dtype, isFloat, maxOfDim, subDim } from "@kiln-ml/ir";
 import { call, constant, load, ref } from "../kernel/expr.ts";
@@ -10,13 +11,16 @@ import { either } from "./simd/pack.ts";
 /** Sums of so many blocks need no compensation. */
 export const mostBlocks = 64;
 
-/** The dtype in which a sum is compensated; undefined where it need not be. Halves are f32 in expressions. */
+/**
+ * The dtype in which a sum is compensated; undefined where it need not be. Halves are f32 in
+ * expressions.
+ */
 export const compensated = (dtype: Dtype): Dtype | undefined =>
   isFloat(dtype) && dtype !== "f64" ? "f32" : undefined;
 
 /**
- * What adds `term` to a total: y = term − rest, t = total + y; the rest, (t − total) − y, is what t has too much. Infinite totals
- * have none.
+ * What adds `term` to a total: y = term − rest, t = total + y; the rest, (t − total) − y, is what t
+ * has too much. Infinite totals have none.
  */
 export function compensate(
   name: string,
@@ -72,11 +76,16 @@ export interface Blocks {
 /** Not negative where there are too many blocks to add them plainly. */
 const manyBlocks = ({ depth, most }: Blocks): Dim => subDim(depth, mostBlocks * most + 1);
 
-/** Whether totals may have to be compensated, so that an array must hold what is left over of them. */
+/**
+ * Whether totals may have to be compensated, so that an array must hold what is left over of them.
+ */
 export const mayBeMany = (dtype: Dtype, blocks: Blocks): boolean =>
   compensated(dtype) !== undefined && maxOfDim(manyBlocks(blocks)) >= 0;
 
-/** Those of two ways that the number of blocks asks for, of which `compensated` adds to totals with compensation. */
+/**
+ * Those of two ways that the number of blocks asks for, of which `compensated` adds to totals with
+ * compensation.
+ */
 export const byBlocks = (
   dtype: Dtype,
   blocks: Blocks,

@@ -1,6 +1,6 @@
 /**
- * Sums that run along with an operand of a contraction: which reduction they stand for, and the stores that follow when
- * one is finished. The schedules say when that is.
+ * Sums that run along with an operand of a contraction: which reduction they stand for, and the
+ * stores that follow when one is finished. The schedules say when that is.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import type { Group } from "../fuse/group.ts";

@@ -1,7 +1,8 @@
 /**
- * Scans down the rows of a matrix: a block of neighbouring columns side by side, so that memory is read and written in
- * order. What each column has come to lies in an array. The steps of a column run in the order of the axis; long sums of f32 in
- * parts, where `rows` says so, to which what the parts before came to is added where a sum is used.
+ * Scans down the rows of a matrix: a block of neighbouring columns side by side, so that memory is
+ * read and written in order. What each column has come to lies in an array. The steps of a column
+ * run in the order of the axis; long sums of f32 in parts, where `rows` says so, to which what the
+ * parts before came to is added where a sum is used.
  */
 import {
   addDim,
@@ -48,7 +49,10 @@ export function scanColumns(
   return inBlocks(outer, rename, blocks, (c) => blockOfScans(context, inner, blocks, c));
 }
 
-/** What is kept of a running value of each column: in an array, or, of a long sum, in those of a total and of a part. */
+/**
+ * What is kept of a running value of each column: in an array, or, of a long sum, in those of a
+ * total and of a part.
+ */
 interface Running {
   readonly node: Tensor;
   readonly acc: string;
@@ -111,7 +115,10 @@ function blockOfScans(
   return { arrays, body: [...each(start), ...steps, ...after] };
 }
 
-/** One step of all columns: what parts have come to goes back to their arrays, a scan's value is the total and that. */
+/**
+ * One step of all columns: what parts have come to goes back to their arrays, a scan's value is the
+ * total and that.
+ */
 function stepOf(context: LoweringContext, all: readonly Running[], by: Rename, at: Dim): Stmt[] {
   const step = openBlock(context);
   for (const { node, acc, dtype, part } of all)
@@ -133,7 +140,10 @@ function stepOf(context: LoweringContext, all: readonly Running[], by: Rename, a
   return step.body;
 }
 
-/** The loop in parts of `size`: each is made of where its iteration is in the whole, and the loop over them. */
+/**
+ * The loop in parts of `size`: each is made of where its iteration is in the whole, and the loop
+ * over them.
+ */
 export function inParts(
   l: Loop,
   size: number,

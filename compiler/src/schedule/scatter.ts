@@ -1,7 +1,7 @@
 /**
- * Lowers a scatter: the target is copied, then the updates are combined into it in row-major order of the index positions, which
- * makes the result independent of the machine; then what follows is computed. An update whose index is out of
- * range is dropped.
+ * Lowers a scatter: the target is copied, then the updates are combined into it in row-major order
+ * of the index positions, which makes the result independent of the machine; then what follows is
+ * computed. An update whose index is out of range is dropped.
  */
 import {
   addDim,
@@ -33,7 +33,10 @@ export interface ScatterParts {
   readonly positions: readonly Loop[];
 }
 
-/** Updates from which on a sum that takes in most of them is compensated, where the schedule does so. */
+/**
+ * Updates from which on a sum that takes in most of them is compensated, where the schedule does
+ * so.
+ */
 const manyUpdates = 1024;
 
 /** `exact`: sums of many updates keep what is left over of them, element for element. */

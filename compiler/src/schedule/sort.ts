@@ -1,6 +1,7 @@
 /**
- * Lowers an argSort on the CPU: a line's keys are gathered, sorted by one statement, and what follows is computed from the
- * order. Keys are i32 that rise with the element, but for f64, whose keys are the elements.
+ * Lowers an argSort on the CPU: a line's keys are gathered, sorted by one statement, and what
+ * follows is computed from the order. Keys are i32 that rise with the element, but for f64, whose
+ * keys are the elements.
  */
 import { type Dim, mulDim, type SortAttrs, sortAttrs, type Tensor } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
@@ -81,8 +82,9 @@ export function finished(context: LoweringContext, { node }: SortParts, place: E
 }
 
 /**
- * An i32 that is greater where the element is: integers as they are, u32 with its first bit turned, floats by their bits as f32,
- * which rise with positive numbers and fall with negative ones. −0 becomes 0 first, and NaN the greatest.
+ * An i32 that is greater where the element is: integers as they are, u32 with its first bit turned,
+ * floats by their bits as f32, which rise with positive numbers and fall with negative ones. −0
+ * becomes 0 first, and NaN the greatest.
  */
 export function risingKey(x: Expr): Expr {
   const i32 = (op: string, ...args: Expr[]): Expr => call(op, "i32", ...args);

@@ -1,6 +1,7 @@
 /**
- * Turns the last loop of a map into steps of four lanes, if that pays: some buffer is then read or written four elements at
- * a time. A buffer is wide if every access to it steps by one element along the loop from a multiple of four.
+ * Turns the last loop of a map into steps of four lanes, if that pays: some buffer is then read or
+ * written four elements at a time. A buffer is wide if every access to it steps by one element
+ * along the loop from a multiple of four.
  */
 import { addDim, type Dim, floorDiv, modDim, mulDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
@@ -39,7 +40,10 @@ export function vectorise(
   return { loop, lane, rename: by, body: nest([lane], "vector", lanes), params };
 }
 
-/** Buffers and arrays of which every access steps by one element along the lanes, from a multiple of four. */
+/**
+ * Buffers and arrays of which every access steps by one element along the lanes, from a multiple of
+ * four.
+ */
 export function vectorisedParams(body: readonly Stmt[], lane: string): Set<string> {
   const wide = new Map<string, boolean>();
   const touch = (name: string, index: Dim) => {

@@ -1,8 +1,3 @@
-/**
- * The state of printing one kernel, shared by the targets: open blocks, names taken, and where an expression
- * may be computed. Knows no syntax; that is the `Language` each target brings.
- */
-import type { KernelText } from "@kiln-ml/artifact";
 import {
   type Atom,
   anyInteger,
@@ -34,54 +29,7 @@ import {
   type Text,
   type Value,
 } from "./scope.ts";
-
-export type Call = Extract<Expr, { kind: "call" }>;
-export type Load = Extract<Expr, { kind: "load" }>;
-
-export type Comparison = "<" | "<=" | ">" | ">=" | "==";
-
-/** How a target spells names and the arithmetic of index expressions. */
-export interface IndexLanguage<V extends Value = Text> {
-  /** Whether comparisons may be printed with `>`. */
-  readonly greater: boolean;
-  /** The value of the constant or variable `name`. */
-  named(name: string, lanes: number): V;
-  /** The condition that never holds. */
-  readonly never: V;
-  integer(value: number): V;
-  negate(a: V): V;
-  add(a: V, b: V): V;
-  subtract(a: V, b: V): V;
-  multiply(a: V, b: V): V;
-  compare(op: Comparison, a: V, b: V): V;
-}
-
-/** How a target spells what the emitter composes. */
-export interface Language<V extends Value = Text, L = string> extends IndexLanguage<V> {
-  /** Words that cannot be names. */
-  readonly reserved: ReadonlySet<string>;
-  declare(name: string, value: V, dtype: Expr["dtype"] | "index"): L;
-  /** ⌊a/b⌋ and a mod b of index expressions; `nonnegative` if a is known to be. */
-  divide(a: V, b: V, nonnegative: boolean): V;
-  remainder(a: V, b: V, nonnegative: boolean): V;
-  pick(which: "min" | "max", a: V, b: V): V;
-  /** A conjunction of conditions that are printed already. */
-  all(conditions: readonly V[]): V;
-  constant(value: number, dtype: Expr["dtype"]): V;
-  /** An index expression and a conjunction as values. */
-  index(value: Dim): V;
-  test(conditions: readonly Condition[]): V;
-  load(e: Load): V;
-  call(e: Call): V;
-  /** Whether values may hold more digits than their dtype until they are stored. */
-  readonly holdsMore?: true;
-  /** The value of an accumulator as an operand. */
-  accumulated(name: string, text: V): V;
-}
-
-/** What the artifact says of a kernel's parameters. */
-export const bindingsOf = (kernel: Kernel): KernelText["bindings"] =>
-  kernel.params.map(({ name, dtype, access }) => ({ name: plainName(name), dtype, access }));
+import type { Call, Language, Load } from "./target-language.ts";
 
 /** `V` is what expressions are printed as, `L` what a statement is. */
 export class Emitter<V extends Value = Text, L = string> {
@@ -182,8 +130,9 @@ export class Emitter<V extends Value = Text, L = string> {
   }
 
   /**
-   * Gives an index expression a name, in the outermost block in which it is known. In this block the symbol stands for
-   * the expression, or for a symbol of its own: names that were made from another binding of it keep their meaning.
+   * Gives an index expression a name, in the outermost block in which it is known. In this block
+   * the symbol stands for the expression, or for a symbol of its own: names that were made from
+   * another binding of it keep their meaning.
    */
   bindIndex(name: string, value: Dim): void {
     const d = this.resolved(value);
@@ -260,8 +209,10 @@ export class Emitter<V extends Value = Text, L = string> {
     }
   }
 
-  /** As depthOfDim, but no further out than the blocks that give its symbols values: expressions are known by
-   * identity, which does not tell one repetition of an unrolled loop from the next. */
+  /**
+   * As depthOfDim, but no further out than the blocks that give its symbols values: expressions are
+   * known by identity, which does not tell one repetition of an unrolled loop from the next.
+   */
   depthOfUse(d: Dim): number {
     let depth = this.depthOfDim(this.resolved(d));
     for (const name of symbolsIn(d).keys())
@@ -271,7 +222,10 @@ export class Emitter<V extends Value = Text, L = string> {
     return depth;
   }
 
-  /** Depth of the innermost open block whose statement changes `name`; arrays also count where they are bound. */
+  /**
+   * Depth of the innermost open block whose statement changes `name`; arrays also count where they
+   * are bound.
+   */
   private changedAt(name: string): number {
     for (let s: Scope<V, L> | undefined = this.scope; s; s = s.parent)
       if (s.changes.has(name) || s.names.has(name)) return s.depth;
@@ -294,7 +248,9 @@ export class Emitter<V extends Value = Text, L = string> {
     return out;
   }
 
-  /** The text of `e` here: a name if it is used again or computed further out, else its own text. */
+  /**
+   * The text of `e` here: a name if it is used again or computed further out, else its own text.
+   */
   text(e: Expr): V {
     if (e.kind === "const") return this.language.constant(e.value, e.dtype);
     if (e.kind === "ref") return this.reference(e.name);
@@ -312,7 +268,10 @@ export class Emitter<V extends Value = Text, L = string> {
     return this.bindExpr(e, depth);
   }
 
-  /** One expression for all loads of an element, so that it is bound to a name where it is first used. */
+  /**
+   * One expression for all loads of an element, so that it is bound to a name where it is first
+   * used.
+   */
   sharedLoad(l: Load): Load {
     const key = `${l.from}[${keyOfDim(l.index)}]`;
     const known = this.loads.get(key) ?? l;
@@ -348,7 +307,10 @@ export class Emitter<V extends Value = Text, L = string> {
       .map((c) => ({ test: c.test, value: this.resolved(c.value) }));
   }
 
-  /** What a select gives whose condition, as far as index names have values here, never holds or always does. */
+  /**
+   * What a select gives whose condition, as far as index names have values here, never holds or
+   * always does.
+   */
   private onlyBranch(e: Call): Expr | undefined {
     const [when, then, otherwise] = e.args;
     if (e.op !== "select" || when?.kind !== "test") return undefined;

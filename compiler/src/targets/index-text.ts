@@ -1,6 +1,6 @@
 /**
- * Index expressions as text. Every sum is split by the block its terms are bound in: what does not depend on
- * the inner loop variable becomes a named constant outside that loop.
+ * Index expressions as text. Every sum is split by the block its terms are bound in: what does not
+ * depend on the inner loop variable becomes a named constant outside that loop.
  */
 import {
   addDim,
@@ -35,7 +35,10 @@ export function indexText<V extends Value, L>(e: Emitter<V, L>, dim: Dim): V {
   return sumText(e, outer, [], constant);
 }
 
-/** A place in memory. A number below 0, which a language may refuse, stands only in a loop over nothing. */
+/**
+ * A place in memory. A number below 0, which a language may refuse, stands only in a loop over
+ * nothing.
+ */
 export function placeText(e: Emitter, dim: Dim): string {
   const d = e.resolved(dim);
   return indexText(e, typeof d === "number" ? Math.max(0, d) : d).text;
@@ -122,7 +125,9 @@ function sumText<V extends Value, L>(
 const plus = <V extends Value, L>(e: Emitter<V, L>, a: V, b: V, minus: boolean): V =>
   minus ? e.language.subtract(a, b) : e.language.add(a, b);
 
-/** Factors are multiplied outermost first, so that `i * 4`, not `4 * i`, and loop variables lead. */
+/**
+ * Factors are multiplied outermost first, so that `i * 4`, not `4 * i`, and loop variables lead.
+ */
 function productText<V extends Value, L>(
   e: Emitter<V, L>,
   coeff: number,
@@ -153,7 +158,9 @@ function factorText<V extends Value, L>(e: Emitter<V, L>, a: Factor): V {
   });
 }
 
-/** The part of a name that may stand in other names: symbols that the emitter made begin with `=`. */
+/**
+ * The part of a name that may stand in other names: symbols that the emitter made begin with `=`.
+ */
 const spoken = (name: string): string => name.replace(/^=/, "");
 
 /** `iDiv4`, `iMod4` where the parts are plain; `quotient`, `remainder` otherwise. */
@@ -181,8 +188,8 @@ export function conditionsText<V extends Value, L>(
 }
 
 /**
- * value ≥ 0 is printed as a comparison of its positive with its negated negative terms: n − 1 − i ≥ 0 reads
- * `i < n`, i + p − 1 ≥ 0 reads `i + p >= 1`.
+ * value ≥ 0 is printed as a comparison of its positive with its negated negative terms: n − 1 − i ≥
+ * 0 reads `i < n`, i + p − 1 ≥ 0 reads `i + p >= 1`.
  */
 function conditionText<V extends Value, L>(e: Emitter<V, L>, c: Condition): V {
   let [plusPart, minusPart]: [Dim, Dim] = [0, 0];

@@ -1,6 +1,7 @@
 /**
- * The targets by name. Each is loaded by an `import()` of its own, so that a page which compiles for one of them never
- * downloads the others; `all.ts` adds all of them at once for tools that need not wait.
+ * The targets by name. Each is loaded by an `import()` of its own, so that a page which compiles
+ * for one of them never downloads the others; `all.ts` adds all of them at once for tools that need
+ * not wait.
  */
 import type { TargetName } from "@kiln-ml/artifact";
 import { GraphError } from "@kiln-ml/ir";
@@ -24,7 +25,10 @@ export function checkTargetName(name: string): void {
     );
 }
 
-/** Makes programs compile for a target from here on. Rejects with GraphError for one the compiler does not have. */
+/**
+ * Makes programs compile for a target from here on. Rejects with GraphError for one the compiler
+ * does not have.
+ */
 export async function loadTarget(name: TargetName): Promise<Target> {
   checkTargetName(name);
   const target = loaded.get(name) ?? (await loaders[name]());

@@ -1,8 +1,9 @@
 /**
  * Index arithmetic of the languages with infix operators: JavaScript and WGSL write it alike.
  */
-import type { Comparison, IndexLanguage } from "./emitter.ts";
+
 import { atLeast, atom, prec, type Text } from "./scope.ts";
+import type { Comparison, IndexLanguage } from "./target-language.ts";
 
 const infix = (a: Text, op: string, b: Text, strength: number): Text => ({
   text: `${atLeast(a, strength)} ${op} ${atLeast(b, strength + 1)}`,

@@ -1,11 +1,14 @@
 /**
- * Blocks of emitted text while they are open, and what is bound in them. A line added to an outer block
- * lands before the statement being printed, which is how invariant parts move out of loops.
+ * Blocks of emitted text while they are open, and what is bound in them. A line added to an outer
+ * block lands before the statement being printed, which is how invariant parts move out of loops.
  */
 import type { Dim } from "@kiln-ml/ir";
 import type { Expr } from "../kernel/kernel.ts";
 
-/** What an expression is printed as: the strength of its outermost operator, and its lanes (1, or a vector loop's width). */
+/**
+ * What an expression is printed as: the strength of its outermost operator, and its lanes (1, or a
+ * vector loop's width).
+ */
 export interface Value {
   readonly text?: string;
   readonly prec: number;

@@ -1,6 +1,6 @@
 /**
- * The CPU: memory is ArrayBuffers, kernels are JavaScript functions `kernel(...arrays, ...dims)` called in plan
- * order on the caller's thread. A run is finished when `run` returns.
+ * The CPU: memory is ArrayBuffers, kernels are JavaScript functions `kernel(...arrays, ...dims)`
+ * called in plan order on the caller's thread. A run is finished when `run` returns.
  */
 import {
   type Artifact,
@@ -58,7 +58,10 @@ class CpuBuffer implements Buffer {
     }
   }
 
-  /** The first bytes become those of another memory, part by part: an array of bytes has no more than 4 GiB. */
+  /**
+   * The first bytes become those of another memory, part by part: an array of bytes has no more
+   * than 4 GiB.
+   */
   put(from: ArrayBufferLike, offset: number, sizeBytes: number): void {
     this.#parts(sizeBytes, (to, at) => to.set(new Uint8Array(from, offset + at, to.length)));
   }
@@ -153,7 +156,10 @@ class CpuDriver implements Driver {
     return new CpuBuffer(array.buffer, array.byteOffset, array.byteLength);
   }
 
-  /** At once within a run's turn and when nothing runs, else in its turn, as the runs before it must not see it. */
+  /**
+   * At once within a run's turn and when nothing runs, else in its turn, as the runs before it must
+   * not see it.
+   */
   write(buffer: Buffer, data: TypedArray): void | Promise<void> {
     if (this.#turns.inTurn || this.#turns.idle) {
       (buffer as CpuBuffer).put(data.buffer, data.byteOffset, data.byteLength);
@@ -244,7 +250,10 @@ class CpuProgram implements Program {
       this.#driver.copy(bufferAt(frame, from), bufferAt(frame, to), bytes);
   }
 
-  /** Every launch in its turn, with the trips of the loops around it; a promise where loops take long. */
+  /**
+   * Every launch in its turn, with the trips of the loops around it; a promise where loops take
+   * long.
+   */
   #walk(frame: Frame, launch: Launcher, options?: RunOptions): void | Promise<void> {
     const { flow, launches } = frame.layout;
     if (!flow) {
@@ -298,7 +307,9 @@ function kernelFrom(kernels: KernelModule, name: string): KernelFunction {
   return found as KernelFunction;
 }
 
-/** Each kernel in a function of its own, so that texts may repeat the names of what they declare. */
+/**
+ * Each kernel in a function of its own, so that texts may repeat the names of what they declare.
+ */
 function buildKernel(name: string, text: string): KernelFunction {
   try {
     return new Function(`"use strict";\n${text}\nreturn ${name};`)() as KernelFunction;
@@ -318,7 +329,9 @@ function buildKernel(name: string, text: string): KernelFunction {
 }
 
 export interface CpuOptions {
-  /** Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote. */
+  /**
+   * Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote.
+   */
   readonly poison?: boolean;
 }
 

@@ -17,7 +17,10 @@ export interface PassState {
 
 export const noState = (): PassState => ({ pipeline: null, group: null });
 
-/** The launches from `from` to before `to`. Every call costs about a microsecond, and an argument a tenth of one. */
+/**
+ * The launches from `from` to before `to`. Every call costs about a microsecond, and an argument a
+ * tenth of one.
+ */
 export function encodeLaunches(
   pass: GPUComputePassEncoder,
   launches: readonly BoundLaunch[],

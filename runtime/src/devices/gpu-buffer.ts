@@ -1,6 +1,6 @@
 /**
- * A GPUBuffer with the identity that caches go by. The usage bits are spelled here because Node has no global
- * `GPUBufferUsage`.
+ * A GPUBuffer with the identity that caches go by. The usage bits are spelled here because Node has
+ * no global `GPUBufferUsage`.
  */
 import type { Buffer } from "../heap.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Address ranges in one WebAssembly.Memory: first fit, neighbours joined when they come back, growth when nothing
- * fits. Knows no tensors and keeps nothing for reuse by size; that is the heap above it.
+ * Address ranges in one WebAssembly.Memory: first fit, neighbours joined when they come back,
+ * growth when nothing fits. Knows no tensors and keeps nothing for reuse by size; that is the heap
+ * above it.
  */
 import type { Buffer } from "../heap.ts";
 
@@ -94,7 +95,10 @@ export class LinearMemory {
     this.#bytes = new Uint8Array(0);
   }
 
-  /** Makes the last free range at least `size` long. A quarter more than there is, if it is to be had. */
+  /**
+   * Makes the last free range at least `size` long. A quarter more than there is, if it is to be
+   * had.
+   */
   #grow(size: number): void {
     const last = this.#free.at(-1);
     const spare = last && last.to === this.#end ? last.to - last.from : 0;
@@ -123,7 +127,10 @@ export class LinearMemory {
   }
 }
 
-/** Some engines reserve the maximum at once, and refuse one that they could not give; then half of it is tried. */
+/**
+ * Some engines reserve the maximum at once, and refuse one that they could not give; then half of
+ * it is tried.
+ */
 function createMemory(shared: boolean, wanted: number) {
   for (let maximum = wanted; ; maximum = Math.ceil(maximum / 2)) {
     try {

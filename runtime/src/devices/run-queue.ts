@@ -1,6 +1,7 @@
 /**
- * Decides when a run may start: in the order of the calls, while the device has room for one more, so that a loop that
- * never reads cannot queue up the GPU without end, and after any pause that the device wants. Runs nothing itself.
+ * Decides when a run may start: in the order of the calls, while the device has room for one more,
+ * so that a loop that never reads cannot queue up the GPU without end, and after any pause that the
+ * device wants. Runs nothing itself.
  */
 export interface RunQueueRules {
   /** Whether the device takes another run; when that has become true again, it calls `advance`. */
@@ -37,7 +38,10 @@ export class RunQueue {
     return this.#inTurn;
   }
 
-  /** Calls `work`, a run, when its turn has come. Where that is before this returns, gives its result or throws its error. */
+  /**
+   * Calls `work`, a run, when its turn has come. Where that is before this returns, gives its
+   * result or throws its error.
+   */
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
     return this.#take(work, true);
   }
@@ -67,7 +71,10 @@ export class RunQueue {
     });
   }
 
-  /** Starts what may start. Work starts inside this loop and not in a continuation of its caller, or a later call could overtake it. */
+  /**
+   * Starts what may start. Work starts inside this loop and not in a continuation of its caller, or
+   * a later call could overtake it.
+   */
   readonly advance = (): void => {
     while (this.#waiting.length > 0 && this.#open(this.#waiting[0]!.needsRoom))
       this.#waiting.shift()!.start();

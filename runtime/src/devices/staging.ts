@@ -1,6 +1,6 @@
 /**
- * Reads device buffers back through mappable ones, which are kept for the next read. Each read is one copy of
- * exactly what was asked for; reads may overlap.
+ * Reads device buffers back through mappable ones, which are kept for the next read. Each read is
+ * one copy of exactly what was asked for; reads may overlap.
  */
 import type { Buffer } from "../heap.ts";
 import { Heap } from "../heap.ts";

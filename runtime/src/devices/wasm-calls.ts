@@ -1,15 +1,22 @@
 /**
- * The calls of a run as 32-bit words, one record after the other, and how one thread does its part of a record.
- * The same words go through the control block to the workers, whose own copy of this code is in wasm-worker.ts.
+ * The calls of a run as 32-bit words, one record after the other, and how one thread does its part
+ * of a record. The same words go through the control block to the workers, whose own copy of this
+ * code is in wasm-worker.ts.
  */
 
 /** A kernel's function: addresses, dims, from, to, stack. */
 export type Entry = (...args: number[]) => void;
 
-/** Words of a record: how many arguments, which function, then the three numbers of `partOf`, then the arguments. */
+/**
+ * Words of a record: how many arguments, which function, then the three numbers of `partOf`, then
+ * the arguments.
+ */
 export const word = { argc: 0, entry: 1, units: 2, pieces: 3, parts: 4, args: 5 } as const;
 
-/** Bits of the control block's `claim` for the part. All of them set: the call is over, or not ready. */
+/**
+ * Bits of the control block's `claim` for the part. All of them set: the call is over, or not
+ * ready.
+ */
 export const partBits = 8;
 export const noPart = 2 ** partBits - 1;
 
@@ -30,8 +37,9 @@ export class KernelTrap extends Error {
 }
 
 /**
- * Does part `part` of the record at `at`: units ⌊units · part / parts⌋ to ⌊units · (part + 1) / parts⌋, in up to
- * `pieces` calls. Engines put better code in place only between calls, never inside one.
+ * Does part `part` of the record at `at`: units ⌊units · part / parts⌋ to ⌊units · (part + 1) /
+ * parts⌋, in up to `pieces` calls. Engines put better code in place only between calls, never
+ * inside one.
  */
 export function doPart(
   entries: readonly Entry[],

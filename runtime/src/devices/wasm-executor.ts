@@ -1,6 +1,6 @@
 /**
- * Who runs the calls of a wasm device, and the least of them: the calling thread alone. Checks nothing; a trap comes back
- * as KernelTrap.
+ * Who runs the calls of a wasm device, and the least of them: the calling thread alone. Checks
+ * nothing; a trap comes back as KernelTrap.
  */
 import { doPart, type Entry, type Stacks, word } from "./wasm-calls.ts";
 

@@ -1,6 +1,7 @@
 /**
- * A run whose calls come in an order of their own: the calls of the launches are copied, in the order of the walk and with
- * the counters of their loops, into batches for the crew. A batch ends where it is full or a flag must be read.
+ * A run whose calls come in an order of their own: the calls of the launches are copied, in the
+ * order of the walk and with the counters of their loops, into batches for the crew. A batch ends
+ * where it is full or a flag must be read.
  */
 import type { Walk } from "../flow.ts";
 import type { Layout, Place } from "../layout.ts";
@@ -8,7 +9,10 @@ import { word } from "./wasm-calls.ts";
 import type { Calls } from "./wasm-program.ts";
 
 const batchWords = 1 << 14;
-/** Nobody knows before how long a batch takes: the first ones are short, and those after a long one shorter. */
+/**
+ * Nobody knows before how long a batch takes: the first ones are short, and those after a long one
+ * shorter.
+ */
 const firstWords = 1 << 9;
 const shortMs = 4;
 const longMs = 16;
@@ -116,7 +120,10 @@ export function runFlow(
   }
 }
 
-/** The rest of a run that takes long, after the batch `first`; others have their turn between two batches. */
+/**
+ * The rest of a run that takes long, after the batch `first`; others have their turn between two
+ * batches.
+ */
 async function goOn(
   walk: CallWalk,
   order: Walk,

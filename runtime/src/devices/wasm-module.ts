@@ -1,6 +1,6 @@
 /**
- * An artifact's module for this engine and this device: chooses between plain and relaxed SIMD, marks the memory as
- * shared where there are threads, and compiles. Runs nothing.
+ * An artifact's module for this engine and this device: chooses between plain and relaxed SIMD,
+ * marks the memory as shared where there are threads, and compiles. Runs nothing.
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 
@@ -15,7 +15,10 @@ const relaxedProbe = Uint8Array.of(
 
 export const hasRelaxedSimd = (): boolean => WebAssembly.validate(relaxedProbe);
 
-/** Throws ArtifactError if the artifact has no such module or it does not compile, DeviceError if the page forbids it. */
+/**
+ * Throws ArtifactError if the artifact has no such module or it does not compile, DeviceError if
+ * the page forbids it.
+ */
 export async function compileModule(
   artifact: Artifact,
   relaxed: boolean,
@@ -45,8 +48,9 @@ export async function compileModule(
 }
 
 /**
- * A copy whose memory is shared. The memory is the first import, with a maximum, so that one bit of its limits says
- * it (threads proposal, binary format of limits). Throws ArtifactError if it is not there.
+ * A copy whose memory is shared. The memory is the first import, with a maximum, so that one bit of
+ * its limits says it (threads proposal, binary format of limits). Throws ArtifactError if it is not
+ * there.
  */
 export function withSharedMemory(module: Uint8Array): Uint8Array {
   const out = module.slice();

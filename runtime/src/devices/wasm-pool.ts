@@ -1,6 +1,7 @@
 /**
- * The workers of a wasm device: starts them, asks them for one thing at a time, and learns of their end. They never
- * keep a process alive but while something is asked of them. What the answers mean is for the crews to know.
+ * The workers of a wasm device: starts them, asks them for one thing at a time, and learns of their
+ * end. They never keep a process alive but while something is asked of them. What the answers mean
+ * is for the crews to know.
  */
 import { startThread, type Thread } from "./wasm-threads.ts";
 import { control, workerSource } from "./wasm-worker.ts";
@@ -32,7 +33,9 @@ export class Pool {
   /** Workers are at the control block, not at their messages, where a leader always is. */
   #following = false;
 
-  /** Starts `count` workers; the caller must await `open`. Throws where the page forbids workers. */
+  /**
+   * Starts `count` workers; the caller must await `open`. Throws where the page forbids workers.
+   */
   constructor(memory: WebAssembly.Memory, count: number) {
     this.memory = memory;
     const bytes = control.textEnd * 4;

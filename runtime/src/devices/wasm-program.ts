@@ -1,6 +1,7 @@
 /**
- * A compiled artifact on a wasm device: turns the launches of a layout into calls once, puts in the addresses of each
- * run and hands the calls to the crew. Decides which calls are worth several threads.
+ * A compiled artifact on a wasm device: turns the launches of a layout into calls once, puts in the
+ * addresses of each run and hands the calls to the crew. Decides which calls are worth several
+ * threads.
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 import { type KernelTiming, type Program, type RunOptions, reopen } from "../device.ts";
@@ -12,15 +13,16 @@ import type { Executor } from "./wasm-executor.ts";
 import type { runFlow as RunFlow } from "./wasm-flow.ts";
 
 /**
- * Threads take the parts of a call as they come free: one on a slow or busy processor holds up the others by a part
- * at most, and one that is slow to wake by nothing.
+ * Threads take the parts of a call as they come free: one on a slow or busy processor holds up the
+ * others by a part at most, and one that is slow to wake by nothing.
  */
 const partsPerThread = 4;
 const maxParts = noPart - 1;
 
 /**
- * A call of less work than this, about 100 µs, is not shared: a thread that has rested takes that long to wake. Work is
- * counted in bytes; four operations take about as long as a byte, since those that take longer are mostly alone.
+ * A call of less work than this, about 100 µs, is not shared: a thread that has rested takes that
+ * long to wake. Work is counted in bytes; four operations take about as long as a byte, since those
+ * that take longer are mostly alone.
  */
 const sharedFrom = 1_000_000;
 const flopsPerByte = 4;
@@ -29,8 +31,8 @@ const flopsPerByte = 4;
 const lightBelow = 10_000_000;
 
 /**
- * Engines compile a function well only after it has run for a while, and use the result from the next call on. So
- * the first launches of a kernel are cut into many calls.
+ * Engines compile a function well only after it has run for a while, and use the result from the
+ * next call on. So the first launches of a kernel are cut into many calls.
  */
 const youngLaunches = 30;
 const youngPieces = 16;
@@ -48,7 +50,10 @@ interface Host {
   lose(why: string, cause: unknown): Error;
 }
 
-/** The calls of a layout, each launch's once; `addresses` says which words are filled in for each run. */
+/**
+ * The calls of a layout, each launch's once; `addresses` says which words are filled in for each
+ * run.
+ */
 export interface Calls {
   readonly words: Int32Array;
   readonly addresses: readonly {

@@ -1,6 +1,6 @@
 /**
- * Crews of several threads: the calling thread with workers, or, in a page, whose own thread may not sleep, a worker that
- * leads the others. Loaded only where there are threads.
+ * Crews of several threads: the calling thread with workers, or, in a page, whose own thread may
+ * not sleep, a worker that leads the others. Loaded only where there are threads.
  */
 import { doPart, type Entry, KernelTrap, noPart, partBits, word } from "./wasm-calls.ts";
 import { type Executor, instantiate, type Run, recordWords, runHere } from "./wasm-executor.ts";
@@ -8,7 +8,10 @@ import { Pool } from "./wasm-pool.ts";
 import { maySleep } from "./wasm-threads.ts";
 import { control, spinMs } from "./wasm-worker.ts";
 
-/** The crew of `threads` with its workers, which `onFailure` hears about. Rejects where they do not start. */
+/**
+ * The crew of `threads` with its workers, which `onFailure` hears about. Rejects where they do not
+ * start.
+ */
 export async function openTeam(
   memory: WebAssembly.Memory,
   threads: number,
@@ -28,7 +31,10 @@ export async function openTeam(
   return { crew: led ? new LedTeam(pool) : new Team(pool), pool };
 }
 
-/** A thread that waits longer than this lets its events be handled, one of which may be a worker's death. */
+/**
+ * A thread that waits longer than this lets its events be handled, one of which may be a worker's
+ * death.
+ */
 const patienceMs = 50;
 
 /** What both kinds of team keep: the workers, and the kernels' entries on the calling thread. */
@@ -72,7 +78,10 @@ class Team extends Members {
     if (running) return this.pool.alone(() => running);
   }
 
-  /** From the record at `first` on; a promise from the first call for which the workers keep this thread waiting. */
+  /**
+   * From the record at `first` on; a promise from the first call for which the workers keep this
+   * thread waiting.
+   */
   #goOn(run: Run, first: number): void | Promise<void> {
     const { words, times } = run;
     for (let at = first; at < words.length; at += recordWords(words, at)) {
@@ -149,7 +158,10 @@ function trapOf(block: Int32Array, entry: number): KernelTrap {
   return new KernelTrap(entry, String.fromCharCode(...text));
 }
 
-/** In a page: worker 0 is given the list of calls and hands them out; this thread awaits its message. */
+/**
+ * In a page: worker 0 is given the list of calls and hands them out; this thread awaits its
+ * message.
+ */
 class LedTeam extends Members {
   constructor(pool: Pool) {
     super(pool, pool.threads.length);

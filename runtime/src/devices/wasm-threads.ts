@@ -1,5 +1,6 @@
 /**
- * Workers of Node and of the web behind one face, and whether there can be any. Knows nothing of what they do.
+ * Workers of Node and of the web behind one face, and whether there can be any. Knows nothing of
+ * what they do.
  */
 
 export interface Thread {
@@ -15,7 +16,9 @@ export interface ThreadEvents {
   ended(why: string): void;
 }
 
-/** Node's own modules without an import, which bundlers for pages would follow. Since Node 20.16. */
+/**
+ * Node's own modules without an import, which bundlers for pages would follow. Since Node 20.16.
+ */
 function nodeModule(name: "node:worker_threads"): typeof import("node:worker_threads") | undefined;
 function nodeModule(name: "node:os"): typeof import("node:os") | undefined;
 function nodeModule(name: string): unknown {

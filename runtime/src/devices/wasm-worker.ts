@@ -1,14 +1,16 @@
 /**
- * The threads of a wasm device: the control block they share, and a worker's whole program as text, so that it needs
- * neither a bundler nor a loader. A worker does parts of calls; the first of a page's workers hands them out as well.
+ * The threads of a wasm device: the control block they share, and a worker's whole program as text,
+ * so that it needs neither a bundler nor a loader. A worker does parts of calls; the first of a
+ * page's workers hands them out as well.
  */
 import { noPart, partBits, word } from "./wasm-calls.ts";
 
 /**
- * Words of the control block. `generation` goes up with each call handed out. `claim` is the number of the call, and
- * in its last bits the next part that nobody has; whoever counts it up has the part. `left` counts parts not done,
- * `tell` asks whoever does the last one for a message, a negative `program` sends workers to their messages. Words that
- * are written while others wait are a cache line apart.
+ * Words of the control block. `generation` goes up with each call handed out. `claim` is the number
+ * of the call, and in its last bits the next part that nobody has; whoever counts it up has the
+ * part. `left` counts parts not done, `tell` asks whoever does the last one for a message, a
+ * negative `program` sends workers to their messages. Words that are written while others wait are
+ * a cache line apart.
  */
 export const control = {
   generation: 0,
@@ -26,10 +28,15 @@ export const control = {
   textEnd: 99 + word.args + 1000 + 200,
 } as const;
 
-/** How long a thread looks for news before it sleeps: longer than what separates two calls of a run. */
+/**
+ * How long a thread looks for news before it sleeps: longer than what separates two calls of a run.
+ */
 export const spinMs = 0.05;
 
-/** In `help`, a thread that comes late finds the call over, and may have read words of the next one: then the claim fails. */
+/**
+ * In `help`, a thread that comes late finds the call over, and may have read words of the next one:
+ * then the claim fails.
+ */
 export const workerSource = `"use strict";
 const node = typeof require === "function" ? require("node:worker_threads").parentPort : null;
 const post = (message) => (node ?? self).postMessage(message);

@@ -1,6 +1,7 @@
 /**
- * The CPU through WebAssembly: all buffers are ranges of one linear memory, kernels are functions of an artifact's
- * module, and calls are shared out among threads where there are any. Runs go one after the other.
+ * The CPU through WebAssembly: all buffers are ranges of one linear memory, kernels are functions
+ * of an artifact's module, and calls are shared out among threads where there are any. Runs go one
+ * after the other.
  */
 import { type Artifact, checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import { Device, type Driver, type LossInfo, type Program, reopen } from "../device.ts";
@@ -23,7 +24,9 @@ export interface WasmOptions {
   readonly relaxed?: boolean;
   /** The most the memory may grow to; at most, and by default, 4 GiB. */
   readonly maxBytes?: number;
-  /** Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote. */
+  /**
+   * Fill memory with 0xff (NaN, −1) before each use, to find kernels that read what nothing wrote.
+   */
   readonly poison?: boolean;
 }
 
@@ -77,7 +80,10 @@ export class WasmDriver implements Driver {
     });
   }
 
-  /** What is used and, if less than was asked for, why; the number of threads is final after the first load. */
+  /**
+   * What is used and, if less than was asked for, why; the number of threads is final after the
+   * first load.
+   */
   get name(): string {
     const threads = `${this.#threads} thread${this.#threads === 1 ? "" : "s"}`;
     const note = this.#note === null ? "" : `: ${this.#note}`;
@@ -113,7 +119,10 @@ export class WasmDriver implements Driver {
     return null;
   }
 
-  /** At once within a run's turn and when nothing runs, else in its turn, as the runs before it must not see it. */
+  /**
+   * At once within a run's turn and when nothing runs, else in its turn, as the runs before it must
+   * not see it.
+   */
   write(buffer: Buffer, data: TypedArray): void | Promise<void> {
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     const set = (from: Uint8Array) => {
@@ -192,7 +201,10 @@ export class WasmDriver implements Driver {
     return { from: this.#stacks.address, strideBytes };
   }
 
-  /** Workers start with the first program, and serve all. Where a page forbids them, one thread does it. */
+  /**
+   * Workers start with the first program, and serve all. Where a page forbids them, one thread does
+   * it.
+   */
   async #openCrew(): Promise<Executor> {
     const memory = this.#linear.memory!;
     if (this.#threads === 1) return new Solo(memory);

@@ -1,6 +1,7 @@
 /**
- * Finds a WebGPU adapter and opens it with everything it offers: full limits, and the features kernels may use.
- * Refuses software adapters unless asked for one: they are slower than the CPU device.
+ * Finds a WebGPU adapter and opens it with everything it offers: full limits, and the features
+ * kernels may use. Refuses software adapters unless asked for one: they are slower than the CPU
+ * device.
  */
 import { checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import { Device } from "../device.ts";
@@ -10,8 +11,8 @@ import type { WebGpuOptions } from "./webgpu-open.ts";
 const matrixFeature = "chromium-experimental-subgroup-matrix";
 const wantedFeatures = ["timestamp-query", "subgroups", "shader-f16", matrixFeature];
 
-// Dawn's GPU object owns the instance: if it is collected while a device lives, the process dies. So every GPU
-// object a device came from stays reachable here, in Node and elsewhere.
+// Dawn's GPU object owns the instance: if it is collected while a device lives, the process dies.
+// So every GPU object a device came from stays reachable here, in Node and elsewhere.
 const held = new Set<GPU>();
 
 const webGpuOptions: OptionNames<WebGpuOptions> = {
@@ -56,8 +57,9 @@ function nodeGpu(): Promise<GPU> {
 }
 
 /**
- * NVIDIA's Vulkan drivers offer shader-f16 only under the first toggle; other adapters ignore it. The second rounds
- * timestamps to 100 µs, longer than most kernels run: a guard for pages that a program in Node has no use for.
+ * NVIDIA's Vulkan drivers offer shader-f16 only under the first toggle; other adapters ignore it.
+ * The second rounds timestamps to 100 µs, longer than most kernels run: a guard for pages that a
+ * program in Node has no use for.
  */
 const dawnOptions = [
   "enable-dawn-features=vulkan_enable_f16_on_nvidia",
@@ -102,7 +104,10 @@ interface MatrixConfig {
   readonly K: number;
 }
 
-/** What matrix units take, which an adapter says apart from its features, as features: `subgroup-matrix-f16-f32-16x16x16-of-32`. */
+/**
+ * What matrix units take, which an adapter says apart from its features, as features:
+ * `subgroup-matrix-f16-f32-16x16x16-of-32`.
+ */
 function matrixUnits({ features }: GPUDevice, info: GPUAdapterInfo): string[] {
   const { subgroupMinSize, subgroupMaxSize, subgroupMatrixConfigs } = info as GPUAdapterInfo & {
     readonly subgroupMatrixConfigs?: Iterable<MatrixConfig>;

@@ -1,7 +1,8 @@
 /**
- * What is encoded for the queue, and when it is submitted: a run at once while the device has little to do, else several short
- * ones together, in one compute pass. Whatever could tell the difference, such as a read, a write or the end of a buffer, submits
- * first. Counts what is unfinished; knows no programs.
+ * What is encoded for the queue, and when it is submitted: a run at once while the device has
+ * little to do, else several short ones together, in one compute pass. Whatever could tell the
+ * difference, such as a read, a write or the end of a buffer, submits first. Counts what is
+ * unfinished; knows no programs.
  */
 import { type BoundLaunch, encodeLaunches, noState, type PassState } from "./encode.ts";
 import type { GpuBuffer } from "./gpu-buffer.ts";
@@ -11,7 +12,10 @@ import { nextTask } from "./pressure.ts";
 const launchesPerSubmit = 2048;
 const runsPerSubmit = 8;
 
-/** Bytes of the runs of a submit, about a millisecond on a large card; flops count by the second constant. */
+/**
+ * Bytes of the runs of a submit, about a millisecond on a large card; flops count by the second
+ * constant.
+ */
 const workPerSubmit = 2 ** 31;
 const flopsPerByte = 16;
 
@@ -30,7 +34,10 @@ export class Commands {
   /** Runs that end in what is not submitted yet, and their work. */
   #runs = 0;
   #work = 0;
-  /** Submits of runs so far, how many of the first are known to be finished, and of how many that will become known. */
+  /**
+   * Submits of runs so far, how many of the first are known to be finished, and of how many that
+   * will become known.
+   */
   #submitted = 0;
   #finished = 0;
   #watched = 0;
@@ -69,8 +76,8 @@ export class Commands {
   }
 
   /**
-   * A run is encoded to its end. It is submitted now unless the device has enough to do; `steady` says that it was bound
-   * before, so that it hardly fails and takes others with it.
+   * A run is encoded to its end. It is submitted now unless the device has enough to do; `steady`
+   * says that it was bound before, so that it hardly fails and takes others with it.
    */
   endRun(work: number, steady: boolean): void {
     this.#runs += 1;
@@ -110,7 +117,10 @@ export class Commands {
     this.#onRoom();
   }
 
-  /** Submits what is encoded by the time the caller has returned, so that reads that are asked for together are one submit. */
+  /**
+   * Submits what is encoded by the time the caller has returned, so that reads that are asked for
+   * together are one submit.
+   */
   flushSoon(): Promise<void> {
     this.#microtask ??= Promise.resolve().then(() => {
       this.#microtask = null;
@@ -128,7 +138,10 @@ export class Commands {
     this.#launches = 0;
   }
 
-  /** Enough is unfinished that the device does not wait for more; while one more submit is allowed, it may still grow. */
+  /**
+   * Enough is unfinished that the device does not wait for more; while one more submit is allowed,
+   * it may still grow.
+   */
   get #busy(): boolean {
     return this.#submitted - this.#finished >= Math.max(1, this.#max - 1);
   }
@@ -145,7 +158,10 @@ export class Commands {
     this.#state = noState();
   }
 
-  /** By the next task, what waits is submitted, and what is submitted is watched unless a read will tell as much. */
+  /**
+   * By the next task, what waits is submitted, and what is submitted is watched unless a read will
+   * tell as much.
+   */
   #inTask(): void {
     if (this.#task) return;
     this.#task = true;

@@ -1,6 +1,7 @@
 /**
- * Compiles an artifact's WGSL: one module and pipeline a kernel, all in parallel. Bind group layouts are written
- * out from the kernel's bindings, because a derived one drops bindings that the text does not use.
+ * Compiles an artifact's WGSL: one module and pipeline a kernel, all in parallel. Bind group
+ * layouts are written out from the kernel's bindings, because a derived one drops bindings that the
+ * text does not use.
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
 import type { Program } from "../device.ts";
@@ -56,8 +57,9 @@ async function compileKernel(
 }
 
 /**
- * Dawn in Node now and then stops looking for finished work while a pipeline is still being made, and then the promise
- * is never settled. Asking it for something else from time to time makes it look again.
+ * Dawn in Node now and then stops looking for finished work while a pipeline is still being made,
+ * and then the promise is never settled. Asking it for something else from time to time makes it
+ * look again.
  */
 async function kicked<T>(device: GPUDevice, promise: Promise<T>): Promise<T> {
   const timer = setInterval(() => {
@@ -70,7 +72,9 @@ async function kicked<T>(device: GPUDevice, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The first error of the text with its line and column; one that is not of the text, as it came. */
+/**
+ * The first error of the text with its line and column; one that is not of the text, as it came.
+ */
 async function complaint(module: GPUShaderModule, error: GPUError): Promise<string> {
   const { messages } = await module.getCompilationInfo();
   const first = messages.find((m) => m.type === "error");

@@ -1,5 +1,6 @@
 /**
- * Opens WebGPU. All that the device consists of is loaded at the first call, as most pages never make one.
+ * Opens WebGPU. All that the device consists of is loaded at the first call, as most pages never
+ * make one.
  */
 import type { Device } from "../device.ts";
 
@@ -16,7 +17,8 @@ export interface WebGpuOptions {
 /**
  * Opens a WebGPU device.
  *
- * Throws DeviceError if there is no WebGPU, no adapter, or only a software adapter without `allowSoftware`.
+ * Throws DeviceError if there is no WebGPU, no adapter, or only a software adapter without
+ * `allowSoftware`.
  */
 export async function openWebGpu(options: WebGpuOptions = {}): Promise<Device> {
   const { openAdapter } = await import("./webgpu-adapter.ts");

@@ -1,6 +1,7 @@
 /**
- * Times launches one by one: by timestamp queries around a pass of each, or, where the adapter has none, by
- * submitting each alone and waiting for it, which adds the cost of a submit to every figure.
+ * Times launches one by one: by timestamp queries around a pass of each, or, where the adapter has
+ * none, by submitting each alone and waiting for it, which adds the cost of a submit to every
+ * figure.
  */
 import type { KernelTiming } from "../device.ts";
 import { type BoundLaunch, encodePass } from "./encode.ts";

@@ -1,7 +1,8 @@
 /**
- * A compiled artifact on WebGPU: the launches of a run are bound to its memory, encoded and handed to the queue, in several parts
- * where a flag must be read on the way. Dims travel in uniform buffers made once for each layout; bind groups are kept by the
- * buffers they bind, and whole runs too.
+ * A compiled artifact on WebGPU: the launches of a run are bound to its memory, encoded and handed
+ * to the queue, in several parts where a flag must be read on the way. Dims travel in uniform
+ * buffers made once for each layout; bind groups are kept by the buffers they bind, and whole runs
+ * too.
  */
 import { DeviceError } from "@kiln-ml/artifact";
 import { type KernelTiming, type Program, type RunOptions, reopen } from "../device.ts";
@@ -68,7 +69,10 @@ export class GpuProgram implements Program {
     this.#kernels = kernels;
   }
 
-  /** Where a flag decides what comes next, the run goes on when it has been read back; a long loop, when a part of it is done. */
+  /**
+   * Where a flag decides what comes next, the run goes on when it has been read back; a long loop,
+   * when a part of it is done.
+   */
   run(frame: Frame, options?: RunOptions): void | Promise<void> {
     if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
     const prepared = this.#preparedFor(frame.layout);
@@ -177,7 +181,10 @@ export class GpuProgram implements Program {
     this.#commands.endRun(work, steady);
   }
 
-  /** What comes before a flag or the end, if it is not too much at once. Launches of no workgroups are left out: their outputs have no elements. */
+  /**
+   * What comes before a flag or the end, if it is not too much at once. Launches of no workgroups
+   * are left out: their outputs have no elements.
+   */
   #part(frame: Frame, orders: Orders): Part {
     const { uniforms } = this.#preparedFor(frame.layout);
     const launches: BoundLaunch[] = [];

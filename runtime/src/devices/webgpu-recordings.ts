@@ -1,6 +1,7 @@
 /**
- * The launches of runs, bound to memory, by the memory that they were bound to. A program in a steady state is given the same
- * buffers again and again, and then a run is one look-up. Binds nothing itself.
+ * The launches of runs, bound to memory, by the memory that they were bound to. A program in a
+ * steady state is given the same buffers again and again, and then a run is one look-up. Binds
+ * nothing itself.
  */
 import type { Buffer } from "../heap.ts";
 import type { Frame } from "../layout.ts";

@@ -1,7 +1,7 @@
 /**
- * Small results of runs whose callers keep them. Each is a buffer of its own, for which kernels would have to be bound anew at every
- * run; instead they write to a buffer that stays, from which the result is copied. Not for results that are large or that only
- * plan copies write.
+ * Small results of runs whose callers keep them. Each is a buffer of its own, for which kernels
+ * would have to be bound anew at every run; instead they write to a buffer that stays, from which
+ * the result is copied. Not for results that are large or that only plan copies write.
  */
 import type { Frame, Layout } from "../layout.ts";
 import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer.ts";
@@ -10,7 +10,10 @@ import type { Commands } from "./webgpu-commands.ts";
 /** Copying so much takes the device no longer than beginning to. */
 const smallBytes = 2 ** 16;
 
-/** Callers that free their results are given the same buffers again within so many runs, for which kernels are bound once. */
+/**
+ * Callers that free their results are given the same buffers again within so many runs, for which
+ * kernels are bound once.
+ */
 const recentBuffers = 32;
 /** Runs before anything is known of a caller. */
 const firstRuns = 2;
@@ -31,7 +34,10 @@ export class Results {
     this.bound = boundResults(layout);
   }
 
-  /** What stands in for the results of a run that was not bound before; undefined where it is better bound to them. */
+  /**
+   * What stands in for the results of a run that was not bound before; undefined where it is better
+   * bound to them.
+   */
   standInsFor({ output }: Frame): StandIns | undefined {
     if (this.#standIns === null || this.bound.length === 0) return undefined;
     const { id } = output[this.bound[0]!]!;

@@ -1,6 +1,6 @@
 /**
- * The dims that launches are given, as parts of uniform buffers: one part for each list of values, written once. Bind groups
- * may begin at any part.
+ * The dims that launches are given, as parts of uniform buffers: one part for each list of values,
+ * written once. Bind groups may begin at any part.
  */
 import { createGpuBuffer, type GpuBuffer, usage } from "./gpu-buffer.ts";
 

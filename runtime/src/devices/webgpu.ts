@@ -1,6 +1,6 @@
 /**
- * WebGPU: memory is storage buffers from a pool, transfers go through the queue, and a program is submitted once
- * a run. Errors that WebGPU reports late are thrown by the next call.
+ * WebGPU: memory is storage buffers from a pool, transfers go through the queue, and a program is
+ * submitted once a run. Errors that WebGPU reports late are thrown by the next call.
  */
 import { type Artifact, DeviceError } from "@kiln-ml/artifact";
 import { type AdapterInfo, type Driver, type LossInfo, type Program, reopen } from "../device.ts";
@@ -32,7 +32,9 @@ export class WebGpuDriver implements Driver {
   readonly #pressure = new Pressure(256 * 2 ** 20);
   readonly #turns: RunQueue;
   readonly commands: Commands;
-  /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
+  /**
+   * Buffers whose memory was not to be had; known only after they were handed out, so never pooled.
+   */
   readonly #broken = new WeakSet<Buffer>();
   #failure: string | null = null;
   #fault: string | null = null;

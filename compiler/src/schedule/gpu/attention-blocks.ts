@@ -1,6 +1,6 @@
 /**
- * The blocks of an attention kernel in workgroup memory, and the products that are made of them: of rows and lines, and of weights and
- * what is summed.
+ * The blocks of an attention kernel in workgroup memory, and the products that are made of them: of
+ * rows and lines, and of weights and what is summed.
  */
 import { addDim, ceilDiv, type Dim, mulDim, type Tensor } from "@kiln-ml/ir";
 import { readContraction } from "../../fuse/contraction.ts";
@@ -26,7 +26,10 @@ import {
 
 export interface Blocks {
   readonly array: Stmt;
-  /** Bring a step of terms of a product's rows or lines, and some lines of what is summed, to workgroup memory. */
+  /**
+   * Bring a step of terms of a product's rows or lines, and some lines of what is summed, to
+   * workgroup memory.
+   */
   rows(product: Tensor, step: Dim): Stmt[];
   lines(product: Tensor, lineTile: Dim, step: Dim): Stmt[];
   summed(sum: WeightedSum, firstLine: Dim): Stmt[];
@@ -106,7 +109,9 @@ function terms(t: Tile, b: Blocks, name: string): Stmt[] {
   ]);
 }
 
-/** Weights times what is summed, some lines at a time, whose weights go through workgroup memory. */
+/**
+ * Weights times what is summed, some lines at a time, whose weights go through workgroup memory.
+ */
 export function weigh(
   t: Tile,
   b: Blocks,

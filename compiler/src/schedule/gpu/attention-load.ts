@@ -1,6 +1,7 @@
 /**
- * What attention kernels bring to workgroup memory: terms of the rows and lines of a product, and lines of what is summed. 0 where
- * there is none; without a test where blocks meet the end of what they are part of.
+ * What attention kernels bring to workgroup memory: terms of the rows and lines of a product, and
+ * lines of what is summed. 0 where there is none; without a test where blocks meet the end of what
+ * they are part of.
  */
 import {
   addDim,
@@ -69,7 +70,10 @@ export function stageSummed(t: Tile, { column: place }: Places, sum: WeightedSum
 const ends = (value: Dim, end: Dim, block: number): Condition[] =>
   modDim(end, block) === 0 ? [] : [below(value, end)];
 
-/** A product's inner term at a place of one axis: scores are queries by keys, so the operand of an axis is known. */
+/**
+ * A product's inner term at a place of one axis: scores are queries by keys, so the operand of an
+ * axis is known.
+ */
 function term(
   t: Tile,
   product: Tensor,
@@ -131,7 +135,10 @@ function element(
   return { expr: choose(guard, value, constant(value.dtype, 0)), before: values.body };
 }
 
-/** The loops by which a sum's product is read: those of its result by place, and the one that the sum runs along. */
+/**
+ * The loops by which a sum's product is read: those of its result by place, and the one that the
+ * sum runs along.
+ */
 function summedLoops(t: Tile, { result, axes }: WeightedSum, line: Dim, column: Dim): Rename {
   const { k } = readContraction(result).contraction;
   const by = new Map<string, Dim>([[k[0]!.name, line]]);

@@ -1,6 +1,6 @@
 /**
- * What an invocation of an attention kernel does with its sums: they go through an array in private memory, so that the program's
- * other ops on them stand once in the text, and are stored.
+ * What an invocation of an attention kernel does with its sums: they go through an array in private
+ * memory, so that the program's other ops on them stand once in the text, and are stored.
  */
 import { addDim, mulDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
@@ -54,7 +54,9 @@ const kept = (
   ),
 ];
 
-/** Stores what is asked for of the sums, and of what the program makes of them, at a row and column. */
+/**
+ * Stores what is asked for of the sums, and of what the program makes of them, at a row and column.
+ */
 function stores(t: Tile, r: Loop, c: Loop, bindRow: (values: Values, r: Loop) => void): Stmt[] {
   const { context, attention } = t;
   const block = openBlock(context);

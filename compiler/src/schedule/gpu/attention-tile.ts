@@ -1,7 +1,8 @@
 /**
- * The tiles of attention kernels in workgroup memory: a block of rows and a block of lines of a product, each with its terms side by
- * side, so that four of them are one vector on the way there and back. Rows are what the sums leave, queries or keys, then their
- * weights; lines are what the sums run over, then the columns of what is summed.
+ * The tiles of attention kernels in workgroup memory: a block of rows and a block of lines of a
+ * product, each with its terms side by side, so that four of them are one vector on the way there
+ * and back. Rows are what the sums leave, queries or keys, then their weights; lines are what the
+ * sums run over, then the columns of what is summed.
  */
 import {
   addDim,
@@ -86,8 +87,9 @@ export function tileOf(context: LoweringContext, rows: number, deepest: number):
     column,
     tile,
     me,
-    // Neighbours are of two groups and of one team: of sixteen invocations every vector is read by two that stand one or two
-    // apart, whether it is of rows or of lines, and cards serve such sixteen at once.
+    // Neighbours are of two groups and of one team: of sixteen invocations every vector is read by
+    // two that stand one or two apart, whether it is of rows or of lines, and cards serve such
+    // sixteen at once.
     team: modDim(floorDiv(me.at, 2), teams),
     group: addDim(modDim(me.at, 2), mulDim(floorDiv(me.at, 2 * teams), 2)),
     lane: makeLoop("lane", 4),
@@ -119,7 +121,10 @@ function depthsOf(context: LoweringContext, extents: Extents, deepest: number): 
   return least;
 }
 
-/** Elements of what workgroup memory holds at a time: rows and lines, weights and lines of what is summed, or a number of each team. */
+/**
+ * Elements of what workgroup memory holds at a time: rows and lines, weights and lines of what is
+ * summed, or a number of each team.
+ */
 function sizesOf({ perTile, columns, depth, weightDepth }: Extents & Depths) {
   const rows = perTile * (depth + apart);
   const weights = perTile * (weightDepth + apart);
@@ -131,13 +136,19 @@ function sizesOf({ perTile, columns, depth, weightDepth }: Extents & Depths) {
   return { rows, weights, all };
 }
 
-/** Words between rows and between lines, so that eight of them, four words each, are in banks of their own. */
+/**
+ * Words between rows and between lines, so that eight of them, four words each, are in banks of
+ * their own.
+ */
 const apart = 4;
 
 /** Workgroups that keep a device busy. */
 const busy = 192;
 
-/** Rows of an invocation, at most so many: the more, the more often what it fetches is used; but fewer tiles leave a device idle. */
+/**
+ * Rows of an invocation, at most so many: the more, the more often what it fetches is used; but
+ * fewer tiles leave a device idle.
+ */
 export function rowsUpTo(most: number, { group }: LoweringContext): number {
   const batch = extentGuess(group.outer.slice(0, -2));
   const all = extentGuess(group.outer.slice(-2, -1));
@@ -146,7 +157,9 @@ export function rowsUpTo(most: number, { group }: LoweringContext): number {
   return rows;
 }
 
-/** The grid: under a causal mask some tiles have less to do; those of all of the batch come last. */
+/**
+ * The grid: under a causal mask some tiles have less to do; those of all of the batch come last.
+ */
 export const gridOf = ({ attention, tile, batchAt }: Tile): Loop[] =>
   attention.causal ? [tile, batchAt] : [batchAt, tile];
 
@@ -157,7 +170,10 @@ export const tileAt = (t: Tile): Dim =>
 const rowsAreQueries = ({ attention: { sums, space } }: Tile): boolean =>
   sums[0]!.along === space.length - 1;
 
-/** The tiles of lines that count: under a causal mask keys up to the last query of a tile, or queries from its first key on. */
+/**
+ * The tiles of lines that count: under a causal mask keys up to the last query of a tile, or
+ * queries from its first key on.
+ */
 export function lineTilesOf(t: Tile): { start: Dim; end: Dim } {
   const all = ceilDiv(t.line.extent, linesPerTile);
   const { causal } = t.attention;
@@ -196,7 +212,10 @@ export const each = (count: number, make: (i: number) => Stmt[]): Stmt[] =>
 
 export type Places = ReturnType<typeof placesOf>;
 
-/** Where the k-th term of a row and of a line is, the k-th weight of a row, and a column of the k-th line. */
+/**
+ * Where the k-th term of a row and of a line is, the k-th weight of a row, and a column of the k-th
+ * line.
+ */
 export function placesOf(t: Tile) {
   const { rows, weights, all: size } = sizesOf(t);
   const from = (first: number, pitch: number) => (k: Dim, at: Dim) =>

@@ -1,5 +1,6 @@
 /**
- * The weights of an attention kernel's tile: the program's expression for each, with what the kernel knows put in its place.
+ * The weights of an attention kernel's tile: the program's expression for each, with what the
+ * kernel knows put in its place.
  */
 import { floorDiv, modDim, type Tensor } from "@kiln-ml/ir";
 import { accesses } from "../../access.ts";
@@ -49,7 +50,10 @@ function weightsRepeated(t: Tile, known: Known, inner: ReadonlySet<Tensor>): Stm
   return [...common.body, ...body];
 }
 
-/** Through arrays in private memory: expressions so long, as random numbers are, stand once in the text. */
+/**
+ * Through arrays in private memory: expressions so long, as random numbers are, stand once in the
+ * text.
+ */
 function weightsByNumber(t: Tile, known: Known): Stmt[] {
   const { sums } = t.attention;
   const size = t.rows * linesEach;

@@ -1,8 +1,8 @@
 /**
- * softmax(scores)·v on a GPU, the scores a product's epilogue: a workgroup takes a tile of queries through tiles of keys, with the
- * greatest score and the sum of each row so far, and never stores a score. What came before is scaled down whenever a row
- * finds a greater score (Dao et al. 2022, Milakov and Gimelshein 2018). Sums whose weights are known otherwise are
- * `gpu-weighted.ts`'s.
+ * softmax(scores)·v on a GPU, the scores a product's epilogue: a workgroup takes a tile of queries
+ * through tiles of keys, with the greatest score and the sum of each row so far, and never stores a
+ * score. What came before is scaled down whenever a row finds a greater score (Dao et al. 2022,
+ * Milakov and Gimelshein 2018). Sums whose weights are known otherwise are `gpu-weighted.ts`'s.
  */
 import { type Condition, maxOf, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
@@ -71,7 +71,10 @@ export function gpuAttention(context: LoweringContext): Scheduled {
 
 /** Twice as many were slower for heads of 32 to 128, half as many for those of 256. */
 const mostRows = 4;
-/** Longer steps have fewer barriers, but leave a device that has no more memory fewer workgroups at a time. */
+/**
+ * Longer steps have fewer barriers, but leave a device that has no more memory fewer workgroups at
+ * a time.
+ */
 const deepest = 16;
 
 /** What the maxima of rows are brought up to. */
@@ -88,7 +91,10 @@ function scoreOf(t: Tile, r: number, c: number): Expr {
   return within(t, c, values.at(softmax!.scores, at), -Infinity);
 }
 
-/** Scores become weights: each row's teams agree on the greatest score, and what they hold is scaled to it. */
+/**
+ * Scores become weights: each row's teams agree on the greatest score, and what they hold is scaled
+ * to it.
+ */
 function rescale(t: Tile, b: Blocks): Stmt[] {
   const top = makeLoop("other", teams);
   const exp = (a: Expr, m: Expr): Expr => call("exp", "f32", call("sub", "f32", a, m));
@@ -121,7 +127,10 @@ function rescale(t: Tile, b: Blocks): Stmt[] {
 const greatest = (name: string, value: Expr): Stmt =>
   set(name, call("select", "f32", call("less", "bool", f32(name), value), value, f32(name)));
 
-/** The teams' sums make one of a row; then the results and what the program makes of them are stored. */
+/**
+ * The teams' sums make one of a row; then the results and what the program makes of them are
+ * stored.
+ */
 function finish(t: Tile, b: Blocks): Stmt[] {
   const { max, total } = t.attention.softmax!;
   const results = storeSums(
@@ -163,7 +172,9 @@ function totalOf(t: Tile, all: Expr): Expr {
   return least ? call("maximum", "f32", all, constant("f32", least.total)) : all;
 }
 
-/** Stores what is asked for of the maxima and totals of rows: the first of each row's teams does. */
+/**
+ * Stores what is asked for of the maxima and totals of rows: the first of each row's teams does.
+ */
 function storeRows(t: Tile): Stmt[] {
   const { context, attention } = t;
   const { max, total } = attention.softmax!;

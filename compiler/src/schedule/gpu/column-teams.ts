@@ -1,6 +1,7 @@
 /**
- * Columns on a GPU where there are too few for an invocation each: a workgroup takes some neighbouring columns, and several
- * invocations share one, each with every n-th row of it. They combine what they found at the end of each phase.
+ * Columns on a GPU where there are too few for an invocation each: a workgroup takes some
+ * neighbouring columns, and several invocations share one, each with every n-th row of it. They
+ * combine what they found at the end of each phase.
  */
 import { addDim, ceilDiv, floorDiv, modDim, mulDim, negDim, printDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,6 +1,7 @@
 /**
- * A contraction on a GPU: whether in tiles or, with few lines, otherwise; which operand's lines are the rows of a tile and which
- * its columns, and how large tiles are. Columns are the direction in which the results lie in memory.
+ * A contraction on a GPU: whether in tiles or, with few lines, otherwise; which operand's lines are
+ * the rows of a tile and which its columns, and how large tiles are. Columns are the direction in
+ * which the results lie in memory.
  */
 import { addDim, type Dim, makeNode, offsetOf, type Tensor } from "@kiln-ml/ir";
 import type { Loop } from "../../fuse/group.ts";
@@ -59,7 +60,10 @@ export function gpuContraction(given: LoweringContext): Scheduled {
   return { ...ways.get(choice.chosen)!(), choice };
 }
 
-/** What a result's end reads and stores, in memory accesses; vectors along one side are next to nothing. */
+/**
+ * What a result's end reads and stores, in memory accesses; vectors along one side are next to
+ * nothing.
+ */
 function epilogueTrafficOf(context: LoweringContext): number {
   const { members, anchor } = context.group;
   const size = anchor!.shape.filter((d) => d !== 1).length;
@@ -71,7 +75,10 @@ function epilogueTrafficOf(context: LoweringContext): number {
   return read.size + [...members.keys()].filter((t) => context.stored.has(t)).length;
 }
 
-/** A product in f32 of two operands that are f16 made f32: they are brought as f16, and the sum is f32 all the same. */
+/**
+ * A product in f32 of two operands that are f16 made f32: they are brought as f16, and the sum is
+ * f32 all the same.
+ */
 function asItLies(context: LoweringContext): LoweringContext {
   const { contraction, operandReductions: sideSums } = context.group;
   const c = contraction!;

@@ -1,7 +1,8 @@
 /**
- * Results a little beyond whole tiles: a kernel's tiles leave them out, and smaller tiles of other workgroups of the same kernel take
- * them, of as many invocations each. A band below has the last rows, one beside the last columns of the other rows.
- * Says which bands there are and how they are cut; computes nothing.
+ * Results a little beyond whole tiles: a kernel's tiles leave them out, and smaller tiles of other
+ * workgroups of the same kernel take them, of as many invocations each. A band below has the last
+ * rows, one beside the last columns of the other rows. Says which bands there are and how they are
+ * cut; computes nothing.
  */
 import type { Dim } from "@kiln-ml/ir";
 import { invocationsOf, type Tiling } from "./tile-size.ts";
@@ -67,7 +68,8 @@ export function regionsOf(
 /** Tiles of the band below and of the one beside, of so many lines each. */
 function edgeTilings([low, wide]: readonly [number, number], invocations: number) {
   const cut = (lines: number) => {
-    // The finer the tiles, the more evenly they slow the whole tiles beside them; those of few lines have the less to join for it.
+    // The finer the tiles, the more evenly they slow the whole tiles beside them; those of few
+    // lines have the less to join for it.
     const finer = lines <= 4 ? 4 : 2;
     const slices = Math.min(8, 64 / lines) * finer;
     return { across: invocations / 2 / finer, share: { bk: 32 * finer, slices } };

@@ -1,7 +1,8 @@
 /**
- * The order in which a GPU's tiles walk k. The places of a small convolution window are steps of their own, so that the
- * arithmetic of the window is done once a step and not once an element; other loops of k run as one. What does not fill a step
- * is the first one's lack, so that only elements brought before the loop need a guard.
+ * The order in which a GPU's tiles walk k. The places of a small convolution window are steps of
+ * their own, so that the arithmetic of the window is done once a step and not once an element;
+ * other loops of k run as one. What does not fill a step is the first one's lack, so that only
+ * elements brought before the loop need a guard.
  */
 import {
   addDim,
@@ -31,7 +32,10 @@ export interface KOrder {
   readonly guarded: boolean;
   /** A step like most. */
   readonly usual: number;
-  /** The loops of k at an element of a step, and at lane `lane` of four. The first step is the number 0, others are more. */
+  /**
+   * The loops of k at an element of a step, and at lane `lane` of four. The first step is the
+   * number 0, others are more.
+   */
   at(step: Dim, within: Dim): Rename;
   atQuad(step: Dim, quad: Dim, lane: Dim): Rename;
   /** That an element of a step lies inside. */

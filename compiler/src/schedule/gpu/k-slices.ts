@@ -1,6 +1,6 @@
 /**
- * Invocations of a tile that have the same results and share out the steps of k: which steps are whose, and how their sums become one,
- * in the order of the slices.
+ * Invocations of a tile that have the same results and share out the steps of k: which steps are
+ * whose, and how their sums become one, in the order of the slices.
  */
 import { addDim, type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
@@ -29,7 +29,10 @@ export function kSlicesOf(me: Dim, invocations: number, count: number): KSlices 
 export const ofFirst = ({ count, own }: KSlices, then: readonly Stmt[]): Stmt[] =>
   count === 1 || then.length === 0 ? [...then] : [{ kind: "if", when: [first(own)], then }];
 
-/** With lanes, once the last step is done, so that the tile of the operand with more lines has room for sums of `dtype`. */
+/**
+ * With lanes, once the last step is done, so that the tile of the operand with more lines has room
+ * for sums of `dtype`.
+ */
 export function joinKSlices(
   t: Tile,
   [rows, columns]: readonly [Lines, Lines],

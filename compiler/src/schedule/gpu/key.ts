@@ -1,6 +1,7 @@
 /**
- * The key under which a contraction's choice is kept: what decides how fast each way of computing it is, and nothing of the
- * program around it. Extents with symbols are written with the symbols' names.
+ * The key under which a contraction's choice is kept: what decides how fast each way of computing
+ * it is, and nothing of the program around it. Extents with symbols are written with the symbols'
+ * names.
  */
 import { attrKey, printDim } from "@kiln-ml/ir";
 import type { Loop } from "../../fuse/group.ts";
@@ -47,7 +48,10 @@ function unitKey(context: LoweringContext): string[] {
   return [`unit=${unit.m}x${unit.n}x${unit.k} of ${unit.size}`];
 }
 
-/** Which way its memory runs, how many elements are brought at a time, and what is computed on the way. */
+/**
+ * Which way its memory runs, how many elements are brought at a time, and what is computed on the
+ * way.
+ */
 function operandKey(
   context: LoweringContext,
   which: Which,

@@ -1,6 +1,6 @@
 /**
- * Lines of a contraction's operands as a GPU's tiles see them: the rows of the result, or its columns. Which loops a line
- * stands for, singly or in fours.
+ * Lines of a contraction's operands as a GPU's tiles see them: the rows of the result, or its
+ * columns. Which loops a line stands for, singly or in fours.
  */
 import {
   addDim,
@@ -40,7 +40,10 @@ export interface Lines {
   readonly sums: Group["operandReductions"];
 }
 
-/** Lines of an operand in tiles of `count`, along the grid's loop `name`; all of them, or those of `part`. */
+/**
+ * Lines of an operand in tiles of `count`, along the grid's loop `name`; all of them, or those of
+ * `part`.
+ */
 export function linesOf(
   { group }: LoweringContext,
   which: Which,
@@ -58,7 +61,10 @@ export function linesOf(
   return { lines: { which, operand, loops, ...range, ...by, tile: grid.at, inFours, sums }, grid };
 }
 
-/** In the same order, but that loops of one iteration do not stand where neighbours in memory are looked for. */
+/**
+ * In the same order, but that loops of one iteration do not stand where neighbours in memory are
+ * looked for.
+ */
 export const onesFirst = (loops: readonly Loop[]): Loop[] => [
   ...loops.filter((l) => l.extent === 1),
   ...loops.filter((l) => l.extent !== 1),
@@ -88,7 +94,10 @@ export function decoded(loops: readonly Loop[], flat: Dim): Rename {
   );
 }
 
-/** The same at element `lane` of the four with a number, where the last loop has a multiple of four iterations. */
+/**
+ * The same at element `lane` of the four with a number, where the last loop has a multiple of four
+ * iterations.
+ */
 export function decodedQuads(loops: readonly Loop[], quad: Dim, lane: Dim): Rename {
   const last = loops.at(-1);
   if (!last) return new Map();

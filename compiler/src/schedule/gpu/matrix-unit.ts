@@ -1,6 +1,6 @@
 /**
- * What a device's matrix units take, by the names of its features, and how a contraction is cut for them: the results of a
- * workgroup, those of a subgroup, and the steps of k brought at a time.
+ * What a device's matrix units take, by the names of its features, and how a contraction is cut for
+ * them: the results of a workgroup, those of a subgroup, and the steps of k brought at a time.
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import type { MatrixShape } from "../../kernel/matrix.ts";
@@ -56,8 +56,9 @@ function memoryOf(t: MatrixTiling, u: MatrixUnit): number {
 }
 
 /**
- * Matrices of a subgroup, down and across; subgroups of a workgroup, likewise; steps of k in units; and the share of the rate that
- * a large product reached so, on the card they were tried on: 1 is 272 TFLOP/s in f16.
+ * Matrices of a subgroup, down and across; subgroups of a workgroup, likewise; steps of k in units;
+ * and the share of the rate that a large product reached so, on the card they were tried on: 1 is
+ * 272 TFLOP/s in f16.
  */
 const choices: readonly (readonly [
   down: number,
@@ -93,7 +94,10 @@ const units = 128;
 const registers = 65536;
 /** Registers of an invocation beside those of its sums. */
 const others = 64;
-/** A step takes as long as this many products do at the full rate, however few there are: elements have to come. */
+/**
+ * A step takes as long as this many products do at the full rate, however few there are: elements
+ * have to come.
+ */
 const latency = 1e6;
 const usual = 1024;
 
@@ -122,11 +126,17 @@ const fits = (
 /** Tilings that cost more than this many times the least are not worth a trial. */
 const hopeless = 4;
 
-/** How a choice among tilings is written: the results of a workgroup, those of a subgroup, the steps of k. */
+/**
+ * How a choice among tilings is written: the results of a workgroup, those of a subgroup, the steps
+ * of k.
+ */
 export const nameOfMatrixTiling = ({ bm, bn, wm, wn, bk }: MatrixTiling, u: MatrixUnit) =>
   `matrix units ${bm}x${bn} ${wm * u.m}x${wn * u.n} ${bk}`;
 
-/** Tilings for results of some rows by some columns, `batch` times, sums of `k`: that of least cost first; none if none fits. */
+/**
+ * Tilings for results of some rows by some columns, `batch` times, sums of `k`: that of least cost
+ * first; none if none fits.
+ */
 export function matrixTilingsOf(
   extents: readonly [rows: Dim, columns: Dim, batch: Dim, k: Dim],
   u: MatrixUnit,
@@ -144,7 +154,10 @@ export function matrixTilingsOf(
   return costs.filter((c) => c.cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);
 }
 
-/** Products at the full rate that would take as long. Workgroups that share a compute unit wait together. */
+/**
+ * Products at the full rate that would take as long. Workgroups that share a compute unit wait
+ * together.
+ */
 function costOf(t: MatrixTiling, u: MatrixUnit, sizes: readonly number[], rate: number): number {
   const [rows, columns, times, k] = sizes as [number, number, number, number];
   const tiles = Math.ceil(rows / t.bm) * Math.ceil(columns / t.bn) * times;

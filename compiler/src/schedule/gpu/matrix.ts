@@ -1,7 +1,8 @@
 /**
- * A contraction of f16 by a GPU's matrix units: a workgroup computes a tile of the result, a subgroup some matrices of it, summed
- * in f32. Operands are brought as for other tiles, a step ahead; results go through workgroup memory, a matrix of each
- * subgroup at a time, to the invocations that store them. Refused where the device names no unit.
+ * A contraction of f16 by a GPU's matrix units: a workgroup computes a tile of the result, a
+ * subgroup some matrices of it, summed in f32. Operands are brought as for other tiles, a step
+ * ahead; results go through workgroup memory, a matrix of each subgroup at a time, to the
+ * invocations that store them. Refused where the device names no unit.
  */
 import { addDim, type Condition, type Dim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
@@ -52,7 +53,10 @@ interface Plan {
   readonly subgroup: Dim;
 }
 
-/** Its ways by name, the best first; none where there is no unit, no operands for it, or too few results. */
+/**
+ * Its ways by name, the best first; none where there is no unit, no operands for it, or too few
+ * results.
+ */
 export function gpuMatrix(context: LoweringContext, rows: Which): [string, () => Scheduled][] {
   const c = context.group.contraction!;
   const unit = matrixUnitOf(context.features);
@@ -205,7 +209,10 @@ function multiply(p: Plan, [a, b]: readonly [Loader, Loader]): Stmt[] {
   });
 }
 
-/** A matrix of each subgroup at a time to workgroup memory, and from there to the group's results, four columns at a time. */
+/**
+ * A matrix of each subgroup at a time to workgroup memory, and from there to the group's results,
+ * four columns at a time.
+ */
 function drain(p: Plan, lane: Dim | undefined): Stmt[] {
   const { tiling, unit } = p;
   return range(tiling.wm).flatMap((i) =>
@@ -261,7 +268,10 @@ const sumsLine = (p: Plan, l: Lines, across: Lines): Condition[] => [
   { value: subDim(l.count - 1, p.tile.me), test: "nonnegative" },
 ];
 
-/** What a step adds to the sums of an operand's lines: an invocation has a line, and reads it from the tile. */
+/**
+ * What a step adds to the sums of an operand's lines: an invocation has a line, and reads it from
+ * the tile.
+ */
 function addOwn(p: Plan, l: Lines, across: Lines, loader: Loader): Stmt[] {
   if (l.sums.length === 0) return [];
   const kk = makeLoop(`k${l.which}`, p.tiling.bk);

@@ -1,7 +1,8 @@
 /**
- * Rows on a GPU by teams of invocations: a workgroup a row, or several short rows in one. Each invocation takes every n-th element, or
- * every n-th four where memory lines up, and the team combines what its members found at the end of each phase. What several
- * phases need stays in registers where a row fits, so that memory is read once and written once.
+ * Rows on a GPU by teams of invocations: a workgroup a row, or several short rows in one. Each
+ * invocation takes every n-th element, or every n-th four where memory lines up, and the team
+ * combines what its members found at the end of each phase. What several phases need stays in
+ * registers where a row fits, so that memory is read once and written once.
  */
 import {
   addDim,
@@ -70,7 +71,10 @@ function teamFor(context: LoweringContext, shape: Shape, { loops, lane }: Line) 
   return { team: teams.get(choice.chosen), choice };
 }
 
-/** What a rows group's speed depends on: how many rows there are, and what is computed; what is stored has a mark. */
+/**
+ * What a rows group's speed depends on: how many rows there are, and what is computed; what is
+ * stored has a mark.
+ */
 export const rowsKey = (length: string, context: LoweringContext, { outer }: Shape): string =>
   [
     length,
@@ -93,13 +97,19 @@ interface Team {
   readonly steps: number;
 }
 
-/** Steps an invocation should take: fewer leave invocations idle while they combine, more wait for one another's loads. */
+/**
+ * Steps an invocation should take: fewer leave invocations idle while they combine, more wait for
+ * one another's loads.
+ */
 const goodSteps = 4;
 const otherSteps = [1, 2, 8, 16];
 /** Steps whose values registers hold, of four elements and of one. */
 const mostWideSteps = 8;
 const mostSteps = 32;
-/** A team of at least so many invocations has a workgroup of its own, which is at least one subgroup on most devices. */
+/**
+ * A team of at least so many invocations has a workgroup of its own, which is at least one subgroup
+ * on most devices.
+ */
 const ownGroup = 32;
 /** Invocations of a workgroup that several teams share. */
 const sharedGroup = 128;

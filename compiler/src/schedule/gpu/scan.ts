@@ -1,7 +1,8 @@
 /**
- * Scan groups on a GPU. A line is one invocation's, which walks the axis in order, where lines are short or lie side by side in
- * memory; a long line is a workgroup's: tile by tile, each invocation first takes in a few neighbouring elements, learns from the
- * others what comes before them, and then steps through them.
+ * Scan groups on a GPU. A line is one invocation's, which walks the axis in order, where lines are
+ * short or lie side by side in memory; a long line is a workgroup's: tile by tile, each invocation
+ * first takes in a few neighbouring elements, learns from the others what comes before them, and
+ * then steps through them.
  */
 import {
   addDim,
@@ -66,7 +67,10 @@ const isAlong = (d: Dim, loop: Loop): boolean => {
 
 const joined = new Set(["sum", "prod", "max", "min"]);
 
-/** True if every accumulator is a scan's that needs no other's, so that parts of a line can be taken in before it is walked. */
+/**
+ * True if every accumulator is a scan's that needs no other's, so that parts of a line can be taken
+ * in before it is walked.
+ */
 function inTiles(context: LoweringContext): boolean {
   const running = runningOf(context);
   const without = new Set<Tensor>();
@@ -95,7 +99,10 @@ interface Walk {
   readonly rename: Rename;
   /** That there is such an element. */
   readonly inside: readonly Condition[];
-  /** Elements that an invocation holds: those of a tile, or of a whole line, all on their way before the first is needed. */
+  /**
+   * Elements that an invocation holds: those of a tile, or of a whole line, all on their way before
+   * the first is needed.
+   */
   readonly held: number;
   /** Where a lane's element is among them. */
   readonly place: Dim;
@@ -128,8 +135,8 @@ function walkOf(inner: Loop, outer: readonly Loop[], rename: Rename, invocations
 }
 
 /**
- * One workgroup a line. An invocation reads its elements of a tile once, scans them by themselves, learns what comes before them,
- * and then stores.
+ * One workgroup a line. An invocation reads its elements of a tile once, scans them by themselves,
+ * learns what comes before them, and then stores.
  */
 function tiles(
   context: LoweringContext,
@@ -195,7 +202,10 @@ const own = (name: string, dtype: Dtype, size: number): Stmt => ({
   width: each,
 });
 
-/** Statements that keep a lane's element, or what changes nothing where there is none; and its dtype. */
+/**
+ * Statements that keep a lane's element, or what changes nothing where there is none; and its
+ * dtype.
+ */
 function hold(
   context: LoweringContext,
   scan: Tensor,
@@ -212,7 +222,9 @@ function hold(
   return { dtype, body: [store(identityOf(scan, dtype)), ...onlyIf(w.inside, block.body)] };
 }
 
-/** The elements of an invocation scanned one after the other; the accumulator is what they come to. */
+/**
+ * The elements of an invocation scanned one after the other; the accumulator is what they come to.
+ */
 function scanOwn(scan: Tensor, name: string, dtype: Dtype, { lane, place }: Walk): Stmt[] {
   const value = load(heldBy(name), dtype, place);
   const take: Stmt = { kind: "accumulate", name, reducer: opRecord(scan.op).reducer!, value };

@@ -1,5 +1,6 @@
 /**
- * Lowers a scatter on a GPU: a coordinate that is not indexed is one invocation's, so that the order of updates stays.
+ * Lowers a scatter on a GPU: a coordinate that is not indexed is one invocation's, so that the
+ * order of updates stays.
  */
 import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";

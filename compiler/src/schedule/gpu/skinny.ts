@@ -1,7 +1,8 @@
 /**
- * A contraction of which one operand has few lines, on a GPU: the other is read once, so memory decides. Where its memory runs
- * along its lines, a workgroup takes some neighbouring lines and its invocations share out k; where it runs along k, a
- * workgroup takes one line. Every invocation holds a sum for each of the few lines; the sums are joined at the end.
+ * A contraction of which one operand has few lines, on a GPU: the other is read once, so memory
+ * decides. Where its memory runs along its lines, a workgroup takes some neighbouring lines and its
+ * invocations share out k; where it runs along k, a workgroup takes one line. Every invocation
+ * holds a sum for each of the few lines; the sums are joined at the end.
  */
 import {
   addDim,
@@ -35,7 +36,9 @@ import { results, zeroed } from "./tile-store.ts";
 
 /** Sums as short as a small window's: an invocation has all of one, and nothing is joined. */
 const shortLength = 49;
-/** Below this a workgroup for one line, and lines of less than a workgroup, are worse than tiles. */
+/**
+ * Below this a workgroup for one line, and lines of less than a workgroup, are worse than tiles.
+ */
 const leastAlongK = 256;
 const leastLines = 32;
 const invocations = 256;
@@ -81,7 +84,10 @@ interface Side {
 const isShort = ({ length }: Skinny): boolean =>
   typeof length === "number" && length <= shortLength;
 
-/** Other ways to cut such a contraction, each with a name: they differ in what the way its memory runs makes use of. */
+/**
+ * Other ways to cut such a contraction, each with a name: they differ in what the way its memory
+ * runs makes use of.
+ */
 export function otherSkinny(context: LoweringContext): [string, () => Scheduled][] {
   const found = new Map<string, () => Scheduled>();
   for (const cut of otherCuts) {
@@ -164,7 +170,10 @@ function elementOf(s: Skinny, side: Side, by: Rename, inside: readonly Condition
   return { body: block.body, value: choose(guard, value, constant(value.dtype, 0)) };
 }
 
-/** The products at one place of k, or at four: one of the operand with many lines with each of the few. */
+/**
+ * The products at one place of k, or at four: one of the operand with many lines with each of the
+ * few.
+ */
 function products(
   s: Skinny,
   count: number,
@@ -229,7 +238,10 @@ function comeInFours(loops: readonly Loop[]): boolean {
   return last !== undefined && modDim(last.extent, 4) === 0;
 }
 
-/** A workgroup takes a run of lines, four to an invocation where they come in fours; its other invocations share out k. */
+/**
+ * A workgroup takes a run of lines, four to an invocation where they come in fours; its other
+ * invocations share out k.
+ */
 function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.many.loops)): Part {
   const short = isShort(s);
   // A half's parts are not rounded before they are joined.
@@ -301,7 +313,10 @@ interface Slices {
   readonly line: Rename;
 }
 
-/** For each of the few lines, what an invocation keeps for the others, and what the first of them does with it. */
+/**
+ * For each of the few lines, what an invocation keeps for the others, and what the first of them
+ * does with it.
+ */
 function joinSlices(s: Skinny, count: number, t: Slices): { keep: Stmt; finish: Stmt[] }[] {
   const { dtype } = t;
   const at = (d: Dim): Dim => (t.fours ? addDim(mulDim(d, 4), s.lane.at) : d);

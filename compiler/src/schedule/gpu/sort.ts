@@ -1,8 +1,9 @@
 /**
- * Lowers an argSort on a GPU: one workgroup a line, which sorts keys and their places by a bitonic network, in workgroup memory
- * where a line fits and else in scratch memory. The network's first step of a merge compares mirrored elements, so that all
- * comparisons put the greater one behind and elements past the end need not exist (Batcher 1968). One long line is sorted by
- * one workgroup, which leaves most of the device idle.
+ * Lowers an argSort on a GPU: one workgroup a line, which sorts keys and their places by a bitonic
+ * network, in workgroup memory where a line fits and else in scratch memory. The network's first
+ * step of a merge compares mirrored elements, so that all comparisons put the greater one behind
+ * and elements past the end need not exist (Batcher 1968). One long line is sorted by one
+ * workgroup, which leaves most of the device idle.
  */
 import { addDim, anyInteger, type Dim, maxOfDim, mulDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
@@ -74,11 +75,15 @@ export function gpuSort(context: LoweringContext): Scheduled {
 
 const i32 = (op: string, ...args: Expr[]): Expr => call(op, "i32", ...args);
 
-/** Stages of merges of runs of 2ᵃ; each takes a + 1 steps, the distance of the compared elements halved from one to the next. */
+/**
+ * Stages of merges of runs of 2ᵃ; each takes a + 1 steps, the distance of the compared elements
+ * halved from one to the next.
+ */
 function network(line: Line, stages: number): Stmt[] {
   const [a, s] = [makeLoop("a", stages), makeLoop("s", stages)];
   const step = { ...s, extent: addDim(a.at, 1) };
-  // Each pair of a step is two elements that exist, so that the pairs are less than half the elements.
+  // Each pair of a step is two elements that exist, so that the pairs are less than half the
+  // elements.
   const pair = makeLoop("t", line.size);
   const one = constant("i32", 1);
   const body: Stmt[] = [

@@ -1,9 +1,11 @@
 /**
- * Brings an operand's share of a step of k to workgroup memory, as tile[k·lines + line]. Neighbouring invocations take
- * neighbouring elements in the direction in which the operand's memory runs, four at a time where every load can; what is
- * fused into the operand is computed on the way. Across that direction the lines are rotated from one four of k to the next,
- * or stand apart, so that writes do not meet in one bank. Lines beyond the last are brought as well: they are other elements of
- * the buffer, which the device keeps every access within, and nothing reads what comes of them.
+ * Brings an operand's share of a step of k to workgroup memory, as tile[k·lines + line].
+ * Neighbouring invocations take neighbouring elements in the direction in which the operand's
+ * memory runs, four at a time where every load can; what is fused into the operand is computed on
+ * the way. Across that direction the lines are rotated from one four of k to the next, or stand
+ * apart, so that writes do not meet in one bank. Lines beyond the last are brought as well: they
+ * are other elements of the buffer, which the device keeps every access within, and nothing reads
+ * what comes of them.
  */
 import {
   addDim,
@@ -44,14 +46,21 @@ export interface Tile {
   readonly walk: KOrder;
 }
 
-/** A tile as matrices want it: in parts of so many lines, each plain, a line after the other or a step of k. */
+/**
+ * A tile as matrices want it: in parts of so many lines, each plain, a line after the other or a
+ * step of k.
+ */
 export interface Plain {
   readonly lines: number;
-  /** Elements between the ends of neighbouring lines or steps, so that they meet different banks. */
+  /**
+   * Elements between the ends of neighbouring lines or steps, so that they meet different banks.
+   */
   readonly pad: number;
 }
 
-/** Elements of a part, of `depth` steps: those of neighbouring parts meet different banks as well. */
+/**
+ * Elements of a part, of `depth` steps: those of neighbouring parts meet different banks as well.
+ */
 export function partSize({ lines, pad }: Plain, depth: number, alongK: boolean): number {
   if (alongK) return lines * (depth + pad);
   return depth * (lines + pad) + (lines < 64 ? lines : 0);
@@ -62,7 +71,10 @@ export const apart = 4;
 
 export interface Loader {
   readonly name: string;
-  /** Whether the operand's memory runs along k; a plain tile then has a line after the other, else a step of k. */
+  /**
+   * Whether the operand's memory runs along k; a plain tile then has a line after the other, else a
+   * step of k.
+   */
   readonly alongK: boolean;
   /** Elements between those, in a plain tile. */
   readonly stride: number;
@@ -77,7 +89,10 @@ export interface Loader {
   readonly held: readonly Stmt[];
   bring(step: Dim): Stmt[];
   readonly put: readonly Stmt[];
-  /** Where element `within` of four at `quad`, a four of lines, stands at the step `kQuad`·4 + `k` of the tile. */
+  /**
+   * Where element `within` of four at `quad`, a four of lines, stands at the step `kQuad`·4 + `k`
+   * of the tile.
+   */
   index(quad: Dim, within: Dim, kQuad: Dim, k: number): Dim;
 }
 
@@ -87,7 +102,8 @@ export function loaderOf(t: Tile, lines: Lines, plainly?: Plain): Loader {
   const name = `tile${lines.which.toUpperCase()}`;
   const alongK = runsAlongK(t, lines);
   const wide = fitsLanes(t, lines, alongK);
-  // Sixteen steps of a line meet in four banks, whatever the rotation, and in eight where steps stand four words apart.
+  // Sixteen steps of a line meet in four banks, whatever the rotation, and in eight where steps
+  // stand four words apart.
   const isApart = alongK && !wide && t.room;
   const spacing = lines.count + (isApart ? apart : 0);
   const placesOf = (run: number): Place[] =>
@@ -167,7 +183,8 @@ export function stepped(
 ): Stmt[] {
   const step = makeLoop("step", steps);
   const before = makeLoop("before", subDim(steps, 1));
-  // The last step fetches its own elements again: that costs less than a test. `before` is the step before the next.
+  // The last step fetches its own elements again: that costs less than a test. `before` is the step
+  // before the next.
   const next: Stmt[] =
     steps === 1
       ? []
@@ -332,7 +349,9 @@ const longer = (a: Dim, b: Dim): boolean => typeof a === "number" && typeof b ==
 export const comesInFours = (t: Tile, lines: Lines): boolean =>
   fitsLanes(t, lines, runsAlongK(t, lines));
 
-/** Whether every load can take four neighbours at a time, or one for all four, and some load does. */
+/**
+ * Whether every load can take four neighbours at a time, or one for all four, and some load does.
+ */
 function fitsLanes(t: Tile, lines: Lines, alongK: boolean): boolean {
   if (!(alongK ? t.walk.inFours : lines.inFours)) return false;
   const fours = (lines.count * t.depth) / 4;

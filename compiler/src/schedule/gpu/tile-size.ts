@@ -15,6 +15,9 @@ export interface Tiling {
 
 export const invocationsOf = (t: Tiling): number => (t.bm / t.tm) * (t.bn / t.tn) * (t.slices ?? 1);
 
-/** Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step and those of the next. */
+/**
+ * Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step
+ * and those of the next.
+ */
 export const memoryOf = (t: Tiling, element: number, more = 0): number =>
   (t.bm + t.bn + 2 * more) * t.bk * element;

@@ -1,6 +1,7 @@
 /**
- * What an invocation of a tiled contraction does with its sums: the group's other members, and the stores, four columns at a
- * time where the columns come in fours, else one by one. Also the sums of an operand's lines that run beside it.
+ * What an invocation of a tiled contraction does with its sums: the group's other members, and the
+ * stores, four columns at a time where the columns come in fours, else one by one. Also the sums of
+ * an operand's lines that run beside it.
  */
 import { addDim, type Condition, type Dim, type Dtype, mulDim, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,6 +1,7 @@
 /**
- * A contraction in tiles on a GPU: a workgroup computes a tile of the result, an invocation a block of it in registers, its
- * columns as vectors of four. While one step of k is multiplied, the next is on its way from memory. Sums run in the order of k.
+ * A contraction in tiles on a GPU: a workgroup computes a tile of the result, an invocation a block
+ * of it in registers, its columns as vectors of four. While one step of k is multiplied, the next
+ * is on its way from memory. Sums run in the order of k.
  */
 import { addDim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
@@ -172,7 +173,9 @@ function mixed(shared: Shared, { regions: parts }: Regions): Tiles {
   return { grid: [grid], body: withArrays(bodies) };
 }
 
-/** Bodies of which each has arrays of its own, with arrays that are large enough for each of them. */
+/**
+ * Bodies of which each has arrays of its own, with arrays that are large enough for each of them.
+ */
 function withArrays(bodies: readonly Of<"if">[]): Stmt[] {
   const arrays = new Map<string, Of<"array">>();
   const rest = bodies.map((body): Stmt => {

@@ -1,13 +1,17 @@
 /**
- * How a GPU cuts a contraction into tiles: the results a workgroup computes, the share of an invocation, and the steps of k
- * brought to workgroup memory at a time. A model of what each choice costs decides; nothing is measured here.
+ * How a GPU cuts a contraction into tiles: the results a workgroup computes, the share of an
+ * invocation, and the steps of k brought to workgroup memory at a time. A model of what each choice
+ * costs decides; nothing is measured here.
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import { type Region, type Regions, regionsOf, tilesOf } from "./edge-tiles.ts";
 import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
 
-/** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
+/**
+ * Tilings and the share of the arithmetic rate they reached on a large product, on the card they
+ * were tried on.
+ */
 const choices: readonly (readonly [Tiling, number])[] = [
   [{ bm: 128, bn: 128, tm: 8, tn: 16, bk: 16 }, 1],
   [{ bm: 64, bn: 256, tm: 8, tn: 16, bk: 16 }, 0.98],
@@ -30,7 +34,9 @@ const choices: readonly (readonly [Tiling, number])[] = [
   [{ bm: 16, bn: 16, tm: 4, tn: 4, bk: 16 }, 0.15],
 ];
 
-/** Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them. */
+/**
+ * Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them.
+ */
 const multiprocessors = 132;
 /** Invocations that each part of a unit has one subgroup of. */
 const parted = 128;
@@ -73,8 +79,9 @@ export interface ScalarLoads {
 export const trial: Tiling = { bm: 64, bn: 64, tm: 4, tn: 8, bk: 16 };
 
 /**
- * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, the sooner where
- * each is guarded, or where tiles of other sizes have registers too; and where their places are computed, many results leave few registers for that.
+ * What is left of the rate where an invocation holds single elements on their way: beyond some,
+ * registers run out, the sooner where each is guarded, or where tiles of other sizes have registers
+ * too; and where their places are computed, many results leave few registers for that.
  */
 function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): number {
   const lines = (singles.rows ? t.bm : 0) + (singles.columns ? t.bn : 0);
@@ -91,7 +98,10 @@ function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): 
 /** What a unit has room for at a time, by the registers that an invocation's results take. */
 const resident = (t: Tiling): number => (t.tm * t.tn > 64 ? 256 : t.tm * t.tn > 32 ? 512 : 1024);
 
-/** Steps of k that a workgroup's beginning and end take, with nothing read or stored at the end, if it is alone on its unit. */
+/**
+ * Steps of k that a workgroup's beginning and end take, with nothing read or stored at the end, if
+ * it is alone on its unit.
+ */
 const overhead = 64;
 
 /** What a product computes. */
@@ -106,9 +116,10 @@ export interface Extents {
 }
 
 /**
- * The time that so many workgroups take on a unit which has them at the same time, in results at the full rate. Fewer invocations than
- * there is room for leave it waiting, those that hold many results the more so; and the fewer workgroups, the less of one's
- * beginning and end falls into the middle of another.
+ * The time that so many workgroups take on a unit which has them at the same time, in results at
+ * the full rate. Fewer invocations than there is room for leave it waiting, those that hold many
+ * results the more so; and the fewer workgroups, the less of one's beginning and end falls into the
+ * middle of another.
  */
 function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
   const many = t.tm * t.tn > 64;
@@ -121,7 +132,10 @@ function waveCost(t: Tiling, rate: number, count: number, extents: Extents): num
   return (count * t.bm * t.bn * (length + more)) / (rate * waits * Math.max(1, length));
 }
 
-/** Units take as many workgroups as they have room for, wave after wave; those with one more than the others are waited for. */
+/**
+ * Units take as many workgroups as they have room for, wave after wave; those with one more than
+ * the others are waited for.
+ */
 function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): number {
   const room = Math.max(1, Math.floor(resident(t) / invocationsOf(t)));
   const each = tiles / multiprocessors;
@@ -132,8 +146,8 @@ function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): numbe
 }
 
 /**
- * Of bands, whose invocations read much for few results. Fewer invocations than 128 are slow at it, and more find no room beside
- * whole tiles of as many.
+ * Of bands, whose invocations read much for few results. Fewer invocations than 128 are slow at it,
+ * and more find no room beside whole tiles of as many.
  */
 function edgeCost(band: Region): number {
   const { tiling } = band;
@@ -144,7 +158,9 @@ function edgeCost(band: Region): number {
 /** Less gain than this is not worth the longer kernel. */
 const worthEdges = 1.05;
 
-/** A tiling, and the parts of the results where what is left beyond whole tiles is tiled otherwise. */
+/**
+ * A tiling, and the parts of the results where what is left beyond whole tiles is tiled otherwise.
+ */
 export interface Cut {
   readonly tiling: Tiling;
   readonly mixed: Regions | undefined;

@@ -1,7 +1,7 @@
 /**
- * Sums of lines by weights that are made anew, tile by tile, of products of few terms and of what is known of rows and lines: the
- * gradients of attention. A workgroup takes a tile of rows through tiles of lines, and never stores a weight. The sums run in
- * the order of the lines.
+ * Sums of lines by weights that are made anew, tile by tile, of products of few terms and of what
+ * is known of rows and lines: the gradients of attention. A workgroup takes a tile of rows through
+ * tiles of lines, and never stores a weight. The sums run in the order of the lines.
  */
 import { ceilDiv } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
@@ -30,7 +30,8 @@ import { weightName, weights } from "./attention-weights.ts";
 
 export function gpuWeighted(context: LoweringContext): Scheduled {
   const { attention } = context.group;
-  // Longer steps have fewer barriers, but leave memory for fewer workgroups at a time: they pay for heads of 64 alone.
+  // Longer steps have fewer barriers, but leave memory for fewer workgroups at a time: they pay for
+  // heads of 64 alone.
   const columns = columnsEach(attention!.sums[0]!.columns);
   const t = tileOf(context, rowsOf(context), columns === 8 ? 32 : 16);
   const b = blocksOf(t);

@@ -1,6 +1,6 @@
 /**
- * What a GPU has for the tiles of contractions: invocations and memory of a workgroup, and a type of 16 bits or none. Where the device
- * says nothing it has what every device has.
+ * What a GPU has for the tiles of contractions: invocations and memory of a workgroup, and a type
+ * of 16 bits or none. Where the device says nothing it has what every device has.
  */
 import type { Dtype } from "@kiln-ml/ir";
 import type { LoweringContext } from "../../lower/context.ts";
@@ -16,9 +16,15 @@ export const workgroupLimitsOf = ({ limits }: LoweringContext): WorkgroupLimits 
   memory: limits.maxComputeWorkgroupStorageSize ?? 16384,
 });
 
-/** Whether elements of a dtype are of a 16-bit type of the device, so that they are read and written like any other. */
+/**
+ * Whether elements of a dtype are of a 16-bit type of the device, so that they are read and written
+ * like any other.
+ */
 export const hasNativeHalf = ({ features }: LoweringContext, dtype: Dtype): boolean =>
   dtype === "f16" && features.includes("shader-f16");
 
-/** Bytes that an element takes in a tile, whatever its dtype: halves are widened on their way there, not at every use. */
+/**
+ * Bytes that an element takes in a tile, whatever its dtype: halves are widened on their way there,
+ * not at every use.
+ */
 export const tileBytes = 4;

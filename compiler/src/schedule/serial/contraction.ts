@@ -1,7 +1,8 @@
 /**
- * A contraction on a CPU: operands are packed into panels (prologues are evaluated there, once an element), a
- * register tile of 4×2 sums runs over all of k, and the tile's epilogue stores. Sums run in the order of k. Panels of
- * f32 are f64: the conversion then happens once an element and not in every tile, which is an eighth of the time.
+ * A contraction on a CPU: operands are packed into panels (prologues are evaluated there, once an
+ * element), a register tile of 4×2 sums runs over all of k, and the tile's epilogue stores. Sums
+ * run in the order of k. Panels of f32 are f64: the conversion then happens once an element and not
+ * in every tile, which is an eighth of the time.
  */
 import {
   addDim,
@@ -28,7 +29,10 @@ import { storeReduction, sumOf } from "../operand-reduction.ts";
 
 /** Columns of b packed at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */
 const columnBlock = 64;
-/** All of a is packed once if it has at most this many elements; otherwise 4 rows at a time, again for each block. */
+/**
+ * All of a is packed once if it has at most this many elements; otherwise 4 rows at a time, again
+ * for each block.
+ */
 const wholeLimit = 1 << 22;
 
 interface Tile {
@@ -37,8 +41,9 @@ interface Tile {
 }
 
 /**
- * The register tile: 4×2, or less where an extent is smaller. Engines load all a step needs before they add any of it, so that
- * 4×2 sums with what is loaded for them just fit in 16 registers; more sums are kept in memory and take longer.
+ * The register tile: 4×2, or less where an extent is smaller. Engines load all a step needs before
+ * they add any of it, so that 4×2 sums with what is loaded for them just fit in 16 registers; more
+ * sums are kept in memory and take longer.
  */
 const tileOf = (m: Dim, n: Dim): Tile => ({
   rows: Math.min(4, Math.max(1, maxOfDim(m))),
@@ -233,7 +238,10 @@ function epilogue(context: LoweringContext, tile: Tile, here: { row: Dim; column
     : [byRow([...rows, byColumn([...columns, ...block.body])])];
 }
 
-/** True if stores step by one element along the rows, or if columns take divisions to find and rows do not. */
+/**
+ * True if stores step by one element along the rows, or if columns take divisions to find and rows
+ * do not.
+ */
 function rowsInside(c: Contraction, body: readonly Stmt[]): boolean {
   if (c.m.length === 1 && c.n.length > 1) return true;
   const [m, n] = [c.m.at(-1), c.n.at(-1)];

@@ -1,6 +1,7 @@
 /**
- * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where memory is contiguous.
- * A reduction over rows (column sums) runs over blocks of columns, so that memory is read in order.
+ * The loops of map and rows groups on a CPU: outer loops around inner ones, neighbours merged where
+ * memory is contiguous. A reduction over rows (column sums) runs over blocks of columns, so that
+ * memory is read in order.
  */
 import { addDim, type Dim, maxOfDim, modDim, offsetOf, opRecord } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
@@ -62,8 +63,8 @@ export function serialRows(context: LoweringContext): Stmt[] {
 }
 
 /**
- * A map four elements an iteration, which halves the time where little is computed: an engine checks more about an
- * iteration than about an element.
+ * A map four elements an iteration, which halves the time where little is computed: an engine
+ * checks more about an iteration than about an element.
  */
 function inFours(last: Loop, rename: Rename, body: (rename: Rename) => Stmt[]): Stmt {
   const within = makeLoop("e", repeated);

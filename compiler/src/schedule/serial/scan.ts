@@ -1,6 +1,6 @@
 /**
- * The loops of scan groups on one thread. Along a contiguous axis, a line at a time; across memory, a block of neighbouring
- * lines at a time.
+ * The loops of scan groups on one thread. Along a contiguous axis, a line at a time; across memory,
+ * a block of neighbouring lines at a time.
  */
 import { maxOfDim } from "@kiln-ml/ir";
 import type { Loop } from "../../fuse/group.ts";

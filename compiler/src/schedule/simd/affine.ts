@@ -1,11 +1,17 @@
-/** Whether statements can run in lanes along a loop: every place they touch moves with it by a fixed step. */
+/**
+ * Whether statements can run in lanes along a loop: every place they touch moves with it by a fixed
+ * step.
+ */
 import type { Dim } from "@kiln-ml/ir";
 import { symbolsIn } from "@kiln-ml/ir";
 import type { Stmt } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { walkStmts } from "../../kernel/walk.ts";
 
-/** True if no place needs a division by the loop variable, no condition depends on it, no index is known only at run time. */
+/**
+ * True if no place needs a division by the loop variable, no condition depends on it, no index is
+ * known only at run time.
+ */
 export function isAffine(body: readonly Stmt[], name: string): boolean {
   let even = true;
   const place = (d: Dim) => {

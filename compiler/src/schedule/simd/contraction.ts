@@ -1,7 +1,8 @@
 /**
- * A contraction on a CPU with vectors and threads: which operand's lines are rows and which are columns, and in which way it
- * is computed: window sums, dot products, or packed panels, split along depth or not. Columns are the direction in which the results lie
- * in memory. No sum depends on how the units are shared out among threads.
+ * A contraction on a CPU with vectors and threads: which operand's lines are rows and which are
+ * columns, and in which way it is computed: window sums, dot products, or packed panels, split
+ * along depth or not. Columns are the direction in which the results lie in memory. No sum depends
+ * on how the units are shared out among threads.
  */
 import { type Dim, maxOfDim, minOfDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,6 +1,7 @@
 /**
- * A contraction with few rows whose operands both lie along depth: dot products, four terms at a time, without packing. A
- * product of a matrix and a vector is one, and so is the gradient of the weights of a depthwise convolution.
+ * A contraction with few rows whose operands both lie along depth: dot products, four terms at a
+ * time, without packing. A product of a matrix and a vector is one, and so is the gradient of the
+ * weights of a depthwise convolution.
  */
 import { addDim, isStatic, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
@@ -29,7 +30,10 @@ import {
   type WorkItem,
 } from "./work-items.ts";
 
-/** Terms whose sum is kept in lanes: of one product, which has up to 32 accumulators, and of several. */
+/**
+ * Terms whose sum is kept in lanes: of one product, which has up to 32 accumulators, and of
+ * several.
+ */
 const [depthOfOne, depthOfMany] = [4096, 2048];
 const mostRows = 4;
 /** Runs along memory that are shorter do not pay for adding up the lanes. */
@@ -104,7 +108,10 @@ function columnsAtOnce(rows: number, columns: Lines): number {
   return most;
 }
 
-/** True if the operand lies along the last loop of a run; rows, read once for every column, must be plain. */
+/**
+ * True if the operand lies along the last loop of a run; rows, read once for every column, must be
+ * plain.
+ */
 function alongDepth(context: LoweringContext, lines: Lines, depth: Depth, plain: boolean): boolean {
   const { run } = depth.block(0);
   const last = run.loops.at(-1)!;

@@ -1,7 +1,7 @@
 /**
- * The two sides of a contraction on a CPU with vectors: lines are rows or columns of the result, depth is the loops that
- * are summed over. Says which values the loops have at a line and how depth is cut into blocks. Packs and multiplies
- * nothing.
+ * The two sides of a contraction on a CPU with vectors: lines are rows or columns of the result,
+ * depth is the loops that are summed over. Says which values the loops have at a line and how depth
+ * is cut into blocks. Packs and multiplies nothing.
  */
 import {
   addDim,
@@ -45,8 +45,8 @@ export interface Lines {
 const leastLines = 16;
 
 /**
- * The lines over `loops`, of which `merged` are neighbours merged where the places of the results allow it; what could not
- * be merged stands outside if `spread`.
+ * The lines over `loops`, of which `merged` are neighbours merged where the places of the results
+ * allow it; what could not be merged stands outside if `spread`.
  */
 export function linesOf(
   which: "a" | "b",
@@ -79,14 +79,19 @@ export function linesOf(
   };
 }
 
-/** A run of depth: loops, what the contraction's own loops are in them, and the place in the run. */
+/**
+ * A run of depth: loops, what the contraction's own loops are in them, and the place in the run.
+ */
 export interface Run {
   readonly loops: readonly Loop[];
   readonly rename: Rename;
   readonly flat: Dim;
 }
 
-/** Depth in blocks: `outer` loops around blocks of `size` iterations of `cut`, each with all of the loops inside it. */
+/**
+ * Depth in blocks: `outer` loops around blocks of `size` iterations of `cut`, each with all of the
+ * loops inside it.
+ */
 export interface Depth {
   readonly total: Dim;
   /** All of depth as one run. */

@@ -1,6 +1,7 @@
 /**
- * Sums of the lines of an operand that run in the kernel of a contraction, each as a phase: over depth four terms at a time
- * where memory runs that way, else the lines of a cache line at a time, or four. In blocks of depth, as the contraction's own sums.
+ * Sums of the lines of an operand that run in the kernel of a contraction, each as a phase: over
+ * depth four terms at a time where memory runs that way, else the lines of a cache line at a time,
+ * or four. In blocks of depth, as the contraction's own sums.
  */
 import {
   addDim,

@@ -1,7 +1,8 @@
 /**
- * The operands of a contraction as a CPU schedule reads them. The input of a padded or dilated convolution is first
- * copied with its zeros in place: then every place is a sum of multiples of the loops, nothing needs a guard, and what
- * was fused into the input is computed once an element and not once a tap.
+ * The operands of a contraction as a CPU schedule reads them. The input of a padded or dilated
+ * convolution is first copied with its zeros in place: then every place is a sum of multiples of
+ * the loops, nothing needs a guard, and what was fused into the input is computed once an element
+ * and not once a tap.
  */
 import {
   addDim,
@@ -32,7 +33,9 @@ export interface Operand {
   readonly before: readonly Stmt[];
 }
 
-/** Both operands; that of a convolution with zeros around or between its elements by way of a copy. */
+/**
+ * Both operands; that of a convolution with zeros around or between its elements by way of a copy.
+ */
 export function operandsOf(context: LoweringContext): { a: Operand; b: Operand } {
   const c = context.group.contraction!;
   const padded = context.group.anchor!.op === "convolution" && worthCopy(context);
@@ -48,7 +51,10 @@ const plain = (o: ContractionOperand): Operand => ({
   before: [],
 });
 
-/** A copy pays where places would have to be checked, or where what is fused into the input is computed per tap. */
+/**
+ * A copy pays where places would have to be checked, or where what is fused into the input is
+ * computed per tap.
+ */
 function worthCopy(context: LoweringContext): boolean {
   const { b, k } = context.group.contraction!;
   if (b.when.length > 0) return true;

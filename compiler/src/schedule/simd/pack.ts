@@ -1,7 +1,7 @@
 /**
- * Packing: the lines of one panel side by side, packed[depth·width + line], so that a tile reads both operands in
- * order. Whole panels are packed four lines at a time where their places are even; past the last line a panel repeats it,
- * since what comes of it is never stored.
+ * Packing: the lines of one panel side by side, packed[depth·width + line], so that a tile reads
+ * both operands in order. Whole panels are packed four lines at a time where their places are even;
+ * past the last line a panel repeats it, since what comes of it is never stored.
  */
 import {
   addDim,
@@ -70,8 +70,9 @@ export interface Panels {
 }
 
 /**
- * The statements that pack neighbouring panels over a run of depth, all of them step by step, so that what lies side by
- * side is read together; undefined unless lines do. Vectors overlap where the width is no multiple of theirs.
+ * The statements that pack neighbouring panels over a run of depth, all of them step by step, so
+ * that what lies side by side is read together; undefined unless lines do. Vectors overlap where
+ * the width is no multiple of theirs.
  */
 export function packPanels(
   context: LoweringContext,
@@ -102,7 +103,8 @@ export function packPanels(
   const all = nest([lane], "vector", overRun(run, "serial", each));
   if (modDim(lines.total, width) === 0) return all;
   const last = byLine(panelAt(whole), { start: 0, count: width, whole: false });
-  // Beyond the last whole panel there is one more only where lines are left over, and it is packed by the unit it falls to.
+  // Beyond the last whole panel there is one more only where lines are left over, and it is packed
+  // by the unit it falls to.
   const here = subDim(addDim(first, count - 1), whole);
   const left = subDim(modDim(lines.total, width), 1);
   return [...all, ...onlyIf([here, left], last)];
@@ -148,10 +150,16 @@ function storeAt({ context, lines, panel, run }: Packing, at: Rename, within: Di
   return [...block.body, { kind: "store", to: panel.name, index, value }];
 }
 
-/** Inner loops of at most this many iterations together are written out: the taps of most convolutions. */
+/**
+ * Inner loops of at most this many iterations together are written out: the taps of most
+ * convolutions.
+ */
 const mostWritten = 9;
 
-/** The loops of a run around a body, short inner ones written out; a last one that is longer runs as `last`. */
+/**
+ * The loops of a run around a body, short inner ones written out; a last one that is longer runs as
+ * `last`.
+ */
 function overRun(run: Run, last: LoopKind, body: readonly Stmt[]): Stmt[] {
   let [at, product] = [run.loops.length, 1];
   for (; at > 0; at--) {
@@ -181,7 +189,10 @@ function byLine(p: Packing, { start, count, whole }: Slice): Stmt[] {
   ]);
 }
 
-/** Four lines at a time: all quarters of the panel together if their places are even, else each by itself. */
+/**
+ * Four lines at a time: all quarters of the panel together if their places are even, else each by
+ * itself.
+ */
 function byLanes(p: Packing): Stmt[] | undefined {
   const { lines, panel, run } = p;
   const lane = makeLoop("lane", lanes);

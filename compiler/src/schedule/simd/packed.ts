@@ -1,7 +1,8 @@
 /**
- * A contraction by packed panels. One operand is packed by rows of the result in a phase of its own; then each unit packs
- * the other operand's columns for itself, a block of depth at a time, and runs register tiles over them. A block of
- * 256 rows and 256 steps is 256 KB: it stays in the second cache while panels of columns pass through the first.
+ * A contraction by packed panels. One operand is packed by rows of the result in a phase of its
+ * own; then each unit packs the other operand's columns for itself, a block of depth at a time, and
+ * runs register tiles over them. A block of 256 rows and 256 steps is 256 KB: it stays in the
+ * second cache while panels of columns pass through the first.
  */
 import {
   addDim,
@@ -44,7 +45,10 @@ import {
 export const blockDepth = 320;
 /** Shallow products do little with a block of sums, so that it should stay in the first cache. */
 const shallow = 32;
-/** Panels packed together where their lines lie side by side: as many streams as the first cache has room for in one place. */
+/**
+ * Panels packed together where their lines lie side by side: as many streams as the first cache has
+ * room for in one place.
+ */
 const groupOfPanels = 8;
 /** Rows that lie in a unit's private memory have at most this many elements. */
 const privateRows = 1 << 16;
@@ -149,8 +153,8 @@ function packingPhase(plan: Plan, to: PackedRows): Stmt[] {
 }
 
 /**
- * The element of a panel of columns where it lies, if neighbours lie side by side and depth is one loop: with one panel
- * of rows each is used once.
+ * The element of a panel of columns where it lies, if neighbours lie side by side and depth is one
+ * loop: with one panel of rows each is used once.
  */
 function inPlace(
   context: LoweringContext,
@@ -174,7 +178,9 @@ function inPlace(
   return (k, s) => at(k, s).value;
 }
 
-/** The sums of a unit: for each block of depth and panel of columns, pack it and run down the rows. */
+/**
+ * The sums of a unit: for each block of depth and panel of columns, pack it and run down the rows.
+ */
 function tiles(plan: Plan, unit: WorkItem, rows: PackedRows): Stmt[] {
   const { context, sides, depth, tile, block } = plan;
   const dtype = dtypeOf(context);

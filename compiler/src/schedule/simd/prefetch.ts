@@ -1,7 +1,7 @@
 /**
- * Touches ahead, for rows that are read once. A processor fetches ahead by itself, but not beyond the page at hand, and a
- * row of 1024 elements is a page: while one row is computed, lines of a later one are brought near. Only for rows of a
- * known length. Changes no value.
+ * Touches ahead, for rows that are read once. A processor fetches ahead by itself, but not beyond
+ * the page at hand, and a row of 1024 elements is a page: while one row is computed, lines of a
+ * later one are brought near. Only for rows of a known length. Changes no value.
  */
 import {
   addDim,
@@ -27,15 +27,19 @@ type Touch = Of<"prefetch">;
 
 /** Elements of a page, of 4 bytes each. */
 const page = 1024;
-/** Of shorter rows several share a page, and touches cost more than they save; a later one that is longer is lost before it is used. */
+/**
+ * Of shorter rows several share a page, and touches cost more than they save; a later one that is
+ * longer is lost before it is used.
+ */
 const [shortest, longest] = [page / 2, 8 * page];
 /** Matrices of fewer elements stay in cache altogether. */
 const leastElements = 1 << 18;
 
 /**
- * The statements of a kernel whose last one is the loop over its rows, with touches in it. Where values are costly, memory
- * has time: the lines of a later row that will be read, and of this one that will be written, are touched there.
- * Otherwise those that will be read are touched where the row is used last; where it is used once, once a page.
+ * The statements of a kernel whose last one is the loop over its rows, with touches in it. Where
+ * values are costly, memory has time: the lines of a later row that will be read, and of this one
+ * that will be written, are touched there. Otherwise those that will be read are touched where the
+ * row is used last; where it is used once, once a page.
  */
 export function prefetchAhead(body: Stmt[]): Stmt[] {
   const rows = body.at(-1);

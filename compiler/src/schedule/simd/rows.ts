@@ -1,6 +1,7 @@
 /**
- * The loops of map and rows groups for a CPU with lanes and threads: one parallel loop outside, one loop in lanes inside, which
- * runs along memory. Long sums are taken in blocks, so that f32 is enough to keep them.
+ * The loops of map and rows groups for a CPU with lanes and threads: one parallel loop outside, one
+ * loop in lanes inside, which runs along memory. Long sums are taken in blocks, so that f32 is
+ * enough to keep them.
  */
 import { addDim, type Dim, isStatic, maxOfDim, minDim, offsetOf, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
@@ -22,7 +23,10 @@ const unrollLimit = 16;
 const mostParts = 200;
 /** Elements of a map that one unit of work has. */
 const mapBlock = 4096;
-/** Square of a transposing map that is walked as one: a cache line of the side that jumps, and its lines in L1. */
+/**
+ * Square of a transposing map that is walked as one: a cache line of the side that jumps, and its
+ * lines in L1.
+ */
 const [jumpBlock, runBlock] = [16, 64];
 
 /** Fewer of few columns at once, so that threads find work; wide blocks are read faster. */
@@ -69,7 +73,10 @@ function rowsOf(context: LoweringContext): Stmt[] {
 const isSmall = (loops: readonly Loop[]): boolean =>
   loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;
 
-/** True if the statements stay readable, and quick to compile, when they are repeated for each iteration. */
+/**
+ * True if the statements stay readable, and quick to compile, when they are repeated for each
+ * iteration.
+ */
 function isShort(loops: readonly Loop[], body: readonly Stmt[]): boolean {
   let parts = 0;
   walkStmts(body, {
@@ -90,7 +97,9 @@ const keepIn = (inner: readonly Loop[]) => ({
   double: false,
 });
 
-/** Loads and stores that step by one element along a loop, and those that move with it otherwise. */
+/**
+ * Loads and stores that step by one element along a loop, and those that move with it otherwise.
+ */
 function stepsAlong(loop: Loop, body: readonly Stmt[]): { unit: number; other: number } {
   let [unit, other] = [0, 0];
   const see = (index: Dim): void => {

@@ -1,7 +1,7 @@
 /**
- * The loops of scan groups for a CPU with lanes and threads. Across memory, blocks of neighbouring lines with lanes along memory;
- * along a contiguous axis, four lines at a time, one in each lane. Long sums are taken in parts, so that f32 is
- * enough to keep them.
+ * The loops of scan groups for a CPU with lanes and threads. Across memory, blocks of neighbouring
+ * lines with lanes along memory; along a contiguous axis, four lines at a time, one in each lane.
+ * Long sums are taken in parts, so that f32 is enough to keep them.
  */
 import {
   addDim,
@@ -81,7 +81,10 @@ function inFours(outer: readonly Loop[], line: readonly Stmt[]): Stmt[] {
   ]);
 }
 
-/** A line whose sums start anew in each part; what the parts before came to is added where a sum is used. */
+/**
+ * A line whose sums start anew in each part; what the parts before came to is added where a sum is
+ * used.
+ */
 function lineInParts(context: LoweringContext, inner: Loop, rename: Rename): Stmt[] {
   const running = runningOf(context);
   const sums = running.filter(isSum);

@@ -1,8 +1,9 @@
 /**
- * A contraction with a small result and great depth, such as the gradient of a convolution's weights: depth is split in
- * parts, a unit each, which packs both operands a block at a time and keeps sums of the whole result; then the parts'
- * sums are added up in order. So each operand is read once, and threads have work although the result is small. How
- * many parts there are depends on the extents only, so that results are the same on any number of threads.
+ * A contraction with a small result and great depth, such as the gradient of a convolution's
+ * weights: depth is split in parts, a unit each, which packs both operands a block at a time and
+ * keeps sums of the whole result; then the parts' sums are added up in order. So each operand is
+ * read once, and threads have work although the result is small. How many parts there are depends
+ * on the extents only, so that results are the same on any number of threads.
  */
 import {
   addDim,

@@ -1,7 +1,8 @@
 /**
- * Long sums in f32: terms are added up in blocks, and what blocks come to is added to the total with compensation (Kahan 1965), so
- * that the error is that of a block, however many there are. Works on the statements that a schedule made, whatever loops it
- * chose; integers and doubles stay as they are.
+ * Long sums in f32: terms are added up in blocks, and what blocks come to is added to the total
+ * with compensation (Kahan 1965), so that the error is that of a block, however many there are.
+ * Works on the statements that a schedule made, whatever loops it chose; integers and doubles stay
+ * as they are.
  */
 import { addDim, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
@@ -15,7 +16,10 @@ type Loop = Of<"loop">;
 
 /** Terms that one accumulator takes in one after the other. */
 const chain = 64;
-/** Elements of a loop in lanes: of one sum, which has up to 32 accumulators, and where several share the registers. */
+/**
+ * Elements of a loop in lanes: of one sum, which has up to 32 accumulators, and where several share
+ * the registers.
+ */
 const [oneInLanes, someInLanes] = [2048, 1024];
 /** The statements with long sums of f32 in blocks. */
 export function sumsInBlocks(body: readonly Stmt[]): Stmt[] {
@@ -50,7 +54,10 @@ const longest = (body: readonly Stmt[], names: readonly string[]): number =>
 
 const iterations = (s: Loop): number => maxOfDim(subDim(s.extent, s.start ?? 0)) / (s.step ?? 1);
 
-/** Accumulators that take turns in a loop; one where a place known only at run time keeps it from running in lanes. */
+/**
+ * Accumulators that take turns in a loop; one where a place known only at run time keeps it from
+ * running in lanes.
+ */
 function waysOf(s: Loop): number {
   let [sums, lanes] = [0, s.loop === "simd"];
   eachStmt(s.body, (t) => {

@@ -1,7 +1,8 @@
 /**
- * The register tile of a contraction on a CPU with vectors, and what follows when the sums of a block are whole. A tile
- * is five rows by two vectors of columns, ten sums in flight, or four rows; it is not unrolled along depth. Sums of one run of
- * depth are added to a block in private memory, the second level; the group's results are computed from that block.
+ * The register tile of a contraction on a CPU with vectors, and what follows when the sums of a
+ * block are whole. A tile is five rows by two vectors of columns, ten sums in flight, or four rows;
+ * it is not unrolled along depth. Sums of one run of depth are added to a block in private memory,
+ * the second level; the group's results are computed from that block.
  */
 import { addDim, type Dim, type Dtype } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
@@ -20,7 +21,10 @@ export interface Tile {
   readonly vectors: number;
 }
 
-/** Operands of so many rows are in registers at once, beside the sums and the operands of the columns. */
+/**
+ * Operands of so many rows are in registers at once, beside the sums and the operands of the
+ * columns.
+ */
 const fenceAt = 2;
 
 export const widthOf = (tile: Tile): number => tile.vectors * lanes;
@@ -33,7 +37,10 @@ export interface TileAccess {
   /** The place of the tile's first sum, and the distance of rows. */
   readonly base: Dim;
   readonly pitch: number;
-  /** If the block holds sums of earlier runs: how many blocks of depth add to one, and the array of what is left over. */
+  /**
+   * If the block holds sums of earlier runs: how many blocks of depth add to one, and the array of
+   * what is left over.
+   */
   readonly add?: Added;
 }
 
@@ -42,7 +49,10 @@ export interface Added extends Blocks {
   readonly rest: string;
 }
 
-/** Adds sums to elements of an array, each under a name of its own; compensated if there are many blocks. */
+/**
+ * Adds sums to elements of an array, each under a name of its own; compensated if there are many
+ * blocks.
+ */
 export function addToSums(
   dtype: Dtype,
   sums: string,
@@ -102,7 +112,10 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
   ]);
 }
 
-/** The statements that store the group's results for one element of the product, whose sum may depend on new variables. */
+/**
+ * The statements that store the group's results for one element of the product, whose sum may
+ * depend on new variables.
+ */
 export function results(context: LoweringContext, rename: Rename, sum: Expr): Stmt[] {
   const { dtype } = context.group.anchor!;
   const value = dtype === sum.dtype ? sum : call("convert", dtype, sum);

@@ -1,6 +1,7 @@
 /**
- * A convolution in which each channel has a kernel of its own (depthwise): a plane at a time, each result the sum of its
- * window, four neighbours at a time. Nothing is packed; the weights of a plane are kept at hand.
+ * A convolution in which each channel has a kernel of its own (depthwise): a plane at a time, each
+ * result the sum of its window, four neighbours at a time. Nothing is packed; the weights of a
+ * plane are kept at hand.
  */
 import { isStatic, maxOfDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";

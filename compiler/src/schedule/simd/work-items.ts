@@ -1,6 +1,6 @@
 /**
- * Units of work of a contraction: blocks of rows and columns in each iteration of the loops around them, how large they
- * are, and what follows when the sums of one are finished.
+ * Units of work of a contraction: blocks of rows and columns in each iteration of the loops around
+ * them, how large they are, and what follows when the sums of one are finished.
  */
 import {
   addDim,
@@ -57,7 +57,10 @@ const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
 const usual = (extent: Dim): number =>
   isStatic(extent) ? extent : Math.max(256, minOfDim(extent));
 
-/** Lines of blocks of one size, at most about `most`; a multiple of `to`, so that no tile lies in two of them. */
+/**
+ * Lines of blocks of one size, at most about `most`; a multiple of `to`, so that no tile lies in
+ * two of them.
+ */
 function fit(extent: Dim, most: number, to: number): number {
   const count = Math.max(1, Math.ceil(maxOfDim(extent) / most));
   if (!Number.isFinite(count)) return Math.max(to, most - (most % to));
@@ -84,7 +87,10 @@ export function blockOf(context: LoweringContext, sides: Sides, tile: Block, mos
   return size();
 }
 
-/** A unit: its first row and column, how many it has, and whether there is but one in each iteration around it. */
+/**
+ * A unit: its first row and column, how many it has, and whether there is but one in each iteration
+ * around it.
+ */
 export interface WorkItem {
   readonly row: Dim;
   readonly column: Dim;
@@ -120,7 +126,10 @@ export function overWorkItems(
 const within = (most: number, total: Dim, first: Dim): Dim =>
   isStatic(total) && total % most === 0 ? most : minDim(most, subDim(total, first));
 
-/** The arrays of a unit's sums: of what is left over of them too, if many blocks of depth may add to one. */
+/**
+ * The arrays of a unit's sums: of what is left over of them too, if many blocks of depth may add to
+ * one.
+ */
 export const sumArrays = (context: LoweringContext, block: Block, depth: Depth): Stmt[] =>
   ["sums", ...(mayBeMany(dtypeOf(context), blocksOf(depth)) ? [restOfSums] : [])].map((name) =>
     arrayOf(context, name, block.rows * block.columns),

@@ -1,15 +1,16 @@
 /**
- * Prints a kernel as a JavaScript function over typed arrays. Parallel, workgroup and local loops are plain
- * loops, barriers and combines nothing: one thread runs it all.
+ * Prints a kernel as a JavaScript function over typed arrays. Parallel, workgroup and local loops
+ * are plain loops, barriers and combines nothing: one thread runs it all.
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
 import { call } from "../../kernel/expr.ts";
 import type { Expr, Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bestOf, bodyOf, isArg } from "../../kernel/uses.ts";
-import { bindingsOf, Emitter } from "../emitter.ts";
+import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, setValue, type Text } from "../scope.ts";
+import { bindingsOf } from "../target-language.ts";
 import {
   arrayType,
   constantText,
@@ -231,7 +232,10 @@ function printStore(p: Printer, s: Of<"store">): void {
   e.line(`${e.find(s.to).text.text}[${indexText(e, s.index).text}] = ${text};`);
 }
 
-/** Arrays are made once, in the outermost block that knows their size: their contents are undefined anyway. */
+/**
+ * Arrays are made once, in the outermost block that knows their size: their contents are undefined
+ * anyway.
+ */
 function printArray(e: Emitter, s: Of<"array">): void {
   const size = e.resolved(s.size);
   e.at(e.depthOfDim(size), () => {

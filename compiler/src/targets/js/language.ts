@@ -3,10 +3,11 @@
  */
 import { bytesOf, type Dtype, isFloat, roundTo, symbolsIn } from "@kiln-ml/ir";
 import type { Expr } from "../../kernel/kernel.ts";
-import type { Call, Emitter, Language, Load } from "../emitter.ts";
+import type { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
+import type { Call, Language, Load } from "../target-language.ts";
 import { isExact, spell, spellFast, type Use } from "./spell.ts";
 
 export type Rounding = "each-op" | "on-store";
@@ -61,7 +62,8 @@ export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use)
     load: (e) => loadText(emitter(), e, use),
     call: (e) => callText(emitter(), e, rounding, use),
     holdsMore: true,
-    // A wide accumulator holds more than its dtype; as an operand it is rounded like any other op's result.
+    // A wide accumulator holds more than its dtype; as an operand it is rounded like any other op's
+    // result.
     accumulated: (name, text) => {
       const acc = emitter().facts.accs.get(name)!;
       return acc.wide ? rounded(text, acc.dtype, rounding, use) : text;
@@ -71,7 +73,10 @@ export function javascript(emitter: () => Emitter, rounding: Rounding, use: Use)
 
 const halves: Readonly<Record<string, string>> = { f16: "F16", bf16: "Bf16" };
 
-/** The result of an op in its dtype. f16 and bf16 are rounded where they are made, f32 only if every op is to be. */
+/**
+ * The result of an op in its dtype. f16 and bf16 are rounded where they are made, f32 only if every
+ * op is to be.
+ */
 export function rounded(t: Text, dtype: Dtype, rounding: Rounding, use: Use): Text {
   const half = halves[dtype];
   if (half) return atom(`${use(`round${half}`)}(${t.text})`);
@@ -113,8 +118,9 @@ function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
 const isHeld = ({ op, args: [x] }: Call): boolean => op === "convert" && bytesOf(x!.dtype) < 4;
 
 /**
- * What follows from dims and constants alone is rounded at every op: it is folded to such numbers where the dims are
- * static, and a program has the same bits whether they are or not. It costs nothing, being computed outside all loops.
+ * What follows from dims and constants alone is rounded at every op: it is folded to such numbers
+ * where the dims are static, and a program has the same bits whether they are or not. It costs
+ * nothing, being computed outside all loops.
  */
 function isUniform(e: Emitter, c: Expr): boolean {
   if (c.kind === "const") return true;

@@ -1,10 +1,13 @@
 /**
- * Functions that emitted JavaScript calls and the language lacks. Each stands alone or names those it needs;
- * only the ones a kernel uses go with it.
+ * Functions that emitted JavaScript calls and the language lacks. Each stands alone or names those
+ * it needs; only the ones a kernel uses go with it.
  */
 import { sortPrelude } from "./sort.ts";
 
-/** Round to nearest, ties to even (IEEE 754, roundToIntegralTiesToEven): adding 2^52 drops the fraction. */
+/**
+ * Round to nearest, ties to even (IEEE 754, roundToIntegralTiesToEven): adding 2^52 drops the
+ * fraction.
+ */
 const roundEven = `function roundEven(x) {
   const a = Math.abs(x);
   if (!(a < 4503599627370496)) return x;
@@ -13,9 +16,9 @@ const roundEven = `function roundEven(x) {
 }`;
 
 /**
- * erf x: the series 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (2n+1)!! below 3, whose terms have one sign (Abramowitz &
- * Stegun 7.1.6), above it 1 − erfc x by the continued fraction 7.1.14. Step for step what the op's record does, so
- * that both give the same bits.
+ * erf x: the series 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (2n+1)!! below 3, whose terms have one sign
+ * (Abramowitz & Stegun 7.1.6), above it 1 − erfc x by the continued fraction 7.1.14. Step for step
+ * what the op's record does, so that both give the same bits.
  */
 const erf = `function erfOf(x) {
   if (x !== x || x === 0) return x;
@@ -67,9 +70,9 @@ const shifted = (name: string, op: string, otherwise: string): string => `functi
 }`;
 
 /**
- * eˣ for results that are rounded to f32: 2ⁿ·p(r) with x = n·ln 2 + r, p a polynomial of degree 7 whose relative error is
- * below 2·10⁻¹⁰ (fitted at Chebyshev points). 2ⁿ is made from its bits. NaN, infinities and what may overflow go to
- * Math.exp. Two to three times as fast as that.
+ * eˣ for results that are rounded to f32: 2ⁿ·p(r) with x = n·ln 2 + r, p a polynomial of degree 7
+ * whose relative error is below 2·10⁻¹⁰ (fitted at Chebyshev points). 2ⁿ is made from its bits.
+ * NaN, infinities and what may overflow go to Math.exp. Two to three times as fast as that.
  */
 const fastExp = `const powerOfTwo = new Float32Array(1);
 const powerBits = new Int32Array(powerOfTwo.buffer);
@@ -91,7 +94,10 @@ const fastTanh = `function fastTanh(x) {
   return 1 - 2 / (fastExp(2 * x) + 1);
 }`;
 
-/** erf x for results that are rounded to f32: x·p(x²) below 1, above it 1 − e^(−x²)·q(1/(1 + x/2)); errors below 10⁻¹⁰. */
+/**
+ * erf x for results that are rounded to f32: x·p(x²) below 1, above it 1 − e^(−x²)·q(1/(1 + x/2));
+ * errors below 10⁻¹⁰.
+ */
 const fastErf = `function fastErf(x) {
   const a = Math.abs(x);
   if (a < 1) {
@@ -105,13 +111,16 @@ const fastErf = `function fastErf(x) {
   return x < 0 ? -y : y;
 }`;
 
-/** The bits of a number's double: the sign, exponent and 20 digits of its fraction in the high word. */
+/**
+ * The bits of a number's double: the sign, exponent and 20 digits of its fraction in the high word.
+ */
 const words = `const doubleOf = new Float64Array(1);
 const wordsOf = new Uint32Array(doubleOf.buffer);`;
 
 /**
- * f16 in storage is 16 bits, in expressions a number. A double is rounded at once, to nearest, ties to even: what its low
- * word says only matters as "more than nothing". Below 2⁻¹⁴ the unit is 2⁻²⁴, and adding 2⁵² rounds to whole ones.
+ * f16 in storage is 16 bits, in expressions a number. A double is rounded at once, to nearest, ties
+ * to even: what its low word says only matters as "more than nothing". Below 2⁻¹⁴ the unit is 2⁻²⁴,
+ * and adding 2⁵² rounds to whole ones.
  */
 const toF16 = `function toF16(x) {
   doubleOf[0] = x;
@@ -123,7 +132,10 @@ const toF16 = `function toF16(x) {
   return sign | ((a - 0x3f000000 + 0x1ff + ((a >> 10) & 1)) >> 10);
 }`;
 
-/** Exponent and fraction in the place of f32's, then the difference of the biases as a factor: subnormals come out right. */
+/**
+ * Exponent and fraction in the place of f32's, then the difference of the biases as a factor:
+ * subnormals come out right.
+ */
 const fromF16 = `function fromF16(h) {
   const a = h & 0x7fff;
   if (a >= 0x7c00) return a > 0x7c00 ? NaN : h > a ? -Infinity : Infinity;
@@ -132,8 +144,8 @@ const fromF16 = `function fromF16(h) {
 }`;
 
 /**
- * bf16 is the high half of an f32, rounded to nearest, ties to even. What f32 loses of a double leaves a mark in its last bit,
- * which breaks ties, so that a number is rounded once.
+ * bf16 is the high half of an f32, rounded to nearest, ties to even. What f32 loses of a double
+ * leaves a mark in its last bit, which breaks ties, so that a number is rounded once.
  */
 const toBf16 = `function toBf16(x) {
   if (x !== x) return 0x7fc0;

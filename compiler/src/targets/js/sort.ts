@@ -1,12 +1,13 @@
 /**
- * Sorting in emitted JavaScript: the order of one line of keys. A key above its place is one 64-bit integer, and integers are
- * what the engine sorts by itself without a comparator, much faster than code could; places make the sort stable. They lie in
- * the spare array as pairs of words, the place below the key: little-endian, as every engine that runs WebAssembly is.
+ * Sorting in emitted JavaScript: the order of one line of keys. A key above its place is one 64-bit
+ * integer, and integers are what the engine sorts by itself without a comparator, much faster than
+ * code could; places make the sort stable. They lie in the spare array as pairs of words, the place
+ * below the key: little-endian, as every engine that runs WebAssembly is.
  */
 
 /**
- * order[0..count) = the places of the first of the keys, which are integers. For few of many, a list of the best so far is
- * kept in place of the keys already read.
+ * order[0..count) = the places of the first of the keys, which are integers. For few of many, a
+ * list of the best so far is kept in place of the keys already read.
  */
 const sortIntegers = `function sortIntegers(keys, order, spare, n, count, flip) {
   if (count === 0) return;
@@ -34,8 +35,9 @@ const sortIntegers = `function sortIntegers(keys, order, spare, n, count, flip) 
 }`;
 
 /**
- * The same of doubles: by their low words, then by their high words, each made to rise with the number. NaN becomes the greatest
- * of all patterns. Behind the pairs lie the bits, and behind those the order by low words.
+ * The same of doubles: by their low words, then by their high words, each made to rise with the
+ * number. NaN becomes the greatest of all patterns. Behind the pairs lie the bits, and behind those
+ * the order by low words.
  */
 const sortDoubles = `function sortDoubles(keys, order, spare, n, count, flip) {
   const pairs = new BigInt64Array(spare.buffer, 0, n);

@@ -1,6 +1,7 @@
 /**
- * How JavaScript spells the elementwise ops. Values of bool are booleans inside expressions, integers stay in
- * the range of their dtype after every op, floats are doubles that `round` may bring back to f32.
+ * How JavaScript spells the elementwise ops. Values of bool are booleans inside expressions,
+ * integers stay in the range of their dtype after every op, floats are doubles that `round` may
+ * bring back to f32.
  */
 import { type Dtype, DtypeError, isFloat, opRecord } from "@kiln-ml/ir";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
@@ -23,7 +24,10 @@ const math =
   (name: string): Spelling =>
   (x) =>
     call(`Math.${name}`, x);
-/** The operand stands in parentheses if it is an operation at all: few remember how `|` and `>>>` bind. */
+/**
+ * The operand stands in parentheses if it is an operation at all: few remember how `|` and `>>>`
+ * bind.
+ */
 const postfix = (t: Text, op: string, strength: number): Text => ({
   text: `${atLeast(t, prec.unary)} ${op}`,
   prec: strength,

@@ -1,6 +1,6 @@
 /**
- * Accumulators: one value in all lanes, or in a vector a value of its own in each lane. argMax and argMin keep the
- * extreme beside the position. Those of a simd loop are in `partial.ts`.
+ * Accumulators: one value in all lanes, or in a vector a value of its own in each lane. argMax and
+ * argMin keep the extreme beside the position. Those of a simd loop are in `partial.ts`.
  */
 import { bug, type Dtype, isFloat } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";

@@ -1,6 +1,7 @@
 /**
- * Instructions as trees: each node a row of the instruction table, its operands, and what the instruction says besides.
- * `encode.ts` makes bytes of them and `listing.ts` text. Checks nothing; what is wrong shows when it is encoded or validated.
+ * Instructions as trees: each node a row of the instruction table, its operands, and what the
+ * instruction says besides. `encode.ts` makes bytes of them and `listing.ts` text. Checks nothing;
+ * what is wrong shows when it is encoded or validated.
  */
 import { prec, type Value } from "../scope.ts";
 import {
@@ -18,11 +19,15 @@ export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
 export type Shape = "i32x4" | "f32x4" | "f64x2";
 
 /**
- * By the kind of the instruction. local, call: the name. constant: the number, of v128 the lanes. memory: the offset. lane:
- * the lane. shuffle: the lanes. block, if, branch: the label, "" for none. comment: its text.
+ * By the kind of the instruction. local, call: the name. constant: the number, of v128 the lanes.
+ * memory: the offset. lane: the lane. shuffle: the lanes. block, if, branch: the label, "" for
+ * none. comment: its text.
  */
 type Immediate = undefined | string | number | bigint | readonly number[];
-/** Of v128.const the shape; of block and if the type of the result, "" for none; of memoryLane the lane. */
+/**
+ * Of v128.const the shape; of block and if the type of the result, "" for none; of memoryLane the
+ * lane.
+ */
 type Detail = undefined | string | number;
 
 export class Code implements Value {

@@ -1,6 +1,7 @@
 /**
  * Makes a kernel functions of WebAssembly, one for each phase: the statements between top-level
- * barriers. A phase that ends in one parallel loop does a range of its iterations, so that threads can share it.
+ * barriers. A phase that ends in one parallel loop does a range of its iterations, so that threads
+ * can share it.
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
@@ -8,9 +9,10 @@ import { simplifyConditions } from "../../access.ts";
 import { toExtent } from "../../kernel/extent.ts";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, eachStmt } from "../../kernel/uses.ts";
-import { bindingsOf, Emitter } from "../emitter.ts";
+import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { setValue } from "../scope.ts";
+import { bindingsOf } from "../target-language.ts";
 import { declare, printAccumulate, printFma } from "./accumulate.ts";
 import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when } from "./code.ts";
 import { instructionLanguage } from "./language.ts";

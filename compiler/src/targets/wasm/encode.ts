@@ -1,8 +1,8 @@
 /**
- * A function's instructions as bytes, in one of two variants: `(f32x4.madd a b c)` and `nmadd` are one relaxed instruction in
- * one and two in the other. The plain `nmadd` computes c before a and b, so the three must not write what another reads.
- * Checks names and operand counts; does not check operand types, which validation does.
- * WebAssembly specification 2.0, section 5.4.
+ * A function's instructions as bytes, in one of two variants: `(f32x4.madd a b c)` and `nmadd` are
+ * one relaxed instruction in one and two in the other. The plain `nmadd` computes c before a and b,
+ * so the three must not write what another reads. Checks names and operand counts; does not check
+ * operand types, which validation does. WebAssembly specification 2.0, section 5.4.
  */
 import { bug } from "@kiln-ml/ir";
 import { Bytes } from "./bytes.ts";

@@ -1,6 +1,6 @@
 /**
- * f16 and bf16 in memory, f32 in lanes. Narrowing rounds to nearest, ties to even; infinities and NaN stay what
- * they are.
+ * f16 and bf16 in memory, f32 in lanes. Narrowing rounds to nearest, ties to even; infinities and
+ * NaN stay what they are.
  */
 import type { Dtype } from "@kiln-ml/ir";
 import { type Code, i32Const, op, splat } from "./code.ts";
@@ -14,8 +14,9 @@ const shift = (a: Code, n: number): Code =>
   n > 0 ? op("i32x4.shl", a, i32Const(n)) : op("i32x4.shr_u", a, i32Const(-n));
 
 /**
- * A double as an f32 that rounds to a half as the double does: what is lost leaves a mark in the last bit, which breaks ties. A
- * number is so rounded once and not twice (Boldo and Melquiond 2008, round to odd). In all lanes; `x` is cheap to repeat.
+ * A double as an f32 that rounds to a half as the double does: what is lost leaves a mark in the
+ * last bit, which breaks ties. A number is so rounded once and not twice (Boldo and Melquiond 2008,
+ * round to odd). In all lanes; `x` is cheap to repeat.
  */
 export function oddFromDouble(x: Code, bind: (type: "i32" | "f64", value: Code) => Code): Code {
   const bits = bind("i32", op("i32.reinterpret_f32", op("f32.demote_f64", x)));
@@ -25,7 +26,10 @@ export function oddFromDouble(x: Code, bind: (type: "i32" | "f64", value: Code) 
   return op("i32x4.splat", odd);
 }
 
-/** Integers that f32 cannot hold, with such a mark in the last bit that it can; `x` is cheap to repeat. */
+/**
+ * Integers that f32 cannot hold, with such a mark in the last bit that it can; `x` is cheap to
+ * repeat.
+ */
 export function oddInteger(x: Code, signed: boolean): Code {
   const mark = and(op("i32x4.add", and(x, 0xff), all(0xff)), 0x100);
   const marked = op("v128.or", and(x, -256), mark);
@@ -39,7 +43,8 @@ export function oddInteger(x: Code, signed: boolean): Code {
 export function fromHalf(dtype: Dtype, v: Code, bind: Bind): Code {
   if (dtype === "bf16") return shift(v, 16);
   const magnitude = bind(and(v, 0x7fff));
-  // Exponent and fraction in the place of f32's, then the difference of the biases as a factor: subnormals come out right.
+  // Exponent and fraction in the place of f32's, then the difference of the biases as a factor:
+  // subnormals come out right.
   const scaled = op("f32x4.mul", shift(magnitude, 13), all(0x77800000));
   const special = op("i32x4.ge_u", magnitude, all(0x7c00));
   const infinite = op("v128.and", special, all(0x7f800000));
@@ -56,7 +61,8 @@ export function toHalf(dtype: Dtype, v: Code, bind: Bind): Code {
   }
   const magnitude = bind(and(v, 0x7fffffff));
   const odd = and(shift(magnitude, -13), 1);
-  // From 2⁻¹⁴ on: the exponent moves by the difference of the biases, the fraction is rounded to 10 bits.
+  // From 2⁻¹⁴ on: the exponent moves by the difference of the biases, the fraction is rounded to 10
+  // bits.
   const moved = op("i32x4.add", magnitude, all(0x0fff - 0x38000000));
   const normal = shift(op("i32x4.add", moved, odd), -13);
   // Below, the unit of an f16 is that of an f32 between ½ and 1.

@@ -1,6 +1,7 @@
 /**
- * The iterations of a loop whose guards all hold. A window or a pad that reaches over the border guards every load; but for a
- * few iterations at either end of a row the guards say nothing, and loads of neighbours are one instruction there.
+ * The iterations of a loop whose guards all hold. A window or a pad that reaches over the border
+ * guards every load; but for a few iterations at either end of a row the guards say nothing, and
+ * loads of neighbours are one instruction there.
  */
 import {
   addDim,

@@ -16,7 +16,10 @@ interface Seen {
   readonly single: Set<Expr>;
 }
 
-/** True if four iterations of the loop can run together; accumulators of outer blocks may take part if `outer`. */
+/**
+ * True if four iterations of the loop can run together; accumulators of outer blocks may take part
+ * if `outer`.
+ */
 export function runsInLanes(s: Of<"loop">, outer: boolean): boolean {
   const seen: Seen = {
     varying: new Set([s.name]),

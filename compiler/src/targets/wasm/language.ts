@@ -4,8 +4,8 @@
  */
 import { type Condition, constantIn, type Dim, subDim } from "@kiln-ml/ir";
 import { strideOf } from "../../kernel/stride.ts";
-import type { Call, Comparison, Language } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
+import type { Call, Comparison, Language } from "../target-language.ts";
 import { type Code, constantOf, get, i32Const, laneOp, op, set, splat, v128Const } from "./code.ts";
 import { loadCode } from "./memory.ts";
 import type { PlainName } from "./opcodes.ts";

@@ -1,6 +1,7 @@
 /**
- * Instructions as folded WAT, to be read: a statement a line, those of blocks indented. `madd` and `nmadd` stand as they are,
- * or as a variant of the module spells them, which other assemblers can read.
+ * Instructions as folded WAT, to be read: a statement a line, those of blocks indented. `madd` and
+ * `nmadd` stand as they are, or as a variant of the module spells them, which other assemblers can
+ * read.
  */
 import type { Code, WasmFunction } from "./code.ts";
 

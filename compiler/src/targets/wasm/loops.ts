@@ -1,6 +1,7 @@
 /**
- * Loops of WebAssembly. A `simd` loop becomes a loop over vectors of four elements, several at a time where
- * that hides latency, and a loop over the rest one element at a time; its accumulators get lanes of their own meanwhile.
+ * Loops of WebAssembly. A `simd` loop becomes a loop over vectors of four elements, several at a
+ * time where that hides latency, and a loop over the rest one element at a time; its accumulators
+ * get lanes of their own meanwhile.
  */
 import {
   addDim,
@@ -95,7 +96,9 @@ export function printCounted(p: Printer, s: Of<"loop">, bounds: Bounds, print: (
   printWhile(p, local, step, end, lines, known);
 }
 
-/** The loop itself: counts after each iteration; asked before the first one unless it surely `runs`. */
+/**
+ * The loop itself: counts after each iteration; asked before the first one unless it surely `runs`.
+ */
 function printWhile(
   p: Printer,
   local: string,
@@ -140,9 +143,9 @@ interface Group {
 const leastStreamed = 256;
 
 /**
- * Several vectors where accumulators would wait for each other, or counting would take as long as the body. A long loop
- * that does little but load is bound by memory, and waits for several lines at once if it runs along several parts of
- * the range.
+ * Several vectors where accumulators would wait for each other, or counting would take as long as
+ * the body. A long loop that does little but load is bound by memory, and waits for several lines
+ * at once if it runs along several parts of the range.
  */
 function groupOf(s: Of<"loop">, accs: number, count: Dim): Group {
   const most = maxOfDim(count);
@@ -174,7 +177,10 @@ function costOf(x: Expr, seen: Set<Expr>): number {
   return x.args.reduce((n, a) => n + costOf(a, seen), own);
 }
 
-/** A loop in lanes: in its interior without the guards that hold there, at its ends one iteration at a time. */
+/**
+ * A loop in lanes: in its interior without the guards that hold there, at its ends one iteration at
+ * a time.
+ */
 function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {
   const interior = interiorOf(p.e, s, start, extent);
   if (!interior) {

@@ -1,6 +1,7 @@
 /**
- * Loads and stores: one element in all lanes, four neighbours, or four elements lane by lane. Bytes and halves are
- * widened to 32 bits when loaded and narrowed when stored; bool is a byte in memory and a mask in a lane.
+ * Loads and stores: one element in all lanes, four neighbours, or four elements lane by lane. Bytes
+ * and halves are widened to 32 bits when loaded and narrowed when stored; bool is a byte in memory
+ * and a mask in a lane.
  */
 import { storageBytes } from "@kiln-ml/artifact";
 import {
@@ -14,8 +15,8 @@ import {
 } from "@kiln-ml/ir";
 import { simplifyConditions } from "../../access.ts";
 import { strideOf } from "../../kernel/stride.ts";
-import type { Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
+import type { Load } from "../target-language.ts";
 import {
   type Address,
   type Code,
@@ -43,7 +44,10 @@ const addressOf = (buffer: string): Dim => anyInteger(`=${buffer}`);
 /** The symbol's name, to be bound where the buffer is declared. */
 export const addressName = (buffer: string): string => `=${buffer}`;
 
-/** Constants up to this go into the instruction; the runtime keeps as many bytes free below the first buffer. */
+/**
+ * Constants up to this go into the instruction; the runtime keeps as many bytes free below the
+ * first buffer.
+ */
 const mostOffset = 1024;
 
 function address(p: Printer, buffer: string, index: Dim, size: number): Address {
@@ -127,7 +131,10 @@ function gathered(p: Printer, dtype: Dtype, at: readonly Address[]): Code {
   return size === 4 ? all : widened(p, dtype, all);
 }
 
-/** Where the guard differs by lane: a lane that must not load takes the buffer's first element, and 0 in its place. */
+/**
+ * Where the guard differs by lane: a lane that must not load takes the buffer's first element, and
+ * 0 in its place.
+ */
 function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition[]): Code {
   const { e } = p;
   const base = indexText(e, addressOf(l.from));
@@ -146,7 +153,10 @@ function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition
   return op("v128.and", gathered(p, l.dtype, at), mask);
 }
 
-/** A load whose value is dropped: an engine must keep it, since it might trap. In lanes, that of the first. */
+/**
+ * A load whose value is dropped: an engine must keep it, since it might trap. In lanes, that of the
+ * first.
+ */
 export function touch(p: Printer, from: string, at: Dim, dtype: Dtype): Code {
   const first = address(p, from, onLane(p.e.resolved(at), 0), bytesOf(dtype));
   return op("drop", memory("i32.load8_u", first));

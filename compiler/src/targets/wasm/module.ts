@@ -18,8 +18,8 @@ const math = "Math.";
 type Imports = Map<string, number>;
 
 /**
- * One module, without relaxed SIMD and with it, each made when it is first asked for: an engine needs one of them. Making
- * throws where our own printer made what it should not.
+ * One module, without relaxed SIMD and with it, each made when it is first asked for: an engine
+ * needs one of them. Making throws where our own printer made what it should not.
  */
 export function encodeModules(functions: readonly WasmFunction[]): Modules {
   const once = (relaxed: boolean): (() => Uint8Array) => {
@@ -54,7 +54,8 @@ function encodeModule(functions: readonly WasmFunction[], relaxed: boolean): Uin
     callsOwn = true;
     return imports.size + index;
   };
-  // Functions of the module come after all imports, of which the last may be called after one of them.
+  // Functions of the module come after all imports, of which the last may be called after one of
+  // them.
   do {
     known = imports.size;
     bodies = new Bytes();

@@ -1,9 +1,9 @@
 /**
  * The instructions that the target knows, as rows: WebAssembly 2.0 numeric, memory and vector
  * instructions with their operand counts, and the two fused multiply-adds that each variant of a
- * module spells in its own way. No tables, globals, references or atomics, nor arithmetic on lanes of 8, 16
- * and 64-bit integers: kernels have none, and the table is read at every start.
- * Codes: WebAssembly specification 2.0, appendix "Index of Instructions"; relaxed SIMD proposal.
+ * module spells in its own way. No tables, globals, references or atomics, nor arithmetic on lanes
+ * of 8, 16 and 64-bit integers: kernels have none, and the table is read at every start. Codes:
+ * WebAssembly specification 2.0, appendix "Index of Instructions"; relaxed SIMD proposal.
  */
 
 /** Which immediates an instruction has, or which structure it opens. */
@@ -210,7 +210,10 @@ type Spread<R extends Row> = R extends Row ? `${R[2]}${Words<R[3]>}` : never;
 type Other = (typeof otherRows)[number];
 type NameOf<K extends Kind> = Extract<Other, readonly [K, ...unknown[]]>[3];
 
-/** Names of instructions, so that one which the table lacks does not compile: those without immediates, and the others by kind. */
+/**
+ * Names of instructions, so that one which the table lacks does not compile: those without
+ * immediates, and the others by kind.
+ */
 export type PlainName =
   | Spread<(typeof scalarRows)[number] | (typeof vectorRows)[number]>
   | NameOf<"plain" | "madd" | "nmadd">;

@@ -1,7 +1,7 @@
 /**
- * The accumulators of a simd loop: each lane has its own, and the loop's accumulator takes them over, in a fixed order,
- * when the loop is done. Extremes are kept in a form that takes few instructions a vector and is exact nevertheless: NaN
- * wins, and −0 is less than 0.
+ * The accumulators of a simd loop: each lane has its own, and the loop's accumulator takes them
+ * over, in a fixed order, when the loop is done. Extremes are kept in a form that takes few
+ * instructions a vector and is exact nevertheless: NaN wins, and −0 is less than 0.
  */
 import { type Dim, type Dtype, isFloat, mulDim, type Reducer, subDim } from "@kiln-ml/ir";
 import { strideOf } from "../../kernel/stride.ts";
@@ -13,8 +13,9 @@ import { bind, compared, laneName, newLocal, type Printer, signOf } from "./prin
 import { combined, identity, takeBetter, worst } from "./reducers.ts";
 
 /**
- * What lanes keep of one accumulator. Sums and the like: the value. Extremes of real numbers: the greatest and the least bits as
- * signed numbers and the greatest as unsigned ones. argMax and argMin: position and extreme, and the first position of a NaN.
+ * What lanes keep of one accumulator. Sums and the like: the value. Extremes of real numbers: the
+ * greatest and the least bits as signed numbers and the greatest as unsigned ones. argMax and
+ * argMin: position and extreme, and the first position of a NaN.
  */
 export interface LaneAcc {
   readonly name: string;
@@ -37,8 +38,8 @@ const zero = splat("i32x4", 0);
 const isExtreme = (reducer: Reducer): boolean => reducer === "max" || reducer === "min";
 
 /**
- * Declares what lanes keep of `name`, stream by stream: of each vector of a group its own, or of several. An extreme waits so little for
- * the one before that a stream has but one.
+ * Declares what lanes keep of `name`, stream by stream: of each vector of a group its own, or of
+ * several. An extreme waits so little for the one before that a stream has but one.
  */
 export function openPartials(
   p: Printer,
@@ -83,8 +84,9 @@ export function seeInLanes(p: Printer, { values }: LaneAcc, v: Code): void {
 }
 
 /**
- * The extreme, in each lane. Bits of positive numbers grow with the number, and those of negative ones against it. The most
- * positive bits beyond infinity are those of a NaN, and so are the greatest unsigned ones beyond −infinity.
+ * The extreme, in each lane. Bits of positive numbers grow with the number, and those of negative
+ * ones against it. The most positive bits beyond infinity are those of a NaN, and so are the
+ * greatest unsigned ones beyond −infinity.
  */
 function extremeOf(p: Printer, { reducer, values }: LaneAcc): Code {
   const [greatest, least, unsigned] = values as [Code, Code, Code];
@@ -101,8 +103,8 @@ function extremeOf(p: Printer, { reducer, values }: LaneAcc): Code {
 }
 
 /**
- * Accumulates a vector of argMax or argMin. Positions grow from vector to vector, so that the latest is the greatest; a NaN is
- * never better.
+ * Accumulates a vector of argMax or argMin. Positions grow from vector to vector, so that the
+ * latest is the greatest; a NaN is never better.
  */
 export function takeInLanes(p: Printer, partial: LaneAcc, v: Code, element: Dim): void {
   const resolved = p.e.resolved(element);
@@ -204,7 +206,9 @@ function placed(p: Printer, { values, offset, relative }: LaneAcc): readonly Cod
   return [...shifted, bound(p, op("v128.or", op("i32x4.add", nan, from), none))];
 }
 
-/** The better of two extremes in each lane, at a tie the one further front; the NaN further front. */
+/**
+ * The better of two extremes in each lane, at a tie the one further front; the NaN further front.
+ */
 function furthest(
   p: Printer,
   { reducer, fed }: LaneAcc,

@@ -1,6 +1,7 @@
 /**
- * What is known while one wasm function is printed, and the smallest pieces of its code. Values are v128 (four
- * lanes, equal in all of them unless the value depends on the lane of an open vector), except f64, which is scalar.
+ * What is known while one wasm function is printed, and the smallest pieces of its code. Values are
+ * v128 (four lanes, equal in all of them unless the value depends on the lane of an open vector),
+ * except f64, which is scalar.
  */
 import { anyInteger, type Dim, type Dtype, isFloat, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Emitter } from "../emitter.ts";
@@ -23,7 +24,9 @@ export interface Printer {
   within: boolean;
   /** The open loop along which addresses run. */
   running: Running | undefined;
-  /** What lanes keep of the accumulators that the open simd loop fills, by the accumulator's name. */
+  /**
+   * What lanes keep of the accumulators that the open simd loop fills, by the accumulator's name.
+   */
   readonly partials: Map<string, LaneAcc>;
   /** Private arrays: where each starts in the thread's memory, in bytes. */
   readonly arrays: ReadonlyMap<string, Dim>;

@@ -1,5 +1,6 @@
 /**
- * Reducers on values in lanes: what they start from, how two values are combined, which of two is the better extreme.
+ * Reducers on values in lanes: what they start from, how two values are combined, which of two is
+ * the better extreme.
  */
 import { type Dtype, isFloat, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
 import { bestOf } from "../../kernel/uses.ts";
@@ -50,7 +51,10 @@ export function combined(reducer: Reducer, dtype: Dtype, a: Code, b: Code): Code
   return wrapped(whole, dtype);
 }
 
-/** Takes (value, position) if it is better: larger or smaller, or the first NaN; `ties`: or equal and further front. */
+/**
+ * Takes (value, position) if it is better: larger or smaller, or the first NaN; `ties`: or equal
+ * and further front.
+ */
 export function takeBetter(
   p: Printer,
   reducer: Reducer,

@@ -1,7 +1,7 @@
 /**
- * Addresses that run along a loop: where a loop does little but load and add products, each place that moves by a fixed
- * step has an address of its own, which grows by the step, instead of one computed from the counter. The first of them
- * counts, if nothing else is asked of the counter.
+ * Addresses that run along a loop: where a loop does little but load and add products, each place
+ * that moves by a fixed step has an address of its own, which grows by the step, instead of one
+ * computed from the counter. The first of them counts, if nothing else is asked of the counter.
  */
 import { addDim, type Dim, isStatic, keyOfDim, mulDim, substitute } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
@@ -49,8 +49,8 @@ export function runningBase(p: Printer, d: Dim): Code | undefined {
 }
 
 /**
- * A way out of the loop that is never taken, but by which all accumulators would have to be known: no address that is
- * loaded from is that of the last byte, and no counter is negative.
+ * A way out of the loop that is never taken, but by which all accumulators would have to be known:
+ * no address that is loaded from is that of the last byte, and no counter is negative.
  */
 export function fence({ pointers, counter }: Running): Code {
   const [first] = pointers.values();
@@ -60,7 +60,10 @@ export function fence({ pointers, counter }: Running): Code {
 const usesLocal = (c: Code, name: string): boolean =>
   (c.op.kind === "local" && c.immediate === name) || c.args.some((a) => usesLocal(a, name));
 
-/** The loop from 0 to `count`, which is `end`; asked before the first iteration unless there surely is one. */
+/**
+ * The loop from 0 to `count`, which is `end`; asked before the first iteration unless there surely
+ * is one.
+ */
 export function printRunning(
   p: Printer,
   { counter, pointers }: Running,

@@ -1,6 +1,6 @@
 /**
- * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real numbers are in
- * `math/`. Integers wrap to their dtype after every op, as on js.
+ * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real
+ * numbers are in `math/`. Integers wrap to their dtype after every op, as on js.
  */
 import { type Dtype, DtypeError, isFloat, maxOf, minOf, opRecord } from "@kiln-ml/ir";
 import {
@@ -135,8 +135,9 @@ function float(op: string, x: X, bind: Bind): Code | undefined {
 }
 
 /**
- * The maximum or minimum of a value and a number, which is not NaN, in one or two instructions instead of the eight
- * that f32x4.max takes. `pmax(v, c)` is v < c ? c : v, so that NaN stays; equal numbers are the same bits but for zeros.
+ * The maximum or minimum of a value and a number, which is not NaN, in one or two instructions
+ * instead of the eight that f32x4.max takes. `pmax(v, c)` is v < c ? c : v, so that NaN stays;
+ * equal numbers are the same bits but for zeros.
  */
 function bound(op: "maximum" | "minimum", x: X): Code | undefined {
   const at = x.findIndex((t) => uniformOf(t, "f32x4") !== undefined);
@@ -226,8 +227,8 @@ function lanes(one: (i: number) => Code, bind: Bind): Code {
 }
 
 /**
- * An instruction counts modulo 32; by more than that, as by less than 0, all bits go. SIMD has one count for all lanes; a constant is
- * the common case.
+ * An instruction counts modulo 32; by more than that, as by less than 0, all bits go. SIMD has one
+ * count for all lanes; a constant is the common case.
  */
 function shifted(name: "shl" | "shr_s" | "shr_u", a: Code, b: Code): Code {
   const same = uniformOf(b, "i32x4");
@@ -270,7 +271,10 @@ function quotient(
   );
 }
 
-/** Powers of integers, wrapped: a square and a product for each bit of the exponent. 0 for negative ones, unless of 1 or −1. */
+/**
+ * Powers of integers, wrapped: a square and a product for each bit of the exponent. 0 for negative
+ * ones, unless of 1 or −1.
+ */
 function power(a: Code, b: Code, u: "s" | "u", bind: Bind): Code {
   // Not constants, which would be repeated instead of bound: the loop assigns to all three.
   const fresh = (): Code => bind("v128", apply("i32x4.splat", i32Const(0)));

@@ -1,5 +1,6 @@
 /**
- * Accumulators in WGSL: their variables, what is added to them, and the sums over lanes that end a vector loop.
+ * Accumulators in WGSL: their variables, what is added to them, and the sums over lanes that end a
+ * vector loop.
  */
 import { bug, isFloat, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";

@@ -1,6 +1,6 @@
 /**
- * Combining the accumulators of a workgroup: a tree over shared memory, or subgroup operations first and their
- * few results after. Every invocation gets the result.
+ * Combining the accumulators of a workgroup: a tree over shared memory, or subgroup operations
+ * first and their few results after. Every invocation gets the result.
  */
 import { type Dtype, isFloat, type Reducer } from "@kiln-ml/ir";
 import { isArg } from "../../kernel/uses.ts";
@@ -89,8 +89,8 @@ ${steps}
 }
 
 /**
- * Halves the partials until one is left: lines `body` join element `lid + span` to element `lid`. Also where the result of an
- * invocation's team then is.
+ * Halves the partials until one is left: lines `body` join element `lid + span` to element `lid`.
+ * Also where the result of an invocation's team then is.
  */
 function treeOf(options: CombineOptions, body: readonly string[]): [string, string] {
   const { size, team, apart } = options;
@@ -130,7 +130,10 @@ type SubgroupText = (
   use: Use,
 ) => string;
 
-/** Invocations are numbered so that a subgroup is a run of them, which every known implementation does. */
+/**
+ * Invocations are numbered so that a subgroup is a run of them, which every known implementation
+ * does.
+ */
 const subgroupText: SubgroupText = (name, reducer, dtype, size, into, use) => {
   const type = scalarType(dtype);
   const partials = partialsOf(dtype, size, into);
@@ -146,8 +149,8 @@ ${acrossSubgroups(partials, size, joined)}
 const usual = 32;
 
 /**
- * Joins what lane 0 of each subgroup puts down. A loop of as many turns as there are subgroups waits for memory at each, which of
- * subgroups of the usual size is known beforehand.
+ * Joins what lane 0 of each subgroup puts down. A loop of as many turns as there are subgroups
+ * waits for memory at each, which of subgroups of the usual size is known beforehand.
  */
 function acrossSubgroups(partials: string, size: number, joined: (i: string) => string): string {
   const known = Array.from({ length: Math.ceil(size / usual) - 1 }, (_, i) => joined(`${i + 1}`));
@@ -168,7 +171,8 @@ ${lines}  } else {
 }
 
 /**
- * max and min of floats, of which subgroupMax need not pass NaN on: by integers in the same order, of which NaN is the extreme.
+ * max and min of floats, of which subgroupMax need not pass NaN on: by integers in the same order,
+ * of which NaN is the extreme.
  */
 const extremeText: SubgroupText = (name, reducer, _dtype, size, into, use) => {
   const partials = partialsOf("i32", size, into);
@@ -211,7 +215,10 @@ type PrefixText = (
   pair: (a: string, b: string) => string,
 ) => string;
 
-/** Each step joins what the invocation twice as far before has, until that is before the first (Hillis and Steele 1986). */
+/**
+ * Each step joins what the invocation twice as far before has, until that is before the first
+ * (Hillis and Steele 1986).
+ */
 const prefixBySteps: PrefixText = (partials, size, pair) => `) {
   var sum = *own;
   for (var span = 1; span < ${size}; span = span * 2) {
@@ -232,7 +239,10 @@ const prefixBySteps: PrefixText = (partials, size, pair) => `) {
   workgroupBarrier();
 }`;
 
-/** The same steps inside a subgroup, without memory; the last of each puts down what all of it came to. */
+/**
+ * The same steps inside a subgroup, without memory; the last of each puts down what all of it came
+ * to.
+ */
 const prefixBySubgroups: PrefixText = (partials, size, pair) => `, lane: i32, size: i32) {
   var sum = *own;
   for (var span = 1; span < size; span = span * 2) {
@@ -260,7 +270,10 @@ const prefixBySubgroups: PrefixText = (partials, size, pair) => `, lane: i32, si
   workgroupBarrier();
 }`;
 
-/** argMax and argMin: extreme and position travel together; of equal extremes the smaller position stays. */
+/**
+ * argMax and argMin: extreme and position travel together; of equal extremes the smaller position
+ * stays.
+ */
 export function combineArg(
   reducer: Reducer,
   dtype: Dtype,

@@ -1,13 +1,17 @@
 /**
- * Halves that are read eight at a time: where fours come in neighbouring pairs, as a tile's do, a buffer is an array of 16 bytes and
- * the two share an access. A device reads no more at a time, and halves are all that it would otherwise read less of.
+ * Halves that are read eight at a time: where fours come in neighbouring pairs, as a tile's do, a
+ * buffer is an array of 16 bytes and the two share an access. A device reads no more at a time, and
+ * halves are all that it would otherwise read less of.
  */
 import { type Dim, floorDiv, modDim, subDim, substitute } from "@kiln-ml/ir";
 import type { Kernel, Param } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { walkStmts } from "../../kernel/walk.ts";
 
-/** Buffers of halves whose every access is a load of four at a place that is known to be even or odd, its neighbour beside it. */
+/**
+ * Buffers of halves whose every access is a load of four at a place that is known to be even or
+ * odd, its neighbour beside it.
+ */
 export function eightsOf(kernel: Kernel): Set<string> {
   const lanes = new Set<string>();
   const loads = new Map<string, Dim[] | undefined>();

@@ -1,23 +1,18 @@
 /**
- * Prints a kernel as a WGSL module with entry `main`: workgroup loops become the grid, local loops stride over
- * the invocations, vector loops become vector operations where their lanes run together.
+ * Prints a kernel as a WGSL module with entry `main`: workgroup loops become the grid, local loops
+ * stride over the invocations, vector loops become vector operations where their lanes run
+ * together.
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, DtypeError, symbolsIn } from "@kiln-ml/ir";
 import type { Kernel, Of, Param, Stmt } from "../../kernel/kernel.ts";
 import { plainName } from "../../kernel/names.ts";
-import { bestOf, isArg } from "../../kernel/uses.ts";
-import { bindingsOf, Emitter } from "../emitter.ts";
+import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atom, indented, prec, setValue } from "../scope.ts";
+import { bindingsOf } from "../target-language.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
-import {
-  combineArg,
-  combineCall,
-  type Declarations,
-  prefixLines,
-  usesSubgroups,
-} from "./combine.ts";
+import type { Declarations } from "./combine.ts";
 import { eightsOf } from "./eights.ts";
 import { extentsOf, type Grid, gridLines, gridOf } from "./grid.ts";
 import { halfOf, wordType } from "./half.ts";
@@ -27,8 +22,9 @@ import { moduleText } from "./module.ts";
 import { narrowText } from "./narrow.ts";
 import { isNative, narrowType, splatNarrow } from "./native-half.ts";
 import { preludeName, preludeText } from "./prelude.ts";
-import { splat, typeOf, wrapped } from "./spell.ts";
+import { splat, typeOf } from "./spell.ts";
 import { isVectorisable } from "./vector.ts";
+import { printCombine, printPrefix } from "./workgroup.ts";
 
 export interface WgslOptions {
   /** Combines use subgroup operations; the device must have the feature `subgroups`. */
@@ -49,7 +45,10 @@ export interface Module extends Printer {
   matrices: boolean;
 }
 
-/** The kernel as a WGSL module; bindings in the order of the params, then the uniform struct of dims. */
+/**
+ * The kernel as a WGSL module; bindings in the order of the params, then the uniform struct of
+ * dims.
+ */
 export function emitWgsl(kernel: Kernel, options: WgslOptions = {}): KernelText {
   const m = newModule(kernel, options);
   const storage = kernel.params.map((p, i) => {
@@ -263,7 +262,10 @@ function block(e: Emitter, head: string, lines: readonly string[]): void {
   e.line("}");
 }
 
-/** A symbol for an index expression; one that differs from lane to lane is replaced where it is used. */
+/**
+ * A symbol for an index expression; one that differs from lane to lane is replaced where it is
+ * used.
+ */
 function bindIndex(m: Module, name: string, value: Dim): void {
   const { e } = m;
   const d = e.resolved(value);
@@ -274,7 +276,10 @@ function bindIndex(m: Module, name: string, value: Dim): void {
   e.bindIndex(name, d);
 }
 
-/** Shared arrays stand at module scope; private ones in the outermost block, where they are made once. */
+/**
+ * Shared arrays stand at module scope; private ones in the outermost block, where they are made
+ * once.
+ */
 function printArray(m: Module, s: Of<"array">): void {
   const size = m.e.resolved(s.size);
   if (typeof size !== "number")
@@ -293,36 +298,6 @@ function printArray(m: Module, s: Of<"array">): void {
     else m.e.line(`var ${name}: ${type};`);
     m.e.bindName(s.name, atom(name));
   });
-}
-
-type Reducer = Of<"combine">["reducers"][number];
-
-function printCombine(m: Module, name: string, reducer: Reducer, by: Of<"combine">): void {
-  const size = m.kernel.workgroupSize;
-  const { team = size, apart = false } = by;
-  const options = { size, team, apart, subgroups: m.options.subgroups ?? false };
-  if (options.team === 1) return;
-  const { dtype, fed } = m.e.facts.accs.get(name)!;
-  const acc = m.e.find(name).text.text;
-  if (isArg(reducer)) {
-    const names = { best: m.e.find(bestOf(name)).text.text, position: acc };
-    const held = fed === "bool" ? "u32" : fed!;
-    for (const line of combineArg(reducer, held, names, options, m.declarations, m.use))
-      m.e.line(line);
-    return;
-  }
-  m.subgroups ||= usesSubgroups(reducer, options);
-  const all = atom(combineCall(reducer, dtype, acc, options, m.declarations, m.use));
-  m.e.line(`${acc} = ${wrapped(all, dtype).text};`);
-}
-
-function printPrefix(m: Module, name: string, carry: string, reducer: Reducer): void {
-  const { dtype } = m.e.facts.accs.get(name)!;
-  const [own, held] = [name, carry].map((n) => m.e.find(n).text.text);
-  const options = { size: m.kernel.workgroupSize, subgroups: m.options.subgroups ?? false };
-  m.subgroups ||= options.subgroups;
-  for (const line of prefixLines(reducer, dtype, [own!, held!], options, m.declarations, m.use))
-    m.e.line(line);
 }
 
 const unrollLimit = 8;

@@ -1,6 +1,6 @@
 /**
- * Workgroup loops as the grid of a dispatch. The innermost loop is x; a grid that may exceed the limit of one
- * dimension is numbered through and folded into x and y.
+ * Workgroup loops as the grid of a dispatch. The innermost loop is x; a grid that may exceed the
+ * limit of one dimension is numbered through and folded into x and y.
  */
 import type { Extent } from "@kiln-ml/artifact";
 import { bug, type Dim, maxOfDim, mulDim } from "@kiln-ml/ir";
@@ -13,7 +13,10 @@ const limit = 65535;
 
 export interface Grid {
   readonly loops: readonly Of<"loop">[];
-  /** The loops are numbered through and the number is folded; the last groups may have nothing to do. */
+  /**
+   * The loops are numbered through and the number is folded; the last groups may have nothing to
+   * do.
+   */
   readonly folded: boolean;
   readonly workgroups: readonly [Extent, Extent, Extent];
 }
@@ -39,7 +42,10 @@ export function gridOf(kernel: Kernel): Grid {
   return { loops, folded: true, workgroups: [columns, rows, 1] };
 }
 
-/** Lines that give each workgroup loop its variable, and the names they bind; `sizes` are the extents' texts. */
+/**
+ * Lines that give each workgroup loop its variable, and the names they bind; `sizes` are the
+ * extents' texts.
+ */
 export function gridLines(
   grid: Grid,
   names: readonly string[],

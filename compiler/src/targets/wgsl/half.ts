@@ -1,7 +1,8 @@
 /**
- * bf16 in WGSL, and f16 without the feature shader-f16 (with it: `native-half.ts`): two of them lie in one word of a buffer, and
- * values are f32 that are rounded where they are made. An invocation stores its half of a word with two atomic operations,
- * which leave the other half to the invocation that owns it.
+ * bf16 in WGSL, and f16 without the feature shader-f16 (with it: `native-half.ts`): two of them lie
+ * in one word of a buffer, and values are f32 that are rounded where they are made. An invocation
+ * stores its half of a word with two atomic operations, which leave the other half to the
+ * invocation that owns it.
  */
 import { type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import type { Kernel } from "../../kernel/kernel.ts";
@@ -15,7 +16,9 @@ const suffixes: Partial<Record<Dtype, string>> = { f16: "F16", bf16: "Bf16" };
 /** What the names of the functions for the dtype end in; undefined if it is no half. */
 export const halfOf = (dtype: Dtype): string | undefined => suffixes[dtype];
 
-/** Round to nearest, ties to even; bits may be lost in f32's subnormals, which a device may flush. */
+/**
+ * Round to nearest, ties to even; bits may be lost in f32's subnormals, which a device may flush.
+ */
 const toF16 = `fn $toF16(x: F) -> U {
   let bits = bitcast<U>(x);
   let a = bits & U(0x7fffffffu);
@@ -47,8 +50,8 @@ const fromBf16 = `fn $fromBf16(word: U) -> F {
 }`;
 
 /**
- * Integers that f32 cannot hold, with a mark in the last bit that it can where more are lost: rounded to bf16 afterwards they are
- * rounded once.
+ * Integers that f32 cannot hold, with a mark in the last bit that it can where more are lost:
+ * rounded to bf16 afterwards they are rounded once.
  */
 const oddInt = `fn $oddInt(x: I) -> I {
   let marked = (x & I(-256)) | (((x & I(255)) + I(255)) & I(256));

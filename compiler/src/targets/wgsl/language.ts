@@ -1,6 +1,6 @@
 /**
- * WGSL as the emitter's language: constants, loads and stores at the width of their buffer, and the lanes of a
- * vector loop.
+ * WGSL as the emitter's language: constants, loads and stores at the width of their buffer, and the
+ * lanes of a vector loop.
  */
 import {
   type Condition,
@@ -13,10 +13,11 @@ import {
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
-import type { Call, Emitter, Language, Load } from "../emitter.ts";
+import type { Emitter } from "../emitter.ts";
 import { conditionsText, indexText, placeText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, openScope, prec, setValue, type Text } from "../scope.ts";
+import type { Call, Language, Load } from "../target-language.ts";
 import { fourOf, oneOf } from "./eights.ts";
 import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
 import { narrowType, splatNarrow, widened } from "./native-half.ts";
@@ -85,8 +86,9 @@ function floorRemainder(a: Text, b: Text): Text {
 }
 
 /**
- * A conjunction with `&`, which evaluates both sides: they are cheap and have no effects, whereas `&&` is control flow, one
- * branch a condition, for which software adapters take minutes to build a pipeline.
+ * A conjunction with `&`, which evaluates both sides: they are cheap and have no effects, whereas
+ * `&&` is control flow, one branch a condition, for which software adapters take minutes to build a
+ * pipeline.
  */
 function allOf(conditions: readonly Text[]): Text {
   if (conditions.length === 0) return atom("true");
@@ -136,7 +138,9 @@ function callText(p: Printer, c: Call): Text {
   return rounded(p, spell(c.op, args, dtypes, c.dtype, p.use), c.dtype, c.op);
 }
 
-/** A constant operand made opaque: constant evaluation turns overflow and division by 0 into errors. */
+/**
+ * A constant operand made opaque: constant evaluation turns overflow and division by 0 into errors.
+ */
 function hidden(p: Printer, text: Text, dtype: Dtype): Text {
   const type = scalarType(dtype);
   if (type === "bool") return text;
@@ -238,7 +242,9 @@ function oneElement(p: Printer, l: Load, raw: boolean): Text {
   return raw ? element() : (componentText(p, l) ?? widened(p, l.from, element()));
 }
 
-/** A known component of an array of vectors: the vector is loaded once for all that are asked for. */
+/**
+ * A known component of an array of vectors: the vector is loaded once for all that are asked for.
+ */
 function componentText(p: Printer, l: Load): Text | undefined {
   const width = p.widths.get(l.from) ?? 1;
   if (width === 1 || p.e.kernel.params.some((q) => q.name === l.from)) return undefined;
@@ -259,7 +265,10 @@ function guarded(p: Printer, value: Text, when: Text, dtype: Dtype | undefined):
   return atom(`select(${none.text}, ${value.text}, ${when.text})`, value.lanes);
 }
 
-/** A condition that is the same in all lanes, as where four neighbours belong to one piece, as it is in lane 0. */
+/**
+ * A condition that is the same in all lanes, as where four neighbours belong to one piece, as it is
+ * in lane 0.
+ */
 function common(p: Printer, c: Condition): Condition {
   if (!p.vector || c.test !== "nonnegative" || !varies(p, c.value)) return c;
   const { name, lanes } = p.vector;
@@ -315,7 +324,9 @@ function lanesOfIndex(p: Printer, value: Dim): Text {
   );
 }
 
-/** Assignments that store `value`, one for each statement; it is f16 already where what holds it is. */
+/**
+ * Assignments that store `value`, one for each statement; it is f16 already where what holds it is.
+ */
 export function storeLines(
   p: Printer,
   to: string,

@@ -1,7 +1,8 @@
 /**
- * Matrices of a subgroup in WGSL, by Dawn's experimental extension. Offsets and strides count elements of the array, so those of an
- * array of vectors count vectors. Tint checks what it cannot prove at each use, by an offset and a stride that are computed, which halves the
- * rate: so a matrix is loaded from a part of an array, at a constant.
+ * Matrices of a subgroup in WGSL, by Dawn's experimental extension. Offsets and strides count
+ * elements of the array, so those of an array of vectors count vectors. Tint checks what it cannot
+ * prove at each use, by an offset and a stride that are computed, which halves the rate: so a
+ * matrix is loaded from a part of an array, at a constant.
  */
 import { type Dim, floorDiv, modDim } from "@kiln-ml/ir";
 import type { MatrixStep } from "../../kernel/matrix.ts";

@@ -1,10 +1,14 @@
 /**
- * The text of a WGSL module around a kernel's statements: what it enables, bindings, declarations and the entry `main`.
+ * The text of a WGSL module around a kernel's statements: what it enables, bindings, declarations
+ * and the entry `main`.
  */
 import { indented } from "../scope.ts";
 import type { Module } from "./emit.ts";
 
-/** What was declared on the way, but for functions whose calls were left out again; each stands before what uses it. */
+/**
+ * What was declared on the way, but for functions whose calls were left out again; each stands
+ * before what uses it.
+ */
 function declared(m: Module): string[] {
   let after = m.e.scope.lines.join("\n");
   const kept: string[] = [];

@@ -1,12 +1,12 @@
 /**
- * Values as f16, for what holds f16: an element that is f16 where it lies, or a choice among such, is copied and not widened on
- * the way; a conversion is done once.
+ * Values as f16, for what holds f16: an element that is f16 where it lies, or a choice among such,
+ * is copied and not widened on the way; a conversion is done once.
  */
 import { isFloat } from "@kiln-ml/ir";
 import type { Expr } from "../../kernel/kernel.ts";
-import type { Call } from "../emitter.ts";
 import { conditionsText } from "../index-text.ts";
 import { atom, type Text } from "../scope.ts";
+import type { Call } from "../target-language.ts";
 import { loadText, type Printer, varies } from "./language.ts";
 import { narrowed, splatNarrow } from "./native-half.ts";
 

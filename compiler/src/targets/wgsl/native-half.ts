@@ -1,14 +1,15 @@
 /**
- * f16 in WGSL with the feature shader-f16: buffers, tiles and what is on its way between them hold f16, four at a time where they
- * are wide. Every other value is f32, widened when it is read and rounded when it is stored.
+ * f16 in WGSL with the feature shader-f16: buffers, tiles and what is on its way between them hold
+ * f16, four at a time where they are wide. Every other value is f32, widened when it is read and
+ * rounded when it is stored.
  */
 import type { Dtype } from "@kiln-ml/ir";
 import { atom, type Text } from "../scope.ts";
 import type { Printer } from "./language.ts";
 
 /**
- * A device may round a number beyond the largest f16 to that or to infinity; here it is infinity, as IEEE 754 rounds to the
- * nearest.
+ * A device may round a number beyond the largest f16 to that or to infinity; here it is infinity,
+ * as IEEE 754 rounds to the nearest.
  */
 const narrowF16 = `fn $narrowF16(x: F) -> H {
   return H(select(x, x * F(3.4e38), abs(x) >= F(65520.0)));
@@ -33,7 +34,10 @@ export const widened = (p: Printer, name: string, t: Text): Text =>
     ? atom(`${t.lanes === 1 ? "f32" : `vec${t.lanes}<f32>`}(${t.text})`, t.lanes)
     : t;
 
-/** An f32 rounded to an f16, as an f32: what any op of halves gives, so that all readers see what memory would hold. */
+/**
+ * An f32 rounded to an f16, as an f32: what any op of halves gives, so that all readers see what
+ * memory would hold.
+ */
 export const nearest = (p: Printer, t: Text): Text =>
   atom(`${p.use("nearestF16", t.lanes)}(${t.text})`, t.lanes);
 

@@ -1,7 +1,8 @@
 /**
- * WGSL functions that the emitted text calls: ops the language lacks, or whose built-in goes wrong on NaN, near
- * zero or for huge arguments. Written once for any number of lanes: F, I, U and B stand for the float, int, uint
- * and bool types of the call's width, `$name` for another function of the prelude at that width.
+ * WGSL functions that the emitted text calls: ops the language lacks, or whose built-in goes wrong
+ * on NaN, near zero or for huge arguments. Written once for any number of lanes: F, I, U and B
+ * stand for the float, int, uint and bool types of the call's width, `$name` for another function
+ * of the prelude at that width.
  */
 import { halfPrelude } from "./half.ts";
 import { nativeHalfPrelude } from "./native-half.ts";
@@ -35,7 +36,10 @@ const signOf = `fn $signOf(x: F) -> F {
   return select(sign(x), x, $isNan(x) | (x == F(0.0)));
 }`;
 
-/** eˣ − 1: its series to x⁹/9! below ½, where the difference would cancel. Products, as division is several instructions. */
+/**
+ * eˣ − 1: its series to x⁹/9! below ½, where the difference would cancel. Products, as division is
+ * several instructions.
+ */
 const expm1 = `fn $expm1(x: F) -> F {
   var p = 2.7557319e-6 * x + 2.4801588e-5;
   p = p * x + 1.984127e-4;
@@ -82,8 +86,9 @@ const log2Of = `fn $log2Of(x: F) -> F {
 }`;
 
 /**
- * tanh |x| = 1 − 2 / (e^2|x| + 1), which is 1 from 9.1 on; below ⅝, where the difference would cancel, x + x³·P(x²), P fitted to
- * (tanh x / x − 1) / x² by least squares. Bits of |x| less those of ⅝ wrap around below it, so one comparison finds what is below and NaN.
+ * tanh |x| = 1 − 2 / (e^2|x| + 1), which is 1 from 9.1 on; below ⅝, where the difference would
+ * cancel, x + x³·P(x²), P fitted to (tanh x / x − 1) / x² by least squares. Bits of |x| less those
+ * of ⅝ wrap around below it, so one comparison finds what is below and NaN.
  */
 const tanhOf = `fn $tanhOf(x: F) -> F {
   let bits = bitcast<U>(x);
@@ -99,7 +104,10 @@ const tanhOf = `fn $tanhOf(x: F) -> F {
   return select(signed, near, (size - U(0x3f200000u)) > U(0x40600000u));
 }`;
 
-/** sinh |x| = (t + t / (t + 1)) / 2 with t = e^|x| − 1; from 80 on (½e^½|x|)·e^½|x|, which overflows only where sinh does. */
+/**
+ * sinh |x| = (t + t / (t + 1)) / 2 with t = e^|x| − 1; from 80 on (½e^½|x|)·e^½|x|, which overflows
+ * only where sinh does.
+ */
 const sinhOf = `fn $sinhOf(x: F) -> F {
   let a = abs(x);
   let t = $expm1(min(a, F(80.0)));
@@ -135,7 +143,10 @@ const atanhOf = `fn $atanhOf(x: F) -> F {
   return select(select(edge, -edge, x < F(0.0)), x, $isNan(x) | (x == F(0.0)));
 }`;
 
-/** IEEE 754 pow: the built-in has no negative bases; x⁰ and 1ʸ are 1 for every x and y. −0 has a sign, which only its bits tell. */
+/**
+ * IEEE 754 pow: the built-in has no negative bases; x⁰ and 1ʸ are 1 for every x and y. −0 has a
+ * sign, which only its bits tell.
+ */
 const powOf = `fn $powOf(x: F, y: F) -> F {
   let a = abs(x);
   let one = select(pow(a, y), F(1.0), a == F(1.0));
@@ -150,8 +161,8 @@ const powOf = `fn $powOf(x: F, y: F) -> F {
 }`;
 
 /**
- * x − y·trunc(x / y), y in two halves of 12 bits so that their products with a quotient below 2¹² are exact; a
- * quotient rounded up to the next integer shows in the sign. x where y is infinite.
+ * x − y·trunc(x / y), y in two halves of 12 bits so that their products with a quotient below 2¹²
+ * are exact; a quotient rounded up to the next integer shows in the sign. x where y is infinite.
  */
 const remOf = `fn $remOf(x: F, y: F) -> F {
   let quotient = x / y;
@@ -167,7 +178,10 @@ const remOf = `fn $remOf(x: F, y: F) -> F {
   }
   return whole;
 }`;
-/** The same for larger quotients: the fraction of x modulo that of y, for eight bits of the quotient at a time. */
+/**
+ * The same for larger quotients: the fraction of x modulo that of y, for eight bits of the quotient
+ * at a time.
+ */
 const remFar = `fn $remFar(x: F, y: F) -> F {
   let a = bitcast<U>(x) & U(0x7fffffffu);
   let b = bitcast<U>(y) & U(0x7fffffffu);
@@ -184,7 +198,10 @@ const remFar = `fn $remFar(x: F, y: F) -> F {
   return bitcast<F>(bitcast<U>(size) | (bitcast<U>(x) & U(0x80000000u)));
 }`;
 
-/** Floats without their fraction. WGSL says nothing of NaN, and brings what is too large to the greatest float that fits, not integer. */
+/**
+ * Floats without their fraction. WGSL says nothing of NaN, and brings what is too large to the
+ * greatest float that fits, not integer.
+ */
 const wholeUint = `fn $wholeUint(x: F) -> U {
   let far = select(U(clamp(x, F(0.0), F(4294967040.0))), U(0xffffffffu), x >= F(4294967296.0));
   return select(far, U(0u), $isNan(x));
@@ -209,7 +226,10 @@ const shiftRightUint = `fn $shiftRightUint(x: U, y: U) -> U {
   return select(x >> (y & U(31u)), U(0u), y > U(31u));
 }`;
 
-/** Powers of integers, wrapped: a square and a product for each bit of the exponent. 0 for negative ones, unless of 1 or −1. */
+/**
+ * Powers of integers, wrapped: a square and a product for each bit of the exponent. 0 for negative
+ * ones, unless of 1 or −1.
+ */
 const powUint = `fn $powUint(x: U, y: U) -> U {
   var result = U(1u);
   var factor = x;
@@ -256,8 +276,8 @@ const sigmoid = `fn $sigmoid(x: F) -> F {
 }`;
 
 /**
- * erf x: below 1 its Taylor series to x²¹; above it 1 − e^(−x²)·Q(1 / (1 + x/2)), Q a polynomial fitted to
- * e^(x²)·erfc x on [1, 4] by least squares.
+ * erf x: below 1 its Taylor series to x²¹; above it 1 − e^(−x²)·Q(1 / (1 + x/2)), Q a polynomial
+ * fitted to e^(x²)·erfc x on [1, 4] by least squares.
  */
 const erf = `fn $erf(x: F) -> F {
   let a = min(abs(x), F(4.0));

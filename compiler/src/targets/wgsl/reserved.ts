@@ -1,6 +1,6 @@
 /**
- * Words that emitted WGSL must not use as names: keywords, reserved words (WGSL 16.1, 16.2), predeclared names the
- * text relies on, and those of the printer.
+ * Words that emitted WGSL must not use as names: keywords, reserved words (WGSL 16.1, 16.2),
+ * predeclared names the text relies on, and those of the printer.
  */
 import { prelude, preludeName } from "./prelude.ts";
 

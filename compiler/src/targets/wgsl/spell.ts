@@ -1,7 +1,7 @@
 /**
- * How WGSL spells the elementwise ops, for one lane or a vector of them. bool is bool inside expressions; i8 and
- * u8 are i32 and u32, wrapped after each op. Comparisons are only ever printed with `<`, so that no pair of `<`
- * and `>` can be read as a template list (WGSL 3.9).
+ * How WGSL spells the elementwise ops, for one lane or a vector of them. bool is bool inside
+ * expressions; i8 and u8 are i32 and u32, wrapped after each op. Comparisons are only ever printed
+ * with `<`, so that no pair of `<` and `>` can be read as a template list (WGSL 3.9).
  */
 import {
   type Dtype,
@@ -94,7 +94,10 @@ const same: Spelling = (x) => x[0]!;
 const never: Spelling = () => atom("false");
 const always: Spelling = () => atom("true");
 
-/** In parentheses whatever is around it: a `>` must not meet a `<` at its own level. By a function unless the count is known to fit. */
+/**
+ * In parentheses whatever is around it: a `>` must not meet a `<` at its own level. By a function
+ * unless the count is known to fit.
+ */
 const shift =
   (op: string, safe: string): Spelling =>
   (x, from, to, use) => {
@@ -203,11 +206,14 @@ function spellBool(op: string, [a, b]: readonly Text[], use: Use): Text | undefi
   return undefined;
 }
 
-/** What stands for the operands while a record's text is made WGSL: what they call is named already. */
+/**
+ * What stands for the operands while a record's text is made WGSL: what they call is named already.
+ */
 const operand = (i: number): string => `$${i}`;
 
 /**
- * C text of a record as WGSL, at a width: the functions it calls are those of the prelude, where that has them, or built in.
+ * C text of a record as WGSL, at a width: the functions it calls are those of the prelude, where
+ * that has them, or built in.
  */
 function fromC(record: NonNullable<OpRecord["spell"]>, x: readonly Text[], use: Use): string {
   const lanes = lanesOf(x);

@@ -1,11 +1,12 @@
 /**
- * Trigonometry for the WGSL prelude. The built-ins may be off by 2⁻¹¹ (sin, cos) or 4096 ulps (atan) and more
- * (WGSL 15.7.4); these are within a few ulps for every x. Same notation as `prelude.ts`.
+ * Trigonometry for the WGSL prelude. The built-ins may be off by 2⁻¹¹ (sin, cos) or 4096 ulps
+ * (atan) and more (WGSL 15.7.4); these are within a few ulps for every x. Same notation as
+ * `prelude.ts`.
  */
 
 /**
- * x − k·π/2 with k the nearest integer to x·2/π. π/2 in three parts, the first two so short that their products
- * with k are exact (Cody & Waite 1980). For |x| below 4096.
+ * x − k·π/2 with k the nearest integer to x·2/π. π/2 in three parts, the first two so short that
+ * their products with k are exact (Cody & Waite 1980). For |x| below 4096.
  */
 const quarter = `fn $quarter(x: F) -> F {
   return round(x * 0.63661975);
@@ -28,7 +29,9 @@ const twoOverPi = `fn $twoOverPi(n: U) -> U {
   let later = select(select(U(0xfc2757d1u), U(0xf534ddc0u), n == U(4u)), U(0xdb629599u), n == U(5u));
   return select(select(early, later, n > U(2u)), U(0x3c439041u), n == U(6u));
 }`;
-/** 32 bits of 2/π, of which so many go before. A shift by 32 in two steps, as one would do nothing. */
+/**
+ * 32 bits of 2/π, of which so many go before. A shift by 32 in two steps, as one would do nothing.
+ */
 const bitsOfTwoOverPi = `fn $bitsOfTwoOverPi(skip: U) -> U {
   let n = skip >> U(5u);
   let by = skip & U(31u);
@@ -36,8 +39,9 @@ const bitsOfTwoOverPi = `fn $bitsOfTwoOverPi(skip: U) -> U {
 }`;
 
 /**
- * x − k·π/2 for 4096 ≤ |x| < ∞ (Payne & Hanek 1983). |x| = m·2^(e − 31), and of 2/π only those 96 bits count whose product with m is not
- * a multiple of 4 nor too small: product = m·bits mod 2⁹⁶, its top two bits are k, the rest a fraction of a quarter turn.
+ * x − k·π/2 for 4096 ≤ |x| < ∞ (Payne & Hanek 1983). |x| = m·2^(e − 31), and of 2/π only those 96
+ * bits count whose product with m is not a multiple of 4 nor too small: product = m·bits mod 2⁹⁶,
+ * its top two bits are k, the rest a fraction of a quarter turn.
  */
 const reducedFar = `fn $reducedFar(x: F, k: ptr<function, I>) -> F {
   let size = bitcast<U>(x) & U(0x7fffffffu);
@@ -60,7 +64,10 @@ const reducedFar = `fn $reducedFar(x: F, k: ptr<function, I>) -> F {
   *k = select(whole, -whole, bitcast<I>(x) < I(0));
   return select(turns, -turns, negative) * 1.5707964;
 }`;
-/** The angle in [−π/4, π/4] that x is beside k quarter turns. What is huge is told by its bits, and is neither infinite nor NaN. */
+/**
+ * The angle in [−π/4, π/4] that x is beside k quarter turns. What is huge is told by its bits, and
+ * is neither infinite nor NaN.
+ */
 const turn = `fn $turn(x: F, k: ptr<function, I>) -> F {
   let q = $quarter(x);
   var r = $reduced(x, q);
@@ -132,7 +139,10 @@ const atanOf = `fn $atanOf(x: F) -> F {
   let y = select(near, 1.5707964 - near, a > F(1.0));
   return select(select(y, -y, x < F(0.0)), x, $isNan(x) | (x == F(0.0)));
 }`;
-/** The angle of (x, y): arctan of the lesser over the greater in the first octant, then by signs, those of zeros too. */
+/**
+ * The angle of (x, y): arctan of the lesser over the greater in the first octant, then by signs,
+ * those of zeros too.
+ */
 const atan2Of = `fn $atan2Of(y: F, x: F) -> F {
   let a = abs(x);
   let b = abs(y);

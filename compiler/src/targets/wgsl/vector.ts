@@ -1,13 +1,14 @@
 /**
- * Which vector loops become vector operations. The others are repeated lane by lane, which is always right.
+ * Which vector loops become vector operations. The others are repeated lane by lane, which is
+ * always right.
  */
 import { type Dim, symbolsIn } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { isArg } from "../../kernel/uses.ts";
 
 /**
- * True if every statement of the loop has a form in which its lanes run together. `resolved` puts in what names stand for:
- * an index may cease to differ when a loop around it has been unrolled.
+ * True if every statement of the loop has a form in which its lanes run together. `resolved` puts
+ * in what names stand for: an index may cease to differ when a loop around it has been unrolled.
  */
 export function isVectorisable(s: Of<"loop">, resolved: (d: Dim) => Dim): boolean {
   if (s.extent !== 2 && s.extent !== 3 && s.extent !== 4) return false;

@@ -6,7 +6,7 @@
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { promote } from "../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
-import { checkList } from "../kind.ts";
+import { checkList, checkRecord } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";
@@ -163,6 +163,7 @@ const dotOptions: OptionNames<DotAxes> = {
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
   for (const t of [lhs, rhs]) checkTensor("dotGeneral", t);
+  checkRecord("dotGeneral", axes, "axes");
   for (const list of Object.values(checkOptions<Partial<DotAxes>>("dotGeneral", axes, dotOptions)))
     if (list !== undefined) checkList("dotGeneral", "axes", list);
   const named = (list: readonly number[] | undefined, t: Tensor) =>

@@ -16,8 +16,8 @@ import {
   sameDim,
   subDim,
 } from "../dim.ts";
-import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
-import { checkExtents } from "../kind.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
+import { checkExtents, checkRecord } from "../kind.ts";
 import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
@@ -114,6 +114,7 @@ const windowOptions: OptionNames<WindowOptions> = { size: 1, stride: 1, dilation
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
   checkTensor("windows", x);
+  checkRecord("windows", options);
   checkOptions("windows", options, windowOptions);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
@@ -166,10 +167,7 @@ const foldOptions: OptionNames<FoldOptions> = { ...windowOptions, extent: 1 };
  */
 export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
   checkTensor("foldWindows", x);
-  if (options === undefined)
-    throw new GraphError(
-      "foldWindows: extent must be a list, got undefined\n  pass { size, extent }",
-    );
+  checkRecord("foldWindows", options);
   checkOptions("foldWindows", options, foldOptions);
   checkExtents("fold", "extent", options.extent);
   const size = Array.isArray(options.size)

@@ -1,6 +1,7 @@
 /**
- * The inverse trigonometric functions. atan t = t + t³·P(t²) on [0, 1], asin t = t + t³·P(t²) on [0, ½], with minimax
- * fits of our own as in `exponential.ts`; multiples of π/2 are added in two parts.
+ * The inverse trigonometric functions. atan t = t + t³·P(t²) on [0, 1], asin t = t + t³·P(t²) on
+ * [0, ½], with minimax fits of our own as in `exponential.ts`; multiples of π/2 are added in two
+ * parts.
  */
 import type { Code } from "../code.ts";
 import {
@@ -59,7 +60,9 @@ const atan: MathCode = ([x], bind) => {
   );
 };
 
-/** The angle of (|x|, |y|), from the lesser over the greater, taken to the quadrant of the signs. */
+/**
+ * The angle of (|x|, |y|), from the lesser over the greater, taken to the quadrant of the signs.
+ */
 const atan2: MathCode = ([y, x], bind) => {
   const ax = bind("v128", abs(x!));
   const ay = bind("v128", abs(y!));
@@ -93,7 +96,9 @@ const asin: MathCode = ([x], bind) => {
   return withSign(select(far, beyond, angle), x!);
 };
 
-/** acos x = π/2 − asin x below ½; 2·asin √((1 − a)/2) or π less that, by the sign of x, above it. */
+/**
+ * acos x = π/2 − asin x below ½; 2·asin √((1 − a)/2) or π less that, by the sign of x, above it.
+ */
 const acos: MathCode = ([x], bind) => {
   const { far, angle } = asinNear(x!, bind);
   const left = bind("v128", shiftRight(x!, 31));

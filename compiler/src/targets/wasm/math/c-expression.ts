@@ -1,6 +1,7 @@
 /**
- * The C text of an op's record as instructions, for four f32 lanes or one f64: numbers, operands, arithmetic, comparisons, logic,
- * `?:` and calls. No assignments, casts, integers or bits. Comparisons give a lane mask, of f64 an i32.
+ * The C text of an op's record as instructions, for four f32 lanes or one f64: numbers, operands,
+ * arithmetic, comparisons, logic, `?:` and calls. No assignments, casts, integers or bits.
+ * Comparisons give a lane mask, of f64 an i32.
  */
 import { DtypeError } from "@kiln-ml/ir";
 import { type Code, isCheap, op } from "../code.ts";

@@ -1,6 +1,6 @@
 /**
- * What C's operators and functions are on four f32 lanes and on one f64. Functions of `Math` that the tables lack are
- * the host's, lane by lane.
+ * What C's operators and functions are on four f32 lanes and on one f64. Functions of `Math` that
+ * the tables lack are the host's, lane by lane.
  */
 import { type Code, call, f64Const, op } from "../code.ts";
 import type { PlainName } from "../opcodes.ts";

@@ -1,6 +1,6 @@
 /**
- * The functions on one f64. What the host's `Math` has is called; the rest repeats the reference of the op's record
- * step for step, so that the bits are the same.
+ * The functions on one f64. What the host's `Math` has is called; the rest repeats the reference of
+ * the op's record step for step, so that the bits are the same.
  */
 import {
   block,
@@ -46,11 +46,17 @@ const assign = (local: Code, value: Code): Code => set(localOf(local), value);
 /** Statements, then the value. */
 const after = (statements: readonly Code[], value: Code): Code =>
   block("", "f64", [...statements, value]);
-/** The statements again and again while the condition, asked after them, holds. The label is `local`'s name. */
+/**
+ * The statements again and again while the condition, asked after them, holds. The label is
+ * `local`'s name.
+ */
 const repeat = (local: Code, statements: readonly Code[], condition: Code): Code =>
   loop(localOf(local), [...statements, branchIf(localOf(local), condition)]);
 
-/** Long division in base 2: d·2ᵏ is taken from r as often as it fits, from the greatest k down; every step is exact. */
+/**
+ * Long division in base 2: d·2ᵏ is taken from r as often as it fits, from the greatest k down;
+ * every step is exact.
+ */
 const rem: MathCode = ([x, y], bind) => {
   const d = bind("f64", magnitude(y!));
   const size = bind("f64", magnitude(x!));
@@ -67,13 +73,17 @@ const rem: MathCode = ([x, y], bind) => {
     ],
     copySign(r, x!),
   );
-  // Infinite x and zero y have no remainder, and NaN none either; with a lesser x nothing is to be done.
+  // Infinite x and zero y have no remainder, and NaN none either; with a lesser x nothing is to be
+  // done.
   const none = op("i32.or", op("f64.eq", size, infinity), op("f64.eq", d, number(0)));
   const known = decide(none, nan, choose(x!, y!, op("f64.eq", y!, y!)));
   return decide(op("i32.or", none, op("i32.eqz", op("f64.ge", size, d))), known, divided);
 };
 
-/** 1 − erfc a for 3 ≤ a < 6: the continued fraction 7.1.14 of Abramowitz & Stegun, from its 60th level up. */
+/**
+ * 1 − erfc a for 3 ≤ a < 6: the continued fraction 7.1.14 of Abramowitz & Stegun, from its 60th
+ * level up.
+ */
 function erfTail(a: Code, x: Code, bind: Bind): Code {
   const [k, tail] = [variable(bind), variable(bind)];
   const step = [assign(tail, add(a, over(over(k, number(2)), tail))), assign(k, sub(k, one))];

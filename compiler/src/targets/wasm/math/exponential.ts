@@ -1,7 +1,8 @@
 /**
- * eˣ and what is made of it. Reduction: x = n·ln 2 + r, |r| ≤ ½ ln 2, ln 2 in two parts of which n times the first
- * is exact (Cody & Waite 1980, chapter 6). Polynomials and rational functions are minimax fits of our own (Lawson's
- * weighted least squares at 400 points, coefficients rounded to f32 from the lowest up, the rest fitted again).
+ * eˣ and what is made of it. Reduction: x = n·ln 2 + r, |r| ≤ ½ ln 2, ln 2 in two parts of which n
+ * times the first is exact (Cody & Waite 1980, chapter 6). Polynomials and rational functions are
+ * minimax fits of our own (Lawson's weighted least squares at 400 points, coefficients rounded to
+ * f32 from the lowest up, the rest fitted again).
  */
 import { type Code, op } from "../code.ts";
 import {
@@ -30,13 +31,18 @@ import {
 
 /** Twice the offset of exponent bits. */
 const bias = 254;
-/** Adding this much, 1.5·2²³ and more, rounds to an integer n, and leaves n + bias in the low bits. */
+/**
+ * Adding this much, 1.5·2²³ and more, rounds to an integer n, and leaves n + bias in the low bits.
+ */
 const magic = f32(12582912 + bias);
 const ln2High = 0.693359375;
 const ln2Low = -2.1219444e-4;
 
 interface Reduced {
-  /** n + what the rounder adds, `bias` by default, as an integer in the low nine bits, and something else above them. */
+  /**
+   * n + what the rounder adds, `bias` by default, as an integer in the low nine bits, and something
+   * else above them.
+   */
   readonly bits: Code;
   readonly n: Code;
   readonly r: Code;
@@ -77,7 +83,10 @@ const exp: MathCode = ([x], bind) => {
 const lift = 65;
 const liftedMagic = f32(12582912 + 127 + lift);
 
-/** eˣ of x ≤ 0, bit for bit: p·2ⁿ⁺⁶⁵ is normal for all n that count, and rounded once when it is brought down. */
+/**
+ * eˣ of x ≤ 0, bit for bit: p·2ⁿ⁺⁶⁵ is normal for all n that count, and rounded once when it is
+ * brought down.
+ */
 export const expNonPositive: MathCode = ([x], bind) => {
   const c = bind("v128", atLeast(x!, f32(-104)));
   const { bits, r } = reduce(c, bind, liftedMagic);
@@ -98,7 +107,10 @@ const exp2: MathCode = ([x], bind) => {
   return exp2Of(n, sub(c, n), bind);
 };
 
-/** s / (s + p·s·2ⁿ) with p·2ⁿ = e⁻ˣ and s = 2^−⌊n/2⌋: nothing in it overflows, and the quotient is rounded once. */
+/**
+ * s / (s + p·s·2ⁿ) with p·2ⁿ = e⁻ˣ and s = 2^−⌊n/2⌋: nothing in it overflows, and the quotient is
+ * rounded once.
+ */
 const sigmoid: MathCode = ([x], bind) => {
   const { bits, r } = reduce(bind("v128", op("f32x4.neg", clamp(x!, -104, 104))), bind);
   const { first, second } = halves(bits, bind);

@@ -1,5 +1,6 @@
 /**
- * Four f32 lanes as two vectors of two f64, for the steps of a function that need more than 24 bits.
+ * Four f32 lanes as two vectors of two f64, for the steps of a function that need more than 24
+ * bits.
  */
 import { type Code, call, choice, laneOp, op, shuffle } from "../code.ts";
 import type { Bind } from "./vector.ts";

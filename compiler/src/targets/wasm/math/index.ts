@@ -1,6 +1,7 @@
 /**
- * The mathematics of the wasm target: the code of the ops that are more than an instruction or two, on four f32
- * lanes and on one f64. Arithmetic, comparisons, minimum and maximum, and all of the integers are the emitter's.
+ * The mathematics of the wasm target: the code of the ops that are more than an instruction or two,
+ * on four f32 lanes and on one f64. Arithmetic, comparisons, minimum and maximum, and all of the
+ * integers are the emitter's.
  */
 import type { Code } from "../code.ts";
 import { angle } from "./angle.ts";
@@ -30,12 +31,18 @@ export const plainOps: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The code of `op` on four f32 lanes, or undefined if it is no op of this module. The arguments are repeated. */
+/**
+ * The code of `op` on four f32 lanes, or undefined if it is no op of this module. The arguments are
+ * repeated.
+ */
 export function vectorMath(op: string, x: readonly Code[], bind: Bind): Code | undefined {
   return Object.hasOwn(vector, op) ? vector[op]!(x, bind) : undefined;
 }
 
-/** The code of `op` on one f64, or undefined. Calls `Math.NAME`, which the module imports from the host. */
+/**
+ * The code of `op` on one f64, or undefined. Calls `Math.NAME`, which the module imports from the
+ * host.
+ */
 export function doubleMath(op: string, x: readonly Code[], bind: Bind): Code | undefined {
   return Object.hasOwn(double, op) ? double[op]!(x, bind) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Logarithms. Reduction: x = 2ᵉ·(1 + f) with 1 + f in [√½, √2); ln(1 + f) = f − f²/2 + f³·P(f), P a minimax fit of our
- * own as in `exponential.ts`.
+ * Logarithms. Reduction: x = 2ᵉ·(1 + f) with 1 + f in [√½, √2); ln(1 + f) = f − f²/2 + f³·P(f), P a
+ * minimax fit of our own as in `exponential.ts`.
  */
 import { type Code, op } from "../code.ts";
 import {
@@ -87,7 +87,10 @@ const log2: MathCode = ([x], bind) => {
   return edges(add(e, add(f, low)), x!);
 };
 
-/** ln(1 + x) of u = 1 + x as rounded: what u lost is added to f, scaled as f is (Goldberg 1991, theorem 4). */
+/**
+ * ln(1 + x) of u = 1 + x as rounded: what u lost is added to f, scaled as f is (Goldberg 1991,
+ * theorem 4).
+ */
 function logOnePlus(x: Code, bind: Bind): Code {
   const u = bind("v128", add(x, f32(1)));
   const { exponent, e, f } = split(u, undefined, bind);

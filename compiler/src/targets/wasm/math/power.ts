@@ -1,7 +1,7 @@
 /**
- * xʸ and the remainder, which need doubles inside. |x|ʸ = 2^(y·log₂|x|): the logarithm as e + s·P(s²) with
- * s = f/(2 + f) in double precision (Cody & Waite 1980, chapter 11), of which only the fraction left over by the nearest
- * integer is brought back to f32.
+ * xʸ and the remainder, which need doubles inside. |x|ʸ = 2^(y·log₂|x|): the logarithm as e +
+ * s·P(s²) with s = f/(2 + f) in double precision (Cody & Waite 1980, chapter 11), of which only the
+ * fraction left over by the nearest integer is brought back to f32.
  */
 import {
   block,
@@ -69,7 +69,10 @@ function powerOfMagnitude(a: Code, y: Code, bind: Bind): Code {
   return exp2Of(n, rest, bind);
 }
 
-/** Negative bases have powers of whole exponents only, with the sign of odd ones; x⁰ and 1ʸ are 1, and so is −1 to ±∞. */
+/**
+ * Negative bases have powers of whole exponents only, with the sign of odd ones; x⁰ and 1ʸ are 1,
+ * and so is −1 to ±∞.
+ */
 const pow: MathCode = ([x, y], bind) => {
   const size = powerOfMagnitude(bind("v128", abs(x!)), y!, bind);
   const whole = bind("v128", equal(nearest(y!), y!));
@@ -89,7 +92,10 @@ const steps = 268435456;
 const lessQuotient = (t: Code, y: Code): Code =>
   op("f64x2.sub", t, op("f64x2.mul", y, op("f64x2.trunc", op("f64x2.div", t, y))));
 
-/** Subtracts multiples of y·2²⁵², y·2²²⁴, … y until the rest is below y; the largest quotient of floats is 2²⁷⁷. */
+/**
+ * Subtracts multiples of y·2²⁵², y·2²²⁴, … y until the rest is below y; the largest quotient of
+ * floats is 2²⁷⁷.
+ */
 function longDivision(t: Code, y: Code, bind: Bind): Code {
   // Not a constant, which would be repeated instead of bound: the loop assigns to both.
   const fresh = op("f64x2.splat", f64Const(0));

@@ -1,6 +1,7 @@
 /**
- * Sine, cosine and tangent. Reduction in double precision: x = n·π/2 + r with π/2 in two parts of which n times the
- * first, of 33 bits, is exact (Cody & Waite 1980, chapter 8). Arguments beyond 2¹⁸ go to the host, lane by lane.
+ * Sine, cosine and tangent. Reduction in double precision: x = n·π/2 + r with π/2 in two parts of
+ * which n times the first, of 33 bits, is exact (Cody & Waite 1980, chapter 8). Arguments beyond
+ * 2¹⁸ go to the host, lane by lane.
  */
 import { type Code, op } from "../code.ts";
 import { inDoubles, perLane, whereAny } from "./halves.ts";

@@ -1,11 +1,14 @@
 /**
- * The instructions that the functions on four lanes are written in. `madd` and `nmadd` are pseudo instructions of the
- * encoder: one fused operation in the relaxed variant, two rounded ones in the plain one.
+ * The instructions that the functions on four lanes are written in. `madd` and `nmadd` are pseudo
+ * instructions of the encoder: one fused operation in the relaxed variant, two rounded ones in the
+ * plain one.
  */
 import { type Code, i32Const, op, splat } from "../code.ts";
 import type { PlainName } from "../opcodes.ts";
 
-/** Binds an expression to a fresh local and returns what reads it. A loop may assign to the local. */
+/**
+ * Binds an expression to a fresh local and returns what reads it. A loop may assign to the local.
+ */
 export type Bind = (type: "v128" | "i32" | "f64", value: Code) => Code;
 /** The code of a function: its arguments are cheap to repeat. */
 export type MathCode = (x: readonly Code[], bind: Bind) => Code;

@@ -18,7 +18,10 @@ const real =
 
 /** Floats by one function, integers by another. */
 const either =
-  (onFloat: (x: number, y: number) => number, onInteger: (x: number, y: number, d: Dtype) => number): Element =>
+  (
+    onFloat: (x: number, y: number) => number,
+    onInteger: (x: number, y: number, d: Dtype) => number,
+  ): Element =>
   ([x, y], from) =>
     isFloat(from) ? onFloat(x!, y!) : onInteger(x!, y!, from);
 
@@ -102,7 +105,8 @@ const directions: Readonly<Record<string, (x: number, y: number) => boolean>> = 
 export function comparison(attributes: ReadonlyMap<string, string>, dtype: Dtype) {
   const word = (key: string) => /(\w+)>$/.exec(attributes.get(key) ?? "")?.[1] ?? "";
   const wanted = isFloat(dtype) ? "FLOAT" : minOf(dtype) < 0 ? "SIGNED" : "UNSIGNED";
-  if (word("compare_type") !== wanted) throw new Error(`${dtype} compared as ${word("compare_type")}`);
+  if (word("compare_type") !== wanted)
+    throw new Error(`${dtype} compared as ${word("compare_type")}`);
   const holds = directions[word("comparison_direction")]!;
   return (x: number, y: number): number => Number(holds(x, y));
 }

@@ -98,18 +98,25 @@ export class Evaluator {
     const simple = region.ops.length === 2 && last.operands[0] === first.results[0]?.name;
     const f = simple ? elements[first.op.replace("stablehlo.", "")] : undefined;
     if (f)
-      return (a, b) => (isFloat(dtype) ? f([a, b], dtype, dtype) : roundTo(dtype, f([a, b], dtype, dtype)));
-    return (a, b) => this.#run(region, [scalar(dtype, a), scalar(dtype, b)], new Map())[0]!.data[0]!;
+      return (a, b) =>
+        isFloat(dtype) ? f([a, b], dtype, dtype) : roundTo(dtype, f([a, b], dtype, dtype));
+    return (a, b) =>
+      this.#run(region, [scalar(dtype, a), scalar(dtype, b)], new Map())[0]!.data[0]!;
   }
 
   #reduce(op: ParsedOp, all: readonly Arr[]): Arr[] {
     const n = all.length / 2;
     const [xs, start] = [all.slice(0, n), all.slice(n)];
     const axes = intsIn(op.attributes.get("dimensions")!);
-    const acc = op.results.map((r, k) => new Float64Array(sizeOf(r.shape)).fill(start[k]!.data[0]!));
+    const acc = op.results.map((r, k) =>
+      new Float64Array(sizeOf(r.shape)).fill(start[k]!.data[0]!),
+    );
     const combine = n === 1 ? this.#combine(op, xs[0]!.dtype) : undefined;
     for (const at of places(xs[0]!.shape).reverse()) {
-      const i = offset(op.results[0]!.shape, at.filter((_, a) => !axes.includes(a)));
+      const i = offset(
+        op.results[0]!.shape,
+        at.filter((_, a) => !axes.includes(a)),
+      );
       if (combine) acc[0]![i] = combine(acc[0]![i]!, element(xs[0]!, at));
       else {
         const args = [...acc.map((a) => a[i]!), ...xs.map((x) => element(x, at))];
@@ -136,7 +143,10 @@ export class Evaluator {
     };
     for (const at of places(shape.map((n, a) => (a === axis ? Math.min(n, 1) : n)))) {
       const line = Array.from({ length: shape[axis]! }, (_, i) =>
-        offset(shape, at.map((c, a) => (a === axis ? i : c))),
+        offset(
+          shape,
+          at.map((c, a) => (a === axis ? i : c)),
+        ),
       );
       const order = [...line].sort((i, j) => (before(i, j) ? -1 : before(j, i) ? 1 : 0));
       for (const [k, to] of line.entries())
@@ -149,5 +159,7 @@ export class Evaluator {
 function checkType(x: Arr, type: Pick<Arr, "dtype" | "shape">, where: string): void {
   const text = (t: Pick<Arr, "dtype" | "shape">) => `${t.dtype}[${t.shape}]`;
   if (text(x) !== text(type) || x.data.length !== sizeOf(type.shape))
-    throw new Error(`${where}: the text says ${text(type)}, the value is ${text(x)} of ${x.data.length}`);
+    throw new Error(
+      `${where}: the text says ${text(type)}, the value is ${text(x)} of ${x.data.length}`,
+    );
 }

@@ -49,6 +49,8 @@ export function agree(
     assert.equal([g.dtype, g.shape], [w.dtype, w.shape], about());
     const at = w.data.findIndex((x, i) => !near(w.dtype, g.data[i]!, x, scale));
     if (at >= 0)
-      throw new Error(`result ${k}, element ${at}: text ${g.data[at]}, want ${w.data[at]}\n${about()}`);
+      throw new Error(
+        `result ${k}, element ${at}: text ${g.data[at]}, want ${w.data[at]}\n${about()}`,
+      );
   }
 }

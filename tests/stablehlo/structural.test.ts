@@ -10,13 +10,24 @@ import {
 } from "@kiln-ml/ir";
 import * as fc from "fast-check";
 import { test } from "uvu";
-import { Builder, cases, gatherCase, random, scatterCase, sortCase } from "../ir-structural/cases.ts";
+import {
+  Builder,
+  cases,
+  gatherCase,
+  random,
+  scatterCase,
+  sortCase,
+} from "../ir-structural/cases.ts";
 import { runs } from "../support/setup.ts";
 import { agree, byText } from "./law.ts";
 
 const seeds = fc.integer({ min: 1, max: 2 ** 31 - 1 });
 
-function judge(roots: readonly Tensor[], inputs: ReadonlyMap<Tensor, Value>, dims: Record<string, number>) {
+function judge(
+  roots: readonly Tensor[],
+  inputs: ReadonlyMap<Tensor, Value>,
+  dims: Record<string, number>,
+) {
   const outputs = roots.map((value, i) => ({ name: `y${i}`, value }));
   const program = { inputs: [...inputs.keys()], outputs, updates: [] };
   const want = evaluate(roots, { inputs, dims });
@@ -29,7 +40,11 @@ function used(roots: readonly Tensor[], b: Builder): Record<string, number> {
   return Object.fromEntries(Object.entries(b.dims).filter(([name]) => text.includes(name)));
 }
 
-const all: Record<string, (b: Builder) => Tensor> = { ...cases, gather: gatherCase, argSort: sortCase };
+const all: Record<string, (b: Builder) => Tensor> = {
+  ...cases,
+  gather: gatherCase,
+  argSort: sortCase,
+};
 for (const mode of ["add", "mul", "max", "min", "set"] as const)
   all[`scatter ${mode}`] = (b) => scatterCase(b, mode);
 

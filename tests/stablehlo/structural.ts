@@ -17,9 +17,12 @@ const plus = (type: Type, x: number, y: number): number =>
 
 const dot: Structural = (op, [lhs, rhs], type) => {
   const text = attr(op, "dot_dimension_numbers");
-  const [lb, rb, lc, rc] = ["lhs_batching", "rhs_batching", "lhs_contracting", "rhs_contracting"].map(
-    (name) => fieldIn(text, `${name}_dimensions`),
-  ) as [number[], number[], number[], number[]];
+  const [lb, rb, lc, rc] = [
+    "lhs_batching",
+    "rhs_batching",
+    "lhs_contracting",
+    "rhs_contracting",
+  ].map((name) => fieldIn(text, `${name}_dimensions`)) as [number[], number[], number[], number[]];
   const free = (x: Arr, used: readonly number[]) =>
     x.shape.map((_, a) => a).filter((a) => !used.includes(a));
   const [lf, rf] = [free(lhs!, [...lb, ...lc]), free(rhs!, [...rb, ...rc])];
@@ -47,9 +50,7 @@ const convolution: Structural = (op, [x, w], type) => {
   const window = places(w!.shape.slice(1));
   return filledBy(type, ([n, o, ...at]) =>
     window.reduce((sum, [c, ...k]) => {
-      const from = at.map(
-        (t, i) => (t * stride[i]! + k[i]! * dilation[i]! - low[i]!) / spread[i]!,
-      );
+      const from = at.map((t, i) => (t * stride[i]! + k[i]! * dilation[i]! - low[i]!) / spread[i]!);
       const source = [n!, Math.floor(o! / perGroup) * w!.shape[1]! + c!, ...from];
       const value = inside(x!.shape, source) ? element(x!, source) : 0;
       return plus(type, sum, product(type, value, element(w!, [o!, c!, ...k])));
@@ -126,7 +127,10 @@ const concatenate: Structural = (op, xs, type) => {
       c -= t.shape[axis]!;
       return false;
     })!;
-    return element(x, at.map((v, a) => (a === axis ? c : v)));
+    return element(
+      x,
+      at.map((v, a) => (a === axis ? c : v)),
+    );
   });
 };
 
@@ -150,11 +154,21 @@ export const structural: Readonly<Record<string, Structural>> = {
   bitcast_convert: bitcast,
   transpose: (op, [x], type) => {
     const perm = list(op, "permutation");
-    return filledBy(type, (at) => element(x!, perm.map((_, a) => at[perm.indexOf(a)]!)));
+    return filledBy(type, (at) =>
+      element(
+        x!,
+        perm.map((_, a) => at[perm.indexOf(a)]!),
+      ),
+    );
   },
   broadcast_in_dim: (op, [x], type) => {
     const dims = list(op, "broadcast_dimensions");
-    return filledBy(type, (at) => element(x!, dims.map((d, a) => (x!.shape[a] === 1 ? 0 : at[d]!))));
+    return filledBy(type, (at) =>
+      element(
+        x!,
+        dims.map((d, a) => (x!.shape[a] === 1 ? 0 : at[d]!)),
+      ),
+    );
   },
   reverse: (op, [x], type) => {
     const axes = list(op, "dimensions");
@@ -163,11 +177,21 @@ export const structural: Readonly<Record<string, Structural>> = {
   },
   slice: (op, [x], type) => {
     const [start, step] = [list(op, "start_indices"), list(op, "strides")];
-    return filledBy(type, (at) => element(x!, at.map((c, a) => start[a]! + c * step[a]!)));
+    return filledBy(type, (at) =>
+      element(
+        x!,
+        at.map((c, a) => start[a]! + c * step[a]!),
+      ),
+    );
   },
   dynamic_slice: (_op, [x, ...at], type) => {
     const start = startOf(x!, type.shape, at);
-    return filledBy(type, (c) => element(x!, c.map((v, a) => v + start[a]!)));
+    return filledBy(type, (c) =>
+      element(
+        x!,
+        c.map((v, a) => v + start[a]!),
+      ),
+    );
   },
   dynamic_update_slice: (_op, [x, part, ...at], type) => {
     const start = startOf(x!, part!.shape, at);

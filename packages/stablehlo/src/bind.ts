@@ -62,8 +62,7 @@ function checkGiven(symbols: ReadonlyMap<string, Tensor>, dims: Dims): void {
 function checkRequired(nodes: readonly Tensor[], given: readonly Requirement[], dims: Dims): void {
   const { requirements } = withRequirements(() => {
     for (const t of nodes)
-      if (t.regions.length === 0 && t.op !== "result")
-        opRecord(t.op).infer(t.operands, t.attrs, t);
+      if (t.regions.length === 0 && t.op !== "result") opRecord(t.op).infer(t.operands, t.attrs, t);
   });
   const broken = [...given, ...requirements].find((r) => evaluateDim(r.value, dims) < 0);
   if (!broken) return;

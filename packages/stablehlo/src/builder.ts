@@ -33,7 +33,11 @@ export class Builder {
   readonly #constants = new Map<string, Ref>();
   readonly #outer: Builder | undefined;
 
-  constructor(shared: Shared = { next: 0, functions: new Map() }, indent = "    ", outer?: Builder) {
+  constructor(
+    shared: Shared = { next: 0, functions: new Map() },
+    indent = "    ",
+    outer?: Builder,
+  ) {
     this.#shared = shared;
     this.#indent = indent;
     this.#outer = outer;
@@ -162,9 +166,7 @@ export class Builder {
     high: readonly number[],
     interior: readonly number[] = low.map(() => 0),
   ): Ref {
-    const shape = x.shape.map(
-      (n, i) => low[i]! + high[i]! + n + Math.max(n - 1, 0) * interior[i]!,
-    );
+    const shape = x.shape.map((n, i) => low[i]! + high[i]! + n + Math.max(n - 1, 0) * interior[i]!);
     const attributes = {
       edge_padding_low: ints(low),
       edge_padding_high: ints(high),

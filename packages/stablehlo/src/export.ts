@@ -115,8 +115,7 @@ class Writer {
   }
 
   #node(b: Builder, node: Tensor, scope: Scope): Ref[] {
-    if (node.op === "result")
-      return [scope.get(node.operands[0]!)![node.attrs.index as number]!];
+    if (node.op === "result") return [scope.get(node.operands[0]!)![node.attrs.index as number]!];
     const site: Site = {
       b,
       node,
@@ -202,11 +201,11 @@ export function exportStableHlo(
   source: ExportedProgram | Graph,
   options: StableHloOptions = {},
 ): StableHlo {
-  const { dims = {}, donate = true, name = "kiln" } = checkOptions(
-    "stablehlo",
-    options,
-    optionNames,
-  );
+  const {
+    dims = {},
+    donate = true,
+    name = "kiln",
+  } = checkOptions("stablehlo", options, optionNames);
   const program = asProgram(source);
   const roots = inlineCalls([
     ...program.outputs.map((o) => o.value),

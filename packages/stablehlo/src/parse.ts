@@ -214,7 +214,12 @@ export const parseStableHlo = (text: string): ParsedModule => new Reader(text).m
 
 /** All integers of an attribute's text before its type, in order. */
 export const intsIn = (text: string): number[] =>
-  (text.replace(/^array<i64:?/, "").replace(/ : .*$/, "").match(/-?\d+/g) ?? []).map(Number);
+  (
+    text
+      .replace(/^array<i64:?/, "")
+      .replace(/ : .*$/, "")
+      .match(/-?\d+/g) ?? []
+  ).map(Number);
 
 /** A field of `#stablehlo.dot<a = [0, 1], b = 2>` as a list; absent, it is empty. */
 export const fieldIn = (text: string, name: string): number[] =>
@@ -225,7 +230,10 @@ export function numberIn(text: string, dtype: Dtype): number {
   const number = /^dense<([^>]*)>/.exec(text)?.[1] ?? "";
   if (dtype === "bool") return Number(number === "true");
   if (!number.startsWith("0x") || !isFloat(dtype)) return Number(number);
-  const bytes = number.slice(2).match(/../g)!.map((h) => Number.parseInt(h, 16));
+  const bytes = number
+    .slice(2)
+    .match(/../g)!
+    .map((h) => Number.parseInt(h, 16));
   const stored = toHost(dtype, [0]);
   new Uint8Array(stored.buffer as ArrayBuffer).set(bytes.reverse());
   return fromHost(dtype, stored)[0]!;

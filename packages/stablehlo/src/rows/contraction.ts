@@ -6,8 +6,7 @@ import { type Dim, isHalf } from "@kiln-ml/ir";
 import { listOf, type Row, type Rows, range } from "../row.ts";
 import { int, ints, numbers, pairs, type Type } from "../text.ts";
 
-const precision =
-  "[#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]";
+const precision = "[#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]";
 
 const summed = (type: Type): Type => (isHalf(type.dtype) ? { ...type, dtype: "f32" } : type);
 

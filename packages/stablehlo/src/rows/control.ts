@@ -41,9 +41,7 @@ const whileLoop: Row = (site, ...operands) => {
   return loop(
     b,
     [b.constant("i32", 0), ...operands],
-    (f, [i, ...args]) => [
-      f.map("and", below(f, i!, most), site.inline(f, test, args, false)[0]!),
-    ],
+    (f, [i, ...args]) => [f.map("and", below(f, i!, most), site.inline(f, test, args, false)[0]!)],
     (f, [i, ...args]) => [next(f, i!), ...site.inline(f, body, args, false), ...args.slice(n)],
   ).slice(1, n + 1);
 };
@@ -79,7 +77,10 @@ const scan: Row = (site, ...operands) => {
   const m = stacks.length;
   const body: Step = (f, [t, ...rest]) => {
     const [carry, kept] = [rest.slice(0, n), rest.slice(n, n + m)];
-    const [sequences, outside] = [rest.slice(n + m, n + m + xs.length), rest.slice(n + m + xs.length)];
+    const [sequences, outside] = [
+      rest.slice(n + m, n + m + xs.length),
+      rest.slice(n + m + xs.length),
+    ];
     const last = f.constant("i32", length - 1);
     const i = node.attrs.reverse === true ? f.map("subtract", last, t!) : t!;
     const elements = sequences.map((x) => elementOf(f, x, i));

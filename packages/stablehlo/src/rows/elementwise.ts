@@ -42,11 +42,7 @@ const trunc: Row = ({ b }, x) =>
 /** IEEE 754 has 1 where the exponent is 0, the base 1, or the base −1 and the exponent infinite. */
 function floatPower(b: Builder, x: Ref, y: Ref): Ref {
   const one = b.like(x, 1);
-  const trivial = b.map(
-    "or",
-    b.compare("EQ", y, b.like(y, 0)),
-    b.compare("EQ", x, one),
-  );
+  const trivial = b.map("or", b.compare("EQ", y, b.like(y, 0)), b.compare("EQ", x, one));
   const turning = b.map(
     "and",
     b.compare("EQ", x, b.like(x, -1)),
@@ -60,7 +56,7 @@ const sign: Row = ({ b }, x) =>
 const abs: Row = ({ b }, x) => (isSigned(x!.dtype) ? b.map("abs", x!) : x!);
 const isNan: Row = ({ b }, x) =>
   isFloat(x!.dtype) ? b.compare("NE", x!, x!) : b.like(x!, 0, "bool");
-const isFinite: Row = ({ b, type }, x) =>
+const finite: Row = ({ b, type }, x) =>
   isFloat(x!.dtype) ? b.op("is_finite", [x!], type) : b.like(x!, 1, "bool");
 
 // biome-ignore format: one op a row
@@ -96,7 +92,7 @@ export const elementwise: Rows = {
   sigmoid: same("logistic"),
   erf: chlo("erf"),
   isNan,
-  isFinite,
+  isFinite: finite,
   not: same("not"),
   bitwiseNot: same("not"),
   stopGradient: (_site, x) => x!,

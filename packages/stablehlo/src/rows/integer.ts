@@ -11,9 +11,7 @@ const bitsOf = (dtype: Dtype): number => 8 * bytesOf(dtype);
 /** The divisor, and 1 where the quotient is not what the hardware's division gives. */
 function safeDivisor(b: Builder, y: Ref): { readonly divisor: Ref; readonly zero: Ref } {
   const zero = b.compare("EQ", y, b.like(y, 0));
-  const bad = isSigned(y.dtype)
-    ? b.map("or", zero, b.compare("EQ", y, b.like(y, -1)))
-    : zero;
+  const bad = isSigned(y.dtype) ? b.map("or", zero, b.compare("EQ", y, b.like(y, -1))) : zero;
   return { divisor: b.select(bad, b.like(y, 1), y), zero };
 }
 

@@ -42,10 +42,13 @@ function windowsAlong(b: Builder, x: Ref, axis: number, count: number, w: Window
   const [size, stride, dilation] = [w.size[i]!, w.stride[i]!, w.dilation[i]!];
   const parts = range(size).map((k) => {
     const start = x.shape.map((_, a) => (a === axis ? k * dilation : 0));
-    const limit = x.shape.map((n, a) =>
-      a === axis ? k * dilation + (count - 1) * stride + 1 : n,
+    const limit = x.shape.map((n, a) => (a === axis ? k * dilation + (count - 1) * stride + 1 : n));
+    const part = b.slice(
+      x,
+      start,
+      limit,
+      x.shape.map((_, a) => (a === axis ? stride : 1)),
     );
-    const part = b.slice(x, start, limit, x.shape.map((_, a) => (a === axis ? stride : 1)));
     return b.reshape(part, [...part.shape, 1]);
   });
   return b.concat(parts, x.shape.length);

@@ -31,8 +31,7 @@ function counters(b: Builder, shape: readonly number[]): Ref {
 
 /** Five blocks of four rounds, the key turned after each. */
 function threefry(b: Builder, key: Ref, shape: readonly number[]): Ref {
-  const word = (i: number) =>
-    b.broadcast(b.reshape(b.slice(key, [i], [i + 1]), []), shape, []);
+  const word = (i: number) => b.broadcast(b.reshape(b.slice(key, [i], [i + 1]), []), shape, []);
   const [k0, k1] = [word(0), word(1)];
   const keys = [k0, k1, b.map("xor", b.map("xor", k0, k1), b.constant("u32", parity, shape))];
   let x = b.map("add", counters(b, shape), k0);

@@ -133,7 +133,11 @@ const argSort: Row = ({ b, node, type, dim }, x) => {
   const count = node.attrs.count === undefined ? extent : dim(node.attrs.count as number);
   if (count === extent) return sorted;
   const limit = type.shape.map((n, a) => (a === axis ? count : n));
-  return b.slice(sorted, limit.map(() => 0), limit);
+  return b.slice(
+    sorted,
+    limit.map(() => 0),
+    limit,
+  );
 };
 
 export const reductions: Rows = {

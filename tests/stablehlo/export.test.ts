@@ -1,6 +1,7 @@
 /** Arguments, results and donation of exported programs, the text of small ones, and what is refused. */
 import {
   allOps,
+  assign,
   constant,
   dim,
   input,

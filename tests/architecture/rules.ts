@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/data": ["@kiln-ml/ir"],
   "packages/formats": ["@kiln-ml/ir", "@kiln-ml/artifact", "fflate"],
   "packages/onnx": ["@kiln-ml/ir", "@bufbuild/protobuf"],
+  "packages/stablehlo": ["@kiln-ml/ir"],
   compiler: ["@kiln-ml/ir", "@kiln-ml/artifact"],
   runtime: ["@kiln-ml/artifact", "webgpu"],
   "packages/kiln": "everything",

@@ -12,6 +12,7 @@ import * as nn from "@kiln-ml/nn";
 import * as onnx from "@kiln-ml/onnx";
 import * as optim from "@kiln-ml/optim";
 import * as runtime from "@kiln-ml/runtime";
+import * as stablehlo from "@kiln-ml/stablehlo";
 import * as kiln from "kiln-ml";
 import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
@@ -61,6 +62,7 @@ const rows: readonly Row[] = [
   ["ir topK", "largest", (o) => ir.topK(matrix(), 1, 0, o)],
   ["ir scan", "reverse", (o) => ir.scan([matrix()], [matrix()], (carry) => ({ carry, ys: [] }), o)],
   ["ir whileLoop", "maxTrips", (o) => ir.whileLoop([tensor(1)], (x) => x.less(1), (x) => [x], o)],
+  ["stablehlo exportStableHlo", "donate", (o) => stablehlo.exportStableHlo({ params: [], results: [] }, o)],
   ["ir mean", "keepDims", (o) => matrix().mean(0, o)],
   ["ir variance", "correction", (o) => matrix().variance(0, o)],
   ["ir std", "correction", (o) => matrix().std(0, o)],
@@ -178,6 +180,7 @@ const packages = {
   artifact: { folder: "packages/artifact/src", exports: artifacts },
   formats: { folder: "packages/formats/src", exports: formats },
   onnx: { folder: "packages/onnx/src", exports: onnx },
+  stablehlo: { folder: "packages/stablehlo/src", exports: stablehlo },
   kiln: { folder: "packages/kiln/src", exports: kiln },
   "kiln/node": { folder: "packages/kiln/src", exports: kilnNode },
   "kiln/onnx": { folder: "packages/kiln/src", exports: kilnOnnx },

@@ -1,0 +1,13 @@
+/** Kiln's programs as StableHLO text, the input of XLA and its relatives, and a reader of that text. */
+export type { Dims } from "./bind.ts";
+export {
+  type Argument,
+  type ExportedProgram,
+  exportStableHlo,
+  type Result,
+  type StableHlo,
+  type StableHloOptions,
+} from "./export.ts";
+export * from "./parse.ts";
+export { rows, withoutRow } from "./table.ts";
+export { elementTypes, type Type } from "./text.ts";

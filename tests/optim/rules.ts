@@ -18,14 +18,18 @@ const norm = (x: readonly number[]): number => Math.hypot(...x);
 const rms = (x: readonly number[]): number => norm(x) / Math.sqrt(x.length);
 
 /** A rule that moves each element by itself; `s` holds its numbers. */
-const each =
-  (states: number, move: (w: number, g: number, t: number, s: number[]) => number): Rule =>
+const each = (
+  states: number,
+  move: (w: number, g: number, t: number, s: number[]) => number,
+): Rule =>
   // One closure a parameter: states are made at the first step.
-  ((memory: number[][]) => (w: readonly number[], g: readonly number[], t: number) =>
-    w.map((x, i) => {
-      memory[i] ??= zeros(states);
-      return move(x, g[i]!, t, memory[i]!);
-    }))([]);
+  (
+    (memory: number[][]) => (w: readonly number[], g: readonly number[], t: number) =>
+      w.map((x, i) => {
+        memory[i] ??= zeros(states);
+        return move(x, g[i]!, t, memory[i]!);
+      })
+  )([]);
 
 export const adaGrad =
   ({ lrDecay = 0, first = 0, eps = 1e-10 } = {}): MakeRule =>
@@ -89,9 +93,7 @@ export const rAdam =
       const limit = 2 / (1 - b2) - 1;
       const rho = limit - (2 * t * b2 ** t) / (1 - b2 ** t);
       if (!(rho > 5)) return from - lr * m;
-      const r = Math.sqrt(
-        ((rho - 4) * (rho - 2) * limit) / ((limit - 4) * (limit - 2) * rho),
-      );
+      const r = Math.sqrt(((rho - 4) * (rho - 2) * limit) / ((limit - 4) * (limit - 2) * rho));
       return from - (lr * m * r * Math.sqrt(1 - b2 ** t)) / (Math.sqrt(s[1]) + eps);
     });
 
@@ -128,8 +130,10 @@ export const adamW =
       return w - lr * u - (cautious && u * w < 0 ? 0 : lr * weightDecay * w);
     });
 
-export const sgd = (): MakeRule => ({ lr, weightDecay }) =>
-  each(0, (w, g) => w - lr * (g + weightDecay * w));
+export const sgd =
+  (): MakeRule =>
+  ({ lr, weightDecay }) =>
+    each(0, (w, g) => w - lr * (g + weightDecay * w));
 
 export const lamb =
   ({ b1 = 0.9, b2 = 0.999, eps = 1e-6 } = {}): MakeRule =>

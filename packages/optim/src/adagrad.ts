@@ -3,7 +3,7 @@
  */
 import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
-import { decayedMean, regularised } from "./decay.ts";
+import { beside, decayedMean, regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
 import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
 
@@ -74,7 +74,7 @@ const adadeltaOptions: OptionNames<AdadeltaOptions> = { ...optimizerOptions, rho
 /**
  * v ← ρ·v + (1 − ρ)·g², d = g·√(u + eps)/√(v + eps), u ← ρ·u + (1 − ρ)·d², w ← w − lr·d, where g has weightDecay·w added.
  *
- * The paper's rate is 1. Two states a parameter, in one tensor. Throws GraphError for options out of range.
+ * The paper's rate is 1. Two states a parameter, of its shape. Throws GraphError for options out of range.
  * Zeiler 2012, alg. 1; torch.optim.Adadelta.
  *
  *   const optimizer = new optim.Adadelta(net.parameters(), { lr: 1 });
@@ -94,11 +94,15 @@ export class Adadelta extends Optimizer {
   protected override move(move: Move): Tensor {
     const { param, value, lr } = move;
     const g = regularised(move);
-    const { old, keep } = this.moments(param, 2);
-    const [square, moved] = old as [Tensor, Tensor];
-    const v = decayedMean(square, this.rho, g.mul(g));
-    const step = moved.add(this.eps).sqrt().div(v.add(this.eps).sqrt()).mul(g);
-    keep([v, decayedMean(moved, this.rho, step.mul(step))]);
-    return value.sub(step.mul(lr));
+    const decayed = (state: Tensor, sample: Tensor): Tensor => {
+      const next = this.kept(decayedMean(state, this.rho, sample), state);
+      assign(state, next);
+      return next;
+    };
+    const [squares, moves] = [this.state(param, "squares"), this.state(param, "moves")];
+    const v = decayed(squares, g.mul(g));
+    const step = moves.add(this.eps).sqrt().div(v.add(this.eps).sqrt()).mul(g);
+    const u = decayed(moves, step.mul(step));
+    return beside(u, value.sub(step.mul(lr)));
   }
 }

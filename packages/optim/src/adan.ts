@@ -22,7 +22,7 @@ const adanOptions: OptionNames<AdanOptions> = { ...optimizerOptions, betas: 1, e
  * With d = g − g₋₁ (0 at the first step): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·d, n ← β₃·n + (1 − β₃)·(g + β₂·d)²,
  * w ← (w − lr·(m/(1 − β₁ᵗ) + β₂·v/(1 − β₂ᵗ)) / (√(n/(1 − β₃ᵗ)) + eps)) / (1 + lr·weightDecay).
  *
- * Four states a parameter, in one tensor: m, v, n and the last gradient. Throws GraphError for options out of range.
+ * Four states a parameter, in one tensor: m, v, n and minus the last gradient. Throws GraphError for options out of range.
  * Xie et al. 2022, alg. 1; betas are what is kept, as in the authors' program, where the paper has 1 − β.
  *
  *   const optimizer = new optim.Adan(net.parameters(), { lr: 1e-3, weightDecay: 0.02 });
@@ -49,13 +49,15 @@ export class Adan extends Optimizer {
     const [b1, b2, b3] = this.betas;
     const { old, keep } = this.moments(param, 4);
     const [oldM, oldV, oldN, last] = old as [Tensor, Tensor, Tensor, Tensor];
-    const d = select(count.equal(1), 0, grad.sub(last));
+    const d = select(count.equal(1), 0, grad.add(last));
     const ahead = grad.add(d.mul(b2));
+    // Read by the mean, so that it is stored where the mean is.
+    const minus = this.kept(grad.neg(), last);
     const [m, v, n] = keep([
-      decayedMean(oldM, b1, grad),
+      oldM.mul(b1).sub(minus.mul(1 - b1)),
       decayedMean(oldV, b2, d),
       decayedMean(oldN, b3, ahead.mul(ahead)),
-      grad,
+      minus,
     ]) as [Tensor, Tensor, Tensor];
     const root = n.sqrt().mul(correction(b3, count).rsqrt()).add(this.eps);
     const mean = m.mul(lr.div(correction(b1, count)));

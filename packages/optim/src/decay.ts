@@ -1,7 +1,7 @@
 /**
  * Small formulas that most optimizers are made of: the two kinds of weight decay, exponential means and their correction.
  */
-import type { Tensor } from "@kiln-ml/ir";
+import { select, type Tensor } from "@kiln-ml/ir";
 import type { Move } from "./optimizer.ts";
 
 /** g + weightDecay·w: decay as a part of the gradient. */
@@ -19,3 +19,9 @@ export const decayedMean = (mean: Tensor, beta: number, sample: Tensor): Tensor 
 /** 1 − βᵗ, as −expm1(t·ln β): the difference itself would lose digits in f32 when β is near 1. */
 export const correction = (beta: number, t: Tensor): Tensor =>
   beta === 0 ? t.mul(0).add(1) : t.mul(Math.log(beta)).expm1().neg();
+
+/**
+ * `value` as it is, which is NaN where `state` is NaN in any case. Fusion follows what is read: with this, one kernel stores a new
+ * state that the new value does not need beside the value.
+ */
+export const beside = (state: Tensor, value: Tensor): Tensor => select(state.isNan(), state, value);

@@ -21,8 +21,9 @@ export { Lookahead, type LookaheadOptions, SWA, type SwaOptions } from "./lookah
 export type { ParamGroup } from "./members.ts";
 export { Muon, type MuonOptions } from "./muon.ts";
 export { type ApplyOptions, type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+export { ReduceOnPlateau, type ReduceOnPlateauOptions } from "./plateau.ts";
 export { polyak } from "./polyak.ts";
 export { RMSProp, type RmsPropOptions } from "./rmsprop.ts";
 export type { Rate, Schedule } from "./schedule.ts";
-export * as schedule from "./schedule.ts";
+export * as schedule from "./schedules.ts";
 export { SGD, type SgdOptions } from "./sgd.ts";

@@ -3,7 +3,7 @@
  */
 import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { checkBetas } from "./check.ts";
-import { decayed, decayedMean } from "./decay.ts";
+import { beside, decayed, decayedMean } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
 import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
 
@@ -34,8 +34,11 @@ export class Lion extends Optimizer {
     const { param, grad, lr } = move;
     const [b1, b2] = this.betas;
     const mean = this.state(param, "mean");
-    const direction = decayedMean(mean, b1, grad).sign();
-    assign(mean, this.kept(decayedMean(mean, b2, grad), mean));
-    return decayed(move).sub(direction.mul(lr));
+    const next = this.kept(decayedMean(mean, b2, grad), mean);
+    // β₁·m + (1 − β₁)·g of the new mean, as (β₁/β₂)·m′ + (1 − β₁/β₂)·g: so one kernel stores it and the value.
+    const direction = b2 > 0 ? decayedMean(next, b1 / b2, grad) : decayedMean(mean, b1, grad);
+    const value = beside(next, decayed(move).sub(direction.sign().mul(lr)));
+    assign(mean, next);
+    return value;
   }
 }

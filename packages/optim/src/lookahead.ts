@@ -7,6 +7,7 @@ import {
   checkOptions,
   currentValue,
   GraphError,
+  heldValue,
   kindOf,
   type OptionNames,
   param,
@@ -110,7 +111,8 @@ export class Lookahead extends Stateful {
   }
 
   #around(move: () => void, when?: Tensor): void {
-    const before = this.params.map(currentValue);
+    // Held, as a read of a parameter after the step would be of its new value.
+    const before = this.params.map(heldValue);
     move();
     const kept = (value: Tensor, old: Tensor) => (when ? select(when, value, old) : value);
     const old = currentValue(this.#count);

@@ -255,7 +255,7 @@ export abstract class Optimizer extends Stateful {
 
   /**
    * Means of the gradients of the last `accumulate` calls, complete at each `accumulate`th: `#when` is true there alone. A select and
-   * not a branch, so that sums and updates are one kernel a parameter.
+   * not a branch, and sums that begin anew rather than end at 0, so that sum and update are one kernel a parameter.
    */
   #accumulated(members: readonly Member[], grads: readonly Tensor[]): readonly Tensor[] {
     const { accumulate = 1 } = this.options;
@@ -263,17 +263,18 @@ export abstract class Optimizer extends Stateful {
     const state = this.#made(`${this.#prefix}.accumulated`, []);
     const before = currentValue(state);
     const count = before.add(1);
-    const due = count.greaterEqual(accumulate);
+    const [begins, due] = [before.equal(0), count.greaterEqual(accumulate)];
     assign(state, this.kept(select(due, 0, count), before));
-    const totals = members.map(({ param }, i) => {
+    const means = members.map(({ param }, i) => {
       const sum = this.state(param, "sum");
       const old = currentValue(sum);
-      const total = old.add(grads[i]!.convert(sum.dtype));
-      assign(sum, this.kept(select(due, 0, total), old));
+      const g = grads[i]!.convert(sum.dtype);
+      const total = this.kept(select(begins, g, old.add(g)), old);
+      assign(sum, total);
       return total.mul(1 / accumulate);
     });
     this.#when = this.#when ? this.#when.and(due) : due;
-    return totals;
+    return means;
   }
 
   /** `value`, or `old` where the step is skipped. */

@@ -34,7 +34,7 @@ export function checkBetas<B extends readonly number[]>(
   const betas = given ?? defaults;
   if (!Array.isArray(betas) || betas.length !== defaults.length)
     throw new GraphError(
-      `${op}: betas must be ${defaults.length} numbers, got ${kindOf(betas)}\n  leave them out for ${defaults.join(", ")}`,
+      `${op}: betas must be ${defaults.length} numbers, got ${Array.isArray(betas) ? `[${betas.join(", ")}]` : kindOf(betas)}\n  leave them out for ${defaults.join(", ")}`,
     );
   for (const [i, beta] of betas.entries()) checkRange(op, `betas[${i}]`, beta, 0, 1);
   return betas;

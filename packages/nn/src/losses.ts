@@ -24,7 +24,7 @@ export interface LossOptions {
 }
 
 /** `losses` of both, of one shape, reduced. Halves are f32 up to the result. */
-function lossOf(
+export function lossOf(
   op: string,
   [x, target]: readonly [Tensor, Tensor],
   reduction: Reduction | undefined,
@@ -38,7 +38,7 @@ function lossOf(
   return inFloat32([x, target], (a, b) => reduce(losses(a, b), reduction));
 }
 
-const lossOptions: OptionNames<LossOptions> = { reduction: 1 };
+export const lossOptions: OptionNames<LossOptions> = { reduction: 1 };
 
 /** (x − target)². Both f32[S] → f32[], or f32[S] without reduction. */
 export function mse(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
@@ -97,37 +97,66 @@ const tiny = 2 ** -126;
 /** log p, and −100 where p vanishes, as PyTorch bounds it; no gradient flows there. */
 const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(tiny).log());
 
-/**
- * −(t·log p + (1 − t)·log(1 − p)), each logarithm at least −100.
- *
- * p, target: f32[S], both from 0 to 1 → f32[], or f32[S] without reduction. Use `bceWithLogits` where p is
- * a sigmoid: it is accurate where p is near 0 or 1.
- */
-export function bce(p: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  checkOptions("bce", options, lossOptions);
-  return lossOf("bce", [p, target], options.reduction, (q, t) => {
-    const yes = t.mul(boundedLog(q));
-    const no = t
-      .neg()
-      .add(1)
-      .mul(boundedLog(q.neg().add(1)));
-    return yes.add(no).neg();
-  });
+export interface BceOptions extends LossOptions {
+  /** Share ε of the target that is spread evenly over both sides, t·(1 − ε) + ε/2; 0 by default. */
+  readonly labelSmoothing?: number;
+  /** Multiplies each loss; broadcasts to the shape of the input. One for each class, say, on the last axis. */
+  readonly weight?: Tensor | number;
 }
 
-export interface BceWithLogitsOptions extends LossOptions {
+const bceOptions: OptionNames<BceOptions> = { ...lossOptions, labelSmoothing: 1, weight: 1 };
+
+/** `losses` of targets that are smoothed, each times its weight. */
+function weighted(
+  op: string,
+  target: Tensor,
+  { labelSmoothing = 0, weight }: BceOptions,
+  losses: (target: Tensor) => Tensor,
+): Tensor {
+  checkWithin(op, "labelSmoothing", labelSmoothing, 0, 1);
+  const smooth = labelSmoothing ? target.mul(1 - labelSmoothing).add(labelSmoothing / 2) : target;
+  const each = losses(smooth);
+  if (weight === undefined) return each;
+  const scaled = each.mul(typeof weight === "number" ? weight : weight.convert(each.dtype));
+  if (sameShape(scaled.shape, each.shape)) return scaled;
+  throw new ShapeError(
+    `${op}: weight ${printShape((weight as Tensor).shape)} does not broadcast to ${printShape(each.shape)}\n  give one number, or one for each label on the last axis`,
+  );
+}
+
+/**
+ * −w·(t·log p + (1 − t)·log(1 − p)), each logarithm at least −100.
+ *
+ * p, target: f32[S], both from 0 to 1; w is `weight`, 1 by default → f32[], or f32[S] without reduction. Use `bceWithLogits` where p
+ * is a sigmoid: it is accurate where p is near 0 or 1.
+ */
+export function bce(p: Tensor, target: Tensor, options: BceOptions = {}): Tensor {
+  checkOptions("bce", options, bceOptions);
+  return lossOf("bce", [p, target], options.reduction, (q, given) =>
+    weighted("bce", given, options, (t) => {
+      const yes = t.mul(boundedLog(q));
+      const no = t
+        .neg()
+        .add(1)
+        .mul(boundedLog(q.neg().add(1)));
+      return yes.add(no).neg();
+    }),
+  );
+}
+
+export interface BceWithLogitsOptions extends BceOptions {
   readonly positiveWeight?: Tensor | number;
 }
 
 const bceWithLogitsOptions: OptionNames<BceWithLogitsOptions> = {
-  ...lossOptions,
+  ...bceOptions,
   positiveWeight: 1,
 };
 
 /**
- * (1 − t)·x + (1 + (w − 1)·t)·log(1 + e⁻ˣ): binary cross-entropy of sigmoid(x), stable for every x.
+ * w·((1 − t)·x + (1 + (v − 1)·t)·log(1 + e⁻ˣ)): binary cross-entropy of sigmoid(x), stable for every x.
  *
- * x, target: f32[S]; `positiveWeight` w broadcasts to S, 1 by default → f32[], or f32[S] without reduction.
+ * x, target: f32[S]; `weight` w and `positiveWeight` v broadcast to S, 1 by default → f32[], or f32[S] without reduction.
  */
 export function bceWithLogits(
   x: Tensor,
@@ -135,14 +164,16 @@ export function bceWithLogits(
   options: BceWithLogitsOptions = {},
 ): Tensor {
   checkOptions("bceWithLogits", options, bceWithLogitsOptions);
-  const w = options.positiveWeight ?? 1;
-  return lossOf("bceWithLogits", [x, target], options.reduction, (a, b) => {
-    const scale =
-      typeof w === "number" ? b.mul(w - 1).add(1) : w.convert(a.dtype).sub(1).mul(b).add(1);
-    const losses = b.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
-    if (sameShape(losses.shape, x.shape)) return losses;
-    throw new ShapeError(
-      `bceWithLogits: positiveWeight ${printShape((w as Tensor).shape)} does not broadcast to ${printShape(x.shape)}\n  give one number, or one for each label on the last axis`,
-    );
-  });
+  const v = options.positiveWeight ?? 1;
+  return lossOf("bceWithLogits", [x, target], options.reduction, (a, given) =>
+    weighted("bceWithLogits", given, options, (t) => {
+      const scale =
+        typeof v === "number" ? t.mul(v - 1).add(1) : v.convert(a.dtype).sub(1).mul(t).add(1);
+      const losses = t.neg().add(1).mul(a).add(scale.mul(a.neg().softplus()));
+      if (sameShape(losses.shape, x.shape)) return losses;
+      throw new ShapeError(
+        `bceWithLogits: positiveWeight ${printShape((v as Tensor).shape)} does not broadcast to ${printShape(x.shape)}\n  give one number, or one for each label on the last axis`,
+      );
+    }),
+  );
 }

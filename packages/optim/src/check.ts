@@ -1,7 +1,7 @@
 /**
  * Checks of options, worded alike everywhere. NaN fails all of them.
  */
-import { GraphError } from "@kiln-ml/ir";
+import { GraphError, kindOf } from "@kiln-ml/ir";
 
 /** Throws unless low ≤ value < high. */
 export function checkRange(
@@ -23,4 +23,19 @@ export function checkPositive(op: string, what: string, value: number): void {
     throw new GraphError(
       `${op}: ${what} must be positive, got ${value}\n  give a number above 0; what is left out has its default`,
     );
+}
+
+/** The betas given, or the defaults: as many, each in [0, 1). */
+export function checkBetas<B extends readonly number[]>(
+  op: string,
+  given: B | undefined,
+  defaults: B,
+): B {
+  const betas = given ?? defaults;
+  if (!Array.isArray(betas) || betas.length !== defaults.length)
+    throw new GraphError(
+      `${op}: betas must be ${defaults.length} numbers, got ${Array.isArray(betas) ? `[${betas.join(", ")}]` : kindOf(betas)}\n  leave them out for ${defaults.join(", ")}`,
+    );
+  for (const [i, beta] of betas.entries()) checkRange(op, `betas[${i}]`, beta, 0, 1);
+  return betas;
 }

@@ -39,6 +39,18 @@ export function clipByGlobalNorm(
   };
 }
 
+/**
+ * Each gradient times min(1, limit / (‖g‖₂ + 10⁻⁶)), by its own norm: one parameter cannot shrink the others' steps. In f32 at
+ * least. Costs a sum a gradient. Throws GraphError unless the limit is positive.
+ *
+ *   const [a, b] = clipByNorm(grad(loss, [v, w]), 1);
+ */
+export function clipByNorm(grads: readonly Tensor[], limit: number): Tensor[] {
+  checkGradients("clipByNorm", grads);
+  checkPositive("clipByNorm", "limit", limit);
+  return grads.map((g) => clipByGlobalNorm([g], limit).grads[0]!);
+}
+
 /** Every element bounded to [−limit, limit]; NaN stays NaN. */
 export function clipByValue(grads: readonly Tensor[], limit: number): Tensor[] {
   checkGradients("clipByValue", grads);

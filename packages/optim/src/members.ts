@@ -26,6 +26,8 @@ export interface Member {
   readonly name: string;
   readonly lr: Rate;
   readonly weightDecay: number;
+  /** The place of its group among those given; 0 for parameters without groups. */
+  readonly group: number;
 }
 
 /** What a group may leave out. */
@@ -47,6 +49,7 @@ export function membersOf(
   checkList(kind, params);
   const members: Member[] = [];
   const names = new Map<string, number>();
+  let place = 0;
   for (const entry of params as Iterable<Tensor | ParamGroup>) {
     const group: ParamGroup = isGroup(entry) ? entry : { params: [entry] };
     checkOptions(`${kind}: group`, group, groupOptions);
@@ -61,8 +64,15 @@ export function membersOf(
       const name = String(p.attrs.name);
       const seen = names.get(name) ?? 0;
       names.set(name, seen + 1);
-      members.push({ param: p, name: seen ? `${name}#${seen + 1}` : name, lr, weightDecay });
+      members.push({
+        param: p,
+        name: seen ? `${name}#${seen + 1}` : name,
+        lr,
+        weightDecay,
+        group: place,
+      });
     }
+    if (isGroup(entry)) place++;
   }
   return members;
 }

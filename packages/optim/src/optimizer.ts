@@ -23,13 +23,15 @@ import {
   Stateful,
   sameShape,
   select,
+  sliceAxis,
+  stack,
   type Tensor,
   tensor,
   trace,
   zerosLike,
 } from "@kiln-ml/ir";
 import { checkPositive } from "./check.ts";
-import { clipByGlobalNorm, clipByValue } from "./clip.ts";
+import { clipByGlobalNorm, clipByNorm, clipByValue } from "./clip.ts";
 import { type Member, membersOf, type ParamGroup } from "./members.ts";
 import type { Rate } from "./schedule.ts";
 
@@ -39,8 +41,15 @@ export interface OptimizerOptions {
   readonly weightDecay?: number;
   /** Scales all gradients so that their common norm is at most this. */
   readonly clipNorm?: number;
+  /** Scales each gradient by itself so that its norm is at most this. */
+  readonly clipEach?: number;
   /** Bounds every element of a gradient. */
   readonly clipValue?: number;
+  /**
+   * Steps whose gradients are averaged before parameters move, default 1: a step is then `accumulate` calls, and between them parameters,
+   * other state and schedules stay as they are. It takes one more tensor a parameter.
+   */
+  readonly accumulate?: number;
   /**
    * What `step` does about parameters that do not reach the loss: "skip" (the default) leaves them and their state as they are, and
    * tells their names once on the console; "error" throws.
@@ -54,7 +63,9 @@ export const optimizerOptions: OptionNames<OptimizerOptions> = {
   lr: 1,
   weightDecay: 1,
   clipNorm: 1,
+  clipEach: 1,
   clipValue: 1,
+  accumulate: 1,
   unused: 1,
   name: 1,
 };
@@ -77,6 +88,11 @@ export interface Move {
   readonly count: Tensor;
 }
 
+export interface Moments {
+  readonly old: readonly Tensor[];
+  readonly keep: (next: readonly Tensor[]) => Tensor[];
+}
+
 export abstract class Optimizer extends Stateful {
   readonly kind: string;
   readonly options: OptimizerOptions;
@@ -94,11 +110,16 @@ export abstract class Optimizer extends Stateful {
     checkRecord(kind, options);
     this.kind = kind;
     this.options = options;
-    for (const what of ["clipNorm", "clipValue"] as const)
+    for (const what of ["clipNorm", "clipEach", "clipValue"] as const)
       if (options[what] !== undefined) checkPositive(kind, what, options[what]);
     const { unused = "skip" } = options;
     if (unused !== "skip" && unused !== "error")
       throw new GraphError(`${kind}: unused must be "skip" or "error", got ${String(unused)}`);
+    const { accumulate = 1 } = options;
+    if (!(Number.isSafeInteger(accumulate) && accumulate >= 1))
+      throw new GraphError(
+        `${kind}: accumulate must be an integer of 1 or more, got ${accumulate}\n  give the number of calls whose gradients make one step`,
+      );
     this.#members = membersOf(kind, params, options);
     if (!this.#members.length)
       throw new GraphError(
@@ -112,6 +133,11 @@ export abstract class Optimizer extends Stateful {
    */
   protected abstract move(move: Move): Tensor;
 
+  /** The new values of all that move at once. An optimizer whose parameters share more than the counter has its own. */
+  protected moveTogether(moves: readonly Move[]): Tensor[] {
+    return moves.map((m) => this.move(m));
+  }
+
   /** True if the maths of the optimizer needs the number of the step; a schedule needs it anyhow. */
   protected get counts(): boolean {
     return false;
@@ -120,6 +146,21 @@ export abstract class Optimizer extends Stateful {
   /** The trainable parameters, in order. */
   get params(): Tensor[] {
     return this.#members.map((m) => m.param);
+  }
+
+  /**
+   * The rate of the first group, f32[]: what the next step here moves with. In a graph it is an operand or an output; outside,
+   * `await optimizer.rate.item()` reads it.
+   */
+  get rate(): Tensor {
+    return this.rates[0]!;
+  }
+
+  /** `rate` of each group, in order; parameters given without groups are one. */
+  get rates(): Tensor[] {
+    const counter = this.#counter();
+    const firsts = this.#members.filter((m, i, all) => m.group !== all[i - 1]?.group);
+    return firsts.map((m) => this.#rate(m.lr, counter, "f32"));
   }
 
   /** All state made so far, by name: moments after the first step, and the counter. */
@@ -173,35 +214,67 @@ export abstract class Optimizer extends Stateful {
   apply(grads: readonly (Tensor | undefined)[], options: ApplyOptions = {}): void {
     checkRecord(`${this.kind}.apply`, options);
     this.#check(grads);
-    this.#when = checkOptions(this.kind, options, applyOptions).when;
+    const { when } = checkOptions(this.kind, options, applyOptions);
+    this.#moveAll(
+      grads.map((g, i) => (isFrozen(this.#members[i]!.param) ? undefined : g)),
+      when,
+    );
+  }
+
+  #moveAll(given: readonly (Tensor | undefined)[], when?: Tensor): void {
+    const members = this.#members.filter((_, i) => given[i]);
+    if (!members.length) return;
+    this.#when = when;
     try {
-      this.#moveAll(grads.map((g, i) => (isFrozen(this.#members[i]!.param) ? undefined : g)));
+      const grads = given.filter((g) => g !== undefined);
+      this.#move(members, this.#clip(this.#accumulated(members, grads)));
     } finally {
       this.#when = undefined;
     }
   }
 
-  #moveAll(given: readonly (Tensor | undefined)[]): void {
-    const members = this.#members.filter((_, i) => given[i]);
-    if (!members.length) return;
+  #move(members: readonly Member[], grads: readonly Tensor[]): void {
     const counter = this.#counter();
-    const clipped = this.#clip(given.filter((g) => g !== undefined));
     // All values are read before any is assigned: the moves are simultaneous.
     const moves = members.map((member, i): Move => {
       const dtype = promote(member.param.dtype, "f32");
       return {
         param: member.param,
         value: currentValue(member.param).convert(dtype),
-        grad: clipped[i]!.convert(dtype),
+        grad: grads[i]!.convert(dtype),
         lr: this.#rate(member.lr, counter, dtype),
         weightDecay: member.weightDecay,
         count: (counter?.count ?? constant(1)).convert(dtype),
       };
     });
-    const values = moves.map((m) => this.move(m));
+    const values = this.moveTogether(moves);
     for (const [i, { param }] of moves.entries())
       assign(param, this.kept(values[i]!.convert(param.dtype), currentValue(param)));
     if (counter) assign(counter.state, this.kept(counter.count, counter.before));
+  }
+
+  /**
+   * Means of the gradients of the last `accumulate` calls, complete at each `accumulate`th: `#when` is true there alone. A select and
+   * not a branch, and sums that begin anew rather than end at 0, so that sum and update are one kernel a parameter.
+   */
+  #accumulated(members: readonly Member[], grads: readonly Tensor[]): readonly Tensor[] {
+    const { accumulate = 1 } = this.options;
+    if (accumulate === 1) return grads;
+    const state = this.#made(`${this.#prefix}.accumulated`, []);
+    const before = currentValue(state);
+    const count = before.add(1);
+    const [begins, due] = [before.equal(0), count.greaterEqual(accumulate)];
+    assign(state, this.kept(select(due, 0, count), before));
+    const means = members.map(({ param }, i) => {
+      const sum = this.state(param, "sum");
+      const old = currentValue(sum);
+      const g = grads[i]!.convert(sum.dtype);
+      const total = this.kept(select(begins, g, old.add(g)), old);
+      assign(sum, total);
+      return total.mul(1 / accumulate);
+    });
+    this.#when = this.#when ? this.#when.and(due) : due;
+    return means;
   }
 
   /** `value`, or `old` where the step is skipped. */
@@ -209,11 +282,32 @@ export abstract class Optimizer extends Stateful {
     return this.#when ? select(this.#when, value, old) : value;
   }
 
-  /** State for `target`: `count` tensors of its shape, stacked, made at first use as zeros in f32 (or f64). */
-  protected state(target: Tensor, what: string, count = 1): Tensor {
+  /** State for `target`, of its shape by default, made at first use as zeros in f32 (or f64). */
+  protected state(target: Tensor, what: string, shape = target.shape as number[]): Tensor {
     const member = this.#members.find((m) => m.param === target)!;
-    const shape = [...(count > 1 ? [count] : []), ...(target.shape as number[])];
     return this.#made(`${this.#prefix}.${member.name}.${what}`, shape, target);
+  }
+
+  /** State that all parameters share, in the dtype of the arithmetic on `like`. */
+  protected shared(what: string, like: Tensor, shape: readonly number[] = []): Tensor {
+    return this.#made(`${this.#prefix}.${what}`, shape, like);
+  }
+
+  /**
+   * `count` tensors of the shape of `target`, as they were, and how to keep their new values; `keep` gives what is kept. They are one
+   * state, which a kernel binds once.
+   */
+  protected moments(target: Tensor, count: number): Moments {
+    const state = this.state(target, "moments", [count, ...(target.shape as number[])]);
+    const old = Array.from({ length: count }, (_, i) =>
+      sliceAxis(state, 0, i, i + 1).reshape(target.shape),
+    );
+    const keep = (next: readonly Tensor[]): Tensor[] => {
+      const kept = next.map((value, i) => this.kept(value, old[i]!));
+      assign(state, stack(kept));
+      return kept;
+    };
+    return { old, keep };
   }
 
   get #prefix(): string {
@@ -251,8 +345,9 @@ export abstract class Optimizer extends Stateful {
   }
 
   #clip(grads: readonly Tensor[]): readonly Tensor[] {
-    const { clipNorm, clipValue } = this.options;
-    const bounded = clipValue === undefined ? grads : clipByValue(grads, clipValue);
+    const { clipNorm, clipEach, clipValue } = this.options;
+    const small = clipValue === undefined ? grads : clipByValue(grads, clipValue);
+    const bounded = clipEach === undefined ? small : clipByNorm(small, clipEach);
     return clipNorm === undefined ? bounded : clipByGlobalNorm(bounded, clipNorm).grads;
   }
 

@@ -3,6 +3,7 @@
  */
 import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
+import { regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
 import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
 
@@ -46,8 +47,9 @@ export class RMSProp extends Optimizer {
     checkRange("rmsprop", "momentum", this.momentum, 0, Infinity);
   }
 
-  protected override move({ param, value, grad, lr, weightDecay }: Move): Tensor {
-    const g = weightDecay ? grad.add(value.mul(weightDecay)) : grad;
+  protected override move(move: Move): Tensor {
+    const { param, value, lr } = move;
+    const g = regularised(move);
     const square = this.#decayed(param, "square", g.mul(g));
     const mean = this.centered ? this.#decayed(param, "mean", g) : undefined;
     // Rounding may take the variance a little below zero.

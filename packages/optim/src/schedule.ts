@@ -2,7 +2,7 @@
  * Learning rates over time, as graph expressions of the number of finished steps, so that a compiled step
  * changes its rate by itself. A schedule takes f32[] (0 at the first step) and gives f32[].
  */
-import { select, type Tensor } from "@kiln-ml/ir";
+import { checkOptions, GraphError, type OptionNames, select, type Tensor } from "@kiln-ml/ir";
 import { checkPositive, checkRange } from "./check.ts";
 
 /** f32[] finished steps → f32[] learning rate. */
@@ -18,6 +18,13 @@ export const constant = (lr: number): Schedule => {
   checkRange("constant", "lr", lr, 0, Infinity);
   return (step) => step.mul(0).add(lr);
 };
+
+export interface PolynomialOptions {
+  readonly power?: number;
+  readonly end?: number;
+}
+
+const polynomialOptions: OptionNames<PolynomialOptions> = { power: 1, end: 1 };
 
 /** start + (end − start)·min(step / steps, 1). */
 export const linear = (start: number, end: number, steps: number): Schedule => {
@@ -44,6 +51,30 @@ export const cosine = (start: number, steps: number, end = 0): Schedule => {
       .add(end);
 };
 
+/**
+ * end + (start − end)·(1 − min(step / steps, 1))^power. torch.optim.lr_scheduler.PolynomialLR, whose end is 0 and power 1.
+ *
+ *   schedule.polynomial(0.1, 1000, { power: 2 });
+ */
+export const polynomial = (
+  start: number,
+  steps: number,
+  options: PolynomialOptions = {},
+): Schedule => {
+  const { power = 1, end = 0 } = checkOptions("polynomial", options, polynomialOptions);
+  checkRange("polynomial", "start", start, 0, Infinity);
+  checkRange("polynomial", "end", end, 0, Infinity);
+  checkPositive("polynomial", "steps", steps);
+  checkPositive("polynomial", "power", power);
+  return (count) =>
+    progress(count, steps)
+      .neg()
+      .add(1)
+      .pow(power)
+      .mul(start - end)
+      .add(end);
+};
+
 /** start·gammaˢᵗᵉᵖ. */
 export const exponential = (start: number, gamma: number): Schedule => {
   checkRange("exponential", "start", start, 0, Infinity);
@@ -67,13 +98,51 @@ export const step = (start: number, every: number, gamma = 0.1): Schedule => {
       .mul(start);
 };
 
-/** Rises evenly to `peak` over `steps` (the first step already has peak / steps), then follows `after`. */
-export const warmup = (peak: number, steps: number, after: Schedule = constant(peak)): Schedule => {
+export interface WarmupOptions {
+  /** What it rises from, default 0. "exponential" needs more than that. */
+  readonly start?: number;
+  /** The way up: "linear" (the default), "cosine" (half a wave) or "exponential" (even ratios). */
+  readonly shape?: "linear" | "cosine" | "exponential";
+}
+
+const warmupOptions: OptionNames<WarmupOptions> = { start: 1, shape: 1 };
+
+/**
+ * Rises to `peak` over `steps` (the first step already has start + (peak − start)/steps), then follows `after`, which counts from 0
+ * there. Goyal et al. 2017, section 2.2, for the even rise.
+ *
+ *   schedule.warmup(1e-3, 500, schedule.cosine(1e-3, 10000));
+ */
+export const warmup = (
+  peak: number,
+  steps: number,
+  after: Schedule = constant(peak),
+  options: WarmupOptions = {},
+): Schedule => {
+  const { start = 0, shape = "linear" } = checkOptions("warmup", options, warmupOptions);
   checkRange("warmup", "peak", peak, 0, Infinity);
+  checkRange("warmup", "start", start, 0, Infinity);
   checkPositive("warmup", "steps", steps);
+  if (!["linear", "cosine", "exponential"].includes(shape))
+    throw new GraphError(
+      `warmup: shape must be "linear", "cosine" or "exponential", got ${String(shape)}`,
+    );
+  if (shape === "exponential") {
+    checkPositive("warmup", "start", start);
+    checkPositive("warmup", "peak", peak);
+  }
+  const rise = (share: Tensor): Tensor => {
+    if (shape === "exponential")
+      return share
+        .mul(Math.log(peak / start))
+        .exp()
+        .mul(start);
+    const way = shape === "cosine" ? share.mul(Math.PI).cos().neg().add(1).mul(0.5) : share;
+    return way.mul(peak - start).add(start);
+  };
   return (count) => {
-    const rising = count.add(1).mul(peak / steps);
-    return select(count.less(steps), rising, after(count.sub(steps)));
+    const rising = rise(count.add(1).mul(1 / steps));
+    return select(count.less(steps), rising, after(count.sub(steps).maximum(0)));
   };
 };
 

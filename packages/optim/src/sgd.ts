@@ -11,6 +11,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
+import { regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
 import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
 
@@ -57,8 +58,9 @@ export class SGD extends Optimizer {
     return this.momentum > 0 && this.dampening > 0;
   }
 
-  protected override move({ param, value, grad, lr, weightDecay, count }: Move): Tensor {
-    const g = weightDecay ? grad.add(value.mul(weightDecay)) : grad;
+  protected override move(move: Move): Tensor {
+    const { param, value, lr, count } = move;
+    const g = regularised(move);
     if (this.momentum === 0) return value.sub(g.mul(lr));
     const velocity = this.state(param, "velocity");
     // The velocity starts at zero, so only dampening tells the first step from the others.

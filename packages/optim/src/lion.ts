@@ -1,0 +1,44 @@
+/**
+ * Lion: signs of an interpolated momentum.
+ */
+import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
+import { checkBetas } from "./check.ts";
+import { beside, decayed, decayedMean } from "./decay.ts";
+import type { ParamGroup } from "./members.ts";
+import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+
+export interface LionOptions extends OptimizerOptions {
+  /** Share of the momentum in a step, and decay of the momentum; default [0.9, 0.99]. */
+  readonly betas?: readonly [number, number];
+}
+
+const lionOptions: OptionNames<LionOptions> = { ...optimizerOptions, betas: 1 };
+
+/**
+ * w ← w·(1 − lr·weightDecay) − lr·sign(β₁·m + (1 − β₁)·g), then m ← β₂·m + (1 − β₂)·g.
+ *
+ * One state a parameter, of its shape. The rate is three to ten times smaller than Adam's, the decay as much larger. Throws
+ * GraphError for options out of range. Chen et al. 2023, alg. 2.
+ *
+ *   const optimizer = new optim.Lion(net.parameters(), { lr: 1e-4, weightDecay: 0.1 });
+ */
+export class Lion extends Optimizer {
+  readonly betas: readonly [number, number];
+
+  constructor(params: Iterable<Tensor> | Iterable<ParamGroup>, options: LionOptions) {
+    super("lion", params, checkOptions("lion", options, lionOptions));
+    this.betas = checkBetas("lion", options.betas, [0.9, 0.99]);
+  }
+
+  protected override move(move: Move): Tensor {
+    const { param, grad, lr } = move;
+    const [b1, b2] = this.betas;
+    const mean = this.state(param, "mean");
+    const next = this.kept(decayedMean(mean, b2, grad), mean);
+    // β₁·m + (1 − β₁)·g of the new mean, as (β₁/β₂)·m′ + (1 − β₁/β₂)·g: so one kernel stores it and the value.
+    const direction = b2 > 0 ? decayedMean(next, b1 / b2, grad) : decayedMean(mean, b1, grad);
+    const value = beside(next, decayed(move).sub(direction.sign().mul(lr)));
+    assign(mean, next);
+    return value;
+  }
+}

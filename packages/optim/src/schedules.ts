@@ -1,0 +1,5 @@
+/**
+ * All schedules, as the namespace `schedule` has them.
+ */
+export * from "./schedule.ts";
+export * from "./schedule-courses.ts";

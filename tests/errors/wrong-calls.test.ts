@@ -41,7 +41,9 @@ const composites = new Set(
 );
 const others = [
   "tensor", "param", "concat", "stack", "select", "full", "zeros", "ones", "scan", "cond", "whileLoop", "grad",
-  "gradWhereReached", "valueAndGrad", "assign", "dimValue", "randomBits",
+  "gradWhereReached", "valueAndGrad", "assign", "dimValue", "randomBits", "einsum", "tril", "triu", "tri", "diagonal", "diag",
+  "traceOf", "interpolate", "gridSample", "affineGrid", "pixelShuffle", "pixelUnshuffle", "nonzero", "unique", "det", "slogdet",
+  "maxPoolWithIndices", "maxUnpool",
 ]; // biome-ignore format: a list
 
 test("every function on tensors answers wrong arguments with an error of Kiln", () => {

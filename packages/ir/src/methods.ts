@@ -23,10 +23,12 @@ import * as pool from "./ops/pool.ts";
 import * as reduce from "./ops/reduce.ts";
 import { argSort, sort, topK } from "./ops/sort.ts";
 
-/** Of modules whose other functions do not take a tensor first. */
+/** Of modules whose other functions do not take a tensor first, or are not worth a page's bytes as methods. */
 const some = {
   convolution: convolution.convolution,
   broadcastTo,
+  maxPool: pool.maxPool,
+  avgPool: pool.avgPool,
   argSort,
   sort,
   topK,
@@ -48,7 +50,6 @@ type Ops = typeof unary &
   typeof product &
   typeof statistics &
   typeof gather &
-  typeof pool &
   typeof some;
 
 type Method<F> = F extends (x: never, ...rest: infer R) => infer T ? (...rest: R) => T : never;
@@ -73,7 +74,6 @@ const modules = [
   product,
   statistics,
   gather,
-  pool,
   some,
 ];
 

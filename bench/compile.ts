@@ -6,7 +6,7 @@ import type { TargetName } from "@kiln-ml/artifact";
 import { dim, type Tensor } from "@kiln-ml/ir";
 import { compileProgram } from "../compiler/src/all.ts";
 import { nodesOf, type Program } from "../compiler/src/program.ts";
-import { eagerCompiles } from "../packages/kiln/src/engine.ts";
+import { eagerCompiles } from "../packages/kiln/src/devices/engine.ts";
 import { compile, tensor } from "../packages/kiln/src/index.ts";
 import { compiled, mlpStep } from "./cases.ts";
 import { chainWithGradients, concatOfInputs, sumOfInputs } from "./deep-cases.ts";

@@ -5,8 +5,8 @@
 import {
   type Artifact,
   artifactVersion,
+  type BufferRef,
   type Limits,
-  type Place,
   type TensorSpec,
 } from "@kiln-ml/artifact";
 import type { Choices } from "./choices.ts";
@@ -14,7 +14,7 @@ import { toExtent } from "./kernel/extent.ts";
 import type { Kernel, Param } from "./kernel/kernel.ts";
 import { plainName } from "./kernel/names.ts";
 import type { Lowered } from "./lower/lower.ts";
-import { allAtStart } from "./lower/share.ts";
+import { allAtStart } from "./plan/share.ts";
 import type { EmitOptions, Target } from "./target.ts";
 
 type Options = Partial<EmitOptions> & { readonly limits?: Limits };
@@ -39,7 +39,7 @@ function artifactOf(source: Kernel, target: Target, options: Options): Artifact 
   const outputs: TensorSpec[] = [];
   const slots: { sizes: ReturnType<typeof toExtent>[] }[] = [];
   const add = <T>(list: T[], item: T): number => list.push(item) - 1;
-  const place = (p: Param): Place => {
+  const place = (p: Param): BufferRef => {
     const spec = { name: plainName(p.name), dtype: p.dtype, shape: [toExtent(p.size)] };
     if (p.access === "read") return { in: "input", index: add(inputs, spec) };
     if (p.access === "write") return { in: "output", index: add(outputs, spec) };

@@ -5,55 +5,46 @@
 import {
   type Artifact,
   artifactVersion,
-  type KernelText,
   type Limits,
-  type Signature,
   type Step,
   type TargetName,
-  type TensorSpec,
 } from "@kiln-ml/artifact";
 import {
-  collectSymbols,
-  type DimSymbol,
   GraphError,
   input,
   keyOfDim,
-  linearIn,
   minOfDim,
   printDim,
   printShape,
   ShapeError,
   sizeOf,
   type Tensor,
-  topologicalOrder,
 } from "@kiln-ml/ir";
-import { isLeaf, isPointwise } from "./access.ts";
 import { noteChoice } from "./alone.ts";
 import { Choices, type Decision, type Tuning } from "./choices.ts";
 import { checkCompileOptions } from "./compile-options.ts";
-import { boundsIn, tellingOf } from "./dim-bounds.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
-import { terminals } from "./fuse/reads.ts";
-import { storedNodes } from "./fuse/settle.ts";
-import { type Fusion, type FusionLimits, isSingle } from "./fuse/state.ts";
+import { storedNodes } from "./fuse/materialise.ts";
+import type { Fusion, FusionLimits } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
-import type { Kernel } from "./kernel/kernel.ts";
-import { type Context, copyOf, lowerControl } from "./lower/control.ts";
 import { type Lowered, Lowering } from "./lower/lower.ts";
-import { allAtStart, type Started, shareStarts, startBytes } from "./lower/share.ts";
-import { unifyKernels } from "./lower/unify.ts";
 import type { Pass } from "./pass.ts";
-import { flowOf } from "./passes/flow.ts";
 import { hasRegions, inRegions } from "./passes/in-regions.ts";
-import { type Ordered, order } from "./passes/order.ts";
-import { plan } from "./passes/plan.ts";
-import { type CopyKernel, launchesOf, type PlannedStep } from "./passes/planned.ts";
 import { graphPasses } from "./pipeline.ts";
+import { type Context, copyOf, lowerControl } from "./plan/control.ts";
+import { flowOf } from "./plan/flow.ts";
+import { type Ordered, order } from "./plan/order.ts";
+import { plan } from "./plan/plan.ts";
+import { type CopyKernel, launchesOf, type PlannedStep } from "./plan/planned.ts";
+import { bindingsOf, relieve } from "./plan/relieve.ts";
+import { allAtStart, type Started, shareStarts, startBytes } from "./plan/share.ts";
+import { unifyKernels } from "./plan/unify.ts";
 import { nodesOf, type Program, statesOf } from "./program.ts";
-import { requirementsOf } from "./requirements.ts";
+import { dimNames, signatureOf } from "./signature.ts";
 import type { Target } from "./target.ts";
 import { targetOf } from "./targets/index.ts";
+import { TextTable } from "./text-table.ts";
 
 export interface CompileOptions {
   readonly target: TargetName;
@@ -190,7 +181,7 @@ function fuseAndLower(
 ): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = fusionLimitsOf(target, options);
-  const [apart, kept] = [new Set<Tensor>(), new Set<Tensor>()];
+  const [barriers, forced] = [new Set<Tensor>(), new Set<Tensor>()];
   const controls = new Map<Tensor | undefined, Lowered>();
   const lowering = new Lowering(target.schedule, {
     limits: options.limits ?? target.defaultLimits,
@@ -204,14 +195,14 @@ function fuseAndLower(
     return { ...known, group: g };
   };
   for (;;) {
-    const fusion = fuse(program, limits, options.fusion ?? true, apart, kept);
+    const fusion = fuse(program, limits, options.fusion ?? true, barriers, forced);
     const stored = storedNodes(fusion, nodesOf(program));
     const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
-    const before = apart.size + kept.size;
-    for (const k of over) relieve(k, fusion, apart, kept);
-    if (apart.size + kept.size === before) {
+    const before = barriers.size + forced.size;
+    for (const k of over) relieve(k, fusion, barriers, forced);
+    if (barriers.size + forced.size === before) {
       for (const k of over)
         throw new GraphError(
           `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,
@@ -253,150 +244,5 @@ function copyKernels(target: Target, options: Options): CopyKernel {
     const made = { ...lowered!, kernel: { ...lowered!.kernel, name: "copy" } };
     known.set(key, made);
     return made;
-  };
-}
-
-/**
- * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others, such as the norm of all
- * gradients, are stored by a kernel of their own; else the member that joined last is; else what runs beside it does not;
- * else any part of what is inlined is stored.
- */
-function relieve(k: Lowered, fusion: Fusion, apart: Set<Tensor>, kept: Set<Tensor>): void {
-  const parts = inlinedParts(k, fusion);
-  const joined = lastJoined(k, apart);
-  const beside = besideOf(k).find((t) => !apart.has(t));
-  const single = parts.find((t) => isSingle(t));
-  if (single) kept.add(single);
-  else if (joined) apart.add(joined);
-  else if (beside) apart.add(beside);
-  else if (parts[0]) kept.add(parts[0]);
-}
-
-/** Inlined nodes that read several tensors, but no more than one kernel may, the widest first. */
-function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
-  const found = new Map<Tensor, number>();
-  const seen = new Set<Tensor>();
-  const enter = (root: Tensor): void => {
-    const left = [root];
-    for (let t = left.pop(); t; t = left.pop()) {
-      if (seen.has(t) || isLeaf(t) || fusion.groupOf.has(t)) continue;
-      seen.add(t);
-      const width = terminals(fusion, t).size;
-      if ((isPointwise(t) || t.op === "concat") && width > 1 && width < fusion.limits.bindings)
-        found.set(t, width);
-      left.push(...[...t.operands].reverse());
-    }
-  };
-  for (const g of [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars])
-    for (const m of g.members.keys()) for (const o of m.operands) enter(o);
-  return [...found].sort((a, b) => b[1] - a[1]).map(([t]) => t);
-}
-
-/** What a kernel binds once updates in place share the binding of what they overwrite. */
-const bindingsOf = (k: Lowered, { inPlace }: Ordered): Set<unknown> =>
-  new Set(k.tensors.map((t, i) => (t ? (inPlace.get(t) ?? t) : i)));
-
-/** What runs beside the members of a kernel's group. */
-const besideOf = ({ group }: Lowered): Tensor[] =>
-  [...group.scalars, ...group.sideSums.map((s) => s.group)].flatMap((g) => [...g.members.keys()]);
-
-function lastJoined(k: Lowered, apart: ReadonlySet<Tensor>): Tensor | undefined {
-  const parts = [k.group, ...k.group.sideSums.map((s) => s.group), ...k.group.scalars];
-  const joined = parts.flatMap((g) => [...g.members.keys()].slice(1)).filter((t) => !apart.has(t));
-  return joined.sort((a, b) => b.id - a.id)[0];
-}
-
-/** Kernel texts, those of equal kernels once, with names unique in the artifact. */
-class TextTable {
-  readonly kernels: KernelText[] = [];
-  private readonly byKey = new Map<string, number>();
-  private readonly names = new Set<string>();
-  private readonly target: Target;
-  private readonly options: CompileOptions;
-
-  constructor(target: Target, options: CompileOptions) {
-    this.target = target;
-    this.options = options;
-  }
-
-  add({ kernel, key }: Started): number {
-    const known = this.byKey.get(key) ?? this.print(kernel);
-    this.byKey.set(key, known);
-    return known;
-  }
-
-  private print(kernel: Kernel): number {
-    let name = kernel.name;
-    for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
-    this.names.add(name);
-    const { rounding = "on-store", features = [] } = this.options;
-    this.kernels.push(this.target.emit({ ...kernel, name }, { rounding, features }));
-    return this.kernels.length - 1;
-  }
-}
-
-/** The symbols in the shapes of a program, those of its regions included. */
-function symbolsOf(program: Program): Map<string, DimSymbol> {
-  const symbols = new Map<string, DimSymbol>();
-  const collect = (nodes: readonly Tensor[]) => {
-    for (const t of nodes) {
-      for (const d of t.shape) collectSymbols(d, symbols);
-      for (const { shape } of t.results ?? []) for (const d of shape) collectSymbols(d, symbols);
-      for (const { params, results } of t.regions)
-        collect([...params, ...topologicalOrder(results)]);
-    }
-  };
-  collect([...program.inputs, ...nodesOf(program)]);
-  return symbols;
-}
-
-const dimNames = (program: Program): ReadonlySet<string> =>
-  hasRegions(program) ? new Set(symbolsOf(program).keys()) : new Set();
-
-function signatureOf(program: Program, states: readonly Tensor[]): Signature {
-  const symbols = symbolsOf(program);
-  const requirements = requirementsOf(program);
-  const bounds = boundsIn(requirements, symbols);
-  const telling = tellingOf(requirements, symbols, bounds).map(({ value, text }) => ({
-    value: toExtent(value),
-    text,
-  }));
-  const told = new Set(program.inputs.flatMap((t) => t.shape.map((d) => linearIn(d)?.symbol.name)));
-  for (const name of symbols.keys())
-    if (!told.has(name))
-      throw new GraphError(
-        `compile: symbol ${name} is no dim of an input, so that a run cannot know its value\n  give an input an axis of that symbol, or write a number`,
-      );
-  const spec = (t: Tensor, name: string): TensorSpec => ({
-    name,
-    dtype: t.dtype,
-    shape: t.shape.map(toExtent),
-  });
-  const written = new Set(program.updates.map(([param]) => param));
-  const names = new Set<string>();
-  const unique = (wanted: string): string => {
-    let name = wanted;
-    for (let i = 2; names.has(name); i++) name = `${wanted}.${i}`;
-    names.add(name);
-    return name;
-  };
-  return {
-    dims: [...bounds].map(([name, { min, max }]) => ({
-      name,
-      min,
-      max: Number.isFinite(max) ? max : null,
-    })),
-    ...(telling.length ? { requirements: telling } : {}),
-    inputs: program.inputs.map((t) => spec(t, String(t.attrs.name))),
-    outputs: program.outputs.map((o) => spec(o.value, o.name)),
-    states: states.map((t) => ({
-      ...spec(t, unique(String(t.attrs.name ?? "data"))),
-      shape: t.shape.map((d) => {
-        if (typeof d !== "number") throw new GraphError(`compile: state has extent ${printDim(d)}`);
-        return d;
-      }),
-      trainable: t.attrs.trainable === true,
-      written: written.has(t),
-    })),
   };
 }

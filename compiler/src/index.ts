@@ -2,11 +2,11 @@
 export type { Decision, Tuning } from "./choices.ts";
 export { type Compiled, type CompileOptions, compileProgram, type Stage } from "./compile.ts";
 export type { Group } from "./fuse/group.ts";
-export { printGroups } from "./fuse/print.ts";
 export type { Kernel } from "./kernel/kernel.ts";
 export type { Pass } from "./pass.ts";
-export { printPlan } from "./passes/print-plan.ts";
 export { graphPasses, stages } from "./pipeline.ts";
+export { printGroups } from "./plan/print-groups.ts";
+export { printPlan } from "./plan/print-plan.ts";
 export * from "./program.ts";
 export type { Target } from "./target.ts";
 export { checkTargetName, loadTarget, targetNames } from "./targets/index.ts";

@@ -3,13 +3,13 @@
  * the frame to the device's program. It knows no op; it never waits for results.
  */
 import { type Artifact, DeviceError, GraphError } from "@kiln-ml/artifact";
+import { Arena } from "./arena.ts";
 import type { Device, KernelTiming, Program, RunOptions } from "./device.ts";
 import { DeviceArray } from "./device-array.ts";
 import type { flowCode } from "./flow.ts";
 import type { Buffer } from "./heap.ts";
 import { type TypedArray, toStorage } from "./host-array.ts";
 import { type Dims, type Frame, type Layout, layOut } from "./layout.ts";
-import { Lease } from "./lease.ts";
 import { bindDims, type Extents, extentsOf, type Input, repeats } from "./signature.ts";
 import { readStates, type Snapshot } from "./states.ts";
 
@@ -27,7 +27,7 @@ interface Held {
 interface Bound {
   readonly frame: Frame;
   readonly outputs: DeviceArray[];
-  readonly lease: Lease;
+  readonly lease: Arena;
   /** Puts the states back to what they were. */
   readonly undo?: () => void;
 }
@@ -208,7 +208,7 @@ export class Executable {
    * giving back, so that the next run of a caller who frees its outputs is given the same memory.
    */
   #bind(layout: Layout, { inputs, state, constant }: Held): Bound {
-    const lease = new Lease(this.device.driver, this.#names.slotOwner);
+    const lease = new Arena(this.device.driver, this.#names.slotOwner);
     const outputs: DeviceArray[] = [];
     try {
       const output = this.#allocateOutputs(layout, outputs);
@@ -251,7 +251,7 @@ export class Executable {
   }
 
   /** Memory for input `i`. One that is also a written state is copied: a kernel may not see it change. */
-  #place(x: Buffer | TypedArray, i: number, state: readonly Buffer[], lease: Lease): Buffer {
+  #place(x: Buffer | TypedArray, i: number, state: readonly Buffer[], lease: Arena): Buffer {
     const { signature, target } = this.artifact;
     const { driver } = this.device;
     const spec = signature.inputs[i]!;

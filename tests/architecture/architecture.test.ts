@@ -9,6 +9,7 @@ import {
   machinePaths,
   undeclaredDependencies,
   unprovedInvariants,
+  wrongCompilerImports,
   wrongImports,
 } from "./rules.ts";
 import { isCode, repositoryFiles, type SourceFile, workspaceOf } from "./source-files.ts";
@@ -44,6 +45,32 @@ test("packages import only what the table allows", () => {
       "packages/nn/src/a.ts: may not import ../../ir/src/x.ts",
       "packages/ir/src/a.ts: may not import @kiln-ml/compiler",
       "packages/new/src/a.ts: packages/new is not in the table of allowed imports",
+    ],
+  );
+});
+
+test("folders of the compiler import only what their table allows", () => {
+  assert.equal(wrongCompilerImports(files), []);
+  assert.equal(
+    wrongCompilerImports([
+      file("compiler/src/kernel/a.ts", 'import type { Job } from "../lower/job.ts";'),
+      file("compiler/src/lower/a.ts", 'import { order } from "../plan/order.ts";'),
+      file("compiler/src/lower/b.ts", 'import type { Control } from "../plan/control.ts";'),
+      file(
+        "compiler/src/targets/c/emit.ts",
+        'import { gpuRows } from "../../schedule/gpu/rows.ts";',
+      ),
+      file(
+        "compiler/src/targets/c/target.ts",
+        'import { rows } from "../../schedule/serial/rows.ts";',
+      ),
+      file("compiler/src/new/a.ts"),
+    ]),
+    [
+      "compiler/src/kernel/a.ts: kernel may not import ../lower/job.ts",
+      "compiler/src/lower/a.ts: lower may not import ../plan/order.ts",
+      "compiler/src/targets/c/emit.ts: targets may not import ../../schedule/gpu/rows.ts",
+      "compiler/src/new/a.ts: new is not in the table of the compiler's folders",
     ],
   );
 });

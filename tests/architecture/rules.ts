@@ -49,6 +49,45 @@ export function wrongImports(files: readonly SourceFile[]): string[] {
   });
 }
 
+/**
+ * What each folder of `compiler/src` may import besides itself: other folders, and files beside them. "type " allows only types.
+ * Printers import schedules in their `target.ts` alone, which lists them. Passes ask `fuse` what it will find
+ * (docs/decisions/compiler-walls.md).
+ */
+const insideCompiler: Readonly<Record<string, readonly string[]>> = {
+  kernel: [],
+  rules: ["program.ts"],
+  passes: ["rules", "fuse", "access.ts", "choices.ts", "pass.ts", "program.ts", "rewrite.ts"],
+  fuse: ["kernel", "access.ts", "program.ts"],
+  lower: ["kernel", "fuse", "type plan", "access.ts", "choices.ts", "program.ts"],
+  schedule: ["kernel", "lower", "fuse", "access.ts", "choices.ts"],
+  plan: ["kernel", "lower", "fuse", "passes", "access.ts", "program.ts", "target.ts"],
+  targets: ["kernel", "access.ts", "pass.ts", "program.ts", "target.ts"],
+};
+const inTargetFile = ["schedule", "passes", "fuse"];
+
+const compilerSource = "compiler/src/";
+
+/** Imports between folders of the compiler against the table, and folders that it does not know. */
+export function wrongCompilerImports(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => path.startsWith(compilerSource) && isCode({ path, text: "" }))
+    .flatMap(({ path, text }) => {
+      const [folder, ...below] = path.slice(compilerSource.length).split("/");
+      if (below.length === 0) return [];
+      const table = insideCompiler[folder!];
+      if (!table) return [`${path}: ${folder} is not in the table of the compiler's folders`];
+      const list = below.at(-1) === "target.ts" ? [...table, ...inTargetFile] : table;
+      return importsOf(text)
+        .filter(({ from, typeOnly }) => {
+          if (!from.startsWith(".")) return false;
+          const to = resolveRelative(path, from).slice(compilerSource.length).split("/")[0]!;
+          return to !== folder && !list.some((entry) => permits(entry, to, typeOnly));
+        })
+        .map(({ from }) => `${path}: ${folder} may not import ${from}`);
+    });
+}
+
 /** Cycles of static value imports within a workspace, each told once from its first file. */
 export function importCycles(files: readonly SourceFile[]): string[] {
   const edges = new Map(

@@ -5,9 +5,9 @@
 import fc from "fast-check";
 import {
   type Artifact,
+  type BufferRef,
   type Constant,
   type Extent,
-  type Place,
   storageBytes,
 } from "../../packages/artifact/src/index.ts";
 
@@ -110,7 +110,7 @@ const phasesOf = (name: string, units: readonly Extent[]) =>
 export const anyArtifact: fc.Arbitrary<Artifact> = parts.map((p): Artifact => {
   const bound = { name: "dims", dtype: "f32" as const, shape: ["N", "M"] };
   const inputs = [bound, ...p.inputs.filter((s) => s.name !== bound.name)];
-  const places: Place[] = [{ in: "input", index: 0 }];
+  const places: BufferRef[] = [{ in: "input", index: 0 }];
   if (p.constants.length > 0) places.push({ in: "constant", index: p.constants.length - 1 });
   const readOnly = places.length;
   places.push({ in: "slot", index: p.slots.length - 1 });

@@ -46,7 +46,7 @@ build();
   const { code, out, err } = project.kiln("run", "--no-check", "throws.ts");
   assert.is(
     err,
-    "throws.ts:3:25: ShapeError: add: shapes do not broadcast: [2] and [3] differ at axis -1: 2 and 3\n",
+    "throws.ts:3:25: ShapeError: add: shapes do not broadcast: [2] and [3] differ at axis -1: 2 and 3\n  shapes are lined up from the right, and extents must be equal or 1: reshape or expandDims one\n",
   );
   assert.is(out, "");
   assert.is(code, 1);
@@ -66,7 +66,7 @@ main();
   const { code, err } = project.kiln("run", "--no-check", "feed.ts");
   assert.is(
     err,
-    "feed.ts:4:3: ShapeError: run: input arg0 must have shape [N,3] = [1,3], got [1,2]\n",
+    "feed.ts:4:3: ShapeError: run: input arg0 must have shape [N,3] = [1,3], got [1,2]\n  reshape it, or declare that axis as a symbol and compile again\n",
   );
   assert.is(code, 1);
 });

@@ -21,7 +21,7 @@ import {
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
-import { printPlan } from "../../compiler/src/passes/print-plan.ts";
+import { printPlan } from "../../compiler/src/plan/print-plan.ts";
 
 const targets = ["js", "wasm"] as const;
 const wave = (n: number, from = 0): Float32Array =>

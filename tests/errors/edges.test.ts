@@ -31,6 +31,7 @@ const u = input("u", "f32", [6, 3]);
 const ids = input("ids", "i32", [6]);
 const e = input("e", "f32", [0, 3]);
 const n = input("n", "f32", [dim("B", { min: 0 }), 3]);
+const empty = "identity";
 const none = input("none", "i32", [0]);
 
 const values = new Map<Tensor, Value>([
@@ -58,7 +59,12 @@ const cases: Record<string, () => Case> = {
   "reductions over nothing": () =>
     outputs([e], { sum: e.sum(), prod: e.prod(0), mean: e.sum(1).add(1) }),
   "extremes of nothing": () =>
-    outputs([e], { max: e.max(), min: e.min(0), all: e.greater(0).all(), any: e.less(0).any() }),
+    outputs([e], {
+      max: e.max(undefined, { empty }),
+      min: e.min(0, { empty }),
+      all: e.greater(0).all(),
+      any: e.less(0).any(),
+    }),
   "products over nothing": () =>
     outputs([e, x], { y: e.transpose().matmul(e), z: e.matmul(x.transpose()) }),
   "pieces of nothing": () =>
@@ -119,7 +125,7 @@ test("windows over a dim that is too short for one are refused when they run", a
   );
   assert.is(
     message,
-    "run: dim T must be at least 2, is 1 in input t [2,T]\n  pass an extent of that range, or declare the dim with other bounds and compile again",
+    "run: dim T must be at least 3, is 1 in input t [2,T]\n  windows: window 3 with dilation 1 does not fit axis 1 of [2,T]",
   );
 });
 

@@ -221,7 +221,7 @@ test("a value read while the function is traced", () =>
         { target: "js" },
       )([1]),
     GraphError,
-    "data: Tensor f32[1] (input) has no value while a function is traced",
+    "data: Tensor f32[1] (input) has no value while a function is traced\n  return it from the function and read it there",
   ));
 
 test("a compiled function called in another one", async () => {

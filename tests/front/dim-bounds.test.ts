@@ -69,7 +69,7 @@ test("the message names the dim and what it must be", async () => {
   } catch (error) {
     assert.is(
       (error as Error).message,
-      "run: dim N must be at least 3, is 2 in input arg0 [N,2]\n  pass an extent of that range, or declare the dim with other bounds and compile again",
+      "run: dim N must be at least 3, is 2 in input arg0 [N,2]\n  slice: N-3:N is outside axis 0 of [N,2]",
     );
   }
 });

@@ -2,7 +2,7 @@
 import { compile, nn, type Tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { fits, ShapeHistory } from "../../packages/kiln/src/shapes.ts";
+import { fits, ShapeHistory } from "../../packages/kiln/src/compile/shapes.ts";
 import { labels, Net, rows } from "./net.ts";
 
 test("a second batch size compiles once more, and then no other does", async () => {

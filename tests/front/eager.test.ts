@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { assign, GraphError, grad, input, nn, optim, param, ShapeError, tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { eagerCompiles } from "../../packages/kiln/src/engine.ts";
+import { eagerCompiles } from "../../packages/kiln/src/devices/engine.ts";
 import { labels, Net, rejection, rows } from "./net.ts";
 
 test("data computes what a tensor needs", async () => {

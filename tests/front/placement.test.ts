@@ -11,8 +11,8 @@ import {
   type Machine,
   nominalDims,
   place,
-} from "../../packages/kiln/src/placement.ts";
-import { costs } from "../../packages/kiln/src/target-costs.ts";
+} from "../../packages/kiln/src/devices/placement.ts";
+import { costs } from "../../packages/kiln/src/devices/target-costs.ts";
 
 const countsFor = (inputs: readonly Tensor[], value: Tensor): Counts => {
   const outputs = [{ name: "y", value }];

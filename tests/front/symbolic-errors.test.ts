@@ -60,7 +60,7 @@ const cases: readonly [typeof GraphError, string, () => unknown][] = [
   ],
   [
     GraphError,
-    "sequential: an entry is a layer, an Input or a function, got { backend }\n  it takes no options: layers have their own, and compile has the target",
+    "sequential: entry 0 must be a layer, an Input or a function, got Object\n  it takes no options: layers have their own, and compile has the target",
     () => new nn.Sequential({ backend: "webgpu" } as never),
   ],
   [

@@ -7,7 +7,7 @@ import {
   type Times,
   type Timing,
   timeInTurns,
-} from "../../packages/kiln/src/tune-turns.ts";
+} from "../../packages/kiln/src/tune/turns.ts";
 
 /** A device: how fast it is after so many milliseconds of being busy, 1 being its full clock. */
 type Clock = (busy: number) => number;

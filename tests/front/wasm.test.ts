@@ -5,8 +5,8 @@ import { build } from "esbuild";
 import { compile, GraphError, nn, optim, setThreads, type Tensor, to, useDevice } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { storedOf } from "../../packages/kiln/src/storage.ts";
-import { engineLacks } from "../../packages/kiln/src/wasm-support.ts";
+import { storedOf } from "../../packages/kiln/src/devices/storage.ts";
+import { engineLacks } from "../../packages/kiln/src/devices/wasm-support.ts";
 import { labels, Net, rows } from "./net.ts";
 
 const close = (a: number, b: number): void => assert.ok(Math.abs(a - b) < 1e-5, `${a} and ${b}`);

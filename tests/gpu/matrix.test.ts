@@ -16,7 +16,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
-import { unitOf } from "../../compiler/src/schedule/gpu-matrix-unit.ts";
+import { matrixUnitOf } from "../../compiler/src/schedule/gpu/matrix-unit.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { skip } from "../support/skip.ts";
@@ -80,7 +80,7 @@ const byMatrices = (texts: readonly string[]): number =>
   texts.filter((t) => t.includes("subgroupMatrixMultiplyAccumulate")).length;
 
 test("the largest unit for f16 and sums of f32 is used, and no other kind", () => {
-  assert.equal(unitOf([small, unit, "shader-f16"]), { m: 16, n: 16, k: 16, size: 32 });
+  assert.equal(matrixUnitOf([small, unit, "shader-f16"]), { m: 16, n: 16, k: 16, size: 32 });
   for (const other of [
     "subgroup-matrix-f16-f16-16x16x16-of-32",
     "subgroup-matrix-u8-u32-16x16x32-of-32",
@@ -88,7 +88,7 @@ test("the largest unit for f16 and sums of f32 is used, and no other kind", () =
     "subgroup-matrix-f16-f32-16x6x16-of-32",
     "subgroups",
   ])
-    assert.is(unitOf([other]), undefined);
+    assert.is(matrixUnitOf([other]), undefined);
 });
 
 for (const [name, build] of Object.entries(programs))
@@ -230,7 +230,7 @@ gpuTest("products by matrices are right where there are units, and refused elsew
     "enable-dawn-features=vulkan_enable_f16_on_nvidia,allow_unsafe_apis",
   );
   const device = await openWebGpu({ gpu, allowSoftware: true });
-  if (unitOf([...device.features]) && device.features.has("shader-f16"))
+  if (matrixUnitOf([...device.features]) && device.features.has("shader-f16"))
     for (const name of Object.keys(programs)) await checkNumbers(device, name);
   else skip("numbers of products by matrices", "the adapter has no matrix units");
   const absent = "subgroup-matrix-f16-f32-64x64x64-of-64";

@@ -88,10 +88,15 @@ test("concat, stack and split are inverse", () => {
   assert.equal(values(stack([count(2), count(2)], 1)), [0, 0, 1, 1]);
 });
 
-test("take puts the axes of the indices where the axis was and clamps", () => {
+test("take puts the axes of the indices where the axis was, and counts from the end", () => {
   const x = count(2, 3);
   assert.equal(values(take(x, tensor([2, 0], { dtype: "i32" }), 1)), [2, 0, 5, 3]);
-  assert.equal(values(take(x, tensor([-5, 9], { dtype: "i32" }), 0)), [0, 1, 2, 3, 4, 5]);
+  assert.equal(
+    values(take(x, tensor([-1, 1, -2], { dtype: "i32" }), 0)),
+    [3, 4, 5, 3, 4, 5, 0, 1, 2],
+  );
+  const clamped = take(x, tensor([-5, 9], { dtype: "i32" }), 0, { negative: "outside" });
+  assert.equal(values(clamped), [0, 1, 2, 3, 4, 5]);
   assert.equal(values(take(x, -1, 1)), [2, 5]);
   assert.is(shapeOf(take(count(2, 3, 4), zeros([5, 6], "i32"), 1)), "[2,5,6,4]");
 });
@@ -104,8 +109,11 @@ test("takeAlongAxis reads one element for each index", () => {
 test("scatter drops what is out of range; the last of several sets counts", () => {
   const index = tensor([1, 1, 7, -1], { dtype: "i32" });
   const updates = tensor([5, 6, 7, 8]);
-  assert.equal(values(scatter(zeros([3]), updates, [index], [0])), [0, 11, 0]);
-  assert.equal(values(scatter(zeros([3]), updates, [index], [0], "set")), [0, 6, 0]);
+  const places = { negative: "outside" } as const;
+  assert.equal(values(scatter(zeros([3]), updates, [index], [0], "add", places)), [0, 11, 0]);
+  assert.equal(values(scatter(zeros([3]), updates, [index], [0], "set", places)), [0, 6, 0]);
+  const last = tensor([0, -1, -1, -3], { dtype: "i32" });
+  assert.equal(values(scatter(zeros([3]), updates, [last], [0])), [13, 0, 13]);
 });
 
 test("reductions keep dims, count booleans, and take the first extreme or NaN", () => {

@@ -40,7 +40,7 @@ export const acc = (name: string, init: number, wide = true, dtype: Dtype = "f32
   name,
   dtype,
   init: { kind: "const", dtype, value: init },
-  wide,
+  widened: wide,
 });
 export const param = (
   name: string,

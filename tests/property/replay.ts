@@ -4,8 +4,8 @@
  * kernel may overwrite what it reads is not seen here; `plan.test.ts` runs programs on poisoned memory for that.
  */
 import {
+  type BufferRef,
   evaluateExtent,
-  type Place,
   type Plan,
   storageBytes,
   type TargetName,
@@ -13,7 +13,7 @@ import {
 import { evaluateDim, mulDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../../compiler/src/access.ts";
 import type { Lowered } from "../../compiler/src/lower/lower.ts";
-import type { Planned } from "../../compiler/src/passes/planned.ts";
+import type { Planned } from "../../compiler/src/plan/planned.ts";
 import type { Program } from "../../compiler/src/program.ts";
 
 export interface Replayed {
@@ -26,7 +26,7 @@ export interface Replayed {
 }
 
 type Memory = Map<string, Tensor>;
-const keyOf = ({ in: space, index }: Place): string => `${space} ${index}`;
+const keyOf = ({ in: space, index }: BufferRef): string => `${space} ${index}`;
 
 /** Throws Error saying which step or copy is wrong. */
 export function replay(r: Replayed): void {
@@ -67,7 +67,13 @@ function replayStep(r: Replayed, step: number, k: Lowered, memory: Memory): numb
 }
 
 /** A kernel may overwrite what it reads only if that is the old value of a state. */
-function checkInPlace(r: Replayed, k: Lowered, place: Place, other: number, where: string): void {
+function checkInPlace(
+  r: Replayed,
+  k: Lowered,
+  place: BufferRef,
+  other: number,
+  where: string,
+): void {
   const isOld = place.in === "state" && k.tensors[other] === r.states[place.index];
   if (k.kernel.params[other]!.access !== "read" || !isOld)
     throw new Error(`${where}: ${k.kernel.params[other]!.name} lies there too`);
@@ -104,7 +110,7 @@ function checkResults({ program, states }: Replayed, memory: Memory): void {
   });
 }
 
-function expect(memory: Memory, place: Place, t: Tensor, where: string): void {
+function expect(memory: Memory, place: BufferRef, t: Tensor, where: string): void {
   const found = memory.get(keyOf(place));
   if (found !== t)
     throw new Error(
@@ -112,7 +118,7 @@ function expect(memory: Memory, place: Place, t: Tensor, where: string): void {
     );
 }
 
-function checkFits(r: Replayed, place: Place, size: number, where: string): void {
+function checkFits(r: Replayed, place: BufferRef, size: number, where: string): void {
   const slot = r.planned.slots[place.index];
   if (!slot) throw new Error(`${where}: there is no such slot`);
   if (capacity(slot, r) < size)

@@ -1,8 +1,8 @@
 /** Hand-written artifacts for the runtime's tests: a few kernels as JavaScript and as WGSL, no compiler. */
-import type { Artifact, KernelText, Place, TargetName } from "@kiln-ml/artifact";
+import type { Artifact, BufferRef, KernelText, TargetName } from "@kiln-ml/artifact";
 import { artifactVersion } from "@kiln-ml/artifact";
 
-export const place = (space: Place["in"], index = 0): Place => ({ in: space, index });
+export const place = (space: BufferRef["in"], index = 0): BufferRef => ({ in: space, index });
 
 /** An artifact with everything empty but what `parts` gives. */
 export function artifact(parts: Partial<Artifact> & { target?: TargetName }): Artifact {

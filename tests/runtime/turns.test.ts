@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { Turns } from "../../runtime/src/devices/turns.ts";
+import { RunQueue } from "../../runtime/src/devices/run-queue.ts";
 import { runs } from "../support/setup.ts";
 
 const later = (s: fc.Scheduler) => s.schedule(Promise.resolve());
@@ -20,7 +20,7 @@ test("whatever the timing, runs start in order and within the bound", () =>
         let unfinished = 0;
         let paused = false;
         const started: number[] = [];
-        const turns = new Turns({
+        const turns = new RunQueue({
           room: () => unfinished < max,
           pause: () => {
             if (!pauses.pop()) return null;
@@ -68,7 +68,7 @@ test("whatever the timing, runs start in order and within the bound", () =>
   ));
 
 test("a turn that is free is taken at once", () => {
-  const turns = new Turns({ room: () => true, pause: () => null });
+  const turns = new RunQueue({ room: () => true, pause: () => null });
   let calls = 0;
   for (let i = 0; i < 3; i++)
     assert.is(
@@ -84,7 +84,7 @@ test("a turn that is free is taken at once", () => {
 });
 
 test("a run called from within a run comes after it", () => {
-  const turns = new Turns({ room: () => true, pause: () => null });
+  const turns = new RunQueue({ room: () => true, pause: () => null });
   const order: string[] = [];
   turns.take(() => {
     turns.take(() => order.push("inner"));
@@ -95,7 +95,7 @@ test("a run called from within a run comes after it", () => {
 
 test("what only follows needs no room, but waits for the runs before it", async () => {
   let room = false;
-  const turns = new Turns({ room: () => room, pause: () => null });
+  const turns = new RunQueue({ room: () => room, pause: () => null });
   assert.is(
     turns.follow(() => 1),
     1,

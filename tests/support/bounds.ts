@@ -6,8 +6,8 @@ import { anyInteger, type Dim, type DimSymbol, symbolsIn } from "@kiln-ml/ir";
 import { type CompileOptions, compileProgram } from "../../compiler/src/all.ts";
 import { findOutside } from "../../compiler/src/kernel/in-bounds.ts";
 import type { Kernel } from "../../compiler/src/kernel/kernel.ts";
-import type { Started } from "../../compiler/src/lower/share.ts";
-import { dimsIn } from "../../compiler/src/lower/walk.ts";
+import { dimsIn } from "../../compiler/src/kernel/walk.ts";
+import type { Started } from "../../compiler/src/plan/share.ts";
 import type { Program } from "../../compiler/src/program.ts";
 
 export interface Looking {

@@ -5,8 +5,8 @@
 import { addDim, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { arranged } from "./arrange.ts";
 import { type Attention, findAttention, type Softmax } from "./attention.ts";
+import { addMember } from "./compute-at.ts";
 import { makeLoop } from "./group.ts";
-import { place } from "./place.ts";
 import { type AttentionFusion, type Fusion, openGroup } from "./state.ts";
 
 /** The axis of the weights that sums leave. */
@@ -37,10 +37,10 @@ function openAttention(state: Fusion, attention: Attention): void {
   if (softmax) {
     const coords = outer.map((l) => l.at);
     for (const t of [softmax.max, softmax.total])
-      place(state, group, t, { coords, level: "outer" });
+      addMember(state, group, t, { coords, level: "outer" });
     storeTogether(state, softmax);
   }
-  for (const s of sums) place(state, group, s.result, { coords: coordsOf(s), level: "outer" });
+  for (const s of sums) addMember(state, group, s.result, { coords: coordsOf(s), level: "outer" });
 }
 
 function storeTogether(state: Fusion, { max, total }: Softmax): void {

@@ -21,7 +21,7 @@ import { type Contraction, type ContractionOperand, type Loop, makeLoop } from "
  * Products with so few lines on one side are no matter of tiles where a target has many units: the other side is read once, so memory
  * decides. What splits sums, or runs them along, must know it too.
  */
-export const fewLines = 8;
+export const skinnyLines = 8;
 
 interface Reading {
   readonly loops: readonly Loop[];

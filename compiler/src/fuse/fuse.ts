@@ -8,14 +8,14 @@ import { opRecord, sameShape, Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
 import { nodesOf, type Program } from "../program.ts";
 import type { Attentions } from "./attention.ts";
+import { addMember, findComputeAt, isAligned, openMap } from "./compute-at.ts";
 import { readContraction } from "./contraction.ts";
-import { type Group, makeLoop, type Placement } from "./group.ts";
-import { findPlacement, linesUp, openMap, place } from "./place.ts";
+import { type ComputeAt, type Group, makeLoop } from "./group.ts";
+import { fuseGuests, fuseOperandReductions } from "./horizontal.ts";
+import { hasRoom, mayFloat } from "./kernel-limits.ts";
+import { materialise } from "./materialise.ts";
 import { terminals } from "./reads.ts";
-import { hasRoom, mayFloat } from "./room.ts";
 import { joinScan, scanTakes } from "./scan.ts";
-import { settle } from "./settle.ts";
-import { mergeScalars, mergeSideSums } from "./side.ts";
 import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
 import { storageOf } from "./storage.ts";
 
@@ -27,22 +27,22 @@ export function fuse(
   program: Program,
   limits: FusionLimits,
   on: boolean,
-  apart: ReadonlySet<Tensor> = new Set(),
-  kept: ReadonlySet<Tensor> = new Set(),
+  barriers: ReadonlySet<Tensor> = new Set(),
+  forced: ReadonlySet<Tensor> = new Set(),
 ): Fusion {
-  const ask = { program, limits, on, apart, kept };
+  const ask = { program, limits, on, barriers, forced };
   const fusion = fuseIn(nodesOf(program), ask, false);
   return fusion.capped ? fuseIn(byDepth(nodesOf(program)), ask, true) : fusion;
 }
 
-type Ask = Pick<Fusion, "program" | "limits" | "on" | "apart" | "kept">;
+type Ask = Pick<Fusion, "program" | "limits" | "on" | "barriers" | "forced">;
 
 function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
-  const { program, limits, on, apart, kept } = ask;
+  const { program, limits, on, barriers, forced } = ask;
   const storage = storageOf(program);
   const attention = on ? limits.attention : undefined;
-  const stored = new Set([...storage.required, ...kept]);
-  const attentions = attention?.find(order, stored, apart) ?? nothing;
+  const stored = new Set([...storage.required, ...forced]);
+  const attentions = attention?.find(order, stored, barriers) ?? nothing;
   const state: Fusion = {
     ...ask,
     groups: [],
@@ -62,10 +62,10 @@ function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
     else if (!isLeaf(node) && !attentions.inside.has(node)) take(state, node);
     if (state.capped && !cut) return state;
   }
-  settle(state, order);
+  materialise(state, order);
   if (on) {
-    mergeSideSums(state);
-    mergeScalars(state);
+    fuseOperandReductions(state);
+    fuseGuests(state);
   }
   return state;
 }
@@ -124,7 +124,7 @@ function openContraction(state: Fusion, node: Tensor): void {
     outerSpace: { shape: node.shape, coords },
     contraction,
   });
-  place(state, group, node, { coords, level: "outer" });
+  addMember(state, group, node, { coords, level: "outer" });
 }
 
 function openWhole(state: Fusion, node: Tensor, kind: "scatter" | "sort"): void {
@@ -132,7 +132,7 @@ function openWhole(state: Fusion, node: Tensor, kind: "scatter" | "sort"): void 
   const coords = outer.map((l) => l.at);
   const outerSpace = { shape: node.shape, coords };
   const group = openGroup(state, { kind, anchor: node, outer, outerSpace });
-  place(state, group, node, { coords, level: "outer" });
+  addMember(state, group, node, { coords, level: "outer" });
 }
 
 /** A node with regions is a group, its results are members. */
@@ -140,15 +140,15 @@ function joinControl(state: Fusion, node: Tensor): void {
   const own = node.op === "result" ? state.groupOf.get(node.operands[0]!) : undefined;
   const outerSpace = { shape: [], coords: [] };
   const group = own ?? openGroup(state, { kind: "control", anchor: node, outer: [], outerSpace });
-  place(state, group, node, { coords: [], level: "outer" });
+  addMember(state, group, node, { coords: [], level: "outer" });
 }
 
 function joinReduce(state: Fusion, node: Tensor): void {
-  if (state.on && !state.apart.has(node) && node.op !== "fold")
+  if (state.on && !state.barriers.has(node) && node.op !== "fold")
     for (const group of rowCandidates(state, node)) {
       const placement = sameRows(state, group, node) ?? total(state, group, node);
       if (!placement) continue;
-      place(state, group, node, placement);
+      addMember(state, group, node, placement);
       return;
     }
   openRows(state, node);
@@ -163,7 +163,7 @@ function openRows(state: Fusion, node: Tensor): void {
     const coords = outer.map((l) => l.at);
     const outerSpace = { shape: node.shape, coords };
     const group = openGroup(state, { kind: "rows", outer, outerSpace, inner });
-    place(state, group, node, { coords, level: "outer" });
+    addMember(state, group, node, { coords, level: "outer" });
     return;
   }
   const axes = node.attrs.axes as number[];
@@ -178,7 +178,7 @@ function openRows(state: Fusion, node: Tensor): void {
     fullSpace: { shape: x.shape, coords: loops.map((l) => l.at) },
     axes,
   });
-  place(state, group, node, { coords, level: "outer" });
+  addMember(state, group, node, { coords, level: "outer" });
 }
 
 const hasRows = (g: Group): boolean => g.kind === "rows" || g.kind === "scan";
@@ -199,25 +199,25 @@ function rowCandidates(state: Fusion, node: Tensor): Group[] {
 }
 
 /** The placement of a reduction over the same loops as the group's own. */
-function sameRows(state: Fusion, group: Group, node: Tensor): Placement | undefined {
+function sameRows(state: Fusion, group: Group, node: Tensor): ComputeAt | undefined {
   const full = group.fullSpace;
   const x = node.operands[0]!;
   if (!full || !sameShape(full.shape, x.shape)) return undefined;
   if (group.kind === "scan" && !scanTakes(group, node)) return undefined;
   if (String(group.axes) !== String(node.attrs.axes)) return undefined;
   if (!withinRow(state, group)) return undefined;
-  if (!linesUp(state, group, x, full.coords, "full")) return undefined;
+  if (!isAligned(state, group, x, full.coords, "full")) return undefined;
   return { coords: group.outerSpace.coords, level: "outer" };
 }
 
 /** The placement of a reduction over all outer loops of a value computed once in each of them. */
-function total(state: Fusion, group: Group, node: Tensor): Placement | undefined {
+function total(state: Fusion, group: Group, node: Tensor): ComputeAt | undefined {
   const x = node.operands[0]!;
   const all = (node.attrs.axes as number[]).length === x.shape.length;
   if (group.kind === "scan" || group.outer.length === 0) return undefined;
   if (!all || !sameShape(x.shape, group.outerSpace.shape)) return undefined;
   if (extentGuess(group.outer) * extentGuess(group.inner) > state.limits.total) return undefined;
-  if (!linesUp(state, group, x, group.outerSpace.coords, "outer")) return undefined;
+  if (!isAligned(state, group, x, group.outerSpace.coords, "outer")) return undefined;
   return { coords: [], level: "root" };
 }
 
@@ -226,14 +226,14 @@ function joinPointwise(state: Fusion, node: Tensor): void {
     openMap(state, node);
     return;
   }
-  if (state.apart.has(node)) return;
+  if (state.barriers.has(node)) return;
   const candidates = new Set(
     [...terminals(state, node)].flatMap((t) => state.groupOf.get(t) ?? []),
   );
   for (const group of [...candidates].sort((a, b) => b.id - a.id)) {
-    const placement = findPlacement(state, group, node);
+    const placement = findComputeAt(state, group, node);
     if (!placement) continue;
-    place(state, group, node, placement);
+    addMember(state, group, node, placement);
     return;
   }
 }

@@ -35,7 +35,7 @@ export const makeLoop = (wanted: string, extent: Dim): Loop => {
 /** Where in a group a node is computed: once, in every outer iteration, or in every inner one. */
 export type Level = "root" | "outer" | "full";
 
-export interface Placement {
+export interface ComputeAt {
   readonly coords: readonly Dim[];
   readonly level: Level;
 }
@@ -84,15 +84,15 @@ export interface Group {
   readonly axes: readonly number[];
   readonly contraction: Contraction | undefined;
   readonly attention: Attention | undefined;
-  readonly members: Map<Tensor, Placement>;
+  readonly members: Map<Tensor, ComputeAt>;
   /** Reduction groups whose sums run along with this contraction's operand `a` or `b`. */
-  readonly sideSums: {
-    readonly side: "a" | "b";
+  readonly operandReductions: {
+    readonly operand: "a" | "b";
     readonly group: Group;
     readonly rename: ReadonlyMap<string, Dim>;
   }[];
   /** Groups of single elements, or few, computed along with this one. */
-  readonly scalars: Group[];
+  readonly guests: Group[];
   /** Groups whose results this one reads, and those that read its own; changed by `addDependency` alone. */
   readonly deps: Set<Group>;
   readonly users: Set<Group>;

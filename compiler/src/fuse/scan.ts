@@ -3,15 +3,15 @@
  * that runs the same way over what it reads; reductions over the axis run along. Makes no loops.
  */
 import { type Dim, sameShape, scanAttrs, subDim, type Tensor } from "@kiln-ml/ir";
+import { addMember, isAligned } from "./compute-at.ts";
 import { type Group, makeLoop } from "./group.ts";
-import { linesUp, place } from "./place.ts";
+import { hasRoom } from "./kernel-limits.ts";
 import { terminals } from "./reads.ts";
-import { hasRoom } from "./room.ts";
 import { type Fusion, openGroup } from "./state.ts";
 
 export function joinScan(state: Fusion, node: Tensor): void {
-  const group = state.on && !state.apart.has(node) ? hostOf(state, node) : undefined;
-  if (group) place(state, group, node, { coords: group.fullSpace!.coords, level: "full" });
+  const group = state.on && !state.barriers.has(node) ? hostOf(state, node) : undefined;
+  if (group) addMember(state, group, node, { coords: group.fullSpace!.coords, level: "full" });
   else openScan(state, node);
 }
 
@@ -26,7 +26,7 @@ function hostOf(state: Fusion, node: Tensor): Group | undefined {
     sameShape(g.anchor!.shape, node.shape) &&
     sameRun(g.anchor!, node) &&
     hasRoom(state, g, node) &&
-    linesUp(state, g, node.operands[0]!, g.fullSpace!.coords, "full");
+    isAligned(state, g, node.operands[0]!, g.fullSpace!.coords, "full");
   return [...shared].sort((a, b) => b.id - a.id).find(fits);
 }
 
@@ -59,5 +59,5 @@ function openScan(state: Fusion, node: Tensor): void {
     fullSpace: { shape: node.shape, coords },
     axes: [axis],
   });
-  place(state, group, node, { coords, level: "full" });
+  addMember(state, group, node, { coords, level: "full" });
 }

@@ -5,7 +5,7 @@ import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Program, Storage } from "../program.ts";
 import type { Attention, Attentions } from "./attention.ts";
 import type { Group, Loop } from "./group.ts";
-import type { Inlined } from "./room.ts";
+import type { Inlined } from "./kernel-limits.ts";
 
 /** What a target allows a group to become. */
 export interface FusionLimits {
@@ -16,9 +16,9 @@ export interface FusionLimits {
   /** Most tensors one kernel may read and write. */
   readonly bindings: number;
   /** Most elements that the first workgroup of another kernel computes along with its own; without, single ones. */
-  readonly beside?: number;
+  readonly guestElements?: number;
   /** Whether products of f16 are so fast that bringing their operands limits them. */
-  readonly units?: boolean;
+  readonly matrixUnits?: boolean;
   /** Whether f16 is stored and read as easily as f32, in half the memory. */
   readonly halves?: boolean;
   /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */
@@ -62,9 +62,9 @@ export interface Fusion {
   /** Products of weights and values that are groups with all that makes the weights. */
   readonly attentions: Attentions;
   /** Nodes that start a kernel of their own, because the kernel they were in bound too many tensors. */
-  readonly apart: ReadonlySet<Tensor>;
+  readonly barriers: ReadonlySet<Tensor>;
   /** Nodes that are stored rather than inlined, because a kernel that inlined them bound too many tensors. */
-  readonly kept: ReadonlySet<Tensor>;
+  readonly forced: ReadonlySet<Tensor>;
 }
 
 /** Adds an empty group. */
@@ -81,8 +81,8 @@ export function openGroup(
     contraction: undefined,
     attention: undefined,
     members: new Map(),
-    sideSums: [],
-    scalars: [],
+    operandReductions: [],
+    guests: [],
     deps: new Set(),
     users: new Set(),
     needs: 0n,

@@ -112,7 +112,7 @@ class Check {
     switch (s.kind) {
       case "store":
         return access("store to", s.to, s.index, scope);
-      case "touch":
+      case "prefetch":
         return access("touch of", s.from, s.index, scope);
       case "matrix":
         return s.does.step === "load" && !this.#setting.reads ? undefined : matrix(s.does, scope);

@@ -63,7 +63,7 @@ export type Stmt =
       readonly name: string;
       readonly dtype: Dtype;
       readonly init: Expr;
-      readonly wide: boolean;
+      readonly widened: boolean;
       /** Kept in no more bytes than in memory where the target can; it is only set and stored, never combined. */
       readonly narrow?: true;
     }
@@ -93,9 +93,9 @@ export type Stmt =
    * In a loop that starts at 0: what stands before is computed before what follows is loaded, for compilers that
    * otherwise load all operands first and run out of registers (CPU).
    */
-  | { readonly kind: "fence" }
+  | { readonly kind: "scheduleBarrier" }
   /** Brings the cache line of an element near, which must exist, and gives no value: for the targets that are to wait less (CPU). */
-  | { readonly kind: "touch"; readonly from: string; readonly index: Dim }
+  | { readonly kind: "prefetch"; readonly from: string; readonly index: Dim }
   /** A local array: registers or stack, workgroup memory, or scratch memory that the plan provides. */
   | {
       readonly kind: "array";

@@ -77,7 +77,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
     case "letIndex":
       return `${s.name} ${keyOfDim(s.value)}`;
     case "acc":
-      return `${s.name} ${s.dtype} ${expr(s.init)} ${s.wide} ${s.narrow ?? ""}`;
+      return `${s.name} ${s.dtype} ${expr(s.init)} ${s.widened} ${s.narrow ?? ""}`;
     case "accumulate":
       return `${s.name} ${s.reducer} ${expr(s.value)} ${dimOr(s.position)}`;
     case "fma":
@@ -86,7 +86,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.name} ${keyOfDim(s.extent)} ${dimOr(s.start)} ${s.step ?? ""} ${s.loop}`;
     case "store":
       return `${s.to}[${keyOfDim(s.index)}] ${expr(s.value)}`;
-    case "touch":
+    case "prefetch":
       return `${s.from}[${keyOfDim(s.index)}]`;
     case "array":
       return `${s.name} ${s.dtype} ${keyOfDim(s.size)} ${s.space} ${s.width ?? 1} ${s.narrow ?? ""} ${s.parts ?? ""}`;
@@ -98,7 +98,7 @@ function ownOf(s: Stmt, expr: (e: Expr) => string): string {
       return `${s.names.join()} ${s.carries.join()} ${s.reducers.join()}`;
     case "if":
     case "barrier":
-    case "fence":
+    case "scheduleBarrier":
       return "";
     default:
       return s satisfies never;

@@ -82,7 +82,7 @@ export function factsOf(kernel: Kernel): Facts {
   const shared = new Set<string>();
   const dtypes = new Map<string, Dtype>(kernel.params.map((p) => [p.name, p.dtype]));
   eachStmt(kernel.body, (s) => {
-    if (s.kind === "acc") accs.set(s.name, { dtype: s.dtype, wide: s.wide });
+    if (s.kind === "acc") accs.set(s.name, { dtype: s.dtype, wide: s.widened });
     else if (s.kind === "accumulate" && accs.has(s.name))
       accs.set(s.name, { ...accs.get(s.name)!, reducer: s.reducer, fed: s.value.dtype });
     else if (s.kind === "array") {

@@ -13,8 +13,7 @@ import {
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { LoopKind, Stmt } from "../kernel/kernel.ts";
-
-export type Rename = ReadonlyMap<string, Dim>;
+import type { Rename } from "../kernel/map.ts";
 
 export const renamed = (dims: readonly Dim[], by: Rename): Dim[] =>
   by.size === 0 ? [...dims] : dims.map((d) => substitute(d, by));

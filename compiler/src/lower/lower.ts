@@ -18,33 +18,33 @@ import type { Attention } from "../fuse/attention.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
+import { dimsIn, walkStmts } from "../kernel/walk.ts";
+import type { Control } from "../plan/control.ts";
 import { Buffers } from "./buffers.ts";
-import type { Control } from "./control.ts";
-import { type Job, membersOf } from "./job.ts";
+import { type LoweringContext, membersOf } from "./context.ts";
 import { totalOf } from "./loops.ts";
 import { structureOf } from "./structure.ts";
 import { resetNames } from "./value.ts";
-import { dimsIn, walkStmts } from "./walk.ts";
 
 /** How a target turns the groups of each kind into loops. */
 export interface Schedule {
-  rows(job: Job): Scheduled;
-  scan(job: Job): Scheduled;
-  contraction(job: Job): Scheduled;
-  scatter(job: Job): Scheduled;
-  sort(job: Job): Scheduled;
+  rows(context: LoweringContext): Scheduled;
+  scan(context: LoweringContext): Scheduled;
+  contraction(context: LoweringContext): Scheduled;
+  scatter(context: LoweringContext): Scheduled;
+  sort(context: LoweringContext): Scheduled;
   /** Absent where the fusion limits rule such groups out. */
-  attention?(job: Job): Scheduled;
+  attention?(context: LoweringContext): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
-  beside(body: readonly Stmt[], scalars: readonly Job[]): Stmt[];
+  beside(body: readonly Stmt[], scalars: readonly LoweringContext[]): Stmt[];
 }
 
 export interface Scheduled {
   readonly body: readonly Stmt[];
   readonly workgroupSize: number;
   /** Parameters that every access takes four elements of at a time. */
-  readonly wide?: ReadonlySet<string>;
-  /** What it is one of several for; only where the job has choices. */
+  readonly vectorised?: ReadonlySet<string>;
+  /** What it is one of several for; only where the context has choices. */
   readonly choice?: Choice;
 }
 
@@ -64,7 +64,7 @@ export interface Lowered {
 }
 
 /** What is known of the device before anything is lowered. */
-export type DeviceFacts = Pick<Job, "limits" | "features" | "choices">;
+export type DeviceFacts = Pick<LoweringContext, "limits" | "features" | "choices">;
 
 /** Lowers the groups of a program; those of one structure once. */
 export class Lowering {
@@ -81,11 +81,11 @@ export class Lowering {
   }
 
   lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
-    const job = jobOf(fusion, group, stored, this.device);
-    const { key, tensors } = structureOf(job);
+    const context = jobOf(fusion, group, stored, this.device);
+    const { key, tensors } = structureOf(context);
     const known = this.known.get(key);
     if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
-    const lowered = lowerJob(job, this.schedule);
+    const lowered = lowerJob(context, this.schedule);
     this.known.set(key, { lowered, number: new Map(tensors.map((t, i) => [t, i])) });
     return lowered;
   }
@@ -108,7 +108,7 @@ function jobOf(
   group: Group,
   stored: ReadonlySet<Tensor>,
   device: DeviceFacts,
-): Job {
+): LoweringContext {
   const outside = (t: Tensor) => {
     if (isLeaf(t)) return true;
     const other = fusion.groupOf.get(t);
@@ -119,17 +119,20 @@ function jobOf(
   return { group, stored, ...device, buffers: new Buffers(), outside, storage, reads, writes };
 }
 
-function lowerJob(job: Job, schedule: Schedule): Lowered {
+function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   resetNames();
-  const { group, storage, reads, writes } = job;
+  const { group, storage, reads, writes } = context;
   const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
-  const main = schedule[kind]!(job);
-  const scalars = group.scalars.map((part) => ({ ...job, group: part }));
+  const main = schedule[kind]!(context);
+  const scalars = group.guests.map((part) => ({ ...context, group: part }));
   const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
-  const params = used(job.buffers, body);
+  const params = used(context.buffers, body);
   const kernel: Kernel = {
     name: nameOf(group),
-    params: params.map(({ param }) => ({ ...param, width: main.wide?.has(param.name) ? 4 : 1 })),
+    params: params.map(({ param }) => ({
+      ...param,
+      width: main.vectorised?.has(param.name) ? 4 : 1,
+    })),
     dims: symbolsOf(
       body,
       params.map((p) => p.param.size),
@@ -145,7 +148,7 @@ function lowerJob(job: Job, schedule: Schedule): Lowered {
   const other = (option: string): Kernel => {
     const choices = new Choices({ [choice!.key]: option });
     const fresh = { buffers: new Buffers(), reads: new Set<Tensor>(), writes: new Set<Tensor>() };
-    return lowerJob({ ...job, ...fresh, choices }, schedule).kernel;
+    return lowerJob({ ...context, ...fresh, choices }, schedule).kernel;
   };
   const chosen = choice ? { choice: { ...choice, kernel: other } } : {};
   return { group, kernel, tensors, reads, writes: stores, ...chosen };
@@ -208,7 +211,7 @@ function flopsOf(group: Group): Dim {
     else if (opRecord(t.op).family === "reduce") sum = addDim(sum, sizeOf(t.operands[0]!.shape));
     else sum = addDim(sum, sizeOf(t.shape));
   }
-  for (const part of [...group.scalars, ...group.sideSums.map((s) => s.group)])
+  for (const part of [...group.guests, ...group.operandReductions.map((s) => s.group)])
     sum = addDim(sum, flopsOf(part));
   return sum;
 }

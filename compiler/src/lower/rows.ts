@@ -13,18 +13,20 @@ import {
 } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import type { Loop } from "../fuse/group.ts";
+import { load, ref } from "../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
+import type { Rename } from "../kernel/map.ts";
 import {
   identityOf,
   isReduceOp,
-  type Job,
+  type LoweringContext,
   membersOf,
   openBlock,
   reducedValue,
   storeMember,
-} from "./job.ts";
-import { type Rename, renamed } from "./loops.ts";
-import { doubled, load, ref, type Values } from "./value.ts";
+} from "./context.ts";
+import { renamed } from "./loops.ts";
+import { doubled, type Values } from "./value.ts";
 
 /** How a target runs the loops around the statements. */
 export interface RowLoops {
@@ -55,22 +57,22 @@ interface Phase {
 }
 
 /** The reductions of a group by phase, and its stored inner-level members by the phase that stores them. */
-export function phasesOf(job: Job): Phase[] {
-  const depth = depthsOf(job);
+export function phasesOf(context: LoweringContext): Phase[] {
+  const depth = depthsOf(context);
   const depthOf = (t: Tensor): number => depth.get(t)!;
   const phases: Phase[] = [];
   const phase = (i: number): Phase => {
     while (phases.length <= i) phases.push({ reduces: [], stores: [] });
     return phases[i]!;
   };
-  for (const [node, p] of membersOf(job.group))
+  for (const [node, p] of membersOf(context.group))
     if (isReduceOp(node) && p.level === "outer") phase(depthOf(node) - 1).reduces.push(node);
-    else if (p.level === "full" && job.stored.has(node)) phase(depthOf(node)).stores.push(node);
+    else if (p.level === "full" && context.stored.has(node)) phase(depthOf(node)).stores.push(node);
   return phases;
 }
 
 /** Of what a group computes, the reductions that have to be known before, one after the other. */
-function depthsOf({ group, outside }: Job): Map<Tensor, number> {
+function depthsOf({ group, outside }: LoweringContext): Map<Tensor, number> {
   const depth = new Map<Tensor, number>();
   for (const t of topologicalOrder([...group.members.keys()], outside)) {
     let below = 0;
@@ -81,8 +83,8 @@ function depthsOf({ group, outside }: Job): Map<Tensor, number> {
   return depth;
 }
 
-export const accName = (job: Job, node: Tensor): string => {
-  const running = membersOf(job.group)
+export const accName = (context: LoweringContext, node: Tensor): string => {
+  const running = membersOf(context.group)
     .map(([t]) => t)
     .filter((t) => isReduceOp(t) || isScan(t));
   return `${opRecord(node.op).reducer}${running.indexOf(node)}`;
@@ -91,62 +93,68 @@ export const accName = (job: Job, node: Tensor): string => {
 const extentsOf = (loops: readonly Loop[]): Dim[] => loops.map((l) => l.extent);
 
 /** Declares the accumulator of a reduction or scan. */
-export const declareAcc = (job: Job, node: Tensor): Of<"acc"> => ({
+export const declareAcc = (context: LoweringContext, node: Tensor): Of<"acc"> => ({
   kind: "acc",
-  name: accName(job, node),
+  name: accName(context, node),
   dtype: node.dtype,
   init: identityOf(node),
-  wide: opRecord(node.op).reducer === "sum" || opRecord(node.op).reducer === "prod",
+  widened: opRecord(node.op).reducer === "sum" || opRecord(node.op).reducer === "prod",
 });
 
-function accumulate(job: Job, values: Values, node: Tensor, coords: Dim[], vars: Dim[]): Stmt {
+function accumulate(
+  context: LoweringContext,
+  values: Values,
+  node: Tensor,
+  coords: Dim[],
+  vars: Dim[],
+): Stmt {
   const value = reducedValue(values, node, coords, vars);
   const reducer = opRecord(node.op).reducer!;
   const extents = extentsOf(
-    job.group.members.get(node)!.level === "root" ? job.group.outer : job.group.inner,
+    context.group.members.get(node)!.level === "root" ? context.group.outer : context.group.inner,
   );
   const position = reducer.startsWith("arg") ? { position: offsetOf(extents, vars) } : {};
-  return { kind: "accumulate", name: accName(job, node), reducer, value, ...position };
+  return { kind: "accumulate", name: accName(context, node), reducer, value, ...position };
 }
 
 /** Appends the statements of one outer iteration to `block`. */
-export function emitRow(job: Job, block: Values, loops: RowLoops): void {
-  const { group } = job;
+export function emitRow(context: LoweringContext, block: Values, loops: RowLoops): void {
+  const { group } = context;
   const outer = renamed(group.outerSpace.coords, loops.rename);
-  emitPhases(job, block, loops, loops.keep ? repeated(job, loops) : new Map());
+  emitPhases(context, block, loops, loops.keep ? repeated(context, loops) : new Map());
   const members = membersOf(group);
-  const stores = members.filter(([t, p]) => p.level === "outer" && job.stored.has(t));
+  const stores = members.filter(([t, p]) => p.level === "outer" && context.stored.has(t));
   const tail: Stmt[] = [];
   const at = block.body.length;
-  for (const [node] of stores) tail.push(storeMember(job, block, node, loops.rename));
+  for (const [node] of stores) tail.push(storeMember(context, block, node, loops.rename));
   // Run-time indices that the stores needed stand before them.
   block.body.push(...(tail.length ? loops.once([...block.body.splice(at), ...tail]) : []));
   for (const [node, p] of members)
     if (isReduceOp(node) && p.level === "root") {
-      const value = accumulate(job, block, node, [], outer);
+      const value = accumulate(context, block, node, [], outer);
       block.body.push(value);
     }
 }
 
 /** Names of arrays by the value they keep: costly ones that more than one phase computes, then loads that are left. */
-function repeated(job: Job, loops: RowLoops): Map<string, string> {
+function repeated(context: LoweringContext, loops: RowLoops): Map<string, string> {
   const kept = new Map<string, string>();
   const count = (of: (inner: Values) => Iterable<string>): void => {
     const phases = new Map<string, number>();
-    emitPhases(job, openBlock(job), loops, kept, (inner) => {
+    emitPhases(context, openBlock(context), loops, kept, (inner) => {
       for (const key of of(inner)) phases.set(key, (phases.get(key) ?? 0) + 1);
     });
     for (const [key, n] of phases) if (n > 1) kept.set(key, `kept${kept.size}`);
   };
   count((inner) => inner.costly);
-  if (loops.keep?.loads) count((inner) => loadsAlong(job, inner, loops.rename));
+  if (loops.keep?.loads) count((inner) => loadsAlong(context, inner, loops.rename));
   return kept;
 }
 
 /** Keys of the loads of a phase whose elements differ from one inner iteration to the next. */
-function loadsAlong(job: Job, inner: Values, rename: Rename): string[] {
+function loadsAlong(context: LoweringContext, inner: Values, rename: Rename): string[] {
   const vars = renamed(
-    job.group.inner.map((l) => l.at),
+    context.group.inner.map((l) => l.at),
     rename,
   );
   const along = new Set(vars.flatMap((d) => [...symbolsIn(d).keys()]));
@@ -157,26 +165,26 @@ function loadsAlong(job: Job, inner: Values, rename: Rename): string[] {
 }
 
 function emitPhases(
-  job: Job,
+  context: LoweringContext,
   block: Values,
   loops: RowLoops,
   kept: ReadonlyMap<string, string>,
   seen: (inner: Values) => void = () => {},
 ): void {
-  const { group } = job;
+  const { group } = context;
   const vars = renamed(
     group.inner.map((l) => l.at),
     loops.rename,
   );
   const outer = renamed(group.outerSpace.coords, loops.rename);
   const filled = new Map<string, Expr>();
-  for (const { reduces, stores } of phasesOf(job)) {
+  for (const { reduces, stores } of phasesOf(context)) {
     if (reduces.length + stores.length === 0) continue;
-    block.body.push(...reduces.map((r) => declareAcc(job, r)));
+    block.body.push(...reduces.map((r) => declareAcc(context, r)));
     const inner = block.inner();
     for (const [key, value] of filled) inner.know(key, value);
-    for (const r of reduces) inner.body.push(accumulate(job, inner, r, outer, vars));
-    for (const s of stores) inner.body.push(storeMember(job, inner, s, loops.rename));
+    for (const r of reduces) inner.body.push(accumulate(context, inner, r, outer, vars));
+    for (const s of stores) inner.body.push(storeMember(context, inner, s, loops.rename));
     for (const key of [...inner.costly, ...inner.loaded])
       if (kept.has(key)) keepValue(block, inner, key, kept.get(key)!, loops.keep!, filled);
     seen(inner);
@@ -185,10 +193,10 @@ function emitPhases(
       block.body.push(
         ...loops.combine(
           reduces,
-          reduces.map((r) => accName(job, r)),
+          reduces.map((r) => accName(context, r)),
         ),
       );
-    for (const r of reduces) block.bind(r, ref(accName(job, r), r.dtype));
+    for (const r of reduces) block.bind(r, ref(accName(context, r), r.dtype));
   }
 }
 
@@ -210,15 +218,15 @@ function keepValue(
 }
 
 /** Reductions over the outer loops. */
-export const rootReduces = (job: Job): Tensor[] =>
-  membersOf(job.group)
+export const rootReduces = (context: LoweringContext): Tensor[] =>
+  membersOf(context.group)
     .filter(([t, p]) => isReduceOp(t) && p.level === "root")
     .map(([t]) => t);
 
 /** Appends the stores that follow the outer loops. */
-export function emitRoot(job: Job, block: Values): void {
-  for (const r of rootReduces(job)) block.bind(r, ref(accName(job, r), r.dtype));
-  for (const [node, p] of membersOf(job.group))
-    if (p.level === "root" && job.stored.has(node))
-      block.body.push(storeMember(job, block, node, new Map()));
+export function emitRoot(context: LoweringContext, block: Values): void {
+  for (const r of rootReduces(context)) block.bind(r, ref(accName(context, r), r.dtype));
+  for (const [node, p] of membersOf(context.group))
+    if (p.level === "root" && context.stored.has(node))
+      block.body.push(storeMember(context, block, node, new Map()));
 }

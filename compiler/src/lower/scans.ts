@@ -5,15 +5,24 @@
  */
 import { opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
+import { ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { isReduceOp, type Job, membersOf, openBlock, reducedValue, storeMember } from "./job.ts";
-import { type Rename, renamed } from "./loops.ts";
+import type { Rename } from "../kernel/map.ts";
+import {
+  isReduceOp,
+  type LoweringContext,
+  membersOf,
+  openBlock,
+  reducedValue,
+  storeMember,
+} from "./context.ts";
+import { renamed } from "./loops.ts";
 import { accName, declareAcc } from "./rows.ts";
-import { ref, type Values } from "./value.ts";
+import type { Values } from "./value.ts";
 
 /** The members with an accumulator: scans, and reductions that run along. */
-export const runningOf = (job: Job): Tensor[] =>
-  membersOf(job.group)
+export const runningOf = (context: LoweringContext): Tensor[] =>
+  membersOf(context.group)
     .map(([t]) => t)
     .filter((t) => isScan(t) || isReduceOp(t));
 
@@ -22,12 +31,12 @@ export const runningOf = (job: Job): Tensor[] =>
  * or converted where the accumulator has another dtype.
  */
 export function emitStep(
-  job: Job,
+  context: LoweringContext,
   block: Values,
   rename: Rename,
-  held: (node: Tensor) => Expr = (node) => ref(accName(job, node), node.dtype),
+  held: (node: Tensor) => Expr = (node) => ref(accName(context, node), node.dtype),
 ): void {
-  const { group } = job;
+  const { group } = context;
   const outer = renamed(group.outerSpace.coords, rename);
   const vars = renamed(
     group.inner.map((l) => l.at),
@@ -36,7 +45,7 @@ export function emitStep(
   const stores: Stmt[] = [];
   const later: Stmt[] = [];
   for (const [node, p] of membersOf(group)) {
-    const name = accName(job, node);
+    const name = accName(context, node);
     const { reducer } = opRecord(node.op);
     if (isScan(node)) {
       const coords = renamed(p.coords, rename);
@@ -52,8 +61,8 @@ export function emitStep(
       const position = reducer!.startsWith("arg") ? { position: vars[0]! } : {};
       block.body.push({ ...take(name, reducer!, value), ...position });
     }
-    if (p.level === "full" && job.stored.has(node))
-      stores.push(storeMember(job, block, node, rename));
+    if (p.level === "full" && context.stored.has(node))
+      stores.push(storeMember(context, block, node, rename));
   }
   block.body.push(...stores, ...later);
 }
@@ -69,26 +78,30 @@ const take = (name: string, reducer: Accumulate["reducer"], value: Expr): Accumu
 
 /** Appends the stores that follow the steps: reductions and what is made of them. `sum` is a reduction's result. */
 export function emitAfter(
-  job: Job,
+  context: LoweringContext,
   block: Values,
   rename: Rename,
-  sum: (node: Tensor) => Expr = (node) => ref(accName(job, node), node.dtype),
+  sum: (node: Tensor) => Expr = (node) => ref(accName(context, node), node.dtype),
 ): void {
-  for (const node of runningOf(job)) if (isReduceOp(node)) block.bind(node, sum(node));
+  for (const node of runningOf(context)) if (isReduceOp(node)) block.bind(node, sum(node));
   const tail: Stmt[] = [];
-  for (const [node, p] of membersOf(job.group))
-    if (p.level === "outer" && job.stored.has(node))
-      tail.push(storeMember(job, block, node, rename));
+  for (const [node, p] of membersOf(context.group))
+    if (p.level === "outer" && context.stored.has(node))
+      tail.push(storeMember(context, block, node, rename));
   block.body.push(...tail);
 }
 
 /** A whole line: accumulators, the steps in the loop that `along` puts around one, and what follows. */
-export function lineOf(job: Job, rename: Rename, along: (step: readonly Stmt[]) => Stmt[]): Stmt[] {
-  const block = openBlock(job);
-  block.body.push(...runningOf(job).map((r) => declareAcc(job, r)));
+export function lineOf(
+  context: LoweringContext,
+  rename: Rename,
+  along: (step: readonly Stmt[]) => Stmt[],
+): Stmt[] {
+  const block = openBlock(context);
+  block.body.push(...runningOf(context).map((r) => declareAcc(context, r)));
   const step = block.inner();
-  emitStep(job, step, rename);
+  emitStep(context, step, rename);
   block.body.push(...along(step.body));
-  emitAfter(job, block, rename);
+  emitAfter(context, block, rename);
   return block.body;
 }

@@ -5,7 +5,7 @@
 import { attrKey, DimExpr, keyOfDim, Tensor } from "@kiln-ml/ir";
 import { isLeaf, keyOfCoords } from "../access.ts";
 import { nameOfBuffer } from "./buffers.ts";
-import type { Job } from "./job.ts";
+import type { LoweringContext } from "./context.ts";
 
 export interface Structure {
   readonly key: string;
@@ -16,7 +16,7 @@ export interface Structure {
 /** What a group knows of other groups; lowering asks for those through `outside`. */
 const aside = new Set(["id", "deps", "users", "needs", "computed", "reads", "waiting", "phase"]);
 
-export function structureOf(job: Job): Structure {
+export function structureOf(context: LoweringContext): Structure {
   const numbers = new Map<Tensor, number>();
   const written = new Map<Tensor, number>();
   const parts: string[] = [];
@@ -27,14 +27,14 @@ export function structureOf(job: Job): Structure {
   };
   /** Where a node's value lies in memory. */
   const place = (t: Tensor): string => {
-    const { tensor, offset } = job.storage(t);
+    const { tensor, offset } = context.storage(t);
     return `${number(tensor)} ${nameOfBuffer(tensor)} ${typeOf(tensor)}+${keyOfDim(offset)}`;
   };
   /** Writes down what a node is, and gives its number. */
   const write = (t: Tensor, outside: boolean): void => {
     const operands = t.operands.map((o) => written.get(o)!);
     const own = outside ? [isLeaf(t)] : [t.op, operands, attrKey(t.attrs)];
-    const kept = outside || job.stored.has(t) ? place(t) : "";
+    const kept = outside || context.stored.has(t) ? place(t) : "";
     const found = number(t);
     written.set(t, found);
     parts.push(`${found}=${own.join()} ${typeOf(t)} ${kept}`);
@@ -44,7 +44,7 @@ export function structureOf(job: Job): Structure {
     const stack = [root];
     for (let t = stack.at(-1); t; t = stack.at(-1)) {
       const height = stack.length;
-      const outside = job.outside(t);
+      const outside = context.outside(t);
       if (!written.has(t) && !outside)
         for (const o of [...t.operands].reverse()) if (!written.has(o)) stack.push(o);
       if (stack.length > height) continue;
@@ -53,7 +53,7 @@ export function structureOf(job: Job): Structure {
     }
     return written.get(root)!;
   };
-  const group = JSON.stringify(job.group, (name, value: unknown) => {
+  const group = JSON.stringify(context.group, (name, value: unknown) => {
     if (aside.has(name)) return undefined;
     if (value instanceof Tensor) return node(value);
     if (value instanceof DimExpr) return value.key;

@@ -19,29 +19,11 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { keyOfCoords, livePieces, simplifyConditions } from "../access.ts";
+import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
 import { isNonPositive } from "./bounds.ts";
 import { threefry } from "./threefry.ts";
-
-export const constant = (dtype: Dtype, value: number): Expr => ({ kind: "const", dtype, value });
-export const ref = (name: string, dtype: Dtype): Expr => ({ kind: "ref", name, dtype });
-export const call = (
-  op: string,
-  dtype: Dtype,
-  ...args: Expr[]
-): Extract<Expr, { kind: "call" }> => ({
-  kind: "call",
-  op,
-  args,
-  dtype,
-});
-export const load = (
-  from: string,
-  dtype: Dtype,
-  index: Dim,
-  guard: readonly Condition[] = [],
-): Expr => ({ kind: "load", from, index, guard, dtype });
 
 /** The dtype in which intermediate values are kept where nothing is lost by it and memory does not matter. */
 export const doubled = (dtype: Dtype): Dtype => (isFloat(dtype) ? "f64" : dtype);

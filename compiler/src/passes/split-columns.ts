@@ -20,7 +20,7 @@
  * product of the same operand, as those for the gradients of biases do.
  */
 import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
-import { fewLines } from "../fuse/contraction.ts";
+import { skinnyLines } from "../fuse/contraction.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
 import { inDtype, largestDivisor, partDtype, splits } from "./split-reduce.ts";
@@ -57,7 +57,7 @@ function summedByProducts(program: Program): Set<string> {
     if (node.op !== "dotGeneral") continue;
     const { lhsBatch, lhsContract, rhsContract } = node.attrs as Record<string, readonly number[]>;
     const lines = node.operands.map((x, i) => linesOf(x, i === 0 ? lhsContract! : rhsContract!));
-    if (lhsBatch!.length > 0 || lines.some((n) => n <= fewLines)) continue;
+    if (lhsBatch!.length > 0 || lines.some((n) => n <= skinnyLines)) continue;
     found.add(sumKey(node.operands[0]!, lhsContract!));
     found.add(sumKey(node.operands[1]!, rhsContract!));
   }

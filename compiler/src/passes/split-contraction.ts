@@ -32,7 +32,7 @@ import {
 import { aliasRoot } from "../access.ts";
 import type { Choices } from "../choices.ts";
 import { findAttention } from "../fuse/attention.ts";
-import { fewLines } from "../fuse/contraction.ts";
+import { skinnyLines } from "../fuse/contraction.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 import { inDtype, partDtype } from "./split-reduce.ts";
@@ -125,7 +125,7 @@ function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
   // Few lines meet the others one by one where these run along the sum, and each is a workgroup's.
   const alongSum =
     m < n ? axes.rhsContract.includes(rhs.rank - 1) : axes.lhsContract.includes(lhs.rank - 1);
-  const lineByLine = alongSum && Math.min(m, n) <= fewLines;
+  const lineByLine = alongSum && Math.min(m, n) <= skinnyLines;
   const tiles = batch * (lineByLine ? Math.max(m, n) : tilesOf(m, n));
   const parts = partsFor({ node, tiles, extent, inner }, choices);
   if (parts === 1) return node;

@@ -15,20 +15,22 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
+import { load, ref } from "../kernel/expr.ts";
 import type { Expr, LoopKind, Stmt } from "../kernel/kernel.ts";
+import type { Rename } from "../kernel/map.ts";
+import { walksByColumn } from "../kernel/stride.ts";
 import {
   identityOf,
-  type Job,
+  type LoweringContext,
   membersOf,
   openBlock,
   reducedValue,
   storeMembers,
-} from "../lower/job.ts";
-import { nest, type Rename, renamed, renamedAt, totalOf } from "../lower/loops.ts";
+} from "../lower/context.ts";
+import { nest, renamed, renamedAt, totalOf } from "../lower/loops.ts";
 import { accName, phasesOf, rootReduces } from "../lower/rows.ts";
-import { doubled, inDtype, load, ref, sumDtype, type Values } from "../lower/value.ts";
+import { doubled, inDtype, sumDtype, type Values } from "../lower/value.ts";
 import { addToElement } from "./compensate.ts";
-import { walksByColumn } from "./stride.ts";
 
 export interface ColumnBlocks {
   /** Columns whose sums are kept at once. */
@@ -85,15 +87,15 @@ export function inBlocks(
 
 /** True if most loads step by one element along the last outer loop and not along the last inner one. */
 export function readsByColumn(
-  job: Job,
+  context: LoweringContext,
   outer: readonly Loop[],
   inner: readonly Loop[],
   body: readonly Stmt[],
 ): boolean {
-  const plain = phasesOf(job).length === 1 && phasesOf(job)[0]!.stores.length === 0;
+  const plain = phasesOf(context).length === 1 && phasesOf(context)[0]!.stores.length === 0;
   const [o, i] = [outer.at(-1), inner.at(-1)];
-  if (!plain || !o || !i || rootReduces(job).length > 0) return false;
-  if (membersOf(job.group).some(([t]) => t.op.startsWith("arg"))) return false;
+  if (!plain || !o || !i || rootReduces(context).length > 0) return false;
+  if (membersOf(context.group).some(([t]) => t.op.startsWith("arg"))) return false;
   return walksByColumn(body, o, i);
 }
 
@@ -102,28 +104,28 @@ export function readsByColumn(
  * column. Without `rows` the order of additions within a column is that of the plain loops.
  */
 export function sumColumns(
-  job: Job,
+  context: LoweringContext,
   outer: readonly Loop[],
   inner: readonly Loop[],
   rename: Rename,
   blocks: ColumnBlocks,
 ): Stmt[] {
-  return inBlocks(outer, rename, blocks, (c) => blockOfSums(job, inner, blocks, c));
+  return inBlocks(outer, rename, blocks, (c) => blockOfSums(context, inner, blocks, c));
 }
 
 function blockOfSums(
-  job: Job,
+  context: LoweringContext,
   inner: readonly Loop[],
   blocks: ColumnBlocks,
   { by, column, each }: Columns,
 ): Block {
-  const sums = phasesOf(job)[0]!.reduces.map((r) => columnSum(job, r, blocks, column.at));
-  const finish = openBlock(job);
+  const sums = phasesOf(context)[0]!.reduces.map((r) => columnSum(context, r, blocks, column.at));
+  const finish = openBlock(context);
   for (const { node, total } of sums) finish.bind(node, inDtype(total, node.dtype));
-  storeMembers(job, finish, by);
+  storeMembers(context, finish, by);
   const body = [
     ...each(sums.flatMap((s) => [s.start(s.name), ...(isParted(s) ? [s.start(s.rest)] : [])])),
-    ...runDown(job, inner, by, sums, each, blocks),
+    ...runDown(context, inner, by, sums, each, blocks),
     ...each(finish.body),
   ];
   return { arrays: sums.flatMap((s) => s.arrays), body };
@@ -146,11 +148,16 @@ interface ColumnSum {
   addPart(): Stmt[];
 }
 
-function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): ColumnSum {
+function columnSum(
+  context: LoweringContext,
+  node: Tensor,
+  blocks: ColumnBlocks,
+  at: Dim,
+): ColumnSum {
   const dtype = blocks.double ? doubled(node.dtype) : sumDtype(node.dtype);
   const [acc, name, reducer] = [
-    accName(job, node),
-    `${accName(job, node)}s`,
+    accName(context, node),
+    `${accName(context, node)}s`,
     opRecord(node.op).reducer!,
   ];
   const parted = blocks.rows !== undefined && reducer === "sum" && isFloat(dtype);
@@ -173,7 +180,7 @@ function columnSum(job: Job, node: Tensor, blocks: ColumnBlocks, at: Dim): Colum
     start: (to) => ({ kind: "store", to, index: at, value: inDtype(identityOf(node), dtype) }),
     addPart: () => addToElement(acc, dtype, at, load(part, dtype, at), { sums: name, rest }),
     add: (to, values) => [
-      { kind: "acc", name: acc, dtype, init: load(to, dtype, at), wide: true },
+      { kind: "acc", name: acc, dtype, init: load(to, dtype, at), widened: true },
       ...values.map((value): Stmt => ({ kind: "accumulate", name: acc, reducer, value })),
       { kind: "store", to, index: at, value: ref(acc, dtype) },
     ],
@@ -206,7 +213,7 @@ function downOf(inner: readonly Loop[], rows: number | undefined): Down {
 
 /** The loops down the rows. Sums of a part of the rows are added to the totals when the part is done. */
 function runDown(
-  job: Job,
+  context: LoweringContext,
   inner: readonly Loop[],
   by: Rename,
   sums: readonly ColumnSum[],
@@ -220,8 +227,8 @@ function runDown(
     const heres = at.map(
       (d) => new Map([[first.name, size === undefined ? d : addDim(chunk.at, d)]]),
     );
-    const adds = openBlock(job);
-    const values = heres.map((here) => rowOf(job, adds, sums, by, here));
+    const adds = openBlock(context);
+    const values = heres.map((here) => rowOf(context, adds, sums, by, here));
     for (const [i, s] of sums.entries())
       adds.body.push(
         ...s.add(
@@ -271,7 +278,7 @@ function inParts(
 
 /** What one row adds to each sum. */
 function rowOf(
-  job: Job,
+  context: LoweringContext,
   adds: Values,
   sums: readonly ColumnSum[],
   by: Rename,
@@ -279,10 +286,10 @@ function rowOf(
 ): Expr[] {
   const renames = renamedAt(by, here);
   const vars = renamed(
-    job.group.inner.map((l) => l.at),
+    context.group.inner.map((l) => l.at),
     renames,
   );
-  const coords = renamed(job.group.outerSpace.coords, renames);
+  const coords = renamed(context.group.outerSpace.coords, renames);
   return sums.map((s) => reducedValue(adds, s.node, coords, vars));
 }
 

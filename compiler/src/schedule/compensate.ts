@@ -3,9 +3,9 @@
  * or two, however many terms there are; schedules add up blocks of terms plainly, and what blocks come to with compensation.
  */
 import { type Dim, type Dtype, isFloat, maxOfDim, subDim } from "@kiln-ml/ir";
+import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { call, constant, load, ref } from "../lower/value.ts";
-import { either } from "./simd-pack.ts";
+import { either } from "./simd/pack.ts";
 
 /** Sums of so many blocks need no compensation. */
 export const mostBlocks = 64;

@@ -14,36 +14,38 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
+import { call, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { identityOf, type Job, openBlock } from "../lower/job.ts";
-import { nest, type Rename, renamedAt } from "../lower/loops.ts";
+import type { Rename } from "../kernel/map.ts";
+import { walksByColumn } from "../kernel/stride.ts";
+import { identityOf, type LoweringContext, openBlock } from "../lower/context.ts";
+import { nest, renamedAt } from "../lower/loops.ts";
 import { accName } from "../lower/rows.ts";
 import { emitAfter, emitStep, runningOf } from "../lower/scans.ts";
-import { call, doubled, inDtype, load, ref, sumDtype } from "../lower/value.ts";
+import { doubled, inDtype, sumDtype } from "../lower/value.ts";
 import { type Block, type ColumnBlocks, type Columns, inBlocks } from "./columns.ts";
 import { addToElement, compensated } from "./compensate.ts";
-import { walksByColumn } from "./stride.ts";
 
 /** True if lines lie across memory. The extreme beside a position has no array to be kept in. */
 export function scansByColumn(
-  job: Job,
+  context: LoweringContext,
   outer: readonly Loop[],
   inner: Loop,
   body: readonly Stmt[],
 ): boolean {
   const last = outer.at(-1);
-  const args = runningOf(job).some((t) => t.op.startsWith("arg"));
+  const args = runningOf(context).some((t) => t.op.startsWith("arg"));
   return last !== undefined && !args && walksByColumn(body, last, inner);
 }
 
 export function scanColumns(
-  job: Job,
+  context: LoweringContext,
   outer: readonly Loop[],
   inner: Loop,
   rename: Rename,
   blocks: ColumnBlocks,
 ): Stmt[] {
-  return inBlocks(outer, rename, blocks, (c) => blockOfScans(job, inner, blocks, c));
+  return inBlocks(outer, rename, blocks, (c) => blockOfScans(context, inner, blocks, c));
 }
 
 /** What is kept of a running value of each column: in an array, or, of a long sum, in those of a total and of a part. */
@@ -58,16 +60,16 @@ interface Running {
 
 /** Accumulators started, taken down the axis together, finished. */
 function blockOfScans(
-  job: Job,
+  context: LoweringContext,
   inner: Loop,
   { double, width, rows }: ColumnBlocks,
   { by, column, each }: Columns,
 ): Block {
   const long = rows !== undefined && maxOfDim(inner.extent) > rows;
-  const all = runningOf(job).map((node): Running => {
+  const all = runningOf(context).map((node): Running => {
     // Sums of f32 may be kept in double, as scalar accumulators of js are.
     const dtype = !isWide(node) ? node.dtype : double ? doubled(node.dtype) : sumDtype(node.dtype);
-    const acc = accName(job, node);
+    const acc = accName(context, node);
     const total = `${acc}s`;
     const parted = long && opRecord(node.op).reducer === "sum" && compensated(dtype);
     return { node, acc, dtype, total, part: parted ? `${total}Part` : total, rest: `${acc}Left` };
@@ -81,12 +83,12 @@ function blockOfScans(
     clear(r.total, r),
     ...(parted.includes(r) ? [clear(r.rest, r)] : []),
   ]);
-  const finish = openBlock(job);
-  emitAfter(job, finish, by, (node) => {
+  const finish = openBlock(context);
+  emitAfter(context, finish, by, (node) => {
     const r = all.find((x) => x.node === node)!;
     return narrow(r, load(r.total, r.dtype, at));
   });
-  const down = (here: Rename): Stmt[] => each(stepOf(job, all, here, at));
+  const down = (here: Rename): Stmt[] => each(stepOf(context, all, here, at));
   const steps =
     parted.length === 0
       ? nest([inner], "serial", down(by))
@@ -110,17 +112,17 @@ function blockOfScans(
 }
 
 /** One step of all columns: what parts have come to goes back to their arrays, a scan's value is the total and that. */
-function stepOf(job: Job, all: readonly Running[], by: Rename, at: Dim): Stmt[] {
-  const step = openBlock(job);
+function stepOf(context: LoweringContext, all: readonly Running[], by: Rename, at: Dim): Stmt[] {
+  const step = openBlock(context);
   for (const { node, acc, dtype, part } of all)
     step.body.push({
       kind: "acc",
       name: acc,
       dtype,
       init: load(part, dtype, at),
-      wide: isWide(node),
+      widened: isWide(node),
     });
-  emitStep(job, step, by, (node) => {
+  emitStep(context, step, by, (node) => {
     const r = all.find((x) => x.node === node)!;
     const own = ref(r.acc, r.dtype);
     const sum = r.part === r.total ? own : call("add", r.dtype, load(r.total, r.dtype, at), own);

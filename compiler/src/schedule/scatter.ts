@@ -15,11 +15,11 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
+import { call, constant, load } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
-import { type Job, membersOf, openBlock, storeMember } from "../lower/job.ts";
+import { type LoweringContext, membersOf, openBlock, storeMember } from "../lower/context.ts";
 import { nest, totalOf } from "../lower/loops.ts";
-import { call, constant, load } from "../lower/value.ts";
 import { compensate, compensated } from "./compensate.ts";
 
 /** The three runs of a scatter, and the loops over coordinates that are not indexed ("rest"). */
@@ -37,17 +37,17 @@ export interface ScatterParts {
 const manyUpdates = 1024;
 
 /** `exact`: sums of many updates keep what is left over of them, element for element. */
-export function scatterParts(job: Job, exact = false): ScatterParts {
-  const node = job.group.anchor!;
+export function scatterParts(context: LoweringContext, exact = false): ScatterParts {
+  const node = context.group.anchor!;
   const [x, updates, ...indices] = node.operands as [Tensor, Tensor, ...Tensor[]];
   const axes = node.attrs.axes as readonly number[];
-  const outer = job.group.outer;
+  const outer = context.group.outer;
   const rest = outer.filter((_, axis) => !axes.includes(axis));
   const indexed = outer.filter((_, axis) => axes.includes(axis));
   const positions = indices[0]!.shape.map((d, i) => makeLoop(`s${i}`, d));
-  const storage = job.storage(node);
-  job.writes.add(node);
-  const to = job.buffers.write(storage.tensor);
+  const storage = context.storage(node);
+  context.writes.add(node);
+  const to = context.buffers.write(storage.tensor);
   const here = addDim(
     offsetOf(
       node.shape,
@@ -55,7 +55,7 @@ export function scatterParts(job: Job, exact = false): ScatterParts {
     ),
     storage.offset,
   );
-  const first = openBlock(job);
+  const first = openBlock(context);
   first.body.push({
     kind: "store",
     to,
@@ -65,7 +65,7 @@ export function scatterParts(job: Job, exact = false): ScatterParts {
       outer.map((l) => l.at),
     ),
   });
-  const combine = openBlock(job);
+  const combine = openBlock(context);
   const at = positions.map((l) => l.at);
   const inRange: Condition[] = [];
   const place = node.shape.map((extent, axis): Dim => {
@@ -88,7 +88,7 @@ export function scatterParts(job: Job, exact = false): ScatterParts {
   let then: Stmt[] = [{ kind: "store", to, index: target, value: combined(node, before, update) }];
   const long = node.attrs.mode === "add" && maxOfDim(totalOf(positions)) > manyUpdates;
   if (exact && long && compensated(node.dtype)) {
-    const left = job.buffers.scratch("sumsLeft", "f32", sizeOf(node.shape));
+    const left = context.buffers.scratch("sumsLeft", "f32", sizeOf(node.shape));
     const clear = offsetOf(
       node.shape,
       outer.map((l) => l.at),
@@ -100,11 +100,11 @@ export function scatterParts(job: Job, exact = false): ScatterParts {
     ]);
   }
   combine.body.push({ kind: "if", when: inRange, then });
-  const finish = openBlock(job);
+  const finish = openBlock(context);
   finish.bind(node, load(to, node.dtype, here));
-  for (const [member] of membersOf(job.group))
-    if (member !== node && job.stored.has(member))
-      finish.body.push(storeMember(job, finish, member, new Map()));
+  for (const [member] of membersOf(context.group))
+    if (member !== node && context.stored.has(member))
+      finish.body.push(storeMember(context, finish, member, new Map()));
   return { rest, copy: first.body, combine: combine.body, finish: finish.body, indexed, positions };
 }
 
@@ -116,11 +116,11 @@ function combined(node: Tensor, before: Expr, update: Expr): Expr {
 }
 
 /** One thread: positions outside, so that memory is walked in order. */
-export function serialScatter(job: Job, exact = false): Stmt[] {
-  const p = scatterParts(job, exact);
-  const finish = p.finish.length ? nest(job.group.outer, "serial", p.finish) : [];
+export function serialScatter(context: LoweringContext, exact = false): Stmt[] {
+  const p = scatterParts(context, exact);
+  const finish = p.finish.length ? nest(context.group.outer, "serial", p.finish) : [];
   return [
-    ...nest(job.group.outer, "serial", p.copy),
+    ...nest(context.group.outer, "serial", p.copy),
     ...nest([...p.positions, ...p.rest], "serial", p.combine),
     ...finish,
   ];

@@ -4,10 +4,10 @@
  */
 import { type Dim, mulDim, type SortAttrs, sortAttrs, type Tensor } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
+import { call, constant, load } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { type Job, openBlock, storeMembers } from "../lower/job.ts";
+import { type LoweringContext, openBlock, storeMembers } from "../lower/context.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
-import { call, constant, load } from "../lower/value.ts";
 
 export interface SortParts extends SortAttrs {
   readonly node: Tensor;
@@ -17,12 +17,12 @@ export interface SortParts extends SortAttrs {
   readonly places: Loop;
 }
 
-export function sortParts(job: Job): SortParts {
-  const node = job.group.anchor!;
+export function sortParts(context: LoweringContext): SortParts {
+  const node = context.group.anchor!;
   const x = node.operands[0]!;
   const attrs = sortAttrs(x, node.attrs);
-  const lines = job.group.outer.filter((_, a) => a !== attrs.axis);
-  return { ...attrs, node, x, lines, places: job.group.outer[attrs.axis]! };
+  const lines = context.group.outer.filter((_, a) => a !== attrs.axis);
+  return { ...attrs, node, x, lines, places: context.group.outer[attrs.axis]! };
 }
 
 /** The coordinates of the line with `at` along the axis. */
@@ -32,8 +32,8 @@ export const coordsAt = ({ x, axis, lines }: SortParts, at: Dim): Dim[] => {
 };
 
 /** Sorts in one array of the line after another; lines are independent. */
-export function lineSort(job: Job): Stmt[] {
-  const p = sortParts(job);
+export function lineSort(context: LoweringContext): Stmt[] {
+  const p = sortParts(context);
   const extent = p.x.shape[p.axis]!;
   const dtype = p.x.dtype === "f64" ? "f64" : "i32";
   const array = (name: string, kind: "f64" | "i32", size: Dim): Stmt => ({
@@ -44,7 +44,7 @@ export function lineSort(job: Job): Stmt[] {
     space: "private",
   });
   const from = makeLoop("k", extent);
-  const fill = openBlock(job);
+  const fill = openBlock(context);
   const element = fill.at(p.x, coordsAt(p, from.at));
   const value = dtype === "f64" ? element : risingKey(element);
   fill.body.push({ kind: "store", to: "keys", index: from.at, value });
@@ -67,16 +67,16 @@ export function lineSort(job: Job): Stmt[] {
       ...decode(p.lines, line.at),
       ...nest([from], "serial", fill.body),
       sort,
-      ...nest([p.places], "serial", finished(job, p, load("order", "i32", p.places.at))),
+      ...nest([p.places], "serial", finished(context, p, load("order", "i32", p.places.at))),
     ]),
   ];
 }
 
 /** Stores what the group computes from the element of the order at the places loop. */
-export function finished(job: Job, { node }: SortParts, place: Expr): Stmt[] {
-  const block = openBlock(job);
+export function finished(context: LoweringContext, { node }: SortParts, place: Expr): Stmt[] {
+  const block = openBlock(context);
   block.bind(node, place);
-  storeMembers(job, block, new Map());
+  storeMembers(context, block, new Map());
   return block.body;
 }
 

@@ -5,9 +5,10 @@
 import { addDim, type Dim, floorDiv, modDim, mulDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import type { Stmt } from "../kernel/kernel.ts";
-import { nest, type Rename, renamedAt } from "../lower/loops.ts";
-import { walkStmts } from "../lower/walk.ts";
-import { strideOf } from "./stride.ts";
+import type { Rename } from "../kernel/map.ts";
+import { strideOf } from "../kernel/stride.ts";
+import { walkStmts } from "../kernel/walk.ts";
+import { nest, renamedAt } from "../lower/loops.ts";
 
 const width = 4;
 
@@ -33,13 +34,13 @@ export function vectorise(
   const split = new Map<string, Dim>([[last.name, addDim(mulDim(loop.at, width), lane.at)]]);
   const by = renamedAt(rename, split);
   const lanes = body(by);
-  const params = wideParams(lanes, lane.name);
+  const params = vectorisedParams(lanes, lane.name);
   if (params.size === 0) return undefined;
   return { loop, lane, rename: by, body: nest([lane], "vector", lanes), params };
 }
 
 /** Buffers and arrays of which every access steps by one element along the lanes, from a multiple of four. */
-export function wideParams(body: readonly Stmt[], lane: string): Set<string> {
+export function vectorisedParams(body: readonly Stmt[], lane: string): Set<string> {
   const wide = new Map<string, boolean>();
   const touch = (name: string, index: Dim) => {
     const base = substitute(index, new Map([[lane, 0]]));

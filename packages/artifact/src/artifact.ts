@@ -91,7 +91,7 @@ export interface Modules {
 }
 
 /** Where a value lives. `slot` indexes Plan.slots; inputs, outputs and states are named by their position. */
-export type Place =
+export type BufferRef =
   | { readonly in: "slot"; readonly index: number }
   | { readonly in: "input"; readonly index: number }
   | { readonly in: "output"; readonly index: number }
@@ -101,7 +101,7 @@ export type Place =
 export interface Step {
   readonly kernel: number;
   /** One place for each binding of the kernel. Two bindings of one step never name one place. */
-  readonly args: readonly Place[];
+  readonly args: readonly BufferRef[];
   /** The byte of each place at which the kernel begins; absent where all are 0. Not on webgpu. */
   readonly starts?: readonly number[];
   readonly bytes: Extent;
@@ -122,12 +122,12 @@ export type Flow =
   | {
       readonly while: {
         readonly test: readonly Flow[];
-        readonly flag: Place;
+        readonly flag: BufferRef;
         readonly most?: number;
       };
       readonly body: readonly Flow[];
     }
-  | { readonly if: Place; readonly then: readonly Flow[]; readonly else: readonly Flow[] };
+  | { readonly if: BufferRef; readonly then: readonly Flow[]; readonly else: readonly Flow[] };
 
 export interface Plan {
   /** Temporary buffers: each the largest of `sizes`, in bytes. */
@@ -136,7 +136,11 @@ export interface Plan {
   /** Says each step once, in their order. Absent where each runs once. */
   readonly flow?: readonly Flow[];
   /** Outputs that are not computed by a step: the place whose bytes they are copies of. */
-  readonly copies: readonly { readonly from: Place; readonly to: Place; readonly bytes: Extent }[];
+  readonly copies: readonly {
+    readonly from: BufferRef;
+    readonly to: BufferRef;
+    readonly bytes: Extent;
+  }[];
 }
 
 export interface Constant {

@@ -4,10 +4,10 @@
  * an artifact is written and when it is read, so that an executable can trust all of it.
  */
 import {
+  type BufferRef,
   type Constant,
   type Extent,
   type Flow,
-  type Place,
   type Step,
   storageBytes,
   type TargetName,
@@ -204,19 +204,19 @@ function verifyStarts({ kernel, args, starts }: Step, m: Manifest, at: string): 
       refuse(`${at}.starts[${i}]`, `is ${starts[i]}, which does not divide into elements`);
 }
 
-const keyOf = (p: Place): string => `${p.in} ${p.index}`;
+const keyOf = (p: BufferRef): string => `${p.in} ${p.index}`;
 
 interface Places {
   /** Throws if there is no such place. */
-  readonly read: (p: Place, at: string) => void;
+  readonly read: (p: BufferRef, at: string) => void;
   /** Throws if there is no such place or it may not change. */
-  readonly write: (p: Place, at: string) => void;
+  readonly write: (p: BufferRef, at: string) => void;
   readonly written: ReadonlySet<string>;
 }
 
 function placesOf({ plan, signature }: Manifest, constants: number): Places {
   const { inputs, outputs, states } = signature;
-  const lengths: Record<Place["in"], number> = {
+  const lengths: Record<BufferRef["in"], number> = {
     slot: plan.slots.length,
     input: inputs.length,
     output: outputs.length,
@@ -224,11 +224,11 @@ function placesOf({ plan, signature }: Manifest, constants: number): Places {
     constant: constants,
   };
   const written = new Set<string>();
-  const read = (p: Place, at: string): void => {
+  const read = (p: BufferRef, at: string): void => {
     if (p.index >= lengths[p.in])
       refuse(`${at}.index`, `is ${p.index} of ${lengths[p.in]} ${p.in}s`);
   };
-  const write = (p: Place, at: string): void => {
+  const write = (p: BufferRef, at: string): void => {
     read(p, at);
     if (p.in === "input" || p.in === "constant" || (p.in === "state" && !states[p.index]!.written))
       refuse(at, `writes ${keyOf(p)}, which may not change`);

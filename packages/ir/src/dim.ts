@@ -60,7 +60,13 @@ export function dim(name: string, bounds: DimBounds = {}): DimExpr {
     throw new ShapeError(`dim: "${name}" is not an identifier`);
   if (!(min >= 0 && min <= max && Number.isInteger(min)))
     throw new ShapeError(`dim: bounds of ${name} are not 0 ≤ min ≤ max: ${min}, ${max}`);
-  return ofAtom({ kind: "symbol", name, min, max, key: name });
+  return ofAtom({ kind: "symbol", name, min, max, key: `${name}${rangeText(min, max)}` });
+}
+
+/** What tells a symbol from one of the same name that is 1 or more. */
+function rangeText(min: number, max: number): string {
+  const least = min === 1 ? "" : `>=${min}`;
+  return max === Infinity ? least : `${least}<=${max}`;
 }
 
 /** A loop variable: 0 ≤ name < extent. */

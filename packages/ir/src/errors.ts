@@ -42,6 +42,11 @@ export class GraphError extends KilnError {
   override name = "GraphError";
 }
 
+/** A run that was asked to check itself met a number or an index that is none; the data or the function must change. */
+export class CheckError extends KilnError {
+  override name = "CheckError";
+}
+
 /** A file is damaged, hostile, or of another version. */
 export class ArtifactError extends KilnError {
   override name = "ArtifactError";
@@ -81,7 +86,7 @@ export function checkOptions<T extends object>(
 }
 
 const shown = (x: unknown): string =>
-  Array.isArray(x) ? "a list" : (JSON.stringify(x) ?? typeof x);
+  Array.isArray(x) ? "a list" : typeof x === "string" ? JSON.stringify(x) : String(x);
 
 /** Case and separators are what differs between libraries. */
 const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, "");

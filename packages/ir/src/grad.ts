@@ -18,6 +18,7 @@ import { opRecord, type Pullback } from "./op.ts";
 import { apply, checkTensor, filled } from "./ops/apply.ts";
 import { inlineCalls } from "./ops/control.ts";
 import { autocast } from "./precision.ts";
+import { inScope } from "./scope.ts";
 import { printShape, sameShape } from "./shape.ts";
 import { currentValue, ignoringAssignments } from "./trace.ts";
 
@@ -175,7 +176,9 @@ function backward(
       continue;
     }
     if (!g && !several) continue;
-    const parts = several ? cotangentsOfAll(node, several, active) : cotangentsOf(node, g!);
+    const parts = inScope(node.scope, () =>
+      several ? cotangentsOfAll(node, several, active) : cotangentsOf(node, g!),
+    );
     for (const [k, operand] of node.operands.entries()) {
       const part = parts[k];
       if (!part || !active.has(operand)) continue;

@@ -1,3 +1,4 @@
+export * from "./claim.ts";
 export * from "./dim.ts";
 export * from "./dim-evaluate.ts";
 export * from "./dtype.ts";
@@ -57,6 +58,7 @@ export * from "./premise.ts";
 export * from "./print.ts";
 export * from "./requirement.ts";
 export { parseDim } from "./scan.ts";
+export * from "./scope.ts";
 export * from "./shape.ts";
 export * from "./site.ts";
 export * from "./special.ts";

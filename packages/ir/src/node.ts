@@ -3,10 +3,12 @@
  * the same node twice gives the same object. Shapes and dtypes are checked by the op records before a
  * node is made, so that the stack trace is the user's. Methods (`x.add(y)`) are installed by `methods.ts`.
  */
+import { claimIndices, claimOf } from "./claim.ts";
 import { DimExpr, keyOfDim } from "./dim.ts";
 import type { Dtype } from "./dtype.ts";
 import { GraphError } from "./errors.ts";
 import type { Methods } from "./methods.ts";
+import { currentScope, type Scope } from "./scope.ts";
 import { printShape, type Shape } from "./shape.ts";
 import { captureTrace, type Trace } from "./site.ts";
 
@@ -76,6 +78,7 @@ export class Tensor {
   readonly regions: readonly Graph[];
   readonly results: readonly ResultType[] | undefined;
   readonly #trace: Trace | undefined;
+  readonly #scope: Scope | undefined;
 
   constructor(parts: NodeParts) {
     this.id = nextId++;
@@ -88,11 +91,17 @@ export class Tensor {
     this.results = parts.results;
     const { traced = true } = parts;
     this.#trace = replaced ? replaced.#trace : traced ? captureTrace() : undefined;
+    this.#scope = replaced ? replaced.#scope : currentScope();
   }
 
   /** Where in the user's program it was built, `file.ts:12:5`. Not part of its identity. */
   get site(): string | undefined {
     return this.#trace?.site;
+  }
+
+  /** In whose course it was made first, such as a layer's. Not part of its identity. */
+  get scope(): Scope | undefined {
+    return this.#scope;
   }
 
   get rank(): number {
@@ -166,8 +175,11 @@ export function makeNode(parts: NodeParts): Tensor {
 /** A node that is equal to no other: inputs, parameters, data. */
 export const makeUnique = (parts: NodeParts): Tensor => recorded(new Tensor(parts));
 
+/** As printed, but with the ranges of symbols. */
+const shapeKey = (shape: Shape): string => `[${shape.map(keyOfDim)}]`;
+
 const keyOf = (p: NodeParts): string =>
-  `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${printShape(p.shape)}${(p.regions ?? []).map(regionKey)}`;
+  `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${shapeKey(p.shape)}${(p.regions ?? []).map(regionKey)}`;
 
 const regionKeys = new WeakMap<Graph, string>();
 
@@ -177,13 +189,13 @@ function regionKey(graph: Graph): string {
   if (known !== undefined) return known;
   const local = new Map<Tensor, string>();
   for (const p of graph.params) local.set(p, `%${local.size}`);
-  const text = graph.params.map((p) => `${p.dtype}${printShape(p.shape)}`);
+  const text = graph.params.map((p) => `${p.dtype}${shapeKey(p.shape)}`);
   const nameOf = (t: Tensor) => local.get(t) ?? String(t.id);
   for (const t of topologicalOrder(graph.results)) {
     if (local.has(t) || !t.operands.some((o) => local.has(o))) continue;
     const regions = t.regions.map(regionKey);
     text.push(
-      `${t.op}(${t.operands.map(nameOf)})${attrKey(t.attrs)}${t.dtype}${printShape(t.shape)}${regions}`,
+      `${t.op}(${t.operands.map(nameOf)})${attrKey(t.attrs)}${t.dtype}${shapeKey(t.shape)}${regions}`,
     );
     local.set(t, `%${local.size}`);
   }
@@ -240,10 +252,13 @@ export function topologicalOrder(
   return order;
 }
 
-/** Rebuilds a node with other operands; the same node if none changed. */
+/** Rebuilds a node with other operands, in its place; the same node if none changed. */
 export function withOperands(node: Tensor, operands: readonly Tensor[]): Tensor {
   if (operands.every((t, i) => t === node.operands[i])) return node;
   const { op, attrs, dtype, shape, regions, results } = node;
   const several = results ? { results } : {};
-  return makeNode({ op, operands, attrs, dtype, shape, regions, ...several });
+  const parts = { op, operands, attrs, dtype, shape, regions, ...several };
+  const made = inPlaceOf(node, () => makeNode(parts));
+  const claim = claimOf(node);
+  return claim ? claimIndices(made, claim) : made;
 }

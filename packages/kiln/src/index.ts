@@ -2,20 +2,22 @@
  * The front door: the IR as users need it, layers, optimizers, data, and `compile`, which runs functions of tensors as
  * programs. The command line and files are apart from it, so that a page may import this.
  */
-import "./move.ts";
-import "./tensor-data.ts";
+import "./devices/move.ts";
+import "./eager/tensor-data.ts";
 
 export type { Artifact, TargetName } from "@kiln-ml/artifact";
 export * as data from "@kiln-ml/data";
 export * from "@kiln-ml/ir";
 export * as nn from "@kiln-ml/nn";
 export * as optim from "@kiln-ml/optim";
-export { type CompiledFunction, compile, exportArtifact, type Feeds } from "./compile.ts";
-export type { CompileOptions } from "./compiler.ts";
-export type { ExportOptions } from "./export.ts";
-export type { Feed, ShapedArray, TensorLike } from "./feed.ts";
-export type { InputSpec, InputType } from "./inputs.ts";
-export { type HostSnapshot, restore, snapshot, to } from "./move.ts";
+export type { Check } from "./compile/check.ts";
+export { type CompiledFunction, compile, exportArtifact, type Feeds } from "./compile/compile.ts";
+export type { CompileOptions } from "./compile/compile-options.ts";
+export type { ExportOptions } from "./compile/export.ts";
+export type { Feed, ShapedArray, TensorLike } from "./compile/feed.ts";
+export type { InputSpec, InputType } from "./compile/inputs.ts";
+export { asStatic, type Static } from "./compile/static.ts";
+export { type HostSnapshot, restore, snapshot, to } from "./devices/move.ts";
 export {
   defaultTarget,
   type Session,
@@ -24,16 +26,15 @@ export {
   setThreads,
   type TargetOption,
   useDevice,
-} from "./session.ts";
+} from "./devices/session.ts";
+export type { ThreadCount } from "./devices/wasm-support.ts";
 export {
   type LoadStateOptions,
   loadState,
   type StateReport,
   type StateSource,
   stateBytes,
-} from "./state.ts";
-export { asStatic, type Static } from "./static.ts";
-export type { TriedOption, Tuned, TunedKernel, TuneOptions } from "./tune.ts";
-export type { TunedChoice, TuningEntry, TuningTable } from "./tuning.ts";
-export type { ThreadCount } from "./wasm-support.ts";
-export { type LoadWeightsOptions, loadWeights } from "./weights.ts";
+} from "./state/state.ts";
+export { type LoadWeightsOptions, loadWeights } from "./state/weights.ts";
+export type { TunedChoice, TuningEntry, TuningTable } from "./tune/table.ts";
+export type { TriedOption, Tuned, TunedKernel, TuneOptions } from "./tune/tune.ts";

@@ -9,10 +9,10 @@ import {
   type StateReport,
   type StateSource,
   stateBytes,
-} from "./state.ts";
+} from "./state/state.ts";
 
 export { readArtifact, writeArtifact } from "@kiln-ml/artifact/node";
-export { addTuning, readTuning, tuningCache } from "./tuning-file.ts";
+export { addTuning, readTuning, tuningCache } from "./tune/table-file.ts";
 
 /** Writes the state of a module or optimizer as a safetensors file. */
 export async function save(path: string, source: StateSource): Promise<void> {

@@ -2,14 +2,13 @@
  * ONNX models that run: `loadOnnx` reads a file, and a model compiles itself for the inputs it is given. What the import must know and
  * only a run can tell (a `shape` input, the number of elements that are not zero) is computed on the target first.
  */
-import "./move.ts";
-import "./tensor-data.ts";
+import "./devices/move.ts";
+import "./eager/tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
 import {
   checkOptions,
   GraphError,
   type HostArray,
-  type OptionNames,
   type Tensor,
   topologicalOrder,
 } from "@kiln-ml/ir";
@@ -19,7 +18,6 @@ import {
   Demand,
   dtypeOf,
   type ElementType,
-  type External,
   elementTypeOf,
   ImportedModel,
   type Known,
@@ -30,13 +28,14 @@ import {
   type ValueDef,
 } from "@kiln-ml/onnx";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
-import { type CompiledFunction, compile } from "./compile.ts";
-import { type CompileOptions, compileOptions } from "./compiler.ts";
-import type { ExportOptions } from "./export.ts";
-import type { ShapedArray } from "./feed.ts";
-import type { InputSpec } from "./inputs.ts";
-import { DeclaredExtents } from "./onnx-dims.ts";
-import { flagged, lookAt, numbersOf } from "./onnx-overflow.ts";
+import { type CompiledFunction, compile } from "./compile/compile.ts";
+import type { CompileOptions } from "./compile/compile-options.ts";
+import type { ExportOptions } from "./compile/export.ts";
+import type { ShapedArray } from "./compile/feed.ts";
+import type { InputSpec } from "./compile/inputs.ts";
+import { DeclaredExtents } from "./onnx/dims.ts";
+import { type OnnxOptions, onnxOptions } from "./onnx/options.ts";
+import { flagged, lookAt, numbersOf } from "./onnx/overflow.ts";
 import {
   type Form,
   feedsOf,
@@ -46,19 +45,11 @@ import {
   type OnnxValue,
   readValue,
   tensorsOf,
-} from "./onnx-values.ts";
+} from "./onnx/values.ts";
 
-export { exportOnnx, type OnnxExportOptions } from "./onnx-export.ts";
-export type { OnnxTensor, OnnxValue } from "./onnx-values.ts";
-
-export interface OnnxOptions extends Omit<CompileOptions, "inputs"> {
-  /** The name of the file, for messages. */
-  readonly file?: string;
-  /** A file of external data beside the model: its bytes, or a file of which ranges are read. In Node: `filesBeside(path)`. */
-  readonly external?: External;
-  /** Extents for symbols of the file: a number, or an expression in other symbols, `{ height: "32*h" }`. */
-  readonly dims?: Readonly<Record<string, number | string>>;
-}
+export { exportOnnx, type OnnxExportOptions } from "./onnx/export.ts";
+export type { OnnxOptions } from "./onnx/options.ts";
+export type { OnnxTensor, OnnxValue } from "./onnx/values.ts";
 
 type Inputs = Readonly<Record<string, OnnxValue>>;
 /** What each input is, in the order of the call. */
@@ -84,10 +75,6 @@ interface Stage {
   /** The form of the results, from the last trace. */
   outputs?: Map<string, Value>;
 }
-
-const { inputs: _inputs, ...ofCompile } = compileOptions;
-
-const onnxOptions: OptionNames<OnnxOptions> = { ...ofCompile, file: 1, external: 1, dims: 1 };
 
 /** Reads a model; compiles nothing yet. Throws ArtifactError for damaged files, GraphError for unsupported ops. */
 export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxModel {

@@ -5,6 +5,7 @@
 import {
   checkOptions,
   checkTensor,
+  claimIndices,
   DtypeError,
   dropAxes,
   GraphError,
@@ -12,22 +13,26 @@ import {
   iota,
   isFloat,
   isInteger,
+  isNonNegative,
   type OptionNames,
+  printDim,
   printShape,
   ShapeError,
   sameShape,
   select,
+  sizeOf,
+  subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { checkWithin } from "./parameter.ts";
 import { type Reduction, reduce } from "./reduction.ts";
 
 export interface NllOptions {
-  /** "mean" by default; with `weight` or `ignoreIndex` it divides by the weights that counted. */
+  /** "mean" by default: divides by the weights of the targets that count. */
   readonly reduction?: Reduction;
   /** Class axis; 1 by default, as PyTorch has it, or 0 for rank 1. */
   readonly axis?: number;
-  /** Targets equal to this index count nothing. None by default. */
+  /** Targets equal to this index count nothing; −100 by default, as PyTorch has it. */
   readonly ignoreIndex?: number;
   /** One weight a class. */
   readonly weight?: Tensor;
@@ -77,34 +82,52 @@ function checkTargets(op: string, x: Tensor, target: Tensor, axis: number): void
   );
 }
 
-/** Losses and the weight of each target, for log-probabilities `logp`. */
+const ignored = -100;
+
+/** Losses, and what a mean divides by, for log-probabilities `logp`. */
 function againstIndices(
   logp: Tensor,
   target: Tensor,
   classes: Classes,
-  options: CrossEntropyOptions,
-): { losses: Tensor; weights: Tensor | undefined } {
+  options: CrossEntropyOptions & { readonly op: string },
+): { losses: Tensor; total: Tensor } {
   const { axis, weight, sum } = classes;
   const smoothing = options.labelSmoothing ?? 0;
-  const label = target.expandDims(axis);
-  const hit = iota(logp.shape, axis, target.dtype).equal(label);
-  const kept = options.ignoreIndex === undefined ? undefined : target.notEqual(options.ignoreIndex);
-  const masked = (t: Tensor): Tensor => (kept ? select(kept, t, 0) : t);
+  const label = target.convert("i32");
+  const kept = label.notEqual(options.ignoreIndex ?? ignored);
+  const known = label.greaterEqual(0).and(label.less(logp.shape[axis]!));
+  const wrong = `a target is none of ${printDim(logp.shape[axis]!)} classes`;
+  const counts = claimIndices(known.or(kept.not()), { op: options.op, holds: "all", wrong });
+  // Of what is no class the first stands in, times NaN: a loss and a gradient of 0 would pass for a sample that is right.
+  const hit = iota(logp.shape, axis).equal(select(known, label, 0).expandDims(axis));
+  const sign = select(counts, -1, Number.NaN).convert(logp.dtype);
+  const masked = (t: Tensor): Tensor => select(kept, t, 0);
   const ofTarget = weight && masked(sum(select(hit, weight, 0)));
-  const nll = sum(select(hit, weight ? logp.mul(weight) : logp, 0)).neg();
+  const nll = sum(select(hit, weight ? logp.mul(weight) : logp, 0)).mul(sign);
   let losses = masked(nll);
   if (smoothing > 0) {
     const even = masked((weight ? logp.mul(weight) : logp).mean([axis]).neg());
     losses = losses.mul(1 - smoothing).add(even.mul(smoothing));
   }
-  return { losses, weights: ofTarget ?? kept?.convert(logp.dtype) };
+  return { losses, total: ofTarget ? ofTarget.sum() : countOf(kept).convert(losses.dtype) };
+}
+
+/**
+ * How many are true, as a product with itself: a kernel that is done before the losses are computed, so that they and their gradient
+ * stay one. A sum would be taken into the kernel of the losses' own, and the gradient would wait for it.
+ */
+function countOf(kept: Tensor): Tensor {
+  const flat = kept.convert("i32").reshape([-1]);
+  return flat.dot(flat);
 }
 
 function averaged(
-  { losses, weights }: { losses: Tensor; weights: Tensor | undefined },
+  { losses, total }: { losses: Tensor; total: Tensor },
   reduction: Reduction = "mean",
 ): Tensor {
-  if (reduction === "mean" && weights) return losses.sum().div(weights.sum());
+  // Of no losses the mean is 0/0; of some each is divided, in the kernel that makes it.
+  const some = isNonNegative(subDim(sizeOf(losses.shape), 1));
+  if (reduction === "mean") return some ? losses.div(total).sum() : losses.sum().div(total);
   return reduce(losses, reduction);
 }
 
@@ -116,8 +139,8 @@ const crossEntropyOptions: OptionNames<CrossEntropyOptions> = { ...nllOptions, l
  * −Σ_c p_c · log softmax(x)_c, where p is the target: a class (one-hot) or probabilities.
  *
  * x: f32[N, C, ...]; target: i32[N, ...] of classes, or f32 of x's shape → f32[], or f32[N, ...] without reduction.
- * A class outside 0 … C−1 that is not `ignoreIndex` has loss 0. Throws ShapeError where the target
- * does not fit, DtypeError for other dtypes, GraphError for options out of range.
+ * A class outside 0 … C−1 that is not `ignoreIndex` makes the loss and its gradient NaN; `compile(fn, { check: "indices" })`
+ * names it. Throws ShapeError where the target does not fit, DtypeError for other dtypes, GraphError for options out of range.
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const op = "crossEntropy";
@@ -135,7 +158,7 @@ export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOpt
   checkTargets(op, x, target, classes.axis);
   return inFloat32([x], (full) => {
     const logp = full.logSoftmax(classes.axis);
-    return averaged(againstIndices(logp, target, classes, options), options.reduction);
+    return averaged(againstIndices(logp, target, classes, { ...options, op }), options.reduction);
   });
 }
 
@@ -169,7 +192,7 @@ function againstProbabilities(
 /**
  * −x[target]: negative log likelihood of classes, given log-probabilities.
  *
- * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction.
+ * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction. Targets as in `crossEntropy`.
  */
 export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
   for (const t of [logp, target]) checkTensor("nll", t);
@@ -179,6 +202,6 @@ export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Ten
     throw new DtypeError(`nll: target must be integers, got ${target.dtype}`);
   checkTargets("nll", logp, target, classes.axis);
   return inFloat32([logp], (full) =>
-    averaged(againstIndices(full, target, classes, options), options.reduction),
+    averaged(againstIndices(full, target, classes, { ...options, op: "nll" }), options.reduction),
   );
 }

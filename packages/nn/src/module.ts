@@ -21,6 +21,7 @@ import {
   Tensor,
 } from "@kiln-ml/ir";
 import { type Call, tellCalls, type Watch } from "./calls.ts";
+import { scopeForward } from "./module-scope.ts";
 import { hiddenFieldsOf, partsIn } from "./parts.ts";
 
 /** A module with one input and one result, as containers expect. */
@@ -39,10 +40,12 @@ let born = 0;
  */
 export abstract class Module extends Stateful {
   #training = true;
+
   constructor() {
     super();
     births.set(this, { module: born++, node: lastNodeId() });
     tellCalls<Module>(this, Module.prototype, watch);
+    scopeForward(this, Module.prototype);
   }
 
   /**

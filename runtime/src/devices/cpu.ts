@@ -24,7 +24,7 @@ import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
-import { Turns } from "./turns.ts";
+import { RunQueue } from "./run-queue.ts";
 
 type Launcher = (launch: Launch, counts: readonly number[]) => void;
 type KernelFunction = (...args: (TypedArray | number)[]) => void;
@@ -112,7 +112,7 @@ class CpuDriver implements Driver {
   );
   readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #taskPause = taskPauses();
-  readonly #turns = new Turns({
+  readonly #turns = new RunQueue({
     room: () => true,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });

@@ -8,7 +8,7 @@ import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
 import { KernelTrap, noPart, type Stacks, word } from "./wasm-calls.ts";
-import type { Crew } from "./wasm-crew.ts";
+import type { Executor } from "./wasm-executor.ts";
 import type { runFlow as RunFlow } from "./wasm-flow.ts";
 
 /**
@@ -69,7 +69,7 @@ let nextProgram = 0;
 export class WasmProgram implements Program {
   readonly id = nextProgram++;
   readonly #host: Host;
-  readonly #crew: Crew;
+  readonly #crew: Executor;
   /** For a plan with a flow. */
   readonly #runFlow: typeof RunFlow | undefined;
   readonly #kernels: Artifact["kernels"];
@@ -79,7 +79,7 @@ export class WasmProgram implements Program {
   readonly #launched: number[];
   #destroyed = false;
 
-  private constructor(host: Host, crew: Crew, artifact: Artifact, runFlow?: typeof RunFlow) {
+  private constructor(host: Host, crew: Executor, artifact: Artifact, runFlow?: typeof RunFlow) {
     this.#runFlow = runFlow;
     this.#host = host;
     this.#crew = crew;
@@ -95,7 +95,7 @@ export class WasmProgram implements Program {
   /** Throws ArtifactError if the module lacks a function that a kernel names. */
   static async load(
     host: Host,
-    crew: Crew,
+    crew: Executor,
     artifact: Artifact,
     module: WebAssembly.Module,
   ): Promise<WasmProgram> {

@@ -8,9 +8,9 @@ import { type Buffer, Heap } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
-import { Turns } from "./turns.ts";
+import { RunQueue } from "./run-queue.ts";
 import type { Stacks } from "./wasm-calls.ts";
-import { type Crew, Solo } from "./wasm-crew.ts";
+import { type Executor, Solo } from "./wasm-executor.ts";
 import { compileModule, hasRelaxedSimd } from "./wasm-module.ts";
 import type { Pool } from "./wasm-pool.ts";
 import { WasmProgram } from "./wasm-program.ts";
@@ -41,7 +41,7 @@ export class WasmDriver implements Driver {
   readonly #poison: boolean;
   readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #taskPause = taskPauses();
-  readonly #turns = new Turns({
+  readonly #turns = new RunQueue({
     room: () => true,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
@@ -50,7 +50,7 @@ export class WasmDriver implements Driver {
   #threads: number;
   /** Why there are fewer threads than were asked for. */
   #note: string | null;
-  #crew: Promise<Crew> | null = null;
+  #crew: Promise<Executor> | null = null;
   #stacks: LinearBuffer | null = null;
   #failure: string | null = null;
   #resolveLost!: (info: LossInfo) => void;
@@ -193,11 +193,11 @@ export class WasmDriver implements Driver {
   }
 
   /** Workers start with the first program, and serve all. Where a page forbids them, one thread does it. */
-  async #openCrew(): Promise<Crew> {
+  async #openCrew(): Promise<Executor> {
     const memory = this.#linear.memory!;
     if (this.#threads === 1) return new Solo(memory);
     try {
-      const { openTeam } = await import("./wasm-team.ts");
+      const { openTeam } = await import("./wasm-threaded-executor.ts");
       const { crew, pool } = await openTeam(memory, this.#threads, (why) => this.lose(why));
       if (this.#failure !== null) crew.end(this.#failure);
       else this.pool = pool;

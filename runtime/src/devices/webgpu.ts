@@ -9,8 +9,8 @@ import type { TypedArray } from "../host-array.ts";
 import { firstLine } from "./first-line.ts";
 import { createGpuBuffer, type GpuBuffer, usage, wholeWords } from "./gpu-buffer.ts";
 import { Pressure } from "./pressure.ts";
+import { RunQueue } from "./run-queue.ts";
 import { Staging } from "./staging.ts";
-import { Turns } from "./turns.ts";
 import { Commands } from "./webgpu-commands.ts";
 import { loadGpuProgram } from "./webgpu-load.ts";
 
@@ -30,7 +30,7 @@ export class WebGpuDriver implements Driver {
   readonly #heap: Heap<GpuBuffer>;
   readonly #staging: Staging;
   readonly #pressure = new Pressure(256 * 2 ** 20);
-  readonly #turns: Turns;
+  readonly #turns: RunQueue;
   readonly commands: Commands;
   /** Buffers whose memory was not to be had; known only after they were handed out, so never pooled. */
   readonly #broken = new WeakSet<Buffer>();
@@ -63,7 +63,7 @@ export class WebGpuDriver implements Driver {
     );
     const create = (bytes: number) => this.#create(bytes, usage.mapRead | usage.copyTo, "a read");
     this.#staging = new Staging(this.commands, create, maxBufferSize);
-    this.#turns = new Turns({
+    this.#turns = new RunQueue({
       room: () => this.commands.room,
       pause: () => this.#pressure.relieve(() => this.#heap.live),
     });

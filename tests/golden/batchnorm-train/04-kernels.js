@@ -32,8 +32,8 @@ function reduceSum_add(x, weight, bias, add, runningMean, runningVar) {
     add[i1 + 9] = (x[i1 + 9] - t6) * t7 * weightAt + biasAt;
     add[i1 + 12] = (x[i1 + 12] - t6) * t7 * weightAt + biasAt;
     add[i1 + 15] = (x[i1 + 15] - t6) * t7 * weightAt + biasAt;
-    const new0 = runningMean[i1] * 0.8999999761581421 + sum0 / 6 * 0.10000000149011612;
-    const new1 = runningVar[i1] * 0.8999999761581421 + sum1 / 5 * 0.10000000149011612;
+    const new0 = Math.fround(runningMean[i1] * 0.8999999761581421 + sum0 / 6 * 0.10000000149011612);
+    const new1 = Math.fround(runningVar[i1] * 0.8999999761581421 + sum1 / 5 * 0.10000000149011612);
     runningMean[i1] = new0;
     runningVar[i1] = new1;
   }

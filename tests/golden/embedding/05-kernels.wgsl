@@ -13,7 +13,8 @@ fn main(
   if (lid <= 0) {
     var sum0: f32 = 0.0;
     for (var r0 = 0; r0 < 3; r0++) {
-      let t = min(max(ids[r0], 0), 9);
+      let idsAt = ids[r0];
+      let t = min(max(select(idsAt, idsAt + 10, idsAt < 0), 0), 9);
       for (var r1 = 0; r1 < 4; r1++) {
         let at2 = t;
         let tableAt = table[at2 * 4 + r1];
@@ -43,8 +44,9 @@ fn main(
     }
     for (var s0 = 0; s0 < 3; s0++) {
       let idsAt = ids[s0];
-      let to0 = max(min(idsAt, 9), 0);
-      let at0 = min(max(idsAt, 0), 9);
+      let t = select(idsAt, idsAt + 10, idsAt < 0);
+      let to0 = max(min(t, 9), 0);
+      let at0 = min(max(t, 0), 9);
       let atLocal = lid + to0 * 4;
       let atLocal0 = lid + at0 * 4;
       if ((0 <= to0) & (to0 <= 9)) {

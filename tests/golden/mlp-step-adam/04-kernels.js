@@ -1,3 +1,45 @@
+// matmul_reciprocal
+function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
+  const tile = new Int32Array(1);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 1; s++) {
+      for (let k0 = 0; k0 < 5; k0++) {
+        packedA[k0] = classes[k0] !== -100 ? 1 : 0;
+      }
+    }
+  }
+  for (let j = 0; j < 1; j++) {
+    // pack columns of the right operand
+    for (let p = 0; p < 1; p++) {
+      for (let s = 0; s < 1; s++) {
+        for (let k0 = 0; k0 < 5; k0++) {
+          packedB[k0] = classes[k0] !== -100 ? 1 : 0;
+        }
+      }
+    }
+    for (let i = 0; i < 1; i++) {
+      for (let jj = 0; jj < 1; jj++) {
+        let c00 = 0;
+        for (let k = 0; k < 5; k++) {
+          const a0 = packedA[k];
+          const b0 = packedB[k];
+          c00 = (c00 + Math.imul(a0, b0)) | 0;
+        }
+        tile[0] = c00;
+        const t = Math.fround(Math.fround(tile[0]));
+        const t0 = 1 / t;
+        for (let r = 0; r < 1; r++) {
+          for (let s = 0; s < 1; s++) {
+            convert[0] = t;
+            reciprocal[0] = t0;
+          }
+        }
+      }
+    }
+  }
+}
+
 // matmul_maximum
 function matmul_maximum(packedA, packedB, weight, x, bias, maximum, adam_step) {
   adam_step[0] = adam_step[0] + 1;
@@ -174,7 +216,7 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
 }
 
 // reduceMax_add
-function reduceMax_add(add, classes, add2, div) {
+function reduceMax_add(add, classes, reciprocal, add2, convert, reduceSum) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -188,19 +230,25 @@ function reduceMax_add(add, classes, add2, div) {
     return (low + s * s * high) * powerOfTwo[0];
   }
   let sum3 = 0;
+  const reciprocalAt = reciprocal[0];
+  const reciprocalAt0 = reciprocal[0];
+  const convertAt = convert[0];
   for (let i0 = 0; i0 < 5; i0++) {
     let max0 = -Infinity;
     let sum4 = 0;
     const atI0 = i0 * 4;
     max0 = Math.max(max0, add[atI0]);
     const classesAt = classes[i0];
-    sum4 += -(0 === classesAt ? -0.20000000298023224 : 0);
+    const t = classesAt >= 0 && classesAt < 4;
+    const t0 = t ? classesAt : 0;
+    const t1 = (classesAt !== -100 ? reciprocalAt : 0) * (t || classesAt === -100 ? -1 : NaN);
+    sum4 += -(0 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 1]);
-    sum4 += -(1 === classesAt ? -0.20000000298023224 : 0);
+    sum4 += -(1 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 2]);
-    sum4 += -(2 === classesAt ? -0.20000000298023224 : 0);
+    sum4 += -(2 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 3]);
-    sum4 += -(3 === classesAt ? -0.20000000298023224 : 0);
+    sum4 += -(3 === t0 ? t1 : 0);
     let sum1 = 0;
     sum1 += fastExp(add[atI0] - max0);
     sum1 += fastExp(add[atI0 + 1] - max0);
@@ -208,27 +256,31 @@ function reduceMax_add(add, classes, add2, div) {
     sum1 += fastExp(add[atI0 + 3] - max0);
     let sum2 = 0;
     const classesAt0 = classes[i0];
-    const t = 0 === classesAt0;
-    const t0 = add[atI0] - max0;
-    const t1 = Math.log(sum1);
-    sum2 += t ? t0 - t1 : 0;
-    const t2 = sum4 / sum1;
-    add2[atI0] = (t ? -0.20000000298023224 : 0) + t2 * fastExp(t0);
-    const t3 = 1 === classesAt0;
-    const t4 = add[atI0 + 1] - max0;
-    sum2 += t3 ? t4 - t1 : 0;
-    add2[atI0 + 1] = (t3 ? -0.20000000298023224 : 0) + t2 * fastExp(t4);
-    const t5 = 2 === classesAt0;
-    const t6 = add[atI0 + 2] - max0;
-    sum2 += t5 ? t6 - t1 : 0;
-    add2[atI0 + 2] = (t5 ? -0.20000000298023224 : 0) + t2 * fastExp(t6);
-    const t7 = 3 === classesAt0;
-    const t8 = add[atI0 + 3] - max0;
-    sum2 += t7 ? t8 - t1 : 0;
-    add2[atI0 + 3] = (t7 ? -0.20000000298023224 : 0) + t2 * fastExp(t8);
-    sum3 += -sum2;
+    const t2 = classesAt0 >= 0 && classesAt0 < 4;
+    const t3 = t2 ? classesAt0 : 0;
+    const t4 = 0 === t3;
+    const t5 = add[atI0] - max0;
+    const t6 = Math.log(sum1);
+    sum2 += t4 ? t5 - t6 : 0;
+    const t7 = (classesAt0 !== -100 ? reciprocalAt0 : 0) * (t2 || classesAt0 === -100 ? -1 : NaN);
+    const t8 = sum4 / (sum4 === 0 ? 1 : sum1);
+    add2[atI0] = (t4 ? t7 : 0) + t8 * fastExp(t5);
+    const t9 = 1 === t3;
+    const t10 = add[atI0 + 1] - max0;
+    sum2 += t9 ? t10 - t6 : 0;
+    add2[atI0 + 1] = (t9 ? t7 : 0) + t8 * fastExp(t10);
+    const t11 = 2 === t3;
+    const t12 = add[atI0 + 2] - max0;
+    sum2 += t11 ? t12 - t6 : 0;
+    add2[atI0 + 2] = (t11 ? t7 : 0) + t8 * fastExp(t12);
+    const t13 = 3 === t3;
+    const t14 = add[atI0 + 3] - max0;
+    sum2 += t13 ? t14 - t6 : 0;
+    add2[atI0 + 3] = (t13 ? t7 : 0) + t8 * fastExp(t14);
+    const classesAt1 = classes[i0];
+    sum3 += (classesAt1 !== -100 ? sum2 * (classesAt1 >= 0 && classesAt1 < 4 || classesAt1 === -100 ? -1 : NaN) : 0) / convertAt;
   }
-  div[0] = sum3 / 5;
+  reduceSum[0] = sum3;
 }
 
 // matmul_select
@@ -336,11 +388,11 @@ function matmul_sub(packedA, packedB, x, select, adam_bias_moments, bias, add, a
         packedA[atS + k0 * 4] = selectAt;
         side0 += selectAt;
       }
-      const new0 = Math.fround(adam_bias_moments[i0] * 0.8999999761581421 + side0 * 0.10000000149011612);
-      const new1 = Math.fround(adam_bias_moments[i0 + 8] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513);
-      const new2 = bias[i0] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
-      adam_bias_moments[i0] = new0;
-      adam_bias_moments[i0 + 8] = new1;
+      const new0 = Math.fround(adam_bias_moments[i0 + 8] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513);
+      const new1 = Math.fround(adam_bias_moments[i0] * 0.8999999761581421 + side0 * 0.10000000149011612);
+      const new2 = Math.fround(bias[i0] - new1 / (Math.sqrt(new0) * t + 9.99999993922529e-9) * t0);
+      adam_bias_moments[i0 + 8] = new0;
+      adam_bias_moments[i0] = new1;
       bias[i0] = new2;
     }
   }
@@ -410,7 +462,7 @@ function matmul_sub(packedA, packedB, x, select, adam_bias_moments, bias, add, a
             const tileAt = tile[atR + s];
             const new3 = Math.fround(adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612);
             const new4 = Math.fround(adam_weight_moments[size + i1_0 + 48] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513);
-            const new5 = weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2;
+            const new5 = Math.fround(weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2);
             adam_weight_moments[size + i1_0] = new3;
             adam_weight_moments[size + i1_0 + 48] = new4;
             weight[size + i1_0] = new5;
@@ -436,11 +488,11 @@ function matmul_sub2(packedA, packedB, maximum, add, adam_bias_moments, bias, ad
         packedA[s + k0 * 4] = addAt;
         side0 += addAt;
       }
-      const new0 = Math.fround(adam_bias_moments[s] * 0.8999999761581421 + side0 * 0.10000000149011612);
-      const new1 = Math.fround(adam_bias_moments[s + 4] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513);
-      const new2 = bias[s] - new0 / (Math.sqrt(new1) * t + 9.99999993922529e-9) * t0;
-      adam_bias_moments[s] = new0;
-      adam_bias_moments[s + 4] = new1;
+      const new0 = Math.fround(adam_bias_moments[s + 4] * 0.9990000128746033 + side0 * side0 * 0.0010000000474974513);
+      const new1 = Math.fround(adam_bias_moments[s] * 0.8999999761581421 + side0 * 0.10000000149011612);
+      const new2 = Math.fround(bias[s] - new1 / (Math.sqrt(new0) * t + 9.99999993922529e-9) * t0);
+      adam_bias_moments[s + 4] = new0;
+      adam_bias_moments[s] = new1;
       bias[s] = new2;
     }
   }
@@ -510,7 +562,7 @@ function matmul_sub2(packedA, packedB, maximum, add, adam_bias_moments, bias, ad
             const tileAt = tile[atR + s];
             const new3 = Math.fround(adam_weight_moments[size + i1_0] * 0.8999999761581421 + tileAt * 0.10000000149011612);
             const new4 = Math.fround(adam_weight_moments[size + i1_0 + 32] * 0.9990000128746033 + tileAt * tileAt * 0.0010000000474974513);
-            const new5 = weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2;
+            const new5 = Math.fround(weight[size + i1_0] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2);
             adam_weight_moments[size + i1_0] = new3;
             adam_weight_moments[size + i1_0 + 32] = new4;
             weight[size + i1_0] = new5;

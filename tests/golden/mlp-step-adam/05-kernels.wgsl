@@ -1,3 +1,163 @@
+// matmul_reciprocal on a grid of 1 × 1 × 1
+@group(0) @binding(0) var<storage, read> classes: array<i32>;
+@group(0) @binding(1) var<storage, read_write> convert: array<f32>;
+@group(0) @binding(2) var<storage, read_write> reciprocal: array<f32>;
+
+var<workgroup> tileA: array<vec4<i32>, 144>;
+
+var<workgroup> tileB: array<vec4<i32>, 144>;
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(local_invocation_index) invocation: u32,
+  @builtin(workgroup_id) workgroup: vec3<u32>,
+) {
+  let lid = i32(invocation);
+  let batch = i32(workgroup.z);
+  let tileRow = i32(workgroup.y);
+  let tileColumn = i32(workgroup.x);
+  var sums: array<vec4<i32>, 4>;
+  var aNext0: i32 = 0;
+  var aNext1: i32 = 0;
+  var aNext2: i32 = 0;
+  var aNext3: i32 = 0;
+  var aNext4: i32 = 0;
+  var aNext5: i32 = 0;
+  var aNext6: i32 = 0;
+  var aNext7: i32 = 0;
+  var bNext0: i32 = 0;
+  var bNext1: i32 = 0;
+  var bNext2: i32 = 0;
+  var bNext3: i32 = 0;
+  var bNext4: i32 = 0;
+  var bNext5: i32 = 0;
+  var bNext6: i32 = 0;
+  var bNext7: i32 = 0;
+  var c0_0: vec4<i32> = vec4<i32>(0);
+  var c1_0: vec4<i32> = vec4<i32>(0);
+  var c2_0: vec4<i32> = vec4<i32>(0);
+  var c3_0: vec4<i32> = vec4<i32>(0);
+  let meMod16 = lid % 16;
+  let most = max(meMod16 - 11, 0);
+  let t = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext0 = t;
+  let t0 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext1 = t0;
+  let t1 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext2 = t1;
+  let t2 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext3 = t2;
+  let t3 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext4 = t3;
+  let t4 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext5 = t4;
+  let t5 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext6 = t5;
+  let t6 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  aNext7 = t6;
+  let t7 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext0 = t7;
+  let t8 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext1 = t8;
+  let t9 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext2 = t9;
+  let t10 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext3 = t10;
+  let t11 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext4 = t11;
+  let t12 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext5 = t12;
+  let t13 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext6 = t13;
+  let t14 = select(0, i32(select(0, classes[most], 11 <= meMod16) != -100), 11 <= meMod16);
+  bNext7 = t14;
+  let atMe = meMod16 * 9;
+  let meDiv16 = lid / 16;
+  let meMod8 = lid % 8;
+  let meDiv8 = lid / 8;
+  for (var step = 0; step < 1; step++) {
+    tileA[atMe][meDiv16] = aNext0;
+    tileA[atMe + 1][meDiv16] = aNext1;
+    tileA[atMe + 2][meDiv16] = aNext2;
+    tileA[atMe + 3][meDiv16] = aNext3;
+    tileA[atMe + 4][meDiv16] = aNext4;
+    tileA[atMe + 5][meDiv16] = aNext5;
+    tileA[atMe + 6][meDiv16] = aNext6;
+    tileA[atMe + 7][meDiv16] = aNext7;
+    tileB[atMe][meDiv16] = bNext0;
+    tileB[atMe + 1][meDiv16] = bNext1;
+    tileB[atMe + 2][meDiv16] = bNext2;
+    tileB[atMe + 3][meDiv16] = bNext3;
+    tileB[atMe + 4][meDiv16] = bNext4;
+    tileB[atMe + 5][meDiv16] = bNext5;
+    tileB[atMe + 6][meDiv16] = bNext6;
+    tileB[atMe + 7][meDiv16] = bNext7;
+    workgroupBarrier();
+    for (var kk = 0; kk < 4; kk++) {
+      let b0_0 = tileB[meMod8 + kk * 36];
+      let tileAAt = tileA[meDiv8 + kk * 36];
+      let a0_0 = tileAAt[0];
+      c0_0 = c0_0 + vec4<i32>(a0_0) * b0_0;
+      let a0_1 = tileAAt[1];
+      c1_0 = c1_0 + vec4<i32>(a0_1) * b0_0;
+      let a0_2 = tileAAt[2];
+      c2_0 = c2_0 + vec4<i32>(a0_2) * b0_0;
+      let a0_3 = tileAAt[3];
+      c3_0 = c3_0 + vec4<i32>(a0_3) * b0_0;
+      let b1_0 = tileB[meMod8 + kk * 36 + 9];
+      let tileAAt0 = tileA[meDiv8 + kk * 36 + 9];
+      let a1_0 = tileAAt0[0];
+      c0_0 = c0_0 + vec4<i32>(a1_0) * b1_0;
+      let a1_1 = tileAAt0[1];
+      c1_0 = c1_0 + vec4<i32>(a1_1) * b1_0;
+      let a1_2 = tileAAt0[2];
+      c2_0 = c2_0 + vec4<i32>(a1_2) * b1_0;
+      let a1_3 = tileAAt0[3];
+      c3_0 = c3_0 + vec4<i32>(a1_3) * b1_0;
+      let b2_0 = tileB[meMod8 + kk * 36 + 18];
+      let tileAAt1 = tileA[meDiv8 + kk * 36 + 18];
+      let a2_0 = tileAAt1[0];
+      c0_0 = c0_0 + vec4<i32>(a2_0) * b2_0;
+      let a2_1 = tileAAt1[1];
+      c1_0 = c1_0 + vec4<i32>(a2_1) * b2_0;
+      let a2_2 = tileAAt1[2];
+      c2_0 = c2_0 + vec4<i32>(a2_2) * b2_0;
+      let a2_3 = tileAAt1[3];
+      c3_0 = c3_0 + vec4<i32>(a2_3) * b2_0;
+      let b3_0 = tileB[meMod8 + kk * 36 + 27];
+      let tileAAt2 = tileA[meDiv8 + kk * 36 + 27];
+      let a3_0 = tileAAt2[0];
+      c0_0 = c0_0 + vec4<i32>(a3_0) * b3_0;
+      let a3_1 = tileAAt2[1];
+      c1_0 = c1_0 + vec4<i32>(a3_1) * b3_0;
+      let a3_2 = tileAAt2[2];
+      c2_0 = c2_0 + vec4<i32>(a3_2) * b3_0;
+      let a3_3 = tileAAt2[3];
+      c3_0 = c3_0 + vec4<i32>(a3_3) * b3_0;
+    }
+    workgroupBarrier();
+  }
+  sums[0] = c0_0;
+  sums[1] = c1_0;
+  sums[2] = c2_0;
+  sums[3] = c3_0;
+  let atMe0 = meDiv8 * 4;
+  let atMe1 = meMod8 * 4;
+  for (var r = 0; r < 4; r++) {
+    if (atMe0 + r <= 0) {
+      for (var q = 0; q < 1; q++) {
+        for (var s = 0; s < 4; s++) {
+          if (atMe1 + s <= 0) {
+            let t15 = f32(sums[r][s]);
+            convert[0] = t15;
+            reciprocal[0] = 1.0 / t15;
+          }
+        }
+      }
+    }
+  }
+}
+
 // matmul_maximum on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
@@ -315,8 +475,10 @@ fn main(
 // reduceMax_add on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> add: array<f32>;
 @group(0) @binding(1) var<storage, read> classes: array<i32>;
-@group(0) @binding(2) var<storage, read_write> add2: array<f32>;
-@group(0) @binding(3) var<storage, read_write> div: array<f32>;
+@group(0) @binding(2) var<storage, read> reciprocal: array<f32>;
+@group(0) @binding(3) var<storage, read_write> add2: array<f32>;
+@group(0) @binding(4) var<storage, read> convert: array<f32>;
+@group(0) @binding(5) var<storage, read_write> reduceSum: array<f32>;
 
 var<private> infinityBits: u32 = 0x7f800000u;
 fn infinity() -> f32 {
@@ -331,13 +493,13 @@ fn maximum(a: f32, b: f32) -> f32 {
   return select(select(max(a, b), b, isNan(b)), a, isNan(a));
 }
 
-fn expOf(x: f32) -> f32 {
-  return select(exp(x), x, isNan(x));
-}
-
 var<private> nanBits: u32 = 0x7fc00000u;
 fn nan() -> f32 {
   return bitcast<f32>(nanBits);
+}
+
+fn expOf(x: f32) -> f32 {
+  return select(exp(x), x, isNan(x));
 }
 
 fn logFar(x: f32) -> f32 {
@@ -373,10 +535,6 @@ fn combine_sum_f32(value: f32, lid: i32) -> f32 {
   return result;
 }
 
-fn given(x: f32) -> f32 {
-  return x;
-}
-
 @compute @workgroup_size(256)
 fn main(
   @builtin(local_invocation_index) invocation: u32,
@@ -385,19 +543,25 @@ fn main(
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
   var sum3: f32 = 0.0;
+  let reciprocalAt = reciprocal[0];
+  let reciprocalAt0 = reciprocal[0];
+  let convertAt = convert[0];
   for (var row = lid; row < 5; row += 256) {
     var max0: f32 = -infinity();
     var sum4: f32 = 0.0;
     let atRow = row * 4;
     max0 = maximum(max0, add[atRow]);
     let classesAt = classes[row];
-    sum4 = sum4 + -select(0.0, -0.2, 0 == classesAt);
+    let t = (0 <= classesAt) & (classesAt < 4);
+    let t0 = select(0, classesAt, t);
+    let t1 = select(0.0, reciprocalAt, classesAt != -100) * select(nan(), -1.0, t | (classesAt == -100));
+    sum4 = sum4 + -select(0.0, t1, 0 == t0);
     max0 = maximum(max0, add[atRow + 1]);
-    sum4 = sum4 + -select(0.0, -0.2, 1 == classesAt);
+    sum4 = sum4 + -select(0.0, t1, 1 == t0);
     max0 = maximum(max0, add[atRow + 2]);
-    sum4 = sum4 + -select(0.0, -0.2, 2 == classesAt);
+    sum4 = sum4 + -select(0.0, t1, 2 == t0);
     max0 = maximum(max0, add[atRow + 3]);
-    sum4 = sum4 + -select(0.0, -0.2, 3 == classesAt);
+    sum4 = sum4 + -select(0.0, t1, 3 == t0);
     var sum1: f32 = 0.0;
     sum1 = sum1 + expOf(add[atRow] - max0);
     sum1 = sum1 + expOf(add[atRow + 1] - max0);
@@ -405,30 +569,33 @@ fn main(
     sum1 = sum1 + expOf(add[atRow + 3] - max0);
     var sum2: f32 = 0.0;
     let classesAt0 = classes[row];
-    let t = 0 == classesAt0;
-    let t0 = add[atRow] - max0;
-    let t1 = logOf(sum1);
-    sum2 = sum2 + select(0.0, t0 - t1, t);
-    let t2 = sum4 / sum1;
-    add2[atRow] = select(0.0, -0.2, t) + t2 * expOf(t0);
-    let t3 = 1 == classesAt0;
-    let t4 = add[atRow + 1] - max0;
-    sum2 = sum2 + select(0.0, t4 - t1, t3);
-    add2[atRow + 1] = select(0.0, -0.2, t3) + t2 * expOf(t4);
-    let t5 = 2 == classesAt0;
-    let t6 = add[atRow + 2] - max0;
-    sum2 = sum2 + select(0.0, t6 - t1, t5);
-    add2[atRow + 2] = select(0.0, -0.2, t5) + t2 * expOf(t6);
-    let t7 = 3 == classesAt0;
-    let t8 = add[atRow + 3] - max0;
-    sum2 = sum2 + select(0.0, t8 - t1, t7);
-    add2[atRow + 3] = select(0.0, -0.2, t7) + t2 * expOf(t8);
-    sum3 = sum3 + -sum2;
+    let t2 = (0 <= classesAt0) & (classesAt0 < 4);
+    let t3 = select(0, classesAt0, t2);
+    let t4 = 0 == t3;
+    let t5 = add[atRow] - max0;
+    let t6 = logOf(sum1);
+    sum2 = sum2 + select(0.0, t5 - t6, t4);
+    let t7 = select(0.0, reciprocalAt0, classesAt0 != -100) * select(nan(), -1.0, t2 | (classesAt0 == -100));
+    let t8 = sum4 / select(sum1, 1.0, sum4 == 0.0);
+    add2[atRow] = select(0.0, t7, t4) + t8 * expOf(t5);
+    let t9 = 1 == t3;
+    let t10 = add[atRow + 1] - max0;
+    sum2 = sum2 + select(0.0, t10 - t6, t9);
+    add2[atRow + 1] = select(0.0, t7, t9) + t8 * expOf(t10);
+    let t11 = 2 == t3;
+    let t12 = add[atRow + 2] - max0;
+    sum2 = sum2 + select(0.0, t12 - t6, t11);
+    add2[atRow + 2] = select(0.0, t7, t11) + t8 * expOf(t12);
+    let t13 = 3 == t3;
+    let t14 = add[atRow + 3] - max0;
+    sum2 = sum2 + select(0.0, t14 - t6, t13);
+    add2[atRow + 3] = select(0.0, t7, t13) + t8 * expOf(t14);
+    let classesAt1 = classes[row];
+    sum3 = sum3 + select(0.0, sum2 * select(nan(), -1.0, ((0 <= classesAt1) & (classesAt1 < 4)) | (classesAt1 == -100)), classesAt1 != -100) / convertAt;
   }
   sum3 = combine_sum_f32(sum3, lid);
-  let t9 = sum3 / given(5.0);
   for (var first = lid; first < 1; first += 256) {
-    div[0] = t9;
+    reduceSum[0] = sum3;
   }
 }
 
@@ -746,45 +913,45 @@ fn main(
   let i0_0 = meDiv8 * 4;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 7)) {
     let sidea0_0Sum = sidea0_0;
-    let new3 = adam_bias_moments[i0_0] * 0.9 + sidea0_0Sum * 0.1;
-    let new4 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
+    let new3 = adam_bias_moments[i0_0 + 8] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
+    let new4 = adam_bias_moments[i0_0] * 0.9 + sidea0_0Sum * 0.1;
     let addAt0 = add[0];
-    let new5 = bias[i0_0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(addAt0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt0 * -0.105360515));
-    adam_bias_moments[i0_0] = new3;
-    adam_bias_moments[i0_0 + 8] = new4;
+    let new5 = bias[i0_0] - new4 / (sqrt(new3) * inverseSqrt(-expm1(addAt0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt0 * -0.105360515));
+    adam_bias_moments[i0_0 + 8] = new3;
+    adam_bias_moments[i0_0] = new4;
     bias[i0_0] = new5;
   }
   let i0_1 = meDiv8 * 4 + 1;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 6)) {
     let sidea0_1Sum = sidea0_1;
-    let new6 = adam_bias_moments[i0_1] * 0.9 + sidea0_1Sum * 0.1;
-    let new7 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
+    let new6 = adam_bias_moments[i0_1 + 8] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
+    let new7 = adam_bias_moments[i0_1] * 0.9 + sidea0_1Sum * 0.1;
     let addAt1 = add[0];
-    let new8 = bias[i0_1] - new6 / (sqrt(new7) * inverseSqrt(-expm1(addAt1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt1 * -0.105360515));
-    adam_bias_moments[i0_1] = new6;
-    adam_bias_moments[i0_1 + 8] = new7;
+    let new8 = bias[i0_1] - new7 / (sqrt(new6) * inverseSqrt(-expm1(addAt1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt1 * -0.105360515));
+    adam_bias_moments[i0_1 + 8] = new6;
+    adam_bias_moments[i0_1] = new7;
     bias[i0_1] = new8;
   }
   let i0_2 = meDiv8 * 4 + 2;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 5)) {
     let sidea0_2Sum = sidea0_2;
-    let new9 = adam_bias_moments[i0_2] * 0.9 + sidea0_2Sum * 0.1;
-    let new10 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
+    let new9 = adam_bias_moments[i0_2 + 8] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
+    let new10 = adam_bias_moments[i0_2] * 0.9 + sidea0_2Sum * 0.1;
     let addAt2 = add[0];
-    let new11 = bias[i0_2] - new9 / (sqrt(new10) * inverseSqrt(-expm1(addAt2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt2 * -0.105360515));
-    adam_bias_moments[i0_2] = new9;
-    adam_bias_moments[i0_2 + 8] = new10;
+    let new11 = bias[i0_2] - new10 / (sqrt(new9) * inverseSqrt(-expm1(addAt2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt2 * -0.105360515));
+    adam_bias_moments[i0_2 + 8] = new9;
+    adam_bias_moments[i0_2] = new10;
     bias[i0_2] = new11;
   }
   let i0_3 = meDiv8 * 4 + 3;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 4)) {
     let sidea0_3Sum = sidea0_3;
-    let new12 = adam_bias_moments[i0_3] * 0.9 + sidea0_3Sum * 0.1;
-    let new13 = adam_bias_moments[i0_3 + 8] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;
+    let new12 = adam_bias_moments[i0_3 + 8] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;
+    let new13 = adam_bias_moments[i0_3] * 0.9 + sidea0_3Sum * 0.1;
     let addAt3 = add[0];
-    let new14 = bias[i0_3] - new12 / (sqrt(new13) * inverseSqrt(-expm1(addAt3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt3 * -0.105360515));
-    adam_bias_moments[i0_3] = new12;
-    adam_bias_moments[i0_3 + 8] = new13;
+    let new14 = bias[i0_3] - new13 / (sqrt(new12) * inverseSqrt(-expm1(addAt3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(addAt3 * -0.105360515));
+    adam_bias_moments[i0_3 + 8] = new12;
+    adam_bias_moments[i0_3] = new13;
     bias[i0_3] = new14;
   }
 }
@@ -947,45 +1114,45 @@ fn main(
   let i0 = meDiv8 * 4;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 3)) {
     let sidea0_0Sum = sidea0_0;
-    let new3 = adam_bias_moments[i0] * 0.9 + sidea0_0Sum * 0.1;
-    let new4 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
+    let new3 = adam_bias_moments[i0 + 4] * 0.999 + sidea0_0Sum * sidea0_0Sum * 0.001;
+    let new4 = adam_bias_moments[i0] * 0.9 + sidea0_0Sum * 0.1;
     let add2At0 = add2[0];
-    let new5 = bias[i0] - new3 / (sqrt(new4) * inverseSqrt(-expm1(add2At0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At0 * -0.105360515));
-    adam_bias_moments[i0] = new3;
-    adam_bias_moments[i0 + 4] = new4;
+    let new5 = bias[i0] - new4 / (sqrt(new3) * inverseSqrt(-expm1(add2At0 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At0 * -0.105360515));
+    adam_bias_moments[i0 + 4] = new3;
+    adam_bias_moments[i0] = new4;
     bias[i0] = new5;
   }
   let i0_0 = meDiv8 * 4 + 1;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 2)) {
     let sidea0_1Sum = sidea0_1;
-    let new6 = adam_bias_moments[i0_0] * 0.9 + sidea0_1Sum * 0.1;
-    let new7 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
+    let new6 = adam_bias_moments[i0_0 + 4] * 0.999 + sidea0_1Sum * sidea0_1Sum * 0.001;
+    let new7 = adam_bias_moments[i0_0] * 0.9 + sidea0_1Sum * 0.1;
     let add2At1 = add2[0];
-    let new8 = bias[i0_0] - new6 / (sqrt(new7) * inverseSqrt(-expm1(add2At1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At1 * -0.105360515));
-    adam_bias_moments[i0_0] = new6;
-    adam_bias_moments[i0_0 + 4] = new7;
+    let new8 = bias[i0_0] - new7 / (sqrt(new6) * inverseSqrt(-expm1(add2At1 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At1 * -0.105360515));
+    adam_bias_moments[i0_0 + 4] = new6;
+    adam_bias_moments[i0_0] = new7;
     bias[i0_0] = new8;
   }
   let i0_1 = meDiv8 * 4 + 2;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 1)) {
     let sidea0_2Sum = sidea0_2;
-    let new9 = adam_bias_moments[i0_1] * 0.9 + sidea0_2Sum * 0.1;
-    let new10 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
+    let new9 = adam_bias_moments[i0_1 + 4] * 0.999 + sidea0_2Sum * sidea0_2Sum * 0.001;
+    let new10 = adam_bias_moments[i0_1] * 0.9 + sidea0_2Sum * 0.1;
     let add2At2 = add2[0];
-    let new11 = bias[i0_1] - new9 / (sqrt(new10) * inverseSqrt(-expm1(add2At2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At2 * -0.105360515));
-    adam_bias_moments[i0_1] = new9;
-    adam_bias_moments[i0_1 + 4] = new10;
+    let new11 = bias[i0_1] - new10 / (sqrt(new9) * inverseSqrt(-expm1(add2At2 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At2 * -0.105360515));
+    adam_bias_moments[i0_1 + 4] = new9;
+    adam_bias_moments[i0_1] = new10;
     bias[i0_1] = new11;
   }
   let i0_2 = meDiv8 * 4 + 3;
   if ((meMod8 <= 0) & (meDiv8 * 4 <= 0)) {
     let sidea0_3Sum = sidea0_3;
-    let new12 = adam_bias_moments[i0_2] * 0.9 + sidea0_3Sum * 0.1;
-    let new13 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;
+    let new12 = adam_bias_moments[i0_2 + 4] * 0.999 + sidea0_3Sum * sidea0_3Sum * 0.001;
+    let new13 = adam_bias_moments[i0_2] * 0.9 + sidea0_3Sum * 0.1;
     let add2At3 = add2[0];
-    let new14 = bias[i0_2] - new12 / (sqrt(new13) * inverseSqrt(-expm1(add2At3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At3 * -0.105360515));
-    adam_bias_moments[i0_2] = new12;
-    adam_bias_moments[i0_2 + 4] = new13;
+    let new14 = bias[i0_2] - new13 / (sqrt(new12) * inverseSqrt(-expm1(add2At3 * -0.0010005003)) + 1e-8) * (0.01 / -expm1(add2At3 * -0.105360515));
+    adam_bias_moments[i0_2 + 4] = new12;
+    adam_bias_moments[i0_2] = new13;
     bias[i0_2] = new14;
   }
 }

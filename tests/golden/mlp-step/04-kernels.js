@@ -1,3 +1,45 @@
+// matmul_reciprocal
+function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
+  const tile = new Int32Array(1);
+  // pack the left operand
+  for (let p = 0; p < 1; p++) {
+    for (let s = 0; s < 1; s++) {
+      for (let k0 = 0; k0 < 5; k0++) {
+        packedA[k0] = classes[k0] !== -100 ? 1 : 0;
+      }
+    }
+  }
+  for (let j = 0; j < 1; j++) {
+    // pack columns of the right operand
+    for (let p = 0; p < 1; p++) {
+      for (let s = 0; s < 1; s++) {
+        for (let k0 = 0; k0 < 5; k0++) {
+          packedB[k0] = classes[k0] !== -100 ? 1 : 0;
+        }
+      }
+    }
+    for (let i = 0; i < 1; i++) {
+      for (let jj = 0; jj < 1; jj++) {
+        let c00 = 0;
+        for (let k = 0; k < 5; k++) {
+          const a0 = packedA[k];
+          const b0 = packedB[k];
+          c00 = (c00 + Math.imul(a0, b0)) | 0;
+        }
+        tile[0] = c00;
+        const t = Math.fround(Math.fround(tile[0]));
+        const t0 = 1 / t;
+        for (let r = 0; r < 1; r++) {
+          for (let s = 0; s < 1; s++) {
+            convert[0] = t;
+            reciprocal[0] = t0;
+          }
+        }
+      }
+    }
+  }
+}
+
 // matmul_maximum
 function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
   const tile = new Float32Array(8);
@@ -173,7 +215,7 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
 }
 
 // reduceMax_add
-function reduceMax_add(add, classes, add2, div) {
+function reduceMax_add(add, classes, reciprocal, add2, convert, reduceSum) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -187,19 +229,25 @@ function reduceMax_add(add, classes, add2, div) {
     return (low + s * s * high) * powerOfTwo[0];
   }
   let sum3 = 0;
+  const reciprocalAt = reciprocal[0];
+  const reciprocalAt0 = reciprocal[0];
+  const convertAt = convert[0];
   for (let i0 = 0; i0 < 5; i0++) {
     let max0 = -Infinity;
     let sum4 = 0;
     const atI0 = i0 * 4;
     max0 = Math.max(max0, add[atI0]);
     const classesAt = classes[i0];
-    sum4 += -(0 === classesAt ? -0.20000000298023224 : 0);
+    const t = classesAt >= 0 && classesAt < 4;
+    const t0 = t ? classesAt : 0;
+    const t1 = (classesAt !== -100 ? reciprocalAt : 0) * (t || classesAt === -100 ? -1 : NaN);
+    sum4 += -(0 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 1]);
-    sum4 += -(1 === classesAt ? -0.20000000298023224 : 0);
+    sum4 += -(1 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 2]);
-    sum4 += -(2 === classesAt ? -0.20000000298023224 : 0);
+    sum4 += -(2 === t0 ? t1 : 0);
     max0 = Math.max(max0, add[atI0 + 3]);
-    sum4 += -(3 === classesAt ? -0.20000000298023224 : 0);
+    sum4 += -(3 === t0 ? t1 : 0);
     let sum1 = 0;
     sum1 += fastExp(add[atI0] - max0);
     sum1 += fastExp(add[atI0 + 1] - max0);
@@ -207,27 +255,31 @@ function reduceMax_add(add, classes, add2, div) {
     sum1 += fastExp(add[atI0 + 3] - max0);
     let sum2 = 0;
     const classesAt0 = classes[i0];
-    const t = 0 === classesAt0;
-    const t0 = add[atI0] - max0;
-    const t1 = Math.log(sum1);
-    sum2 += t ? t0 - t1 : 0;
-    const t2 = sum4 / sum1;
-    add2[atI0] = (t ? -0.20000000298023224 : 0) + t2 * fastExp(t0);
-    const t3 = 1 === classesAt0;
-    const t4 = add[atI0 + 1] - max0;
-    sum2 += t3 ? t4 - t1 : 0;
-    add2[atI0 + 1] = (t3 ? -0.20000000298023224 : 0) + t2 * fastExp(t4);
-    const t5 = 2 === classesAt0;
-    const t6 = add[atI0 + 2] - max0;
-    sum2 += t5 ? t6 - t1 : 0;
-    add2[atI0 + 2] = (t5 ? -0.20000000298023224 : 0) + t2 * fastExp(t6);
-    const t7 = 3 === classesAt0;
-    const t8 = add[atI0 + 3] - max0;
-    sum2 += t7 ? t8 - t1 : 0;
-    add2[atI0 + 3] = (t7 ? -0.20000000298023224 : 0) + t2 * fastExp(t8);
-    sum3 += -sum2;
+    const t2 = classesAt0 >= 0 && classesAt0 < 4;
+    const t3 = t2 ? classesAt0 : 0;
+    const t4 = 0 === t3;
+    const t5 = add[atI0] - max0;
+    const t6 = Math.log(sum1);
+    sum2 += t4 ? t5 - t6 : 0;
+    const t7 = (classesAt0 !== -100 ? reciprocalAt0 : 0) * (t2 || classesAt0 === -100 ? -1 : NaN);
+    const t8 = sum4 / (sum4 === 0 ? 1 : sum1);
+    add2[atI0] = (t4 ? t7 : 0) + t8 * fastExp(t5);
+    const t9 = 1 === t3;
+    const t10 = add[atI0 + 1] - max0;
+    sum2 += t9 ? t10 - t6 : 0;
+    add2[atI0 + 1] = (t9 ? t7 : 0) + t8 * fastExp(t10);
+    const t11 = 2 === t3;
+    const t12 = add[atI0 + 2] - max0;
+    sum2 += t11 ? t12 - t6 : 0;
+    add2[atI0 + 2] = (t11 ? t7 : 0) + t8 * fastExp(t12);
+    const t13 = 3 === t3;
+    const t14 = add[atI0 + 3] - max0;
+    sum2 += t13 ? t14 - t6 : 0;
+    add2[atI0 + 3] = (t13 ? t7 : 0) + t8 * fastExp(t14);
+    const classesAt1 = classes[i0];
+    sum3 += (classesAt1 !== -100 ? sum2 * (classesAt1 >= 0 && classesAt1 < 4 || classesAt1 === -100 ? -1 : NaN) : 0) / convertAt;
   }
-  div[0] = sum3 / 5;
+  reduceSum[0] = sum3;
 }
 
 // matmul_select

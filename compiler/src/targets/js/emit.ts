@@ -4,9 +4,9 @@
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
+import { call } from "../../kernel/expr.ts";
 import type { Expr, Kernel, Of, Stmt } from "../../kernel/kernel.ts";
 import { bestOf, bodyOf, isArg } from "../../kernel/uses.ts";
-import { call } from "../../lower/value.ts";
 import { bindingsOf, Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, setValue, type Text } from "../scope.ts";
@@ -122,8 +122,8 @@ function printStmt(p: Printer, s: Stmt): void {
     case "sort":
       printSort(p, s);
       return;
-    case "fence":
-    case "touch":
+    case "scheduleBarrier":
+    case "prefetch":
     case "barrier":
     case "combine":
     case "prefix":

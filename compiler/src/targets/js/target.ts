@@ -4,9 +4,9 @@
 
 import { splitConcat } from "../../passes/split-concat.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
-import { serialContraction } from "../../schedule/serial-contraction.ts";
-import { serialRows } from "../../schedule/serial-rows.ts";
-import { serialScan } from "../../schedule/serial-scan.ts";
+import { serialContraction } from "../../schedule/serial/contraction.ts";
+import { serialRows } from "../../schedule/serial/rows.ts";
+import { serialScan } from "../../schedule/serial/scan.ts";
 import { lineSort } from "../../schedule/sort.ts";
 import type { Target } from "../../target.ts";
 import { emitJs } from "./emit.ts";
@@ -18,11 +18,11 @@ export const js: Target = {
   startsAnywhere: true,
   passes: [splitConcat],
   schedule: {
-    rows: (job) => ({ body: serialRows(job), workgroupSize: 1 }),
-    scan: (job) => ({ body: serialScan(job), workgroupSize: 1 }),
-    contraction: (job) => ({ body: serialContraction(job), workgroupSize: 1 }),
-    scatter: (job) => ({ body: serialScatter(job), workgroupSize: 1 }),
-    sort: (job) => ({ body: lineSort(job), workgroupSize: 1 }),
+    rows: (context) => ({ body: serialRows(context), workgroupSize: 1 }),
+    scan: (context) => ({ body: serialScan(context), workgroupSize: 1 }),
+    contraction: (context) => ({ body: serialContraction(context), workgroupSize: 1 }),
+    scatter: (context) => ({ body: serialScatter(context), workgroupSize: 1 }),
+    sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
     beside: (body, scalars) => [...scalars.flatMap(serialRows), ...body],
   },
   emit: (kernel, { rounding }) => emitJs(kernel, { rounding }),

@@ -229,10 +229,10 @@ function printStmt(p: Printer, s: Stmt): void {
       for (const l of lines) e.line(l);
       return;
     }
-    case "fence":
+    case "scheduleBarrier":
       printFence(p);
       return;
-    case "touch":
+    case "prefetch":
       if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));
       return;
     case "array":

@@ -19,9 +19,9 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
+import { strideOf } from "../../kernel/stride.ts";
 import { eachStmt } from "../../kernel/uses.ts";
-import { walkStmts } from "../../lower/walk.ts";
-import { strideOf } from "../../schedule/stride.ts";
+import { walkStmts } from "../../kernel/walk.ts";
 import type { WasmEmitter } from "./printer.ts";
 
 /** The most iterations at an end that are left out of the interior. */

@@ -62,8 +62,8 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
   if (exprsOf(s).some((e) => hasDouble(e, seen.single))) return false;
   switch (s.kind) {
     case "comment":
-    case "fence":
-    case "touch":
+    case "scheduleBarrier":
+    case "prefetch":
       return true;
     case "let":
       seen.bound.add(s.name);

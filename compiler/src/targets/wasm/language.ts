@@ -3,7 +3,7 @@
  * masks, constants. Loads are in `memory.ts`, ops in `spell.ts`.
  */
 import { type Condition, constantIn, type Dim, subDim } from "@kiln-ml/ir";
-import { strideOf } from "../../schedule/stride.ts";
+import { strideOf } from "../../kernel/stride.ts";
 import type { Call, Comparison, Language } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { type Code, constantOf, get, i32Const, laneOp, op, set, splat, v128Const } from "./code.ts";

@@ -13,7 +13,7 @@ import {
   mulDim,
 } from "@kiln-ml/ir";
 import { simplifyConditions } from "../../access.ts";
-import { strideOf } from "../../schedule/stride.ts";
+import { strideOf } from "../../kernel/stride.ts";
 import type { Load } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import {

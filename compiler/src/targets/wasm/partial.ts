@@ -4,8 +4,8 @@
  * wins, and −0 is less than 0.
  */
 import { type Dim, type Dtype, isFloat, mulDim, type Reducer, subDim } from "@kiln-ml/ir";
+import { strideOf } from "../../kernel/stride.ts";
 import { isArg } from "../../kernel/uses.ts";
-import { strideOf } from "../../schedule/stride.ts";
 import { indexText } from "../index-text.ts";
 import { type Code, localOf, op, set, shuffle, splat } from "./code.ts";
 import { indexValue } from "./language.ts";

@@ -5,7 +5,7 @@
  */
 import { addDim, type Dim, isStatic, keyOfDim, mulDim, substitute } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
-import { strideOf } from "../../schedule/stride.ts";
+import { strideOf } from "../../kernel/stride.ts";
 import { indexText } from "../index-text.ts";
 import { block, branchIf, type Code, get, i32Const, loop, op, set, tee, when } from "./code.ts";
 import { freshLocal, newLocal, type Printer } from "./printer.ts";
@@ -27,7 +27,7 @@ export interface Running {
 }
 
 /** Loops that fences cut, which count from 0 by 1. */
-export const runs = (s: Of<"loop">): boolean => s.body.some((t) => t.kind === "fence");
+export const runs = (s: Of<"loop">): boolean => s.body.some((t) => t.kind === "scheduleBarrier");
 
 /** Opens the loop; its places are seen by `runningBase`. */
 export function openRunning(p: Printer, { name }: Of<"loop">, counter: string): Running {

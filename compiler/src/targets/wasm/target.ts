@@ -4,9 +4,9 @@
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
-import { simdContraction } from "../../schedule/simd-contraction.ts";
-import { simdRows } from "../../schedule/simd-rows.ts";
-import { simdScan } from "../../schedule/simd-scan.ts";
+import { simdContraction } from "../../schedule/simd/contraction.ts";
+import { simdRows } from "../../schedule/simd/rows.ts";
+import { simdScan } from "../../schedule/simd/scan.ts";
 import { lineSort } from "../../schedule/sort.ts";
 import type { Target } from "../../target.ts";
 import { emitWasm, functionsOf } from "./emit.ts";
@@ -20,11 +20,11 @@ export const wasm: Target = {
   startsAnywhere: true,
   passes: [splitConcat, splitReduce],
   schedule: {
-    rows: (job) => ({ body: simdRows(job), workgroupSize: 1 }),
-    scan: (job) => ({ body: simdScan(job), workgroupSize: 1 }),
-    contraction: (job) => ({ body: simdContraction(job), workgroupSize: 1 }),
-    scatter: (job) => ({ body: serialScatter(job, true), workgroupSize: 1 }),
-    sort: (job) => ({ body: lineSort(job), workgroupSize: 1 }),
+    rows: (context) => ({ body: simdRows(context), workgroupSize: 1 }),
+    scan: (context) => ({ body: simdScan(context), workgroupSize: 1 }),
+    contraction: (context) => ({ body: simdContraction(context), workgroupSize: 1 }),
+    scatter: (context) => ({ body: serialScatter(context, true), workgroupSize: 1 }),
+    sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
     beside: (body, scalars) => [
       ...scalars.flatMap(simdRows),
       // Threads share what follows.

@@ -4,8 +4,8 @@
  */
 import { type Dim, floorDiv, modDim, subDim, substitute } from "@kiln-ml/ir";
 import type { Kernel, Param } from "../../kernel/kernel.ts";
-import { walkStmts } from "../../lower/walk.ts";
-import { strideOf } from "../../schedule/stride.ts";
+import { strideOf } from "../../kernel/stride.ts";
+import { walkStmts } from "../../kernel/walk.ts";
 
 /** Buffers of halves whose every access is a load of four at a place that is known to be even or odd, its neighbour beside it. */
 export function eightsOf(kernel: Kernel): Set<string> {

@@ -241,8 +241,8 @@ function printSimple(m: Module, s: Simple): void {
       if (m.kernel.params.some((p) => p.access === "readwrite" || p.access === "scratch"))
         e.line("storageBarrier();");
       break;
-    case "fence":
-    case "touch":
+    case "scheduleBarrier":
+    case "prefetch":
       break;
     case "sort":
       bug("emit", `${m.kernel.name} sorts a line, which target webgpu does in kernels of its own`);

@@ -10,14 +10,14 @@ import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { splitScan } from "../../passes/split-scan.ts";
-import { besideGrid } from "../../schedule/gpu.ts";
-import { gpuAttention } from "../../schedule/gpu-attention.ts";
-import { gpuContraction } from "../../schedule/gpu-contraction.ts";
-import { unitOf } from "../../schedule/gpu-matrix-unit.ts";
-import { gpuRows } from "../../schedule/gpu-rows.ts";
-import { gpuScan } from "../../schedule/gpu-scan.ts";
-import { gpuScatter } from "../../schedule/gpu-scatter.ts";
-import { gpuSort } from "../../schedule/gpu-sort.ts";
+import { gpuAttention } from "../../schedule/gpu/attention.ts";
+import { gpuContraction } from "../../schedule/gpu/contraction.ts";
+import { besideGrid } from "../../schedule/gpu/gpu.ts";
+import { matrixUnitOf } from "../../schedule/gpu/matrix-unit.ts";
+import { gpuRows } from "../../schedule/gpu/rows.ts";
+import { gpuScan } from "../../schedule/gpu/scan.ts";
+import { gpuScatter } from "../../schedule/gpu/scatter.ts";
+import { gpuSort } from "../../schedule/gpu/sort.ts";
 import type { Target } from "../../target.ts";
 import { emitWgsl } from "./emit.ts";
 
@@ -40,9 +40,9 @@ export const webgpu: Target = {
     total: 1 << 18,
     attention: attentionFusion,
     // Four to an invocation: less than a launch takes.
-    beside: 1024,
+    guestElements: 1024,
     halves: features.includes("shader-f16"),
-    units: features.includes("shader-f16") && unitOf(features) !== undefined,
+    matrixUnits: features.includes("shader-f16") && matrixUnitOf(features) !== undefined,
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,
   }),
   defaultLimits: guaranteed,

@@ -90,8 +90,8 @@ function laneAgrees(s: Stmt, seen: Seen): boolean {
       );
     case "if":
       return !s.when.some((c) => varies(c.value, seen)) && lanesAgree(s.then, seen);
-    case "fence":
-    case "touch":
+    case "scheduleBarrier":
+    case "prefetch":
     case "sort":
     case "combine":
     case "prefix":

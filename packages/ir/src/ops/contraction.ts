@@ -163,9 +163,8 @@ const dotOptions: OptionNames<DotAxes> = {
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
   for (const t of [lhs, rhs]) checkTensor("dotGeneral", t);
-  for (const list of Object.values(axes))
+  for (const list of Object.values(checkOptions<Partial<DotAxes>>("dotGeneral", axes, dotOptions)))
     if (list !== undefined) checkList("dotGeneral", "axes", list);
-  checkOptions<Partial<DotAxes>>("dotGeneral", axes, dotOptions);
   const named = (list: readonly number[] | undefined, t: Tensor) =>
     (list ?? []).map((a) => checkAxis("dotGeneral", a, t.rank));
   return apply("dotGeneral", [lhs, rhs].map(asFactor), {

@@ -1,20 +1,24 @@
 /**
  * Gather and scatter: reading and writing places that are given by tensors of indices, one for each
- * indexed axis. Gather clamps an index that is out of range; scatter drops the update. They never
- * wrap.
+ * indexed axis. As ops they take places: gather clamps one that is out of range, scatter drops the update. As functions they
+ * take indices, of which negative ones count from the end (`places.ts`).
  */
-import { addDim, type Dim, isStatic, sameDim, subDim } from "../dim.ts";
+
+import { claimIndices } from "../claim.ts";
+import { addDim, type Dim, isStatic, maxDim, negDim, sameDim, subDim } from "../dim.ts";
 import { isHalf, isInteger, maxOf, minOf } from "../dtype.ts";
-import { DtypeError, GraphError, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { checkList } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
+import { currentValue } from "../trace.ts";
 import { apply, checkTensor, filled, inDtype, metFloats, numbersOf, range } from "./apply.ts";
 import { dimValue } from "./create.ts";
 import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim, reshape, sliceAxis, squeeze, transpose } from "./movement.ts";
+import { placesOf } from "./places.ts";
 import { constant } from "./source.ts";
 
 function checkIndex(op: string, i: Tensor): void {
@@ -214,16 +218,55 @@ function winners(
 const checked = (op: string, x: Tensor, axes: readonly number[]): number[] =>
   axes.map((a) => checkAxis(op, a, x.rank));
 
-/**
- * Elements of x at places given by one index tensor for each of `axes`; an index out of range is
- * clamped.
- *
- * Indices of one shape S, integers → S ++ (extents of x not in axes).
- */
-export function gather(x: Tensor, indices: readonly Tensor[], axes: readonly number[]): Tensor {
-  checkTensor("gather", x);
-  checkLists("gather", indices, axes);
-  return apply("gather", [x, ...indices], { axes: checked("gather", x, axes) });
+export interface IndexOptions {
+  /** What an index below 0 means: a place counted from the end, by default, or one that is out of range. */
+  readonly negative?: "fromEnd" | "outside";
+}
+
+const indexOptions: OptionNames<IndexOptions> = { negative: 1 };
+
+/** The indices as places, each along its axis. */
+function placesAlong(
+  op: string,
+  x: Tensor,
+  indices: readonly Tensor[],
+  axes: readonly number[],
+  options: IndexOptions,
+): readonly Tensor[] {
+  const { negative = "fromEnd" } = checkOptions(op, options, indexOptions);
+  if (negative === "outside" || indices.length !== axes.length) return indices;
+  return indices.map((index, k) => {
+    checkIndex(op, index);
+    const whole = `axis ${axes[k]} of ${printShape(x.shape)}`;
+    return placesOf(op, currentValue(index), x.shape[axes[k]!]!, whole);
+  });
+}
+
+const outside = (x: Tensor, axes: readonly number[]): string =>
+  `an index is outside axis ${axes.join(" or ")} of ${printShape(x.shape)}`;
+
+/** An axis without elements has no places to read. */
+function checkFilled(op: string, x: Tensor, indices: readonly Tensor[], axes: readonly number[]) {
+  const reads = indices[0] ? sizeOf(indices[0].shape) : 0;
+  for (const a of axes)
+    requireAtLeast(
+      maxDim(subDim(x.shape[a]!, 1), negDim(reads)),
+      0,
+      () => new ShapeError(`${op}: axis ${a} of ${printShape(x.shape)} is empty, it has no places`),
+    );
+}
+
+function read(
+  op: string,
+  x: Tensor,
+  indices: readonly Tensor[],
+  axes: readonly number[],
+  options: IndexOptions,
+): Tensor {
+  const places = placesAlong(op, x, indices, axes, options);
+  const y = apply("gather", [x, ...places], { axes: [...axes] });
+  checkFilled(op, x, indices, axes);
+  return claimIndices(y, { op, holds: "places", wrong: outside(x, axes) });
 }
 
 /** A scatter whose sums and products of halves are f32 until they are whole. */
@@ -239,9 +282,26 @@ function combined(
 }
 
 /**
- * x with `updates` combined into the places given by one index tensor for each of `axes`. Updates
- * out of range are dropped; with mode "set", of several updates to one place the last in row-major
- * order counts.
+ * Elements of x at places given by one index tensor for each of `axes`. An index counts from the end if it is negative, and is
+ * clamped if it is out of range; throws ShapeError for one that is, where the graph holds its value.
+ *
+ * Indices of one shape S, integers → S ++ (extents of x not in axes).
+ */
+export function gather(
+  x: Tensor,
+  indices: readonly Tensor[],
+  axes: readonly number[],
+  options: IndexOptions = {},
+): Tensor {
+  checkTensor("gather", x);
+  checkLists("gather", indices, axes);
+  return read("gather", x, indices, checked("gather", x, axes), options);
+}
+
+/**
+ * x with `updates` combined into the places given by one index tensor for each of `axes`. An index counts from the end if it is
+ * negative, as in `gather`; updates out of range are dropped. With mode "set", of several updates to one place the last in
+ * row-major order counts.
  *
  * Indices of one shape S, updates S ++ (extents of x not in axes) → the shape of x.
  */
@@ -251,24 +311,34 @@ export function scatter(
   indices: readonly Tensor[],
   axes: readonly number[],
   mode: Mode = "add",
+  options: IndexOptions = {},
 ): Tensor {
   checkTensor("scatter", x);
   checkLists("scatter", indices, axes);
   const [to, from] = metFloats([x, updates]) as [Tensor, Tensor];
-  return combined(to, from, indices, { axes: checked("scatter", x, axes), mode });
+  const list = checked("scatter", x, axes);
+  const places = placesAlong("scatter", x, indices, list, options);
+  const y = combined(to, from, places, { axes: list, mode });
+  return claimIndices(y, { op: "scatter", holds: "places", wrong: outside(x, list) });
 }
 
 /**
- * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. Indices out of
- * range are clamped. A number picks one slice and counts from the end if it is negative; throws
- * ShapeError where it is out of range, a run with a symbol does.
+ * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. A number picks one slice. Negative ones
+ * count from the end. Indices out of range are clamped; numbers that are, and tensors whose values the graph holds, throw
+ * ShapeError.
  */
-export function take(x: Tensor, indices: Tensor | number, axis = 0): Tensor {
+export function take(
+  x: Tensor,
+  indices: Tensor | number,
+  axis = 0,
+  options: IndexOptions = {},
+): Tensor {
   checkTensor("take", x);
+  checkOptions("take", options, indexOptions);
   const a = checkAxis("take", axis, x.rank);
   if (typeof indices === "number") return pick(x, indices, a);
   checkIndex("take", indices);
-  const picked = gather(x, [indices], [a]);
+  const picked = read("take", x, [indices], [a], options);
   const [s, lead] = [indices.rank, range(a).map((i) => indices.rank + i)];
   const order = [...lead, ...range(s), ...range(picked.rank).slice(s + a)];
   return order.every((p, i) => p === i) ? picked : transpose(picked, order);
@@ -289,9 +359,14 @@ function pick(x: Tensor, index: number, axis: number): Tensor {
 
 /**
  * y[…, i, …] = x[…, indices[…, i, …], …] along `axis`: indices have the rank of x and its extents
- * on the other axes.
+ * on the other axes. Negative ones count from the end.
  */
-export function takeAlongAxis(x: Tensor, indices: Tensor, axis = -1): Tensor {
+export function takeAlongAxis(
+  x: Tensor,
+  indices: Tensor,
+  axis = -1,
+  options: IndexOptions = {},
+): Tensor {
   checkTensor("takeAlongAxis", x);
   const a = checkAxis("takeAlongAxis", axis, x.rank);
   checkIndex("takeAlongAxis", indices);
@@ -304,5 +379,5 @@ export function takeAlongAxis(x: Tensor, indices: Tensor, axis = -1): Tensor {
   const all = range(x.rank).map((i) =>
     i === a ? indices : apply("iota", [], { axis: i }, { dtype: "i32", shape }),
   );
-  return gather(x, all, range(x.rank));
+  return read("takeAlongAxis", x, all, range(x.rank), options);
 }

@@ -1,9 +1,10 @@
 import { sumDtype } from "../dtype.ts";
-import { checkOptions, DtypeError, type OptionNames } from "../errors.ts";
+import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
 import { fullDtype } from "../precision.ts";
-import { checkAxes, dropAxes, sizeOf } from "../shape.ts";
+import { requireAtLeast } from "../requirement.ts";
+import { checkAxes, dropAxes, printShape, sizeOf } from "../shape.ts";
 import { apply, checkCount, checkTensor, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
 import { broadcastInDim, reshape } from "./movement.ts";
 
@@ -112,15 +113,39 @@ export interface ReduceOptions {
   /** Keeps the reduced axes, with extent 1. */
   readonly keepDims?: boolean;
 }
+export interface ExtremeOptions extends ReduceOptions {
+  /**
+   * What there is of no elements: an error, by default, or what leaves every number as it is: the lowest value for a maximum, the
+   * greatest for a minimum, place 0 for an index.
+   */
+  readonly empty?: "error" | "identity";
+}
+
+/** Throws where nothing is reduced; of symbols, when the program runs. */
+function checkElements(op: string, x: Tensor, axes: readonly number[]): void {
+  for (const a of axes)
+    requireAtLeast(
+      x.shape[a]!,
+      1,
+      () =>
+        new ShapeError(
+          `${op}: axis ${a} of ${printShape(x.shape)} is empty, and no element is its extreme\n  pass { empty: "identity" } for what leaves every number as it is`,
+        ),
+    );
+}
 
 const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
+const extremeOptions: OptionNames<ExtremeOptions> = { ...reduceOptions, empty: 1 };
+
+const extremes = new Set(["reduceMax", "reduceMin", "argMax", "argMin"]);
 
 const reducing =
   (name: string, op: string) =>
-  (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
+  (x: Tensor, axes?: Axes, options: ExtremeOptions = {}): Tensor => {
     checkTensor(name, x);
-    checkOptions(name, options, reduceOptions);
+    checkOptions(name, options, extremes.has(op) ? extremeOptions : reduceOptions);
     const list = checkAxes(name, axes, x.rank);
+    if (extremes.has(op) && options.empty !== "identity") checkElements(name, x, list);
     const counted = op === "reduceSum" || op === "reduceProd";
     const dtype = counted ? fullDtype(sumDtype(x.dtype)) : x.dtype;
     const numeric = inDtype(x, dtype);
@@ -134,12 +159,12 @@ export const sum = reducing("sum", "reduceSum");
 export const prod = reducing("prod", "reduceProd");
 /**
  * The largest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of
- * equals.
+ * equals. Throws ShapeError over an empty axis.
  */
 export const max = reducing("max", "reduceMax");
 /**
  * The smallest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of
- * equals.
+ * equals. Throws ShapeError over an empty axis.
  */
 export const min = reducing("min", "reduceMin");
 /** True where any element over `axes` is true. x: bool. */
@@ -148,10 +173,11 @@ export const any = reducing("any", "reduceAny");
 export const all = reducing("all", "reduceAll");
 /**
  * The index of the largest along `axis`, i32, the first of equals; over all elements in row-major
- * order without one.
+ * order without one. Throws ShapeError where there is none.
  */
 export const argMax = reducing("argMax", "argMax");
 /**
  * The index of the smallest along `axis`, i32, the first of equals; over all elements without one.
+ * Throws ShapeError where there is none.
  */
 export const argMin = reducing("argMin", "argMin");

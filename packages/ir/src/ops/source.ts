@@ -24,16 +24,26 @@ import { parseDim } from "../scan.ts";
 import { checkAxis, checkNumbers, checkShape, printShape, type Shape } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 
-/** An extent as a user writes it: a number, a dim, the name of a symbol that is at least 1, or `2*N+1` as messages have it. */
+/**
+ * An extent as a user writes it: a number, a dim, the name of a symbol (`"N"` is at least 1, `"N>=0"` may be 0), or `2*N+1` as
+ * messages have it.
+ */
 export type Extent = Dim | string;
 
 export function toShape(shape: readonly Extent[]): Shape {
   checkList("shape", "the extents", shape);
-  const dims = shape.map((d) =>
-    typeof d !== "string" ? d : /^\w*$/.test(d) ? dim(d) : parseDim(d),
-  );
+  const dims = shape.map((d) => (typeof d === "string" ? namedDim(d) : d));
   checkExtents("shape", "the shape", dims);
   return dims;
+}
+
+/** `"N"`, `"N>=0"` with another least value, or a term of symbols. */
+function namedDim(text: string): Dim {
+  const [name, least] = text.split(">=").map((part) => part.trim());
+  if (least === undefined) return /^\w*$/.test(name!) ? dim(name!) : parseDim(name!);
+  if (!/^\d+$/.test(least))
+    throw new ShapeError(`dim: "${text}" does not say from which number on: "${name}>=0"`);
+  return dim(name!, { min: Number(least) });
 }
 
 function declared(op: string, node: ResultType | undefined): ResultType {

@@ -16,7 +16,7 @@ import {
   sameDim,
   subDim,
 } from "../dim.ts";
-import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
+import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { checkExtents } from "../kind.ts";
 import type { Attrs, AttrValue, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
@@ -166,8 +166,12 @@ const foldOptions: OptionNames<FoldOptions> = { ...windowOptions, extent: 1 };
  */
 export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
   checkTensor("foldWindows", x);
-  checkExtents("fold", "extent", options.extent);
+  if (options === undefined)
+    throw new GraphError(
+      "foldWindows: extent must be a list, got undefined\n  pass { size, extent }",
+    );
   checkOptions("foldWindows", options, foldOptions);
+  checkExtents("fold", "extent", options.extent);
   const size = Array.isArray(options.size)
     ? (options.size as readonly Dim[])
     : [options.size as Dim];

@@ -1,12 +1,12 @@
 /** An artifact as text: its signature, kernels, memory plan and costs. */
 import {
   type Artifact,
+  type BufferRef,
   type Extent,
   evaluateExtent,
   type Flow,
   loopsAround,
   type Modules,
-  type Place,
 } from "@kiln-ml/artifact";
 import { bytesText, type Dims, extentText, specText, weightBytes } from "./extents.ts";
 import { table } from "./table.ts";
@@ -102,7 +102,7 @@ function flowLines(a: Artifact, dims: Dims, line: (i: number, indent: string) =>
   return lines(flow ?? steps.map((_, i) => i), "");
 }
 
-function placeText(a: Artifact, { in: space, index }: Place): string {
+function placeText(a: Artifact, { in: space, index }: BufferRef): string {
   const { inputs, outputs, states } = a.signature;
   if (space === "input") return inLine(inputs[index]!.name);
   if (space === "output") return inLine(outputs[index]!.name);

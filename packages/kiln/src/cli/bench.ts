@@ -1,5 +1,5 @@
 /** `kiln bench`: the time of a model on random inputs, whole and by kernel. */
-import { settings } from "../settings.ts";
+import { settings } from "../devices/settings.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { Profile, rate } from "./profile.ts";

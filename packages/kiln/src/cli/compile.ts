@@ -1,6 +1,6 @@
 /** `kiln compile`: a model as an artifact, a file or a folder. */
 import { writeArtifact } from "@kiln-ml/artifact/node";
-import { settings } from "../settings.ts";
+import { settings } from "../devices/settings.ts";
 import { bytesText, weightBytes } from "./extents.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { say } from "./terminal.ts";

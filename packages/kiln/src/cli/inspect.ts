@@ -3,7 +3,7 @@ import type { Artifact } from "@kiln-ml/artifact";
 import { readArtifact } from "@kiln-ml/artifact/node";
 import type { Stage } from "@kiln-ml/compiler";
 import { graphPasses } from "@kiln-ml/compiler";
-import { settings } from "../settings.ts";
+import { settings } from "../devices/settings.ts";
 import { costs, kernels, plan, signature } from "./artifact-text.ts";
 import type { Dims } from "./extents.ts";
 import { frontOf, isOnnx, loadModel, modelHelp } from "./model.ts";

@@ -1,7 +1,7 @@
 /** Made-up arguments for a model that is run for its time. */
 import { evaluateDim, isFloat, symbolsIn } from "@kiln-ml/ir";
-import { declare, isSpec } from "../inputs.ts";
-import { mapArguments } from "../tree.ts";
+import { declare, isSpec } from "../compile/inputs.ts";
+import { mapArguments } from "../compile/tree.ts";
 import type { Dims } from "./extents.ts";
 import { PlainError } from "./failure.ts";
 

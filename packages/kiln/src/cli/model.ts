@@ -5,10 +5,10 @@
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { readWhole } from "@kiln-ml/artifact/node";
-import type { CompiledFunction } from "../compile.ts";
-import type { InputSpec } from "../inputs.ts";
+import type { CompiledFunction } from "../compile/compile.ts";
+import type { InputSpec } from "../compile/inputs.ts";
+import { isRecord } from "../compile/tree.ts";
 import { filesBeside } from "../node.ts";
-import { isRecord } from "../tree.ts";
 import { PlainError, short } from "./failure.ts";
 import { resolveFrom } from "./place.ts";
 import { isScript, loadScript } from "./script.ts";

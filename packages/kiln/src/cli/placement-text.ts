@@ -8,9 +8,9 @@ import {
   nominalDims,
   type Placement,
   place,
-} from "../placement.ts";
-import { adapterHere, threadsHere } from "../session.ts";
-import { wasmMissing } from "../wasm-support.ts";
+} from "../devices/placement.ts";
+import { adapterHere, threadsHere } from "../devices/session.ts";
+import { wasmMissing } from "../devices/wasm-support.ts";
 import type { Dims } from "./extents.ts";
 import { table } from "./table.ts";
 

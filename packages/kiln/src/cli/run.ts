@@ -1,6 +1,6 @@
 /** `kiln run`: a script, with the target and fusion chosen from outside, and a profile at its end. */
 import { resolve } from "node:path";
-import { settings } from "../settings.ts";
+import { settings } from "../devices/settings.ts";
 import { fail } from "./failure.ts";
 import { Profile } from "./profile.ts";
 import { loadScript } from "./script.ts";

@@ -25,7 +25,7 @@ export function programText(printer: Printer, name: string, { program }: Stage):
 export function groups({ kernels = [] }: Stage): string {
   const lines = kernels.map(({ group, kernel }, i) => {
     const ops = [...group.members.keys()].map((t) => t.op);
-    const beside = [...group.sideSums.map((s) => s.group), ...group.scalars].length;
+    const beside = [...group.operandReductions.map((s) => s.group), ...group.guests].length;
     const extra = beside ? ` and ${beside} beside` : "";
     return `${String(i).padStart(3)} ${kernel.name} (${group.kind}): ${summary(ops)}${extra}`;
   });

@@ -1,8 +1,8 @@
 /** `kiln tune`: times the compiler's choices for a model's kernels on the adapter, and keeps the fastest. */
 import { existsSync } from "node:fs";
-import { settings } from "../settings.ts";
-import type { TunedKernel } from "../tune.ts";
-import { addTuning, readTuning, tuningCache } from "../tuning-file.ts";
+import { settings } from "../devices/settings.ts";
+import { addTuning, readTuning, tuningCache } from "../tune/table-file.ts";
+import type { TunedKernel } from "../tune/tune.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";

@@ -1,7 +1,7 @@
 /** The option `--tuning`, which commands share: a file that `kiln tune` wrote, or the user's own. */
-import { settings } from "../settings.ts";
-import type { TuningTable } from "../tuning.ts";
-import { readTuning, tuningCache } from "../tuning-file.ts";
+import { settings } from "../devices/settings.ts";
+import type { TuningTable } from "../tune/table.ts";
+import { readTuning, tuningCache } from "../tune/table-file.ts";
 import type { Parsed } from "./usage.ts";
 
 type Value = Parsed["values"][string];

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { targetNames } from "@kiln-ml/compiler";
-import type { TargetOption } from "../session.ts";
-import type { ThreadCount } from "../wasm-support.ts";
+import type { TargetOption } from "../devices/session.ts";
+import type { ThreadCount } from "../devices/wasm-support.ts";
 
 /** The command line is wrong; exit code 2. */
 export class UsageError extends Error {

@@ -207,7 +207,7 @@ function groupHeads(n: NodeContext): [Tensor, Tensor, Tensor] {
 
 /** e^s / Σ e^s with one more score for each head that takes weight and gives nothing. */
 function sinkSoftmax(scores: Tensor, sink: Tensor): Tensor {
-  const most = scores.max(-1, { keepDims: true }).maximum(sink).stopGradient();
+  const most = scores.max(-1, { keepDims: true, empty: "identity" }).maximum(sink).stopGradient();
   const e = scores.sub(most).exp();
   return e.div(e.sum(-1, { keepDims: true }).add(sink.sub(most).exp()));
 }

@@ -88,7 +88,10 @@ function dequantizeLinear(n: NodeContext): TensorValue {
 /** The range always holds 0, so that 0 stays exact. */
 function dynamicQuantizeLinear(n: NodeContext): Result {
   const x = n.tensor(0);
-  const [low, high] = [minimum(x.min(), 0), maximum(x.max(), 0)];
+  const [low, high] = [
+    minimum(x.min(undefined, { empty: "identity" }), 0),
+    maximum(x.max(undefined, { empty: "identity" }), 0),
+  ];
   const scale = high.sub(low).div(255);
   const divisor = select(scale.equal(0), 1, scale);
   const zero = convert(clamp(low.neg().div(divisor).round(), 0, 255), "u8");

@@ -60,6 +60,12 @@ const extreme =
         ? logic(x, axes, options)
         : numbers(x, axes, options);
 
+/** Of no elements, what the standard says: −∞ for a maximum, ∞ for a minimum. */
+const orIdentity =
+  (f: typeof max): Reduce =>
+  (x, axes, options) =>
+    f(x, axes, { ...options, empty: "identity" });
+
 function argExtreme(pick: typeof argMax): (n: NodeContext) => Tensor {
   return (n) => {
     const x = n.tensor(0);
@@ -77,8 +83,8 @@ export const reduceRows: readonly Row[] = [
   reduction("ReduceSum", exact(sum), 13),
   reduction("ReduceProd", exact(prod)),
   reduction("ReduceMean", inFloat(mean)),
-  reduction("ReduceMax", extreme(max, any)),
-  reduction("ReduceMin", extreme(min, all)),
+  reduction("ReduceMax", extreme(orIdentity(max), any)),
+  reduction("ReduceMin", extreme(orIdentity(min), all)),
   reduction("ReduceSumSquare", exact(squares)),
   reduction(
     "ReduceL1",

@@ -28,7 +28,10 @@ function samplesOf(n: NodeContext, length: Tensor, bins: number): { most: number
   const fixed = n.int("sampling_ratio", 0);
   if (fixed > 0) return { most: fixed, each: fixed };
   const each = length.div(bins).ceil();
-  const most = n.knownOf(typed(each.max().convert("i32"), "int64"), "the samples of a bin")[0]!;
+  const most = n.knownOf(
+    typed(each.max(undefined, { empty: "identity" }).convert("i32"), "int64"),
+    "the samples of a bin",
+  )[0]!;
   return isStatic(most)
     ? { most: Math.max(1, most), each }
     : n.fail("a bin's samples are symbolic");

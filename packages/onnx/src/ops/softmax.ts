@@ -21,7 +21,10 @@ type Along = (x: Tensor, axis: number) => Tensor;
 
 /** 1 at the first of the largest, 0 elsewhere. */
 const hardmax: Along = (x, axis) =>
-  convert(iota(x.shape, axis).equal(argMax(x, axis, { keepDims: true })), x.dtype);
+  convert(
+    iota(x.shape, axis).equal(argMax(x, axis, { keepDims: true, empty: "identity" })),
+    x.dtype,
+  );
 
 const along = (op: string, f: Along): Row =>
   row(op, (n) => {

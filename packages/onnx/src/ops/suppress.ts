@@ -63,8 +63,8 @@ function selections(n: NodeContext, boxes: Tensor, scores: Tensor, steps: Dim): 
     [live],
     [],
     ([left]) => {
-      const best = left!.argMax(-1);
-      const some = left!.max(-1).greater(-Infinity);
+      const best = left!.argMax(-1, { empty: "identity" });
+      const some = left!.max(-1, { empty: "identity" }).greater(-Infinity);
       const image = iota(best.shape, 0);
       const own = corners.map((e) => expandDims(gather(e, [image, best], [0, 1]), 2));
       const all = corners.map((e) => expandDims(e, 1));

@@ -43,7 +43,7 @@ function eliminate(m: Tensor, k: number): { readonly pivot: Tensor; readonly res
   const rows = iota(m.shape, m.rank - 2);
   const column = sliceAxis(m, -1, k, k + 1);
   const candidates = select(sliceAxis(rows, -1, 0, 1).less(k), -1, column.abs());
-  const chosen = argMax(candidates, -2, { keepDims: true });
+  const chosen = argMax(candidates, -2, { keepDims: true, empty: "identity" });
   const first = sliceAxis(m, -2, k, k + 1);
   const picked = sum(select(rows.equal(chosen), m, 0), -2, { keepDims: true });
   const swapped = select(rows.equal(k), picked, select(rows.equal(chosen), first, m));

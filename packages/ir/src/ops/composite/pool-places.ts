@@ -33,7 +33,9 @@ function placesInWindows(x: Tensor, f: Frame): Tensor {
   const [from, lowest] = narrow
     ? [convert(x, "i32"), minOf(x.dtype) - 1]
     : [x, isFloat(x.dtype) ? Number.NEGATIVE_INFINITY : minOf(x.dtype)];
-  return argMax(placed(surround(from, lowest, f.low, high), f), windowAxes(f));
+  return argMax(placed(surround(from, lowest, f.low, high), f), windowAxes(f), {
+    empty: "identity",
+  });
 }
 
 function placesInPlane(x: Tensor, f: Frame): Tensor {

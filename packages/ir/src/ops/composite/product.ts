@@ -2,7 +2,8 @@
  * Products of vectors and one-hot codes, as contractions, broadcasts and comparisons.
  */
 
-import type { Dim } from "../../dim.ts";
+import { claimIndices } from "../../claim.ts";
+import { type Dim, printDim } from "../../dim.ts";
 import type { Dtype } from "../../dtype.ts";
 import { ShapeError } from "../../errors.ts";
 import { checkExtentKind } from "../../kind.ts";
@@ -13,6 +14,7 @@ import { broadcastTo, commonDtype } from "../broadcast.ts";
 import { dotGeneral } from "../contraction.ts";
 import { convert } from "../elementwise/convert.ts";
 import { expandDims } from "../movement.ts";
+import { placesOf } from "../places.ts";
 import { iota } from "../source.ts";
 
 function checkVectors(op: string, x: Tensor, y: Tensor): void {
@@ -38,11 +40,17 @@ export function outer(x: Tensor, y: Tensor): Tensor {
   return expandDims(x, 1).mul(expandDims(y, 0));
 }
 
-/** 1 where the last index equals x, else 0; all 0 where x is outside [0, count). x: int[...] → [..., count]. */
+/**
+ * 1 where the last index equals x, else 0. A negative x counts from the end; all 0 where x is outside [−count, count), which
+ * throws ShapeError where the graph holds the value. x: int[...] → [..., count].
+ */
 export function oneHot(x: Tensor, count: Dim, dtype: Dtype = "f32"): Tensor {
   checkTensor("oneHot", x);
   checkExtentKind("oneHot", "count", count);
   const shape = [...x.shape, count];
-  const codes = iota(shape, x.rank, x.dtype);
-  return convert(codes.equal(broadcastTo(expandDims(x, x.rank), shape, "oneHot")), dtype);
+  const place = convert(placesOf("oneHot", x, count, `${printDim(count)} classes`), "i32");
+  const codes = iota(shape, x.rank);
+  const hit = codes.equal(broadcastTo(expandDims(place, x.rank), shape, "oneHot"));
+  const wrong = `an index is none of ${printDim(count)} classes`;
+  return convert(claimIndices(hit, { op: "oneHot", holds: "some", wrong }), dtype);
 }

@@ -8,12 +8,12 @@ import { checkOptions, type OptionNames, ShapeError } from "../../errors.ts";
 import { checkExtentKind } from "../../kind.ts";
 import type { Tensor } from "../../node.ts";
 import { checkAxis, sizeOf, stridesOf } from "../../shape.ts";
-import { checkTensor } from "../apply.ts";
+import { apply, checkTensor, range } from "../apply.ts";
 import { dimValue, full, ones, zeros } from "../create.ts";
 import { cumsum } from "../cumulative.ts";
 import { select } from "../elementwise/compare.ts";
 import { convert } from "../elementwise/convert.ts";
-import { scatter, take, takeAlongAxis } from "../gather.ts";
+import { takeAlongAxis } from "../gather.ts";
 import { concat, stack } from "../join.ts";
 import { broadcastInDim, expandDims, reshape, slice, transpose } from "../movement.ts";
 import { any, argMax, sum } from "../reduce.ts";
@@ -29,6 +29,17 @@ export interface NonzeroOptions {
 
 const nonzeroOptions: OptionNames<NonzeroOptions> = { size: 1, fill: 1 };
 
+/** `into` with the updates at their places; what is beyond it is meant to be dropped. */
+const put = (into: Tensor, updates: Tensor, at: Tensor, mode: "set" | "add" = "set"): Tensor =>
+  apply("scatter", [into, updates, at], { axes: [0], mode });
+
+/** The slices of x at places that are inside wherever there is one. */
+function picked(x: Tensor, places: Tensor, axis: number): Tensor {
+  const y = apply("gather", [x, places], { axes: [axis] });
+  const order = range(y.rank).map((i) => (i < axis ? i + 1 : i === axis ? 0 : i));
+  return axis === 0 ? y : transpose(y, order);
+}
+
 function checkSize(op: string, size: unknown): asserts size is Dim {
   if (size === undefined)
     throw new ShapeError(
@@ -41,7 +52,7 @@ function checkSize(op: string, size: unknown): asserts size is Dim {
 export function placesOfTrue(mask: Tensor, count: Dim, fill = 0): Tensor {
   const at = cumsum(mask, 0).sub(1);
   const to = select(mask, at, dimValue(count));
-  return scatter(full([count], fill, "i32"), iota(mask.shape, 0), [to], [0], "set");
+  return put(full([count], fill, "i32"), iota(mask.shape, 0), to);
 }
 
 /**
@@ -80,8 +91,8 @@ const same = (a: Tensor, b: Tensor): Tensor =>
 function compareRows(rows: Tensor): { less: Tensor; equal: Tensor } {
   const [a, b] = [expandDims(rows, 1), expandDims(rows, 0)];
   const differs = same(a, b).not();
-  const first = expandDims(argMax(convert(differs, "i32"), 2), 2);
-  const less = takeAlongAxis(convert(a.less(b), "i32"), first, 2);
+  const first = expandDims(argMax(convert(differs, "i32"), 2, { empty: "identity" }), 2);
+  const less = takeAlongAxis(convert(a.less(b), "i32"), first, 2, { negative: "outside" });
   const count = rows.shape[0]!;
   return { less: reshape(less, [count, count]).greater(0), equal: any(differs, [2]).not() };
 }
@@ -96,7 +107,7 @@ interface Ranked {
 /** Numbers of values in ascending order, by sorting: one number a row. */
 function rankSorted(values: Tensor): Ranked {
   const order = argSort(values);
-  const sorted = take(values, order);
+  const sorted = picked(values, order, 0);
   const count = values.shape[0]!;
   if (count === 0) return { number: order, first: zeros([0], "bool") };
   const again = concat([
@@ -104,7 +115,7 @@ function rankSorted(values: Tensor): Ranked {
     same(slice(sorted, [1], [count]), slice(sorted, [0], [subDim(count, 1)])),
   ]);
   const number = cumsum(again.not(), 0).sub(1);
-  const back = (t: Tensor) => scatter(zeros([count], t.dtype), t, [order], [0], "set");
+  const back = (t: Tensor) => put(zeros([count], t.dtype), t, order);
   return { number: back(number), first: back(again.not()) };
 }
 
@@ -124,7 +135,7 @@ function byAppearance({ number, first }: Ranked): Tensor {
   const count = number.shape[0]!;
   const order = cumsum(first, 0).sub(1);
   const own = select(first, number, dimValue(count));
-  return take(scatter(zeros([count], "i32"), order, [own], [0], "set"), number);
+  return picked(put(zeros([count], "i32"), order, own), number, 0);
 }
 
 export interface UniqueOptions {
@@ -169,13 +180,13 @@ export function unique(x: Tensor, options: UniqueOptions): Unique {
   checkSize("unique", given);
   const count = from.shape[a]!;
   const place = select(ranked.first, number, dimValue(given));
-  const indices = scatter(full([given], -1, "i32"), iota([count], 0), [place], [0], "set");
-  const counts = scatter(zeros([given], "i32"), ones([count], "i32"), [number], [0], "add");
-  const picked = take(from, indices.maximum(0), a);
+  const indices = put(full([given], -1, "i32"), iota([count], 0), place);
+  const counts = put(zeros([given], "i32"), ones([count], "i32"), number, "add");
+  const found = picked(from, indices.maximum(0), a);
   const values =
     typeof size === "function"
-      ? picked
-      : select(broadcastInDim(indices.greaterEqual(0), picked.shape, [a]), picked, 0);
+      ? found
+      : select(broadcastInDim(indices.greaterEqual(0), found.shape, [a]), found, 0);
   return { values, indices, inverse: number, counts };
 }
 

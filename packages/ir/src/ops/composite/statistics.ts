@@ -50,14 +50,18 @@ export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}):
   });
 }
 
-/** √variance. */
+/** √x, of whose slopes at 0 that of 0 is taken, as is the rule for a norm: where all it is made of is 0 no direction is better. */
+function rootOf(x: Tensor): Tensor {
+  const none = x.equal(0);
+  return select(none, 0, select(none, 1, x).sqrt());
+}
+
+/** √variance; the gradient is 0 where all elements are equal. */
 export const std = (x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor =>
   inFloat32([x], (from) =>
-    variance(
-      from,
-      checkAxes("std", axes, x.rank),
-      checkOptions("std", options, varianceOptions),
-    ).sqrt(),
+    rootOf(
+      variance(from, checkAxes("std", axes, x.rank), checkOptions("std", options, varianceOptions)),
+    ),
   );
 
 export interface NormOptions extends ReduceOptions {
@@ -66,28 +70,32 @@ export interface NormOptions extends ReduceOptions {
 
 const normOptions: OptionNames<NormOptions> = { ...reduceOptions, order: 1 };
 
-/** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. */
+/** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. The gradient is 0 where x is. */
 export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor {
   const list = checkAxes("norm", axes, x.rank);
   return inFloat(x, (from) => {
     const { order = 2, ...keep } = checkOptions("norm", options, normOptions);
     if (order === 1) return sum(from.abs(), list, keep);
     if (order === Infinity) return max(from.abs(), list, keep);
-    return sum(from.mul(from), list, keep).sqrt();
+    return rootOf(sum(from.mul(from), list, keep));
   });
 }
 
 /** The maximum along an axis, kept as extent 1, as a constant of the gradient; 0 where it is not finite. */
 function shiftOf(x: Tensor, axes: Axes | undefined): Tensor {
-  const m = max(x, axes, { keepDims: true }).stopGradient();
+  const m = max(x, axes, { keepDims: true, empty: "identity" }).stopGradient();
   return select(m.isFinite(), m, 0);
 }
+
+/** The maximum along an axis as a constant of the gradient. An empty axis has no elements to take it from. */
+const peakOf = (x: Tensor, axis: number): Tensor =>
+  max(x, axis, { keepDims: true, empty: "identity" }).stopGradient();
 
 /** eˣ/Σeˣ along `axis`. The sum is at least 1, so that one reciprocal a row loses little and saves a division an element. */
 export function softmax(x: Tensor, axis = -1): Tensor {
   const a = checkAxis("softmax", axis, x.rank);
   return inFloat(x, (from) => {
-    const e = from.sub(max(from, a, { keepDims: true }).stopGradient()).exp();
+    const e = from.sub(peakOf(from, a)).exp();
     return e.mul(sum(e, a, { keepDims: true }).reciprocal());
   });
 }
@@ -103,7 +111,7 @@ export function maskedSoftmax(x: Tensor, axis = -1): Tensor {
   const a = checkAxis("maskedSoftmax", axis, x.rank);
   const lowest = minOf(isFloat(x.dtype) ? x.dtype : "f32");
   return inFloat(x, (from) => {
-    const top = max(from, a, { keepDims: true }).stopGradient();
+    const top = peakOf(from, a);
     const e = from.sub(maximum(top, lowest / 2)).exp();
     return e.mul(maximum(sum(e, a, { keepDims: true }), 0.5).reciprocal());
   });
@@ -113,7 +121,7 @@ export function maskedSoftmax(x: Tensor, axis = -1): Tensor {
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
   const a = checkAxis("logSoftmax", axis, x.rank);
   return inFloat(x, (from) => {
-    const d = from.sub(max(from, a, { keepDims: true }).stopGradient());
+    const d = from.sub(peakOf(from, a));
     return d.sub(sum(d.exp(), a, { keepDims: true }).log());
   });
 }
@@ -124,7 +132,10 @@ export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): 
   const list = checkAxes("logSumExp", axes, x.rank);
   return inFloat(x, (from) => {
     const m = shiftOf(from, list);
-    const total = sum(from.sub(m).exp(), list, { keepDims: true }).log().add(m);
+    const powers = sum(from.sub(m).exp(), list, { keepDims: true });
+    // Where every x is −∞ there is nothing to go up: no gradient, as no weight is given to any of them.
+    const none = powers.equal(0);
+    const total = select(none, -Infinity, select(none, 1, powers).log()).add(m);
     return options.keepDims ? total : sum(total, list);
   });
 }

@@ -6,6 +6,7 @@
 import { integerPower, powerOf } from "../../special.ts";
 import { select } from "./compare.ts";
 import { type Binary, binary } from "./define.ts";
+import { unlessZero } from "./singular.ts";
 
 /** x + y. */
 export const add: Binary = binary("add", {
@@ -69,10 +70,14 @@ export const pow: Binary = binary("pow", {
   full: true,
   eval: (x, y) => powerOf(x!, y!),
   evalInteger: (x, y) => integerPower(x!, y!),
-  vjp: (g, y, a, b) => [
-    select(b!.equal(0), 0, g.mul(b!).mul(a!.pow(b!.sub(1)))),
-    select(a!.equal(0).and(b!.greaterEqual(0)), 0, g.mul(y).mul(a!.log())),
-  ],
+  vjp: (g, y, a, b) => {
+    const base = unlessZero(g, a!);
+    const flat = a!.equal(0).and(b!.greaterEqual(0));
+    return [
+      select(b!.equal(0), 0, g.mul(b!).mul(base.pow(b!.sub(1)))),
+      select(flat, 0, g.mul(unlessZero(g, y)).mul(unlessZero(g, a!).log())),
+    ];
+  },
   domain: [0.2, 4],
   smooth: true,
   ulp: 64,
@@ -84,7 +89,7 @@ export const atan2: Binary = binary("atan2", {
   on: "float",
   eval: (y, x) => Math.atan2(y!, x!),
   vjp: (g, _y, y, x) => {
-    const squares = y!.mul(y!).add(x!.mul(x!));
+    const squares = unlessZero(g, y!.mul(y!).add(x!.mul(x!)));
     return [g.mul(x!).div(squares), g.neg().mul(y!).div(squares)];
   },
   domain: [0.5, 5],

@@ -5,6 +5,7 @@
 import { erfOf, roundHalfEven } from "../../special.ts";
 import { zerosLike } from "../create.ts";
 import { type Unary, unary } from "./define.ts";
+import { unlessZero } from "./singular.ts";
 
 /** −x. */
 export const neg: Unary = unary("neg", {
@@ -113,7 +114,7 @@ export const log: Unary = unary("log", {
   on: "float",
   full: true,
   eval: Math.log,
-  vjp: (g, _y, x) => [g.div(x!)],
+  vjp: (g, _y, x) => [g.div(unlessZero(g, x!))],
   domain: [0.05, 20],
   smooth: true,
   ulp: 16,
@@ -125,7 +126,7 @@ export const log2: Unary = unary("log2", {
   on: "float",
   full: true,
   eval: Math.log2,
-  vjp: (g, _y, x) => [g.div(x!.mul(Math.LN2))],
+  vjp: (g, _y, x) => [g.div(unlessZero(g, x!).mul(Math.LN2))],
   domain: [0.05, 20],
   smooth: true,
   ulp: 16,
@@ -137,7 +138,7 @@ export const log1p: Unary = unary("log1p", {
   on: "float",
   full: true,
   eval: Math.log1p,
-  vjp: (g, _y, x) => [g.div(x!.add(1))],
+  vjp: (g, _y, x) => [g.div(unlessZero(g, x!.add(1)))],
   domain: [-0.9, 20],
   smooth: true,
   ulp: 16,
@@ -148,7 +149,7 @@ export const log1p: Unary = unary("log1p", {
 export const sqrt: Unary = unary("sqrt", {
   on: "float",
   eval: Math.sqrt,
-  vjp: (g, y) => [g.mul(0.5).div(y)],
+  vjp: (g, y) => [g.mul(0.5).div(unlessZero(g, y))],
   domain: [0.05, 20],
   smooth: true,
   ulp: 2,
@@ -217,7 +218,7 @@ export const asin: Unary = unary("asin", {
   on: "float",
   full: true,
   eval: Math.asin,
-  vjp: (g, _y, x) => [g.mul(x!.neg().add(1).mul(x!.add(1)).rsqrt())],
+  vjp: (g, _y, x) => [g.mul(unlessZero(g, x!.neg().add(1).mul(x!.add(1))).rsqrt())],
   domain: [-0.9, 0.9],
   smooth: true,
   ulp: 128,
@@ -229,7 +230,7 @@ export const acos: Unary = unary("acos", {
   on: "float",
   full: true,
   eval: Math.acos,
-  vjp: (g, _y, x) => [g.neg().mul(x!.neg().add(1).mul(x!.add(1)).rsqrt())],
+  vjp: (g, _y, x) => [g.neg().mul(unlessZero(g, x!.neg().add(1).mul(x!.add(1))).rsqrt())],
   domain: [-0.9, 0.9],
   smooth: true,
   ulp: 128,
@@ -286,7 +287,7 @@ export const asinh: Unary = unary("asinh", {
 export const acosh: Unary = unary("acosh", {
   on: "float",
   eval: Math.acosh,
-  vjp: (g, _y, x) => [g.mul(x!.sub(1).mul(x!.add(1)).rsqrt())],
+  vjp: (g, _y, x) => [g.mul(unlessZero(g, x!.sub(1).mul(x!.add(1))).rsqrt())],
   domain: [1.2, 8],
   smooth: true,
   ulp: 128,
@@ -297,7 +298,7 @@ export const acosh: Unary = unary("acosh", {
 export const atanh: Unary = unary("atanh", {
   on: "float",
   eval: Math.atanh,
-  vjp: (g, _y, x) => [g.div(x!.neg().add(1).mul(x!.add(1)))],
+  vjp: (g, _y, x) => [g.div(unlessZero(g, x!.neg().add(1).mul(x!.add(1))))],
   domain: [-0.9, 0.9],
   smooth: true,
   ulp: 128,
@@ -327,19 +328,13 @@ export const sigmoid: Unary = unary("sigmoid", {
   costly: true,
 });
 
+const erfSlope = 2 / Math.sqrt(Math.PI);
+
 /** 2/√π · ∫₀ˣ e^(−t²) dt. */
 export const erf: Unary = unary("erf", {
   on: "float",
   eval: erfOf,
-  vjp: (g, _y, x) => [
-    g.mul(
-      x!
-        .mul(x!)
-        .neg()
-        .exp()
-        .mul(2 / Math.sqrt(Math.PI)),
-    ),
-  ],
+  vjp: (g, _y, x) => [g.mul(x!.mul(x!).neg().exp().mul(erfSlope))],
   domain: [-3, 3],
   smooth: true,
   ulp: 64,

@@ -1,0 +1,66 @@
+/**
+ * The grid: how loops map to workgroups and invocations. Shared by the GPU schedules.
+ */
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  modDim,
+  mulDim,
+  negDim,
+  subDim,
+} from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../../fuse/group.ts";
+import type { Stmt } from "../../kernel/kernel.ts";
+import { type LoweringContext, openBlock } from "../../lower/context.ts";
+import { decode, nest, totalOf } from "../../lower/loops.ts";
+import { emitRow } from "../../lower/rows.ts";
+
+/** WebGPU guarantees 256 invocations a workgroup (maxComputeInvocationsPerWorkgroup). */
+export const groupSize = 256;
+
+/** Whether `by` divides `d` for every value of its symbols. */
+export const dividesEvenly = (d: Dim, by: number): boolean => modDim(d, by) === 0;
+
+export const below = (value: Dim, end: Dim): Condition => ({
+  value: subDim(subDim(end, 1), value),
+  test: "nonnegative",
+});
+
+/** One invocation for each iteration of `loops`; `body` is run with their variables bound. */
+export function perInvocation(loops: readonly Loop[], size: number, body: readonly Stmt[]): Stmt[] {
+  const total = totalOf(loops);
+  const group = makeLoop("chunk", ceilDiv(total, size));
+  const local = makeLoop("local", size);
+  const flat = addDim(mulDim(group.at, size), local.at);
+  const inside: Condition = { value: subDim(subDim(total, 1), flat), test: "nonnegative" };
+  const work = [...decode(loops, flat), ...body];
+  const guarded: Stmt[] = dividesEvenly(total, size)
+    ? work
+    : [{ kind: "if", when: [inside], then: work }];
+  return nest([group], "workgroup", nest([local], "local", guarded));
+}
+
+/** Statements that one invocation of a workgroup runs. */
+export const once = (body: readonly Stmt[]): Stmt[] =>
+  nest([makeLoop("first", 1)], "local", [...body]);
+
+/** Puts few elements into the first workgroup of a kernel. */
+export function besideGrid(body: readonly Stmt[], scalars: readonly LoweringContext[]): Stmt[] {
+  const extra = scalars.flatMap((context) => {
+    const block = openBlock(context);
+    emitRow(context, block, { rename: new Map(), inner: (b) => [...b], once: (b) => [...b] });
+    const flat = makeLoop("first", totalOf(context.group.outer));
+    return nest([flat], "local", [...decode(context.group.outer, flat.at), ...block.body]);
+  });
+  const when: Condition[] = [];
+  const insert = (stmts: readonly Stmt[]): Stmt[] => {
+    const at = stmts.findIndex((s) => s.kind === "loop" && s.loop === "workgroup");
+    const loop = stmts[at];
+    if (loop?.kind !== "loop") return [{ kind: "if", when, then: extra }, ...stmts];
+    when.push({ value: negDim(makeLoop(loop.name, loop.extent).at), test: "nonnegative" });
+    return [...stmts.slice(0, at), { ...loop, body: insert(loop.body) }, ...stmts.slice(at + 1)];
+  };
+  return insert(body);
+}

@@ -1,0 +1,158 @@
+/**
+ * What a device's matrix units take, by the names of its features, and how a contraction is cut for them: the results of a
+ * workgroup, those of a subgroup, and the steps of k brought at a time.
+ */
+import { type Dim, maxOfDim } from "@kiln-ml/ir";
+import type { MatrixShape } from "../../kernel/matrix.ts";
+import { partSize } from "./tile-load.ts";
+import type { WorkgroupLimits } from "./workgroup-limits.ts";
+
+export interface MatrixUnit extends MatrixShape {
+  /** Invocations of a subgroup. */
+  readonly size: number;
+}
+
+/** `subgroup-matrix-f16-f32-MxNxK-of-S`: f16 in, f32 out, subgroups always of S invocations. */
+const named = /^subgroup-matrix-f16-f32-(\d+)x(\d+)x(\d+)-of-(\d+)$/;
+
+/** The largest unit that the features name. */
+export function matrixUnitOf(features: readonly string[]): MatrixUnit | undefined {
+  const multiprocessors = features.flatMap((f): MatrixUnit[] => {
+    const [m, n, k, size] = (named.exec(f) ?? []).slice(1).map(Number);
+    if (!m || !n || !k || !size || [m, n, k].some((v) => v % 4 !== 0)) return [];
+    return [{ m, n, k, size }];
+  });
+  const volume = (u: MatrixUnit): number => u.m * u.n * u.k;
+  return multiprocessors.sort((a, b) => volume(b) - volume(a))[0];
+}
+
+export interface MatrixTiling {
+  /** Results of a workgroup. */
+  readonly bm: number;
+  readonly bn: number;
+  /** Matrices of a subgroup, down and across. */
+  readonly wm: number;
+  readonly wn: number;
+  readonly bk: number;
+}
+
+/** Elements between the ends of neighbouring lines of a tile, so that they meet different banks. */
+export const pad = 8;
+
+export const subgroupsOf = (t: MatrixTiling, u: MatrixUnit): number =>
+  (t.bm / (t.wm * u.m)) * (t.bn / (t.wn * u.n));
+
+/** Elements between the rows of a result on its way out. */
+export const outStride = (u: MatrixUnit): number => u.n + 4;
+
+/** Bytes of workgroup memory at most: a tile's lines are in either order. */
+function memoryOf(t: MatrixTiling, u: MatrixUnit): number {
+  const tile = (all: number, lines: number): number => {
+    const sizes = [true, false].map((alongK) => partSize({ lines, pad }, t.bk, alongK));
+    return (all / lines) * Math.max(...sizes) * 2;
+  };
+  const tiles = tile(t.bm, t.wm * u.m) + tile(t.bn, t.wn * u.n);
+  return tiles + subgroupsOf(t, u) * u.m * outStride(u) * 4;
+}
+
+/**
+ * Matrices of a subgroup, down and across; subgroups of a workgroup, likewise; steps of k in units; and the share of the rate that
+ * a large product reached so, on the card they were tried on: 1 is 272 TFLOP/s in f16.
+ */
+const choices: readonly (readonly [
+  down: number,
+  across: number,
+  high: number,
+  wide: number,
+  steps: number,
+  rate: number,
+])[] = [
+  [4, 4, 2, 4, 2, 1],
+  [4, 4, 2, 2, 2, 0.94],
+  [4, 4, 4, 2, 2, 0.96],
+  [4, 4, 2, 2, 1, 0.83],
+  [2, 4, 2, 2, 2, 0.73],
+  [2, 4, 4, 2, 2, 0.67],
+  [4, 2, 2, 4, 2, 0.66],
+  [4, 4, 1, 2, 2, 0.63],
+  [2, 2, 2, 2, 4, 0.58],
+  [2, 2, 2, 4, 2, 0.52],
+  [2, 2, 2, 2, 2, 0.5],
+  [2, 1, 2, 2, 4, 0.41],
+  [2, 2, 1, 2, 4, 0.4],
+  [2, 1, 1, 2, 4, 0.31],
+  [1, 1, 2, 2, 4, 0.29],
+  [2, 1, 1, 2, 2, 0.27],
+  [1, 1, 1, 2, 2, 0.2],
+  [1, 1, 1, 1, 2, 0.1],
+  [1, 1, 1, 1, 1, 0.1],
+];
+
+/** Compute units of a large card, and the registers of one. */
+const units = 128;
+const registers = 65536;
+/** Registers of an invocation beside those of its sums. */
+const others = 64;
+/** A step takes as long as this many products do at the full rate, however few there are: elements have to come. */
+const latency = 1e6;
+const usual = 1024;
+
+/** Whether sums of the lines of rows, and of columns, run beside the product. */
+export type Summed = readonly [rows: boolean, columns: boolean];
+
+const fits = (
+  t: MatrixTiling,
+  u: MatrixUnit,
+  room: WorkgroupLimits,
+  [ofRows, ofColumns]: Summed,
+): boolean => {
+  const invocations = subgroupsOf(t, u) * u.size;
+  // An invocation sums one line.
+  const each = (lines: number, summed: boolean): boolean =>
+    ((lines * t.bk) / 4) % invocations === 0 && (!summed || lines <= invocations);
+  return (
+    invocations <= room.invocations &&
+    memoryOf(t, u) <= room.memory &&
+    each(t.bm, ofRows) &&
+    each(t.bn, ofColumns) &&
+    (u.m * u.n) % (4 * u.size) === 0
+  );
+};
+
+/** Tilings that cost more than this many times the least are not worth a trial. */
+const hopeless = 4;
+
+/** How a choice among tilings is written: the results of a workgroup, those of a subgroup, the steps of k. */
+export const nameOfMatrixTiling = ({ bm, bn, wm, wn, bk }: MatrixTiling, u: MatrixUnit) =>
+  `matrix units ${bm}x${bn} ${wm * u.m}x${wn * u.n} ${bk}`;
+
+/** Tilings for results of some rows by some columns, `batch` times, sums of `k`: that of least cost first; none if none fits. */
+export function matrixTilingsOf(
+  extents: readonly [rows: Dim, columns: Dim, batch: Dim, k: Dim],
+  u: MatrixUnit,
+  room: WorkgroupLimits,
+  summed: Summed,
+): MatrixTiling[] {
+  const sizes = extents.map((d) => (typeof d === "number" ? d : Math.min(maxOfDim(d), usual)));
+  const costs: { tiling: MatrixTiling; cost: number }[] = [];
+  for (const [down, across, high, wide, steps, rate] of choices) {
+    const [rows, columns] = [high * down * u.m, wide * across * u.n];
+    const tiling = { bm: rows, bn: columns, wm: down, wn: across, bk: steps * u.k };
+    if (fits(tiling, u, room, summed)) costs.push({ tiling, cost: costOf(tiling, u, sizes, rate) });
+  }
+  costs.sort((a, b) => a.cost - b.cost);
+  return costs.filter((c) => c.cost <= hopeless * costs[0]!.cost).map((c) => c.tiling);
+}
+
+/** Products at the full rate that would take as long. Workgroups that share a compute unit wait together. */
+function costOf(t: MatrixTiling, u: MatrixUnit, sizes: readonly number[], rate: number): number {
+  const [rows, columns, times, k] = sizes as [number, number, number, number];
+  const tiles = Math.ceil(rows / t.bm) * Math.ceil(columns / t.bn) * times;
+  const invocations = subgroupsOf(t, u) * u.size;
+  const held = (t.wm * t.wn * u.m * u.n) / u.size + others;
+  const most = Math.max(1, Math.floor(registers / (held * invocations)));
+  const each = Math.max(1, tiles / units);
+  const together = Math.min(each, most);
+  const step = Math.max(latency, (together * t.bm * t.bn * t.bk) / rate);
+  return (each / together) * Math.ceil(k / t.bk) * step;
+}

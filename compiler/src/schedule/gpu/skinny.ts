@@ -1,0 +1,328 @@
+/**
+ * A contraction of which one operand has few lines, on a GPU: the other is read once, so memory decides. Where its memory runs
+ * along its lines, a workgroup takes some neighbouring lines and its invocations share out k; where it runs along k, a
+ * workgroup takes one line. Every invocation holds a sum for each of the few lines; the sums are joined at the end.
+ */
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  type Dtype,
+  floorDiv,
+  maxOfDim,
+  modDim,
+  mulDim,
+  negDim,
+  substitute,
+} from "@kiln-ml/ir";
+import { skinnyLines } from "../../fuse/contraction.ts";
+import type { ContractionOperand, Loop } from "../../fuse/group.ts";
+import { makeLoop } from "../../fuse/group.ts";
+import { constant, load, ref } from "../../kernel/expr.ts";
+import type { Stmt } from "../../kernel/kernel.ts";
+import type { Rename } from "../../kernel/map.ts";
+import { strideOf } from "../../kernel/stride.ts";
+import { walkExpr } from "../../kernel/walk.ts";
+import { type LoweringContext, openBlock } from "../../lower/context.ts";
+import { decode, nest, renamed, totalOf } from "../../lower/loops.ts";
+import type { Scheduled } from "../../lower/lower.ts";
+import { choose, sumDtype } from "../../lower/value.ts";
+import { vectorisedParams } from "../vector.ts";
+import { below } from "./gpu.ts";
+import { decoded, decodedQuads, range } from "./lines.ts";
+import { results, zeroed } from "./tile-store.ts";
+
+/** Sums as short as a small window's: an invocation has all of one, and nothing is joined. */
+const shortLength = 49;
+/** Below this a workgroup for one line, and lines of less than a workgroup, are worse than tiles. */
+const leastAlongK = 256;
+const leastLines = 32;
+const invocations = 256;
+
+/** How a workgroup cuts its work. */
+interface Cut {
+  /** Invocations of a workgroup that takes one line. */
+  readonly size: number;
+  /** Lines a workgroup takes where memory runs along them. */
+  readonly run: number;
+  /** Steps of k of an invocation that are on their way together. */
+  readonly together: number;
+}
+
+/** A run of 128 bytes. */
+const usual: Cut = { size: 64, run: 32, together: 4 };
+const otherCuts: readonly Cut[] = [
+  { ...usual, size: 32 },
+  { ...usual, size: 128 },
+  { ...usual, size: 256 },
+  { ...usual, run: 16 },
+  { ...usual, run: 64 },
+  { ...usual, run: 128 },
+  { ...usual, together: 8 },
+  { ...usual, run: 64, together: 8 },
+];
+
+interface Skinny {
+  readonly context: LoweringContext;
+  readonly few: Side;
+  readonly many: Side;
+  readonly k: readonly Loop[];
+  readonly length: Dim;
+  readonly lane: Loop;
+  readonly cut: Cut;
+}
+
+interface Side {
+  readonly operand: ContractionOperand;
+  readonly loops: readonly Loop[];
+}
+
+const isShort = ({ length }: Skinny): boolean =>
+  typeof length === "number" && length <= shortLength;
+
+/** Other ways to cut such a contraction, each with a name: they differ in what the way its memory runs makes use of. */
+export function otherSkinny(context: LoweringContext): [string, () => Scheduled][] {
+  const found = new Map<string, () => Scheduled>();
+  for (const cut of otherCuts) {
+    const s = skinnyOf(context, cut);
+    if (!s || isShort(s)) return [];
+    if (runsAlongK(s) ? cut.size === usual.size : cut.size !== usual.size) continue;
+    const name = runsAlongK(s)
+      ? `few lines, ${cut.size} invocations`
+      : `few lines, ${cut.run} and ${cut.together}`;
+    found.set(name, () => gpuSkinny(context, cut)!);
+  }
+  return [...found];
+}
+
+/** Undefined where no operand has few lines, or tiles are better. */
+export function gpuSkinny(context: LoweringContext, cut = usual): Scheduled | undefined {
+  const s = skinnyOf(context, cut);
+  if (!s) return undefined;
+  const { batch } = context.group.contraction!;
+  const [count, lines] = [totalOf(s.few.loops) as number, totalOf(s.many.loops)];
+  const number = makeLoop("batch", totalOf(batch));
+  const scheduled = runsAlongK(s) ? alongK(s, count) : alongLines(s, count, lines);
+  const body = [...decode(batch, number.at), ...scheduled.body];
+  return {
+    body: nest([number, scheduled.group], "workgroup", body),
+    workgroupSize: scheduled.size,
+    vectorised: vectorisedParams(body, s.lane.name),
+  };
+}
+
+function skinnyOf(context: LoweringContext, cut: Cut): Skinny | undefined {
+  const { m, n, k, a, b } = context.group.contraction!;
+  if (context.group.operandReductions.length > 0) return undefined;
+  const [rows, columns] = [totalOf(m), totalOf(n)];
+  const [left, right] = [
+    { operand: a, loops: m },
+    { operand: b, loops: n },
+  ];
+  const aFew = maxOfDim(rows) <= maxOfDim(columns);
+  const [few, many] = aFew ? [left, right] : [right, left];
+  const [count, lines] = aFew ? [rows, columns] : [columns, rows];
+  const length = totalOf(k);
+  if (typeof count !== "number" || count === 0 || count > skinnyLines) return undefined;
+  if (maxOfDim(length) === 0 || maxOfDim(lines) < leastLines) return undefined;
+  const s: Skinny = { context, few, many, k, length, lane: makeLoop("lane", 4), cut };
+  return runsAlongK(s) && maxOfDim(length) < leastAlongK ? undefined : s;
+}
+
+interface Part {
+  readonly group: Loop;
+  readonly size: number;
+  readonly body: readonly Stmt[];
+}
+
+const sumOf = (i: number): string => `c${i}`;
+const lastOf = (loops: readonly Loop[]): Loop | undefined =>
+  loops.filter((l) => l.extent !== 1).at(-1);
+
+/** True if the memory of the operand with many lines runs along k. */
+function runsAlongK(s: Skinny): boolean {
+  const [own, inner] = [lastOf(s.many.loops), lastOf(s.k)];
+  if (!own || !inner) return own === undefined;
+  let votes = 0;
+  const { operand, coords } = s.many.operand;
+  walkExpr(openBlock(s.context).at(operand, coords), {
+    expr: (e) => {
+      if (e.kind !== "load") return;
+      if (strideOf(e.index, inner.name) === 1) votes++;
+      if (strideOf(e.index, own.name) === 1) votes--;
+    },
+  });
+  return votes > 0;
+}
+
+function elementOf(s: Skinny, side: Side, by: Rename, inside: readonly Condition[]) {
+  const { operand, coords, when } = side.operand;
+  const guard = [...inside, ...when.map((c) => ({ ...c, value: substitute(c.value, by) }))];
+  const block = openBlock(s.context);
+  const value = block.at(operand, renamed(coords, by), guard);
+  return { body: block.body, value: choose(guard, value, constant(value.dtype, 0)) };
+}
+
+/** The products at one place of k, or at four: one of the operand with many lines with each of the few. */
+function products(
+  s: Skinny,
+  count: number,
+  tag: number,
+  at: Rename,
+  line: Rename,
+  inside: readonly Condition[],
+) {
+  const { dtype } = s.many.operand.operand;
+  const many = elementOf(s, s.many, new Map([...at, ...line]), inside);
+  return [
+    ...many.body,
+    { kind: "let", name: `m${tag}`, value: many.value },
+    ...range(count).flatMap((i): Stmt[] => {
+      const few = elementOf(s, s.few, new Map([...at, ...decoded(s.few.loops, i)]), inside);
+      return [...few.body, { kind: "fma", name: sumOf(i), a: few.value, b: ref(`m${tag}`, dtype) }];
+    }),
+  ] as Stmt[];
+}
+
+const isFirst = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
+
+/** A workgroup takes one line; its invocations take fours of k, or single places, in turn. */
+function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
+  const { size } = s.cut;
+  const me = makeLoop("me", size);
+  const group = makeLoop("line", totalOf(s.many.loops));
+  const line = decoded(s.many.loops, group.at);
+  const places = fours ? floorDiv(s.length, 4) : s.length;
+  const step = makeLoop("step", ceilDiv(places, size));
+  const place = addDim(mulDim(step.at, size), me.at);
+  const at = fours ? decodedQuads(s.k, place, s.lane.at) : decoded(s.k, place);
+  const body = products(s, count, 0, at, line, [below(place, places)]);
+  if (fours && isDynamic(body)) return alongK(s, count, false);
+  const names = range(count).map(sumOf);
+  return {
+    group,
+    size,
+    body: [
+      { kind: "letInvocation", name: me.name },
+      ...names.map((name) => zeroed(name, dtypeOf(s))),
+      ...nest([step], "serial", fours ? nest([s.lane], "vector", body) : body),
+      { kind: "combine", names, reducers: names.map(() => "sum" as const) },
+      {
+        kind: "if",
+        when: [isFirst(me.at)],
+        then: names.flatMap((name, i) =>
+          results(s.context, new Map([...decoded(s.few.loops, i), ...line]), ref(name, dtypeOf(s))),
+        ),
+      },
+    ],
+  };
+}
+
+const dtypeOf = (s: Skinny) => s.few.operand.operand.dtype;
+
+/** What differs from lane to lane cannot be an index. */
+const isDynamic = (body: readonly Stmt[]): boolean => body.some((t) => t.kind === "letDynamic");
+
+function comeInFours(loops: readonly Loop[]): boolean {
+  const last = loops.at(-1);
+  return last !== undefined && modDim(last.extent, 4) === 0;
+}
+
+/** A workgroup takes a run of lines, four to an invocation where they come in fours; its other invocations share out k. */
+function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.many.loops)): Part {
+  const short = isShort(s);
+  // A half's parts are not rounded before they are joined.
+  const dtype = short ? dtypeOf(s) : sumDtype(dtypeOf(s));
+  const { run, together: steps } = s.cut;
+  const per = short ? invocations : fours ? run / 4 : run;
+  const slices = invocations / per;
+  const together = short ? (s.length as number) : steps;
+  const me = makeLoop("me", invocations);
+  const units = fours ? floorDiv(lines, 4) : lines;
+  const group = makeLoop("lines", ceilDiv(units, per));
+  const [place, slice] = [modDim(me.at, per), floorDiv(me.at, per)];
+  const unit = addDim(mulDim(group.at, per), place);
+  const line = fours ? decodedQuads(s.many.loops, unit, s.lane.at) : decoded(s.many.loops, unit);
+  const step = makeLoop("step", ceilDiv(s.length, slices * together));
+  const inner = range(together).flatMap((u) => {
+    const place = addDim(mulDim(addDim(mulDim(step.at, together), u), slices), slice);
+    const inside = [below(unit, units), below(place, s.length)];
+    return products(s, count, u, decoded(s.k, place), line, inside);
+  });
+  const join = short
+    ? range(count).map((i) => ({
+        keep: undefined,
+        finish: results(
+          s.context,
+          new Map([...decoded(s.few.loops, i), ...line]),
+          ref(sumOf(i), dtype),
+        ),
+      }))
+    : joinSlices(s, count, { dtype, fours, per, slices, me: me.at, place, line });
+  const finish = join.flatMap(({ keep, finish }): Stmt[] => {
+    const then: Stmt = {
+      kind: "if",
+      when: [isFirst(slice), below(unit, units)],
+      then: finish,
+    };
+    return keep ? [keep, { kind: "barrier" }, then, { kind: "barrier" }] : [then];
+  });
+  const body: Stmt[] = [
+    ...range(count).map((i) => zeroed(sumOf(i), dtype)),
+    ...nest([step], "serial", inner),
+    ...finish,
+  ];
+  if (fours && (isDynamic(inner) || join.some((j) => isDynamic(j.finish))))
+    return alongLines(s, count, lines, false);
+  const partial: Stmt = {
+    kind: "array",
+    name: "partial",
+    dtype,
+    size: invocations * (fours ? 4 : 1),
+    space: "shared",
+    width: fours ? 4 : 1,
+  };
+  const own: Stmt = { kind: "letInvocation", name: me.name };
+  return {
+    group,
+    size: invocations,
+    body: [own, ...(short ? [] : [partial]), ...(fours ? nest([s.lane], "vector", body) : body)],
+  };
+}
+
+interface Slices {
+  readonly dtype: Dtype;
+  readonly fours: boolean;
+  readonly per: number;
+  readonly slices: number;
+  readonly me: Dim;
+  readonly place: Dim;
+  readonly line: Rename;
+}
+
+/** For each of the few lines, what an invocation keeps for the others, and what the first of them does with it. */
+function joinSlices(s: Skinny, count: number, t: Slices): { keep: Stmt; finish: Stmt[] }[] {
+  const { dtype } = t;
+  const at = (d: Dim): Dim => (t.fours ? addDim(mulDim(d, 4), s.lane.at) : d);
+  return range(count).map((i) => {
+    const name = `sum${i}`;
+    const other = makeLoop("slice", t.slices);
+    const from = addDim(mulDim(other.at, t.per), t.place);
+    return {
+      keep: { kind: "store", to: "partial", index: at(t.me), value: ref(sumOf(i), dtype) },
+      finish: [
+        zeroed(name, dtype),
+        ...nest([other], "serial", [
+          {
+            kind: "accumulate",
+            name,
+            reducer: "sum",
+            value: load("partial", dtype, at(from)),
+          },
+        ]),
+        ...results(s.context, new Map([...decoded(s.few.loops, i), ...t.line]), ref(name, dtype)),
+      ],
+    };
+  });
+}

@@ -1,0 +1,188 @@
+/**
+ * How a GPU cuts a contraction into tiles: the results a workgroup computes, the share of an invocation, and the steps of k
+ * brought to workgroup memory at a time. A model of what each choice costs decides; nothing is measured here.
+ */
+import { type Dim, maxOfDim } from "@kiln-ml/ir";
+import { type Region, type Regions, regionsOf, tilesOf } from "./edge-tiles.ts";
+import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
+import type { WorkgroupLimits } from "./workgroup-limits.ts";
+
+/** Tilings and the share of the arithmetic rate they reached on a large product, on the card they were tried on. */
+const choices: readonly (readonly [Tiling, number])[] = [
+  [{ bm: 128, bn: 128, tm: 8, tn: 16, bk: 16 }, 1],
+  [{ bm: 64, bn: 256, tm: 8, tn: 16, bk: 16 }, 0.98],
+  [{ bm: 64, bn: 128, tm: 8, tn: 16, bk: 16 }, 0.98],
+  [{ bm: 128, bn: 128, tm: 8, tn: 8, bk: 16 }, 0.96],
+  [{ bm: 64, bn: 128, tm: 8, tn: 8, bk: 16 }, 0.945],
+  [{ bm: 128, bn: 64, tm: 8, tn: 8, bk: 16 }, 0.94],
+  [{ bm: 64, bn: 64, tm: 8, tn: 8, bk: 16 }, 0.88],
+  [{ bm: 128, bn: 128, tm: 16, tn: 8, bk: 16 }, 0.91],
+  [{ bm: 64, bn: 64, tm: 8, tn: 4, bk: 16 }, 0.87],
+  [{ bm: 32, bn: 128, tm: 8, tn: 4, bk: 16 }, 0.84],
+  [{ bm: 128, bn: 32, tm: 8, tn: 4, bk: 16 }, 0.82],
+  [{ bm: 64, bn: 128, tm: 8, tn: 16, bk: 8 }, 0.82],
+  [{ bm: 128, bn: 128, tm: 8, tn: 16, bk: 8 }, 0.8],
+  [{ bm: 128, bn: 256, tm: 8, tn: 16, bk: 16 }, 0.8],
+  [{ bm: 64, bn: 64, tm: 4, tn: 8, bk: 32 }, 0.76],
+  [{ bm: 32, bn: 64, tm: 4, tn: 4, bk: 16 }, 0.6],
+  [{ bm: 32, bn: 32, tm: 4, tn: 4, bk: 16 }, 0.48],
+  [{ bm: 16, bn: 64, tm: 4, tn: 4, bk: 16 }, 0.48],
+  [{ bm: 16, bn: 16, tm: 4, tn: 4, bk: 16 }, 0.15],
+];
+
+/** Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them. */
+const multiprocessors = 132;
+/** Invocations that each part of a unit has one subgroup of. */
+const parted = 128;
+/** What a symbolic extent is taken to be. */
+const usual = 1024;
+
+const sizeOf = (d: Dim): number => {
+  const most = maxOfDim(d);
+  return typeof d === "number" ? d : Math.min(most, usual);
+};
+
+export interface Capacity extends WorkgroupLimits {
+  /** Bytes that an element of an operand takes there. */
+  readonly element: number;
+  /** Whether a kernel may have tiles of several sizes. */
+  readonly mixed: boolean;
+}
+
+/** Devices with less workgroup memory than this have smaller register files as well. */
+const large = 49152;
+
+const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
+  invocationsOf(t) <= invocations &&
+  memoryOf(t, element) <= memory &&
+  (t.tm * t.tn <= 64 || memory >= large);
+
+/** Operands that are brought one element at a time. */
+export interface ScalarLoads {
+  readonly rows: boolean;
+  readonly columns: boolean;
+  /** Whether each is guarded in every step. */
+  readonly guarded: boolean;
+  /** Whether each has a place of its own in a window. */
+  readonly window: boolean;
+  /** Whether elements are widened on their way, four by four or singly. */
+  readonly widened: boolean;
+}
+
+/** A tiling that every device takes, to try what operands are like. */
+export const trial: Tiling = { bm: 64, bn: 64, tm: 4, tn: 8, bk: 16 };
+
+/**
+ * What is left of the rate where an invocation holds single elements on their way: beyond some, registers run out, the sooner where
+ * each is guarded, or where tiles of other sizes have registers too; and where their places are computed, many results leave few registers for that.
+ */
+function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): number {
+  const lines = (singles.rows ? t.bm : 0) + (singles.columns ? t.bn : 0);
+  const held = (lines * t.bk) / invocationsOf(t);
+  const results = t.tm * t.tn;
+  // 0.84 to 0.95 of the rate of 64 results, where f32 has more than that.
+  if (singles.widened && held === 0) return results > 64 ? 0.9 : 1;
+  if (held + results > (singles.guarded ? 155 : 170) - (mixed ? 10 : 0)) return 0.4;
+  if (held === 0) return 1;
+  if (singles.window && results > 32) return held > 24 ? 0.75 : 0.89;
+  return held > 24 && results <= 64 ? 0.85 : 0.9;
+}
+
+/** What a unit has room for at a time, by the registers that an invocation's results take. */
+const resident = (t: Tiling): number => (t.tm * t.tn > 64 ? 256 : t.tm * t.tn > 32 ? 512 : 1024);
+
+/** Steps of k that a workgroup's beginning and end take, with nothing read or stored at the end, if it is alone on its unit. */
+const overhead = 64;
+
+/** What a product computes. */
+export interface Extents {
+  readonly rows: Dim;
+  readonly columns: Dim;
+  readonly batch: Dim;
+  /** Terms of each sum. */
+  readonly length: Dim;
+  /** What is read and stored for each result at the end. */
+  readonly epilogueTraffic: number;
+}
+
+/**
+ * The time that so many workgroups take on a unit which has them at the same time, in results at the full rate. Fewer invocations than
+ * there is room for leave it waiting, those that hold many results the more so; and the fewer workgroups, the less of one's
+ * beginning and end falls into the middle of another.
+ */
+function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
+  const many = t.tm * t.tn > 64;
+  const full = resident(t);
+  const here = Math.min(full, count * invocationsOf(t));
+  const idle = t.tm * t.tn > 32 ? Math.min(1, here / parted) : 1;
+  const waits = many ? (here / full) ** 0.85 : (here / full) ** 0.22 * idle;
+  const length = sizeOf(extents.length);
+  const more = (overhead * (1 + extents.epilogueTraffic) * (many ? 2 : 1)) / count;
+  return (count * t.bm * t.bn * (length + more)) / (rate * waits * Math.max(1, length));
+}
+
+/** Units take as many workgroups as they have room for, wave after wave; those with one more than the others are waited for. */
+function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): number {
+  const room = Math.max(1, Math.floor(resident(t) / invocationsOf(t)));
+  const each = tiles / multiprocessors;
+  const waves = Math.floor(each / room);
+  const rest = Math.ceil(each - waves * room);
+  const last = rest > 0 ? waveCost(t, rate, rest, extents) : 0;
+  return last + (waves > 0 ? waves * waveCost(t, rate, room, extents) : 0);
+}
+
+/**
+ * Of bands, whose invocations read much for few results. Fewer invocations than 128 are slow at it, and more find no room beside
+ * whole tiles of as many.
+ */
+function edgeCost(band: Region): number {
+  const { tiling } = band;
+  const area = tiling.bm * tiling.bn;
+  return ((tilesOf(band) / multiprocessors) * area) / (invocationsOf(tiling) === 128 ? 0.3 : 0.06);
+}
+
+/** Less gain than this is not worth the longer kernel. */
+const worthEdges = 1.05;
+
+/** A tiling, and the parts of the results where what is left beyond whole tiles is tiled otherwise. */
+export interface Cut {
+  readonly tiling: Tiling;
+  readonly mixed: Regions | undefined;
+}
+
+/** How a choice among tilings is written. */
+export const nameOfCut = ({
+  tiling: { bm: rows, bn: columns, tm: tall, tn: broad, bk: depth },
+  mixed,
+}: Cut): string => `${rows}x${columns} ${tall}x${broad} ${depth}${mixed ? " and rest" : ""}`;
+
+/** Tilings that cost more than this many times the least are not worth a trial. */
+const hopeless = 4;
+
+/** Cuts of a product: that of least cost first. */
+export function cutsOf(extents: Extents, capacity: Capacity, singles: ScalarLoads): Cut[] {
+  const [rows, columns, times] = [extents.rows, extents.columns, extents.batch].map(sizeOf) as [
+    number,
+    number,
+    number,
+  ];
+  const costs: { cut: Cut; cost: number }[] = [];
+  for (const [tiling, large] of choices) {
+    if (!fits(tiling, capacity)) continue;
+    const rateOf = (mixed: boolean): number => large * registerPressureRate(tiling, singles, mixed);
+    const range = (limit: number) => ({ from: 0, limit });
+    const whole = { tiling, rows: range(rows), columns: range(columns) };
+    const cost = costOf(tiling, rateOf(false), tilesOf(whole) * times, extents);
+    costs.push({ cut: { tiling, mixed: undefined }, cost });
+    const both = [extents.rows, extents.columns] as const;
+    const mixed = capacity.mixed ? regionsOf(tiling, both, capacity) : undefined;
+    if (!mixed) continue;
+    const [most, ...bands] = mixed.regions;
+    const main = costOf(tiling, rateOf(true), tilesOf(most!) * times, extents);
+    const rest = bands.reduce((sum, b) => sum + edgeCost(b) * times, 0);
+    costs.push({ cut: { tiling, mixed }, cost: worthEdges * (main + rest) });
+  }
+  costs.sort((a, b) => a.cost - b.cost);
+  const least = costs[0]!.cost;
+  return costs.filter((c) => c.cost <= hopeless * least).map((c) => c.cut);
+}

@@ -1,0 +1,67 @@
+/**
+ * A contraction on a CPU with vectors and threads: which operand's lines are rows and which are columns, and in which way it
+ * is computed: window sums, dot products, or packed panels, split along depth or not. Columns are the direction in which the results lie
+ * in memory. No sum depends on how the units are shared out among threads.
+ */
+import { type Dim, maxOfDim, minOfDim } from "@kiln-ml/ir";
+import { makeLoop } from "../../fuse/group.ts";
+import { load } from "../../kernel/expr.ts";
+import type { Stmt } from "../../kernel/kernel.ts";
+import type { Rename } from "../../kernel/map.ts";
+import { strideOf } from "../../kernel/stride.ts";
+import { dimsIn } from "../../kernel/walk.ts";
+import type { LoweringContext } from "../../lower/context.ts";
+import { collapse, totalOf } from "../../lower/loops.ts";
+import { dotPhases } from "./dot.ts";
+import { type Lines, linesOf } from "./lines.ts";
+import { type Operand, operandsOf } from "./operand.ts";
+import { reductionPhases } from "./operand-reductions.ts";
+import { packedPhases } from "./packed.ts";
+import { splitPhases } from "./split.ts";
+import { results } from "./tile.ts";
+import { windowPhases } from "./window.ts";
+import { dtypeOf } from "./work-items.ts";
+
+export function simdContraction(context: LoweringContext): Stmt[] {
+  const operands = operandsOf(context);
+  const sides = orient(context, operands);
+  const before = [operands.a.before, operands.b.before];
+  const own = windowPhases(context, sides) ?? [
+    ...before,
+    ...(dotPhases(context, operands, sides) ??
+      splitPhases(context, operands, sides) ??
+      packedPhases(context, operands, sides)),
+  ];
+  return [...reductionPhases(context, operands), ...own]
+    .filter((phase) => phase.length > 0)
+    .flatMap((phase, i) => (i === 0 ? phase : [{ kind: "barrier" }, ...phase]));
+}
+
+/** Rows and columns of the result. */
+export interface Sides {
+  readonly rows: Lines;
+  readonly columns: Lines;
+}
+
+/** Columns are the lines along which most stores step by one element; b's where neither's do. */
+function orient(context: LoweringContext, operands: { a: Operand; b: Operand }): Sides {
+  const { m, n } = context.group.contraction!;
+  const sum = load("sums", dtypeOf(context), 0);
+  const indices = (rename: Rename): Dim[] => dimsIn(results(context, rename, sum));
+  const merged = { a: collapse(m, new Map(), indices), b: collapse(n, new Map(), indices) };
+  const of = (which: "a" | "b", spread: boolean): Lines =>
+    linesOf(which, which === "a" ? m : n, operands[which], merged[which], spread);
+  const stores = (which: "a" | "b"): number => {
+    const lines = of(which, true);
+    const { at, name } = makeLoop("q", lines.total);
+    if (at === 0) return 0;
+    return results(context, lines.at(at), sum).filter(
+      (s) => s.kind === "store" && strideOf(s.index, name) === 1,
+    ).length;
+  };
+  const [a, b] = [stores("a"), stores("b")];
+  const narrow = a === b && maxOfDim(totalOf(n)) < 4 && minOfDim(totalOf(m)) >= 4;
+  return a > b || narrow
+    ? { rows: of("b", false), columns: of("a", true) }
+    : { rows: of("a", false), columns: of("b", true) };
+}

@@ -1,0 +1,165 @@
+/**
+ * A contraction with few rows whose operands both lie along depth: dot products, four terms at a time, without packing. A
+ * product of a matrix and a vector is one, and so is the gradient of the weights of a depthwise convolution.
+ */
+import { addDim, isStatic, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
+import { makeLoop } from "../../fuse/group.ts";
+import { constant, ref } from "../../kernel/expr.ts";
+import type { Expr, Stmt } from "../../kernel/kernel.ts";
+import type { Rename } from "../../kernel/map.ts";
+import { strideOf } from "../../kernel/stride.ts";
+import { walkStmts } from "../../kernel/walk.ts";
+import { type LoweringContext, openBlock } from "../../lower/context.ts";
+import { nest } from "../../lower/loops.ts";
+import { isAffine } from "./affine.ts";
+import type { Sides } from "./contraction.ts";
+import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./lines.ts";
+import type { Operand } from "./operand.ts";
+import { type Added, addToSums } from "./tile.ts";
+import {
+  addedOf,
+  type Block,
+  blockOf,
+  clearSums,
+  dtypeOf,
+  finish,
+  inBlock,
+  overWorkItems,
+  sumArrays,
+  type WorkItem,
+} from "./work-items.ts";
+
+/** Terms whose sum is kept in lanes: of one product, which has up to 32 accumulators, and of several. */
+const [depthOfOne, depthOfMany] = [4096, 2048];
+const mostRows = 4;
+/** Runs along memory that are shorter do not pay for adding up the lanes. */
+const leastRun = 16;
+
+export function dotPhases(
+  context: LoweringContext,
+  operands: { a: Operand; b: Operand },
+  sides: Sides,
+) {
+  const { rows, columns } = sides;
+  if (!isStatic(rows.total) || rows.total > mostRows || rows.total === 0) return undefined;
+  const alone = maxOfDim(columns.total) * rows.total === 1;
+  const depth = depthOf(context, [operands.a, operands.b], alone ? depthOfOne : depthOfMany);
+  if (!alongDepth(context, rows, depth, true) || !alongDepth(context, columns, depth, false))
+    return undefined;
+  const tile = { rows: rows.total, columns: columnsAtOnce(rows.total, columns) };
+  const block = blockOf(context, sides, tile, { rows: tile.rows, columns: 64 });
+  return [
+    overWorkItems(context, sides, block, (unit) => ({
+      arrays: sumArrays(context, block, depth),
+      body: [
+        ...clearSums(context, block, depth),
+        ...columnsOf(context, sides, depth, tile, block, unit),
+        ...finish(context, sides, block, unit),
+      ],
+    })),
+  ];
+}
+
+/** The sums of a unit, some columns at once. */
+function columnsOf(
+  context: LoweringContext,
+  sides: Sides,
+  depth: Depth,
+  tile: Block,
+  block: Block,
+  unit: WorkItem,
+): Stmt[] {
+  const { total, at } = sides.columns;
+  const q = makeLoop("q", block.columns);
+  const whole = isStatic(total) && total % tile.columns === 0;
+  const lines = Array.from({ length: tile.columns }, (_, j) => makeLoop(`line${j}`, total));
+  const bind = lines.map(({ name }, j): Stmt => {
+    const line = addDim(addDim(unit.column, q.at), j);
+    return { kind: "letIndex", name, value: whole ? line : minDim(line, subDim(total, 1)) };
+  });
+  const body = overBlocks(depth, ({ run }) =>
+    dots(context, sides, run, {
+      lines: lines.map((l) => at(l.at)),
+      index: (r, j) => inBlock(r, addDim(q.at, j), block),
+      ...addedOf(depth),
+    }),
+  );
+  return [
+    {
+      kind: "loop",
+      name: q.name,
+      extent: unit.breadth,
+      step: tile.columns,
+      loop: "serial",
+      body: [...bind, ...body],
+    },
+  ];
+}
+
+/** About eight sums in flight; columns are few enough to be taken at once, or a power of two. */
+function columnsAtOnce(rows: number, columns: Lines): number {
+  const most = rows === 1 ? 8 : rows === 2 ? 4 : 2;
+  const all = maxOfDim(columns.total);
+  if (all * rows <= 9) return Math.max(1, all);
+  return most;
+}
+
+/** True if the operand lies along the last loop of a run; rows, read once for every column, must be plain. */
+function alongDepth(context: LoweringContext, lines: Lines, depth: Depth, plain: boolean): boolean {
+  const { run } = depth.block(0);
+  const last = run.loops.at(-1)!;
+  if (maxOfDim(last.extent) < leastRun) return false;
+  const line = makeLoop("line", lines.total);
+  const block = openBlock(context);
+  const value = lines.value(block, new Map([...lines.at(line.at), ...run.rename]));
+  const body: Stmt[] = [...block.body, { kind: "let", name: "x", value }];
+  if (!isAffine(body, last.name) || (plain && value.kind !== "load")) return false;
+  const strides = new Set<number | undefined>();
+  walkStmts(body, {
+    expr: (e) => {
+      if (e.kind === "load") strides.add(strideOf(e.index, last.name));
+    },
+  });
+  return strides.has(1) && [...strides].every((s) => s === 0 || s === 1);
+}
+
+interface Dots {
+  /** The contraction's loops at each column. */
+  readonly lines: readonly Rename[];
+  index(r: number, j: number): ReturnType<typeof inBlock>;
+  readonly add?: Added;
+}
+
+/** The dot products of all rows with some columns over one run of depth. */
+function dots(context: LoweringContext, { rows, columns }: Sides, run: Run, d: Dots): Stmt[] {
+  const dtype = dtypeOf(context);
+  const count = maxOfDim(rows.total);
+  const block = openBlock(context);
+  const each = <T>(n: number, f: (i: number) => T): T[] =>
+    Array.from({ length: n }, (_, i) => f(i));
+  const a = each(count, (r) => rows.value(block, new Map([...rows.at(r), ...run.rename])));
+  const b = d.lines.map((at) => columns.value(block, new Map([...at, ...run.rename])));
+  const lets = (name: string, values: readonly Expr[]): Stmt[] =>
+    values.map((value, i) => ({ kind: "let", name: `${name}${i}`, value }));
+  const grid = a.flatMap((_, r) => b.map((_, j) => ({ name: `c${r}${j}`, r, j })));
+  const terms = grid.map(({ name, r, j }) => ({ name, index: d.index(r, j) }));
+  const inner: Stmt[] = [
+    ...block.body,
+    ...lets("a", a),
+    ...lets("b", b),
+    ...grid.map(({ name, r, j }): Stmt => {
+      return { kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${j}`, dtype) };
+    }),
+  ];
+  return [
+    ...grid.map(({ name }): Stmt => {
+      return { kind: "acc", name, dtype, init: constant(dtype, 0), widened: false };
+    }),
+    ...nest(run.loops.slice(0, -1), "serial", nest([run.loops.at(-1)!], "simd", inner)),
+    ...(d.add
+      ? addToSums(dtype, "sums", d.add, terms)
+      : terms.map(({ name, index }): Stmt => {
+          return { kind: "store", to: "sums", index, value: ref(name, dtype) };
+        })),
+  ];
+}

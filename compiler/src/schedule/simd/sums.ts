@@ -1,0 +1,130 @@
+/**
+ * Long sums in f32: terms are added up in blocks, and what blocks come to is added to the total with compensation (Kahan 1965), so
+ * that the error is that of a block, however many there are. Works on the statements that a schedule made, whatever loops it
+ * chose; integers and doubles stay as they are.
+ */
+import { addDim, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
+import { makeLoop } from "../../fuse/group.ts";
+import { constant, ref } from "../../kernel/expr.ts";
+import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
+import { plainName } from "../../kernel/names.ts";
+import { bodyOf, eachStmt } from "../../kernel/uses.ts";
+import { compensate, compensated } from "../compensate.ts";
+
+type Loop = Of<"loop">;
+
+/** Terms that one accumulator takes in one after the other. */
+const chain = 64;
+/** Elements of a loop in lanes: of one sum, which has up to 32 accumulators, and where several share the registers. */
+const [oneInLanes, someInLanes] = [2048, 1024];
+/** The statements with long sums of f32 in blocks. */
+export function sumsInBlocks(body: readonly Stmt[]): Stmt[] {
+  const accs = new Set<string>();
+  return body.flatMap((s) => {
+    if (s.kind === "acc" && compensated(s.dtype)) accs.add(s.name);
+    const own = inside(s);
+    const long = [...accs].filter((name) => chainOf(own, name) > 2 * chain);
+    if (long.length === 0) return [own];
+    return [...long.map(declareRest), ...cut(own, long)];
+  });
+}
+
+/** The statement with those sums in blocks that are declared in it. */
+function inside(s: Stmt): Stmt {
+  if (s.kind === "loop") return { ...s, body: sumsInBlocks(s.body) };
+  return s.kind === "if" ? { ...s, then: sumsInBlocks(s.then) } : s;
+}
+
+/** The most terms that the sum takes in one after the other. */
+function chainOf(s: Stmt, name: string): number {
+  if (s.kind === "accumulate") return s.name === name && s.reducer === "sum" ? 1 : 0;
+  const inner = chainIn(bodyOf(s), name);
+  return s.kind === "loop" && inner > 0 ? Math.ceil(iterations(s) / waysOf(s)) * inner : inner;
+}
+
+const chainIn = (body: readonly Stmt[], name: string): number =>
+  body.reduce((n, t) => n + chainOf(t, name), 0);
+
+const longest = (body: readonly Stmt[], names: readonly string[]): number =>
+  Math.max(0, ...names.map((name) => chainIn(body, name)));
+
+const iterations = (s: Loop): number => maxOfDim(subDim(s.extent, s.start ?? 0)) / (s.step ?? 1);
+
+/** Accumulators that take turns in a loop; one where a place known only at run time keeps it from running in lanes. */
+function waysOf(s: Loop): number {
+  let [sums, lanes] = [0, s.loop === "simd"];
+  eachStmt(s.body, (t) => {
+    if (t.kind === "accumulate") sums++;
+    else if (t.kind === "letDynamic" || t.kind === "if") lanes = false;
+  });
+  if (!lanes) return 1;
+  return (sums > 1 ? someInLanes : oneInLanes) / chain;
+}
+
+/** What is left over of a sum beside its total. */
+export const declareRest = (name: string): Stmt => declare(`${name}Left`);
+
+const declare = (name: string): Stmt => ({
+  kind: "acc",
+  name,
+  dtype: "f32",
+  init: constant("f32", 0),
+  widened: false,
+});
+
+/** The statement with blocks of its sums, each of which may be long. */
+function cut(s: Stmt, names: readonly string[]): Stmt[] {
+  const used = names.filter((name) => chainOf(s, name) > 0);
+  if (used.length === 0) return [s];
+  if (longest([s], used) <= 2 * chain) return inBlock(toBlocks([s], new Set(used)), used);
+  if (s.kind === "if") return [{ ...s, then: s.then.flatMap((t) => cut(t, used)) }];
+  if (s.kind !== "loop") return [s];
+  const inner = longest(s.body, used);
+  if (inner > chain || s.loop === "unrolled")
+    return [{ ...s, body: s.body.flatMap((t) => cut(t, used)) }];
+  return [iterationsInBlocks(s, Math.floor(chain / inner) * waysOf(s), used)];
+}
+
+/** The loop with `count` iterations a block. */
+function iterationsInBlocks(s: Loop, count: number, names: readonly string[]): Stmt {
+  const size = count * (s.step ?? 1);
+  const start = makeLoop(`${plainName(s.name)}Block`, s.extent);
+  const within = makeLoop(`${plainName(s.name)}In`, size);
+  const { start: _, ...plain } = s;
+  const part: Loop = {
+    ...plain,
+    name: within.name,
+    extent: minDim(size, subDim(s.extent, start.at)),
+    body: [
+      { kind: "letIndex", name: s.name, value: addDim(start.at, within.at) },
+      ...toBlocks(s.body, new Set(names)),
+    ],
+  };
+  const body = inBlock([part], names);
+  return { ...s, name: start.name, step: size, loop: "serial", body };
+}
+
+const blockOf = (name: string): string => `${name}Block`;
+
+/** Statements that add to blocks, between the start of these and their addition to the totals. */
+const inBlock = (body: readonly Stmt[], names: readonly string[]): Stmt[] => [
+  ...names.map((name) => declare(blockOf(name))),
+  ...body,
+  ...names.flatMap((name) => addToTotal(name, ref(blockOf(name), "f32"))),
+];
+
+/** Adds a term to the accumulator `name`, of which `declareRest` has declared the rest. */
+export const addToTotal = (name: string, term: Expr): Stmt[] =>
+  compensate(name, term, [ref(name, "f32"), ref(`${name}Left`, "f32")], (total, rest) => [
+    { kind: "set", name: `${name}Left`, value: rest },
+    { kind: "set", name, value: total },
+  ]);
+
+/** The statements with their additions to sums made to the blocks of these. */
+const toBlocks = (body: readonly Stmt[], names: ReadonlySet<string>): Stmt[] =>
+  body.map((s): Stmt => {
+    if (s.kind === "accumulate" && s.reducer === "sum" && names.has(s.name))
+      return { ...s, name: blockOf(s.name) };
+    if (s.kind === "loop") return { ...s, body: toBlocks(s.body, names) };
+    return s.kind === "if" ? { ...s, then: toBlocks(s.then, names) } : s;
+  });

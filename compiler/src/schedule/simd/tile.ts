@@ -1,0 +1,126 @@
+/**
+ * The register tile of a contraction on a CPU with vectors, and what follows when the sums of a block are whole. A tile
+ * is five rows by two vectors of columns, ten sums in flight, or four rows; it is not unrolled along depth. Sums of one run of
+ * depth are added to a block in private memory, the second level; the group's results are computed from that block.
+ */
+import { addDim, type Dim, type Dtype } from "@kiln-ml/ir";
+import { makeLoop } from "../../fuse/group.ts";
+import { call, constant, load, ref } from "../../kernel/expr.ts";
+import type { Expr, Stmt } from "../../kernel/kernel.ts";
+import type { Rename } from "../../kernel/map.ts";
+import { substituteIn } from "../../kernel/map.ts";
+import { type LoweringContext, openBlock, storeMembers } from "../../lower/context.ts";
+import { nest } from "../../lower/loops.ts";
+import { addToElement, type Blocks, byBlocks } from "../compensate.ts";
+import { lanes } from "./pack.ts";
+
+/** Rows and vectors of columns. */
+export interface Tile {
+  readonly rows: number;
+  readonly vectors: number;
+}
+
+/** Operands of so many rows are in registers at once, beside the sums and the operands of the columns. */
+const fenceAt = 2;
+
+export const widthOf = (tile: Tile): number => tile.vectors * lanes;
+
+/** The operands of a tile at a step of depth, and where its sums go. */
+export interface TileAccess {
+  row(step: Dim, r: number): Expr;
+  column(step: Dim, within: Dim): Expr;
+  readonly sums: string;
+  /** The place of the tile's first sum, and the distance of rows. */
+  readonly base: Dim;
+  readonly pitch: number;
+  /** If the block holds sums of earlier runs: how many blocks of depth add to one, and the array of what is left over. */
+  readonly add?: Added;
+}
+
+/** Sums of blocks of depth that are added to those of earlier blocks. */
+export interface Added extends Blocks {
+  readonly rest: string;
+}
+
+/** Adds sums to elements of an array, each under a name of its own; compensated if there are many blocks. */
+export function addToSums(
+  dtype: Dtype,
+  sums: string,
+  add: Added,
+  terms: readonly { readonly name: string; readonly index: Dim }[],
+): Stmt[] {
+  const exact = terms.flatMap(({ name, index }) =>
+    addToElement(name, dtype, index, ref(name, dtype), { sums, rest: add.rest }),
+  );
+  const plain = terms.map(({ name, index }): Stmt => {
+    const value = call("add", dtype, load(sums, dtype, index), ref(name, dtype));
+    return { kind: "store", to: sums, index, value };
+  });
+  return byBlocks(dtype, add, exact, plain);
+}
+
+/** The sums of one tile over `length` steps of depth. */
+export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAccess): Stmt[] {
+  const lane = makeLoop("lane", lanes);
+  const step = makeLoop("k", length);
+  const grid = Array.from({ length: tile.rows * tile.vectors }, (_, q) => {
+    const [r, v] = [Math.floor(q / tile.vectors), q % tile.vectors];
+    return { name: `c${r}${v}`, r, v };
+  });
+  const columnAt = (v: number): Dim => addDim(v * lanes, lane.at);
+  const inner: Stmt[] = [
+    ...Array.from({ length: tile.vectors }, (_, v): Stmt => {
+      return { kind: "let", name: `b${v}`, value: access.column(step.at, columnAt(v)) };
+    }),
+    ...Array.from({ length: tile.rows }, (_, r): Stmt[] => [
+      ...(r === fenceAt && tile.rows > 4 && step.at !== 0
+        ? [{ kind: "scheduleBarrier" } as const]
+        : []),
+      { kind: "let", name: `a${r}`, value: access.row(step.at, r) },
+      ...grid
+        .filter((q) => q.r === r)
+        .map(({ name, v }): Stmt => {
+          return { kind: "fma", name, a: ref(`a${r}`, dtype), b: ref(`b${v}`, dtype) };
+        }),
+    ]).flat(),
+  ];
+  const { sums, add } = access;
+  const terms = grid.map(({ name, r, v }) => {
+    return { name, index: addDim(addDim(access.base, r * access.pitch), columnAt(v)) };
+  });
+  const stores = add
+    ? addToSums(dtype, sums, add, terms)
+    : terms.map(({ name, index }): Stmt => {
+        return { kind: "store", to: sums, index, value: ref(name, dtype) };
+      });
+  return nest([lane], "vector", [
+    ...grid.map(({ name }): Stmt => {
+      return { kind: "acc", name, dtype, init: constant(dtype, 0), widened: false };
+    }),
+    ...nest([step], "serial", inner),
+    ...stores,
+  ]);
+}
+
+/** The statements that store the group's results for one element of the product, whose sum may depend on new variables. */
+export function results(context: LoweringContext, rename: Rename, sum: Expr): Stmt[] {
+  const { dtype } = context.group.anchor!;
+  const value = dtype === sum.dtype ? sum : call("convert", dtype, sum);
+  return [{ kind: "let", name: "product", value }, ...substituteIn(ownResults(context), rename)];
+}
+
+/** They are asked for several times while ways are compared. */
+const made = new WeakMap<LoweringContext, readonly Stmt[]>();
+
+/** The same under the group's own variables. */
+function ownResults(context: LoweringContext): readonly Stmt[] {
+  const known = made.get(context);
+  if (known) return known;
+  const { group } = context;
+  const anchor = group.anchor!;
+  const block = openBlock(context);
+  block.bind(anchor, ref("product", anchor.dtype));
+  storeMembers(context, block, new Map());
+  made.set(context, block.body);
+  return block.body;
+}

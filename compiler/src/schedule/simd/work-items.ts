@@ -1,0 +1,170 @@
+/**
+ * Units of work of a contraction: blocks of rows and columns in each iteration of the loops around them, how large they
+ * are, and what follows when the sums of one are finished.
+ */
+import {
+  addDim,
+  ceilDiv,
+  type Dim,
+  isStatic,
+  maxOfDim,
+  minDim,
+  minOfDim,
+  mulDim,
+  subDim,
+} from "@kiln-ml/ir";
+import { type Loop, makeLoop } from "../../fuse/group.ts";
+import { constant, load } from "../../kernel/expr.ts";
+import type { Stmt } from "../../kernel/kernel.ts";
+import type { LoweringContext } from "../../lower/context.ts";
+import { decode, nest, totalOf } from "../../lower/loops.ts";
+import { sumDtype } from "../../lower/value.ts";
+import { type Blocks, byBlocks, mayBeMany } from "../compensate.ts";
+import { isAffine } from "./affine.ts";
+import type { Sides } from "./contraction.ts";
+import type { Depth } from "./lines.ts";
+import { type Added, results } from "./tile.ts";
+
+/** Rows and columns of a unit; its sums lie in private memory in that shape. */
+export interface Block {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Of sums, and of operands where they are packed. */
+export const dtypeOf = (context: LoweringContext) =>
+  sumDtype(context.group.contraction!.a.operand.dtype);
+
+/** A private array of elements of the sums' dtype. */
+export const arrayOf = (context: LoweringContext, name: string, size: Dim): Stmt => ({
+  kind: "array",
+  name,
+  dtype: dtypeOf(context),
+  size,
+  space: "private",
+});
+
+/** The loops outside the lines of both sides: the batch, and loops of the columns. */
+export const around = (context: LoweringContext, { columns }: Sides): Loop[] =>
+  [...context.group.contraction!.batch, ...columns.spread].filter((l) => l.extent !== 1);
+
+/** Units that a kernel should have at least, to keep some threads busy. */
+const leastWorkItems = 16;
+
+const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
+
+/** The extent, or a usual one where it is not known. */
+const usual = (extent: Dim): number =>
+  isStatic(extent) ? extent : Math.max(256, minOfDim(extent));
+
+/** Lines of blocks of one size, at most about `most`; a multiple of `to`, so that no tile lies in two of them. */
+function fit(extent: Dim, most: number, to: number): number {
+  const count = Math.max(1, Math.ceil(maxOfDim(extent) / most));
+  if (!Number.isFinite(count)) return Math.max(to, most - (most % to));
+  return Math.max(to, roundUp(Math.ceil(maxOfDim(extent) / count), to));
+}
+
+/** Blocks of at most the given size, multiples of the tile, smaller where they would be too few. */
+export function blockOf(context: LoweringContext, sides: Sides, tile: Block, most: Block): Block {
+  const [m, n] = [sides.rows.total, sides.columns.total];
+  const parallel = Math.max(1, minOfDim(totalOf(around(context, sides))));
+  let [rows, columns] = [most.rows, parallel >= leastWorkItems ? 2 * most.columns : most.columns];
+  const size = (): Block => ({
+    rows: fit(m, rows, tile.rows),
+    columns: fit(n, columns, tile.columns),
+  });
+  const count = (): number => {
+    const by = size();
+    const blocks = (extent: Dim, of: number) => Math.max(1, Math.ceil(usual(extent) / of));
+    return parallel * blocks(m, by.rows) * blocks(n, by.columns);
+  };
+  while (count() < leastWorkItems && (rows > 64 || columns > 32))
+    if (rows > 64) rows /= 2;
+    else columns /= 2;
+  return size();
+}
+
+/** A unit: its first row and column, how many it has, and whether there is but one in each iteration around it. */
+export interface WorkItem {
+  readonly row: Dim;
+  readonly column: Dim;
+  readonly height: Dim;
+  readonly breadth: Dim;
+  readonly only: boolean;
+}
+
+/** The parallel loop over all units. */
+export function overWorkItems(
+  context: LoweringContext,
+  sides: Sides,
+  block: Block,
+  body: (unit: WorkItem) => { readonly arrays: readonly Stmt[]; readonly body: readonly Stmt[] },
+): Stmt[] {
+  const [m, n] = [sides.rows.total, sides.columns.total];
+  const row = makeLoop("rowBlock", ceilDiv(m, block.rows));
+  const column = makeLoop("columnBlock", ceilDiv(n, block.columns));
+  const loops = [...around(context, sides), row, column];
+  const unit = makeLoop("unit", totalOf(loops));
+  const [firstRow, firstColumn] = [mulDim(row.at, block.rows), mulDim(column.at, block.columns)];
+  const made = body({
+    row: firstRow,
+    column: firstColumn,
+    height: within(block.rows, m, firstRow),
+    breadth: within(block.columns, n, firstColumn),
+    only: row.extent === 1 && column.extent === 1 && sides.columns.spread.length === 0,
+  });
+  return nest([unit], "parallel", [...made.arrays, ...decode(loops, unit.at), ...made.body]);
+}
+
+/** How many of `most` lines from `first` on exist. */
+const within = (most: number, total: Dim, first: Dim): Dim =>
+  isStatic(total) && total % most === 0 ? most : minDim(most, subDim(total, first));
+
+/** The arrays of a unit's sums: of what is left over of them too, if many blocks of depth may add to one. */
+export const sumArrays = (context: LoweringContext, block: Block, depth: Depth): Stmt[] =>
+  ["sums", ...(mayBeMany(dtypeOf(context), blocksOf(depth)) ? [restOfSums] : [])].map((name) =>
+    arrayOf(context, name, block.rows * block.columns),
+  );
+
+/** How many blocks of depth add to a sum, if not one. */
+export const addedOf = (depth: Depth): { readonly add?: Added } =>
+  depth.single ? {} : { add: { ...blocksOf(depth), rest: restOfSums } };
+
+const restOfSums = "sumsLeft";
+const blocksOf = (depth: Depth): Blocks => ({ depth: depth.total, most: depth.most });
+
+/** Sets a unit's sums to 0, if blocks of depth are added to them. */
+export function clearSums(context: LoweringContext, block: Block, depth: Depth): Stmt[] {
+  if (depth.single) return [];
+  const [dtype, blocks] = [dtypeOf(context), blocksOf(depth)];
+  const clear = (name: string): Stmt[] => {
+    const zero = makeLoop("z", block.rows * block.columns);
+    return nest([zero], "simd", [
+      { kind: "store", to: name, index: zero.at, value: constant(dtype, 0) },
+    ]);
+  };
+  return [...clear("sums"), ...byBlocks(dtype, blocks, clear(restOfSums), [])];
+}
+
+/** The place of a sum in the block. */
+export const inBlock = (r: Dim, s: Dim, block: Block): Dim => addDim(mulDim(r, block.columns), s);
+
+/** The group's results for the elements of a unit. */
+export function finish(
+  context: LoweringContext,
+  { rows, columns }: Sides,
+  block: Block,
+  unit: WorkItem,
+): Stmt[] {
+  const r = makeLoop("r", block.rows);
+  const s = makeLoop("s", block.columns);
+  const sum = load("sums", dtypeOf(context), inBlock(r.at, s.at, block));
+  const row = makeLoop("row", rows.total);
+  const rename = new Map([...rows.at(row.at), ...columns.at(addDim(unit.column, s.at))]);
+  const body = results(context, rename, sum);
+  const lane = isAffine(body, s.name) ? "simd" : "serial";
+  return nest([{ ...r, extent: unit.height }], "serial", [
+    { kind: "letIndex", name: row.name, value: addDim(unit.row, r.at) },
+    ...nest([{ ...s, extent: unit.breadth }], lane, body),
+  ]);
+}

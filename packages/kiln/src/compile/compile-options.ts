@@ -1,0 +1,47 @@
+/**
+ * The options of `compile`, and the names that it takes for them.
+ */
+import { GraphError, type OptionNames } from "@kiln-ml/ir";
+import type { CodeOptions } from "../devices/engine.ts";
+import type { TargetOption } from "../devices/session.ts";
+import type { ThreadCount } from "../devices/wasm-support.ts";
+import type { Check } from "./check.ts";
+import type { InputSpec } from "./inputs.ts";
+
+export interface CompileOptions extends CodeOptions {
+  /** Where it runs; the default target, or where its parameters live, if not given. */
+  readonly target?: TargetOption;
+  /** Threads of the wasm device, as `setThreads` takes them. */
+  readonly threads?: ThreadCount;
+  /**
+   * What every run looks for: "finite", numbers that are not where finite ones went in; "indices", indices and labels that are
+   * outside. A call that finds one rejects with CheckError, which names the op, the line that built it and the module, and leaves
+   * parameters as they were. Costs time and memory.
+   */
+  readonly check?: Check | readonly Check[];
+  /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
+  readonly inputs?: readonly InputSpec[];
+}
+
+export const compileOptions: OptionNames<CompileOptions> = {
+  target: 1,
+  threads: 1,
+  inputs: 1,
+  check: 1,
+  fusion: 1,
+  rounding: 1,
+  name: 1,
+  observe: 1,
+  tuning: 1,
+};
+
+const kinds: readonly unknown[] = ["finite", "indices"];
+
+/** What every run looks for. Throws GraphError for an unknown kind. */
+export function checksOf(check: CompileOptions["check"] = []): ReadonlySet<Check> {
+  const list = Array.isArray(check) ? check : [check];
+  for (const kind of list)
+    if (!kinds.includes(kind))
+      throw new GraphError(`compile: check is "finite" or "indices", got ${JSON.stringify(kind)}`);
+  return new Set(list);
+}

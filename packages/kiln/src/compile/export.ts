@@ -1,0 +1,76 @@
+/**
+ * Programs as artifacts to keep: compiled for a target's guaranteed limits, with the current values of the parameters
+ * as weights. Writes no files.
+ */
+import type { Artifact, Constant, TargetName } from "@kiln-ml/artifact";
+import { compileProgram, loadTarget, type Program } from "@kiln-ml/compiler";
+import type { OptionNames, Tensor } from "@kiln-ml/ir";
+import type { DeviceArray } from "@kiln-ml/runtime/loader";
+import { arraysOf, type CodeOptions, codeOf } from "../devices/engine.ts";
+import type { Session } from "../devices/session.ts";
+import type { TuningTable } from "../tune/table.ts";
+import type { InputSpec } from "./inputs.ts";
+
+export interface ExportOptions {
+  /** Types of the arguments, if `compile` was given none or others. */
+  readonly inputs?: readonly InputSpec[];
+  /** The target of the artifact, which need not be present here; that of the session by default. */
+  readonly target?: TargetName;
+  /** Whether values of parameters and data go along; default true. */
+  readonly weights?: boolean;
+  readonly name?: string;
+  /**
+   * What a tuner found with the guaranteed limits. Its entry for the adapter whose name contains `adapter` holds, or the only
+   * one.
+   */
+  readonly tuning?: TuningTable;
+  readonly adapter?: string;
+}
+
+export const exportOptions: OptionNames<ExportOptions> = {
+  inputs: 1,
+  target: 1,
+  weights: 1,
+  name: 1,
+  tuning: 1,
+  adapter: 1,
+};
+
+/** The artifact of a program, with the values that its states have in `session`. */
+export async function exportProgram(
+  session: Session,
+  program: Program,
+  code: CodeOptions,
+  options: ExportOptions,
+): Promise<Artifact> {
+  code.observe?.("graph", { program });
+  const target = options.target ?? session.target;
+  const { defaultLimits } = await loadTarget(target);
+  const { tuning: _own, ...plain } = codeOf(code);
+  const tuning =
+    options.tuning &&
+    (await import("../tune/table.ts")).tuningElsewhere(
+      options.tuning,
+      { target, limits: defaultLimits },
+      options.adapter,
+    );
+  const { artifact, states } = compileProgram(program, {
+    ...plain,
+    target,
+    ...(tuning ? { tuning } : {}),
+    name: options.name ?? code.name ?? "program",
+  });
+  if (options.weights === false) return artifact;
+  const arrays = await arraysOf(session, states as Tensor[]);
+  const weights: Record<string, Constant> = {};
+  for (const [i, array] of arrays.entries())
+    weights[artifact.signature.states[i]!.name] = await constantOf(array);
+  return { ...artifact, weights };
+}
+
+/** The bytes of a device array. Every platform that runs JavaScript today is little-endian. */
+export async function constantOf(array: DeviceArray): Promise<Constant> {
+  const values = await array.data();
+  const data = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  return { dtype: array.dtype, shape: array.shape, data };
+}

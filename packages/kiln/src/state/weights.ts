@@ -1,0 +1,59 @@
+/**
+ * Weights of models from elsewhere into modules of ours: any file that `readTensors` reads, or tensors already read. Says
+ * what was applied and what was not, as `loadState` does.
+ */
+
+import type { Constant } from "@kiln-ml/artifact";
+import { fromPytorch, readTensors, type TorchOptions } from "@kiln-ml/formats";
+import { checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { inOrder } from "../devices/session.ts";
+import {
+  type LoadStateOptions,
+  loadStateOptions,
+  putTensors,
+  type StateReport,
+  type StateSource,
+} from "./state.ts";
+
+export interface LoadWeightsOptions extends LoadStateOptions, TorchOptions {
+  /**
+   * Whose names the tensors have: PyTorch's, which are brought to those of our layers before `remap` sees them, or the
+   * module's own. By default PyTorch's for PyTorch files, and its own for others.
+   */
+  readonly names?: "pytorch" | "own";
+}
+
+const loadWeightsOptions: OptionNames<LoadWeightsOptions> = {
+  ...loadStateOptions,
+  file: 1,
+  limitBytes: 1,
+  select: 1,
+  topLevelKey: 1,
+  unknown: 1,
+  checksums: 1,
+  names: 1,
+};
+
+/**
+ * Puts the tensors of a file into a module: safetensors, PyTorch, `.npy` or `.npz` bytes, told apart by how they begin, or
+ * tensors by name.
+ *
+ * Rejects with ArtifactError for a damaged file, and if strict with GraphError for names or shapes that differ, before
+ * anything is changed.
+ */
+export const loadWeights = (
+  source: StateSource,
+  file: Uint8Array | ArrayBuffer | Readonly<Record<string, Constant>>,
+  options: LoadWeightsOptions = {},
+): Promise<StateReport> =>
+  inOrder(async () => {
+    checkOptions("loadWeights", options, loadWeightsOptions);
+    const { names: given, strict: _s, remap: _r, convert: _c, ...reading } = options;
+    const { format, tensors } =
+      file instanceof Uint8Array || file instanceof ArrayBuffer
+        ? readTensors(file, reading)
+        : { format: "tensors", tensors: file };
+    const names = given ?? (format === "torch" ? "pytorch" : "own");
+    const own = names === "pytorch" ? fromPytorch(tensors) : tensors;
+    return putTensors("loadWeights", source, own, options);
+  });

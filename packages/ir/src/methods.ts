@@ -7,8 +7,10 @@ import { Tensor } from "./node.ts";
 import { broadcastTo } from "./ops/broadcast.ts";
 import * as activation from "./ops/composite/activation.ts";
 import * as arithmetic from "./ops/composite/arithmetic.ts";
+import { at, get } from "./ops/composite/indexing.ts";
 import * as product from "./ops/composite/product.ts";
 import * as statistics from "./ops/composite/statistics.ts";
+import { traceOf, tril, triu } from "./ops/composite/triangle.ts";
 import * as contraction from "./ops/contraction.ts";
 import * as convolution from "./ops/convolution.ts";
 import * as create from "./ops/create.ts";
@@ -27,6 +29,11 @@ import { argSort, sort, topK } from "./ops/sort.ts";
 const some = {
   convolution: convolution.convolution,
   broadcastTo,
+  get,
+  at,
+  tril,
+  triu,
+  trace: traceOf,
   maxPool: pool.maxPool,
   avgPool: pool.avgPool,
   argSort,

@@ -258,19 +258,20 @@ const rowsOf = (s: number): number[] => range(5).filter((i) => ids.data[i] === s
 const segments = (of: (rows: number[]) => number) => (x: Nd) =>
   build([4, 2], (s, c) => of(rowsOf(s!).map((i) => at(x, i, c!))));
 const total = (rows: number[]): number => rows.reduce((a, b) => a + b, 0);
-for (const [name, fold] of Object.entries({
-  segmentSum: total,
-  segmentMean: (rows: number[]) => total(rows) / Math.max(1, rows.length),
-  segmentMax: (rows: number[]) => Math.max(...rows),
-  segmentMin: (rows: number[]) => Math.min(...rows),
-}))
+const folds = {
+  segmentSum: [ir.segmentSum, total],
+  segmentMean: [ir.segmentMean, (rows) => total(rows) / Math.max(1, rows.length)],
+  segmentMax: [ir.segmentMax, (rows) => Math.max(...rows)],
+  segmentMin: [ir.segmentMin, (rows) => Math.min(...rows)],
+} satisfies Record<string, [typeof ir.segmentSum, (rows: number[]) => number]>;
+for (const [name, [of, fold]] of Object.entries(folds))
   cases[name] = {
-    of: (x, i) =>
-      ir.select(ir[name as "segmentSum"](x, i, 4).isFinite(), ir[name as "segmentSum"](x, i, 4), 0),
+    // Segments without rows are infinite, and their differences no numbers.
+    of: (x, i) => ir.nanToNum(of(x, i, 4), { posInf: 0, negInf: 0 }),
     oracle: (x) => {
       const y = segments(fold)(x);
       return { ...y, data: y.data.map((v) => (Number.isFinite(v) ? v : 0)) };
-    }, // biome-ignore format: short
+    },
     inputs: [sample([5, 2]), ids],
     symbols: [["N", 2], ["N"]],
     gradients: [0],

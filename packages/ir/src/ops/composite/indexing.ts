@@ -175,7 +175,7 @@ function orderOf(axes: readonly number[], listRank: number, rank: number): numbe
  *   x.get(-1) // the last row
  *   x.get("...", "::-1") // the last axis turned
  */
-export function get(x: Tensor, ...indices: readonly Index[]): Tensor {
+export function get(x: Tensor, ...indices: Index[]): Tensor {
   const parts = partsOf("get", x, indices);
   const view = viewed(x, parts);
   const { lists, axes } = listsOf(parts);
@@ -254,7 +254,7 @@ function masked(x: Tensor, mask: Tensor, mode: Mode, value: Operand): Tensor {
  *   x.at([0, 0, 2]).add(1) // row 0 has 2 more, row 2 has 1
  *   x.at(x.less(0)).set(0)
  */
-export function at(x: Tensor, ...indices: readonly Index[]): Place {
+export function at(x: Tensor, ...indices: Index[]): Place {
   checkTensor("at", x);
   const [mask] = indices;
   if (indices.length === 1 && mask instanceof Tensor && mask.dtype === "bool") {

@@ -209,6 +209,7 @@ export const erfinv = (x: Tensor): Tensor =>
     const s = d.mul(slope);
     const third = y.mul(y).mul(8).add(2).div(6);
     const value = y.add(s).add(s.mul(s).mul(y)).add(s.mul(s).mul(s).mul(third));
-    const edge = select(v.abs().equal(1), v.mul(Number.POSITIVE_INFINITY), Number.NaN);
+    const end = select(v.greater(0), Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY);
+    const edge = select(v.abs().equal(1), end, Number.NaN);
     return select(inside, value, edge);
   });

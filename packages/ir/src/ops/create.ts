@@ -92,8 +92,13 @@ function counted(n: Extent, dtype: Dtype | undefined): Tensor {
  *
  *   logspace(0, 2, 3) // [1, 10, 100]
  */
-export const logspace = (start: number, stop: number, count: number, base = 10): Tensor =>
-  linspace(start, stop, count).mul(Math.log(base)).exp();
+export function logspace(start: number, stop: number, count: number, base = 10): Tensor {
+  for (const d of [start, stop, base])
+    if (!Number.isFinite(d))
+      throw new ShapeError(`logspace: start, stop and base must be numbers, got ${kindOf(d)}`);
+  checkExtentKind("logspace", "the count", count);
+  return linspace(start, stop, count).mul(Math.log(base)).exp();
+}
 
 /** `count` numbers from `start` to `stop`, both included: start + i·(stop − start)/(count − 1). */
 export function linspace(start: number, stop: number, count: number, dtype: Dtype = "f32"): Tensor {

@@ -143,6 +143,8 @@ export const swapDims = (x: Tensor, a: number, b: number): Tensor => swapAxes(x,
 export function unfold(x: Tensor, axis: number, size: Dim, step = 1): Tensor {
   checkTensor("unfold", x);
   const a = checkAxis("unfold", axis, x.rank);
+  checkExtentKind("unfold", "the size", size);
+  checkExtentKind("unfold", "the step", step);
   const placed = windows(movedim(x, a, -1), { size: [size], stride: [step] });
   return movedim(placed, -2, a);
 }

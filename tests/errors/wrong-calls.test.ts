@@ -41,7 +41,14 @@ const composites = new Set(
 );
 const others = [
   "tensor", "param", "concat", "stack", "select", "full", "zeros", "ones", "scan", "cond", "whileLoop", "grad",
-  "gradWhereReached", "valueAndGrad", "assign", "dimValue", "randomBits",
+  "gradWhereReached", "valueAndGrad", "assign", "dimValue", "randomBits", "einsum", "tril", "triu", "tri", "diagonal", "diag",
+  "traceOf", "interpolate", "gridSample", "affineGrid", "pixelShuffle", "pixelUnshuffle", "nonzero", "unique", "det", "slogdet",
+  "maxPoolWithIndices", "maxUnpool", "roll", "tile", "repeat", "repeatInterleave", "movedim", "swapDims", "unfold", "rot90", "diff",
+  "meshgrid", "isInf", "isClose", "allClose", "nanToNum", "remainder", "floorDivide", "hypot", "deg2rad", "rad2deg", "clampMin",
+  "clampMax", "logCumSumExp", "lgamma", "digamma", "erfc", "erfinv", "maxWithIndices", "minWithIndices", "sortWithIndices",
+  "median", "quantile", "varMean", "countNonzero", "cov", "searchsorted", "bucketize", "bincount", "histogram", "isIn",
+  "scatterAlongAxis", "segmentSum", "segmentMean", "segmentMax", "segmentMin", "segmentSoftmax", "cross", "kron", "cdist",
+  "cosineSimilarity", "arange", "logspace", "empty", "emptyLike",
 ]; // biome-ignore format: a list
 
 test("every function on tensors answers wrong arguments with an error of Kiln", () => {

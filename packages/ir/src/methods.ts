@@ -7,8 +7,10 @@ import { Tensor } from "./node.ts";
 import { broadcastTo } from "./ops/broadcast.ts";
 import * as activation from "./ops/composite/activation.ts";
 import * as arithmetic from "./ops/composite/arithmetic.ts";
+import { at, get } from "./ops/composite/indexing.ts";
 import * as product from "./ops/composite/product.ts";
 import * as statistics from "./ops/composite/statistics.ts";
+import { traceOf, tril, triu } from "./ops/composite/triangle.ts";
 import * as contraction from "./ops/contraction.ts";
 import * as convolution from "./ops/convolution.ts";
 import * as create from "./ops/create.ts";
@@ -23,10 +25,17 @@ import * as pool from "./ops/pool.ts";
 import * as reduce from "./ops/reduce.ts";
 import { argSort, sort, topK } from "./ops/sort.ts";
 
-/** Of modules whose other functions do not take a tensor first. */
+/** Of modules whose other functions do not take a tensor first, or are not worth a page's bytes as methods. */
 const some = {
   convolution: convolution.convolution,
   broadcastTo,
+  get,
+  at,
+  tril,
+  triu,
+  trace: traceOf,
+  maxPool: pool.maxPool,
+  avgPool: pool.avgPool,
   argSort,
   sort,
   topK,
@@ -48,7 +57,6 @@ type Ops = typeof unary &
   typeof product &
   typeof statistics &
   typeof gather &
-  typeof pool &
   typeof some;
 
 type Method<F> = F extends (x: never, ...rest: infer R) => infer T ? (...rest: R) => T : never;
@@ -73,7 +81,6 @@ const modules = [
   product,
   statistics,
   gather,
-  pool,
   some,
 ];
 

@@ -2,9 +2,10 @@
  * Tensors made from nothing but a shape: constants broadcast, and iota. No data is held for them.
  */
 
-import { addDim, type Dim, isStatic } from "../dim.ts";
-import type { Dtype } from "../dtype.ts";
-import { checkExtentKind } from "../kind.ts";
+import { addDim, ceilDiv, type Dim, DimExpr, isStatic, maxDim, subDim } from "../dim.ts";
+import { type Dtype, isDtype } from "../dtype.ts";
+import { ShapeError } from "../errors.ts";
+import { checkExtentKind, kindOf } from "../kind.ts";
 import { makeNode, type Tensor } from "../node.ts";
 import { apply, checkTensor } from "./apply.ts";
 import { convert } from "./elementwise/convert.ts";
@@ -35,8 +36,69 @@ export function fullLike(x: Tensor, value: number | boolean): Tensor {
   return full(x.shape, value, x.dtype);
 }
 
-/** 0, 1, …, n − 1. */
-export const arange = (n: Extent, dtype: Dtype = "i32"): Tensor => iota([n], 0, dtype);
+/** Zeros: nothing is left as it was found. `torch.empty`. `empty([2, 3])`. */
+export const empty = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
+  zeros(shape, dtype);
+/** Zeros of the shape and dtype of x. `torch.empty_like`. `emptyLike(x)`. */
+export function emptyLike(x: Tensor): Tensor {
+  checkTensor("emptyLike", x);
+  return zeros(x.shape, x.dtype);
+}
+
+/**
+ * start, start + step, … before stop; with one extent 0, 1, …, n − 1.
+ *
+ * → [⌈(stop − start)/step⌉], none where stop is not beyond start. i32, or f32 where a number has a fraction. Of extents that are symbols the
+ * step is a whole number. Throws ShapeError for a step of 0. `torch.arange`, `numpy.arange`.
+ *
+ *   arange(3) // [0, 1, 2]
+ *   arange(5, 0, -2) // [5, 3, 1]
+ */
+export function arange(n: Extent, dtype?: Dtype): Tensor;
+export function arange(start: Extent, stop: Extent, step?: number, dtype?: Dtype): Tensor;
+export function arange(first: Extent, second?: Extent | Dtype, step = 1, dtype?: Dtype): Tensor {
+  if (second === undefined || isDtype(second)) return counted(first, second);
+  const [start, stop] = [first, second].map((d) =>
+    typeof d === "number" ? d : toShape([d])[0]!,
+  ) as [Dim, Dim];
+  for (const d of [start, stop, step])
+    if (!(d instanceof DimExpr) && !Number.isFinite(d))
+      throw new ShapeError(`arange: start, stop and step must be numbers, got ${kindOf(d)}`);
+  if (step === 0) throw new ShapeError("arange: the step is 0\n  give one above or below it");
+  const whole = [start, stop, step].every((d) => d instanceof DimExpr || Number.isInteger(d));
+  if (!isStatic(start) || !isStatic(stop)) {
+    if (!whole) throw new ShapeError("arange: with symbols all of start, stop and step are whole");
+    const [low, high] = step > 0 ? [start, stop] : [stop, start];
+    const count = maxDim(ceilDiv(subDim(high, low), Math.abs(step)), 0);
+    const from = dimValue(start, dtype ?? "i32");
+    return iota([count], 0, dtype ?? "i32")
+      .mul(step)
+      .add(from);
+  }
+  const count = Math.max(0, Math.ceil((stop - start) / step));
+  const places = iota([count], 0, dtype ?? (whole ? "i32" : "f32"));
+  const scaled = step === 1 ? places : places.mul(step);
+  return start === 0 ? scaled : scaled.add(start);
+}
+
+function counted(n: Extent, dtype: Dtype | undefined): Tensor {
+  if (typeof n === "number" && Number.isFinite(n) && !Number.isInteger(n))
+    return iota([Math.max(0, Math.ceil(n))], 0, dtype ?? "f32");
+  return iota([n], 0, dtype ?? "i32");
+}
+
+/**
+ * `count` numbers from base^start to base^stop, both included, in equal ratios: f32. `torch.logspace`, `numpy.logspace`.
+ *
+ *   logspace(0, 2, 3) // [1, 10, 100]
+ */
+export function logspace(start: number, stop: number, count: number, base = 10): Tensor {
+  for (const d of [start, stop, base])
+    if (!Number.isFinite(d))
+      throw new ShapeError(`logspace: start, stop and base must be numbers, got ${kindOf(d)}`);
+  checkExtentKind("logspace", "the count", count);
+  return linspace(start, stop, count).mul(Math.log(base)).exp();
+}
 
 /** `count` numbers from `start` to `stop`, both included: start + i·(stop − start)/(count − 1). */
 export function linspace(start: number, stop: number, count: number, dtype: Dtype = "f32"): Tensor {

@@ -26,7 +26,7 @@ export interface PoolOptions {
   readonly ceilMode?: boolean;
 }
 
-interface Frame {
+export interface Frame {
   readonly size: readonly number[];
   readonly stride: readonly number[];
   readonly dilation: readonly number[];
@@ -36,7 +36,7 @@ interface Frame {
   readonly extra: readonly Dim[];
 }
 
-const poolOptions: OptionNames<PoolOptions> = {
+export const poolOptions: OptionNames<PoolOptions> = {
   size: 1,
   stride: 1,
   padding: 1,
@@ -44,7 +44,7 @@ const poolOptions: OptionNames<PoolOptions> = {
   ceilMode: 1,
 };
 
-function frameOf(op: string, x: Tensor, options: PoolOptions): Frame {
+export function frameOf(op: string, x: Tensor, options: PoolOptions): Frame {
   const n = x.rank - 2;
   if (n < 1)
     throw new ShapeError(
@@ -72,16 +72,21 @@ function frameOf(op: string, x: Tensor, options: PoolOptions): Frame {
 const isZero = (list: readonly Dim[]): boolean => list.every((d) => d === 0);
 
 /** Pads the trailing axes of t, unless there is nothing to do. */
-function surround(t: Tensor, value: number, low: readonly Dim[], high: readonly Dim[]): Tensor {
+export function surround(
+  t: Tensor,
+  value: number,
+  low: readonly Dim[],
+  high: readonly Dim[],
+): Tensor {
   if (isZero(low) && isZero(high)) return t;
   const lead = new Array<Dim>(t.rank - low.length).fill(0);
   return pad(t, value, [...lead, ...low], [...lead, ...high]);
 }
 
-const placed = (x: Tensor, { size, stride, dilation }: Frame): Tensor =>
+export const placed = (x: Tensor, { size, stride, dilation }: Frame): Tensor =>
   windows(x, { size, stride, dilation });
 
-const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.size.length);
+export const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.size.length);
 
 /**
  * The largest element of each window; padding never wins.

@@ -11,6 +11,7 @@ import {
   iota,
   mulDim,
   reshape,
+  sampling,
   subDim,
   type Tensor,
   transpose,
@@ -19,7 +20,8 @@ import type { NodeContext } from "../context.ts";
 import { type Row, row } from "../row.ts";
 import { withBias } from "./convolution.ts";
 import { frameOf, kernelOf, perAxis } from "./frame.ts";
-import { corners, linearTaps, weighted } from "./sample.ts";
+
+const { corners, linearTaps, weighted } = sampling;
 
 /** The offset of place k of the kernel in each axis. */
 function kernelPlaces(shape: readonly Dim[], axis: number, size: readonly number[], i: number) {

@@ -20,7 +20,8 @@ import {
   subDim,
   type Tensor,
   transpose,
-  zerosLike,
+  tril,
+  triu,
 } from "@kiln-ml/ir";
 import type { NodeContext, Result } from "../context.ts";
 import { dtypeOf } from "../element.ts";
@@ -72,12 +73,8 @@ function oneHot(n: NodeContext): Result {
 
 /** Elements on one side of the k-th diagonal, which may be computed. */
 function triangle(n: NodeContext): Tensor {
-  const x = n.tensor(0);
-  const [row, column] = [iota(x.shape, x.rank - 2), iota(x.shape, x.rank - 1)];
   const k = n.has(1) ? scalar(n, 1) : 0;
-  const above = column.sub(row);
-  const kept = n.flag("upper", true) ? above.greaterEqual(k) : above.lessEqual(k);
-  return select(kept, x, zerosLike(x));
+  return (n.flag("upper", true) ? triu : tril)(n.tensor(0), k);
 }
 
 /** Of each sequence the first `length` elements in reverse order. */

@@ -5,22 +5,21 @@ import {
   addDim,
   avgPool,
   ceilDiv,
-  convert,
   type Dim,
   dimValue,
   floorDiv,
   inFloat32,
   iota,
-  isFloat,
   maxDim,
   maxPool,
+  maxPoolWithIndices,
   minDim,
-  minOf,
   mulDim,
   pad,
   reshape,
   scatter,
   sizeOf,
+  stridesOf,
   subDim,
   type Tensor,
   windows,
@@ -64,27 +63,15 @@ const windowAxes = (frame: Frame): number[] => frame.size.map((_, i) => i - fram
 
 /** The place of each maximum in x as one number: row-major, or with the spatial axes in reverse order. */
 function placesOfMax(n: NodeContext, x: Tensor, frame: Frame): Tensor {
-  // What is around the image is less than anything in it.
-  const all = isFloat(x.dtype)
-    ? windowed(x, frame, -Infinity)
-    : windowed(convert(x, "i32"), frame, minOf(x.dtype) - 1);
-  const rank = frame.size.length;
-  const lead = all.shape.slice(0, all.rank - rank);
-  const within = reshape(all, [...lead, frame.size.reduce((a, b) => a * b, 1)]).argMax(-1);
-  const extents = x.shape.slice(2);
+  const { indices } = maxPoolWithIndices(x, frame);
+  const [extents, strides] = [x.shape.slice(2), stridesOf(x.shape.slice(2))];
+  const plane = iota(indices.shape, 0).mul(dimValue(x.shape[1]!)).add(iota(indices.shape, 1));
   const columns = n.int("storage_order", 0) === 1;
-  const order = columns ? extents.map((_, i) => i).reverse() : extents.map((_, i) => i);
-  let place = iota(within.shape, 0).mul(dimValue(x.shape[1]!)).add(iota(within.shape, 1));
-  let left = within;
-  const offset: Tensor[] = new Array(rank);
-  for (let i = rank - 1; i >= 0; i--) {
-    offset[i] = left.rem(frame.size[i]!);
-    left = left.div(frame.size[i]!);
-  }
-  for (const i of order) {
-    const start = iota(within.shape, i + 2).mul(frame.stride[i]!);
-    const at = start.add(offset[i]!.mul(frame.dilation[i]!)).sub(dimValue(frame.padding[i]![0]));
-    place = place.mul(dimValue(extents[i]!)).add(at);
+  if (!columns) return plane.mul(dimValue(sizeOf(extents))).add(indices);
+  let place = plane;
+  for (const [i, d] of [...extents.entries()].reverse()) {
+    const high = indices.div(dimValue(strides[i]!));
+    place = place.mul(dimValue(d)).add(i === 0 ? high : high.rem(dimValue(d)));
   }
   return place;
 }

@@ -1,19 +1,7 @@
 /**
  * Products of matrices: MatMul, Gemm and their fused forms, and determinants.
  */
-import {
-  argMax,
-  type Dim,
-  dotGeneral,
-  inFloat32,
-  iota,
-  isStatic,
-  matmul,
-  select,
-  swapAxes,
-  type Tensor,
-  transpose,
-} from "@kiln-ml/ir";
+import { det, dotGeneral, inFloat32, matmul, swapAxes, type Tensor, transpose } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
 import { microsoft, type Row, row } from "../row.ts";
 import { range } from "./operands.ts";
@@ -57,51 +45,10 @@ function fusedMatMul(n: NodeContext): Tensor {
   return inFloat32([a, b], (x, y) => matmul(x, y).mul(alpha));
 }
 
-/** Row `i` of stacks of matrices, kept as an axis of extent 1. */
-const rowAt = (m: Tensor, i: number): Tensor => m.sliceAxis(-2, i, i + 1);
-
-/**
- * One step of elimination: the pivot of column k, and the matrices with the pivot's row taken to place k and the column cleared
- * below it.
- */
-function eliminate(m: Tensor, k: number): { readonly pivot: Tensor; readonly rest: Tensor } {
-  const rows = iota(m.shape, m.rank - 2);
-  const column = m.sliceAxis(-1, k, k + 1);
-  const candidates = select(rows.sliceAxis(-1, 0, 1).less(k), -1, column.abs());
-  const chosen = argMax(candidates, -2, { keepDims: true, empty: "identity" });
-  const first = rowAt(m, k);
-  const picked = select(rows.equal(chosen), m, 0).sum(-2, { keepDims: true });
-  const swapped = select(rows.equal(k), picked, select(rows.equal(chosen), first, m));
-  const pivot = picked.sliceAxis(-1, k, k + 1);
-  const factor = swapped.sliceAxis(-1, k, k + 1).div(select(pivot.equal(0), 1, pivot));
-  const rest = select(rows.greater(k), swapped.sub(factor.mul(picked)), swapped);
-  const sign = select(chosen.equal(k), 1, -1).convert(m.dtype);
-  return { pivot: pivot.mul(sign), rest };
-}
-
-/** The product of the pivots of Gaussian elimination, largest first in each column. x[…, M, M] → [...]. */
-function det(n: NodeContext): Tensor {
-  const x = n.tensor(0);
-  const size = x.shape[x.rank - 1] as Dim;
-  if (!isStatic(size)) return n.fail("the extent of the matrices must be a number");
-  if (size > largest) return n.fail(`matrices of ${size} rows are too large, at most ${largest}`);
-  let result: Tensor | undefined;
-  let m = x;
-  for (let k = 0; k < size; k++) {
-    const { pivot, rest } = eliminate(m, k);
-    result = result ? result.mul(pivot) : pivot;
-    m = rest;
-  }
-  return result ? result.squeeze([-2, -1]) : n.fail("the matrices are empty");
-}
-
-/** Each row is a few kernels. */
-const largest = 64;
-
 export const productRows: readonly Row[] = [
   row("MatMul", (n) => matmul(n.tensor(0), n.tensor(1)), { wraps: true }),
   row("Gemm", gemm, { wraps: true }),
-  row("Det", det, { note: "Up to 64 rows." }),
+  row("Det", (n) => det(n.tensor(0)), { note: "Up to 64 rows." }),
   microsoft("FusedMatMul", fusedMatMul),
   microsoft("BiasAdd", (n) => n.tensor(0).add(n.tensor(1)).add(n.tensor(2))),
   microsoft("TransposeMatMul", fusedMatMul),

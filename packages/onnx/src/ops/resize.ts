@@ -1,6 +1,6 @@
 /**
  * Resize and Upsample, one axis after the other: nearest places are read, linear and cubic results are weighted sums of a few places
- * (`taps.ts`). Where extents are symbolic, places and weights are computed by the program in float32.
+ * (`sampling` of the IR). Where extents are symbolic, places and weights are computed by the program in float32.
  */
 import {
   checkAxis,
@@ -13,6 +13,7 @@ import {
   mulDim,
   reshape,
   sameDim,
+  sampling as sampler,
   select,
   sizeOf,
   type Tensor,
@@ -20,15 +21,9 @@ import {
 import type { NodeContext } from "../context.ts";
 import { type Row, row } from "../row.ts";
 import { widened } from "./operands.ts";
-import {
-  coordinates,
-  type Line,
-  mixed,
-  nearest,
-  repeated,
-  type Sampling,
-  settled,
-} from "./taps.ts";
+
+type Line = sampler.Line;
+type Sampling = sampler.Sampling;
 
 /** ⌊extent · scale⌋; a symbolic extent wants a scale that is a fraction. */
 function scaled(n: NodeContext, extent: Dim, scale: number): Dim {
@@ -130,9 +125,9 @@ const isIdle = (line: Line): boolean =>
 
 /** True where the place that an element of the result stands for is outside the axis. */
 function outside(line: Line, sampling: Sampling, shape: readonly Dim[]): Tensor {
-  const at = coordinates(line, sampling.place);
+  const at = sampler.coordinates(line, sampling.place);
   const last = isStatic(line.from) ? line.from - 1 : dimValue(line.from, at.dtype).sub(1);
-  return settled(at.less(0).or(at.greater(last)), line).broadcastInDim(shape, [line.axis]);
+  return sampler.settled(at.less(0).or(at.greater(last)), line).broadcastInDim(shape, [line.axis]);
 }
 
 function resized(n: NodeContext): Tensor {
@@ -141,10 +136,7 @@ function resized(n: NodeContext): Tensor {
   const lines = linesOf(n, x, sampling).filter((line) => !isIdle(line));
   const chosen = sampling.mode === "nearest";
   let y = chosen ? x : widened(x);
-  for (const line of lines)
-    y = chosen
-      ? (repeated(y, line, sampling) ?? nearest(y, line, sampling))
-      : mixed(n, y, line, sampling);
+  for (const line of lines) y = sampler.resampled(y, line, sampling);
   if (y.dtype !== x.dtype) y = (isFloat(x.dtype) ? y : y.round()).convert(x.dtype);
   if (sampling.place !== "tf_crop_and_resize") return lines.length ? y : reshape(y, y.shape);
   const out = lines.map((line) => outside(line, sampling, y.shape));

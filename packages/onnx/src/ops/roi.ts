@@ -10,6 +10,7 @@ import {
   isStatic,
   type Operand,
   reshape,
+  sampling,
   select,
   subDim,
   Tensor,
@@ -19,7 +20,8 @@ import type { NodeContext } from "../context.ts";
 import { type Row, row } from "../row.ts";
 import { typed } from "../value.ts";
 import { perAxis } from "./frame.ts";
-import { beside, corners, extentOf, linearTaps, weighted } from "./sample.ts";
+
+const { beside, corners, extentOf, linearTaps, weighted } = sampling;
 
 /** The greatest number of samples in a bin over all regions; where the file leaves it open, the run must tell. */
 function samplesOf(n: NodeContext, length: Tensor, bins: number): { most: number; each: Operand } {

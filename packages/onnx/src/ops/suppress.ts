@@ -11,6 +11,7 @@ import {
   iota,
   isStatic,
   minDim,
+  placesOfTrue,
   reshape,
   scan,
   select,
@@ -23,7 +24,7 @@ import {
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
 import { type Row, row } from "../row.ts";
-import { countOf, placesOf } from "./pick.ts";
+import { countOf } from "./pick.ts";
 import { scalar } from "./shape.ts";
 
 /** Corners y1, x1, y2, x2 of boxes[…, 4], in order, as four tensors. */
@@ -88,7 +89,7 @@ function suppressed(n: NodeContext): Tensor {
   const picked = transpose(selections(n, boxes, scores, steps), [1, 2, 0]);
   const list = reshape(picked, [sizeOf(picked.shape)]);
   const mask = list.greaterEqual(0);
-  const place = placesOf(mask, countOf(n, mask, "the number of selected boxes"));
+  const place = placesOfTrue(mask, countOf(n, mask, "the number of selected boxes"));
   const at = (axis: number) =>
     take(reshape(iota([images, classes, steps], axis), [sizeOf(picked.shape)]), place);
   return stack([at(0), at(1), take(list, place)], 1);

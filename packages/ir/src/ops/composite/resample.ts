@@ -2,36 +2,30 @@
  * Where an axis that is resized reads, and with which weights. Of extents that are numbers, places are found here;
  * of symbolic ones, by the program.
  */
-import {
-  type Dim,
-  dimValue,
-  dotGeneral,
-  evaluate,
-  iota,
-  isStatic,
-  maxDim,
-  mulDim,
-  type Operand,
-  reshape,
-  select,
-  subDim,
-  type Tensor,
-  take,
-  tensor,
-  transpose,
-} from "@kiln-ml/ir";
-import type { NodeContext } from "../context.ts";
+import { type Dim, isStatic, maxDim, mulDim, subDim } from "../../dim.ts";
+import { GraphError } from "../../errors.ts";
+import { evaluate } from "../../evaluate.ts";
+import type { Tensor } from "../../node.ts";
+import type { Operand } from "../broadcast.ts";
+import { dotGeneral } from "../contraction.ts";
+import { dimValue } from "../create.ts";
+import { select } from "../elementwise/compare.ts";
+import { take } from "../gather.ts";
+import { reshape, transpose } from "../movement.ts";
+import { iota, tensor } from "../source.ts";
 
+/** One axis that is resized. */
 export interface Line {
   readonly axis: number;
   readonly from: Dim;
   readonly to: Dim;
-  /** to / from where the file does not say. */
+  /** Undefined: to / from. */
   readonly scale: number | undefined;
   /** The part of the axis that is resized, as fractions. */
   readonly roi: readonly [number, number];
 }
 
+/** How places and weights are found. */
 export interface Sampling {
   readonly mode: "nearest" | "linear" | "cubic";
   readonly place: string;
@@ -136,13 +130,13 @@ function clamped(at: Tensor, line: Line): Tensor {
   return index.minimum(isStatic(last) ? last : dimValue(last));
 }
 
-export function nearest(x: Tensor, line: Line, sampling: Sampling): Tensor {
+function nearest(x: Tensor, line: Line, sampling: Sampling): Tensor {
   const round = roundingOf(line, sampling);
   return take(x, settled(clamped(round(coordinates(line, sampling.place)), line), line), line.axis);
 }
 
 /** Each element repeated, where a whole scale and the rounding come to that. */
-export function repeated(x: Tensor, line: Line, sampling: Sampling): Tensor | undefined {
+function repeated(x: Tensor, line: Line, sampling: Sampling): Tensor | undefined {
   const { scale } = line;
   if (scale === undefined || !Number.isInteger(scale) || scale < 1) return undefined;
   if (sampling.place === "align_corners" || sampling.place === "tf_crop_and_resize")
@@ -193,11 +187,11 @@ export function cubicWeights(r: Tensor, a: number): Tensor[] {
 }
 
 /** Linear and cubic: a weighted sum of 2 or 4 neighbours, or, with antialiasing, of all places in reach. */
-export function mixed(n: NodeContext, x: Tensor, line: Line, sampling: Sampling): Tensor {
+function mixed(x: Tensor, line: Line, sampling: Sampling): Tensor {
   if (sampling.antialias && (line.scale ?? 0) < 1) {
     const narrower = isStatic(line.from) && isStatic(line.to) && line.to < line.from;
     if (line.scale !== undefined || narrower || !isFixed(line))
-      return antialiased(n, x, line, sampling);
+      return antialiased(x, line, sampling);
   }
   const at = coordinates(line, sampling.place);
   const base = at.floor();
@@ -228,9 +222,10 @@ function normalised(weights: readonly Tensor[], places: readonly Tensor[], line:
 }
 
 /** A matrix of the weights, one column an element of the result. */
-function antialiased(n: NodeContext, x: Tensor, line: Line, sampling: Sampling): Tensor {
+function antialiased(x: Tensor, line: Line, sampling: Sampling): Tensor {
   const { from, to } = line;
-  if (!isStatic(from) || !isStatic(to)) return n.fail("antialias needs extents that are numbers");
+  if (!isStatic(from) || !isStatic(to))
+    throw new GraphError("antialias needs extents that are numbers");
   const scale = Math.min(1, line.scale ?? to / from);
   const linear = sampling.mode === "linear";
   const start = Math.floor((linear ? -1 : -2) / scale) + 1;
@@ -255,4 +250,10 @@ function antialiased(n: NodeContext, x: Tensor, line: Line, sampling: Sampling):
   const last = y.rank - 1;
   const order = x.shape.map((_, i) => (i < line.axis ? i : i === line.axis ? last : i - 1));
   return transpose(y, order);
+}
+
+/** x with one axis resized. For "linear" and "cubic" it must be a float. */
+export function resampled(x: Tensor, line: Line, sampling: Sampling): Tensor {
+  if (sampling.mode !== "nearest") return mixed(x, line, sampling);
+  return repeated(x, line, sampling) ?? nearest(x, line, sampling);
 }

@@ -1,19 +1,15 @@
 /**
  * Reading images between their elements: each place is a weighted sum of the elements around it.
  */
-import {
-  add,
-  type Dim,
-  dimValue,
-  gather,
-  isStatic,
-  type Operand,
-  reshape,
-  select,
-  subDim,
-  type Tensor,
-} from "@kiln-ml/ir";
-import { cubicWeights } from "./taps.ts";
+import { type Dim, isStatic, subDim } from "../../dim.ts";
+import type { Tensor } from "../../node.ts";
+import type { Operand } from "../broadcast.ts";
+import { dimValue } from "../create.ts";
+import { add } from "../elementwise/binary.ts";
+import { select } from "../elementwise/compare.ts";
+import { gather } from "../gather.ts";
+import { reshape } from "../movement.ts";
+import { cubicWeights } from "./resample.ts";
 
 export const extentOf = (d: Dim, dtype: "f32" | "i32" = "f32"): Operand =>
   isStatic(d) ? d : dimValue(d, dtype);

@@ -112,11 +112,7 @@ export function split<T extends Fields>(
   seed = 0,
 ): Dataset<T>[] {
   checkList("split", "fractions", fractions);
-  const total = fractions.reduce((a, b) => a + b, 0);
-  if (!fractions.length || fractions.some((f) => !(f > 0)) || total > 1 + 1e-9)
-    throw new ShapeError(
-      `split: fractions must be positive and sum to at most 1, got ${printShape(fractions)}`,
-    );
+  checkFractions("split", fractions);
   const order = permutation(dataset.length, seed);
   let sum = 0;
   let start = 0;
@@ -128,4 +124,13 @@ export function split<T extends Fields>(
     start = limit;
     return part;
   });
+}
+
+/** Throws ShapeError unless the fractions are positive and sum to at most 1. */
+export function checkFractions(op: string, fractions: readonly number[]): void {
+  const total = fractions.reduce((a, b) => a + b, 0);
+  if (!fractions.length || fractions.some((f) => !(f > 0)) || total > 1 + 1e-9)
+    throw new ShapeError(
+      `${op}: fractions must be positive and sum to at most 1, got ${printShape(fractions)}`,
+    );
 }

@@ -15,6 +15,18 @@ export {
   stack,
 } from "./collate.ts";
 export {
+  concat,
+  filter,
+  map,
+  type ShuffleOptions,
+  shuffleBuffer,
+  skip,
+  take,
+  type WindowOptions,
+  window,
+  zip,
+} from "./combine.ts";
+export {
   type Dataset,
   type Fields,
   fromArrays,
@@ -22,6 +34,7 @@ export {
   split,
   subset,
 } from "./dataset.ts";
+export { type Fold, type FoldOptions, kFold, stratifiedSplit } from "./folds.ts";
 export { type Idx, type IdxOptions, readIdx } from "./idx.ts";
 export { type Items, itemsOf, type Source } from "./items.ts";
 export {

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as artifacts from "@kiln-ml/artifact";
 import * as compiler from "@kiln-ml/compiler";
 import * as data from "@kiln-ml/data";
+import * as dataNode from "@kiln-ml/data/node";
 import * as formats from "@kiln-ml/formats";
 import * as ir from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
@@ -116,6 +117,14 @@ const rows: readonly Row[] = [
   ["data window", "stride", (o) => data.window(data.itemsOf([1]), Object.assign({ size: 1 }, o))],
   ["data shuffleBuffer", "buffer", (o) => data.shuffleBuffer([1], Object.assign({ buffer: 1 }, o)).next()],
   ["data kFold", "stratify", (o) => data.kFold(data.itemsOf([1, 2]), 2, o)],
+  ["data readCsv", "delimiter", (o) => data.readCsv("x", o)],
+  ["data readJsonLines", "name", (o) => data.readJsonLines("1", o)],
+  ["data decodeImage", "channels", (o) => data.decodeImage(bytes, o)],
+  ["data readWav", "name", (o) => data.readWav(bytes, o)],
+  ["data readEdf", "name", (o) => data.readEdf(bytes, o)],
+  ["data/node readCsvFile", "delimiter", (o) => dataNode.readCsvFile("package.json", o)],
+  ["data/node textFolder", "classes", (o) => dataNode.textFolder("docs", o)],
+  ["data/node imageFolder", "channels", (o) => dataNode.imageFolder("docs", o)],
   ["data readIdx", "limitBytes", (o) => data.readIdx(bytes, o)],
   ["data mnistFromIdx", "limitBytes", (o) => data.mnistFromIdx(bytes, bytes, o)],
   ["artifact loadFromUrl", "relaxed", (o) => artifacts.loadFromUrl("http://localhost/", o)],
@@ -181,6 +190,7 @@ const packages = {
   nn: { folder: "packages/nn/src", exports: nn },
   optim: { folder: "packages/optim/src", exports: optim },
   data: { folder: "packages/data/src", exports: data },
+  "data/node": { folder: "packages/data/src/node", exports: dataNode },
   artifact: { folder: "packages/artifact/src", exports: artifacts },
   formats: { folder: "packages/formats/src", exports: formats },
   onnx: { folder: "packages/onnx/src", exports: onnx },

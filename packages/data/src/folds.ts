@@ -2,13 +2,7 @@
  * Parts of a data set for training and for testing: folds of a cross-validation, and splits that keep the shares of labels or keep
  * groups together. All are lists of indices underneath, so that nothing is read.
  */
-import {
-  checkList,
-  checkOptions,
-  GraphError,
-  type OptionNames,
-  ShapeError,
-} from "@kiln-ml/ir";
+import { checkList, checkOptions, GraphError, type OptionNames, ShapeError } from "@kiln-ml/ir";
 import { checkFractions, subset } from "./dataset.ts";
 import { checkSource, type Source } from "./items.ts";
 import { permutation } from "./permutation.ts";

@@ -26,6 +26,7 @@ export {
   window,
   zip,
 } from "./combine.ts";
+export { type Classes, type Column, type CsvOptions, readCsv, Table } from "./csv.ts";
 export {
   type Dataset,
   type Fields,
@@ -34,8 +35,10 @@ export {
   split,
   subset,
 } from "./dataset.ts";
+export { type EdfOptions, readEdf, type Signal } from "./edf.ts";
 export { type Fold, type FoldOptions, kFold, stratifiedSplit } from "./folds.ts";
 export { type Idx, type IdxOptions, readIdx } from "./idx.ts";
+export { cropImage, decodeImage, type Picture, type PictureOptions, resizeImage } from "./image.ts";
 export { type Items, itemsOf, type Source } from "./items.ts";
 export {
   type CollatingOptions,
@@ -59,4 +62,7 @@ export {
   withReplacement,
 } from "./samplers.ts";
 export { serveBatches } from "./serve.ts";
+export { fromTensors, type NamedArray } from "./tensors.ts";
+export { type JsonLinesOptions, readJsonLines } from "./text.ts";
+export { readWav, type Wave, type WavOptions } from "./wav.ts";
 export type { WorkerLike, Workers } from "./worker-crew.ts";

@@ -1,6 +1,7 @@
 /**
  * Data sets and loaders: plain arrays and items in, batches of typed arrays out. Imports the IR's errors and generator only.
  */
+export * as augment from "./augment/index.ts";
 export { batchShapeOf, setBatchShape } from "./batch-shape.ts";
 export {
   type Batch,

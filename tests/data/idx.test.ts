@@ -1,6 +1,9 @@
 /**
  * IDX files: every element type, gzip, and files that lie.
  */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { mnistFromDigits, mnistFromIdx, readIdx } from "@kiln-ml/data";
 import { ArtifactError } from "@kiln-ml/ir";
@@ -170,6 +173,36 @@ test("digit files that do not fit are refused", async () => {
     await message(mnistFromDigits("no/such/folder")),
     /^mnist: .*0\.json cannot be read/,
   );
+});
+
+test("the JSON digits are the numbers that JSON.parse gives, whatever their form", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "kiln-digits-"));
+  const forms = ["0", "1", "0.5", "0.00392156862745098", "0.1234567890123456789", "1e-3", "0.0"];
+  try {
+    for (let d = 0; d < 10; d++) {
+      // Digit 5 is of the form that is scanned only, others have numbers that are not.
+      const own = d === 5 ? forms.slice(0, 4) : forms;
+      const list = Array.from({ length: 784 }, (_, i) => own[(i * 5 + d) % own.length]);
+      writeFileSync(join(folder, `${d}.json`), `{ "data": [${list.join(d % 2 ? "," : " , ")}] }\n`);
+    }
+    const set = await mnistFromDigits(folder);
+    const [x] = await set.gather(Array.from({ length: 10 }, (_, i) => i));
+    for (let d = 0; d < 10; d++) {
+      const { data } = JSON.parse(readFileSync(join(folder, `${d}.json`), "utf8"));
+      assert.equal(x.subarray(d * 784, (d + 1) * 784), Float32Array.from(data));
+    }
+    for (const text of ["[01]", "[.5]", "[1.]", "[1,]", "[,1]", "[1 2]", "[-]", "[1"]) {
+      writeFileSync(join(folder, "0.json"), `{ "data": ${text} }`);
+      let caught: unknown;
+      await mnistFromDigits(folder).catch((e: unknown) => {
+        caught = e;
+      });
+      assert.instance(caught, ArtifactError, text);
+      assert.match((caught as Error).message, /0\.json cannot be read: .*JSON/, text);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test.run();

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as artifacts from "@kiln-ml/artifact";
 import * as compiler from "@kiln-ml/compiler";
 import * as data from "@kiln-ml/data";
+import * as dataNode from "@kiln-ml/data/node";
 import * as formats from "@kiln-ml/formats";
 import * as ir from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
@@ -167,6 +168,33 @@ const rows: readonly Row[] = [
   ["optim SGD.apply", "when", (o) => new optim.SGD(weights(), { lr: 1 }).apply([tensor([1, 2])], o)],
   ["optim GradScaler", "growthFactor", (o) => new optim.GradScaler(o)],
   ["data DataLoader", "dropLast", (o) => new data.DataLoader(data.fromArrays([bytes], [[]]), Object.assign({ batch: 1 }, o))],
+  ["data serveBatches", "collate", (o) => data.serveBatches(data.fromArrays([bytes], [[]]), o)],
+  ["data withReplacement", "count", (o) => data.withReplacement(2, o)],
+  ["data weighted", "replacement", (o) => data.weighted([1], o)],
+  ["data stratified", "seed", (o) => data.stratified([1], o)],
+  ["data byGroup", "batch", (o) => data.byGroup([1], o)],
+  ["data bucketByLength", "batch", (o) => data.bucketByLength([1], o)],
+  ["data pad", "multiple", (o) => data.pad(o)],
+  ["data window", "stride", (o) => data.window(data.itemsOf([1]), Object.assign({ size: 1 }, o))],
+  ["data shuffleBuffer", "buffer", (o) => data.shuffleBuffer([1], Object.assign({ buffer: 1 }, o)).next()],
+  ["data kFold", "stratify", (o) => data.kFold(data.itemsOf([1, 2]), 2, o)],
+  ["data readCsv", "delimiter", (o) => data.readCsv("x", o)],
+  ["data readJsonLines", "name", (o) => data.readJsonLines("1", o)],
+  ["data decodeImage", "channels", (o) => data.decodeImage(bytes, o)],
+  ["data readWav", "name", (o) => data.readWav(bytes, o)],
+  ["data readEdf", "name", (o) => data.readEdf(bytes, o)],
+  ["data/node readCsvFile", "delimiter", (o) => dataNode.readCsvFile("package.json", o)],
+  ["data/node textFolder", "classes", (o) => dataNode.textFolder("docs", o)],
+  ["data/node imageFolder", "channels", (o) => dataNode.imageFolder("docs", o)],
+  ["data flip", "axis", (o) => data.augment.flip(ir.random.key(1), image(), o)],
+  ["data randomCrop", "padding", (o) => data.augment.randomCrop(ir.random.key(1), image(), o)],
+  ["data affine", "degrees", (o) => data.augment.affine(ir.random.key(1), image(), o)],
+  ["data colorJitter", "brightness", (o) => data.augment.colorJitter(ir.random.key(1), image(), o)],
+  ["data cutout", "value", (o) => data.augment.cutout(ir.random.key(1), image(), Object.assign({ size: 1 }, o))],
+  ["data noise", "std", (o) => data.augment.noise(ir.random.key(1), image(), o)],
+  ["data timeShift", "wrap", (o) => data.augment.timeShift(ir.random.key(1), ir.tensor([[[1, 2]]]), Object.assign({ most: 1 }, o))],
+  ["data mixup", "alpha", (o) => data.augment.mixup(ir.random.key(1), image(), ir.tensor([[1]]), o)],
+  ["data cutmix", "alpha", (o) => data.augment.cutmix(ir.random.key(1), image(), ir.tensor([[1]]), o)],
   ["data readIdx", "limitBytes", (o) => data.readIdx(bytes, o)],
   ["data mnistFromIdx", "limitBytes", (o) => data.mnistFromIdx(bytes, bytes, o)],
   ["artifact loadFromUrl", "relaxed", (o) => artifacts.loadFromUrl("http://localhost/", o)],
@@ -231,7 +259,8 @@ const packages = {
   ir: { folder: "packages/ir/src", exports: { ...ir, ...ir.random } },
   nn: { folder: "packages/nn/src", exports: nn },
   optim: { folder: "packages/optim/src", exports: optim },
-  data: { folder: "packages/data/src", exports: data },
+  data: { folder: "packages/data/src", exports: { ...data, ...data.augment } },
+  "data/node": { folder: "packages/data/src/node", exports: dataNode },
   artifact: { folder: "packages/artifact/src", exports: artifacts },
   formats: { folder: "packages/formats/src", exports: formats },
   onnx: { folder: "packages/onnx/src", exports: onnx },

@@ -3,6 +3,7 @@
  * reads no files.
  */
 import { checkList, printShape, ShapeError } from "@kiln-ml/ir";
+import { checkIndex, checkSource, type Items, isDataset, named, type Source } from "./items.ts";
 import { permutation } from "./permutation.ts";
 
 export type NumericArray =
@@ -24,6 +25,8 @@ export interface Dataset<T extends Fields = Fields> {
   /** The shape of one sample of each field; [] for a number. */
   readonly shapes: readonly (readonly number[])[];
   gather(indices: ArrayLike<number>): T | Promise<T>;
+  /** What errors call a sample, such as `cats/3.png` or `a.csv: row 7`. */
+  name?(index: number): string;
 }
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
@@ -72,9 +75,7 @@ function gatherRows(
 ): NumericArray {
   const out = new (array.constructor as new (n: number) => NumericArray)(indices.length * size);
   for (let i = 0; i < indices.length; i++) {
-    const at = indices[i]!;
-    if (!(Number.isInteger(at) && at >= 0 && at < length))
-      throw new ShapeError(`gather: sample ${at} is outside a data set of ${length}`);
+    const at = checkIndex(indices[i]!, length);
     out.set(array.subarray(at * size, (at + 1) * size), i * size);
   }
   return out;
@@ -84,20 +85,21 @@ function gatherRows(
 export function subset<T extends Fields>(
   dataset: Dataset<T>,
   indices: ArrayLike<number>,
-): Dataset<T> {
-  return {
-    length: indices.length,
-    shapes: dataset.shapes,
-    gather: (places) =>
-      dataset.gather(
-        Array.from(places, (i) => {
-          const at = indices[i];
-          if (at === undefined)
-            throw new ShapeError(`gather: sample ${i} is outside a data set of ${indices.length}`);
-          return at;
-        }),
-      ),
-  };
+): Dataset<T>;
+/** The items at `indices`, as items. */
+export function subset<S>(items: Items<S>, indices: ArrayLike<number>): Items<S>;
+export function subset<S>(source: Source<S>, indices: ArrayLike<number>): Source<S>;
+export function subset<S>(source: Source<S>, indices: ArrayLike<number>): Source<S> {
+  checkSource("subset", source);
+  const at = (i: number): number => indices[checkIndex(i, indices.length)]!;
+  const { length } = indices;
+  return named(
+    source,
+    isDataset(source)
+      ? { length, shapes: source.shapes, gather: (places) => source.gather(Array.from(places, at)) }
+      : { length, get: (i: number) => (source as Items<S>).get(at(i)) },
+    at,
+  ) as Source<S>;
 }
 
 /**
@@ -110,11 +112,7 @@ export function split<T extends Fields>(
   seed = 0,
 ): Dataset<T>[] {
   checkList("split", "fractions", fractions);
-  const total = fractions.reduce((a, b) => a + b, 0);
-  if (!fractions.length || fractions.some((f) => !(f > 0)) || total > 1 + 1e-9)
-    throw new ShapeError(
-      `split: fractions must be positive and sum to at most 1, got ${printShape(fractions)}`,
-    );
+  checkFractions("split", fractions);
   const order = permutation(dataset.length, seed);
   let sum = 0;
   let start = 0;
@@ -126,4 +124,13 @@ export function split<T extends Fields>(
     start = limit;
     return part;
   });
+}
+
+/** Throws ShapeError unless the fractions are positive and sum to at most 1. */
+export function checkFractions(op: string, fractions: readonly number[]): void {
+  const total = fractions.reduce((a, b) => a + b, 0);
+  if (!fractions.length || fractions.some((f) => !(f > 0)) || total > 1 + 1e-9)
+    throw new ShapeError(
+      `${op}: fractions must be positive and sum to at most 1, got ${printShape(fractions)}`,
+    );
 }

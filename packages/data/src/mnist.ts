@@ -4,6 +4,7 @@
  */
 import { ArtifactError } from "@kiln-ml/ir";
 import { type Dataset, fromArrays } from "./dataset.ts";
+import { decimalList } from "./decimal-list.ts";
 import { type IdxOptions, readIdx } from "./idx.ts";
 
 export type Mnist = Dataset<readonly [Float32Array, Int32Array]>;
@@ -24,15 +25,20 @@ export async function mnistFromIdx(
     throw new ArtifactError(`mnist: labels must be u8[${n}], got [${y.shape.join(",")}]`);
   const wrong = y.data.find((label) => label > 9);
   if (wrong !== undefined) throw new ArtifactError(`mnist: label ${wrong} is not from 0 to 9`);
-  return fromArrays([Float32Array.from(x.data, (v) => v / 255), Int32Array.from(y.data)] as const, [
-    [pixels],
-    [],
-  ]);
+  return fromArrays([scaled(x.data), new Int32Array(y.data)] as const, [[pixels], []]);
+}
+
+/** v/255 of each byte. A loop, as `Float32Array.from` with a function takes twenty times as long. */
+function scaled(bytes: Uint8Array): Float32Array {
+  const table = Float32Array.from({ length: 256 }, (_, v) => v / 255);
+  const out = new Float32Array(bytes.length);
+  for (let i = 0; i < bytes.length; i++) out[i] = table[bytes[i]!]!;
+  return out;
 }
 
 /** One file of the npm package: the images of one digit, 784 numbers from 0 to 1 each. */
 export interface Digit {
-  readonly data: readonly number[];
+  readonly data: readonly number[] | Float32Array;
 }
 
 /**
@@ -44,13 +50,11 @@ export async function mnistFromDigits(source: string | URL | readonly Digit[]): 
   if (digits.length !== 10)
     throw new ArtifactError(`mnist: needs 10 files of digits, got ${digits.length}`);
   const counts = digits.map(({ data }, digit) => {
-    if (!Array.isArray(data) || data.length % pixels)
+    if (!(Array.isArray(data) || data instanceof Float32Array) || data.length % pixels)
       throw new ArtifactError(`mnist: ${digit}.json does not hold images of ${pixels} numbers`);
-    const wrong = data.findIndex((v) => !(v >= 0 && v <= 1));
-    if (wrong >= 0)
-      throw new ArtifactError(
-        `mnist: ${digit}.json has ${String(data[wrong])}, must be from 0 to 1`,
-      );
+    for (let i = 0; i < data.length; i++)
+      if (!(data[i]! >= 0 && data[i]! <= 1))
+        throw new ArtifactError(`mnist: ${digit}.json has ${String(data[i])}, must be from 0 to 1`);
     return data.length / pixels;
   });
   const total = counts.reduce((a, b) => a + b, 0);
@@ -85,7 +89,9 @@ async function readDigits(folder: string | URL): Promise<Digit[]> {
       const file = await open(name, O_RDONLY | O_NONBLOCK);
       try {
         if (!(await file.stat()).isFile()) throw new Error("it is not a regular file");
-        digits.push(JSON.parse(await file.readFile("utf8")) as Digit);
+        const bytes = await file.readFile();
+        const data = decimalList(bytes);
+        digits.push(data ? { data } : (JSON.parse(bytes.toString("utf8")) as Digit));
       } finally {
         await file.close();
       }

@@ -7,6 +7,8 @@ import { banner, firstParagraph, headOf, sourcesIn } from "./source.ts";
 const elsewhere: Readonly<Record<string, string>> = {
   fuse: "compiler/src/fuse/fuse.ts",
   lower: "compiler/src/lower/lower.ts",
+  order: "compiler/src/plan/order.ts",
+  plan: "compiler/src/plan/plan.ts",
   emit: "compiler/src/target.ts",
 };
 

@@ -3,22 +3,48 @@
  */
 export { autocast, type ProductDtype } from "@kiln-ml/ir";
 export * from "./activation.ts";
+export * from "./adaptive-pool.ts";
 export { type AttentionOptions, attention, MultiHeadAttention } from "./attention.ts";
-export { BatchNorm1d, BatchNorm2d, type BatchNormOptions } from "./batch-norm.ts";
-export { Conv1d, Conv2d, type ConvOptions, type Padding } from "./convolution.ts";
+export { BatchNorm1d, BatchNorm2d, BatchNorm3d, type BatchNormOptions } from "./batch-norm.ts";
+export {
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTransposeOptions,
+} from "./conv-transpose.ts";
+export { Conv1d, Conv2d, Conv3d, type ConvOptions } from "./convolution.ts";
 export { type CrossEntropyOptions, crossEntropy, type NllOptions, nll } from "./cross-entropy.ts";
 export { Dropout } from "./dropout.ts";
 export { Embedding } from "./embedding.ts";
 export { Flatten } from "./flatten.ts";
+export { GlobalAvgPool, GlobalMaxPool, type GlobalPoolOptions } from "./global-pool.ts";
 export * as init from "./init.ts";
 export { type Initializer, seed } from "./init.ts";
+export {
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+  type InstanceNormOptions,
+} from "./instance-norm.ts";
 export { KeyStream } from "./key-stream.ts";
 export { Linear, type LinearOptions } from "./linear.ts";
 export { bce, bceWithLogits, huber, type LossOptions, l1, mse, smoothL1 } from "./losses.ts";
+export { LPPool1d, LPPool2d, LPPool3d, type LPPoolOptions } from "./lp-pool.ts";
 export { accuracy } from "./metrics.ts";
 export { type Layer, Module } from "./module.ts";
 export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
-export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, type PoolOptions } from "./pool.ts";
+export type { Padding, PaddingMode, Sides } from "./padding.ts";
+export {
+  AvgPool1d,
+  AvgPool2d,
+  AvgPool3d,
+  type AvgPoolOptions,
+  MaxPool1d,
+  MaxPool2d,
+  MaxPool3d,
+  type MaxPoolOptions,
+  type PoolOptions,
+} from "./pool.ts";
 export {
   GRU,
   LSTM,
@@ -28,4 +54,5 @@ export {
   RNN,
 } from "./recurrent.ts";
 export type { Reduction } from "./reduction.ts";
+export { LocalResponseNorm, type ResponseNormOptions } from "./response-norm.ts";
 export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";

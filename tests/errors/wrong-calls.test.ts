@@ -7,7 +7,7 @@ import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { cases } from "../nn/modules.ts";
+import { cases } from "../nn/module-cases.ts";
 import { faultsOf } from "./wrong-calls.ts";
 
 type Any = (...args: never[]) => unknown;

@@ -21,7 +21,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { runProgram } from "../support/run.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
-import { cases, layerOf } from "./modules.ts";
+import { cases, layerOf } from "./module-cases.ts";
 
 const halves = ["f16", "bf16"] as const;
 const devices: readonly Device[] = [createCpuDevice({ poison: true }), wasmDevice(variants[0]!)];

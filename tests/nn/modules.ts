@@ -1,29 +1,11 @@
 /**
- * Cases of `modules.json` and how they are run: the class by name, with its arguments, against PyTorch's results and gradients by the
- * reference evaluator; then compiled for js and wasm with a batch that is a symbol, against the reference.
+ * How layers of `modules.json` are run: against PyTorch's results and gradients by the reference evaluator; and compiled for js and wasm
+ * with a batch that is a symbol, against the reference.
  */
-import { dim, grad, input, type Tensor, trace } from "@kiln-ml/ir";
-import * as nn from "@kiln-ml/nn";
+import { dim, grad, input, trace } from "@kiln-ml/ir";
 import { agreesOnJs, agreesOnWasm } from "../support/targets.ts";
-import { asValue, checkLayer, fixture, type LayerCase, type Named, Session } from "./fixture.ts";
-
-export interface ModuleCase extends LayerCase {
-  readonly type: string;
-  readonly args: readonly unknown[];
-  readonly train: boolean;
-  /** The state after the pass, where it moves. */
-  readonly after?: Named;
-}
-
-export const cases: Readonly<Record<string, ModuleCase>> = fixture("modules");
-
-type OneInput = nn.Module & { forward(x: Tensor): Tensor };
-
-/** The layer of a case, in its mode. */
-export function layerOf(c: ModuleCase): OneInput {
-  const Type = (nn as unknown as Record<string, new (...args: unknown[]) => OneInput>)[c.type]!;
-  return new Type(...c.args).train(c.train);
-}
+import { asValue, checkLayer, Session } from "./fixture.ts";
+import { layerOf, type ModuleCase } from "./module-cases.ts";
 
 /** Throws unless the layer gives what PyTorch gave, moves its state as there, and compiles to what the reference gives. */
 export function agreesWithPyTorch(c: ModuleCase): void {
@@ -38,7 +20,7 @@ export async function compilesWithSymbol(c: ModuleCase): Promise<void> {
   const layer = layerOf(c);
   const dtype = c.dx ? "f32" : "i32";
   const [batch, ...rest] = c.x.shape;
-  const x = input("x", dtype, [dim("B"), ...rest]);
+  const x = input("x", dtype, [c.other ? batch! : dim("B"), ...rest]);
   const { value, updates } = trace(() => {
     const y = layer.forward(x);
     const sources = [...(c.dx ? [x] : []), ...layer.parameters()];

@@ -6,6 +6,7 @@ export * from "./activation.ts";
 export * from "./adaptive-pool.ts";
 export { type AttentionOptions, attention, MultiHeadAttention } from "./attention.ts";
 export { BatchNorm1d, BatchNorm2d, BatchNorm3d, type BatchNormOptions } from "./batch-norm.ts";
+export { Bilinear } from "./bilinear.ts";
 export {
   ConvTranspose1d,
   ConvTranspose2d,
@@ -15,8 +16,11 @@ export {
 export { Conv1d, Conv2d, Conv3d, type ConvOptions } from "./convolution.ts";
 export { type CrossEntropyOptions, crossEntropy, type NllOptions, nll } from "./cross-entropy.ts";
 export { Dropout } from "./dropout.ts";
-export { Embedding } from "./embedding.ts";
+export { Embedding, type EmbeddingOptions } from "./embedding.ts";
+export { type BagInputs, EmbeddingBag, type EmbeddingBagOptions } from "./embedding-bag.ts";
 export { Flatten } from "./flatten.ts";
+export { Fold, Unfold, type UnfoldOptions } from "./fold-layers.ts";
+export { GEGLU, GLU, SwiGLU } from "./gates.ts";
 export { GlobalAvgPool, GlobalMaxPool, type GlobalPoolOptions } from "./global-pool.ts";
 export * as init from "./init.ts";
 export { type Initializer, seed } from "./init.ts";
@@ -30,10 +34,13 @@ export { KeyStream } from "./key-stream.ts";
 export { Linear, type LinearOptions } from "./linear.ts";
 export { bce, bceWithLogits, huber, type LossOptions, l1, mse, smoothL1 } from "./losses.ts";
 export { LPPool1d, LPPool2d, LPPool3d, type LPPoolOptions } from "./lp-pool.ts";
+export { Maxout, type MaxoutOptions } from "./maxout.ts";
 export { accuracy } from "./metrics.ts";
 export { type Layer, Module } from "./module.ts";
 export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
+export * from "./pad-layers.ts";
 export type { Padding, PaddingMode, Sides } from "./padding.ts";
+export { PixelShuffle, PixelUnshuffle } from "./pixel-shuffle.ts";
 export {
   AvgPool1d,
   AvgPool2d,
@@ -45,6 +52,7 @@ export {
   type MaxPoolOptions,
   type PoolOptions,
 } from "./pool.ts";
+export { PReLU, type PReLUOptions, RReLU } from "./prelu.ts";
 export {
   GRU,
   LSTM,
@@ -56,3 +64,11 @@ export {
 export type { Reduction } from "./reduction.ts";
 export { LocalResponseNorm, type ResponseNormOptions } from "./response-norm.ts";
 export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";
+export * from "./shrink.ts";
+export {
+  CosineSimilarity,
+  type CosineSimilarityOptions,
+  PairwiseDistance,
+  type PairwiseDistanceOptions,
+} from "./similarity.ts";
+export { AlphaDropout, Dropout1d, Dropout2d, Dropout3d, GaussianNoise } from "./spatial-dropout.ts";

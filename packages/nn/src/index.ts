@@ -4,7 +4,7 @@
 export { autocast, type ProductDtype } from "@kiln-ml/ir";
 export * from "./activation.ts";
 export * from "./adaptive-pool.ts";
-export { type AttentionOptions, attention, MultiHeadAttention } from "./attention.ts";
+export { type AttentionOptions, attention } from "./attention.ts";
 export { BatchNorm1d, BatchNorm2d, BatchNorm3d, type BatchNormOptions } from "./batch-norm.ts";
 export { Bilinear } from "./bilinear.ts";
 export {
@@ -37,6 +37,12 @@ export { LPPool1d, LPPool2d, LPPool3d, type LPPoolOptions } from "./lp-pool.ts";
 export { Maxout, type MaxoutOptions } from "./maxout.ts";
 export { accuracy } from "./metrics.ts";
 export { type Layer, Module } from "./module.ts";
+export {
+  type KeyValueCache,
+  MultiHeadAttention,
+  type MultiHeadAttentionOptions,
+  type MultiHeadInputs,
+} from "./multi-head-attention.ts";
 export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
 export * from "./pad-layers.ts";
 export type { Padding, PaddingMode, Sides } from "./padding.ts";
@@ -52,6 +58,7 @@ export {
   type MaxPoolOptions,
   type PoolOptions,
 } from "./pool.ts";
+export * from "./positions.ts";
 export { PReLU, type PReLUOptions, RReLU } from "./prelu.ts";
 export {
   GRU,
@@ -72,3 +79,4 @@ export {
   type PairwiseDistanceOptions,
 } from "./similarity.ts";
 export { AlphaDropout, Dropout1d, Dropout2d, Dropout3d, GaussianNoise } from "./spatial-dropout.ts";
+export * from "./transformer.ts";

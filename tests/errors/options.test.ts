@@ -40,6 +40,16 @@ const net = () => new nn.Linear(2, 2);
 type Call = (options: never) => unknown;
 type Row = readonly [name: string, option: string, call: Call];
 
+const classes = { ...nn } as unknown as Readonly<
+  Record<string, new (...args: unknown[]) => unknown>
+>;
+/** A layer by name, with what it takes before its options. */
+const layer = (name: string, option: string, ...args: unknown[]): Row => [
+  `nn ${name}`,
+  option,
+  (o) => new classes[name]!(...args, o),
+];
+
 // biome-ignore format: one function a row
 const rows: readonly Row[] = [
   ["ir dim", "max", (o) => ir.dim("N", o)],
@@ -50,6 +60,7 @@ const rows: readonly Row[] = [
   ["ir param", "trainable", (o) => ir.param([1], o)],
   ["ir dotGeneral", "lhsContract", (o) => ir.dotGeneral(matrix(), matrix(), o)],
   ["ir convolution", "lhsDilation", (o) => ir.convolution(image(), image(), o)],
+  ["ir convTranspose", "outputPadding", (o) => ir.convTranspose(image(), image(), o)],
   ["ir windows", "dilation", (o) => ir.windows(matrix(), Object.assign({ size: 1 }, o))],
   ["ir foldWindows", "extent", (o) => ir.foldWindows(matrix(), Object.assign({ size: 1 }, o))],
   ["ir maxPool", "ceilMode", (o) => ir.maxPool(image(), Object.assign({ size: 2 }, o))],
@@ -106,6 +117,43 @@ const rows: readonly Row[] = [
   ["nn BatchNorm2d", "affine", (o) => new nn.BatchNorm2d(2, o)],
   ["nn Conv1d", "biasInit", (o) => new nn.Conv1d(1, 1, 3, o)],
   ["nn Conv2d", "padding", (o) => new nn.Conv2d(1, 1, 3, o)],
+  layer("Conv3d", "paddingMode", 1, 1, 3),
+  ...[1, 2, 3].flatMap((n) => [
+    layer(`ConvTranspose${n}d`, "outputPadding", 1, 1, 3),
+    layer(`LPPool${n}d`, "ceilMode", 2, 2),
+    layer(`InstanceNorm${n}d`, "affine", 2),
+  ]),
+  ...[1, 3].flatMap((n) => [
+    layer(`MaxPool${n}d`, "dilation", 2),
+    layer(`AvgPool${n}d`, "countIncludePad", 2),
+  ]),
+  layer("GlobalAvgPool", "keepDims"),
+  layer("PReLU", "init", 2),
+  layer("PositionalEncoding", "timescale", 4),
+  layer("RotaryEncoding", "theta", 4),
+  layer("PositionWiseFeedForward", "activation", 2, 2),
+  layer("TransformerEncoderLayer", "normFirst", 4, 2),
+  layer("TransformerDecoderLayer", "normFirst", 4, 2),
+  layer("TransformerEncoder", "kvHeads", 1, 4, 2),
+  layer("TransformerDecoder", "kvHeads", 1, 4, 2),
+  layer("RReLU", "seed", 0.1, 0.2),
+  layer("SwiGLU", "biasInit", 2, 2),
+  layer("GEGLU", "biasInit", 2, 2),
+  layer("Maxout", "pieces", 2, 2),
+  ...["Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "GaussianNoise"].map((name) =>
+    layer(name, "seed", 0.5)),
+  layer("CosineSimilarity", "axis"),
+  layer("PairwiseDistance", "keepDims"),
+  layer("Bilinear", "biasInit", 2, 2, 2),
+  layer("Unfold", "padding", 2),
+  layer("Fold", "stride", 2, 2),
+  layer("EmbeddingBag", "paddingIdx", 2, 2),
+  ["nn EmbeddingBag.forward", "offsets", (o) => new nn.EmbeddingBag(2, 2).forward(tensor([[0]], { dtype: "i32" }), o)],
+  ["nn init.kaimingUniform", "mode", (o) => nn.init.kaimingUniform(0, o)],
+  ["nn init.kaimingNormal", "mode", (o) => nn.init.kaimingNormal(0, o)],
+  layer("GlobalMaxPool", "keepDims"),
+  layer("BatchNorm3d", "trackRunningStats", 2),
+  layer("LocalResponseNorm", "alpha", 2),
   ["nn crossEntropy", "labelSmoothing", (o) => nn.crossEntropy(matrix(), indices(), o)],
   ["nn nll", "ignoreIndex", (o) => nn.nll(matrix(), indices(), o)],
   ["nn Dropout", "seed", (o) => new nn.Dropout(0.5, o)],
@@ -340,8 +388,8 @@ test("a record of options is no layer, and a list or a word no record of options
     "sgd: there is no option weight_decay\n  did you mean weightDecay?",
   );
   assert.is(
-    await message(() => new nn.Conv2d(1, 1, 3, { paddingMode: "reflect" } as never)),
-    "conv2d: there is no option paddingMode\n  did you mean padding?",
+    await message(() => new nn.Conv2d(1, 1, 3, { padding_mode: "reflect" } as never)),
+    "conv2d: there is no option padding_mode\n  did you mean paddingMode?",
   );
   assert.is(
     await message(() => compile(identity, { taget: "js" } as never)),

@@ -7,6 +7,7 @@ import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { cases } from "../nn/module-cases.ts";
 import { faultsOf } from "./wrong-calls.ts";
 
 type Any = (...args: never[]) => unknown;
@@ -65,6 +66,7 @@ test("every function on tensors answers wrong arguments with an error of Kiln", 
 
 test("every layer answers wrong inputs with an error of Kiln", () => {
   const arguments_: Readonly<Record<string, readonly unknown[]>> = {
+    ...Object.fromEntries(Object.values(cases).map((c) => [c.type, c.args])),
     Linear: [3, 2], Conv1d: [2, 3, 3], Conv2d: [2, 3, 3], BatchNorm1d: [3], BatchNorm2d: [2], LayerNorm: [3], RmsNorm: [3],
     GroupNorm: [1, 2], Embedding: [5, 2], MultiHeadAttention: [4, 2], LSTM: [3, 4], GRU: [3, 4], RNN: [3, 4], MaxPool2d: [2],
     AvgPool2d: [2], AdaptiveAvgPool2d: [1], Dense: [4],

@@ -32,15 +32,15 @@ test("eval() and train() reach functions that were compiled before", async () =>
     );
     const [a, b] = [await (await f(rows(4))).data(), await (await f(rows(4))).data()];
     assert.not.equal(a, b, "dropout draws anew");
-    const mean = await net.norm.runningMean.data();
+    const mean = await net.norm.runningMean!.data();
     net.eval();
     const [c, d] = [await (await f(rows(4))).data(), await (await f(rows(4))).data()];
     assert.equal(c, d);
-    assert.equal(await net.norm.runningMean.data(), mean);
+    assert.equal(await net.norm.runningMean!.data(), mean);
     assert.is(f.compiles, 2);
     net.train();
     await f(rows(4));
-    assert.not.equal(await net.norm.runningMean.data(), mean);
+    assert.not.equal(await net.norm.runningMean!.data(), mean);
     assert.is(f.compiles, 2);
   }
 });
@@ -49,10 +49,10 @@ test("a part of a model may be set alone", async () => {
   const net = new Net();
   const f = compile((x: Tensor) => net.forward(x));
   await f(rows(2));
-  const mean = await net.norm.runningMean.data();
+  const mean = await net.norm.runningMean!.data();
   net.norm.eval();
   assert.not.equal(await (await f(rows(2))).data(), await (await f(rows(2))).data());
-  assert.equal(await net.norm.runningMean.data(), mean);
+  assert.equal(await net.norm.runningMean!.data(), mean);
 });
 
 test("whatever the order of modes and extents, a call gives what a function compiled for it gives", async () => {

@@ -38,8 +38,8 @@ test("batch normalisation counts a symbolic batch when it runs", () => {
   const { value, updates } = trace(() => layer.forward(x));
   const session = new Session();
   session.run([value], updates, new Map([[x, makeValue("f32", [4, 1], [1, 2, 3, 6])]]));
-  close("mean", session.valueOf(layer.runningMean), { shape: [1], data: [3] });
-  close("var", session.valueOf(layer.runningVar), { shape: [1], data: [14 / 3] });
+  close("mean", session.valueOf(layer.runningMean!), { shape: [1], data: [3] });
+  close("var", session.valueOf(layer.runningVar!), { shape: [1], data: [14 / 3] });
 });
 
 test("batch normalisation in evaluation assigns nothing", () => {

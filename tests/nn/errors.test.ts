@@ -1,7 +1,14 @@
 /**
  * What layers refuse, word for word.
  */
-import { DtypeError, GraphError, input, type KilnError, ShapeError } from "@kiln-ml/ir";
+import {
+  convTranspose,
+  DtypeError,
+  GraphError,
+  input,
+  type KilnError,
+  ShapeError,
+} from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -30,6 +37,41 @@ const cases: readonly (readonly [Kind, string, () => unknown])[] = [
   [DtypeError, "embedding: indices must be integers, got f32\n  feed an Int32Array, or convert: x.convert(\"i32\")", () => new nn.Embedding(2, 2).forward(f32(3))],
   [ShapeError, "maxPool2d: padding is over half the window: [2,2] for [3,3]\n  pad at most half of the window, or pad before: x.pad(…)", () => new nn.MaxPool2d(3, { padding: 2 })],
   [ShapeError, "avgPool2d: window needs 1 or 2 numbers, got []\n  give one number for all axes, or one for each", () => new nn.AvgPool2d([])],
+  [GraphError, "conv1d: paddingMode must be zeros, reflect, replicate, circular, got same\n  leave it out for zeros", () => new nn.Conv1d(1, 1, 3, { paddingMode: "same" as "zeros" })],
+  [ShapeError, "conv1d: padding 4 by reflect reaches beyond axis 2 of [1,1,4]\n  pad by less than the extent, or take another mode", () => new nn.Conv1d(1, 1, 3, { padding: 4, paddingMode: "reflect" }).forward(f32(1, 1, 4))],
+  [ShapeError, "conv2d: padding 4 by circular reaches beyond axis 3 of [1,1,4,3]\n  pad by at most the extent, or take another mode", () => new nn.Conv2d(1, 1, 3, { padding: [[0, 1], [4, 0]], paddingMode: "circular" }).forward(f32(1, 1, 4, 3))],
+  [ShapeError, "conv1d: padding 2 by replicate reaches beyond axis 2 of [1,1,0]\n  pad by at most the extent, or take another mode", () => new nn.Conv1d(1, 1, 2, { padding: 2, paddingMode: "replicate" }).forward(f32(1, 1, 0))],
+  [ShapeError, "conv1d: a pair of padding needs 1 or 2 numbers, got [1,2,3]\n  give one number for all axes, or one for each", () => new nn.Conv1d(1, 1, 3, { padding: [[1, 2, 3]] as never })],
+  [ShapeError, "convTranspose1d: channels are not multiples of groups: inputs 3, outputs 4, groups 2\n  choose groups that divide both", () => new nn.ConvTranspose1d(3, 4, 3, { groups: 2 })],
+  [ShapeError, "convTranspose: outputPadding 2 is not less than stride 2 or dilation 1\n  it tells apart results that a convolution of this stride maps to one extent; pad to add more", () => new nn.ConvTranspose1d(1, 1, 3, { stride: 2, outputPadding: 2 }).forward(f32(1, 1, 4))],
+  [GraphError, "convTranspose: padding \"same\" is not one of its own\n  give numbers: the result has (D − 1)·stride − padding + (K − 1)·dilation + 1 places", () => convTranspose(f32(1, 1, 4), f32(1, 1, 2), { padding: "same" as never })],
+  [ShapeError, "convTranspose: x is [1,1,4], w is [1,2], not [N,C,...] and [C,O,...] of one rank", () => convTranspose(f32(1, 1, 4), f32(1, 2))],
+  [ShapeError, "convTranspose: groups is 0, not 1 or more", () => convTranspose(f32(1, 1, 4), f32(1, 1, 2), { groups: 0 })],
+  [ShapeError, "convTranspose: channels do not divide into 2 groups: w is [3,1,2]\n  choose groups that divide the first axis of w", () => convTranspose(f32(1, 3, 4), f32(3, 1, 2), { groups: 2 })],
+  [GraphError, "lpPool2d: norm must be positive and finite, got 0\n  take MaxPool2d for the limit of large norms", () => new nn.LPPool2d(0, 2)],
+  [ShapeError, "adaptiveMaxPool1d: size 2 needs a known extent, axis 2 of [1,1,L] is symbolic", () => new nn.AdaptiveMaxPool1d(2).forward(input("x", "f32", [1, 1, "L"]))],
+  [ShapeError, "globalAvgPool: input needs rank 3 or more, got [2,3]\n  put the batch in front and the channels second: [N,C,...]", () => new nn.GlobalAvgPool().forward(f32(2, 3))],
+  [ShapeError, "instanceNorm: one value a channel has no variance: input is [2,3,1]\n  give more than one position", () => new nn.InstanceNorm1d(3).forward(f32(2, 3, 1))],
+  [ShapeError, "localResponseNorm: input needs rank 2 or more, got [3]\n  put the batch in front and the channels second: [N,C,...]", () => new nn.LocalResponseNorm(3).forward(f32(3))],
+  [GraphError, "hardShrink: lambda must be 0 or more, got -1\n  leave it out for 0.5", () => new nn.HardShrink(-1)],
+  [ShapeError, "glu: axis -1 of [2,3] has no halves\n  give it an even extent, or name another axis", () => new nn.GLU().forward(f32(2, 3))],
+  [ShapeError, "prelu: 3 slopes need channels, input is [3]\n  put the batch in front and the channels second: [N,C,...]", () => new nn.PReLU(3).forward(f32(3))],
+  [GraphError, "rrelu: lower must be at most upper, got 0.5 and 0.1\n  give the smaller slope first", () => new nn.RReLU(0.5, 0.1)],
+  [GraphError, "gaussianNoise: std must be 0 or more, got -1\n  give a deviation", () => new nn.GaussianNoise(-1)],
+  [GraphError, "pairwiseDistance: p must be positive, got 0\n  leave it out for 2", () => new nn.PairwiseDistance({ p: 0 })],
+  [ShapeError, "pixelShuffle: [1,6,2,2] does not divide into blocks: 6 by 4\n  choose a factor that fits", () => new nn.PixelShuffle(2).forward(f32(1, 6, 2, 2))],
+  [ShapeError, "pixelUnshuffle: input needs rank 3 or more, got [2,2]\n  give images: [N,C,H,W]", () => new nn.PixelUnshuffle(2).forward(f32(2, 2))],
+  [ShapeError, "zeroPad2d: input needs rank 2 or more, got [4]\n  take the layer of fewer axes", () => new nn.ZeroPad2d(1).forward(f32(4))],
+  [ShapeError, "fold: columns of [4,4] by [2,2] are [N,C·4,9], got [1,8,4]\n  give what Unfold of the same options makes of 4×4", () => new nn.Fold(4, 2).forward(f32(1, 8, 4))],
+  [ShapeError, "embedding: paddingIdx 5 is not a row of 5\n  give one from 0 to the count less 1, or from the end, -1 the last", () => new nn.Embedding(5, 2, { paddingIdx: 5 })],
+  [GraphError, "embedding: maxNorm must be positive, got 0", () => new nn.Embedding(5, 2, { maxNorm: 0 })],
+  [GraphError, "embeddingBag: mode must be mean, sum or max, got min", () => new nn.EmbeddingBag(5, 2, { mode: "min" as "max" })],
+  [GraphError, "embeddingBag: perSampleWeights are for mode sum, not mean", () => new nn.EmbeddingBag(5, 2).forward(input("i", "i32", [2, 2]), { perSampleWeights: f32(2, 2) })],
+  [ShapeError, "embeddingBag: perSampleWeights must be [2,2], got [2]", () => new nn.EmbeddingBag(5, 2, { mode: "sum" }).forward(input("i", "i32", [2, 2]), { perSampleWeights: f32(2) })],
+  [GraphError, "kaimingUniform: mode must be fanIn or fanOut, got fan_out", () => nn.init.kaimingUniform(0, { mode: "fan_out" as "fanOut" })],
+  [ShapeError, "multiHeadAttention: heads 4 are not a multiple of kvHeads 3", () => new nn.MultiHeadAttention(8, 4, { kvHeads: 3 })],
+  [ShapeError, "rotaryEncoding: width 3 is odd\n  sines and cosines take turns: give an even width", () => new nn.RotaryEncoding(3)],
+  [ShapeError, "positionalEncoding: input needs rank 2 or more, got [4]\n  give sequences: [...,T,width]", () => new nn.PositionalEncoding(4).forward(f32(4))],
   [ShapeError, "flatten: needs rank 1 or more, got []\n  give start a smaller axis", () => new nn.Flatten().forward(f32())],
   [GraphError, "huber: delta must be positive, got 0\n  leave it out for 1", () => nn.huber(f32(2), f32(2), { delta: 0 })],
   [GraphError, "crossEntropy: labelSmoothing must be from 0 to 1, got NaN\n  give a number of that range", () => nn.crossEntropy(f32(2, 3), input("t", "i32", [2]), { labelSmoothing: Number.NaN })],

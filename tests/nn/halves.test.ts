@@ -21,6 +21,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { runProgram } from "../support/run.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
+import { cases, layerOf } from "./module-cases.ts";
 
 const halves = ["f16", "bf16"] as const;
 const devices: readonly Device[] = [createCpuDevice({ poison: true }), wasmDevice(variants[0]!)];
@@ -139,10 +140,8 @@ for (const dtype of halves)
         }
     });
 
-/** Layers by name, each with the shape that it takes, or a call of its own. */
-const layers: Readonly<
-  Record<string, readonly [() => nn.Module, readonly number[], ("i32" | "f32")?]>
-> = {
+/** Layers by name, each with the shape that it takes, or a call of its own; others are taken from the fixtures. */
+const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32" | "f32")?]> = {
   AdaptiveAvgPool2d: [() => new nn.AdaptiveAvgPool2d([2, 3]), [2, 3, 4, 5]],
   AvgPool2d: [() => new nn.AvgPool2d(2, { padding: 1 }), [2, 3, 4, 4]],
   BatchNorm1d: [() => new nn.BatchNorm1d(3), [4, 3]],
@@ -185,6 +184,9 @@ const layers: Readonly<
   Softsign: [() => new nn.Softsign(), [2, 3]],
   Tanh: [() => new nn.Tanh(), [2, 3]],
 };
+
+for (const c of Object.values(cases))
+  layers[c.type] ??= [() => layerOf(c), c.x.shape, c.dx ? "f32" : "i32"];
 
 /** Classes that compute nothing by themselves. */
 const others = ["Module", "KeyStream", "Input", "Lambda", "Sequential"];

@@ -40,6 +40,7 @@ export * from "./ops/composite/vectors.ts";
 export { cond } from "./ops/cond.ts";
 export * from "./ops/contraction.ts";
 export * from "./ops/control.ts";
+export { type ConvTransposeOptions, convTranspose } from "./ops/conv-transpose.ts";
 export * from "./ops/convolution.ts";
 export * from "./ops/create.ts";
 export * from "./ops/cumulative.ts";

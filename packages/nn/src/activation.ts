@@ -3,7 +3,6 @@
  */
 import {
   celu,
-  checkTensor,
   elu,
   GraphError,
   gelu,
@@ -26,7 +25,8 @@ import {
   type Tensor,
   tanh,
 } from "@kiln-ml/ir";
-import { type Layer, Module } from "./module.ts";
+import { Activation } from "./activation-layer.ts";
+import type { Layer } from "./module.ts";
 
 const named = {
   linear: (x: Tensor): Tensor => x,
@@ -62,27 +62,6 @@ export function activationOf(name: ActivationName): (x: Tensor) => Tensor {
       `activation: unknown name "${String(name)}"\n  known: ${Object.keys(named).join(", ")}`,
     );
   return named[name];
-}
-
-/** A layer without parameters that applies one function. */
-class Activation extends Module {
-  readonly #run: (x: Tensor) => Tensor;
-  readonly #options: string;
-
-  constructor(run: (x: Tensor) => Tensor, options = "") {
-    super();
-    this.#run = run;
-    this.#options = options;
-  }
-
-  override forward(x: Tensor): Tensor {
-    checkTensor("activation", x);
-    return this.#run(x);
-  }
-
-  override describe(): string {
-    return this.#options;
-  }
 }
 
 /** A class for an activation that has no options. */

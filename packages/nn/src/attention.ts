@@ -1,5 +1,5 @@
 /**
- * Scaled dot-product attention, plain and with several heads. Written as one expression; the compiler is what
+ * Scaled dot-product attention. Written as one expression; the compiler is what
  * recognises it and keeps the scores out of memory.
  */
 import {
@@ -24,9 +24,6 @@ import {
   type Tensor,
   widened,
 } from "@kiln-ml/ir";
-import { Linear } from "./linear.ts";
-import { Module } from "./module.ts";
-import { checkCount, checkExtent, checkRank } from "./parameter.ts";
 
 export interface AttentionOptions {
   /** bool: true where a query may attend to a key; or floats, added to the scores. Broadcasts to [..., T, S]. */
@@ -40,7 +37,7 @@ export interface AttentionOptions {
   readonly scale?: number;
 }
 
-const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal: 1, scale: 1 };
+export const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal: 1, scale: 1 };
 
 /**
  * softmax(q·kᵀ·scale + mask)·v.
@@ -51,8 +48,19 @@ const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal: 1, sc
  * unknown `causal`. Vaswani et al. 2017, eq. 1.
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
-  for (const t of [q, k, v]) checkTensor("attention", t);
   checkOptions("attention", options, attentionOptions);
+  return attend(q, k, v, options, (weights) => weights);
+}
+
+/** `attention` with something done to its weights, as dropout is. */
+export function attend(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  options: AttentionOptions,
+  drop: (weights: Tensor) => Tensor,
+): Tensor {
+  for (const t of [q, k, v]) checkTensor("attention", t);
   const width = q.shape.at(-1);
   if (options.scale === undefined && typeof width !== "number")
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
@@ -62,7 +70,7 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOpt
   return roundedOnce(factors, (a, b, c) =>
     autocast("f32", () => {
       const scores = a.matmul(swapLast(b)).mul(scale);
-      return masked(scores, options).maskedSoftmax(-1).matmul(c);
+      return drop(masked(scores, options).maskedSoftmax(-1)).matmul(c);
     }),
   );
 }
@@ -101,81 +109,4 @@ function seenBy(scores: Tensor, causal: unknown): Tensor {
   const before = subDim(keys, queries);
   if (isStatic(before)) return key.lessEqual(query.add(before));
   return key.add(dimValue(queries)).lessEqual(query.add(dimValue(keys)));
-}
-
-export interface MultiHeadAttentionOptions {
-  readonly bias?: boolean;
-}
-
-const multiHeadOptions: OptionNames<MultiHeadAttentionOptions> = { bias: 1 };
-
-interface MultiHeadInputs extends AttentionOptions {
-  readonly key?: Tensor;
-  readonly value?: Tensor;
-}
-
-const multiHeadInputs: OptionNames<MultiHeadInputs> = { ...attentionOptions, key: 1, value: 1 };
-
-/**
- * Attention in `heads` parts of the width, each with its own projections, joined and projected once more.
- *
- * x: f32[B, T, width] (and key, value f32[B, S, width], x by default) → f32[B, T, width].
- * Throws ShapeError if `heads` does not divide `width`. Vaswani et al. 2017, section 3.2.2.
- */
-export class MultiHeadAttention extends Module {
-  readonly query: Linear;
-  readonly key: Linear;
-  readonly value: Linear;
-  readonly out: Linear;
-  readonly width: number;
-  readonly heads: number;
-
-  constructor(width: number, heads: number, options: MultiHeadAttentionOptions = {}) {
-    super();
-    checkOptions("multiHeadAttention", options, multiHeadOptions);
-    checkCount("multiHeadAttention", "width", width);
-    checkCount("multiHeadAttention", "heads", heads);
-    if (width % heads)
-      throw new ShapeError(
-        `multiHeadAttention: width ${width} is not a multiple of heads ${heads}`,
-      );
-    this.width = width;
-    this.heads = heads;
-    this.query = new Linear(width, width, options);
-    this.key = new Linear(width, width, options);
-    this.value = new Linear(width, width, options);
-    this.out = new Linear(width, width, options);
-  }
-
-  override forward(x: Tensor, options: MultiHeadInputs = {}): Tensor {
-    const {
-      key = x,
-      value = key,
-      ...rest
-    } = checkOptions("multiHeadAttention", options, multiHeadInputs);
-    for (const t of [x, key, value]) {
-      checkRank("multiHeadAttention", t, 3);
-      checkExtent("multiHeadAttention", t, -1, this.width, "widths");
-    }
-    if (options.value && !options.key)
-      throw new GraphError("multiHeadAttention: value is given without key");
-    const joined = attention(
-      this.#split(this.query.forward(x)),
-      this.#split(this.key.forward(key)),
-      this.#split(this.value.forward(value)),
-      rest,
-    );
-    const [batch, length] = x.shape as [Dim, Dim];
-    return this.out.forward(joined.transpose([0, 2, 1, 3]).reshape([batch, length, this.width]));
-  }
-
-  /** [B, T, width] → [B, heads, T, width / heads]. */
-  #split(x: Tensor): Tensor {
-    const [batch, length] = x.shape as [Dim, Dim];
-    return x.reshape([batch, length, this.heads, this.width / this.heads]).transpose([0, 2, 1, 3]);
-  }
-
-  override describe(): string {
-    return `${this.width}, ${this.heads} heads`;
-  }
 }

@@ -3,7 +3,6 @@
  * towards them by `assign`; afterwards it uses the running ones, which no gradient reaches.
  */
 import {
-  assign,
   checkOptions,
   type Dim,
   dimValue,
@@ -19,26 +18,36 @@ import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { affine } from "./norm.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
+import { checkMomentum, type Momentum, move, shareOf } from "./running.ts";
 
 export interface BatchNormOptions {
   /** Added to the variance, default 1e-5. */
   readonly eps?: number;
-  /** Share of the batch in the new running statistics, default 0.1. */
-  readonly momentum?: number;
+  /** Share of the batch in the new running statistics, default 0.1; null for the mean of all batches so far. */
+  readonly momentum?: number | null;
   /** Has gain and bias; true by default. */
   readonly affine?: boolean;
+  /** Keeps running statistics; true by default. Without them those of the batch are used in evaluation too. */
+  readonly trackRunningStats?: boolean;
 }
 
-const batchNormOptions: OptionNames<BatchNormOptions> = { eps: 1, momentum: 1, affine: 1 };
+const batchNormOptions: OptionNames<BatchNormOptions> = {
+  eps: 1,
+  momentum: 1,
+  affine: 1,
+  trackRunningStats: 1,
+};
 
 class BatchNorm extends Module {
   readonly weight: Tensor | undefined;
   readonly bias: Tensor | undefined;
-  readonly runningMean: Tensor;
-  readonly runningVar: Tensor;
+  readonly runningMean: Tensor | undefined;
+  readonly runningVar: Tensor | undefined;
+  /** f32[], the number of batches, where `momentum` is null. */
+  readonly batchesTracked: Tensor | undefined;
   readonly channels: number;
   readonly eps: number;
-  readonly momentum: number;
+  readonly momentum: Momentum;
   readonly #ranks: readonly number[];
 
   constructor(channels: number, ranks: readonly number[], options: BatchNormOptions) {
@@ -47,16 +56,18 @@ class BatchNorm extends Module {
     checkCount("batchNorm", "channels", channels);
     this.channels = channels;
     this.eps = options.eps ?? 1e-5;
-    this.momentum = options.momentum ?? 0.1;
     checkWithin("batchNorm", "eps", this.eps, 0, 1);
-    checkWithin("batchNorm", "momentum", this.momentum, 0, 1);
     this.#ranks = ranks;
     if (options.affine ?? true) {
       this.weight = weight("weight", [channels], constant(1));
       this.bias = weight("bias", [channels], constant(0));
     }
+    const { momentum = 0.1, trackRunningStats = true } = options;
+    this.momentum = checkMomentum("batchNorm", momentum);
+    if (!trackRunningStats) return;
     this.runningMean = buffer("runningMean", [channels], constant(0));
     this.runningVar = buffer("runningVar", [channels], constant(1));
+    if (momentum === null) this.batchesTracked = buffer("batchesTracked", [], constant(0));
   }
 
   override forward(input: Tensor): Tensor {
@@ -65,9 +76,11 @@ class BatchNorm extends Module {
     const axes = input.shape.map((_, i) => i).filter((i) => i !== 1);
     const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...axes.slice(1).map(() => 1)]);
     return inFloat32([input, this.weight, this.bias], (x, weight, bias) => {
-      const [mean, variance] = this.training
-        ? this.#batchStatistics(x, axes, wide)
-        : [this.runningMean, this.runningVar];
+      const { runningMean, runningVar } = this;
+      const [mean, variance] =
+        this.training || !runningMean || !runningVar
+          ? this.#batchStatistics(x, axes, wide)
+          : [runningMean, runningVar];
       const scale = variance.add(this.eps).rsqrt();
       return affine(x.sub(wide(mean)).mul(wide(scale)), weight && wide(weight), bias && wide(bias));
     });
@@ -91,16 +104,13 @@ class BatchNorm extends Module {
     const count = dimValue(extent, x.dtype);
     const mean = x.mean(axes);
     const squares = x.sub(wide(mean)).square().sum(axes);
-    this.#move(this.runningMean, mean);
-    this.#move(this.runningVar, squares.div(count.sub(1)));
+    const { runningMean, runningVar } = this;
+    if (runningMean && runningVar) {
+      const share = shareOf(this.momentum, this.batchesTracked);
+      move(runningMean, mean, share);
+      move(runningVar, squares.div(count.sub(1)), share);
+    }
     return [mean, squares.div(count)];
-  }
-
-  #move(running: Tensor, batch: Tensor): void {
-    assign(
-      running,
-      inFloat32([running], (old) => old.mul(1 - this.momentum).add(batch.mul(this.momentum))),
-    );
   }
 
   override describe(): string {
@@ -123,5 +133,12 @@ export class BatchNorm1d extends BatchNorm {
 export class BatchNorm2d extends BatchNorm {
   constructor(channels: number, options: BatchNormOptions = {}) {
     super(channels, [4], options);
+  }
+}
+
+/** As `BatchNorm1d`. x: f32[N, C, D, H, W] → the same. */
+export class BatchNorm3d extends BatchNorm {
+  constructor(channels: number, options: BatchNormOptions = {}) {
+    super(channels, [5], options);
   }
 }

@@ -1,25 +1,32 @@
 /**
- * Convolution layers over one and two axes, channels first as in PyTorch. The arithmetic is the IR's
- * `convolution`; here are the parameters, the padding by name, and the bias.
+ * Convolution layers over one to three axes, channels first as in PyTorch. The arithmetic is the IR's
+ * `convolution`; here are the parameters, the padding by name and mode, and the bias.
  */
 import {
   checkOptions,
   convolution,
   type OptionNames,
-  printShape,
+  resolvePadding,
   ShapeError,
   type Tensor,
 } from "@kiln-ml/ir";
 import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
 import { Module } from "./module.ts";
-import { checkCount, checkExtent, checkRank, weight } from "./parameter.ts";
-
-/** "valid" adds nothing; "same" gives ⌈extent / stride⌉ places; a number pads both ends of its axis. */
-export type Padding = number | readonly number[] | "same" | "valid";
+import {
+  checkMode,
+  extended,
+  type Padding,
+  type PaddingMode,
+  type Sides,
+  sidesOf,
+} from "./padding.ts";
+import { checkCount, checkExtent, checkRank, each, weight } from "./parameter.ts";
 
 export interface ConvOptions {
   readonly stride?: number | readonly number[];
   readonly padding?: Padding;
+  /** What the padding holds; "zeros" by default. */
+  readonly paddingMode?: PaddingMode;
   readonly dilation?: number | readonly number[];
   readonly groups?: number;
   readonly bias?: boolean;
@@ -30,6 +37,7 @@ export interface ConvOptions {
 const convOptions: OptionNames<ConvOptions> = {
   stride: 1,
   padding: 1,
+  paddingMode: 1,
   dilation: 1,
   groups: 1,
   bias: 1,
@@ -45,7 +53,8 @@ class Convolution extends Module {
   readonly kernel: readonly number[];
   readonly stride: readonly number[];
   readonly dilation: readonly number[];
-  readonly padding: readonly number[] | "same" | "valid";
+  readonly padding: readonly (number | Sides)[] | "same" | "valid";
+  readonly paddingMode: PaddingMode;
   readonly groups: number;
   readonly #op: string;
 
@@ -74,7 +83,8 @@ class Convolution extends Module {
     this.stride = each(op, "stride", options.stride ?? 1, axes);
     this.dilation = each(op, "dilation", options.dilation ?? 1, axes);
     const padding = options.padding ?? 0;
-    this.padding = typeof padding === "string" ? padding : each(op, "padding", padding, axes, 0);
+    this.padding = typeof padding === "string" ? padding : sidesOf(op, padding, axes);
+    this.paddingMode = checkMode(op, options.paddingMode ?? "zeros");
     const shape = [outputs, inputs / this.groups, ...this.kernel];
     this.weight = weight("weight", shape, options.init ?? defaultWeight);
     if (options.bias ?? true)
@@ -84,21 +94,25 @@ class Convolution extends Module {
   override forward(x: Tensor): Tensor {
     checkRank(this.#op, x, this.kernel.length + 2);
     checkExtent(this.#op, x, 1, this.inputs, "channels");
-    const { stride, padding, dilation, groups } = this;
-    const y = convolution(x, this.weight, { stride, padding, dilation, groups });
-    if (!this.bias) return y;
-    const bias = this.bias.reshape([this.outputs, ...this.kernel.map(() => 1)]);
-    return y.add(bias.convert(y.dtype));
+    const { stride, dilation, groups } = this;
+    const [padded, padding] = this.#padded(x);
+    const y = convolution(padded, this.weight, { stride, padding, dilation, groups });
+    return biased(y, this.bias);
+  }
+
+  /** x with what is not zeros around it, and what the convolution still has to add. */
+  #padded(x: Tensor): [Tensor, Padding] {
+    const { kernel, stride, padding, dilation, paddingMode } = this;
+    if (paddingMode === "zeros") return [x, padding];
+    const sides = resolvePadding(this.#op, padding, x.shape.slice(2), kernel, stride, dilation);
+    return [extended(this.#op, x, sides, paddingMode), 0];
   }
 
   override describe(): string {
     const { inputs, outputs, kernel, stride, padding, dilation, groups } = this;
     const more = [
       stride.some((s) => s !== 1) ? ` stride ${stride.join("×")}` : "",
-      typeof padding === "string" ? ` padding ${padding}` : "",
-      typeof padding !== "string" && padding.some((p) => p > 0)
-        ? ` padding ${padding.join("×")}`
-        : "",
+      paddingText(padding, this.paddingMode),
       dilation.some((d) => d !== 1) ? ` dilation ${dilation.join("×")}` : "",
       groups !== 1 ? ` groups ${groups}` : "",
     ];
@@ -109,7 +123,10 @@ class Convolution extends Module {
 /**
  * y[n, o, p] = b[o] + Σ_{c,k} x[n, c, p·stride + k·dilation − padding] · W[o, c, k].
  *
- * x: f32[N, C, L] → f32[N, O, L′]; `weight` f32[O, C/groups, K]. Throws ShapeError on other ranks or channels.
+ * x: f32[N, C, L] → f32[N, O, L′]; `weight` f32[O, C/groups, K]. By default stride 1, padding 0, dilation 1, groups 1, zeros for
+ * padding, a bias. Throws ShapeError on other ranks or channels, or where a `paddingMode` reaches beyond the axis.
+ *
+ *   new nn.Conv1d(2, 8, 3, { padding: [[2, 0]] }) // sees no later place
  */
 export class Conv1d extends Convolution {
   constructor(
@@ -134,19 +151,32 @@ export class Conv2d extends Convolution {
   }
 }
 
-/** One count for each axis. */
-function each(
-  op: string,
-  what: string,
-  value: number | readonly number[],
-  axes: number,
-  least = 1,
-): number[] {
-  const list = typeof value === "number" ? new Array<number>(axes).fill(value) : [...value];
-  if (list.length !== axes)
-    throw new ShapeError(
-      `${op}: ${what} needs 1 or ${axes} numbers, got ${printShape(list)}\n  give one number for all axes, or one for each`,
-    );
-  for (const v of list) checkCount(op, what, v, least);
-  return list;
+/** As `Conv1d` over three axes. x: f32[N, C, D, H, W] → f32[N, O, D′, H′, W′]; `weight` f32[O, C/groups, K, K′, K″]. */
+export class Conv3d extends Convolution {
+  constructor(
+    inputs: number,
+    outputs: number,
+    kernel: number | readonly number[],
+    options: ConvOptions = {},
+  ) {
+    super(3, inputs, outputs, kernel, options);
+  }
+}
+
+/** y + bias, one number a channel. */
+export function biased(y: Tensor, bias: Tensor | undefined): Tensor {
+  if (!bias) return y;
+  const wide = bias.reshape([bias.shape[0]!, ...y.shape.slice(2).map(() => 1)]);
+  return y.add(wide.convert(y.dtype));
+}
+
+/** How `describe` tells of padding, where there is any. */
+export function paddingText(
+  padding: readonly (number | Sides)[] | "same" | "valid",
+  mode: PaddingMode = "zeros",
+): string {
+  const by = mode === "zeros" ? "" : ` by ${mode}`;
+  if (typeof padding === "string") return ` padding ${padding}${by}`;
+  const amounts = padding.map((p) => (typeof p === "number" ? `${p}` : p.join("+")));
+  return amounts.every((a) => a === "0") ? "" : ` padding ${amounts.join("×")}${by}`;
 }

@@ -3,16 +3,34 @@
  */
 export { autocast, type ProductDtype } from "@kiln-ml/ir";
 export * from "./activation.ts";
-export { type AttentionOptions, attention, MultiHeadAttention } from "./attention.ts";
-export { BatchNorm1d, BatchNorm2d, type BatchNormOptions } from "./batch-norm.ts";
-export { Conv1d, Conv2d, type ConvOptions, type Padding } from "./convolution.ts";
+export * from "./adaptive-pool.ts";
+export { type AttentionOptions, attention } from "./attention.ts";
+export { BatchNorm1d, BatchNorm2d, BatchNorm3d, type BatchNormOptions } from "./batch-norm.ts";
+export { Bilinear } from "./bilinear.ts";
+export {
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTransposeOptions,
+} from "./conv-transpose.ts";
+export { Conv1d, Conv2d, Conv3d, type ConvOptions } from "./convolution.ts";
 export { type CrossEntropyOptions, crossEntropy, type NllOptions, nll } from "./cross-entropy.ts";
 export { type CtcOptions, ctc } from "./ctc.ts";
 export { Dropout } from "./dropout.ts";
-export { Embedding } from "./embedding.ts";
+export { Embedding, type EmbeddingOptions } from "./embedding.ts";
+export { type BagInputs, EmbeddingBag, type EmbeddingBagOptions } from "./embedding-bag.ts";
 export { Flatten } from "./flatten.ts";
+export { Fold, Unfold, type UnfoldOptions } from "./fold-layers.ts";
+export { GEGLU, GLU, SwiGLU } from "./gates.ts";
+export { GlobalAvgPool, GlobalMaxPool, type GlobalPoolOptions } from "./global-pool.ts";
 export * as init from "./init.ts";
 export { type Initializer, seed } from "./init.ts";
+export {
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+  type InstanceNormOptions,
+} from "./instance-norm.ts";
 export { KeyStream } from "./key-stream.ts";
 export {
   type GaussianNllOptions,
@@ -35,6 +53,7 @@ export {
   mse,
   smoothL1,
 } from "./losses.ts";
+export { LPPool1d, LPPool2d, LPPool3d, type LPPoolOptions } from "./lp-pool.ts";
 export {
   cosineEmbedding,
   hingeEmbedding,
@@ -48,10 +67,32 @@ export {
   type TripletMarginOptions,
   tripletMargin,
 } from "./margin-losses.ts";
+export { Maxout, type MaxoutOptions } from "./maxout.ts";
 export { accuracy } from "./metrics.ts";
 export { type Layer, Module } from "./module.ts";
+export {
+  type KeyValueCache,
+  MultiHeadAttention,
+  type MultiHeadAttentionOptions,
+  type MultiHeadInputs,
+} from "./multi-head-attention.ts";
 export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
-export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, type PoolOptions } from "./pool.ts";
+export * from "./pad-layers.ts";
+export type { Padding, PaddingMode, Sides } from "./padding.ts";
+export { PixelShuffle, PixelUnshuffle } from "./pixel-shuffle.ts";
+export {
+  AvgPool1d,
+  AvgPool2d,
+  AvgPool3d,
+  type AvgPoolOptions,
+  MaxPool1d,
+  MaxPool2d,
+  MaxPool3d,
+  type MaxPoolOptions,
+  type PoolOptions,
+} from "./pool.ts";
+export * from "./positions.ts";
+export { PReLU, type PReLUOptions, RReLU } from "./prelu.ts";
 export {
   GRU,
   LSTM,
@@ -61,7 +102,16 @@ export {
   RNN,
 } from "./recurrent.ts";
 export type { Reduction } from "./reduction.ts";
+export { LocalResponseNorm, type ResponseNormOptions } from "./response-norm.ts";
 export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";
+export * from "./shrink.ts";
+export {
+  CosineSimilarity,
+  type CosineSimilarityOptions,
+  PairwiseDistance,
+  type PairwiseDistanceOptions,
+} from "./similarity.ts";
+export { AlphaDropout, Dropout1d, Dropout2d, Dropout3d, GaussianNoise } from "./spatial-dropout.ts";
 export {
   type DiceOptions,
   dice,
@@ -72,3 +122,4 @@ export {
   type InfoNceOptions,
   infoNce,
 } from "./task-losses.ts";
+export * from "./transformer.ts";

@@ -3,7 +3,7 @@
  * The default ones draw from a key that `seed` sets and every draw advances. Fans are taken as PyTorch
  * takes them: axis 0 counts outputs, axis 1 inputs, the other axes are the receptive field.
  */
-import { ShapeError } from "@kiln-ml/ir";
+import { checkOptions, GraphError, type OptionNames, ShapeError } from "@kiln-ml/ir";
 import { Generator } from "./generator.ts";
 
 /** First values for a parameter of this shape, row-major. */
@@ -42,6 +42,12 @@ export const constant =
   (shape) =>
     new Float32Array(sizeOf(shape)).fill(value);
 
+/** All 0. */
+export const zeros = (): Initializer => constant(0);
+
+/** All 1. */
+export const ones = (): Initializer => constant(1);
+
 /** Even over [low, high). */
 export const uniform =
   (low = 0, high = 1): Initializer =>
@@ -67,19 +73,39 @@ export const truncatedNormal =
 
 const leakyGain = (a: number): number => Math.sqrt(2 / (1 + a * a));
 
-/** Even within ±gain·√(3 / fan in), gain = √(2 / (1 + a²)). He et al. 2015, with the leaky slope `a`. */
-export const kaimingUniform =
-  (a = 0): Initializer =>
-  (shape) => {
-    const bound = leakyGain(a) * Math.sqrt(3 / Math.max(1, fansOf(shape)[0]));
+/** Which fan keeps its variance: that of inputs on the way forwards, that of outputs on the way back. */
+export interface FanOptions {
+  /** "fanIn" by default. */
+  readonly mode?: "fanIn" | "fanOut";
+}
+
+const fanOptions: OptionNames<FanOptions> = { mode: 1 };
+
+function fanOf(shape: readonly number[], { mode = "fanIn" }: FanOptions): number {
+  return Math.max(1, fansOf(shape)[mode === "fanIn" ? 0 : 1]);
+}
+
+function checkFan(op: string, options: FanOptions): FanOptions {
+  const { mode = "fanIn" } = checkOptions(op, options, fanOptions);
+  if (mode !== "fanIn" && mode !== "fanOut")
+    throw new GraphError(`${op}: mode must be fanIn or fanOut, got ${String(mode)}`);
+  return options;
+}
+
+/** Even within ±gain·√(3 / fan), gain = √(2 / (1 + a²)). He et al. 2015, with the leaky slope `a`. */
+export const kaimingUniform = (a = 0, options: FanOptions = {}): Initializer => {
+  checkFan("kaimingUniform", options);
+  return (shape) => {
+    const bound = leakyGain(a) * Math.sqrt(3 / fanOf(shape, options));
     return uniform(-bound, bound)(shape);
   };
+};
 
-/** Gaussian of deviation gain / √(fan in). He et al. 2015. */
-export const kaimingNormal =
-  (a = 0): Initializer =>
-  (shape) =>
-    normal(0, leakyGain(a) / Math.sqrt(Math.max(1, fansOf(shape)[0])))(shape);
+/** Gaussian of deviation gain / √fan. He et al. 2015. */
+export const kaimingNormal = (a = 0, options: FanOptions = {}): Initializer => {
+  checkFan("kaimingNormal", options);
+  return (shape) => normal(0, leakyGain(a) / Math.sqrt(fanOf(shape, options)))(shape);
+};
 
 /** Even within ±gain·√(6 / (fan in + fan out)). Glorot & Bengio 2010, eq. 16. */
 export const xavierUniform =

@@ -72,17 +72,30 @@ export function checkRank(op: string, x: Tensor, ...ranks: number[]): void {
     );
 }
 
-/** One number for both axes, or one each. */
-export function pair(
+/** One whole number of at least `least` for each of `axes` axes; a number counts for all of them. */
+export function each(
   op: string,
   what: string,
   value: number | readonly number[],
-): [number, number] {
-  const both = typeof value === "number" ? [value, value] : value;
-  checkList(op, what, both);
-  if (both.length !== 2)
+  axes: number,
+  least = 1,
+): number[] {
+  const list = typeof value === "number" ? new Array<number>(axes).fill(value) : value;
+  checkLength(op, what, list, axes);
+  for (const v of list) checkCount(op, what, v, least);
+  return [...list];
+}
+
+/** Throws unless there is one entry an axis. */
+export function checkLength(
+  op: string,
+  what: string,
+  list: readonly unknown[],
+  axes: number,
+): void {
+  checkList(op, what, list);
+  if (list.length !== axes)
     throw new ShapeError(
-      `${op}: ${what} needs 1 or 2 numbers, got [${both.join(",")}]\n  give one number for all axes, or one for each`,
+      `${op}: ${what} needs ${axes === 1 ? "1 number" : `1 or ${axes} numbers`}, got [${list.join(",")}]\n  give one number for all axes, or one for each`,
     );
-  return [both[0]!, both[1]!];
 }

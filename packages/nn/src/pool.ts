@@ -1,11 +1,9 @@
 /**
- * Pooling over the two trailing axes of [N, C, H, W]: the windows and their reduction are the IR's.
+ * Pooling over the one to three trailing axes of [N, C, …]: the windows and their reduction are the IR's.
  */
 import {
   avgPool,
   checkOptions,
-  concat,
-  isStatic,
   maxPool,
   type OptionNames,
   printShape,
@@ -13,7 +11,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { Module } from "./module.ts";
-import { checkCount, checkRank, pair } from "./parameter.ts";
+import { checkCount, checkRank, each } from "./parameter.ts";
 
 export interface PoolOptions {
   /** Step of the window; the window's size by default. */
@@ -24,24 +22,38 @@ export interface PoolOptions {
   readonly ceilMode?: boolean;
 }
 
+export interface MaxPoolOptions extends PoolOptions {
+  /** Step between the elements of a window, default 1. */
+  readonly dilation?: number | readonly number[];
+}
+
+export interface AvgPoolOptions extends PoolOptions {
+  /** Counts padding in the divisor; true by default. */
+  readonly countIncludePad?: boolean;
+  /** Divides by this number, whatever a window holds. */
+  readonly divisorOverride?: number;
+}
+
 const poolOptions: OptionNames<PoolOptions> = { stride: 1, padding: 1, ceilMode: 1 };
+const maxPoolOptions: OptionNames<MaxPoolOptions> = { ...poolOptions, dilation: 1 };
+const avgPoolOptions: OptionNames<AvgPoolOptions> = {
+  ...poolOptions,
+  countIncludePad: 1,
+  divisorOverride: 1,
+};
 
 abstract class Pool extends Module {
-  readonly window: [number, number];
-  readonly stride: [number, number];
-  readonly padding: [number, number];
+  readonly window: readonly number[];
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
   readonly ceilMode: boolean;
 
-  constructor(op: string, window: number | readonly number[], options: PoolOptions) {
+  constructor(op: string, axes: number, window: number | readonly number[], options: PoolOptions) {
     super();
-    checkOptions(op, options, poolOptions);
-    this.window = pair(op, "window", window);
-    this.stride = pair(op, "stride", options.stride ?? this.window);
-    this.padding = pair(op, "padding", options.padding ?? 0);
+    this.window = each(op, "window", window, axes);
+    this.stride = each(op, "stride", options.stride ?? this.window, axes);
+    this.padding = each(op, "padding", options.padding ?? 0, axes, 0);
     this.ceilMode = options.ceilMode ?? false;
-    for (const v of this.window) checkCount(op, "window", v);
-    for (const v of this.stride) checkCount(op, "stride", v);
-    for (const v of this.padding) checkCount(op, "padding", v, 0);
     if (this.padding.some((p, i) => p > this.window[i]! / 2))
       throw new ShapeError(
         `${op}: padding is over half the window: ${printShape(this.padding)} for ${printShape(this.window)}\n  pad at most half of the window, or pad before: x.pad(…)`,
@@ -49,7 +61,7 @@ abstract class Pool extends Module {
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank("pool", x, 4);
+    checkRank("pool", x, this.window.length + 2);
     return this.reduce(x);
   }
 
@@ -65,68 +77,87 @@ abstract class Pool extends Module {
   }
 }
 
-/** Largest element of each window. x: f32[N, C, H, W] → f32[N, C, H′, W′]; the first of equals gets the gradient. */
-export class MaxPool2d extends Pool {
-  constructor(window: number | readonly number[], options: PoolOptions = {}) {
-    super("maxPool2d", window, options);
+class MaxPool extends Pool {
+  readonly dilation: readonly number[];
+
+  constructor(axes: number, window: number | readonly number[], options: MaxPoolOptions) {
+    const op = `maxPool${axes}d`;
+    super(op, axes, window, checkOptions(op, options, maxPoolOptions));
+    this.dilation = each(op, "dilation", options.dilation ?? 1, axes);
   }
+
   protected override reduce(x: Tensor): Tensor {
-    return maxPool(x, this.frame);
+    return maxPool(x, { ...this.frame, dilation: this.dilation });
   }
 }
 
-/** Mean of each window, padding counted as zeros. x: f32[N, C, H, W] → f32[N, C, H′, W′]. */
-export class AvgPool2d extends Pool {
-  constructor(window: number | readonly number[], options: PoolOptions = {}) {
-    super("avgPool2d", window, options);
+class AvgPool extends Pool {
+  readonly countIncludePad: boolean;
+  readonly divisorOverride: number | undefined;
+
+  constructor(axes: number, window: number | readonly number[], options: AvgPoolOptions) {
+    const op = `avgPool${axes}d`;
+    super(op, axes, window, checkOptions(op, options, avgPoolOptions));
+    this.countIncludePad = options.countIncludePad ?? true;
+    this.divisorOverride = options.divisorOverride;
+    if (this.divisorOverride !== undefined) checkCount(op, "divisorOverride", this.divisorOverride);
   }
+
   protected override reduce(x: Tensor): Tensor {
-    return avgPool(x, this.frame);
+    const { countIncludePad, divisorOverride } = this;
+    const divisor = divisorOverride === undefined ? {} : { divisorOverride };
+    return avgPool(x, { ...this.frame, countIncludePad, ...divisor });
   }
 }
 
 /**
- * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike, as PyTorch has it.
+ * y[n, c, p] = max over k of x[n, c, p·stride + k·dilation − padding]; padding never wins.
  *
- * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not 1.
+ * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, padding 0, dilation 1, ceilMode false. The first of equal elements gets
+ * the gradient. Throws ShapeError on another rank, or where the padding is over half the window.
  */
-export class AdaptiveAvgPool2d extends Module {
-  readonly grid: [number, number];
-
-  constructor(size: number | readonly number[]) {
-    super();
-    this.grid = pair("adaptiveAvgPool2d", "size", size);
-    for (const v of this.grid) checkCount("adaptiveAvgPool2d", "size", v);
+export class MaxPool1d extends MaxPool {
+  constructor(window: number | readonly number[], options: MaxPoolOptions = {}) {
+    super(1, window, options);
   }
+}
 
-  override forward(x: Tensor): Tensor {
-    checkRank("adaptiveAvgPool2d", x, 4);
-    return this.#alongAxis(this.#alongAxis(x, x.rank - 2, this.grid[0]), x.rank - 1, this.grid[1]);
+/** Largest element of each window. x: f32[N, C, H, W] → f32[N, C, H′, W′]; the first of equals gets the gradient. */
+export class MaxPool2d extends MaxPool {
+  constructor(window: number | readonly number[], options: MaxPoolOptions = {}) {
+    super(2, window, options);
   }
+}
 
-  /** The mean over a cell is that of rows of the means of columns, so the axes separate. */
-  #alongAxis(x: Tensor, axis: number, count: number): Tensor {
-    const extent = x.shape[axis]!;
-    if (count === 1) return x.mean([axis], { keepDims: true });
-    if (!isStatic(extent))
-      throw new ShapeError(
-        `adaptiveAvgPool2d: size ${count} needs a known extent, axis ${axis} of ${printShape(x.shape)} is symbolic`,
-      );
-    if (extent % count === 0) {
-      const cells = [...x.shape.slice(0, axis), count, extent / count, ...x.shape.slice(axis + 1)];
-      return x.reshape(cells).mean([axis + 1]);
-    }
-    const bands = Array.from({ length: count }, (_, i) => {
-      const [start, limit] = [
-        Math.floor((i * extent) / count),
-        Math.ceil(((i + 1) * extent) / count),
-      ];
-      return x.sliceAxis(axis, start, limit).mean([axis], { keepDims: true });
-    });
-    return concat(bands, axis);
+/** As `MaxPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′]. */
+export class MaxPool3d extends MaxPool {
+  constructor(window: number | readonly number[], options: MaxPoolOptions = {}) {
+    super(3, window, options);
   }
+}
 
-  override describe(): string {
-    return this.grid.join("×");
+/**
+ * Mean of each window, padding counted as zeros unless `countIncludePad` is false.
+ *
+ * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, padding 0, ceilMode false. Throws ShapeError on another rank, or where
+ * the padding is over half the window.
+ */
+export class AvgPool1d extends AvgPool {
+  constructor(window: number | readonly number[], options: AvgPoolOptions = {}) {
+    super(1, window, options);
+  }
+}
+
+/** Mean of each window, padding counted as zeros. x: f32[N, C, H, W] → f32[N, C, H′, W′]. Otherwise as `AvgPool1d`. */
+export class AvgPool2d extends AvgPool {
+  constructor(window: number | readonly number[], options: AvgPoolOptions = {}) {
+    super(2, window, options);
+  }
+}
+
+/** As `AvgPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′]. */
+export class AvgPool3d extends AvgPool {
+  constructor(window: number | readonly number[], options: AvgPoolOptions = {}) {
+    super(3, window, options);
   }
 }

@@ -32,7 +32,8 @@ import {
   perAxis,
   range,
 } from "./apply.ts";
-import { reshape, reverse, transpose } from "./movement.ts";
+import { swapWithinGroups } from "./grouped-channels.ts";
+import { reverse, transpose } from "./movement.ts";
 import { spread } from "./slice.ts";
 import { placements } from "./windows.ts";
 
@@ -139,15 +140,6 @@ function convolutionPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
     { operand: 0, coords: [n!, channel, ...from], when },
     { operand: 1, coords: [o!, c!, ...k], when: [] },
   ];
-}
-
-/** [G·A, B, …] → [G·B, A, …]: exchanges the channel axes within each group. */
-function swapWithinGroups(t: Tensor, groups: number): Tensor {
-  const [first, b, ...rest] = t.shape as [Dim, Dim, ...Dim[]];
-  const a = exactQuotient(first, groups)!;
-  const order = [0, 2, 1, ...rest.map((_, i) => i + 3)];
-  const swapped = transpose(reshape(t, [groups, a, b, ...rest]), order);
-  return reshape(swapped, [mulDim(b, groups), a, ...rest]);
 }
 
 /**

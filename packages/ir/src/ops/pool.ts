@@ -110,9 +110,15 @@ export function maxPool(x: Tensor, options: PoolOptions): Tensor {
 export interface AveragePoolOptions extends PoolOptions {
   /** Counts padding (but not what ceilMode adds) in the divisor; default true. */
   readonly countIncludePad?: boolean;
+  /** Divides by this number, whatever a window holds. */
+  readonly divisorOverride?: number;
 }
 
-const averagePoolOptions: OptionNames<AveragePoolOptions> = { ...poolOptions, countIncludePad: 1 };
+const averagePoolOptions: OptionNames<AveragePoolOptions> = {
+  ...poolOptions,
+  countIncludePad: 1,
+  divisorOverride: 1,
+};
 
 /** The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. */
 export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
@@ -129,7 +135,9 @@ export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
 function averaged(x: Tensor, f: Frame, options: AveragePoolOptions): Tensor {
   const high = f.high.map((d, i) => addDim(d, f.extra[i]!));
   const total = sum(placed(surround(x, 0, f.low, high), f), windowAxes(f));
-  const counted = options.countIncludePad ?? true;
+  const { countIncludePad: counted = true, divisorOverride } = options;
+  if (divisorOverride !== undefined)
+    return apply("div", [total, filled(divisorOverride, x.dtype, total.shape)]);
   const whole = isZero(f.extra) && (counted || (isZero(f.low) && isZero(f.high)));
   const divisor = whole
     ? filled(sizeOf(f.size) as number, x.dtype, total.shape)

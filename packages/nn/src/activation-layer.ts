@@ -1,0 +1,26 @@
+/**
+ * What layers that apply one function have in common.
+ */
+import { checkTensor, type Tensor } from "@kiln-ml/ir";
+import { Module } from "./module.ts";
+
+/** A layer without parameters that applies one function. */
+export class Activation extends Module {
+  readonly #run: (x: Tensor) => Tensor;
+  readonly #options: string;
+
+  constructor(run: (x: Tensor) => Tensor, options = "") {
+    super();
+    this.#run = run;
+    this.#options = options;
+  }
+
+  override forward(x: Tensor): Tensor {
+    checkTensor("activation", x);
+    return this.#run(x);
+  }
+
+  override describe(): string {
+    return this.#options;
+  }
+}

@@ -126,6 +126,32 @@ test("each epoch is shuffled anew, and the same for the same seed", async () => 
   assert.equal(await collect(resumed), await collect(b));
 });
 
+test("a loader goes on within an epoch from where another one stood", async () => {
+  const loader = () => new DataLoader(make(11), { batch: 2, shuffle: true, seed: 3 });
+  const whole = loader();
+  const epochs = [await collect(whole), await collect(whole)];
+  assert.equal(whole.state(), { epoch: 1, batch: 6 });
+  for (let stop = 1; stop <= 6; stop++) {
+    const cut = loader();
+    assert.equal(cut.state(), { epoch: 0, batch: 0 });
+    let given = 0;
+    for await (const _ of cut) if (++given === stop) break;
+    assert.equal(cut.state(), { epoch: 0, batch: stop });
+    const resumed = loader();
+    resumed.load(cut.state());
+    assert.equal(resumed.state(), cut.state());
+    assert.equal(await collect(resumed), epochs[0]!.slice(stop));
+    assert.equal(await collect(resumed), epochs[1]);
+  }
+  assert.throws(
+    () => loader().load({ epoch: 0, batch: 7 }),
+    (e: unknown) =>
+      e instanceof GraphError &&
+      e.message ===
+        "dataLoader: there is no batch 7 of epoch 0: an epoch has 6\n  resume with the data set and the batch that the state was saved with",
+  );
+});
+
 test("a loop that stops early leaves no error behind, and an error of a batch reaches the loop", async () => {
   const broken: Dataset<readonly [Float32Array, Int32Array]> = {
     ...make(6),

@@ -11,6 +11,6 @@ export {
   subset,
 } from "./dataset.ts";
 export { type Idx, type IdxOptions, readIdx } from "./idx.ts";
-export { DataLoader, type LoaderOptions } from "./loader.ts";
+export { DataLoader, type LoaderOptions, type LoaderState } from "./loader.ts";
 export { type Digit, type Mnist, mnistFromDigits, mnistFromIdx } from "./mnist.ts";
 export { permutation } from "./permutation.ts";

@@ -18,6 +18,12 @@ export interface LoaderOptions {
   readonly dropLast?: boolean;
 }
 
+/** Where a loader stands: batches of epoch `epoch` that were handed out. */
+export interface LoaderState {
+  readonly epoch: number;
+  readonly batch: number;
+}
+
 const loaderOptions: OptionNames<LoaderOptions> = { batch: 1, shuffle: 1, seed: 1, dropLast: 1 };
 
 /**
@@ -30,6 +36,11 @@ export class DataLoader<T extends Fields> implements AsyncIterable<T> {
   readonly options: LoaderOptions;
   /** Iterations begun so far; the next one's order depends on it, and it may be set to resume. */
   epoch = 0;
+  /** Batches of the present epoch that were handed out. */
+  #given = 0;
+  /** Batches that the next iteration leaves out. */
+  #skip = 0;
+  #begun = false;
 
   constructor(dataset: Dataset<T>, options: LoaderOptions) {
     const { batch, dropLast } = checkOptions("dataLoader", options, loaderOptions);
@@ -59,19 +70,51 @@ export class DataLoader<T extends Fields> implements AsyncIterable<T> {
     return Array.from({ length: this.length }, (_, i) => all.subarray(i * batch, (i + 1) * batch));
   }
 
+  /** Where the newest iteration is: the batch that follows is `batch` of epoch `epoch`. */
+  state(): LoaderState {
+    return this.#begun
+      ? { epoch: this.epoch - 1, batch: this.#given }
+      : { epoch: this.epoch, batch: this.#skip };
+  }
+
+  /**
+   * Makes the next iteration go on from `state`: it gives what is left of that epoch, and those after it are whole again.
+   * Throws GraphError for a batch that the epoch does not have.
+   */
+  load({ epoch, batch }: LoaderState): void {
+    const whole = (n: number): boolean => Number.isInteger(n) && n >= 0;
+    if (!whole(epoch) || !whole(batch) || batch > this.length)
+      throw new GraphError(
+        `dataLoader: there is no batch ${batch} of epoch ${epoch}: an epoch has ${this.length}\n  resume with the data set and the batch that the state was saved with`,
+      );
+    this.epoch = epoch;
+    this.#skip = batch;
+    this.#begun = false;
+  }
+
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
     let next: T | Promise<T> | undefined;
     let rows = 0;
-    for (const indices of this.order(this.epoch++)) {
+    const skip = this.#skip;
+    this.#skip = 0;
+    this.#given = skip;
+    this.#begun = true;
+    for (const indices of this.order(this.epoch++).slice(skip)) {
       const ready = next;
       const count = rows;
       next = this.dataset.gather(indices);
       rows = indices.length;
       // An error of a batch that is never asked for must not end the process.
       if (next instanceof Promise) next.catch(() => {});
-      if (ready !== undefined) yield this.#shaped(await ready, count);
+      if (ready !== undefined) yield this.#handed(await ready, count);
     }
-    if (next !== undefined) yield this.#shaped(await next, rows);
+    if (next !== undefined) yield this.#handed(await next, rows);
+  }
+
+  /** The batch that is given to the caller, who from here on has it. */
+  #handed(batch: T, rows: number): T {
+    this.#given++;
+    return this.#shaped(batch, rows);
   }
 
   /** A batch of `rows` samples with its shapes on record. */

@@ -1,0 +1,1 @@
+export { accuracy } from "./classification.ts";

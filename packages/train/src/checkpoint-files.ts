@@ -31,10 +31,11 @@ export async function writeCheckpoint(
   folder: string,
   name: string,
   bytes: Uint8Array,
+  write: typeof writeFileAtomic = writeFileAtomic,
 ): Promise<void> {
   const path = join(folder, name);
   try {
-    await writeFileAtomic(path, bytes);
+    await write(path, bytes);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -42,7 +43,7 @@ export async function writeCheckpoint(
     const why = code === "ENOSPC" ? "the disk is full" : `the file system says ${code}`;
     const kept = last ? `${join(folder, last)} is whole` : "nothing was saved before";
     throw new GraphError(
-      `checkpoint: ${path} was not written: ${why}, ${bytes.length} bytes are needed; ${kept}\n  make room, or keep fewer: { keep: 1 }; then resume from ${folder}`,
+      `checkpoint: ${path} was not written, ${bytes.length} bytes: ${why}; ${kept}\n  make room, or keep fewer: { keep: 1 }; then go on with resume: ${JSON.stringify(folder)}`,
       { cause: error },
     );
   }

@@ -271,6 +271,10 @@ class Fit implements Run {
         this.interrupted = true;
         this.stop("interrupted");
         await this.#call("onInterrupt");
+        if (!this.#callbacks.some((c) => c.onInterrupt))
+          console.error(
+            `interrupted at epoch ${this.epoch}, step ${this.step}: nothing saves this run\n  give it train.checkpoint(folder), and resume: folder`,
+          );
       }
       if (this.stopped !== undefined) return;
     }

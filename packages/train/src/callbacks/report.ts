@@ -44,7 +44,10 @@ function diagram(title: string, curves: readonly Curve[]): string {
   const lines = curves.map(({ values }, i) => {
     const points = values.flatMap((v, at) => (Number.isFinite(v) ? [[x(at), y(v)] as const] : []));
     const path = points.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(" ");
-    const dots = points.map(([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.5" fill="${colours[i]}"/>`);
+    const dots = points.map(
+      ([px, py]) =>
+        `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.5" fill="${colours[i]}"/>`,
+    );
     return `<polyline points="${path}" fill="none" stroke="${colours[i]}" stroke-width="2"/>${dots.join("")}`;
   });
   const legend = curves
@@ -100,7 +103,9 @@ td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto}pre{backgrou
 export function reportPage(run: Run): string {
   const settings = Object.entries(run.configuration).map((entry) => row(entry));
   const state = run.stopped ?? (run.records.length >= run.epochs ? "finished" : "running");
-  const best = run.records.length ? `${run.records.length} of ${run.epochs} epochs` : "no epoch yet";
+  const best = run.records.length
+    ? `${run.records.length} of ${run.epochs} epochs`
+    : "no epoch yet";
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escaped(run.net.constructor.name)}: training</title><style>${style}</style>
 <h1>${escaped(run.net.constructor.name)}: ${escaped(best)}, ${escaped(state)}</h1>

@@ -2,8 +2,9 @@
  * Shows a run: on a terminal a line that is redrawn, with progress, time left, throughput, metrics and the course of the loss; plain lines
  * elsewhere, and where NO_COLOR is set or TERM is dumb. Several runs at once each have a line.
  */
-import type { Callback, EpochRecord, Logs, Run } from "../run.ts";
+
 import type { MetricValue } from "../meter.ts";
+import type { Callback, EpochRecord, Logs, Run } from "../run.ts";
 
 /** What it writes to: `process.stderr`, or a stand-in. */
 export interface Out {
@@ -83,7 +84,9 @@ class Foot {
   #draw(above: string): void {
     const width = (this.#out.columns || 80) - 1;
     const up = this.#drawn ? `\x1b[${this.#drawn}A` : "";
-    const lines = [...this.#lines.values()].map((line) => `${[...line].slice(0, width).join("")}\n`);
+    const lines = [...this.#lines.values()].map(
+      (line) => `${[...line].slice(0, width).join("")}\n`,
+    );
     this.#out.write(`${up}\r\x1b[J${above}${lines.join("")}`);
     this.#drawn = lines.length;
   }

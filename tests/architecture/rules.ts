@@ -22,6 +22,13 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/formats": ["@kiln-ml/ir", "@kiln-ml/artifact", "fflate"],
   "packages/onnx": ["@kiln-ml/ir", "@bufbuild/protobuf"],
   "packages/stablehlo": ["@kiln-ml/ir"],
+  "packages/train": [
+    "@kiln-ml/ir",
+    "@kiln-ml/nn",
+    "@kiln-ml/optim",
+    "@kiln-ml/data",
+    "@kiln-ml/artifact",
+  ],
   compiler: ["@kiln-ml/ir", "@kiln-ml/artifact"],
   runtime: ["@kiln-ml/artifact", "webgpu"],
   "packages/kiln": "everything",

@@ -1,0 +1,132 @@
+/**
+ * A run as one page without scripts or links: configuration, curves as SVG, a table of epochs, the model. Written anew at each epoch.
+ */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { writeFileAtomic } from "@kiln-ml/artifact/node";
+import type { Callback, EpochRecord, Run } from "../run.ts";
+import { duration, shortNumber } from "./terminal.ts";
+
+const escaped = (s: string): string =>
+  s.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]!);
+
+const width = 420;
+const height = 200;
+const left = 52;
+const bottom = 22;
+
+interface Curve {
+  readonly name: string;
+  readonly values: readonly number[];
+}
+
+/** Numbers that curves have in common, with some room where they are all one. */
+function rangeOf(curves: readonly Curve[]): readonly [number, number] {
+  const finite = curves.flatMap(({ values }) => values.filter(Number.isFinite));
+  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  if (!finite.length) return [0, 1];
+  return low === high ? [low - Math.max(0.5, Math.abs(low) / 2), high + 0.5] : [low, high];
+}
+
+const colours = ["#1f6feb", "#d9480f"];
+
+/** One diagram: training and validation of one measure, by epoch. */
+function diagram(title: string, curves: readonly Curve[]): string {
+  const [low, high] = rangeOf(curves);
+  const count = Math.max(...curves.map(({ values }) => values.length));
+  const x = (i: number): number => left + ((width - left - 10) * i) / Math.max(1, count - 1);
+  const y = (v: number): number => 10 + (height - bottom - 10) * (1 - (v - low) / (high - low));
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => low + share * (high - low));
+  const grid = ticks.map(
+    (v) =>
+      `<line x1="${left}" x2="${width - 10}" y1="${y(v).toFixed(1)}" y2="${y(v).toFixed(1)}" class="grid"/><text x="${left - 6}" y="${(y(v) + 4).toFixed(1)}" text-anchor="end">${escaped(shortNumber(Number(v.toPrecision(3))))}</text>`,
+  );
+  const lines = curves.map(({ values }, i) => {
+    const points = values.flatMap((v, at) => (Number.isFinite(v) ? [[x(at), y(v)] as const] : []));
+    const path = points.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(" ");
+    const dots = points.map(
+      ([px, py]) =>
+        `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.5" fill="${colours[i]}"/>`,
+    );
+    return `<polyline points="${path}" fill="none" stroke="${colours[i]}" stroke-width="2"/>${dots.join("")}`;
+  });
+  const legend = curves
+    .map(({ name }, i) => `<span style="color:${colours[i]}">● ${escaped(name)}</span>`)
+    .join(" ");
+  const axis = `<text x="${left}" y="${height - 4}">1</text><text x="${width - 10}" y="${height - 4}" text-anchor="end">epoch ${count}</text>`;
+  return `<figure><figcaption>${escaped(title)} <small>${legend}</small></figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)} by epoch">${grid.join("")}${lines.join("")}${axis}</svg></figure>`;
+}
+
+const numberIn = ({ logs }: EpochRecord, name: string): number =>
+  typeof logs[name] === "number" ? logs[name] : NaN;
+
+function diagrams(run: Run): string[] {
+  const own = run.names.filter((name) => !name.startsWith("val."));
+  return own
+    .map((name) => {
+      const both = [name, `val.${name}`].filter((n) => run.names.includes(n));
+      const curves = both.map((n, i) => ({
+        name: i ? "validation" : "training",
+        values: run.records.map((record) => numberIn(record, n)),
+      }));
+      return { name, curves };
+    })
+    .filter(({ curves }) => curves.some(({ values }) => values.some(Number.isFinite)))
+    .map(({ name, curves }) => diagram(name, curves));
+}
+
+const row = (cells: readonly string[], tag = "td"): string =>
+  `<tr>${cells.map((c) => `<${tag}>${escaped(c)}</${tag}>`).join("")}</tr>`;
+
+function epochTable(run: Run): string {
+  const scalars = run.names.filter((n) => run.records.some((r) => Number.isFinite(numberIn(r, n))));
+  const head = row(["epoch", "step", ...scalars, "time", "samples/s"], "th");
+  const rows = run.records.map((r) =>
+    row([
+      String(r.epoch),
+      String(r.step),
+      ...scalars.map((n) => shortNumber(numberIn(r, n))),
+      duration(r.seconds),
+      String(Math.round(r.samplesPerSecond)),
+    ]),
+  );
+  return `<div class="wide"><table>${head}${rows.join("")}</table></div>`;
+}
+
+const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:#1b1f24;background:#fff}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}figure{display:inline-block;width:28rem;max-width:100%;margin:0 1rem 1rem 0}
+svg{width:100%;border:1px solid #d8dee4;border-radius:6px;font-size:11px}svg text{fill:#57606a}.grid{stroke:#eaeef2}
+table{border-collapse:collapse}td,th{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #eaeef2}
+td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto}pre{background:#f6f8fa;padding:1rem;border-radius:6px;overflow-x:auto}`;
+
+/** The page of a run. */
+export function reportPage(run: Run): string {
+  const settings = Object.entries(run.configuration).map((entry) => row(entry));
+  const state = run.stopped ?? (run.records.length >= run.epochs ? "finished" : "running");
+  const best = run.records.length
+    ? `${run.records.length} of ${run.epochs} epochs`
+    : "no epoch yet";
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${escaped(run.net.constructor.name)}: training</title><style>${style}</style>
+<h1>${escaped(run.net.constructor.name)}: ${escaped(best)}, ${escaped(state)}</h1>
+<h2>Curves</h2>${diagrams(run).join("")}
+<h2>Epochs</h2>${epochTable(run)}
+<h2>Configuration</h2><table>${settings.join("")}</table>
+<h2>Model</h2><pre>${escaped(String(run.net))}</pre></html>
+`;
+}
+
+/** Keeps the page of the run at `path`, self-contained. */
+export function report(path: string): Callback {
+  const write = async (run: Run): Promise<void> => {
+    mkdirSync(dirname(path), { recursive: true });
+    await writeFileAtomic(path, new TextEncoder().encode(reportPage(run)));
+  };
+  return {
+    name: "report",
+    onEpochEnd: write,
+    async onEnd(run, error) {
+      if (error === undefined) await write(run);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * What training needs of the front door, as an interface: this package builds graphs and loops, and whoever has a compiler plugs
+ * it in, as `kiln-ml/train` does when it is loaded. So nothing here imports the compiler, and the loop can be tried on another.
+ */
+import { GraphError, type Tensor } from "@kiln-ml/ir";
+
+/** Tensors of state by name. */
+export type Named = ReadonlyMap<string, Tensor>;
+
+/** The type of one argument: its shape, where a name stands for an extent that differs from call to call. */
+export interface ArgumentType {
+  readonly shape: readonly (number | string)[];
+  readonly dtype: "f32" | "f64" | "i8" | "i32" | "u8" | "u32";
+}
+
+export type Compiled = (...args: readonly unknown[]) => Promise<unknown>;
+
+export interface FrontDoor {
+  /** A function of tensors as a program; assignments in it happen at every call. */
+  compile(
+    fn: (...args: Tensor[]) => unknown,
+    options: { readonly name: string; readonly inputs?: readonly ArgumentType[] },
+  ): Compiled;
+  /** State as safetensors, and back. */
+  stateBytes(state: Named): Promise<Uint8Array>;
+  loadState(
+    state: Named,
+    bytes: Uint8Array,
+    options?: { readonly strict?: boolean },
+  ): Promise<unknown>;
+}
+
+let plugged: FrontDoor | undefined;
+
+/** Makes `door` the one that everything of this package uses. */
+export function plug(door: FrontDoor): void {
+  plugged = door;
+}
+
+export function frontDoor(): FrontDoor {
+  if (plugged) return plugged;
+  throw new GraphError("train: no compiler is plugged in\n  import it from kiln-ml/train");
+}

@@ -19,6 +19,7 @@ import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { takersIn } from "./option-takers.ts";
 
 const { compile, GraphError, input, tensor } = kiln;
 
@@ -319,26 +320,6 @@ const packages = {
   runtime: { folder: "runtime/src", exports: runtime },
   compiler: { folder: "compiler/src", exports: compiler },
 } as const;
-
-/** Exported functions and classes of a file with a parameter of options, by name. */
-function takersIn(text: string): string[] {
-  const typed = /\w*(Options|Bounds)\b|\{ readonly \w+\?: /;
-  const names: string[] = [];
-  for (const part of text.split(/\n(?=export |const |abstract class |class |function )/)) {
-    const [head] = part.split(/\n(?: {2})?(?=\S[^\n]*\{\n {4})/);
-    const named = /^export (?:async |abstract )*(?:function|class|const) (\w+)/.exec(part);
-    if (!named) continue;
-    const isClass = /^export (abstract )?class/.test(part);
-    const signature = isClass
-      ? (/constructor\(([\s\S]*?)\) \{/.exec(part)?.[1] ?? "")
-      : part.slice(0, part.search(/\): [^=]*?(\{\n|=>\s)/) + 1 || head!.length);
-    if (typed.test(signature)) names.push(named[1]!);
-  }
-  // Functions that are made by another: `export const sum = reducing("sum", …)`.
-  for (const [, name, maker] of text.matchAll(/export const (\w+) = (\w+)\(/g))
-    if (new RegExp(`const ${maker} =[^;]*?Options`).test(text)) names.push(name!);
-  return names;
-}
 
 /** The check itself; an error's own options, which are the engine's; what `grad` calls with options it checked; a base class whose subclasses have options of their own; what `loadOnnx` alone makes. */
 const exempt = new Set([

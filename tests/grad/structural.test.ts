@@ -71,17 +71,18 @@ for (const mode of ["add", "mul", "max", "min", "set"] as const)
     return mode === "mul" ? bounded(b, y) : y;
   });
 
-const poolOf = (b: Builder, pool: typeof avgPool) => {
-  const size = b.r.int(2, 3);
-  return pool(b.leaf([1, b.r.int(1, 2), b.r.int(3, 5), b.r.int(3, 5)]), {
-    size,
-    stride: b.r.int(1, 2),
-    padding: b.r.int(0, 1),
-    ceilMode: b.r.int(0, 1) === 1,
-    countIncludePad: b.r.int(0, 1) === 1,
-  });
-};
-check("maxPool", (b) => poolOf(b, maxPool), 10);
-check("avgPool", (b) => poolOf(b, avgPool), 10);
+const pooled = (b: Builder) => b.leaf([1, b.r.int(1, 2), b.r.int(3, 5), b.r.int(3, 5)]);
+const poolOf = (b: Builder) => ({
+  size: b.r.int(2, 3),
+  stride: b.r.int(1, 2),
+  padding: b.r.int(0, 1),
+  ceilMode: b.r.int(0, 1) === 1,
+});
+check("maxPool", (b) => maxPool(pooled(b), poolOf(b)), 10);
+check(
+  "avgPool",
+  (b) => avgPool(pooled(b), { ...poolOf(b), countIncludePad: b.r.int(0, 1) === 1 }),
+  10,
+);
 
 test.run();

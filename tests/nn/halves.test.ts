@@ -305,7 +305,9 @@ const excluded = new Set(
   ),
 );
 
-const methods = Object.getOwnPropertyNames(Tensor.prototype).filter((name) => !excluded.has(name));
+const methods = Object.entries(Object.getOwnPropertyDescriptors(Tensor.prototype))
+  .filter(([name, { value }]) => typeof value === "function" && !excluded.has(name))
+  .map(([name]) => name);
 /** Those of which no gradient flows. */
 const still = new Set(["bitcast", "stopGradient", "zerosLike", "onesLike", "fullLike"]);
 

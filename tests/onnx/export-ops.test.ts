@@ -251,9 +251,11 @@ exportTest("scatter drops updates that are out of range", async (engine) => {
   const v = input("v", "f32", [3, 2]);
   const i = tensor([0, 2, -1], { dtype: "i32" });
   const j = tensor([3, 1, 4], { dtype: "i32" });
+  const k = tensor([3, 9, 0], { dtype: "i32" });
+  const outside = { negative: "outside" } as const;
   const outputs = (["add", "max", "min", "set"] as const).flatMap((mode) => [
-    scatter(x, transpose(u, [0, 1, 2]), [tensor([3, 9, 0], { dtype: "i32" })], [1], mode),
-    scatter(x, v, [i, j], [0, 1], mode),
+    scatter(x, transpose(u, [0, 1, 2]), [k], [1], mode, outside),
+    scatter(x, v, [i, j], [0, 1], mode, outside),
   ]);
   await agrees(engine, outputs, new Map([feed(x, [3, 4, 2]), feed(u, [3, 3, 2]), feed(v, [3, 2])]));
 });

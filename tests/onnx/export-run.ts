@@ -105,10 +105,10 @@ export async function agrees(
   feeds: Feeds,
   options: AgreeOptions = {},
 ): Promise<void> {
-  const { tolerance = 1e-5, dims = {} } = options;
+  const { tolerance = 1e-5, dims = {}, ...exported } = options;
   const expected = evaluate(outputs, { inputs: feeds, dims });
   const named = outputs.map((value, i) => ({ name: `y${i}`, value }));
-  const bytes = exportOnnx({ inputs: [...feeds.keys()], outputs: named }, options);
+  const bytes = exportOnnx({ inputs: [...feeds.keys()], outputs: named }, exported);
   const actual = await engine(bytes, outputs, feeds, dims);
   for (const [i, { shape, data }] of expected.entries()) {
     const { dims: got, numbers } = actual[i]!;

@@ -3,7 +3,7 @@
  * would get them. The project lives in the system's temporary folder, outside the repository's node_modules.
  */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { publishedWorkspaces } from "../../packages/tools/src/workspaces.ts";
@@ -37,6 +37,24 @@ function npm(args: readonly string[], cwd: string, cache: string): string {
   return run("npm", quiet, cwd, env);
 }
 
+interface Dependent {
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+/** What these depend on, and what that depends on, of others. */
+function foreignOf(manifests: readonly Dependent[]): string[] {
+  const names = new Set<string>();
+  const enter = ({ dependencies = {} }: Dependent): void => {
+    for (const name of Object.keys(dependencies)) {
+      if (/^(@kiln-ml\/|kiln-ml$)/.test(name) || names.has(name)) continue;
+      names.add(name);
+      enter(JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")));
+    }
+  };
+  for (const manifest of manifests) enter(manifest);
+  return [...names];
+}
+
 /** An empty project in which only the tarballs of our packages are installed. */
 export function installedProject(): Project {
   const folder = mkdtempSync(join(tmpdir(), "kiln-pack-"));
@@ -48,8 +66,7 @@ export function installedProject(): Project {
   const chosen = workspaces.flatMap(({ folder: path }) => ["--workspace", path]);
   npm(["pack", "--pack-destination", folder, ...chosen], root, cache);
   // What ours depend on, as it is installed here, since a registry is not asked.
-  const others = workspaces.flatMap(({ manifest }) => Object.keys(manifest.dependencies ?? {}));
-  const foreign = [...new Set(others)].filter((name) => !/^(@kiln-ml\/|kiln-ml$)/.test(name));
+  const foreign = foreignOf(workspaces.map(({ manifest }) => manifest));
   const places = foreign.map((name) => `./node_modules/${name}`);
   if (places.length) npm(["pack", "--pack-destination", folder, ...places], root, cache);
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }');

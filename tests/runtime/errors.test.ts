@@ -331,12 +331,12 @@ test("load: options may be left out, or be empty, where there are no states", as
   await fails(
     () => load(chain("js"), device),
     ShapeError,
-    "load: the number of states of chain is 1, got 0",
+    "load: the number of states of chain is 1, got 0\n  pass one array for each state: initialStates(artifact, device)",
   );
   await fails(
     () => load(chain("js"), device, {}),
     ShapeError,
-    "load: the number of states of chain is 1, got 0",
+    "load: the number of states of chain is 1, got 0\n  pass one array for each state: initialStates(artifact, device)",
   );
 });
 

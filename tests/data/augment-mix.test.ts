@@ -1,6 +1,6 @@
 /** mixup and cutmix against plain JavaScript. */
 import { augment } from "@kiln-ml/data";
-import { compile, random, type Tensor } from "kiln-ml";
+import { compile, random, type Tensor, tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { c, close, h, n, size, w, x } from "./pictures.ts";

@@ -123,8 +123,8 @@ for (const [name, f] of functions)
     if (reads(name, f)) met.add(name);
   });
 
-/** They read a shape and no values. */
-const ofShapes = new Set(["fullLike", "onesLike", "zerosLike"]);
+/** They read a shape and no values; `at` only names places, and the method `trace` is the function `traceOf`. */
+const ofShapes = new Set(["fullLike", "onesLike", "zerosLike", "at", "trace"]);
 
 test("every function that is a method or draws numbers was called in a way that it takes", () => {
   const all = functions.map(([name]) => name);

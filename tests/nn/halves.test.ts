@@ -300,7 +300,7 @@ const shapes: Readonly<Record<string, readonly number[]>> = {
 };
 /** Of integers, of bool, or no ops. */
 const excluded = new Set(
-  "constructor site rank toString bitwiseNot not and or xor shiftLeft shiftRight select where oneHot all any".split(
+  "constructor site rank toString bitwiseNot not and or xor shiftLeft shiftRight select where oneHot all any at data item toList dispose".split(
     " ",
   ),
 );

@@ -1,5 +1,6 @@
 /**
- * Every `ts` and `js` snippet of the documentation type-checks, runs, and prints what the page says. `UPDATE_DOCS=1` writes
+ * Every `ts` and `js` snippet of the documentation type-checks, runs on js, and prints what the page says. Pages that teach how to
+ * use the front door are run on the other targets too, each by a file beside this one. `UPDATE_DOCS=1` writes
  * what is printed into the pages, to be reviewed as a diff.
  */
 import { readdirSync, writeFileSync } from "node:fs";
@@ -11,7 +12,6 @@ import {
   fits,
   readPage,
   run,
-  type SnippetTarget,
   scriptOf,
   typeErrors,
   withOutput,
@@ -35,26 +35,19 @@ test("the pages that teach have code", () => {
 
 // All at once: most of the time is spent waiting for processes.
 const complaints = typeErrors(scripts);
-const targets: readonly SnippetTarget[] = ["auto", "js", "wasm", "webgpu"];
-/** Pages that teach how to use the front door hold on every target; the others say what they show of. */
-const onAll = new Set(["README.md", "docs/guide.md"]);
-const runs = [...scripts].flatMap(([page, script]) =>
-  (onAll.has(page) ? targets : (["js"] as const)).map(
-    (target) => [page, script, target, run(page, script, target)] as const,
-  ),
-);
+const runs = [...scripts].map(([page, script]) => [page, script, run(page, script, "js")] as const);
 
 test("snippets type-check", async () => {
   assert.equal(await complaints, []);
 });
 
-for (const [page, script, target, ran] of runs)
-  test(`${page} prints what it says on ${target}`, async () => {
+for (const [page, script, ran] of runs)
+  test(`${page} prints what it says on js`, async () => {
     const { status, lines, errors } = await ran;
     assert.is(errors, "");
     assert.is(status, 0);
     const expected = expectedOf(script);
-    if (process.env.UPDATE_DOCS && target === "js" && expected.length === lines.length)
+    if (process.env.UPDATE_DOCS && expected.length === lines.length)
       writeFileSync(page, withOutput(readPage(page), lines));
     const shown = expected.map((text, i) => (fits(lines[i] ?? "", text) ? (lines[i] ?? "") : text));
     assert.equal(lines, shown);

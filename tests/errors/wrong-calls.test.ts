@@ -57,6 +57,7 @@ test("every function on tensors answers wrong arguments with an error of Kiln", 
     ([name]) =>
       !composites.has(name) &&
       name !== "inFull" &&
+      name !== "trace" &&
       (name in ir.Tensor.prototype || name in ir.random || others.includes(name)),
   ) as [string, Any][];
   assert.ok(functions.length > 100);

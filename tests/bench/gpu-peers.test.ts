@@ -92,7 +92,8 @@ test("a row that cannot be measured says why", async () => {
     },
   };
   const said = (kind: string) => timeOf(peer, { name: "x", kind, extents: [], repeats: 2 });
-  assert.match(await said("good"), /^\d+\.\d{4} ms\tvalue 3\.00000\tmedian of 7, 2 repeats$/);
+  // The time of nothing is a difference of two times, which noise may make negative.
+  assert.match(await said("good"), /^-?\d+\.\d{4} ms\tvalue 3\.00000\tmedian of 7, 2 repeats$/);
   assert.is(await said("failing"), "absent: Error: no such op");
   assert.is(await said("refused"), "absent: Error: invalid");
   assert.match(await said("unknown"), /^absent: nothing/);

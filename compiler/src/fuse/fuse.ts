@@ -17,7 +17,15 @@ import { hasRoom, mayFloat } from "./kernel-limits.ts";
 import { materialise } from "./materialise.ts";
 import { terminals } from "./reads.ts";
 import { joinScan, scanTakes } from "./scan.ts";
-import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
+import {
+  extentGuess,
+  type Fusion,
+  type FusionLimits,
+  noRelief,
+  openGroup,
+  type Relief,
+  withinRow,
+} from "./state.ts";
 import { storageOf } from "./storage.ts";
 
 /**
@@ -29,22 +37,21 @@ export function fuse(
   program: Program,
   limits: FusionLimits,
   on: boolean,
-  barriers: ReadonlySet<Tensor> = new Set(),
-  forced: ReadonlySet<Tensor> = new Set(),
+  relief: Relief = noRelief,
 ): Fusion {
-  const ask = { program, limits, on, barriers, forced };
+  const ask = { program, limits, on, relief };
   const fusion = fuseIn(nodesOf(program), ask, false);
   return fusion.capped ? fuseIn(byDepth(nodesOf(program)), ask, true) : fusion;
 }
 
-type Ask = Pick<Fusion, "program" | "limits" | "on" | "barriers" | "forced">;
+type Ask = Pick<Fusion, "program" | "limits" | "on" | "relief">;
 
 function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
-  const { program, limits, on, barriers, forced } = ask;
+  const { program, limits, on, relief } = ask;
   const storage = storageOf(program);
   const attention = on ? limits.attention : undefined;
-  const stored = new Set([...storage.required, ...forced]);
-  const attentions = attention?.find(order, stored, barriers) ?? nothing;
+  const stored = new Set([...storage.required, ...relief.forced]);
+  const attentions = attention?.find(order, stored, relief.barriers) ?? nothing;
   const state: Fusion = {
     ...ask,
     groups: [],
@@ -146,7 +153,7 @@ function joinControl(state: Fusion, node: Tensor): void {
 }
 
 function joinReduce(state: Fusion, node: Tensor): void {
-  if (state.on && !state.barriers.has(node) && node.op !== "fold")
+  if (state.on && !state.relief.barriers.has(node) && node.op !== "fold")
     for (const group of rowCandidates(state, node)) {
       const placement = sameRows(state, group, node) ?? total(state, group, node);
       if (!placement) continue;
@@ -231,7 +238,8 @@ function joinPointwise(state: Fusion, node: Tensor): void {
     openMap(state, node);
     return;
   }
-  if (state.barriers.has(node)) return;
+  if (state.relief.cuts.has(node)) openMap(state, node);
+  if (state.relief.cuts.has(node) || state.relief.barriers.has(node)) return;
   const candidates = new Set(
     [...terminals(state, node)].flatMap((t) => state.groupOf.get(t) ?? []),
   );

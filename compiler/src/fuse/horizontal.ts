@@ -24,7 +24,7 @@ const surelyRuns = (g: Group): boolean =>
 
 /** True if this group was found to be too much for the kernel that it ran beside. */
 const isApart = (state: Fusion, g: Group): boolean =>
-  [...g.members.keys()].some((m) => state.barriers.has(m));
+  [...g.members.keys()].some((m) => state.relief.barriers.has(m));
 
 export function fuseOperandReductions(state: Fusion): void {
   const hosts = state.groups.filter((g) => g.kind === "contraction" && surelyRuns(g));

@@ -7,6 +7,7 @@ import {
   lockedAddresses,
   longFiles,
   machinePaths,
+  namedTargets,
   undeclaredDependencies,
   unprovedInvariants,
   wrongCompilerImports,
@@ -71,6 +72,22 @@ test("folders of the compiler import only what their table allows", () => {
       "compiler/src/lower/a.ts: lower may not import ../plan/order.ts",
       "compiler/src/targets/c/emit.ts: targets may not import ../../schedule/gpu/rows.ts",
       "compiler/src/new/a.ts: new is not in the table of the compiler's folders",
+    ],
+  );
+});
+
+test("the artifact knows targets by their rows alone", () => {
+  assert.equal(namedTargets(files), []);
+  assert.equal(
+    namedTargets([
+      file("packages/artifact/src/targets.ts", 'const targets = { js: { kernels: "script" } };'),
+      file("packages/artifact/src/a.ts", "// On target wasm.", 'if (m.target === "js") return;'),
+      file("packages/artifact/src/b.ts", "if (target !== other) storageBytes(dtype, `webgpu`);"),
+    ]),
+    [
+      'packages/artifact/src/a.ts:2: compares or names a target: m.target === "js"',
+      "packages/artifact/src/b.ts:1: compares or names a target: target !== other",
+      "packages/artifact/src/b.ts:1: compares or names a target: `webgpu`",
     ],
   );
 });

@@ -2,7 +2,7 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter
  * is; places and text come later.
  */
-import { storageBytes } from "@kiln-ml/artifact";
+import { packedBytes } from "@kiln-ml/artifact";
 import {
   addDim,
   collectSymbols,
@@ -194,7 +194,7 @@ function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
 function bytesOf(params: readonly Kernel["params"][number][]): Dim {
   return params
     .filter((p) => p.access !== "scratch")
-    .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, storageBytes(p.dtype, "js"))), 0);
+    .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, packedBytes(p.dtype))), 0);
 }
 
 /** Of an element that is sorted: about what comparisons and moves among a thousand take. */

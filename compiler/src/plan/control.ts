@@ -4,7 +4,7 @@
  * A scan's step is a symbol of its kernels, so that a step reads its part of a sequence, and writes
  * its part of what is stacked, where they lie.
  */
-import { storageBytes } from "@kiln-ml/artifact";
+import { packedBytes } from "@kiln-ml/artifact";
 import {
   addDim,
   type Dim,
@@ -234,7 +234,7 @@ function withBytes(ordered: Ordered, parts: ReadonlySet<Tensor>): Ordered {
       const t = k.tensors[i];
       if (!t) continue;
       const size = parts.has(t) ? sizeOf(t.shape.slice(1)) : p.size;
-      bytes = addDim(bytes, mulDim(size, storageBytes(p.dtype, "js")));
+      bytes = addDim(bytes, mulDim(size, packedBytes(p.dtype)));
     }
     return { ...k, kernel: { ...k.kernel, bytes } };
   });

@@ -5,7 +5,7 @@
  * epilogue), and otherwise floats, to be settled by `settle.ts` when its readers are known. Makes
  * no loops and no text; runs after the graph passes, before lower.
  */
-import { opRecord, sameShape, Tensor } from "@kiln-ml/ir";
+import { isOp, opRecord, reducedAxes, sameShape, Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
 import { nodesOf, type Program } from "../program.ts";
 import type { Attentions } from "./attention.ts";
@@ -158,8 +158,8 @@ function joinReduce(state: Fusion, node: Tensor): void {
 
 function openRows(state: Fusion, node: Tensor): void {
   const x = node.operands[0]!;
-  if (node.op === "fold") {
-    const size = node.attrs.size as number[];
+  if (isOp(node, "fold")) {
+    const { size } = node.attrs;
     const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
     const inner = size.map((d, i) => makeLoop(`r${i}`, d));
     const coords = outer.map((l) => l.at);
@@ -168,7 +168,7 @@ function openRows(state: Fusion, node: Tensor): void {
     addMember(state, group, node, { coords, level: "outer" });
     return;
   }
-  const axes = node.attrs.axes as number[];
+  const axes = reducedAxes(node);
   const loops = x.shape.map((d, i) => makeLoop(`${axes.includes(i) ? "r" : "i"}${i}`, d));
   const outer = loops.filter((_, i) => !axes.includes(i));
   const coords = outer.map((l) => l.at);
@@ -218,7 +218,7 @@ function sameRows(state: Fusion, group: Group, node: Tensor): ComputeAt | undefi
 /** The placement of a reduction over all outer loops of a value computed once in each of them. */
 function total(state: Fusion, group: Group, node: Tensor): ComputeAt | undefined {
   const x = node.operands[0]!;
-  const all = (node.attrs.axes as number[]).length === x.shape.length;
+  const all = reducedAxes(node).length === x.shape.length;
   if (group.kind === "scan" || group.outer.length === 0) return undefined;
   if (!all || !sameShape(x.shape, group.outerSpace.shape)) return undefined;
   if (extentGuess(group.outer) * extentGuess(group.inner) > state.limits.total) return undefined;

@@ -8,6 +8,7 @@ import {
   collectSymbols,
   type Dim,
   mulDim,
+  opOf,
   opRecord,
   sizeOf,
   type Tensor,
@@ -224,7 +225,9 @@ function flopsOf(group: Group): Dim {
  * in.
  */
 function termsOf({ made, sums }: Attention): Dim {
-  const depths = made.map((t) => t.operands[0]!.shape[(t.attrs.lhsContract as number[])[0]!]!);
+  const depths = made.map(
+    (t) => t.operands[0]!.shape[opOf(t, "dotGeneral").attrs.lhsContract[0]!]!,
+  );
   return [...depths, ...sums.map((s) => s.columns)].reduce(addDim, 0);
 }
 

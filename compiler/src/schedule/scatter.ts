@@ -10,6 +10,7 @@ import {
   type Dim,
   maxOfDim,
   offsetOf,
+  opOf,
   sizeOf,
   subDim,
   type Tensor,
@@ -41,9 +42,9 @@ const manyUpdates = 1024;
 
 /** `exact`: sums of many updates keep what is left over of them, element for element. */
 export function scatterParts(context: LoweringContext, exact = false): ScatterParts {
-  const node = context.group.anchor!;
+  const node = opOf(context.group.anchor!, "scatter");
   const [x, updates, ...indices] = node.operands as [Tensor, Tensor, ...Tensor[]];
-  const axes = node.attrs.axes as readonly number[];
+  const { axes } = node.attrs;
   const outer = context.group.outer;
   const rest = outer.filter((_, axis) => !axes.includes(axis));
   const indexed = outer.filter((_, axis) => axes.includes(axis));
@@ -112,7 +113,7 @@ export function scatterParts(context: LoweringContext, exact = false): ScatterPa
 }
 
 function combined(node: Tensor, before: Expr, update: Expr): Expr {
-  const mode = node.attrs.mode as "add" | "mul" | "max" | "min" | "set";
+  const { mode } = opOf(node, "scatter").attrs;
   if (mode === "set") return update;
   const op = { add: "add", mul: "mul", max: "maximum", min: "minimum" }[mode];
   return call(op, node.dtype, before, update);

@@ -37,7 +37,7 @@ export interface Schedule {
   /** Absent where the fusion limits rule such groups out. */
   attention?(context: LoweringContext): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
-  beside(body: readonly Stmt[], scalars: readonly LoweringContext[]): Stmt[];
+  beside(body: readonly Stmt[], guests: readonly LoweringContext[]): Stmt[];
 }
 
 export interface Scheduled {
@@ -125,8 +125,8 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   const { group, storage, reads, writes } = context;
   const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
   const main = schedule[kind]!(context);
-  const scalars = group.guests.map((part) => ({ ...context, group: part }));
-  const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
+  const guests = group.guests.map((part) => ({ ...context, group: part }));
+  const body = guests.length ? schedule.beside(main.body, guests) : main.body;
   const params = used(context.buffers, body);
   const kernel: Kernel = {
     name: nameOf(group),

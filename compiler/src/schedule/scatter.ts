@@ -1,7 +1,10 @@
 /**
  * Lowers a scatter: the target is copied, then the updates are combined into it in row-major order
- * of the index positions, which makes the result independent of the machine; then what follows is
- * computed. An update whose index is out of range is dropped.
+ * of the index positions, which makes the result independent of the machine; then the epilogue
+ * runs. An update whose index is out of range is dropped.
+ *
+ * Why serial along the updates: two may name one element, and atomics would add them in any order,
+ * which f32 sums show. Parallelism comes from axes that are not indexed.
  */
 import {
   addDim,

@@ -1,7 +1,8 @@
 /**
- * Lowers an argSort on the CPU: a line's keys are gathered, sorted by one statement, and what
- * follows is computed from the order. Keys are i32 that rise with the element, but for f64, whose
- * keys are the elements.
+ * Lowers an argSort on the CPU: a line's keys are gathered, sorted by one statement, and the
+ * epilogue is computed from the order. Keys are i32 that rise with the element, but for f64, whose
+ * keys are the elements: integers compare in one instruction, and NaN and −0 have their places
+ * without a test.
  */
 import { type Dim, mulDim, opOf, type SortAttrs, sortAttrs, type Tensor } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";

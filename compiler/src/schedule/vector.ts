@@ -1,7 +1,8 @@
 /**
  * Turns the last loop of a map into steps of four lanes, if that pays: some buffer is then read or
- * written four elements at a time. A buffer is wide if every access to it steps by one element
- * along the loop from a multiple of four.
+ * written four elements at a time. A buffer is vectorised if every access to it steps by one
+ * element along the loop from a multiple of four; one access that does not would need the buffer
+ * bound twice.
  */
 import { addDim, type Dim, floorDiv, modDim, mulDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";

@@ -18,7 +18,7 @@ import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when
 import { instructionLanguage } from "./language.ts";
 import { listing } from "./listing.ts";
 import { printCounted, printFence, printLoop } from "./loops.ts";
-import { addressName, bytesOf, stores, touch } from "./memory.ts";
+import { addressName, bytesOf, prefetch, stores } from "./memory.ts";
 import {
   freshLocal,
   newLocal,
@@ -235,7 +235,7 @@ function printStmt(p: Printer, s: Stmt): void {
       printFence(p);
       return;
     case "prefetch":
-      if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));
+      if (!p.within) e.line(prefetch(p, s.from, s.index, dtypeOf(p, s.from)));
       return;
     case "array":
       printArray(p, s);

@@ -25,7 +25,7 @@ import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
 import { freshLocal, lane, newLocal, type Printer } from "./printer.ts";
-import { fence, openRunning, printRunning, runs } from "./running.ts";
+import { openRunning, printRunning, runs, scheduleBarrier } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
 
@@ -114,7 +114,7 @@ function printWhile(
 }
 
 export const printFence = (p: Printer): void => {
-  if (p.running) p.e.line(fence(p.running));
+  if (p.running) p.e.line(scheduleBarrier(p.running));
 };
 
 const named = (p: Printer, wanted: string, value: Code): Code =>

@@ -52,7 +52,7 @@ export function runningBase(p: Printer, d: Dim): Code | undefined {
  * A way out of the loop that is never taken, but by which all accumulators would have to be known:
  * no address that is loaded from is that of the last byte, and no counter is negative.
  */
-export function fence({ pointers, counter }: Running): Code {
+export function scheduleBarrier({ pointers, counter }: Running): Code {
   const [first] = pointers.values();
   return branchIf(`${counter}.end`, op("i32.eq", get(first?.local ?? counter), i32Const(-1)));
 }

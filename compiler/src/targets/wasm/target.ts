@@ -25,8 +25,8 @@ export const wasm: Target = {
     contraction: (context) => ({ body: simdContraction(context), workgroupSize: 1 }),
     scatter: (context) => ({ body: serialScatter(context, true), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
-    beside: (body, scalars) => [
-      ...scalars.flatMap(simdRows),
+    beside: (body, guests) => [
+      ...guests.flatMap(simdRows),
       // Threads share what follows.
       { kind: "barrier" },
       ...body,

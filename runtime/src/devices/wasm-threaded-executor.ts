@@ -1,5 +1,5 @@
 /**
- * Crews of several threads: the calling thread with workers, or, in a page, whose own thread may
+ * Executors of several threads: the calling thread with workers, or, in a page, whose own thread may
  * not sleep, a worker that leads the others. Loaded only where there are threads.
  */
 import { doPart, type Entry, KernelTrap, noPart, partBits, word } from "./wasm-calls.ts";

@@ -26,7 +26,7 @@ export interface Running {
   readonly pointers: Map<string, Pointer>;
 }
 
-/** Loops that fences cut, which count from 0 by 1. */
+/** Loops that schedule barriers cut, which count from 0 by 1. */
 export const runs = (s: Of<"loop">): boolean => s.body.some((t) => t.kind === "scheduleBarrier");
 
 /** Opens the loop; its places are seen by `runningBase`. */

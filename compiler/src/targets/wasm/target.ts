@@ -1,5 +1,8 @@
 /**
- * The wasm target: SIMD loops in one WebAssembly module, for one thread or several.
+ * The wasm target: SIMD loops in one WebAssembly module, for one thread or several. Nothing limits
+ * what is fused: a kernel binds as many buffers as it has parameters, and rows of any length are
+ * one work item. Sums of large tensors are split into parts in the graph, so that threads share
+ * them; the number of parts depends on extents alone.
  */
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";

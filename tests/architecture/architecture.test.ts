@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { isQuick, quickTests } from "../../packages/tools/quick-tests.mjs";
 import {
   importCycles,
   lockedAddresses,
@@ -134,6 +135,18 @@ test("every invariant names a test that exists", () => {
     "invariant names no test: One.",
     "tests/a/gone.test.ts does not exist: Two:",
   ]);
+});
+
+test("the quick tier has files of every area, and no line that finds none", () => {
+  const tests = files.map(({ path }) => path).filter((path) => path.endsWith(".test.ts"));
+  const areaOf = (path: string): string => path.split("/")[1]!;
+  const quick = new Set(tests.filter(isQuick).map(areaOf));
+  assert.equal(
+    [...new Set(tests.map(areaOf))].filter((area) => !quick.has(area)),
+    [],
+  );
+  const idle = quickTests.filter((start) => !tests.some((t) => t.startsWith(`tests/${start}`)));
+  assert.equal(idle, []);
 });
 
 test("no file names a folder of a machine", () => {

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { compared, type Row } from "../row.ts";
 import { relaxedFlag } from "./columns.ts";
@@ -71,10 +71,11 @@ export async function sidesFor(
   target: string,
   threads: readonly number[],
 ): Promise<Peer[]> {
+  const isBundle = earlier.endsWith(".mjs");
   const paths = [
     [
-      earlier,
-      earlier.endsWith(".mjs") ? resolve(earlier) : await bundled(checkedOut(earlier), "before"),
+      basename(earlier, ".mjs"),
+      isBundle ? resolve(earlier) : await bundled(checkedOut(earlier), "before"),
     ],
     [now, await bundled(process.cwd(), now)],
   ] as const;

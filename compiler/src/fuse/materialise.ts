@@ -60,7 +60,7 @@ const isCast = (t: Tensor): boolean => t.op === "convert" && t.dtype === "f16";
 
 /** Lines of a tile, about: an element is brought once for so many results. */
 const linesOfTile = 128;
-/** What a kernel takes at least, in bytes that could be brought meanwhile. */
+/** Launch overhead as bytes: what memory moves in 7 µs. */
 const launch = 12e6;
 
 /**

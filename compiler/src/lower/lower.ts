@@ -18,7 +18,8 @@ import type { Attention } from "../fuse/attention.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
-import { dimsIn, walkStmts } from "../kernel/walk.ts";
+import { bindingOf } from "../kernel/parts.ts";
+import { dimsIn, eachStmt, memoryIn } from "../kernel/walk.ts";
 import type { Control } from "../plan/control.ts";
 import { Buffers } from "./buffers.ts";
 import { type LoweringContext, membersOf } from "./context.ts";
@@ -156,24 +157,9 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
 
 /** The parameters that the final statements mention; trial lowerings may have asked for more. */
 function used(buffers: Buffers, body: readonly Stmt[]) {
-  const names = new Set<string>();
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "store") names.add(s.to);
-    },
-    expr: (e) => {
-      if (e.kind === "load") names.add(e.from);
-    },
-  });
+  const names = memoryIn(body);
   return buffers.params.filter((p) => names.has(p.param.name));
 }
-
-const binders: ReadonlySet<Stmt["kind"]> = new Set([
-  "letIndex",
-  "letDynamic",
-  "letInvocation",
-  "letSubgroup",
-]);
 
 /**
  * Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an
@@ -181,10 +167,9 @@ const binders: ReadonlySet<Stmt["kind"]> = new Set([
  */
 function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   const bound = new Set<string>();
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "loop" || binders.has(s.kind)) bound.add((s as { name: string }).name);
-    },
+  eachStmt(body, (s) => {
+    const name = bindingOf(s);
+    if (name?.as === "index") bound.add(name.name);
   });
   const found = new Map();
   for (const d of [...dimsIn(body), ...sizes]) collectSymbols(d, found);

@@ -102,19 +102,12 @@ const keepIn = (inner: readonly Loop[]) => ({
  */
 function stepsAlong(loop: Loop, body: readonly Stmt[]): { unit: number; other: number } {
   let [unit, other] = [0, 0];
-  const see = (index: Dim): void => {
+  const see = (_: string, index: Dim = 0): void => {
     const stride = strideOf(index, loop.name);
     if (stride === 1) unit++;
     else if (stride !== 0) other++;
   };
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "store") see(s.index);
-    },
-    expr: (e) => {
-      if (e.kind === "load") see(e.index);
-    },
-  });
+  walkStmts(body, { memory: see });
   return { unit, other };
 }
 

@@ -109,7 +109,8 @@ class Parser {
     s.expect("]");
     const width = (s.take("width ") ? this.count() : 1) as Param["width"];
     this.dtypes.set(`${own}[]`, dtype);
-    return { name: own, dtype, size, access, width };
+    const widened = s.take("widened") ? ({ widened: true } as const) : {};
+    return { name: own, dtype, size, access, width, ...widened };
   }
 
   private block(): Stmt[] {
@@ -151,7 +152,7 @@ class Parser {
     const { s } = this;
     if (role === "flag") {
       const set = s.match(new RegExp(`${field}\\b`)) !== undefined;
-      if (set || alwaysThere.has(field)) fields[field] = set;
+      if (set || isAlwaysThere(fields.kind, field)) fields[field] = set;
     } else if (role === "block") fields[field] = this.inner(fields);
     else if (word !== undefined && s.match(new RegExp(`${word}\\b`)) === undefined) return;
     else if (list) {
@@ -279,4 +280,5 @@ class Parser {
 }
 
 /** Flags that are said to be false where they are. */
-const alwaysThere: ReadonlySet<string> = new Set(["widened", "descending", "turned"]);
+const isAlwaysThere = (kind: unknown, field: string): boolean =>
+  field === "descending" || field === "turned" || (field === "widened" && kind === "acc");

@@ -25,7 +25,7 @@ const stmtForms = {
   if:              "if {when:when}{then:block}",
   store:           "store {to:writes}[{index:dim}] = {value:expr}",
   prefetch:        "prefetch {from:reads}[{index:dim}]",
-  array:           "array {name:array}: {space:word} {dtype:dtype}[{size:dim}]{width:number?width}{narrow:flag}{parts:number?parts}",
+  array:           "array {name:array}: {space:word} {dtype:dtype}[{size:dim}]{width:number?width}{widened:flag}{narrow:flag}{parts:number?parts}",
   sort:            "sort {keys:updates} into {order:writes} with {spare:updates} size {size:dim} count {count:dim}{descending:flag}",
   scheduleBarrier: "scheduleBarrier",
   barrier:         "barrier",

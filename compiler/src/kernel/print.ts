@@ -101,8 +101,8 @@ class Printer {
     return [...dims, ...declared, ...workgroup, "{", ...lines, "}"];
   }
 
-  private param({ name, dtype, size, access, width }: Param): string {
-    return `${access} ${name}: ${dtype}[${this.dim(size)}]${width === 1 ? "" : ` width ${width}`}`;
+  private param({ name, dtype, size, access, width, widened }: Param): string {
+    return `${access} ${name}: ${dtype}[${this.dim(size)}]${width === 1 ? "" : ` width ${width}`}${widened ? " widened" : ""}`;
   }
 
   /** A symbol of the program, or one that nothing binds. */
@@ -111,8 +111,8 @@ class Printer {
     const ranges = symbols.map((s, i) => {
       const own = variant(name, i);
       if (s.extent !== undefined) return `${own} < ${printDim(s.extent)}`;
-      if (isRange(s)) return `${own} within [${printNumber(s.min)}, ${printNumber(s.max)}]`;
       if (s.min === 1 && s.max === Infinity) return own;
+      if (isRange(s)) return `${own} within [${printNumber(s.min)}, ${printNumber(s.max)}]`;
       return `${own} in [${printNumber(s.min)}, ${printNumber(s.max)}]`;
     });
     return `${kind} ${ranges.length ? ranges.join(", ") : name}`;

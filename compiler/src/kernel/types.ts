@@ -2,6 +2,10 @@
 import type { Dtype } from "@kiln-ml/ir";
 import type { Expr } from "./kernel.ts";
 
+/** The dtype in which memory holds elements: f64 where it is to hold more than its own says. */
+export const heldDtype = ({ dtype, widened }: { dtype: Dtype; widened?: true }): Dtype =>
+  widened ? "f64" : dtype;
+
 const toBool: ReadonlySet<string> = new Set(
   "equal notEqual less lessEqual greater greaterEqual isNan isFinite".split(" "),
 );

@@ -6,6 +6,7 @@
 import type { Dtype, Reducer } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "./kernel.ts";
 import { bodyOf, changedNames, exprsOf, partsOf, touchesOf } from "./parts.ts";
+import { heldDtype } from "./types.ts";
 import { eachStmt } from "./walk.ts";
 
 export { exprsOf };
@@ -46,7 +47,7 @@ export interface Facts {
   readonly mutable: ReadonlySet<string>;
   /** Buffers and arrays that other invocations may change, at a barrier. */
   readonly visible: ReadonlySet<string>;
-  /** Element types of buffers and arrays. */
+  /** Element types of buffers and arrays, as memory holds them. */
   readonly dtypes: ReadonlyMap<string, Dtype>;
   /** What statements were found to change. */
   readonly changes: Map<Stmt, ReadonlySet<string>>;
@@ -62,14 +63,14 @@ export function factsOf(kernel: Kernel): Facts {
   const accs = new Map<string, AccFacts>();
   const arrays = new Set<string>();
   const shared = new Set<string>();
-  const dtypes = new Map<string, Dtype>(kernel.params.map((p) => [p.name, p.dtype]));
+  const dtypes = new Map<string, Dtype>(kernel.params.map((p) => [p.name, heldDtype(p)]));
   eachStmt(kernel.body, (s) => {
     if (s.kind === "acc") accs.set(s.name, { dtype: s.dtype, wide: s.widened });
     else if (s.kind === "accumulate" && accs.has(s.name))
       accs.set(s.name, { ...accs.get(s.name)!, reducer: s.reducer, fed: s.value.dtype });
     else if (s.kind === "array") {
       arrays.add(s.name);
-      dtypes.set(s.name, s.dtype);
+      dtypes.set(s.name, heldDtype(s));
       if (s.space === "shared") shared.add(s.name);
     }
   });

@@ -3,7 +3,7 @@
  * them. Changes nothing.
  */
 import type { Dim } from "@kiln-ml/ir";
-import type { Expr, Stmt } from "./kernel.ts";
+import type { Expr, Param, Stmt } from "./kernel.ts";
 import { type Access, bodyOf, dimsOf, exprsOf, touchesOf } from "./parts.ts";
 
 export interface Visitor {
@@ -51,9 +51,17 @@ export function dimsIn(stmts: readonly Stmt[]): Dim[] {
 export const eachStmt = (body: readonly Stmt[], visit: (s: Stmt) => void): void =>
   walkStmts(body, { stmt: visit });
 
-/** The names of the parameters and arrays that some statements read or write. */
-export function memoryIn(stmts: readonly Stmt[]): Set<string> {
-  const names = new Set<string>();
-  walkStmts(stmts, { memory: (name) => names.add(name) });
-  return names;
+/** The parameters and arrays that some statements read, write or both, by name. */
+export function accessesIn(
+  stmts: readonly Stmt[],
+): Map<string, Exclude<Param["access"], "scratch">> {
+  const found = new Map<string, Exclude<Param["access"], "scratch">>();
+  walkStmts(stmts, {
+    memory: (name, _, how) => {
+      const own = how === "reads" ? "read" : how === "writes" ? "write" : "readwrite";
+      const before = found.get(name) ?? own;
+      found.set(name, before === own ? own : "readwrite");
+    },
+  });
+  return found;
 }

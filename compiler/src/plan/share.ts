@@ -16,6 +16,7 @@ import {
 import type { Kernel } from "../kernel/kernel.ts";
 import { mapStmts } from "../kernel/map.ts";
 import { keyOfKernel } from "../kernel/print.ts";
+import { heldDtype } from "../kernel/types.ts";
 import { walkStmts } from "../kernel/walk.ts";
 
 /** A kernel and, for each of its parameters, the element at which it begins. */
@@ -47,7 +48,7 @@ export const allAtStart = (kernels: readonly Kernel[]): Started[] => kernels.map
  */
 export function startBytes({ kernel, starts }: Started, target: TargetName): Pick<Step, "starts"> {
   if (starts.every((n) => n === 0)) return {};
-  return { starts: starts.map((n, i) => n * storageBytes(kernel.params[i]!.dtype, target)) };
+  return { starts: starts.map((n, i) => n * storageBytes(heldDtype(kernel.params[i]!), target)) };
 }
 
 const atStart = (kernel: Kernel): Started => ({

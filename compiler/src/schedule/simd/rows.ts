@@ -141,7 +141,7 @@ function blocked(
   body: (part: Part) => readonly Stmt[],
 ): Stmt[] {
   const start = makeLoop(`${plainName(l.name)}Block`, l.extent);
-  const within = makeLoop(l.name, size);
+  const within = makeLoop(`${plainName(l.name)}In`, size);
   const extent = minDim(size, subDim(l.extent, start.at));
   const whole = addDim(start.at, within.at);
   return [

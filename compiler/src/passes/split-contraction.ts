@@ -53,6 +53,7 @@ const tile = 64;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
+  reassociates: true,
   run: (program, choices) => {
     const kept = inAttention(program);
     return rewriteProgram(program, (node, before) => {

@@ -2,6 +2,7 @@
  * What `verify` finds: no fault in any kernel of golden and random programs on each target, as schedules make them and as
  * they are printed; and each kind of fault, planted.
  */
+import { readFileSync } from "node:fs";
 import type { TargetName } from "@kiln-ml/artifact";
 import fc from "fast-check";
 import { test } from "uvu";
@@ -47,6 +48,12 @@ test("the compiler says what is wrong with a kernel, and shows it", () => {
     () => compileProgram(programs.chain!(), { target: "js", verify }),
     /^bug in verify: js: mul: mul@ is only read \(store mul@\[i0'\] = .*\)/,
   );
+});
+
+test("the example of the decision is a kernel of webgpu", () => {
+  const page = readFileSync("docs/decisions/kernel-ir.md", "utf8");
+  const [text] = /^kernel [^`]*/m.exec(page)!;
+  assert.equal(faultsOf(parseKernel(text), "webgpu"), []);
 });
 
 /** A kernel of one array in and one out, and of a workgroup of 64 on webgpu. */

@@ -11,7 +11,7 @@ import type { Kernel } from "../../compiler/src/kernel/kernel.ts";
 import { parseKernel } from "../../compiler/src/kernel/parse.ts";
 import { anyKernel, choices, size } from "../printers/any-kernel.ts";
 import { interpret } from "../printers/interpret.ts";
-import { gatherRows, mapPad, transposeTile } from "../printers/kernels.ts";
+import { gatherRows, mapPad } from "../printers/kernels.ts";
 import { programs } from "../stages/programs.ts";
 import { startedOf } from "../support/kernels-of.ts";
 import { runs } from "../support/setup.ts";
@@ -89,7 +89,7 @@ write out [6*i+j] for i < N, j < 6
 `,
   );
   assert.match(printFootprint(gatherRows()), /\[any\]/);
-  assert.ok(footprintOf(transposeTile()).every((t) => t.affine));
+  assert.ok(footprintOf(mapPad()).every((t) => t.affine));
 });
 
 test("what a kernel keeps for itself is no part of its footprint", () => {

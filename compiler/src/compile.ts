@@ -28,6 +28,7 @@ import type { Group } from "./fuse/group.ts";
 import { storedNodes } from "./fuse/materialise.ts";
 import type { Fusion, FusionLimits } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
+import type { Kernel } from "./kernel/kernel.ts";
 import { type Lowered, Lowering } from "./lower/lower.ts";
 import type { Pass } from "./pass.ts";
 import { hasRegions, inRegions } from "./passes/in-regions.ts";
@@ -63,6 +64,11 @@ export interface CompileOptions {
   readonly tuning?: Tuning;
   /** Called after each stage, for inspection. */
   readonly observe?: (stage: string, state: Stage) => void;
+  /**
+   * Called with each kernel that a schedule makes; it throws where one is wrong. `verifyKernel`, in
+   * development: no bundle is to have it.
+   */
+  readonly verify?: (kernel: Kernel, target: TargetName) => void;
 }
 
 export interface Stage {
@@ -199,6 +205,7 @@ function fuseAndLower(
     limits: options.limits ?? target.defaultLimits,
     features: options.features ?? [],
     choices: options.choices,
+    verify: (kernel) => options.verify?.(kernel, target.name),
   });
   const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
     if (g.kind !== "control") return lowering.lower(fusion, g, stored);

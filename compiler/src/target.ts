@@ -21,6 +21,8 @@ export interface Target {
   readonly passes: readonly Pass[];
   readonly schedule: Schedule;
   emit(kernel: Kernel, options: EmitOptions): KernelText;
+  /** What a kernel cannot be called, where its name stands in the text. */
+  readonly reserved?: ReadonlySet<string>;
   /** What the kernels become together, on a target that needs that. */
   link?(kernels: readonly KernelText[]): Modules;
   /** Whether a kernel can begin anywhere in a buffer. */

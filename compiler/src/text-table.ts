@@ -27,8 +27,10 @@ export class TextTable {
   }
 
   private print(kernel: Kernel): number {
-    let name = kernel.name;
-    for (let i = 2; this.names.has(name); i++) name = `${kernel.name}${i}`;
+    // A kernel's name is a wish: the language may need the word for something else.
+    const wanted = this.target.reserved?.has(kernel.name) ? `${kernel.name}_` : kernel.name;
+    let name = wanted;
+    for (let i = 2; this.names.has(name); i++) name = `${wanted}${i}`;
     this.names.add(name);
     const { rounding = "on-store", features = [] } = this.options;
     this.kernels.push(this.target.emit({ ...kernel, name }, { rounding, features }));

@@ -41,6 +41,7 @@ export const quickTests = [
   "ir/text",
   "ir/verify",
   "ir-structural/",
+  "kernel/footprint",
   "lower/bounds",
   "lower/structure",
   "memory/packing",

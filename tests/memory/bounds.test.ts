@@ -12,6 +12,7 @@ import { call, f32, load, loop, param, ref, store } from "../printers/kernels.ts
 import { programs } from "../stages/programs.ts";
 import { staysInside } from "../support/bounds.ts";
 import { randomProgram } from "../support/graphs.ts";
+import { sized } from "../support/kernels-of.ts";
 import { runs } from "../support/setup.ts";
 
 const N = dim("N");
@@ -109,8 +110,7 @@ for (const target of ["js", "wasm", "webgpu"] as const) {
   test(`${target}: no kernel of a random program reaches outside`, () => {
     fc.assert(
       fc.property(randomProgram({ symbolic: true }), fc.boolean(), ({ program }, fusion) => {
-        const inputs = [...program.inputs, input("sized", "i32", ["N"])];
-        staysInside({ ...program, inputs }, { target, fusion }, { few: true });
+        staysInside(sized(program), { target, fusion }, { few: true });
       }),
       { numRuns: runs(60) },
     );

@@ -1,5 +1,6 @@
 /**
- * Runs kernel IR as it stands, in order, without hoisting anything: what the text of a kernel must amount to.
+ * Runs kernel IR of one thread as it stands, in order, without hoisting anything: what the text of a kernel must amount to,
+ * and what it touches.
  */
 
 import * as ir from "@kiln-ml/ir";
@@ -11,7 +12,7 @@ import {
   opRecord,
   roundTo,
 } from "@kiln-ml/ir";
-import type { Expr, Kernel, Stmt } from "../../compiler/src/kernel/kernel.ts";
+import type { Expr, Kernel, Of, Stmt } from "../../compiler/src/kernel/kernel.ts";
 
 // An op registers its record when its module is evaluated, and a bundler leaves out ops that nobody names.
 if (Object.keys(ir).length === 0) throw new Error("no ops");
@@ -20,15 +21,20 @@ interface State {
   readonly arrays: Map<string, number[]>;
   readonly values: Map<string, number>;
   readonly index: Readonly<Record<string, number>>;
+  readonly touched: Touched;
 }
+
+/** Told of each element that is loaded or stored. */
+export type Touched = (array: string, at: number, how: "reads" | "writes") => void;
 
 export function interpret(
   kernel: Kernel,
   arrays: readonly number[][],
   index: Readonly<Record<string, number>>,
+  touched: Touched = () => {},
 ): void {
   const named = new Map(kernel.params.map((p, i) => [p.name, arrays[i]!]));
-  runAll(kernel.body, { arrays: named, values: new Map(), index });
+  runAll(kernel.body, { arrays: named, values: new Map(), index, touched });
 }
 
 const holds = (conditions: readonly Condition[], s: State): boolean =>
@@ -38,7 +44,16 @@ const holds = (conditions: readonly Condition[], s: State): boolean =>
   });
 const at = (d: Dim, s: State): number => evaluateDim(d, s.index);
 
-function compute(e: Expr, s: State): number {
+/** `known` has what the statement's shared expressions came to. */
+function compute(e: Expr, s: State, known: Map<Expr, number> = new Map()): number {
+  const before = known.get(e);
+  if (before !== undefined) return before;
+  const value = evaluated(e, s, known);
+  known.set(e, value);
+  return value;
+}
+
+function evaluated(e: Expr, s: State, known: Map<Expr, number>): number {
   switch (e.kind) {
     case "const":
       return e.value;
@@ -48,10 +63,14 @@ function compute(e: Expr, s: State): number {
       return Number(holds(e.conditions, s));
     case "ref":
       return s.values.get(e.name)!;
-    case "load":
-      return holds(e.guard, s) ? s.arrays.get(e.from)![at(e.index, s)]! : 0;
+    case "load": {
+      if (!holds(e.guard, s)) return 0;
+      const place = at(e.index, s);
+      s.touched(e.from, place, "reads");
+      return s.arrays.get(e.from)![place]!;
+    }
     case "call": {
-      const args = e.args.map((a) => compute(a, s));
+      const args = e.args.map((a) => compute(a, s, known));
       return evaluateElement(opRecord(e.op), e.args[0]!.dtype, e.dtype, args);
     }
     default:
@@ -84,10 +103,26 @@ function runOne(stmt: Stmt, s: State): State {
     case "letDynamic":
       return bound(s, stmt.name, compute(stmt.value, s));
     case "accumulate":
-      s.values.set(stmt.name, Math.fround(s.values.get(stmt.name)! + compute(stmt.value, s)));
+      s.values.set(stmt.name, taken(stmt, s));
       return s;
-    case "store":
-      s.arrays.get(stmt.to)![at(stmt.index, s)] = roundTo("f32", compute(stmt.value, s));
+    case "fma": {
+      const product = compute(stmt.a, s) * compute(stmt.b, s);
+      s.values.set(stmt.name, s.values.get(stmt.name)! + product);
+      return s;
+    }
+    case "array":
+      s.arrays.set(stmt.name, new Array<number>(at(stmt.size, s)).fill(0));
+      return s;
+    case "store": {
+      const [place, value] = [at(stmt.index, s), compute(stmt.value, s)];
+      s.touched(stmt.to, place, "writes");
+      s.arrays.get(stmt.to)![place] = roundTo(stmt.value.dtype, value);
+      return s;
+    }
+    case "comment":
+    case "barrier":
+    case "prefetch":
+    case "scheduleBarrier":
       return s;
     case "if":
       if (holds(stmt.when, s)) runAll(stmt.then, s);
@@ -98,5 +133,35 @@ function runOne(stmt: Stmt, s: State): State {
       return s;
     default:
       throw new Error(`${stmt.kind} is not interpreted`);
+  }
+}
+
+/** What an accumulator comes to; the extreme of argMax and argMin stands beside it in `values`. */
+function taken(stmt: Of<"accumulate">, s: State): number {
+  const { reducer, name } = stmt;
+  const [before, value] = [s.values.get(name)!, compute(stmt.value, s)];
+  switch (reducer) {
+    case "sum":
+      return roundTo(stmt.value.dtype, before + value);
+    case "prod":
+      return roundTo(stmt.value.dtype, before * value);
+    case "max":
+    case "min":
+      return Math[reducer](before, value);
+    case "any":
+      return Number(before !== 0 || value !== 0);
+    case "all":
+      return Number(before !== 0 && value !== 0);
+    case "argMax":
+    case "argMin": {
+      const sign = reducer === "argMax" ? 1 : -1;
+      const best = s.values.get(`${name}/best`) ?? -sign * Infinity;
+      if (!(sign * value > sign * best) && !(Number.isNaN(value) && !Number.isNaN(best)))
+        return before;
+      s.values.set(`${name}/best`, value);
+      return at(stmt.position!, s);
+    }
+    default:
+      return reducer satisfies never;
   }
 }

@@ -12,6 +12,7 @@ import {
 } from "@kiln-ml/artifact";
 import { evaluateDim, mulDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../../compiler/src/access.ts";
+import { heldDtype } from "../../compiler/src/kernel/types.ts";
 import type { Lowered } from "../../compiler/src/lower/lower.ts";
 import type { Planned } from "../../compiler/src/plan/planned.ts";
 import type { Program } from "../../compiler/src/program.ts";
@@ -48,7 +49,7 @@ function replayStep(r: Replayed, step: number, k: Lowered, memory: Memory): numb
   for (const [i, p] of k.kernel.params.entries()) {
     const place = places[i]!;
     const where = `step ${step} ${k.kernel.name}, ${p.name} at ${keyOf(place)}`;
-    const size = evaluateDim(mulDim(p.size, storageBytes(p.dtype, r.target)), r.dims);
+    const size = evaluateDim(mulDim(p.size, storageBytes(heldDtype(p), r.target)), r.dims);
     if (place.in === "slot") checkFits(r, place, size, where);
     const beside = places.flatMap((q, j) => (j !== i && keyOf(q) === keyOf(place) ? [j] : []));
     if (p.access === "read") {
@@ -62,7 +63,7 @@ function replayStep(r: Replayed, step: number, k: Lowered, memory: Memory): numb
   }
   for (const [i, p] of k.kernel.params.entries())
     if (p.access === "scratch") memory.delete(keyOf(places[i]!));
-    else if (p.access === "write") memory.set(keyOf(places[i]!), k.tensors[i]!);
+    else if (p.access !== "read") memory.set(keyOf(places[i]!), k.tensors[i]!);
   return bytes;
 }
 

@@ -7,6 +7,7 @@ import type { Artifact, TargetName } from "@kiln-ml/artifact";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
+import { printKernel } from "../../compiler/src/kernel/print.ts";
 import { printGroups } from "../../compiler/src/plan/print-groups.ts";
 import { printPlan } from "../../compiler/src/plan/print-plan.ts";
 import type { Program } from "../../compiler/src/program.ts";
@@ -18,18 +19,22 @@ interface Compilation {
   readonly groups: string;
   readonly plan: string;
   readonly artifact: Artifact;
+  /** Kernel IR, a kernel each. */
+  readonly lowered: readonly string[];
 }
 
 function compileFor(program: Program, target: TargetName): Compilation {
   let [simplified, groups] = ["", ""];
+  const lowered = new Set<string>();
   const { artifact } = compileProgram(program, {
     target,
     observe(stage, state) {
       if (stage === "dce") simplified = printProgram(state.program!);
       if (stage === "order") groups = printGroups(state.program!, state.kernels!);
+      if (stage === "emit") for (const s of state.started!) lowered.add(printKernel(s.kernel));
     },
   });
-  return { simplified, groups, plan: printPlan(artifact), artifact };
+  return { simplified, groups, plan: printPlan(artifact), artifact, lowered: [...lowered] };
 }
 
 /** The text for each target, once for those that have the same. */
@@ -39,6 +44,9 @@ function each(texts: Readonly<Record<string, string>>): string {
     .map((text) => `== ${names.filter((n) => texts[n] === text).join(", ")}\n${text}`)
     .join("\n");
 }
+
+/** How many kernels' IR is kept: what is the same on several targets stands there once. */
+const irKept = 2;
 
 /** Programs whose WAT is kept, and how many of their kernels: it is long, and these show what there is. */
 const watKept: Readonly<Record<string, number>> = {
@@ -61,6 +69,8 @@ const kernels = (a: Artifact, most = a.kernels.length): string => {
 const grid = ({ workgroups }: Artifact["kernels"][number]): string =>
   workgroups ? ` on a grid of ${workgroups.map((e) => JSON.stringify(e)).join(" × ")}` : "";
 
+const ir = ({ lowered }: Compilation): string => lowered.slice(0, irKept).join("\n");
+
 function stagesOf(name: string, program: Program): Record<string, string> {
   const js = compileFor(program, "js");
   const wasm = compileFor(program, "wasm");
@@ -69,6 +79,7 @@ function stagesOf(name: string, program: Program): Record<string, string> {
     "01-input.ir": printProgram(program),
     "02-simplified.ir": js.simplified,
     "03-groups.txt": each({ js: js.groups, wasm: wasm.groups, webgpu: webgpu.groups }),
+    "04-kernels.ir": each({ js: ir(js), wasm: ir(wasm), webgpu: ir(webgpu) }),
     "04-kernels.js": kernels(js.artifact),
     ...(watKept[name] ? { "04-kernels.wat": kernels(wasm.artifact, watKept[name]) } : {}),
     "05-kernels.wgsl": kernels(webgpu.artifact),

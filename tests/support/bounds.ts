@@ -3,31 +3,18 @@
  * reach, for each of some values, iteration by iteration.
  */
 import { anyInteger, type Dim, type DimSymbol, symbolsIn } from "@kiln-ml/ir";
-import { type CompileOptions, compileProgram } from "../../compiler/src/all.ts";
+import type { CompileOptions } from "../../compiler/src/all.ts";
 import { findOutside } from "../../compiler/src/kernel/in-bounds.ts";
 import type { Kernel } from "../../compiler/src/kernel/kernel.ts";
 import { dimsIn } from "../../compiler/src/kernel/walk.ts";
-import type { Started } from "../../compiler/src/plan/share.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { startedOf } from "./kernels-of.ts";
 
 export interface Looking {
   /** Fewer values of the symbols, for programs of many kernels. */
   readonly few?: boolean;
   /** All values from 1 to 70 of a symbol that stands alone. */
   readonly all?: boolean;
-}
-
-/** The kernels of a program as they are printed, each once. */
-function startedOf(program: Program, options: CompileOptions): Started[] {
-  let started: readonly Started[] = [];
-  compileProgram(program, {
-    ...options,
-    observe: (stage, state) => {
-      if (stage === "emit") started = state.started!;
-    },
-  });
-  const known = new Map(started.map((s) => [`${s.key} ${s.starts}`, s]));
-  return [...known.values()];
 }
 
 /** The kernel's dims as its index expressions know them. */

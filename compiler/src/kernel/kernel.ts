@@ -93,7 +93,10 @@ export type Stmt =
       readonly value: Expr;
       readonly position?: Dim;
     }
-  /** acc = acc + a·b, in one operation where the target has it. */
+  /**
+   * acc = acc + a·b, in one operation where the target has it; a and b are of the accumulator's
+   * dtype, or halves where that is f32.
+   */
   | { readonly kind: "fma"; readonly name: string; readonly a: Expr; readonly b: Expr }
   | {
       readonly kind: "loop";
@@ -117,7 +120,8 @@ export type Stmt =
    */
   | { readonly kind: "prefetch"; readonly from: string; readonly index: Dim }
   /**
-   * A local array: registers or stack, workgroup memory, or scratch memory that the plan provides.
+   * A local array: registers or stack, or workgroup memory. A `widened` one may be kept in more
+   * precision than the dtype (f64 in JS), like an accumulator.
    */
   | {
       readonly kind: "array";
@@ -125,6 +129,7 @@ export type Stmt =
       readonly dtype: Dtype;
       readonly size: Dim;
       readonly space: "private" | "shared";
+      readonly widened?: true;
       /** Elements a vector access takes; 1 unless every access is that wide and aligned (GPU). */
       readonly width?: 1 | 2 | 4;
       /**
@@ -187,6 +192,8 @@ export interface Param {
   readonly dtype: Dtype;
   readonly size: Dim; // elements
   readonly access: "read" | "write" | "readwrite" | "scratch";
+  /** Of scratch memory: kept in more precision than the dtype (f64 in JS). */
+  readonly widened?: true;
   /**
    * Elements a vector access may take; 1 unless every access of the kernel is that wide and
    * aligned.

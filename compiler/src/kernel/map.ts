@@ -1,9 +1,10 @@
 /**
- * Statements with some of their parts exchanged: index expressions, expressions, stores. Shared
- * expressions stay shared.
+ * Statements with some of their parts exchanged: index expressions, expressions, names of memory
+ * and places in it. Shared expressions stay shared.
  */
 import { type Condition, type Dim, substitute } from "@kiln-ml/ir";
-import type { Expr, Of, Stmt } from "./kernel.ts";
+import type { Expr, Stmt } from "./kernel.ts";
+import { fieldsOf, type Parts, partsOf, withFields } from "./parts.ts";
 
 /** What index variables become. */
 export type Rename = ReadonlyMap<string, Dim>;
@@ -12,19 +13,29 @@ export interface Mapping {
   readonly dim?: (d: Dim) => Dim;
   /** Called with each expression once, its parts mapped already. */
   readonly expr?: (e: Expr) => Expr;
-  readonly store?: (s: Of<"store">) => Stmt;
-  readonly prefetch?: (s: Of<"prefetch">) => Stmt;
+  /** Called with each statement once, its parts mapped already. */
+  readonly stmt?: (s: Stmt) => Stmt;
+  /** Of parameters and arrays where they are read or written. */
+  readonly memory?: (name: string) => string;
+  /** Of an access, after `dim`: the element that it is to. */
+  readonly place?: (memory: string, index: Dim) => Dim;
 }
 
 export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
-  const { dim = (d) => d, expr: own = (e) => e, store = (s) => s, prefetch: touch = (s) => s } = by;
+  const { dim = (d) => d, expr: own = (e) => e, stmt: whole = (s) => s } = by;
+  const { memory = (name) => name, place = (_, index) => index } = by;
   const made = new Map<Expr, Expr>();
   const when = (list: readonly Condition[]): Condition[] =>
     list.map((c) => ({ ...c, value: dim(c.value) }));
   const inside = (e: Expr): Expr => {
     switch (e.kind) {
       case "load":
-        return { ...e, index: dim(e.index), guard: when(e.guard) };
+        return {
+          ...e,
+          from: memory(e.from),
+          index: place(e.from, dim(e.index)),
+          guard: when(e.guard),
+        };
       case "index":
         return { ...e, value: dim(e.value) };
       case "test":
@@ -41,41 +52,26 @@ export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
     return known;
   };
   const stmt = (s: Stmt): Stmt => {
-    switch (s.kind) {
-      case "let":
-      case "letDynamic":
-      case "set":
-        return { ...s, value: expr(s.value) };
-      case "letIndex":
-        return { ...s, value: dim(s.value) };
-      case "acc":
-        return { ...s, init: expr(s.init) };
-      case "accumulate": {
-        const position = s.position === undefined ? {} : { position: dim(s.position) };
-        return { ...s, value: expr(s.value), ...position };
-      }
-      case "fma":
-        return { ...s, a: expr(s.a), b: expr(s.b) };
-      case "store":
-        return store({ ...s, index: dim(s.index), value: expr(s.value) });
-      case "prefetch":
-        return touch({ ...s, index: dim(s.index) });
-      case "array":
-        return { ...s, size: dim(s.size) };
-      case "sort":
-        return { ...s, size: dim(s.size), count: dim(s.count) };
-      case "if":
-        return { ...s, when: when(s.when), then: s.then.map(stmt) };
-      case "loop": {
-        const start = s.start === undefined ? {} : { start: dim(s.start) };
-        return { ...s, extent: dim(s.extent), ...start, body: s.body.map(stmt) };
-      }
-      default:
-        return s;
+    const parts = partsOf(s);
+    if (isPlain(parts)) return whole(s);
+    const [old, fields] = [fieldsOf(s), {} as Record<string, unknown>];
+    for (const f of parts.exprs) fields[f] = expr(old[f] as Expr);
+    for (const f of parts.dims) if (old[f] !== undefined) fields[f] = dim(old[f] as Dim);
+    for (const f of parts.conditions) fields[f] = when(old[f] as readonly Condition[]);
+    for (const { field } of parts.memory) {
+      const name = old[field] as string;
+      fields[field] = memory(name);
+      if (fields.index !== undefined) fields.index = place(name, fields.index as Dim);
     }
+    if (parts.block !== undefined) fields[parts.block] = (old[parts.block] as Stmt[]).map(stmt);
+    return whole(withFields(s, fields));
   };
   return body.map(stmt);
 }
+
+/** Whether nothing in such a statement can be exchanged. */
+const isPlain = ({ exprs, dims, conditions, memory, block }: Parts): boolean =>
+  exprs.length + dims.length + conditions.length + memory.length === 0 && block === undefined;
 
 /**
  * Statements under other loop variables. A value that was made before is found again by the
@@ -84,3 +80,10 @@ export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
  */
 export const substituteIn = (body: readonly Stmt[], by: Rename): Stmt[] =>
   mapStmts(body, { dim: (d) => substitute(d, by) });
+
+/** The statements, each one's block replaced by what `change` makes of it. */
+export function mapBlock(s: Stmt, change: (body: readonly Stmt[]) => readonly Stmt[]): Stmt {
+  const { block } = partsOf(s);
+  if (block === undefined) return s;
+  return withFields(s, { [block]: change(fieldsOf(s)[block] as readonly Stmt[]) });
+}

@@ -44,12 +44,3 @@ export type MatrixStep =
       readonly index: Dim;
       readonly stride: number;
     };
-
-/** What a step says, for a key. */
-export function keyOfMatrix(s: MatrixStep, dim: (d: Dim) => string): string {
-  const parts = Object.entries(s).map(([name, value]) => {
-    if (name === "index") return dim(value as Dim);
-    return typeof value === "object" ? JSON.stringify(value) : String(value);
-  });
-  return parts.join(" ");
-}

@@ -29,19 +29,12 @@ interface Named {
  */
 export function walksByColumn(body: readonly Stmt[], o: Named, i: Named): boolean {
   let [byColumn, byRow] = [0, 0];
-  const touch = (index: Dim): void => {
+  const touch = (_: string, index: Dim = 0): void => {
     const along = strideOf(index, i.name);
     if (along === 0) return;
     if (strideOf(index, o.name) === 1) byColumn++;
     else if (along === 1 || along === -1) byRow++;
   };
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "store") touch(s.index);
-    },
-    expr: (e) => {
-      if (e.kind === "load") touch(e.index);
-    },
-  });
+  walkStmts(body, { memory: touch });
   return byColumn > byRow;
 }

@@ -5,36 +5,11 @@
  */
 import type { Dtype, Reducer } from "@kiln-ml/ir";
 import type { Expr, Kernel, Stmt } from "./kernel.ts";
+import { bodyOf, changedNames, exprsOf, partsOf, touchesOf } from "./parts.ts";
+import { heldDtype } from "./types.ts";
+import { eachStmt } from "./walk.ts";
 
-/** The expressions that stand directly in a statement. */
-export function exprsOf(s: Stmt): readonly Expr[] {
-  switch (s.kind) {
-    case "let":
-    case "letDynamic":
-    case "set":
-    case "accumulate":
-    case "store":
-      return [s.value];
-    case "acc":
-      return [s.init];
-    case "fma":
-      return [s.a, s.b];
-    default:
-      return [];
-  }
-}
-
-/** The statements inside a statement. */
-export const bodyOf = (s: Stmt): readonly Stmt[] =>
-  s.kind === "loop" ? s.body : s.kind === "if" ? s.then : [];
-
-/** Calls `visit` with every statement, outer before inner. */
-export function eachStmt(body: readonly Stmt[], visit: (s: Stmt) => void): void {
-  for (const s of body) {
-    visit(s);
-    eachStmt(bodyOf(s), visit);
-  }
-}
+export { exprsOf };
 
 /**
  * Uses of each expression object: by statements, and once by each distinct expression around it.
@@ -72,7 +47,7 @@ export interface Facts {
   readonly mutable: ReadonlySet<string>;
   /** Buffers and arrays that other invocations may change, at a barrier. */
   readonly visible: ReadonlySet<string>;
-  /** Element types of buffers and arrays. */
+  /** Element types of buffers and arrays, as memory holds them. */
   readonly dtypes: ReadonlyMap<string, Dtype>;
   /** What statements were found to change. */
   readonly changes: Map<Stmt, ReadonlySet<string>>;
@@ -88,14 +63,14 @@ export function factsOf(kernel: Kernel): Facts {
   const accs = new Map<string, AccFacts>();
   const arrays = new Set<string>();
   const shared = new Set<string>();
-  const dtypes = new Map<string, Dtype>(kernel.params.map((p) => [p.name, p.dtype]));
+  const dtypes = new Map<string, Dtype>(kernel.params.map((p) => [p.name, heldDtype(p)]));
   eachStmt(kernel.body, (s) => {
     if (s.kind === "acc") accs.set(s.name, { dtype: s.dtype, wide: s.widened });
     else if (s.kind === "accumulate" && accs.has(s.name))
       accs.set(s.name, { ...accs.get(s.name)!, reducer: s.reducer, fed: s.value.dtype });
     else if (s.kind === "array") {
       arrays.add(s.name);
-      dtypes.set(s.name, s.dtype);
+      dtypes.set(s.name, heldDtype(s));
       if (s.space === "shared") shared.add(s.name);
     }
   });
@@ -120,14 +95,10 @@ export function changedBy(s: Stmt, facts: Facts): ReadonlySet<string> {
   return names;
 }
 
-function ownChanges(s: Stmt, facts: Facts): Iterable<string> {
-  if (s.kind === "set" || s.kind === "accumulate" || s.kind === "fma") return [s.name];
-  if (s.kind === "store") return [s.to];
-  if (s.kind === "matrix" && s.does.step === "store") return [s.does.to];
-  if (s.kind === "sort") return [s.keys, s.order, s.spare];
-  if (s.kind === "prefix") return [...s.names, ...s.carries, ...facts.visible];
-  if (s.kind === "combine") return [...s.names, ...facts.visible];
-  return s.kind === "barrier" ? facts.visible : [];
+function* ownChanges(s: Stmt, facts: Facts): Iterable<string> {
+  yield* changedNames(s);
+  for (const { memory, how } of touchesOf(s)) if (how !== "reads") yield memory;
+  if (partsOf(s).meets) yield* facts.visible;
 }
 
 /** Accumulators and changeable buffers the value of `e` depends on. */

@@ -2,7 +2,7 @@
  * The parameters of one kernel: a name for every tensor it reads or writes. Names come from the
  * program where it has them, so that kernel text can be read.
  */
-import { type Dim, type Dtype, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { type Dim, type Dtype, isFloat, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Param } from "../kernel/kernel.ts";
 import { bufferName } from "../kernel/names.ts";
 
@@ -11,39 +11,28 @@ export class Buffers {
   private readonly taken = new Set<string>();
   readonly params: { tensor: Tensor | undefined; param: Param }[] = [];
 
-  /** The buffer's name; the first mention adds a parameter. */
-  read(t: Tensor): string {
-    return this.mention(t, "read");
+  /**
+   * The buffer's name; the first mention adds a parameter. Whether it is read or written is seen
+   * in the kernel's statements in the end.
+   */
+  nameOf(t: Tensor): string {
+    return this.names.get(t) ?? this.add(t);
   }
 
-  write(t: Tensor): string {
-    return this.mention(t, "write");
-  }
-
-  private mention(t: Tensor, access: "read" | "write"): string {
-    const name = this.names.get(t);
-    if (name === undefined) return this.add(t, access);
-    const at = this.params.findIndex((p) => p.tensor === t);
-    const { param } = this.params[at]!;
-    if (param.access !== access)
-      this.params[at] = { tensor: t, param: { ...param, access: "readwrite" } };
-    return name;
-  }
-
-  /** Scratch memory of `size` elements. */
-  scratch(wanted: string, dtype: Dtype, size: Dim): string {
+  /** Scratch memory of `size` elements; floats may be kept in more precision if `widened`. */
+  scratch(wanted: string, dtype: Dtype, size: Dim, { widened = false } = {}): string {
     const name = this.free(wanted);
-    this.params.push({
-      tensor: undefined,
-      param: { name, dtype, size, access: "scratch", width: 1 },
-    });
+    const kept = widened && isFloat(dtype) ? ({ widened: true } as const) : {};
+    const param: Param = { name, dtype, size, access: "scratch", width: 1, ...kept };
+    this.params.push({ tensor: undefined, param });
     return name;
   }
 
-  private add(t: Tensor, access: "read" | "write"): string {
+  private add(t: Tensor): string {
     const name = this.free(nameOfBuffer(t));
     this.names.set(t, name);
-    const param: Param = { name, dtype: t.dtype, size: sizeOf(t.shape), access, width: 1 };
+    const size = sizeOf(t.shape);
+    const param: Param = { name, dtype: t.dtype, size, access: "readwrite", width: 1 };
     this.params.push({ tensor: t, param });
     return name;
   }
@@ -56,9 +45,8 @@ export class Buffers {
   }
 }
 
-/** Words that a target's language, or the schedules, use for something else. */
-const reserved =
-  /^(?:[ijkmnrcgftyq]\d*|at\d+|acc.*|t\d+|array|as|break|case|catch|class|const|continue|default|delete|do|else|enum|export|extends|f16|f32|false|fn|for|function|i32|if|import|in|let|loop|main|new|null|override|private|ptr|return|static|struct|super|switch|this|throw|true|try|typeof|u32|uniform|var|vec[234]|void|while|with|yield|global|input|output|sampler|storage|target|texture|Math|Float32Array|Int32Array)$/;
+/** Names that schedules give to what is their own: a buffer with another reads better. */
+const usual = /^(?:[ijkmnrcgftyq]\d*|at\d+|acc.*|t\d+)$/;
 
 /** The name that a tensor's buffer has if nothing else has it. */
 export function nameOfBuffer(t: Tensor): string {
@@ -71,5 +59,5 @@ export function nameOfBuffer(t: Tensor): string {
     .replace(/_{2,}/g, "_")
     .replace(/^_+|_+$/g, "")
     .replace(/^(?=\d)/, "_");
-  return reserved.test(safe) || safe === "" ? `${safe}_` : safe;
+  return usual.test(safe) || safe === "" ? `${safe}_` : safe;
 }

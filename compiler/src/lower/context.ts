@@ -49,7 +49,7 @@ export const openBlock = (context: LoweringContext): Values =>
       if (!context.outside(t)) return undefined;
       const { tensor, offset } = context.storage(t);
       context.reads.add(t);
-      return { name: context.buffers.read(tensor), offset };
+      return { name: context.buffers.nameOf(tensor), offset };
     },
     (t) => context.stored.has(t),
   );
@@ -71,7 +71,7 @@ export function storeMember(
   const value = values.at(node, coords);
   const { tensor, offset } = context.storage(node);
   context.writes.add(node);
-  const to = context.buffers.write(tensor);
+  const to = context.buffers.nameOf(tensor);
   return { kind: "store", to, index: addDim(offsetOf(node.shape, coords), offset), value };
 }
 

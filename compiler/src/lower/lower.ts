@@ -18,8 +18,10 @@ import { type Choice, Choices } from "../choices.ts";
 import type { Attention } from "../fuse/attention.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import type { Fusion } from "../fuse/state.ts";
+import { countedNames } from "../kernel/count-names.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
-import { dimsIn, walkStmts } from "../kernel/walk.ts";
+import { bindingOf } from "../kernel/parts.ts";
+import { accessesIn, dimsIn, eachStmt } from "../kernel/walk.ts";
 import type { Control } from "../plan/control.ts";
 import { Buffers } from "./buffers.ts";
 import { type LoweringContext, membersOf } from "./context.ts";
@@ -67,18 +69,25 @@ export interface Lowered {
 /** What is known of the device before anything is lowered. */
 export type DeviceFacts = Pick<LoweringContext, "limits" | "features" | "choices">;
 
+export interface LoweringOptions extends DeviceFacts {
+  /** Called with each kernel that is made. */
+  readonly verify: (kernel: Kernel) => void;
+}
+
 /** Lowers the groups of a program; those of one structure once. */
 export class Lowering {
   private readonly schedule: Schedule;
   private readonly device: DeviceFacts;
+  private readonly verify: LoweringOptions["verify"];
   private readonly known = new Map<
     string,
     { lowered: Lowered; number: ReadonlyMap<Tensor, number> }
   >();
 
-  constructor(schedule: Schedule, device: DeviceFacts) {
+  constructor(schedule: Schedule, { verify, ...device }: LoweringOptions) {
     this.schedule = schedule;
     this.device = device;
+    this.verify = verify;
   }
 
   lower(fusion: Fusion, group: Group, stored: ReadonlySet<Tensor>): Lowered {
@@ -87,6 +96,7 @@ export class Lowering {
     const known = this.known.get(key);
     if (known) return rebound(known.lowered, group, (t) => tensors[known.number.get(t)!]!);
     const lowered = lowerJob(context, this.schedule);
+    this.verify(lowered.kernel);
     this.known.set(key, { lowered, number: new Map(tensors.map((t, i) => [t, i])) });
     return lowered;
   }
@@ -120,13 +130,16 @@ function jobOf(
   return { group, stored, ...device, buffers: new Buffers(), outside, storage, reads, writes };
 }
 
+/** What `Values` calls what it binds. */
+const madeUp: ReadonlySet<string> = new Set(["at", "deep"]);
+
 function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   resetNames();
   const { group, storage, reads, writes } = context;
   const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
   const main = schedule[kind]!(context);
   const guests = group.guests.map((part) => ({ ...context, group: part }));
-  const body = guests.length ? schedule.beside(main.body, guests) : main.body;
+  const body = countedNames(guests.length ? schedule.beside(main.body, guests) : main.body, madeUp);
   const params = used(context.buffers, body);
   const kernel: Kernel = {
     name: nameOf(group),
@@ -155,26 +168,18 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   return { group, kernel, tensors, reads, writes: stores, ...chosen };
 }
 
-/** The parameters that the final statements mention; trial lowerings may have asked for more. */
-function used(buffers: Buffers, body: readonly Stmt[]) {
-  const names = new Set<string>();
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "store") names.add(s.to);
-    },
-    expr: (e) => {
-      if (e.kind === "load") names.add(e.from);
-    },
+/**
+ * The parameters that the final statements mention, as they use them; trial lowerings may have
+ * asked for more.
+ */
+function used(buffers: Buffers, body: readonly Stmt[]): Buffers["params"] {
+  const accesses = accessesIn(body);
+  return buffers.params.flatMap(({ tensor, param }) => {
+    const access = accesses.get(param.name);
+    if (!access) return [];
+    return { tensor, param: param.access === "scratch" ? param : { ...param, access } };
   });
-  return buffers.params.filter((p) => names.has(p.param.name));
 }
-
-const binders: ReadonlySet<Stmt["kind"]> = new Set([
-  "letIndex",
-  "letDynamic",
-  "letInvocation",
-  "letSubgroup",
-]);
 
 /**
  * Symbols of the program, which the kernel gets as arguments; names bound in the kernel have an
@@ -182,10 +187,9 @@ const binders: ReadonlySet<Stmt["kind"]> = new Set([
  */
 function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
   const bound = new Set<string>();
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "loop" || binders.has(s.kind)) bound.add((s as { name: string }).name);
-    },
+  eachStmt(body, (s) => {
+    const name = bindingOf(s);
+    if (name?.as === "index") bound.add(name.name);
   });
   const found = new Map();
   for (const d of [...dimsIn(body), ...sizes]) collectSymbols(d, found);

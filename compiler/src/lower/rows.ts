@@ -5,6 +5,7 @@
  */
 import {
   type Dim,
+  isFloat,
   offsetOf,
   opRecord,
   symbolsIn,
@@ -26,7 +27,7 @@ import {
   storeMember,
 } from "./context.ts";
 import { renamed } from "./loops.ts";
-import { doubled, type Values } from "./value.ts";
+import type { Values } from "./value.ts";
 
 /** How a target runs the loops around the statements. */
 export interface RowLoops {
@@ -219,9 +220,12 @@ function keepValue(
   filled: Map<string, Expr>,
 ): void {
   const value = inner.valueOf(key);
-  const dtype = double ? doubled(value.dtype) : value.dtype;
-  const wide = width === undefined ? {} : { width };
-  block.body.push({ kind: "array", name, dtype, size, space: "private", ...wide });
+  const { dtype } = value;
+  const kept = {
+    ...(width === undefined ? {} : { width }),
+    ...(double && isFloat(dtype) ? { widened: true as const } : {}),
+  };
+  block.body.push({ kind: "array", name, dtype, size, space: "private", ...kept });
   inner.body.push({ kind: "store", to: name, index, value });
   filled.set(key, load(name, value.dtype, index));
 }

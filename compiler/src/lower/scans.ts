@@ -3,7 +3,7 @@
  * element into every accumulator and stores what is known there; an exclusive scan takes its
  * element in after that. Schedules put the loops around it, and say where accumulators live.
  */
-import { opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
+import { type Dtype, opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import { ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
@@ -18,7 +18,7 @@ import {
 } from "./context.ts";
 import { renamed } from "./loops.ts";
 import { accName, declareAcc } from "./rows.ts";
-import type { Values } from "./value.ts";
+import { inDtype, type Values } from "./value.ts";
 
 /** The members with an accumulator: scans, and reductions that run along. */
 export const runningOf = (context: LoweringContext): Tensor[] =>
@@ -26,15 +26,25 @@ export const runningOf = (context: LoweringContext): Tensor[] =>
     .map(([t]) => t)
     .filter((t) => isScan(t) || isReduceOp(t));
 
+/** How a schedule keeps running values. */
+export interface Running {
+  /** A scan's accumulator as an operand: its name, or a conversion where it has another dtype. */
+  readonly held: (node: Tensor) => Expr;
+  readonly dtypeOf: (node: Tensor) => Dtype;
+}
+
 /**
- * Appends one step along the axis to `block`. `held` is the value of a scan's accumulator as an
- * operand: of the name alone, or converted where the accumulator has another dtype.
+ * Appends one step along the axis to `block`. What an accumulator takes in has the accumulator's
+ * dtype.
  */
 export function emitStep(
   context: LoweringContext,
   block: Values,
   rename: Rename,
-  held: (node: Tensor) => Expr = (node) => ref(accName(context, node), node.dtype),
+  {
+    held = (node) => ref(accName(context, node), node.dtype),
+    dtypeOf = (node) => node.dtype,
+  }: Partial<Running> = {},
 ): void {
   const { group } = context;
   const outer = renamed(group.outerSpace.coords, rename);
@@ -53,13 +63,14 @@ export function emitStep(
       if (scanAttrs(node).exclusive) {
         // Read before the step's stores, which may overwrite it.
         block.body.push({ kind: "let", name: `${name}Next`, value });
-        later.push(take(name, reducer!, ref(`${name}Next`, value.dtype)));
-      } else block.body.push(take(name, reducer!, value));
+        later.push(take(name, reducer!, inDtype(ref(`${name}Next`, value.dtype), dtypeOf(node))));
+      } else block.body.push(take(name, reducer!, inDtype(value, dtypeOf(node))));
       block.bind(node, held(node));
     } else if (isReduceOp(node)) {
       const value = reducedValue(block, node, outer, vars);
       const position = reducer!.startsWith("arg") ? { position: vars[0]! } : {};
-      block.body.push({ ...take(name, reducer!, value), ...position });
+      const taken = reducer!.startsWith("arg") ? value : inDtype(value, dtypeOf(node));
+      block.body.push({ ...take(name, reducer!, taken), ...position });
     }
     if (p.level === "full" && context.stored.has(node))
       stores.push(storeMember(context, block, node, rename));

@@ -250,15 +250,12 @@ export class Values {
   }
 }
 
+/** Tells names apart while a kernel is made; `countedNames` gives them their numbers. */
 let nextName = 0;
-/**
- * Names of run-time indices are counted from 0 in each kernel, so that equal kernels have equal
- * text.
- */
+/** Before each kernel. */
 export const resetNames = (): void => {
   asked = 0;
   nextName = 0;
-  asked = 0;
 };
 
 export const fromIndex = (value: Dim, dtype: Dtype): Expr => {

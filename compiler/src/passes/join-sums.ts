@@ -40,6 +40,7 @@ const usualParts = 1024;
 
 export const joinSums: Pass = {
   name: "join-sums",
+  reassociates: true,
   // One for the result, and one for what else is read with it.
   run: (program, _choices, bindings = usual) =>
     join(program, Math.max(2, Math.min(bindings, usual) - 2)),

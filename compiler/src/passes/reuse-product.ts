@@ -39,7 +39,7 @@ import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program } from "../program.ts";
 import { build } from "../rules/match.ts";
 
-export const reuseProduct: Pass = { name: "reuse-product", run };
+export const reuseProduct: Pass = { name: "reuse-product", reassociates: true, run };
 
 function run(program: Program): Program {
   const order = nodesOf(program);

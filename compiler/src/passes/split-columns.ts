@@ -40,6 +40,7 @@ const slack = 8;
 
 export const splitColumns: Pass = {
   name: "split-columns",
+  reassociates: true,
   run: (program) => {
     const summed = summedByProducts(program);
     return rewriteProgram(program, (node, before) =>

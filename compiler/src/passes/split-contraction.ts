@@ -55,6 +55,7 @@ const tile = 64;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
+  reassociates: true,
   run: (program, choices) => {
     const kept = inAttention(program);
     return rewriteProgram(program, (node, before) => {

@@ -40,6 +40,7 @@ const chosen: ReadonlySet<string> = new Set(["reduceMax", "reduceMin"]);
 
 export const splitReduce: Pass = {
   name: "split-reduce",
+  reassociates: true,
   run: (program) => rewriteProgram(program, split),
 };
 

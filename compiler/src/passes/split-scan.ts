@@ -50,6 +50,7 @@ const joins: Readonly<Record<string, readonly [reduce: string, join: string]>> =
 
 export const splitScan: Pass = {
   name: "split-scan",
+  reassociates: true,
   run: (program) => rewriteProgram(program, split),
 };
 

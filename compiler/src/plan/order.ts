@@ -7,7 +7,7 @@ import { bug, type Dim, keyOfDim, substitute, symbolsIn, type Tensor } from "@ki
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
-import { exprsOf } from "../kernel/uses.ts";
+import { exprsOf } from "../kernel/parts.ts";
 import { walkExpr } from "../kernel/walk.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { type Program, rootsOf } from "../program.ts";

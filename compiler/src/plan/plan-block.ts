@@ -6,6 +6,7 @@
 import { type BufferRef, storageBytes } from "@kiln-ml/artifact";
 import { type Dim, mulDim, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf } from "../access.ts";
+import { heldDtype } from "../kernel/types.ts";
 import type { Lowered } from "../lower/lower.ts";
 import type { Control, Nested } from "./control.ts";
 import type { Ordered } from "./order.ts";
@@ -52,7 +53,7 @@ export function planBlock(
     } else {
       const places = k.kernel.params.map((p, i): BufferRef => {
         const t = k.tensors[i];
-        const bytes = mulDim(p.size, storageBytes(p.dtype, target));
+        const bytes = mulDim(p.size, storageBytes(heldDtype(p), target));
         if (t) return put(t, bytes);
         const index = slots.take(bytes);
         scratch.push(index);

@@ -7,6 +7,7 @@
 import { printDim, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
 import type { ComputeAt, Group, Loop } from "../fuse/group.ts";
+import type { Param } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { leavesOf, type Program, rootsOf } from "../program.ts";
@@ -37,9 +38,9 @@ export function nodeNames(program: Program): Names {
 }
 
 function lineOf({ group, kernel, tensors }: Lowered, names: Names): string {
-  const bound = (access: string) =>
+  const bound = (...access: Param["access"][]) =>
     tensors.flatMap((t, i) =>
-      t && kernel.params[i]!.access === access ? [names.get(t) ?? t.op] : [],
+      t && access.includes(kernel.params[i]!.access) ? [names.get(t) ?? t.op] : [],
     );
   const scratch = kernel.params.filter((p) => p.access === "scratch").map((p) => plainName(p.name));
   const beside = [
@@ -51,7 +52,7 @@ function lineOf({ group, kernel, tensors }: Lowered, names: Names): string {
     members(group, names),
     ...beside,
     `reads ${bound("read").join(" ") || "nothing"}`,
-    `stores ${bound("write").join(" ")}`,
+    `stores ${bound("write", "readwrite").join(" ")}`,
     ...(scratch.length ? [`scratch ${scratch.join(" ")}`] : []),
   ];
   return parts.join("; ");

@@ -14,8 +14,9 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Kernel } from "../kernel/kernel.ts";
-import { keyOfKernel } from "../kernel/key.ts";
 import { mapStmts } from "../kernel/map.ts";
+import { keyOfKernel } from "../kernel/print.ts";
+import { heldDtype } from "../kernel/types.ts";
 import { walkStmts } from "../kernel/walk.ts";
 
 /** A kernel and, for each of its parameters, the element at which it begins. */
@@ -47,7 +48,7 @@ export const allAtStart = (kernels: readonly Kernel[]): Started[] => kernels.map
  */
 export function startBytes({ kernel, starts }: Started, target: TargetName): Pick<Step, "starts"> {
   if (starts.every((n) => n === 0)) return {};
-  return { starts: starts.map((n, i) => n * storageBytes(kernel.params[i]!.dtype, target)) };
+  return { starts: starts.map((n, i) => n * storageBytes(heldDtype(kernel.params[i]!), target)) };
 }
 
 const atStart = (kernel: Kernel): Started => ({
@@ -73,7 +74,9 @@ function onceEach(of: (kernel: Kernel) => Started): (kernel: Kernel) => Started 
  */
 function leastPlaces(kernel: Kernel): Map<string, number> {
   const least = new Map(kernel.params.map((p) => [p.name, leastSize(p.size)]));
-  const see = (name: string, index: Dim): void => {
+  const seen = new Set<string>();
+  const see = (name: string, index: Dim = 0): void => {
+    seen.add(name);
     const before = least.get(name);
     if (before === undefined) return;
     const constant = constantIn(index);
@@ -81,19 +84,7 @@ function leastPlaces(kernel: Kernel): Map<string, number> {
     const start = minOfDim(index) >= constant ? Math.max(0, constant) : 0;
     least.set(name, Math.min(start, before));
   };
-  const seen = new Set<string>();
-  walkStmts(kernel.body, {
-    stmt: (s) => {
-      if (s.kind === "store") seen.add(s.to);
-      if (s.kind === "store") see(s.to, s.index);
-      if (s.kind === "prefetch") see(s.from, s.index);
-      if (s.kind === "sort") for (const name of [s.keys, s.order, s.spare]) see(name, 0);
-    },
-    expr: (e) => {
-      if (e.kind === "load") seen.add(e.from);
-      if (e.kind === "load") see(e.from, e.index);
-    },
-  });
+  walkStmts(kernel.body, { memory: see });
   return new Map([...least].filter(([name]) => seen.has(name)));
 }
 
@@ -112,9 +103,7 @@ function fromStarts(kernel: Kernel): Started {
   const starts = kernel.params.map((p) => startOf(p.name));
   if (starts.every((n) => n === 0)) return atStart(kernel);
   const body = mapStmts(kernel.body, {
-    expr: (e) => (e.kind === "load" ? { ...e, index: subDim(e.index, startOf(e.from)) } : e),
-    store: (s) => ({ ...s, index: subDim(s.index, startOf(s.to)) }),
-    prefetch: (s) => ({ ...s, index: subDim(s.index, startOf(s.from)) }),
+    place: (memory, index) => subDim(index, startOf(memory)),
   });
   const there = { ...kernel, body };
   return { kernel: there, starts, key: keyOfKernel(there) };

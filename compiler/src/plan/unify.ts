@@ -8,7 +8,7 @@
 import { type BufferRef, storageBytes } from "@kiln-ml/artifact";
 import { addDim, ceilDiv, type Dim, minDim, mulDim, sameDim, subDim } from "@kiln-ml/ir";
 import type { Kernel, Of, Param, Stmt } from "../kernel/kernel.ts";
-import { mapStmts } from "../kernel/map.ts";
+import { mapBlock, mapStmts } from "../kernel/map.ts";
 
 export interface Unified {
   readonly kernel: Kernel;
@@ -97,11 +97,7 @@ function storesTo(name: string, body: readonly Stmt[]): Dim {
 }
 
 const renameStmts = (body: readonly Stmt[], by: ReadonlyMap<string, string>): Stmt[] =>
-  mapStmts(body, {
-    expr: (e) => (e.kind === "load" && by.has(e.from) ? { ...e, from: by.get(e.from)! } : e),
-    store: (s) => ({ ...s, to: by.get(s.to) ?? s.to }),
-    prefetch: (s) => ({ ...s, from: by.get(s.from) ?? s.from }),
-  });
+  mapStmts(body, { memory: (name) => by.get(name) ?? name });
 
 /** Without stores of what the element holds, and without the blocks that did nothing else. */
 function withoutSelfCopies(body: readonly Stmt[]): readonly Stmt[] {
@@ -134,15 +130,13 @@ function valuesFirst(
   const out: Stmt[] = [];
   for (let i = 0; i < stmts.length; i++) {
     const s = stmts[i]!;
-    if (s.kind === "loop") out.push({ ...s, body: valuesFirst(s.body, shared, names) });
-    else if (s.kind === "if") out.push({ ...s, then: valuesFirst(s.then, shared, names) });
-    else if (s.kind === "store") {
+    if (s.kind === "store") {
       const run: Extract<Stmt, { kind: "store" }>[] = [];
       for (let x: Stmt | undefined = s; x?.kind === "store"; x = stmts[i + run.length]) run.push(x);
       i += run.length - 1;
       if (run.length === 1 || !run.some((r) => shared.has(r.to))) out.push(...run);
       else out.push(...storedLater(run, names));
-    } else out.push(s);
+    } else out.push(mapBlock(s, (inner) => valuesFirst(inner, shared, names)));
   }
   return out;
 }

@@ -190,7 +190,10 @@ function columnSum(
     addPart: () => addToElement(acc, dtype, at, load(part, dtype, at), { sums: name, rest }),
     add: (to, values) => [
       { kind: "acc", name: acc, dtype, init: load(to, dtype, at), widened: true },
-      ...values.map((value): Stmt => ({ kind: "accumulate", name: acc, reducer, value })),
+      // Terms are of the dtype that a column is kept in.
+      ...values.map(
+        (v): Stmt => ({ kind: "accumulate", name: acc, reducer, value: inDtype(v, dtype) }),
+      ),
       { kind: "store", to, index: at, value: ref(acc, dtype) },
     ],
   };

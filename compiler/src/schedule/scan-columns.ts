@@ -129,11 +129,15 @@ function stepOf(context: LoweringContext, all: readonly Running[], by: Rename, a
       init: load(part, dtype, at),
       widened: isWide(node),
     });
-  emitStep(context, step, by, (node) => {
-    const r = all.find((x) => x.node === node)!;
-    const own = ref(r.acc, r.dtype);
-    const sum = r.part === r.total ? own : call("add", r.dtype, load(r.total, r.dtype, at), own);
-    return narrow(r, sum);
+  const ofNode = (node: Tensor): Running => all.find((x) => x.node === node)!;
+  emitStep(context, step, by, {
+    held: (node) => {
+      const r = ofNode(node);
+      const own = ref(r.acc, r.dtype);
+      const sum = r.part === r.total ? own : call("add", r.dtype, load(r.total, r.dtype, at), own);
+      return narrow(r, sum);
+    },
+    dtypeOf: (node) => ofNode(node).dtype,
   });
   for (const { acc, dtype, part } of all)
     step.body.push({ kind: "store", to: part, index: at, value: ref(acc, dtype) });

@@ -54,7 +54,7 @@ export function scatterParts(context: LoweringContext, exact = false): ScatterPa
   const positions = indices[0]!.shape.map((d, i) => makeLoop(`s${i}`, d));
   const storage = context.storage(node);
   context.writes.add(node);
-  const to = context.buffers.write(storage.tensor);
+  const to = context.buffers.nameOf(storage.tensor);
   const here = addDim(
     offsetOf(
       node.shape,

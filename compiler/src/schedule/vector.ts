@@ -47,18 +47,11 @@ export function vectorise(
  */
 export function vectorisedParams(body: readonly Stmt[], lane: string): Set<string> {
   const wide = new Map<string, boolean>();
-  const see = (name: string, index: Dim) => {
+  const see = (name: string, index: Dim = 0) => {
     const base = substitute(index, new Map([[lane, 0]]));
     const ok = strideOf(index, lane) === 1 && modDim(base, width) === 0;
     wide.set(name, ok && (wide.get(name) ?? true));
   };
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "store") see(s.to, s.index);
-    },
-    expr: (e) => {
-      if (e.kind === "load") see(e.from, e.index);
-    },
-  });
+  walkStmts(body, { memory: see });
   return new Set([...wide].filter(([, ok]) => ok).map(([name]) => name));
 }

@@ -5,6 +5,7 @@ import type { KernelText } from "@kiln-ml/artifact";
 import type { Condition, Dim } from "@kiln-ml/ir";
 import type { Expr, Kernel } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
+import { heldDtype } from "../kernel/types.ts";
 import type { Text, Value } from "./scope.ts";
 
 export type Call = Extract<Expr, { kind: "call" }>;
@@ -53,4 +54,4 @@ export interface Language<V extends Value = Text, L = string> extends IndexLangu
 
 /** What the artifact says of a kernel's parameters. */
 export const bindingsOf = (kernel: Kernel): KernelText["bindings"] =>
-  kernel.params.map(({ name, dtype, access }) => ({ name: plainName(name), dtype, access }));
+  kernel.params.map((p) => ({ name: plainName(p.name), dtype: heldDtype(p), access: p.access }));

@@ -138,6 +138,25 @@ export const isStatic = (d: Dim): d is number => typeof d === "number";
 export const minOfDim = (d: Dim): number => (typeof d === "number" ? d : d.min);
 export const maxOfDim = (d: Dim): number => (typeof d === "number" ? d : d.max);
 
+/** A quotient, remainder, minimum or maximum as it stands: nothing is simplified. */
+export function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
+  const key = `${kind}(${keyOfDim(lhs)},${keyOfDim(rhs)})`;
+  const [a, b, least, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
+  // Where a divisor is negative there is nothing to divide: see `checkDivisor`.
+  const c = kind === "div" ? Math.max(0, least) : least;
+  const bounds = {
+    div: () => {
+      const q = [a / c, a / d, b / c, b / d].map((x) => (Number.isNaN(x) ? 0 : Math.floor(x)));
+      return [Math.min(...q), Math.max(...q)] as const;
+    },
+    mod: () => [0, Math.min(d - 1, a >= 0 ? b : Infinity)] as const,
+    min: () => [Math.min(a, c), Math.min(b, d)] as const,
+    max: () => [Math.max(a, c), Math.max(b, d)] as const,
+  };
+  const [min, max] = bounds[kind]();
+  return { kind, lhs, rhs, min, max, key };
+}
+
 /** The one atom that `d` consists of, if it is one. */
 export function atomOf(d: Dim): Atom | undefined {
   if (typeof d === "number" || d.terms.length !== 1) return undefined;

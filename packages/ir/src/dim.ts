@@ -9,9 +9,9 @@ import {
   type Atom,
   atomOf,
   type Compound,
+  compound,
   type Dim,
   DimExpr,
-  keyOfDim,
   maxOfDim,
   minOfDim,
   ofAtom,
@@ -332,24 +332,6 @@ export function maxDim(a: Dim, b: Dim): Dim {
 }
 
 export const ceilDiv = (a: Dim, b: Dim): Dim => floorDiv(addDim(a, subDim(b, 1)), b);
-
-function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
-  const key = `${kind}(${keyOfDim(lhs)},${keyOfDim(rhs)})`;
-  const [a, b, least, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
-  // Where a divisor is negative there is nothing to divide: see `checkDivisor`.
-  const c = kind === "div" ? Math.max(0, least) : least;
-  const bounds = {
-    div: () => {
-      const q = [a / c, a / d, b / c, b / d].map((x) => (Number.isNaN(x) ? 0 : Math.floor(x)));
-      return [Math.min(...q), Math.max(...q)] as const;
-    },
-    mod: () => [0, Math.min(d - 1, a >= 0 ? b : Infinity)] as const,
-    min: () => [Math.min(a, c), Math.min(b, d)] as const,
-    max: () => [Math.max(a, c), Math.max(b, d)] as const,
-  };
-  const [min, max] = bounds[kind]();
-  return { kind, lhs, rhs, min, max, key };
-}
 
 /** ⌊a/b⌋, a mod b, the lesser or the greater. */
 export const applyAtom = (kind: Compound["kind"], a: Dim, b: Dim): Dim => functions[kind](a, b);

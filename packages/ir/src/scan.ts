@@ -5,6 +5,9 @@
 import { addDim, type Dim, dim, floorDiv, maxDim, minDim, modDim, mulDim, subDim } from "./dim.ts";
 import { GraphError } from "./errors.ts";
 
+/** For what reads dims as they stand, rather than simplified. */
+export { compound, term } from "./dim-expr.ts";
+
 export class Scanner {
   readonly text: string;
   readonly symbols: Map<string, Dim>;

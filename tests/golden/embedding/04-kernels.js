@@ -5,8 +5,8 @@ function reduceSum(ids, table, reduceSum) {
     const idsAt = ids[r0];
     const t = Math.min(Math.max(idsAt < 0 ? (idsAt + 10) | 0 : idsAt, 0), 9);
     for (let r1 = 0; r1 < 4; r1++) {
-      const at3 = t;
-      const tableAt = table[at3 * 4 + r1];
+      const at0 = t;
+      const tableAt = table[at0 * 4 + r1];
       sum0 += tableAt * tableAt;
     }
   }

@@ -16,8 +16,8 @@ fn main(
       let idsAt = ids[r0];
       let t = min(max(select(idsAt, idsAt + 10, idsAt < 0), 0), 9);
       for (var r1 = 0; r1 < 4; r1++) {
-        let at2 = t;
-        let tableAt = table[at2 * 4 + r1];
+        let at0 = t;
+        let tableAt = table[at0 * 4 + r1];
         sum0 = sum0 + tableAt * tableAt;
       }
     }

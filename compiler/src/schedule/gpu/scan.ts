@@ -38,7 +38,7 @@ import { collapse, decode, nest, renamed, renamedAt, totalOf } from "../../lower
 import type { Scheduled } from "../../lower/lower.ts";
 import { accName, declareAcc } from "../../lower/rows.ts";
 import { emitAfter, lineOf, runningOf } from "../../lower/scans.ts";
-import { sumDtype } from "../../lower/value.ts";
+import { inDtype, sumDtype } from "../../lower/value.ts";
 import { vectorisedParams } from "../vector.ts";
 import { below, groupSize, once, perInvocation } from "./gpu.ts";
 import { onlyIf } from "./row-teams.ts";
@@ -228,7 +228,7 @@ function hold(
  * The elements of an invocation scanned one after the other; the accumulator is what they come to.
  */
 function scanOwn(scan: Tensor, name: string, dtype: Dtype, { lane, place }: Walk): Stmt[] {
-  const value = load(heldBy(name), dtype, place);
+  const value = inDtype(load(heldBy(name), dtype, place), sumDtype(scan.dtype));
   const take: Stmt = { kind: "accumulate", name, reducer: opRecord(scan.op).reducer!, value };
   const keep: Stmt = {
     kind: "store",

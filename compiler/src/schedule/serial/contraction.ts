@@ -28,7 +28,7 @@ import type { Expr, LoopKind, Stmt } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { type LoweringContext, openBlock, storeMembers } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
-import { choose, doubled } from "../../lower/value.ts";
+import { choose } from "../../lower/value.ts";
 import { storeReduction, sumOf } from "../operand-reduction.ts";
 
 /** Columns of b packed at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */
@@ -66,7 +66,8 @@ export function serialContraction(context: LoweringContext): Stmt[] {
     ? Math.min(columnBlock, Math.ceil(n / tile.columns) * tile.columns)
     : columnBlock;
   const panel = (name: string, lines: Dim, width: number): Panel => {
-    return { name: context.buffers.scratch(name, doubled(dtypeOf(c)), mulDim(k, lines)), width };
+    const size = mulDim(k, lines);
+    return { name: context.buffers.scratch(name, dtypeOf(c), size, { widened: true }), width };
   };
   const [a, b] = [panel("packedA", height, tile.rows), panel("packedB", block, tile.columns)];
   const packB = packPanel(context, b, "b", { from: columns.at, count: block, once: [] });

@@ -19,17 +19,16 @@ export function isAffine(body: readonly Stmt[], name: string): boolean {
     if (strideOf(d, name) === undefined) even = false;
   };
   walkStmts(body, {
+    memory: (_, index = 0) => place(index),
     stmt: (s) => {
-      if (s.kind === "store") place(s.index);
-      else if (s.kind === "letDynamic") even = false;
+      if (s.kind === "letDynamic") even = false;
       else if (s.kind === "letIndex" && symbolsIn(s.value).has(name)) even = false;
       else if (s.kind === "if" && s.when.some((c) => symbolsIn(c.value).has(name))) even = false;
     },
     expr: (e) => {
       const when = e.kind === "load" ? e.guard : e.kind === "test" ? e.conditions : [];
       if (when.some((c) => symbolsIn(c.value).has(name))) even = false;
-      if (e.kind === "load") place(e.index);
-      else if (e.kind === "index") place(e.value);
+      if (e.kind === "index") place(e.value);
     },
   });
   return even;

@@ -27,7 +27,7 @@ import type { Rename } from "../../kernel/map.ts";
 import { indexName } from "../../kernel/names.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, renamed, totalOf } from "../../lower/loops.ts";
-import { choose, type Values } from "../../lower/value.ts";
+import { choose, inDtype, sumDtype, type Values } from "../../lower/value.ts";
 import { isAffine } from "./affine.ts";
 
 export interface Operand {
@@ -50,7 +50,7 @@ const plain = (o: ContractionOperand): Operand => ({
   value(block, rename) {
     const guard = o.when.map((w) => ({ ...w, value: renamed([w.value], rename)[0]! }));
     const value = block.at(o.operand, renamed(o.coords, rename), guard);
-    return choose(guard, value, constant(value.dtype, 0));
+    return inDtype(choose(guard, value, constant(value.dtype, 0)), sumDtype(value.dtype));
   },
   before: [],
 });

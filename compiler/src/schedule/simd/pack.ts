@@ -222,7 +222,8 @@ function inOneRow(p: Packing, start: number): Stmt[] | undefined {
   const row = lines.innermost;
   if (!row || maxOfDim(row.extent) < lanes) return undefined;
   const lane = makeLoop("lane", lanes);
-  const line = makeLoop("line", lines.total);
+  // Quarters stand side by side, each around lines of its own.
+  const line = makeLoop(`quarter${start / lanes}`, lines.total);
   const base = lines.at(line.at);
   const x = base.get(row.name)!;
   const at = new Map([...base, [row.name, addDim(x, lane.at)] as const]);

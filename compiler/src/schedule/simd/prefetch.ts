@@ -23,10 +23,10 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import type { Of, Stmt } from "../../kernel/kernel.ts";
+import { mapBlock } from "../../kernel/map.ts";
 import { indexName } from "../../kernel/names.ts";
 import { strideOf } from "../../kernel/stride.ts";
-import { bodyOf, eachStmt } from "../../kernel/uses.ts";
-import { walkStmts } from "../../kernel/walk.ts";
+import { eachStmt, walkStmts } from "../../kernel/walk.ts";
 
 type Loop = Of<"loop">;
 type Prefetch = Of<"prefetch">;
@@ -150,7 +150,6 @@ function oncePerPage({ name, extent }: Loop, prefetches: readonly Prefetch[]): P
 function replaced(body: readonly Stmt[], old: Stmt, by: readonly Stmt[]): Stmt[] {
   return body.flatMap((s): readonly Stmt[] => {
     if (s === old) return by;
-    if (s.kind === "loop") return [{ ...s, body: replaced(bodyOf(s), old, by) }];
-    return [s];
+    return [mapBlock(s, (inner) => replaced(inner, old, by))];
   });
 }

@@ -109,19 +109,12 @@ const keepIn = (inner: readonly Loop[]) => ({
  */
 function stepsAlong(loop: Loop, body: readonly Stmt[]): { unit: number; other: number } {
   let [unit, other] = [0, 0];
-  const see = (index: Dim): void => {
+  const see = (_: string, index: Dim = 0): void => {
     const stride = strideOf(index, loop.name);
     if (stride === 1) unit++;
     else if (stride !== 0) other++;
   };
-  walkStmts(body, {
-    stmt: (s) => {
-      if (s.kind === "store") see(s.index);
-    },
-    expr: (e) => {
-      if (e.kind === "load") see(e.index);
-    },
-  });
+  walkStmts(body, { memory: see });
   return { unit, other };
 }
 
@@ -155,7 +148,7 @@ function blocked(
   body: (part: Part) => readonly Stmt[],
 ): Stmt[] {
   const start = makeLoop(`${plainName(l.name)}Block`, l.extent);
-  const within = makeLoop(l.name, size);
+  const within = makeLoop(`${plainName(l.name)}In`, size);
   const extent = minDim(size, subDim(l.extent, start.at));
   const whole = addDim(start.at, within.at);
   return [

@@ -21,7 +21,7 @@ import {
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
 import { call, ref } from "../../kernel/expr.ts";
-import type { Of, Stmt } from "../../kernel/kernel.ts";
+import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
 import { dimsIn } from "../../kernel/walk.ts";
 import { identityOf, type LoweringContext, openBlock } from "../../lower/context.ts";
@@ -102,10 +102,12 @@ function lineInParts(context: LoweringContext, inner: Loop, rename: Rename): Stm
     );
   const step = block.inner();
   const parts = inParts(inner, sumBlock, (from, within) => {
-    emitStep(context, step, renamedAt(rename, new Map([[inner.name, from]])), (r) => {
+    const held = (r: Tensor): Expr => {
       const own = ref(accName(context, r), kept(r));
       return isSum(r) ? inDtype(call("add", kept(r), ref(before(r), kept(r)), own), r.dtype) : own;
-    });
+    };
+    const by = renamedAt(rename, new Map([[inner.name, from]]));
+    emitStep(context, step, by, { held, dtypeOf: kept });
     return [
       ...sums.map(declared),
       ...nest([within], "serial", step.body),

@@ -12,8 +12,10 @@ import { addDim, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
 import { constant, ref } from "../../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
+import { mapBlock, mapStmts } from "../../kernel/map.ts";
 import { plainName } from "../../kernel/names.ts";
-import { bodyOf, eachStmt } from "../../kernel/uses.ts";
+import { bodyOf } from "../../kernel/parts.ts";
+import { eachStmt } from "../../kernel/walk.ts";
 import { compensate, compensated } from "../compensate.ts";
 
 type Loop = Of<"loop">;
@@ -38,10 +40,7 @@ export function sumsInBlocks(body: readonly Stmt[]): Stmt[] {
 }
 
 /** The statement with those sums in blocks that are declared in it. */
-function inside(s: Stmt): Stmt {
-  if (s.kind === "loop") return { ...s, body: sumsInBlocks(s.body) };
-  return s.kind === "if" ? { ...s, then: sumsInBlocks(s.then) } : s;
-}
+const inside = (s: Stmt): Stmt => mapBlock(s, sumsInBlocks);
 
 /** The most terms that the sum takes in one after the other. */
 function chainOf(s: Stmt, name: string): number {
@@ -133,9 +132,9 @@ export const addToTotal = (name: string, term: Expr): Stmt[] =>
 
 /** The statements with their additions to sums made to the blocks of these. */
 const toBlocks = (body: readonly Stmt[], names: ReadonlySet<string>): Stmt[] =>
-  body.map((s): Stmt => {
-    if (s.kind === "accumulate" && s.reducer === "sum" && names.has(s.name))
-      return { ...s, name: blockOf(s.name) };
-    if (s.kind === "loop") return { ...s, body: toBlocks(s.body, names) };
-    return s.kind === "if" ? { ...s, then: toBlocks(s.then, names) } : s;
+  mapStmts(body, {
+    stmt: (s) =>
+      s.kind === "accumulate" && s.reducer === "sum" && names.has(s.name)
+        ? { ...s, name: blockOf(s.name) }
+        : s,
   });

@@ -12,7 +12,9 @@ import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
 import { call } from "../../kernel/expr.ts";
 import type { Expr, Kernel, Of, Stmt } from "../../kernel/kernel.ts";
-import { bestOf, bodyOf, isArg } from "../../kernel/uses.ts";
+import { bodyOf } from "../../kernel/parts.ts";
+import { heldDtype } from "../../kernel/types.ts";
+import { bestOf, isArg } from "../../kernel/uses.ts";
 import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, setValue, type Text } from "../scope.ts";
@@ -258,7 +260,7 @@ function printArray(e: Emitter, s: Of<"array">): void {
   const size = e.resolved(s.size);
   e.at(e.depthOfDim(size), () => {
     const name = e.fresh(s.name);
-    e.line(`const ${name} = new ${arrayType(s.dtype)}(${indexText(e, size).text});`);
+    e.line(`const ${name} = new ${arrayType(heldDtype(s))}(${indexText(e, size).text});`);
     e.bindName(s.name, atom(name));
   });
 }

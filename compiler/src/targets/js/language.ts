@@ -12,7 +12,7 @@ import { isExact, spell, spellFast, type Use } from "./spell.ts";
 
 export type Rounding = "each-op" | "on-store";
 
-const reserved = new Set(
+export const reserved: ReadonlySet<string> = new Set(
   (
     "arguments await break case catch class const continue debugger default delete do else enum eval export " +
     "extends false finally for function if implements import in instanceof interface let new null package " +

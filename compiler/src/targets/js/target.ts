@@ -10,12 +10,14 @@ import { serialScan } from "../../schedule/serial/scan.ts";
 import { lineSort } from "../../schedule/sort.ts";
 import type { Target } from "../../target.ts";
 import { emitJs } from "./emit.ts";
+import { reserved } from "./language.ts";
 
 export const js: Target = {
   name: "js",
   fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
   defaultLimits: {},
   startsAnywhere: true,
+  reserved,
   passes: [splitConcat],
   schedule: {
     rows: (context) => ({ body: serialRows(context), workgroupSize: 1 }),

@@ -13,7 +13,8 @@ import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } f
 import { simplifyConditions } from "../../access.ts";
 import { toExtent } from "../../kernel/extent.ts";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
-import { bodyOf, eachStmt } from "../../kernel/uses.ts";
+import { bodyOf } from "../../kernel/parts.ts";
+import { eachStmt } from "../../kernel/walk.ts";
 import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { setValue } from "../scope.ts";

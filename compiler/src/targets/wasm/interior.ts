@@ -22,8 +22,7 @@ import {
 } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
-import { eachStmt } from "../../kernel/uses.ts";
-import { walkStmts } from "../../kernel/walk.ts";
+import { eachStmt, walkStmts } from "../../kernel/walk.ts";
 import type { WasmEmitter } from "./printer.ts";
 
 /** The most iterations at an end that are left out of the interior. */

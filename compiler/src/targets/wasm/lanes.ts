@@ -5,9 +5,10 @@
  * condition differs between iterations, if a store does not move with it, or if a value read at
  * run time is an index that differs: lanes share one control flow and one set of addresses.
  */
-import { type Dim, symbolsIn } from "@kiln-ml/ir";
+import type { Dim } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
-import { exprsOf } from "../../kernel/uses.ts";
+import { exprsOf } from "../../kernel/parts.ts";
+import { dimVaries, exprVaries, type Varying } from "../../kernel/varies.ts";
 
 interface Seen {
   /** Index symbols that differ from lane to lane. */
@@ -34,30 +35,11 @@ export function runsInLanes(s: Of<"loop">, outer: boolean): boolean {
   return s.body.every((t) => laneAgrees(t, seen, outer));
 }
 
-const varies = (d: Dim | undefined, seen: Seen): boolean =>
-  d !== undefined && [...symbolsIn(d).keys()].some((name) => seen.varying.has(name));
-
-/** Whether a value may differ from lane to lane; `walked` are parts that do not. */
-function differs(e: Expr, seen: Seen, walked: Set<Expr>): boolean {
-  if (walked.has(e)) return false;
-  walked.add(e);
-  switch (e.kind) {
-    case "const":
-      return false;
-    case "ref":
-      return seen.bound.has(e.name);
-    case "index":
-      return varies(e.value, seen);
-    case "test":
-      return e.conditions.some((c) => varies(c.value, seen));
-    case "load":
-      return varies(e.index, seen) || e.guard.some((c) => varies(c.value, seen));
-    case "call":
-      return e.args.some((a) => differs(a, seen, walked));
-    default:
-      return e satisfies never;
-  }
-}
+const varying = ({ varying, bound }: Seen): Varying => ({
+  symbols: varying,
+  name: (name) => bound.has(name),
+});
+const varies = (d: Dim | undefined, seen: Seen): boolean => dimVaries(d, varying(seen));
 
 /** f64 anywhere in the value, also where its result is another dtype. */
 function hasDouble(e: Expr, single: Set<Expr>): boolean {
@@ -85,7 +67,7 @@ function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
       if (varies(s.value, seen)) seen.varying.add(s.name);
       return true;
     case "letDynamic":
-      return !differs(s.value, seen, new Set());
+      return !exprVaries(s.value, varying(seen));
     case "set":
       return seen.inner.has(s.name);
     case "accumulate":

@@ -19,7 +19,9 @@ import {
   subDim,
 } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
-import { bodyOf, changedBy, eachStmt, exprsOf } from "../../kernel/uses.ts";
+import { bodyOf, exprsOf } from "../../kernel/parts.ts";
+import { changedBy } from "../../kernel/uses.ts";
+import { eachStmt } from "../../kernel/walk.ts";
 import { indexText } from "../index-text.ts";
 import { setValue } from "../scope.ts";
 import { branchIf, type Code, get, i32Const, isCheap, loop, op, set, tee, when } from "./code.ts";

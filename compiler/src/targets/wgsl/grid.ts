@@ -8,7 +8,7 @@ import type { Extent } from "@kiln-ml/artifact";
 import { bug, type Dim, maxOfDim, mulDim } from "@kiln-ml/ir";
 import { toExtent } from "../../kernel/extent.ts";
 import type { Kernel, Of } from "../../kernel/kernel.ts";
-import { eachStmt } from "../../kernel/uses.ts";
+import { eachStmt } from "../../kernel/walk.ts";
 
 /** maxComputeWorkgroupsPerDimension of every WebGPU device (WebGPU 3.6.2). */
 const limit = 65535;

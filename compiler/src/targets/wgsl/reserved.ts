@@ -17,6 +17,7 @@ const words = `alias break case const const_assert continue continuing default d
   static static_assert static_cast std subroutine super target template this thread_local throw trait try type
   typedef typeid typename typeof union unless unorm unsafe unsized use using varying virtual volatile wgsl where with
   writeonly yield
+  sampler storage uniform input output global function
   f32 f16 i32 u32 bool vec2 vec3 vec4 array atomic ptr bitcast select abs sign floor ceil trunc round exp log sqrt
   exp2 log2 inverseSqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 pow min max dot any all fma clamp storageBarrier workgroupBarrier
   workgroupUniformLoad subgroupAdd subgroupMul subgroupMin subgroupMax subgroupAnd subgroupOr

@@ -3,9 +3,10 @@
  * always right. A loop is one if its lanes take the same way: a condition or an extent that
  * differs between lanes would be a branch, which vectors have not.
  */
-import { type Dim, symbolsIn } from "@kiln-ml/ir";
+import type { Dim } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { isArg } from "../../kernel/uses.ts";
+import { dimVaries, exprVaries, type Varying } from "../../kernel/varies.ts";
 
 /**
  * True if every statement of the loop has a form in which its lanes run together. `resolved` puts
@@ -28,30 +29,13 @@ interface Seen {
   readonly resolved: (d: Dim) => Dim;
 }
 
-const varies = (d: Dim | undefined, seen: Seen): boolean =>
-  d !== undefined && [...symbolsIn(seen.resolved(d)).keys()].some((name) => seen.varying.has(name));
-
-/** Whether a value may differ from lane to lane; `walked` are parts that do not. */
-function differs(e: Expr, seen: Seen, walked: Set<Expr> = new Set()): boolean {
-  if (walked.has(e)) return false;
-  walked.add(e);
-  switch (e.kind) {
-    case "const":
-      return false;
-    case "index":
-      return varies(e.value, seen);
-    case "test":
-      return e.conditions.some((c) => varies(c.value, seen));
-    case "ref":
-      return seen.inner.has(e.name) || seen.wide.has(e.name);
-    case "call":
-      return e.args.some((a) => differs(a, seen, walked));
-    case "load":
-      return varies(e.index, seen) || e.guard.some((c) => varies(c.value, seen));
-    default:
-      return e satisfies never;
-  }
-}
+const varying = ({ varying, inner, wide, resolved }: Seen): Varying => ({
+  symbols: varying,
+  name: (name) => inner.has(name) || wide.has(name),
+  resolved,
+});
+const varies = (d: Dim | undefined, seen: Seen): boolean => dimVaries(d, varying(seen));
+const differs = (e: Expr, seen: Seen): boolean => exprVaries(e, varying(seen));
 
 const lanesAgree = (body: readonly Stmt[], seen: Seen): boolean =>
   body.every((s) => laneAgrees(s, seen));

@@ -9,20 +9,20 @@ import type { Dims } from "./extents.ts";
 import { frontOf, isOnnx, loadModel, modelHelp } from "./model.ts";
 import { placementText } from "./placement-text.ts";
 import { isScript } from "./script.ts";
-import { groups, programText } from "./stage-text.ts";
+import { groups, kernelIr, programText } from "./stage-text.ts";
 import { say } from "./terminal.ts";
 import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom, UsageError } from "./usage.ts";
 
 const passes = [...new Set(graphPasses.map((p) => p.name))];
 const ofArtifact = ["signature", "kernels", "plan", "costs", "placement"] as const;
-const sections = ["graph", ...passes, "groups", ...ofArtifact];
+const sections = ["graph", ...passes, "groups", "kernel-ir", ...ofArtifact];
 const usual = ["signature", "groups", "plan", "costs", "placement"];
 
 export const help = `Usage: kiln inspect model.ts | model.onnx | model.kiln | folder [options]
 
   --stage NAME[,NAME…]     sections to print, or "all" (${usual.join(",")}):
                            graph ${passes.join(" ")}
-                           groups ${ofArtifact.join(" ")}
+                           groups kernel-ir ${ofArtifact.join(" ")}
   --print-after PASS       the IR after a pass, the same as --stage PASS
   --target js|wasm|webgpu  what a model is compiled for (js)
   --no-fusion              one kernel for each operation
@@ -118,9 +118,9 @@ function section(name: string, { artifact, stages, print }: Inspected, dims: Dim
   if (name === "kernels") return kernels(artifact, dims);
   if (name === "plan") return plan(artifact, dims);
   if (name === "costs") return costs(artifact, dims);
-  if (name === "groups") {
+  if (name === "groups" || name === "kernel-ir") {
     const lowered = stages.find(([stage]) => stage === "lower");
-    return lowered ? groups(lowered[1]) : "";
+    return lowered ? (name === "groups" ? groups : kernelIr)(lowered[1]) : "";
   }
   const found = stages.filter(([stage]) => stage === name);
   return found

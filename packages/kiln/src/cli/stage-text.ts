@@ -1,5 +1,5 @@
 /** Stages of the compiler as text: programs as IR, and the groups that became kernels. */
-import { leavesOf, type Stage } from "@kiln-ml/compiler";
+import { leavesOf, printKernel, type Stage } from "@kiln-ml/compiler";
 import type { Tensor } from "@kiln-ml/ir";
 
 /** What prints graphs; that of the script's own copy of the package. */
@@ -30,6 +30,12 @@ export function groups({ kernels = [] }: Stage): string {
     return `${String(i).padStart(3)} ${kernel.name} (${group.kind}): ${summary(ops)}${extra}`;
   });
   return `== groups: ${kernels.length} kernels\n${lines.join("\n")}\n`;
+}
+
+/** The kernels as schedules made them, those of one structure once. */
+export function kernelIr({ kernels = [] }: Stage): string {
+  const texts = new Set(kernels.map(({ kernel }) => kernel));
+  return `== kernel-ir: ${texts.size} kernels\n${[...texts].map(printKernel).join("\n")}`;
 }
 
 /** Ops in order, repeated ones counted. */

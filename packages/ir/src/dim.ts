@@ -301,7 +301,7 @@ export function floorDiv(e: Dim, c: Dim): Dim {
   const inner = atomOf(rest);
   if (inner?.kind === "div") return addDim(quotient, floorDiv(inner.lhs, mulDim(inner.rhs, c)));
   checkDivisor("floorDiv", c);
-  return addDim(quotient, ofAtom(compound("div", rest, c)));
+  return addDim(quotient, ofCompound(compound("div", rest, c)));
 }
 
 /** e − c·⌊e / c⌋, in [0, c) for c ≥ 1. */
@@ -340,7 +340,7 @@ function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   const c = kind === "div" ? Math.max(0, least) : least;
   const bounds = {
     div: () => {
-      const q = [a / c, a / d, b / c, b / d].map((x) => (Number.isNaN(x) ? 0 : Math.floor(x)));
+      const q = [a / c, a / d, b / c, b / d].map(floorOf);
       return [Math.min(...q), Math.max(...q)] as const;
     },
     mod: () => [0, Math.min(d - 1, a >= 0 ? b : Infinity)] as const,
@@ -350,6 +350,13 @@ function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   const [min, max] = bounds[kind]();
   return { kind, lhs, rhs, min, max, key };
 }
+
+/** An atom that has but one value is that value. */
+const ofCompound = (c: Compound): Dim => (c.min === c.max ? c.min : ofAtom(c));
+
+/** Of a number below 0 through one without bounds, −0 in floating point, it is −1. */
+const floorOf = (x: number): number =>
+  Number.isNaN(x) ? 0 : Object.is(x, -0) ? -1 : Math.floor(x);
 
 /** ⌊a/b⌋, a mod b, the lesser or the greater. */
 export const applyAtom = (kind: Compound["kind"], a: Dim, b: Dim): Dim => functions[kind](a, b);

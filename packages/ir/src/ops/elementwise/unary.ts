@@ -5,6 +5,7 @@
 import { erfOf, roundHalfEven } from "../../special.ts";
 import { zerosLike } from "../create.ts";
 import { type Unary, unary } from "./define.ts";
+import { erfSlope, sigmoidSlope, tanhSlope } from "./half-slopes.ts";
 import { unlessZero } from "./singular.ts";
 
 /** −x. */
@@ -310,7 +311,7 @@ export const atanh: Unary = unary("atanh", {
 export const tanh: Unary = unary("tanh", {
   on: "float",
   eval: Math.tanh,
-  vjp: (g, y) => [g.mul(y.mul(y).neg().add(1))],
+  vjp: tanhSlope,
   domain: [-4, 4],
   smooth: true,
   ulp: 64,
@@ -322,20 +323,18 @@ export const sigmoid: Unary = unary("sigmoid", {
   on: "float",
   eval: (x) => 1 / (1 + Math.exp(-x)),
   spell: (x) => `(1 / (1 + exp(-(${x}))))`,
-  vjp: (g, y) => [g.mul(y).mul(y.neg().add(1))],
+  vjp: sigmoidSlope,
   domain: [-8, 8],
   smooth: true,
   ulp: 32,
   costly: true,
 });
 
-const erfSlope = 2 / Math.sqrt(Math.PI);
-
 /** 2/√π · ∫₀ˣ e^(−t²) dt. */
 export const erf: Unary = unary("erf", {
   on: "float",
   eval: erfOf,
-  vjp: (g, _y, x) => [g.mul(x!.mul(x!).neg().exp().mul(erfSlope))],
+  vjp: erfSlope,
   domain: [-3, 3],
   smooth: true,
   ulp: 64,

@@ -11,7 +11,7 @@ const limits = {
   "wasm inference from a URL": 23,
   "runtime loader": 21.8,
   "runtime loader with wasm": 26,
-  "kiln-ml, compile for wasm": 144,
+  "kiln-ml, compile for wasm": 148,
 };
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);

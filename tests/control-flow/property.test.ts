@@ -4,7 +4,7 @@
  */
 
 import type { Value } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -12,6 +12,7 @@ import { inRegions } from "../../compiler/src/passes/in-regions.ts";
 import { graphPasses } from "../../compiler/src/pipeline.ts";
 import { rootsOf, sameProgram } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import {
   evaluateProgram,
   parseProgram,
@@ -22,7 +23,7 @@ import {
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 import { type RandomFlow, randomFlow } from "./random.ts";
 
 const near = (got: Value, want: Value): boolean =>
@@ -68,7 +69,7 @@ for (const variant of variants)
   });
 
 gpuTest("webgpu: random programs with regions", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await fc.assert(
     fc.asyncProperty(one, ({ random, fusion }) => agrees(random, fusion, device, near)),
     { numRuns: runs(6) },

@@ -1,16 +1,17 @@
 /** Loops with a shape of their own on every target: carries that change places, none to do, profiles, runs at once. */
 
 import { dim, grad, input, makeValue, scan, type Tensor, tensor, whileLoop } from "@kiln-ml/ir";
-import { type Device, load, openWebGpu } from "@kiln-ml/runtime";
+import { type Device, load } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const x = input("x", "f32", [dim("T", { min: 0 }), 3]);
 const [a, b, c] = [
@@ -99,7 +100,7 @@ for (const variant of variants)
   test(`wasm: loops agree with the reference, ${nameOfVariant(variant)}`, () =>
     check(wasmDevice(variant)));
 gpuTest("webgpu: loops agree with the reference", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await check(device);
   device.destroy();
 });
@@ -128,13 +129,13 @@ test("a profile has one row for each step, however often it runs", async () => {
   await profiled(wasmDevice(variants[0]!));
 });
 gpuTest("a profile on webgpu too", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await profiled(device);
   device.destroy();
 });
 
 gpuTest("webgpu: runs that read flags back do not come between each other", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const program = programOf(cases["a loop that stops"]!);
   const { artifact } = compileProgram(program, { target: "webgpu" });
   const exe = await load(artifact, device, { states: [statesOf(device)] });

@@ -3,12 +3,12 @@
  * are exact.
  */
 import { type Dim, type Dtype, evaluateDim, input, type Tensor, type Value } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
-import { heldGpu } from "../support/webgpu.ts";
 
 export const x = (name: string, shape: Dim[], dtype: Dtype = "f32"): Tensor =>
   input(name, dtype, shape);
@@ -47,5 +47,4 @@ export async function agrees(
     });
 }
 
-export const open = async () =>
-  openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+export const open = async () => guardedGpuDevice();

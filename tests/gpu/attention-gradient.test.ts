@@ -2,13 +2,14 @@
  * Gradients of attention on webgpu, in which nothing of the shape of the scores is stored, against the reference: masked and not,
  * with heads that share keys, with weights dropped, in memory that held NaN.
  */
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 import {
   builds,
   droppedStep,
@@ -27,7 +28,7 @@ function poison(device: Device, sizes: Iterable<number>): void {
 }
 
 async function agrees(program: Program): Promise<void> {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const feeds = valuesFor(program.inputs);
   const want = evaluateProgram(program, feeds, {});
   poison(device, new Set(want.map((v) => v.data.length)));

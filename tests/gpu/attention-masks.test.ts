@@ -3,14 +3,14 @@
  * where they are not fused.
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import { openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { differences, kinds, maskedAttention } from "../support/masked-attention.ts";
 import { runProgram } from "../support/run.ts";
-import { gpuTest, heldGpu, nullDevice } from "../support/webgpu.ts";
+import { gpuTest, nullDevice } from "../support/webgpu.ts";
 
 /** What runs, in order; steps whose kernels are equal share a text. */
 const namesOf = ({ kernels, plan }: Artifact): string[] =>
@@ -48,7 +48,7 @@ test("attention with any mask and its gradients store no scores: at most a kerne
 });
 
 gpuTest("rows that see nothing are 0, forward and backward, whatever masks them", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   for (const [i, kind] of kinds.entries())
     for (const [j, size] of sizes.entries()) {
       // A pipeline takes a software device a second or more, so not every pair; ends are tried at all sizes.
@@ -65,7 +65,7 @@ gpuTest("rows that see nothing are 0, forward and backward, whatever masks them"
 });
 
 gpuTest("and where nothing is fused", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const { program, feeds, dims, want } = maskedAttention("two lowest", sizes[0]!);
   const options = { target: "webgpu", fusion: false } as const;
   const { values } = await runProgram(program, feeds, dims, device, options);

@@ -3,14 +3,14 @@
  * before and after; and in several kernels where something else needs the weights.
  */
 import { makeValue } from "@kiln-ml/ir";
-import { openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
-import { gpuTest, heldGpu, nullDevice } from "../support/webgpu.ts";
+import { gpuTest, nullDevice } from "../support/webgpu.ts";
 import { builds, forwardOf, type Sizes, sizes, valuesFor } from "./attention-programs.ts";
 
 test("attention is one kernel, valid within the default limits", async () => {
@@ -33,7 +33,7 @@ test("attention whose weights are needed elsewhere stores them", () => {
 });
 
 gpuTest("attention agrees with the reference", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   // A pipeline takes a software device a second or more, so not every pair.
   for (const [s, size] of [sizes.ones, sizes.few, sizes.odd, sizes.even].entries())
     for (const [b, [name, build]] of Object.entries(builds).entries()) {
@@ -50,7 +50,7 @@ gpuTest("attention agrees with the reference", async () => {
 });
 
 gpuTest("attention treats NaN and infinities as the reference does", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const size: Sizes = { batch: [1], queries: 6, keys: 70, depth: 4, columns: 4 };
   const program = forwardOf(builds["with a bias and a factor"], size);
   const feeds = valuesFor(program.inputs);

@@ -3,15 +3,15 @@
  * stays apart, and that all of it is right.
  */
 import { assign, evaluate, input, makeValue, param, type Tensor, tensor, trace } from "@kiln-ml/ir";
-import { openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const stateOf = (name: string, ...shape: number[]): Tensor => {
   const size = shape.reduce((a, b) => a * b, 1);
@@ -54,7 +54,7 @@ test("an update runs apart from a kernel that reads what it overwrites", () => {
 });
 
 gpuTest("what runs beside other work has the values that it would have alone", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const check = async (sizes: readonly (readonly number[])[]): Promise<void> => {
     const { program, by } = scaledBy(sizes);
     const feeds = new Map([[by, makeValue("f32", [], [3])]]);

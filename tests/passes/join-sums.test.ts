@@ -2,16 +2,16 @@
  * Sums of whole tensors that are added up, on webgpu: few kernels whatever their number, and the sum that it was.
  */
 import { input, makeValue, param, type Tensor, tensor } from "@kiln-ml/ir";
-import { openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { joinSums } from "../../compiler/src/passes/join-sums.ts";
 import { type Program, sameProgram } from "../../compiler/src/program.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const programOf = (inputs: readonly Tensor[], ...values: Tensor[]): Program => ({
   inputs: [...inputs],
@@ -63,7 +63,7 @@ test("what else is added stays a term", () => {
 });
 
 gpuTest("the sum is that of all elements, whatever the shapes", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const check = async (shapes: readonly (readonly number[])[]): Promise<void> => {
     const xs = inputsOf(shapes);
     // Whole numbers, so that every order of additions gives the same sum.
@@ -90,7 +90,7 @@ gpuTest("the sum is that of all elements, whatever the shapes", async () => {
 });
 
 gpuTest("parts of a sum of halves may be larger than a half", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const check = async (shape: readonly number[], of: (x: Tensor) => Tensor): Promise<void> => {
     const x = input("x", "f16", shape);
     const size = shape.reduce((p, q) => p * q);

@@ -64,4 +64,13 @@ test("a sum of what is not scaled is not taken from scaled rows", () => {
   agrees(programOf(weights.matmul(v), products.mul(weights).mul(ofRows).sum(-1)), 1);
 });
 
+test("a sum of a long product, or of squares of squares, beside attention is left alone", () => {
+  const base = step(softmax.matmul(v));
+  const long = Array.from({ length: 20_000 }).reduce<Tensor>((t) => t.mul(scale), scale);
+  const squares = Array.from({ length: 64 }).reduce<Tensor>((t) => t.mul(t), scale);
+  const sums = [long, squares].map((value, i) => ({ name: `s${i}`, value: value.sum(-1) }));
+  const next = reuseProduct.run({ ...base, outputs: [...base.outputs, ...sums] });
+  assert.is(countOf(next), 1);
+});
+
 test.run();

@@ -2,12 +2,13 @@
  * Long reductions on webgpu: two kernels, one answer; short, strided and symbolic ones stay whole.
  */
 import { input, type Tensor } from "@kiln-ml/ir";
-import { load, openWebGpu } from "@kiln-ml/runtime";
+import { load } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const programOf = (x: Tensor, ...values: Tensor[]): Program => ({
   inputs: [x],
@@ -42,7 +43,7 @@ test("a long reduction down columns, or of outer and inner axes, takes two kerne
 });
 
 gpuTest("sums, extremes and their neighbours of a million elements are right", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const x = input("x", "f32", [1024, 1024]);
   const program = programOf(x, x.sum(), x.max(), x.mul(x).mean(), x.min([1]));
   const { artifact } = compileProgram(program, { target: "webgpu" });

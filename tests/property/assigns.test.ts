@@ -3,7 +3,6 @@
  * included, sees what was assigned last. Random sequences against a model in plain arrays, on every target, compiled and eager;
  * swaps and rotations are what a plan that writes in place gets wrong first.
  */
-import { openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import {
   assign,
@@ -20,8 +19,9 @@ import {
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { onTarget } from "../front/net.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { runs } from "../support/setup.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 type Matrix = readonly number[];
 
@@ -139,7 +139,7 @@ async function agrees(steps: readonly Step[], target: TargetName, fusion: boolea
 /** A test on a software adapter, which the front door refuses to open by itself. */
 const onGpu = (name: string, body: () => Promise<void>): void =>
   gpuTest(name, async () => {
-    useDevice(await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true }));
+    useDevice(await guardedGpuDevice());
     await body();
   });
 

@@ -20,7 +20,7 @@ import {
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -29,13 +29,14 @@ import type { Program } from "../../compiler/src/program.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
 import { randomProgram } from "../support/graphs.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { agreesOnJs, agreesOnWasm } from "../support/targets.ts";
 import { tolerances } from "../support/tolerance.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu, nullDevice } from "../support/webgpu.ts";
+import { gpuTest, nullDevice } from "../support/webgpu.ts";
 
 const cpu = guardedCpuDevice();
 
@@ -257,7 +258,7 @@ const onGpu = new Set(
 );
 
 gpuTest("ops on webgpu are the reference's on every dtype that it holds", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   for (const r of computing.filter(({ name }) => onGpu.has(name))) {
     const t = trialOf(
       r,

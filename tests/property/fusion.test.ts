@@ -1,15 +1,15 @@
 /** What fusion may and may not do: it never adds kernels, and what kernels compute stays the same on a GPU. */
 import { input, type Value } from "@kiln-ml/ir";
-import { openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { printProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 for (const target of ["js", "wasm", "webgpu"] as const)
   test(`${target}: a fused program has no more kernels than one of a kernel a node`, () => {
@@ -35,7 +35,7 @@ function near(a: Value, b: Value): boolean {
 }
 
 gpuTest("webgpu: fused and unfused programs agree", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await fc.assert(
     fc.asyncProperty(randomProgram({ symbolic: true }), async ({ program: random, feeds }) => {
       const program = { ...random, inputs: [...random.inputs, input("sized", "i32", ["N"])] };

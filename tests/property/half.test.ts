@@ -16,17 +16,18 @@ import {
   toHost,
   type Value,
 } from "@kiln-ml/ir";
-import { createCpuDevice, createWasmDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { createCpuDevice, createWasmDevice, type Device } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { agreesOnJs } from "../support/targets.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const halves = ["f16", "bf16"] as const;
 const device = createCpuDevice();
@@ -212,7 +213,7 @@ test("sums, products and their readers round where they are made, whichever way 
 gpuTest(
   "webgpu: patterns are read and written, numbers rounded, and odd elements stored",
   async () => {
-    const gpu = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+    const gpu = await guardedGpuDevice();
     for (const dtype of halves) {
       await checkPatterns(dtype, "f32", gpu);
       await checkRoundedOnce(gpu);

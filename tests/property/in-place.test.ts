@@ -5,16 +5,17 @@
 
 import type { TargetName } from "@kiln-ml/artifact";
 import { dim, evaluateDim, input, param, type Tensor, type Value, zeros } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { leavesOf, type Program } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram, parseProgram } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const vector = (n: number): Tensor => param(zeros([n]), { name: "w" });
 
@@ -98,7 +99,7 @@ for (const variant of variants)
     check(wasmDevice(variant), "wasm"));
 
 gpuTest("webgpu reads an old value wherever it is asked for", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await check(device, "webgpu");
   device.destroy();
 });

@@ -15,15 +15,16 @@ import {
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const far: Readonly<Partial<Record<Dtype, readonly number[]>>> = {
   i32: [0, -1, 2, 3, 2147483647, -2147483648],
@@ -103,7 +104,7 @@ for (const variant of variants)
     check(wasmDevice(variant), "wasm"));
 
 gpuTest("webgpu gathers and scatters at the edges as the reference does", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await check(device, "webgpu");
   device.destroy();
 });

@@ -3,12 +3,12 @@
  * symbolic number of rows: against the reference.
  */
 import { input, makeValue, type Tensor } from "@kiln-ml/ir";
-import { openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { problemsOf } from "../printers/run-wgsl.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { gpuTest, heldGpu } from "../support/webgpu.ts";
@@ -50,7 +50,7 @@ test("rows of every kind of team are valid WGSL, with subgroups too", async () =
 });
 
 gpuTest("columns agree with the reference, split or not", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   // The last is split in two kernels.
   for (const [height, width] of [
     [5, 256],
@@ -83,7 +83,7 @@ gpuTest("columns agree with the reference, split or not", async () => {
 });
 
 gpuTest("rows with NaN and infinities agree with the reference", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   for (const length of [36, 130, 1024]) {
     const x = input("x", "f32", [5, length]);
     const outputs = [x.softmax(), x.max([1]), x.min([1]), x.argMax(1)].map((value, i) => ({
@@ -111,7 +111,7 @@ gpuTest("rows with NaN and infinities agree with the reference", async () => {
 });
 
 gpuTest("long rows agree with the reference", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   for (const [name, define] of Object.entries(results))
     for (const length of lengths) {
       const [x, w] = [input("x", "f32", ["N", length]), input("w", "f32", [length])];

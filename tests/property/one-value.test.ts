@@ -3,18 +3,19 @@
  * intermediate is an output too, and what its readers saw is what it is.
  */
 import { convert, type Dtype, input, makeValue, roundTo, type Tensor } from "@kiln-ml/ir";
-import { createCpuDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
+import { createCpuDevice, type Device } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
 import { randomProgram } from "../support/graphs.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { hasOneValue } from "../support/one-value.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const dtypes: readonly Dtype[] = ["f16", "bf16", "u8", "i8", "bool", "i32", "f32"];
 
@@ -59,7 +60,7 @@ const bytesOf = (dtype: "u8" | "i8"): number[] =>
 
 for (const dtype of ["u8", "i8"] as const)
   gpuTest(`webgpu: ${dtype} is wrapped before it is stored, sorted and compared`, async () => {
-    const gpu = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+    const gpu = await guardedGpuDevice();
     for (const p of narrow(dtype)) {
       const [x, v] = p.inputs as [Tensor, Tensor];
       const bytes = bytesOf(dtype);
@@ -77,7 +78,7 @@ for (const dtype of ["u8", "i8"] as const)
   });
 
 gpuTest("webgpu: a tensor is what its readers see", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await check(device, 40);
   device.destroy();
 });

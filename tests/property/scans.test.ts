@@ -14,16 +14,17 @@ import {
   trace,
   type Value,
 } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 interface Case {
   readonly kernels: number;
@@ -135,7 +136,7 @@ test("wasm: a long line's sums are taken in parts", async () => {
 });
 
 gpuTest("webgpu: scans agree with the reference", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   for (const [name, c] of Object.entries(cases)) await check(name, c, device, near);
   device.destroy();
 });
@@ -165,7 +166,7 @@ for (const features of [[], ["subgroups"]])
   );
 
 async function checkLong(features: string[]): Promise<void> {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const builds: ((x: Tensor) => Tensor[])[] = [
     (x) => [x.cumsum(1), x.cummax(1)],
     (x) => [x.exp().mul(0.1).cumsum(1, { exclusive: true, reverse: true }).mul(2)],
@@ -205,7 +206,7 @@ async function checkLong(features: string[]): Promise<void> {
 }
 
 gpuTest("halves of a long line on webgpu are summed before they are rounded", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   // Beyond the greatest half and back, from one four to the next and inside the fourth.
   const numbers = [4e4, 26e3, 0, 0, -1e4, 0, 0, 0, -56e3, -6e4, 0, 0, 5e4, 3e4, 0, 0, -4e4];
   const data = [...numbers, ...new Array(512 - numbers.length).fill(0)];
@@ -224,7 +225,7 @@ gpuTest("halves of a long line on webgpu are summed before they are rounded", as
 });
 
 gpuTest("a long scan on webgpu overwrites what it reads", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   for (const exclusive of [false, true]) {
     const w = declareParam("w", "f32", [3, 1300], true);
     const { updates } = trace(() => assign(w, w.cumsum(1, { exclusive })));
@@ -241,7 +242,7 @@ gpuTest("a long scan on webgpu overwrites what it reads", async () => {
 });
 
 gpuTest("one very long line on webgpu is split and agrees with the reference", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const [lines, length] = [2, 1 << 16];
   const x = input("x", "f32", [length, lines]);
   const values = [

@@ -16,18 +16,19 @@ import {
   type Tensor,
   topK,
 } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram, sameValue } from "../support/reference.ts";
 import { type Dims, runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 const cpu = guardedCpuDevice();
 
@@ -180,7 +181,7 @@ test("a sorting takes one kernel with what it is computed from and what is gathe
 const onGpu = dtypes.filter((d) => d !== "f64");
 
 gpuTest("webgpu: sorting gives the order of the host's stable sort", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   for (const symbolic of [false, true])
     await fc.assert(
       fc.asyncProperty(plans(onGpu, 40), (p) => check(p, device, symbolic)),

@@ -5,18 +5,19 @@
 
 import type { TargetName } from "@kiln-ml/artifact";
 import { evaluate, initialValueOf, makeValue, type Tensor, type Value } from "@kiln-ml/ir";
-import { type Device, openWebGpu } from "@kiln-ml/runtime";
+import type { Device } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { leavesOf, type Program } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { type Architecture, architectures, rate, stepOf } from "../support/networks.ts";
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
-import { gpuTest, heldGpu } from "../support/webgpu.ts";
+import { gpuTest } from "../support/webgpu.ts";
 
 interface Training {
   readonly program: Program;
@@ -92,7 +93,7 @@ for (const variant of variants)
   });
 
 gpuTest("webgpu: a step of a random network agrees with the reference", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   await fc.assert(
     fc.asyncProperty(architectures.filter(isStable), (architecture) =>
       checkStep(architecture, device, "webgpu"),

@@ -3,16 +3,16 @@
  * every kernel checked by Dawn without an adapter.
  */
 import { input, type Value } from "@kiln-ml/ir";
-import { openWebGpu } from "@kiln-ml/runtime";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { randomProgram, sampleDims } from "../support/graphs.ts";
+import { guardedGpuDevice } from "../support/guarded-gpu.ts";
 import { evaluateProgram, printProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
-import { gpuTest, heldGpu, nullDevice } from "../support/webgpu.ts";
+import { gpuTest, nullDevice } from "../support/webgpu.ts";
 
 /** A few units in the last place for every op of a short program, and cancellation in sums of small numbers. */
 const close = (a: number, b: number): boolean =>
@@ -44,7 +44,7 @@ test("every kernel of a random program is valid WGSL", async () => {
 });
 
 gpuTest("webgpu agrees with the reference, fused and not", async () => {
-  const device = await openWebGpu({ gpu: await heldGpu("backend=vulkan"), allowSoftware: true });
+  const device = await guardedGpuDevice();
   const one = fc.record({ random: randomProgram({ symbolic: true }), fusion: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(one, async ({ random: { program: random, feeds }, fusion }) => {

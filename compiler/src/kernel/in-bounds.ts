@@ -8,19 +8,19 @@
 import { type Dim, mulDim, printDim, subDim } from "@kiln-ml/ir";
 import type { Expr, Kernel, Of, Stmt } from "./kernel.ts";
 import type { MatrixShape, MatrixStep } from "./matrix.ts";
+import { isProved } from "./proof.ts";
 import {
   assuming,
   between,
   counting,
   fixing,
   inTermsOf,
-  isProved,
   type Known,
   naming,
   rangeOf,
 } from "./reach.ts";
 import { exprsOf } from "./uses.ts";
-import { type Bounds, boundsOf } from "./value-bounds.ts";
+import { type Bounds, boundsOf, isExact } from "./value-bounds.ts";
 
 /** Iterations that are looked at one by one, at most, before a kernel is called undecided. */
 const mostTried = 50_000;
@@ -28,7 +28,8 @@ const mostTried = 50_000;
 /** What is known at a statement. */
 interface Scope {
   readonly known: Known;
-  readonly arrays: ReadonlyMap<string, { readonly size: Dim; readonly dtype: string }>;
+  /** Dtypes of parameters and arrays; what is known has their sizes, as it has what they depend on. */
+  readonly arrays: ReadonlyMap<string, string>;
   /** Of names that `let` binds. */
   readonly values: ReadonlyMap<string, Bounds>;
   readonly shapes: ReadonlyMap<string, MatrixShape>;
@@ -45,16 +46,18 @@ export function findOutside(
   dims: ReadonlyMap<string, Dim>,
   { starts = [], reads = true }: { starts?: readonly number[]; reads?: boolean } = {},
 ): string | undefined {
-  const known: Known = { names: dims, facts: [] };
-  const arrays = kernel.params.map(({ name, size, dtype }, i) => {
-    const left = subDim(inTermsOf(size, known), starts[i] ?? 0);
-    return [name, { size: left, dtype }] as const;
-  });
-  const scope = { known, arrays: new Map(arrays), values: new Map(), shapes: new Map() };
+  let known: Known = { names: dims, facts: [] };
+  for (const [i, { name, size }] of kernel.params.entries())
+    known = naming(known, sizeOf(name), subDim(inTermsOf(size, known), starts[i] ?? 0));
+  const arrays = new Map(kernel.params.map(({ name, dtype }) => [name, dtype]));
+  const scope = { known, arrays, values: new Map(), shapes: new Map() };
   const apart = [...dims.values()].every((d) => typeof d === "number");
   const tried = { left: apart ? mostTried : 0 };
   return new Check({ size: kernel.workgroupSize, reads, tried }, apart).block(kernel.body, scope);
 }
+
+/** The name of an array's size among what is known; no symbol has it. */
+const sizeOf = (array: string): string => `size of ${array}`;
 
 interface Setting {
   /** Invocations of a workgroup. */
@@ -165,15 +168,15 @@ function first<T>(list: readonly T[], find: (x: T) => string | undefined): strin
 
 /** What is known after a statement that binds a name. */
 function after(s: Stmt, scope: Scope): Scope {
-  const { known, arrays, values, shapes } = scope;
+  const { known, arrays, shapes } = scope;
   switch (s.kind) {
     case "letIndex":
       return { ...scope, known: naming(known, s.name, inTermsOf(s.value, known)) };
     case "let":
-      return { ...scope, values: new Map(values).set(s.name, boundsOf(s.value, known, values)) };
+      return bound(s, scope);
     case "array": {
-      const array = { size: inTermsOf(s.size, known), dtype: s.dtype };
-      return { ...scope, arrays: new Map(arrays).set(s.name, array) };
+      const sized = naming(known, sizeOf(s.name), inTermsOf(s.size, known));
+      return { ...scope, known: sized, arrays: new Map(arrays).set(s.name, s.dtype) };
     }
     case "matrix":
       if (s.does.step !== "zero") return scope;
@@ -183,15 +186,28 @@ function after(s: Stmt, scope: Scope): Scope {
   }
 }
 
+/**
+ * A value that lies in a range is a symbol, so that what is made of it twice is known to agree.
+ */
+function bound({ name, value }: Of<"let">, scope: Scope): Scope {
+  const values = new Map(scope.values);
+  const bounds = boundsOf(value, scope.known, values);
+  const { lower, upper } = bounds;
+  const known = lower.length > 0 && upper.length > 0 && !isExact(bounds);
+  if (!known) return { ...scope, values: values.set(name, bounds) };
+  values.delete(name);
+  return { ...scope, values, known: between(scope.known, name, lower, upper) };
+}
+
 /** The access to `count` elements from `index` on. */
 function access(
   what: string,
   name: string,
   index: Dim,
-  { known, arrays }: Scope,
+  { known }: Scope,
   count: Dim = 1,
 ): string | undefined {
-  const { size } = arrays.get(name)!;
+  const size = known.names.get(sizeOf(name))!;
   const at = inTermsOf(index, known);
   const left = subDim(subDim(size, at), inTermsOf(count, known));
   if (isProved(at, known.facts) && isProved(left, known.facts)) return undefined;
@@ -210,7 +226,7 @@ function matrix(does: MatrixStep, scope: Scope): string | undefined {
 }
 
 function sort({ keys, order, spare, size, count }: Of<"sort">, scope: Scope): string | undefined {
-  const words = scope.arrays.get(keys)!.dtype === "f64" ? 8 : 4;
+  const words = scope.arrays.get(keys) === "f64" ? 8 : 4;
   const needed = mulDim(inTermsOf(size, scope.known), words);
   return (
     access("sort of", keys, 0, scope, size) ??

@@ -9,17 +9,14 @@ import {
   type Condition,
   type Dim,
   type DimExpr,
-  divideTerm,
   maxOfDim,
   minOfDim,
   mulDim,
   negDim,
-  ofAtom,
   ofOneTerm,
   subDim,
   substitute,
   symbolsIn,
-  type Term,
 } from "@kiln-ml/ir";
 
 /** What names stand for, and expressions that are known to be at least 0. Never changed. */
@@ -53,7 +50,9 @@ export function between(
   const min = Math.max(...lower.map(minOfDim), -Infinity);
   const max = Math.min(...upper.map(maxOfDim), Infinity);
   const v = fresh(name, min, Math.max(min, max));
-  const facts = [...lower.map((l) => subDim(v, l)), ...upper.map((u) => subDim(u, v))];
+  const facts = [...lower.map((l) => subDim(v, l)), ...upper.map((u) => subDim(u, v))].map(
+    tightened,
+  );
   return { names: new Map(k.names).set(name, v), facts: [...k.facts, ...facts.filter(isOpen)] };
 }
 
@@ -68,9 +67,26 @@ export function counting(
   const last = subDim(subDim(end, start), 1);
   if (maxOfDim(last) < 0) return undefined;
   const v = addDim(start, mulDim(fresh(name, 0, Math.floor(maxOfDim(last) / step)), step));
-  const facts = [subDim(subDim(end, 1), v), last].filter(isOpen);
+  const facts = [subDim(subDim(end, 1), v), last].map(tightened).filter(isOpen);
   return { names: new Map(k.names).set(name, v), facts: [...k.facts, ...facts] };
 }
+
+/** What says the same of integers with lesser numbers: 4·N − 4·i − 1 ≥ 0 as N − i − 1 ≥ 0. */
+function tightened(d: Dim): Dim {
+  if (typeof d === "number") return d;
+  const coeffs = d.terms.filter((t) => t.atoms.length > 0).map((t) => t.coeff);
+  const divisor = coeffs.reduce(greatestDivisor, 0);
+  if (divisor < 2) return d;
+  const parts = d.terms.map((t) =>
+    t.atoms.length > 0
+      ? ofOneTerm({ ...t, coeff: t.coeff / divisor })
+      : Math.floor(t.coeff / divisor),
+  );
+  return parts.reduce(addDim, 0);
+}
+
+const greatestDivisor = (a: number, b: number): number =>
+  b === 0 ? Math.abs(a) : greatestDivisor(b, a % b);
 
 const isOpen = (d: Dim): d is DimExpr => minOfDim(d) < 0 && typeof d !== "number";
 
@@ -100,12 +116,28 @@ export function whether(k: Known, when: readonly Condition[]): boolean | undefin
 function atLeastZero(k: Known, value: Dim): Known | undefined {
   if (maxOfDim(value) < 0) return undefined;
   if (!isOpen(value)) return k;
-  const held: Known = { names: k.names, facts: [...k.facts, value] };
-  return narrowed(held, value);
+  const fact = tightened(value);
+  const held = narrowed({ names: k.names, facts: [...k.facts, fact] }, fact);
+  const numerator = numeratorIn(fact);
+  return numerator === undefined || !held ? held : atLeastZero(held, numerator);
+}
+
+/** What ⌊x/c⌋ ≥ r, or ≤ r, says of x: x − c·r ≥ 0, or c·r + c − 1 − x ≥ 0. */
+function numeratorIn(fact: Dim): Dim | undefined {
+  if (typeof fact === "number") return undefined;
+  for (const t of fact.terms) {
+    const [a] = t.atoms;
+    if (t.atoms.length !== 1 || a?.kind !== "div" || minOfDim(a.rhs) < 1) continue;
+    const rest = mulDim(a.rhs, subDim(fact, ofOneTerm(t)));
+    if (t.coeff === 1) return addDim(a.lhs, rest);
+    if (t.coeff === -1) return subDim(addDim(rest, subDim(a.rhs, 1)), a.lhs);
+  }
+  return undefined;
 }
 
 /** With tighter ranges for the symbols that stand alone in a term of what is at least 0. */
-function narrowed(k: Known, value: DimExpr): Known | undefined {
+function narrowed(k: Known, value: Dim): Known | undefined {
+  if (typeof value === "number") return k;
   for (const t of value.terms) {
     const [a] = t.atoms;
     if (t.atoms.length !== 1 || a?.kind !== "symbol") continue;
@@ -142,83 +174,4 @@ export function fixing(k: Known, name: string, value: number): Known | undefined
   if (facts.some((f) => maxOfDim(f) < 0)) return undefined;
   const names = new Map([...k.names].map(([n, d]) => [n, substitute(d, by)] as const));
   return { names, facts: facts.filter(isOpen) };
-}
-
-/** Steps of a proof that follow each other at most, and that are tried at most. */
-const [mostSteps, mostTried] = [5, 150];
-
-/** True if it is proved that d ≥ 0. */
-export const isProved = (d: Dim, facts: readonly Dim[]): boolean =>
-  follows(d, facts, mostSteps, { left: mostTried });
-
-function follows(d: Dim, facts: readonly Dim[], steps: number, tried: { left: number }): boolean {
-  if (minOfDim(d) >= 0) return true;
-  if (typeof d === "number" || steps === 0 || maxOfDim(d) < 0 || tried.left-- <= 0) return false;
-  const next = (to: Dim): boolean => follows(to, facts, steps - 1, tried);
-  for (const t of d.terms) if (lowerOf(t).some((to) => next(replaced(d, t, to)))) return true;
-  // min(a, b) is a or b, and max(a, b) too, where neither alone is a bound.
-  for (const t of d.terms) if (eitherOf(t)?.every((to) => next(replaced(d, t, to)))) return true;
-  return facts.some((f) => {
-    const times = timesIn(d, f);
-    return times !== undefined && next(subDim(d, mulDim(f, times)));
-  });
-}
-
-/** How often a fact can be taken out of d so that a term that pulls d down is gone. */
-function timesIn(d: DimExpr, fact: Dim): Dim | undefined {
-  if (typeof fact === "number") return undefined;
-  for (const t of d.terms) {
-    if (t.atoms.length === 0 || t.coeff > 0) continue;
-    for (const u of fact.terms) {
-      if (u.coeff >= 0 || u.atoms.length === 0) continue;
-      const times = divideTerm(t, ofOneTerm(u));
-      if (times !== undefined && minOfDim(times) >= 0 && times !== 0) return times;
-    }
-  }
-  return undefined;
-}
-
-const replaced = (d: DimExpr, t: Term, to: Dim): Dim => {
-  const rest = subDim(d, ofOneTerm(t));
-  return typeof to === "number" && typeof rest === "number" ? rest + to : subDim(rest, negDim(to));
-};
-
-/** What a term is surely not less than, each of them. */
-function lowerOf(t: Term): Dim[] {
-  for (const [i, a] of t.atoms.entries()) {
-    if (a.kind === "symbol") continue;
-    const others = t.atoms.filter((_, j) => j !== i);
-    const factor = others.reduce<Dim>((p, x) => mulDim(p, ofAtom(x)), t.coeff);
-    const [up, down] = [minOfDim(factor) >= 0, maxOfDim(factor) <= 0];
-    const sides = [a.lhs, a.rhs].map((side) => mulDim(factor, side));
-    if (a.kind === "min" && down) return sides;
-    if (a.kind === "max" && up) return sides;
-    if (a.kind === "mod" && down)
-      return [mulDim(factor, subDim(a.rhs, 1)), ...(minOfDim(a.lhs) >= 0 ? [sides[0]!] : [])];
-    if (a.kind === "div" && typeof a.rhs !== "number" && down && minOfDim(a.lhs) >= 0) {
-      // ⌊x/c⌋·c ≤ x, where the factor has a c.
-      const c = divideTerm({ ...t, coeff: t.coeff, atoms: others }, a.rhs);
-      if (c !== undefined) return [mulDim(c, a.lhs)];
-    }
-    if (a.kind === "div" && typeof a.rhs === "number" && down && minOfDim(a.lhs) >= 0) {
-      const c = divideTerm({ ...t, atoms: others }, a.rhs);
-      return c === undefined ? [] : [mulDim(c, a.lhs)];
-    }
-    if (a.kind === "div" && typeof a.rhs === "number" && up) {
-      // ⌊x/c⌋·c ≥ x − c + 1.
-      const c = divideTerm({ ...t, atoms: others }, a.rhs);
-      return c === undefined ? [] : [mulDim(c, subDim(a.lhs, a.rhs - 1))];
-    }
-  }
-  return [];
-}
-
-/** The values of which a term has one, if each way has to be looked at. */
-function eitherOf(t: Term): Dim[] | undefined {
-  const i = t.atoms.findIndex((a) => a.kind === "min" || a.kind === "max");
-  const a = t.atoms[i];
-  if (!a || a.kind === "symbol") return undefined;
-  const others = t.atoms.filter((_, j) => j !== i);
-  const factor = others.reduce<Dim>((p, x) => mulDim(p, ofAtom(x)), t.coeff);
-  return [mulDim(factor, a.lhs), mulDim(factor, a.rhs)];
 }

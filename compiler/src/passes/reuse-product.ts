@@ -24,7 +24,7 @@
  * what it is divided by, which is never 0 nor ∞. Sums are added in another order, so a target asks
  * for this pass if it wants it. For f32 alone. Run before products are split.
  */
-import { inPlaceOf, type Tensor, topologicalOrder, withOperands } from "@kiln-ml/ir";
+import { inPlaceOf, type Tensor, withOperands } from "@kiln-ml/ir";
 import { overLast, softmaxIn } from "../fuse/attention.ts";
 import { numberOf } from "../fuse/causal.ts";
 import {
@@ -51,22 +51,26 @@ function run(program: Program): Program {
   }
   if (found.size === 0) return program;
   const done = new Map<Tensor, Tensor>();
-  const visit = (node: Tensor): void => {
+  const newOf = (t: Tensor): Tensor => done.get(t)!;
+  const make = (node: Tensor, match: Found | undefined): Tensor =>
+    match ? taken(match, newOf) : withOperands(node, node.operands.map(newOf));
+  const waiting = [...order].reverse();
+  for (let node = waiting.at(-1); node; node = waiting.at(-1)) {
     const match = found.get(node);
     // The product may stand after the sum that is taken from it.
-    const first = match ? topologicalOrder([match.sum.result], (t) => done.has(t)) : [];
-    for (const t of first) if (!done.has(t)) visit(t);
-    const result = inPlaceOf(node, () =>
-      match
-        ? taken(match, (t) => done.get(t)!)
-        : withOperands(
-            node,
-            node.operands.map((t) => done.get(t)!),
-          ),
-    );
-    done.set(node, result);
-  };
-  for (const node of order) if (!done.has(node)) visit(node);
+    const before = match ? [match.sum.result, ...node.operands] : node.operands;
+    const missing = done.has(node) ? [] : before.filter((t) => !done.has(t));
+    if (missing.length > 0) {
+      waiting.push(...missing);
+      continue;
+    }
+    waiting.pop();
+    if (!done.has(node))
+      done.set(
+        node,
+        inPlaceOf(node, () => make(node!, match)),
+      );
+  }
   return mapRoots(program, (root) => done.get(root)!);
 }
 
@@ -113,13 +117,25 @@ function foundIn(node: Tensor, sums: ReadonlyMap<Tensor, WeightedSum[]>): Found 
   return undefined;
 }
 
+/** Far more than gradients of attention have; squares of squares have as many as there are paths. */
+const mostFactors = 32;
+
 /**
  * What is multiplied; a condition stands for the factor that is 1 where it holds and 0 elsewhere.
+ * Of too many factors only the product.
  */
 function factorsOf(t: Tensor): Tensor[] {
-  if (t.op === "mul") return t.operands.flatMap(factorsOf);
-  const [when, x, otherwise] = t.operands;
-  return t.op === "select" && numberOf(otherwise!) === 0 ? [when!, ...factorsOf(x!)] : [t];
+  const out: Tensor[] = [];
+  const waiting = [t];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const [x, y, otherwise] = next.operands;
+    const chooses = next.op === "select" && numberOf(otherwise!) === 0;
+    if (next.op === "mul") waiting.push(y!, x!);
+    else if (chooses) waiting.push(y!);
+    out.push(...(chooses ? [x!] : next.op === "mul" ? [] : [next]));
+    if (out.length + waiting.length > mostFactors) return [t];
+  }
+  return out;
 }
 
 /** Factors, and of those that are the same along the last axis, what is repeated. */

@@ -146,7 +146,7 @@ export function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   const c = kind === "div" ? Math.max(0, least) : least;
   const bounds = {
     div: () => {
-      const q = [a / c, a / d, b / c, b / d].map((x) => (Number.isNaN(x) ? 0 : Math.floor(x)));
+      const q = [a / c, a / d, b / c, b / d].map(floorOf);
       return [Math.min(...q), Math.max(...q)] as const;
     },
     mod: () => [0, Math.min(d - 1, a >= 0 ? b : Infinity)] as const,
@@ -156,6 +156,10 @@ export function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   const [min, max] = bounds[kind]();
   return { kind, lhs, rhs, min, max, key };
 }
+
+/** Of a number below 0 through one without bounds, −0 in floating point, it is −1. */
+const floorOf = (x: number): number =>
+  Number.isNaN(x) ? 0 : Object.is(x, -0) ? -1 : Math.floor(x);
 
 /** The one atom that `d` consists of, if it is one. */
 export function atomOf(d: Dim): Atom | undefined {

@@ -301,7 +301,7 @@ export function floorDiv(e: Dim, c: Dim): Dim {
   const inner = atomOf(rest);
   if (inner?.kind === "div") return addDim(quotient, floorDiv(inner.lhs, mulDim(inner.rhs, c)));
   checkDivisor("floorDiv", c);
-  return addDim(quotient, ofAtom(compound("div", rest, c)));
+  return addDim(quotient, ofCompound(compound("div", rest, c)));
 }
 
 /** e − c·⌊e / c⌋, in [0, c) for c ≥ 1. */
@@ -332,6 +332,9 @@ export function maxDim(a: Dim, b: Dim): Dim {
 }
 
 export const ceilDiv = (a: Dim, b: Dim): Dim => floorDiv(addDim(a, subDim(b, 1)), b);
+
+/** An atom that has but one value is that value. */
+const ofCompound = (c: Compound): Dim => (c.min === c.max ? c.min : ofAtom(c));
 
 /** ⌊a/b⌋, a mod b, the lesser or the greater. */
 export const applyAtom = (kind: Compound["kind"], a: Dim, b: Dim): Dim => functions[kind](a, b);

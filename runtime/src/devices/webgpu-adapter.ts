@@ -22,8 +22,8 @@ const webGpuOptions: OptionNames<WebGpuOptions> = {
   runsInFlight: 1,
 };
 
-/** As `openWebGpu` says. */
-export async function openAdapter(options: WebGpuOptions): Promise<Device> {
+/** As `openWebGpu` says, with a driver of this class. */
+export async function openAdapter(options: WebGpuOptions, Driver = WebGpuDriver): Promise<Device> {
   checkOptions("openWebGpu", options, webGpuOptions);
   const gpu = options.gpu ?? globalThis.navigator?.gpu ?? (await nodeGpu());
   held.add(gpu);
@@ -39,13 +39,7 @@ export async function openAdapter(options: WebGpuOptions): Promise<Device> {
     );
   const device = await requestDevice(adapter);
   const features = new Set([...device.features, ...matrixUnits(device, adapter.info)]);
-  const driver = new WebGpuDriver(
-    device,
-    nameOf(adapter.info),
-    features,
-    options.runsInFlight ?? 3,
-  );
-  return new Device(driver);
+  return new Device(new Driver(device, nameOf(adapter.info), features, options.runsInFlight ?? 3));
 }
 
 let nodeInstance: Promise<GPU> | undefined;

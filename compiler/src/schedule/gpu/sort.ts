@@ -101,10 +101,14 @@ const index = (value: Dim): Expr => fromIndex(value, "i32");
 function exchange({ keys, places, start, size }: Line, pair: Expr, step: Dim): Stmt[] {
   const [far, below] = [ref("far", "i32"), ref("below", "i32")];
   const [low, high] = [indexName("low"), indexName("high")];
+  const one = constant("i32", 1);
   const within = i32("and", pair, below);
-  const base = i32("shiftLeft", i32("sub", pair, within), constant("i32", 1));
+  const base = i32("shiftLeft", i32("sub", pair, within), one);
   const first: Expr = { kind: "test", conditions: [{ value: step, test: "zero" }], dtype: "bool" };
   const mirrored = i32("select", first, i32("sub", below, within), within);
+  // The higher place as the lower one and what is between: that low ≤ high is plain to see, and what
+  // is inside for the one is so for the other.
+  const gap = i32("select", first, i32("add", i32("add", within, within), one), far);
   const [i, j] = [anyInteger(low, 0, 2 ** 30), anyInteger(high, 0, 2 ** 30)];
   const loaded = (name: string, at: Dim): Expr => load(name, "i32", addDim(start, at));
   const [ki, kj] = [loaded(keys, i), loaded(keys, j)];
@@ -128,7 +132,7 @@ function exchange({ keys, places, start, size }: Line, pair: Expr, step: Dim): S
   });
   return [
     { kind: "letDynamic", name: low, value: i32("add", base, mirrored) },
-    { kind: "letDynamic", name: high, value: i32("add", i32("add", base, far), within) },
+    { kind: "letDynamic", name: high, value: i32("add", index(i), gap) },
     {
       kind: "if",
       when: [{ value: subDim(subDim(size, 1), j), test: "nonnegative" }],

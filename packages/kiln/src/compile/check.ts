@@ -25,6 +25,17 @@ import {
   topologicalOrder,
   withOperands,
 } from "@kiln-ml/ir";
+import type { Input } from "@kiln-ml/runtime/loader";
+import { type CodeOptions, Runner } from "../devices/engine.ts";
+import type { Session } from "../devices/session.ts";
+import {
+  failedIn,
+  lookedAt,
+  notFiniteIn,
+  outsideIn,
+  placeTold,
+  type Suspect,
+} from "./fault-place.ts";
 
 /** What a run looks for: numbers that are not finite, indices that are outside. */
 export type Check = "finite" | "indices";
@@ -32,8 +43,18 @@ export type Check = "finite" | "indices";
 export interface Checked {
   /** With the number of the fault as its last output, i32[]. */
   readonly program: Program;
-  /** Throws CheckError for that number, unless it says that there is no fault. */
-  verify(found: number): void;
+  /**
+   * Throws CheckError for that number, unless it says that there is no fault. A program of its own, run as the call was, says
+   * where in a tensor the fault is.
+   */
+  verify(found: number, call: Call): Promise<void>;
+}
+
+/** What was run, and how. */
+export interface Call {
+  readonly session: Session;
+  readonly code: CodeOptions;
+  readonly inputs: readonly Input[];
 }
 
 /** No fault; also what a minimum over no steps gives. */
@@ -42,6 +63,8 @@ const none = maxOf("i32");
 interface Fault {
   readonly node: Tensor;
   readonly what: string;
+  /** Tensors of which one has the element; none inside of regions. */
+  readonly suspects: () => readonly Suspect[];
 }
 
 /** The program that looks for what `checks` name. */
@@ -66,7 +89,35 @@ function instrument(source: Program, checks: ReadonlySet<Check>): Checked {
     ],
     updates: targets.map((t, i) => [t, select(found.equal(none), kept[i]!, t)] as const),
   };
-  return { program, verify: (n) => search.verify(n) };
+  const place = (fault: Fault, call: Call): Promise<string | undefined> =>
+    ignoringAssignments(() => placeOf(source, fault, call));
+  return { program, verify: (n, call) => search.verify(n, (fault) => place(fault, call)) };
+}
+
+/** In which element the fault is, and its value. */
+async function placeOf(
+  source: Program,
+  { suspects }: Fault,
+  call: Call,
+): Promise<string | undefined> {
+  for (const suspect of suspects()) {
+    const outputs = lookedAt(suspect).map((value, i) => ({ name: `seen${i}`, value }));
+    const told = placeTold(await outputsOf({ ...source, outputs, updates: [] }, call));
+    if (told !== undefined) return told;
+  }
+  return undefined;
+}
+
+async function outputsOf(program: Program, { session, code, inputs }: Call): Promise<number[][]> {
+  const runner = await Runner.compile(session, program, code);
+  const outputs = await runner.run(inputs);
+  const seen: number[][] = [];
+  for (const array of outputs) {
+    seen.push(Array.from(await array.data(), Number));
+    array.dispose();
+  }
+  runner.dispose();
+  return seen;
 }
 
 /** Ops that make no ∞ or NaN of finite numbers, or only pass them on. */
@@ -91,14 +142,18 @@ class Search {
     this.#ranks = ranksOf(roots);
   }
 
-  verify(found: number): void {
+  async verify(
+    found: number,
+    placeOf: (fault: Fault) => Promise<string | undefined>,
+  ): Promise<void> {
     if (found === none) return;
     const fault = this.#faults.get(found) ?? bug("check", `there is no fault ${found}`);
     const { node, what } = fault;
+    const place = await placeOf(fault);
     const path = scopePath(node.scope);
     const where = [node.site, path && `in ${path}`].filter((x) => x !== undefined).join(", ");
     throw new CheckError(
-      `check: ${what}${where ? ` (${where})` : ""}\n  parameters are as they were before the call`,
+      `check: ${what}${place ? `: ${place}` : ""}${where ? ` (${where})` : ""}\n  parameters are as they were before the call`,
     );
   }
 
@@ -108,6 +163,7 @@ class Search {
   within(
     roots: readonly Tensor[],
     parameters: ReadonlySet<Tensor> = new Set(),
+    inner = false,
   ): { values: Tensor[]; code: Tensor | undefined } {
     const done = new Map<Tensor, Tensor>();
     const codes: Tensor[] = [];
@@ -117,29 +173,40 @@ class Search {
         ? this.#control(node, operands, codes)
         : withOperands(node, operands);
       done.set(node, made);
-      if (!parameters.has(node)) inPlaceOf(node, () => this.#look(node, made, codes));
+      if (!parameters.has(node)) inPlaceOf(node, () => this.#look(node, made, codes, inner));
     }
     return { values: roots.map((t) => done.get(t)!), code: least(codes) };
   }
 
-  #look(node: Tensor, made: Tensor, codes: Tensor[]): void {
-    const add = (kind: 0 | 1, bad: Tensor | undefined, what: string): void => {
+  #look(node: Tensor, made: Tensor, codes: Tensor[], inner: boolean): void {
+    const add = (
+      kind: 0 | 1,
+      bad: Tensor | undefined,
+      what: string,
+      seek: () => readonly Suspect[],
+    ): void => {
       if (!bad) return;
       const number = 2 * this.#ranks.get(node)! + kind;
-      this.#faults.set(number, { node, what });
+      // What is inside of a region no program of its own can compute.
+      this.#faults.set(number, { node, what, suspects: inner ? () => [] : seek });
       codes.push(select(bad, constant(number, "i32"), constant(none, "i32")));
     };
     const claim = claimOf(node);
     if (this.#checks.has("indices") && claim)
-      add(0, brokenClaim(made, claim.holds), `${claim.op}: ${claim.wrong}`);
-    if (this.#checks.has("finite")) add(1, notFinite(made), whatIsNotFinite(node));
+      add(0, brokenClaim(made, claim.holds), `${claim.op}: ${claim.wrong}`, () =>
+        brokenIn(made, claim.holds),
+      );
+    if (this.#checks.has("finite"))
+      add(1, notFinite(made), whatIsNotFinite(node), () => [
+        notFiniteIn(made, leaves.has(made.op)),
+      ]);
   }
 
   /** The node with the fault of its regions as one more result, which goes to `codes`. */
   #control(node: Tensor, operands: readonly Tensor[], codes: Tensor[]): Tensor {
     const parts = node.regions.map((g) => ({
       graph: g,
-      ...this.within(g.results, new Set(g.params)),
+      ...this.within(g.results, new Set(g.params), true),
     }));
     const body = parts.at(-1)!;
     const looks = node.op === "cond" ? parts.some((p) => p.code) : body.code !== undefined;
@@ -260,4 +327,16 @@ function brokenClaim(t: Tensor, holds: "places" | "all" | "some"): Tensor {
     return at.greaterEqual(0).and(at.less(end)).all();
   });
   return inside.reduce((a, b) => a.and(b)).not();
+}
+
+/** Where it does not hold, as tensors of which one has the element. */
+function brokenIn(t: Tensor, holds: "places" | "all" | "some"): Suspect[] {
+  if (holds !== "places") {
+    const suspect = failedIn(t, holds === "some");
+    return suspect ? [suspect] : [];
+  }
+  const axes = t.attrs.axes as readonly number[];
+  return t.operands
+    .slice(t.op === "scatter" ? 2 : 1)
+    .map((index, k) => outsideIn(index, t.operands[0]!.shape[axes[k]!]!));
 }

@@ -98,15 +98,16 @@ export class Compiler {
   async call(given: Given, options?: RunOptions): Promise<unknown> {
     const { variant, inputs } = await this.#prepare(given);
     const arrays = await variant.runner.run(inputs, options);
-    if (this.#checks.size) await this.#verify(variant, arrays);
+    if (this.#checks.size) await this.#verify(variant, inputs, arrays);
     return variant.traced.result(arrays.map((a) => leafOf(variant.runner.session, a)));
   }
 
   /** Throws where the run found what it looked for. */
-  async #verify({ traced }: Variant, arrays: readonly DeviceArray[]): Promise<void> {
+  async #verify({ traced, runner }: Variant, inputs: readonly Input[], arrays: DeviceArray[]) {
     const [found] = await arrays.at(-1)!.data();
+    const run = { session: runner.session, code: this.#code, inputs };
     try {
-      this.#checked.get(traced)?.verify(Number(found));
+      await this.#checked.get(traced)?.verify(Number(found), run);
     } catch (error) {
       for (const a of arrays) a.dispose();
       throw error;

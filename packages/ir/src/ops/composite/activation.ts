@@ -7,6 +7,7 @@ import type { Tensor } from "../../node.ts";
 import { maximum, minimum } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
 import { clamp } from "./arithmetic.ts";
+import { normalCdf } from "./erfc.ts";
 import { roundedOnce } from "./in-float32.ts";
 
 /** max(0, x); the gradient at 0 is 0, because a tie goes to the first operand. */
@@ -34,9 +35,10 @@ export const celu = (x: Tensor, alpha = 1): Tensor =>
 export const selu = (x: Tensor): Tensor =>
   roundedOnce([x], (v) => elu(v, 1.6732632423543772).mul(1.0507009873554805));
 
-/** x·Φ(x) = x·½·(1 + erf(x/√2)). Hendrycks & Gimpel 2016. */
-export const gelu = (x: Tensor): Tensor =>
-  roundedOnce([x], (v) => v.mul(v.mul(Math.SQRT1_2).erf().add(1).mul(0.5)));
+/**
+ * x·Φ(x), Φ the standard normal distribution's share below x. ½·(1 + erf(x/√2)) would cancel below −3. Hendrycks & Gimpel 2016.
+ */
+export const gelu = (x: Tensor): Tensor => roundedOnce([x], (v) => v.mul(normalCdf(v)));
 
 /**
  * The tanh form of gelu: ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).

@@ -1,25 +1,13 @@
 /**
- * The gamma function's logarithm and its slope, and the error function's complement and inverse, as formulas of elementary functions.
+ * The gamma function's logarithm and its slope, and the error function's inverse, as formulas of elementary functions.
  * Relative errors are a few 1e-7 in f32 and about 1e-13 in f64, but near zeros.
  */
-import { isFloat } from "../../dtype.ts";
 import type { Tensor } from "../../node.ts";
-import { checkTensor } from "../apply.ts";
 import { select } from "../elementwise/compare.ts";
-import { convert } from "../elementwise/convert.ts";
-import { inFloat32 } from "./in-float32.ts";
+import { erfc } from "./erfc.ts";
+import { inFloat, polynomial } from "./formulas.ts";
 
-const inFloat = (name: string, x: Tensor, formula: (v: Tensor) => Tensor): Tensor => {
-  checkTensor(name, x);
-  return inFloat32([isFloat(x.dtype) ? x : convert(x, "f32")], formula);
-};
-
-/** Σ cₖ·xᵏ by Horner's rule, the last coefficient first. */
-const polynomial = (x: Tensor, coefficients: readonly number[]): Tensor => {
-  const [last, ...rest] = [...coefficients].reverse() as [number, ...number[]];
-  const [next, ...others] = rest as [number, ...number[]];
-  return others.reduce((sum, c) => sum.mul(x).add(c), x.mul(last).add(next));
-};
+export { erfc } from "./erfc.ts";
 
 /** How far arguments are raised before an asymptotic series is used. */
 const raise = 8;
@@ -124,47 +112,6 @@ export const digamma = (x: Tensor): Tensor =>
     );
     const value = select(below, reflected, above);
     return select(pole, select(v.equal(0), Number.NEGATIVE_INFINITY, Number.NaN), value);
-  });
-
-// Cody 1969, Rational Chebyshev approximations for the error function: erfc between 0.46875 and 4, and above; the highest power first.
-// biome-ignore format: tables
-const middle = {
-  over: [2.1531153547440383e-8, 0.5641884969886701, 8.883149794388377, 66.11919063714163, 298.6351381974001, 881.952221241769, 1712.0476126340707, 2051.0783778260716, 1230.3393547979972],
-  under: [1, 15.744926110709835, 117.6939508913125, 537.1811018620099, 1621.3895745666903, 3290.7992357334597, 4362.619090143247, 3439.3676741437216, 1230.3393548037495],
-};
-// biome-ignore format: tables
-const tail = {
-  over: [0.016315387137302097, 0.30532663496123236, 0.36034489994980445, 0.12578172611122926, 0.016083785148742275, 0.0006587491615298378],
-  under: [1, 2.568520192289822, 1.8729528499234673, 0.5279051029514285, 0.06051834131244132, 0.0023352049762686918],
-};
-
-const ratio = (x: Tensor, { over, under }: { over: readonly number[]; under: readonly number[] }): Tensor =>
-  polynomial(x, [...over].reverse()).div(polynomial(x, [...under].reverse())); // biome-ignore format: short
-
-/**
- * 1 − erf x, without cancelling where erf is near 1.
- *
- * x: float[…], integers become f32 → the same. `torch.erfc`. Cody 1969.
- *
- *   erfc(tensor([5])) // [1.537e−12]
- */
-export const erfc = (x: Tensor): Tensor =>
-  inFloat("erfc", x, (v) => {
-    const a = select(v.less(0), v.neg(), v);
-    const [small, far] = [a.less(0.46875), a.greater(4)];
-    const m = select(small.or(far), 1, a);
-    const t = select(far, select(a.greater(30), 30, a), 5);
-    const r = t.mul(t).reciprocal();
-    const inTail = ratio(r, tail)
-      .mul(r)
-      .neg()
-      .add(1 / Math.sqrt(Math.PI))
-      .div(t);
-    const scaled = select(far, inTail, ratio(m, middle));
-    const e = select(far, t, m);
-    const above = e.mul(e).neg().exp().mul(scaled);
-    const turned = select(v.less(0), above.neg().add(2), above);
-    return select(small, select(small, v, 0).erf().neg().add(1), select(v.isNan(), v, turned));
   });
 
 // Giles 2010, Approximating the erfinv function, single precision; the highest power first.

@@ -1,6 +1,7 @@
 /** Exponentials, logarithms and the functions made of them. Floats only; a target's own function may be some ulps off. */
 import { erfOf } from "../../special.ts";
 import { type Unary, unary } from "./define.ts";
+import { erfSlope, sigmoidSlope } from "./half-slopes.ts";
 import { unlessZero } from "./singular.ts";
 
 /** eˣ. */
@@ -32,7 +33,8 @@ export const expm1: Unary = unary("expm1", {
   on: "float",
   full: true,
   eval: Math.expm1,
-  vjp: (g, y) => [g.mul(y.add(1))],
+  // y + 1 would cancel far below 0.
+  vjp: (g, _y, x) => [g.mul(exp(x))],
   domain: [-10, 10],
   smooth: true,
   ulp: 16,
@@ -80,20 +82,18 @@ export const sigmoid: Unary = unary("sigmoid", {
   on: "float",
   eval: (x) => 1 / (1 + Math.exp(-x)),
   spell: (x) => `(1 / (1 + exp(-(${x}))))`,
-  vjp: (g, y) => [g.mul(y).mul(y.neg().add(1))],
+  vjp: sigmoidSlope,
   domain: [-8, 8],
   smooth: true,
   ulp: 32,
   costly: true,
 });
 
-const erfSlope = 2 / Math.sqrt(Math.PI);
-
 /** 2/√π · ∫₀ˣ e^(−t²) dt. */
 export const erf: Unary = unary("erf", {
   on: "float",
   eval: erfOf,
-  vjp: (g, _y, x) => [g.mul(x!.mul(x!).neg().exp().mul(erfSlope))],
+  vjp: erfSlope,
   domain: [-3, 3],
   smooth: true,
   ulp: 64,

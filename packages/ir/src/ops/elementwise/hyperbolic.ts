@@ -1,5 +1,6 @@
 /** Hyperbolic functions and their inverses. */
 import { type Unary, unary } from "./define.ts";
+import { tanhSlope } from "./half-slopes.ts";
 import { unlessZero } from "./singular.ts";
 
 /** (eˣ − e⁻ˣ)/2. */
@@ -30,7 +31,7 @@ export const cosh: Unary = unary("cosh", {
 export const tanh: Unary = unary("tanh", {
   on: "float",
   eval: Math.tanh,
-  vjp: (g, y) => [g.mul(y.mul(y).neg().add(1))],
+  vjp: tanhSlope,
   domain: [-4, 4],
   smooth: true,
   ulp: 64,

@@ -2,7 +2,9 @@
  * Parts of a data set for training and for testing: folds of a cross-validation, and splits that keep the shares of labels or keep
  * groups together. All are lists of indices underneath, so that nothing is read.
  */
+
 import { checkList, checkOptions, GraphError, type OptionNames, ShapeError } from "@kiln-ml/ir";
+import { checkValues } from "./check.ts";
 import { checkFractions, subset } from "./dataset.ts";
 import { checkSource, type Source } from "./items.ts";
 import { permutation } from "./permutation.ts";
@@ -62,7 +64,9 @@ function checkLabels(
   labels: ArrayLike<Label> | undefined,
   n: number,
 ): void {
-  if (labels && labels.length !== n)
+  if (labels === undefined) return;
+  checkValues(op, what, labels);
+  if (labels.length !== n)
     throw new ShapeError(`${op}: ${what} has ${labels.length} labels for ${n} samples`);
 }
 
@@ -111,6 +115,7 @@ export function stratifiedSplit<S, D extends Source<S>>(
   checkSource("stratifiedSplit", source);
   checkList("stratifiedSplit", "fractions", fractions);
   checkFractions("stratifiedSplit", fractions);
+  checkValues("stratifiedSplit", "labels", labels);
   checkLabels("stratifiedSplit", "labels", labels, source.length);
   const parts: number[][] = fractions.map(() => []);
   for (const [s, members] of [...byLabel(labels).values()].entries()) {

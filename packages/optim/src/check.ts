@@ -11,9 +11,9 @@ export function checkRange(
   low: number,
   high: number,
 ): void {
-  if (!(value >= low && value < high))
+  if (typeof value !== "number" || !(value >= low && value < high))
     throw new GraphError(
-      `${op}: ${what} must be in [${low}, ${high}), got ${value}\n  give a number of that range; what is left out has its default`,
+      `${op}: ${what} must be in [${low}, ${high}), got ${kindOf(value)}\n  give a number of that range; what is left out has its default`,
     );
 }
 

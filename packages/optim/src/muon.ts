@@ -1,7 +1,14 @@
 /**
  * Muon: momentum whose steps are made orthogonal. Matrices only; what is none moves as in AdamW.
  */
-import { assign, checkOptions, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
+import {
+  assign,
+  checkOptions,
+  checkRecord,
+  GraphError,
+  type OptionNames,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { AdamW, type AdamWOptions, adamWOptions } from "./adam.ts";
 import { checkPositive, checkRange } from "./check.ts";
 import { decayed, decayedMean } from "./decay.ts";
@@ -59,6 +66,7 @@ export class Muon extends AdamW {
   readonly adamWScale: number;
 
   constructor(params: Iterable<Tensor> | Iterable<ParamGroup>, options: MuonOptions) {
+    checkRecord("muon", options);
     checkOptions("muon", options, muonOptions);
     super(params, { ...options, weightDecay: options.weightDecay ?? 0.1 }, "muon", muonOptions);
     this.momentum = options.momentum ?? 0.95;

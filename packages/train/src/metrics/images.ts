@@ -3,6 +3,7 @@
  */
 import {
   checkOptions,
+  checkTensor,
   convolution,
   GraphError,
   isStatic,
@@ -54,6 +55,7 @@ function foreground(
   target: Tensor,
   threshold: number,
 ): readonly [Tensor, Tensor] {
+  for (const t of [output, target]) checkTensor(name, t);
   if (output.rank !== target.rank) {
     const { guessed, actual } = hotRows(name, output, target, 1);
     return [guessed, actual];

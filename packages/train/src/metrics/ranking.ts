@@ -6,6 +6,7 @@ import {
   checkOptions,
   full,
   GraphError,
+  kindOf,
   type OptionNames,
   scatter,
   select,
@@ -83,9 +84,17 @@ export const auroc = (options: RankingOptions = {}): Metric => binned("auroc", o
 export const averagePrecision = (options: RankingOptions = {}): Metric =>
   binned("averagePrecision", options, areaOfPrecision);
 
-function rankedBy(scores: ArrayLike<number>, labels: ArrayLike<number>): Ranked {
+function rankedBy(op: string, scores: ArrayLike<number>, labels: ArrayLike<number>): Ranked {
+  for (const [what, list] of [
+    ["scores", scores],
+    ["labels", labels],
+  ] as const)
+    if (!Array.isArray(list) && !ArrayBuffer.isView(list))
+      throw new GraphError(
+        `${op}: ${what} must be a list or a typed array, got ${kindOf(list)}\n  pass one for each sample; a tensor's are await t.data()`,
+      );
   if (scores.length !== labels.length)
-    throw new GraphError(`auroc: ${scores.length} scores, ${labels.length} labels`);
+    throw new GraphError(`${op}: ${scores.length} scores, ${labels.length} labels`);
   const order = Array.from(scores, (_, i) => i).sort((a, b) => scores[b]! - scores[a]!);
   const ranked: [number, number][] = [];
   for (const [at, i] of order.entries()) {
@@ -97,8 +106,8 @@ function rankedBy(scores: ArrayLike<number>, labels: ArrayLike<number>): Ranked 
 
 /** `auroc` of values on the host, exact. */
 export const aurocOf = (scores: ArrayLike<number>, labels: ArrayLike<number>): number =>
-  areaOfRoc(rankedBy(scores, labels));
+  areaOfRoc(rankedBy("aurocOf", scores, labels));
 
 /** `averagePrecision` of values on the host, exact. */
 export const averagePrecisionOf = (scores: ArrayLike<number>, labels: ArrayLike<number>): number =>
-  areaOfPrecision(rankedBy(scores, labels));
+  areaOfPrecision(rankedBy("averagePrecisionOf", scores, labels));

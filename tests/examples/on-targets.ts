@@ -24,7 +24,7 @@ const on = async (target: ExampleTarget, script: string, ...args: string[]): Pro
 
 /** Lines of mnist's training that are of learning, not of time. */
 const learnt = (out: string): string =>
-  out.replace(/ {2}\d+ images\/s/g, "").replace(/^(target|wrote) .*\n/gm, "");
+  out.replace(/^(target |wrote |epoch .* left$).*\n/gm, "").replace(/ {2}\d+ images\/s/g, "");
 
 const once = ["--epochs", "1", "--samples"];
 

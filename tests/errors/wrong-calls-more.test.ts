@@ -10,7 +10,7 @@ import { data } from "kiln-ml";
 import * as train from "kiln-ml/train";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { faultsOf, wrong } from "./wrong-calls.ts";
+import { faultsOf, strange, wrong } from "./wrong-calls.ts";
 
 type Any = (...args: never[]) => unknown;
 type Right = Readonly<Record<string, readonly unknown[]>>;
@@ -40,7 +40,9 @@ function sweep(space: object, right: Right, other: readonly unknown[], least: nu
   assert.ok(functions.length >= least, `${functions.length}`);
   const unknown = Object.keys(right).filter((name) => !functions.some(([n]) => n === name));
   assert.equal(unknown, [], "rows of nothing");
-  return functions.flatMap(([name, f]) => faultsOf(name, f, right[name] ?? other));
+  return functions.flatMap(([name, f]) =>
+    faultsOf(name, f, right[name] ?? other, undefined, [...wrong, ...strange]),
+  );
 }
 
 test("losses, measures and initial values", () => {

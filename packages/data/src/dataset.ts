@@ -135,10 +135,10 @@ export function split<T extends Fields>(
 
 /** Throws ShapeError unless the fractions are positive and sum to at most 1. */
 export function checkFractions(op: string, fractions: readonly number[]): void {
-  const total = fractions.reduce((a, b) => a + Number(b), 0);
+  const total = fractions.reduce((a, b) => a + (typeof b === "number" ? b : Number.NaN), 0);
   const isShare = (f: unknown): boolean => typeof f === "number" && f > 0;
-  if (!fractions.length || !fractions.every(isShare) || total > 1 + 1e-9)
+  if (!fractions.length || !Array.from(fractions).every(isShare) || total > 1 + 1e-9)
     throw new ShapeError(
-      `${op}: fractions must be positive and sum to at most 1, got [${fractions.map(kindOf)}]`,
+      `${op}: fractions must be positive and sum to at most 1, got [${Array.from(fractions, kindOf)}]`,
     );
 }

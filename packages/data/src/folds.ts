@@ -3,7 +3,14 @@
  * groups together. All are lists of indices underneath, so that nothing is read.
  */
 
-import { checkList, checkOptions, GraphError, type OptionNames, ShapeError } from "@kiln-ml/ir";
+import {
+  checkList,
+  checkOptions,
+  GraphError,
+  kindOf,
+  type OptionNames,
+  ShapeError,
+} from "@kiln-ml/ir";
 import { checkValues } from "./check.ts";
 import { checkFractions, subset } from "./dataset.ts";
 import { checkSource, type Source } from "./items.ts";
@@ -41,7 +48,7 @@ export function kFold<S, D extends Source<S>>(
   checkSource("kFold", source);
   const { seed = 0, stratify, groups } = checkOptions("kFold", options, foldOptions);
   if (!Number.isInteger(k) || k < 2)
-    throw new GraphError(`kFold: needs an integer of 2 folds or more, got ${String(k)}`);
+    throw new GraphError(`kFold: needs an integer of 2 folds or more, got ${kindOf(k)}`);
   if (stratify && groups)
     throw new GraphError("kFold: stratify and groups are both given\n  leave one out");
   const n = source.length;

@@ -47,14 +47,14 @@ const weightedOptions: OptionNames<WeightedOptions> = { seed: 1, count: 1, repla
 /** Uniform numbers in (0, 1), a stream for each seed and epoch: (bits + ½)/2³². */
 export function uniforms(op: string, seed: number, epoch: number): (place: number) => number {
   if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new ShapeError(`${op}: seed must be an integer of 0 or more, got ${seed}`);
+    throw new ShapeError(`${op}: seed must be an integer of 0 or more, got ${kindOf(seed)}`);
   const key = threefry2x32(Math.floor(seed / 2 ** 32), seed >>> 0, epoch, 1);
   return (place) => ((threefry2x32(key[0], key[1], place, 0)[0] >>> 0) + 0.5) / 2 ** 32;
 }
 
 function checkCount(op: string, count: number): number {
   if (!Number.isInteger(count) || count < 1)
-    throw new GraphError(`${op}: count must be an integer of 1 or more, got ${count}`);
+    throw new GraphError(`${op}: count must be an integer of 1 or more, got ${kindOf(count)}`);
   return count;
 }
 
@@ -86,8 +86,13 @@ export function weighted(weights: ArrayLike<number>, options: WeightedOptions = 
   checkCount("weighted", count);
   let open = 0;
   for (let i = 0; i < weights.length; i++) {
-    if (!(weights[i]! >= 0 && weights[i]! < Number.POSITIVE_INFINITY))
-      throw new GraphError(`weighted: weight ${i} is ${weights[i]}, must be finite and 0 or more`);
+    if (
+      typeof weights[i] !== "number" ||
+      !(weights[i]! >= 0 && weights[i]! < Number.POSITIVE_INFINITY)
+    )
+      throw new GraphError(
+        `weighted: weight ${i} is ${kindOf(weights[i])}, must be finite and 0 or more`,
+      );
     if (weights[i]! > 0) open++;
   }
   if (open === 0) throw new GraphError("weighted: no weight is above 0");

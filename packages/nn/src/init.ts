@@ -14,7 +14,9 @@ let generator = new Generator(0);
 /** Sets where the default initialisers draw from, and the keys of dropout layers made afterwards. */
 export function seed(n: number): void {
   if (!Number.isSafeInteger(n) || n < 0)
-    throw new ShapeError(`seed: ${n} is not an integer of 0 or more\n  give an integer, such as 0`);
+    throw new ShapeError(
+      `seed: ${kindOf(n)} is not an integer of 0 or more\n  give an integer, such as 0`,
+    );
   generator = new Generator(n);
 }
 

@@ -6,6 +6,7 @@ import {
   checkOptions,
   checkRecord,
   GraphError,
+  kindOf,
   type OptionNames,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -86,7 +87,7 @@ export class Muon extends AdamW {
     const { nsSteps, adjustLr } = this;
     if (!(Number.isInteger(nsSteps) && nsSteps >= 1 && nsSteps < 100))
       throw new GraphError(
-        `muon: nsSteps must be an integer from 1 to 99, got ${nsSteps}\n  leave it out for 5`,
+        `muon: nsSteps must be an integer from 1 to 99, got ${kindOf(nsSteps)}\n  leave it out for 5`,
       );
     if (adjustLr !== "original" && adjustLr !== "matchRmsAdamW")
       throw new GraphError(

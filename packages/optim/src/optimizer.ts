@@ -129,7 +129,7 @@ export abstract class Optimizer extends Stateful {
       );
     if (!(Number.isSafeInteger(accumulate) && accumulate >= 1))
       throw new GraphError(
-        `${kind}: accumulate must be an integer of 1 or more, got ${accumulate}\n  give the number of calls whose gradients make one step`,
+        `${kind}: accumulate must be an integer of 1 or more, got ${kindOf(accumulate)}\n  give the number of calls whose gradients make one step`,
       );
     this.#members = membersOf(kind, params, options);
     if (!this.#members.length)

@@ -41,7 +41,7 @@ export function polyak(target: Stateful, source: Stateful, rate: number | Tensor
       throw new GraphError(`polyak: takes two modules, got ${kindOf(holder)}`);
   if (typeof rate !== "number") checkTensor("polyak", rate);
   if (typeof rate === "number" && !(rate >= 0 && rate <= 1))
-    throw new GraphError(`polyak: rate must be in [0, 1], got ${rate}`);
+    throw new GraphError(`polyak: rate must be in [0, 1], got ${kindOf(rate)}`);
   const [own, other] = [target.checkpoint(), source.checkpoint()];
   const apart = [
     ...[...own.keys()].filter((name) => !other.has(name)),

@@ -117,6 +117,11 @@ function arrayOf(samples: Samples, whole: boolean): readonly [NumericArray, read
     return [data, shape.slice(1)];
   }
   const flat = (samples as readonly unknown[]).flat(Infinity) as number[];
+  const odd = flat.find((v) => typeof v !== "number");
+  if (odd !== undefined)
+    throw new GraphError(
+      `sequential: samples must be numbers, got ${kindOf(odd)}\n  map each sample to numbers`,
+    );
   const numbers =
     whole && flat.every(Number.isInteger) ? Int32Array.from(flat) : Float32Array.from(flat);
   return [numbers, shapeOf(samples).slice(1)];

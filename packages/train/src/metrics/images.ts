@@ -7,6 +7,7 @@ import {
   convolution,
   GraphError,
   isStatic,
+  kindOf,
   type OptionNames,
   printShape,
   ShapeError,
@@ -113,7 +114,7 @@ export function ssim(options: SsimOptions = {}): Metric {
   const names: OptionNames<SsimOptions> = { range: 1, window: 1, sigma: 1 };
   const { range = 1, window: size = 11, sigma = 1.5 } = checkOptions("ssim", options, names);
   if (!Number.isInteger(size) || size < 1 || size % 2 === 0)
-    throw new GraphError(`ssim: window must be odd, got ${size}`);
+    throw new GraphError(`ssim: window must be odd, got ${kindOf(size)}`);
   return {
     name: "ssim",
     mode: "max",

@@ -37,7 +37,7 @@ export interface PsnrOptions {
 /** 10·log₁₀(range² / mse) in dB, the error being the mean over the whole epoch. */
 export function psnr(options: PsnrOptions = {}): Metric {
   const { range = 1 } = checkOptions("psnr", options, { range: 1 });
-  if (!(range > 0)) throw new GraphError(`psnr: range must be positive, got ${range}`);
+  if (!(range > 0)) throw new GraphError(`psnr: range must be positive, got ${kindOf(range)}`);
   return {
     ...meanOf("psnr", squares, (m) => 10 * Math.log10((range * range) / m)),
     mode: "max",

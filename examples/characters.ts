@@ -1,9 +1,13 @@
 /**
- * A transformer that learns a rhyme by characters and goes on with it, one character at a time: keys and values of what was read are
- * kept and grow by one at a step, under a symbol for their length, so that one program serves them all.
+ * A transformer that learns a rhyme by characters and goes on with it, one character at a time: keys and values of what
+ * was read are kept and grow by one at a step, under a symbol for their length, so that one program serves them all.
+ *
+ *   characters.ts [steps, 300] [letters, 70]
  */
 import { arange, compile, concat, nn, optim, random, type Tensor } from "kiln-ml";
 
+const [steps, longest] = [Number(process.argv[2] ?? 300), Number(process.argv[3] ?? 70)];
+const third = Math.ceil(steps / 3);
 const rhyme = "how much wood would a woodchuck chuck if a woodchuck could chuck wood? ";
 const text = rhyme.repeat(3);
 const letters = [...new Set(text)].sort();
@@ -50,11 +54,11 @@ const train = compile((x: Tensor, y: Tensor) => {
   opt.step(loss);
   return loss;
 });
-for (let i = 0; i < 300; i++) {
+for (let i = 0; i < steps; i++) {
   const at = (7 * i) % rhyme.length;
   const part = (from: number) => ({ data: codes.slice(from, from + 128), shape: [1, 128] });
   const loss = await train(part(at), part(at + 1));
-  if (i % 100 === 99) console.log(`step ${i + 1}: loss ${(await loss.item()).toFixed(2)}`);
+  if ((i + 1) % third === 0) console.log(`step ${i + 1}: loss ${(await loss.item()).toFixed(2)}`);
 }
 
 const keys = new nn.KeyStream({ seed: 1 });
@@ -73,7 +77,7 @@ const head = codes.slice(0, given.length - 1);
 let past = await start({ data: head, shape: [1, head.length] });
 let letter = codes[given.length - 1]!;
 let said = given;
-while (said.length < 70) {
+while (said.length < longest) {
   const x = { data: Int32Array.of(letter), shape: [1, 1] };
   const step = await next(x, Int32Array.of(said.length - 1), 0.3, ...past);
   past = step.past;

@@ -1,8 +1,13 @@
 /**
- * The device that the options name, for the scripts that run artifacts. Imports the runtime only.
+ * The device that an artifact was compiled for, for the scripts that run artifacts. Imports the runtime only.
  */
-import { createCpuDevice, createWasmDevice, type Device } from "@kiln-ml/runtime";
+import type { Artifact } from "@kiln-ml/artifact";
+import { createCpuDevice, createWasmDevice, type Device, openWebGpu } from "@kiln-ml/runtime";
 import { options } from "./options.ts";
 
-export const openDevice = (): Device =>
-  options.target === "js" ? createCpuDevice() : createWasmDevice({ threads: options.threads });
+export function openDevice(target: Artifact["target"]): Device | Promise<Device> {
+  if (target === "js") return createCpuDevice();
+  if (target === "wasm") return createWasmDevice({ threads: options.threads });
+  // What is asked for by name is taken as it is, an adapter in software too.
+  return openWebGpu({ allowSoftware: true });
+}

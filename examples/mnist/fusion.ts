@@ -32,7 +32,7 @@ const y = Int32Array.from({ length: batch }, (_, i) => i % 10);
 
 /** A program on a device of its own, and the fastest of its runs. */
 async function prepare(artifact: Artifact) {
-  const device = openDevice();
+  const device = await openDevice(artifact.target);
   const program = await load(artifact, device, { states: initialStates(artifact, device) });
   const inputs = artifact.signature.inputs.length === 2 ? [x, y] : [x];
   let fastest = Number.POSITIVE_INFINITY;

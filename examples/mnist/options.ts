@@ -16,7 +16,7 @@ const { values } = parseArgs({
     // Timed runs of each program in the comparison with fusion off.
     runs: { type: "string", default: "20" },
     out: { type: "string", default: "out" },
-    // What the programs are compiled for, js or wasm, and the threads of wasm: a number, or auto for one a core.
+    // What the programs are compiled for: auto, js, wasm or webgpu. Threads of wasm: a number, or auto for one a core.
     target: { type: "string", default: "wasm" },
     threads: { type: "string", default: "auto" },
   },
@@ -36,9 +36,11 @@ function number(
   return fail(`--${name} must be a number of ${low} or more, got ${values[name]}`);
 }
 
-function target(): "js" | "wasm" {
-  const name = values.target;
-  return name === "js" || name === "wasm" ? name : fail(`--target must be js or wasm, got ${name}`);
+const targets = ["auto", "js", "wasm", "webgpu"] as const;
+
+function target(): (typeof targets)[number] {
+  const name = targets.find((name) => name === values.target);
+  return name ?? fail(`--target must be auto, js, wasm or webgpu, got ${values.target}`);
 }
 
 export const options = {

@@ -1,6 +1,6 @@
 /**
- * Trains a small convolutional network on MNIST on the CPU, on wasm if not told otherwise, tests it, and writes it and its training step as artifacts.
- * Fails if it learns less than it should. Ctrl-C ends the training early and keeps what was learnt.
+ * Trains a small convolutional network on MNIST, on wasm if not told otherwise, tests it, and writes it and its
+ * training step as artifacts. Fails if it learns less than it should. Ctrl-C ends the training early and keeps what was learnt.
  */
 import { mkdir } from "node:fs/promises";
 import {

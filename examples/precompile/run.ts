@@ -4,10 +4,21 @@
  *   run.ts [out/sentence.kiln]
  */
 import { readArtifact } from "@kiln-ml/artifact/node";
-import { createCpuDevice, initialStates, load } from "@kiln-ml/runtime";
+import {
+  createCpuDevice,
+  createWasmDevice,
+  initialStates,
+  load,
+  openWebGpu,
+} from "@kiln-ml/runtime";
 
 const artifact = await readArtifact(process.argv[2] ?? "out/sentence.kiln");
-const device = createCpuDevice();
+const devices = {
+  js: createCpuDevice,
+  wasm: createWasmDevice,
+  webgpu: () => openWebGpu({ allowSoftware: true }),
+};
+const device = await devices[artifact.target]();
 const sentence = await load(artifact, device, { states: initialStates(artifact, device) });
 
 for (const words of [Int32Array.of(3, 14, 15), Int32Array.of(92, 65, 35, 89, 79, 32)]) {

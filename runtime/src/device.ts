@@ -63,6 +63,10 @@ export interface Program {
 /** The way out of a device that is gone, on a line of its own. */
 export const reopen = "\n  open a device again, and load the artifact on it";
 
+/** The way out of what a device said after the call that it comes from. */
+export const again =
+  "\n  run it again from states that are known, with less at once where memory was short";
+
 /** What an adapter says of itself; parts that it keeps to itself are empty. */
 export interface AdapterInfo {
   readonly vendor: string;
@@ -189,7 +193,7 @@ export class Device {
     const gone = this.driver.failure();
     if (gone !== null) throw new DeviceError(`${where}: ${gone}${reopen}`);
     const fault = this.driver.takeFault();
-    if (fault !== null) throw new DeviceError(`${where}: ${fault}`);
+    if (fault !== null) throw new DeviceError(`${where}: ${fault}${again}`);
   }
 
   /** Bytes that are live, held for reuse, and the most that were ever live. */

@@ -18,7 +18,7 @@ const keptLayouts = 256;
 
 /** What a run needs of the caller's and the executable's own arrays. */
 interface Held {
-  readonly inputs: readonly (Buffer | TypedArray)[];
+  inputs: readonly (Buffer | TypedArray)[];
   readonly state: readonly Buffer[];
   readonly constant: readonly Buffer[];
 }
@@ -73,7 +73,7 @@ export class Executable {
 
   /**
    * Runs the program once. Resolves when the work is submitted; `data()` of an output waits for its
-   * value. Host arrays among the inputs must not change before that.
+   * value. Host arrays among the inputs are taken as they are at the call.
    *
    * Throws ShapeError or DtypeError if an input does not fit the signature or a dim leaves its
    * bounds, DeviceError if an array was freed, the device is lost, or a tensor exceeds its limits;
@@ -184,10 +184,14 @@ export class Executable {
         state: this.states.map((a, i) => a.bufferFor(states[i]!)),
         constant: this.#constants.map((a, i) => a.bufferFor(constants[i]!)),
       };
+      let begun = false;
       const result = device.driver.take(() => {
+        begun = true;
         device.check("run");
         return work(layout, held);
       });
+      // By its turn the caller may have written into them.
+      if (!begun) held.inputs = held.inputs.map((x) => (ArrayBuffer.isView(x) ? x.slice() : x));
       return result instanceof Promise ? this.#hold(inputs, result) : Promise.resolve(result);
     } catch (error) {
       return Promise.reject(error);
@@ -219,7 +223,7 @@ export class Executable {
     try {
       const output = this.#allocateOutputs(layout, outputs);
       const slot = layout.slotBytes.map((bytes, i) => arena.take(bytes, this.#names.slots[i]!));
-      const input = inputs.map((x, i) => this.#place(x, i, state, arena));
+      const input = inputs.map((x, i) => this.#place(x, i, layout, state, arena));
       return { frame: { layout, slot, input, output, state, constant }, outputs, arena };
     } catch (error) {
       abandon({ outputs, arena });
@@ -260,7 +264,13 @@ export class Executable {
    * Memory for input `i`. One that is also a written state is copied: a kernel may not see it
    * change.
    */
-  #place(x: Buffer | TypedArray, i: number, state: readonly Buffer[], arena: Arena): Buffer {
+  #place(
+    x: Buffer | TypedArray,
+    i: number,
+    layout: Layout,
+    state: readonly Buffer[],
+    arena: Arena,
+  ): Buffer {
     const { signature, target } = this.artifact;
     const { driver } = this.device;
     const spec = signature.inputs[i]!;
@@ -271,7 +281,8 @@ export class Executable {
       driver.copy(x, copy, x.sizeBytes);
       return copy;
     }
-    const borrowed = driver.borrow(x);
+    // A walk of loops may pause, and the caller go on meanwhile.
+    const borrowed = layout.flow ? null : driver.borrow(x);
     if (borrowed) return borrowed;
     const data = toStorage(x, spec.dtype, target);
     const buffer = arena.take(data.byteLength, this.#names.inputs[i]!);

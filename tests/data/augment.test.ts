@@ -278,12 +278,12 @@ test("what is no batch of pictures, and options out of range, are refused", () =
   refused(
     () => augment.flip(key, picture, { p: 2 }),
     GraphError,
-    "flip: p must be from 0 to 1, got 2",
+    "flip: p must be from 0 to 1, got 2\n  give a number of that range, or leave it out",
   );
   refused(
     () => augment.randomCrop(key, picture, { size: 5 }),
     GraphError,
-    "randomCrop: height must be from 1 to 4, got 5",
+    "randomCrop: height must be from 1 to 4, got 5\n  give a number of that range, or leave it out",
   );
   refused(
     () => augment.mixup(key, picture, tensor([1, 2])),

@@ -21,6 +21,27 @@ export const wrong: readonly (readonly [string, unknown])[] = [
   ["a date", new Date(0)],
 ];
 
+/** Values that no message can be made of by itself, or that look like a number. */
+export const strange: typeof wrong = [
+  ["a symbol", Symbol("s")],
+  ["a list of symbols", [Symbol("s")]],
+  ["a list of bigints", [1n]],
+  // biome-ignore lint/suspicious/noSparseArray: what is tried
+  ["a sparse list", [, 1]],
+  ["a list of null", [null]],
+  ["-0", -0],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["an object of no prototype", Object.create(null)],
+  ["a proxy that throws", throwing()],
+];
+
+function throwing(): unknown {
+  const refuse = (): never => {
+    throw new KilnError("the proxy's own");
+  };
+  return new Proxy({}, { get: refuse, has: refuse, ownKeys: refuse, getPrototypeOf: () => null });
+}
+
 /** What a call throws that is no error of Kiln, in a line; undefined if all is well. */
 export function faultOf(run: () => unknown): string | undefined {
   try {
@@ -40,6 +61,7 @@ export function faultsOf(
   f: (...args: never[]) => unknown,
   right: readonly unknown[],
   self?: unknown,
+  values = wrong,
 ): string[] {
   const found: string[] = [];
   const call = (how: string, args: readonly unknown[]): void => {
@@ -47,7 +69,7 @@ export function faultsOf(
     if (fault) found.push(`${name}, ${how}: ${fault}`);
   };
   for (let at = 0; at < Math.max(right.length, 1) + 1; at++)
-    for (const [what, value] of wrong)
+    for (const [what, value] of values)
       call(`argument ${at} is ${what}`, [...right.slice(0, at), value, ...right.slice(at + 1)]);
   for (let count = 0; count < right.length; count++)
     call(`${count} arguments`, right.slice(0, count));

@@ -81,7 +81,7 @@ test("a wrong option is told in one line", async () => {
   assert.is(code, 2);
   assert.is(err, "mnist: --batch must be a number of 1 or more, got none\n");
   const target = await runScript("examples/mnist/train.ts", ["--target", "gpu"]);
-  assert.is(target.err, "mnist: --target must be js or wasm, got gpu\n");
+  assert.is(target.err, "mnist: --target must be auto, js, wasm or webgpu, got gpu\n");
 });
 
 test.run();

@@ -12,15 +12,29 @@ export interface Outcome {
   readonly err: string;
 }
 
+export type ExampleTarget = "auto" | "js" | "wasm" | "webgpu";
+
+/** What `kiln run --target` does before a script: settings that every copy of the package reads. */
+const preload = (target: ExampleTarget): string => {
+  const settings = JSON.stringify({ target, softwareAdapter: target === "webgpu" });
+  const code = `globalThis[Symbol.for("kiln-ml.settings")] = ${settings};`;
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+};
+
 const source = ["--conditions=@kiln-ml/source", "--import", "tsx"];
 
-/** Runs `node script args`, TypeScript from source. `watch` sees the process and all it printed, at each print. */
+/**
+ * Runs `node script args`, TypeScript from source. `watch` sees the process and all it printed, at each print. What
+ * names no target runs on `target`.
+ */
 export function runScript(
   script: string,
   args: readonly string[] = [],
   watch?: (out: string, child: ChildProcess) => void,
+  target?: ExampleTarget,
 ): Promise<Outcome> {
-  const flags = script.endsWith(".ts") ? source : [];
+  const flags = script.endsWith(".ts") ? [...source] : [];
+  if (target) flags.push("--import", preload(target));
   const child = spawn(process.execPath, [...flags, script, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     // A group of its own, so that a test may interrupt it and its children as a terminal does.

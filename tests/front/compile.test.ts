@@ -146,8 +146,8 @@ test("a function that returns a promise is refused", async () => {
   const error = await rejection(f([1]));
   assert.instance(error, GraphError);
   assert.is(
-    error.message.split("\n")[0],
-    "compile: the function returns a promise, it must return tensors",
+    error.message,
+    "compile: the function returns a promise, it must return tensors\n  await data before the call, not in the function",
   );
 });
 

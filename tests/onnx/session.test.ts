@@ -27,6 +27,44 @@ test("a demanded value is computed once for what its inputs hold", async () => {
   assert.is(model.compiles, compiles + 1);
 });
 
+test("what a caller writes into its arrays after the call changes no program of the run", async () => {
+  const model = loadSmall(reshape);
+  const call = (from: number, shape: readonly number[]) => {
+    const x = float32(
+      [6],
+      Array.from({ length: 6 }, (_, i) => from + i),
+    );
+    const extents = int64(shape);
+    const y = model.run({ x, shape: extents });
+    (x.data as Float32Array).fill(99);
+    (extents.data as BigInt64Array).fill(9n);
+    return y.then(({ y }) => [(y as OnnxTensor).dims, numbers(y as OnnxTensor)]);
+  };
+  // Neither when a program is made, nor when it is there, nor with others under way.
+  assert.equal(await call(0, [2, 3]), [
+    [2, 3],
+    [0, 1, 2, 3, 4, 5],
+  ]);
+  assert.equal(await call(1, [2, 3]), [
+    [2, 3],
+    [1, 2, 3, 4, 5, 6],
+  ]);
+  assert.equal(await Promise.all([call(2, [3, 2]), call(3, [6, 1]), call(4, [2, 3])]), [
+    [
+      [3, 2],
+      [2, 3, 4, 5, 6, 7],
+    ],
+    [
+      [6, 1],
+      [3, 4, 5, 6, 7, 8],
+    ],
+    [
+      [2, 3],
+      [4, 5, 6, 7, 8, 9],
+    ],
+  ]);
+});
+
 test("a value that depends on large inputs is computed at every run", async () => {
   const model = loadSmall({
     inputs: { x: [600] },

@@ -146,7 +146,7 @@ onNull("a fault that WebGPU reports late is thrown by the next call", async (dev
   await fails(
     () => add.run([x, x]),
     DeviceError,
-    "run: Copy range (offset: 0, size: 4096) does not fit in [Buffer (unlabeled)] size (16).",
+    "run: Copy range (offset: 0, size: 4096) does not fit in [Buffer (unlabeled)] size (16).\n  run it again from states that are known, with less at once where memory was short",
   );
   await add.run([x, x]);
 });

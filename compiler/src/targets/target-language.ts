@@ -32,7 +32,7 @@ export interface IndexLanguage<V extends Value = Text> {
 /** How a target spells what the emitter composes. */
 export interface Language<V extends Value = Text, L = string> extends IndexLanguage<V> {
   /** Words that cannot be names. */
-  readonly reserved: ReadonlySet<string>;
+  readonly reserved: Pick<ReadonlySet<string>, "has">;
   declare(name: string, value: V, dtype: Expr["dtype"] | "index"): L;
   /** ⌊a/b⌋ and a mod b of index expressions; `nonnegative` if a is known to be. */
   divide(a: V, b: V, nonnegative: boolean): V;

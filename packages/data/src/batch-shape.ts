@@ -2,12 +2,19 @@
  * The shapes of the arrays that loaders yield, kept beside them: a batch is a plain typed array for everyone, and a
  * compiled function that is given one still knows its rows.
  */
+import { checkList, GraphError, kindOf } from "@kiln-ml/ir";
+
 const shapes = new WeakMap<object, readonly number[]>();
 
 /** Remembers that `array` holds a batch of this shape. */
-export const setBatchShape = (array: object, shape: readonly number[]): void => {
+export function setBatchShape(array: object, shape: readonly number[]): void {
+  if (!(array instanceof Object))
+    throw new GraphError(
+      `setBatchShape: takes a typed array, got ${kindOf(array)}\n  pass the array that the batch is in`,
+    );
+  checkList("setBatchShape", "shape", shape);
   shapes.set(array, shape);
-};
+}
 
 /** The shape of an array that a DataLoader yielded; undefined for any other. */
 export const batchShapeOf = (array: object): readonly number[] | undefined => shapes.get(array);

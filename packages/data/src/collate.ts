@@ -2,8 +2,11 @@
  * Samples into a batch: stacked where they are alike, padded where they differ in length, packed where they are graphs. Arrays that
  * come out know their shapes, so that a compiled function is given them as they are.
  */
+
 import {
+  checkList,
   checkOptions,
+  checkRecord,
   GraphError,
   kindOf,
   type OptionNames,
@@ -11,6 +14,7 @@ import {
   ShapeError,
 } from "@kiln-ml/ir";
 import { batchShapeOf, setBatchShape } from "./batch-shape.ts";
+import { checkValues } from "./check.ts";
 import type { NumericArray } from "./dataset.ts";
 import { arrayLike } from "./items.ts";
 
@@ -63,6 +67,7 @@ function fieldwise<S>(
   samples: readonly S[],
   join: (values: readonly Part[], field: string) => NumericArray,
 ): Batch<S> {
+  checkList(op, "samples", samples);
   const [first] = samples;
   if (first === undefined) throw new GraphError(`${op}: no samples`);
   const column = (pick: (s: S) => unknown, label: string) =>
@@ -190,6 +195,8 @@ export interface PackedGraphs {
 
 /** Graphs side by side: the block-diagonal adjacency of the batch. Throws ShapeError where an edge leads out of its graph. */
 export function packGraphs(graphs: readonly Graph[]): PackedGraphs {
+  checkList("packGraphs", "graphs", graphs);
+  for (const [i, g] of graphs.entries()) checkParts(g, i);
   const total = graphs.reduce((n, g) => n + g.count, 0);
   const edges = graphs.reduce((n, g) => n + g.from.length, 0);
   const filled = graphs.find((g) => g.count > 0);
@@ -216,6 +223,16 @@ export function packGraphs(graphs: readonly Graph[]): PackedGraphs {
   }
   setBatchShape(packed.nodes, [total, width]);
   return packed;
+}
+
+function checkParts(g: Graph, i: number): void {
+  checkRecord("packGraphs", g, `graph ${i}`);
+  for (const key of ["nodes", "from", "to"] as const)
+    checkValues("packGraphs", `${key} of graph ${i}`, g[key]);
+  if (!Number.isSafeInteger(g.count) || g.count < 0)
+    throw new ShapeError(
+      `packGraphs: count of graph ${i} must be a whole number of 0 or more, got ${kindOf(g.count)}\n  it is how many nodes the graph has`,
+    );
 }
 
 function checkGraph(g: Graph, i: number, width: number): void {

@@ -84,16 +84,22 @@ function checkFunction(op: string, fn: unknown): void {
 
 /** The first `count` samples, or all if there are fewer. */
 export const take = <S, D extends Source<S>>(source: D & Source<S>, count: number): D =>
-  range<S, D>("take", source, count, 0, Math.min(count, source.length));
+  range<S, D>("take", source, count, (n) => [0, Math.min(count, n)]);
 
 /** All samples but the first `count`. */
 export const skip = <S, D extends Source<S>>(source: D & Source<S>, count: number): D =>
-  range<S, D>("skip", source, count, Math.min(count, source.length), source.length);
+  range<S, D>("skip", source, count, (n) => [Math.min(count, n), n]);
 
-function range<S, D>(op: string, source: D & Source<S>, count: number, start: number, end: number) {
+function range<S, D>(
+  op: string,
+  source: D & Source<S>,
+  count: number,
+  of: (length: number) => readonly [start: number, end: number],
+) {
   checkSource(op, source);
   if (!Number.isInteger(count) || count < 0)
     throw new GraphError(`${op}: count must be an integer of 0 or more, got ${kindOf(count)}`);
+  const [start, end] = of(source.length);
   const indices = Uint32Array.from({ length: end - start }, (_, i) => start + i);
   return subset(source as Source<S>, indices) as unknown as D;
 }

@@ -2,7 +2,9 @@
  * Data sets: samples by index, gathered into flat typed arrays ready for a compiled step. Holds no tensors and
  * reads no files.
  */
-import { checkList, printShape, ShapeError } from "@kiln-ml/ir";
+
+import { checkList, kindOf, printShape, ShapeError } from "@kiln-ml/ir";
+import { checkValues } from "./check.ts";
 import { checkIndex, checkSource, type Items, isDataset, named, type Source } from "./items.ts";
 import { permutation } from "./permutation.ts";
 
@@ -47,6 +49,8 @@ export function fromArrays<const T extends Fields>(
       `fromArrays: needs a shape for each field: ${arrays.length} fields, ${shapes.length} shapes`,
     );
   const counts = arrays.map((array, i) => {
+    checkList("fromArrays", `shape ${i}`, shapes[i]);
+    checkValues("fromArrays", `field ${i}`, array);
     const size = sizeOf(shapes[i]!);
     if (!(size > 0) || array.length % size)
       throw new ShapeError(
@@ -60,10 +64,11 @@ export function fromArrays<const T extends Fields>(
   return {
     length,
     shapes,
-    gather: (indices) =>
-      arrays.map((array, i) =>
-        gatherRows(array, sizeOf(shapes[i]!), indices, length),
-      ) as unknown as T,
+    gather(indices) {
+      checkValues("gather", "indices", indices);
+      const rows = arrays.map((array, i) => gatherRows(array, sizeOf(shapes[i]!), indices, length));
+      return rows as unknown as T;
+    },
   };
 }
 
@@ -91,6 +96,7 @@ export function subset<S>(items: Items<S>, indices: ArrayLike<number>): Items<S>
 export function subset<S>(source: Source<S>, indices: ArrayLike<number>): Source<S>;
 export function subset<S>(source: Source<S>, indices: ArrayLike<number>): Source<S> {
   checkSource("subset", source);
+  checkValues("subset", "indices", indices);
   const at = (i: number): number => indices[checkIndex(i, indices.length)]!;
   const { length } = indices;
   return named(
@@ -111,6 +117,7 @@ export function split<T extends Fields>(
   fractions: readonly number[],
   seed = 0,
 ): Dataset<T>[] {
+  checkSource("split", dataset);
   checkList("split", "fractions", fractions);
   checkFractions("split", fractions);
   const order = permutation(dataset.length, seed);
@@ -128,9 +135,10 @@ export function split<T extends Fields>(
 
 /** Throws ShapeError unless the fractions are positive and sum to at most 1. */
 export function checkFractions(op: string, fractions: readonly number[]): void {
-  const total = fractions.reduce((a, b) => a + b, 0);
-  if (!fractions.length || fractions.some((f) => !(f > 0)) || total > 1 + 1e-9)
+  const total = fractions.reduce((a, b) => a + (typeof b === "number" ? b : Number.NaN), 0);
+  const isShare = (f: unknown): boolean => typeof f === "number" && f > 0;
+  if (!fractions.length || !Array.from(fractions).every(isShare) || total > 1 + 1e-9)
     throw new ShapeError(
-      `${op}: fractions must be positive and sum to at most 1, got ${printShape(fractions)}`,
+      `${op}: fractions must be positive and sum to at most 1, got [${Array.from(fractions, kindOf)}]`,
     );
 }

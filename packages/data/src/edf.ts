@@ -2,7 +2,9 @@
  * EDF and BDF recordings (Kemp et al. 1992; BioSemi's 24 bits): signals in physical units. Annotations of EDF+ are left out, and of
  * interrupted files (EDF+D) the records follow each other.
  */
+
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { checkBytes } from "./check.ts";
 
 export interface Signal {
   readonly label: string;
@@ -42,6 +44,7 @@ interface Described {
 
 /** The signals of a recording. Throws ArtifactError, the name in front, for a file whose header does not hold. */
 export function readEdf(bytes: Uint8Array, options: EdfOptions = {}): Signal[] {
+  checkBytes("readEdf", bytes);
   const { name = "edf" } = checkOptions("readEdf", options, edfOptions);
   const header = headerOf(bytes, name);
   const { signals, records, start, bytes: width } = header;

@@ -2,7 +2,16 @@
  * Parts of a data set for training and for testing: folds of a cross-validation, and splits that keep the shares of labels or keep
  * groups together. All are lists of indices underneath, so that nothing is read.
  */
-import { checkList, checkOptions, GraphError, type OptionNames, ShapeError } from "@kiln-ml/ir";
+
+import {
+  checkList,
+  checkOptions,
+  GraphError,
+  kindOf,
+  type OptionNames,
+  ShapeError,
+} from "@kiln-ml/ir";
+import { checkValues } from "./check.ts";
 import { checkFractions, subset } from "./dataset.ts";
 import { checkSource, type Source } from "./items.ts";
 import { permutation } from "./permutation.ts";
@@ -39,7 +48,7 @@ export function kFold<S, D extends Source<S>>(
   checkSource("kFold", source);
   const { seed = 0, stratify, groups } = checkOptions("kFold", options, foldOptions);
   if (!Number.isInteger(k) || k < 2)
-    throw new GraphError(`kFold: needs an integer of 2 folds or more, got ${String(k)}`);
+    throw new GraphError(`kFold: needs an integer of 2 folds or more, got ${kindOf(k)}`);
   if (stratify && groups)
     throw new GraphError("kFold: stratify and groups are both given\n  leave one out");
   const n = source.length;
@@ -62,7 +71,9 @@ function checkLabels(
   labels: ArrayLike<Label> | undefined,
   n: number,
 ): void {
-  if (labels && labels.length !== n)
+  if (labels === undefined) return;
+  checkValues(op, what, labels);
+  if (labels.length !== n)
     throw new ShapeError(`${op}: ${what} has ${labels.length} labels for ${n} samples`);
 }
 
@@ -111,6 +122,7 @@ export function stratifiedSplit<S, D extends Source<S>>(
   checkSource("stratifiedSplit", source);
   checkList("stratifiedSplit", "fractions", fractions);
   checkFractions("stratifiedSplit", fractions);
+  checkValues("stratifiedSplit", "labels", labels);
   checkLabels("stratifiedSplit", "labels", labels, source.length);
   const parts: number[][] = fractions.map(() => []);
   for (const [s, members] of [...byLabel(labels).values()].entries()) {

@@ -3,7 +3,9 @@
  * The header decides how much is read; a file that is longer, shorter or of another kind is refused before
  * anything of its claimed size is allocated.
  */
+
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { checkBytes } from "./check.ts";
 import type { NumericArray } from "./dataset.ts";
 
 export interface IdxOptions {
@@ -54,7 +56,8 @@ export async function readIdx(
   options: IdxOptions = {},
 ): Promise<Idx> {
   checkOptions("readIdx", options, idxOptions);
-  const given = file instanceof Uint8Array ? file : new Uint8Array(file);
+  const given = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
+  checkBytes("readIdx", given);
   const limit = options.limitBytes ?? 2 ** 30;
   const bytes = isGzip(given) ? await inflate(given, limit) : given;
   const { element, shape, count, start, total } = headerOf(bytes, limit);

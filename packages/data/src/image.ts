@@ -2,7 +2,9 @@
  * Pictures as bytes [height, width, channels]: PNG by fast-png, JPEG by jpeg-js, told apart by their first bytes. Decoders are loaded
  * where one is needed. Resizing is in bytes too, once before training; what is random belongs into the step.
  */
+
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { checkBytes, checkPicture } from "./check.ts";
 import { naming } from "./items.ts";
 
 /** u8[height, width, channels], row by row. */
@@ -32,6 +34,7 @@ export async function decodeImage(
     channels = 3,
     limitMegapixels = 100,
   } = checkOptions("decodeImage", options, pictureOptions);
+  checkBytes("decodeImage", bytes);
   const isPng = bytes[0] === 0x89 && bytes[1] === 0x50;
   const isJpeg = bytes[0] === 0xff && bytes[1] === 0xd8;
   if (!isPng && !isJpeg)
@@ -145,6 +148,7 @@ function withChannels({ data, width, height, channels: from }: Raw, to: 1 | 3 | 
 
 /** Bilinear, and with weights that reach as far as a result's pixel where it is the larger one, as in Pillow; halves round up. */
 export function resizeImage(picture: Picture, height: number, width: number): Picture {
+  checkPicture("resizeImage", picture, height, width);
   const [h, w, c] = picture.shape;
   if (h === height && w === width) return picture;
   const columns = weightsOf(w, width);
@@ -188,6 +192,7 @@ function weightsOf(from: number, to: number): [place: number, weight: number][][
 
 /** The middle, of which no side is longer than the picture's: the larger half of what is left over is below and at the right. */
 export function cropImage(picture: Picture, height: number, width: number): Picture {
+  checkPicture("cropImage", picture, height, width);
   const [h, w, c] = picture.shape;
   const [rows, columns] = [Math.min(h, height), Math.min(w, width)];
   const [top, left] = [(h - rows) >> 1, (w - columns) >> 1];

@@ -59,7 +59,7 @@ export function itemsOf<S>(source: readonly S[] | Source<S>): Items<S> {
 /** Throws ShapeError for an index that no sample has. */
 export function checkIndex(index: number, length: number): number {
   if (!(Number.isInteger(index) && index >= 0 && index < length))
-    throw new ShapeError(`gather: sample ${index} is outside a data set of ${length}`);
+    throw new ShapeError(`gather: sample ${kindOf(index)} is outside a data set of ${length}`);
   return index;
 }
 

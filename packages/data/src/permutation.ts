@@ -1,14 +1,18 @@
 /**
  * Random orders that are the same on every machine: Fisher and Yates's shuffle over threefry2x32.
  */
-import { ShapeError, threefry2x32 } from "@kiln-ml/ir";
+import { kindOf, ShapeError, threefry2x32 } from "@kiln-ml/ir";
 
 /** 0 … n − 1 in the order that `seed` and `stream` (an epoch, say) fix. */
 export function permutation(n: number, seed: number, stream = 0): Uint32Array {
   if (!Number.isInteger(n) || n < 0 || n >= 2 ** 32)
-    throw new ShapeError(`permutation: needs an integer from 0 to 2³² − 1, got ${n}`);
+    throw new ShapeError(`permutation: needs an integer from 0 to 2³² − 1, got ${kindOf(n)}`);
   if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new ShapeError(`permutation: seed must be an integer of 0 or more, got ${seed}`);
+    throw new ShapeError(`permutation: seed must be an integer of 0 or more, got ${kindOf(seed)}`);
+  if (!Number.isSafeInteger(stream) || stream < 0)
+    throw new ShapeError(
+      `permutation: stream must be an integer of 0 or more, got ${kindOf(stream)}\n  pass the number of the epoch`,
+    );
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   const key = threefry2x32(Math.floor(seed / 2 ** 32), seed >>> 0, stream, 0);
   for (let i = n - 1; i > 0; i--) {

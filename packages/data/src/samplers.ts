@@ -2,7 +2,17 @@
  * Orders in which a loader takes samples. A sampler gives the indices of an epoch from its seed and the epoch's number alone, so
  * that a run that is resumed goes on in the same order.
  */
-import { checkOptions, GraphError, type OptionNames, ShapeError, threefry2x32 } from "@kiln-ml/ir";
+
+import {
+  checkOptions,
+  checkRecord,
+  GraphError,
+  kindOf,
+  type OptionNames,
+  ShapeError,
+  threefry2x32,
+} from "@kiln-ml/ir";
+import { checkValues } from "./check.ts";
 import { permutation } from "./permutation.ts";
 
 /** The samples of an epoch, in order; some may come twice, or not at all. */
@@ -37,14 +47,14 @@ const weightedOptions: OptionNames<WeightedOptions> = { seed: 1, count: 1, repla
 /** Uniform numbers in (0, 1), a stream for each seed and epoch: (bits + ½)/2³². */
 export function uniforms(op: string, seed: number, epoch: number): (place: number) => number {
   if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new ShapeError(`${op}: seed must be an integer of 0 or more, got ${seed}`);
+    throw new ShapeError(`${op}: seed must be an integer of 0 or more, got ${kindOf(seed)}`);
   const key = threefry2x32(Math.floor(seed / 2 ** 32), seed >>> 0, epoch, 1);
   return (place) => ((threefry2x32(key[0], key[1], place, 0)[0] >>> 0) + 0.5) / 2 ** 32;
 }
 
 function checkCount(op: string, count: number): number {
   if (!Number.isInteger(count) || count < 1)
-    throw new GraphError(`${op}: count must be an integer of 1 or more, got ${count}`);
+    throw new GraphError(`${op}: count must be an integer of 1 or more, got ${kindOf(count)}`);
   return count;
 }
 
@@ -67,6 +77,7 @@ export function withReplacement(length: number, options: SamplerOptions = {}): S
  * ln(u)/w. Efraimidis & Spirakis 2006. Throws GraphError for weights that are negative, not finite or all 0.
  */
 export function weighted(weights: ArrayLike<number>, options: WeightedOptions = {}): Sampler {
+  checkValues("weighted", "weights", weights);
   const {
     seed = 0,
     count = weights.length,
@@ -75,8 +86,13 @@ export function weighted(weights: ArrayLike<number>, options: WeightedOptions = 
   checkCount("weighted", count);
   let open = 0;
   for (let i = 0; i < weights.length; i++) {
-    if (!(weights[i]! >= 0 && weights[i]! < Number.POSITIVE_INFINITY))
-      throw new GraphError(`weighted: weight ${i} is ${weights[i]}, must be finite and 0 or more`);
+    if (
+      typeof weights[i] !== "number" ||
+      !(weights[i]! >= 0 && weights[i]! < Number.POSITIVE_INFINITY)
+    )
+      throw new GraphError(
+        `weighted: weight ${i} is ${kindOf(weights[i])}, must be finite and 0 or more`,
+      );
     if (weights[i]! > 0) open++;
   }
   if (open === 0) throw new GraphError("weighted: no weight is above 0");
@@ -138,6 +154,7 @@ export function byLabel(labels: ArrayLike<Label>): Map<Label, number[]> {
  * (j + u)/n of the epoch, u uniform in [0, 1) for each label. Every sample once.
  */
 export function stratified(labels: ArrayLike<Label>, options: { readonly seed?: number } = {}) {
+  checkValues("stratified", "labels", labels);
   const { seed = 0 } = checkOptions("stratified", options, { seed: 1 });
   const members = [...byLabel(labels).values()];
   const { length } = labels;
@@ -163,6 +180,8 @@ export function byGroup(
   groups: ArrayLike<Label>,
   options: { readonly batch: number; readonly seed?: number },
 ): BatchSampler {
+  checkValues("byGroup", "groups", groups);
+  checkRecord("byGroup", options);
   const { batch, seed = 0 } = checkOptions("byGroup", options, { batch: 1, seed: 1 });
   checkBatch("byGroup", batch);
   const members = [...byLabel(groups).values()];
@@ -197,6 +216,8 @@ const bucketOptions: OptionNames<BucketOptions> = { batch: 1, pool: 1, seed: 1 }
  * sorted by length and cut into batches, and the batches come in an order drawn anew. Every sample once.
  */
 export function bucketByLength(lengths: ArrayLike<number>, options: BucketOptions): BatchSampler {
+  checkValues("bucketByLength", "lengths", lengths);
+  checkRecord("bucketByLength", options);
   const { batch, pool = 50, seed = 0 } = checkOptions("bucketByLength", options, bucketOptions);
   checkBatch("bucketByLength", batch);
   checkCount("bucketByLength", pool);
@@ -217,7 +238,7 @@ export function bucketByLength(lengths: ArrayLike<number>, options: BucketOption
 
 export function checkBatch(op: string, batch: unknown): void {
   if (!Number.isInteger(batch) || (batch as number) < 1)
-    throw new GraphError(`${op}: batch must be an integer of 1 or more, got ${String(batch)}`);
+    throw new GraphError(`${op}: batch must be an integer of 1 or more, got ${kindOf(batch)}`);
 }
 
 function cut(list: readonly number[], size: number): number[][] {

@@ -1,7 +1,15 @@
 /**
  * Arrays that a file of NumPy or a safetensors file holds, as data sets. Reading the file is for `@kiln-ml/formats`; its records fit.
  */
-import { DtypeError, GraphError, printShape, ShapeError } from "@kiln-ml/ir";
+import {
+  checkList,
+  checkRecord,
+  DtypeError,
+  GraphError,
+  kindOf,
+  printShape,
+  ShapeError,
+} from "@kiln-ml/ir";
 import { type Dataset, type Fields, fromArrays, type NumericArray } from "./dataset.ts";
 
 /** An array with its shape: a typed array, or bytes with the dtype that they hold, as `readNpz` and `readSafetensors` give them. */
@@ -37,6 +45,8 @@ export function fromTensors(
   tensors: Readonly<Record<string, NamedArray>> | ReadonlyMap<string, NamedArray>,
   names: readonly string[],
 ): Dataset<Fields> {
+  checkRecord("fromTensors", tensors, "tensors");
+  checkList("fromTensors", "names", names);
   const all = new Map<string, NamedArray>(
     tensors instanceof Map ? tensors : Object.entries(tensors),
   );
@@ -44,7 +54,7 @@ export function fromTensors(
     const array = all.get(name);
     if (!array)
       throw new GraphError(
-        `fromTensors: there is no array ${name}\n  there are ${[...all.keys()].join(", ")}`,
+        `fromTensors: there is no array ${typeof name === "string" ? name : kindOf(name)}\n  there are ${[...all.keys()].join(", ")}`,
       );
     if (array.shape.length === 0)
       throw new ShapeError(`fromTensors: ${name} is a number, not one for each sample`);

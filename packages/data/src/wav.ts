@@ -1,5 +1,7 @@
 /** WAV files: PCM of 8, 16, 24 and 32 bits and floats of 32 and 64, as samples from −1 to 1. Reads no compressed ones. */
+
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { checkBytes } from "./check.ts";
 
 export interface Wave {
   /** f32[channels, samples], one channel after the other. */
@@ -37,6 +39,7 @@ const readers: Readonly<Record<string, (view: DataView, at: number) => number>> 
 
 /** The samples of a RIFF WAVE file. Throws ArtifactError for a damaged file or an encoding that is none of the above. */
 export function readWav(bytes: Uint8Array, options: WavOptions = {}): Wave {
+  checkBytes("readWav", bytes);
   const { name = "wav" } = checkOptions("readWav", options, wavOptions);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const tag = (at: number): string => String.fromCharCode(...bytes.subarray(at, at + 4));

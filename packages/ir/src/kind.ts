@@ -6,12 +6,18 @@ import { DimExpr } from "./dim.ts";
 import { GraphError, ShapeError } from "./errors.ts";
 
 /** What something that is no tensor is, for messages. */
-export const kindOf = (x: unknown): string =>
-  x instanceof Object
-    ? (x.constructor?.name ?? "an object")
-    : typeof x === "string"
-      ? JSON.stringify(x)
-      : String(x);
+export function kindOf(x: unknown): string {
+  if (typeof x === "string") return JSON.stringify(x);
+  if (typeof x === "bigint") return `${x}n`;
+  if (Object.is(x, -0)) return "-0";
+  if ((typeof x !== "object" && typeof x !== "function") || x === null) return String(x);
+  try {
+    return x.constructor?.name || "an object";
+  } catch {
+    // A proxy, or a getter, that throws.
+    return "an object";
+  }
+}
 
 /** Throws GraphError unless `value` is a list. */
 export function checkList(op: string, what: string, value: unknown): void {

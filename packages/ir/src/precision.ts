@@ -5,6 +5,7 @@
  */
 import { type Dtype, isFloat, isHalf } from "./dtype.ts";
 import { DtypeError, GraphError } from "./errors.ts";
+import { kindOf } from "./kind.ts";
 
 const scopeDtypes = ["f16", "bf16", "f32"] as const;
 
@@ -27,7 +28,9 @@ let current: ProductDtype = "f32";
  */
 export function autocast<T>(dtype: ProductDtype, define: () => T): T {
   if (!scopeDtypes.includes(dtype))
-    throw new DtypeError(`autocast: dtype must be ${scopeDtypes.join(", ")}, got ${String(dtype)}`);
+    throw new DtypeError(
+      `autocast: dtype must be ${scopeDtypes.join(", ")}, got ${typeof dtype === "string" ? dtype : kindOf(dtype)}`,
+    );
   const outer = current;
   current = dtype;
   try {

@@ -37,6 +37,7 @@ import { DeclaredExtents } from "./onnx/dims.ts";
 import { type OnnxOptions, onnxOptions } from "./onnx/options.ts";
 import { flagged, lookAt, numbersOf } from "./onnx/overflow.ts";
 import {
+  copyOf,
   type Form,
   feedsOf,
   formOf,
@@ -209,12 +210,15 @@ export class OnnxModel {
   async #reach(inputs: Inputs, options?: RunOptions) {
     const given = this.#inOrder(inputs);
     const forms = given.map(([name, value], i) => [name, formOf(value, `i${i}`)] as const);
-    const feeds = feedsOf(given);
+    let feeds = feedsOf(given);
     const known = new Map<string, readonly number[]>();
+    let own = false;
     for (;;) {
       options?.signal?.throwIfAborted();
       const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
       const stage = this.#next(forms, feeds, known, symbolic);
+      // Another program may follow, and the caller may write into an array by then.
+      if (!own && !isFinal(stage)) [own, feeds] = [true, copyOf(feeds)];
       const question = questionOf(stage, feeds);
       const answer = question === undefined ? undefined : stage.answers.get(question);
       if (answer) {
@@ -300,9 +304,8 @@ export class OnnxModel {
         name,
         v.kind === "tensor" ? v.tensor : tensorsOf(v),
       ]);
-      const flags = stage.checked ? flagged(checks, Object.values(x)) : { checks: [] };
-      stage.checks = flags.checks;
-      return { ...Object.fromEntries(results), ...flags.result };
+      stage.checks = stage.checked ? checks : [];
+      return { ...Object.fromEntries(results), ...flagged(stage.checks) };
     } catch (error) {
       if (!(error instanceof Demand)) {
         stage.failure = error instanceof Error ? error.message : String(error);
@@ -356,6 +359,10 @@ const keptStages = 64;
 /** Answers that a stage keeps, and the elements of feeds that are small enough to compare. */
 const keptAnswers = 16;
 const smallFeeds = 256;
+
+/** True if its program was traced and computes the outputs. */
+const isFinal = (stage: Stage): boolean =>
+  stage.outputs !== undefined && stage.demand === undefined;
 
 /** What a demanded value depends on, as text; undefined where that is not small, or not known yet. */
 function questionOf({ demand, depends }: Stage, feeds: Feeds): string | undefined {

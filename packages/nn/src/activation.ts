@@ -10,6 +10,7 @@ import {
   hardSigmoid,
   hardSwish,
   hardTanh,
+  kindOf,
   leakyRelu,
   logSigmoid,
   logSoftmax,
@@ -57,9 +58,9 @@ export type ActivationName = keyof typeof named;
 
 /** The function of a name. Throws GraphError listing the names if there is none. */
 export function activationOf(name: ActivationName): (x: Tensor) => Tensor {
-  if (!Object.hasOwn(named, name))
+  if (typeof name !== "string" || !Object.hasOwn(named, name))
     throw new GraphError(
-      `activation: unknown name "${String(name)}"\n  known: ${Object.keys(named).join(", ")}`,
+      `activation: unknown name ${kindOf(name)}\n  known: ${Object.keys(named).join(", ")}`,
     );
   return named[name];
 }

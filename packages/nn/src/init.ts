@@ -3,7 +3,7 @@
  * The default ones draw from a key that `seed` sets and every draw advances. Fans are taken as PyTorch
  * takes them: axis 0 counts outputs, axis 1 inputs, the other axes are the receptive field.
  */
-import { checkOptions, GraphError, type OptionNames, ShapeError } from "@kiln-ml/ir";
+import { checkOptions, GraphError, kindOf, type OptionNames, ShapeError } from "@kiln-ml/ir";
 import { Generator } from "./generator.ts";
 
 /** First values for a parameter of this shape, row-major. */
@@ -14,14 +14,23 @@ let generator = new Generator(0);
 /** Sets where the default initialisers draw from, and the keys of dropout layers made afterwards. */
 export function seed(n: number): void {
   if (!Number.isSafeInteger(n) || n < 0)
-    throw new ShapeError(`seed: ${n} is not an integer of 0 or more\n  give an integer, such as 0`);
+    throw new ShapeError(
+      `seed: ${kindOf(n)} is not an integer of 0 or more\n  give an integer, such as 0`,
+    );
   generator = new Generator(n);
 }
 
 /** A fresh key for a layer with random state of its own. */
 export const drawKey = (): [number, number] => generator.pair();
 
-const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+/** The elements of a shape of numbers. Throws ShapeError for any other. */
+function sizeOf(shape: readonly number[]): number {
+  if (!Array.isArray(shape) || !shape.every((d) => Number.isSafeInteger(d) && d >= 0))
+    throw new ShapeError(
+      `init: the shape must be a list of whole numbers of 0 or more, got ${Array.isArray(shape) ? `[${shape.map(kindOf)}]` : kindOf(shape)}\n  pass the shape of the weight, as [out, in]`,
+    );
+  return shape.reduce((a, b) => a * b, 1);
+}
 
 function fill(shape: readonly number[], draw: () => number): Float32Array {
   const out = new Float32Array(sizeOf(shape));
@@ -31,6 +40,7 @@ function fill(shape: readonly number[], draw: () => number): Float32Array {
 
 /** Inputs and outputs that meet in one element: [fan in, fan out]. */
 export function fansOf(shape: readonly number[]): [number, number] {
+  sizeOf(shape);
   const [outputs, inputs, ...field] = shape;
   if (outputs === undefined || inputs === undefined)
     throw new ShapeError(`init: a fan needs rank 2 or more, shape is [${shape.join(",")}]`);
@@ -140,8 +150,9 @@ export const defaultBias = (weight: readonly number[]): Initializer => {
 export const orthogonal =
   (gain = 1): Initializer =>
   (shape) => {
+    const size = sizeOf(shape);
     const rows = shape[0] ?? 1;
-    const columns = sizeOf(shape) / Math.max(1, rows);
+    const columns = size / Math.max(1, rows);
     const [count, length] = rows <= columns ? [rows, columns] : [columns, rows];
     const basis = orthonormal(count, length);
     const at = (r: number, c: number) => (rows <= columns ? basis[r]![c]! : basis[c]![r]!);

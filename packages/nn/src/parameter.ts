@@ -7,6 +7,7 @@ import {
   type Dim,
   DtypeError,
   GraphError,
+  kindOf,
   param,
   printDim,
   printShape,
@@ -27,7 +28,7 @@ export const buffer = (name: string, shape: readonly number[], init: Initializer
 export function checkCount(op: string, what: string, value: number, least = 1): void {
   if (!Number.isInteger(value) || value < least)
     throw new ShapeError(
-      `${op}: ${what} must be an integer of ${least} or more, got ${value}\n  give a whole number; symbols are for inputs, not for layers`,
+      `${op}: ${what} must be an integer of ${least} or more, got ${kindOf(value)}\n  give a whole number; symbols are for inputs, not for layers`,
     );
 }
 

@@ -3,6 +3,7 @@
  * subgraph. Handlers build IR with it and nothing else.
  */
 import { type Dim, GraphError, isStatic, type KilnError, printDim, type Tensor } from "@kiln-ml/ir";
+import type { Check } from "./overflow.ts";
 import type { AttributeDef, ElementType, GraphDef, NodeDef, TensorDef } from "./proto/model.ts";
 import { asTensorValue, type TensorValue, type Value } from "./value.ts";
 
@@ -23,6 +24,10 @@ export interface Surroundings {
   lookup(name: string): Value | undefined;
   /** The result of building something that may turn out not to be possible. */
   attempt<T>(build: () => T): T | undefined;
+  /** What `build` gives, with the checks that it came to, which the program around does not make. */
+  apart<T>(build: () => T): { readonly value: T; readonly checks: readonly Check[] };
+  /** Has the program make these checks. */
+  check(checks: readonly Check[]): void;
   /** A node of the file, or of a handler's making, on values: the outputs it lists. */
   apply(node: NodeDef, inputs: readonly (Value | undefined)[]): Value[];
 }
@@ -212,6 +217,15 @@ export class NodeContext {
   /** What `build` gives, or undefined where it refuses or would have to know what only a run can tell. */
   attempt<T>(build: () => T): T | undefined {
     return this.#around.attempt(build);
+  }
+
+  /** A body as a region: what `build` gives, and its checks, which only the region can compute. */
+  apart<T>(build: () => T): { readonly value: T; readonly checks: readonly Check[] } {
+    return this.#around.apart(build);
+  }
+
+  check(checks: readonly Check[]): void {
+    this.#around.check(checks);
   }
 
   /** The outputs of another op on these values, so that a handler can be made of others. */

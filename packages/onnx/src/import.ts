@@ -98,7 +98,7 @@ class Run {
   readonly #demands = new Map<string, number>();
   readonly #most: number;
   #nodesSoFar = 0;
-  readonly #checks: Check[];
+  #checks: Check[];
 
   constructor(
     functions: ReadonlyMap<string, FunctionDef>,
@@ -218,6 +218,10 @@ class Run {
       weight: (def) => this.#weights.value(def),
       lookup: (name) => scope.get(name),
       attempt: (build) => this.#attempt(build),
+      apart: (build) => this.#apart(build),
+      check: (checks) => {
+        this.#checks.push(...checks);
+      },
       run: (graph, inputs) => {
         const inner = scope.inner();
         for (const def of graph.initializers) inner.set(def.name, this.#weights.value(def));
@@ -247,12 +251,25 @@ class Run {
     return f.outputs.map((name) => scope.get(name) as Value);
   }
 
+  #apart<T>(build: () => T): { value: T; checks: readonly Check[] } {
+    const around = this.#checks;
+    const checks: Check[] = [];
+    this.#checks = checks;
+    try {
+      return { value: build(), checks };
+    } finally {
+      this.#checks = around;
+    }
+  }
+
   #attempt<T>(build: () => T): T | undefined {
     const before = new Map(this.#demands);
+    const checks = this.#checks.length;
     try {
       return build();
     } catch (error) {
       if (!(error instanceof KilnError)) throw error;
+      this.#checks.length = checks;
       this.#demands.clear();
       for (const [key, n] of before) this.#demands.set(key, n);
       return undefined;

@@ -12,7 +12,7 @@ export {
 export { ImportedModel } from "./import.ts";
 export { rows } from "./ops/index.ts";
 export { refused } from "./ops/refused.ts";
-export { beyond, type Check, flagsOf, outermost } from "./overflow.ts";
+export { beyond, type Check, flagsOf } from "./overflow.ts";
 export { checkGraph } from "./proto/check.ts";
 export * from "./proto/model.ts";
 export {

@@ -1,11 +1,12 @@
 /**
  * 64-bit integers that a run computes are held in 32 bits: what a node gives may not fit. A node whose results may leave the range gets a
- * flag, which a run reads; most have none, as indices, extents and counts cannot. Within the bodies of loops and branches nothing is
- * flagged.
+ * flag, which a run reads; most have none, as indices, extents and counts cannot. A body of a loop or a branch has one result more, the
+ * number of its first node that does not fit, from which those around it have their flags.
  */
 import {
   any,
   concat,
+  constant,
   convert,
   type Dtype,
   exp2,
@@ -13,7 +14,7 @@ import {
   maxOf,
   minOf,
   type Tensor,
-  topologicalOrder,
+  where,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "./context.ts";
 import type { ElementType, TensorDef } from "./proto/model.ts";
@@ -105,17 +106,22 @@ const apart = (estimate: Tensor, y: Tensor): Tensor =>
 /** One number for each check, not 0 where its node's results do not fit. */
 export const flagsOf = (checks: readonly Check[]): Tensor =>
   concat(
-    checks.map(({ flag }) => convert(flag.rank ? any(flag) : flag, "i32").reshape([1])),
+    checks.map(({ flag }) => convert(anyOf(flag), "i32").reshape([1])),
     0,
   );
 
-/** The checks that read nothing but `leaves`: those of bodies read what an iteration has. */
-export function outermost(checks: readonly Check[], leaves: ReadonlySet<Tensor>): Check[] {
-  const inner = new Set<Tensor>();
-  for (const t of topologicalOrder(checks.map((c) => c.flag)))
-    if ((t.op === "input" && !leaves.has(t)) || t.operands.some((o) => inner.has(o))) inner.add(t);
-  return checks.filter((c) => !inner.has(c.flag));
-}
+const anyOf = (flag: Tensor): Tensor => (flag.rank ? any(flag) : flag);
+
+/** i32: the number of the first check that fails, counted from `from`; 0 where none does. */
+export const codeOf = (checks: readonly Check[], from = 1): Tensor =>
+  checks.reduceRight<Tensor>(
+    (rest, { flag }, i) => where(anyOf(flag), constant(from + i, "i32"), rest),
+    constant(0, "i32"),
+  );
+
+/** The checks of a body as one around it has them, by the code that the body gave, or gave in each trip. */
+export const checksOf = (checks: readonly Check[], code: Tensor, from = 1): Check[] =>
+  checks.map((c, i) => ({ ...c, flag: code.equal(from + i) }));
 
 /** The first element of a 64-bit tensor of the file that is held as the end of the range. */
 export function clipped(def: TensorDef | undefined, dtype: Dtype): bigint | undefined {

@@ -11,17 +11,17 @@ export function checkRange(
   low: number,
   high: number,
 ): void {
-  if (!(value >= low && value < high))
+  if (typeof value !== "number" || !(value >= low && value < high))
     throw new GraphError(
-      `${op}: ${what} must be in [${low}, ${high}), got ${value}\n  give a number of that range; what is left out has its default`,
+      `${op}: ${what} must be in [${low}, ${high}), got ${kindOf(value)}\n  give a number of that range; what is left out has its default`,
     );
 }
 
 /** Throws unless the value is positive and finite. */
 export function checkPositive(op: string, what: string, value: number): void {
-  if (!(value > 0 && value < Infinity))
+  if (typeof value !== "number" || !(value > 0 && value < Infinity))
     throw new GraphError(
-      `${op}: ${what} must be positive, got ${value}\n  give a number above 0; what is left out has its default`,
+      `${op}: ${what} must be positive, got ${kindOf(value)}\n  give a number above 0; what is left out has its default`,
     );
 }
 
@@ -34,7 +34,7 @@ export function checkBetas<B extends readonly number[]>(
   const betas = given ?? defaults;
   if (!Array.isArray(betas) || betas.length !== defaults.length)
     throw new GraphError(
-      `${op}: betas must be ${defaults.length} numbers, got ${Array.isArray(betas) ? `[${betas.join(", ")}]` : kindOf(betas)}\n  leave them out for ${defaults.join(", ")}`,
+      `${op}: betas must be ${defaults.length} numbers, got ${Array.isArray(betas) ? `[${betas.map(kindOf).join(", ")}]` : kindOf(betas)}\n  leave them out for ${defaults.join(", ")}`,
     );
   for (const [i, beta] of betas.entries()) checkRange(op, `betas[${i}]`, beta, 0, 1);
   return betas;

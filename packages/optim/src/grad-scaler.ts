@@ -84,12 +84,14 @@ export class GradScaler extends Stateful {
   #check(): void {
     const { growthFactor, backoffFactor, growthInterval } = this;
     if (!(growthFactor > 1 && growthFactor < Infinity))
-      throw new GraphError(`gradScaler: growthFactor must be above 1, got ${growthFactor}`);
+      throw new GraphError(`gradScaler: growthFactor must be above 1, got ${kindOf(growthFactor)}`);
     if (!(backoffFactor > 0 && backoffFactor < 1))
-      throw new GraphError(`gradScaler: backoffFactor must be in (0, 1), got ${backoffFactor}`);
+      throw new GraphError(
+        `gradScaler: backoffFactor must be in (0, 1), got ${kindOf(backoffFactor)}`,
+      );
     if (!(Number.isInteger(growthInterval) && growthInterval >= 1))
       throw new GraphError(
-        `gradScaler: growthInterval must be a positive integer, got ${growthInterval}`,
+        `gradScaler: growthInterval must be a positive integer, got ${kindOf(growthInterval)}`,
       );
   }
 

@@ -27,7 +27,7 @@ const counter = (name: string): Tensor =>
 function checkCount(op: string, what: string, value: number, least: number): void {
   if (!(Number.isSafeInteger(value) && value >= least))
     throw new GraphError(
-      `${op}: ${what} must be an integer of ${least} or more, got ${value}\n  give a whole number of steps; what is left out has its default`,
+      `${op}: ${what} must be an integer of ${least} or more, got ${kindOf(value)}\n  give a whole number of steps; what is left out has its default`,
     );
 }
 

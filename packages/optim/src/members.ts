@@ -3,9 +3,11 @@
  */
 import {
   checkOptions,
+  checkRecord,
   DtypeError,
   GraphError,
   isFloat,
+  kindOf,
   type OptionNames,
   Tensor,
 } from "@kiln-ml/ir";
@@ -52,6 +54,7 @@ export function membersOf(
   let place = 0;
   for (const entry of params as Iterable<Tensor | ParamGroup>) {
     const group: ParamGroup = isGroup(entry) ? entry : { params: [entry] };
+    checkRecord(kind, group, "a group");
     checkOptions(`${kind}: group`, group, groupOptions);
     const lr = group.lr ?? options.lr;
     const weightDecay = group.weightDecay ?? options.weightDecay ?? 0;
@@ -79,16 +82,15 @@ export function membersOf(
 
 function checkList(kind: string, params: unknown): void {
   if (typeof params === "object" && params !== null && Symbol.iterator in params) return;
-  const given = params instanceof Object ? params.constructor.name : String(params);
   throw new GraphError(
-    `${kind}: takes a list of parameters or groups, got ${given}\n  pass the parameters() of a module`,
+    `${kind}: takes a list of parameters or groups, got ${kindOf(params)}\n  pass the parameters() of a module`,
   );
 }
 
 function checkParameter(kind: string, p: Tensor, members: readonly Member[]): void {
   if (!(p instanceof Tensor) || p.op !== "param" || !p.attrs.trainable)
     throw new GraphError(
-      `${kind}: only trainable parameters can be moved, got ${p instanceof Tensor && p.op === "param" ? `the buffer ${String(p.attrs.name)}` : String(p)}\n  pass the parameters() of a module, or param(…); buffers are assigned`,
+      `${kind}: only trainable parameters can be moved, got ${p instanceof Tensor && p.op === "param" ? `the buffer ${String(p.attrs.name)}` : p instanceof Tensor ? String(p) : kindOf(p)}\n  pass the parameters() of a module, or param(…); buffers are assigned`,
     );
   if (!isFloat(p.dtype))
     throw new DtypeError(`${kind}: ${String(p.attrs.name)} is ${p.dtype}, must be floating`);

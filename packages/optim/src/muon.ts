@@ -1,7 +1,15 @@
 /**
  * Muon: momentum whose steps are made orthogonal. Matrices only; what is none is updated as in AdamW.
  */
-import { assign, checkOptions, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
+import {
+  assign,
+  checkOptions,
+  checkRecord,
+  GraphError,
+  kindOf,
+  type OptionNames,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { AdamW, type AdamWOptions, adamWOptions } from "./adam.ts";
 import { checkPositive, checkRange } from "./check.ts";
 import { decayed, decayedMean } from "./decay.ts";
@@ -59,6 +67,7 @@ export class Muon extends AdamW {
   readonly adamWScale: number;
 
   constructor(params: Iterable<Tensor> | Iterable<ParamGroup>, options: MuonOptions) {
+    checkRecord("muon", options);
     checkOptions("muon", options, muonOptions);
     super(params, { ...options, weightDecay: options.weightDecay ?? 0.1 }, "muon", muonOptions);
     this.momentum = options.momentum ?? 0.95;
@@ -78,7 +87,7 @@ export class Muon extends AdamW {
     const { nsSteps, adjustLr } = this;
     if (!(Number.isInteger(nsSteps) && nsSteps >= 1 && nsSteps < 100))
       throw new GraphError(
-        `muon: nsSteps must be an integer from 1 to 99, got ${nsSteps}\n  leave it out for 5`,
+        `muon: nsSteps must be an integer from 1 to 99, got ${kindOf(nsSteps)}\n  leave it out for 5`,
       );
     if (adjustLr !== "original" && adjustLr !== "matchRmsAdamW")
       throw new GraphError(

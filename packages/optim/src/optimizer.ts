@@ -14,6 +14,7 @@ import {
   GraphError,
   gradWhereReached,
   isFrozen,
+  isHalf,
   kindOf,
   type OptionNames,
   param,
@@ -55,6 +56,11 @@ export interface OptimizerOptions {
    * tells their names once on the console; "error" throws.
    */
   readonly unused?: "skip" | "error";
+  /**
+   * Parameters of f16 and bf16 are moved in f32 and rounded to what they are: a master of each is state, so that no step is lost for
+   * being less than half an ulp. True by default; without, a parameter is all there is, and small steps leave it where it was.
+   */
+  readonly masters?: boolean;
   /** Prefix of the names of state; the kind of optimizer by default. */
   readonly name?: string;
 }
@@ -67,6 +73,7 @@ export const optimizerOptions: OptionNames<OptimizerOptions> = {
   clipValue: 1,
   accumulate: 1,
   unused: 1,
+  masters: 1,
   name: 1,
 };
 
@@ -115,10 +122,14 @@ export abstract class Optimizer extends Stateful {
     const { unused = "skip" } = options;
     if (unused !== "skip" && unused !== "error")
       throw new GraphError(`${kind}: unused must be "skip" or "error", got ${String(unused)}`);
-    const { accumulate = 1 } = options;
+    const { accumulate = 1, masters = true } = options;
+    if (typeof masters !== "boolean")
+      throw new GraphError(
+        `${kind}: masters must be true or false, got ${kindOf(masters)}\n  leave it out for true`,
+      );
     if (!(Number.isSafeInteger(accumulate) && accumulate >= 1))
       throw new GraphError(
-        `${kind}: accumulate must be an integer of 1 or more, got ${accumulate}\n  give the number of calls whose gradients make one step`,
+        `${kind}: accumulate must be an integer of 1 or more, got ${kindOf(accumulate)}\n  give the number of calls whose gradients make one step`,
       );
     this.#members = membersOf(kind, params, options);
     if (!this.#members.length)
@@ -240,7 +251,7 @@ export abstract class Optimizer extends Stateful {
       const dtype = promote(member.param.dtype, "f32");
       return {
         param: member.param,
-        value: currentValue(member.param).convert(dtype),
+        value: this.#masterOf(member.param)?.value ?? currentValue(member.param).convert(dtype),
         grad: grads[i]!.convert(dtype),
         lr: this.#rate(member.lr, counter, dtype),
         weightDecay: member.weightDecay,
@@ -248,9 +259,24 @@ export abstract class Optimizer extends Stateful {
       };
     });
     const values = this.updateTogether(updates);
-    for (const [i, { param }] of updates.entries())
+    for (const [i, { param }] of updates.entries()) {
+      const master = this.#masterOf(param);
+      if (master) assign(master.state, this.kept(values[i]!, master.value));
       assign(param, this.kept(values[i]!.convert(param.dtype), currentValue(param)));
+    }
     if (counter) assign(counter.state, this.kept(counter.count, counter.before));
+  }
+
+  /**
+   * The f32 that a half is the rounding of, and its state. Where they are not one number, as before the first step and after weights
+   * were loaded, it is the half.
+   */
+  #masterOf(target: Tensor): { state: Tensor; value: Tensor } | undefined {
+    if (!isHalf(target.dtype) || this.options.masters === false) return undefined;
+    const state = this.state(target, "master");
+    const [master, half] = [currentValue(state), currentValue(target)];
+    const isSame = master.convert(target.dtype).equal(half);
+    return { state, value: select(isSame, master, half.convert(master.dtype)) };
   }
 
   /**

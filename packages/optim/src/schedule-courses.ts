@@ -39,7 +39,7 @@ function checkMilestones(op: string, milestones: readonly number[]): void {
   for (const [i, m] of milestones.entries())
     if (!(Number.isFinite(m) && m >= 0 && (i === 0 || m > milestones[i - 1]!)))
       throw new GraphError(
-        `${op}: milestones must rise from 0 or more, got [${milestones.join(", ")}]\n  give the steps at which the rate changes, in order`,
+        `${op}: milestones must rise from 0 or more, got [${milestones.map(kindOf).join(", ")}]\n  give the steps at which the rate changes, in order`,
       );
 }
 
@@ -70,7 +70,7 @@ export const cosineRestarts = (
   checkPositive(op, "every", every);
   if (!(Number.isInteger(factor) && factor >= 1))
     throw new GraphError(
-      `${op}: factor must be an integer of 1 or more, got ${factor}\n  leave it out for cycles of one length`,
+      `${op}: factor must be an integer of 1 or more, got ${kindOf(factor)}\n  leave it out for cycles of one length`,
     );
   return (count) => {
     // Half a step keeps the quotient off the integers, where rounding could tip it.

@@ -1,12 +1,19 @@
 /**
  * `evaluate` and `predict`: passes over data that change nothing, with the model in evaluation mode.
  */
-import { checkOptions, GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
+import { checkOptions, checkRecord, GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
 import { type Batches, checkBatches, empty, typesOf } from "./batches.ts";
 import { type ArgumentType, type Compiled, frontDoor } from "./front.ts";
 import { restoreTraining, setTraining, trainingOf } from "./modes.ts";
-import { type EvaluateOptions, evaluateOptions, forwardOf, stepOf } from "./options.ts";
+import {
+  checkModule,
+  checkWhole,
+  type EvaluateOptions,
+  evaluateOptions,
+  forwardOf,
+  stepOf,
+} from "./options.ts";
 import { EvaluationProgram } from "./program.ts";
 import type { Logs } from "./run.ts";
 
@@ -40,6 +47,8 @@ export async function evaluate(
   loader: Batches,
   options: EvaluateOptions,
 ): Promise<Logs> {
+  checkModule("evaluate", net);
+  checkRecord("evaluate", options);
   checkOptions("evaluate", options, evaluateOptions);
   checkBatches("evaluate", loader);
   const program = evaluating(net, await typesOf(loader), options);
@@ -90,7 +99,9 @@ export async function predict(
   loader: Batches,
   options: PredictOptions = {},
 ): Promise<Predicted> {
+  checkModule("predict", net);
   const { inputs } = checkOptions("predict", options, { inputs: 1 });
+  if (inputs !== undefined) checkWhole("predict", "inputs", inputs);
   checkBatches("predict", loader);
   const parts: Predicted[] = [];
   await inEvaluation(net, async () => {

@@ -2,8 +2,8 @@
  * `fit`: epochs of steps. A step is one program, asked for and not waited for; metrics are its state. The loop keeps the position,
  * calls callbacks and saves nothing itself.
  */
-import { checkOptions, GraphError, kindOf } from "@kiln-ml/ir";
-import { Module, seed as seedModules } from "@kiln-ml/nn";
+import { checkOptions, checkRecord, GraphError } from "@kiln-ml/ir";
+import { type Module, seed as seedModules } from "@kiln-ml/nn";
 import type { Optimizer } from "@kiln-ml/optim";
 import {
   type Batch,
@@ -18,7 +18,14 @@ import { evaluating } from "./evaluate.ts";
 import { breathe, Interrupt } from "./interrupt.ts";
 import type { MetricValue } from "./meter.ts";
 import { buildLazily, restoreTraining, setTraining, trainingOf } from "./modes.ts";
-import { checkWhole, type FitOptions, fitOptions, optimizerOf, stepOf } from "./options.ts";
+import {
+  checkModule,
+  checkWhole,
+  type FitOptions,
+  fitOptions,
+  optimizerOf,
+  stepOf,
+} from "./options.ts";
 import { type EvaluationProgram, TrainingProgram } from "./program.ts";
 import {
   type Callback,
@@ -348,10 +355,8 @@ class Fit implements Run {
  *     });
  */
 export async function fit(net: Module, loader: Batches, options: FitOptions): Promise<History> {
-  if (!(net instanceof Module))
-    throw new GraphError(
-      `fit: takes a module first, got ${kindOf(net)}\n  give it an nn.Module, or one around your function`,
-    );
+  checkModule("fit", net);
+  checkRecord("fit", options);
   checkOptions("fit", options, fitOptions);
   checkBatches("fit", loader);
   if (options.validation) checkBatches("fit: validation", options.validation);

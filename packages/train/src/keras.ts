@@ -9,7 +9,7 @@ import {
   fromArrays,
   type NumericArray,
 } from "@kiln-ml/data";
-import { GraphError, kindOf, type Tensor } from "@kiln-ml/ir";
+import { checkList, checkRecord, GraphError, kindOf, type Tensor } from "@kiln-ml/ir";
 import {
   bce,
   crossEntropy,
@@ -82,6 +82,11 @@ export interface FitSettings {
   readonly verbose?: 0 | 1;
 }
 
+interface BatchSettings {
+  /** Samples a batch, default 32. */
+  readonly batchSize?: number;
+}
+
 interface Compiled {
   readonly optimizer: FitOptions["optimizer"];
   readonly shared: EvaluateOptions;
@@ -91,16 +96,32 @@ function shapeOf(list: unknown): number[] {
   return Array.isArray(list) ? [list.length, ...shapeOf(list[0])] : [];
 }
 
+const isShaped = (x: unknown): boolean =>
+  x instanceof Object &&
+  "data" in x &&
+  ArrayBuffer.isView(x.data) &&
+  "shape" in x &&
+  Array.isArray(x.shape);
+
 function arrayOf(samples: Samples, whole: boolean): readonly [NumericArray, readonly number[]] {
   if (ArrayBuffer.isView(samples)) {
     const array = samples as NumericArray;
     return [array, (batchShapeOf(array) ?? [array.length]).slice(1)];
   }
   if (!Array.isArray(samples)) {
+    if (!isShaped(samples))
+      throw new GraphError(
+        `sequential: samples must be a list, a typed array, or { data, shape }, got ${kindOf(samples)}\n  pass one row for each sample`,
+      );
     const { data, shape } = samples as Exclude<Samples, readonly unknown[] | NumericArray>;
     return [data, shape.slice(1)];
   }
   const flat = (samples as readonly unknown[]).flat(Infinity) as number[];
+  const odd = flat.find((v) => typeof v !== "number");
+  if (odd !== undefined)
+    throw new GraphError(
+      `sequential: samples must be numbers, got ${kindOf(odd)}\n  map each sample to numbers`,
+    );
   const numbers =
     whole && flat.every(Number.isInteger) ? Int32Array.from(flat) : Float32Array.from(flat);
   return [numbers, shapeOf(samples).slice(1)];
@@ -111,7 +132,10 @@ export class Sequential extends PlainSequential {
   #compiled: Compiled | undefined;
 
   /** Says what to train with; names are Keras's. `optimizer` is "adam" by default. */
-  compile({ optimizer = "adam", loss, metrics: list = [] }: CompileSettings): this {
+  compile(settings: CompileSettings): this {
+    checkRecord("compile", settings, "settings");
+    const { optimizer = "adam", loss, metrics: list = [] } = settings;
+    checkList("compile", "metrics", list);
     const isSame = loss === "binary_crossentropy";
     const known = {
       accuracy: isSame ? binaryAccuracy : metrics.accuracy,
@@ -156,7 +180,8 @@ export class Sequential extends PlainSequential {
   }
 
   /** Trains on all samples, `epochs` times. */
-  fit(x: Samples, y: Samples, settings: FitSettings = {}): Promise<History> {
+  async fit(x: Samples, y: Samples, settings: FitSettings = {}): Promise<History> {
+    checkRecord("sequential.fit", settings, "settings");
     const { optimizer, shared } = this.#ready;
     const { batchSize = 32, shuffle = true, seed = 0, validationData, verbose = 1 } = settings;
     const { epochs, callbacks, resume } = settings;
@@ -172,16 +197,22 @@ export class Sequential extends PlainSequential {
   }
 
   /** Loss and metrics over all samples. */
-  evaluate(x: Samples, y: Samples, { batchSize = 32 } = {}): Promise<Logs> {
+  async evaluate(x: Samples, y: Samples, settings: BatchSettings = {}): Promise<Logs> {
+    checkRecord("sequential.evaluate", settings, "settings");
+    const { batchSize = 32 } = settings;
     return evaluate(this, this.#loader(x, y, batchSize), this.#ready.shared);
   }
 
-  predict(x: Samples, { batchSize = 32 } = {}): Promise<Predicted> {
+  async predict(x: Samples, settings: BatchSettings = {}): Promise<Predicted> {
+    checkRecord("sequential.predict", settings, "settings");
+    const { batchSize = 32 } = settings;
     return predict(this, this.#loader(x, undefined, batchSize));
   }
 
   /** Prints the layers with the shapes of their results, where an `Input` makes them known, and their parameters. */
   summary(print: (text: string) => void = console.log): void {
+    if (typeof print !== "function")
+      throw new GraphError(`summary: print must be a function, got ${kindOf(print)}`);
     print(summaryOf(this));
   }
 }

@@ -2,7 +2,7 @@
  * What a run is made of: the options of `fit` and their types.
  */
 import { GraphError, kindOf, type OptionNames, type ProductDtype, type Tensor } from "@kiln-ml/ir";
-import type { Module } from "@kiln-ml/nn";
+import { Module } from "@kiln-ml/nn";
 import { Optimizer } from "@kiln-ml/optim";
 import type { Batches } from "./batches.ts";
 import type { Metric } from "./meter.ts";
@@ -90,9 +90,17 @@ export function stepOf(op: string, net: Module, options: EvaluateOptions): Step 
 export const forwardOf = (net: Module): ((...inputs: Tensor[]) => Tensor) =>
   net.forward.bind(net) as unknown as (...inputs: Tensor[]) => Tensor;
 
+/** Throws GraphError unless `net` is a module. */
+export function checkModule(op: string, net: unknown): void {
+  if (!(net instanceof Module))
+    throw new GraphError(
+      `${op}: takes a module first, got ${kindOf(net)}\n  give it an nn.Module, or one around your function`,
+    );
+}
+
 export function checkWhole(op: string, what: string, n: number): void {
   if (!Number.isInteger(n) || n < 1)
-    throw new GraphError(`${op}: ${what} must be a whole number of 1 or more, got ${n}`);
+    throw new GraphError(`${op}: ${what} must be a whole number of 1 or more, got ${kindOf(n)}`);
 }
 
 export function optimizerOf(options: FitOptions, net: Module): Optimizer {

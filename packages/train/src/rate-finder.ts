@@ -1,13 +1,19 @@
 /**
  * Looks for a learning rate: a short run whose rate rises from step to step, after which the model is as it was.
  */
-import { checkOptions, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
+import { checkOptions, checkRecord, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { type Module, seed as seedModules } from "@kiln-ml/nn";
 import { type Optimizer, type Schedule, schedule } from "@kiln-ml/optim";
 import { type Batches, checkBatches, empty, typesOf, typesOfBatch } from "./batches.ts";
 import { frontDoor } from "./front.ts";
 import { buildLazily, restoreTraining, setTraining, trainingOf } from "./modes.ts";
-import { checkWhole, type EvaluateOptions, evaluateOptions, stepOf } from "./options.ts";
+import {
+  checkModule,
+  checkWhole,
+  type EvaluateOptions,
+  evaluateOptions,
+  stepOf,
+} from "./options.ts";
 import { TrainingProgram } from "./program.ts";
 
 export interface RateFinderOptions extends EvaluateOptions {
@@ -59,6 +65,8 @@ export async function findLearningRate(
   loader: Batches,
   options: RateFinderOptions,
 ): Promise<FoundRate> {
+  checkModule("findLearningRate", net);
+  checkRecord("findLearningRate", options);
   const {
     from = 1e-7,
     to = 10,

@@ -54,7 +54,10 @@ class CpuBuffer implements Buffer {
     try {
       return this.#memory.slice(this.#offset, this.#offset + sizeBytes) as ArrayBuffer;
     } catch (cause) {
-      throw new DeviceError(`data: ${sizeBytes} bytes are not to be had`, { cause });
+      throw new DeviceError(
+        `data: ${sizeBytes} bytes are not to be had\n  dispose of arrays that are done with, or make the batch smaller`,
+        { cause },
+      );
     }
   }
 
@@ -144,7 +147,10 @@ class CpuDriver implements Driver {
       if (this.#poison) buffer.fill(0xff);
       return buffer;
     } catch (cause) {
-      throw new DeviceError(`${tensor}: ${sizeBytes} bytes are not to be had`, { cause });
+      throw new DeviceError(
+        `${tensor}: ${sizeBytes} bytes are not to be had\n  dispose of arrays that are done with, or make the batch smaller`,
+        { cause },
+      );
     }
   }
 

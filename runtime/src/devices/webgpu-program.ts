@@ -5,7 +5,7 @@
  * too.
  */
 import { DeviceError } from "@kiln-ml/artifact";
-import { type KernelTiming, type Program, type RunOptions, reopen } from "../device.ts";
+import { again, type KernelTiming, type Program, type RunOptions, reopen } from "../device.ts";
 import type { Next, Walk } from "../flow.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { BoundLaunch } from "./encode.ts";
@@ -153,7 +153,8 @@ export class GpuProgram implements Program {
     try {
       return await waiting;
     } catch (cause) {
-      const why = this.#host.failure() ?? (cause as Error).message;
+      const gone = this.#host.failure();
+      const why = gone === null ? `${(cause as Error).message}${again}` : `${gone}${reopen}`;
       throw new DeviceError(`run: ${why}`, { cause });
     }
   }

@@ -3,7 +3,14 @@
  * submitted once a run. Errors that WebGPU reports late are thrown by the next call.
  */
 import { type Artifact, DeviceError } from "@kiln-ml/artifact";
-import { type AdapterInfo, type Driver, type LossInfo, type Program, reopen } from "../device.ts";
+import {
+  type AdapterInfo,
+  again,
+  type Driver,
+  type LossInfo,
+  type Program,
+  reopen,
+} from "../device.ts";
 import { type Buffer, Heap, type MemoryReport } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { firstLine } from "./first-line.ts";
@@ -139,12 +146,12 @@ export class WebGpuDriver implements Driver {
       });
       const result = await reading;
       const fault = this.takeFault();
-      if (fault !== null) throw new DeviceError(`data: ${fault}`);
+      if (fault !== null) throw new DeviceError(`data: ${fault}${again}`);
       return result;
     } catch (cause) {
       if (cause instanceof DeviceError) throw cause;
       const gone = this.#failure === null ? null : `${this.#failure}${reopen}`;
-      const why = gone ?? this.takeFault() ?? (cause as Error).message;
+      const why = gone ?? (this.takeFault() ?? (cause as Error).message) + again;
       throw new DeviceError(`data: ${why}`, { cause });
     }
   }

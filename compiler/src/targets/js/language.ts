@@ -8,22 +8,20 @@ import { conditionsText, indexText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, prec, type Text } from "../scope.ts";
 import type { Call, Language, Load } from "../target-language.ts";
+import { preludeNames } from "./prelude.ts";
 import { isExact, spell, spellFast, type Use } from "./spell.ts";
 
 export type Rounding = "each-op" | "on-store";
 
-export const reserved: ReadonlySet<string> = new Set(
-  (
-    "arguments await break case catch class const continue debugger default delete do else enum eval export " +
-    "extends false finally for function if implements import in instanceof interface let new null package " +
-    "private protected public return static super switch this throw true try typeof var void while with yield " +
-    "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
-    "Uint8Array roundEven erfOf powerOf exp2 bitsToFloat floatToBits " +
-    "BigInt64Array sortIntegers sortDoubles Uint16Array fastExp fastTanh fastErf powerOfTwo powerBits " +
-    "shiftLeft shiftRight shiftRightU toI32 toU32 toI8 toU8 " +
-    "doubleOf wordsOf floatOf patternOf toF16 fromF16 toBf16 fromBf16 roundF16 roundBf16"
-  ).split(" "),
-);
+/** Keywords, and what emitted text takes from around it; the prelude's names are the prelude's own. */
+const words =
+  "arguments await break case catch class const continue debugger default delete do else enum eval export " +
+  "extends false finally for function if implements import in instanceof interface let new null package " +
+  "private protected public return static super switch this throw true try typeof var void while with yield " +
+  "Math Number Object NaN Infinity undefined Float32Array Float64Array Int32Array Uint32Array Int8Array " +
+  "Uint8Array Uint16Array BigInt64Array";
+
+export const reserved: ReadonlySet<string> = new Set([...words.split(" "), ...preludeNames]);
 
 const binary = (a: Text, op: string, b: Text, strength: number): Text => ({
   text: `${atLeast(a, strength)} ${op} ${atLeast(b, strength + 1)}`,

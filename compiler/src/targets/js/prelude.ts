@@ -228,3 +228,8 @@ const prelude: Readonly<Record<string, string>> = {
   roundF16: `const roundF16 = (x) => fromF16(toF16(x));`,
   roundBf16: `const roundBf16 = (x) => fromBf16(toBf16(x));`,
 };
+
+/** Every name that the prelude declares, those beside its functions too. */
+export const preludeNames: readonly string[] = Object.values(prelude).flatMap((text) =>
+  Array.from(text.matchAll(/^(?:function|const|let) (\w+)/gm), ([, name]) => name!),
+);

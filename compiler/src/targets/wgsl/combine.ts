@@ -32,6 +32,15 @@ export function pairText(reducer: Reducer, dtype: Dtype, a: string, b: string, u
   return `${isFloat(dtype) ? use(name, 1) : reducer}(${a}, ${b})`;
 }
 
+/**
+ * True for the names that are given below. Teams are powers of two: a name with another number is
+ * free.
+ */
+export const isCombineName = (name: string): boolean =>
+  /^(partials_[a-z]+\d*|places_arg(Max|Min)|(combine|prefix)_[A-Za-z]+_[a-z]+\d*?(_(2|4|8|16|32|64|128|256|512|1024)(apart)?)?)$/.test(
+    name,
+  );
+
 const partialsOf = (dtype: Dtype, size: number, into: Declarations): string => {
   const type = scalarType(dtype);
   const name = `partials_${type}`;

@@ -18,6 +18,7 @@ import { conditionsText, indexText, placeText } from "../index-text.ts";
 import { infixIndices } from "../infix.ts";
 import { atLeast, atom, openScope, prec, setValue, type Text } from "../scope.ts";
 import type { Call, Language, Load } from "../target-language.ts";
+import { isCombineName } from "./combine.ts";
 import { fourOf, oneOf } from "./eights.ts";
 import { halfOf, loadHalf, packedHalf, rounded, storeHalf } from "./half.ts";
 import { narrowType, splatNarrow, widened } from "./native-half.ts";
@@ -53,7 +54,7 @@ const binary = (a: Text, op: string, b: Text, strength: number): Text => ({
 export function wgsl(p: () => Printer): Language {
   return {
     ...infixIndices("==", false),
-    reserved,
+    reserved: { has: (name) => reserved.has(name) || isCombineName(name) },
     declare: (name, value) => `let ${name} = ${value.text};`,
     constant: (value, dtype) => constantText(value, dtype, p().use),
     all: allOf,

@@ -35,8 +35,10 @@ export function checkRange(
   low: number,
   high: number,
 ): number {
-  if (!(value >= low && value <= high))
-    throw new GraphError(`${op}: ${what} must be from ${low} to ${high}, got ${String(value)}`);
+  if (typeof value !== "number" || !(value >= low && value <= high))
+    throw new GraphError(
+      `${op}: ${what} must be from ${low} to ${high}, got ${kindOf(value)}\n  give a number of that range, or leave it out`,
+    );
   return value;
 }
 

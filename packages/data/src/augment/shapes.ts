@@ -4,6 +4,7 @@
  */
 import {
   checkOptions,
+  checkTensor,
   concat,
   dimValue,
   gather,
@@ -84,6 +85,7 @@ export function randomCrop(key: Tensor, x: Tensor, options: CropOptions = {}): T
  */
 export function warp(x: Tensor, maps: Tensor): Tensor {
   const [n, , h, w] = pictures("warp", x);
+  checkTensor("warp", maps);
   const middle = (extent: typeof h): Tensor => dimValue(extent, "f32").sub(1).mul(0.5);
   const [cy, cx] = [middle(h), middle(w)];
   const dy = iota([1, h, w], 1).convert("f32").sub(cy);

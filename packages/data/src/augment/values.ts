@@ -1,6 +1,7 @@
 /** Augmentations that change what pictures and signals hold: colours, holes, noise, shifts in time, and mixtures of two samples. */
 import {
   checkOptions,
+  checkTensor,
   dimValue,
   GraphError,
   gather,
@@ -16,6 +17,7 @@ import { checkBatch, checkRange, perSample, pictures, wholePerSample } from "./d
 
 /** Bytes as an image folder has them, u8[n, h, w, c] → f32[n, c, h, w] from 0 to 1. */
 export function fromBytes(x: Tensor): Tensor {
+  checkTensor("fromBytes", x);
   if (x.rank !== 4)
     throw new ShapeError(
       `fromBytes: needs [n, height, width, channels], got ${printShape(x.shape)}`,
@@ -99,6 +101,7 @@ export function cutout(key: Tensor, x: Tensor, options: CutoutOptions): Tensor {
 
 /** Normal noise of standard deviation `std` on every element, default 0.1. x: float of any shape. */
 export function noise(key: Tensor, x: Tensor, options: { readonly std?: number } = {}): Tensor {
+  checkTensor("noise", x);
   const { std = 0.1 } = checkOptions("noise", options, { std: 1 });
   checkRange("noise", "std", std, 0, Number.MAX_VALUE);
   return x.add(random.normal(key, x.shape).mul(std).convert(x.dtype));
@@ -176,6 +179,7 @@ function partners(key: Tensor, n: Tensor["shape"][number]): Tensor {
 const rowsAt = (x: Tensor, order: Tensor): Tensor => gather(x, [order], [0]);
 
 function checkTargets(op: string, x: Tensor, y: Tensor): void {
+  for (const t of [x, y]) checkTensor(op, t);
   if (y.rank !== 2 || y.shape[0] !== x.shape[0])
     throw new ShapeError(
       `${op}: targets must be float[n, classes] for ${printShape(x.shape)}, got ${printShape(y.shape)}\n  mix what oneHot makes of labels`,

@@ -2,19 +2,14 @@
  * The flags of an ONNX model's program: one result more, which says whose 64-bit integers did not fit into the 32 bits that hold them.
  */
 import { DtypeError, fromHost, type Tensor } from "@kiln-ml/ir";
-import { beyond, type Check, flagsOf, outermost } from "@kiln-ml/onnx";
+import { beyond, type Check, flagsOf } from "@kiln-ml/onnx";
 
 /** No name in a file begins with a space. */
 const flagsName = " overflow";
 
-/** The checks that a program with these inputs can make, and the result that it has more. */
-export function flagged(
-  checks: readonly Check[],
-  inputs: readonly Tensor[],
-): { readonly checks: readonly Check[]; readonly result?: Record<string, Tensor> } {
-  const own = outermost(checks, new Set(inputs));
-  return own.length > 0 ? { checks: own, result: { [flagsName]: flagsOf(own) } } : { checks: own };
-}
+/** The result more that a program with these checks has, if there are any. */
+export const flagged = (checks: readonly Check[]): Record<string, Tensor> =>
+  checks.length > 0 ? { [flagsName]: flagsOf(checks) } : {};
 
 /** Throws DtypeError that names the first node whose integers do not fit. */
 export async function lookAt(

@@ -73,6 +73,15 @@ export function feedsOf(
   return feeds;
 }
 
+/** The same arrays as the caller's are now. */
+export const copyOf = (feeds: Readonly<Record<string, ShapedArray>>): Record<string, ShapedArray> =>
+  Object.fromEntries(
+    Object.entries(feeds).map(([key, { data, shape }]) => [
+      key,
+      { data: data.slice(), shape: [...shape] },
+    ]),
+  );
+
 /** The value of an input inside a trace. */
 export function inputValue(form: Form, leaves: Readonly<Record<string, Tensor>>): Value {
   if (form.kind === "none") return optional(undefined);

@@ -18,6 +18,8 @@ import {
   zeros,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
+import { type Check, checksOf, codeOf } from "../overflow.ts";
+import type { GraphDef } from "../proto/model.ts";
 import { type Row, row } from "../row.ts";
 import { asTensorValue, type TensorValue, typed, type Value } from "../value.ts";
 
@@ -34,20 +36,36 @@ function branch(n: NodeContext): Value[] {
   const [yes, no] = [n.graph("then_branch"), n.graph("else_branch")];
   if (!n.peek(n.typed(0))) {
     const both = n.attempt(() => {
-      let like: Value[] = [];
+      let first: Body | undefined;
+      let second: Body | undefined;
       const results = cond(
         reshape(n.tensor(0), []),
         () => {
-          like = n.run(yes, []);
-          return tensorsOf(like);
+          first = bodyOf(n, yes, []);
+          return [...tensorsOf(first.results), codeOf(first.checks)];
         },
-        () => tensorsOf(n.run(no, [])),
+        () => {
+          second = bodyOf(n, no, []);
+          return [...tensorsOf(second.results), codeOf(second.checks, 1 + first!.checks.length)];
+        },
       );
-      return retyped(results, like);
+      n.check(checksOf([...first!.checks, ...second!.checks], results.pop()!));
+      return retyped(results, first!.results);
     });
     if (both) return both;
   }
   return n.run(n.number(0) ? yes : no, []);
+}
+
+/** A subgraph as a region: its results, and the checks that only the region can compute. */
+interface Body {
+  readonly results: readonly Value[];
+  readonly checks: readonly Check[];
+}
+
+function bodyOf(n: NodeContext, graph: GraphDef, inputs: readonly Value[]): Body {
+  const { value, checks } = n.apart(() => n.run(graph, inputs));
+  return { results: value, checks };
 }
 
 const one = (n: NodeContext, values: readonly Dim[], what: string): number => {
@@ -80,20 +98,23 @@ function counted(
     const body = n.graph("body");
     const carries = body.inputs.length - 2;
     const given = Array.from({ length: carries }, (_, i) => n.typed(i + 2));
-    let like: Value[] = [];
+    let last: Body | undefined;
     const { carry, ys } = scan(
       given.map((v) => v.tensor),
       [],
       (state, _x, trip) => {
-        like = n.run(body, [typed(trip, "int64"), typed(always, "bool"), ...retyped(state, given)]);
-        const more = n.peek(asTensorValue(like[0]!, "the condition"));
+        const inputs = [typed(trip, "int64"), typed(always, "bool"), ...retyped(state, given)];
+        last = bodyOf(n, body, inputs);
+        const more = n.peek(asTensorValue(last.results[0]!, "the condition"));
         if (more?.[0] !== 1) n.fail("the condition may end the loop");
-        const results = tensorsOf(like);
-        return { carry: results.slice(1, 1 + carries), ys: results.slice(1 + carries) };
+        const results = tensorsOf(last.results);
+        const codes = codeOf(last.checks);
+        return { carry: results.slice(1, 1 + carries), ys: [...results.slice(1 + carries), codes] };
       },
       { length },
     );
-    return retyped([...carry, ...ys], like.slice(1));
+    n.check(checksOf(last!.checks, ys.pop()!));
+    return retyped([...carry, ...ys], last!.results.slice(1));
   });
 }
 
@@ -106,20 +127,23 @@ function conditional(n: NodeContext): Value[] | undefined {
     const given = Array.from({ length: carries }, (_, i) => n.typed(i + 2));
     const limit = n.has(0) ? reshape(n.tensor(0), []) : undefined;
     const going = n.has(1) ? reshape(n.tensor(1), []) : always;
+    let last: Body | undefined;
+    // It ends where a number does not fit: what would end it may be that number.
     const results = whileLoop(
-      [constant(0, "i32"), going, ...given.map((v) => v.tensor)],
-      (trip, on) => (limit ? on!.and(trip!.less(limit)) : on!),
-      (trip, on, ...state) => {
-        const values = n.run(body, [
-          typed(trip!, "int64"),
-          typed(on!, "bool"),
-          ...retyped(state, given),
-        ]);
-        const [more, ...next] = tensorsOf(values);
-        return [trip!.add(1), reshape(more!, []), ...next];
+      [constant(0, "i32"), constant(0, "i32"), going, ...given.map((v) => v.tensor)],
+      (code, trip, on) => {
+        const goes = on!.and(code!.equal(0));
+        return limit ? goes.and(trip!.less(limit)) : goes;
+      },
+      (_code, trip, on, ...state) => {
+        const inputs = [typed(trip!, "int64"), typed(on!, "bool"), ...retyped(state, given)];
+        last = bodyOf(n, body, inputs);
+        const [more, ...next] = tensorsOf(last.results);
+        return [codeOf(last.checks), trip!.add(1), reshape(more!, []), ...next];
       },
     );
-    return retyped(results.slice(2), given);
+    n.check(checksOf(last!.checks, results[0]!));
+    return retyped(results.slice(3), given);
   });
 }
 
@@ -158,7 +182,9 @@ function stacked(
 ): TensorValue {
   const first = list[0];
   if (!first) {
-    const one = n.attempt(() => asTensorValue(once()[output]!, `scan output ${output}`));
+    // Nothing of it is run, and so nothing checked.
+    const shown = () => asTensorValue(n.apart(once).value[output]!, `scan output ${output}`);
+    const one = n.attempt(shown);
     if (!one)
       return n.fail(`output ${output} of the body has no shape that is known without a trip`);
     const shape = [...one.tensor.shape];
@@ -265,17 +291,19 @@ function scanLoop(
     const t = moveAxis(x.tensor, axes[i]!, 0);
     return how.inputBackward[i] ? reverse(t, 0) : t;
   });
-  let like: Value[] = [];
+  let last: Body | undefined;
   const { carry, ys } = scan(tensorsOf(states), ahead, (state, slices) => {
-    like = n.run(body, [...retyped(state, states), ...retyped(slices, xs)]);
-    const results = tensorsOf(like);
-    return { carry: results.slice(0, states.length), ys: results.slice(states.length) };
+    last = bodyOf(n, body, [...retyped(state, states), ...retyped(slices, xs)]);
+    const results = tensorsOf(last.results);
+    const codes = codeOf(last.checks);
+    return { carry: results.slice(0, states.length), ys: [...results.slice(states.length), codes] };
   });
+  n.check(checksOf(last!.checks, ys.pop()!));
   const outs = ys.map((y, i) => {
     const t = how.outputBackward[i] ? reverse(y, 0) : y;
     return moveAxis(t, 0, axisOf(t, how.outputAxes[i] ?? 0));
   });
-  return retyped([...carry, ...outs], like);
+  return retyped([...carry, ...outs], last!.results);
 }
 
 function moveAxis(t: Tensor, from: number, to: number): Tensor {

@@ -25,9 +25,9 @@ export function onnxPage(): string {
 
 \`loadOnnx\` of \`kiln-ml/onnx\` reads models of opset 7 to 27. Elements of strings, complex numbers and 8-bit floats cannot be held; 64-bit integers are
 held in 32 bits, and a value beyond is an error: of the file and of inputs at once, and of what \`run\` computes after it, with the name of the
-node. Nodes whose results surely fit, as indices, extents and counts do, cost nothing; the others a flag. Bodies of \`If\`, \`Loop\` and \`Scan\` that
-are not unrolled, programs made with \`apply\`, and artifacts have no flags, and wrap. The types of a model's inputs and outputs stay what the file
-says.
+node. Nodes whose results surely fit, as indices, extents and counts do, cost nothing; the others a flag, those in bodies of \`If\`, \`Loop\` and
+\`Scan\` one for each trip. Programs made with \`apply\`, and artifacts, have no flags, and wrap. The types of a model's inputs and outputs stay
+what the file says.
 
 ${Object.keys(domains).map(section).join("\n")}
 ## Left out

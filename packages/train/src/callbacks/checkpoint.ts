@@ -2,7 +2,7 @@
  * Saves a run as it goes, so that a process that is killed loses at most one interval, and Ctrl-C nothing.
  */
 import { join } from "node:path";
-import { checkOptions, GraphError, type OptionNames } from "@kiln-ml/ir";
+import { checkOptions, GraphError, kindOf, type OptionNames } from "@kiln-ml/ir";
 import { nameOfStep, removeOld, writeCheckpoint } from "../checkpoint-files.ts";
 import { lockFolder } from "../lock.ts";
 import { type Callback, checkMonitor, modeOf, monitored, type Run } from "../run.ts";
@@ -22,7 +22,9 @@ const names: OptionNames<CheckpointOptions> = { keep: 1, best: 1, mode: 1, every
 
 function checkCount(what: string, n: number | undefined): void {
   if (n !== undefined && !(Number.isInteger(n) && n >= 1))
-    throw new GraphError(`checkpoint: ${what} must be a whole number of 1 or more, got ${n}`);
+    throw new GraphError(
+      `checkpoint: ${what} must be a whole number of 1 or more, got ${kindOf(n)}`,
+    );
 }
 
 /**

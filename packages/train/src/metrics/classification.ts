@@ -2,7 +2,14 @@
  * Measures of classes. All are sums of counts in i32, exact up to 2³¹ samples an epoch. Scores are logits or probabilities, float[…, C];
  * targets are classes, i32[…]; of equal scores the first class counts.
  */
-import { checkOptions, GraphError, iota, type OptionNames, takeAlongAxis } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  GraphError,
+  iota,
+  kindOf,
+  type OptionNames,
+  takeAlongAxis,
+} from "@kiln-ml/ir";
 import type { HostSums, Metric, MetricValue } from "../meter.ts";
 import { checkChoice, checkClasses, checkSameShape, countOf, hotRows } from "./counting.ts";
 
@@ -21,7 +28,7 @@ export const accuracy = (): Metric => ({
 /** Share of samples whose class is among the `k` largest scores. */
 export function topK(k: number): Metric {
   if (!Number.isInteger(k) || k < 1)
-    throw new GraphError(`topK: k must be a whole number of 1 or more, got ${k}`);
+    throw new GraphError(`topK: k must be a whole number of 1 or more, got ${kindOf(k)}`);
   return {
     name: `top${k}`,
     mode: "max",
@@ -119,8 +126,8 @@ export function recall(options: AverageOptions = {}): Metric {
 /** (1 + β²)·right / (guessed + β²·actual), by class: the harmonic mean of precision and recall for β = 1. */
 export function fBeta(beta: number, options: AverageOptions = {}): Metric {
   const { average = "macro" } = checkOptions("fBeta", options, averageOptions);
-  if (!(beta > 0 && beta < Infinity))
-    throw new GraphError(`fBeta: beta must be positive, got ${beta}`);
+  if (typeof beta !== "number" || !(beta > 0 && beta < Infinity))
+    throw new GraphError(`fBeta: beta must be positive, got ${kindOf(beta)}`);
   const b = beta * beta;
   return byClass(beta === 1 ? "f1" : `f${beta}`, average, (right, guessed, actual) =>
     over((1 + b) * right, guessed + b * actual),

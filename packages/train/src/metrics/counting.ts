@@ -2,6 +2,7 @@
  * What metrics share: how many elements there are, classes of scores, and checks that scores and targets fit.
  */
 import {
+  checkTensor,
   DtypeError,
   dimValue,
   dropAxes,
@@ -24,6 +25,7 @@ const axisOf = (t: Tensor, axis: number): number => (axis < 0 ? t.rank + axis : 
 
 /** Throws unless `target` has one class for each set of scores along `axis`. */
 export function checkClasses(op: string, scores: Tensor, target: Tensor, axis = -1): void {
+  for (const t of [scores, target]) checkTensor(op, t);
   if (!isInteger(target.dtype))
     throw new DtypeError(
       `${op}: target must be integer classes, got ${target.dtype}\n  pass an Int32Array, or argMax(-1) of one-hot rows`,
@@ -45,6 +47,7 @@ export function classCount(op: string, scores: Tensor, axis = -1): number {
 }
 
 export function checkSameShape(op: string, output: Tensor, target: Tensor): void {
+  for (const t of [output, target]) checkTensor(op, t);
   if (!sameShape(output.shape, target.shape))
     throw new ShapeError(
       `${op}: shapes differ: output ${printShape(output.shape)}, target ${printShape(target.shape)}\n  reshape one of them: they are never broadcast here`,

@@ -3,9 +3,11 @@
  */
 import {
   checkOptions,
+  checkTensor,
   convolution,
   GraphError,
   isStatic,
+  kindOf,
   type OptionNames,
   printShape,
   ShapeError,
@@ -54,6 +56,7 @@ function foreground(
   target: Tensor,
   threshold: number,
 ): readonly [Tensor, Tensor] {
+  for (const t of [output, target]) checkTensor(name, t);
   if (output.rank !== target.rank) {
     const { guessed, actual } = hotRows(name, output, target, 1);
     return [guessed, actual];
@@ -111,7 +114,7 @@ export function ssim(options: SsimOptions = {}): Metric {
   const names: OptionNames<SsimOptions> = { range: 1, window: 1, sigma: 1 };
   const { range = 1, window: size = 11, sigma = 1.5 } = checkOptions("ssim", options, names);
   if (!Number.isInteger(size) || size < 1 || size % 2 === 0)
-    throw new GraphError(`ssim: window must be odd, got ${size}`);
+    throw new GraphError(`ssim: window must be odd, got ${kindOf(size)}`);
   return {
     name: "ssim",
     mode: "max",

@@ -6,6 +6,7 @@ import {
   checkOptions,
   full,
   GraphError,
+  kindOf,
   type OptionNames,
   scatter,
   select,
@@ -29,7 +30,7 @@ type Ranked = readonly (readonly [positive: number, negative: number])[];
 function binned(op: string, options: RankingOptions, value: (ranked: Ranked) => number): Metric {
   const { bins = 1024, logits = false } = checkOptions(op, options, names);
   if (!Number.isInteger(bins) || bins < 2)
-    throw new GraphError(`${op}: bins must be a whole number of 2 or more, got ${bins}`);
+    throw new GraphError(`${op}: bins must be a whole number of 2 or more, got ${kindOf(bins)}`);
   return {
     name: op,
     mode: "max",
@@ -83,9 +84,26 @@ export const auroc = (options: RankingOptions = {}): Metric => binned("auroc", o
 export const averagePrecision = (options: RankingOptions = {}): Metric =>
   binned("averagePrecision", options, areaOfPrecision);
 
-function rankedBy(scores: ArrayLike<number>, labels: ArrayLike<number>): Ranked {
+function rankedBy(op: string, scores: ArrayLike<number>, labels: ArrayLike<number>): Ranked {
+  for (const [what, list] of [
+    ["scores", scores],
+    ["labels", labels],
+  ] as const)
+    if (!Array.isArray(list) && !ArrayBuffer.isView(list))
+      throw new GraphError(
+        `${op}: ${what} must be a list or a typed array, got ${kindOf(list)}\n  pass one for each sample; a tensor's are await t.data()`,
+      );
+  for (const [what, list] of [
+    ["score", scores],
+    ["label", labels],
+  ] as const)
+    for (let i = 0; i < list.length; i++)
+      if (typeof list[i] !== "number")
+        throw new GraphError(
+          `${op}: ${what} ${i} must be a number, got ${kindOf(list[i])}\n  labels are 0 or 1`,
+        );
   if (scores.length !== labels.length)
-    throw new GraphError(`auroc: ${scores.length} scores, ${labels.length} labels`);
+    throw new GraphError(`${op}: ${scores.length} scores, ${labels.length} labels`);
   const order = Array.from(scores, (_, i) => i).sort((a, b) => scores[b]! - scores[a]!);
   const ranked: [number, number][] = [];
   for (const [at, i] of order.entries()) {
@@ -97,8 +115,8 @@ function rankedBy(scores: ArrayLike<number>, labels: ArrayLike<number>): Ranked 
 
 /** `auroc` of values on the host, exact. */
 export const aurocOf = (scores: ArrayLike<number>, labels: ArrayLike<number>): number =>
-  areaOfRoc(rankedBy(scores, labels));
+  areaOfRoc(rankedBy("aurocOf", scores, labels));
 
 /** `averagePrecision` of values on the host, exact. */
 export const averagePrecisionOf = (scores: ArrayLike<number>, labels: ArrayLike<number>): number =>
-  areaOfPrecision(rankedBy(scores, labels));
+  areaOfPrecision(rankedBy("averagePrecisionOf", scores, labels));

@@ -1,7 +1,7 @@
 /**
  * Measures of numbers: output and target of one shape, all of their elements alike. Sums are f32.
  */
-import { checkOptions, GraphError, select, type Tensor } from "@kiln-ml/ir";
+import { checkOptions, checkTensor, GraphError, kindOf, select, type Tensor } from "@kiln-ml/ir";
 import type { HostSums, Metric, Sums } from "../meter.ts";
 import { checkClasses, checkSameShape, countOf } from "./counting.ts";
 
@@ -37,7 +37,7 @@ export interface PsnrOptions {
 /** 10·log₁₀(range² / mse) in dB, the error being the mean over the whole epoch. */
 export function psnr(options: PsnrOptions = {}): Metric {
   const { range = 1 } = checkOptions("psnr", options, { range: 1 });
-  if (!(range > 0)) throw new GraphError(`psnr: range must be positive, got ${range}`);
+  if (!(range > 0)) throw new GraphError(`psnr: range must be positive, got ${kindOf(range)}`);
   return {
     ...meanOf("psnr", squares, (m) => 10 * Math.log10((range * range) / m)),
     mode: "max",
@@ -101,12 +101,19 @@ export function perplexity(options: PerplexityOptions = {}): Metric {
 }
 
 /** The mean of what `terms` gives for each batch, over all of its elements: for a measure of one's own. */
-export const mean = (name: string, terms: Terms, mode: "min" | "max" = "max"): Metric => ({
-  name,
-  mode,
-  batch(output, target) {
-    const each = terms(output, target).convert("f32");
-    return { sum: each.sum(), count: countOf(each) };
-  },
-  value: ({ sum, count }) => sum![0]! / count![0]!,
-});
+export function mean(name: string, terms: Terms, mode: "min" | "max" = "max"): Metric {
+  if (typeof name !== "string" || typeof terms !== "function")
+    throw new GraphError(
+      `mean: takes a name and a function of output and target, got ${kindOf(name)} and ${kindOf(terms)}\n  mean("absolute", (y, t) => y.sub(t).abs())`,
+    );
+  return {
+    name,
+    mode,
+    batch(output, target) {
+      for (const t of [output, target]) checkTensor(name, t);
+      const each = terms(output, target).convert("f32");
+      return { sum: each.sum(), count: countOf(each) };
+    },
+    value: ({ sum, count }) => sum![0]! / count![0]!,
+  };
+}

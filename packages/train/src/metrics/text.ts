@@ -2,7 +2,7 @@
  * Measures of texts, which no program computes: they are added one by one on the host. Words are what spaces separate, unless a list
  * of tokens is given.
  */
-import { GraphError } from "@kiln-ml/ir";
+import { GraphError, kindOf } from "@kiln-ml/ir";
 
 /** A text, or its tokens. */
 export type Text = string | readonly string[];
@@ -16,9 +16,18 @@ export interface TextMetric {
   reset(): void;
 }
 
-const words = (text: Text): readonly string[] =>
-  typeof text === "string" ? text.split(/\s+/).filter((w) => w) : text;
-const characters = (text: Text): readonly string[] => (typeof text === "string" ? [...text] : text);
+/** The tokens of a text, or the list of them that it is. */
+function tokensOf(op: string, text: Text, split: (text: string) => string[]): readonly string[] {
+  if (typeof text === "string") return split(text);
+  if (Array.isArray(text) && text.every((token) => typeof token === "string")) return text;
+  throw new GraphError(
+    `${op}: takes a text, or a list of its tokens, got ${kindOf(text)}\n  decode numbers of tokens first`,
+  );
+}
+
+const words = (op: string, text: Text): readonly string[] =>
+  tokensOf(op, text, (t) => t.split(/\s+/).filter((w) => w));
+const characters = (op: string, text: Text): readonly string[] => tokensOf(op, text, (t) => [...t]);
 
 /** Levenshtein 1966, a row at a time. */
 function edits(a: readonly string[], b: readonly string[]): number {
@@ -33,13 +42,13 @@ function edits(a: readonly string[], b: readonly string[]): number {
   return row[b.length]!;
 }
 
-function errorRate(name: string, tokens: (text: Text) => readonly string[]): TextMetric {
+function errorRate(name: string, tokens: typeof words): TextMetric {
   let [wrong, length] = [0, 0];
   return {
     name,
     add(candidate, reference) {
-      const right = tokens(reference);
-      wrong += edits(tokens(candidate), right);
+      const right = tokens(name, reference);
+      wrong += edits(tokens(name, candidate), right);
       length += right.length;
       return this;
     },
@@ -82,16 +91,18 @@ function clipped(
  * one of these is 0. Papineni et al. 2002; the reference closest in length counts, the shorter of two. No smoothing.
  */
 export function bleu(order = 4): TextMetric {
-  if (!Number.isInteger(order) || order < 1)
-    throw new GraphError(`bleu: order must be a whole number of 1 or more, got ${order}`);
+  if (!Number.isInteger(order) || order < 1 || order > 100)
+    throw new GraphError(
+      `bleu: order must be a whole number from 1 to 100, got ${kindOf(order)}\n  leave it out for 4`,
+    );
   let hits = new Array<number>(order).fill(0);
   let totals = new Array<number>(order).fill(0);
   let [own, other] = [0, 0];
   return {
     name: "bleu",
     add(candidate, reference, ...more) {
-      const tokens = words(candidate);
-      const references = [reference, ...more].map(words);
+      const tokens = words("bleu", candidate);
+      const references = [reference, ...more].map((text) => words("bleu", text));
       const away = (n: number) => Math.abs(n - tokens.length);
       const lengths = references.map((r) => r.length).sort((a, b) => away(a) - away(b) || a - b);
       own += tokens.length;
@@ -134,8 +145,9 @@ export function rougeL(): TextMetric {
   return {
     name: "rougeL",
     add(candidate, reference, ...more) {
-      const tokens = words(candidate);
-      const scores = [reference, ...more].map(words).map((r) => {
+      const tokens = words("rougeL", candidate);
+      const references = [reference, ...more].map((text) => words("rougeL", text));
+      const scores = references.map((r) => {
         const sizes = tokens.length + r.length;
         return sizes ? (2 * common(tokens, r)) / sizes : 0;
       });

@@ -4,11 +4,18 @@
  * rounded once.
  */
 import type { Tensor } from "../../node.ts";
+import { checkTensor } from "../apply.ts";
 import { maximum, minimum } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
 import { clamp } from "./arithmetic.ts";
 import { normalCdf } from "./erfc.ts";
 import { roundedOnce } from "./in-float32.ts";
+
+/** `formula` of x, checked. */
+function rounded(op: string, x: Tensor, formula: (wide: Tensor) => Tensor): Tensor {
+  checkTensor(op, x);
+  return roundedOnce([x], formula);
+}
 
 /** max(0, x); the gradient at 0 is 0, because a tie goes to the first operand. */
 export const relu = (x: Tensor): Tensor => maximum(0, x);
@@ -18,27 +25,27 @@ export const relu6 = (x: Tensor): Tensor => minimum(6, relu(x));
 
 /** x above 0, slope·x below. */
 export const leakyRelu = (x: Tensor, slope = 0.01): Tensor =>
-  roundedOnce([x], (v) => select(v.greater(0), v, v.mul(slope)));
+  rounded("leakyRelu", x, (v) => select(v.greater(0), v, v.mul(slope)));
 
 /** The part of x that is not above 0, and 0 elsewhere, so that eˣ of it stays at most 1. */
 const negative = (x: Tensor): Tensor => select(x.greater(0), 0, x);
 
 /** x above 0, α·(eˣ − 1) below. Clevert, Unterthiner & Hochreiter 2016. */
 export const elu = (x: Tensor, alpha = 1): Tensor =>
-  roundedOnce([x], (v) => select(v.greater(0), v, negative(v).expm1().mul(alpha)));
+  rounded("elu", x, (v) => select(v.greater(0), v, negative(v).expm1().mul(alpha)));
 
 /** x above 0, α·(e^(x/α) − 1) below: an elu with slope 1 at 0. Barron 2017. */
 export const celu = (x: Tensor, alpha = 1): Tensor =>
-  roundedOnce([x], (v) => select(v.greater(0), v, negative(v).div(alpha).expm1().mul(alpha)));
+  rounded("celu", x, (v) => select(v.greater(0), v, negative(v).div(alpha).expm1().mul(alpha)));
 
 /** λ·elu(x, α) with the fixed point of Klambauer et al. 2017: α = 1.6732632…, λ = 1.0507009…. */
 export const selu = (x: Tensor): Tensor =>
-  roundedOnce([x], (v) => elu(v, 1.6732632423543772).mul(1.0507009873554805));
+  rounded("selu", x, (v) => elu(v, 1.6732632423543772).mul(1.0507009873554805));
 
 /**
  * x·Φ(x), Φ the standard normal distribution's share below x. ½·(1 + erf(x/√2)) would cancel below −3. Hendrycks & Gimpel 2016.
  */
-export const gelu = (x: Tensor): Tensor => roundedOnce([x], (v) => v.mul(normalCdf(v)));
+export const gelu = (x: Tensor): Tensor => rounded("gelu", x, (v) => v.mul(normalCdf(v)));
 
 /**
  * The tanh form of gelu: ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
@@ -46,16 +53,16 @@ export const gelu = (x: Tensor): Tensor => roundedOnce([x], (v) => v.mul(normalC
  * Computed as x·σ(2u) with u the argument of tanh: that is the same, and 1 + tanh u would cancel where u is far below 0.
  */
 export const geluTanh = (x: Tensor): Tensor =>
-  roundedOnce([x], (v) => {
+  rounded("geluTanh", x, (v) => {
     const twice = v.mul(v.mul(v).mul(0.044715).add(1)).mul(Math.sqrt(8 / Math.PI));
     return v.mul(twice.sigmoid());
   });
 
 /** x·σ(x), also called swish. */
-export const silu = (x: Tensor): Tensor => roundedOnce([x], (v) => v.mul(v.sigmoid()));
+export const silu = (x: Tensor): Tensor => rounded("silu", x, (v) => v.mul(v.sigmoid()));
 
 /** x·tanh(softplus(x)). Misra 2019. */
-export const mish = (x: Tensor): Tensor => roundedOnce([x], (v) => v.mul(softplus(v).tanh()));
+export const mish = (x: Tensor): Tensor => rounded("mish", x, (v) => v.mul(softplus(v).tanh()));
 
 /**
  * ln(1 + eˣ) = max(x, 0) + ln(1 + e^(−|x|)).
@@ -63,22 +70,25 @@ export const mish = (x: Tensor): Tensor => roundedOnce([x], (v) => v.mul(softplu
  * Written with selects rather than |·| so that the gradient at 0 is ½.
  */
 export const softplus = (x: Tensor): Tensor =>
-  roundedOnce([x], (v) => {
+  rounded("softplus", x, (v) => {
     const above = v.greater(0);
     return select(above, v, 0).add(select(above, v.neg(), v).exp().log1p());
   });
 
 /** ln σ(x) = −softplus(−x). */
-export const logSigmoid = (x: Tensor): Tensor => roundedOnce([x], (v) => softplus(v.neg()).neg());
+export const logSigmoid = (x: Tensor): Tensor =>
+  rounded("logSigmoid", x, (v) => softplus(v.neg()).neg());
 
 /** x/(1 + |x|). */
-export const softsign = (x: Tensor): Tensor => roundedOnce([x], (v) => v.div(v.abs().add(1)));
+export const softsign = (x: Tensor): Tensor => rounded("softsign", x, (v) => v.div(v.abs().add(1)));
 
 /** relu6(x + 3)/6. */
-export const hardSigmoid = (x: Tensor): Tensor => roundedOnce([x], (v) => relu6(v.add(3)).div(6));
+export const hardSigmoid = (x: Tensor): Tensor =>
+  rounded("hardSigmoid", x, (v) => relu6(v.add(3)).div(6));
 
 /** x·relu6(x + 3)/6. */
-export const hardSwish = (x: Tensor): Tensor => roundedOnce([x], (v) => v.mul(hardSigmoid(v)));
+export const hardSwish = (x: Tensor): Tensor =>
+  rounded("hardSwish", x, (v) => v.mul(hardSigmoid(v)));
 
 /** x clamped to [low, high]. */
 export const hardTanh = (x: Tensor, low = -1, high = 1): Tensor => clamp(x, low, high);

@@ -2,6 +2,7 @@
  * Small formulas over elementwise ops. They make no nodes of their own kind, so gradient and fusion come for free.
  */
 import type { Tensor } from "../../node.ts";
+import { checkTensor } from "../apply.ts";
 import { broadcastOperands, type Operand } from "../broadcast.ts";
 import { add, maximum, minimum, sub } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
@@ -9,7 +10,10 @@ import { log1p } from "../elementwise/unary.ts";
 import { inFloat32, roundedOnce } from "./in-float32.ts";
 
 /** x². */
-export const square = (x: Tensor): Tensor => x.mul(x);
+export function square(x: Tensor): Tensor {
+  checkTensor("square", x);
+  return x.mul(x);
+}
 
 /** min(max(x, low), high); the gradient is 1 at both bounds. NaN stays. */
 export const clamp = (x: Tensor, low: Operand, high: Operand): Tensor =>

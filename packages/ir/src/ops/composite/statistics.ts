@@ -8,6 +8,7 @@ import { isFloat, minOf } from "../../dtype.ts";
 import { checkOptions, type OptionNames } from "../../errors.ts";
 import type { Tensor } from "../../node.ts";
 import { checkAxes, checkAxis, sizeOf } from "../../shape.ts";
+import { checkTensor } from "../apply.ts";
 import { dimValue } from "../create.ts";
 import { maximum } from "../elementwise/binary.ts";
 import { select } from "../elementwise/compare.ts";
@@ -25,6 +26,7 @@ const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
 
 /** Σx/n over `axes`, all by default. Integers become f32. */
 export function mean(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
+  checkTensor("mean", x);
   checkOptions("mean", options, reduceOptions);
   const list = checkAxes("mean", axes, x.rank);
   return inFloat(x, (from) => {
@@ -41,6 +43,7 @@ const varianceOptions: OptionNames<VarianceOptions> = { ...reduceOptions, correc
 
 /** Σ(x − mean)²/(n − correction) over `axes`, in two passes, which does not cancel. */
 export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor {
+  checkTensor("variance", x);
   const list = checkAxes("variance", axes, x.rank);
   return inFloat(x, (from) => {
     const { correction = 0, ...keep } = checkOptions("variance", options, varianceOptions);
@@ -57,12 +60,12 @@ function rootOf(x: Tensor): Tensor {
 }
 
 /** √variance; the gradient is 0 where all elements are equal. */
-export const std = (x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor =>
-  inFloat32([x], (from) =>
-    rootOf(
-      variance(from, checkAxes("std", axes, x.rank), checkOptions("std", options, varianceOptions)),
-    ),
-  );
+export function std(x: Tensor, axes?: Axes, options: VarianceOptions = {}): Tensor {
+  checkTensor("std", x);
+  const list = checkAxes("std", axes, x.rank);
+  checkOptions("std", options, varianceOptions);
+  return inFloat32([x], (from) => rootOf(variance(from, list, options)));
+}
 
 export interface NormOptions extends ReduceOptions {
   readonly order?: 1 | 2 | typeof Infinity;
@@ -72,6 +75,7 @@ const normOptions: OptionNames<NormOptions> = { ...reduceOptions, order: 1 };
 
 /** (Σ|x|ᵖ)^(1/p) for p = `order`, 2 by default; of order Infinity, max |x|. The gradient is 0 where x is. */
 export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor {
+  checkTensor("norm", x);
   const list = checkAxes("norm", axes, x.rank);
   return inFloat(x, (from) => {
     const { order = 2, ...keep } = checkOptions("norm", options, normOptions);
@@ -93,6 +97,7 @@ const peakOf = (x: Tensor, axis: number): Tensor =>
 
 /** eˣ/Σeˣ along `axis`. The sum is at least 1, so that one reciprocal a row loses little and saves a division an element. */
 export function softmax(x: Tensor, axis = -1): Tensor {
+  checkTensor("softmax", x);
   const a = checkAxis("softmax", axis, x.rank);
   return inFloat(x, (from) => {
     const e = from.sub(peakOf(from, a)).exp();
@@ -108,6 +113,7 @@ export function softmax(x: Tensor, axis = -1): Tensor {
  * anything above t has a sum of 1 or more, so its weights are those of `softmax`.
  */
 export function maskedSoftmax(x: Tensor, axis = -1): Tensor {
+  checkTensor("maskedSoftmax", x);
   const a = checkAxis("maskedSoftmax", axis, x.rank);
   const lowest = minOf(isFloat(x.dtype) ? x.dtype : "f32");
   return inFloat(x, (from) => {
@@ -119,6 +125,7 @@ export function maskedSoftmax(x: Tensor, axis = -1): Tensor {
 
 /** x − ln Σeˣ along `axis`. */
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
+  checkTensor("logSoftmax", x);
   const a = checkAxis("logSoftmax", axis, x.rank);
   return inFloat(x, (from) => {
     const d = from.sub(peakOf(from, a));
@@ -128,6 +135,7 @@ export function logSoftmax(x: Tensor, axis = -1): Tensor {
 
 /** ln Σeˣ over `axes`, all by default. −∞ and ∞ are reached, not NaN. */
 export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor {
+  checkTensor("logSumExp", x);
   checkOptions("logSumExp", options, reduceOptions);
   const list = checkAxes("logSumExp", axes, x.rank);
   return inFloat(x, (from) => {
@@ -142,6 +150,7 @@ export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): 
 
 /** x/max(‖x‖₂, eps) along `axis`. */
 export function normalize(x: Tensor, axis = -1, eps = 1e-12): Tensor {
+  checkTensor("normalize", x);
   const a = checkAxis("normalize", axis, x.rank);
   return inFloat(x, (from) => from.div(maximum(norm(from, a, { keepDims: true }), eps)));
 }

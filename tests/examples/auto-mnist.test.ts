@@ -1,0 +1,7 @@
+/** The example mnist on auto. */
+import { test } from "uvu";
+import { sameOn } from "./on-targets.ts";
+
+sameOn("mnist", ["auto"]);
+
+test.run();

@@ -1,0 +1,7 @@
+/** The example characters on auto, js and wasm. */
+import { test } from "uvu";
+import { sameOn } from "./on-targets.ts";
+
+sameOn("characters.ts", ["auto", "wasm"]);
+
+test.run();

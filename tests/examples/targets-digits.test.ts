@@ -1,0 +1,7 @@
+/** The example digits on auto, js and wasm. */
+import { test } from "uvu";
+import { sameOn } from "./on-targets.ts";
+
+sameOn("digits", ["auto", "wasm"]);
+
+test.run();

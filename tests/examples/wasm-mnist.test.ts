@@ -1,0 +1,7 @@
+/** The example mnist on wasm. */
+import { test } from "uvu";
+import { sameOn } from "./on-targets.ts";
+
+sameOn("mnist", ["wasm"]);
+
+test.run();

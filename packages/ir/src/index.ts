@@ -8,6 +8,8 @@ export * from "./frozen.ts";
 export * from "./grad.ts";
 export * from "./host.ts";
 export { checkList, checkRecord, kindOf } from "./kind.ts";
+export { det, slogdet } from "./linalg/decompositions.ts";
+export * as linalg from "./linalg/index.ts";
 export type { Methods } from "./methods.ts";
 
 import "./methods.ts";
@@ -23,7 +25,6 @@ export * from "./ops/composite/grid.ts";
 export { inFloat32, roundedOnce, widened } from "./ops/composite/in-float32.ts";
 export { at, get, type Index, type Place } from "./ops/composite/indexing.ts";
 export * from "./ops/composite/interpolate.ts";
-export * from "./ops/composite/linalg.ts";
 export * from "./ops/composite/numeric.ts";
 export * from "./ops/composite/order-statistics.ts";
 export * from "./ops/composite/pool-places.ts";

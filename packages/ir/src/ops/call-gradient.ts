@@ -23,7 +23,38 @@ export function callVjp(
   const { gradient } = node.attrs;
   if (gradient === "recompute") return recomputed(cotangents, node, active, pullback);
   if (gradient === "custom") return ruled(cotangents, node, active);
+  if (gradient === "closed") return closed(cotangents, node, active, pullback);
   return bug("grad", `a call with the gradient ${String(gradient)}`);
+}
+
+/** A function whose gradient has a formula: of cotangents, one for each result, of the results and of the arguments. */
+export interface ClosedForm {
+  /** How calls of it are told from others. */
+  readonly name: string;
+  body(...xs: Tensor[]): readonly Tensor[];
+  /** Right for batches of arguments too. */
+  gradient(gs: readonly Tensor[], ys: readonly Tensor[], ...xs: Tensor[]): readonly Tensor[];
+}
+
+/** Those that have been called. */
+export const closedForms: Map<string, ClosedForm> = new Map();
+
+/**
+ * By the formula, whose parts may have formulas again. A call that was read from text may have none here, and is differentiated like
+ * its body.
+ */
+function closed(
+  cotangents: readonly (Tensor | undefined)[],
+  node: Tensor,
+  active: readonly boolean[],
+  pullback: Pullback,
+): readonly (Tensor | undefined)[] {
+  const graph = node.regions[0]!;
+  const form = closedForms.get(String(node.attrs.name));
+  if (!form) return ofBody(cotangents, node, active, pullback, node.operands);
+  const given = cotangents.map((g, i) => g ?? zeroOf(graph.results[i]!));
+  const results = node.results!.map((type, index) => apply("result", [node], { index }, type));
+  return form.gradient(given, results, ...node.operands);
 }
 
 /** The results of the graph for these operands. */
@@ -43,24 +74,29 @@ function recomputed(
   active: readonly boolean[],
   pullback: Pullback,
 ): (Tensor | undefined)[] {
-  const graph = node.regions[0]!;
-  const wanted = graph.params.flatMap((p, i) => (active[i] && isFloat(p.dtype) ? [i] : []));
-  const parts = pullback(
-    graph.results,
-    cotangents,
-    wanted.map((i) => graph.params[i]!),
-  );
   const arrived = cotangents.find((g) => g !== undefined)!;
   const whole = node.operands.every((t) => t.op === "param");
   const again = node.operands.map((t) =>
     t.op === "param" && !whole ? t : afterArrival(t, arrived),
   );
+  return ofBody(cotangents, node, active, pullback, again);
+}
+
+/** The gradient of the body at these operands. */
+function ofBody(
+  cotangents: readonly (Tensor | undefined)[],
+  node: Tensor,
+  active: readonly boolean[],
+  pullback: Pullback,
+  operands: readonly Tensor[],
+): (Tensor | undefined)[] {
+  const graph = node.regions[0]!;
+  const wanted = graph.params.flatMap((p, i) => (active[i] && isFloat(p.dtype) ? [i] : []));
+  const xs = wanted.map((i) => graph.params[i]!);
+  const parts = pullback(graph.results, cotangents, xs);
+  const whole = parts.map((g, k) => g ?? zeroOf(xs[k]!));
+  const made = bodyFor(graph, operands, whole);
   const out: (Tensor | undefined)[] = node.operands.map(() => undefined);
-  const made = bodyFor(
-    graph,
-    again,
-    parts.map((g, k) => g ?? zeroOf(graph.params[wanted[k]!]!)),
-  );
   for (const [k, i] of wanted.entries()) if (parts[k]) out[i] = made[k];
   return out;
 }

@@ -131,7 +131,10 @@ const overWhile: Rule = (node, lanes, size, run) => {
 };
 
 /** A call with a gradient of its own stays one: its regions are those of the batch. */
-const overCall: Rule = (node, lanes, size, run) => {
+const overCall: Rule = (node, given, size, run) => {
+  // A formula is one for batches of all arguments.
+  const whole = node.attrs.gradient === "closed";
+  const lanes = whole ? given.map((l) => laned(spread(l, size))) : given;
   const params = lanes.map(standInFor);
   const [forward, rule] = node.regions as [Graph, Graph | undefined];
   const results = run(forward, params).map((l) => spread(l, size));
@@ -139,12 +142,12 @@ const overCall: Rule = (node, lanes, size, run) => {
   const regions: Graph[] = [{ params: own, results }];
   if (rule) {
     const seen = results.map((t) => laned(standIn(t)));
-    const given = results.map((t) => laned(standIn(t, "g")));
+    const gs = results.map((t) => laned(standIn(t, "g")));
     const again = params.map(standInFor);
-    const parts = run(rule, [...given, ...seen, ...again]).map((l, i) =>
+    const parts = run(rule, [...gs, ...seen, ...again]).map((l, i) =>
       toOperand(l, lanes[i]!, size),
     );
-    const all = [...given, ...seen, ...again].map((l) => l.tensor);
+    const all = [...gs, ...seen, ...again].map((l) => l.tensor);
     regions.push({ params: all, results: parts });
   }
   const operands = lanes.map((l) => l.tensor);

@@ -6,6 +6,7 @@ import { isFloat } from "../dtype.ts";
 import { DtypeError, GraphError } from "../errors.ts";
 import { kindOf } from "../kind.ts";
 import { type ResultType, Tensor } from "../node.ts";
+import { type ClosedForm, closedForms } from "../ops/call-gradient.ts";
 import { resultsOf } from "../ops/control.ts";
 import { checkTypes, closeOver, traceBody } from "../ops/regions.ts";
 import { argumentsOf, standIn, type TensorFunction, traceFunction } from "./function.ts";
@@ -54,7 +55,12 @@ export type CustomVjp = (
 export function customVjp<F extends TensorFunction>(f: F, vjp: CustomVjp): F {
   if (typeof vjp !== "function")
     throw new GraphError(`customVjp: the rule must be a function, got ${kindOf(vjp)}`);
+  let within = false;
   return ((...xs: Tensor[]) => {
+    if (within)
+      throw new GraphError(
+        "customVjp: the rule calls the function that it is the rule of\n  call the function inside, or take what it gave from the results",
+      );
     const args = argumentsOf("customVjp", xs);
     const traced = traceFunction("customVjp", f, args);
     for (const { dtype } of traced.results)
@@ -62,7 +68,10 @@ export function customVjp<F extends TensorFunction>(f: F, vjp: CustomVjp): F {
         throw new DtypeError(
           `customVjp: a result is ${dtype}, which has no cotangent\n  return it from a function of its own`,
         );
-    const rule = traceRule(vjp, traced.results, args);
+    within = true;
+    const rule = traceRule(vjp, traced.results, args, () => {
+      within = false;
+    });
     const { regions, captures } = closeOver([traced, rule], false);
     const attrs = { gradient: "custom" };
     const parts = { op: "call", operands: [...args, ...captures], attrs, regions };
@@ -72,12 +81,17 @@ export function customVjp<F extends TensorFunction>(f: F, vjp: CustomVjp): F {
 }
 
 /** The rule as a body: of cotangents, results and arguments. */
-function traceRule(vjp: CustomVjp, results: readonly ResultType[], args: readonly Tensor[]) {
+function traceRule(
+  vjp: CustomVjp,
+  results: readonly ResultType[],
+  args: readonly Tensor[],
+  end: () => void,
+) {
   const gs = results.map((t) => standIn(t, "g"));
   const ys = results.map((t) => standIn(t, "y"));
   const own = args.map((t) => standIn(t));
   return traceBody("customVjp", [...gs, ...ys, ...own], () => {
-    const parts = vjp(gs, ys, ...own);
+    const parts = finallyDo(end, () => vjp(gs, ys, ...own));
     if (!Array.isArray(parts) || parts.length !== args.length)
       throw new GraphError(
         `customVjp: the rule must give a list of ${args.length} cotangents, got ${Array.isArray(parts) ? parts.length : kindOf(parts)}\n  give one for each argument, undefined for none`,
@@ -91,4 +105,25 @@ function traceRule(vjp: CustomVjp, results: readonly ResultType[], args: readonl
   });
 }
 
+function finallyDo<T>(end: () => void, run: () => T): T {
+  try {
+    return run();
+  } finally {
+    end();
+  }
+}
+
 const standInZero = (x: Tensor): Tensor => x.zerosLike();
+
+/** A call of a function whose gradient has a formula; unlike the rule of `customVjp` it is asked for only where gradients are taken. */
+export function inClosedForm(form: ClosedForm, xs: readonly Tensor[]): Tensor[] {
+  closedForms.set(form.name, form);
+  const args = argumentsOf(form.name, xs);
+  const traced = traceFunction(form.name, (...own) => form.body(...own), args);
+  const { regions, captures } = closeOver([traced], false);
+  const attrs = { gradient: "closed", name: form.name };
+  return resultsOf(
+    { op: "call", operands: [...args, ...captures], attrs, regions },
+    traced.results,
+  );
+}

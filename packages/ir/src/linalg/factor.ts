@@ -45,7 +45,7 @@ export function eliminated(x: Tensor): Factors {
     ([m, left], _x, k) => {
       const column = columnAt(m!, k);
       const sizes = select(left!, select(column.isNan(), Infinity, column.abs()), -1);
-      const chosen = argMax(sizes, -1);
+      const chosen = argMax(sizes, -1, { empty: "identity" });
       const isPivot = asColumn(chosen).equal(rows);
       const row = rowsAt(m!, chosen);
       const pivot = asColumn(sum(select(isPivot, column, 0), -1));

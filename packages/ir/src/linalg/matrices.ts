@@ -5,11 +5,10 @@ import { type Dim, isStatic, printDim, sameDim } from "../dim.ts";
 import { isFloat } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
-import { checkTensor, range } from "../ops/apply.ts";
+import { apply, checkTensor, range } from "../ops/apply.ts";
 import { broadcastTo } from "../ops/broadcast.ts";
 import { select } from "../ops/elementwise/compare.ts";
 import { convert } from "../ops/elementwise/convert.ts";
-import { gather } from "../ops/gather.ts";
 import { expandDims, swapAxes, transpose } from "../ops/movement.ts";
 import { sum } from "../ops/reduce.ts";
 import { iota } from "../ops/source.ts";
@@ -82,23 +81,25 @@ export const diagonal = (v: Tensor): Tensor => {
   return select(rowNumbers(n).equal(columnNumbers(n)), asColumn(v), 0);
 };
 
+/** Places that are there by construction, of which an empty matrix has none to read. */
+const gather = (x: Tensor, places: readonly Tensor[], axes: readonly number[]): Tensor =>
+  apply("gather", [x, ...places], { axes: [...axes] });
+
 /** Column k, and row k, of each matrix; k a scalar of the graph. */
-export const columnAt = (x: Tensor, k: Tensor): Tensor =>
-  gather(x, [k], [x.rank - 1], { negative: "outside" });
-export const rowAt = (x: Tensor, k: Tensor): Tensor =>
-  gather(x, [k], [x.rank - 2], { negative: "outside" });
+export const columnAt = (x: Tensor, k: Tensor): Tensor => gather(x, [k], [x.rank - 1]);
+export const rowAt = (x: Tensor, k: Tensor): Tensor => gather(x, [k], [x.rank - 2]);
 
 /** Of each matrix the row that `at`, one number for each of the batch, says. */
 export function rowsAt(x: Tensor, at: Tensor): Tensor {
   if (at.rank === 0) return rowAt(x, at);
   const batch = range(at.rank).map((axis) => iota(at.shape, axis));
-  return gather(x, [...batch, at], range(at.rank + 1), { negative: "outside" });
+  return gather(x, [...batch, at], range(at.rank + 1));
 }
 
 /** The rows of each matrix in the order of `at`: [..., k] for [..., m, n]. */
 export function rowsInOrder(x: Tensor, at: Tensor): Tensor {
   const lead = range(at.rank - 1).map((axis) => iota(at.shape, axis));
-  return gather(x, [...lead, at], range(at.rank), { negative: "outside" });
+  return gather(x, [...lead, at], range(at.rank));
 }
 
 /** [k, ..., n], as a scan stacks them, as rows of matrices: [..., k, n]. */

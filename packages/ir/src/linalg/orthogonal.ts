@@ -132,12 +132,13 @@ export interface RankOptions {
 }
 
 const rankOptions: OptionNames<RankOptions> = { rtol: 1 };
-const spacing = { f64: 2 ** -52, f32: 2 ** -23 };
+/** Of f64, or of f32, at 1. */
+const spacingOf = (x: Tensor): number => (x.dtype === "f64" ? 2 ** -52 : 2 ** -23);
 
 /** The share of the largest singular value below which another counts as 0. */
 function shareOf(x: Tensor, rtol: number | undefined): number {
   const [m, n] = x.shape.slice(-2).map((d) => (isStatic(d) ? d : 1)) as [number, number];
-  return rtol ?? Math.max(m, n) * spacing[x.dtype as keyof typeof spacing];
+  return rtol ?? Math.max(m, n) * spacingOf(x);
 }
 
 /** V·Σ⁺·Uᵀ, and its gradient in closed form (Golub & Pereyra 1973), which equal singular values do not disturb. */

@@ -79,10 +79,8 @@ const oneByOne: Rule = (node, lanes, size) => {
   return ys[0]!;
 };
 
-const product =
-  (of: (node: Tensor, lanes: readonly Lane[], size: Dim) => Tensor | undefined): Rule =>
-  (node, lanes, size) =>
-    of(node, lanes, size) ?? oneByOne(node, lanes, size);
+const convolution: Rule = (node, lanes, size) =>
+  batchedConvolution(node, lanes, size) ?? oneByOne(node, lanes, size);
 
 const byFamily: Readonly<Record<string, Rule>> = {
   elementwise,
@@ -102,7 +100,7 @@ const byName: Readonly<Record<string, Rule>> = {
   slice,
   pad,
   dotGeneral: batchedDot,
-  convolution: product(batchedConvolution),
+  convolution,
   gather: batchedGather,
   scatter: batchedScatter,
 };

@@ -8,7 +8,7 @@ import { GraphError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { opRecord } from "../op.ts";
 import { apply, filled, numbersOf } from "../ops/apply.ts";
-import { cumulativeTangent } from "../ops/cumulative.ts";
+import { cumulativeTangent } from "../ops/cumulative-gradient.ts";
 import { scatterTangent } from "../ops/scatter-gradient.ts";
 import { printShape } from "../shape.ts";
 

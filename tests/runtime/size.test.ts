@@ -9,8 +9,8 @@ import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-si
 /** kB of gzip at most. */
 const limits = {
   "wasm inference from a URL": 23,
-  "runtime loader": 21.8,
-  "runtime loader with wasm": 26,
+  "runtime loader": 21.9,
+  "runtime loader with wasm": 26.1,
   "kiln-ml, compile for wasm": 143,
 };
 
@@ -20,7 +20,7 @@ function within(page: keyof typeof limits, { gzip }: PageSize): void {
   assert.ok(gzip <= limits[page] * 1000, `${page}: ${gzip} bytes, at most ${limits[page]} kB`);
 }
 
-test("the whole loader is at most 21.8 kB of gzip and carries no compiler or IR", async () => {
+test("the whole loader is at most 21.9 kB of gzip and carries no compiler or IR", async () => {
   const size = await sizeOf("runtime loader");
   const allowed = /^(<stdin>|runtime\/|packages\/artifact\/|packages\/ir\/src\/errors\.ts)/;
   assert.equal(
@@ -30,7 +30,7 @@ test("the whole loader is at most 21.8 kB of gzip and carries no compiler or IR"
   within("runtime loader", size);
 });
 
-test("the loader with the wasm device is at most 26 kB of gzip, and without it carries none of it", async () => {
+test("the loader with the wasm device is at most 26.1 kB of gzip, and without it carries none of it", async () => {
   within("runtime loader with wasm", await sizeOf("runtime loader with wasm"));
   const { files } = await sizeOf("runtime loader");
   assert.equal(

@@ -4,6 +4,7 @@
  * fusion. A call with the attribute `gradient` stays until gradients are taken: "recompute" computes
  * its body again for them, "custom" has their rule as a second region. See `call-gradient.ts`.
  */
+import { isOp } from "../attributes.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import {
   type Graph,
@@ -151,8 +152,8 @@ export function inlineCalls(
       done.set(node, body[0]!);
       continue;
     }
-    const body = node.op === "result" ? bodies.get(node.operands[0]!) : undefined;
-    const flat = body ? body[node.attrs.index as number]! : rebuilt(node, done);
+    const body = isOp(node, "result") && bodies.get(node.operands[0]!)?.[node.attrs.index];
+    const flat = body || rebuilt(node, done);
     const inner = (graph: Graph) => inlineGraph(graph, keep);
     done.set(node, flat.regions.length ? withRegions(flat, flat.regions.map(inner)) : flat);
   }

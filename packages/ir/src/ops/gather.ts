@@ -4,6 +4,7 @@
  * take indices, of which negative ones count from the end (`places.ts`).
  */
 
+import type { UpdateMode } from "../attributes.ts";
 import { claimIndices } from "../claim.ts";
 import { addDim, type Dim, maxDim, negDim, sameDim, subDim } from "../dim.ts";
 import { isHalf, isInteger, minOf } from "../dtype.ts";
@@ -58,7 +59,7 @@ defineOp({
     return { dtype: x.dtype, shape: [...shape, ...dropAxes(x.shape, numbersOf(attrs.axes))] };
   },
   vjp(g, y, x, ...indices) {
-    const axes = numbersOf(y.attrs.axes);
+    const axes = y.attrs.axes;
     const clamped = indices.map((v, k) => clampIndex(v, x!.shape[axes[k]!]!));
     const zeros = filled(0, g.dtype, x!.shape);
     const gx = combined(zeros, g, clamped, { axes: [...axes], mode: "add" });
@@ -72,8 +73,7 @@ function clampIndex(index: Tensor, extent: Dim): Tensor {
   return low ? apply("maximum", [high, low]) : high;
 }
 
-const modes = ["add", "mul", "max", "min", "set"] as const;
-type Mode = (typeof modes)[number];
+const modes: readonly UpdateMode[] = ["add", "mul", "max", "min", "set"];
 
 defineOp({
   name: "scatter",
@@ -81,7 +81,7 @@ defineOp({
   infer([x, updates, ...indices], attrs) {
     if (!x || !updates) throw new GraphError("scatter: takes x, updates and indices");
     const shape = checkIndices("scatter", x, indices, attrs);
-    const mode = attrs.mode as Mode;
+    const mode = attrs.mode as UpdateMode;
     if (!modes.includes(mode))
       throw new GraphError(
         `scatter: mode "${mode}" is not add, mul, max, min or set\n  take one of these; a mean is a sum by add, divided by the counts`,
@@ -161,7 +161,7 @@ function combined(
   x: Tensor,
   updates: Tensor,
   indices: readonly Tensor[],
-  attrs: { readonly axes: readonly number[]; readonly mode: Mode },
+  attrs: { readonly axes: readonly number[]; readonly mode: UpdateMode },
 ): Tensor {
   const wide = isHalf(x.dtype) && (attrs.mode === "add" || attrs.mode === "mul");
   const [to, from] = wide ? [inDtype(x, "f32"), inDtype(updates, "f32")] : [x, updates];
@@ -197,7 +197,7 @@ export function scatter(
   updates: Tensor,
   indices: readonly Tensor[],
   axes: readonly number[],
-  mode: Mode = "add",
+  mode: UpdateMode = "add",
   options: IndexOptions = {},
 ): Tensor {
   checkTensor("scatter", x);

@@ -55,6 +55,19 @@ const layer = (name: string, option: string, ...args: unknown[]): Row => [
 const rows: readonly Row[] = [
   ["ir dim", "max", (o) => ir.dim("N", o)],
   ["ir grad", "cotangent", (o) => ir.grad(matrix().sum(), [], o)],
+  ["ir vmap", "inAxes", (o) => ir.vmap(identity, o)],
+  ["ir jacobian", "mode", (o) => ir.jacobian(identity, matrix(), o)],
+  ["ir cholesky", "upper", (o) => ir.linalg.cholesky(matrix(), o)],
+  ["ir triangularSolve", "upper", (o) => ir.linalg.triangularSolve(matrix(), matrix(), o)],
+  ["ir pinv", "rtol", (o) => ir.linalg.pinv(matrix(), o)],
+  ["ir lstsq", "rtol", (o) => ir.linalg.lstsq(matrix(), matrix(), o)],
+  ["ir matrixNorm", "keepDims", (o) => ir.linalg.matrixNorm(matrix(), "fro", o)],
+  ["nn lora", "rank", (o) => nn.lora(net(), o)],
+  ["nn Upsample", "scale", (o) => new nn.Upsample(Object.assign({ scale: 2 }, o))],
+  layer("GCNConv", "bias", 2, 3), layer("GATConv", "heads", 2, 3),
+  layer("SAGEConv", "aggregation", 2, 3),
+  layer("GINConv", "trainEps", new nn.Linear(2, 2)),
+  ...["RNNCell", "GRUCell", "LSTMCell"].map((name) => layer(name, "bias", 2, 3)),
   ["ir valueAndGrad", "cotangent", (o) => ir.valueAndGrad(matrix().sum(), [], o)],
   ["ir printGraph", "updates", (o) => ir.printGraph({ params: [], results: [] }, o)],
   ["ir tensor", "dtype", (o) => ir.tensor([1], o)],
@@ -305,7 +318,7 @@ for (const [name, option, call] of rows)
   });
 
 const packages = {
-  ir: { folder: "packages/ir/src", exports: { ...ir, ...ir.random } },
+  ir: { folder: "packages/ir/src", exports: { ...ir, ...ir.random, ...ir.linalg } },
   nn: { folder: "packages/nn/src", exports: nn },
   optim: { folder: "packages/optim/src", exports: optim },
   data: { folder: "packages/data/src", exports: { ...data, ...data.augment } },

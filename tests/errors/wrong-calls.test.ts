@@ -70,7 +70,8 @@ test("every layer answers wrong inputs with an error of Kiln", () => {
     ...Object.fromEntries(Object.values(cases).map((c) => [c.type, c.args])),
     Linear: [3, 2], Conv1d: [2, 3, 3], Conv2d: [2, 3, 3], BatchNorm1d: [3], BatchNorm2d: [2], LayerNorm: [3], RmsNorm: [3],
     GroupNorm: [1, 2], Embedding: [5, 2], MultiHeadAttention: [4, 2], LSTM: [3, 4], GRU: [3, 4], RNN: [3, 4], MaxPool2d: [2],
-    AvgPool2d: [2], AdaptiveAvgPool2d: [1], Dense: [4],
+    AvgPool2d: [2], AdaptiveAvgPool2d: [1], Dense: [4], GCNConv: [2, 3], GATConv: [2, 3], SAGEConv: [2, 3],
+    GINConv: [new nn.Linear(2, 2)], RNNCell: [3, 4], GRUCell: [3, 4], LSTMCell: [3, 4], Upsample: [{ scale: 2 }],
   }; // biome-ignore format: a table
   // What a module is made of, and a function of the user's, are no layers.
   const layers = Object.entries(nn).filter(

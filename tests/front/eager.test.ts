@@ -93,6 +93,16 @@ test("gradients are tensors like any other", async () => {
   assert.equal([...(await g!.data())], [2, 4, 6]);
 });
 
+test("toList gives nested lists, of booleans too, and of no elements", async () => {
+  const x = tensor([[1, 2], [3, 4]]); // biome-ignore format: a matrix
+  assert.equal(await x.mul(0.5).toList(), [[0.5, 1], [1.5, 2]]); // biome-ignore format: a matrix
+  assert.equal(await x.greater(2).toList(), [[false, false], [true, true]]); // biome-ignore format: a matrix
+  assert.equal(await x.convert("f16").toList(), [[1, 2], [3, 4]]); // biome-ignore format: a matrix
+  assert.is(await x.sum().toList(), 10);
+  assert.equal(await tensor(new Float32Array(0), { shape: [2, 0] }).toList(), [[], []]);
+  assert.is(inspect(tensor([0.1, NaN])), "Tensor f32[2] [0.1,NaN]");
+});
+
 test("inspect shows small values that are at hand, else type and origin", async () => {
   const y = tensor([1, 2]).add(0.5);
   assert.is(inspect(y), "Tensor f32[2] (add)");

@@ -239,6 +239,7 @@ const short: Readonly<Record<string, string>> = {
   dotGeneral: "matmul",
   convolution: "conv",
   stopGradient: "copy",
+  after: "copy",
 };
 
 /** Named after the first and last ops of the group. */

@@ -187,6 +187,10 @@ export class Values {
         return this.gather(node, coords, guard);
       case "stopGradient":
         return this.at(node.operands[0]!, coords, guard);
+      case "after":
+        // Waited for, as the kernel counts it as read, but not loaded.
+        this.at(node.operands[1]!, coords, guard);
+        return this.at(node.operands[0]!, coords, guard);
       case "randomBits": {
         const key = node.operands[0]!;
         const [k0, k1] = [this.at(key, [0], guard), this.at(key, [1], guard)];

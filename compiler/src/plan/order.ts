@@ -1,7 +1,8 @@
 /**
  * Orders kernels: each after what it reads, and an update in place after every other kernel that
- * reads the old value. Among what is ready, the one the program wrote first runs first. Decides
- * which updates can happen in place; runs after lower, before plan.
+ * reads the old value. Among what is ready, the one the program wrote first runs first; but for
+ * programs that compute values again. Decides which updates can happen in place; runs after lower,
+ * before plan.
  */
 import { bug, type Dim, keyOfDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
@@ -209,6 +210,15 @@ function priority({ members }: Group): number {
   return least;
 }
 
+/**
+ * Where values are computed again to save memory, what nothing waits for runs as soon as it can: a weight's gradient
+ * is the last to read them, and takes no memory but its own place.
+ */
+const computesAgain = ({ computed }: Group): boolean => {
+  for (const t of computed) if (t.op === "after") return true;
+  return false;
+};
+
 function sorted(
   kernels: readonly Lowered[],
   before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
@@ -221,11 +231,15 @@ function sorted(
   for (const [i, k] of wanted.entries())
     for (const b of before.get(k)!) after[rank.get(b)!]!.push(i);
   const ready = new Ranks();
-  for (const [i, n] of missing.entries()) if (n === 0) ready.add(i);
+  const last = new Ranks();
+  const early = kernels.some(({ group }) => computesAgain(group));
+  const add = (i: number) => (early && after[i]!.length === 0 ? last : ready).add(i);
+  for (const [i, n] of missing.entries()) if (n === 0) add(i);
   const out: Lowered[] = [];
-  for (let i = ready.take(); i !== undefined; i = ready.take()) {
+  const take = () => last.take() ?? ready.take();
+  for (let i = take(); i !== undefined; i = take()) {
     out.push(wanted[i]!);
-    for (const later of after[i]!) if (--missing[later]! === 0) ready.add(later);
+    for (const later of after[i]!) if (--missing[later]! === 0) add(later);
   }
   const left = wanted.filter((_, i) => missing[i]! > 0);
   if (left.length)

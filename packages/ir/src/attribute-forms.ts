@@ -60,6 +60,7 @@ export const attributeForms = {
   convolution:    { stride: "numbers", low: "dims", high: "dims", lhsDilation: "numbers", rhsDilation: "numbers", groups: "number" },
   gather:         axes,
   scatter:        { axes: "numbers", mode: "mode" },
+  call:           { gradient: "text?", name: "text?" },
   result:         { index: "number" },
   whileLoop:      { carries: "number", maxTrips: "number?" },
   scan:           { carries: "number", xs: "number", length: "dim", reverse: "flag?" },

@@ -17,7 +17,8 @@ import { checkList, checkRecord } from "./kind.ts";
 import { type Tensor, topologicalOrder } from "./node.ts";
 import { opRecord, type Pullback } from "./op.ts";
 import { apply, checkTensor, filled } from "./ops/apply.ts";
-import { inlineCalls } from "./ops/control.ts";
+import { callVjp } from "./ops/call-gradient.ts";
+import { hasOwnGradient, inlineCalls } from "./ops/control.ts";
 import { autocast } from "./precision.ts";
 import { inScope } from "./scope.ts";
 import { printShape, sameShape } from "./shape.ts";
@@ -83,7 +84,10 @@ export function gradWhereReached(
   checkRecord("grad", options);
   checkTypes(y, xs, options.cotangent);
   const sources = sourcesOf(y, xs);
-  const [root, ...leaves] = inlineCalls([y, ...sources]) as [Tensor, ...Tensor[]];
+  const [root, ...leaves] = inlineCalls([y, ...sources], undefined, hasOwnGradient) as [
+    Tensor,
+    ...Tensor[],
+  ];
   return asBuilt(() => {
     const order = topologicalOrder([root]);
     const active = dependents(order, leaves);
@@ -196,7 +200,7 @@ function cotangentsOfAll(
   cotangents: readonly (Tensor | undefined)[],
   active: ReadonlySet<Tensor>,
 ): readonly (Tensor | undefined)[] {
-  const record = opRecord(node.op);
+  const record = node.op === "call" ? { vjpOfAll: callVjp } : opRecord(node.op);
   if (!record.vjpOfAll) return bug("grad", `${node.op} has several results and no gradient`);
   const asked = node.operands.map((t) => active.has(t));
   const all = (node.results ?? [node]).map((_, i) => cotangents[i]);

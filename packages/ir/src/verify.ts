@@ -26,16 +26,28 @@ export function checkNode(node: Tensor): void {
   if (node.results && !(node.results[0] && sameType(node.results[0], node)))
     throw new GraphError(`verify: ${node.op} is not typed as the first of its results`);
   for (const region of node.regions) checkRegion(node, region);
+  if (node.op === "call") checkCall(node);
 }
 
 function checkRegion(node: Tensor, region: Graph): void {
   for (const p of region.params)
     if (p.op !== "input")
       throw new GraphError(`verify: ${node.op} has a region with a ${p.op} as parameter`);
-  if (node.op !== "call") return;
+}
+
+/** The body of a call takes its operands and gives its results; a rule for its gradient takes cotangents and results too. */
+function checkCall(node: Tensor): void {
   const types = node.results ?? [node];
-  compare("parameters", region.params, "operands", node.operands);
-  compare("results", region.results, "types", types);
+  const [body, rule, ...more] = node.regions;
+  if (!body || more.length || !rule !== (node.attrs.gradient !== "custom"))
+    throw new GraphError(
+      `verify: call has ${node.regions.length} regions and the gradient ${String(node.attrs.gradient ?? "of its body")}`,
+    );
+  compare("parameters", body.params, "operands", node.operands);
+  compare("results", body.results, "types", types);
+  if (!rule) return;
+  compare("parameters", rule.params, "operands", [...types, ...types, ...node.operands]);
+  compare("cotangents", rule.results, "operands", node.operands.slice(0, rule.results.length));
 }
 
 function compare(

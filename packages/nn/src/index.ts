@@ -8,6 +8,14 @@ export { type AttentionOptions, attention } from "./attention.ts";
 export { BatchNorm1d, BatchNorm2d, BatchNorm3d, type BatchNormOptions } from "./batch-norm.ts";
 export { Bilinear } from "./bilinear.ts";
 export {
+  type CellOptions,
+  GRUCell,
+  type GruCellOptions,
+  LSTMCell,
+  type LstmState,
+  RNNCell,
+} from "./cells.ts";
+export {
   ConvTranspose1d,
   ConvTranspose2d,
   ConvTranspose3d,
@@ -23,6 +31,21 @@ export { Flatten } from "./flatten.ts";
 export { Fold, Unfold, type UnfoldOptions } from "./fold-layers.ts";
 export { GEGLU, GLU, SwiGLU } from "./gates.ts";
 export { GlobalAvgPool, GlobalMaxPool, type GlobalPoolOptions } from "./global-pool.ts";
+export {
+  type Aggregation,
+  GATConv,
+  type GatOptions,
+  GCNConv,
+  GINConv,
+  type GinOptions,
+  type GraphLayerOptions,
+  messagePassing,
+  type PackedGraphs,
+  packGraphs,
+  SAGEConv,
+  type SageOptions,
+} from "./graph-layers.ts";
+export { type ForwardHook, hook } from "./hooks.ts";
 export * as init from "./init.ts";
 export { type Initializer, seed } from "./init.ts";
 export {
@@ -43,6 +66,7 @@ export {
   poissonNll,
 } from "./likelihood-losses.ts";
 export { Linear, type LinearOptions } from "./linear.ts";
+export { type LoraOptions, lora, mergeLora } from "./lora.ts";
 export {
   type BceOptions,
   bce,
@@ -95,6 +119,7 @@ export * from "./positions.ts";
 export { PReLU, type PReLUOptions, RReLU } from "./prelu.ts";
 export {
   GRU,
+  type GruOptions,
   LSTM,
   type RecurrentInputs,
   type RecurrentOptions,
@@ -112,6 +137,7 @@ export {
   type PairwiseDistanceOptions,
 } from "./similarity.ts";
 export { AlphaDropout, Dropout1d, Dropout2d, Dropout3d, GaussianNoise } from "./spatial-dropout.ts";
+export { type Summary, type SummaryInput, type SummaryRow, summary } from "./summary.ts";
 export {
   type DiceOptions,
   dice,
@@ -123,3 +149,4 @@ export {
   infoNce,
 } from "./task-losses.ts";
 export * from "./transformer.ts";
+export { Upsample } from "./upsample.ts";

@@ -151,15 +151,21 @@ export abstract class Module extends Stateful {
 
   /**
    * Takes the parameters out of `parameters()`, so that an optimizer made afterwards does not have them, and one made before leaves
-   * them and their state as they are.
+   * them and their state as they are. With a pattern, those whose path it matches: `net.freeze(/^encoder/)`.
    */
-  freeze(): this {
-    for (const t of stateOf(this).values()) setFrozen(t, true);
-    return this;
+  freeze(paths?: RegExp): this {
+    return this.#setFrozen(paths, true);
   }
 
-  unfreeze(): this {
-    for (const t of stateOf(this).values()) setFrozen(t, false);
+  /** Undoes `freeze`. */
+  unfreeze(paths?: RegExp): this {
+    return this.#setFrozen(paths, false);
+  }
+
+  #setFrozen(paths: RegExp | undefined, frozen: boolean): this {
+    for (const [path, t] of stateOf(this))
+      if (!paths || new RegExp(paths.source, paths.flags.replace(/[gy]/g, "")).test(path))
+        setFrozen(t, frozen);
     return this;
   }
 

@@ -57,11 +57,11 @@ export interface RecurrentResult {
   readonly state: Tensor[];
 }
 
-/** What one step makes of the gates of the input, those of the state, and the state. */
-type Step = (x: Tensor, h: Tensor, state: readonly Tensor[]) => Tensor[];
+/** What one step makes of the gates of the input, the weights of the state, and the state. */
+export type Step = (x: Tensor, cell: Cell, state: readonly Tensor[]) => Tensor[];
 
 /** Weights of one layer in one direction. */
-class Cell extends Module {
+export abstract class Cell extends Module {
   readonly weightInput: Tensor;
   readonly weightHidden: Tensor;
   readonly biasInput: Tensor | undefined;
@@ -78,13 +78,21 @@ class Cell extends Module {
   }
 
   /** Gates of inputs, of one step or of all. */
-  override forward(x: Tensor): Tensor {
+  gatesOf(x: Tensor): Tensor {
     return product(x, this.weightInput, this.biasInput);
   }
 
-  /** Gates of the hidden state. */
-  ofHidden(h: Tensor): Tensor {
-    return product(h, this.weightHidden, this.biasHidden);
+  /** Gates of the hidden state; of rows from one on, or up to one. */
+  ofHidden(h: Tensor, from?: number, to?: number): Tensor {
+    const part = (t: Tensor) => (from === undefined ? t : t.sliceAxis(0, from, to));
+    return product(h, part(this.weightHidden), this.biasHidden && part(this.biasHidden));
+  }
+}
+
+/** A cell within a layer, whose forward is that product. */
+class LayerCell extends Cell {
+  override forward(x: Tensor): Tensor {
+    return this.gatesOf(x);
   }
 }
 
@@ -103,8 +111,8 @@ const recurrentOptions: OptionNames<RecurrentOptions> = {
 const recurrentInputs: OptionNames<RecurrentInputs> = { lengths: 1, state: 1 };
 
 class Recurrent extends Module {
-  readonly forwards: Cell[];
-  readonly backwards: Cell[];
+  readonly forwards: LayerCell[];
+  readonly backwards: LayerCell[];
   readonly drop: Dropout | undefined;
   readonly inputs: number;
   readonly hidden: number;
@@ -138,7 +146,7 @@ class Recurrent extends Module {
     const cells = () =>
       Array.from(
         { length: layers },
-        (_, i) => new Cell(i ? wide : inputs, hidden, kind.gates, bias),
+        (_, i) => new LayerCell(i ? wide : inputs, hidden, kind.gates, bias),
       );
     this.forwards = cells();
     this.backwards = bidirectional ? cells() : [];
@@ -185,7 +193,7 @@ class Recurrent extends Module {
       first,
       [inputs, ...(within ? [within] : [])],
       (state, [gates, inside]) => {
-        const next = this.#step(gates!, cell.ofHidden(state[0]!), state);
+        const next = this.#step(gates!, cell, state);
         const kept = inside ? next.map((t, k) => select(inside, t, state[k]!)) : next;
         return { carry: kept, ys: [inside ? select(inside, next[0]!, 0) : next[0]!] };
       },
@@ -233,6 +241,29 @@ class Recurrent extends Module {
   }
 }
 
+/** h' = tanh(Wx + b + Uh + d). */
+export const elmanStep: Step = (x, cell, [h]) => [x.add(cell.ofHidden(h!)).tanh()];
+
+/** With the reset gate after the product with the state, or before it. */
+export const gruStep =
+  (resetAfter: boolean): Step =>
+  (x, cell, [before]) => {
+    const rows = 2 * (before!.shape.at(-1) as number);
+    const [xr, xz, xn] = x.split(3, -1);
+    const all = resetAfter ? cell.ofHidden(before!) : cell.ofHidden(before!, 0, rows);
+    const [hr, hz, hn] = all.split(resetAfter ? 3 : 2, -1);
+    const [r, z] = [xr!.add(hr!).sigmoid(), xz!.add(hz!).sigmoid()];
+    const inner = resetAfter ? r.mul(hn!) : cell.ofHidden(r.mul(before!), rows);
+    const n = xn!.add(inner).tanh();
+    return [n.add(z.mul(before!.sub(n)))];
+  };
+
+export const lstmStep: Step = (x, cell, [h, c]) => {
+  const [i, f, g, o] = x.add(cell.ofHidden(h!)).split(4, -1);
+  const next = f!.sigmoid().mul(c!).add(i!.sigmoid().mul(g!.tanh()));
+  return [o!.sigmoid().mul(next.tanh()), next];
+};
+
 /**
  * h' = tanh(W·x + b + U·h + d).
  *
@@ -241,25 +272,25 @@ class Recurrent extends Module {
  */
 export class RNN extends Recurrent {
   constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
-    super({ op: "rnn", gates: 1, states: 1 }, (x, h) => [x.add(h).tanh()], inputs, hidden, options);
+    super({ op: "rnn", gates: 1, states: 1 }, elmanStep, inputs, hidden, options);
   }
+}
+
+export interface GruOptions extends RecurrentOptions {
+  /** Takes the product with the state before the reset gate: r·(Uh + d). With false, as in the paper, U·(r·h) + d. Default true. */
+  readonly resetAfter?: boolean;
 }
 
 /**
  * r, z = σ(Wx + b + Uh + d) for each; n = tanh(Wx + b + r·(Uh + d)); h' = (1 − z)·n + z·h. Weights hold the rows of r, z, n.
  *
- * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the reset gate after the product.
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the reset gate after the product unless
+ * `resetAfter` is false.
  */
 export class GRU extends Recurrent {
-  constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
-    const step: Step = (x, h, [before]) => {
-      const [xr, xz, xn] = x.split(3, -1);
-      const [hr, hz, hn] = h.split(3, -1);
-      const [r, z] = [xr!.add(hr!).sigmoid(), xz!.add(hz!).sigmoid()];
-      const n = xn!.add(r.mul(hn!)).tanh();
-      return [n.add(z.mul(before!.sub(n)))];
-    };
-    super({ op: "gru", gates: 3, states: 1 }, step, inputs, hidden, options);
+  constructor(inputs: number, hidden: number, options: GruOptions = {}) {
+    const { resetAfter = true, ...others } = options;
+    super({ op: "gru", gates: 3, states: 1 }, gruStep(resetAfter), inputs, hidden, others);
   }
 }
 
@@ -272,11 +303,6 @@ export class GRU extends Recurrent {
  */
 export class LSTM extends Recurrent {
   constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
-    const step: Step = (x, h, [, cell]) => {
-      const [i, f, g, o] = x.add(h).split(4, -1);
-      const next = f!.sigmoid().mul(cell!).add(i!.sigmoid().mul(g!.tanh()));
-      return [o!.sigmoid().mul(next.tanh()), next];
-    };
-    super({ op: "lstm", gates: 4, states: 2 }, step, inputs, hidden, options);
+    super({ op: "lstm", gates: 4, states: 2 }, lstmStep, inputs, hidden, options);
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Control: `call` runs a graph that the node holds, `result` reads one of its results. A call means
  * its body with the parameters replaced; `inlineCalls` does that, before differentiation and before
- * fusion.
+ * fusion. A call with the attribute `gradient` stays until gradients are taken: "recompute" computes
+ * its body again for them, "custom" has their rule as a second region. See `call-gradient.ts`.
  */
 import { isOp } from "../attributes.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
@@ -105,26 +106,35 @@ const rebuilt = (node: Tensor, done: ReadonlyMap<Tensor, Tensor>): Tensor =>
     node.operands.map((t) => done.get(t) ?? t),
   );
 
-const inlinedGraphs = new WeakMap<Graph, Graph>();
+const never = (): boolean => false;
+
+/** A call that is more than its body: its gradient has a rule of its own. It stays until gradients are taken. */
+export const hasOwnGradient = (call: Tensor): boolean => call.attrs.gradient !== undefined;
+
+/** By which calls stay, what graphs are without the others. */
+const inlinedGraphs = new WeakMap<object, WeakMap<Graph, Graph>>();
 
 /** The graph without calls; the same one if it had none. */
-function inlineGraph(graph: Graph): Graph {
-  const known = inlinedGraphs.get(graph);
+function inlineGraph(graph: Graph, keep: (call: Tensor) => boolean): Graph {
+  const of = inlinedGraphs.get(keep) ?? new WeakMap<Graph, Graph>();
+  inlinedGraphs.set(keep, of);
+  const known = of.get(graph);
   if (known) return known;
-  const results = inlineCalls(graph.results);
+  const results = inlineCalls(graph.results, undefined, keep);
   const same = results.every((t, i) => t === graph.results[i]);
   const flat = same ? graph : { params: graph.params, results };
-  inlinedGraphs.set(graph, flat);
+  of.set(graph, flat);
   return flat;
 }
 
 /**
  * The roots with every call replaced by its body, to any depth. The same nodes if there are no
- * calls. What lies behind a node where `leaf` holds is not entered.
+ * calls. What lies behind a node where `leaf` holds is not entered; calls for which `keep` holds stay.
  */
 export function inlineCalls(
   roots: readonly Tensor[],
-  leaf: (t: Tensor) => boolean = () => false,
+  leaf: (t: Tensor) => boolean = never,
+  keep: (call: Tensor) => boolean = never,
 ): Tensor[] {
   const done = new Map<Tensor, Tensor>();
   const bodies = new Map<Tensor, readonly Tensor[]>();
@@ -133,18 +143,19 @@ export function inlineCalls(
       done.set(node, node);
       continue;
     }
-    if (node.op === "call") {
+    if (node.op === "call" && !keep(node)) {
       const graph = node.regions[0]!;
       const operands = node.operands.map((t) => done.get(t)!);
       const by = new Map(graph.params.map((p, i) => [p, operands[i]!] as const));
-      const body = inlineCalls(replaceNodes(graph.results, by));
+      const body = inlineCalls(replaceNodes(graph.results, by), undefined, keep);
       bodies.set(node, body);
       done.set(node, body[0]!);
       continue;
     }
     const body = isOp(node, "result") && bodies.get(node.operands[0]!)?.[node.attrs.index];
     const flat = body || rebuilt(node, done);
-    done.set(node, flat.regions.length ? withRegions(flat, flat.regions.map(inlineGraph)) : flat);
+    const inner = (graph: Graph) => inlineGraph(graph, keep);
+    done.set(node, flat.regions.length ? withRegions(flat, flat.regions.map(inner)) : flat);
   }
   return roots.map((t) => done.get(t)!);
 }

@@ -4,10 +4,10 @@
  * take indices, of which negative ones count from the end (`places.ts`).
  */
 
-import type { NodeOf, UpdateMode } from "../attributes.ts";
+import type { UpdateMode } from "../attributes.ts";
 import { claimIndices } from "../claim.ts";
-import { addDim, type Dim, isStatic, maxDim, negDim, sameDim, subDim } from "../dim.ts";
-import { isHalf, isInteger, maxOf, minOf } from "../dtype.ts";
+import { addDim, type Dim, maxDim, negDim, sameDim, subDim } from "../dim.ts";
+import { isHalf, isInteger, minOf } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { checkList } from "../kind.ts";
 import type { Attrs, Tensor } from "../node.ts";
@@ -16,11 +16,9 @@ import { requireAtLeast } from "../requirement.ts";
 import { checkAxis, dropAxes, printShape, type Shape, sameShape, sizeOf } from "../shape.ts";
 import { currentValue } from "../trace.ts";
 import { apply, checkTensor, filled, inDtype, metFloats, numbersOf, range } from "./apply.ts";
-import { dimValue } from "./create.ts";
-import { convert } from "./elementwise/convert.ts";
-import { broadcastInDim, reshape, sliceAxis, squeeze, transpose } from "./movement.ts";
+import { sliceAxis, squeeze, transpose } from "./movement.ts";
 import { placesOf } from "./places.ts";
-import { constant } from "./source.ts";
+import { lastIndex, scatterVjp } from "./scatter-gradient.ts";
 
 function checkIndex(op: string, i: Tensor): void {
   checkTensor(op, i);
@@ -69,16 +67,6 @@ defineOp({
   },
 });
 
-/** extent − 1 in every element of a tensor like `like`, or the largest of its dtype if that is less. */
-function lastIndex(like: Tensor, extent: Dim): Tensor {
-  const { dtype, shape } = like;
-  const most = maxOf(dtype);
-  if (isStatic(extent)) return filled(Math.min(extent - 1, most), dtype, shape);
-  const last = dimValue(subDim(extent, 1));
-  const held = most < maxOf("i32") ? apply("minimum", [last, constant(most, "i32")]) : last;
-  return broadcastInDim(convert(held, dtype), shape, []);
-}
-
 function clampIndex(index: Tensor, extent: Dim): Tensor {
   const low = minOf(index.dtype) < 0 ? filled(0, index.dtype, index.shape) : undefined;
   const high = apply("minimum", [index, lastIndex(index, extent)]);
@@ -113,107 +101,6 @@ defineOp({
   },
   vjp: (g, y) => scatterVjp(g, y),
 });
-
-const zerosOf = (t: Tensor): Tensor => filled(0, t.dtype, t.shape);
-
-/** True at the updates whose place is inside x. */
-function landed(x: Tensor, updates: Tensor, indices: readonly Tensor[], axes: readonly number[]) {
-  const tests = indices.flatMap((v, k) => {
-    const below = apply("lessEqual", [v, lastIndex(v, x.shape[axes[k]!]!)]);
-    return minOf(v.dtype) < 0 ? [below, apply("greaterEqual", [v, zerosOf(v)])] : [below];
-  });
-  const all = tests.reduce((a, b) => apply("and", [a, b]));
-  return broadcastInDim(all, updates.shape, range(all.rank));
-}
-
-/** The row-major number of each update among those that go to one place. */
-function updateNumbers(updates: Tensor, indices: readonly Tensor[]): Tensor {
-  const { shape } = indices[0]!;
-  const flat = apply("iota", [], { axis: 0 }, { dtype: "i32", shape: [sizeOf(shape)] });
-  return broadcastInDim(reshape(flat, shape), updates.shape, range(shape.length));
-}
-
-/**
- * add: g passes to x and to every update that landed; mul: the same, times the other factors of the place. The other modes choose one value for each
- * place, and its gradient goes to that one: for set, the last update, or x where there is none; for
- * max and min, x if it equals the result, else the first update that does.
- */
-function scatterVjp(g: Tensor, y: NodeOf<"scatter">): readonly (Tensor | undefined)[] {
-  const [x, updates, ...indices] = y.operands as [Tensor, Tensor, ...Tensor[]];
-  const [axes, mode] = [[...y.attrs.axes], y.attrs.mode];
-  const back = (t: Tensor) => apply("gather", [t, ...indices], { axes });
-  const none = indices.map(() => undefined);
-  const inX = landed(x, updates, indices, axes);
-  const masked = (mask: Tensor) => apply("select", [mask, back(g), zerosOf(updates)]);
-  if (mode === "add") return [g, masked(inX), ...none];
-  if (mode === "mul") {
-    const ones = apply("scatter", [filled(1, x.dtype, x.shape), ...y.operands.slice(1)], y.attrs);
-    return [apply("mul", [g, ones]), apply("mul", [masked(inX), otherFactors(y)]), ...none];
-  }
-  const fromX =
-    mode === "set"
-      ? apply(
-          "scatter",
-          [filled(1, "bool", x.shape), filled(0, "bool", updates.shape), ...indices],
-          { axes, mode },
-        )
-      : apply("equal", [x, y]);
-  const candidate =
-    mode === "set"
-      ? inX
-      : [apply("equal", [updates, back(y)]), apply("not", [back(fromX)])].reduce(
-          (a, b) => apply("and", [a, b]),
-          inX,
-        );
-  const chosen = winners(x, updates, indices, axes, candidate, mode === "set" ? "max" : "min");
-  return [apply("select", [fromX, g, zerosOf(x)]), masked(chosen), ...none];
-}
-
-/**
- * For each update of a scatter with mode mul the product of all other factors of its place: the result divided by the update; where
- * the update is 0, the product of what is not, unless another is 0 too.
- */
-function otherFactors(y: NodeOf<"scatter">): Tensor {
-  const [x, updates, ...indices] = y.operands as [Tensor, Tensor, ...Tensor[]];
-  const axes = [...y.attrs.axes];
-  const back = (t: Tensor) => apply("gather", [t, ...indices], { axes });
-  const isZero = apply("equal", [updates, zerosOf(updates)]);
-  const nonZero = apply("select", [isZero, filled(1, x.dtype, updates.shape), updates]);
-  const count = apply(
-    "scatter",
-    [
-      filled(0, "i32", x.shape),
-      apply("convert", [isZero], {}, { dtype: "i32", shape: updates.shape }),
-      ...indices,
-    ],
-    { axes, mode: "add" },
-  );
-  const product = back(apply("scatter", [x, nonZero, ...indices], { axes, mode: "mul" }));
-  const others = apply("sub", [
-    back(count),
-    apply("convert", [isZero], {}, { dtype: "i32", shape: updates.shape }),
-  ]);
-  const clear = apply("equal", [others, filled(0, "i32", updates.shape)]);
-  return apply("select", [clear, apply("div", [product, nonZero]), zerosOf(updates)]);
-}
-
-/** Of the candidates for each place, the one with the least or the greatest number. */
-function winners(
-  x: Tensor,
-  updates: Tensor,
-  indices: readonly Tensor[],
-  axes: readonly number[],
-  candidate: Tensor,
-  order: "min" | "max",
-): Tensor {
-  const numbers = updateNumbers(updates, indices);
-  const worst = order === "max" ? -1 : maxOf("i32");
-  const own = apply("select", [candidate, numbers, filled(worst, "i32", updates.shape)]);
-  const start = filled(worst, "i32", x.shape);
-  const best = apply("scatter", [start, own, ...indices], { axes: [...axes], mode: order });
-  const won = apply("equal", [apply("gather", [best, ...indices], { axes: [...axes] }), numbers]);
-  return apply("and", [candidate, won]);
-}
 
 const checked = (op: string, x: Tensor, axes: readonly number[]): number[] =>
   axes.map((a) => checkAxis(op, a, x.rank));

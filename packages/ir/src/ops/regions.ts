@@ -7,7 +7,7 @@ import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import { type Graph, type ResultType, recordNodes, Tensor, topologicalOrder } from "../node.ts";
 import { printShape, sameShape } from "../shape.ts";
 import { currentValue, trace } from "../trace.ts";
-import { inlineCalls, replaceNodes } from "./control.ts";
+import { hasOwnGradient, inlineCalls, replaceNodes } from "./control.ts";
 import { input } from "./source.ts";
 
 /** What a function returned for its parameters, and which nodes it asked for. */
@@ -45,7 +45,7 @@ export function traceBody(
 function results(op: string, define: () => readonly Tensor[]): Tensor[] {
   nesting++;
   try {
-    return inlineCalls(checked(op, define()).map(currentValue));
+    return inlineCalls(checked(op, define()).map(currentValue), undefined, hasOwnGradient);
   } finally {
     nesting--;
   }

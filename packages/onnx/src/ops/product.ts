@@ -48,7 +48,7 @@ function fusedMatMul(n: NodeContext): Tensor {
 export const productRows: readonly Row[] = [
   row("MatMul", (n) => matmul(n.tensor(0), n.tensor(1)), { wraps: true }),
   row("Gemm", gemm, { wraps: true }),
-  row("Det", (n) => det(n.tensor(0)), { note: "Up to 64 rows." }),
+  row("Det", (n) => det(n.tensor(0))),
   microsoft("FusedMatMul", fusedMatMul),
   microsoft("BiasAdd", (n) => n.tensor(0).add(n.tensor(1)).add(n.tensor(2))),
   microsoft("TransposeMatMul", fusedMatMul),

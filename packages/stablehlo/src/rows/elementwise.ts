@@ -96,6 +96,7 @@ export const elementwise: Rows = {
   not: same("not"),
   bitwiseNot: same("not"),
   stopGradient: (_site, x) => x!,
+  after: (_site, x) => x!,
 
   add: same("add"),
   sub: same("subtract"),

@@ -1,4 +1,5 @@
 /** The generated pages by path. Writes nothing. */
+import { coveragePage } from "./coverage.ts";
 import { errorsPage } from "./errors.ts";
 import { onnxPage } from "./onnx.ts";
 import { opsPage } from "./ops.ts";
@@ -10,4 +11,5 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/passes.md", passesPage()],
     ["docs/errors.md", errorsPage()],
     ["docs/onnx.md", onnxPage()],
+    ["docs/coverage.md", coveragePage()],
   ]);

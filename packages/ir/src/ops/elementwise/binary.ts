@@ -170,3 +170,16 @@ export const shiftRight: Binary = binary("shiftRight", {
   domain: [0, 7],
   ulp: 0,
 });
+
+/**
+ * x, computed no sooner than y is: what reads the result waits for y, and is not taken for what reads x itself. How values are computed again
+ * where they are needed instead of being kept; see `checkpoint`. The gradient passes to x.
+ */
+export const after: Binary = binary("after", {
+  on: "any",
+  eval: (x) => x!,
+  spell: (x) => `(${x})`,
+  vjp: (g) => [g, undefined],
+  domain: [-10, 10],
+  ulp: 0,
+});

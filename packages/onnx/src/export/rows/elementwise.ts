@@ -216,6 +216,7 @@ export const elementwise: Readonly<Record<string, Row>> = {
   not: plain("Not"),
   bitwiseNot: plain("BitwiseNot"),
   stopGradient: (c) => c.x(0),
+  after: (c) => c.x(0),
   add: arithmetic("Add"),
   sub: arithmetic("Sub"),
   mul: arithmetic("Mul"),

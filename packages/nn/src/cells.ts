@@ -1,0 +1,118 @@
+/** One step of a recurrent layer, for loops of one's own: the weights and names of the layers in `recurrent.ts`. */
+import {
+  checkOptions,
+  DtypeError,
+  kindOf,
+  type OptionNames,
+  printShape,
+  ShapeError,
+  sameShape,
+  Tensor,
+  zeros,
+} from "@kiln-ml/ir";
+import { checkCount, checkExtent } from "./parameter.ts";
+import { Cell, elmanStep, gruStep, lstmStep } from "./recurrent.ts";
+
+export interface CellOptions {
+  /** Adds biases; true by default. */
+  readonly bias?: boolean;
+}
+
+const cellOptions: OptionNames<CellOptions> = { bias: 1 };
+
+abstract class RecurrentCell extends Cell {
+  readonly inputs: number;
+  readonly hidden: number;
+
+  constructor(op: string, inputs: number, hidden: number, gates: number, options: CellOptions) {
+    const { bias = true } = checkOptions(op, options, cellOptions);
+    checkCount(op, "inputs", inputs);
+    checkCount(op, "hidden", hidden);
+    super(inputs, hidden, gates, bias);
+    this.inputs = inputs;
+    this.hidden = hidden;
+  }
+
+  /** The state to begin with, of which there are `count`; zeros where none is given. */
+  protected stateFor(op: string, x: Tensor, given: readonly (Tensor | undefined)[]): Tensor[] {
+    checkExtent(op, x, -1, this.inputs, "inputs");
+    const shape = [...x.shape.slice(0, -1), this.hidden];
+    return given.map((t) => {
+      if (t === undefined) return zeros(shape, this.weightInput.dtype);
+      if (!(t instanceof Tensor))
+        throw new DtypeError(`${op}: the state must be a tensor, got ${kindOf(t)}`);
+      if (!sameShape(t.shape, shape))
+        throw new ShapeError(
+          `${op}: state must be ${printShape(shape)}, got ${printShape(t.shape)}\n  pass what the cell returned, or leave it out for zeros`,
+        );
+      return t;
+    });
+  }
+
+  override describe(): string {
+    return `${this.inputs} → ${this.hidden}`;
+  }
+}
+
+/**
+ * h' = tanh(Wx + b + Uh + d). `torch.nn.RNNCell`.
+ *
+ * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Throws ShapeError where the input or the state does not fit.
+ *
+ *   const h = new nn.RNNCell(8, 16).forward(x, before)
+ */
+export class RNNCell extends RecurrentCell {
+  constructor(inputs: number, hidden: number, options: CellOptions = {}) {
+    super("rnnCell", inputs, hidden, 1, options);
+  }
+
+  override forward(x: Tensor, h?: Tensor): Tensor {
+    const state = this.stateFor("rnnCell", x, [h]);
+    return elmanStep(this.gatesOf(x), this, state)[0]!;
+  }
+}
+
+export interface GruCellOptions extends CellOptions {
+  /** As of `GRU`. Default true. */
+  readonly resetAfter?: boolean;
+}
+
+/** One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`. `torch.nn.GRUCell`. */
+export class GRUCell extends RecurrentCell {
+  readonly resetAfter: boolean;
+
+  constructor(inputs: number, hidden: number, options: GruCellOptions = {}) {
+    const { resetAfter = true, ...others } = options;
+    super("gruCell", inputs, hidden, 3, others);
+    this.resetAfter = resetAfter;
+  }
+
+  override forward(x: Tensor, h?: Tensor): Tensor {
+    const state = this.stateFor("gruCell", x, [h]);
+    return gruStep(this.resetAfter)(this.gatesOf(x), this, state)[0]!;
+  }
+}
+
+/** What an `LSTMCell` carries. */
+export interface LstmState {
+  readonly h: Tensor;
+  readonly c: Tensor;
+}
+
+/**
+ * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as `RNNCell`. `torch.nn.LSTMCell`.
+ *
+ *   let state = cell.forward(first);
+ *   state = cell.forward(second, state);
+ */
+export class LSTMCell extends RecurrentCell {
+  constructor(inputs: number, hidden: number, options: CellOptions = {}) {
+    super("lstmCell", inputs, hidden, 4, options);
+  }
+
+  override forward(x: Tensor, state?: LstmState): LstmState {
+    const given = this.stateFor("lstmCell", x, [state?.h, state?.c]);
+    const [h, c] = lstmStep(this.gatesOf(x), this, given) as [Tensor, Tensor];
+    return { h, c };
+  }
+}

@@ -14,6 +14,7 @@ const compileOptions: OptionNames<CompileOptions> = {
   features: 1,
   tuning: 1,
   observe: 1,
+  refused: 1,
 };
 
 /** Throws GraphError for an option that is none of `compileProgram`. */

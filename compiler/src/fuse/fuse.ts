@@ -17,7 +17,14 @@ import { hasRoom, mayFloat } from "./kernel-limits.ts";
 import { materialise } from "./materialise.ts";
 import { terminals } from "./reads.ts";
 import { joinScan, scanTakes } from "./scan.ts";
-import { extentGuess, type Fusion, type FusionLimits, openGroup, withinRow } from "./state.ts";
+import {
+  extentGuess,
+  type Fusion,
+  type FusionLimits,
+  openGroup,
+  type Refused,
+  withinRow,
+} from "./state.ts";
 import { storageOf } from "./storage.ts";
 
 /**
@@ -31,13 +38,14 @@ export function fuse(
   on: boolean,
   barriers: ReadonlySet<Tensor> = new Set(),
   forced: ReadonlySet<Tensor> = new Set(),
+  refused?: Refused,
 ): Fusion {
-  const ask = { program, limits, on, barriers, forced };
+  const ask = { program, limits, on, barriers, forced, refused };
   const fusion = fuseIn(nodesOf(program), ask, false);
   return fusion.capped ? fuseIn(byDepth(nodesOf(program)), ask, true) : fusion;
 }
 
-type Ask = Pick<Fusion, "program" | "limits" | "on" | "barriers" | "forced">;
+type Ask = Pick<Fusion, "program" | "limits" | "on" | "barriers" | "forced" | "refused">;
 
 function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
   const { program, limits, on, barriers, forced } = ask;
@@ -149,7 +157,10 @@ function joinReduce(state: Fusion, node: Tensor): void {
   if (state.on && !state.barriers.has(node) && node.op !== "fold")
     for (const group of rowCandidates(state, node)) {
       const placement = sameRows(state, group, node) ?? total(state, group, node);
-      if (!placement) continue;
+      if (!placement) {
+        state.refused?.(state, group, node);
+        continue;
+      }
       addMember(state, group, node, placement);
       return;
     }
@@ -237,7 +248,10 @@ function joinPointwise(state: Fusion, node: Tensor): void {
   );
   for (const group of [...candidates].sort((a, b) => b.id - a.id)) {
     const placement = findComputeAt(state, group, node);
-    if (!placement) continue;
+    if (!placement) {
+      state.refused?.(state, group, node);
+      continue;
+    }
     addMember(state, group, node, placement);
     return;
   }

@@ -81,7 +81,12 @@ export interface Fusion {
    * tensors.
    */
   readonly forced: ReadonlySet<Tensor>;
+  /** Told of every group that was looked at for a node and not taken; `why-apart.ts` says why. */
+  readonly refused?: Refused | undefined;
 }
+
+/** Called while fusion stands where the decision was made. */
+export type Refused = (fusion: Fusion, group: Group, node: Tensor) => void;
 
 /** Adds an empty group. */
 export function openGroup(

@@ -45,6 +45,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^packages\/kiln\/src\/(node|tune\/table-file)\.ts$/,
     /^packages\/artifact\/src\/(files|open-file|replace-file|load-from-url)\.ts$/,
     /^packages\/formats\/src\/(source|node)\.ts$/,
+    /^packages\/inspector\/src\/node\.ts$/,
     /^packages\/data\/src\/(idx|mnist|serve|node\/\w+)\.ts$/,
     /^packages\/train\/src\/(checkpoint-files|lock)\.ts$/,
     /^packages\/train\/src\/callbacks\/(checkpoint|json-lines|report|tensor-board|terminal)\.ts$/,

@@ -36,5 +36,7 @@ export {
   stateBytes,
 } from "./state/state.ts";
 export { type LoadWeightsOptions, loadWeights } from "./state/weights.ts";
+export type { Inspection } from "@kiln-ml/inspector";
+export type { InspectOptions } from "./inspect/inspect.ts";
 export type { TunedChoice, TuningEntry, TuningTable } from "./tune/table.ts";
 export type { TriedOption, Tuned, TunedKernel, TuneOptions } from "./tune/tune.ts";

@@ -12,6 +12,7 @@ import {
 } from "./state/state.ts";
 
 export { readArtifact, writeArtifact } from "@kiln-ml/artifact/node";
+export { inspectionPage } from "@kiln-ml/inspector/node";
 export { addTuning, readTuning, tuningCache } from "./tune/table-file.ts";
 
 /** Writes the state of a module or optimizer as a safetensors file. */

@@ -5,6 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { publishedWorkspaces, type Workspace } from "./workspaces.ts";
 
@@ -58,6 +59,14 @@ const types = declarations(root, workspaces);
 for (const { folder } of workspaces) {
   cpSync(join(types, folder, "src"), join(root, folder, "dist"), { recursive: true });
 }
+const { bundlePage } = await import(
+  pathToFileURL(join(root, "packages/inspector/src/bundle-page.ts")).href
+);
+const inspector = join(root, "packages/inspector");
+writeFileSync(
+  join(inspector, "dist/page.js"),
+  await bundlePage(join(inspector, "src/page/main.ts")),
+);
 const elapsedMs = Math.round(performance.now() - started);
 console.log(
   `built ${workspaces.map(({ manifest }) => manifest.name).join(", ")} in ${elapsedMs} ms`,

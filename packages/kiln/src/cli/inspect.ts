@@ -1,17 +1,30 @@
 /** `kiln inspect`: what a model or an artifact is made of, in sections that are chosen by name. */
 import type { Artifact } from "@kiln-ml/artifact";
-import { readArtifact } from "@kiln-ml/artifact/node";
+import { readArtifact, writeFileAtomic } from "@kiln-ml/artifact/node";
 import type { Stage } from "@kiln-ml/compiler";
 import { graphPasses } from "@kiln-ml/compiler";
+import type { Inspection } from "@kiln-ml/inspector";
+import { inspectionPage } from "@kiln-ml/inspector/node";
+import type { TargetOption } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
 import { costs, kernels, plan, signature } from "./artifact-text.ts";
 import type { Dims } from "./extents.ts";
+import { short } from "./failure.ts";
+import { madeUpArguments } from "./made-up.ts";
 import { frontOf, isOnnx, loadModel, modelHelp } from "./model.ts";
 import { placementText } from "./placement-text.ts";
 import { isScript } from "./script.ts";
 import { groups, programText } from "./stage-text.ts";
 import { say } from "./terminal.ts";
-import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom, UsageError } from "./usage.ts";
+import {
+  dimsFrom,
+  oneFile,
+  type Parsed,
+  parseOptions,
+  targetFrom,
+  threadsFrom,
+  UsageError,
+} from "./usage.ts";
 
 const passes = [...new Set(graphPasses.map((p) => p.name))];
 const ofArtifact = ["signature", "kernels", "plan", "costs", "placement"] as const;
@@ -29,6 +42,9 @@ export const help = `Usage: kiln inspect model.ts | model.onnx | model.kiln | fo
   --dims N=32,T=8          values of symbols, for sizes, costs and placement
   --threads N              threads of wasm that placement reckons with (one a core, at most 8)
   --adapter KIND           reckon with this one: none, integrated, discrete
+  --json                   all of it as JSON, in the form of @kiln-ml/inspector
+  --html FILE              the same as a page to look at: one file, which opens anywhere
+  --profile                with times of the kernels, on made-up inputs, for --json and --html
   --no-check               do not type-check the script first
 
 An artifact has the sections ${ofArtifact.join(", ")}.
@@ -49,6 +65,9 @@ export async function run(args: readonly string[]): Promise<number> {
     adapter: { type: "string" },
     "no-fusion": { type: "boolean" },
     dims: { type: "string" },
+    json: { type: "boolean" },
+    html: { type: "string" },
+    profile: { type: "boolean" },
     "no-check": { type: "boolean" },
   });
   const path = oneFile("inspect", positionals);
@@ -59,6 +78,12 @@ export async function run(args: readonly string[]): Promise<number> {
   const adapter = adapterFrom(values.adapter);
   settings.threads = threadsFrom("inspect", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
+  if (values.json || values.html !== undefined) {
+    const inspection = isModel
+      ? await inspectModel(path, target, dims, values)
+      : await inspectFile(path, dims);
+    return tell(inspection, values);
+  }
   const inspected = isModel
     ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
     : { artifact: await readArtifact(path), stages: [], print: () => "" };
@@ -82,6 +107,46 @@ function chosen(value: string | boolean | undefined, isScript: boolean): readonl
         `kiln inspect: no stage ${name}${sections.includes(name) ? " in an artifact" : ""}\n  stages are ${all.join(", ")}`,
       );
   return names;
+}
+
+type Values = Parsed["values"];
+
+/** The model as it would be compiled for the target; timed on it if asked for. */
+async function inspectModel(
+  path: string,
+  target: TargetOption,
+  dims: Dims,
+  { profile, "no-check": unchecked }: Values,
+): Promise<Inspection> {
+  const { fn, inputs, name } = await loadModel(path, !unchecked);
+  const front = await frontOf(path);
+  const compiled = front.compile(fn as (...args: unknown[]) => unknown, { name, inputs, target });
+  return compiled.inspect({
+    ...(target === "auto" ? {} : { target }),
+    ...(profile ? { profile: madeUpArguments("inspect", inputs, dims) } : {}),
+    dims,
+    site: (site) => site.replace(/^(.*?)((?::\d+)*)$/, (_, file, at) => `${short(file)}${at}`),
+  });
+}
+
+async function inspectFile(path: string, dims: Dims): Promise<Inspection> {
+  const { inspectArtifact } = await import("../inspect/inspect.ts");
+  return inspectArtifact(await readArtifact(path), dims);
+}
+
+async function tell(inspection: Inspection, { json, html }: Values): Promise<number> {
+  if (typeof html === "string") {
+    const page = await inspectionPage(inspection);
+    await writeFileAtomic(html, new TextEncoder().encode(page));
+    const { kernels, nodes } = inspection;
+    const held = nodes.length ? `${nodes.length} nodes, ` : "";
+    if (!json)
+      say(
+        `wrote ${html}: ${inspection.name} for ${inspection.target}, ${held}${kernels.length} kernels\n`,
+      );
+  }
+  if (json) say(`${JSON.stringify(inspection)}\n`);
+  return 0;
 }
 
 const adapters = ["none", "integrated", "discrete"];

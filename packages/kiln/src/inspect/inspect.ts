@@ -15,7 +15,7 @@ import { checkOptions, GraphError, type OptionNames, type Tensor } from "@kiln-m
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import { compileOptionsOf } from "../compile/automatic.ts";
 import type { InputSpec } from "../compile/inputs.ts";
-import { type CodeOptions, codeOf } from "../devices/engine.ts";
+import type { CodeOptions } from "../devices/engine.ts";
 import { nominalDims } from "../devices/placement.ts";
 import type { Session } from "../devices/session.ts";
 import { version } from "../version.ts";
@@ -93,11 +93,9 @@ export async function inspectProgram(
       `inspect: a profile is of ${session.target}, on which it runs, and not of ${target}\n  leave one of them out, or compile it with { target: "${target}" }`,
     );
   await loadTarget(target);
-  const { tuning: _tuning, ...plain } = codeOf(code);
+  const { tuning: _tuning, ...plain } = code;
   const given =
-    target === session.target
-      ? await compileOptionsOf(session, codeOf(code))
-      : { ...plain, target };
+    target === session.target ? await compileOptionsOf(session, code) : { ...plain, target };
   const refusals = new Refusals();
   const seen: Seen[] = [];
   const started = performance.now();
@@ -119,7 +117,7 @@ export async function inspectProgram(
   const limits = options.limits ? { ...options.limits, from: "given" } : nominalLimits(session);
   const final = new Set<Tensor>(nodesOf(last.program ?? program));
   return {
-    ...headOf(artifact, dims, codeOf(code).fusion !== false),
+    ...headOf(artifact, dims, code.fusion !== false),
     nodes: nodes.nodes(final, options.site ?? ((site) => site)),
     kernels,
     edges,

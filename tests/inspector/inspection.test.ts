@@ -1,4 +1,5 @@
 /** What an inspection says of a program, against what was compiled; and that every reference in it leads somewhere. */
+import { readFileSync, statSync } from "node:fs";
 import type { InspectedEdge, Inspection } from "@kiln-ml/inspector";
 import fc from "fast-check";
 import { compile, nn, optim, type Tensor } from "kiln-ml";
@@ -219,6 +220,12 @@ test("options are checked", async () => {
     error,
     'inspect: bare has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }',
   );
+});
+
+test("the README's picture is there, and small", () => {
+  const [, path] =
+    /!\[The inspector[^\]]*\]\(([^)]+)\)/.exec(readFileSync("README.md", "utf8")) ?? [];
+  assert.ok(statSync(path!).size < 150_000);
 });
 
 test.run();

@@ -7,6 +7,7 @@ import "./eager/tensor-data.ts";
 
 export type { Artifact, TargetName } from "@kiln-ml/artifact";
 export * as data from "@kiln-ml/data";
+export type { Inspection } from "@kiln-ml/inspector";
 export * from "@kiln-ml/ir";
 export * as nn from "@kiln-ml/nn";
 export * as optim from "@kiln-ml/optim";
@@ -28,6 +29,7 @@ export {
   useDevice,
 } from "./devices/session.ts";
 export type { ThreadCount } from "./devices/wasm-support.ts";
+export type { InspectOptions } from "./inspect/inspect.ts";
 export {
   type LoadStateOptions,
   loadState,
@@ -36,7 +38,5 @@ export {
   stateBytes,
 } from "./state/state.ts";
 export { type LoadWeightsOptions, loadWeights } from "./state/weights.ts";
-export type { Inspection } from "@kiln-ml/inspector";
-export type { InspectOptions } from "./inspect/inspect.ts";
 export type { TunedChoice, TuningEntry, TuningTable } from "./tune/table.ts";
 export type { TriedOption, Tuned, TunedKernel, TuneOptions } from "./tune/tune.ts";

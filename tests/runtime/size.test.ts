@@ -9,6 +9,7 @@ import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-si
 /** kB of gzip at most. */
 const limits = {
   "wasm inference from a URL": 23,
+  "openModel on wasm": 29,
   "runtime loader": 21.8,
   "runtime loader with wasm": 26,
   "kiln-ml, compile for wasm": 143,
@@ -47,6 +48,15 @@ test("a page that fetches an artifact and runs it on wasm carries no other devic
     [],
   );
   within("wasm inference from a URL", size);
+});
+
+test("a page that opens a model in one call carries no compiler and no ONNX", async () => {
+  const size = await sizeOf("openModel on wasm");
+  assert.equal(
+    size.files.filter((file) => /compiler|packages\/(onnx|nn)|ir\/src\/(?!errors)/.test(file)),
+    [],
+  );
+  within("openModel on wasm", size);
 });
 
 test("a page that compiles for wasm carries no other target and nothing that compiling does without", async () => {

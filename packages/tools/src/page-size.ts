@@ -21,6 +21,7 @@ const inference =
   'import { loadFromUrl } from "@kiln-ml/artifact"; import { createWasmDevice, initialStates, load } from "@kiln-ml/runtime"; export const page = [loadFromUrl, createWasmDevice, initialStates, load];';
 const loader =
   'export * from "@kiln-ml/artifact"; export { createCpuDevice, DeviceArray, Executable, initialStates, load, openWebGpu, restore } from "@kiln-ml/runtime";';
+const opening = 'import { openModel } from "kiln-ml/model"; export const page = openModel;';
 const compileOnly = 'import * as kiln from "kiln-ml"; export const compile = kiln.compile;';
 const training =
   'import { compile, nn, optim } from "kiln-ml"; export const page = [compile, nn.Linear, nn.crossEntropy, optim.Adam];';
@@ -28,6 +29,7 @@ const training =
 /** From the least a page may load to all there is. */
 export const pages = {
   "wasm inference from a URL": { contents: inference, loads: nothing },
+  "openModel on wasm": { contents: opening, loads: /devices\/wasm\.ts/ },
   "runtime loader": { contents: loader, loads: nothing },
   "runtime loader with wasm": {
     contents: 'export * from "@kiln-ml/artifact"; export * from "@kiln-ml/runtime";',

@@ -4,16 +4,7 @@
  */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-size.ts";
-
-/** kB of gzip at most. */
-const limits = {
-  "wasm inference from a URL": 23,
-  "openModel on wasm": 29,
-  "runtime loader": 21.8,
-  "runtime loader with wasm": 26,
-  "kiln-ml, compile for wasm": 143,
-};
+import { limits, type PageSize, pageSize, pages } from "../../packages/tools/src/page-size.ts";
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);
 

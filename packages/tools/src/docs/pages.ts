@@ -3,6 +3,7 @@ import { errorsPage } from "./errors.ts";
 import { onnxPage } from "./onnx.ts";
 import { opsPage } from "./ops.ts";
 import { passesPage } from "./passes.ts";
+import { packagePages, readmeOf } from "./readmes.ts";
 
 export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
@@ -10,4 +11,5 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/passes.md", passesPage()],
     ["docs/errors.md", errorsPage()],
     ["docs/onnx.md", onnxPage()],
+    ...packagePages.map((p) => [`${p.folder}/README.md`, readmeOf(p)] as const),
   ]);

@@ -49,6 +49,12 @@ test("compile writes a file that the runtime runs", async () => {
   assert.ok(Math.abs(values[0]! + values[1]! + values[2]! - 1) < 1e-6);
 });
 
+test("compile says as JSON what it wrote", () => {
+  const { out } = project.kiln("compile", "--no-check", "--json", "model.ts", "-o", "j.kiln");
+  const { out: path, target, weightBytes } = JSON.parse(out);
+  assert.equal([path, target, weightBytes], ["j.kiln", "js", 204]);
+});
+
 test("compile writes a folder from a build function", async () => {
   const { code, out, err } = project.kiln("compile", "--no-check", "build.ts", "-o", "scale");
   assert.is(err, "");
@@ -182,6 +188,27 @@ test("inspect takes an artifact too", () => {
   assert.is(code, 0);
   assert.equal(JSON.parse(out).nodes, []);
   assert.ok(JSON.parse(out).kernels.length > 0);
+});
+
+test("a dim that the model does not have is refused", () => {
+  for (const command of ["inspect", "bench"]) {
+    const { code, err } = project.kiln(command, "--no-check", "model.ts", "--dims", "N=2,M=3");
+    assert.is(err, `kiln ${command}: the model has no dim M\n  its dims are N\n`);
+    assert.is(code, 2);
+  }
+});
+
+test("whoever stops reading ends the command, without a word", () => {
+  const { out, err } = project.kilnTo(
+    "head -c 5",
+    "inspect",
+    "--no-check",
+    "model.ts",
+    "--stage",
+    "all",
+  );
+  assert.is(out.length, 5);
+  assert.is(err, "");
 });
 
 test.run();

@@ -12,11 +12,13 @@ import type { Dims } from "./extents.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, isOnnx, loadModel, modelHelp } from "./model.ts";
+import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placementText } from "./placement-text.ts";
 import { isScript } from "./script.ts";
 import { groups, programText } from "./stage-text.ts";
 import { say } from "./terminal.ts";
 import {
+  checkDims,
   dimsFrom,
   oneFile,
   type Parsed,
@@ -31,24 +33,43 @@ const ofArtifact = ["signature", "kernels", "plan", "costs", "placement"] as con
 const sections = ["graph", ...passes, "groups", ...ofArtifact];
 const usual = ["signature", "groups", "plan", "costs", "placement"];
 
-export const help = `Usage: kiln inspect model.ts | model.onnx | model.kiln | folder [options]
+const options: readonly Option[] = [
+  {
+    name: "stage",
+    value: "NAME[,NAME…]",
+    help: `sections to print, or "all" (${usual.join(",")}):
+graph ${passes.join(" ")}
+groups ${ofArtifact.join(" ")}`,
+  },
+  { name: "print-after", value: "PASS", help: "the IR after a pass, the same as --stage PASS" },
+  { name: "target", value: "js|wasm|webgpu", help: "what a model is compiled for (js)" },
+  shared.noFusion,
+  { name: "dims", value: "N=32,T=8", help: "values of symbols, for sizes, costs and placement" },
+  {
+    name: "threads",
+    value: "N",
+    help: "threads of wasm that placement reckons with (one a core, at most 8)",
+  },
+  { name: "adapter", value: "KIND", help: "reckon with this one: none, integrated, discrete" },
+  { ...shared.json, help: "all of it as JSON, in the form of @kiln-ml/inspector" },
+  {
+    name: "html",
+    value: "FILE",
+    help: "the same as a page to look at: one file, which opens anywhere",
+  },
+  {
+    name: "profile",
+    help: "with times of the kernels, on made-up inputs, for --json and --html",
+  },
+  shared.noCheck,
+];
 
-  --stage NAME[,NAME…]     sections to print, or "all" (${usual.join(",")}):
-                           graph ${passes.join(" ")}
-                           groups ${ofArtifact.join(" ")}
-  --print-after PASS       the IR after a pass, the same as --stage PASS
-  --target js|wasm|webgpu  what a model is compiled for (js)
-  --no-fusion              one kernel for each operation
-  --dims N=32,T=8          values of symbols, for sizes, costs and placement
-  --threads N              threads of wasm that placement reckons with (one a core, at most 8)
-  --adapter KIND           reckon with this one: none, integrated, discrete
-  --json                   all of it as JSON, in the form of @kiln-ml/inspector
-  --html FILE              the same as a page to look at: one file, which opens anywhere
-  --profile                with times of the kernels, on made-up inputs, for --json and --html
-  --no-check               do not type-check the script first
-
-An artifact has the sections ${ofArtifact.join(", ")}.
-${modelHelp}`;
+export const help = helpOf(
+  "inspect model.ts | model.onnx | model.kiln | folder [options]",
+  options,
+  `An artifact has the sections ${ofArtifact.join(", ")}.
+${modelHelp}`,
+);
 
 interface Inspected {
   readonly artifact: Artifact;
@@ -57,19 +78,7 @@ interface Inspected {
 }
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseOptions("inspect", args, {
-    stage: { type: "string" },
-    "print-after": { type: "string" },
-    target: { type: "string" },
-    threads: { type: "string" },
-    adapter: { type: "string" },
-    "no-fusion": { type: "boolean" },
-    dims: { type: "string" },
-    json: { type: "boolean" },
-    html: { type: "string" },
-    profile: { type: "boolean" },
-    "no-check": { type: "boolean" },
-  });
+  const { values, positionals } = parseOptions("inspect", args, tableOf(options));
   const path = oneFile("inspect", positionals);
   const isModel = isScript(path) || isOnnx(path);
   const wanted = chosen(values.stage ?? values["print-after"], isModel);
@@ -82,12 +91,22 @@ export async function run(args: readonly string[]): Promise<number> {
     const inspection = isModel
       ? await inspectModel(path, target, dims, values)
       : await inspectFile(path, dims);
+    checkDims(
+      "inspect",
+      dims,
+      inspection.dims.map((d) => d.name),
+    );
     return tell(inspection, values);
   }
   const inspected = isModel
     ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
     : { artifact: await readArtifact(path), stages: [], print: () => "" };
   const { artifact } = inspected;
+  checkDims(
+    "inspect",
+    dims,
+    artifact.signature.dims.map((d) => d.name),
+  );
   const texts = wanted.map(async (name) =>
     name === "placement" ? placementText(artifact, dims, adapter) : section(name, inspected, dims),
   );

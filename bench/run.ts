@@ -2,7 +2,8 @@
  * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --peers [--slow] [--only PATTERN] [--target js]
  * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
  *
- * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`;
+ * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`,
+ * with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against ONNX Runtime.
  * `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers' scripts beside it, for
  * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
@@ -27,6 +28,7 @@ const { values: options } = parseArgs({
     cold: { type: "boolean" },
     models: { type: "boolean" },
     threads: { type: "string" },
+    against: { type: "string" },
     samples: { type: "string" },
     slow: { type: "boolean" },
     json: { type: "boolean" },
@@ -53,6 +55,7 @@ async function cpuTableRows(): Promise<Row[]> {
     threads,
     samples: Number(options.samples ?? 9),
     withPeers: options.peers ?? false,
+    ...(options.against === undefined ? {} : { against: options.against }),
     only: options.only?.split(",") ?? [],
   });
 }
@@ -111,8 +114,8 @@ async function main(): Promise<void> {
     const rows = await suites[name]!((c) => pattern.test(c));
     all.push(...rows);
     if (options.json) for (const row of rows) console.log(JSON.stringify(row));
-    // The CPU table prints itself: it is as wide as it has peers.
-    else if (name !== "cpu") console.log(`${name}\n${table(rows)}\n`);
+    // The CPU table with peers prints itself: it is as wide as it has peers.
+    else if (name !== "cpu" || options.against) console.log(`${name}\n${table(rows)}\n`);
   }
   if (options.save) console.log(`saved ${save(options.save, all)}`);
   const failed = missed(all);

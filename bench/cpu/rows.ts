@@ -37,7 +37,7 @@ export function ratioTo(r: Result, kind: "web" | "native", threads: number): num
   return mine && theirs && theirs.median / mine.median;
 }
 
-const threadsOf = (count: number): string => (count === 1 ? "1 thread" : `${count} threads`);
+export const threadsOf = (count: number): string => (count === 1 ? "1 thread" : `${count} threads`);
 
 export const counted = (results: readonly Result[]): Result[] =>
   results.filter(({ workload }) => workload.goalMs !== undefined);

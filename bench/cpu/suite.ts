@@ -4,6 +4,7 @@
  */
 import { cpus, loadavg } from "node:os";
 import type { Row } from "../row.ts";
+import { againstRows, sidesFor } from "./against.ts";
 import { peersFor, relaxedFlag } from "./columns.ts";
 import { measure } from "./measure.ts";
 import type { Peer } from "./peer.ts";
@@ -16,6 +17,8 @@ export interface CpuOptions {
   readonly threads: readonly number[];
   readonly samples: number;
   readonly withPeers: boolean;
+  /** An earlier commit to measure beside this tree, instead of peers. */
+  readonly against?: string;
   /** Workloads by name; all if empty. */
   readonly only: readonly string[];
 }
@@ -51,10 +54,14 @@ export const unknownWorkloads = (only: readonly string[]): string[] =>
   only.filter((name) => !workloads.some((w) => w.name === name));
 
 export async function cpuRows(options: CpuOptions): Promise<Row[]> {
-  const { target, threads, samples, withPeers, only } = options;
+  const { target, threads, samples, withPeers, only, against } = options;
   const unknown = unknownWorkloads(only);
   if (unknown.length) throw new RangeError(`bench: no workload ${unknown.join(", ")}`);
-  const running = await started(await peersFor(target, threads, withPeers));
+  const running = await started(
+    against === undefined
+      ? await peersFor(target, threads, withPeers)
+      : await sidesFor(against, target, threads),
+  );
   console.log(header(options, running));
   const results: Result[] = [];
   for (const workload of workloads.filter(({ name }) => !only.length || only.includes(name))) {
@@ -63,6 +70,8 @@ export async function cpuRows(options: CpuOptions): Promise<Row[]> {
     console.error(progress({ workload, measured }));
   }
   for (const peer of running) await peer.stop();
+  if (against !== undefined)
+    return results.flatMap((r) => againstRows(r.workload.name, target, r.measured));
   const rows = results.flatMap((r) => rowsOf(r, target));
   const differing = rows.filter((r) => r.metric === "difference" && r.met === false);
   console.log(`\n${cpuTable(results, threads)}\n`);

@@ -1,13 +1,14 @@
-// Runs the test suite from a fresh clone: installs what is missing, bundles tests/**/*.test.ts with esbuild, runs
-// them with uvu in a child process and prints `N passed, N failed` last. Uses only Node itself until the install is
-// known to be current. Does not decide what a test may need: that is tests/support.
+// Runs the test suite from a fresh clone: installs what is missing, bundles tests/**/*.test.ts with
+// esbuild, runs them with uvu in child processes, one a core (or KILN_TEST_WORKERS of them),
+// and prints `N passed, N failed` last. Uses only Node itself until the install is known to be
+// current. Does not decide what a test may need: that is tests/support.
 //
 //   npm test                    everything
-//   npm test -- fuse            files whose path contains "fuse", or matches it as a regular expression
+//   npm test -- fuse            files whose path contains "fuse", or matches it as a regex
 //   npm test -- --coverage      from source through tsx, under c8
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { install } from "./install.mjs";
@@ -16,7 +17,6 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 process.chdir(root);
 
 const slowMs = 2000;
-const readJson = (path) => JSON.parse(readFileSync(path, "utf8"));
 
 function fail(reason) {
   console.log(`${reason}\n0 passed, 1 failed`);
@@ -41,13 +41,6 @@ function matcher(pattern) {
   }
 }
 
-/** The file the tests run from: the child reads the list, and writes its counts beside it. */
-function writeList(out, files) {
-  const listPath = join(out, "list.json");
-  writeFileSync(listPath, JSON.stringify(files));
-  return listPath;
-}
-
 /** The slowest files, where any is slow: the suite is run before every commit, so they matter. */
 function printSlow(elapsedMs) {
   const slow = Object.entries(elapsedMs).filter(([, ms]) => ms > slowMs);
@@ -67,18 +60,9 @@ function sweep(folder) {
   }
 }
 
-function report(out, child) {
-  const resultPath = join(out, "result.json");
-  if (!existsSync(resultPath))
-    fail(`the test process wrote no result (${child.signal ?? child.status})`);
-  const result = readJson(resultPath);
-  let { passed, failed, skipped } = result;
-  if (!result.finished) {
-    failed += 1;
-    console.log(`the test process died (${child.signal ?? child.status}) in ${result.current}`);
-  }
+function report({ passed, failed, skipped, elapsedMs }) {
   if (passed + failed === 0) fail("no test ran");
-  printSlow(result.elapsedMs);
+  printSlow(elapsedMs);
   const names = skipped.map(({ name, reason }) => `  skipped: ${name} (${reason})`);
   if (names.length > 0) console.log(`${names.join("\n")}\n`);
   console.log(
@@ -87,10 +71,20 @@ function report(out, child) {
   process.exit(failed > 0 ? 1 : 0);
 }
 
+/** Runs this script once more under c8, which reads the coverage of all its processes. */
+function runUnderC8() {
+  const included = ["packages/*/src/**", "compiler/src/**", "runtime/src/**"];
+  const c8 = ["node_modules/c8/bin/c8.js", ...included.flatMap((glob) => ["--include", glob])];
+  const args = [...c8, process.execPath, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
+  process.exit(status ?? 1);
+}
+
 if (!install()) fail("npm ci failed");
 
 const options = process.argv.slice(2).filter((arg) => arg.startsWith("--"));
 const coverage = options.includes("--coverage");
+if (coverage && process.env.NODE_V8_COVERAGE === undefined) runUnderC8();
 const [pattern] = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
 const tests = findTests(pattern);
 if (tests.length === 0) fail(`no test file matches ${pattern ?? "tests/**/*.test.ts"}`);
@@ -103,27 +97,25 @@ process.on("exit", () => rmSync(out, { recursive: true, force: true }));
 
 const { unpackChromium } = await import("./chromium.mjs");
 const { bundleTests } = await import("./bundle-tests.mjs");
+const { runPool, workerCount } = await import("./test-pool.mjs");
 
 const entries = ["tests/support/setup.ts", ...tests];
 const modules = coverage
   ? entries.map((file) => join(root, file))
   : await bundleTests(root, out, entries).catch((error) => fail(error.message));
-const list = writeList(
-  out,
-  modules.map((path, i) => ({ name: entries[i], url: pathToFileURL(path).href })),
-);
-const runner = join(root, "packages/tools/run-tests.mjs");
-const node = coverage
-  ? ["--conditions=@kiln-ml/source", "--import", "tsx", runner, list]
-  : ["--enable-source-maps", runner, list];
-const included = ["packages/*/src/**", "compiler/src/**", "runtime/src/**"];
-const c8 = ["node_modules/c8/bin/c8.js", ...included.flatMap((glob) => ["--include", glob])];
+const [setup, ...files] = modules.map((path, i) => ({
+  name: entries[i],
+  url: pathToFileURL(path).href,
+}));
 // Before Node 22 relaxed SIMD stands behind a flag; both variants of wasm kernels are tested everywhere.
 const relaxed =
   Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
-const args = coverage ? [...c8, process.execPath, ...relaxed, ...node] : [...relaxed, ...node];
-const child = spawnSync(process.execPath, args, {
-  stdio: "inherit",
+const fromSource = coverage ? ["--conditions=@kiln-ml/source", "--import", "tsx"] : [];
+const total = await runPool(files, {
+  setup: setup.url,
+  out,
+  count: workerCount(),
+  execArgv: [...relaxed, "--enable-source-maps", ...fromSource],
   env: { ...process.env, ...unpackChromium(root) },
-});
-report(out, child);
+}).catch((error) => fail(error.message));
+report(total);

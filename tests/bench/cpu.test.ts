@@ -3,6 +3,7 @@
  */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { againstRows } from "../../bench/cpu/against.ts";
 import { difference, type Measured } from "../../bench/cpu/measure.ts";
 import { encodeOnnx } from "../../bench/cpu/onnx.ts";
 import type { Check } from "../../bench/cpu/protocol.ts";
@@ -107,6 +108,25 @@ test("an ONNX model is fields of the protocol buffer", () => {
   assert.match(hex, "0a0b0a017812017922034e6567");
   assert.match(hex, "08ac02");
   assert.match(hex, /42040a001014$/);
+});
+
+test("against an earlier tree, a row may take 3 % longer, and needs a time of both", () => {
+  const rows = againstRows("softmax", "wasm", [
+    took("a375070", 1, 100),
+    took("now", 1, 103),
+    took("a375070", 2, 100),
+    took("now", 2, 104),
+  ]);
+  assert.equal(
+    rows.map((r) => [r.metric, r.peer, r.peerValue, r.met]),
+    [
+      ["time, 1 thread", "a375070", 100, true],
+      ["time, 2 threads", "a375070", 100, false],
+    ],
+  );
+  const absent = { name: "a375070", threads: 1, error: "no such op" };
+  const [row] = againstRows("softmax", "wasm", [absent, took("now", 1, 1)]);
+  assert.equal([row!.value, row!.met, row!.note], [null, false, "no such op"]);
 });
 
 test.run();

@@ -58,6 +58,14 @@ test("fold computes small values that turn out uniform and leaves others", () =>
   assert.is(fold.run(programOf(sum(count))).outputs[0]!.value, constant(6, "i32"));
 });
 
+test("fold reads nothing for what has no elements, and leaves an extent that may be zero", () => {
+  const x = input("x", "f32", [2, 0, 2]);
+  const folded = fold.run(programOf(x.div(x.add(1)).reverse([2]).neg()));
+  assert.equal(opsOf(folded), ["constant", "broadcastInDim"]);
+  const some = programOf(input("x", "f32", [2, "N", 2]).reverse([2]).neg());
+  assert.ok(sameProgram(fold.run(some), some));
+});
+
 test("fold keeps NaN and the sign of zero", () => {
   const nan = fold.run(programOf(constant(0).div(0), constant(-1).mul(0)));
   assert.ok(Number.isNaN(nan.outputs[0]!.value.attrs.value));

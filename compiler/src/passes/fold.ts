@@ -19,7 +19,8 @@
  *
  * Elementwise ops on uniform constants fold at any size, movement and reductions up to 64 elements,
  * and only into uniform constants: a folded value never grows the artifact. Never folds random bits
- * or data.
+ * or data. A tensor without elements is one too, whatever it is made of: the loop that would compute
+ * it runs no times, but loads moved out of that loop would still run.
  */
 import {
   evaluateElement,
@@ -41,11 +42,18 @@ export const fold: Pass = {
   run(program) {
     const known = new Map<Tensor, Elements>();
     return rewriteProgram(program, (node) => {
+      if (isEmpty(node)) return uniform(0, node.dtype, node.shape);
       const folded = foldElementwise(node) ?? node;
       return foldSmall(folded, known) ?? folded;
     });
   },
 };
+
+const isEmpty = (node: Tensor): boolean =>
+  node.operands.length > 0 &&
+  uniformValue(node) === undefined &&
+  opRecord(node.op).family !== "control" &&
+  node.shape.includes(0);
 
 /** All operands uniform: one element says it all, and the shape may be symbolic. */
 function foldElementwise(node: Tensor): Tensor | undefined {

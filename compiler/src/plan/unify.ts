@@ -1,10 +1,13 @@
 /**
  * Gives kernel parameters that lie in one place one name: a value that overwrites a parameter it
  * was computed from is read and written through a single binding. Stores that stand together then
- * take their values first.
+ * take their values first. A store of what its element holds already is dropped with the loops that
+ * do nothing else: a scatter copies its operand before it combines, and in place only the combined
+ * elements are touched.
  */
-import type { BufferRef } from "@kiln-ml/artifact";
-import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
+import { type BufferRef, storageBytes } from "@kiln-ml/artifact";
+import { addDim, ceilDiv, type Dim, minDim, mulDim, sameDim, subDim } from "@kiln-ml/ir";
+import type { Kernel, Of, Param, Stmt } from "../kernel/kernel.ts";
 import { mapStmts } from "../kernel/map.ts";
 
 export interface Unified {
@@ -50,11 +53,47 @@ function unifyParams(kernel: Kernel, first: readonly number[]): Kernel {
     merged[to] = { ...kept, access, width: Math.min(kept.width, p.width) as Param["width"] };
   });
   if (rename.size === 0) return kernel;
+  const renamed = renameStmts(kernel.body, rename);
+  const body = withoutSelfCopies(renamed);
+  const shared = new Set(rename.values());
   return {
     ...kernel,
     params: merged.filter((_, i) => first[i] === i),
-    body: valuesFirst(renameStmts(kernel.body, rename), new Set(rename.values())),
+    body: valuesFirst(body, shared),
+    bytes: body === renamed ? kernel.bytes : subDim(kernel.bytes, untouched(merged, body, shared)),
   };
+}
+
+/**
+ * Bytes that are neither read nor written since elements stay as they are: of each shared parameter,
+ * which counted as read and as written, all but what the stores that are left go over.
+ */
+function untouched(
+  params: readonly Param[],
+  body: readonly Stmt[],
+  shared: ReadonlySet<string>,
+): Dim {
+  let bytes: Dim = 0;
+  for (const name of shared) {
+    const p = params.find((q) => q.name === name)!;
+    const left = subDim(p.size, minDim(p.size, storesTo(name, body)));
+    bytes = addDim(bytes, mulDim(left, 2 * storageBytes(p.dtype, "js")));
+  }
+  return bytes;
+}
+
+/** How often a block stores into a parameter, if all conditions hold. */
+function storesTo(name: string, body: readonly Stmt[]): Dim {
+  let count: Dim = 0;
+  for (const s of body) {
+    if (s.kind === "store" && s.to === name) count = addDim(count, 1);
+    else if (s.kind === "if") count = addDim(count, storesTo(name, s.then));
+    else if (s.kind === "loop") {
+      const trips = ceilDiv(subDim(s.extent, s.start ?? 0), s.step ?? 1);
+      count = addDim(count, mulDim(trips, storesTo(name, s.body)));
+    }
+  }
+  return count;
 }
 
 const renameStmts = (body: readonly Stmt[], by: ReadonlyMap<string, string>): Stmt[] =>
@@ -63,6 +102,28 @@ const renameStmts = (body: readonly Stmt[], by: ReadonlyMap<string, string>): St
     store: (s) => ({ ...s, to: by.get(s.to) ?? s.to }),
     prefetch: (s) => ({ ...s, from: by.get(s.from) ?? s.from }),
   });
+
+/** Without stores of what the element holds, and without the blocks that did nothing else. */
+function withoutSelfCopies(body: readonly Stmt[]): readonly Stmt[] {
+  const kept = body.flatMap((s): Stmt[] => {
+    if (s.kind === "store") return isSelfCopy(s) ? [] : [s];
+    const inner = s.kind === "loop" ? s.body : s.kind === "if" ? s.then : undefined;
+    if (!inner) return [s];
+    const left = withoutSelfCopies(inner);
+    if (left === inner) return [s];
+    if (left.every(onlyBinds)) return [];
+    return s.kind === "loop" ? [{ ...s, body: left }] : [{ ...(s as Of<"if">), then: left }];
+  });
+  return kept.length === body.length && kept.every((s, i) => s === body[i]) ? body : kept;
+}
+
+const isSelfCopy = ({ to, index, value }: Of<"store">): boolean =>
+  value.kind === "load" &&
+  value.from === to &&
+  value.guard.length === 0 &&
+  sameDim(value.index, index);
+
+const onlyBinds = ({ kind }: Stmt): boolean => kind === "let" || kind === "letIndex";
 
 /** In a run of neighbouring stores that overwrites what its values read, values before stores. */
 function valuesFirst(

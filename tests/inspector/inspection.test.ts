@@ -80,6 +80,14 @@ test("every reference leads somewhere, whatever the network and the target", asy
   );
 });
 
+test("what a loop gives is not taken for what goes into it", async () => {
+  const picks = [{ layer: 12, k: [0, 0, 0, 0, 0] as const }];
+  const kind = { start: "tokens", batch: 0, widest: 1, loss: "crossEntropy", optimizer: "sgd" };
+  const x = await inspected(stepOfNetwork({ ...kind, picks } as never), "js");
+  assert.equal(faults(x), []);
+  assert.ok(x.edges.some((e) => e.why === "regions"));
+});
+
 test("looking on changes nothing: the texts are those of a compilation alone", async () => {
   await fc.assert(
     fc.asyncProperty(networks(3), fc.constantFrom(...targets), async (network, target) => {

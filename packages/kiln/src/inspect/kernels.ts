@@ -10,7 +10,7 @@ import {
   whyApart,
 } from "@kiln-ml/compiler/explain";
 import type { InspectedEdge, InspectedKernel, KernelArgument } from "@kiln-ml/inspector";
-import { scopePath, type Tensor } from "@kiln-ml/ir";
+import { opRecord, scopePath, type Tensor } from "@kiln-ml/ir";
 import type { NodeTable } from "./nodes.ts";
 
 type Dims = Readonly<Record<string, number>>;
@@ -50,7 +50,8 @@ function madeOf(member: Tensor, homes: Launched["homes"]) {
   const [reads, inlined] = [new Set<Tensor>(), new Set<Tensor>()];
   const left = [...member.operands];
   for (let t = left.pop(); t; t = left.pop()) {
-    if (isLeaf(t) || homes.has(t)) reads.add(t);
+    // What control flow gives is made by kernels in its regions, and never inlined.
+    if (isLeaf(t) || homes.has(t) || opRecord(t.op).family === "control") reads.add(t);
     else if (!inlined.has(t)) {
       inlined.add(t);
       left.push(...t.operands);

@@ -80,12 +80,19 @@ test("every reference leads somewhere, whatever the network and the target", asy
   );
 });
 
+const layersOf = (...layers: number[]) => layers.map((layer) => ({ layer, k: [0, 0, 0, 0, 0] }));
+
 test("what a loop gives is not taken for what goes into it", async () => {
-  const picks = [{ layer: 12, k: [0, 0, 0, 0, 0] as const }];
   const kind = { start: "tokens", batch: 0, widest: 1, loss: "crossEntropy", optimizer: "sgd" };
-  const x = await inspected(stepOfNetwork({ ...kind, picks } as never), "js");
+  const x = await inspected(stepOfNetwork({ ...kind, picks: layersOf(12) } as never), "js");
   assert.equal(faults(x), []);
   assert.ok(x.edges.some((e) => e.why === "regions"));
+});
+
+test("a part that a slice leaves out is not said to be read", async () => {
+  const kind = { start: "image", batch: 0, widest: 1, loss: "squares", optimizer: "sgd" };
+  const x = await inspected(stepOfNetwork({ ...kind, picks: layersOf(0, 11) } as never), "js");
+  assert.equal(faults(x), []);
 });
 
 test("looking on changes nothing: the texts are those of a compilation alone", async () => {

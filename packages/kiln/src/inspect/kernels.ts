@@ -166,7 +166,9 @@ export function edgesOf(
         for (const stored of madeOf(reader, homes).reads) {
           const home = homes.get(stored);
           const key = `${to} ${nodes.idOf(stored)}`;
-          if (!home || home.kernel === to || known.has(key)) continue;
+          // Of what a slice leaves out, a kernel loads nothing.
+          if (!home || home.kernel === to || !launch.lowered.reads.has(stored)) continue;
+          if (known.has(key)) continue;
           known.add(key);
           const edge = { stored, maker: home.group, reader, by };
           const { why, text, at } = whyApart(edge, refusals, fusion);

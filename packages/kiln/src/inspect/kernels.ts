@@ -166,8 +166,11 @@ export function edgesOf(
         for (const stored of madeOf(reader, homes).reads) {
           const home = homes.get(stored);
           const key = `${to} ${nodes.idOf(stored)}`;
-          // Of what a slice leaves out, a kernel loads nothing.
-          if (!home || home.kernel === to || !launch.lowered.reads.has(stored)) continue;
+          if (!home || home.kernel === to) continue;
+          // Of what a slice leaves out, a kernel loads nothing: it does not bind where that lies.
+          const { lowered } = launch;
+          const lies = launches[home.kernel]!.lowered.writes.get(stored);
+          if (!lies || !lowered.reads.has(stored) || !lowered.tensors.includes(lies)) continue;
           if (known.has(key)) continue;
           known.add(key);
           const edge = { stored, maker: home.group, reader, by };

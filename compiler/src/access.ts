@@ -7,6 +7,7 @@ import {
   type Condition,
   type Dim,
   isNonNegative,
+  isOp,
   loopVar,
   negDim,
   opRecord,
@@ -96,10 +97,10 @@ export function accesses(node: Tensor, coords: readonly Dim[]): Access[] {
     return node.operands.map((operand) => ({ operand, coords }));
   if (node.op === "randomBits")
     return [0, 1].map((i) => ({ operand: node.operands[0]!, coords: [i] }));
-  if (node.op === "gather") {
+  if (isOp(node, "gather")) {
     const [x, ...indices] = node.operands;
     const rank = indices[0]!.shape.length;
-    const axes = node.attrs.axes as readonly number[];
+    const { axes } = node.attrs;
     let rest = rank;
     const at = x!.shape.map((_, axis) =>
       axes.includes(axis) ? dynamicCoord(node, axis) : coords[rest++]!,

@@ -42,7 +42,7 @@ import {
   type PlannedLaunch,
   type PlannedStep,
 } from "./plan/planned.ts";
-import { bindingsOf, relieve } from "./plan/relieve.ts";
+import { bindingsOf, Reliefs } from "./plan/relieve.ts";
 import { allAtStart, type Started, shareStarts, startBytes } from "./plan/share.ts";
 import { unifyKernels } from "./plan/unify.ts";
 import { nodesOf, type Program, statesOf } from "./program.ts";
@@ -208,7 +208,7 @@ function fuseAndLower(
 ): Ordered {
   const observe = options.observe ?? (() => {});
   const limits = fusionLimitsOf(target, options);
-  const [barriers, forced] = [new Set<Tensor>(), new Set<Tensor>()];
+  const relief = new Reliefs();
   const controls = new Map<Tensor | undefined, Lowered>();
   const lowering = new Lowering(target.schedule, {
     limits: options.limits ?? target.defaultLimits,
@@ -222,14 +222,14 @@ function fuseAndLower(
     return { ...known, group: g };
   };
   for (;;) {
-    const fusion = fuse(program, limits, options.fusion ?? true, barriers, forced, options.refused);
+    const fusion = fuse(program, limits, options.fusion ?? true, relief, options.refused);
     const stored = storedNodes(fusion, nodesOf(program));
     const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
-    const before = barriers.size + forced.size;
-    for (const k of over) relieve(k, fusion, barriers, forced);
-    if (barriers.size + forced.size === before) {
+    const before = relief.size;
+    for (const k of over) relief.add(k, fusion);
+    if (relief.size === before) {
       for (const k of over)
         throw new GraphError(
           `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,

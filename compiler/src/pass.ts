@@ -8,8 +8,8 @@ import type { Program } from "./program.ts";
 export interface Pass {
   readonly name: string;
   /**
-   * Where it has a choice, `choices` is asked. A kernel may bind so many tensors; at least eight if
-   * that is not said.
+   * `choices` decides between alternatives. `bindings` is the most tensors that one kernel may
+   * bind; 8 if absent.
    */
   run(program: Program, choices?: Choices, bindings?: number): Program;
 }

@@ -5,6 +5,7 @@
 //
 //   npm test                    everything
 //   npm test -- fuse            files whose path contains "fuse", or matches it as a regex
+//   npm test -- --quick         a minute's worth of every area (quick-tests.mjs), random cases cut to a fifth
 //   npm test -- --coverage      from source through tsx, under c8
 
 import { spawnSync } from "node:child_process";
@@ -12,11 +13,15 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { install } from "./install.mjs";
+import { isQuick } from "./quick-tests.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 process.chdir(root);
 
+const began = performance.now();
 const slowMs = 2000;
+/** What the quick tier may take on two cores that nothing else uses. */
+const quickSeconds = 60;
 
 function fail(reason) {
   console.log(`${reason}\n0 passed, 1 failed`);
@@ -47,6 +52,12 @@ function printSlow(elapsedMs) {
   slow.sort(([, a], [, b]) => b - a);
   for (const [name, ms] of slow.slice(0, 5))
     console.log(`  slow: ${name} ${(ms / 1000).toFixed(1)} s`);
+}
+
+function printQuick(files) {
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  const limit = `at most ${quickSeconds} s on two quiet cores`;
+  console.log(`\n  quick: ${files} of ${findTests().length} files in ${seconds} s (${limit})`);
 }
 
 /** Removes the bundles of runs that were killed before they could. */
@@ -86,7 +97,8 @@ const options = process.argv.slice(2).filter((arg) => arg.startsWith("--"));
 const coverage = options.includes("--coverage");
 if (coverage && process.env.NODE_V8_COVERAGE === undefined) runUnderC8();
 const [pattern] = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
-const tests = findTests(pattern);
+const quick = options.includes("--quick");
+const tests = findTests(pattern).filter((file) => !quick || isQuick(file));
 if (tests.length === 0) fail(`no test file matches ${pattern ?? "tests/**/*.test.ts"}`);
 
 const cache = join(root, "node_modules/.cache/kiln-tests");
@@ -116,6 +128,7 @@ const total = await runPool(files, {
   out,
   count: workerCount(),
   execArgv: [...relaxed, "--enable-source-maps", ...fromSource],
-  env: { ...process.env, ...unpackChromium(root) },
+  env: { ...(quick ? { FC_RUNS: "0.2" } : {}), ...process.env, ...unpackChromium(root) },
 }).catch((error) => fail(error.message));
+if (quick) printQuick(tests.length);
 report(total);

@@ -27,7 +27,7 @@ interface Held {
 interface Bound {
   readonly frame: Frame;
   readonly outputs: DeviceArray[];
-  readonly lease: Arena;
+  readonly arena: Arena;
   /** Puts the states back to what they were. */
   readonly undo?: () => void;
 }
@@ -106,12 +106,12 @@ export class Executable {
     }
     // Work goes through the device in order, so whoever gets these buffers next comes after this
     // run.
-    bound.lease.end();
+    bound.arena.end();
     return bound.outputs;
   }
 
   /** Copies of the states that the run may change; the function puts them back. */
-  #keep({ frame, lease, outputs }: Bound): () => void {
+  #keep({ frame, arena, outputs }: Bound): () => void {
     const { driver } = this.device;
     const copies: (() => void)[] = [];
     try {
@@ -119,12 +119,12 @@ export class Executable {
         const { sizeBytes } = this.states[i]!;
         if (!written || sizeBytes === 0) return;
         const state = frame.state[i]!;
-        const copy = lease.take(sizeBytes, this.#names.states[i]!);
+        const copy = arena.take(sizeBytes, this.#names.states[i]!);
         driver.copy(state, copy, sizeBytes);
         copies.push(() => driver.copy(copy, state, sizeBytes));
       });
     } catch (error) {
-      abandon({ outputs, lease });
+      abandon({ outputs, arena });
       throw error;
     }
     return () => {
@@ -210,19 +210,19 @@ export class Executable {
 
   /**
    * Memory for every place of the plan. The outputs are the caller's; the rest goes back with the
-   * lease. In the reverse order of giving back, so that the next run of a caller who frees its
+   * arena. In the reverse order of giving back, so that the next run of a caller who frees its
    * outputs is given the same memory.
    */
   #bind(layout: Layout, { inputs, state, constant }: Held): Bound {
-    const lease = new Arena(this.device.driver, this.#names.slotOwner);
+    const arena = new Arena(this.device.driver, this.#names.slotOwner);
     const outputs: DeviceArray[] = [];
     try {
       const output = this.#allocateOutputs(layout, outputs);
-      const slot = layout.slotBytes.map((bytes, i) => lease.take(bytes, this.#names.slots[i]!));
-      const input = inputs.map((x, i) => this.#place(x, i, state, lease));
-      return { frame: { layout, slot, input, output, state, constant }, outputs, lease };
+      const slot = layout.slotBytes.map((bytes, i) => arena.take(bytes, this.#names.slots[i]!));
+      const input = inputs.map((x, i) => this.#place(x, i, state, arena));
+      return { frame: { layout, slot, input, output, state, constant }, outputs, arena };
     } catch (error) {
-      abandon({ outputs, lease });
+      abandon({ outputs, arena });
       throw error;
     }
   }
@@ -260,21 +260,21 @@ export class Executable {
    * Memory for input `i`. One that is also a written state is copied: a kernel may not see it
    * change.
    */
-  #place(x: Buffer | TypedArray, i: number, state: readonly Buffer[], lease: Arena): Buffer {
+  #place(x: Buffer | TypedArray, i: number, state: readonly Buffer[], arena: Arena): Buffer {
     const { signature, target } = this.artifact;
     const { driver } = this.device;
     const spec = signature.inputs[i]!;
     if (!ArrayBuffer.isView(x)) {
       const alias = state.indexOf(x);
       if (alias < 0 || !signature.states[alias]!.written) return x;
-      const copy = lease.take(x.sizeBytes, this.#names.inputs[i]!);
+      const copy = arena.take(x.sizeBytes, this.#names.inputs[i]!);
       driver.copy(x, copy, x.sizeBytes);
       return copy;
     }
     const borrowed = driver.borrow(x);
     if (borrowed) return borrowed;
     const data = toStorage(x, spec.dtype, target);
-    const buffer = lease.take(data.byteLength, this.#names.inputs[i]!);
+    const buffer = arena.take(data.byteLength, this.#names.inputs[i]!);
     driver.write(buffer, data);
     return buffer;
   }
@@ -320,12 +320,12 @@ async function finish(bound: Bound, running: Promise<void>): Promise<DeviceArray
     abandon(bound);
     throw error;
   }
-  bound.lease.end();
+  bound.arena.end();
   return bound.outputs;
 }
 
-function abandon({ outputs, lease, undo }: Omit<Bound, "frame">): void {
+function abandon({ outputs, arena, undo }: Omit<Bound, "frame">): void {
   undo?.();
   for (const output of outputs) output.dispose();
-  lease.end();
+  arena.end();
 }

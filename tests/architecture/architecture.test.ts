@@ -2,11 +2,13 @@
 import { readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { isQuick, quickTests } from "../../packages/tools/quick-tests.mjs";
 import {
   importCycles,
   lockedAddresses,
   longFiles,
   machinePaths,
+  namedTargets,
   undeclaredDependencies,
   unprovedInvariants,
   wrongCompilerImports,
@@ -75,6 +77,22 @@ test("folders of the compiler import only what their table allows", () => {
   );
 });
 
+test("the artifact knows targets by their rows alone", () => {
+  assert.equal(namedTargets(files), []);
+  assert.equal(
+    namedTargets([
+      file("packages/artifact/src/targets.ts", 'const targets = { js: { kernels: "script" } };'),
+      file("packages/artifact/src/a.ts", "// On target wasm.", 'if (m.target === "js") return;'),
+      file("packages/artifact/src/b.ts", "if (target !== other) storageBytes(dtype, `webgpu`);"),
+    ]),
+    [
+      'packages/artifact/src/a.ts:2: compares or names a target: m.target === "js"',
+      "packages/artifact/src/b.ts:1: compares or names a target: target !== other",
+      "packages/artifact/src/b.ts:1: compares or names a target: `webgpu`",
+    ],
+  );
+});
+
 test("value imports form no cycle", () => {
   assert.equal(importCycles(files), []);
   const a = file("runtime/src/a.ts", 'import { b } from "./b.ts";');
@@ -117,6 +135,18 @@ test("every invariant names a test that exists", () => {
     "invariant names no test: One.",
     "tests/a/gone.test.ts does not exist: Two:",
   ]);
+});
+
+test("the quick tier has files of every area, and no line that finds none", () => {
+  const tests = files.map(({ path }) => path).filter((path) => path.endsWith(".test.ts"));
+  const areaOf = (path: string): string => path.split("/")[1]!;
+  const quick = new Set(tests.filter(isQuick).map(areaOf));
+  assert.equal(
+    [...new Set(tests.map(areaOf))].filter((area) => !quick.has(area)),
+    [],
+  );
+  const idle = quickTests.filter((start) => !tests.some((t) => t.startsWith(`tests/${start}`)));
+  assert.equal(idle, []);
 });
 
 test("no file names a folder of a machine", () => {

@@ -2,6 +2,7 @@
  * The rules of the architecture as functions from files to complaints, one line each; an empty list is a pass.
  * Which package may import which is the table below and nowhere else.
  */
+import { targetNames } from "@kiln-ml/compiler/all";
 import {
   importsOf,
   isCode,
@@ -207,6 +208,24 @@ export function machinePaths(files: readonly SourceFile[]): string[] {
       .flatMap((line, i) =>
         machinePath.test(line) ? [`${path}:${i + 1}: names a machine's folder`] : [],
       ),
+  );
+}
+
+const targetNamed = new RegExp(
+  `\\b(?:\\w+\\.)*target\\s*[!=]==\\s*[^\\s)]+|(["'\`])(?:${targetNames.join("|")})\\1`,
+  "g",
+);
+
+/** Lines of the artifact that ask which target it is, instead of a row of its table. */
+export function namedTargets(files: readonly SourceFile[]): string[] {
+  const asked = ({ path }: SourceFile): boolean =>
+    path.startsWith("packages/artifact/src/") && !path.endsWith("/targets.ts");
+  return files.filter(asked).flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, i) => {
+      if (/^\s*(?:\/\*|\*|\/\/)/.test(line)) return [];
+      const found = Array.from(line.matchAll(targetNamed), ([words]) => words);
+      return found.map((words) => `${path}:${i + 1}: compares or names a target: ${words}`);
+    }),
   );
 }
 

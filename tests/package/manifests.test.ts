@@ -1,66 +1,60 @@
-/** What npm shows of each package: manifests that agree with the table of READMEs, and uses in them that run. */
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+/** Manifests of the packages against each other and the tree; what an installed package does is `pack.test.ts`'s. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { packagePages } from "../../packages/tools/src/docs/readmes.ts";
-import { publishedWorkspaces } from "../../packages/tools/src/workspaces.ts";
 
-const workspaces = publishedWorkspaces(resolve("."));
-const manifestOf = (folder: string) => JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly sideEffects?: boolean | readonly string[];
+  readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
 
-test("every published package has a page, and a manifest that agrees with it", () => {
-  assert.equal(packagePages.map((p) => p.folder).sort(), workspaces.map((w) => w.folder).sort());
-  for (const { folder, name, description, keywords } of packagePages) {
-    const manifest = manifestOf(folder);
-    assert.is(manifest.name, name);
-    assert.is(manifest.description, description);
-    assert.equal(manifest.keywords, keywords);
-    assert.is(manifest.license, "Apache-2.0");
-    assert.equal(manifest.engines, manifestOf(".").engines);
-  }
+const folders = [
+  "compiler",
+  "runtime",
+  ...readdirSync("packages").map((name) => `packages/${name}`),
+];
+const manifests = folders.map((folder) => ({
+  folder,
+  ...(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest),
+}));
+const published = manifests.filter((m) => !m.private);
+
+test("packages have one version, and ask for each other at it", () => {
+  const names = new Set(manifests.map((m) => m.name));
+  assert.ok(published.length >= 10, `${published.length} packages`);
+  const versions = published.flatMap((m) => [
+    m.version,
+    ...Object.entries(m.dependencies ?? {}).flatMap(([name, v]) => (names.has(name) ? [v] : [])),
+  ]);
+  assert.equal([...new Set(versions)].length, 1);
 });
 
-test("a repository stands in all manifests or in none", () => {
-  const { repository } = manifestOf(".");
-  for (const { folder } of workspaces)
-    assert.equal(
-      manifestOf(folder).repository,
-      repository === undefined ? undefined : { ...repository, directory: folder },
-    );
+test("every entry of a package is a source file, and is built to the path of its name", () => {
+  const wrong = published.flatMap(({ folder, name, exports = {} }) =>
+    Object.entries(exports).flatMap(
+      ([entry, { "@kiln-ml/source": source, default: built, types }]) => {
+        const stem = source?.replace(/^\.\/src\//, "").replace(/\.ts$/, "");
+        const fits = built === `./dist/${stem}.js` && types === `./dist/${stem}.d.ts`;
+        return source && fits && existsSync(join(folder, source)) ? [] : [`${name} ${entry}`];
+      },
+    ),
+  );
+  assert.equal(wrong, []);
 });
 
-test("all packages have one version, and depend on each other at that", () => {
-  const { version } = manifestOf("packages/kiln");
-  for (const { folder } of workspaces) {
-    const manifest = manifestOf(folder);
-    assert.is(manifest.version, version);
-    for (const [name, range] of Object.entries(manifest.dependencies ?? {}))
-      if (/^(@kiln-ml\/|kiln-ml$)/.test(name)) assert.is(range, version, `${folder}: ${name}`);
-  }
-});
-
-test("the use in each README runs, and prints something", () => {
-  const folder = resolve("node_modules/.cache", `kiln-readmes-${process.pid}`);
-  mkdirSync(folder, { recursive: true });
-  try {
-    const names = packagePages.map((p, i) => {
-      writeFileSync(join(folder, `use${i}.mts`), p.use);
-      return `console.log("# ${p.name}"); await import("./use${i}.mts");`;
-    });
-    writeFileSync(join(folder, "all.mts"), names.join("\n"));
-    const tsx = pathToFileURL(resolve("node_modules/tsx/dist/loader.mjs")).href;
-    const node = ["--conditions=@kiln-ml/source", "--import", tsx, join(folder, "all.mts")];
-    const { stdout, stderr, status } = spawnSync(process.execPath, node, { encoding: "utf8" });
-    assert.is(status, 0, stderr);
-    const parts = stdout.split(/^# .*\n/m).slice(1);
-    assert.is(parts.length, packagePages.length, stdout);
-    for (const [i, text] of parts.entries()) assert.ok(text.trim(), packagePages[i]!.name);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+test("files with side effects are there", () => {
+  const gone = published.flatMap(({ folder, sideEffects }) =>
+    (Array.isArray(sideEffects) ? (sideEffects as readonly string[]) : [])
+      .filter((path) => path.startsWith("./src/") && !path.includes("*"))
+      .filter((path) => !existsSync(join(folder, path)))
+      .map((path) => join(folder, path)),
+  );
+  assert.equal(gone, []);
 });
 
 test.run();

@@ -15,7 +15,7 @@ import {
   sumOfInputs,
 } from "../../bench/deep-cases.ts";
 import { compileProgram } from "../../compiler/src/all.ts";
-import { type Program, rootsOf } from "../../compiler/src/program.ts";
+import { nodesOf, type Program, rootsOf } from "../../compiler/src/program.ts";
 import { runProgram } from "../support/run.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
 
@@ -141,6 +141,15 @@ test("bodies that are nested too deep are refused where they are written", () =>
         "scan: bodies are nested 17 deep, at most 16 may be\n  compute part of it outside of the body",
   );
   assert.is(nest(x, 1).op, "result");
+});
+
+test("webgpu: a chain with gradients is cut where it is long, whatever its length", () => {
+  // At 2,500 a kernel once bound three tensors too many, and lost them one member at a time.
+  for (const n of [500, 1500, 2000, 2500, 3000]) {
+    const program = chainWithGradients(n);
+    const [nodes, steps] = [nodesOf(program).length, stepsOf(program, "webgpu")];
+    assert.ok(steps * 80 <= nodes + 80, `${n}: ${steps} kernels of ${nodes} nodes`);
+  }
 });
 
 test.run();

@@ -198,7 +198,7 @@ test("the rate finder finds a rate that learns, and leaves model and loader as t
     steps: 60,
   });
   assert.equal(await valuesOf(net), before);
-  assert.equal(loader.state(), { epoch: 0, batch: 0 });
+  assert.equal(loader.state(), { epoch: 0, batch: 0, length: 5 });
   assert.ok(lr > 1e-3 && lr < 10, `${lr}`);
   assert.is(curve[0]!.lr, 1e-4);
 });

@@ -3,7 +3,7 @@
  * wherever that does not hold because of one. Knows the mask as two iotas compared, with numbers or
  * extents added, however it is spread over the batch.
  */
-import { addDim, type Dim, isNonNegative, sameDim, subDim, type Tensor } from "@kiln-ml/ir";
+import { addDim, type Dim, isNonNegative, isOp, sameDim, subDim, type Tensor } from "@kiln-ml/ir";
 
 /** Query q attends to keys k with k + `keys` ≤ q + `queries`. Neither is negative. */
 export interface Causal {
@@ -48,7 +48,7 @@ export function vanishes(t: Tensor, exponents: Tensor, mask: Causal): boolean {
 function testOf(when: Tensor): Causal | undefined {
   const [test, rank] = [when.op === "broadcastInDim" ? when.operands[0]! : when, when.rank];
   if (test.rank < 2) return undefined;
-  const dims = when.op === "broadcastInDim" ? (when.attrs.dims as number[]) : [rank - 2, rank - 1];
+  const dims = isOp(when, "broadcastInDim") ? when.attrs.dims : [rank - 2, rank - 1];
   if (`${dims.slice(-2)}` !== `${[rank - 2, rank - 1]}`) return undefined;
   if (test.op !== "lessEqual" && test.op !== "greaterEqual") return undefined;
   const [key, query] = test.op === "lessEqual" ? test.operands : [...test.operands].reverse();
@@ -67,8 +67,8 @@ function apart(keys: Dim, queries: Dim): Causal | undefined {
 /** What is added to the place along an axis. */
 function addedTo(t: Tensor, axis: number): Dim | undefined {
   if (isPlace(t, axis)) return 0;
-  if (t.op === "broadcastInDim") {
-    const from = (t.attrs.dims as number[]).indexOf(axis);
+  if (isOp(t, "broadcastInDim")) {
+    const from = t.attrs.dims.indexOf(axis);
     const [inner] = t.operands as [Tensor];
     return from >= 0 && inner.shape[from] === t.shape[axis] ? addedTo(inner, from) : undefined;
   }
@@ -90,19 +90,19 @@ function extentOf(t: Tensor): Dim | undefined {
   const inner = t.operands[0];
   if (t.op === "broadcastInDim" || t.op === "reshape")
     return inner!.shape.every((d) => d === 1) ? extentOf(inner!) : undefined;
-  if (t.op !== "slice" || inner!.op !== "iota" || inner!.rank !== 1) return undefined;
-  return t.shape[0] === 1 ? (t.attrs.start as Dim[])[0] : undefined;
+  if (!isOp(t, "slice") || inner!.op !== "iota" || inner!.rank !== 1) return undefined;
+  return t.shape[0] === 1 ? t.attrs.start[0] : undefined;
 }
 
 function isPlace(t: Tensor, axis: number): boolean {
-  if (t.op === "iota") return t.attrs.axis === axis;
-  if (t.op !== "broadcastInDim") return false;
-  const from = (t.attrs.dims as number[]).indexOf(axis);
+  if (isOp(t, "iota")) return t.attrs.axis === axis;
+  if (!isOp(t, "broadcastInDim")) return false;
+  const from = t.attrs.dims.indexOf(axis);
   return from >= 0 && t.operands[0]!.shape[from] === t.shape[axis] && isPlace(t.operands[0]!, from);
 }
 
 /** The value that every element has, if the program says so. */
 export function numberOf(t: Tensor): number | undefined {
   const one = t.op === "broadcastInDim" ? t.operands[0]! : t;
-  return one.op === "constant" ? (one.attrs.value as number) : undefined;
+  return isOp(one, "constant") ? one.attrs.value : undefined;
 }

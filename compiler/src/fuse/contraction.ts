@@ -9,8 +9,11 @@ import {
   collectSymbols,
   type Dim,
   floorDiv,
+  isOp,
   modDim,
   mulDim,
+  type NodeOf,
+  opOf,
   subDim,
   type Tensor,
 } from "@kiln-ml/ir";
@@ -34,7 +37,7 @@ interface Reading {
 
 /** The loops of a contraction and the coordinates of its result in them. */
 export function readContraction(t: Tensor): { contraction: Contraction; coords: readonly Dim[] } {
-  const r = t.op === "convolution" ? readConvolution(t) : readDot(t);
+  const r = isOp(t, "convolution") ? readConvolution(t) : readDot(opOf(t, "dotGeneral"));
   const uses = (o: ContractionOperand) => {
     const symbols = new Map();
     for (const c of o.coords) collectSymbols(c, symbols);
@@ -50,27 +53,26 @@ export function readContraction(t: Tensor): { contraction: Contraction; coords: 
   return { contraction, coords: r.coords };
 }
 
-function readDot(t: Tensor): Reading {
+function readDot(t: NodeOf<"dotGeneral">): Reading {
   const [lhs, rhs] = [t.operands[0]!, t.operands[1]!];
-  const { lhsBatch, rhsBatch, lhsContract, rhsContract } = t.attrs as Record<string, number[]>;
+  const { lhsBatch, rhsBatch, lhsContract, rhsContract } = t.attrs;
   const loops = t.shape.map((d, i) => makeLoop(`i${i}`, d));
-  const k = lhsContract!.map((axis, i) => makeLoop(`k${i}`, lhs.shape[axis]!));
-  let next = lhsBatch!.length;
-  const coordsOf = (x: Tensor, batch: number[], contract: number[]) =>
+  const k = lhsContract.map((axis, i) => makeLoop(`k${i}`, lhs.shape[axis]!));
+  let next = lhsBatch.length;
+  const coordsOf = (x: Tensor, batch: readonly number[], contract: readonly number[]) =>
     x.shape.map((_, axis) => {
       const [b, c] = [batch.indexOf(axis), contract.indexOf(axis)];
       if (b >= 0) return loops[b]!.at;
       return c >= 0 ? k[c]!.at : loops[next++]!.at;
     });
-  const a = { operand: lhs, coords: coordsOf(lhs, lhsBatch!, lhsContract!), when: [] };
-  const b = { operand: rhs, coords: coordsOf(rhs, rhsBatch!, rhsContract!), when: [] };
+  const a = { operand: lhs, coords: coordsOf(lhs, lhsBatch, lhsContract), when: [] };
+  const b = { operand: rhs, coords: coordsOf(rhs, rhsBatch, rhsContract), when: [] };
   return { loops, k, coords: loops.map((l) => l.at), a, b };
 }
 
-function readConvolution(t: Tensor): Reading {
+function readConvolution(t: NodeOf<"convolution">): Reading {
   const [x, w] = [t.operands[0]!, t.operands[1]!];
-  const { stride, low, lhsDilation, rhsDilation } = t.attrs as Record<string, number[]>;
-  const groups = t.attrs.groups as number;
+  const { stride, low, lhsDilation, rhsDilation, groups } = t.attrs;
   const features = floorDiv(t.shape[1]!, groups);
   const batch = makeLoop("n", t.shape[0]!);
   const group = makeLoop("g", groups);
@@ -84,10 +86,10 @@ function readConvolution(t: Tensor): Reading {
     // Place in the dilated and padded input; a real element stands at multiples of the dilation
     // only.
     const q = subDim(
-      addDim(mulDim(p.at, stride![i]!), mulDim(tap[i]!.at, rhsDilation![i]!)),
-      low![i]!,
+      addDim(mulDim(p.at, stride[i]!), mulDim(tap[i]!.at, rhsDilation[i]!)),
+      low[i]!,
     );
-    const d = lhsDilation![i]!;
+    const d = lhsDilation[i]!;
     if (d > 1) when.push({ value: modDim(q, d), test: "zero" });
     const inside = floorDiv(q, d);
     when.push({ value: q, test: "nonnegative" });

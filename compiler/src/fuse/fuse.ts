@@ -2,10 +2,10 @@
  * Decides what is stored: puts every node that needs a kernel into a group. Nodes are taken in
  * order; a contraction opens a group, a reduction or scan joins one with the same loops or opens
  * one, a pointwise node joins a group that computes one of its operands at the same coordinates (an
- * epilogue), and otherwise floats, to be settled by `settle.ts` when its readers are known. Makes
- * no loops and no text; runs after the graph passes, before lower.
+ * epilogue), and otherwise floats, to be decided by `materialise.ts` when its readers are known.
+ * Makes no loops and no text; runs after the graph passes, before lower.
  */
-import { opRecord, sameShape, Tensor } from "@kiln-ml/ir";
+import { isOp, opRecord, reducedAxes, sameShape, Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, isScan, isVirtual } from "../access.ts";
 import { nodesOf, type Program } from "../program.ts";
 import type { Attentions } from "./attention.ts";
@@ -21,8 +21,10 @@ import {
   extentGuess,
   type Fusion,
   type FusionLimits,
+  noRelief,
   openGroup,
   type Refused,
+  type Relief,
   withinRow,
 } from "./state.ts";
 import { storageOf } from "./storage.ts";
@@ -36,23 +38,22 @@ export function fuse(
   program: Program,
   limits: FusionLimits,
   on: boolean,
-  barriers: ReadonlySet<Tensor> = new Set(),
-  forced: ReadonlySet<Tensor> = new Set(),
+  relief: Relief = noRelief,
   refused?: Refused,
 ): Fusion {
-  const ask = { program, limits, on, barriers, forced, refused };
+  const ask = { program, limits, on, relief, refused };
   const fusion = fuseIn(nodesOf(program), ask, false);
   return fusion.capped ? fuseIn(byDepth(nodesOf(program)), ask, true) : fusion;
 }
 
-type Ask = Pick<Fusion, "program" | "limits" | "on" | "barriers" | "forced" | "refused">;
+type Ask = Pick<Fusion, "program" | "limits" | "on" | "relief" | "refused">;
 
 function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
-  const { program, limits, on, barriers, forced } = ask;
+  const { program, limits, on, relief } = ask;
   const storage = storageOf(program);
   const attention = on ? limits.attention : undefined;
-  const stored = new Set([...storage.required, ...forced]);
-  const attentions = attention?.find(order, stored, barriers) ?? nothing;
+  const stored = new Set([...storage.required, ...relief.forced]);
+  const attentions = attention?.find(order, stored, relief.barriers) ?? nothing;
   const state: Fusion = {
     ...ask,
     groups: [],
@@ -108,7 +109,7 @@ function readersIn(order: readonly Tensor[]): Map<Tensor, Tensor[]> {
   return readers;
 }
 
-/** Puts a node into a group, or leaves it to `settle`. */
+/** Puts a node into a group, or leaves it deferred. */
 function take(state: Fusion, node: Tensor): void {
   if (!isVirtual(node)) join(state, node);
   if (!state.groupOf.has(node) && !mayFloat(state, node)) openMap(state, node);
@@ -154,14 +155,14 @@ function joinControl(state: Fusion, node: Tensor): void {
 }
 
 function joinReduce(state: Fusion, node: Tensor): void {
-  if (state.on && !state.barriers.has(node) && node.op !== "fold")
+  if (state.on && !state.relief.barriers.has(node) && node.op !== "fold")
     for (const group of rowCandidates(state, node)) {
-      const placement = sameRows(state, group, node) ?? total(state, group, node);
-      if (!placement) {
+      const computeAt = sameRows(state, group, node) ?? total(state, group, node);
+      if (!computeAt) {
         state.refused?.(state, group, node);
         continue;
       }
-      addMember(state, group, node, placement);
+      addMember(state, group, node, computeAt);
       return;
     }
   openRows(state, node);
@@ -169,8 +170,8 @@ function joinReduce(state: Fusion, node: Tensor): void {
 
 function openRows(state: Fusion, node: Tensor): void {
   const x = node.operands[0]!;
-  if (node.op === "fold") {
-    const size = node.attrs.size as number[];
+  if (isOp(node, "fold")) {
+    const { size } = node.attrs;
     const outer = node.shape.map((d, i) => makeLoop(`i${i}`, d));
     const inner = size.map((d, i) => makeLoop(`r${i}`, d));
     const coords = outer.map((l) => l.at);
@@ -179,7 +180,7 @@ function openRows(state: Fusion, node: Tensor): void {
     addMember(state, group, node, { coords, level: "outer" });
     return;
   }
-  const axes = node.attrs.axes as number[];
+  const axes = reducedAxes(node);
   const loops = x.shape.map((d, i) => makeLoop(`${axes.includes(i) ? "r" : "i"}${i}`, d));
   const outer = loops.filter((_, i) => !axes.includes(i));
   const coords = outer.map((l) => l.at);
@@ -214,7 +215,7 @@ function rowCandidates(state: Fusion, node: Tensor): Group[] {
   return rows.filter((g) => hasRoom(state, g, node));
 }
 
-/** The placement of a reduction over the same loops as the group's own. */
+/** Where a reduction is computed that runs over the same loops as the group's own. */
 function sameRows(state: Fusion, group: Group, node: Tensor): ComputeAt | undefined {
   const full = group.fullSpace;
   const x = node.operands[0]!;
@@ -226,10 +227,13 @@ function sameRows(state: Fusion, group: Group, node: Tensor): ComputeAt | undefi
   return { coords: group.outerSpace.coords, level: "outer" };
 }
 
-/** The placement of a reduction over all outer loops of a value computed once in each of them. */
+/**
+ * Where a reduction is computed that runs over all outer loops of a value computed once in each of
+ * them.
+ */
 function total(state: Fusion, group: Group, node: Tensor): ComputeAt | undefined {
   const x = node.operands[0]!;
-  const all = (node.attrs.axes as number[]).length === x.shape.length;
+  const all = reducedAxes(node).length === x.shape.length;
   if (group.kind === "scan" || group.outer.length === 0) return undefined;
   if (!all || !sameShape(x.shape, group.outerSpace.shape)) return undefined;
   if (extentGuess(group.outer) * extentGuess(group.inner) > state.limits.total) return undefined;
@@ -242,17 +246,18 @@ function joinPointwise(state: Fusion, node: Tensor): void {
     openMap(state, node);
     return;
   }
-  if (state.barriers.has(node)) return;
+  if (state.relief.cuts.has(node)) openMap(state, node);
+  if (state.relief.cuts.has(node) || state.relief.barriers.has(node)) return;
   const candidates = new Set(
     [...terminals(state, node)].flatMap((t) => state.groupOf.get(t) ?? []),
   );
   for (const group of [...candidates].sort((a, b) => b.id - a.id)) {
-    const placement = findComputeAt(state, group, node);
-    if (!placement) {
+    const computeAt = findComputeAt(state, group, node);
+    if (!computeAt) {
       state.refused?.(state, group, node);
       continue;
     }
-    addMember(state, group, node, placement);
+    addMember(state, group, node, computeAt);
     return;
   }
 }

@@ -24,7 +24,7 @@ const surelyRuns = (g: Group): boolean =>
 
 /** True if this group was found to be too much for the kernel that it ran beside. */
 const isApart = (state: Fusion, g: Group): boolean =>
-  [...g.members.keys()].some((m) => state.barriers.has(m));
+  [...g.members.keys()].some((m) => state.relief.barriers.has(m));
 
 export function fuseOperandReductions(state: Fusion): void {
   const hosts = state.groups.filter((g) => g.kind === "contraction" && surelyRuns(g));
@@ -226,8 +226,8 @@ export function fuseGuests(state: Fusion): void {
   };
   const isPart = (g: Group): boolean => g.kind === "map" && [...g.members.keys()].every(isSmall);
   const isFree = freedom(state);
-  // A part that is itself a host would take its guests out of sight: so others are hosts before
-  // parts are.
+  // Ordinary groups are tried as hosts first: a guest group that hosts another could be absorbed
+  // later, and its own guests would be lost.
   const [parts, others] = [state.groups.filter(isPart), state.groups.filter((g) => !isPart(g))];
   const hosts = [...others, ...parts];
   if (parts.length === 0) return;

@@ -2,7 +2,7 @@
  * How much one kernel may compute and bind. A chain of any length is cut into kernels of a size
  * that engines compile well and that takes a bounded time to lower; what is inlined is bounded
  * likewise, so that no walk from a node to what it reads is long. Programs that people write by
- * hand never get near. Decides no placement.
+ * hand never get near. Decides no fusion site.
  */
 import { isMovement, opRecord, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";

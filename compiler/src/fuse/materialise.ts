@@ -42,7 +42,7 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
   if (state.required.has(node)) return true;
   if (state.attentions.inside.has(node)) return false;
   if (by.size === 0) return false;
-  if (state.forced.has(node)) return true;
+  if (state.relief.forced.has(node)) return true;
   if (!isPointwise(node)) return false;
   if (isSingle(node)) return false;
   if (state.limits.matrixUnits && isCast(node) && isWorthCasting(node, by)) return true;
@@ -60,7 +60,7 @@ const isCast = (t: Tensor): boolean => t.op === "convert" && t.dtype === "f16";
 
 /** Lines of a tile, about: an element is brought once for so many results. */
 const linesOfTile = 128;
-/** What a kernel takes at least, in bytes that could be brought meanwhile. */
+/** Launch overhead as bytes: what memory moves in 7 µs. */
 const launch = 12e6;
 
 /**
@@ -118,7 +118,12 @@ const whole: ReadonlySet<Group["kind"]> = new Set(["contraction", "attention", "
 function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
   // Its users were looked at when it was inlined.
   readAgain(state, node);
-  if (state.on && isPointwise(node) && !state.barriers.has(node) && !state.forced.has(node))
+  if (
+    state.on &&
+    isPointwise(node) &&
+    !state.relief.barriers.has(node) &&
+    !state.relief.forced.has(node)
+  )
     for (const host of [...by].sort((a, b) => a.id - b.id)) {
       const others = [...by].filter((g) => g !== host);
       if (whole.has(host.kind)) continue;

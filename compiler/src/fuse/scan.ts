@@ -11,7 +11,7 @@ import { terminals } from "./reads.ts";
 import { type Fusion, openGroup } from "./state.ts";
 
 export function joinScan(state: Fusion, node: Tensor): void {
-  const group = state.on && !state.barriers.has(node) ? hostOf(state, node) : undefined;
+  const group = state.on && !state.relief.barriers.has(node) ? hostOf(state, node) : undefined;
   if (group) addMember(state, group, node, { coords: group.fullSpace!.coords, level: "full" });
   else openScan(state, node);
 }

@@ -72,21 +72,26 @@ export interface Fusion {
   readonly storedIn: Map<Tensor, Storage>;
   /** Products of weights and values that are groups with all that makes the weights. */
   readonly attentions: Attentions;
-  /**
-   * Nodes that start a kernel of their own, because the kernel they were in bound too many tensors.
-   */
-  readonly barriers: ReadonlySet<Tensor>;
-  /**
-   * Nodes that are stored rather than inlined, because a kernel that inlined them bound too many
-   * tensors.
-   */
-  readonly forced: ReadonlySet<Tensor>;
+  /** What is done apart because a kernel bound too many tensors. */
+  readonly relief: Relief;
   /** Told of every group that was looked at for a node and not taken; `why-apart.ts` says why. */
   readonly refused?: Refused | undefined;
 }
 
 /** Called while fusion stands where the decision was made. */
 export type Refused = (fusion: Fusion, group: Group, node: Tensor) => void;
+
+/** What to take out of kernels that bound too many tensors, when fusion runs again. */
+export interface Relief {
+  /** Nodes that join no kernel of what they read. */
+  readonly barriers: ReadonlySet<Tensor>;
+  /** Nodes that are stored rather than inlined. */
+  readonly forced: ReadonlySet<Tensor>;
+  /** Pointwise nodes at which a long kernel ends and the next begins. */
+  readonly cuts: ReadonlySet<Tensor>;
+}
+
+export const noRelief: Relief = { barriers: new Set(), forced: new Set(), cuts: new Set() };
 
 /** Adds an empty group. */
 export function openGroup(

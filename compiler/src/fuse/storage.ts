@@ -4,7 +4,7 @@
  * the concatenation costs nothing. That is how an optimizer keeps all moments of a parameter in one
  * tensor, which is one binding.
  */
-import { addDim, type Dim, isStatic, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { addDim, type Dim, isOp, isStatic, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, isVirtual } from "../access.ts";
 import { nodesOf, type Program, rootsOf, type Storage } from "../program.ts";
 
@@ -44,8 +44,8 @@ const givenToRegions = (program: Program): Tensor[] =>
 
 /** The nodes under a concatenation whose memory runs one after the other, and where each starts. */
 export function partsOf(t: Tensor): Storage[] | undefined {
-  if (t.op !== "concat") return undefined;
-  const axis = t.attrs.axis as number;
+  if (!isOp(t, "concat")) return undefined;
+  const { axis } = t.attrs;
   if (!t.shape.slice(0, axis).every((d) => d === 1)) return undefined;
   let offset: Dim = 0;
   const parts: Storage[] = [];

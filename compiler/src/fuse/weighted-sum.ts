@@ -3,7 +3,7 @@
  * of weights·columns, where weights are [batch…, queries, keys]. And a product as scores of that
  * shape. Both may have their axes in any order. Decides nothing.
  */
-import { isStatic, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import { isStatic, opOf, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 
 export interface WeightedSum {
   readonly result: Tensor;
@@ -29,11 +29,11 @@ interface Side {
 
 /** The operands of a dotGeneral with their axes. */
 export function sidesOf(t: Tensor): [Side, Side] {
-  const { lhsBatch, rhsBatch, lhsContract, rhsContract } = t.attrs as Record<string, number[]>;
+  const { lhsBatch, rhsBatch, lhsContract, rhsContract } = opOf(t, "dotGeneral").attrs;
   const [lhs, rhs] = t.operands as [Tensor, Tensor];
   return [
-    { of: lhs, batch: lhsBatch!, contract: lhsContract! },
-    { of: rhs, batch: rhsBatch!, contract: rhsContract! },
+    { of: lhs, batch: lhsBatch, contract: lhsContract },
+    { of: rhs, batch: rhsBatch, contract: rhsContract },
   ];
 }
 

@@ -70,7 +70,8 @@ export interface Edge {
 export function whyApart(edge: Edge, refusals: Refusals, fusion: Fusion | undefined): Reason {
   const { stored, maker, reader, by } = edge;
   if (fusion && !fusion.on) return { why: "off", text: "fusion is off: one kernel a node" };
-  if (fusion?.barriers.has(reader)) return overBindings(reader, fusion);
+  if (fusion?.relief.barriers.has(reader) || fusion?.relief.cuts.has(reader))
+    return overBindings(reader, fusion);
   if (maker.kind === "control" || by.kind === "control")
     return { why: "regions", text: "control flow runs kernels of its own" };
   const refused = refusals.of(maker, reader);
@@ -82,7 +83,7 @@ export function whyApart(edge: Edge, refusals: Refusals, fusion: Fusion | undefi
       why: "loops",
       text: `${reader.op} joins a kernel that loops over rows, ${nameOf(maker)} is a ${maker.kind}`,
     };
-  if (fusion?.forced.has(stored)) return overBindings(stored, fusion);
+  if (fusion?.relief.forced.has(stored)) return overBindings(stored, fusion);
   // What was settled after its readers was opened after them.
   if (maker.kind === "map" && maker.id > by.id) return settled(stored, by, maker);
   return {

@@ -133,8 +133,8 @@ export type Stmt =
        */
       readonly narrow?: true;
       /**
-       * Equal parts, of which indices count through all: what is loaded from one at a known place
-       * is never checked (GPU).
+       * Number of equal sub-arrays, indexed as one array. Loads at a static offset in a sub-array
+       * skip the bounds check (GPU).
        */
       readonly parts?: number;
     }
@@ -167,8 +167,9 @@ export type Stmt =
       readonly apart?: true;
     }
   /**
-   * Gives each invocation's accumulators the value of their carry and of those of the invocations
-   * before it; the carries then also hold those of all. For sum, prod, max and min.
+   * Workgroup-wide inclusive scan: each accumulator becomes carry-in plus the accumulators of all
+   * lower invocations and its own; `carries` then hold the workgroup's total, the next tile's
+   * carry-in. For sum, prod, max and min.
    */
   | {
       readonly kind: "prefix";

@@ -2,7 +2,7 @@
  * What is known of a node's values before anything runs. One fact so far: what is at most 0, of
  * which softmax and bell curves take exponents.
  */
-import type { Tensor } from "@kiln-ml/ir";
+import { isOp, type Tensor } from "@kiln-ml/ir";
 
 /** True if every element is surely at most 0, or NaN. */
 export function isNonPositive(t: Tensor): boolean {
@@ -20,7 +20,7 @@ const isNonNegative = ({ op, operands }: Tensor): boolean =>
 function isNegative(t: Tensor): boolean {
   let one = t;
   while (one.op === "broadcastInDim") one = one.operands[0]!;
-  return one.op === "constant" && (one.attrs.value as number) < 0;
+  return isOp(one, "constant") && one.attrs.value < 0;
 }
 
 /** True if every element is x − max(…, x, …), thus at most 0, or NaN. */
@@ -28,9 +28,10 @@ function isBelowMaximum(t: Tensor): boolean {
   if (t.op !== "sub") return false;
   const [x, m] = t.operands as [Tensor, Tensor];
   const most = m.operands[0];
-  if (m.op !== "broadcastInDim" || most?.op !== "reduceMax" || most.operands[0] !== x) return false;
-  const axes = most.attrs.axes as readonly number[];
+  if (!isOp(m, "broadcastInDim") || !isOp(most, "reduceMax") || most.operands[0] !== x)
+    return false;
+  const { axes } = most.attrs;
   const kept = x.shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
-  const dims = m.attrs.dims as readonly number[];
+  const { dims } = m.attrs;
   return kept.every((axis, i) => dims[i] === axis);
 }

@@ -2,12 +2,13 @@
  * Lowers one group to one kernel by a target's schedule. Says which tensor each kernel parameter
  * is; places and text come later.
  */
-import { storageBytes } from "@kiln-ml/artifact";
+import { packedBytes } from "@kiln-ml/artifact";
 import {
   addDim,
   collectSymbols,
   type Dim,
   mulDim,
+  opOf,
   opRecord,
   sizeOf,
   type Tensor,
@@ -36,7 +37,7 @@ export interface Schedule {
   /** Absent where the fusion limits rule such groups out. */
   attention?(context: LoweringContext): Scheduled;
   /** A kernel's statements with those that compute single elements put beside them. */
-  beside(body: readonly Stmt[], scalars: readonly LoweringContext[]): Stmt[];
+  beside(body: readonly Stmt[], guests: readonly LoweringContext[]): Stmt[];
 }
 
 export interface Scheduled {
@@ -124,8 +125,8 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   const { group, storage, reads, writes } = context;
   const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
   const main = schedule[kind]!(context);
-  const scalars = group.guests.map((part) => ({ ...context, group: part }));
-  const body = scalars.length ? schedule.beside(main.body, scalars) : main.body;
+  const guests = group.guests.map((part) => ({ ...context, group: part }));
+  const body = guests.length ? schedule.beside(main.body, guests) : main.body;
   const params = used(context.buffers, body);
   const kernel: Kernel = {
     name: nameOf(group),
@@ -194,7 +195,7 @@ function symbolsOf(body: readonly Stmt[], sizes: readonly Dim[]): string[] {
 function bytesOf(params: readonly Kernel["params"][number][]): Dim {
   return params
     .filter((p) => p.access !== "scratch")
-    .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, storageBytes(p.dtype, "js"))), 0);
+    .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, packedBytes(p.dtype))), 0);
 }
 
 /** Of an element that is sorted: about what comparisons and moves among a thousand take. */
@@ -224,7 +225,9 @@ function flopsOf(group: Group): Dim {
  * in.
  */
 function termsOf({ made, sums }: Attention): Dim {
-  const depths = made.map((t) => t.operands[0]!.shape[(t.attrs.lhsContract as number[])[0]!]!);
+  const depths = made.map(
+    (t) => t.operands[0]!.shape[opOf(t, "dotGeneral").attrs.lhsContract[0]!]!,
+  );
   return [...depths, ...sums.map((s) => s.columns)].reduce(addDim, 0);
 }
 

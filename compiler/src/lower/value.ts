@@ -14,6 +14,7 @@ import {
   loopVar,
   negDim,
   offsetOf,
+  opOf,
   opRecord,
   subDim,
   type Tensor,
@@ -179,9 +180,9 @@ export class Values {
     }
     switch (node.op) {
       case "constant":
-        return constant(node.dtype, node.attrs.value as number);
+        return constant(node.dtype, opOf(node, "constant").attrs.value);
       case "iota":
-        return fromIndex(coords[node.attrs.axis as number]!, node.dtype);
+        return fromIndex(coords[opOf(node, "iota").attrs.axis]!, node.dtype);
       case "gather":
         return this.gather(node, coords, guard);
       case "stopGradient":
@@ -226,7 +227,7 @@ export class Values {
   private gather(node: Tensor, coords: readonly Dim[], guard: readonly Condition[]): Expr {
     const [x, ...indices] = node.operands;
     const rank = indices[0]!.shape.length;
-    const axes = node.attrs.axes as readonly number[];
+    const { axes } = opOf(node, "gather").attrs;
     const zero = constant(node.dtype, 0);
     const occupied = simplifyConditions(
       axes.map((axis) => ({ value: subDim(x!.shape[axis]!, 1), test: "nonnegative" })),

@@ -42,8 +42,8 @@ export const fold: Pass = {
   run(program) {
     const known = new Map<Tensor, Elements>();
     return rewriteProgram(program, (node) => {
-      if (isEmpty(node)) return uniform(0, node.dtype, node.shape);
-      const folded = foldElementwise(node) ?? node;
+      const empty = isEmpty(node) ? uniform(0, node.dtype, node.shape) : undefined;
+      const folded = empty ?? foldElementwise(node) ?? node;
       return foldSmall(folded, known) ?? folded;
     });
   },

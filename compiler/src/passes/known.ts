@@ -6,6 +6,7 @@
 import {
   type Dim,
   evaluateElement,
+  isOp,
   opRecord,
   type Reducer,
   reductionExtents,
@@ -24,8 +25,8 @@ export function elementsOf(
   node: Tensor,
   known: ReadonlyMap<Tensor, Elements>,
 ): Elements | undefined {
-  if (node.op === "iota")
-    return coordinates(node.shape).map((c) => roundTo(node.dtype, c[node.attrs.axis as number]!));
+  if (isOp(node, "iota"))
+    return coordinates(node.shape).map((c) => roundTo(node.dtype, c[node.attrs.axis]!));
   const operands = node.operands.flatMap((t) => [known.get(t) ?? []]);
   if (!operands.length || !node.operands.every((t) => known.has(t))) return undefined;
   const at = coordinates(node.shape);

@@ -5,7 +5,9 @@
 import {
   attrKey,
   type Graph,
+  isOp,
   makeNode,
+  opOf,
   replaceNodes,
   resultsOf,
   type Tensor,
@@ -27,9 +29,9 @@ export function mergeScans(program: Program): Program {
   if (merged.size === 0) return program;
   const done = new Map<Tensor, Tensor>();
   for (const node of nodes) {
-    const results = node.op === "result" ? merged.get(node.operands[0]!) : undefined;
-    const index = node.attrs.index as number;
-    const from = results?.[index];
+    const from = isOp(node, "result")
+      ? merged.get(node.operands[0]!)?.[node.attrs.index]
+      : undefined;
     // The merged scan's own operands may have been rebuilt.
     const scan =
       from &&
@@ -54,7 +56,7 @@ const partsOf = ({ op, attrs, dtype, shape }: Tensor) => ({ op, attrs, dtype, sh
 
 /** For each scan that became part of another, what its results are now. */
 function merge(first: Tensor, others: readonly Tensor[]): Map<Tensor, readonly Tensor[]> {
-  const n = first.attrs.carries as number;
+  const n = opOf(first, "scan").attrs.carries;
   const { params, results } = first.regions[0]!;
   const all = [...results];
   const types = [...first.results!];

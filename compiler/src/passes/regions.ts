@@ -28,7 +28,7 @@
  * operands are one, such as a scan and the one that stacks its carries for a gradient; a branch
  * whose condition is known takes the place of the whole.
  */
-import { type Tensor, withOperands, withRegions } from "@kiln-ml/ir";
+import { isOp, type Tensor, withOperands, withRegions } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
 import { hasRegions, throughRegion } from "./in-regions.ts";
@@ -58,8 +58,8 @@ function once(program: Program): Program {
   const resultsOf = new Map<Tensor, readonly (Tensor | undefined)[]>();
   for (const node of nodes) {
     const from = resultsOf.get(node.operands[0]!);
-    if (node.op === "result" && from) {
-      done.set(node, from[node.attrs.index as number]!);
+    if (isOp(node, "result") && from) {
+      done.set(node, from[node.attrs.index]!);
       continue;
     }
     const rebuilt = withRegions(
@@ -86,6 +86,6 @@ function usedResults(
   // A node that is read itself stands for its first result.
   for (const t of roots) used.get(t)?.add(0);
   for (const t of nodes)
-    for (const o of t.operands) used.get(o)?.add(t.op === "result" ? (t.attrs.index as number) : 0);
+    for (const o of t.operands) used.get(o)?.add(isOp(t, "result") ? t.attrs.index : 0);
   return used;
 }

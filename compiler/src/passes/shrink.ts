@@ -8,7 +8,9 @@ import {
   type Graph,
   input,
   isMovement,
+  isOp,
   makeNode,
+  type NodeOf,
   type NodeParts,
   replaceNodes,
   resultsOf,
@@ -27,7 +29,7 @@ export type Results = readonly (Tensor | undefined)[];
  */
 export function shrink(node: Tensor, used: ReadonlySet<number>): Results | undefined {
   if (node.op === "cond") return shrinkCond(node, used);
-  if (node.op === "scan" || node.op === "whileLoop") return new Loop(node, used).shrunk();
+  if (isOp(node, "scan", "whileLoop")) return new Loop(node, used).shrunk();
   return undefined;
 }
 
@@ -138,16 +140,16 @@ function spread(
 
 /** A scan or a while loop. The regions of a while loop have the same parameters one by one. */
 class Loop {
-  readonly #node: Tensor;
+  readonly #node: NodeOf<"scan" | "whileLoop">;
   readonly #used: ReadonlySet<number>;
   readonly #body: Graph;
   readonly #test: Graph | undefined;
   readonly #carries: number;
 
-  constructor(node: Tensor, used: ReadonlySet<number>) {
+  constructor(node: NodeOf<"scan" | "whileLoop">, used: ReadonlySet<number>) {
     this.#node = node;
     this.#used = used;
-    this.#carries = node.attrs.carries as number;
+    this.#carries = node.attrs.carries;
     this.#body = node.regions.at(-1)!;
     this.#test = node.op === "whileLoop" ? node.regions[0] : undefined;
   }
@@ -225,12 +227,11 @@ class Loop {
     for (const [i, operand] of operands.entries()) {
       const param = params[i]!;
       const before = kept.get(operand);
-      const dims = operand.attrs.dims as readonly number[] | undefined;
       if (before) by.set(param, before);
-      else if (operand.op === "broadcastInDim" && !dims!.includes(0)) {
+      else if (isOp(operand, "broadcastInDim") && !operand.attrs.dims.includes(0)) {
         const [x] = operand.operands as [Tensor];
         const inner = input("captured", x.dtype, x.shape);
-        const attrs = { dims: dims!.map((d) => d - 1) };
+        const attrs = { dims: operand.attrs.dims.map((d) => d - 1) };
         const { dtype, shape } = param;
         by.set(param, makeNode({ op: "broadcastInDim", operands: [inner], attrs, dtype, shape }));
         constants.push({ operand: x, params: [inner] });

@@ -21,7 +21,7 @@
  * divisor that helps, nor for sums that run along with a product of the same operand, as those for
  * the gradients of biases do.
  */
-import { isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { isOp, isStatic, makeNode, reducedAxes, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { skinnyLines } from "../fuse/contraction.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
@@ -43,14 +43,12 @@ export const splitColumns: Pass = {
   run: (program) => {
     const summed = summedByProducts(program);
     return rewriteProgram(program, (node, before) =>
-      node.op === "reduceSum" && summed.has(sumKey(before.operands[0]!, axesOf(node)))
+      node.op === "reduceSum" && summed.has(sumKey(before.operands[0]!, reducedAxes(node)))
         ? node
         : split(node),
     );
   },
 };
-
-const axesOf = (reduction: Tensor): readonly number[] => reduction.attrs.axes as readonly number[];
 
 const sumKey = (x: Tensor, axes: readonly number[]): string =>
   `${x.id} ${[...axes].sort((a, b) => a - b)}`;
@@ -62,12 +60,12 @@ const sumKey = (x: Tensor, axes: readonly number[]): string =>
 function summedByProducts(program: Program): Set<string> {
   const found = new Set<string>();
   for (const node of nodesOf(program)) {
-    if (node.op !== "dotGeneral") continue;
-    const { lhsBatch, lhsContract, rhsContract } = node.attrs as Record<string, readonly number[]>;
-    const lines = node.operands.map((x, i) => linesOf(x, i === 0 ? lhsContract! : rhsContract!));
-    if (lhsBatch!.length > 0 || lines.some((n) => n <= skinnyLines)) continue;
-    found.add(sumKey(node.operands[0]!, lhsContract!));
-    found.add(sumKey(node.operands[1]!, rhsContract!));
+    if (!isOp(node, "dotGeneral")) continue;
+    const { lhsBatch, lhsContract, rhsContract } = node.attrs;
+    const lines = node.operands.map((x, i) => linesOf(x, i === 0 ? lhsContract : rhsContract));
+    if (lhsBatch.length > 0 || lines.some((n) => n <= skinnyLines)) continue;
+    found.add(sumKey(node.operands[0]!, lhsContract));
+    found.add(sumKey(node.operands[1]!, rhsContract));
   }
   return found;
 }
@@ -81,7 +79,7 @@ function linesOf(x: Tensor, contracted: readonly number[]): number {
 function split(node: Tensor): Tensor {
   if (!splits.has(node.op)) return node;
   const x = node.operands[0]!;
-  const axes = axesOf(node);
+  const axes = reducedAxes(node);
   const [size, results] = [sizeOf(x.shape), sizeOf(node.shape)];
   const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
   if (trailing || !isStatic(size) || !isStatic(results) || size < leastElements) return node;
@@ -100,7 +98,7 @@ function inTwo(node: Tensor, axis: number, parts: number): Tensor {
   const { op } = node;
   const dtype = partDtype(node);
   const x = inDtype(node.operands[0]!, dtype);
-  const axes = axesOf(node);
+  const axes = reducedAxes(node);
   const length = (x.shape[axis] as number) / parts;
   const shape = [...x.shape.slice(0, axis), parts, length, ...x.shape.slice(axis + 1)];
   const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype, shape });

@@ -19,7 +19,15 @@
  * Not done for few operands, nor for what a program gives out: its parts are written in their
  * places.
  */
-import { addDim, type Dim, inPlaceOf, makeNode, type Tensor, withOperands } from "@kiln-ml/ir";
+import {
+  addDim,
+  type Dim,
+  inPlaceOf,
+  isOp,
+  makeNode,
+  type Tensor,
+  withOperands,
+} from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import { partsOf } from "../fuse/storage.ts";
 import type { Pass } from "../pass.ts";
@@ -49,9 +57,11 @@ function split(program: Program, most: number): Program {
   const done = new Map<Tensor, Tensor>();
   for (const node of nodesOf(program)) {
     const operands = node.operands.map((t) => done.get(t)!);
-    const wide = node.op === "concat" && operands.length > most && !isWritten(node, roots);
+    const wide = operands.length > most && !isWritten(node, roots);
     const result = inPlaceOf(node, () =>
-      wide ? tree(operands, node.attrs.axis as number, most) : withOperands(node, operands),
+      isOp(node, "concat") && wide
+        ? tree(operands, node.attrs.axis, most)
+        : withOperands(node, operands),
     );
     done.set(node, result);
   }

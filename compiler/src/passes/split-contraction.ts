@@ -23,8 +23,10 @@
  */
 import {
   attrKey,
+  isOp,
   isStatic,
   makeNode,
+  type NodeOf,
   printShape,
   type Shape,
   sizeOf,
@@ -57,7 +59,7 @@ export const splitContraction: Pass = {
     const kept = inAttention(program);
     return rewriteProgram(program, (node, before) => {
       if (kept.has(before) || (node.dtype !== "i32" && partDtype(node) !== "f32")) return node;
-      if (node.op === "dotGeneral") return splitDot(node, choices);
+      if (isOp(node, "dotGeneral")) return splitDot(node, choices);
       return node.op === "convolution" ? splitConvolution(node, choices) : node;
     });
   },
@@ -104,16 +106,9 @@ function partsFor({ node, tiles, extent, inner }: Sum, choices: Choices | undefi
   return Number(choice.chosen);
 }
 
-interface Axes {
-  readonly lhsBatch: readonly number[];
-  readonly rhsBatch: readonly number[];
-  readonly lhsContract: readonly number[];
-  readonly rhsContract: readonly number[];
-}
-
-function splitDot(node: Tensor, choices: Choices | undefined): Tensor {
+function splitDot(node: NodeOf<"dotGeneral">, choices: Choices | undefined): Tensor {
   const [lhs, rhs] = node.operands as [Tensor, Tensor];
-  const axes = node.attrs as unknown as Axes;
+  const axes = node.attrs;
   const [l, r] = [axes.lhsContract[0], axes.rhsContract[0]];
   const [size, left, right] = [node, lhs, rhs].map((t) => sizeOf(t.shape));
   if (l === undefined || r === undefined) return node;

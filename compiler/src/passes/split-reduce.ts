@@ -20,7 +20,7 @@
  * symbolic extents, nor where the reduced axes are not the last ones: their memory does not run in
  * one piece.
  */
-import { type Dtype, isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { type Dtype, isStatic, makeNode, reducedAxes, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 
@@ -46,7 +46,7 @@ export const splitReduce: Pass = {
 function split(node: Tensor): Tensor {
   if (!splits.has(node.op)) return node;
   const x = node.operands[0]!;
-  const axes = node.attrs.axes as readonly number[];
+  const axes = reducedAxes(node);
   const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
   const length = sizeOf(axes.map((axis) => x.shape[axis]!));
   const results = sizeOf(node.shape);

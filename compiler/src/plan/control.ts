@@ -4,7 +4,7 @@
  * A scan's step is a symbol of its kernels, so that a step reads its part of a sequence, and writes
  * its part of what is stacked, where they lie.
  */
-import { storageBytes } from "@kiln-ml/artifact";
+import { packedBytes } from "@kiln-ml/artifact";
 import {
   addDim,
   type Dim,
@@ -15,6 +15,7 @@ import {
   makeNode,
   makeUnique,
   mulDim,
+  opOf,
   replaceNodes,
   reshape,
   scanParts,
@@ -122,15 +123,15 @@ function whileOf(node: Tensor, results: readonly Tensor[], { lower }: Context): 
     begins: results.map((t, i) => [node.operands[i]!, t] as const),
     test: nested({ inputs: test.params, outputs: [flag], updates: [] }, lower),
     body: nested({ inputs: body.params, outputs: [], updates }, lower),
-    most: node.attrs.maxTrips as number | undefined,
+    most: opOf(node, "whileLoop").attrs.maxTrips,
   };
 }
 
 function scanOf(node: Tensor, results: readonly Tensor[], context: Context): Control {
   const region = node.regions[0]!;
-  const trip = node.attrs.length as Dim;
+  const { length: trip, reverse } = opOf(node, "scan").attrs;
   const count = loopVar(context.symbol, trip);
-  const at = node.attrs.reverse ? subDim(subDim(trip, 1), count) : count;
+  const at = reverse ? subDim(subDim(trip, 1), count) : count;
   const [step, ...params] = region.params as [Tensor, ...Tensor[]];
   const { init, xs, captures } = scanParts(node.attrs, params);
   const operands = scanParts(node.attrs, node.operands);
@@ -234,7 +235,7 @@ function withBytes(ordered: Ordered, parts: ReadonlySet<Tensor>): Ordered {
       const t = k.tensors[i];
       if (!t) continue;
       const size = parts.has(t) ? sizeOf(t.shape.slice(1)) : p.size;
-      bytes = addDim(bytes, mulDim(size, storageBytes(p.dtype, "js")));
+      bytes = addDim(bytes, mulDim(size, packedBytes(p.dtype)));
     }
     return { ...k, kernel: { ...k.kernel, bytes } };
   });

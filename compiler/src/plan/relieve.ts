@@ -6,29 +6,50 @@
 import type { Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise } from "../access.ts";
 import { terminals } from "../fuse/reads.ts";
-import { type Fusion, isSingle } from "../fuse/state.ts";
+import { type Fusion, isSingle, type Relief } from "../fuse/state.ts";
 import type { Lowered } from "../lower/lower.ts";
 import type { Ordered } from "./order.ts";
 
-/**
- * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others,
- * such as the norm of all gradients, are stored by a kernel of their own; else the member that
- * joined last is; else what runs beside it does not; else any part of what is inlined is stored.
- */
-export function relieve(
-  k: Lowered,
-  fusion: Fusion,
-  barriers: Set<Tensor>,
-  forced: Set<Tensor>,
-): void {
-  const parts = inlinedParts(k, fusion);
-  const joined = lastJoined(k, barriers);
-  const beside = besideOf(k).find((t) => !barriers.has(t));
-  const single = parts.find((t) => isSingle(t));
-  if (single) forced.add(single);
-  else if (joined) barriers.add(joined);
-  else if (beside) barriers.add(beside);
-  else if (parts[0]) forced.add(parts[0]);
+/** Members of a kernel from which on it is halved: one fewer is not what it lacks. */
+const manyMembers = 64;
+
+/** What has been taken out so far. */
+export class Reliefs implements Relief {
+  readonly barriers = new Set<Tensor>();
+  readonly forced = new Set<Tensor>();
+  readonly cuts = new Set<Tensor>();
+
+  get size(): number {
+    return this.barriers.size + this.forced.size + this.cuts.size;
+  }
+
+  /**
+   * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others,
+   * such as the norm of all gradients, are stored by a kernel of their own; else a long one is cut
+   * in the middle; else the member that joined last is taken out; else what runs beside it; else any
+   * part of what is inlined is stored. Adds nothing where nothing is left to do.
+   */
+  add(k: Lowered, fusion: Fusion): void {
+    const parts = inlinedParts(k, fusion);
+    const middle = middleOf(k, this.cuts);
+    const joined = lastJoined(k, this.barriers);
+    const beside = besideOf(k).find((t) => !this.barriers.has(t));
+    const single = parts.find((t) => isSingle(t));
+    if (single) this.forced.add(single);
+    else if (middle) this.cuts.add(middle);
+    else if (joined) this.barriers.add(joined);
+    else if (beside) this.barriers.add(beside);
+    else if (parts[0]) this.forced.add(parts[0]);
+  }
+}
+
+/** The pointwise member in the middle of many. */
+function middleOf({ group }: Lowered, cuts: ReadonlySet<Tensor>): Tensor | undefined {
+  const members = [...group.members.keys()];
+  if (group.kind !== "map" || members.length < manyMembers) return undefined;
+  const inside = members.slice(members.length >> 2, (3 * members.length) >> 2);
+  const able = inside.filter((t) => isPointwise(t) && !cuts.has(t));
+  return able[able.length >> 1];
 }
 
 /** Inlined nodes that read several tensors, but no more than one kernel may, the widest first. */

@@ -2,7 +2,7 @@
  * Algebra that changes the last bits, or the result at ±0, ±∞ or NaN. Opt-in as a whole
  * (`simplifyFast`); each rule states when it is right. Never run by the tests that compare bits.
  */
-import { isFloat, mulDim } from "@kiln-ml/ir";
+import { isFloat, isOp, mulDim, reducedAxes } from "@kiln-ml/ir";
 import { type Rule, replaceBy, rule } from "./match.ts";
 import { mergeReductions } from "./structure.ts";
 import { uniform, uniformValue } from "./uniform.ts";
@@ -49,9 +49,9 @@ const sumOfBroadcast: Rule = {
   ops: ["reduceSum"],
   apply(node) {
     const inner = node.operands[0]!;
-    if (inner.op !== "broadcastInDim" || !isFloat(node.dtype)) return;
-    const axes = node.attrs.axes as readonly number[];
-    const dims = inner.attrs.dims as readonly number[];
+    if (!isOp(inner, "broadcastInDim") || !isFloat(node.dtype)) return;
+    const axes = reducedAxes(node);
+    const { dims } = inner.attrs;
     const n = axes.map((a) => inner.shape[a]!).reduce(mulDim, 1);
     if (typeof n !== "number" || axes.some((a) => dims.includes(a))) return;
     const kept = dims.map((d) => d - axes.filter((a) => a < d).length);
@@ -73,7 +73,7 @@ const sumOfOne: Rule = {
   ops: ["reduceSum"],
   apply(node) {
     const x = node.operands[0]!;
-    const single = (node.attrs.axes as readonly number[]).every((a) => x.shape[a] === 1);
+    const single = reducedAxes(node).every((a) => x.shape[a] === 1);
     return single ? replaceBy(node, "reshape", [x]) : undefined;
   },
 };

@@ -4,17 +4,29 @@
  * provable. What a rule here must not do is turn a view into a copy: fusion resolves views by index
  * arithmetic.
  */
-import { addDim, type Dim, isStatic, sameDim, sameShape, type Tensor } from "@kiln-ml/ir";
+import {
+  addDim,
+  type Dim,
+  isOp,
+  isStatic,
+  type NodeOf,
+  opOf,
+  sameDim,
+  sameShape,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { type Rule, replaceBy } from "./match.ts";
 import { uniform, uniformValue } from "./uniform.ts";
 
-const ints = (node: Tensor, key: string): readonly number[] => node.attrs[key] as readonly number[];
-const dimsOf = (node: Tensor, key: string): readonly Dim[] => node.attrs[key] as readonly Dim[];
 const isIdentity = (list: readonly number[]): boolean => list.every((d, i) => d === i);
 
-function define(name: string, ops: string, apply: (node: Tensor, x: Tensor) => Tensor | undefined) {
-  return { name, ops: ops.split(" "), apply: (n: Tensor) => apply(n, n.operands[0]!) };
-}
+type Apply<K extends string> = (node: NodeOf<K>, x: Tensor) => Tensor | undefined;
+
+const define = <const K extends string>(name: string, op: K, apply: Apply<K>): Rule => ({
+  name,
+  ops: [op],
+  apply: (n) => apply(opOf(n, op), n.operands[0]!),
+});
 
 const reshapes: readonly Rule[] = [
   define("reshape(x) to its own shape -> x", "reshape", (n, x) =>
@@ -24,8 +36,9 @@ const reshapes: readonly Rule[] = [
     x.op === "reshape" ? replaceBy(n, "reshape", x.operands) : undefined,
   ),
   define("reshape(broadcastInDim(x)) by ones -> broadcastInDim(x)", "reshape", (n, x) => {
-    const to = x.op === "broadcastInDim" ? axesThroughOnes(x.shape, n.shape) : undefined;
-    const dims = to && ints(x, "dims").map((d) => to[d]!);
+    if (!isOp(x, "broadcastInDim")) return undefined;
+    const to = axesThroughOnes(x.shape, n.shape);
+    const dims = to && x.attrs.dims.map((d) => to[d]!);
     return dims?.every((d) => d >= 0)
       ? replaceBy(n, "broadcastInDim", x.operands, { dims })
       : undefined;
@@ -36,22 +49,22 @@ const broadcasts: readonly Rule[] = [
   define("broadcastInDim(x) that adds ones only -> reshape(x)", "broadcastInDim", (n, x) => {
     // A constant keeps its broadcast: that is the one form in which it is recognised.
     if (x.op === "constant") return undefined;
-    const dims = ints(n, "dims");
+    const { dims } = n.attrs;
     const ordered = dims.every((d, i) => i === 0 || d > dims[i - 1]!);
     const grows = n.shape.some((d, i) => !sameDim(d, x.shape[dims.indexOf(i)] ?? 1));
     return ordered && !grows ? replaceBy(n, "reshape", [x]) : undefined;
   }),
   define("broadcastInDim(broadcastInDim(x)) -> broadcastInDim(x)", "broadcastInDim", (n, x) => {
-    if (x.op !== "broadcastInDim") return undefined;
-    const outer = ints(n, "dims");
+    if (!isOp(x, "broadcastInDim")) return undefined;
+    const outer = n.attrs.dims;
     return replaceBy(n, "broadcastInDim", x.operands, {
-      dims: ints(x, "dims").map((d) => outer[d]!),
+      dims: x.attrs.dims.map((d) => outer[d]!),
     });
   }),
   define("broadcastInDim(reshape(x)) by ones -> broadcastInDim(x)", "broadcastInDim", (n, x) => {
     const to = x.op === "reshape" ? axesThroughOnes(x.operands[0]!.shape, x.shape) : undefined;
     if (!to?.every((d) => d >= 0)) return undefined;
-    const outer = ints(n, "dims");
+    const outer = n.attrs.dims;
     return replaceBy(n, "broadcastInDim", x.operands, { dims: to.map((d) => outer[d]!) });
   }),
 ];
@@ -79,34 +92,34 @@ function axesThroughOnes(from: readonly Dim[], to: readonly Dim[]): number[] | u
 
 const permutations: readonly Rule[] = [
   define("transpose(x) by the identity -> x", "transpose", (n, x) =>
-    isIdentity(ints(n, "perm")) ? x : undefined,
+    isIdentity(n.attrs.perm) ? x : undefined,
   ),
   define("transpose(transpose(x)) -> transpose(x)", "transpose", (n, x) => {
-    if (x.op !== "transpose") return undefined;
-    const inner = ints(x, "perm");
-    return replaceBy(n, "transpose", x.operands, { perm: ints(n, "perm").map((p) => inner[p]!) });
+    if (!isOp(x, "transpose")) return undefined;
+    const inner = x.attrs.perm;
+    return replaceBy(n, "transpose", x.operands, { perm: n.attrs.perm.map((p) => inner[p]!) });
   }),
   define("transpose(broadcastInDim(x)) -> broadcastInDim(x)", "transpose", (n, x) => {
-    if (x.op !== "broadcastInDim") return undefined;
-    const perm = ints(n, "perm");
+    if (!isOp(x, "broadcastInDim")) return undefined;
+    const { perm } = n.attrs;
     return replaceBy(n, "broadcastInDim", x.operands, {
-      dims: ints(x, "dims").map((d) => perm.indexOf(d)),
+      dims: x.attrs.dims.map((d) => perm.indexOf(d)),
     });
   }),
   // So that a product may take its operand as it lies, and others the same one.
   define("convert(transpose(x)) -> transpose(convert(x))", "convert", (n, x) => {
-    if (x.op !== "transpose") return undefined;
+    if (!isOp(x, "transpose")) return undefined;
     const wide = replaceBy(x.operands[0]!, "convert", x.operands, {}, n.dtype);
-    return replaceBy(n, "transpose", [wide], { perm: ints(x, "perm") });
+    return replaceBy(n, "transpose", [wide], { perm: x.attrs.perm });
   }),
   define("reverse(x) over axes of one element -> x", "reverse", (n, x) => {
-    const axes = ints(n, "axes").filter((a) => x.shape[a] !== 1 && x.shape[a] !== 0);
-    if (axes.length === ints(n, "axes").length && axes.length) return undefined;
+    const axes = n.attrs.axes.filter((a) => x.shape[a] !== 1 && x.shape[a] !== 0);
+    if (axes.length === n.attrs.axes.length && axes.length) return undefined;
     return axes.length ? replaceBy(n, "reverse", [x], { axes }) : x;
   }),
   define("reverse(reverse(x)) -> reverse(x)", "reverse", (n, x) => {
-    if (x.op !== "reverse") return undefined;
-    const [a, b] = [ints(n, "axes"), ints(x, "axes")];
+    if (!isOp(x, "reverse")) return undefined;
+    const [a, b] = [n.attrs.axes, x.attrs.axes];
     const axes = [...a.filter((i) => !b.includes(i)), ...b.filter((i) => !a.includes(i))];
     return replaceBy(n, "reverse", x.operands, { axes: axes.sort((i, j) => i - j) });
   }),
@@ -117,34 +130,35 @@ const mostFlat = 64;
 
 const windows: readonly Rule[] = [
   define("slice(x) of the whole -> x", "slice", (n, x) =>
-    sameShape(n.shape, x.shape) && dimsOf(n, "start").every((s) => s === 0) ? x : undefined,
+    sameShape(n.shape, x.shape) && n.attrs.start.every((s) => s === 0) ? x : undefined,
   ),
   define("slice(slice(x)) -> slice(x)", "slice", (n, x) => {
-    if (x.op !== "slice" || ints(x, "stride").some((s) => s !== 1)) return undefined;
-    const base = dimsOf(x, "start");
-    const shift = (key: string) => dimsOf(n, key).map((d, i) => addDim(d, base[i]!));
+    if (!isOp(x, "slice") || x.attrs.stride.some((s) => s !== 1)) return undefined;
+    const base = x.attrs.start;
+    const shift = (dims: readonly Dim[]) => dims.map((d, i) => addDim(d, base[i]!));
     return replaceBy(n, "slice", x.operands, {
       ...n.attrs,
-      start: shift("start"),
-      limit: shift("limit"),
+      start: shift(n.attrs.start),
+      limit: shift(n.attrs.limit),
     });
   }),
   define("pad(x) by nothing -> x", "pad", (n, x) => {
-    const none = (key: string) => ints(n, key).every((p) => p === 0);
-    return none("low") && none("high") && none("interior") ? x : undefined;
+    const { low, high, interior } = n.attrs;
+    return [...low, ...high, ...interior].every((p) => p === 0) ? x : undefined;
   }),
   define("pad(pad(x)) with one value -> pad(x)", "pad", (n, x) => {
-    if (x.op !== "pad" || x.operands[1] !== n.operands[1]) return undefined;
-    if ([n, x].some((t) => ints(t, "interior").some((p) => p !== 0))) return undefined;
-    const known = (t: Tensor) => [...dimsOf(t, "low"), ...dimsOf(t, "high")];
+    if (!isOp(x, "pad") || x.operands[1] !== n.operands[1]) return undefined;
+    const [outer, inner] = [n.attrs, x.attrs];
+    if ([...outer.interior, ...inner.interior].some((p) => p !== 0)) return undefined;
+    const margins = [outer.low, outer.high, inner.low, inner.high].flat();
     // A negative margin cuts; cutting and padding do not add up.
-    if ([...known(n), ...known(x)].some((p) => !isStatic(p) || p < 0)) return undefined;
-    const sum = (key: string) => ints(n, key).map((p, i) => p + ints(x, key)[i]!);
-    return replaceBy(n, "pad", x.operands, { ...n.attrs, low: sum("low"), high: sum("high") });
+    if (margins.some((p) => !isStatic(p) || p < 0)) return undefined;
+    const sum = (side: "low" | "high") => outer[side].map((p, i) => addDim(p, inner[side][i]!));
+    return replaceBy(n, "pad", x.operands, { ...outer, low: sum("low"), high: sum("high") });
   }),
   define("concat(x) of one -> x", "concat", (n, x) => (n.operands.length === 1 ? x : undefined)),
   define("concat(x, empty) -> x", "concat", (n) => {
-    const axis = n.attrs.axis as number;
+    const { axis } = n.attrs;
     const some = n.operands.filter((t) => t.shape[axis] !== 0);
     return some.length && some.length < n.operands.length
       ? replaceBy(n, "concat", some, n.attrs)
@@ -161,20 +175,24 @@ const windows: readonly Rule[] = [
 ];
 
 const constants: readonly Rule[] = [
-  define(
-    "movement of a uniform constant -> uniform",
-    "reshape transpose slice reverse windows gather",
-    (n, x) => {
-      const value = uniformValue(x);
+  {
+    name: "movement of a uniform constant -> uniform",
+    ops: ["reshape", "transpose", "slice", "reverse", "windows", "gather"],
+    apply(n) {
+      const value = uniformValue(n.operands[0]!);
       return value === undefined ? undefined : uniform(value, n.dtype, n.shape);
     },
-  ),
-  define("concat or pad of one uniform constant -> uniform", "concat pad", (n, x) => {
-    const value = uniformValue(x);
-    if (value === undefined) return undefined;
-    const same = n.operands.every((t) => Object.is(uniformValue(t), value));
-    return same ? uniform(value, n.dtype, n.shape) : undefined;
-  }),
+  },
+  {
+    name: "concat or pad of one uniform constant -> uniform",
+    ops: ["concat", "pad"],
+    apply(n) {
+      const value = uniformValue(n.operands[0]!);
+      if (value === undefined) return undefined;
+      const same = n.operands.every((t) => Object.is(uniformValue(t), value));
+      return same ? uniform(value, n.dtype, n.shape) : undefined;
+    },
+  },
 ];
 
 export const movement: readonly Rule[] = [

@@ -7,15 +7,17 @@ import {
   allOps,
   type Dtype,
   isFloat,
+  isOp,
   makeNode,
   minOfDim,
+  type NodeOf,
+  opOf,
+  reducedAxes,
   sameShape,
   type Tensor,
 } from "@kiln-ml/ir";
 import { commutative, type Rule, replaceBy } from "./match.ts";
 import { uniform, uniformValue } from "./uniform.ts";
-
-const ints = (node: Tensor, key: string): readonly number[] => node.attrs[key] as readonly number[];
 
 /** The dtypes that hold every value of the key, −0 and NaN included. */
 const holds: Readonly<Partial<Record<Dtype, readonly Dtype[]>>> = {
@@ -79,10 +81,10 @@ const divisions: readonly Rule[] = [
 export function mergeReductions(node: Tensor): Tensor | undefined {
   const inner = node.operands[0]!;
   if (inner.op !== node.op) return undefined;
-  const first = inner.attrs.axes as readonly number[];
+  const first = reducedAxes(inner);
   const x = inner.operands[0]!;
   const left = x.shape.map((_, i) => i).filter((i) => !first.includes(i));
-  const second = (node.attrs.axes as readonly number[]).map((a) => left[a]!);
+  const second = reducedAxes(node).map((a) => left[a]!);
   const axes = [...first, ...second].sort((a, b) => a - b);
   return replaceBy(node, node.op, [x], { axes });
 }
@@ -93,7 +95,7 @@ const reductions: readonly Rule[] = [
     ops: ["reduceProd", "reduceMax", "reduceMin", "reduceAny", "reduceAll"],
     apply(n) {
       const x = n.operands[0]!;
-      const trivial = ints(n, "axes").every((a) => x.shape[a] === 1);
+      const trivial = reducedAxes(n).every((a) => x.shape[a] === 1);
       return trivial && x.dtype === n.dtype ? replaceBy(n, "reshape", [x]) : undefined;
     },
   },
@@ -102,10 +104,12 @@ const reductions: readonly Rule[] = [
     ops: ["reduceMax", "reduceMin", "reduceAny", "reduceAll"],
     apply(n) {
       // The first of equal extremes counts, and 0 equals −0: the order of visits must stay.
-      const inner = ints(n.operands[0]!, "axes");
-      const left = n.operands[0]!.operands[0]?.shape.map((_, i) => i) ?? [];
-      const outer = ints(n, "axes").map((a) => left.filter((i) => !inner?.includes(i))[a]!);
-      const inOrder = outer.every((a) => inner?.every((b) => a < b));
+      const x = n.operands[0]!;
+      if (x.op !== n.op) return undefined;
+      const inner = reducedAxes(x);
+      const left = x.operands[0]!.shape.map((_, i) => i).filter((i) => !inner.includes(i));
+      const outer = reducedAxes(n).map((a) => left[a]!);
+      const inOrder = outer.every((a) => inner.every((b) => a < b));
       return inOrder || !isFloat(n.dtype) ? mergeReductions(n) : undefined;
     },
   },
@@ -114,9 +118,9 @@ const reductions: readonly Rule[] = [
     ops: ["reduceMax", "reduceMin", "reduceAny", "reduceAll"],
     apply(n) {
       const inner = n.operands[0]!;
-      if (inner.op !== "broadcastInDim") return undefined;
-      const axes = ints(n, "axes");
-      const dims = ints(inner, "dims");
+      if (!isOp(inner, "broadcastInDim")) return undefined;
+      const axes = reducedAxes(n);
+      const { dims } = inner.attrs;
       if (axes.some((a) => dims.includes(a) || minOfDim(inner.shape[a]!) < 1)) return undefined;
       const kept = dims.map((d) => d - axes.filter((a) => a < d).length);
       return replaceBy(n, "broadcastInDim", inner.operands, { dims: kept });
@@ -124,34 +128,39 @@ const reductions: readonly Rule[] = [
   },
 ];
 
+const axisNames = [
+  ["lhsBatch", "lhsContract"],
+  ["rhsBatch", "rhsContract"],
+] as const;
+
 /**
  * A transposed operand as other axis numbers; only if its free axes stay in order, as the result
  * has them.
  */
-function absorbTranspose(n: Tensor, side: 0 | 1): Tensor | undefined {
+function absorbTranspose(n: NodeOf<"dotGeneral">, side: 0 | 1): Tensor | undefined {
   const t = n.operands[side]!;
-  if (t.op !== "transpose") return undefined;
-  const [batch, contract] = side === 0 ? ["lhsBatch", "lhsContract"] : ["rhsBatch", "rhsContract"];
-  const perm = ints(t, "perm");
-  const used = [...ints(n, batch!), ...ints(n, contract!)];
+  if (!isOp(t, "transpose")) return undefined;
+  const [batch, contract] = axisNames[side];
+  const { perm } = t.attrs;
+  const used = [...n.attrs[batch], ...n.attrs[contract]];
   const free = perm.filter((_, i) => !used.includes(i));
   if (free.some((p, i) => i > 0 && p < free[i - 1]!)) return undefined;
   const operands = n.operands.map((x, i) => (i === side ? t.operands[0]! : x));
-  const through = (key: string) => ints(n, key).map((a) => perm[a]!);
-  const attrs = { ...n.attrs, [batch!]: through(batch!), [contract!]: through(contract!) };
-  return replaceBy(n, "dotGeneral", operands, attrs);
+  const through = (axes: readonly number[]) => axes.map((a) => perm[a]!);
+  const moved = { [batch]: through(n.attrs[batch]), [contract]: through(n.attrs[contract]) };
+  return replaceBy(n, "dotGeneral", operands, { ...n.attrs, ...moved });
 }
 
 const contractions: readonly Rule[] = [
   {
     name: "dotGeneral(transpose(x), y) -> dotGeneral(x, y)",
     ops: ["dotGeneral"],
-    apply: (n) => absorbTranspose(n, 0),
+    apply: (n) => absorbTranspose(opOf(n, "dotGeneral"), 0),
   },
   {
     name: "dotGeneral(x, transpose(y)) -> dotGeneral(x, y)",
     ops: ["dotGeneral"],
-    apply: (n) => absorbTranspose(n, 1),
+    apply: (n) => absorbTranspose(opOf(n, "dotGeneral"), 1),
   },
 ];
 

@@ -1,6 +1,11 @@
 /**
  * Reductions down the rows of a matrix: sums of many columns are kept at once, so that memory is
  * read in order. Only for groups of one phase that store nothing on the way.
+ *
+ * Why this shape: one column at a time reads a cache line for each element it uses. A block of
+ * columns reads whole lines, in the order that the processor prefetches, and its accumulators stay
+ * in L1. How wide a block is depends on the target, which says so: with lanes and threads wide
+ * blocks are read faster, and few columns in narrow ones keep threads busy.
  */
 import {
   addDim,

@@ -1,7 +1,8 @@
 /**
  * Sums whose rounding errors are kept and given back: Kahan 1965 (Higham 2002, section 4.3). The
- * error of a total is then a rounding or two, however many terms there are; schedules add up blocks
- * of terms plainly, and what blocks come to with compensation.
+ * error of a total is then a rounding or two, however many terms there are; schedules add up
+ * blocks of terms plainly, and the sums of blocks with compensation, which four additions a block
+ * pay for. Engines neither reassociate nor contract f32 arithmetic, so that the rests survive.
  */
 import { type Dim, type Dtype, isFloat, maxOfDim, subDim } from "@kiln-ml/ir";
 import { call, constant, load, ref } from "../kernel/expr.ts";

@@ -1,8 +1,8 @@
 /**
  * Scans down the rows of a matrix: a block of neighbouring columns side by side, so that memory is
- * read and written in order. What each column has come to lies in an array. The steps of a column
- * run in the order of the axis; long sums of f32 in parts, where `rows` says so, to which what the
- * parts before came to is added where a sum is used.
+ * read and written in order. An array holds each column's running value. The steps of a column run
+ * in the order of the axis; long sums of f32 in parts, where `rows` says so: a part's running sum
+ * starts at 0, and the total of the parts before it is added where a sum is used.
  */
 import {
   addDim,

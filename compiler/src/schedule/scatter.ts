@@ -1,7 +1,10 @@
 /**
  * Lowers a scatter: the target is copied, then the updates are combined into it in row-major order
- * of the index positions, which makes the result independent of the machine; then what follows is
- * computed. An update whose index is out of range is dropped.
+ * of the index positions, which makes the result independent of the machine; then the epilogue
+ * runs. An update whose index is out of range is dropped.
+ *
+ * Why serial along the updates: two may name one element, and atomics would add them in any order,
+ * which f32 sums show. Parallelism comes from axes that are not indexed.
  */
 import {
   addDim,
@@ -10,6 +13,7 @@ import {
   type Dim,
   maxOfDim,
   offsetOf,
+  opOf,
   sizeOf,
   subDim,
   type Tensor,
@@ -41,9 +45,9 @@ const manyUpdates = 1024;
 
 /** `exact`: sums of many updates keep what is left over of them, element for element. */
 export function scatterParts(context: LoweringContext, exact = false): ScatterParts {
-  const node = context.group.anchor!;
+  const node = opOf(context.group.anchor!, "scatter");
   const [x, updates, ...indices] = node.operands as [Tensor, Tensor, ...Tensor[]];
-  const axes = node.attrs.axes as readonly number[];
+  const { axes } = node.attrs;
   const outer = context.group.outer;
   const rest = outer.filter((_, axis) => !axes.includes(axis));
   const indexed = outer.filter((_, axis) => axes.includes(axis));
@@ -112,7 +116,7 @@ export function scatterParts(context: LoweringContext, exact = false): ScatterPa
 }
 
 function combined(node: Tensor, before: Expr, update: Expr): Expr {
-  const mode = node.attrs.mode as "add" | "mul" | "max" | "min" | "set";
+  const { mode } = opOf(node, "scatter").attrs;
   if (mode === "set") return update;
   const op = { add: "add", mul: "mul", max: "maximum", min: "minimum" }[mode];
   return call(op, node.dtype, before, update);

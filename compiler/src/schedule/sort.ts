@@ -1,9 +1,10 @@
 /**
- * Lowers an argSort on the CPU: a line's keys are gathered, sorted by one statement, and what
- * follows is computed from the order. Keys are i32 that rise with the element, but for f64, whose
- * keys are the elements.
+ * Lowers an argSort on the CPU: a line's keys are gathered, sorted by one statement, and the
+ * epilogue is computed from the order. Keys are i32 that rise with the element, but for f64, whose
+ * keys are the elements: integers compare in one instruction, and NaN and −0 have their places
+ * without a test.
  */
-import { type Dim, mulDim, type SortAttrs, sortAttrs, type Tensor } from "@kiln-ml/ir";
+import { type Dim, mulDim, opOf, type SortAttrs, sortAttrs, type Tensor } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
 import { call, constant, load } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
@@ -21,7 +22,7 @@ export interface SortParts extends SortAttrs {
 export function sortParts(context: LoweringContext): SortParts {
   const node = context.group.anchor!;
   const x = node.operands[0]!;
-  const attrs = sortAttrs(x, node.attrs);
+  const attrs = sortAttrs(x, opOf(node, "argSort").attrs);
   const lines = context.group.outer.filter((_, a) => a !== attrs.axis);
   return { ...attrs, node, x, lines, places: context.group.outer[attrs.axis]! };
 }

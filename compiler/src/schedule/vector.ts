@@ -1,7 +1,8 @@
 /**
  * Turns the last loop of a map into steps of four lanes, if that pays: some buffer is then read or
- * written four elements at a time. A buffer is wide if every access to it steps by one element
- * along the loop from a multiple of four.
+ * written four elements at a time. A buffer is vectorised if every access to it steps by one
+ * element along the loop from a multiple of four; one access that does not would need the buffer
+ * bound twice.
  */
 import { addDim, type Dim, floorDiv, modDim, mulDim, substitute } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
@@ -46,17 +47,17 @@ export function vectorise(
  */
 export function vectorisedParams(body: readonly Stmt[], lane: string): Set<string> {
   const wide = new Map<string, boolean>();
-  const touch = (name: string, index: Dim) => {
+  const see = (name: string, index: Dim) => {
     const base = substitute(index, new Map([[lane, 0]]));
     const ok = strideOf(index, lane) === 1 && modDim(base, width) === 0;
     wide.set(name, ok && (wide.get(name) ?? true));
   };
   walkStmts(body, {
     stmt: (s) => {
-      if (s.kind === "store") touch(s.to, s.index);
+      if (s.kind === "store") see(s.to, s.index);
     },
     expr: (e) => {
-      if (e.kind === "load") touch(e.from, e.index);
+      if (e.kind === "load") see(e.from, e.index);
     },
   });
   return new Set([...wide].filter(([, ok]) => ok).map(([name]) => name));

@@ -3,6 +3,7 @@
  * can be written to a file, sent to a worker, or handed to the runtime in the same process.
  */
 import type { Dtype } from "@kiln-ml/ir";
+import type { TargetName } from "./targets.ts";
 
 /** Goes up when a reader of the old form would misread the new one. */
 export const artifactVersion = 1;
@@ -12,8 +13,6 @@ export type Extent =
   | number
   | string
   | readonly ["+" | "*" | "/" | "%" | "min" | "max", Extent, Extent];
-
-export type TargetName = "js" | "wasm" | "webgpu";
 
 export interface TensorSpec {
   readonly name: string;
@@ -146,7 +145,7 @@ export interface Plan {
 export interface Constant {
   readonly dtype: Dtype;
   readonly shape: readonly number[];
-  /** Row-major, little-endian, packed at storageBytes(dtype, "js") an element on every target; a webgpu device widens. */
+  /** Row-major, little-endian, packed at packedBytes(dtype) an element on every target; a webgpu device widens. */
   readonly data: Uint8Array;
 }
 
@@ -167,15 +166,4 @@ export interface Artifact {
   readonly weights: Readonly<Record<string, Constant>>;
   readonly limits: Limits;
   readonly features: readonly string[];
-}
-
-/** Bytes one element takes in a target's memory: bool, i8 and u8 take 4 on webgpu. */
-export function storageBytes(dtype: Dtype, target: TargetName): number {
-  if (target === "webgpu") {
-    if (dtype === "f16" || dtype === "bf16") return 2;
-    return dtype === "f64" ? 8 : 4;
-  }
-  if (dtype === "f64") return 8;
-  if (dtype === "f16" || dtype === "bf16") return 2;
-  return dtype === "bool" || dtype === "i8" || dtype === "u8" ? 1 : 4;
 }

@@ -6,10 +6,11 @@ import type { Artifact, Constant, KernelText } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
 import { ArtifactError } from "./errors.ts";
 import { decodeText } from "./json.ts";
-import { checkKernelText } from "./kernel-module.ts";
+import { checkKernelText, scriptName } from "./kernel-module.ts";
 import { type FileEntry, type Manifest, readManifest } from "./manifest.ts";
 import { readSafetensors } from "./safetensors.ts";
 import { distinct, manifestName, refuse } from "./schema.ts";
+import { targets } from "./targets.ts";
 import { verify } from "./verify.ts";
 import { checkModules, completed, modulesOf } from "./wasm-modules.ts";
 
@@ -40,7 +41,7 @@ export function decodeWithout(omitted: string | undefined, files: Files): Artifa
   const found = modulesOf(listed);
   checkModules(target, found, omitted);
   const kernels = decodeKernels(manifest, listed);
-  const modules = target === "wasm" ? { modules: completed(found) } : {};
+  const modules = targets[target].kernels === "modules" ? { modules: completed(found) } : {};
   // biome-ignore format: one field after the other
   return { version, target, name, signature, kernels, ...modules, plan, constants, weights, limits, features };
 }
@@ -79,13 +80,13 @@ function decodeConstants(files: Files): Constant[] {
 }
 
 function decodeKernels(manifest: Manifest, files: Files): KernelText[] {
+  const form = targets[manifest.target].kernels;
   return manifest.kernels.map(({ range, ...rest }, i) => {
-    if (manifest.target === "wasm") return { ...rest, text: "" };
-    const js = manifest.target === "js";
-    const file = js ? "kernels.js" : `kernels/${rest.name}.wgsl`;
+    if (form === "modules") return { ...rest, text: "" };
+    const file = form === "script" ? scriptName : `kernels/${rest.name}${form}`;
     const bytes = files.get(file);
     if (!bytes) throw new ArtifactError(`${manifestName}: files does not list ${file}`);
-    if (!js) return { ...rest, text: decodeText(bytes, file) };
+    if (form !== "script") return { ...rest, text: decodeText(bytes, file) };
     const [start, end] = range ?? refuse(`kernels[${i}].range`, "is missing");
     if (end > bytes.length)
       refuse(`kernels[${i}].range`, `ends at ${end}, ${file} has ${bytes.length} bytes`);

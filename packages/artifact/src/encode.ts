@@ -4,10 +4,11 @@
  */
 import type { Artifact, Constant, KernelText, Modules } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
-import { checkUnicode, kernelModuleRanges } from "./kernel-module.ts";
+import { checkUnicode, kernelModuleRanges, scriptName } from "./kernel-module.ts";
 import { checkManifest, checkVersion, type KernelEntry, printManifest } from "./manifest.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { manifestName } from "./schema.ts";
+import { targets } from "./targets.ts";
 import { verify } from "./verify.ts";
 import { checkModules, moduleFiles } from "./wasm-modules.ts";
 
@@ -44,21 +45,25 @@ export function encodeArtifact(a: Artifact): Map<string, Uint8Array> {
 function encodeKernels(a: Artifact, files: Map<string, Uint8Array>): KernelEntry[] {
   const entry = ({ text: _text, ...rest }: KernelText): KernelEntry => rest;
   const encoder = new TextEncoder();
-  if (a.target === "webgpu")
-    return a.kernels.map((k) => {
-      const file = `kernels/${k.name}.wgsl`;
-      checkUnicode(k.name, k.text, file);
-      files.set(file, encoder.encode(k.text));
-      return entry(k);
-    });
-  if (a.target === "wasm") {
-    for (const [variant, file] of Object.entries(moduleFiles))
-      if (a.modules) files.set(file, a.modules[variant as keyof Modules]);
-    return a.kernels.map(entry);
+  const form = targets[a.target].kernels;
+  switch (form) {
+    case "modules":
+      for (const [variant, file] of Object.entries(moduleFiles))
+        if (a.modules) files.set(file, a.modules[variant as keyof Modules]);
+      return a.kernels.map(entry);
+    case "script": {
+      const { text, ranges } = kernelModuleRanges(a.kernels);
+      files.set(scriptName, encoder.encode(text));
+      return a.kernels.map((k, i) => ({ ...entry(k), range: ranges[i]! }));
+    }
+    default:
+      return a.kernels.map((k) => {
+        const file = `kernels/${k.name}${form}`;
+        checkUnicode(k.name, k.text, file);
+        files.set(file, encoder.encode(k.text));
+        return entry(k);
+      });
   }
-  const { text, ranges } = kernelModuleRanges(a.kernels);
-  files.set("kernels.js", encoder.encode(text));
-  return a.kernels.map((k, i) => ({ ...entry(k), range: ranges[i]! }));
 }
 
 function addTensors(

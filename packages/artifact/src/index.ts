@@ -19,3 +19,4 @@ export {
   type SafetensorsHeader,
   writeSafetensors,
 } from "./safetensors.ts";
+export { packedBytes, storageBytes, type TargetName } from "./targets.ts";

@@ -5,6 +5,8 @@
 import type { KernelText } from "./artifact.ts";
 import { ArtifactError } from "./errors.ts";
 
+export const scriptName = "kernels.js";
+
 const preface =
   "// Kernels compiled by Kiln. Loaded with import(); the manifest beside it says how they are called.\n";
 
@@ -16,7 +18,7 @@ export function kernelModuleRanges(kernels: readonly KernelText[]): {
   let text = preface;
   let bytes = preface.length;
   const ranges = kernels.map((k) => {
-    checkKernelText(k.name, k.text, "kernels.js");
+    checkKernelText(k.name, k.text, scriptName);
     const start = bytes + "\nexport ".length;
     const end = start + new TextEncoder().encode(k.text).length;
     text += `\nexport ${k.text}\n`;

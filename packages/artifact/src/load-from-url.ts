@@ -6,9 +6,11 @@
 import type { Artifact } from "./artifact.ts";
 import { decodeWithout, filesOf } from "./decode.ts";
 import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
+import { scriptName } from "./kernel-module.ts";
 import { maxManifestBytes, readManifest } from "./manifest.ts";
 import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
+import { type TargetName, targets } from "./targets.ts";
 import { moduleFiles } from "./wasm-modules.ts";
 
 export interface LoadedArtifact {
@@ -48,7 +50,7 @@ export async function loadFromUrl(
   // A URL without the slash at its end names the folder all the same.
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes, options);
-  if (options.scripts === false && readManifest(manifest).target === "js")
+  if (options.scripts === false && isScript(readManifest(manifest).target))
     throw new ArtifactError(
       `loadFromUrl: ${base} has kernels in JavaScript, which scripts: false refuses\n  compile it for wasm or webgpu`,
     );
@@ -63,9 +65,11 @@ export async function loadFromUrl(
     omitted,
     new Map([[manifestName, manifest], ...(await Promise.all(fetched))]),
   );
-  if (artifact.target !== "js") return { artifact };
-  return { artifact, kernels: await importKernels(new URL("kernels.js", base)) };
+  if (!isScript(artifact.target)) return { artifact };
+  return { artifact, kernels: await importKernels(new URL(scriptName, base)) };
 }
+
+const isScript = (target: TargetName): boolean => targets[target].kernels === "script";
 
 const omittedBy = ({ relaxed }: UrlOptions): string | undefined =>
   relaxed === undefined ? undefined : moduleFiles[relaxed ? "plain" : "relaxed"];

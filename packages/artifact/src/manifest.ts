@@ -25,6 +25,7 @@ import {
   tensorName,
   text,
 } from "./schema.ts";
+import { targets } from "./targets.ts";
 
 /** A file beside the manifest. */
 export interface FileEntry {
@@ -131,7 +132,7 @@ const flow: Check = (value, at) => flowAt(value, at, 0);
 const manifest = record(
   {
     version: count,
-    target: oneOf("js", "wasm", "webgpu"),
+    target: oneOf(...Object.keys(targets)),
     name: tensorName,
     signature: record(
       {

@@ -5,10 +5,11 @@
  * Format: huggingface.co/docs/safetensors, "Format".
  */
 import type { Dtype } from "@kiln-ml/ir";
-import { type Constant, storageBytes } from "./artifact.ts";
+import type { Constant } from "./artifact.ts";
 import { ArtifactError } from "./errors.ts";
 import { decodeText, parseJson } from "./json.ts";
 import { isCount, isObject, show } from "./schema.ts";
+import { packedBytes } from "./targets.ts";
 
 export interface Safetensors {
   readonly tensors: Readonly<Record<string, Constant>>;
@@ -200,7 +201,7 @@ export function writeSafetensors(
   tensors: Readonly<Record<string, Constant>>,
   metadata: Readonly<Record<string, string>> = {},
 ): Uint8Array {
-  const width = (t: Constant) => storageBytes(t.dtype, "js");
+  const width = (t: Constant) => packedBytes(t.dtype);
   const entries = Object.entries(tensors).sort(([, a], [, b]) => width(b) - width(a));
   const header: [string, unknown][] = [];
   if (Object.keys(metadata).length > 0) header.push(["__metadata__", metadata]);

@@ -3,19 +3,11 @@
  * bound, sizes are sizes, a step writes only what may be written. Runs after the form of each field was checked, when
  * an artifact is written and when it is read, so that an executable can trust all of it.
  */
-import {
-  type BufferRef,
-  type Constant,
-  type Extent,
-  type Flow,
-  type Step,
-  storageBytes,
-  type TargetName,
-  type TensorSpec,
-} from "./artifact.ts";
+import type { BufferRef, Constant, Extent, Flow, Step, TensorSpec } from "./artifact.ts";
 import { dimsOf, evaluateExtent } from "./extent.ts";
 import type { KernelEntry, Manifest } from "./manifest.ts";
 import { distinct, isCount, refuse, show } from "./schema.ts";
+import { storageBytes, type TargetName, targetFields, targets } from "./targets.ts";
 
 type Sizes = (e: Extent, at: string) => void;
 
@@ -146,9 +138,9 @@ function verifyKernels(
     distinct([...k.bindings.map((b) => b.name), ...k.dims], `${at}.bindings and dims`);
     for (const [j, name] of k.dims.entries())
       if (!counters.get(i)?.has(name)) sizes(name, `${at}.dims[${j}]`);
-    if (m.target === "webgpu" && !k.workgroups) refuse(`${at}.workgroups`, "is missing");
+    verifyFields(m.target, k, at);
     for (const [j, e] of (k.workgroups ?? []).entries()) sizes(e, `${at}.workgroups[${j}]`);
-    verifyPhases(m, k, at, sizes);
+    verifyPhases(k, at, sizes);
   }
   distinct(
     m.kernels.flatMap((k) => k.phases ?? []).map((p) => p.entry),
@@ -156,12 +148,16 @@ function verifyKernels(
   );
 }
 
-function verifyPhases({ target }: Manifest, k: KernelEntry, at: string, sizes: Sizes): void {
-  for (const field of ["phases", "stack"] as const) {
-    if (target === "wasm" && k[field] === undefined) refuse(`${at}.${field}`, "is missing");
-    if (target !== "wasm" && k[field] !== undefined)
-      refuse(`${at}.${field}`, `is not for target ${target}`);
+function verifyFields(target: TargetName, k: KernelEntry, at: string): void {
+  const { fields } = targets[target];
+  for (const field of targetFields) {
+    const needed = fields.includes(field);
+    if (needed === (k[field] !== undefined)) continue;
+    refuse(`${at}.${field}`, needed ? "is missing" : `is not for target ${target}`);
   }
+}
+
+function verifyPhases(k: KernelEntry, at: string, sizes: Sizes): void {
   if (k.phases?.length === 0) refuse(`${at}.phases`, "is empty");
   for (const [j, p] of (k.phases ?? []).entries()) sizes(p.units, `${at}.phases[${j}].units`);
   if (k.stack !== undefined) sizes(k.stack, `${at}.stack`);
@@ -196,7 +192,7 @@ function verifyPlan(m: Manifest, constants: number, sizes: Sizes): void {
 /** Arrays of a js kernel begin at multiples of their elements. What is too far is found when the sizes are known. */
 function verifyStarts({ kernel, args, starts }: Step, m: Manifest, at: string): void {
   if (starts === undefined) return;
-  if (m.target === "webgpu") refuse(`${at}.starts`, "is not for target webgpu");
+  if (!targets[m.target].starts) refuse(`${at}.starts`, `is not for target ${m.target}`);
   if (starts.length !== args.length)
     refuse(`${at}.starts`, `has ${starts.length} numbers for ${args.length} places`);
   for (const [i, { dtype }] of m.kernels[kernel]!.bindings.entries())

@@ -2,9 +2,10 @@
  * The two WebAssembly modules of the wasm target as files. Looks at no more of them than their first bytes: whether they
  * are valid, and have the functions that the manifest names, the engine says when it loads them.
  */
-import type { Modules, TargetName } from "./artifact.ts";
+import type { Modules } from "./artifact.ts";
 import { ArtifactError } from "./errors.ts";
 import { manifestName } from "./schema.ts";
+import { type TargetName, targets } from "./targets.ts";
 
 /** The file of each variant. */
 export const moduleFiles: Readonly<Record<keyof Modules, string>> = {
@@ -17,16 +18,17 @@ const variants = Object.keys(moduleFiles) as (keyof Modules)[];
 /** `\0asm`, version 1. */
 const preamble = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
-/** Throws ArtifactError unless there are modules exactly on target wasm, each a module with contents or left out. */
+/** Throws ArtifactError unless there are modules exactly where the target's kernels are functions of them, each a module with contents or left out. */
 export function checkModules(
   target: TargetName,
   modules: Partial<Modules> = {},
   omitted?: string,
 ): void {
+  const expected = targets[target].kernels === "modules";
   for (const variant of variants) {
     const file = moduleFiles[variant];
     const bytes = modules[variant];
-    if (target !== "wasm") {
+    if (!expected) {
       if (bytes) throw new ArtifactError(`${file}: target ${target} has no such file`);
       continue;
     }

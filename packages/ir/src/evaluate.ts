@@ -3,6 +3,7 @@
  * every op. Elementwise ops are their records' `eval`, all others in `reference/`. It shares nothing with lowering, is slow, and is what every target is
  * compared with.
  */
+import { isOp } from "./attributes.ts";
 import { linearIn } from "./dim.ts";
 import { evaluateDim } from "./dim-evaluate.ts";
 import { type Dtype, roundTo } from "./dtype.ts";
@@ -101,7 +102,7 @@ function evaluateNode(
     );
   if (node.op === "param") return evaluateIn([initialValueOf(node)], given, dims)[0]!;
   const operands = node.operands.map((t) => values.get(t)![0]!);
-  if (node.op === "result") return [values.get(node.operands[0]!)![node.attrs.index as number]!];
+  if (isOp(node, "result")) return [values.get(node.operands[0]!)![node.attrs.index]!];
   const run = (region: Graph, values: readonly Value[]) =>
     evaluateRegion(region, values, dims, given);
   if (node.op === "call") return run(node.regions[0]!, operands);

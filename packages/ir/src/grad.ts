@@ -3,6 +3,7 @@
  * `vjp` of each record and sums what arrives at a node. The result is graph again, so it can be
  * differentiated again. Runs no numbers and simplifies nothing.
  */
+import { isOp } from "./attributes.ts";
 import { isFloat } from "./dtype.ts";
 import {
   bug,
@@ -169,10 +170,10 @@ function backward(
     if (!node.operands.some((t) => active.has(t))) continue;
     const g = sums.get(node);
     const several = ofResults.get(node);
-    if (node.op === "result" && g) {
+    if (isOp(node, "result") && g) {
       const [from, all] = [node.operands[0]!, ofResults.get(node.operands[0]!) ?? []];
       ofResults.set(from, all);
-      all[node.attrs.index as number] = g;
+      all[node.attrs.index] = g;
       continue;
     }
     if (!g && !several) continue;

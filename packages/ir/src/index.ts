@@ -1,3 +1,13 @@
+export {
+  type AttrsOf,
+  isOp,
+  type NodeOf,
+  type OpAttrs,
+  opOf,
+  type ReduceOp,
+  reducedAxes,
+  type UpdateMode,
+} from "./attributes.ts";
 export * from "./claim.ts";
 export * from "./dim.ts";
 export * from "./dim-evaluate.ts";

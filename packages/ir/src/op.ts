@@ -3,6 +3,8 @@
  * of one element, its gradient, its spelling in emitted text. The compiler reads records and has no list of ops of its
  * own; a target may override a spelling. Values of whole tensors are in `reference/`, which a page does not download.
  */
+
+import type { NodeOf } from "./attributes.ts";
 import type { Dim } from "./dim.ts";
 import { convertNumber, type Dtype, isInteger, roundTo } from "./dtype.ts";
 import { bug } from "./errors.ts";
@@ -43,13 +45,14 @@ export interface Piece {
   readonly when: readonly Condition[];
 }
 
-export interface OpRecord {
-  readonly name: string;
+/** The record of op K, whose functions get nodes with typed attributes; `OpRecord` alone is that of any op. */
+export interface OpRecord<K extends string = string> {
+  readonly name: K;
   readonly family: Family;
-  /** Throws ShapeError or DtypeError unless the operands fit; gives the type of the result. */
+  /** Throws ShapeError or DtypeError unless operands and attributes fit; gives the type of the result. */
   infer(operands: readonly Tensor[], attrs: Attrs, node?: ResultType): ResultType;
   /** Cotangents of the operands from that of the result; undefined where no gradient flows. */
-  vjp?(g: Tensor, y: Tensor, ...operands: Tensor[]): readonly (Tensor | undefined)[];
+  vjp?(g: Tensor, y: NodeOf<K>, ...operands: Tensor[]): readonly (Tensor | undefined)[];
 
   /**
    * As `vjp`, for a node with several results: from a cotangent, or none, of each. `active` says of each operand
@@ -57,7 +60,7 @@ export interface OpRecord {
    */
   vjpOfAll?(
     cotangents: readonly (Tensor | undefined)[],
-    node: Tensor,
+    node: NodeOf<K>,
     active: readonly boolean[],
     pullback: Pullback,
   ): readonly (Tensor | undefined)[];
@@ -89,7 +92,7 @@ export interface OpRecord {
    * `coords` goes on with one variable for each of `reductionExtents`; a reduction has one piece and
    * a contraction one for each factor, and a term whose conditions do not hold is left out.
    */
-  pieces?(node: Tensor, coords: readonly Dim[]): readonly Piece[];
+  pieces?(node: NodeOf<K>, coords: readonly Dim[]): readonly Piece[];
 
   // Reduce and scan ops.
   /** How elements are combined. */
@@ -101,9 +104,10 @@ export type Reducer = "sum" | "prod" | "max" | "min" | "any" | "all" | "argMax" 
 const records = new Map<string, OpRecord>();
 
 /** Registers a record under its name and returns it. */
-export function defineOp(record: OpRecord): OpRecord {
-  records.set(record.name, record);
-  return record;
+export function defineOp<const K extends string>(record: OpRecord<K>): OpRecord {
+  const any = record as OpRecord<string>;
+  records.set(any.name, any);
+  return any;
 }
 
 export function opRecord(name: string): OpRecord {

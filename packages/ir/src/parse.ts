@@ -2,6 +2,7 @@
  * Reads the text of graphs back. Every node is checked by its record; a type may be left out where the record
  * can infer it. Data leaves without values in the text are declared only. Errors give line and column.
  */
+import { withEmptyLists } from "./attribute-forms.ts";
 import { type Dim, dim, isStatic } from "./dim.ts";
 import { type Dtype, isDtype } from "./dtype.ts";
 import { KilnError } from "./errors.ts";
@@ -142,14 +143,15 @@ class Parser {
     op: string,
     name: string,
     operands: Tensor[],
-    attrs: Fields,
+    given: Fields,
     types: ResultType[] | undefined,
     several: boolean,
     regions: Graph[],
   ): Tensor {
     const type = types?.[0];
     if (op === "input" || op === "param" || op === "data")
-      return this.leaf(op, name, type ?? this.s.fail(`${op} needs a type`), attrs);
+      return this.leaf(op, name, type ?? this.s.fail(`${op} needs a type`), given);
+    const attrs = withEmptyLists(op, given);
     const results = types && (several || opRecord(op).vjpOfAll) ? { results: types } : {};
     const node = makeNode({
       op,

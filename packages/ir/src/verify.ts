@@ -3,6 +3,7 @@
  * the graph or to one around it, and regions fit the node that holds them. Run between passes and after
  * parsing; it repairs nothing.
  */
+import { checkAttributes } from "./attribute-forms.ts";
 import { GraphError } from "./errors.ts";
 import { type Graph, type ResultType, Tensor, topologicalOrder } from "./node.ts";
 import { hasOp, opRecord } from "./op.ts";
@@ -17,6 +18,7 @@ const sameType = (a: ResultType, b: ResultType): boolean =>
 export function checkNode(node: Tensor): void {
   if (!hasOp(node.op)) throw new GraphError(`verify: there is no op ${JSON.stringify(node.op)}`);
   const type = opRecord(node.op).infer(node.operands, node.attrs, node);
+  checkAttributes(node.op, node.attrs);
   if (!sameType(type, node))
     throw new GraphError(
       `verify: ${node.op} has type ${printType(node)}, its operands give ${printType(type)}`,

@@ -18,7 +18,7 @@ import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { affine } from "./norm.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
-import { checkMomentum, type Momentum, move, shareOf } from "./running.ts";
+import { checkMomentum, type Momentum, shareOf, updateRunning } from "./running.ts";
 
 export interface BatchNormOptions {
   /** Added to the variance, default 1e-5. */
@@ -107,8 +107,8 @@ class BatchNorm extends Module {
     const { runningMean, runningVar } = this;
     if (runningMean && runningVar) {
       const share = shareOf(this.momentum, this.batchesTracked);
-      move(runningMean, mean, share);
-      move(runningVar, squares.div(count.sub(1)), share);
+      updateRunning(runningMean, mean, share);
+      updateRunning(runningVar, squares.div(count.sub(1)), share);
     }
     return [mean, squares.div(count)];
   }

@@ -18,7 +18,7 @@ import { constant } from "./init.ts";
 import { Module } from "./module.ts";
 import { affine, standardize } from "./norm.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
-import { checkMomentum, type Momentum, move, shareOf } from "./running.ts";
+import { checkMomentum, type Momentum, shareOf, updateRunning } from "./running.ts";
 
 export interface InstanceNormOptions {
   /** Added to the variance, default 1e-5. */
@@ -103,8 +103,8 @@ class InstanceNorm extends Module {
     const share = shareOf(this.momentum, this.batchesTracked);
     const mean = x.mean(axes, { keepDims: true });
     const squares = x.sub(mean).square().sum(axes);
-    move(runningMean, x.mean([0, ...axes]), share);
-    move(runningVar, squares.mean([0]).div(dimValue(extent, x.dtype).sub(1)), share);
+    updateRunning(runningMean, x.mean([0, ...axes]), share);
+    updateRunning(runningVar, squares.mean([0]).div(dimValue(extent, x.dtype).sub(1)), share);
   }
 
   override describe(): string {

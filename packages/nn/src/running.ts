@@ -21,7 +21,7 @@ export function shareOf(momentum: Momentum, batchesTracked: Tensor | undefined):
 }
 
 /** Assigns old·(1 − share) + batch·share. */
-export function move(running: Tensor, batch: Tensor, share: number | Tensor): void {
+export function updateRunning(running: Tensor, batch: Tensor, share: number | Tensor): void {
   const rest = typeof share === "number" ? 1 - share : share.neg().add(1);
   assign(
     running,

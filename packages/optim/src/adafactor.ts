@@ -5,7 +5,7 @@ import { assign, checkOptions, type Dtype, type OptionNames, type Tensor } from 
 import { checkPositive, checkRange } from "./check.ts";
 import { decayed } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface AdafactorOptions extends OptimizerOptions {
   /** Exponent of the decay of mean squares: a new sample weighs t^beta2Decay. Default −0.8. */
@@ -62,14 +62,14 @@ export class Adafactor extends Optimizer {
     return true;
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, grad, lr, count } = move;
+  protected override update(update: Update): Tensor {
+    const { param, value, grad, lr, count } = update;
     const floor = this.eps[0] ?? spacing[param.dtype]!;
     const share = count.log().mul(this.beta2Decay).exp();
     const square =
       param.rank > 1
         ? this.#factored(param, grad, share, floor)
-        : this.#moved(param, "squares", grad.mul(grad), share);
+        : this.#averaged(param, "squares", grad.mul(grad), share);
     const step = square
       .maximum(floor * floor)
       .rsqrt()
@@ -81,18 +81,18 @@ export class Adafactor extends Optimizer {
       .sqrt()
       .mul(1 / this.d)
       .maximum(1);
-    return decayed(move).sub(step.mul(size.div(excess)));
+    return decayed(update).sub(step.mul(size.div(excess)));
   }
 
   #factored(param: Tensor, grad: Tensor, share: Tensor, floor: number): Tensor {
     const square = grad.mul(grad);
     const keepDims = true;
-    const rows = this.#moved(param, "rows", square.mean([-1], { keepDims }), share);
-    const columns = this.#moved(param, "columns", square.mean([-2], { keepDims }), share);
+    const rows = this.#averaged(param, "rows", square.mean([-1], { keepDims }), share);
+    const columns = this.#averaged(param, "columns", square.mean([-2], { keepDims }), share);
     return rows.div(rows.mean([-2], { keepDims }).maximum(floor)).mul(columns);
   }
 
-  #moved(param: Tensor, what: string, sample: Tensor, share: Tensor): Tensor {
+  #averaged(param: Tensor, what: string, sample: Tensor, share: Tensor): Tensor {
     const state = this.state(param, what, sample.shape as number[]);
     const next = this.kept(state.add(sample.sub(state).mul(share)), state);
     assign(state, next);

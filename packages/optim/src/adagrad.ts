@@ -5,7 +5,7 @@ import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir
 import { checkRange } from "./check.ts";
 import { beside, decayedMean, regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface AdaGradOptions extends OptimizerOptions {
   /** How fast the rate falls, lr/(1 + (t − 1)·lrDecay); default 0. */
@@ -49,9 +49,9 @@ export class AdaGrad extends Optimizer {
     return this.lrDecay > 0;
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, lr, count } = move;
-    const g = regularised(move);
+  protected override update(update: Update): Tensor {
+    const { param, value, lr, count } = update;
+    const g = regularised(update);
     const state = this.state(param, "squares");
     const next = this.kept(state.add(g.mul(g)), state);
     assign(state, next);
@@ -91,9 +91,9 @@ export class Adadelta extends Optimizer {
     checkRange("adadelta", "eps", this.eps, 0, Infinity);
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, lr } = move;
-    const g = regularised(move);
+  protected override update(update: Update): Tensor {
+    const { param, value, lr } = update;
+    const g = regularised(update);
     const decayed = (state: Tensor, sample: Tensor): Tensor => {
       const next = this.kept(decayedMean(state, this.rho, sample), state);
       assign(state, next);

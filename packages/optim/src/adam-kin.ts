@@ -5,7 +5,7 @@ import { assign, checkOptions, type OptionNames, select, type Tensor } from "@ki
 import { checkBetas, checkRange } from "./check.ts";
 import { correction, decayed, decayedMean, regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface AdamaxOptions extends OptimizerOptions {
   /** Decay of the mean and of the largest size of gradients, default [0.9, 0.999]. */
@@ -39,10 +39,10 @@ export class Adamax extends Optimizer {
     return true;
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, lr, count } = move;
+  protected override update(update: Update): Tensor {
+    const { param, value, lr, count } = update;
     const [b1, b2] = this.betas;
-    const g = regularised(move);
+    const g = regularised(update);
     const { old, keep } = this.moments(param, 2);
     const [m, u] = keep([
       decayedMean(old[0]!, b1, g),
@@ -106,8 +106,8 @@ export class NAdam extends Optimizer {
   }
 
   /** q = 1 − Πμ begins at 0, as all state does: q ← 1 − (1 − q)·μ = q·μ + (1 − μ). */
-  protected override moveTogether(moves: readonly Move[]): Tensor[] {
-    const { value, count } = moves[0]!;
+  protected override updateTogether(updates: readonly Update[]): Tensor[] {
+    const { value, count } = updates[0]!;
     const state = this.shared("momentum", value);
     const after = (q: Tensor, t: Tensor): Tensor => {
       const mu = this.#momentum(t.convert(q.dtype));
@@ -115,15 +115,15 @@ export class NAdam extends Optimizer {
     };
     const now = after(state, count);
     this.#left = [now, after(now, count.add(1))];
-    const values = super.moveTogether(moves);
+    const values = super.updateTogether(updates);
     assign(state, this.kept(now, state));
     return values;
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, grad, lr, count } = move;
+  protected override update(update: Update): Tensor {
+    const { param, value, grad, lr, count } = update;
     const [b1, b2] = this.betas;
-    const g = this.decoupledWeightDecay ? grad : regularised(move);
+    const g = this.decoupledWeightDecay ? grad : regularised(update);
     const { old, keep } = this.moments(param, 2);
     const [m, v] = keep([decayedMean(old[0]!, b1, g), decayedMean(old[1]!, b2, g.mul(g))]) as [
       Tensor,
@@ -134,7 +134,7 @@ export class NAdam extends Optimizer {
     const ofMean = this.#momentum(count.add(1)).div(leftNext).mul(lr);
     const root = v.sqrt().mul(correction(b2, count).rsqrt()).add(this.eps);
     const step = g.mul(ofGradient).add(m.mul(ofMean)).div(root);
-    return (this.decoupledWeightDecay ? decayed(move) : value).sub(step);
+    return (this.decoupledWeightDecay ? decayed(update) : value).sub(step);
   }
 }
 
@@ -171,10 +171,10 @@ export class RAdam extends Optimizer {
     return true;
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, grad, lr, count } = move;
+  protected override update(update: Update): Tensor {
+    const { param, value, grad, lr, count } = update;
     const [b1, b2] = this.betas;
-    const g = this.decoupledWeightDecay ? grad : regularised(move);
+    const g = this.decoupledWeightDecay ? grad : regularised(update);
     const { old, keep } = this.moments(param, 2);
     const [m, v] = keep([decayedMean(old[0]!, b1, g), decayedMean(old[1]!, b2, g.mul(g))]) as [
       Tensor,
@@ -183,7 +183,7 @@ export class RAdam extends Optimizer {
     const factor = rectification(b2, count).mul(correction(b2, count).sqrt());
     const scale = select(factor.greater(0), factor.div(v.sqrt().add(this.eps)), 1);
     const step = m.mul(scale).mul(lr.div(correction(b1, count)));
-    return (this.decoupledWeightDecay ? decayed(move) : value).sub(step);
+    return (this.decoupledWeightDecay ? decayed(update) : value).sub(step);
   }
 }
 

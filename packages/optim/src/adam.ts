@@ -5,7 +5,7 @@ import { checkOptions, type OptionNames, select, type Tensor } from "@kiln-ml/ir
 import { checkBetas, checkRange } from "./check.ts";
 import { correction, decayed, decayedMean, regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface AdamOptions extends OptimizerOptions {
   /** Decay of the mean and of the mean square of gradients, default [0.9, 0.999]. */
@@ -45,12 +45,12 @@ export class Adam extends Optimizer {
     return true;
   }
 
-  protected override move(move: Move): Tensor {
-    return move.value.sub(this.stride(move, regularised(move)));
+  protected override update(update: Update): Tensor {
+    return update.value.sub(this.stride(update, regularised(update)));
   }
 
-  /** Moves the moments by `g` and gives what the parameter goes down by. */
-  protected stride({ param, lr, count }: Move, g: Tensor): Tensor {
+  /** Updates the moments by `g` and gives what the parameter goes down by. */
+  protected stride({ param, lr, count }: Update, g: Tensor): Tensor {
     const [b1, b2] = this.betas;
     const { old, keep } = this.moments(param, this.amsgrad ? 3 : 2);
     const m = decayedMean(old[0]!, b1, g);
@@ -87,11 +87,11 @@ export class AdamW extends Adam {
     this.cautiousWeightDecay = options.cautiousWeightDecay ?? false;
   }
 
-  protected override move(move: Move): Tensor {
-    const { value, grad, lr, weightDecay } = move;
+  protected override update(update: Update): Tensor {
+    const { value, grad, lr, weightDecay } = update;
     if (!this.cautiousWeightDecay || !weightDecay)
-      return decayed(move).sub(this.stride(move, grad));
-    const step = this.stride(move, grad);
+      return decayed(update).sub(this.stride(update, grad));
+    const step = this.stride(update, grad);
     const kept = select(
       step.mul(value).greaterEqual(0),
       value.mul(lr.mul(-weightDecay).add(1)),

@@ -5,7 +5,7 @@ import { checkOptions, type OptionNames, select, type Tensor } from "@kiln-ml/ir
 import { checkBetas, checkRange } from "./check.ts";
 import { correction, decayed, decayedMean } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface AdanOptions extends OptimizerOptions {
   /** Decay of the means of gradients, of their differences, and of squares; default [0.98, 0.92, 0.99]. */
@@ -44,8 +44,8 @@ export class Adan extends Optimizer {
     return true;
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, grad, lr, weightDecay, count } = move;
+  protected override update(update: Update): Tensor {
+    const { param, value, grad, lr, weightDecay, count } = update;
     const [b1, b2, b3] = this.betas;
     const { old, keep } = this.moments(param, 4);
     const [oldM, oldV, oldN, last] = old as [Tensor, Tensor, Tensor, Tensor];
@@ -64,7 +64,7 @@ export class Adan extends Optimizer {
     const change = v.mul(lr.mul(b2).div(correction(b2, count)));
     const step = mean.add(change).div(root);
     if (!weightDecay) return value.sub(step);
-    if (this.noProx) return decayed(move).sub(step);
+    if (this.noProx) return decayed(update).sub(step);
     return value.sub(step).div(lr.mul(weightDecay).add(1));
   }
 }

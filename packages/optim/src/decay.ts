@@ -2,14 +2,14 @@
  * Small formulas that most optimizers are made of: the two kinds of weight decay, exponential means and their correction.
  */
 import { select, type Tensor } from "@kiln-ml/ir";
-import type { Move } from "./optimizer.ts";
+import type { Update } from "./optimizer.ts";
 
 /** g + weightDecay·w: decay as a part of the gradient. */
-export const regularised = ({ value, grad, weightDecay }: Move): Tensor =>
+export const regularised = ({ value, grad, weightDecay }: Update): Tensor =>
   weightDecay ? grad.add(value.mul(weightDecay)) : grad;
 
 /** w·(1 − lr·weightDecay): decay apart from the gradient. */
-export const decayed = ({ value, lr, weightDecay }: Move): Tensor =>
+export const decayed = ({ value, lr, weightDecay }: Update): Tensor =>
   weightDecay ? value.mul(lr.mul(-weightDecay).add(1)) : value;
 
 /** β·mean + (1 − β)·sample. */

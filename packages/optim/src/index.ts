@@ -20,7 +20,7 @@ export { Lion, type LionOptions } from "./lion.ts";
 export { Lookahead, type LookaheadOptions, SWA, type SwaOptions } from "./lookahead.ts";
 export type { ParamGroup } from "./members.ts";
 export { Muon, type MuonOptions } from "./muon.ts";
-export { type ApplyOptions, type Move, Optimizer, type OptimizerOptions } from "./optimizer.ts";
+export { type ApplyOptions, Optimizer, type OptimizerOptions, type Update } from "./optimizer.ts";
 export { ReduceOnPlateau, type ReduceOnPlateauOptions } from "./plateau.ts";
 export { polyak } from "./polyak.ts";
 export { RMSProp, type RmsPropOptions } from "./rmsprop.ts";

@@ -5,7 +5,7 @@ import { checkOptions, type OptionNames, select, type Tensor } from "@kiln-ml/ir
 import { checkBetas, checkRange } from "./check.ts";
 import { correction, decayedMean } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface LambOptions extends OptimizerOptions {
   /** Decay of the mean and of the mean square of gradients, default [0.9, 0.999]. */
@@ -40,7 +40,7 @@ export class LAMB extends Optimizer {
     return true;
   }
 
-  protected override move({ param, value, grad, lr, weightDecay, count }: Move): Tensor {
+  protected override update({ param, value, grad, lr, weightDecay, count }: Update): Tensor {
     const [b1, b2] = this.betas;
     const { old, keep } = this.moments(param, 2);
     const [m, v] = keep([

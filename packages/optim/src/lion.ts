@@ -5,7 +5,7 @@ import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir
 import { checkBetas } from "./check.ts";
 import { beside, decayed, decayedMean } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface LionOptions extends OptimizerOptions {
   /** Share of the momentum in a step, and decay of the momentum; default [0.9, 0.99]. */
@@ -30,14 +30,14 @@ export class Lion extends Optimizer {
     this.betas = checkBetas("lion", options.betas, [0.9, 0.99]);
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, grad, lr } = move;
+  protected override update(update: Update): Tensor {
+    const { param, grad, lr } = update;
     const [b1, b2] = this.betas;
     const mean = this.state(param, "mean");
     const next = this.kept(decayedMean(mean, b2, grad), mean);
     // β₁·m + (1 − β₁)·g of the new mean, as (β₁/β₂)·m′ + (1 − β₁/β₂)·g: so one kernel stores it and the value.
     const direction = b2 > 0 ? decayedMean(next, b1 / b2, grad) : decayedMean(mean, b1, grad);
-    const value = beside(next, decayed(move).sub(direction.sign().mul(lr)));
+    const value = beside(next, decayed(update).sub(direction.sign().mul(lr)));
     assign(mean, next);
     return value;
   }

@@ -110,10 +110,10 @@ export class Lookahead extends Stateful {
     return param(tensor(zeros, { dtype, shape }), { name, trainable: false });
   }
 
-  #around(move: () => void, when?: Tensor): void {
+  #around(step: () => void, when?: Tensor): void {
     // Held, as a read of a parameter after the step would be of its new value.
     const before = this.params.map(heldValue);
-    move();
+    step();
     const kept = (value: Tensor, old: Tensor) => (when ? select(when, value, old) : value);
     const old = currentValue(this.#count);
     const count = old.add(1);

@@ -1,5 +1,5 @@
 /**
- * Which parameters an optimizer moves and with what settings: plain lists and groups become one list, checked.
+ * which parameters an optimizer updates and with what settings: plain lists and groups become one list, checked.
  */
 import {
   checkOptions,

@@ -1,12 +1,12 @@
 /**
- * Muon: momentum whose steps are made orthogonal. Matrices only; what is none moves as in AdamW.
+ * Muon: momentum whose steps are made orthogonal. Matrices only; what is none is updated as in AdamW.
  */
 import { assign, checkOptions, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { AdamW, type AdamWOptions, adamWOptions } from "./adam.ts";
 import { checkPositive, checkRange } from "./check.ts";
 import { decayed, decayedMean } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import type { Move } from "./optimizer.ts";
+import type { Update } from "./optimizer.ts";
 
 /** `betas`, `eps`, `amsgrad` and `cautiousWeightDecay` are for what is no matrix. */
 export interface MuonOptions extends AdamWOptions {
@@ -40,7 +40,7 @@ const muonOptions: OptionNames<MuonOptions> = {
 /**
  * For matrices w[m,n]: b ← μ·b + (1 − μ)·g, u = μ·b + (1 − μ)·g (or b without `nesterov`),
  * w ← w·(1 − lr·weightDecay) − lr·s·O(u), where O brings all singular values near 1 by `nsSteps` iterations of Newton and Schulz
- * and s is what `adjustLr` says. Other parameters move as in `AdamW` with rate lr·adamWScale; so should embeddings and the last layer,
+ * and s is what `adjustLr` says. Other parameters are updated as in `AdamW` with rate lr·adamWScale; so should embeddings and the last layer,
  * which are matrices all the same: give those to an `AdamW` of their own.
  *
  * `weightDecay` is 0.1 by default. One state a matrix, two in one tensor for the others. The iteration is in f32 (PyTorch: bf16) and
@@ -91,9 +91,9 @@ export class Muon extends AdamW {
     return this.params.some((p) => p.rank !== 2);
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, grad, lr } = move;
-    if (param.rank !== 2) return super.move({ ...move, lr: scaled(lr, this.adamWScale) });
+  protected override update(update: Update): Tensor {
+    const { param, grad, lr } = update;
+    if (param.rank !== 2) return super.update({ ...update, lr: scaled(lr, this.adamWScale) });
     const state = this.state(param, "momentum");
     const mean = this.kept(decayedMean(state, this.momentum, grad), state);
     assign(state, mean);
@@ -103,7 +103,7 @@ export class Muon extends AdamW {
       this.adjustLr === "original"
         ? Math.sqrt(Math.max(1, m / n))
         : 0.2 * Math.sqrt(Math.max(m, n));
-    return decayed(move).sub(this.#orthogonal(ahead).mul(scaled(lr, factor)));
+    return decayed(update).sub(this.#orthogonal(ahead).mul(scaled(lr, factor)));
   }
 
   /** Iterates on the wide form, whose X·Xᵀ is the smaller square. */

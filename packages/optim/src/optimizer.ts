@@ -1,6 +1,6 @@
 /**
  * What all optimizers share: groups of parameters, gradients, clipping, the step counter, the rate, and names of
- * state. A subclass says how one parameter moves. Everything is graph: `step` records assignments in the current
+ * state. A subclass says the update of one parameter. Everything is graph: `step` records assignments in the current
  * trace, elementwise over each parameter with scalars that come from the counter, so updates fuse.
  */
 import {
@@ -46,7 +46,7 @@ export interface OptimizerOptions {
   /** Bounds every element of a gradient. */
   readonly clipValue?: number;
   /**
-   * Steps whose gradients are averaged before parameters move, default 1: a step is then `accumulate` calls, and between them parameters,
+   * Steps whose gradients are averaged before parameters are updated, default 1: a step is then `accumulate` calls, and between them parameters,
    * other state and schedules stay as they are. It takes one more tensor a parameter.
    */
   readonly accumulate?: number;
@@ -77,8 +77,8 @@ export interface ApplyOptions {
 
 const applyOptions: OptionNames<ApplyOptions> = { when: 1 };
 
-/** One parameter at work in one step: its value, gradient and scalars, all in the dtype of the arithmetic. */
-export interface Move {
+/** What one parameter is updated from in one step: its value, gradient and scalars, all in the dtype of the arithmetic. */
+export interface Update {
   readonly param: Tensor;
   readonly value: Tensor;
   readonly grad: Tensor;
@@ -131,11 +131,11 @@ export abstract class Optimizer extends Stateful {
    * The new value of one parameter. State is read and assigned through `this.state`, its new value being `this.kept(new, old)`:
    * that is also what the parameter's value is made of.
    */
-  protected abstract move(move: Move): Tensor;
+  protected abstract update(update: Update): Tensor;
 
-  /** The new values of all that move at once. An optimizer whose parameters share more than the counter has its own. */
-  protected moveTogether(moves: readonly Move[]): Tensor[] {
-    return moves.map((m) => this.move(m));
+  /** The new values of all parameters at once. An optimizer whose parameters share more than the counter has its own. */
+  protected updateTogether(updates: readonly Update[]): Tensor[] {
+    return updates.map((u) => this.update(u));
   }
 
   /** True if the maths of the optimizer needs the number of the step; a schedule needs it anyhow. */
@@ -149,7 +149,7 @@ export abstract class Optimizer extends Stateful {
   }
 
   /**
-   * The rate of the first group, f32[]: what the next step here moves with. In a graph it is an operand or an output; outside,
+   * The rate of the first group, f32[]: what the next step here takes. In a graph it is an operand or an output; outside,
    * `await optimizer.rate.item()` reads it.
    */
   get rate(): Tensor {
@@ -170,7 +170,7 @@ export abstract class Optimizer extends Stateful {
 
   /** `states`; those that steps have not made yet are made. */
   checkpoint(): Map<string, Tensor> {
-    trace(() => this.#moveAll(this.#members.map((m) => zerosLike(m.param))));
+    trace(() => this.#updateAll(this.#members.map((m) => zerosLike(m.param))));
     return new Map(this.#state);
   }
 
@@ -215,28 +215,28 @@ export abstract class Optimizer extends Stateful {
     checkRecord(`${this.kind}.apply`, options);
     this.#check(grads);
     const { when } = checkOptions(this.kind, options, applyOptions);
-    this.#moveAll(
+    this.#updateAll(
       grads.map((g, i) => (isFrozen(this.#members[i]!.param) ? undefined : g)),
       when,
     );
   }
 
-  #moveAll(given: readonly (Tensor | undefined)[], when?: Tensor): void {
+  #updateAll(given: readonly (Tensor | undefined)[], when?: Tensor): void {
     const members = this.#members.filter((_, i) => given[i]);
     if (!members.length) return;
     this.#when = when;
     try {
       const grads = given.filter((g) => g !== undefined);
-      this.#move(members, this.#clip(this.#accumulated(members, grads)));
+      this.#updateMembers(members, this.#clip(this.#accumulated(members, grads)));
     } finally {
       this.#when = undefined;
     }
   }
 
-  #move(members: readonly Member[], grads: readonly Tensor[]): void {
+  #updateMembers(members: readonly Member[], grads: readonly Tensor[]): void {
     const counter = this.#counter();
-    // All values are read before any is assigned: the moves are simultaneous.
-    const moves = members.map((member, i): Move => {
+    // All values are read before any is assigned: the updates are simultaneous.
+    const updates = members.map((member, i): Update => {
       const dtype = promote(member.param.dtype, "f32");
       return {
         param: member.param,
@@ -247,8 +247,8 @@ export abstract class Optimizer extends Stateful {
         count: (counter?.count ?? constant(1)).convert(dtype),
       };
     });
-    const values = this.moveTogether(moves);
-    for (const [i, { param }] of moves.entries())
+    const values = this.updateTogether(updates);
+    for (const [i, { param }] of updates.entries())
       assign(param, this.kept(values[i]!.convert(param.dtype), currentValue(param)));
     if (counter) assign(counter.state, this.kept(counter.count, counter.before));
   }

@@ -5,7 +5,7 @@ import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir
 import { checkRange } from "./check.ts";
 import { regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface RmsPropOptions extends OptimizerOptions {
   /** Decay of the mean square, default 0.99. */
@@ -47,9 +47,9 @@ export class RMSProp extends Optimizer {
     checkRange("rmsprop", "momentum", this.momentum, 0, Infinity);
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, lr } = move;
-    const g = regularised(move);
+  protected override update(update: Update): Tensor {
+    const { param, value, lr } = update;
+    const g = regularised(update);
     const square = this.#decayed(param, "square", g.mul(g));
     const mean = this.centered ? this.#decayed(param, "mean", g) : undefined;
     // Rounding may take the variance a little below zero.

@@ -13,7 +13,7 @@ import {
 import { checkRange } from "./check.ts";
 import { regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
-import { type Move, Optimizer, type OptimizerOptions, optimizerOptions } from "./optimizer.ts";
+import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface SgdOptions extends OptimizerOptions {
   /** Share of the last velocity that is kept, default 0: no velocity. */
@@ -58,9 +58,9 @@ export class SGD extends Optimizer {
     return this.momentum > 0 && this.dampening > 0;
   }
 
-  protected override move(move: Move): Tensor {
-    const { param, value, lr, count } = move;
-    const g = regularised(move);
+  protected override update(update: Update): Tensor {
+    const { param, value, lr, count } = update;
+    const g = regularised(update);
     if (this.momentum === 0) return value.sub(g.mul(lr));
     const velocity = this.state(param, "velocity");
     // The velocity starts at zero, so only dampening tells the first step from the others.

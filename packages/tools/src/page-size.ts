@@ -45,8 +45,8 @@ export const pages = {
 export const limits = {
   "wasm inference from a URL": 23,
   "openModel on wasm": 29,
-  "runtime loader": 21.8,
-  "runtime loader with wasm": 26,
+  "runtime loader": 21.9,
+  "runtime loader with wasm": 26.1,
   "kiln-ml, compile for wasm": 143,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 

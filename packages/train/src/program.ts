@@ -148,7 +148,7 @@ export class TrainingProgram {
     const { loss, output, target } = resultOf(step, batch, precision);
     this.#note(loss);
     this.meters.add(loss.stopGradient(), rowsOf(batch), output, target);
-    if (this.accumulate === 1) this.#move(loss);
+    if (this.accumulate === 1) this.#update(loss);
     else this.#share(loss, last);
     return {};
   }
@@ -162,7 +162,7 @@ export class TrainingProgram {
     assign(this.#count, count);
   }
 
-  #move(loss: Tensor): void {
+  #update(loss: Tensor): void {
     if (this.scaler) this.scaler.step(this.optimizer, loss);
     else this.optimizer.step(loss);
   }

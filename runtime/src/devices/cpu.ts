@@ -115,7 +115,7 @@ class CpuDriver implements Driver {
   );
   readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #taskPause = taskPauses();
-  readonly #turns = new RunQueue({
+  readonly #runQueue = new RunQueue({
     room: () => true,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
@@ -161,12 +161,12 @@ class CpuDriver implements Driver {
    * not see it.
    */
   write(buffer: Buffer, data: TypedArray): void | Promise<void> {
-    if (this.#turns.inTurn || this.#turns.idle) {
+    if (this.#runQueue.inTurn || this.#runQueue.idle) {
       (buffer as CpuBuffer).put(data.buffer, data.byteOffset, data.byteLength);
       return;
     }
     const copy = data.slice();
-    return this.#turns.follow(() =>
+    return this.#runQueue.follow(() =>
       (buffer as CpuBuffer).put(copy.buffer, copy.byteOffset, copy.byteLength),
     );
   }
@@ -176,14 +176,14 @@ class CpuDriver implements Driver {
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
-    return this.#turns.follow(() => {
+    return this.#runQueue.follow(() => {
       if (this.#destroyed) throw new DeviceError(`data: ${this.failure()}${reopen}`);
       return (buffer as CpuBuffer).copyOf(sizeBytes);
     });
   }
 
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null {
-    return this.#turns.idle ? (buffer as CpuBuffer).copyOf(sizeBytes) : null;
+    return this.#runQueue.idle ? (buffer as CpuBuffer).copyOf(sizeBytes) : null;
   }
 
   async load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program> {
@@ -191,7 +191,7 @@ class CpuDriver implements Driver {
   }
 
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
-    return this.#turns.take(work);
+    return this.#runQueue.take(work);
   }
 
   memory() {

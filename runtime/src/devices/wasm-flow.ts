@@ -1,7 +1,7 @@
 /**
  * A run whose calls come in an order of their own: the calls of the launches are copied, in the
- * order of the walk and with the counters of their loops, into batches for the crew. A batch ends
- * where it is full or a flag must be read.
+ * order of the walk and with the counters of their loops, into batches for the executor. A batch
+ * ends where it is full or a flag must be read.
  */
 import type { Walk } from "../flow.ts";
 import type { Layout, Place } from "../layout.ts";

@@ -1,7 +1,7 @@
 /**
  * The workers of a wasm device: starts them, asks them for one thing at a time, and learns of their
  * end. They never keep a process alive but while something is asked of them. What the answers mean
- * is for the crews to know.
+ * is for the executors to know.
  */
 import { startThread, type Thread } from "./wasm-threads.ts";
 import { control, workerSource } from "./wasm-worker.ts";

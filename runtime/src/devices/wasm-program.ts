@@ -1,6 +1,6 @@
 /**
  * A compiled artifact on a wasm device: turns the launches of a layout into calls once, puts in the
- * addresses of each run and hands the calls to the crew. Decides which calls are worth several
+ * addresses of each run and hands the calls to the executor. Decides which calls are worth several
  * threads.
  */
 import { type Artifact, ArtifactError, DeviceError } from "@kiln-ml/artifact";
@@ -74,7 +74,7 @@ let nextProgram = 0;
 export class WasmProgram implements Program {
   readonly id = nextProgram++;
   readonly #host: Host;
-  readonly #crew: Executor;
+  readonly #executor: Executor;
   /** For a plan with a flow. */
   readonly #runFlow: typeof RunFlow | undefined;
   readonly #kernels: Artifact["kernels"];
@@ -84,10 +84,15 @@ export class WasmProgram implements Program {
   readonly #launched: number[];
   #destroyed = false;
 
-  private constructor(host: Host, crew: Executor, artifact: Artifact, runFlow?: typeof RunFlow) {
+  private constructor(
+    host: Host,
+    executor: Executor,
+    artifact: Artifact,
+    runFlow?: typeof RunFlow,
+  ) {
     this.#runFlow = runFlow;
     this.#host = host;
-    this.#crew = crew;
+    this.#executor = executor;
     this.#kernels = artifact.kernels;
     let entries = 0;
     this.#firstEntry = artifact.kernels.map((kernel) => {
@@ -100,14 +105,14 @@ export class WasmProgram implements Program {
   /** Throws ArtifactError if the module lacks a function that a kernel names. */
   static async load(
     host: Host,
-    crew: Executor,
+    executor: Executor,
     artifact: Artifact,
     module: WebAssembly.Module,
   ): Promise<WasmProgram> {
     const names = entryNames(artifact, module);
     const flow = artifact.plan.flow && (await import("./wasm-flow.ts"));
-    const program = new WasmProgram(host, crew, artifact, flow?.runFlow);
-    await crew.add(program.id, module, names);
+    const program = new WasmProgram(host, executor, artifact, flow?.runFlow);
+    await executor.add(program.id, module, names);
     return program;
   }
 
@@ -138,7 +143,7 @@ export class WasmProgram implements Program {
     // Runs that were called before still come.
     this.#host.take(() => {
       this.#destroyed = true;
-      this.#crew.drop(this.id);
+      this.#executor.drop(this.id);
     });
   }
 
@@ -152,13 +157,13 @@ export class WasmProgram implements Program {
     if (this.#destroyed) throw new DeviceError("run: the executable was disposed of");
     const calls = this.#callsOf(frame.layout);
     this.#fill(calls, frame);
-    const stacks = this.#host.stacks(calls.stackBytes, this.#crew.threads);
+    const stacks = this.#host.stacks(calls.stackBytes, this.#executor.threads);
     const { words, light } = calls;
     const { flow } = frame.layout;
-    // Only what the crew throws leaves the memory in a state that nobody knows.
+    // Only what the executor throws leaves the memory in a state that nobody knows.
     const run = (list: Int32Array) => {
       try {
-        return this.#crew
+        return this.#executor
           .run({ program: this.id, words: list, stacks, light, times })
           ?.catch(this.#lose);
       } catch (error) {
@@ -242,7 +247,7 @@ export class WasmProgram implements Program {
   #pushCall(words: number[], launch: Launch, phase: number, units: number): void {
     const { kernel, args, dims, bytes, flops } = launch;
     const entry = this.#firstEntry[kernel]! + phase;
-    const { threads } = this.#crew;
+    const { threads } = this.#executor;
     const alone = threads === 1 || units < 2 || bytes + flops / flopsPerByte < sharedFrom;
     const parts = alone ? 1 : Math.min(units, partsPerThread * threads, maxParts);
     words.push(args.length + dims.length, entry, units, 1, parts, ...args.map(() => 0), ...dims);

@@ -1,5 +1,5 @@
 /**
- * Crews of several threads: the calling thread with workers, or, in a page, whose own thread may
+ * Executors of several threads: the calling thread with workers, or, in a page, whose own thread may
  * not sleep, a worker that leads the others. Loaded only where there are threads.
  */
 import { doPart, type Entry, KernelTrap, noPart, partBits, word } from "./wasm-calls.ts";
@@ -9,14 +9,14 @@ import { maySleep } from "./wasm-threads.ts";
 import { control, spinMs } from "./wasm-worker.ts";
 
 /**
- * The crew of `threads` with its workers, which `onFailure` hears about. Rejects where they do not
- * start.
+ * The executor of `threads` with its workers, which `onFailure` hears about. Rejects where they do
+ * not start.
  */
-export async function openTeam(
+export async function openThreadedExecutor(
   memory: WebAssembly.Memory,
   threads: number,
   onFailure: (why: string) => void,
-): Promise<{ crew: Executor; pool: Pool }> {
+): Promise<{ executor: Executor; pool: Pool }> {
   const led = !maySleep();
   const first = led ? 0 : 1;
   let pool: Pool | undefined;
@@ -28,7 +28,7 @@ export async function openTeam(
     throw error;
   }
   pool.onFailure = onFailure;
-  return { crew: led ? new LedTeam(pool) : new Team(pool), pool };
+  return { executor: led ? new LedPoolExecutor(pool) : new PoolExecutor(pool), pool };
 }
 
 /**
@@ -67,7 +67,7 @@ abstract class Members implements Executor {
 }
 
 /** The calling thread hands out the calls and does its share. */
-class Team extends Members {
+class PoolExecutor extends Members {
   constructor(pool: Pool) {
     super(pool, pool.threads.length + 1);
   }
@@ -162,7 +162,7 @@ function trapOf(block: Int32Array, entry: number): KernelTrap {
  * In a page: worker 0 is given the list of calls and hands them out; this thread awaits its
  * message.
  */
-class LedTeam extends Members {
+class LedPoolExecutor extends Members {
   constructor(pool: Pool) {
     super(pool, pool.threads.length);
   }

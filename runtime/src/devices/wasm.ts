@@ -44,7 +44,7 @@ export class WasmDriver implements Driver {
   readonly #poison: boolean;
   readonly #pressure = new Pressure(64 * 2 ** 20);
   readonly #taskPause = taskPauses();
-  readonly #turns = new RunQueue({
+  readonly #runQueue = new RunQueue({
     room: () => true,
     pause: () => this.#pressure.relieve(() => this.#heap.live) ?? this.#taskPause(),
   });
@@ -53,7 +53,7 @@ export class WasmDriver implements Driver {
   #threads: number;
   /** Why there are fewer threads than were asked for. */
   #note: string | null;
-  #crew: Promise<Executor> | null = null;
+  #executor: Promise<Executor> | null = null;
   #stacks: LinearBuffer | null = null;
   #failure: string | null = null;
   #resolveLost!: (info: LossInfo) => void;
@@ -128,12 +128,12 @@ export class WasmDriver implements Driver {
     const set = (from: Uint8Array) => {
       if (this.#failure === null) this.#bytes(buffer, from.length).set(from);
     };
-    if (this.#turns.inTurn || this.#turns.idle) {
+    if (this.#runQueue.inTurn || this.#runQueue.idle) {
       set(bytes);
       return;
     }
     const copy = bytes.slice();
-    return this.#turns.follow(() => set(copy));
+    return this.#runQueue.follow(() => set(copy));
   }
 
   copy(from: Buffer, to: Buffer, sizeBytes: number): void {
@@ -145,24 +145,24 @@ export class WasmDriver implements Driver {
   }
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
-    return this.#turns.follow(() => {
+    return this.#runQueue.follow(() => {
       if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}${reopen}`);
       return this.#copyOf(buffer, sizeBytes);
     });
   }
 
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null {
-    return this.#turns.idle ? this.#copyOf(buffer, sizeBytes) : null;
+    return this.#runQueue.idle ? this.#copyOf(buffer, sizeBytes) : null;
   }
 
   async load(artifact: Artifact): Promise<Program> {
     const module = await compileModule(artifact, this.#relaxed, this.#linear.shared);
     if (this.#failure !== null) throw new DeviceError(`load: ${this.#failure}`);
-    this.#crew ??= this.#openCrew();
-    const crew = await this.#crew;
+    this.#executor ??= this.#openExecutor();
+    const executor = await this.#executor;
     if (this.#failure !== null) throw new DeviceError(`load: ${this.#failure}`);
     try {
-      return await WasmProgram.load(this, crew, artifact, module);
+      return await WasmProgram.load(this, executor, artifact, module);
     } catch (cause) {
       if (this.#failure === null) throw cause;
       throw new DeviceError(`load: ${this.#failure}`, { cause });
@@ -170,7 +170,7 @@ export class WasmDriver implements Driver {
   }
 
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
-    return this.#turns.take(work);
+    return this.#runQueue.take(work);
   }
 
   memory() {
@@ -205,15 +205,17 @@ export class WasmDriver implements Driver {
    * Workers start with the first program, and serve all. Where a page forbids them, one thread does
    * it.
    */
-  async #openCrew(): Promise<Executor> {
+  async #openExecutor(): Promise<Executor> {
     const memory = this.#linear.memory!;
     if (this.#threads === 1) return new Solo(memory);
     try {
-      const { openTeam } = await import("./wasm-threaded-executor.ts");
-      const { crew, pool } = await openTeam(memory, this.#threads, (why) => this.lose(why));
-      if (this.#failure !== null) crew.end(this.#failure);
+      const { openThreadedExecutor } = await import("./wasm-threaded-executor.ts");
+      const { executor, pool } = await openThreadedExecutor(memory, this.#threads, (why) =>
+        this.lose(why),
+      );
+      if (this.#failure !== null) executor.end(this.#failure);
       else this.pool = pool;
-      return crew;
+      return executor;
     } catch (error) {
       this.#note = `workers do not start: ${(error as Error).message}`;
       this.#threads = 1;
@@ -227,8 +229,8 @@ export class WasmDriver implements Driver {
     this.#heap.clear();
     this.#linear.drop();
     this.pool = null;
-    this.#crew?.then((crew) => crew.end(failure));
-    this.#crew = null;
+    this.#executor?.then((executor) => executor.end(failure));
+    this.#executor = null;
     this.#resolveLost({ reason, message });
   }
 

@@ -30,7 +30,7 @@ export class WebGpuDriver implements Driver {
   readonly #heap: Heap<GpuBuffer>;
   readonly #staging: Staging;
   readonly #pressure = new Pressure(256 * 2 ** 20);
-  readonly #turns: RunQueue;
+  readonly #runQueue: RunQueue;
   readonly commands: Commands;
   /**
    * Buffers whose memory was not to be had; known only after they were handed out, so never pooled.
@@ -53,7 +53,7 @@ export class WebGpuDriver implements Driver {
     this.limits = readLimits(device);
     this.features = features;
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
-    this.commands = new Commands(device, runsInFlight, () => this.#turns.advance());
+    this.commands = new Commands(device, runsInFlight, () => this.#runQueue.advance());
     this.#heap = new Heap(
       (bytes, use) => this.#create(bytes, storageUsage, use.replace(/^run: /, "")),
       (buffer) => {
@@ -65,7 +65,7 @@ export class WebGpuDriver implements Driver {
     );
     const create = (bytes: number) => this.#create(bytes, usage.mapRead | usage.copyTo, "a read");
     this.#staging = new Staging(this.commands, create, maxBufferSize);
-    this.#turns = new RunQueue({
+    this.#runQueue = new RunQueue({
       room: () => this.commands.room,
       pause: () => this.#pressure.relieve(() => this.#heap.live),
     });
@@ -108,12 +108,12 @@ export class WebGpuDriver implements Driver {
 
   /** At once within a run's turn and where no run waits for its own. */
   write(buffer: Buffer, data: TypedArray): void | Promise<void> {
-    if (this.#turns.inTurn) {
+    if (this.#runQueue.inTurn) {
       this.#write(buffer, data);
       return;
     }
-    const held = this.#turns.idle ? data : data.slice();
-    return this.#turns.follow(() => this.#write(buffer, held));
+    const held = this.#runQueue.idle ? data : data.slice();
+    return this.#runQueue.follow(() => this.#write(buffer, held));
   }
 
   #write(buffer: Buffer, data: TypedArray): void {
@@ -132,7 +132,7 @@ export class WebGpuDriver implements Driver {
 
   async read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer> {
     try {
-      const { reading } = await this.#turns.follow(() => {
+      const { reading } = await this.#runQueue.follow(() => {
         if (this.#failure !== null) throw new DeviceError(`data: ${this.#failure}${reopen}`);
         // In an object, for the turn ends when the read is asked for.
         return { reading: this.#staging.read(buffer, wholeWords(sizeBytes)) };
@@ -158,11 +158,11 @@ export class WebGpuDriver implements Driver {
   }
 
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
-    return this.#turns.take(work);
+    return this.#runQueue.take(work);
   }
 
   follow(work: () => void): void | Promise<void> {
-    return this.#turns.follow(work);
+    return this.#runQueue.follow(work);
   }
 
   memory(): MemoryReport {

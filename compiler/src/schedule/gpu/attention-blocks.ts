@@ -1,6 +1,9 @@
 /**
- * The blocks of an attention kernel in workgroup memory, and the products that are made of them: of
- * rows and lines, and of weights and what is summed.
+ * The blocks of an attention kernel in workgroup memory, and the products that are made of them:
+ * of rows and lines, and of weights and what is summed. Why four terms are one vector: workgroup
+ * memory bounds the kernel. A thread tile of 4 rows by 8 keys by 8 columns makes 4,096 products a
+ * tile and reads 12 numbers for every 32 of them; with single terms 4,000 of the 11,000 clocks of
+ * a tile in workgroup memory were bank conflicts (docs/decisions/attention-without-scores.md).
  */
 import { addDim, ceilDiv, type Dim, mulDim, type Tensor } from "@kiln-ml/ir";
 import { readContraction } from "../../fuse/contraction.ts";

@@ -1,7 +1,8 @@
 /**
- * What attention kernels bring to workgroup memory: terms of the rows and lines of a product, and
- * lines of what is summed. 0 where there is none; without a test where blocks meet the end of what
- * they are part of.
+ * Loads of attention kernels into workgroup memory: terms of the rows and lines of a product, and
+ * lines of what is summed. 0 where there is none; unguarded where blocks end where their operand
+ * does. One vector of four terms has one address and one store; fetching a step ahead gained
+ * nothing here.
  */
 import {
   addDim,

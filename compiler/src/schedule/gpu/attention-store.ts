@@ -1,6 +1,7 @@
 /**
- * What an invocation of an attention kernel does with its sums: they go through an array in private
- * memory, so that the program's other ops on them stand once in the text, and are stored.
+ * The epilogue of an attention kernel: an invocation's sums go through an array in private memory,
+ * so that the program's other ops on them stand once in the text and not once a sum, and are
+ * stored.
  */
 import { addDim, mulDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";

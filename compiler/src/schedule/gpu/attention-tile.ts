@@ -3,6 +3,12 @@
  * product, each with its terms side by side, so that four of them are one vector on the way there
  * and back. Rows are what the sums leave, queries or keys, then their weights; lines are what the
  * sums run over, then the columns of what is summed.
+ *
+ * Why this layout: banks bound it. Rows are four words further apart than they are long, so that
+ * eight of them lie in banks of their own; an invocation has every sixteenth row and every eighth
+ * line, and neighbours belong to two groups of rows, so that of sixteen two ask for one vector.
+ * The forward kernel went from 2.58 to 2.07 ms by it; 128 queries with eight rows an invocation,
+ * steps of 32 terms and 256 invocations were all slower.
  */
 import {
   addDim,

@@ -1,6 +1,6 @@
 /**
- * The weights of an attention kernel's tile: the program's expression for each, with what the
- * kernel knows put in its place.
+ * The weights of an attention kernel's tile: the program's own expression for each, with what the
+ * kernel knows put in its place. So masks, biases, factors and dropout need no list of their own.
  */
 import { floorDiv, modDim, type Tensor } from "@kiln-ml/ir";
 import { accesses } from "../../access.ts";

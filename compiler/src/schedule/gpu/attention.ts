@@ -1,8 +1,12 @@
 /**
  * softmax(scores)·v on a GPU, the scores a product's epilogue: a workgroup takes a tile of queries
- * through tiles of keys, with the greatest score and the sum of each row so far, and never stores a
- * score. What came before is scaled down whenever a row finds a greater score (Dao et al. 2022,
- * Milakov and Gimelshein 2018). Sums whose weights are known otherwise are `gpu-weighted.ts`'s.
+ * through tiles of keys, keeps the greatest score and the sum of each row so far, and never stores
+ * a score. Earlier sums are scaled down whenever a row finds a greater score (Dao et al. 2022,
+ * Milakov and Gimelshein 2018). Sums whose weights are known otherwise are `weighted.ts`'s. Why:
+ * bytes bound the three kernels that this replaces: the scores of 4 × 16 heads of 2048 are 1 GiB,
+ * a third of 3.5 ms. Tiles of 64 by 64 have four rows an invocation; eight are as fast at twice
+ * the text. Under a causal mask the longest tiles start first, so that none is alone at the end
+ * (1.29 to 1.10 ms).
  */
 import { type Condition, maxOf, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,7 +1,11 @@
 /**
- * Columns on a GPU where there are too few for an invocation each: a workgroup takes some
- * neighbouring columns, and several invocations share one, each with every n-th row of it. They
- * combine what they found at the end of each phase.
+ * Column reductions on a GPU where there are too few columns for an invocation each: a workgroup
+ * takes neighbouring columns, and a team of invocations shares one, each with every n-th row of
+ * it. The team combines its sums at the end of each phase.
+ *
+ * Why teams: occupancy bounds it. One invocation a column leaves most of the device idle, and each
+ * would wait for one load at a time; with teams neighbours still read neighbouring columns,
+ * coalesced.
  */
 import { addDim, ceilDiv, floorDiv, modDim, mulDim, negDim, printDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,7 +1,7 @@
 /**
- * A contraction on a GPU: whether in tiles or, with few lines, otherwise; which operand's lines are
- * the rows of a tile and which its columns, and how large tiles are. Columns are the direction in
- * which the results lie in memory.
+ * A contraction on a GPU: chooses between block tiles, matrix units and, for few lines, a skinny
+ * kernel; which operand's lines are the rows of a tile and which its columns, and how large tiles
+ * are. Columns are the direction in which the results lie in memory, so that stores are coalesced.
  */
 import { addDim, type Dim, makeNode, offsetOf, type Tensor } from "@kiln-ml/ir";
 import type { Loop } from "../../fuse/group.ts";
@@ -29,14 +29,14 @@ export function gpuContraction(given: LoweringContext): Scheduled {
   const matrices = gpuMatrix(context, rows);
   if (matrices.length > 0 && !choices) return matrices[0]![1]();
   const [m, n] = (rows === "a" ? [c.m, c.n] : [c.n, c.m]).map(totalOf) as [Dim, Dim];
-  const { anchor, operandReductions: sideSums } = context.group;
+  const { anchor, operandReductions } = context.group;
   const conv = anchor!.op === "convolution";
   // The steps of a convolution's window depend on their depth, which is not the same in every part.
-  const mixed = !conv && sideSums.length === 0;
+  const mixed = !conv && operandReductions.length === 0;
   const capacity = { ...workgroupLimitsOf(context), element: tileBytes, mixed };
-  const manners = accessModesOf(context, trial, rows);
-  const { guarded } = manners;
-  const [single, window] = [{ rows: manners.rows.single, columns: manners.columns.single }, conv];
+  const access = accessModesOf(context, trial, rows);
+  const { guarded } = access;
+  const [single, window] = [{ rows: access.rows.single, columns: access.columns.single }, conv];
   const widened = hasNativeHalf(context, c.a.operand.dtype);
   const singles = { ...single, guarded, window, widened };
   const [batch, length] = [totalOf(c.batch), totalOf(c.k)];
@@ -56,7 +56,7 @@ export function gpuContraction(given: LoweringContext): Scheduled {
     ...(skinny ? otherSkinny(context) : []),
     ...tiles,
   ]);
-  const choice = choices.among(contractionKey(context, rows, manners), [...ways.keys()]);
+  const choice = choices.among(contractionKey(context, rows, access), [...ways.keys()]);
   return { ...ways.get(choice.chosen)!(), choice };
 }
 
@@ -80,10 +80,10 @@ function epilogueTrafficOf(context: LoweringContext): number {
  * f32 all the same.
  */
 function asItLies(context: LoweringContext): LoweringContext {
-  const { contraction, operandReductions: sideSums } = context.group;
+  const { contraction, operandReductions } = context.group;
   const c = contraction!;
   const [a, b] = [c.a, c.b].map(({ operand }) => unwidened(context, operand));
-  if (!a || !b || sideSums.length > 0) return context;
+  if (!a || !b || operandReductions.length > 0) return context;
   if (!hasNativeHalf(context, a.dtype) || !hasNativeHalf(context, b.dtype)) return context;
   const narrow = { ...c, a: { ...c.a, operand: a }, b: { ...c.b, operand: b } };
   return { ...context, group: { ...context.group, contraction: narrow } };

@@ -1,8 +1,13 @@
 /**
- * Results a little beyond whole tiles: a kernel's tiles leave them out, and smaller tiles of other
- * workgroups of the same kernel take them, of as many invocations each. A band below has the last
- * rows, one beside the last columns of the other rows. Says which bands there are and how they are
- * cut; computes nothing.
+ * Edge tiles: results a little beyond whole block tiles. A kernel's tiles leave them out, and
+ * smaller tiles of other workgroups of the same kernel take them, of as many invocations each. A
+ * band below has the last rows, one beside has the last columns of the other rows. Says which
+ * bands there are and how they are cut; computes nothing.
+ *
+ * Why: waves bound it. 1025² is 289 tiles of 64 × 64 on 132 multiprocessors, three rounds where
+ * 1024² takes two: 21 TFLOP/s instead of 32. With bands it is 30. A kernel for each part was
+ * rejected (7 µs a launch, and results that are computed once would be stored by several), and so
+ * were tiles of another height for the last band (docs/decisions/products-beyond-whole-tiles.md).
  */
 import type { Dim } from "@kiln-ml/ir";
 import { invocationsOf, type Tiling } from "./tile-size.ts";

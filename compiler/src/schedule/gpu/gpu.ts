@@ -1,5 +1,7 @@
 /**
- * The grid: how loops map to workgroups and invocations. Shared by the GPU schedules.
+ * The grid: how loops map to workgroups and invocations. Shared by the GPU schedules. Workgroups
+ * have 256 invocations, which every device has room for. How a grid of more than 65,535 workgroups
+ * is spread over its dimensions is the printer's (`targets/wgsl/grid.ts`).
  */
 import {
   addDim,
@@ -47,8 +49,8 @@ export const once = (body: readonly Stmt[]): Stmt[] =>
   nest([makeLoop("first", 1)], "local", [...body]);
 
 /** Puts few elements into the first workgroup of a kernel. */
-export function besideGrid(body: readonly Stmt[], scalars: readonly LoweringContext[]): Stmt[] {
-  const extra = scalars.flatMap((context) => {
+export function besideGrid(body: readonly Stmt[], guests: readonly LoweringContext[]): Stmt[] {
+  const extra = guests.flatMap((context) => {
     const block = openBlock(context);
     emitRow(context, block, { rename: new Map(), inner: (b) => [...b], once: (b) => [...b] });
     const flat = makeLoop("first", totalOf(context.group.outer));

@@ -1,8 +1,12 @@
 /**
- * The order in which a GPU's tiles walk k. The places of a small convolution window are steps of
+ * The order in which a GPU's tiles walk K. The taps of a small convolution window are steps of
  * their own, so that the arithmetic of the window is done once a step and not once an element;
- * other loops of k run as one. What does not fill a step is the first one's lack, so that only
- * elements brought before the loop need a guard.
+ * other loops of K run as one. Where K does not fill its steps, the first step lacks elements and
+ * not the last: it is loaded before the loop, so that the loop has no guard.
+ *
+ * Why: address arithmetic and guards bound single loads. An element of a product of 2049 takes an
+ * address and a load; it was an address, two comparisons, a load and a select. Where a window is
+ * large (a weight gradient) its channel is the step instead.
  */
 import {
   addDim,

@@ -1,6 +1,7 @@
 /**
- * Invocations of a tile that have the same results and share out the steps of k: which steps are
- * whose, and how their sums become one, in the order of the slices.
+ * Intra-block split-K: invocations of a tile that have the same results and share out the steps of
+ * K. Says which steps are whose, and how their sums become one, in the order of the slices. For
+ * tiles of so few results that the number of steps is all the time they take.
  */
 import { addDim, type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

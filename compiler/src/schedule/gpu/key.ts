@@ -1,7 +1,8 @@
 /**
  * The key under which a contraction's choice is kept: what decides how fast each way of computing
  * it is, and nothing of the program around it. Extents with symbols are written with the symbols'
- * names.
+ * names. A key that says too much would make a tuner time the same product again in every program;
+ * one that says too little would hand one product's choice to another.
  */
 import { attrKey, printDim } from "@kiln-ml/ir";
 import type { Loop } from "../../fuse/group.ts";
@@ -16,10 +17,10 @@ import { hasNativeHalf } from "./workgroup-limits.ts";
 export function contractionKey(
   context: LoweringContext,
   rows: Which,
-  manners: { readonly rows: AccessMode; readonly columns: AccessMode },
+  access: { readonly rows: AccessMode; readonly columns: AccessMode },
 ): string {
   const { m, n, k, batch } = context.group.contraction!;
-  const { anchor, members, operandReductions: sideSums } = context.group;
+  const { anchor, members, operandReductions } = context.group;
   const total = (loops: readonly Loop[]): string => printDim(totalOf(loops));
   const stored = [...members.keys()].filter((t) => context.stored.has(t));
   const conv = anchor!.op === "convolution";
@@ -30,12 +31,14 @@ export function contractionKey(
     `n=${total(n)}`,
     `k=${conv ? k.map((l) => printDim(l.extent)).join("x") : total(k)}`,
     `batch=${total(batch)}`,
-    `a=${operandKey(context, "a", rows === "a" ? manners.rows : manners.columns)}`,
-    `b=${operandKey(context, "b", rows === "a" ? manners.columns : manners.rows)}`,
+    `a=${operandKey(context, "a", rows === "a" ? access.rows : access.columns)}`,
+    `b=${operandKey(context, "b", rows === "a" ? access.columns : access.rows)}`,
     `rows=${rows}`,
     ...(members.size > 1 ? [`after=${members.size - 1}`] : []),
     ...(stored.length > 1 ? [`stores=${stored.length}`] : []),
-    ...(sideSums.length > 0 ? [`sums=${sideSums.map((s) => s.operand).join("")}`] : []),
+    ...(operandReductions.length > 0
+      ? [`sums=${operandReductions.map((s) => s.operand).join("")}`]
+      : []),
     ...(conv ? [attrKey(anchor!.attrs)] : []),
     ...unitKey(context),
   ].join(" ");

@@ -1,6 +1,7 @@
 /**
  * Lines of a contraction's operands as a GPU's tiles see them: the rows of the result, or its
- * columns. Which loops a line stands for, singly or in fours.
+ * columns. Which loops a line stands for, singly or in fours. Loops of one iteration stand first,
+ * so that neighbours in memory are found where a reshape or a 1×1 window put an axis between them.
  */
 import {
   addDim,

@@ -1,6 +1,11 @@
 /**
- * What a device's matrix units take, by the names of its features, and how a contraction is cut for
- * them: the results of a workgroup, those of a subgroup, and the steps of k brought at a time.
+ * What a device's matrix units take, by the names of its features, and how a contraction is cut
+ * for them: the results of a workgroup, those of a subgroup, and the terms of K staged at a time.
+ *
+ * What bounds a choice: workgroup memory for both operands and for the results on their way out,
+ * the 65,536 registers of a multiprocessor, and a step that takes as long as a million products at
+ * full rate however few it has, because its elements have to come. Rates were measured on one
+ * card.
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import type { MatrixShape } from "../../kernel/matrix.ts";
@@ -17,13 +22,13 @@ const named = /^subgroup-matrix-f16-f32-(\d+)x(\d+)x(\d+)-of-(\d+)$/;
 
 /** The largest unit that the features name. */
 export function matrixUnitOf(features: readonly string[]): MatrixUnit | undefined {
-  const multiprocessors = features.flatMap((f): MatrixUnit[] => {
+  const found = features.flatMap((f): MatrixUnit[] => {
     const [m, n, k, size] = (named.exec(f) ?? []).slice(1).map(Number);
     if (!m || !n || !k || !size || [m, n, k].some((v) => v % 4 !== 0)) return [];
     return [{ m, n, k, size }];
   });
   const volume = (u: MatrixUnit): number => u.m * u.n * u.k;
-  return multiprocessors.sort((a, b) => volume(b) - volume(a))[0];
+  return found.sort((a, b) => volume(b) - volume(a))[0];
 }
 
 export interface MatrixTiling {
@@ -61,10 +66,10 @@ function memoryOf(t: MatrixTiling, u: MatrixUnit): number {
  * 272 TFLOP/s in f16.
  */
 const choices: readonly (readonly [
-  down: number,
-  across: number,
-  high: number,
-  wide: number,
+  wm: number,
+  wn: number,
+  subgroupsDown: number,
+  subgroupsAcross: number,
   steps: number,
   rate: number,
 ])[] = [
@@ -89,8 +94,8 @@ const choices: readonly (readonly [
   [1, 1, 1, 1, 1, 0.1],
 ];
 
-/** Compute units of a large card, and the registers of one. */
-const units = 128;
+/** Multiprocessors of a large card, and the registers of one. */
+const multiprocessors = 128;
 const registers = 65536;
 /** Registers of an invocation beside those of its sums. */
 const others = 64;
@@ -145,9 +150,9 @@ export function matrixTilingsOf(
 ): MatrixTiling[] {
   const sizes = extents.map((d) => (typeof d === "number" ? d : Math.min(maxOfDim(d), usual)));
   const costs: { tiling: MatrixTiling; cost: number }[] = [];
-  for (const [down, across, high, wide, steps, rate] of choices) {
-    const [rows, columns] = [high * down * u.m, wide * across * u.n];
-    const tiling = { bm: rows, bn: columns, wm: down, wn: across, bk: steps * u.k };
+  for (const [wm, wn, subgroupsDown, subgroupsAcross, steps, rate] of choices) {
+    const [bm, bn] = [subgroupsDown * wm * u.m, subgroupsAcross * wn * u.n];
+    const tiling = { bm, bn, wm, wn, bk: steps * u.k };
     if (fits(tiling, u, room, summed)) costs.push({ tiling, cost: costOf(tiling, u, sizes, rate) });
   }
   costs.sort((a, b) => a.cost - b.cost);
@@ -155,8 +160,8 @@ export function matrixTilingsOf(
 }
 
 /**
- * Products at the full rate that would take as long. Workgroups that share a compute unit wait
- * together.
+ * Products at the full rate that would take as long. Workgroups resident on one multiprocessor
+ * wait together.
  */
 function costOf(t: MatrixTiling, u: MatrixUnit, sizes: readonly number[], rate: number): number {
   const [rows, columns, times, k] = sizes as [number, number, number, number];
@@ -164,7 +169,7 @@ function costOf(t: MatrixTiling, u: MatrixUnit, sizes: readonly number[], rate: 
   const invocations = subgroupsOf(t, u) * u.size;
   const held = (t.wm * t.wn * u.m * u.n) / u.size + others;
   const most = Math.max(1, Math.floor(registers / (held * invocations)));
-  const each = Math.max(1, tiles / units);
+  const each = Math.max(1, tiles / multiprocessors);
   const together = Math.min(each, most);
   const step = Math.max(latency, (together * t.bm * t.bn * t.bk) / rate);
   return (each / together) * Math.ceil(k / t.bk) * step;

@@ -1,8 +1,12 @@
 /**
  * A contraction of f16 by a GPU's matrix units: a workgroup computes a tile of the result, a
- * subgroup some matrices of it, summed in f32. Operands are brought as for other tiles, a step
+ * subgroup some matrices of it, summed in f32. Operands are staged as for other tiles, a step
  * ahead; results go through workgroup memory, a matrix of each subgroup at a time, to the
  * invocations that store them. Refused where the device names no unit.
+ *
+ * Why results take that way: which element of a matrix an invocation holds is not told, so that an
+ * epilogue must read them back by index; one matrix at a time needs little memory beside the
+ * operands.
  */
 import { addDim, type Condition, type Dim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";

@@ -1,8 +1,11 @@
 /**
- * Rows on a GPU by teams of invocations: a workgroup a row, or several short rows in one. Each
- * invocation takes every n-th element, or every n-th four where memory lines up, and the team
- * combines what its members found at the end of each phase. What several phases need stays in
- * registers where a row fits, so that memory is read once and written once.
+ * Row reductions on a GPU by teams of invocations: a workgroup a row, or several short rows in
+ * one. Each invocation takes every n-th element, or every n-th four where memory is aligned, and
+ * the team combines its sums at the end of each phase.
+ *
+ * Why this shape: bytes bound it. Loads of a team are coalesced; what several phases need (softmax
+ * reads a row three times) stays in registers where a row fits, so that memory is read once and
+ * written once. Longer rows are read again in each phase.
  */
 import {
   addDim,

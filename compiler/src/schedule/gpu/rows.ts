@@ -1,7 +1,8 @@
 /**
- * Map and rows groups on a GPU. A map runs one invocation for each four elements where memory lines
- * up, else for each one. A short row, or a column, is one invocation's serial loop; a long row is a
- * team's; a reduction over the outer loops as well runs in a single workgroup.
+ * Map and rows groups on a GPU. A map runs one invocation for each four elements where memory is
+ * aligned, else for each one. A short row, or a column, is one invocation's serial loop; a long
+ * row is a team's; a reduction over the outer loops as well runs in a single workgroup, whose
+ * invocations can combine at a barrier: workgroups of one launch cannot wait for each other.
  */
 import { type Dim, isStatic } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";

@@ -1,8 +1,10 @@
 /**
  * Scan groups on a GPU. A line is one invocation's, which walks the axis in order, where lines are
- * short or lie side by side in memory; a long line is a workgroup's: tile by tile, each invocation
- * first takes in a few neighbouring elements, learns from the others what comes before them, and
- * then steps through them.
+ * short or lie side by side in memory, since loads are then coalesced across lines; a long line is
+ * a workgroup's: tile by tile, each invocation first takes in a few neighbouring elements, learns
+ * from the others the sum of all before it, and then steps through its own. A line is not shared
+ * among workgroups, which cannot wait for each other; very long ones are split in the graph
+ * (`split-scan`).
  */
 import {
   addDim,

@@ -1,6 +1,6 @@
 /**
- * Lowers a scatter on a GPU: a coordinate that is not indexed is one invocation's, so that the
- * order of updates stays.
+ * Lowers a scatter on a GPU: an axis that is not indexed gives the invocations, and each walks all
+ * updates, so that their order stays and no atomics are needed; WGSL has none for f32.
  */
 import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";

@@ -1,8 +1,14 @@
 /**
- * A contraction of which one operand has few lines, on a GPU: the other is read once, so memory
- * decides. Where its memory runs along its lines, a workgroup takes some neighbouring lines and its
- * invocations share out k; where it runs along k, a workgroup takes one line. Every invocation
- * holds a sum for each of the few lines; the sums are joined at the end.
+ * A skinny contraction on a GPU (GEMV, tall-skinny GEMM): one operand has at most eight lines, so
+ * the other is read once and memory bandwidth bounds the kernel. Where its memory runs along its
+ * lines, a workgroup takes neighbouring lines and its invocations share out K; where it runs along
+ * K, a workgroup takes one line. Every invocation holds a sum for each of the few lines; the sums
+ * are joined at the end.
+ *
+ * Why not tiles: most of a tile's rows would be padding, and it would stage in workgroup memory
+ * what is used at most eight times. Runs of 128 bytes keep loads coalesced, four steps of K in
+ * flight hide their latency. Sums of at most 49 terms (windows) are one invocation's, with nothing
+ * to join.
  */
 import {
   addDim,
@@ -85,8 +91,8 @@ const isShort = ({ length }: Skinny): boolean =>
   typeof length === "number" && length <= shortLength;
 
 /**
- * Other ways to cut such a contraction, each with a name: they differ in what the way its memory
- * runs makes use of.
+ * Alternative work splits of a skinny contraction, by name; only those that matter for the layout
+ * of the large operand are listed.
  */
 export function otherSkinny(context: LoweringContext): [string, () => Scheduled][] {
   const found = new Map<string, () => Scheduled>();

@@ -1,9 +1,9 @@
 /**
- * Lowers an argSort on a GPU: one workgroup a line, which sorts keys and their places by a bitonic
- * network, in workgroup memory where a line fits and else in scratch memory. The network's first
- * step of a merge compares mirrored elements, so that all comparisons put the greater one behind
- * and elements past the end need not exist (Batcher 1968). One long line is sorted by one
- * workgroup, which leaves most of the device idle.
+ * Lowers an argSort on a GPU: one workgroup a line, which sorts keys and their positions by a
+ * bitonic network, in workgroup memory where a line fits and else in scratch memory. The network's
+ * first step of a merge compares mirrored elements, so that all comparisons put the greater one
+ * behind and elements past the end need not exist (Batcher 1968). One long line is sorted by one
+ * workgroup, which leaves most of the device idle: barriers reach no further than a workgroup.
  */
 import { addDim, anyInteger, type Dim, maxOfDim, mulDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,11 +1,15 @@
 /**
- * Brings an operand's share of a step of k to workgroup memory, as tile[k·lines + line].
+ * Stages an operand's share of a step of K in workgroup memory, as tile[k·lines + line].
  * Neighbouring invocations take neighbouring elements in the direction in which the operand's
- * memory runs, four at a time where every load can; what is fused into the operand is computed on
- * the way. Across that direction the lines are rotated from one four of k to the next, or stand
- * apart, so that writes do not meet in one bank. Lines beyond the last are brought as well: they
- * are other elements of the buffer, which the device keeps every access within, and nothing reads
- * what comes of them.
+ * memory runs, so that loads are coalesced, four at a time where every load can; what is fused
+ * into the operand is computed on the way. Lines beyond the last are loaded as well: they are
+ * other elements of the buffer, which the device keeps every access within, and nothing reads what
+ * comes of them.
+ *
+ * Why lines rotate: banks bound the writes. Across the memory's direction the lines are rotated by
+ * two from one four of K to the next, at no cost in memory; an operand that comes one element at a
+ * time has four words between its steps instead, which makes sixteen banks of eight and every
+ * index a constant away from one address. Where workgroup memory is full, lines rotate there too.
  */
 import {
   addDim,

@@ -1,7 +1,8 @@
 /**
- * What an invocation of a tiled contraction does with its sums: the group's other members, and the
- * stores, four columns at a time where the columns come in fours, else one by one. Also the sums of
- * an operand's lines that run beside it.
+ * The epilogue of a tiled contraction: what an invocation computes of its sums, and the stores,
+ * four columns at a time where the columns come in fours, else one by one. Also the operand
+ * reductions that run beside it. An odd number of columns goes through an array in private memory:
+ * stores straight from registers were 5 % slower at 1025.
  */
 import { addDim, type Condition, type Dim, type Dtype, mulDim, negDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

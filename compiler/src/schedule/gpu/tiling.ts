@@ -1,7 +1,13 @@
 /**
- * How a GPU cuts a contraction into tiles: the results a workgroup computes, the share of an
- * invocation, and the steps of k brought to workgroup memory at a time. A model of what each choice
- * costs decides; nothing is measured here.
+ * How a GPU cuts a contraction into block tiles: BM × BN results a workgroup, TM × TN an
+ * invocation, BK terms of K staged at a time. A model of what each choice costs decides; nothing
+ * is measured here.
+ *
+ * The model: time = waves · work of a wave / rate. The rate of a tile was measured on a large
+ * product; it falls with register pressure (single loads), with occupancy (fewer invocations than
+ * fit), and by a prologue and epilogue that count as steps of K. Over 34 products whose every tile
+ * had been timed its choice took 4 % longer than the best on average; the rate and the number of
+ * rounds alone, 10 % (docs/decisions/gpu-contraction.md).
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import { type Region, type Regions, regionsOf, tilesOf } from "./edge-tiles.ts";
@@ -35,10 +41,11 @@ const choices: readonly (readonly [Tiling, number])[] = [
 ];
 
 /**
- * Compute units of a large card: a tiling that leaves some idle is as slow as if it filled them.
+ * Multiprocessors of a large card (H200): a tiling that leaves some idle is as slow as if it
+ * filled them.
  */
 const multiprocessors = 132;
-/** Invocations that each part of a unit has one subgroup of. */
+/** Invocations that give each of the four schedulers of a multiprocessor one subgroup. */
 const parted = 128;
 /** What a symbolic extent is taken to be. */
 const usual = 1024;
@@ -79,9 +86,9 @@ export interface ScalarLoads {
 export const trial: Tiling = { bm: 64, bn: 64, tm: 4, tn: 8, bk: 16 };
 
 /**
- * What is left of the rate where an invocation holds single elements on their way: beyond some,
- * registers run out, the sooner where each is guarded, or where tiles of other sizes have registers
- * too; and where their places are computed, many results leave few registers for that.
+ * Fraction of the rate left after register pressure. Scalar loads are staged in registers; past
+ * about 170 live values the kernel spills, at 155 if loads are guarded, ten earlier if the kernel
+ * has tiles of several shapes. Large thread tiles also leave few registers for address arithmetic.
  */
 function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): number {
   const lines = (singles.rows ? t.bm : 0) + (singles.columns ? t.bn : 0);
@@ -95,12 +102,14 @@ function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): 
   return held > 24 && results <= 64 ? 0.85 : 0.9;
 }
 
-/** What a unit has room for at a time, by the registers that an invocation's results take. */
+/**
+ * Invocations resident on a multiprocessor, by the registers that a thread tile takes: occupancy.
+ */
 const resident = (t: Tiling): number => (t.tm * t.tn > 64 ? 256 : t.tm * t.tn > 32 ? 512 : 1024);
 
 /**
- * Steps of k that a workgroup's beginning and end take, with nothing read or stored at the end, if
- * it is alone on its unit.
+ * Prologue and epilogue of a workgroup in steps of K, if it is alone on its multiprocessor and its
+ * epilogue reads and stores nothing.
  */
 const overhead = 64;
 
@@ -116,10 +125,10 @@ export interface Extents {
 }
 
 /**
- * The time that so many workgroups take on a unit which has them at the same time, in results at
- * the full rate. Fewer invocations than there is room for leave it waiting, those that hold many
- * results the more so; and the fewer workgroups, the less of one's beginning and end falls into the
- * middle of another.
+ * The time that `count` workgroups take which are resident on one multiprocessor, in results at
+ * the full rate. Low occupancy exposes memory latency, more so with large thread tiles; with few
+ * resident workgroups, the prologue and epilogue of one overlap less with the main loop of
+ * another.
  */
 function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
   const many = t.tm * t.tn > 64;
@@ -133,8 +142,8 @@ function waveCost(t: Tiling, rate: number, count: number, extents: Extents): num
 }
 
 /**
- * Units take as many workgroups as they have room for, wave after wave; those with one more than
- * the others are waited for.
+ * A multiprocessor takes as many workgroups as it has room for, wave after wave; the launch ends
+ * with those that have one more than the others.
  */
 function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): number {
   const room = Math.max(1, Math.floor(resident(t) / invocationsOf(t)));
@@ -146,8 +155,8 @@ function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): numbe
 }
 
 /**
- * Of bands, whose invocations read much for few results. Fewer invocations than 128 are slow at it,
- * and more find no room beside whole tiles of as many.
+ * Cost of edge tiles, whose invocations read much for few results: 0.3 of the rate at 128
+ * invocations. Fewer hide no latency, and more find no room beside whole tiles of as many.
  */
 function edgeCost(band: Region): number {
   const { tiling } = band;
@@ -167,10 +176,8 @@ export interface Cut {
 }
 
 /** How a choice among tilings is written. */
-export const nameOfCut = ({
-  tiling: { bm: rows, bn: columns, tm: tall, tn: broad, bk: depth },
-  mixed,
-}: Cut): string => `${rows}x${columns} ${tall}x${broad} ${depth}${mixed ? " and rest" : ""}`;
+export const nameOfCut = ({ tiling: { bm, bn, tm, tn, bk }, mixed }: Cut): string =>
+  `${bm}x${bn} ${tm}x${tn} ${bk}${mixed ? " and rest" : ""}`;
 
 /** Tilings that cost more than this many times the least are not worth a trial. */
 const hopeless = 4;

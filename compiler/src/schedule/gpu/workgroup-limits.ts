@@ -1,6 +1,7 @@
 /**
  * What a GPU has for the tiles of contractions: invocations and memory of a workgroup, and a type
- * of 16 bits or none. Where the device says nothing it has what every device has.
+ * of 16 bits or none. Where the device says nothing it has what every device has: 256 invocations
+ * and 16 KiB.
  */
 import type { Dtype } from "@kiln-ml/ir";
 import type { LoweringContext } from "../../lower/context.ts";

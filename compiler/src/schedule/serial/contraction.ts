@@ -1,8 +1,12 @@
 /**
- * A contraction on a CPU: operands are packed into panels (prologues are evaluated there, once an
- * element), a register tile of 4×2 sums runs over all of k, and the tile's epilogue stores. Sums
- * run in the order of k. Panels of f32 are f64: the conversion then happens once an element and not
- * in every tile, which is an eighth of the time.
+ * A contraction on one thread, in scalar JavaScript. Both operands are packed into panels, a
+ * register tile of 4×2 sums runs over all of K, and the tile's epilogue stores. Sums run in the
+ * order of K, so that js keeps the reference's bits. Why this shape: registers bound it. An engine
+ * loads all that a step of K needs before it adds, and 4×2 sums with their six operands just fit
+ * in 16 registers; more sums spill to memory and take longer. A prologue is evaluated where an
+ * element is packed, once and not once a tile. Panels of f32 hold f64: the conversion then happens
+ * once an element, and not in every tile, which is an eighth of the time. B is packed 64 columns
+ * at a time, 256 KB at K = 1024, so that it stays in L2 while rows pass.
  */
 import {
   addDim,

@@ -1,6 +1,10 @@
 /**
- * The loops of scan groups on one thread. Along a contiguous axis, a line at a time; across memory,
- * a block of neighbouring lines at a time.
+ * The loops of scan groups on one thread. Along a contiguous axis, a line at a time; across
+ * memory, a block of neighbouring lines at a time.
+ *
+ * Why this shape: each step waits for the one before it, so that a line cannot be split without
+ * other bits. Lines that lie side by side share cache lines: a block of them reads each line of
+ * memory once.
  */
 import { maxOfDim } from "@kiln-ml/ir";
 import type { Loop } from "../../fuse/group.ts";

@@ -1,6 +1,7 @@
 /**
- * Whether statements can run in lanes along a loop: every place they touch moves with it by a fixed
- * step.
+ * Whether statements can run in lanes along a loop: every index they touch moves with it by a
+ * fixed step, which is what a vector load, a broadcast or four scalar loads can follow. What is
+ * not affine runs one element at a time; the schedule then chooses another loop for the lanes.
  */
 import type { Dim } from "@kiln-ml/ir";
 import { symbolsIn } from "@kiln-ml/ir";

@@ -1,8 +1,14 @@
 /**
  * A contraction on a CPU with vectors and threads: which operand's lines are rows and which are
- * columns, and in which way it is computed: window sums, dot products, or packed panels, split
- * along depth or not. Columns are the direction in which the results lie in memory. No sum depends
- * on how the units are shared out among threads.
+ * columns, and which of four ways computes it. Columns are the direction in which the results lie
+ * in memory, since a vector holds four of them. No sum depends on how work items are shared out
+ * among threads: extents alone say which blocks add up to it.
+ *
+ * The ways, in the order in which they are asked; each refuses what the next does better:
+ * - window: a depthwise convolution has one channel of depth, so that packing pays for nothing;
+ * - dot: with up to four rows an element is used at most four times, and bytes bound the kernel;
+ * - split: a small result of great depth has no tiles to share out, so that depth is (split-K);
+ * - packed: all others. Registers bound the inner loop, L2 the blocks around it.
  */
 import { type Dim, maxOfDim, minOfDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,7 +1,13 @@
 /**
- * A contraction with few rows whose operands both lie along depth: dot products, four terms at a
- * time, without packing. A product of a matrix and a vector is one, and so is the gradient of the
- * weights of a depthwise convolution.
+ * A contraction of up to four rows whose operands both lie along K: dot products, four terms at a
+ * time, without packing. A product of a matrix and a vector is one (GEMV), and so is the gradient
+ * of the weights of a depthwise convolution.
+ *
+ * Why this shape: memory bandwidth bounds it, for each element of the large operand is used at
+ * most four times. To pack it would write and read again what is used once. About eight sums are
+ * in flight, enough to hide the four cycles of an FMA, of which two start in each. Runs along
+ * memory of fewer than 16 elements are left to panels, as adding up the lanes at the end would
+ * cost more than it saves.
  */
 import { addDim, isStatic, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";

@@ -1,7 +1,11 @@
 /**
  * The two sides of a contraction on a CPU with vectors: lines are rows or columns of the result,
- * depth is the loops that are summed over. Says which values the loops have at a line and how depth
- * is cut into blocks. Packs and multiplies nothing.
+ * depth is the loops that are summed over (K). Says which values the loops have at a line and how
+ * depth is cut into blocks. Packs and multiplies nothing.
+ *
+ * Depth is cut for two reasons: a panel of one block fits the first cache, and a sum of f32 over a
+ * block is exact enough to be one term of the second level. The cut depends on extents alone, so
+ * that a result has the same bits on any number of threads.
  */
 import {
   addDim,

@@ -1,7 +1,10 @@
 /**
- * Sums of the lines of an operand that run in the kernel of a contraction, each as a phase: over
- * depth four terms at a time where memory runs that way, else the lines of a cache line at a time,
- * or four. In blocks of depth, as the contraction's own sums.
+ * Sums of the lines of an operand that run in the kernel of a contraction (a bias gradient beside
+ * a weight gradient), each as a phase of its own: over depth four terms at a time where memory
+ * runs that way, else the lines of a cache line at a time, or four. In blocks of depth, as the
+ * contraction's own sums. Why in this kernel: it is one launch less, and the product finds the
+ * operand in cache where it fits. Why a phase and not a part of packing: work items that pack the
+ * same lines would each add them up.
  */
 import {
   addDim,

@@ -1,8 +1,12 @@
 /**
  * A contraction by packed panels. One operand is packed by rows of the result in a phase of its
- * own; then each unit packs the other operand's columns for itself, a block of depth at a time, and
- * runs register tiles over them. A block of 256 rows and 256 steps is 256 KB: it stays in the
- * second cache while panels of columns pass through the first.
+ * own; then each work item packs the other operand's columns for itself, a block of depth at a
+ * time, and runs register tiles over them. Why this shape: the caches bound it. A block of 256
+ * rows by 320 terms is 320 KB and stays in L2 while panels of eight columns (10 KB) pass through
+ * L1; a tile then reads two operands from cache for ten FMAs. Rows are packed once for all work
+ * items, in parallel; columns by each work item for itself, which needs no second barrier. A
+ * shallow product (K ≤ 32) does little with a block of sums, so that its blocks are 64 rows and
+ * stay in L1. With one panel of rows each column is used once, and is read where it lies.
  */
 import {
   addDim,

@@ -1,7 +1,14 @@
 /**
- * The loops of map and rows groups for a CPU with lanes and threads: one parallel loop outside, one
- * loop in lanes inside, which runs along memory. Long sums are taken in blocks, so that f32 is
+ * The loops of map and rows groups for a CPU with lanes and threads: one parallel loop outside,
+ * one loop in lanes inside, which runs along memory. Long sums are taken in blocks, so that f32 is
  * enough to keep them.
+ *
+ * Why this shape: memory bandwidth bounds nearly all of these kernels, so that the loop in lanes
+ * is the one along which loads and stores are contiguous, whichever loop of the group that is.
+ * Where two sides run across each other (a transposing map) a square is walked: a cache line of
+ * the side that jumps by rows whose lines stay in L1. Work items are 4,096 elements, so that their
+ * hand-over costs nothing beside them; short inner loops are unrolled, as long as the text stays
+ * small enough to compile quickly.
  */
 import { addDim, type Dim, isStatic, maxOfDim, minDim, offsetOf, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";

@@ -1,7 +1,9 @@
 /**
  * The loops of scan groups for a CPU with lanes and threads. Across memory, blocks of neighbouring
  * lines with lanes along memory; along a contiguous axis, four lines at a time, one in each lane.
- * Long sums are taken in parts, so that f32 is enough to keep them.
+ * Long sums are taken in parts, so that f32 is enough to keep them. Why this shape: a step waits
+ * for the one before it, so that the lanes must be independent lines. Along a contiguous axis a
+ * vector load becomes four scalar ones for it.
  */
 import {
   addDim,

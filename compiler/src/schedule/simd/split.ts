@@ -1,9 +1,12 @@
 /**
- * A contraction with a small result and great depth, such as the gradient of a convolution's
- * weights: depth is split in parts, a unit each, which packs both operands a block at a time and
- * keeps sums of the whole result; then the parts' sums are added up in order. So each operand is
- * read once, and threads have work although the result is small. How many parts there are depends
- * on the extents only, so that results are the same on any number of threads.
+ * Split-K: a contraction with a small result and great depth, such as the gradient of a
+ * convolution's weights. Depth is split in parts, a work item each, which packs both operands a
+ * block at a time and keeps sums of the whole result; then the parts' sums are added up in order.
+ *
+ * Why this shape: a result of a tile or two leaves all threads but one idle. Each operand is read
+ * once, and the sums of a part (at most 2^17, half a megabyte) stay in L2. At most 16 parts of at
+ * least 512 terms: more would store and read again more sums than they save. How many parts there
+ * are depends on the extents alone, so that results have the same bits on any number of threads.
  */
 import {
   addDim,

@@ -1,7 +1,10 @@
 /**
- * A convolution in which each channel has a kernel of its own (depthwise): a plane at a time, each
- * result the sum of its window, four neighbours at a time. Nothing is packed; the weights of a
- * plane are kept at hand.
+ * A depthwise convolution, in which each channel has a kernel of its own: a plane at a time, each
+ * result the sum of its window, four neighbours at a time.
+ *
+ * Why this shape: there is one term of depth a channel, so that a panel would be used for one line
+ * of the result and packing would cost as much as the product. The weights of a plane (at most 49)
+ * are loaded once and stay in registers or L1, and neighbouring results read neighbouring inputs.
  */
 import { isStatic, maxOfDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";

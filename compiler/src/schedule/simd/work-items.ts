@@ -1,6 +1,12 @@
 /**
- * Units of work of a contraction: blocks of rows and columns in each iteration of the loops around
- * them, how large they are, and what follows when the sums of one are finished.
+ * Work items of a contraction: blocks of rows and columns in each iteration of the loops around
+ * them, how large they are, and the epilogue of a finished block.
+ *
+ * Why this size: a block's sums live in private memory between runs of K, and its panels in L2,
+ * which bounds it from above; at least 16 work items bound it from below, so that some threads
+ * find work where the result is small. Blocks are halved, rows first, until there are as many;
+ * they are multiples of the tile, so that no tile lies in two of them and no sum depends on the
+ * number of threads.
  */
 import {
   addDim,

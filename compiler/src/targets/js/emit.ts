@@ -1,6 +1,12 @@
 /**
  * Prints a kernel as a JavaScript function over typed arrays. Parallel, workgroup and local loops
- * are plain loops, barriers and combines nothing: one thread runs it all.
+ * are plain loops, barriers and combines nothing: one thread runs it all. Prefetches and schedule
+ * barriers print nothing either: the engine has no instruction for the one, and no order to keep
+ * for the other.
+ *
+ * Numbers are doubles between loads and stores. With `rounding: "each-op"` every op is rounded to
+ * its dtype (`Math.fround`), which makes a kernel's bits those of the reference, fused or not;
+ * with `"on-store"` a value is rounded where memory holds it, which is faster and as exact.
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
@@ -70,6 +76,10 @@ function printAll(p: Printer, body: readonly Stmt[]): void {
   }
 }
 
+/**
+ * One statement. The switch has every kind of the kernel IR, so that the type checker lists what a
+ * new one lacks.
+ */
 function printStmt(p: Printer, s: Stmt): void {
   const { e } = p;
   switch (s.kind) {
@@ -198,6 +208,10 @@ function addInto(
   );
 }
 
+/**
+ * argMax and argMin: the position changes only for a better value, so that the first of equals
+ * stays. Comparisons with NaN are false, so that it is asked for by itself.
+ */
 function printArg(e: Emitter, s: Of<"accumulate">, value: Text): void {
   if (s.position === undefined) bug("emit", `${s.reducer} of ${s.name} has no position`);
   const best = e.find(bestOf(s.name)).text.text;
@@ -212,6 +226,10 @@ function printArg(e: Emitter, s: Of<"accumulate">, value: Text): void {
   block(e, `if (${when})`, [`${best} = ${v};`, `${e.find(s.name).text.text} = ${position};`]);
 }
 
+/**
+ * A product and a sum: JavaScript has no fused instruction, so that both are rounded where each op
+ * is.
+ */
 function printFma(p: Printer, s: Of<"fma">): void {
   const { e } = p;
   const { dtype, wide } = e.facts.accs.get(s.name)!;
@@ -254,6 +272,10 @@ function printSort({ e, use }: Printer, s: Of<"sort">): void {
 
 const unrollLimit = 4;
 
+/**
+ * A loop, or its iterations one after the other. Short loops over lanes are written out: the
+ * engine then sees constants instead of a counter.
+ */
 function printLoop(p: Printer, s: Of<"loop">): void {
   const { e } = p;
   const extent = e.resolved(s.extent);

@@ -23,7 +23,7 @@ export const js: Target = {
     contraction: (context) => ({ body: serialContraction(context), workgroupSize: 1 }),
     scatter: (context) => ({ body: serialScatter(context), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
-    beside: (body, scalars) => [...scalars.flatMap(serialRows), ...body],
+    beside: (body, guests) => [...guests.flatMap(serialRows), ...body],
   },
   emit: (kernel, { rounding }) => emitJs(kernel, { rounding }),
 };

@@ -21,6 +21,7 @@ export function declare(p: Printer, name: string, dtype: Dtype, init: Code): voi
   e.bindName(bestOf(name), best);
 }
 
+/** Into the accumulator itself, or into what the open simd loop keeps of it in its lanes. */
 export function printAccumulate(p: Printer, s: Of<"accumulate">): void {
   const { e } = p;
   const value = e.text(s.value);

@@ -1,7 +1,12 @@
 /**
  * Makes a kernel functions of WebAssembly, one for each phase: the statements between top-level
  * barriers. A phase that ends in one parallel loop does a range of its iterations, so that threads
- * can share it.
+ * can share it; any other has one work item. Never prints a barrier: the runtime waits between
+ * phases, so that a kernel needs neither atomics nor shared state, and runs on one thread without
+ * either. What every function may rely on: addresses of buffers and dims are i32 parameters, then
+ * `from`, `to` and `stack`, the address of the thread's private memory. Buffers begin at multiples
+ * of 64 bytes, and below the first of them the runtime keeps as many bytes as an instruction's
+ * offset may reach.
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
@@ -18,7 +23,7 @@ import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when
 import { instructionLanguage } from "./language.ts";
 import { listing } from "./listing.ts";
 import { printCounted, printFence, printLoop } from "./loops.ts";
-import { addressName, bytesOf, stores, touch } from "./memory.ts";
+import { addressName, bytesOf, prefetch, stores } from "./memory.ts";
 import {
   freshLocal,
   newLocal,
@@ -39,6 +44,10 @@ interface PhaseBody {
   readonly units: Of<"loop"> | undefined;
 }
 
+/**
+ * The kernel's functions. Its text, WAT, is a view that is made when somebody reads it: to print
+ * it always was half of the time that a cold process took to compile.
+ */
 export function emitWasm(kernel: Kernel): KernelText {
   const arrays = placeArrays(kernel.body);
   const parts = phasesOf(kernel.body);
@@ -70,6 +79,10 @@ export const functionsOf = (kernel: KernelText): readonly WasmFunction[] =>
 
 const unitsOf = (s: Of<"loop">): Dim => ceilDiv(subDim(s.extent, s.start ?? 0), s.step ?? 1);
 
+/**
+ * Statements between barriers. What is declared for all phases, arrays and names of index
+ * expressions, is repeated at the head of each: a function sees no other function's locals.
+ */
 function phasesOf(body: readonly Stmt[]): PhaseBody[] {
   const parts: PhaseBody[] = [];
   let head: Stmt[] = [];
@@ -87,6 +100,10 @@ function phasesOf(body: readonly Stmt[]): PhaseBody[] {
   return parts;
 }
 
+/**
+ * A phase is shared among threads only if all it does is its last, parallel loop. Any statement
+ * beside it would be done once by each thread.
+ */
 function phaseOf(
   head: readonly Stmt[],
   body: readonly Stmt[],
@@ -111,6 +128,10 @@ function placeArrays(body: readonly Stmt[]): { at: ReadonlyMap<string, Dim>; byt
   return { at, bytes };
 }
 
+/**
+ * One function. `from` and `to` are in all of them, used or not, so that the runtime calls every
+ * phase in one way.
+ */
 function printPhase(
   kernel: Kernel,
   entry: string,
@@ -190,6 +211,10 @@ function printAll(p: Printer, body: readonly Stmt[]): void {
   }
 }
 
+/**
+ * One statement. The switch has every kind of the kernel IR, so that the type checker lists what a
+ * new one lacks; those of workgroups never come here, as no schedule of this target makes them.
+ */
 function printStmt(p: Printer, s: Stmt): void {
   const { e } = p;
   switch (s.kind) {
@@ -235,7 +260,7 @@ function printStmt(p: Printer, s: Stmt): void {
       printFence(p);
       return;
     case "prefetch":
-      if (!p.within) e.line(touch(p, s.from, s.index, dtypeOf(p, s.from)));
+      if (!p.within) e.line(prefetch(p, s.from, s.index, dtypeOf(p, s.from)));
       return;
     case "array":
       printArray(p, s);
@@ -265,6 +290,10 @@ function bindIndex(p: Printer, name: string, value: Dim): void {
   else p.e.bindIndex(name, value);
 }
 
+/**
+ * Conditions that are known to hold, or to fail, in this scope cost nothing: the interior of a
+ * window is printed under its own guards that way.
+ */
 function printIf(p: Printer, s: Of<"if">): void {
   const { e } = p;
   const open = simplifyConditions(e.open(s.when));
@@ -282,6 +311,10 @@ function printIf(p: Printer, s: Of<"if">): void {
   );
 }
 
+/**
+ * A call: the sorting functions are added to the module once, by `link`, however many kernels
+ * sort.
+ */
 function printSort(p: Printer, s: Of<"sort">): void {
   const { e } = p;
   const at = [s.keys, s.order, s.spare].map((name) => e.find(addressName(name)).text);

@@ -1,8 +1,12 @@
 /**
  * A function's instructions as bytes, in one of two variants: `(f32x4.madd a b c)` and `nmadd` are
- * one relaxed instruction in one and two in the other. The plain `nmadd` computes c before a and b,
- * so the three must not write what another reads. Checks names and operand counts; does not check
- * operand types, which validation does. WebAssembly specification 2.0, section 5.4.
+ * one relaxed instruction in one and two in the other. The plain `nmadd` computes c before a and
+ * b, so the three must not write what another reads. Checks names and operand counts; does not
+ * check operand types, which validation does. WebAssembly specification 2.0, section 5.4.
+ *
+ * Why an encoder of our own: a printer of WAT and an assembler that reads it again took half of
+ * the time of a cold compile. Golden files hold the text, and tests that wabt makes the same bytes
+ * of it.
  */
 import { bug } from "@kiln-ml/ir";
 import { Bytes } from "./bytes.ts";
@@ -29,6 +33,10 @@ const laneBytes = new Uint8Array(lanes.buffer);
 /** The index of a function of that name, given so many operands; notes what is imported. */
 export type IndexOf = (name: string, operands: number, caller: string) => number;
 
+/**
+ * Encodes one function after the other into one buffer that grows; what it knows of names ends
+ * with the function.
+ */
 export class FunctionEncoder {
   readonly #out: Bytes = new Bytes();
   readonly #relaxed: boolean;

@@ -1,7 +1,8 @@
 /**
  * The iterations of a loop whose guards all hold. A window or a pad that reaches over the border
  * guards every load; but for a few iterations at either end of a row the guards say nothing, and
- * loads of neighbours are one instruction there.
+ * loads of neighbours are one instruction there instead of four guarded ones. The ends run one
+ * iteration at a time, with guards: they are as many as the window reaches over.
  */
 import {
   addDim,

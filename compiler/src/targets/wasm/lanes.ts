@@ -1,5 +1,9 @@
 /**
  * Which loops run in lanes. The others run one iteration after the other, which is always right.
+ *
+ * A loop does not run in lanes if an f64 occurs in it (f64 has no lanes here), if an extent or a
+ * condition differs between iterations, if a store does not move with it, or if a value read at
+ * run time is an index that differs: lanes share one control flow and one set of addresses.
  */
 import { type Dim, symbolsIn } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
@@ -55,12 +59,14 @@ function differs(e: Expr, seen: Seen, walked: Set<Expr>): boolean {
   }
 }
 
+/** f64 anywhere in the value, also where its result is another dtype. */
 function hasDouble(e: Expr, single: Set<Expr>): boolean {
   if (single.has(e)) return false;
   single.add(e);
   return e.dtype === "f64" || (e.kind === "call" && e.args.some((a) => hasDouble(a, single)));
 }
 
+/** Statements that declare are noted: what follows them may differ by lane. */
 function laneAgrees(s: Stmt, seen: Seen, outer: boolean): boolean {
   if (exprsOf(s).some((e) => hasDouble(e, seen.single))) return false;
   switch (s.kind) {

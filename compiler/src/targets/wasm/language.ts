@@ -1,6 +1,8 @@
 /**
  * WebAssembly as the emitter's language: index arithmetic in i32, conditions as i32 or as lane
- * masks, constants. Loads are in `memory.ts`, ops in `spell.ts`.
+ * masks, constants. Loads are in `memory.ts`, ops in `spell.ts`. Divisions and remainders of
+ * indices round down, as `Dim` says, where the instruction rounds to zero; where a dividend is
+ * known not to be negative the two agree, and a power of two is a shift or a mask.
  */
 import { type Condition, constantIn, type Dim, subDim } from "@kiln-ml/ir";
 import { strideOf } from "../../kernel/stride.ts";
@@ -70,6 +72,10 @@ export function instructionLanguage(p: () => Printer): Language<Code, Code> {
   };
 }
 
+/**
+ * A power of two is a shift: one multiplication in the address of a product's inner loop took all
+ * of the gain of a larger tile away.
+ */
 function multiply(a: Code, b: Code): Code {
   const n = constantOf(b);
   return n !== undefined && n > 0 && Number.isInteger(Math.log2(n))
@@ -137,6 +143,9 @@ function conditionMask(p: Printer, { test, value }: Condition): Code {
   return op(test === "zero" ? "i32x4.eq" : "i32x4.ge_s", indexValue(p, value), zero);
 }
 
+/**
+ * Exponentials of what is known not to be positive (softmax's x − max) need no test for overflow.
+ */
 function callCode(p: Printer, c: Call): Code {
   const dtypes = c.args.map((a) => a.dtype);
   const args = c.args.map((a) => p.e.text(a));

@@ -1,7 +1,7 @@
 /**
  * Instructions as folded WAT, to be read: a statement a line, those of blocks indented. `madd` and
  * `nmadd` stand as they are, or as a variant of the module spells them, which other assemblers can
- * read.
+ * read. Golden files, `kiln inspect` and the test against wabt read it; nothing that runs does.
  */
 import type { Code, WasmFunction } from "./code.ts";
 

@@ -1,7 +1,10 @@
 /**
  * Loops of WebAssembly. A `simd` loop becomes a loop over vectors of four elements, several at a
  * time where that hides latency, and a loop over the rest one element at a time; its accumulators
- * get lanes of their own meanwhile.
+ * get lanes of their own meanwhile. The rest runs with the same instructions, on lane 0 of
+ * vectors: an element's bits then do not depend on where in a vector it stands, and a function has
+ * one spelling. To count and branch takes as long as a short body, so that such bodies take
+ * several vectors an iteration.
  */
 import {
   addDim,
@@ -25,13 +28,17 @@ import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
 import { freshLocal, lane, newLocal, type Printer } from "./printer.ts";
-import { fence, openRunning, printRunning, runs } from "./running.ts";
+import { openRunning, printRunning, runs, scheduleBarrier } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
 
 /** Loops of at most this many iterations are written out if they say so. */
 const mostRepetitions = 64;
 
+/**
+ * A loop by its kind and by what is known of it: lanes of one vector, vectors along memory,
+ * written out, or counted. A loop within a vector is never one over vectors itself.
+ */
 export function printLoop(p: Printer, s: Of<"loop">, print: PrintAll): void {
   const extent = p.e.resolved(s.extent);
   const start = p.e.resolved(s.start ?? 0);
@@ -114,7 +121,7 @@ function printWhile(
 }
 
 export const printFence = (p: Printer): void => {
-  if (p.running) p.e.line(fence(p.running));
+  if (p.running) p.e.line(scheduleBarrier(p.running));
 };
 
 const named = (p: Printer, wanted: string, value: Code): Code =>
@@ -125,6 +132,7 @@ function printVector(p: Printer, s: Of<"loop">, print: PrintAll): void {
   repeat(p, s, lane, () => inLanes(p, () => print(p, s.body)));
 }
 
+/** Prints with an open lane: index expressions may then differ by it. */
 function inLanes(p: Printer, print: () => void): void {
   openLane(p.e);
   p.lanes = true;
@@ -199,6 +207,10 @@ function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: Pr
   singly(to, extent);
 }
 
+/**
+ * Groups of vectors, then single vectors, then elements. The partial accumulators of all streams
+ * are joined before the last elements, so that the order of a sum depends on its length alone.
+ */
 function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {
   const { e } = p;
   const count = subDim(extent, start);

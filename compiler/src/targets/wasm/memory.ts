@@ -157,7 +157,7 @@ function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition
  * A load whose value is dropped: an engine must keep it, since it might trap. In lanes, that of the
  * first.
  */
-export function touch(p: Printer, from: string, at: Dim, dtype: Dtype): Code {
+export function prefetch(p: Printer, from: string, at: Dim, dtype: Dtype): Code {
   const first = address(p, from, onLane(p.e.resolved(at), 0), bytesOf(dtype));
   return op("drop", memory("i32.load8_u", first));
 }

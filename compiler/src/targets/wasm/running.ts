@@ -26,7 +26,7 @@ export interface Running {
   readonly pointers: Map<string, Pointer>;
 }
 
-/** Loops that fences cut, which count from 0 by 1. */
+/** Loops that schedule barriers cut, which count from 0 by 1. */
 export const runs = (s: Of<"loop">): boolean => s.body.some((t) => t.kind === "scheduleBarrier");
 
 /** Opens the loop; its places are seen by `runningBase`. */
@@ -52,7 +52,7 @@ export function runningBase(p: Printer, d: Dim): Code | undefined {
  * A way out of the loop that is never taken, but by which all accumulators would have to be known:
  * no address that is loaded from is that of the last byte, and no counter is negative.
  */
-export function fence({ pointers, counter }: Running): Code {
+export function scheduleBarrier({ pointers, counter }: Running): Code {
   const [first] = pointers.values();
   return branchIf(`${counter}.end`, op("i32.eq", get(first?.local ?? counter), i32Const(-1)));
 }

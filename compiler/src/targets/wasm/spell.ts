@@ -1,6 +1,11 @@
 /**
  * How WebAssembly spells the elementwise ops: four lanes of 32 bits, or one f64. Functions of real
  * numbers are in `math/`. Integers wrap to their dtype after every op, as on js.
+ *
+ * A value that is used twice is bound to a local by the caller's `bind`: an argument that is not
+ * cheap is bound before it is spelled, so that a spelling may name it as often as it likes. There
+ * is no branch in any spelling but `pow` of integers, whose loop runs while any lane has bits
+ * left.
  */
 import { type Dtype, DtypeError, isFloat, maxOf, minOf, opRecord } from "@kiln-ml/ir";
 import {
@@ -39,6 +44,10 @@ export function spell(op: string, given: X, from: readonly Dtype[], to: Dtype, b
   return code;
 }
 
+/**
+ * In this order: what is the same for all dtypes, comparisons (whose result is a mask and not of
+ * the operands' dtype), bool, f64, floats, integers.
+ */
 function spelling(
   op: string,
   x: X,
@@ -94,6 +103,10 @@ function bitcast(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
   return half(to) ? fromHalf(to, v(bits), v) : wrapped(bits, to);
 }
 
+/**
+ * A bool is a lane mask of 0 or −1, which `bitselect` takes as it is; f64 has no lanes, and the
+ * first lane of the mask decides.
+ */
 function select(x: X, to: Dtype): Code {
   if (to === "f64") return apply("select", x[1]!, x[2]!, lane(x[0]!, 0));
   return apply("v128.bitselect", x[1]!, x[2]!, x[0]!);
@@ -120,6 +133,10 @@ const floats: Readonly<
   minimum: "min",
 };
 
+/**
+ * An op of f32 in lanes. `f32x4.max` and `min` keep NaN and order zeros, as the reference does,
+ * but take eight machine instructions; against a constant one or two do.
+ */
 function float(op: string, x: X, bind: Bind): Code | undefined {
   const plain = floats[op];
   if (op === "maximum" || op === "minimum") {
@@ -150,6 +167,7 @@ function bound(op: "maximum" | "minimum", x: X): Code | undefined {
   return apply("v128.andnot", v, apply(op === "maximum" ? "f32x4.le" : "f32x4.gt", v, c));
 }
 
+/** An op of one f64: the instruction, the host's `Math`, or the record's own text. */
 function double(op: string, x: X, bind: Bind): Code | undefined {
   const plain = floats[op];
   if (plain) return apply(`f64.${plain}`, ...x);
@@ -165,6 +183,10 @@ function custom(op: string, x: X, width: Width, bind: Bind): Code | undefined {
   return infix ? fromSpelling((a, b) => `${a} ${infix} ${b}`, x, width, bind) : undefined;
 }
 
+/**
+ * An op of integers in 32-bit lanes; undefined for what integers do not have. Division, remainder
+ * and shifts by a vector have no SIMD instruction, and go lane by lane without a loop.
+ */
 function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
   const [a, b] = x;
   const u = signOf(dtype);
@@ -298,6 +320,10 @@ function power(a: Code, b: Code, u: "s" | "u", bind: Bind): Code {
   return apply("v128.and", whole, apply("v128.or", unit, apply("i32x4.ge_s", b, zero)));
 }
 
+/**
+ * Between dtypes. Floats become integers by saturation with NaN as 0 (`trunc_sat`), integers of 8
+ * bits are clamped after it, and integers wrap among themselves: docs/numbers.md.
+ */
 function convert(x: Code, from: Dtype, to: Dtype, bind: Bind): Code {
   if (from === to) return x;
   if (from === "f64") return fromDouble(x, to, bind);
@@ -326,6 +352,10 @@ const clamped = (x: Code, to: Dtype): Code =>
     ? apply("i32x4.min_s", apply("i32x4.max_s", x, all(minOf(to))), all(maxOf(to)))
     : x;
 
+/**
+ * An f64 becomes a half in one rounding: it is first made an f32 rounded to odd, whose last bit
+ * says that something was left over.
+ */
 function fromDouble(x: Code, to: Dtype, bind: Bind): Code {
   if (to === "bool") return compared("ne", "f64", x, f64Const(0));
   if (to === "f32") return apply("f32x4.splat", apply("f32.demote_f64", x));
@@ -334,6 +364,7 @@ function fromDouble(x: Code, to: Dtype, bind: Bind): Code {
   return clamped(apply("i32x4.splat", whole), to);
 }
 
+/** Every 32-bit value is an f64 exactly; only lane 0 counts, as f64 has no lanes here. */
 function toDouble(x: Code, from: Dtype): Code {
   if (isFloat(from)) return apply("f64.promote_f32", laneOp("f32x4.extract_lane", 0, x));
   const first = lane(x, 0);

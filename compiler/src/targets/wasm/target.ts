@@ -1,5 +1,8 @@
 /**
- * The wasm target: SIMD loops in one WebAssembly module, for one thread or several.
+ * The wasm target: SIMD loops in one WebAssembly module, for one thread or several. Nothing limits
+ * what is fused: a kernel binds as many buffers as it has parameters, and rows of any length are
+ * one work item. Sums of large tensors are split into parts in the graph, so that threads share
+ * them; the number of parts depends on extents alone.
  */
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
@@ -25,8 +28,8 @@ export const wasm: Target = {
     contraction: (context) => ({ body: simdContraction(context), workgroupSize: 1 }),
     scatter: (context) => ({ body: serialScatter(context, true), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
-    beside: (body, scalars) => [
-      ...scalars.flatMap(simdRows),
+    beside: (body, guests) => [
+      ...guests.flatMap(simdRows),
       // Threads share what follows.
       { kind: "barrier" },
       ...body,

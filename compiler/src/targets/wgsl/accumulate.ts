@@ -1,6 +1,7 @@
 /**
  * Accumulators in WGSL: their variables, what is added to them, and the sums over lanes that end a
- * vector loop.
+ * vector loop. A sum of a vector loop has a lane each until then: four chains of adds, each a
+ * quarter as long, and one addition of lanes in a fixed order.
  */
 import { bug, isFloat, maxOf, minOf, type Reducer } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";

@@ -1,6 +1,8 @@
 /**
  * Combining the accumulators of a workgroup: a tree over shared memory, or subgroup operations
- * first and their few results after. Every invocation gets the result.
+ * first and their few results after. Every invocation gets the result. Subgroup operations need no
+ * barrier among themselves, where a tree has one a level. The tree's order is fixed, so that a sum
+ * has the same bits on every run.
  */
 import { type Dtype, isFloat, type Reducer } from "@kiln-ml/ir";
 import { isArg } from "../../kernel/uses.ts";

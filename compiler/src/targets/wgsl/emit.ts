@@ -1,7 +1,11 @@
 /**
  * Prints a kernel as a WGSL module with entry `main`: workgroup loops become the grid, local loops
  * stride over the invocations, vector loops become vector operations where their lanes run
- * together.
+ * together. Never prints a barrier in control flow that differs between invocations: schedules put
+ * them at the top of a workgroup's statements, and loops around them have bounds that all share.
+ *
+ * Bindings are those of the parameters in order, in group 0, then a uniform struct of the dims, if
+ * there are any. An array that is f16 or bf16 without `shader-f16` holds words of two (`half.ts`).
  */
 import type { KernelText } from "@kiln-ml/artifact";
 import { bug, type Dim, DtypeError, symbolsIn } from "@kiln-ml/ir";
@@ -85,6 +89,10 @@ function useAll(m: Module): void {
   }
 }
 
+/**
+ * What is known while the module is printed. Packed halves are read and written one by one,
+ * whatever the schedule says of their width: two of them share a word.
+ */
 function newModule(kernel: Kernel, options: WgslOptions): Module {
   const declarations: Declarations = new Map();
   const use = (name: string, lanes: number): string => {
@@ -121,6 +129,10 @@ function newModule(kernel: Kernel, options: WgslOptions): Module {
   return m;
 }
 
+/**
+ * A binding's element. WGSL has no bool, i8 or u8 in memory: bool is a u32 there, bytes are 32-bit
+ * integers. f64 has no type at all, and a program that needs it is refused by name.
+ */
 function elementType(m: Module, index: number): string {
   const { kernel } = m;
   const { dtype, name, width, access } = kernel.params[index]!;
@@ -149,6 +161,7 @@ function printAll(m: Module, body: readonly Stmt[]): void {
   }
 }
 
+/** One statement; with `printSimple` every kind of the kernel IR has its case. */
 function printStmt(m: Module, s: Stmt): void {
   switch (s.kind) {
     case "loop":
@@ -302,6 +315,10 @@ function printArray(m: Module, s: Of<"array">): void {
 
 const unrollLimit = 8;
 
+/**
+ * A loop by its kind: the grid's are names already, a vector loop is printed once with lanes,
+ * short ones are written out, all others count.
+ */
 function printLoop(m: Module, s: Of<"loop">): void {
   const { e } = m;
   if (s.loop === "workgroup") {
@@ -341,6 +358,11 @@ function printInline(m: Module, s: Of<"loop">, bind: () => void): void {
   );
 }
 
+/**
+ * A counted loop. A local one strides by the workgroup's size, so that neighbouring invocations
+ * take neighbouring iterations and their loads are coalesced; one as long as the workgroup is no
+ * loop.
+ */
 function printFor(m: Module, s: Of<"loop">, start: Dim, extent: Dim): void {
   const { e } = m;
   const size = m.kernel.workgroupSize;

@@ -1,6 +1,8 @@
 /**
- * Workgroup loops as the grid of a dispatch. The innermost loop is x; a grid that may exceed the
- * limit of one dimension is numbered through and folded into x and y.
+ * Workgroup loops as the grid of a dispatch. The innermost loop is x, so that workgroups which run
+ * at the same time read neighbouring memory; a grid that may exceed the limit of one dimension
+ * (65,535 on every device) is numbered through and folded into x and y, and those beyond the last
+ * return at once.
  */
 import type { Extent } from "@kiln-ml/artifact";
 import { bug, type Dim, maxOfDim, mulDim } from "@kiln-ml/ir";

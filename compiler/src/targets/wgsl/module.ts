@@ -1,6 +1,7 @@
 /**
  * The text of a WGSL module around a kernel's statements: what it enables, bindings, declarations
- * and the entry `main`.
+ * and the entry `main`. Only what the statements used is declared, and a feature is enabled only
+ * where it is used: without `shader-f16` no module says f16.
  */
 import { indented } from "../scope.ts";
 import type { Module } from "./emit.ts";

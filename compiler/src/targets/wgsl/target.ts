@@ -1,5 +1,7 @@
 /**
- * The webgpu target: WGSL compute shaders, compiled for the adapter's limits.
+ * The webgpu target: WGSL compute shaders, compiled for the adapter's limits. Its graph passes
+ * split what one workgroup would do alone (long sums, scans, contractions of few results) into
+ * parts, since workgroups of one launch cannot wait for each other.
  */
 
 import { attentionFusion } from "../../fuse/attention-group.ts";

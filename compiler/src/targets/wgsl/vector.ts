@@ -1,6 +1,7 @@
 /**
  * Which vector loops become vector operations. The others are repeated lane by lane, which is
- * always right.
+ * always right. A loop is one if its lanes take the same way: a condition or an extent that
+ * differs between lanes would be a branch, which vectors have not.
  */
 import { type Dim, symbolsIn } from "@kiln-ml/ir";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";

@@ -1,5 +1,8 @@
 /**
- * Reductions and scans over the invocations of a workgroup in WGSL, by subgroups where the device has them.
+ * Reductions and scans over the invocations of a workgroup in WGSL, by subgroups where the device
+ * has them. A device says a range of subgroup sizes, not one, so that the text asks for the size
+ * when it runs. argMax and argMin always go through shared memory: an extreme and its position are
+ * a pair.
  */
 import type { Of } from "../../kernel/kernel.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";

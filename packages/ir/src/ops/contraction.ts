@@ -66,11 +66,11 @@ defineOp({
     const free = [...pick(lhs, lhsFree(lhs, d)), ...pick(rhs, rhsFree(rhs, d))];
     return { dtype: lhs.dtype, shape: [...pick(lhs, d.lhsBatch), ...free] };
   },
-  vjp: (g, y, lhs, rhs) => dotVjp(g, dotAxes(y.attrs), lhs!, rhs!),
+  vjp: (g, y, lhs, rhs) => dotVjp(g, y.attrs, lhs!, rhs!),
   pieces(node, coords) {
     const [lhs, rhs] = node.operands as [Tensor, Tensor];
     const [out, k] = [coords.slice(0, node.rank), coords.slice(node.rank)];
-    const [a, b] = factorCoords<Dim>(lhs.rank, rhs.rank, dotAxes(node.attrs), out, k);
+    const [a, b] = factorCoords<Dim>(lhs.rank, rhs.rank, node.attrs, out, k);
     return [
       { operand: 0, coords: a, when: [] },
       { operand: 1, coords: b, when: [] },

@@ -3,6 +3,7 @@
  * its body with the parameters replaced; `inlineCalls` does that, before differentiation and before
  * fusion.
  */
+import { isOp } from "../attributes.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
 import {
   type Graph,
@@ -141,8 +142,8 @@ export function inlineCalls(
       done.set(node, body[0]!);
       continue;
     }
-    const body = node.op === "result" ? bodies.get(node.operands[0]!) : undefined;
-    const flat = body ? body[node.attrs.index as number]! : rebuilt(node, done);
+    const body = isOp(node, "result") && bodies.get(node.operands[0]!)?.[node.attrs.index];
+    const flat = body || rebuilt(node, done);
     done.set(node, flat.regions.length ? withRegions(flat, flat.regions.map(inlineGraph)) : flat);
   }
   return roots.map((t) => done.get(t)!);

@@ -3,6 +3,7 @@
  * operand and groups. Both gradients are convolutions again. Padding may be negative, which crops.
  */
 
+import type { NodeOf, OpAttrs } from "../attributes.ts";
 import {
   addDim,
   ceilDiv,
@@ -37,16 +38,7 @@ import { reverse, transpose } from "./movement.ts";
 import { spread } from "./slice.ts";
 import { placements } from "./windows.ts";
 
-interface ConvolutionAttrs {
-  readonly stride: readonly number[];
-  readonly low: readonly Dim[];
-  readonly high: readonly Dim[];
-  readonly lhsDilation: readonly number[];
-  readonly rhsDilation: readonly number[];
-  readonly groups: number;
-}
-
-const read = (attrs: Attrs): ConvolutionAttrs => ({
+const read = (attrs: Attrs): OpAttrs["convolution"] => ({
   stride: numbersOf(attrs.stride),
   low: dimsOf(attrs.low),
   high: dimsOf(attrs.high),
@@ -68,7 +60,7 @@ function checkChannels(x: Tensor, w: Tensor, groups: number): void {
     );
 }
 
-function check(x: Tensor, w: Tensor, a: ConvolutionAttrs): void {
+function check(x: Tensor, w: Tensor, a: OpAttrs["convolution"]): void {
   if (x.rank !== w.rank || x.rank < 3)
     throw new ShapeError(
       `convolution: x is ${printShape(x.shape)}, w is ${printShape(w.shape)}, not [N,C,...] and [O,C,...] of one rank`,
@@ -117,9 +109,9 @@ defineOp({
 /**
  * x at p / lhsDilation with p = o·stride + k·rhsDilation − low, where that is an element; and w.
  */
-function convolutionPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
+function convolutionPieces(node: NodeOf<"convolution">, coords: readonly Dim[]): Piece[] {
   const [x, w] = node.operands as [Tensor, Tensor];
-  const a = read(node.attrs);
+  const a = node.attrs;
   const [n, o, ...at] = coords.slice(0, node.rank);
   const [c, ...k] = coords.slice(node.rank);
   const when: Condition[] = [];
@@ -148,8 +140,8 @@ function convolutionPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
  * reversed kernel, of stride ld. `high` is what makes its extent D, also where the stride did not
  * divide.
  */
-function dataGradient(g: Tensor, y: Tensor, x: Tensor, w: Tensor): Tensor {
-  const a = read(y.attrs);
+function dataGradient(g: Tensor, y: NodeOf<"convolution">, x: Tensor, w: Tensor): Tensor {
+  const a = y.attrs;
   const axes = range(x.rank).slice(2);
   const reach = axes.map((axis, i) => mulDim(subDim(w.shape[axis]!, 1), a.rhsDilation[i]!));
   const low = reach.map((r, i) => subDim(r, a.low[i]!));
@@ -173,8 +165,8 @@ function dataGradient(g: Tensor, y: Tensor, x: Tensor, w: Tensor): Tensor {
  * kernel, dilated by s, of stride rd, in which the batch is the channel axis that is summed and the
  * input channels are the batch.
  */
-function kernelGradient(g: Tensor, y: Tensor, x: Tensor, w: Tensor): Tensor {
-  const a = read(y.attrs);
+function kernelGradient(g: Tensor, y: NodeOf<"convolution">, x: Tensor, w: Tensor): Tensor {
+  const a = y.attrs;
   const axes = range(x.rank).slice(2);
   const high = axes.map((axis, i) => {
     const reach = mulDim(subDim(g.shape[axis]!, 1), a.stride[i]!);

@@ -2,6 +2,7 @@
  * Cumulative sums, products and extremes along one axis (ONNX CumSum). One record for each way to combine; `exclusive`
  * leaves an element out of its own result, `reverse` runs from the end of the axis. Several axes are several ops.
  */
+import type { CumulativeOp } from "../attributes.ts";
 import { sumDtype } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { type Attrs, attrKey, type Tensor } from "../node.ts";
@@ -30,7 +31,7 @@ function checkAttrs(op: string, x: Tensor, attrs: Attrs): void {
 
 type Vjp = NonNullable<OpRecord["vjp"]>;
 
-function cumulative(name: string, reducer: Reducer, vjp: Vjp): void {
+function cumulative(name: CumulativeOp, reducer: Reducer, vjp: Vjp): void {
   defineOp({
     name,
     family: "scan",

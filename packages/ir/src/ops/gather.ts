@@ -4,6 +4,7 @@
  * take indices, of which negative ones count from the end (`places.ts`).
  */
 
+import type { NodeOf, UpdateMode } from "../attributes.ts";
 import { claimIndices } from "../claim.ts";
 import { addDim, type Dim, isStatic, maxDim, negDim, sameDim, subDim } from "../dim.ts";
 import { isHalf, isInteger, maxOf, minOf } from "../dtype.ts";
@@ -60,7 +61,7 @@ defineOp({
     return { dtype: x.dtype, shape: [...shape, ...dropAxes(x.shape, numbersOf(attrs.axes))] };
   },
   vjp(g, y, x, ...indices) {
-    const axes = numbersOf(y.attrs.axes);
+    const axes = y.attrs.axes;
     const clamped = indices.map((v, k) => clampIndex(v, x!.shape[axes[k]!]!));
     const zeros = filled(0, g.dtype, x!.shape);
     const gx = combined(zeros, g, clamped, { axes: [...axes], mode: "add" });
@@ -84,8 +85,7 @@ function clampIndex(index: Tensor, extent: Dim): Tensor {
   return low ? apply("maximum", [high, low]) : high;
 }
 
-const modes = ["add", "mul", "max", "min", "set"] as const;
-type Mode = (typeof modes)[number];
+const modes: readonly UpdateMode[] = ["add", "mul", "max", "min", "set"];
 
 defineOp({
   name: "scatter",
@@ -93,7 +93,7 @@ defineOp({
   infer([x, updates, ...indices], attrs) {
     if (!x || !updates) throw new GraphError("scatter: takes x, updates and indices");
     const shape = checkIndices("scatter", x, indices, attrs);
-    const mode = attrs.mode as Mode;
+    const mode = attrs.mode as UpdateMode;
     if (!modes.includes(mode))
       throw new GraphError(
         `scatter: mode "${mode}" is not add, mul, max, min or set\n  take one of these; a mean is a sum by add, divided by the counts`,
@@ -138,9 +138,9 @@ function updateNumbers(updates: Tensor, indices: readonly Tensor[]): Tensor {
  * place, and its gradient goes to that one: for set, the last update, or x where there is none; for
  * max and min, x if it equals the result, else the first update that does.
  */
-function scatterVjp(g: Tensor, y: Tensor): readonly (Tensor | undefined)[] {
+function scatterVjp(g: Tensor, y: NodeOf<"scatter">): readonly (Tensor | undefined)[] {
   const [x, updates, ...indices] = y.operands as [Tensor, Tensor, ...Tensor[]];
-  const [axes, mode] = [[...numbersOf(y.attrs.axes)], y.attrs.mode as Mode];
+  const [axes, mode] = [[...y.attrs.axes], y.attrs.mode];
   const back = (t: Tensor) => apply("gather", [t, ...indices], { axes });
   const none = indices.map(() => undefined);
   const inX = landed(x, updates, indices, axes);
@@ -173,9 +173,9 @@ function scatterVjp(g: Tensor, y: Tensor): readonly (Tensor | undefined)[] {
  * For each update of a scatter with mode mul the product of all other factors of its place: the result divided by the update; where
  * the update is 0, the product of what is not, unless another is 0 too.
  */
-function otherFactors(y: Tensor): Tensor {
+function otherFactors(y: NodeOf<"scatter">): Tensor {
   const [x, updates, ...indices] = y.operands as [Tensor, Tensor, ...Tensor[]];
-  const axes = [...numbersOf(y.attrs.axes)];
+  const axes = [...y.attrs.axes];
   const back = (t: Tensor) => apply("gather", [t, ...indices], { axes });
   const isZero = apply("equal", [updates, zerosOf(updates)]);
   const nonZero = apply("select", [isZero, filled(1, x.dtype, updates.shape), updates]);
@@ -274,7 +274,7 @@ function combined(
   x: Tensor,
   updates: Tensor,
   indices: readonly Tensor[],
-  attrs: { readonly axes: readonly number[]; readonly mode: Mode },
+  attrs: { readonly axes: readonly number[]; readonly mode: UpdateMode },
 ): Tensor {
   const wide = isHalf(x.dtype) && (attrs.mode === "add" || attrs.mode === "mul");
   const [to, from] = wide ? [inDtype(x, "f32"), inDtype(updates, "f32")] : [x, updates];
@@ -310,7 +310,7 @@ export function scatter(
   updates: Tensor,
   indices: readonly Tensor[],
   axes: readonly number[],
-  mode: Mode = "add",
+  mode: UpdateMode = "add",
   options: IndexOptions = {},
 ): Tensor {
   checkTensor("scatter", x);

@@ -3,6 +3,7 @@
  * other axis; nothing is broadcast.
  */
 
+import type { NodeOf } from "../attributes.ts";
 import { addDim, type Dim, isNonNegative, printDim, sameDim, subDim } from "../dim.ts";
 import { GraphError, ShapeError } from "../errors.ts";
 import { checkExtentKind, checkExtents, checkList } from "../kind.ts";
@@ -34,7 +35,7 @@ defineOp({
     return { dtype: first.dtype, shape: first.shape.map((d, i) => (i === axis ? extent : d)) };
   },
   vjp(g, y, ...operands) {
-    const axis = y.attrs.axis as number;
+    const axis = y.attrs.axis;
     let start: Dim = 0;
     return operands.map((t) => {
       const from = start;
@@ -46,8 +47,8 @@ defineOp({
 });
 
 /** Each operand up to its end; what came before has been taken by the pieces before it. */
-function concatPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
-  const axis = node.attrs.axis as number;
+function concatPieces(node: NodeOf<"concat">, coords: readonly Dim[]): Piece[] {
+  const { axis } = node.attrs;
   const filled = node.operands.flatMap((t, i) => (t.shape[axis] === 0 ? [] : [i]));
   const order = filled.length ? filled : [0];
   let start: Dim = 0;

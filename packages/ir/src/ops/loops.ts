@@ -2,9 +2,10 @@
  * What a compiler asks about reductions, scans and contractions besides `pieces`: the extents they run
  * over, the direction of a scan, and the axes of a dotGeneral by role.
  */
+import { type CumulativeOp, isOp, type NodeOf, reducedAxes } from "../attributes.ts";
 import type { Dim } from "../dim.ts";
 import type { Attrs, Tensor } from "../node.ts";
-import { dimsOf, numbersOf, otherAxes } from "./apply.ts";
+import { numbersOf, otherAxes } from "./apply.ts";
 
 /**
  * The extents a reduction or contraction runs over, in the order in which `pieces` expects its
@@ -12,10 +13,10 @@ import { dimsOf, numbersOf, otherAxes } from "./apply.ts";
  */
 export function reductionExtents(node: Tensor): readonly Dim[] {
   const [lhs, rhs] = node.operands as [Tensor, Tensor];
-  if (node.op === "fold") return dimsOf(node.attrs.size);
-  if (node.op === "dotGeneral") return numbersOf(node.attrs.lhsContract).map((a) => lhs.shape[a]!);
+  if (isOp(node, "fold")) return node.attrs.size;
+  if (isOp(node, "dotGeneral")) return node.attrs.lhsContract.map((a) => lhs.shape[a]!);
   if (node.op === "convolution") return rhs.shape.slice(1);
-  return numbersOf(node.attrs.axes).map((a) => lhs.shape[a]!);
+  return reducedAxes(node).map((a) => lhs.shape[a]!);
 }
 
 export interface ScanAttrs {
@@ -25,11 +26,10 @@ export interface ScanAttrs {
 }
 
 /** The attributes of a cumulative op; flags that text leaves out are false. */
-export const scanAttrs = ({ attrs }: { readonly attrs: Attrs }): ScanAttrs => ({
-  axis: attrs.axis as number,
-  exclusive: attrs.exclusive === true,
-  reverse: attrs.reverse === true,
-});
+export function scanAttrs(node: Tensor): ScanAttrs {
+  const { axis, exclusive = false, reverse = false } = (node as NodeOf<CumulativeOp>).attrs;
+  return { axis, exclusive, reverse };
+}
 
 export interface DotAxes {
   readonly lhsBatch: readonly number[];
@@ -38,6 +38,7 @@ export interface DotAxes {
   readonly rhsContract: readonly number[];
 }
 
+/** The axes as text gave them; a node's are its attributes. */
 export const dotAxes = (attrs: Attrs): DotAxes => ({
   lhsBatch: numbersOf(attrs.lhsBatch),
   rhsBatch: numbersOf(attrs.rhsBatch),

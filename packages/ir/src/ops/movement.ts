@@ -40,10 +40,8 @@ defineOp({
       );
     return { dtype: x.dtype, shape: perm.map((p) => x.shape[p]!) };
   },
-  vjp: (g, y) => [transpose(g, unpermute(numbersOf(y.attrs.perm), range(g.rank)))],
-  pieces: (node, coords) => [
-    { operand: 0, coords: unpermute(numbersOf(node.attrs.perm), coords), when: [] },
-  ],
+  vjp: (g, y) => [transpose(g, unpermute(y.attrs.perm, range(g.rank)))],
+  pieces: (node, coords) => [{ operand: 0, coords: unpermute(node.attrs.perm, coords), when: [] }],
 });
 
 /** out[perm[i]] = of[i]. */
@@ -93,10 +91,10 @@ defineOp({
     }
     return { dtype: x.dtype, shape: type.shape };
   },
-  vjp: (g, y, x) => [unbroadcast(g, x!.shape, numbersOf(y.attrs.dims))],
+  vjp: (g, y, x) => [unbroadcast(g, x!.shape, y.attrs.dims)],
   pieces(node, coords) {
     const from = node.operands[0]!.shape;
-    const at = numbersOf(node.attrs.dims).map((d, k): Dim => (from[k] === 1 ? 0 : coords[d]!));
+    const at = node.attrs.dims.map((d, k): Dim => (from[k] === 1 ? 0 : coords[d]!));
     return [{ operand: 0, coords: at, when: [] }];
   },
 });
@@ -133,9 +131,9 @@ defineOp({
     checkAxes("reverse", numbersOf(attrs.axes), operands[0]!.rank);
     return operands[0]!;
   },
-  vjp: (g, y) => [reverse(g, numbersOf(y.attrs.axes))],
+  vjp: (g, y) => [reverse(g, y.attrs.axes)],
   pieces(node, coords) {
-    const axes = numbersOf(node.attrs.axes);
+    const axes = node.attrs.axes;
     const at = coords.map((c, i) => (axes.includes(i) ? subDim(subDim(node.shape[i]!, 1), c) : c));
     return [{ operand: 0, coords: at, when: [] }];
   },

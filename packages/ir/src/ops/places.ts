@@ -2,6 +2,7 @@
  * Indices as a user gives them, made into places: counted from the end where they are negative, and refused where it is known
  * that they are outside. What is known to be a place costs nothing.
  */
+import { isOp } from "../attributes.ts";
 import { addDim, type Dim, isStatic, printDim, subDim } from "../dim.ts";
 import { isInteger, maxOf } from "../dtype.ts";
 import { DtypeError, ShapeError } from "../errors.ts";
@@ -88,7 +89,7 @@ function isPlace(t: Tensor, depth = 0): boolean {
 
 /** 0 to the last of an iota. */
 function countedRange(t: Tensor): { readonly min: number; readonly max: Dim } | undefined {
-  return t.op === "iota" ? { min: 0, max: subDim(t.shape[t.attrs.axis as number]!, 1) } : undefined;
+  return isOp(t, "iota") ? { min: 0, max: subDim(t.shape[t.attrs.axis]!, 1) } : undefined;
 }
 
 /** Throws where values that the graph holds are outside of `extent`; where that is a symbol, the run does. */

@@ -1,3 +1,8 @@
+/**
+ * Reductions over axes, which are removed: sums, products, extremes and their indices. The first of equal extremes counts,
+ * and NaN is more extreme than any number.
+ */
+import type { ReduceOp } from "../attributes.ts";
 import { sumDtype } from "../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
@@ -8,7 +13,7 @@ import { checkAxes, dropAxes, printShape, sizeOf } from "../shape.ts";
 import { apply, checkCount, checkTensor, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
 import { broadcastInDim, reshape } from "./movement.ts";
 
-type Vjp = NonNullable<OpRecord["vjp"]>;
+type Vjp = NonNullable<OpRecord<ReduceOp>["vjp"]>;
 
 /** The operand coordinates made of result coordinates and, at the reduced axes, loop variables. */
 function merge<T>(
@@ -29,7 +34,7 @@ function checkDtype(op: string, reducer: Reducer, x: Tensor): void {
     );
 }
 
-function reduction(name: string, reducer: Reducer, vjp?: Vjp): void {
+function reduction(name: ReduceOp, reducer: Reducer, vjp?: Vjp): void {
   const index = reducer === "argMax" || reducer === "argMin";
   defineOp({
     name,
@@ -44,7 +49,7 @@ function reduction(name: string, reducer: Reducer, vjp?: Vjp): void {
     },
     ...(vjp ? { vjp } : {}),
     pieces(node, coords) {
-      const [x, axes] = [node.operands[0]!, numbersOf(node.attrs.axes)];
+      const [x, axes] = [node.operands[0]!, node.attrs.axes];
       const at = merge(axes, x.rank, coords.slice(0, node.rank), coords.slice(node.rank));
       return [{ operand: 0, coords: at, when: [] }];
     },
@@ -66,9 +71,9 @@ function positions(x: Tensor, axes: readonly number[]): Tensor {
  * The whole gradient goes to the first of equal extremes, which is where argMax and argMin point.
  */
 const extremeVjp =
-  (arg: string): Vjp =>
+  (arg: ReduceOp): Vjp =>
   (g, y, x) => {
-    const axes = numbersOf(y.attrs.axes);
+    const axes = y.attrs.axes;
     const chosen = spreadOver(apply(arg, [x!], { axes }), x!, axes);
     const mask = apply("equal", [positions(x!, axes), chosen]);
     return [apply("select", [mask, spreadOver(g, x!, axes), filled(0, g.dtype, x!.shape)])];
@@ -79,7 +84,7 @@ const extremeVjp =
  * are 0. Costs n² for n reduced elements.
  */
 const productVjp: Vjp = (g, y, x) => {
-  const axes = numbersOf(y.attrs.axes);
+  const axes = y.attrs.axes;
   const order = [...otherAxes(x!.rank, axes), ...axes];
   const lead = order.length - axes.length;
   const moved = apply("transpose", [x!], { perm: order });
@@ -99,7 +104,7 @@ const productVjp: Vjp = (g, y, x) => {
   return [apply("transpose", [reshape(scaled, moved.shape)], { perm: back })];
 };
 
-reduction("reduceSum", "sum", (g, y, x) => [spreadOver(g, x!, numbersOf(y.attrs.axes))]);
+reduction("reduceSum", "sum", (g, y, x) => [spreadOver(g, x!, y.attrs.axes)]);
 reduction("reduceProd", "prod", productVjp);
 reduction("reduceMax", "max", extremeVjp("argMax"));
 reduction("reduceMin", "min", extremeVjp("argMin"));

@@ -3,6 +3,7 @@
  * computes the step again; it carries the cotangent of the carry, and sums of those of captured values where these are
  * not taken over all steps at once.
  */
+import type { NodeOf } from "../attributes.ts";
 import type { Dim } from "../dim.ts";
 import { isFloat } from "../dtype.ts";
 import type { ResultType, Tensor } from "../node.ts";
@@ -23,7 +24,7 @@ const placeholder = ({ dtype, shape }: ResultType): Tensor => input("g", dtype, 
 const add = (a: Tensor, b: Tensor): Tensor => apply("add", [a, b]);
 
 export class ScanGradient {
-  readonly #node: Tensor;
+  readonly #node: NodeOf<"scan">;
   readonly #cotangents: readonly (Tensor | undefined)[];
   readonly #carries: number;
   /** Operands before the captured ones. */
@@ -39,16 +40,16 @@ export class ScanGradient {
   readonly #parts: ReadonlyMap<number, Tensor | undefined>;
 
   constructor(
-    node: Tensor,
+    node: NodeOf<"scan">,
     cotangents: readonly (Tensor | undefined)[],
     active: readonly boolean[],
     pullback: Pullback,
   ) {
     this.#node = node;
     this.#cotangents = cotangents;
-    const n = Number(node.attrs.carries);
-    const own = n + Number(node.attrs.xs);
-    [this.#carries, this.#own, this.#length] = [n, own, node.attrs.length as Dim];
+    const { carries: n, length } = node.attrs;
+    const own = n + node.attrs.xs;
+    [this.#carries, this.#own, this.#length] = [n, own, length];
     const { params, results } = node.regions[0]!;
     this.#params = params.slice(1);
     const floats = this.#params.flatMap((p, i) =>

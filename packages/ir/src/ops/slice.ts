@@ -3,6 +3,7 @@
  * They undo each other, so each is the other's gradient. Negative padding crops.
  */
 
+import type { NodeOf, OpAttrs } from "../attributes.ts";
 import {
   addDim,
   ceilDiv,
@@ -60,15 +61,15 @@ defineOp({
     return { dtype: x.dtype, shape };
   },
   vjp(g, y, x) {
-    const start = dimsOf(y.attrs.start);
-    const interior = numbersOf(y.attrs.stride).map((s) => s - 1);
+    const start = y.attrs.start;
+    const interior = y.attrs.stride.map((s) => s - 1);
     const high = x!.shape.map((d, i) =>
       subDim(subDim(d, start[i]!), spread(g.shape[i]!, interior[i]!)),
     );
     return [pad(g, 0, start, high, interior)];
   },
   pieces(node, coords) {
-    const [start, stride] = [dimsOf(node.attrs.start), numbersOf(node.attrs.stride)];
+    const [start, stride] = [node.attrs.start, node.attrs.stride];
     const at = coords.map((c, i) => addDim(start[i]!, mulDim(c, stride[i]!)));
     return [{ operand: 0, coords: at, when: [] }];
   },
@@ -147,7 +148,7 @@ defineOp({
   },
   vjp(g, y, x, value) {
     const shape = x!.shape;
-    const [gx, interior] = [unpad(g, y.attrs, x!.shape), numbersOf(y.attrs.interior)];
+    const [gx, interior] = [unpad(g, y.attrs, x!.shape), y.attrs.interior];
     const outside = apply("pad", [filled(0, "bool", shape), filled(1, "bool", [])], {
       ...y.attrs,
       interior: [...interior],
@@ -163,10 +164,13 @@ defineOp({
  * Takes the sides off by padding with the negated amounts, then the interior by a strided slice. Of an axis that may be empty
  * the last element keeps its interior too, so that D elements are D·(interior + 1), whatever D is.
  */
-function unpad(g: Tensor, attrs: Attrs, shape: Shape): Tensor {
-  const interior = numbersOf(attrs.interior);
-  const low = dimsOf(attrs.low).map(negDim);
-  const high = dimsOf(attrs.high).map((d, i) => {
+function unpad(
+  g: Tensor,
+  { low: before, high: after, interior }: OpAttrs["pad"],
+  shape: Shape,
+): Tensor {
+  const low = before.map(negDim);
+  const high = after.map((d, i) => {
     const [extent, n] = [shape[i]!, interior[i]!];
     if (n === 0 || isNonNegative(subDim(extent, 1))) return negDim(d);
     return subDim(mulDim(extent, n + 1), addDim(g.shape[i]!, low[i]!));
@@ -181,12 +185,12 @@ function unpad(g: Tensor, attrs: Attrs, shape: Shape): Tensor {
 }
 
 /** Piece 0 is x within its bounds: p = c − low, p ≥ 0, p ≤ (D − 1)·s, p mod s = 0, at p / s. */
-function padPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
+function padPieces(node: NodeOf<"pad">, coords: readonly Dim[]): Piece[] {
   const extents = node.operands[0]!.shape;
   const when: Condition[] = [];
   const at = coords.map((c, i) => {
-    const p = subDim(c, dimsOf(node.attrs.low)[i]!);
-    const step = numbersOf(node.attrs.interior)[i]! + 1;
+    const p = subDim(c, node.attrs.low[i]!);
+    const step = node.attrs.interior[i]! + 1;
     const above = subDim(mulDim(subDim(extents[i]!, 1), step), p);
     if (!isNonNegative(p)) when.push({ value: p, test: "nonnegative" });
     if (!isNonNegative(above)) when.push({ value: above, test: "nonnegative" });

@@ -2,6 +2,7 @@
  * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it, so that gradients come
  * from gather, and any number of tensors can be brought into one order.
  */
+import type { OpAttrs } from "../attributes.ts";
 import { type Dim, printDim, subDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { checkExtentKind } from "../kind.ts";
@@ -20,10 +21,9 @@ export interface SortAttrs {
 }
 
 /** The attributes of an argSort; a flag that text leaves out is false, and so is a count: all places. */
-export function sortAttrs(x: Tensor, attrs: Attrs): SortAttrs {
-  const axis = attrs.axis as number;
-  const count = (attrs.count ?? x.shape[axis]) as Dim;
-  return { axis, count, descending: attrs.descending === true };
+export function sortAttrs(x: Tensor, attrs: OpAttrs["argSort"]): SortAttrs {
+  const { axis, count = x.shape[axis]!, descending = false } = attrs;
+  return { axis, count, descending };
 }
 
 defineOp({
@@ -34,7 +34,7 @@ defineOp({
     const [x] = operands as [Tensor];
     if (typeof attrs.axis !== "number") throw new GraphError("argSort: attribute axis is missing");
     checkAxis("argSort", attrs.axis, x.rank);
-    const { axis, count } = sortAttrs(x, attrs);
+    const { axis, count } = sortAttrs(x, attrs as Attrs & OpAttrs["argSort"]);
     const extent = x.shape[axis]!;
     const refuse = () =>
       new ShapeError(

@@ -4,6 +4,7 @@
  * graph in weak maps, so that a node stays small and printable.
  */
 
+import { isOp } from "../attributes.ts";
 import { type Dim, dim, printDim } from "../dim.ts";
 import { type Dtype, isDtype, isFloat, roundTo } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -221,7 +222,7 @@ export function constant(value: number | boolean, dtype: Dtype = "f32"): Tensor 
 
 /** The value of a constant node; undefined for any other. */
 export const constantValueOf = (t: Tensor): number | undefined =>
-  t.op === "constant" ? (t.attrs.value as number) : undefined;
+  isOp(t, "constant") ? t.attrs.value : undefined;
 
 export const iotaRecord: OpRecord = source("iota", {
   infer: (_operands, attrs, node) => {

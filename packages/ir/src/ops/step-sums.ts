@@ -2,11 +2,12 @@
  * Sums, over the steps of a scan, of a value that each step computes. Where the value is a product, as the gradient of
  * a weight is, one product over all steps of what its factors were takes the place of a product and an addition a step.
  */
+import { isOp, type NodeOf, type OpAttrs } from "../attributes.ts";
 import type { Dim } from "../dim.ts";
 import { isStatic } from "../dim.ts";
 import type { Tensor } from "../node.ts";
 import { sizeOf } from "../shape.ts";
-import { apply, numbersOf } from "./apply.ts";
+import { apply } from "./apply.ts";
 import { constantValueOf } from "./source.ts";
 
 /** What is known only when the scan is built. */
@@ -41,14 +42,14 @@ export class StepSums {
   }
 
   #product(t: Tensor): Later | undefined {
-    if (t.op === "dotGeneral") return this.#dot(t);
+    if (isOp(t, "dotGeneral")) return this.#dot(t);
     return this.#through(t, (x) => this.#product(x));
   }
 
   /** Σ over the steps of a value that is stacked anyway, or of a sum of its elements. */
   #sum(t: Tensor): Later | undefined {
     const reduced = t.op === "reduceSum" ? t.operands[0]! : t;
-    const axes = t.op === "reduceSum" ? numbersOf(t.attrs.axes).map((a) => a + 1) : [];
+    const axes = isOp(t, "reduceSum") ? t.attrs.axes.map((a) => a + 1) : [];
     if (!this.#given.has(reduced) && !this.emitted.includes(reduced))
       return this.#through(t, (x) => this.#sum(x));
     const x = this.#stack(reduced);
@@ -65,11 +66,11 @@ export class StepSums {
   }
 
   /** The product over all steps: each factor's axes come after that of the steps, which is summed over. */
-  #dot(t: Tensor): Later | undefined {
+  #dot(t: NodeOf<"dotGeneral">): Later | undefined {
     const [a, b] = t.operands as [Tensor, Tensor];
     if (!this.#pays(t, [a, b])) return undefined;
     const [x, y] = [this.#stack(a), this.#stack(b)];
-    const after = (name: string) => numbersOf(t.attrs[name]).map((axis) => axis + 1);
+    const after = (name: keyof OpAttrs["dotGeneral"]) => t.attrs[name].map((axis) => axis + 1);
     const attrs = {
       lhsBatch: after("lhsBatch"),
       rhsBatch: after("rhsBatch"),
@@ -96,8 +97,8 @@ export class StepSums {
     if (t.op === "reshape" || t.op === "transpose") {
       const inner = this.#stack(t.operands[0]!);
       const shape = [this.#length, ...t.shape];
-      const perm = [0, ...numbersOf(t.attrs.perm).map((axis) => axis + 1)];
-      const attrs = t.op === "transpose" ? { perm } : {};
+      const moved = isOp(t, "transpose") && { perm: [0, ...t.attrs.perm.map((axis) => axis + 1)] };
+      const attrs = moved || {};
       return () => apply(t.op, [inner()], attrs, { dtype: t.dtype, shape });
     }
     const known = this.emitted.indexOf(t);

@@ -3,6 +3,7 @@
  * the body runs is known only when it has run.
  */
 
+import type { NodeOf } from "../attributes.ts";
 import { isFloat } from "../dtype.ts";
 import { checkOptions, GraphError, type OptionNames } from "../errors.ts";
 import { checkList, kindOf } from "../kind.ts";
@@ -25,9 +26,6 @@ import { scan } from "./scan.ts";
 import { input } from "./source.ts";
 
 const carriesOf = (attrs: Attrs): number => Number(attrs.carries);
-
-/** The most steps that the loop takes; undefined if nothing is known of it. */
-const maxTripsOf = (attrs: Attrs): number | undefined => attrs.maxTrips as number | undefined;
 
 function checkMaxTrips(most: unknown): void {
   if (most !== undefined && !(Number.isSafeInteger(most) && (most as number) >= 0))
@@ -59,17 +57,17 @@ export const whileRecord: OpRecord = defineOp({
 /** With a bound on its steps the loop is a scan whose steps do nothing once the condition fails. */
 function whileVjp(
   cotangents: readonly (Tensor | undefined)[],
-  node: Tensor,
+  node: NodeOf<"whileLoop">,
   active: readonly boolean[],
   pullback: Pullback,
 ): (Tensor | undefined)[] {
-  const most = maxTripsOf(node.attrs);
+  const most = node.attrs.maxTrips;
   if (most === undefined)
     throw new GraphError(
       "grad: whileLoop has no gradient, as the number of its steps is not bounded\n  give it maxTrips, or use scan",
     );
   const stand = node.operands.map((t) => input("stand", t.dtype, t.shape));
-  const n = carriesOf(node.attrs);
+  const n = node.attrs.carries;
   const [test, body] = node.regions as [Graph, Graph];
   const inside = ({ params, results }: Graph, carry: readonly Tensor[]) => {
     const given = [...carry, ...stand.slice(n)];

@@ -4,6 +4,7 @@
  * neither pads.
  */
 
+import type { NodeOf } from "../attributes.ts";
 import {
   addDim,
   type Dim,
@@ -18,7 +19,7 @@ import {
 } from "../dim.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import { checkExtents, checkRecord } from "../kind.ts";
-import type { Attrs, AttrValue, Tensor } from "../node.ts";
+import type { Attrs, Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { requireAtLeast } from "../requirement.ts";
 import { printShape } from "../shape.ts";
@@ -81,12 +82,12 @@ defineOp({
     return { dtype: x.dtype, shape: [...x.shape.slice(0, lead), ...out, ...size] };
   },
   vjp(g, y, x) {
-    const { size, stride, dilation } = y.attrs as WindowAttrs;
-    const lead = x!.rank - numbersOf(stride).length;
+    const { size, stride, dilation } = y.attrs;
+    const lead = x!.rank - stride.length;
     return [apply("fold", [g], { size, stride, dilation, extent: x!.shape.slice(lead) })];
   },
   pieces(node, coords) {
-    const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+    const [stride, dilation] = [node.attrs.stride, node.attrs.dilation];
     const n = stride.length;
     const lead = coords.length - 2 * n;
     const at = stride.map((s, i) =>
@@ -95,8 +96,6 @@ defineOp({
     return [{ operand: 0, coords: [...coords.slice(0, lead), ...at], when: [] }];
   },
 });
-
-type WindowAttrs = Record<"size" | "stride" | "dilation", AttrValue>;
 
 export interface WindowOptions {
   readonly size: Dim | readonly Dim[];
@@ -147,7 +146,7 @@ defineOp({
     return { dtype: x.dtype, shape: [...x.shape.slice(0, lead), ...extent] };
   },
   vjp(g, y) {
-    const { size, stride, dilation } = y.attrs as WindowAttrs;
+    const { size, stride, dilation } = y.attrs;
     return [apply("windows", [g], { size, stride, dilation })];
   },
   pieces: (node, coords) => foldPieces(node, coords),
@@ -185,8 +184,8 @@ export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
  * With k the last coordinates: o·stride = p − k·dilation, where the division is exact and o in
  * range.
  */
-function foldPieces(node: Tensor, coords: readonly Dim[]): Piece[] {
-  const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+function foldPieces(node: NodeOf<"fold">, coords: readonly Dim[]): Piece[] {
+  const [stride, dilation] = [node.attrs.stride, node.attrs.dilation];
   const lead = node.rank - stride.length;
   const offsets = coords.slice(node.rank);
   const when: Condition[] = [];

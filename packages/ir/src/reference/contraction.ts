@@ -2,13 +2,12 @@
  * Reference values of dotGeneral and convolution: sums of products in double precision, in row-major order.
  */
 import { evaluateDim } from "../dim-evaluate.ts";
-import { dimsOf, numbersOf } from "../ops/apply.ts";
-import { dotAxes, factorCoords } from "../ops/loops.ts";
+import { factorCoords } from "../ops/loops.ts";
 import type { Evaluate } from "./value.ts";
 import { coordinates, elementAt, inside, multiply, plus, tabulate } from "./walk.ts";
 
-const dotGeneral: Evaluate = (node, [lhs, rhs], dims) => {
-  const d = dotAxes(node.attrs);
+const dotGeneral: Evaluate<"dotGeneral"> = (node, [lhs, rhs], dims) => {
+  const d = node.attrs;
   const extents = d.lhsContract.map((a) => lhs!.shape[a]!);
   return tabulate(node, dims, (at) => {
     let sum = 0;
@@ -20,14 +19,14 @@ const dotGeneral: Evaluate = (node, [lhs, rhs], dims) => {
   });
 };
 
-const convolution: Evaluate = (node, [x, w], dims) => {
+const convolution: Evaluate<"convolution"> = (node, [x, w], dims) => {
   const [stride, lhsDilation, rhsDilation] = [
-    numbersOf(node.attrs.stride),
-    numbersOf(node.attrs.lhsDilation),
-    numbersOf(node.attrs.rhsDilation),
+    node.attrs.stride,
+    node.attrs.lhsDilation,
+    node.attrs.rhsDilation,
   ];
-  const low = dimsOf(node.attrs.low).map((d) => evaluateDim(d, dims));
-  const perGroup = w!.shape[0]! / (node.attrs.groups as number);
+  const low = node.attrs.low.map((d) => evaluateDim(d, dims));
+  const perGroup = w!.shape[0]! / node.attrs.groups;
   return tabulate(node, dims, ([n, o, ...at]) => {
     let sum = 0;
     for (const [c, ...k] of coordinates(w!.shape.slice(1))) {

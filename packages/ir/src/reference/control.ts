@@ -3,7 +3,7 @@
  * what.
  */
 
-import type { Dim } from "../dim.ts";
+import { type NodeOf, opOf } from "../attributes.ts";
 import { evaluateDim } from "../dim-evaluate.ts";
 import type { Graph, Tensor } from "../node.ts";
 import { scanParts } from "../ops/scan.ts";
@@ -17,9 +17,12 @@ function cond({ regions }: Tensor, [flag, ...captures]: readonly Value[], run: R
   return run(regions[flag!.data[0] ? 0 : 1]!, captures);
 }
 
-function whileLoop({ regions, attrs }: Tensor, operands: readonly Value[], run: Run): Value[] {
-  const n = Number(attrs.carries);
-  const most = Number(attrs.maxTrips ?? Infinity);
+function whileLoop(
+  { regions, attrs }: NodeOf<"whileLoop">,
+  operands: readonly Value[],
+  run: Run,
+): Value[] {
+  const { carries: n, maxTrips: most = Infinity } = attrs;
   const captures = operands.slice(n);
   let carry = operands.slice(0, n);
   for (let i = 0; i < most && run(regions[0]!, [...carry, ...captures])[0]!.data[0]; i++)
@@ -32,9 +35,9 @@ const sliceAt = ({ dtype, shape, data }: Value, i: number): Value => {
   return { dtype, shape: shape.slice(1), data: data.slice(i * size, (i + 1) * size) };
 };
 
-function scan(node: Tensor, operands: readonly Value[], dims: Dims, run: Run): Value[] {
+function scan(node: NodeOf<"scan">, operands: readonly Value[], dims: Dims, run: Run): Value[] {
   const { init, xs, captures } = scanParts(node.attrs, operands);
-  const length = evaluateDim(node.attrs.length as Dim, dims);
+  const length = evaluateDim(node.attrs.length, dims);
   const stacked = node.results!.slice(init.length).map(({ dtype, shape }): Value => {
     const concrete = concreteShape(shape, dims);
     const size = concrete.reduce((a, b) => a * b, 1);
@@ -60,6 +63,6 @@ function scan(node: Tensor, operands: readonly Value[], dims: Dims, run: Run): V
 /** All results of a node with regions, by op. */
 export const controls: Readonly<Record<string, Control>> = {
   cond: (node, operands, _dims, run) => cond(node, operands, run),
-  whileLoop: (node, operands, _dims, run) => whileLoop(node, operands, run),
-  scan,
+  whileLoop: (node, operands, _dims, run) => whileLoop(opOf(node, "whileLoop"), operands, run),
+  scan: (node, ...rest) => scan(opOf(node, "scan"), ...rest),
 };

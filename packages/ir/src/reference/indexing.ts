@@ -3,7 +3,7 @@
  * rounded, since it is an element of the tensor that the next one finds.
  */
 import { type Dtype, roundTo } from "../dtype.ts";
-import { numbersOf, otherAxes } from "../ops/apply.ts";
+import { otherAxes } from "../ops/apply.ts";
 import type { Evaluate, Value } from "./value.ts";
 import { coordinates, elementAt, inside, multiply, rowMajor, tabulate } from "./walk.ts";
 
@@ -20,8 +20,8 @@ function place(
   return at;
 }
 
-const gather: Evaluate = (node, [x, ...indices], dims) => {
-  const axes = numbersOf(node.attrs.axes);
+const gather: Evaluate<"gather"> = (node, [x, ...indices], dims) => {
+  const axes = node.attrs.axes;
   // There is no element to clamp to.
   if (axes.some((axis) => x!.shape[axis] === 0)) return tabulate(node, dims, () => 0);
   const n = indices[0]!.shape.length;
@@ -42,9 +42,9 @@ const combine: Record<string, (old: number, update: number, dtype: Dtype) => num
   set: (_, b) => b,
 };
 
-const scatter: Evaluate = (node, [x, updates, ...indices], dims) => {
-  const axes = numbersOf(node.attrs.axes);
-  const into = combine[node.attrs.mode as string]!;
+const scatter: Evaluate<"scatter"> = (node, [x, updates, ...indices], dims) => {
+  const axes = node.attrs.axes;
+  const into = combine[node.attrs.mode]!;
   const n = indices[0]!.shape.length;
   const sums: Value = { ...x!, data: Float64Array.from(x!.data) };
   for (const at of coordinates(updates!.shape)) {

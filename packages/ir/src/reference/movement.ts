@@ -2,12 +2,11 @@
  * Reference values of the movement ops: every element is looked up in an operand, or is the fill.
  */
 import { evaluateDim } from "../dim-evaluate.ts";
-import { dimsOf, numbersOf } from "../ops/apply.ts";
 import type { Evaluate } from "./value.ts";
 import { elementAt, inside, tabulate } from "./walk.ts";
 
-const transpose: Evaluate = (node, [x], dims) => {
-  const perm = numbersOf(node.attrs.perm);
+const transpose: Evaluate<"transpose"> = (node, [x], dims) => {
+  const perm = node.attrs.perm;
   return tabulate(node, dims, (at) =>
     elementAt(
       x!,
@@ -16,30 +15,30 @@ const transpose: Evaluate = (node, [x], dims) => {
   );
 };
 
-const broadcastInDim: Evaluate = (node, [x], dims) =>
+const broadcastInDim: Evaluate<"broadcastInDim"> = (node, [x], dims) =>
   tabulate(node, dims, (at) =>
     elementAt(
       x!,
-      numbersOf(node.attrs.dims).map((d, k) => (x!.shape[k] === 1 ? 0 : at[d]!)),
+      node.attrs.dims.map((d, k) => (x!.shape[k] === 1 ? 0 : at[d]!)),
     ),
   );
 
-const reverse: Evaluate = (node, [x], dims) =>
+const reverse: Evaluate<"reverse"> = (node, [x], dims) =>
   tabulate(node, dims, (at) =>
     elementAt(
       x!,
-      at.map((c, i) => (numbersOf(node.attrs.axes).includes(i) ? x!.shape[i]! - 1 - c : c)),
+      at.map((c, i) => (node.attrs.axes.includes(i) ? x!.shape[i]! - 1 - c : c)),
     ),
   );
 
-const reshape: Evaluate = (node, [x], dims) => {
+const reshape: Evaluate<"reshape"> = (node, [x], dims) => {
   let i = 0;
   return tabulate(node, dims, () => x!.data[i++]!);
 };
 
-const slice: Evaluate = (node, [x], dims) => {
-  const start = dimsOf(node.attrs.start).map((d) => evaluateDim(d, dims));
-  const stride = numbersOf(node.attrs.stride);
+const slice: Evaluate<"slice"> = (node, [x], dims) => {
+  const start = node.attrs.start.map((d) => evaluateDim(d, dims));
+  const stride = node.attrs.stride;
   return tabulate(node, dims, (at) =>
     elementAt(
       x!,
@@ -48,17 +47,17 @@ const slice: Evaluate = (node, [x], dims) => {
   );
 };
 
-const pad: Evaluate = (node, [x, value], dims) => {
-  const low = dimsOf(node.attrs.low).map((d) => evaluateDim(d, dims));
-  const interior = numbersOf(node.attrs.interior);
+const pad: Evaluate<"pad"> = (node, [x, value], dims) => {
+  const low = node.attrs.low.map((d) => evaluateDim(d, dims));
+  const interior = node.attrs.interior;
   return tabulate(node, dims, (at) => {
     const from = at.map((c, i) => (c - low[i]!) / (interior[i]! + 1));
     return inside(x!.shape, from) ? elementAt(x!, from) : value!.data[0]!;
   });
 };
 
-const concat: Evaluate = (node, operands, dims) => {
-  const axis = node.attrs.axis as number;
+const concat: Evaluate<"concat"> = (node, operands, dims) => {
+  const axis = node.attrs.axis;
   return tabulate(node, dims, (at) => {
     let [i, c] = [0, at[axis]!];
     while (c >= operands[i]!.shape[axis]!) c -= operands[i++]!.shape[axis]!;
@@ -69,8 +68,8 @@ const concat: Evaluate = (node, operands, dims) => {
   });
 };
 
-const windows: Evaluate = (node, [x], dims) => {
-  const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+const windows: Evaluate<"windows"> = (node, [x], dims) => {
+  const [stride, dilation] = [node.attrs.stride, node.attrs.dilation];
   const lead = x!.shape.length - stride.length;
   return tabulate(node, dims, (at) =>
     elementAt(

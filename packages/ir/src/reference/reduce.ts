@@ -2,9 +2,9 @@
  * Reference values of the reductions, in row-major order of the reduced elements and in double precision until the
  * result is rounded.
  */
+import type { ReduceOp } from "../attributes.ts";
 import { isFloat, maxOf, minOf } from "../dtype.ts";
 import type { Tensor } from "../node.ts";
-import { numbersOf } from "../ops/apply.ts";
 import type { Evaluate, Value } from "./value.ts";
 import {
   concreteShape,
@@ -29,9 +29,9 @@ function* reduced(x: Value, axes: readonly number[], kept: readonly number[]): G
 
 /** A reduction that gives `value` for the elements of each group. */
 const over =
-  (value: (xs: Iterable<number>, node: Tensor) => number): Evaluate =>
+  (value: (xs: Iterable<number>, node: Tensor) => number): Evaluate<ReduceOp> =>
   (node, [x], dims) => {
-    const axes = numbersOf(node.attrs.axes);
+    const axes = node.attrs.axes;
     return tabulate(node, dims, (at) => value(reduced(x!, axes, at), node));
   };
 
@@ -75,8 +75,8 @@ export const highest = (node: Tensor): number =>
   isFloat(node.dtype) ? Infinity : maxOf(node.dtype);
 
 /** Every element is added to the place it came from. */
-const fold: Evaluate = (node, [x], dims) => {
-  const [stride, dilation] = [numbersOf(node.attrs.stride), numbersOf(node.attrs.dilation)];
+const fold: Evaluate<"fold"> = (node, [x], dims) => {
+  const [stride, dilation] = [node.attrs.stride, node.attrs.dilation];
   const lead = node.rank - stride.length;
   const shape = concreteShape(node.shape, dims);
   const sums = new Float64Array(shape.reduce((a, b) => a * b, 1));

@@ -20,7 +20,7 @@ const lineOf = (x: Value, at: readonly number[], axis: number): number[] =>
     ),
   );
 
-const argSort: Evaluate = (node, [x], dims) => {
+const argSort: Evaluate<"argSort"> = (node, [x], dims) => {
   const { axis, descending } = sortAttrs(node.operands[0]!, node.attrs);
   const orders = new Map<string, number[]>();
   return tabulate(node, dims, (at) => {

@@ -6,22 +6,22 @@ import { hostDataOf, threefry2x32 } from "../ops/source.ts";
 import type { Evaluate } from "./value.ts";
 import { concreteShape, tabulate } from "./walk.ts";
 
-const data: Evaluate = (node) => ({
+const data: Evaluate<"data"> = (node) => ({
   dtype: node.dtype,
   shape: node.shape as readonly number[],
   data: fromHost(node.dtype, hostDataOf(node)),
 });
 
-const constant: Evaluate = (node) => ({
+const constant: Evaluate<"constant"> = (node) => ({
   dtype: node.dtype,
   shape: [],
-  data: Float64Array.of(node.attrs.value as number),
+  data: Float64Array.of(node.attrs.value),
 });
 
-const iota: Evaluate = (node, _operands, dims) =>
-  tabulate(node, dims, (at) => at[node.attrs.axis as number]!);
+const iota: Evaluate<"iota"> = (node, _operands, dims) =>
+  tabulate(node, dims, (at) => at[node.attrs.axis]!);
 
-const randomBits: Evaluate = (node, [key], dims) => {
+const randomBits: Evaluate<"randomBits"> = (node, [key], dims) => {
   const [k0, k1] = key!.data;
   const shape = concreteShape(node.shape, dims);
   const words = Float64Array.from(
@@ -31,7 +31,7 @@ const randomBits: Evaluate = (node, [key], dims) => {
   return { dtype: "u32", shape, data: words };
 };
 
-const bitcast: Evaluate = (node, [x]) => {
+const bitcast: Evaluate<"bitcast"> = (node, [x]) => {
   const stored = toHost(x!.dtype, x!.data);
   const cast = toHost(node.dtype, new Float64Array(stored.length));
   new Uint8Array(cast.buffer).set(new Uint8Array(stored.buffer as ArrayBuffer));

@@ -1,8 +1,8 @@
 /**
  * What the reference computes with. Shares nothing with lowering.
  */
+import type { NodeOf } from "../attributes.ts";
 import type { Dtype } from "../dtype.ts";
-import type { Tensor } from "../node.ts";
 
 /** Numbers in row-major order, already rounded to the dtype. */
 export interface Value {
@@ -15,4 +15,7 @@ export interface Value {
 export type Dims = Readonly<Record<string, number>>;
 
 /** The result of one op for concrete operands; `dims` binds the symbols. */
-export type Evaluate = (node: Tensor, operands: readonly Value[], dims: Dims) => Value;
+export type Evaluate<K extends string = string> = {
+  // A method's parameters may be narrower: rows of one op stand in the table of all.
+  of(node: NodeOf<K>, operands: readonly Value[], dims: Dims): Value;
+}["of"];

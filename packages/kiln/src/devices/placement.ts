@@ -7,7 +7,7 @@ import {
   type Artifact,
   type Extent,
   evaluateExtent,
-  storageBytes,
+  packedBytes,
   type TargetName,
   type TensorSpec,
   timesOf,
@@ -83,9 +83,7 @@ export function countsOf(
   const value = (e: Extent): number => Math.max(0, evaluateExtent(e, dims));
   const sum = (values: readonly number[]): number => values.reduce((x, y) => x + y, 0);
   const bytes = (specs: readonly TensorSpec[]): number =>
-    sum(
-      specs.map((s) => s.shape.reduce<number>((n, e) => n * value(e), storageBytes(s.dtype, "js"))),
-    );
+    sum(specs.map((s) => s.shape.reduce<number>((n, e) => n * value(e), packedBytes(s.dtype))));
   const { inputs, outputs, states } = a.signature;
   const times = timesOf(a.plan, dims);
   const [uploaded, read] = [bytes(inputs), bytes(outputs)];

@@ -2,6 +2,10 @@
  * The C text of an op's record as instructions, for four f32 lanes or one f64: numbers, operands,
  * arithmetic, comparisons, logic, `?:` and calls. No assignments, casts, integers or bits.
  * Comparisons give a lane mask, of f64 an i32.
+ *
+ * So a new op needs nothing here: its record's text is what js and WGSL print as well. `?:` and
+ * logic evaluate both sides, as lanes must; a call of what `dialect.ts` lacks is the host's, lane
+ * by lane.
  */
 import { DtypeError } from "@kiln-ml/ir";
 import { type Code, isCheap, op } from "../code.ts";

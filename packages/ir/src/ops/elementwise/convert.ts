@@ -1,6 +1,7 @@
 /**
  * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
  */
+import { isOp } from "../../attributes.ts";
 import { bytesOf, convertNumber, type Dtype, isDtype, isFloat } from "../../dtype.ts";
 import { DtypeError, GraphError } from "../../errors.ts";
 import { makeNode, type ResultType, type Tensor } from "../../node.ts";
@@ -41,8 +42,8 @@ export function convert(x: Tensor, dtype: Dtype): Tensor {
   if (!isDtype(dtype)) throw new DtypeError(`convert: unknown dtype ${String(dtype)}`);
   const from = currentValue(x);
   if (from.dtype === dtype) return heldValue(from);
-  if (from.op === "constant" && dtype !== "bool")
-    return constant(convertNumber(from.dtype, dtype, from.attrs.value as number), dtype);
+  if (isOp(from, "constant") && dtype !== "bool")
+    return constant(convertNumber(from.dtype, dtype, from.attrs.value), dtype);
   const { shape } = from;
   if (dtype === "bool") {
     const zero = broadcastInDim(constant(0, from.dtype), shape, []);

@@ -15,6 +15,7 @@ const compileOptions: OptionNames<CompileOptions> = {
   tuning: 1,
   observe: 1,
   verify: 1,
+  refused: 1,
 };
 
 /** Throws GraphError for an option that is none of `compileProgram`. */

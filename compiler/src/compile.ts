@@ -26,7 +26,7 @@ import { checkCompileOptions } from "./compile-options.ts";
 import { fuse } from "./fuse/fuse.ts";
 import type { Group } from "./fuse/group.ts";
 import { storedNodes } from "./fuse/materialise.ts";
-import type { Fusion, FusionLimits } from "./fuse/state.ts";
+import type { Fusion, FusionLimits, Refused } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { type Lowered, Lowering } from "./lower/lower.ts";
@@ -37,7 +37,12 @@ import { type Context, copyOf, lowerControl } from "./plan/control.ts";
 import { flowOf } from "./plan/flow.ts";
 import { type Ordered, order } from "./plan/order.ts";
 import { plan } from "./plan/plan.ts";
-import { type CopyKernel, launchesOf, type PlannedStep } from "./plan/planned.ts";
+import {
+  type CopyKernel,
+  launchesOf,
+  type PlannedLaunch,
+  type PlannedStep,
+} from "./plan/planned.ts";
 import { bindingsOf, Reliefs } from "./plan/relieve.ts";
 import { allAtStart, type Started, shareStarts, startBytes } from "./plan/share.ts";
 import { unifyKernels } from "./plan/unify.ts";
@@ -69,6 +74,8 @@ export interface CompileOptions {
    * development: no bundle is to have it.
    */
   readonly verify?: (kernel: Kernel, target: TargetName) => void;
+  /** Called where fusion looked at a group for a node and did not take it, for inspection. */
+  readonly refused?: Refused;
 }
 
 export interface Stage {
@@ -77,6 +84,8 @@ export interface Stage {
   readonly kernels?: readonly Lowered[];
   /** The kernels as they are printed, and where they begin. */
   readonly started?: readonly Started[];
+  /** What each step of the plan launches, those of regions too, with the places of all parameters. */
+  readonly launches?: readonly PlannedLaunch[];
 }
 
 export interface Compiled {
@@ -113,7 +122,12 @@ export function compileProgram(source: Program, given: CompileOptions): Compiled
   const planned = plan(program, states, ordered, target.name, copyKernels(target, options));
   const texts = new TextTable(target, options);
   const started = startedKernels(planned.steps, target);
-  observe("emit", { kernels: ordered.kernels, started: started.map((s) => s.started) });
+  observe("emit", {
+    program,
+    kernels: ordered.kernels,
+    started: started.map((s) => s.started),
+    launches: launchesOf(planned.steps),
+  });
   const steps = started.map((s) => stepOf(s, target, texts));
   const artifact: Artifact = {
     version: artifactVersion,
@@ -131,7 +145,8 @@ export function compileProgram(source: Program, given: CompileOptions): Compiled
   return { artifact, states, decisions: options.choices?.decisions ?? [] };
 }
 
-function choicesOf({ tuning, observe: _observe, ...options }: CompileOptions): Choices | undefined {
+function choicesOf({ tuning, ...given }: CompileOptions): Choices | undefined {
+  const { observe: _observe, refused: _refused, ...options } = given;
   if (!tuning) return undefined;
   return new Choices(
     tuning,
@@ -214,7 +229,7 @@ function fuseAndLower(
     return { ...known, group: g };
   };
   for (;;) {
-    const fusion = fuse(program, limits, options.fusion ?? true, relief);
+    const fusion = fuse(program, limits, options.fusion ?? true, relief, options.refused);
     const stored = storedNodes(fusion, nodesOf(program));
     const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
     const ordered = order(program, kernels);

@@ -21,6 +21,8 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   // Files are opened by artifact's, by its subpath for Node alone: so a page that has loaders has no artifacts.
   "packages/data": ["@kiln-ml/ir", "@kiln-ml/artifact/node", "papaparse", "fast-png", "jpeg-js"],
   "packages/formats": ["@kiln-ml/ir", "@kiln-ml/artifact", "fflate"],
+  // The page is bundled by esbuild, when it runs from source and when it is built.
+  "packages/inspector": ["@dagrejs/dagre", "esbuild"],
   "packages/onnx": ["@kiln-ml/ir", "@bufbuild/protobuf"],
   "packages/stablehlo": ["@kiln-ml/ir"],
   "packages/train": [

@@ -30,10 +30,23 @@ export class Project {
   }
 
   kiln(...args: string[]): Outcome {
+    return this.#spawn(process.execPath, this.#command(args));
+  }
+
+  /** The command with its output going to another, through a shell. */
+  kilnTo(reader: string, ...args: string[]): Outcome {
+    const words = [process.execPath, ...this.#command(args)].map((w) => `'${w}'`);
+    return this.#spawn("sh", ["-c", `${words.join(" ")} | ${reader}`]);
+  }
+
+  #command(args: readonly string[]): string[] {
     const tsx = pathToFileURL(join(root, "node_modules/tsx/dist/loader.mjs")).href;
     const node = ["--conditions=@kiln-ml/source", "--import", tsx];
-    const cli = join(root, "packages/kiln/src/cli.ts");
-    const { status, stdout, stderr } = spawnSync(process.execPath, [...node, cli, ...args], {
+    return [...node, join(root, "packages/kiln/src/cli.ts"), ...args];
+  }
+
+  #spawn(command: string, args: readonly string[]): Outcome {
+    const { status, stdout, stderr } = spawnSync(command, args, {
       cwd: this.folder,
       encoding: "utf8",
       env: { ...process.env, KILN_DEBUG: "", NODE_OPTIONS: "" },

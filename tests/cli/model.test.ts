@@ -1,4 +1,5 @@
 /** `kiln compile`, `inspect` and `bench` on a model, and the artifact through the runtime alone. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readArtifact } from "@kiln-ml/artifact/node";
 import { createCpuDevice, createWasmDevice, initialStates, load } from "@kiln-ml/runtime";
@@ -46,6 +47,12 @@ test("compile writes a file that the runtime runs", async () => {
   const [y] = await run.run([{ data: new Float32Array(8).fill(0.5), shape: [2, 4] }]);
   const values = await y!.data();
   assert.ok(Math.abs(values[0]! + values[1]! + values[2]! - 1) < 1e-6);
+});
+
+test("compile says as JSON what it wrote", () => {
+  const { out } = project.kiln("compile", "--no-check", "--json", "model.ts", "-o", "j.kiln");
+  const { out: path, target, weightBytes } = JSON.parse(out);
+  assert.equal([path, target, weightBytes], ["j.kiln", "js", 204]);
 });
 
 test("compile writes a folder from a build function", async () => {
@@ -158,6 +165,50 @@ test("a script that exports no model, or no inputs", () => {
   project.write("open.ts", "export const model = { fn: (x: unknown) => x };\n");
   const open = project.kiln("inspect", "--no-check", "open.ts");
   assert.match(open.err, /^open\.ts: the model has no inputs\n/);
+});
+
+test("inspect gives all of it as JSON, or as a page", async () => {
+  const args = ["inspect", "--no-check", "model.ts", "--dims", "N=2", "--target", "js"];
+  const { code, out, err } = project.kiln(...args, "--json", "--profile");
+  assert.is(err, "");
+  assert.is(code, 0);
+  const inspection = JSON.parse(out);
+  assert.is(inspection.format, "kiln-inspection");
+  assert.is(inspection.profile.rows.length, inspection.kernels.length);
+  assert.ok(inspection.nodes.some((n: { site?: string }) => /^model\.ts:\d+:\d+$/.test(n.site!)));
+  const page = project.kiln(...args, "--html", "net.html");
+  assert.is(page.err, "");
+  assert.match(page.out, /^wrote net\.html: Net for js, \d+ nodes, \d+ kernels\n$/);
+  assert.match(readFileSync(join(project.folder, "net.html"), "utf8"), /^<!doctype html>/);
+});
+
+test("inspect takes an artifact too", () => {
+  project.kiln("compile", "--no-check", "model.ts", "-o", "inspected.kiln");
+  const { code, out } = project.kiln("inspect", "inspected.kiln", "--json");
+  assert.is(code, 0);
+  assert.equal(JSON.parse(out).nodes, []);
+  assert.ok(JSON.parse(out).kernels.length > 0);
+});
+
+test("a dim that the model does not have is refused", () => {
+  for (const command of ["inspect", "bench"]) {
+    const { code, err } = project.kiln(command, "--no-check", "model.ts", "--dims", "N=2,M=3");
+    assert.is(err, `kiln ${command}: the model has no dim M\n  its dims are N\n`);
+    assert.is(code, 2);
+  }
+});
+
+test("whoever stops reading ends the command, without a word", () => {
+  const { out, err } = project.kilnTo(
+    "head -c 5",
+    "inspect",
+    "--no-check",
+    "model.ts",
+    "--stage",
+    "all",
+  );
+  assert.is(out.length, 5);
+  assert.is(err, "");
 });
 
 test.run();

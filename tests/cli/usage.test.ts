@@ -38,12 +38,12 @@ async function refuses(args: readonly string[], message: string): Promise<void> 
 test("the version is that of the package", async () => {
   const { version } = JSON.parse(readFileSync("packages/kiln/package.json", "utf8"));
   const { code, out } = await kiln("--version");
-  assert.is(out, `${version}\n`);
+  assert.match(out, new RegExp(`^${version}\\ntargets here: js`));
   assert.is(code, 0);
 });
 
 test("every command has help, which fits a terminal", async () => {
-  for (const args of [[], ["run"], ["compile"], ["inspect"], ["bench"], ["tune"]]) {
+  for (const args of [[], ["run"], ["compile"], ["inspect"], ["bench"], ["tune"], ["doctor"]]) {
     const { code, out } = await kiln(...args, "--help");
     assert.is(code, 0);
     assert.match(out, /^Usage: kiln/);
@@ -57,15 +57,33 @@ test("no command, and an unknown one", async () => {
   assert.match(err, /^kiln: needs a command\n/);
   await refuses(
     ["train"],
-    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune",
+    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, doctor",
   );
+  await refuses(["inspct"], "kiln: unknown command inspct\n  did you mean inspect?");
 });
 
 test("an unknown option", () =>
   refuses(
     ["run", "--tarjet", "js", "x.ts"],
-    "kiln run: unknown option '--tarjet'\n  see kiln run --help",
+    "kiln run: unknown option '--tarjet'\n  did you mean --target?",
   ));
+
+test("an unknown option that is near none", () =>
+  refuses(["run", "--zz", "x.ts"], "kiln run: unknown option '--zz'\n  see kiln run --help"));
+
+test("doctor says what is here, and what to do about the rest", async () => {
+  const { code, out } = await kiln("doctor", "--json");
+  assert.is(code, 0);
+  const { findings } = JSON.parse(out) as {
+    findings: { what: string; ok: boolean; advice?: string }[];
+  };
+  const names = findings.map((f) => f.what);
+  for (const what of ["js", "wasm", "relaxed SIMD", "threads", "webgpu", "TypeScript"])
+    assert.ok(names.includes(what), names.join());
+  for (const f of findings) assert.ok(f.ok || f.advice, `${f.what} lacks advice`);
+  const text = await kiln("doctor");
+  assert.match(text.out, /^kiln-ml \d/);
+});
 
 test("no file, one that is not there, and two", async () => {
   await refuses(["inspect"], "kiln inspect: needs a file\n  see kiln inspect --help");

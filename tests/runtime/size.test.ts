@@ -4,15 +4,7 @@
  */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type PageSize, pageSize, pages } from "../../packages/tools/src/page-size.ts";
-
-/** kB of gzip at most. */
-const limits = {
-  "wasm inference from a URL": 23.1,
-  "runtime loader": 22,
-  "runtime loader with wasm": 26.3,
-  "kiln-ml, compile for wasm": 150,
-};
+import { limits, type PageSize, pageSize, pages } from "../../packages/tools/src/page-size.ts";
 
 const sizeOf = (page: keyof typeof limits): Promise<PageSize> => pageSize(pages[page]);
 
@@ -47,6 +39,15 @@ test("a page that fetches an artifact and runs it on wasm carries no other devic
     [],
   );
   within("wasm inference from a URL", size);
+});
+
+test("a page that opens a model in one call carries no compiler and no ONNX", async () => {
+  const size = await sizeOf("openModel on wasm");
+  assert.equal(
+    size.files.filter((file) => /compiler|packages\/(onnx|nn)|ir\/src\/(?!errors)/.test(file)),
+    [],
+  );
+  within("openModel on wasm", size);
 });
 
 test("a page that compiles for wasm carries no other target and nothing that compiling does without", async () => {

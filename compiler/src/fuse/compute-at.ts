@@ -76,7 +76,8 @@ function isReady(state: Fusion, group: Group, node: Tensor): boolean {
   return true;
 }
 
-function candidates(state: Fusion, group: Group, node: Tensor): ComputeAt[] {
+/** The coordinates and levels at which the loops of `group` have as many iterations as `node` elements. */
+export function candidates(state: Fusion, group: Group, node: Tensor): ComputeAt[] {
   const out: ComputeAt[] = [];
   const size = sizeOf(node.shape);
   const hasRoot = [...group.members.values()].some((p) => p.level === "root");

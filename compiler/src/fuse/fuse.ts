@@ -23,6 +23,7 @@ import {
   type FusionLimits,
   noRelief,
   openGroup,
+  type Refused,
   type Relief,
   withinRow,
 } from "./state.ts";
@@ -38,13 +39,14 @@ export function fuse(
   limits: FusionLimits,
   on: boolean,
   relief: Relief = noRelief,
+  refused?: Refused,
 ): Fusion {
-  const ask = { program, limits, on, relief };
+  const ask = { program, limits, on, relief, refused };
   const fusion = fuseIn(nodesOf(program), ask, false);
   return fusion.capped ? fuseIn(byDepth(nodesOf(program)), ask, true) : fusion;
 }
 
-type Ask = Pick<Fusion, "program" | "limits" | "on" | "relief">;
+type Ask = Pick<Fusion, "program" | "limits" | "on" | "relief" | "refused">;
 
 function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
   const { program, limits, on, relief } = ask;
@@ -156,7 +158,10 @@ function joinReduce(state: Fusion, node: Tensor): void {
   if (state.on && !state.relief.barriers.has(node) && node.op !== "fold")
     for (const group of rowCandidates(state, node)) {
       const computeAt = sameRows(state, group, node) ?? total(state, group, node);
-      if (!computeAt) continue;
+      if (!computeAt) {
+        state.refused?.(state, group, node);
+        continue;
+      }
       addMember(state, group, node, computeAt);
       return;
     }
@@ -248,7 +253,10 @@ function joinPointwise(state: Fusion, node: Tensor): void {
   );
   for (const group of [...candidates].sort((a, b) => b.id - a.id)) {
     const computeAt = findComputeAt(state, group, node);
-    if (!computeAt) continue;
+    if (!computeAt) {
+      state.refused?.(state, group, node);
+      continue;
+    }
     addMember(state, group, node, computeAt);
     return;
   }

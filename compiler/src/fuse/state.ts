@@ -74,7 +74,12 @@ export interface Fusion {
   readonly attentions: Attentions;
   /** What is done apart because a kernel bound too many tensors. */
   readonly relief: Relief;
+  /** Told of every group that was looked at for a node and not taken; `why-apart.ts` says why. */
+  readonly refused?: Refused | undefined;
 }
+
+/** Called while fusion stands where the decision was made. */
+export type Refused = (fusion: Fusion, group: Group, node: Tensor) => void;
 
 /** What to take out of kernels that bound too many tensors, when fusion runs again. */
 export interface Relief {

@@ -58,7 +58,8 @@ function lineOf({ group, kernel, tensors }: Lowered, names: Names): string {
   return parts.join("; ");
 }
 
-function loopsOf(group: Group): string {
+/** `m [i:64] n [j:10] k [k:784]`; empty where there are none. */
+export function loopsOf(group: Group): string {
   const axes = group.contraction ?? { over: group.outer, inner: group.inner };
   const lists: [string, readonly Loop[]][] = [];
   for (const name of ["over", "inner", "batch", "m", "n", "k"])

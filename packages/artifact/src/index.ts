@@ -7,7 +7,7 @@ export * from "./extent.ts";
 export { printExtent, printShape } from "./extent-text.ts";
 export { loopsAround, maxFlowDepth, partsOf, timesOf } from "./flow.ts";
 export { kernelModule } from "./kernel-module.ts";
-export { type LoadedArtifact, loadFromUrl, type UrlOptions } from "./load-from-url.ts";
+export { fetchBytes, type LoadedArtifact, loadFromUrl, type UrlOptions } from "./load-from-url.ts";
 export type { FileEntry } from "./manifest.ts";
 export { packArtifact, packFiles, unpackArtifact, unpackFiles } from "./pack.ts";
 export {

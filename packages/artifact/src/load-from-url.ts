@@ -27,9 +27,11 @@ export interface UrlOptions {
   readonly relaxed?: boolean;
   /** false refuses an artifact with kernels in JavaScript before they are imported: for URLs that are not trusted with code. */
   readonly scripts?: boolean;
+  /** In place of the global one: to count bytes, keep copies, or end it by a signal. */
+  readonly fetch?: (url: URL) => Promise<Response>;
 }
 
-const urlOptions: OptionNames<UrlOptions> = { relaxed: 1, scripts: 1 };
+const urlOptions: OptionNames<UrlOptions> = { relaxed: 1, scripts: 1, fetch: 1 };
 
 /**
  * The artifact behind `url`: a folder that holds `manifest.json`, or a file that ends in `.kiln`, whose kernels are not
@@ -44,10 +46,10 @@ export async function loadFromUrl(
   checkOptions("loadFromUrl", options, urlOptions);
   const base = resolve(url);
   if (base.pathname.endsWith(".kiln"))
-    return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER)) };
+    return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER, options)) };
   // A URL without the slash at its end names the folder all the same.
   if (!base.pathname.endsWith("/")) base.pathname += "/";
-  const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes);
+  const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes, options);
   if (options.scripts === false && isScript(readManifest(manifest).target))
     throw new ArtifactError(
       `loadFromUrl: ${base} has kernels in JavaScript, which scripts: false refuses\n  compile it for wasm or webgpu`,
@@ -55,7 +57,10 @@ export async function loadFromUrl(
   const omitted = omittedBy(options);
   const fetched = filesOf(manifest)
     .filter(({ name }) => name !== omitted)
-    .map(async ({ name, bytes }) => [name, await fetchBytes(new URL(name, base), bytes)] as const);
+    .map(
+      async ({ name, bytes }) =>
+        [name, await fetchBytes(new URL(name, base), bytes, options)] as const,
+    );
   const artifact = decodeWithout(
     omitted,
     new Map([[manifestName, manifest], ...(await Promise.all(fetched))]),
@@ -79,8 +84,14 @@ function resolve(url: string | URL): URL {
 }
 
 /** The whole body, given up as soon as it is longer than `most`. */
-async function fetchBytes(url: URL, most: number): Promise<Uint8Array> {
-  const response = await fetch(url).catch((cause: Error) => {
+export async function fetchBytes(
+  url: URL,
+  most: number,
+  { fetch: ask = fetch }: UrlOptions,
+): Promise<Uint8Array> {
+  const response = await ask(url).catch((cause: Error) => {
+    // Whoever ended it knows why.
+    if (cause?.name === "AbortError") throw cause;
     throw new ArtifactError(`loadFromUrl: ${url} cannot be fetched: ${cause.message}`, { cause });
   });
   if (!response.ok) {

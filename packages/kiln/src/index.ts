@@ -7,6 +7,7 @@ import "./eager/tensor-data.ts";
 
 export type { Artifact, TargetName } from "@kiln-ml/artifact";
 export * as data from "@kiln-ml/data";
+export type { Inspection } from "@kiln-ml/inspector";
 export * from "@kiln-ml/ir";
 export * as nn from "@kiln-ml/nn";
 export * as optim from "@kiln-ml/optim";
@@ -28,6 +29,7 @@ export {
   useDevice,
 } from "./devices/session.ts";
 export type { ThreadCount } from "./devices/wasm-support.ts";
+export type { InspectOptions } from "./inspect/inspect.ts";
 export {
   type LoadStateOptions,
   loadState,

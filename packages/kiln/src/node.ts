@@ -1,8 +1,19 @@
 /**
  * Files, for Node: state as safetensors and artifacts. Written whole or not at all. A page never imports this.
  */
-import { dirname } from "node:path";
-import { type OpenFile, openInside, readWhole, writeFileAtomic } from "@kiln-ml/artifact/node";
+import { basename, dirname } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import {
+  type OpenFile,
+  openInside,
+  readArtifact,
+  readWhole,
+  writeFileAtomic,
+} from "@kiln-ml/artifact/node";
+import { artifactModel } from "./open/artifact-model.ts";
+import { type OpenedModel, type OpenModelOptions, openFile, openWith } from "./open/open-model.ts";
+import type { ModelFile, ModelSource } from "./open/source.ts";
 import {
   type LoadStateOptions,
   loadState,
@@ -12,7 +23,48 @@ import {
 } from "./state/state.ts";
 
 export { readArtifact, writeArtifact } from "@kiln-ml/artifact/node";
+export { inspectionPage } from "@kiln-ml/inspector/node";
 export { addTuning, readTuning, tuningCache } from "./tune/table-file.ts";
+
+/**
+ * `openModel` of `kiln-ml/model`, which takes paths of files and folders too: artifacts, and ONNX files with the data that lie beside them.
+ * `worker: true` starts a thread of Node.
+ */
+export async function openModel(
+  source: ModelSource,
+  options: OpenModelOptions = {},
+): Promise<OpenedModel> {
+  const worker =
+    options.worker === true
+      ? { worker: new Worker(new URL("./model-worker-node.js", import.meta.url)) as never }
+      : {};
+  return openWith(located(source), { ...options, ...worker }, openLocal);
+}
+
+/** Paths as URLs, so that threads and errors mean the same file. */
+function located(source: ModelSource): ModelSource {
+  if (typeof source === "string") return isUrl(source) ? source : pathToFileURL(source).href;
+  if (typeof source !== "object" || source === null) return source;
+  const plain = Object.getPrototypeOf(source) === Object.prototype;
+  if (!plain) return source;
+  return Object.fromEntries(
+    Object.entries(source).map(([target, file]) => [target, located(file as ModelFile)]),
+  ) as ModelSource;
+}
+
+/** A drive's letter is no scheme. */
+const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]+:/i.test(text);
+
+const openLocal: typeof openFile = async (file, targets, fetcher) => {
+  const href = typeof file === "string" || file instanceof URL ? String(file) : "";
+  if (!href.startsWith("file:")) return openFile(file, targets, fetcher);
+  const path = fileURLToPath(href);
+  fetcher.tell("load");
+  if (!/\.onnx$/i.test(path)) return artifactModel({ artifact: await readArtifact(path) }, targets);
+  const { onnxModel } = await import("./open/onnx-model.ts");
+  const beside = { file: basename(path), external: filesBeside(path) };
+  return onnxModel(await readWhole(path), targets, beside);
+};
 
 /** Writes the state of a module or optimizer as a safetensors file. */
 export async function save(path: string, source: StateSource): Promise<void> {

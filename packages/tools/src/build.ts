@@ -3,8 +3,9 @@
  * declarations by tsc beside them. Entries of one workspace share chunks, so a class exported twice is one class.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { publishedWorkspaces, type Workspace } from "./workspaces.ts";
 
@@ -23,6 +24,7 @@ async function bundle(root: string, { folder, entries }: Workspace): Promise<voi
     format: "esm",
     platform: "neutral",
     target: "es2022",
+    sourcemap: true,
     logLevel: "warning",
   });
 }
@@ -57,7 +59,17 @@ await Promise.all(workspaces.map((workspace) => bundle(root, workspace)));
 const types = declarations(root, workspaces);
 for (const { folder } of workspaces) {
   cpSync(join(types, folder, "src"), join(root, folder, "dist"), { recursive: true });
+  // Each tarball carries its licence; the one that is kept is the repository's.
+  copyFileSync(join(root, "LICENSE"), join(root, folder, "LICENSE"));
 }
+const { bundlePage } = await import(
+  pathToFileURL(join(root, "packages/inspector/src/bundle-page.ts")).href
+);
+const inspector = join(root, "packages/inspector");
+writeFileSync(
+  join(inspector, "dist/page.js"),
+  await bundlePage(join(inspector, "src/page/main.ts")),
+);
 const elapsedMs = Math.round(performance.now() - started);
 console.log(
   `built ${workspaces.map(({ manifest }) => manifest.name).join(", ")} in ${elapsedMs} ms`,

@@ -8,7 +8,7 @@ import { join } from "node:path";
 export interface Manifest {
   readonly name: string;
   readonly private?: boolean;
-  readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly exports?: Readonly<Record<string, Readonly<Record<string, string>> | string>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
@@ -27,7 +27,9 @@ function sourceOfBin(path: string): string {
 }
 
 function entriesOf({ exports, bin }: Manifest): string[] {
-  const exported = Object.values(exports ?? {}).flatMap((to) => to["@kiln-ml/source"] ?? []);
+  const exported = Object.values(exports ?? {}).flatMap((to) =>
+    typeof to === "string" ? [] : (to["@kiln-ml/source"] ?? []),
+  );
   return [...new Set([...exported, ...Object.values(bin ?? {}).map(sourceOfBin)])];
 }
 

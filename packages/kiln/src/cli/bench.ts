@@ -2,34 +2,36 @@
 import { settings } from "../devices/settings.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
+import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { Profile, rate } from "./profile.ts";
 import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
-export const help = `Usage: kiln bench model.ts [options]
+const options: readonly Option[] = [
+  { name: "target", value: "auto|js|wasm|webgpu", help: "where it runs (auto)" },
+  shared.threads,
+  { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },
+  shared.tuning,
+  {
+    name: "runs",
+    value: "N",
+    help: "timed runs (20), after a quarter as many that are not timed",
+  },
+  { ...shared.noFusion, help: "one kernel for each operation, to compare" },
+  shared.json,
+  shared.noCheck,
+];
 
-  --target auto|js|wasm|webgpu  where it runs (auto)
-  --threads N|auto              threads of wasm (auto: one a core, at most 8)
-  --dims N=32,T=8               values of symbols; 32 for those not named
-  --tuning FILE|cache           choices that kiln tune found
-  --runs N                      timed runs (20), after a quarter as many that are not timed
-  --no-fusion                   one kernel for each operation, to compare
-  --no-check                    do not type-check the script first
-
-Floating inputs are uniform in [-1, 1), others 0.
-${modelHelp}`;
+export const help = helpOf(
+  "bench model.ts [options]",
+  options,
+  `Floating inputs are uniform in [-1, 1), others 0.
+${modelHelp}`,
+);
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseOptions("bench", args, {
-    target: { type: "string" },
-    threads: { type: "string" },
-    dims: { type: "string" },
-    runs: { type: "string" },
-    tuning: { type: "string" },
-    "no-fusion": { type: "boolean" },
-    "no-check": { type: "boolean" },
-  });
+  const { values, positionals } = parseOptions("bench", args, tableOf(options));
   const path = oneFile("bench", positionals);
   const runs = countFrom("bench", "runs", values.runs, 20);
   const dims = dimsFrom("bench", values.dims);
@@ -60,6 +62,17 @@ export async function run(args: readonly string[]): Promise<number> {
   const flops = timings.reduce((sum, t) => sum + t.flops, 0);
   times.sort((a, b) => a - b);
   const median = times[runs >> 1]!;
+  if (values.json) {
+    const result = {
+      name: model.name,
+      runs,
+      medianMs: median,
+      fastestMs: times[0],
+      firstMs: first,
+    };
+    say(`${JSON.stringify({ ...result, flops, kernels: timings }, null, 2)}\n`);
+    return 0;
+  }
   say(
     `${model.name}: ${median.toFixed(3)} ms a run (median of ${runs}, fastest ${times[0]!.toFixed(3)}), ${rate(flops, median)} GFLOP/s, first call ${first.toFixed(0)} ms\n${profile.print()}`,
   );

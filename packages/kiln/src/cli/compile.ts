@@ -3,34 +3,39 @@ import { writeArtifact } from "@kiln-ml/artifact/node";
 import { settings } from "../devices/settings.ts";
 import { bytesText, weightBytes } from "./extents.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
+import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
 import { oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
-export const help = `Usage: kiln compile model.ts | model.onnx -o out.kiln | folder [options]
+const options: readonly Option[] = [
+  { name: "out", short: "o", value: "PATH", help: "one file if it ends in .kiln, else a folder" },
+  {
+    name: "target",
+    value: "js|wasm|webgpu",
+    help: "what it is compiled for (js); the device need not be here",
+  },
+  { ...shared.tuning, help: "choices that kiln tune --guaranteed-limits found" },
+  {
+    name: "adapter",
+    value: "NAME",
+    help: "the adapter they were found on, where there are several",
+  },
+  shared.noFusion,
+  { name: "no-weights", help: "leave out the values of parameters" },
+  { name: "name", value: "NAME", help: "the name of the program" },
+  { ...shared.json, help: "what was written, as JSON" },
+  shared.noCheck,
+];
 
-  -o, --out PATH           one file if it ends in .kiln, else a folder
-  --target js|wasm|webgpu  what it is compiled for (js); the device need not be here
-  --tuning FILE|cache      choices that kiln tune --guaranteed-limits found
-  --adapter NAME           the adapter they were found on, where there are several
-  --no-fusion              one kernel for each operation
-  --no-weights             leave out the values of parameters
-  --name NAME              the name of the program
-  --no-check               do not type-check the script first
-
-${modelHelp}`;
+export const help = helpOf(
+  "compile model.ts | model.onnx -o out.kiln | folder [options]",
+  options,
+  modelHelp,
+);
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseOptions("compile", args, {
-    out: { type: "string", short: "o" },
-    target: { type: "string" },
-    tuning: { type: "string" },
-    adapter: { type: "string" },
-    "no-fusion": { type: "boolean" },
-    "no-weights": { type: "boolean" },
-    name: { type: "string" },
-    "no-check": { type: "boolean" },
-  });
+  const { values, positionals } = parseOptions("compile", args, tableOf(options));
   const script = oneFile("compile", positionals);
   const out = values.out;
   if (typeof out !== "string" || out === "")
@@ -53,6 +58,19 @@ export async function run(args: readonly string[]): Promise<number> {
   await writeArtifact(out, artifact);
   const { plan, kernels, modules, signature } = artifact;
   const code = modules ? `, a module of ${bytesText(modules.plain.length)}` : "";
+  if (values.json) {
+    const { name, target: compiledFor } = artifact;
+    const counts = { steps: plan.steps.length, kernels: kernels.length };
+    const result = {
+      out,
+      name,
+      target: compiledFor,
+      ...counts,
+      weightBytes: weightBytes(artifact),
+    };
+    say(`${JSON.stringify(result, null, 2)}\n`);
+    return 0;
+  }
   say(
     `wrote ${out}: ${artifact.name} for ${artifact.target}, ${plan.steps.length} steps, ${kernels.length} kernels${code}, ${signature.states.length} states, ${bytesText(weightBytes(artifact))} of weights\n`,
   );

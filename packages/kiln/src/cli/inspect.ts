@@ -1,38 +1,75 @@
 /** `kiln inspect`: what a model or an artifact is made of, in sections that are chosen by name. */
 import type { Artifact } from "@kiln-ml/artifact";
-import { readArtifact } from "@kiln-ml/artifact/node";
+import { readArtifact, writeFileAtomic } from "@kiln-ml/artifact/node";
 import type { Stage } from "@kiln-ml/compiler";
 import { graphPasses } from "@kiln-ml/compiler";
+import type { Inspection } from "@kiln-ml/inspector";
+import { inspectionPage } from "@kiln-ml/inspector/node";
+import type { TargetOption } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
 import { costs, kernels, plan, signature } from "./artifact-text.ts";
 import type { Dims } from "./extents.ts";
+import { short } from "./failure.ts";
+import { madeUpArguments } from "./made-up.ts";
 import { frontOf, isOnnx, loadModel, modelHelp } from "./model.ts";
+import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placementText } from "./placement-text.ts";
 import { isScript } from "./script.ts";
 import { groups, kernelIr, programText } from "./stage-text.ts";
 import { say } from "./terminal.ts";
-import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom, UsageError } from "./usage.ts";
+import {
+  checkDims,
+  dimsFrom,
+  oneFile,
+  type Parsed,
+  parseOptions,
+  targetFrom,
+  threadsFrom,
+  UsageError,
+} from "./usage.ts";
 
 const passes = [...new Set(graphPasses.map((p) => p.name))];
 const ofArtifact = ["signature", "kernels", "plan", "costs", "placement"] as const;
 const sections = ["graph", ...passes, "groups", "kernel-ir", ...ofArtifact];
 const usual = ["signature", "groups", "plan", "costs", "placement"];
 
-export const help = `Usage: kiln inspect model.ts | model.onnx | model.kiln | folder [options]
+const options: readonly Option[] = [
+  {
+    name: "stage",
+    value: "NAME[,NAME…]",
+    help: `sections to print, or "all" (${usual.join(",")}):
+graph ${passes.join(" ")}
+groups kernel-ir ${ofArtifact.join(" ")}`,
+  },
+  { name: "print-after", value: "PASS", help: "the IR after a pass, the same as --stage PASS" },
+  { name: "target", value: "js|wasm|webgpu", help: "what a model is compiled for (js)" },
+  shared.noFusion,
+  { name: "dims", value: "N=32,T=8", help: "values of symbols, for sizes, costs and placement" },
+  {
+    name: "threads",
+    value: "N",
+    help: "threads of wasm that placement reckons with (one a core, at most 8)",
+  },
+  { name: "adapter", value: "KIND", help: "reckon with this one: none, integrated, discrete" },
+  { ...shared.json, help: "all of it as JSON, in the form of @kiln-ml/inspector" },
+  {
+    name: "html",
+    value: "FILE",
+    help: "the same as a page to look at: one file, which opens anywhere",
+  },
+  {
+    name: "profile",
+    help: "with times of the kernels, on made-up inputs, for --json and --html",
+  },
+  shared.noCheck,
+];
 
-  --stage NAME[,NAME…]     sections to print, or "all" (${usual.join(",")}):
-                           graph ${passes.join(" ")}
-                           groups kernel-ir ${ofArtifact.join(" ")}
-  --print-after PASS       the IR after a pass, the same as --stage PASS
-  --target js|wasm|webgpu  what a model is compiled for (js)
-  --no-fusion              one kernel for each operation
-  --dims N=32,T=8          values of symbols, for sizes, costs and placement
-  --threads N              threads of wasm that placement reckons with (one a core, at most 8)
-  --adapter KIND           reckon with this one: none, integrated, discrete
-  --no-check               do not type-check the script first
-
-An artifact has the sections ${ofArtifact.join(", ")}.
-${modelHelp}`;
+export const help = helpOf(
+  "inspect model.ts | model.onnx | model.kiln | folder [options]",
+  options,
+  `An artifact has the sections ${ofArtifact.join(", ")}.
+${modelHelp}`,
+);
 
 interface Inspected {
   readonly artifact: Artifact;
@@ -41,16 +78,7 @@ interface Inspected {
 }
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseOptions("inspect", args, {
-    stage: { type: "string" },
-    "print-after": { type: "string" },
-    target: { type: "string" },
-    threads: { type: "string" },
-    adapter: { type: "string" },
-    "no-fusion": { type: "boolean" },
-    dims: { type: "string" },
-    "no-check": { type: "boolean" },
-  });
+  const { values, positionals } = parseOptions("inspect", args, tableOf(options));
   const path = oneFile("inspect", positionals);
   const isModel = isScript(path) || isOnnx(path);
   const wanted = chosen(values.stage ?? values["print-after"], isModel);
@@ -59,10 +87,26 @@ export async function run(args: readonly string[]): Promise<number> {
   const adapter = adapterFrom(values.adapter);
   settings.threads = threadsFrom("inspect", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
+  if (values.json || values.html !== undefined) {
+    const inspection = isModel
+      ? await inspectModel(path, target, dims, values)
+      : await inspectFile(path, dims);
+    checkDims(
+      "inspect",
+      dims,
+      inspection.dims.map((d) => d.name),
+    );
+    return tell(inspection, values);
+  }
   const inspected = isModel
     ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
     : { artifact: await readArtifact(path), stages: [], print: () => "" };
   const { artifact } = inspected;
+  checkDims(
+    "inspect",
+    dims,
+    artifact.signature.dims.map((d) => d.name),
+  );
   const texts = wanted.map(async (name) =>
     name === "placement" ? placementText(artifact, dims, adapter) : section(name, inspected, dims),
   );
@@ -82,6 +126,46 @@ function chosen(value: string | boolean | undefined, isScript: boolean): readonl
         `kiln inspect: no stage ${name}${sections.includes(name) ? " in an artifact" : ""}\n  stages are ${all.join(", ")}`,
       );
   return names;
+}
+
+type Values = Parsed["values"];
+
+/** The model as it would be compiled for the target; timed on it if asked for. */
+async function inspectModel(
+  path: string,
+  target: TargetOption,
+  dims: Dims,
+  { profile, "no-check": unchecked }: Values,
+): Promise<Inspection> {
+  const { fn, inputs, name } = await loadModel(path, !unchecked);
+  const front = await frontOf(path);
+  const compiled = front.compile(fn as (...args: unknown[]) => unknown, { name, inputs, target });
+  return compiled.inspect({
+    ...(target === "auto" ? {} : { target }),
+    ...(profile ? { profile: madeUpArguments("inspect", inputs, dims) } : {}),
+    dims,
+    site: (site) => site.replace(/^(.*?)((?::\d+)*)$/, (_, file, at) => `${short(file)}${at}`),
+  });
+}
+
+async function inspectFile(path: string, dims: Dims): Promise<Inspection> {
+  const { inspectArtifact } = await import("../inspect/inspect.ts");
+  return inspectArtifact(await readArtifact(path), dims);
+}
+
+async function tell(inspection: Inspection, { json, html }: Values): Promise<number> {
+  if (typeof html === "string") {
+    const page = await inspectionPage(inspection);
+    await writeFileAtomic(html, new TextEncoder().encode(page));
+    const { kernels, nodes } = inspection;
+    const held = nodes.length ? `${nodes.length} nodes, ` : "";
+    if (!json)
+      say(
+        `wrote ${html}: ${inspection.name} for ${inspection.target}, ${held}${kernels.length} kernels\n`,
+      );
+  }
+  if (json) say(`${JSON.stringify(inspection)}\n`);
+  return 0;
 }
 
 const adapters = ["none", "integrated", "discrete"];

@@ -4,6 +4,7 @@ import { declare, isSpec } from "../compile/inputs.ts";
 import { mapArguments } from "../compile/tree.ts";
 import type { Dims } from "./extents.ts";
 import { PlainError } from "./failure.ts";
+import { checkDims } from "./usage.ts";
 
 /** Arguments of a model: floats uniform in [-1, 1), others 0; 32 for symbols without a value. */
 export function madeUpArguments(
@@ -11,6 +12,12 @@ export function madeUpArguments(
   inputs: readonly unknown[],
   dims: Dims,
 ): unknown[] {
+  const names = new Set<string>();
+  mapArguments(inputs, isSpec, (spec, path) => {
+    for (const d of declare(spec, path).shape)
+      for (const name of symbolsIn(d).keys()) names.add(name);
+  });
+  checkDims(command, dims, [...names]);
   let seed = 1;
   const next = (): number => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;

@@ -5,7 +5,7 @@
 import { version } from "../version.ts";
 import { fail } from "./failure.ts";
 import { say } from "./terminal.ts";
-import { UsageError } from "./usage.ts";
+import { meant, UsageError } from "./usage.ts";
 
 /** A command's module. */
 interface Command {
@@ -13,43 +13,54 @@ interface Command {
   run(args: readonly string[]): Promise<number>;
 }
 
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  run: () => import("./run.ts"),
-  compile: () => import("./compile.ts"),
-  inspect: () => import("./inspect.ts"),
-  bench: () => import("./bench.ts"),
-  tune: () => import("./tune.ts"),
+interface Row {
+  readonly usage: string;
+  readonly what: string;
+  readonly load: () => Promise<Command>;
+}
+
+// biome-ignore format: one command a row
+const commands: Readonly<Record<string, Row>> = {
+  run:     { usage: "script.ts [-- args]",        what: "run a script, on any target",                load: () => import("./run.ts") },
+  compile: { usage: "model.ts -o model.kiln",     what: "write a model as an artifact",               load: () => import("./compile.ts") },
+  inspect: { usage: "model.ts | model.kiln",      what: "show what it is compiled to, and why",       load: () => import("./inspect.ts") },
+  bench:   { usage: "model.ts",                   what: "time a model",                               load: () => import("./bench.ts") },
+  tune:    { usage: "model.ts",                   what: "find the fastest kernels for this adapter",  load: () => import("./tune.ts") },
+  doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
 };
 
+const heads = Object.entries(commands).map(([name, { usage }]) =>
+  `kiln ${name} ${usage}`.trimEnd(),
+);
+const width = Math.max(...heads.map((h) => h.length)) + 2;
 const help = `Usage: kiln <command> [options]
 
-  kiln run script.ts [-- args]         run a script, on any target
-  kiln compile model.ts -o model.kiln  write a model as an artifact
-  kiln inspect model.ts | model.kiln   show what it is compiled to
-  kiln bench model.ts                  time a model
-  kiln tune model.ts                   find the fastest kernels for this adapter
+${Object.values(commands)
+  .map(({ what }, i) => `  ${heads[i]!.padEnd(width)}${what}`)
+  .join("\n")}
 
-  kiln <command> --help                options of a command
-  kiln --version
+  ${"kiln <command> --help".padEnd(width)}options of a command
+  ${"kiln --version".padEnd(width)}its version, and the targets found here
 
+NO_COLOR turns colours off, KILN_DEBUG shows stacks.
 Exit codes: 0 done, 1 the script or model failed, 2 wrong usage.
 `;
 
 /** Runs the command line; resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
-  if (name === "--version" || name === "-v") return tell(`${version}\n`);
   if (name === "--help" || name === "-h" || name === "help") return tell(help);
   // The user's frame is often further out than the usual ten.
   Error.stackTraceLimit = 60;
   try {
+    if (name === "--version" || name === "-v") return tell(await versionText());
     if (name === undefined) throw new UsageError(`kiln: needs a command\n\n${help.trimEnd()}`);
     const known = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!known)
       throw new UsageError(
-        `kiln: unknown command ${name}\n  commands are ${Object.keys(commands).join(", ")}`,
+        `kiln: unknown command ${name}\n  ${meant(name, Object.keys(commands)) ?? `commands are ${Object.keys(commands).join(", ")}`}`,
       );
-    const command = await known();
+    const command = await known.load();
     const end = rest.indexOf("--");
     const own = end < 0 ? rest : rest.slice(0, end);
     if (own.includes("--help") || own.includes("-h")) return tell(command.help);
@@ -57,6 +68,18 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     return fail(error);
   }
+}
+
+/** The first line is the version alone, for scripts. */
+async function versionText(): Promise<string> {
+  const { adapterHere } = await import("../devices/session.ts");
+  const { wasmMissing } = await import("../devices/wasm-support.ts");
+  const adapter = await adapterHere();
+  const found = ["js", ...(wasmMissing() ? [] : ["wasm"])];
+  const webgpu = /^(discrete|integrated)$/.test(adapter)
+    ? `webgpu (${adapter} adapter)`
+    : undefined;
+  return `${version}\ntargets here: ${[...found, ...(webgpu ? [webgpu] : [])].join(", ")}\n`;
 }
 
 function tell(text: string): number {

@@ -35,6 +35,12 @@ export class Profile {
     }
   }
 
+  /** The same as JSON, with totals in milliseconds, bytes and operations. */
+  json(): string {
+    const kernels = [...this.#totals.values()].sort((a, b) => b.ms - a.ms);
+    return `${JSON.stringify({ timing: this.#timing, kernels }, null, 2)}\n`;
+  }
+
   /** The most costly kernels first. */
   print(): string {
     const totals = [...this.#totals.values()].sort((a, b) => b.ms - a.ms);

@@ -9,9 +9,23 @@ export function say(text: string): void {
   process.stdout.write(visible(text));
 }
 
-/** Prints to the standard error. */
+/** Prints to the standard error; the first line in red where a terminal shows colours and NO_COLOR is not set. */
 export function complain(text: string): void {
-  process.stderr.write(visible(text));
+  const plain = visible(text);
+  const end = plain.indexOf("\n");
+  const coloured = process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+  process.stderr.write(
+    coloured && end > 0 ? `\x1b[31m${plain.slice(0, end)}\x1b[0m${plain.slice(end)}` : plain,
+  );
+}
+
+/** Whoever stops reading, as `head` does, has seen enough: that is no failure. */
+export function endWithReader(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit(process.exitCode ?? 0);
+      throw error;
+    });
 }
 
 /** A name from a file as a part of one line. */

@@ -6,39 +6,54 @@ import type { TunedKernel } from "../tune/tune.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
+import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { table } from "./table.ts";
 import { complain, say } from "./terminal.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
-export const help = `Usage: kiln tune model.ts | model.onnx [options]
+const options: readonly Option[] = [
+  {
+    name: "target",
+    value: "webgpu|wasm|js",
+    help: "what is tuned (webgpu); wasm and js have no choices today",
+  },
+  {
+    name: "device",
+    value: "software",
+    help: "take an adapter that runs on the CPU, to try the command",
+  },
+  { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },
+  {
+    name: "guaranteed-limits",
+    help: "kernels as kiln compile writes them, for any WebGPU device",
+  },
+  { name: "rounds", value: "N", help: "times each choice is run (7); the median counts" },
+  {
+    name: "most",
+    value: "N",
+    help: "time at most N choices of a kernel, the most promising (10)",
+  },
+  {
+    name: "output",
+    value: "FILE",
+    help: "where results are added (a file in the user's cache folder)",
+  },
+  { name: "all", help: "list the time of every choice" },
+  shared.json,
+  shared.noCheck,
+];
 
-  --target webgpu|wasm|js  what is tuned (webgpu); wasm and js have no choices today
-  --device software        take an adapter that runs on the CPU, to try the command
-  --dims N=32,T=8          values of symbols; 32 for those not named
-  --guaranteed-limits      kernels as kiln compile writes them, for any WebGPU device
-  --rounds N               times each choice is run (7); the median counts
-  --most N                 time at most N choices of a kernel, the most promising (10)
-  --output FILE            where results are added (a file in the user's cache folder)
-  --all                    list the time of every choice
-  --no-check               do not type-check the script first
-
-Nothing reads the results unasked: kiln run, bench and compile take --tuning FILE|cache,
+export const help = helpOf(
+  "tune model.ts | model.onnx [options]",
+  options,
+  `Nothing reads the results unasked: kiln run, bench and compile take --tuning FILE|cache,
 compile() takes { tuning: await readTuning(FILE) }. They hold for this adapter, driver and
 version of the compiler; elsewhere they are left alone, and a line says so.
-${modelHelp}`;
+${modelHelp}`,
+);
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseOptions("tune", args, {
-    target: { type: "string" },
-    device: { type: "string" },
-    dims: { type: "string" },
-    "guaranteed-limits": { type: "boolean" },
-    rounds: { type: "string" },
-    most: { type: "string" },
-    output: { type: "string" },
-    all: { type: "boolean" },
-    "no-check": { type: "boolean" },
-  });
+  const { values, positionals } = parseOptions("tune", args, tableOf(options));
   const path = oneFile("tune", positionals);
   const rounds = countFrom("tune", "rounds", values.rounds, 7);
   const most = countFrom("tune", "most", values.most, 10);
@@ -68,11 +83,15 @@ export async function run(args: readonly string[]): Promise<number> {
       observe: ({ name }) => process.stderr.isTTY && complain(`${name} is tuned\n`),
     },
   );
+  if (kernels.length > 0) await addTuning(found, output);
+  if (values.json) {
+    say(`${JSON.stringify({ name: model.name, kernels, output }, null, 2)}\n`);
+    return 0;
+  }
   if (kernels.length === 0) {
     say(`${model.name}: no kernel has a choice on ${target}\n`);
     return 0;
   }
-  await addTuning(found, output);
   const { adapter, limits } = found.entries[0]!;
   say(
     `${model.name} on ${adapter}, ${limits}\n${listing(kernels, values.all === true)}wrote ${short(output)}\n`,

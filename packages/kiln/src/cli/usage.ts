@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { targetNames } from "@kiln-ml/compiler";
+import { checkOptions } from "@kiln-ml/ir/errors";
 import type { TargetOption } from "../devices/session.ts";
 import type { ThreadCount } from "../devices/wasm-support.ts";
 
@@ -38,8 +39,36 @@ export function parseOptions(
     return { values: values as Parsed["values"], positionals, rest };
   } catch (error) {
     const [reason] = (error as Error).message.split(/[.\n]/);
-    throw new UsageError(`kiln ${command}: ${lower(reason ?? "")}\n  see kiln ${command} --help`);
+    const [, given] = /^Unknown option '--(.+)'$/.exec(reason ?? "") ?? [];
+    const near = given && meant(given, Object.keys(options ?? {}), "--");
+    throw new UsageError(
+      `kiln ${command}: ${lower(reason ?? "")}\n  ${near || `see kiln ${command} --help`}`,
+    );
   }
+}
+
+/** `did you mean compile?`, if one of the names is near. */
+export function meant(given: string, names: readonly string[], mark = ""): string | undefined {
+  try {
+    checkOptions("", { [given]: 1 }, Object.fromEntries(names.map((n) => [n, 1])) as never);
+  } catch (error) {
+    const [, near] = /did you mean (.+)\?$/.exec((error as Error).message) ?? [];
+    return near && `did you mean ${mark}${near}?`;
+  }
+  return undefined;
+}
+
+/** Throws UsageError for a dim that the model does not have. */
+export function checkDims(
+  command: string,
+  dims: Readonly<Record<string, number>>,
+  names: readonly string[],
+): void {
+  for (const name of Object.keys(dims))
+    if (!names.includes(name))
+      throw new UsageError(
+        `kiln ${command}: the model has no dim ${name}\n  ${names.length ? `its dims are ${names.join(", ")}` : "it has none"}`,
+      );
 }
 
 const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);

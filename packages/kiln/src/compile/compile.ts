@@ -3,9 +3,11 @@
  * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
  */
 import type { Artifact } from "@kiln-ml/artifact";
+import type { Inspection } from "@kiln-ml/inspector";
 import { checkOptions, GraphError, isTracing } from "@kiln-ml/ir";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { checkTarget, inOrder, prefetch, setThreads } from "../devices/session.ts";
+import type { InspectOptions } from "../inspect/inspect.ts";
 import type { Tuned, TuneOptions } from "../tune/tune.ts";
 import { type CompileOptions, compileOptions } from "./compile-options.ts";
 import { Compiler } from "./compiler.ts";
@@ -34,6 +36,11 @@ export interface CompiledFunction<A extends readonly unknown[] = readonly unknow
   tune(args: Feeds<A>, options?: TuneOptions): Promise<Tuned>;
   /** The program as an artifact, weights and all. Needs declared inputs, here or in `compile`, or one call before. */
   artifact(options?: ExportOptions): Promise<Artifact>;
+  /**
+   * What it is compiled to and why, as data: nodes, kernels, reasons, memory, stages and, with arguments to run, times. Needs
+   * what `artifact` needs. `inspectionPage` of `kiln-ml/node` makes a page of it.
+   */
+  inspect(options?: InspectOptions): Promise<Inspection>;
 }
 
 /**
@@ -79,6 +86,7 @@ export function compile<A extends readonly unknown[], R>(
     },
     artifact: (how: ExportOptions = {}) =>
       inOrder(() => state.artifact(checkOptions("artifact", how, exportOptions))),
+    inspect: (how: InspectOptions = {}) => inOrder(() => state.inspect(how)),
   }) as unknown as CompiledFunction<A, R>;
 }
 

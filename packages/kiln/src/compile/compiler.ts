@@ -4,14 +4,16 @@
  */
 import type { Artifact } from "@kiln-ml/artifact";
 import type { Program } from "@kiln-ml/compiler";
-import { type Dim, type Dtype, GraphError, ShapeError, Tensor } from "@kiln-ml/ir";
+import type { Inspection } from "@kiln-ml/inspector";
+import { GraphError, ShapeError } from "@kiln-ml/ir";
 import type { DeviceArray, Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
-import { type CodeOptions, codeOf, feed, Runner } from "../devices/engine.ts";
+import { type CodeOptions, codeOf, Runner } from "../devices/engine.ts";
 import { claim, gather } from "../devices/move.ts";
 import { nominalDims } from "../devices/placement.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "../devices/session.ts";
-import { isPinned, leafOf, storedOf } from "../devices/storage.ts";
-import { evaluateTensor, flush, hasPending, homeOf } from "../eager/eager.ts";
+import { isPinned, leafOf } from "../devices/storage.ts";
+import { flush, hasPending, homeOf } from "../eager/eager.ts";
+import type { InspectOptions } from "../inspect/inspect.ts";
 import type { Tuned, TuneOptions } from "../tune/tune.ts";
 import {
   areAlike,
@@ -30,10 +32,11 @@ import { type CompileOptions, checksOf } from "./compile-options.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf } from "./feed.ts";
 import { declare, type InputSpec, inputTree, isSpec } from "./inputs.ts";
+import { inputOf, residentIn } from "./resident.ts";
 import { fits, isSymbolic, type Pattern, ShapeHistory, valuesIn } from "./shapes.ts";
 import { isStatic, keyOfStatic } from "./static.ts";
 import { type AnyFunction, stillHolds, type Traced, traceFunction } from "./traced.ts";
-import { mapArguments } from "./tree.ts";
+import { type Wanted, wantedOf } from "./wanted.ts";
 
 type Extents = readonly (readonly number[])[];
 
@@ -50,16 +53,6 @@ interface Variant {
 
 /** As long as no extents were found to differ, so many are looked at. */
 const mostCompared = 16;
-
-/** A leaf of the declared arguments. */
-interface Wanted {
-  readonly path: readonly string[];
-  readonly name: string;
-  /** The key of its value if it is static. */
-  readonly type:
-    | { readonly dtype: Dtype; readonly shape: readonly (number | undefined)[] }
-    | string;
-}
 
 export class Compiler {
   compiles = 0;
@@ -138,16 +131,36 @@ export class Compiler {
   }
 
   async artifact(options: ExportOptions): Promise<Artifact> {
+    const { traced, session } = await this.#source("artifact", options.inputs);
+    return exportProgram(session, traced.program, this.#code, options);
+  }
+
+  async inspect(options: InspectOptions): Promise<Inspection> {
+    const { inspectProgram, timed } = await import("../inspect/inspect.ts");
+    const args = options.profile && this.given(options.profile);
+    const timings = await timed(options, args && (() => this.profile(args)));
+    const ran = args && (await this.#prepare(args)).variant;
+    const { traced, session } = ran
+      ? { traced: ran.traced, session: ran.runner.session }
+      : await this.#source("inspect", options.inputs);
+    const program = await this.#programOf(traced);
+    return inspectProgram({ program, session, code: codeOf(this.#code), timings }, options);
+  }
+
+  /** The program as it is declared or was called last, and where it would run. */
+  async #source(op: string, inputs: readonly InputSpec[] | undefined) {
     await flush();
     const none = this.#fn.length === 0 ? [] : undefined;
-    const specs = options.inputs ?? this.#options.inputs ?? none;
+    const specs = inputs ?? this.#options.inputs ?? none;
     const traced = specs ? this.#traceDeclared(specs) : this.#latest();
     if (!traced)
       throw new GraphError(
-        `artifact: ${this.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
+        `${op}: ${this.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
       );
-    const session = (await this.#home(traced)) ?? (await this.#compile(traced)).session;
-    return exportProgram(session, traced.program, this.#code, options);
+    return {
+      traced,
+      session: (await this.#home(traced)) ?? (await this.#compile(traced)).session,
+    };
   }
 
   /** What was compiled last, as the function would define it now. */
@@ -177,8 +190,10 @@ export class Compiler {
       throw new GraphError(
         `run: ${this.name} takes ${inputs.length} arguments, got ${args.length}\n  pass one for each of the declared inputs`,
       );
+    const leaves = this.#leaves ?? wantedOf(inputs);
+    this.#leaves = leaves;
     const feeds: Fed[] = [];
-    for (const { path, name, type } of this.#wanted(inputs)) {
+    for (const { path, name, type } of leaves) {
       const value = at(args, path);
       if (typeof type !== "string") feeds.push(feedOf(value, name, type));
       else if (!isStatic(value) || keyOfStatic(value) !== type)
@@ -187,21 +202,6 @@ export class Compiler {
         );
     }
     return { args, feeds, statics: [] };
-  }
-
-  /** What the declared inputs ask of the leaves of the arguments. */
-  #wanted(specs: readonly InputSpec[]): readonly Wanted[] {
-    if (this.#leaves) return this.#leaves;
-    const leaves: Wanted[] = [];
-    mapArguments(specs, isSpec, (spec, path) => {
-      if (isStatic(spec) && typeof spec !== "string")
-        return leaves.push({ path: path.split("."), name: path, type: keyOfStatic(spec) });
-      const { name, dtype, shape } = declare(spec, path);
-      const type = { dtype, shape: shape.map(staticExtent) };
-      return leaves.push({ path: path.split("."), name, type });
-    });
-    this.#leaves = leaves;
-    return leaves;
   }
 
   #declared(specs: readonly InputSpec[], feeds: readonly Fed[]): Promise<Variant> {
@@ -379,19 +379,3 @@ const looked = "it is another program, as the script looks at an extent itself";
 
 const shapesOf = ({ feeds }: Given): Extents => feeds.map((f) => f.shape);
 const extentsKey = ({ feeds }: Given): string => feeds.map((f) => f.shape.join()).join(";");
-
-const staticExtent = (d: Dim): number | undefined => (typeof d === "number" ? d : undefined);
-
-/** The array of a value that is in the session. */
-function residentIn(session: Session, { from }: Fed): Input | undefined {
-  if (!(from instanceof Tensor) || from.op !== "data") return undefined;
-  const known = storedOf(from);
-  return known?.session === session ? known.array : undefined;
-}
-
-async function inputOf(session: Session, { from, shape }: Fed): Promise<Input> {
-  if (!(from instanceof Tensor)) return { data: from, shape };
-  if (from.op === "data") return feed(session, from);
-  const array = await evaluateTensor(session, from);
-  return array.device === session.device ? array : { data: await array.data(), shape };
-}

@@ -4,6 +4,7 @@ import { errorsPage } from "./errors.ts";
 import { onnxPage } from "./onnx.ts";
 import { opsPage } from "./ops.ts";
 import { passesPage } from "./passes.ts";
+import { packagePages, readmeOf } from "./readmes.ts";
 
 export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
@@ -12,4 +13,5 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/errors.md", errorsPage()],
     ["docs/onnx.md", onnxPage()],
     ["docs/coverage.md", coveragePage()],
+    ...packagePages.map((p) => [`${p.folder}/README.md`, readmeOf(p)] as const),
   ]);

@@ -1,0 +1,47 @@
+/** The options of a command as rows: what parses them and what help says of them come from the same table. */
+import type { OptionTable } from "./usage.ts";
+
+export interface Option {
+  readonly name: string;
+  readonly short?: string;
+  /** What it takes, `N` or `js|wasm`; absent for a switch. */
+  readonly value?: string;
+  /** A line of help, or several. */
+  readonly help: string;
+}
+
+/** What several commands take. */
+export const shared = {
+  noFusion: { name: "no-fusion", help: "one kernel for each operation" },
+  noCheck: { name: "no-check", help: "do not type-check the script first" },
+  threads: {
+    name: "threads",
+    value: "N|auto",
+    help: "threads of wasm (auto: one a core, at most 8)",
+  },
+  tuning: { name: "tuning", value: "FILE|cache", help: "choices that kiln tune found" },
+  json: { name: "json", help: "the result as JSON" },
+} as const satisfies Record<string, Option>;
+
+/** For `parseArgs`. */
+export const tableOf = (options: readonly Option[]): OptionTable =>
+  Object.fromEntries(
+    options.map(({ name, short, value }) => [
+      name,
+      { type: value === undefined ? "boolean" : "string", ...(short ? { short } : {}) },
+    ]),
+  );
+
+/** `Usage: kiln run …`, a line for each option, and what else there is to say. */
+export function helpOf(usage: string, options: readonly Option[], notes = ""): string {
+  const heads = options.map(
+    ({ name, short, value }) =>
+      `  ${short ? `-${short}, ` : ""}--${name}${value === undefined ? "" : ` ${value}`}`,
+  );
+  const width = Math.min(32, Math.max(...heads.map((h) => h.length))) + 2;
+  const lines = options.map(({ help }, i) => {
+    const [first, ...rest] = help.split("\n");
+    return [heads[i]!.padEnd(width) + first, ...rest.map((l) => " ".repeat(width) + l)].join("\n");
+  });
+  return `Usage: kiln ${usage}\n\n${lines.join("\n")}\n${notes ? `\n${notes}` : ""}`;
+}

@@ -1,0 +1,80 @@
+/** An ONNX file as a model: compiled here, for the first of the targets that this machine has. */
+import { DeviceError, type TargetName } from "@kiln-ml/artifact";
+import type { ValueDef } from "@kiln-ml/onnx";
+import { loadOnnx, type OnnxOptions, type OnnxTensor } from "../onnx.ts";
+import { deviceFor } from "./artifact-model.ts";
+import type { OpenedModel } from "./open-model.ts";
+import { inOrderOf, type ModelTensor, shaped, type TensorArray } from "./values.ts";
+
+const short: Readonly<Record<string, string>> = {
+  float32: "f32",
+  float64: "f64",
+  float16: "f16",
+  bfloat16: "bf16",
+  int8: "i8",
+  int16: "i16",
+  int32: "i32",
+  int64: "i64",
+  uint8: "u8",
+  uint16: "u16",
+  uint32: "u32",
+  uint64: "u64",
+};
+
+function tensorOf({ name, type }: ValueDef): ModelTensor {
+  if (type?.kind !== "tensor") return { name, dtype: type?.kind ?? "unknown", shape: [] };
+  const shape = (type.shape ?? []).map((d) => (typeof d === "number" ? d : (d ?? null)));
+  return { name, dtype: short[type.type] ?? type.type, shape: shape as ModelTensor["shape"] };
+}
+
+export async function onnxModel(
+  bytes: Uint8Array,
+  targets: readonly TargetName[] | undefined,
+  options: Pick<OnnxOptions, "file" | "external">,
+): Promise<OpenedModel> {
+  const target = targets && (await firstHere(targets));
+  const model = loadOnnx(bytes, { ...options, ...(target ? { target } : {}) });
+  const inputs = model.inputs.map(tensorOf);
+  const names = inputs.map((i) => i.name);
+  return {
+    name: options.file ?? "model",
+    target: target ?? "auto",
+    inputs,
+    outputs: model.outputs.map(tensorOf),
+    async run(given, how) {
+      const values = inOrderOf(names, given).map((value, i) => {
+        const { data, shape } = shaped(value, inputs[i]!);
+        const { type } = model.inputs[i]!;
+        const element = type?.kind === "tensor" ? type.type : "float32";
+        const wide = element === "int64" && data instanceof Int32Array;
+        const own = wide ? BigInt64Array.from(data, BigInt) : data;
+        return [names[i]!, { type: element, dims: shape, data: own } as OnnxTensor] as const;
+      });
+      const results = await model.run(Object.fromEntries(values), how);
+      return Object.fromEntries(
+        Object.entries(results).flatMap(([name, value]) => {
+          if (value === null || !("type" in value)) return [];
+          const { type, dims, data } = value;
+          return [[name, { data: data as TensorArray, shape: dims, dtype: short[type] ?? type }]];
+        }),
+      );
+    },
+    // Its programs belong to the session, which may run others.
+    dispose: async () => {},
+  };
+}
+
+async function firstHere(targets: readonly TargetName[]): Promise<TargetName> {
+  const reasons: string[] = [];
+  for (const target of targets) {
+    const why = await deviceFor(target).then(
+      () => undefined,
+      (error: Error) => error.message.split("\n")[0]!,
+    );
+    if (why === undefined) return target;
+    reasons.push(`${target}: ${why}`);
+  }
+  throw new DeviceError(
+    `openModel: none of the targets runs here: ${reasons.join("; ")}\n  add js, which runs everywhere`,
+  );
+}

@@ -1,0 +1,15 @@
+// Makes the pictures of the documents, with the browser that the tests unpack.
+
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { unpackChromium } from "./chromium.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const relaxed =
+  Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
+const script = "packages/tools/src/inspector-picture.ts";
+const node = ["--conditions=@kiln-ml/source", ...relaxed, "--import", "tsx", script];
+const env = { ...process.env, ...unpackChromium(root) };
+const { status } = spawnSync(process.execPath, node, { cwd: root, stdio: "inherit", env });
+process.exit(status ?? 1);

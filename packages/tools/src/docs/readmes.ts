@@ -1,0 +1,248 @@
+/**
+ * The README of each published package: what it is, how it is installed, a use that runs, and what a page downloads. Descriptions and
+ * keywords are those of the manifests, which `tests/package/npm-pages.test.ts` compares.
+ */
+import { limits } from "../page-size.ts";
+import { banner, table } from "./source.ts";
+
+export interface PackagePage {
+  readonly folder: string;
+  readonly name: string;
+  readonly description: string;
+  readonly keywords: readonly string[];
+  /** A module that runs as it stands. */
+  readonly use: string;
+  readonly more: string;
+  readonly sized?: boolean;
+}
+
+const everywhere = ["deep-learning", "machine-learning", "compiler", "webgpu", "webassembly"];
+const page = (
+  folder: string,
+  description: string,
+  keywords: readonly string[],
+  use: string,
+  more: string,
+): PackagePage => ({
+  folder,
+  name: folder === "packages/kiln" ? "kiln-ml" : `@kiln-ml/${folder.split("/").at(-1)}`,
+  description,
+  keywords: [...everywhere, ...keywords],
+  use: use.trim(),
+  more,
+  sized: /kiln$|runtime$/.test(folder),
+});
+
+export const packagePages: readonly PackagePage[] = [
+  page(
+    "packages/kiln",
+    "Deep learning in TypeScript: models and training steps compiled to WebAssembly, WebGPU and JavaScript",
+    ["neural-network", "training", "inference", "onnx", "tensor", "autodiff", "typescript"],
+    `
+import { compile, nn, optim, type Tensor } from "kiln-ml";
+
+const net = new nn.Sequential(new nn.Linear(2, 16), new nn.ReLU(), new nn.Linear(16, 2));
+const opt = new optim.AdamW(net.parameters(), { lr: 0.02 });
+const step = compile((x: Tensor, y: Tensor) => {
+  const loss = nn.crossEntropy(net.forward(x), y);
+  opt.step(loss); // gradients and updates go into the same program
+  return loss;
+});
+const loss = await step([[0, 1], [1, 0]], { data: Int32Array.of(0, 1), shape: [2] });
+console.log(await loss.item());
+`,
+    "`kiln-ml/model` opens a compiled model or an ONNX file in one call, `kiln-ml/onnx` and `kiln-ml/train` read ONNX and run training loops, `kiln-ml/node` has files. The command `kiln` runs, compiles, inspects, times and tunes.",
+  ),
+  page(
+    "runtime",
+    "Runs models that Kiln compiled, in pages and Node, on WebAssembly, WebGPU or JavaScript, without the compiler",
+    ["inference", "runtime", "browser"],
+    `
+import { createWasmDevice, initialStates, load } from "@kiln-ml/runtime";
+import { compile, type Tensor } from "kiln-ml";
+
+// In a page: const { artifact } = await loadFromUrl("/model/") of @kiln-ml/artifact.
+const artifact = await compile((x: Tensor) => x.softmax(), { inputs: [["N", 3]] }).artifact({ target: "wasm" });
+const device = createWasmDevice();
+const program = await load(artifact, device, { states: initialStates(artifact, device) });
+const [y] = await program.run([{ data: Float32Array.of(1, 2, 3), shape: [1, 3] }]);
+console.log(await y!.data());
+device.destroy();
+`,
+    "`openModel` of `kiln-ml/model` does all of that in one call.",
+  ),
+  page(
+    "compiler",
+    "Kiln's compiler: graphs of tensors fused into few kernels for WebAssembly, WebGPU and JavaScript",
+    ["fusion", "code-generation", "simd", "wgsl"],
+    `
+import { compileProgram } from "@kiln-ml/compiler/all";
+import { input } from "@kiln-ml/ir";
+
+const x = input("x", "f32", ["N", 8]);
+const program = { inputs: [x], outputs: [{ name: "y", value: x.softmax() }], updates: [] };
+const { artifact } = compileProgram(program, { target: "webgpu" });
+console.log(artifact.kernels[0]!.text);
+`,
+    "`kiln-ml` is the front door; this package is for tools that work on programs themselves.",
+  ),
+  page(
+    "packages/ir",
+    "Kiln's language: tensors as graphs with symbolic dims, ops with gradients, a text form and a reference evaluator",
+    ["tensor", "autodiff", "intermediate-representation"],
+    `
+import { grad, input, printTensor } from "@kiln-ml/ir";
+
+const x = input("x", "f32", [4]);
+const [slope] = grad(x.mul(x).sum(), [x]);
+console.log(printTensor(slope!));
+`,
+    "`kiln-ml` exports all of it.",
+  ),
+  page(
+    "packages/artifact",
+    "Programs that Kiln compiled, as data and as files: read, written, checked and fetched",
+    ["serialization", "safetensors"],
+    `
+import { packArtifact, unpackArtifact } from "@kiln-ml/artifact";
+import { compile, type Tensor } from "kiln-ml";
+
+const artifact = await compile((x: Tensor) => x.exp(), { inputs: [[8]] }).artifact();
+const bytes = packArtifact(artifact);
+console.log(bytes.length, unpackArtifact(bytes).kernels.length);
+`,
+    "`@kiln-ml/artifact/node` reads and writes files; `@kiln-ml/runtime` runs artifacts.",
+  ),
+  page(
+    "packages/nn",
+    "Layers and losses for Kiln, built from its tensors: linear, convolution, attention, recurrent, normalisation",
+    ["neural-network", "layers", "attention"],
+    `
+import { input } from "@kiln-ml/ir";
+import * as nn from "@kiln-ml/nn";
+
+const net = new nn.Sequential(new nn.Linear(4, 8), new nn.GELU(), new nn.Linear(8, 3));
+const y = net.forward(input("x", "f32", ["N", 4]));
+console.log(y.shape.map(String), net.parameters().length);
+`,
+    "`kiln-ml` exports it as `nn`, and compiles and runs what it builds.",
+  ),
+  page(
+    "packages/optim",
+    "Optimizers and schedules for Kiln, compiled into the training step",
+    ["optimizer", "adam", "training"],
+    `
+import * as nn from "@kiln-ml/nn";
+import * as optim from "@kiln-ml/optim";
+import { compile, type Tensor } from "kiln-ml";
+
+const net = new nn.Linear(3, 1);
+const opt = new optim.AdamW(net.parameters(), { lr: 1e-3 });
+const step = compile((x: Tensor) => {
+  const loss = net.forward(x).mean();
+  opt.step(loss);
+  return loss;
+});
+console.log(await (await step([[1, 2, 3]])).item());
+`,
+    "`kiln-ml` exports it as `optim`.",
+  ),
+  page(
+    "packages/data",
+    "Data sets, loaders, samplers and augmentations for Kiln; readers of CSV, images, WAV and EDF",
+    ["dataset", "dataloader", "augmentation"],
+    `
+import { DataLoader, fromArrays } from "@kiln-ml/data";
+
+const points = Float32Array.from({ length: 20 }, (_, i) => i);
+const loader = new DataLoader(fromArrays([points], [[2]]), { batch: 4 });
+for await (const [x] of loader) console.log(x);
+`,
+    "`kiln-ml` exports it as `data`; `@kiln-ml/data/node` reads folders.",
+  ),
+  page(
+    "packages/train",
+    "Training loops for Kiln: fit, evaluate, callbacks, metrics, checkpoints",
+    ["training", "metrics", "keras"],
+    `
+import { metrics, type Callback } from "@kiln-ml/train";
+
+const quiet: Callback = {};
+console.log(Object.keys(metrics).length > 0, Object.keys(quiet).length);
+`,
+    "Use it as `kiln-ml/train`, which plugs the compiler in.",
+  ),
+  page(
+    "packages/onnx",
+    "ONNX models as Kiln's graphs and back",
+    ["onnx", "model-import"],
+    `
+import { rows } from "@kiln-ml/onnx";
+
+console.log(rows.length, "ops", rows.some((r) => r.op === "Conv"));
+`,
+    "`loadOnnx` of `kiln-ml/onnx` compiles and runs them.",
+  ),
+  page(
+    "packages/formats",
+    "safetensors, PyTorch and NumPy files, read and written in TypeScript",
+    ["safetensors", "pytorch", "numpy", "npz"],
+    `
+import { readNpy, writeNpy } from "@kiln-ml/formats";
+
+const bytes = writeNpy({ dtype: "f32", shape: [2], data: new Uint8Array(8) });
+console.log(readNpy(bytes).shape);
+`,
+    "`loadWeights` of `kiln-ml` puts what they hold into modules by name.",
+  ),
+  page(
+    "packages/stablehlo",
+    "Kiln's programs as StableHLO text for XLA, and a reader of that text",
+    ["stablehlo", "xla", "mlir"],
+    `
+import { input } from "@kiln-ml/ir";
+import { exportStableHlo } from "@kiln-ml/stablehlo";
+
+const x = input("x", "f32", [4]);
+console.log(typeof exportStableHlo, x.exp().op);
+`,
+    "It needs nothing else of Kiln but `@kiln-ml/ir`.",
+  ),
+  page(
+    "packages/inspector",
+    "What Kiln compiled a program to, and why: a documented form, and a page of one file that shows it",
+    ["inspector", "visualization", "profiler"],
+    `
+import { inspectionPage } from "@kiln-ml/inspector/node";
+import { compile, type Tensor } from "kiln-ml";
+
+const inspection = await compile((x: Tensor) => x.softmax(), { inputs: [[4, 8]] }).inspect();
+console.log(inspection.kernels.map((k) => k.name), (await inspectionPage(inspection)).length > 0);
+`,
+    "`kiln inspect model.ts --html model.html` writes the page.",
+  ),
+];
+
+/** The text of a package's README. */
+export function readmeOf({ name, description, use, more, sized }: PackagePage): string {
+  const sizes = Object.entries(limits).map(([what, kB]) => [what, `${kB} kB`]);
+  const table_ = table([["what a page downloads", "gzip, at most"], ...sizes]);
+  return `${banner}
+
+# ${name}
+
+${description}.
+
+\`\`\`sh
+npm install ${name}
+\`\`\`
+
+\`\`\`ts
+${use}
+\`\`\`
+
+${more}
+${sized ? `\n## Sizes\n\nHeld by tests of each commit, minified:\n\n${table_}\n` : ""}
+ES modules with declarations and source maps, for Node 20 or newer and for pages. Apache License 2.0.
+`;
+}

@@ -12,8 +12,32 @@ fn isNan4(x: vec4<f32>) -> vec4<bool> {
   return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
 }
 
-fn expOf4(x: vec4<f32>) -> vec4<f32> {
-  return select(exp(x), x, isNan4(x));
+fn erf4(x: vec4<f32>) -> vec4<f32> {
+  let a = min(abs(x), vec4<f32>(4.0));
+  let q = a * a;
+  var p = vec4<f32>(1.4807193e-08);
+  p = p * q - 1.6365844e-07;
+  p = p * q + 1.6462114e-06;
+  p = p * q - 1.492565e-05;
+  p = p * q + 0.000120553326;
+  p = p * q - 0.0008548327;
+  p = p * q + 0.005223978;
+  p = p * q - 0.026866172;
+  p = p * q + 0.11283792;
+  p = p * q - 0.37612638;
+  p = p * q + 1.1283792;
+  let t = 1.0 / (1.0 + 0.5 * a);
+  var c = vec4<f32>(0.019375598);
+  c = c * t + 0.043283306;
+  c = c * t - 0.3417104;
+  c = c * t + 0.43843508;
+  c = c * t - 0.029074509;
+  c = c * t + 0.31957585;
+  c = c * t + 0.2663089;
+  c = c * t + 0.28403282;
+  c = c * t - 0.000103489874;
+  let y = select(1.0 - exp(-q) * c, a * p, a < vec4<f32>(1.0));
+  return select(select(y, -y, x < vec4<f32>(0.0)), x, isNan4(x) | (x == vec4<f32>(0.0)));
 }
 
 @compute @workgroup_size(64)
@@ -121,16 +145,7 @@ fn main(
       for (var q = 0; q < 1; q++) {
         if (atMe3 <= 11) {
           let t = sums[r] + b[meMod8];
-          let t0 = t * vec4<f32>(-0.70710677);
-          let t1 = t0 < vec4<f32>(0.0);
-          let t2 = select(select(t, vec4<f32>(-60.0), t < vec4<f32>(-60.0)), vec4<f32>(60.0), vec4<f32>(60.0) < t);
-          let t3 = t2 * t2;
-          let t4 = round(t2 * vec4<f32>(64.0)) * vec4<f32>(0.015625);
-          let t5 = t2 - t4;
-          let t6 = vec4<f32>(1.0) / (select(t0, -t0, t1) + vec4<f32>(2.5));
-          let t7 = t6 * vec4<f32>(-5.0) + vec4<f32>(1.0);
-          let t8 = expOf4(t3 * vec4<f32>(-0.5)) * ((t4 * t4 - t3 + t4 * t5 * vec4<f32>(2.0) + t5 * t5) * vec4<f32>(-0.5) + vec4<f32>(1.0)) * (((((((((((t7 * vec4<f32>(-0.00007292146) + vec4<f32>(0.000026865591)) * t7 + vec4<f32>(0.0006662208)) * t7 + vec4<f32>(-0.0004136038)) * t7 + vec4<f32>(-0.004803455)) * t7 + vec4<f32>(0.0083828885)) * t7 + vec4<f32>(0.028358867)) * t7 + vec4<f32>(-0.17124942)) * t7 + vec4<f32>(0.45391425)) * t7 + vec4<f32>(-0.8046519)) * t7 + vec4<f32>(1.0540318)) * t6);
-          mul[atR] = t * (select(t8, vec4<f32>(2.0) - t8, t1) * vec4<f32>(0.5));
+          mul[atR] = t * ((erf4(t * vec4<f32>(0.70710677)) + vec4<f32>(1.0)) * vec4<f32>(0.5));
         }
       }
     }

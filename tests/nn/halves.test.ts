@@ -12,6 +12,7 @@ import {
   roundTo,
   stack,
   Tensor,
+  tensor,
   trace,
   type Value,
 } from "@kiln-ml/ir";
@@ -140,6 +141,30 @@ for (const dtype of halves)
         }
     });
 
+/** A graph layer over four nodes in a ring. */
+class OnRing extends nn.Module {
+  readonly layer: nn.Module & { forward(x: Tensor, edges: Tensor): Tensor };
+  readonly #edges = tensor([0, 1, 2, 3, 1, 2, 3, 0], { shape: [2, 4], dtype: "i32" });
+  constructor(layer: OnRing["layer"]) {
+    super();
+    this.layer = layer;
+  }
+  override forward(x: Tensor): Tensor {
+    return this.layer.forward(x, this.#edges);
+  }
+}
+
+class HiddenOf extends nn.Module {
+  readonly cell: nn.LSTMCell;
+  constructor(cell: nn.LSTMCell) {
+    super();
+    this.cell = cell;
+  }
+  override forward(x: Tensor): Tensor {
+    return this.cell.forward(x).h;
+  }
+}
+
 /** Layers by name, each with the shape that it takes, or a call of its own; others are taken from the fixtures. */
 const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32" | "f32")?]> = {
   AdaptiveAvgPool2d: [() => new nn.AdaptiveAvgPool2d([2, 3]), [2, 3, 4, 5]],
@@ -158,12 +183,17 @@ const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32
   Embedding: [() => new nn.Embedding(5, 3), [4], "i32"],
   Flatten: [() => new nn.Flatten(), [2, 3, 2]],
   GELU: [() => new nn.GELU("tanh"), [2, 3]],
+  GATConv: [() => new OnRing(new nn.GATConv(3, 2)), [4, 3]],
+  GCNConv: [() => new OnRing(new nn.GCNConv(3, 2)), [4, 3]],
+  GINConv: [() => new OnRing(new nn.GINConv(new nn.Linear(3, 2))), [4, 3]],
   GRU: [() => new nn.GRU(3, 2), [2, 3, 3]],
+  GRUCell: [() => new nn.GRUCell(3, 2), [4, 3]],
   GroupNorm: [() => new nn.GroupNorm(2, 4), [2, 4, 3]],
   HardSigmoid: [() => new nn.HardSigmoid(), [2, 3]],
   HardSwish: [() => new nn.HardSwish(), [2, 3]],
   HardTanh: [() => new nn.HardTanh(), [2, 3]],
   LSTM: [() => new nn.LSTM(3, 2, { bidirectional: true }), [2, 3, 3]],
+  LSTMCell: [() => new HiddenOf(new nn.LSTMCell(3, 2)), [4, 3]],
   LayerNorm: [() => new nn.LayerNorm(3), [2, 3]],
   LeakyReLU: [() => new nn.LeakyReLU(), [2, 3]],
   Linear: [() => new nn.Linear(3, 2), [2, 3]],
@@ -173,9 +203,11 @@ const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32
   Mish: [() => new nn.Mish(), [2, 3]],
   MultiHeadAttention: [() => new nn.MultiHeadAttention(4, 2), [2, 3, 4]],
   RNN: [() => new nn.RNN(3, 2), [2, 3, 3]],
+  RNNCell: [() => new nn.RNNCell(3, 2), [4, 3]],
   ReLU: [() => new nn.ReLU(), [2, 3]],
   ReLU6: [() => new nn.ReLU6(), [2, 3]],
   RmsNorm: [() => new nn.RmsNorm(3), [2, 3]],
+  SAGEConv: [() => new OnRing(new nn.SAGEConv(3, 2)), [4, 3]],
   SELU: [() => new nn.SELU(), [2, 3]],
   SiLU: [() => new nn.SiLU(), [2, 3]],
   Sigmoid: [() => new nn.Sigmoid(), [2, 3]],
@@ -183,6 +215,7 @@ const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32
   Softplus: [() => new nn.Softplus(), [2, 3]],
   Softsign: [() => new nn.Softsign(), [2, 3]],
   Tanh: [() => new nn.Tanh(), [2, 3]],
+  Upsample: [() => new nn.Upsample({ scale: 2 }), [1, 2, 3, 3]],
 };
 
 for (const c of Object.values(cases))
@@ -231,6 +264,7 @@ const other = input("other", "f32", [4, 4]);
 /** What methods take besides a float [4, 4]; those that are not here take nothing more. */
 const rest: Readonly<Record<string, readonly unknown[]>> = {
   add: [2],
+  after: [other],
   atan2: [2],
   div: [other],
   maximum: [1],

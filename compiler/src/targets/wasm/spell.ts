@@ -191,6 +191,8 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
   const [a, b] = x;
   const u = signOf(dtype);
   switch (op) {
+    case "after":
+      return x[0]!;
     case "add":
     case "sub":
     case "mul":
@@ -211,6 +213,7 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
     case "ceil":
     case "trunc":
     case "round":
+    case "after":
       return a!;
     case "maximum":
       return apply(`i32x4.max_${u}`, ...x);

@@ -114,6 +114,7 @@ function select(x: X, to: Dtype): Code {
 
 /** Ops on masks. */
 function logic(op: string, x: X): Code | undefined {
+  if (op === "after") return x[0]!;
   if (op === "isNan") return zero;
   if (op === "isFinite") return ones;
   if (op === "not" || op === "bitwiseNot") return apply("v128.not", x[0]!);
@@ -191,8 +192,6 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
   const [a, b] = x;
   const u = signOf(dtype);
   switch (op) {
-    case "after":
-      return x[0]!;
     case "add":
     case "sub":
     case "mul":

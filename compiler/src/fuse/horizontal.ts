@@ -144,11 +144,16 @@ function matchOperand(
     const target = (inner ? k : outer).find((l) => l.name === y.name);
     const from = [...sums.inner, ...sums.outer].find((l) => l.name === x.name);
     if (!target || !from || !sameDim(target.extent, from.extent)) return undefined;
+    // A diagonal: one loop along two axes.
+    if (rename.has(x.name)) return undefined;
     rename.set(x.name, target.at);
   }
   const covered = new Set([...rename.values()].map((d) => symbolOf(d)!.name));
-  const wanted = [...outer, ...k].filter((l) => !sameDim(l.extent, 1));
-  return wanted.every((l) => covered.has(l.name)) ? rename : undefined;
+  const runs = (l: Loop): boolean => !sameDim(l.extent, 1);
+  // Each loop of both: a sum over copies of an element takes that element several times.
+  const both = [...outer, ...k].filter(runs).every((l) => covered.has(l.name));
+  const all = [...sums.outer, ...sums.inner].filter(runs).every((l) => rename.has(l.name));
+  return both && all ? rename : undefined;
 }
 
 /**

@@ -259,6 +259,7 @@ const rows: readonly Row[] = [
   ["data cutmix", "alpha", (o) => data.augment.cutmix(ir.random.key(1), image(), ir.tensor([[1]]), o)],
   ["data readIdx", "limitBytes", (o) => data.readIdx(bytes, o)],
   ["data mnistFromIdx", "limitBytes", (o) => data.mnistFromIdx(bytes, bytes, o)],
+  ["kiln/node openModel", "signal", (o) => kilnNode.openModel("model.kiln", o)],
   ["artifact loadFromUrl", "relaxed", (o) => artifacts.loadFromUrl("http://localhost/", o)],
   ["formats readNpy", "limitBytes", (o) => formats.readNpy(bytes, o)],
   ["formats readNpyList", "limitBytes", (o) => formats.readNpyList(bytes, o)],
@@ -334,13 +335,14 @@ const packages = {
   compiler: { folder: "compiler/src", exports: compiler },
 } as const;
 
-/** The check itself; an error's own options, which are the engine's; what `grad` calls with options it checked; a base class whose subclasses have options of their own; what `loadOnnx` alone makes. */
+/** The check itself; an error's own options, which are the engine's; what `grad` calls with options it checked; a base class whose subclasses have options of their own; what `loadOnnx` alone makes; what `loadFromUrl` and `openModel` call with options they checked. */
 const exempt = new Set([
   "ir checkOptions",
   "ir KilnError",
   "ir gradWhereReached",
   "optim Optimizer",
   "kiln/onnx OnnxModel",
+  "artifact fetchBytes",
 ]);
 
 test("everything public that takes options is in the table", () => {

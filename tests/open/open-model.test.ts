@@ -223,7 +223,7 @@ async function workerScript(): Promise<URL> {
     conditions: ["@kiln-ml/source"],
     external: ["webgpu", "esbuild"],
     banner: {
-      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
     },
     logLevel: "error",
   });

@@ -21,7 +21,7 @@ await build({
   conditions: ["@kiln-ml/source"],
   external: ["webgpu"],
   banner: {
-    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
   },
   logLevel: "error",
 });

@@ -10,6 +10,7 @@ import {
   GraphError,
   iota,
   isInteger,
+  kindOf,
   leakyRelu,
   type OptionNames,
   ones,
@@ -21,7 +22,7 @@ import {
   segmentMean,
   segmentSoftmax,
   segmentSum,
-  type Tensor,
+  Tensor,
   take,
 } from "@kiln-ml/ir";
 import { constant, xavierUniform } from "./init.ts";
@@ -272,6 +273,10 @@ export interface PackedGraphs {
 export function packGraphs(
   graphs: readonly { readonly x: Tensor; readonly edges: Tensor }[],
 ): PackedGraphs {
+  if (!Array.isArray(graphs) || !graphs.every((g) => g?.x instanceof Tensor))
+    throw new GraphError(
+      `packGraphs: takes a list of { x, edges }, got ${kindOf(graphs)}\n  give it the graphs as tensors: [{ x, edges }]`,
+    );
   if (!graphs.length)
     throw new GraphError("packGraphs: there are no graphs\n  give one graph or more");
   let before = 0;

@@ -11,7 +11,7 @@ import {
 } from "@kiln-ml/ir";
 import { constant, kaimingUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
-import { Module } from "./module.ts";
+import { checkModule, Module } from "./module.ts";
 import { checkCount, weight } from "./parameter.ts";
 
 export interface LoraOptions {
@@ -61,6 +61,7 @@ const adaptedIn = (net: Module): Adapted[] =>
  *   const opt = new optim.AdamW(net.parameters());
  */
 export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
+  checkModule("lora", net);
   const { rank = 8, alpha = rank, targets } = checkOptions("lora", options, loraOptions);
   checkCount("lora", "rank", rank);
   const chosen = [...net.modules()].filter(
@@ -90,6 +91,7 @@ export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
  *   nn.mergeLora(net).eval();
  */
 export function mergeLora<M extends Module>(net: M): M {
+  checkModule("mergeLora", net);
   const adapted = adaptedIn(net);
   if (!adapted.length)
     throw new GraphError("mergeLora: no layer has a second path\n  call nn.lora first");

@@ -326,3 +326,9 @@ function note(t: Tensor): string {
   if (!t.attrs.trainable) return " buffer";
   return isFrozen(t) ? " frozen" : "";
 }
+
+/** Throws GraphError for what is no module. */
+export function checkModule(op: string, net: unknown): void {
+  if (!(net instanceof Module))
+    throw new GraphError(`${op}: takes a Module, got ${kindOf(net)}\n  give it the network itself`);
+}

@@ -24,7 +24,7 @@ import {
   trace,
 } from "@kiln-ml/ir";
 import { hook } from "./hooks.ts";
-import type { Module } from "./module.ts";
+import { checkModule, type Module } from "./module.ts";
 
 export interface SummaryRow {
   /** `blocks.0.fc1`; "" of the whole. */
@@ -90,6 +90,7 @@ const placeholder = (given: SummaryInput, i: number): Tensor =>
  *   console.log(`${nn.summary(net, ["N", 784])}`)
  */
 export function summary(net: Module, ...inputs: readonly SummaryInput[]): Summary {
+  checkModule("summary", net);
   if (!inputs.length)
     throw new GraphError("summary: takes inputs, or their shapes\n  nn.summary(net, [1, 784])");
   const outputs = new Map<Module, Shape>();

@@ -246,11 +246,8 @@ class Fit implements Run {
   }
 
   async #loop(interrupt: Interrupt): Promise<void> {
-    if (this.#finished) {
-      // What is left of a finished epoch is nothing; after it the loader is at the next one.
-      for await (const _ of this.#loader) break;
-      this.#next();
-    }
+    // The loader of a finished epoch stands at the next one.
+    if (this.#finished) this.#next();
     while (this.epoch <= this.epochs && this.stopped === undefined) {
       await this.#pass(interrupt);
       if (this.stopped !== undefined || this.epoch === this.epochs) return;

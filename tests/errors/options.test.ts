@@ -294,7 +294,6 @@ const misspelt = (option: string): string =>
   /[A-Z]/.test(option)
     ? option.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
     : option[0] + option.slice(2);
-
 async function refusal(call: () => unknown): Promise<Error> {
   try {
     await call();

@@ -12,7 +12,6 @@ import {
   roundTo,
   stack,
   Tensor,
-  tensor,
   trace,
   type Value,
 } from "@kiln-ml/ir";
@@ -22,6 +21,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { runProgram } from "../support/run.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
+import { HiddenOf, OnRing } from "./adapted-layers.ts";
 import { cases, layerOf } from "./module-cases.ts";
 
 const halves = ["f16", "bf16"] as const;
@@ -140,30 +140,6 @@ for (const dtype of halves)
           });
         }
     });
-
-/** A graph layer over four nodes in a ring. */
-class OnRing extends nn.Module {
-  readonly layer: nn.Module & { forward(x: Tensor, edges: Tensor): Tensor };
-  readonly #edges = tensor([0, 1, 2, 3, 1, 2, 3, 0], { shape: [2, 4], dtype: "i32" });
-  constructor(layer: OnRing["layer"]) {
-    super();
-    this.layer = layer;
-  }
-  override forward(x: Tensor): Tensor {
-    return this.layer.forward(x, this.#edges);
-  }
-}
-
-class HiddenOf extends nn.Module {
-  readonly cell: nn.LSTMCell;
-  constructor(cell: nn.LSTMCell) {
-    super();
-    this.cell = cell;
-  }
-  override forward(x: Tensor): Tensor {
-    return this.cell.forward(x).h;
-  }
-}
 
 /** Layers by name, each with the shape that it takes, or a call of its own; others are taken from the fixtures. */
 const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32" | "f32")?]> = {

@@ -63,6 +63,8 @@ for (const [target, slack] of Object.entries(slacks) as ["js" | "wasm", number][
     test(
       `${target}: five steps of ${name} agree with the reference`,
       onTarget(target, async () => {
+        // Another start may bring a bias next to zero, where an ulp is nothing.
+        nn.seed(1);
         const net = new Net();
         const opt = make(net);
         const { losses, values } = reference(net, opt, 5);

@@ -133,7 +133,7 @@ function touchedIn(
   let earlier: ReadonlySet<string> = new Set();
   for (const s of body) {
     if (s.kind === "letIndex") of.bound.set(s.name, substitute(s.value, of.bound));
-    if (s.kind === "letInvocation") inside.push(s.name);
+    if (s.kind === "letInvocation" || s.kind === "letSubgroup") inside.push(s.name);
     const touched = touchedBy(s, of, inside, here);
     if (!touched) return undefined;
     if (s.kind === "store" && !lastStore) earlier = new Set(stores);

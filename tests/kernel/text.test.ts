@@ -16,6 +16,7 @@ import { anyKernel, choices } from "../printers/any-kernel.ts";
 import { programs } from "../stages/programs.ts";
 import { randomProgram } from "../support/graphs.ts";
 import { sized, startedOf } from "../support/kernels-of.ts";
+import { parseProgram } from "../support/reference.ts";
 import { runs } from "../support/setup.ts";
 
 const emitted = (k: Kernel, target: TargetName): string => {
@@ -50,6 +51,18 @@ for (const target of ["js", "wasm", "webgpu"] as const) {
     );
   });
 }
+
+test("wasm: a guard that a load and a test share reads back as two, and bounds the loop once", () => {
+  const program = parseProgram(`graph f() {
+    %1: f32[] = constant {value=0}
+    %2: f32[2,N] = broadcastInDim %1 {dims=[]}
+    %3: f32[] = constant {value=2}
+    %4: f32[3,N+1] = pad %2 %3 {low=[0, 1], high=[1, 0], interior=[0, 0]}
+    return %4, %2
+  }`);
+  const options = { target: "wasm", fusion: false } as const;
+  for (const { kernel } of startedOf(sized(program), options)) readsBack(kernel, "wasm");
+});
 
 test("random kernels read back", () => {
   fc.assert(

@@ -11,6 +11,7 @@ import {
   type Dim,
   floorDiv,
   isStatic,
+  keyOfDim,
   maxDim,
   maxOfDim,
   minDim,
@@ -49,6 +50,8 @@ export function interiorOf(
   const names = namesOf(s);
   let [from, to] = [start, extent];
   const holds: Condition[] = [];
+  // A load and a test that share a guard bound the interior once.
+  const known = new Set<string>();
   for (const c of conditionsOf(s)) {
     const bound = boundOf(e, s.name, names, c);
     if (!bound) continue;
@@ -56,9 +59,12 @@ export function interiorOf(
       ? [maxDim(from, bound.at), subDim(bound.at, start)]
       : [minDim(to, bound.at), subDim(extent, bound.at)];
     if (maxOfDim(skipped) > mostAtEnd) continue;
+    holds.push(c);
+    const key = `${bound.least} ${keyOfDim(bound.at)}`;
+    if (known.has(key)) continue;
+    known.add(key);
     if (bound.least) from = most;
     else to = most;
-    holds.push(c);
   }
   if (holds.length === 0) return undefined;
   from = minDim(from, extent);

@@ -30,11 +30,22 @@ export function sizeClass(sizeBytes: number): number {
   return Math.ceil(sizeBytes / step) * step;
 }
 
+/** Buffers that wait for their last owner: sharing them saves nothing worth having. */
+const smallBytes = 1024;
+
+/**
+ * Under what a free buffer waits. A single number is as large as a program's loss: the loss, kept by
+ * its caller, would take the buffer of a slot, and kernels would be bound anew at every run.
+ */
+const freeKey = (bytes: number, owner: string): string =>
+  bytes <= smallBytes ? `${bytes} ${owner}` : `${bytes}`;
+
 export class Heap<B extends Buffer> {
   readonly #create: (sizeBytes: number, use: string) => B;
   readonly #destroy: (buffer: B) => void;
   readonly #maxBytes: number;
-  readonly #free = new Map<number, B[]>();
+  /** By size class; small ones by their last owner too. */
+  readonly #free = new Map<string, B[]>();
   /** Every buffer there is, handed out or waiting. */
   readonly #all = new Set<B>();
   #live = 0;
@@ -54,7 +65,7 @@ export class Heap<B extends Buffer> {
   /** `use` is what memory that must be created is for. */
   acquire(sizeBytes: number, owner: string, use = owner): B {
     const bytes = Math.min(sizeClass(sizeBytes), Math.max(this.#maxBytes, sizeBytes));
-    const reused = this.#free.get(bytes)?.pop();
+    const reused = this.#free.get(freeKey(bytes, owner))?.pop();
     if (reused) this.#pooled -= bytes;
     const buffer = reused ?? this.#createOrDrain(bytes, use);
     buffer.owner = owner;
@@ -66,17 +77,18 @@ export class Heap<B extends Buffer> {
   /** Gives a buffer back, for reuse unless `keep` is false. */
   release(buffer: B, keep = true): void {
     if (buffer.owner === undefined) return;
-    buffer.owner = undefined;
     const bytes = buffer.sizeBytes;
+    const key = freeKey(bytes, buffer.owner);
+    buffer.owner = undefined;
     this.#live -= bytes;
     if (!keep) {
       this.#end(buffer);
       return;
     }
     this.#pooled += bytes;
-    const list = this.#free.get(bytes);
+    const list = this.#free.get(key);
     if (list) list.push(buffer);
-    else this.#free.set(bytes, [buffer]);
+    else this.#free.set(key, [buffer]);
     if (this.#pooled > this.#peak) this.#trim();
   }
 
@@ -133,12 +145,13 @@ export class Heap<B extends Buffer> {
    * came.
    */
   #trim(): void {
-    for (const [bytes, list] of this.#free) {
+    for (const [key, list] of this.#free) {
       while (this.#pooled > this.#peak && list.length > 0) {
-        this.#end(list.shift()!);
-        this.#pooled -= bytes;
+        const oldest = list.shift()!;
+        this.#end(oldest);
+        this.#pooled -= oldest.sizeBytes;
       }
-      if (list.length === 0) this.#free.delete(bytes);
+      if (list.length === 0) this.#free.delete(key);
       if (this.#pooled <= this.#peak) return;
     }
   }

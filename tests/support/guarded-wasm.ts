@@ -74,8 +74,8 @@ class GuardedDriver extends WasmDriver {
     const inner = await super.load(artifact);
     const check = (frame: Frame): void => this.#check(artifact, frame);
     return {
-      run(frame) {
-        const running = inner.run(frame);
+      run(frame, options) {
+        const running = inner.run(frame, options);
         return running ? running.then(() => check(frame)) : check(frame);
       },
       async profile(frame) {

@@ -7,8 +7,10 @@ import "./eager/tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
 import {
   checkOptions,
+  DeviceError,
   GraphError,
   type HostArray,
+  KilnError,
   type Tensor,
   topologicalOrder,
 } from "@kiln-ml/ir";
@@ -28,14 +30,14 @@ import {
   type ValueDef,
 } from "@kiln-ml/onnx";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
-import { type CompiledFunction, compile } from "./compile/compile.ts";
+import { compile } from "./compile/compile.ts";
 import type { CompileOptions } from "./compile/compile-options.ts";
 import type { ExportOptions } from "./compile/export.ts";
-import type { ShapedArray } from "./compile/feed.ts";
 import type { InputSpec } from "./compile/inputs.ts";
 import { DeclaredExtents } from "./onnx/dims.ts";
 import { type OnnxOptions, onnxOptions } from "./onnx/options.ts";
 import { flagged, lookAt, numbersOf } from "./onnx/overflow.ts";
+import { type Feeds, isFinal, keptStages, questionOf, remember, type Stage } from "./onnx/stage.ts";
 import {
   copyOf,
   type Form,
@@ -55,27 +57,7 @@ export type { OnnxTensor, OnnxValue } from "./onnx/values.ts";
 type Inputs = Readonly<Record<string, OnnxValue>>;
 /** What each input is, in the order of the call. */
 type Forms = readonly (readonly [string, Form])[];
-type Feeds = Readonly<Record<string, ShapedArray>>;
 type Spec = Record<string, InputSpec>;
-
-/** A program of the tree: final, or one that computes the next value that import must know. */
-interface Stage {
-  readonly run: CompiledFunction<[Record<string, Tensor>], Record<string, Tensor | Tensor[]>>;
-  /** What import threw. */
-  failure?: string;
-  /** The key of the demanded value. */
-  demand?: string;
-  /** The feeds that the demanded value depends on. */
-  depends?: readonly string[];
-  /** Demanded values by what the feeds held, if those are small. */
-  readonly answers: Map<string, readonly number[]>;
-  /** The nodes whose flags the run gives, from the last trace. */
-  checks?: readonly Check[];
-  /** Whether there is somebody to look at flags: nobody does for an artifact. */
-  readonly checked: boolean;
-  /** The form of the results, from the last trace. */
-  outputs?: Map<string, Value>;
-}
 
 /** Reads a model; compiles nothing yet. Throws ArtifactError for damaged files, GraphError for unsupported ops. */
 export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxModel {
@@ -163,6 +145,35 @@ export class OnnxModel {
       outputs.push([name, readValue(value, arrays, shapes, next)]);
     for (const t of results) t.dispose();
     return Object.fromEntries(outputs);
+  }
+
+  /**
+   * Compiles and loads what a run comes to, as far as the file alone tells: for declared extents, and where values decide about
+   * the rest of the graph, up to these. A run then finds it. What cannot be compiled is left to a run, which says why.
+   */
+  async prepare(): Promise<void> {
+    const shapes = declaredShapes(this.inputs);
+    if (!shapes) return;
+    const symbolic = shapes.some((shape) => shape.some((d) => typeof d !== "number"));
+    const forms = this.#declaredForms();
+    const spec = () => this.#symbolicSpec();
+    const stage = this.#stage(keyOf(forms, symbolic ? undefined : shapes), forms, new Map(), spec);
+    try {
+      await stage.run.prepare();
+    } catch (error) {
+      if (!(error instanceof KilnError) || error instanceof DeviceError) throw error;
+      if (symbolic && stage.failure !== undefined) this.#static = stage.failure;
+    }
+  }
+
+  /** Gives back what its programs and weights take on the device. The next run starts from the file again. */
+  async dispose(): Promise<void> {
+    const stages = [...this.#stages.values()];
+    this.#stages.clear();
+    for (const { run } of stages) {
+      this.#dropped += run.compiles;
+      await run.dispose();
+    }
   }
 
   /** Runs once with the kernels timed. */
@@ -257,9 +268,8 @@ export class OnnxModel {
 
   #next(forms: Forms, feeds: Feeds, known: Known, symbolic: boolean): Stage {
     const spec = () => (symbolic ? this.#symbolicSpec() : specOf(forms, feeds));
-    const shapes = symbolic ? "symbolic" : JSON.stringify(Object.values(feeds).map((f) => f.shape));
-    const values = [...known].map(([key, v]) => `${key}=${v.join()}`).join(";");
-    return this.#stage(`${JSON.stringify(forms)}|${shapes}|${values}`, forms, known, spec);
+    const shapes = symbolic ? undefined : Object.values(feeds).map((f) => f.shape);
+    return this.#stage(keyOf(forms, shapes, known), forms, known, spec);
   }
 
   /** The stage of a key; its types are asked for when it is made. */
@@ -353,35 +363,20 @@ export class OnnxModel {
   }
 }
 
-/** Programs that a model keeps; data-dependent sizes would otherwise fill the memory. */
-const keptStages = 64;
-
-/** Answers that a stage keeps, and the elements of feeds that are small enough to compare. */
-const keptAnswers = 16;
-const smallFeeds = 256;
-
-/** True if its program was traced and computes the outputs. */
-const isFinal = (stage: Stage): boolean =>
-  stage.outputs !== undefined && stage.demand === undefined;
-
-/** What a demanded value depends on, as text; undefined where that is not small, or not known yet. */
-function questionOf({ demand, depends }: Stage, feeds: Feeds): string | undefined {
-  if (demand === undefined || !depends) return undefined;
-  const size = depends.reduce((n, feed) => n + feeds[feed]!.data.length, 0);
-  if (size > smallFeeds) return undefined;
-  // It may depend on the extents of any input.
-  const shapes = Object.values(feeds).map(({ shape }) => shape.join());
-  return [...shapes, ...depends.map((feed) => feeds[feed]!.data.join())].join(";");
+/** What tells stages apart: forms, extents unless they are symbols, and what is known. */
+function keyOf(
+  forms: Forms,
+  shapes: readonly (readonly unknown[])[] | undefined,
+  known: Known = new Map(),
+): string {
+  const values = [...known].map(([key, v]) => `${key}=${v.join()}`).join(";");
+  return `${JSON.stringify(forms)}|${shapes ? JSON.stringify(shapes) : "symbolic"}|${values}`;
 }
 
-function remember(
-  answers: Map<string, readonly number[]>,
-  question: string | undefined,
-  values: readonly number[],
-): void {
-  if (question === undefined) return;
-  if (answers.size >= keptAnswers) answers.delete(answers.keys().next().value as string);
-  answers.set(question, values);
+/** The shapes that a file declares for its inputs, if all are tensors that have one. */
+function declaredShapes(inputs: readonly ValueDef[]) {
+  const shapes = inputs.map(({ type }) => (type?.kind === "tensor" ? type.shape : undefined));
+  return shapes.every((shape) => shape !== undefined) ? shapes : undefined;
 }
 
 /** Types of the inputs at hand, extents and all. */

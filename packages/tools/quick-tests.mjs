@@ -56,6 +56,8 @@ export const quickTests = [
   "onnx/proto-read",
   "onnx/proto-write",
   "onnx/session",
+  "onnxruntime/errors",
+  "onnxruntime/tensor",
   "open/open-model",
   "optim/errors",
   "optim/optimizers",

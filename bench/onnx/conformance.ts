@@ -1,12 +1,13 @@
 /**
  * `npm run conformance [-- --data FOLDER|ARCHIVE] [--only PATTERN] [--op NAME] [--target TARGET] [--every N] [--limit
- * SECONDS] [--no-peer] [--ops] [--json] [--strict]`: the ONNX backend suite on our targets, next to ONNX Runtime. `--strict`
- * fails below 95 % of the cases a target can hold. Cases are left out for what they contain, never by name.
+ * SECONDS] [--no-peer] [--face onnxruntime] [--ops] [--json] [--strict]`: the ONNX backend suite on our targets, next to
+ * ONNX Runtime. `--face` asks the targets through an interface of others. `--strict` fails below 95 % of the cases a target
+ * can hold. Cases are left out for what they contain, never by name.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { casesOf } from "./cases.ts";
-import { type EngineName, type OurTarget, targetNames } from "./engine.ts";
+import { type EngineName, type Face, faceNames, type OurTarget, targetNames } from "./engine.ts";
 import { dataPath, openFiles } from "./files.ts";
 import type { Verdict } from "./judge.ts";
 import { judgeAll } from "./pool.ts";
@@ -37,6 +38,7 @@ const { values: options } = parseArgs({
     every: { type: "string" },
     limit: { type: "string" },
     "no-peer": { type: "boolean" },
+    face: { type: "string" },
     ops: { type: "boolean" },
     json: { type: "boolean" },
     strict: { type: "boolean" },
@@ -69,6 +71,12 @@ function chosenTargets(): OurTarget[] {
   const unknown = asked.find((t) => !targetNames.includes(t as OurTarget));
   if (unknown) throw new RangeError(`conformance: no target ${unknown}; there are ${targetNames}`);
   return asked as OurTarget[];
+}
+
+function chosenFace(): Face | undefined {
+  const { face } = options;
+  if (face === undefined || faceNames.includes(face as Face)) return face as Face | undefined;
+  throw new RangeError(`conformance: no face ${face}; there are ${faceNames}`);
 }
 
 const narrowed = options.only !== undefined || options.op !== undefined;
@@ -110,7 +118,12 @@ async function columnOf(
     return {
       engine,
       share,
-      verdicts: await judgeAll(engine, names, { data, limitOf, progress: tell }),
+      verdicts: await judgeAll(engine, names, {
+        data,
+        face: chosenFace(),
+        limitOf,
+        progress: tell,
+      }),
     };
   } catch (error) {
     return { engine, share, verdicts: new Map(), absent: (error as Error).message };

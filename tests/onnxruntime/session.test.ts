@@ -152,6 +152,16 @@ test("a feed that the model does not know is left alone", async () => {
   ]);
 });
 
+test("one element of rank 1 is a scalar where the model declares one", async () => {
+  const s = await InferenceSession.create(
+    bytesOf({ inputs: { x: [2], by: [] }, nodes: [{ op: "Mul", inputs: ["x", "by"] }] }),
+  );
+  for (const dims of [[], [1], [1, 1]]) {
+    const { y } = await s.run({ x: f32([1, 2], [2]), by: f32([3], dims) });
+    assert.equal([...(y!.data as Float32Array)], [3, 6]);
+  }
+});
+
 test("a tensor of another copy of the interface is taken", async () => {
   const common = await import("onnxruntime-common");
   const s = await InferenceSession.create(relu());

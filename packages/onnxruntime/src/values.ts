@@ -58,6 +58,10 @@ const refuse = (reason: string): never => {
   throw new SessionError(notRun, "INVALID_ARGUMENT", reason);
 };
 
+/** ONNX Runtime takes [1] where [] is declared, and programs give it. */
+const isScalar = (dims: readonly number[], shape: readonly unknown[]): boolean =>
+  shape.length === 0 && dims.every((d) => d === 1);
+
 /** Refuses a tensor that is not as declared. `what` is "input" or "output". */
 export function checkTensor(what: string, given: TensorLike, declared: Declared): void {
   const { name, type, shape } = declared;
@@ -66,7 +70,7 @@ export function checkTensor(what: string, given: TensorLike, declared: Declared)
       `Unexpected ${what} data type. Actual: (${spelled(given.type)}) , expected: (${spelled(type)})\n  ${what} ${name} is ${type}`,
     );
   const { dims } = given;
-  if (!shape) return;
+  if (!shape || isScalar(dims, shape)) return;
   if (dims.length !== shape.length)
     refuse(
       `Invalid rank for ${what}: ${name} Got: ${dims.length} Expected: ${shape.length}\n  ${name} is [${shape}], got [${dims}]`,
@@ -92,8 +96,14 @@ function elementsOf(name: string, tensor: TensorLike): Elements | Promise<Elemen
 /** Up to so many bytes are copied whether or not somebody else's run comes first. */
 const smallBytes = 2 ** 18;
 
-function tensorOf(name: string, given: TensorLike, data: Elements, own: boolean): OnnxTensor {
-  const { type, dims } = given;
+function tensorOf(
+  { name, shape }: Declared,
+  given: TensorLike,
+  data: Elements,
+  own: boolean,
+): OnnxTensor {
+  const { type } = given;
+  const dims = shape && isScalar(given.dims, shape) ? [] : given.dims;
   const size = dims.reduce((a, b) => a * b, 1);
   // A tensor may be changed after it was made.
   if (!fitsSize(type, data.length, size))
@@ -122,8 +132,8 @@ export function feedValue(
     throw new TypeError(`input '${name}' must be a Tensor: it has type, dims and data`);
   checkTensor("input", given, declared);
   const data = elementsOf(name, given);
-  if (!(data instanceof Promise)) return tensorOf(name, given, data, own);
-  return data.then((elements) => tensorOf(name, given, elements, own));
+  if (!(data instanceof Promise)) return tensorOf(declared, given, data, own);
+  return data.then((elements) => tensorOf(declared, given, elements, own));
 }
 
 /** A result as a tensor, which owns its elements. */

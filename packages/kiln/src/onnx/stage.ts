@@ -2,7 +2,7 @@
  * The programs that an ONNX model comes to: one for each form of its inputs, and where import must know values, one that computes them
  * first. What was computed is kept while what it depends on is small.
  */
-import type { Tensor } from "@kiln-ml/ir";
+import type { Dim, Tensor } from "@kiln-ml/ir";
 import type { Check, Value } from "@kiln-ml/onnx";
 import type { CompiledFunction } from "../compile/compile.ts";
 import type { ShapedArray } from "../compile/feed.ts";
@@ -14,6 +14,8 @@ export interface Stage {
   readonly run: CompiledFunction<[Record<string, Tensor>], Record<string, Tensor | Tensor[]>>;
   /** What import threw. */
   failure?: string;
+  /** The two extents that it found to be unequal. */
+  apart?: readonly [Dim, Dim] | undefined;
   /** The key of the demanded value. */
   demand?: string;
   /** The feeds that the demanded value depends on. */
@@ -29,7 +31,40 @@ export interface Stage {
 }
 
 /** Programs that a model keeps; data-dependent sizes would otherwise fill the memory. */
-export const keptStages = 64;
+const keptStages = 64;
+
+/** The stages of a model by their keys, the most recently used last. */
+export class Stages {
+  readonly #kept = new Map<string, Stage>();
+  /** Programs compiled of stages that are no longer kept. */
+  #dropped = 0;
+
+  /** Programs compiled so far. */
+  get compiles(): number {
+    return [...this.#kept.values()].reduce((n, { run }) => n + run.compiles, this.#dropped);
+  }
+
+  of(key: string, make: () => Stage): Stage {
+    const stage = this.#kept.get(key) ?? make();
+    this.#kept.delete(key);
+    this.#kept.set(key, stage);
+    if (this.#kept.size > keptStages) {
+      const [oldest] = this.#kept.keys();
+      this.drop((k) => k === oldest);
+    }
+    return stage;
+  }
+
+  /** Forgets those with such keys. */
+  drop(which: (key: string) => boolean): Stage[] {
+    const gone = [...this.#kept].filter(([key]) => which(key));
+    for (const [key, { run }] of gone) {
+      this.#dropped += run.compiles;
+      this.#kept.delete(key);
+    }
+    return gone.map(([, stage]) => stage);
+  }
+}
 
 /** Answers that a stage keeps, and the elements of feeds that are small enough to compare. */
 const keptAnswers = 16;

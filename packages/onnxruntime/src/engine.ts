@@ -23,16 +23,25 @@ const isDeviceError = (error: unknown): error is Error =>
 
 const firstLine = (error: Error): string => error.message.split("\n")[0]!;
 
-let chosenAdapter: Promise<unknown> | undefined;
+let chosenAdapter: Promise<void> | undefined;
+
+async function openAdapter(): Promise<void> {
+  const { powerPreference, forceFallbackAdapter } = env.webgpu;
+  const device = await openWebGpu({
+    ...(powerPreference ? { powerPreference } : {}),
+    allowSoftware: forceFallbackAdapter === true,
+  });
+  useDevice(device);
+  device.lost.then(() => {
+    chosenAdapter = undefined;
+  });
+}
 
 /** The adapter that `env.webgpu` asks for, before the first session on one. */
 async function webGpu(): Promise<unknown> {
   const { powerPreference, forceFallbackAdapter } = env.webgpu;
   if (powerPreference === undefined && !forceFallbackAdapter) return sessionFor("webgpu");
-  chosenAdapter ??= openWebGpu({
-    ...(powerPreference ? { powerPreference } : {}),
-    allowSoftware: forceFallbackAdapter === true,
-  }).then(useDevice);
+  chosenAdapter ??= openAdapter();
   chosenAdapter.catch(() => {
     chosenAdapter = undefined;
   });

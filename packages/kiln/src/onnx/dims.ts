@@ -15,6 +15,8 @@ export class DeclaredExtents {
   readonly #given: Readonly<Record<string, number | string>>;
   readonly #names = new Map<string, string>();
   readonly #equations = new Equations();
+  /** What is declared of inputs, with what was learnt: every run asks for it. */
+  readonly #shapes = new Map<string, readonly Dim[]>();
   readonly #taken = new Set<string>();
 
   /** `given` says what a symbol stands for: a number, or an expression in other symbols. */
@@ -32,14 +34,18 @@ export class DeclaredExtents {
     empty: ReadonlySet<string> = new Set(),
   ): readonly Dim[] | undefined {
     if (type?.kind !== "tensor" || !type.shape) return undefined;
+    const known = this.#shapes.get(name);
+    const shape =
+      known ?? type.shape.map((d, axis) => this.#equations.apply(this.#of(d, name, axis)));
+    if (!known) this.#shapes.set(name, shape);
+    if (empty.size === 0) return shape;
     const none = new Map([...empty].map((symbol) => [symbol, 0] as const));
-    return type.shape.map((d, axis) =>
-      substitute(this.#equations.apply(this.#of(d, name, axis)), none),
-    );
+    return shape.map((d) => substitute(d, none));
   }
 
   /** Takes two extents of the graph to be equal from here on, if that is a matter of one symbol. */
   learn(a: Dim, b: Dim): boolean {
+    this.#shapes.clear();
     return this.#equations.learn(a, b);
   }
 

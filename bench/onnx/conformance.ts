@@ -103,6 +103,7 @@ async function columnOf(
   engine: EngineName,
   cases: readonly Surveyed[],
   data: string,
+  face: Face | undefined,
 ): Promise<Column> {
   const share = shareOf(engine);
   // The peer is asked about all: what it passes of the whole suite is a figure too.
@@ -120,7 +121,7 @@ async function columnOf(
       share,
       verdicts: await judgeAll(engine, names, {
         data,
-        face: chosenFace(),
+        face,
         limitOf,
         progress: tell,
       }),
@@ -136,11 +137,12 @@ async function columnsOf(
   cases: readonly Surveyed[],
   data: string,
 ): Promise<Column[]> {
+  const face = chosenFace();
   const columns: Column[] = [];
   const waiting = [...engines.entries()];
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift())
-      columns[next[0]] = await columnOf(next[1], cases, data);
+      columns[next[0]] = await columnOf(next[1], cases, data, face);
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(3, cpus().length)) }, lane));
   return columns;

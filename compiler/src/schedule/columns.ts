@@ -23,7 +23,7 @@ import { type Loop, makeLoop } from "../fuse/group.ts";
 import { load, ref } from "../kernel/expr.ts";
 import type { Expr, LoopKind, Stmt } from "../kernel/kernel.ts";
 import type { Rename } from "../kernel/map.ts";
-import { walksByColumn } from "../kernel/stride.ts";
+import { type Named, walksByColumn } from "../kernel/stride.ts";
 import {
   identityOf,
   type LoweringContext,
@@ -96,8 +96,8 @@ export function inBlocks(
  */
 export function readsByColumn(
   context: LoweringContext,
-  outer: readonly Loop[],
-  inner: readonly Loop[],
+  outer: readonly Named[],
+  inner: readonly Named[],
   body: readonly Stmt[],
 ): boolean {
   const plain = phasesOf(context).length === 1 && phasesOf(context)[0]!.stores.length === 0;

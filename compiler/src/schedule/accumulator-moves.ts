@@ -87,13 +87,16 @@ export function expand(body: readonly Stmt[], name: string, size: string): reado
     const first = l.body.findIndex((s) => s.kind !== "acc");
     const last = l.body.findLastIndex((s) => s.kind === "loop");
     const accs = (l.body.slice(0, first) as Acc[]).map((a) => expanded(a, l));
+    const after = l.body.slice(last + 1);
+    if (last < 0 || accs.some(({ acc }) => after.some((s) => changes(s, acc.name))))
+      refuse(`${name} has no loop in it, or sums behind it`);
     for (const { array, acc } of accs) arrays.push(declared(array, acc.dtype, count(size)));
     const each = (part: readonly Stmt[]): Stmt[] =>
       part.length === 0 ? [] : [{ ...l, body: part }];
     return [
       ...each(accs.map((a) => a.store(a.acc.init))),
       ...l.body.slice(first, last + 1).map((s) => around(s, l, (step) => each(kept(step, accs)))),
-      ...each(readBack(l.body.slice(last + 1), accs)),
+      ...each(readBack(after, accs)),
     ];
   });
   return [...arrays, ...out];

@@ -55,6 +55,38 @@ test("a recipe reads as what is done", () => {
   );
 });
 
+test("blocks of two loops are walked as squares", () => {
+  const map = `kernel map
+  read x@: f32[96]
+  write y@: f32[96]
+{
+  loop i' < 8 parallel {
+    loop j' < 12 parallel {
+      store y@[12*i'+j'] = x@[i'+8*j']
+    }
+  }
+}
+`;
+  const made = tryRecipe(body(map), "split i 4; split j 6; reorder jBlock iIn; mark jIn simd");
+  assert.is(
+    reads(made as readonly Stmt[]),
+    `{
+  loop iBlock' < 8 step 4 parallel {
+    loop jBlock' < 12 step 6 parallel {
+      loop iIn' < min(4,-iBlock'+8) parallel where iIn' < 4 {
+        index i' = iBlock'+iIn' where i' < 8
+        loop jIn' < min(6,-jBlock'+12) simd where jIn' < 6 {
+          index j' = jBlock'+jIn' where j' < 12
+          store y@[12*i'+j'] = x@[i'+8*j']
+        }
+      }
+    }
+  }
+}
+`,
+  );
+});
+
 test("a move that cannot be made says why", () => {
   const why = (recipe: string): string => {
     const made = tryRecipe(body(sums), recipe);
@@ -70,6 +102,14 @@ test("a move that cannot be made says why", () => {
   assert.is(why("split i 2 j k"), "split i 2 j k: there is a j already");
   assert.is(why("expand j 4"), "expand j 4: j is simd, not parallel");
   assert.is(why("expand i 4"), "expand i 4: i has more than 4 iterations");
+  assert.is(why("flatten row j i"), "flatten row j i: i does not stand directly in j");
+  assert.is(why("mark k serial; flatten row j k"), "flatten row j k: k is serial, j simd");
+  assert.is(why("reorder k j"), "reorder k j: j is simd, not parallel");
+  assert.is(
+    why("split i 2; reorder j iBlock"),
+    "reorder j iBlock: j does not stand in iIn with nothing beside it",
+  );
+  assert.is(why("split i 2; reorder iIn iBlock"), "reorder iIn iBlock: iIn depends on iBlock");
   assert.is(why("split i 2; unroll i 2"), "unroll i 2: there is no loop i");
   assert.throws(
     () => apply(body(sums), ["unroll", "q'", 2]),

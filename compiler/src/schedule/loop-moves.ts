@@ -23,7 +23,7 @@ import { mapBlock, type Rename, substituteIn } from "../kernel/map.ts";
 import { indexName, plainName } from "../kernel/names.ts";
 import { bindingOf } from "../kernel/parts.ts";
 import { dimsIn, eachStmt } from "../kernel/walk.ts";
-import { collapse, nest } from "../lower/loops.ts";
+import { collapse, decode, nest, totalOf } from "../lower/loops.ts";
 
 type Loop = Of<"loop">;
 /** A loop of a group, or of a kernel. */
@@ -213,3 +213,55 @@ export function inline(body: readonly Stmt[], name: string): readonly Stmt[] {
   const { value } = body[bound] as Of<"letIndex">;
   return [...kept, ...substituteIn(after, new Map([[indexName(name), value]]))];
 }
+
+/** Makes one loop of several that stand directly in one another; it says where each of them is. */
+export function flatten(
+  body: readonly Stmt[],
+  as: string,
+  first: string,
+  ...inner: readonly string[]
+): readonly Stmt[] {
+  return replaceLoops(body, first, (l) => {
+    const loops = [l];
+    for (const name of inner) {
+      const [only, more] = loops.at(-1)!.body;
+      if (only?.kind !== "loop" || more || only.name !== indexName(name))
+        return refuse(`${name} does not stand directly in ${plainName(loops.at(-1)!.name)}`);
+      if (only.loop !== l.loop) refuse(`${name} is ${only.loop}, ${first} ${l.loop}`);
+      loops.push(only);
+    }
+    if (!loops.every(isPlain)) refuse(`${first} does not count from 0 by 1`);
+    const all = loops.map((x) => makeLoop(plainName(x.name), x.extent));
+    const flat = freshLoop(body, as, totalOf(all));
+    return nest([flat], l.loop, [...decode(all, flat.at), ...loops.at(-1)!.body]);
+  });
+}
+
+/**
+ * Puts a loop outside of another, in which it stands with nothing beside it but indices. For loops
+ * of which each iteration is independent.
+ */
+export function reorder(body: readonly Stmt[], name: string, before: string): readonly Stmt[] {
+  return replaceLoops(body, before, (outer) => {
+    const bound = new Set<string>();
+    const inside = (l: Loop): { moved: Loop; left: Stmt } => {
+      if (l.loop !== "parallel") refuse(`${plainName(l.name)} is ${l.loop}, not parallel`);
+      const next = l.body.at(-1);
+      const indices = l.body.slice(0, -1);
+      if (next?.kind !== "loop" || indices.some((s) => s.kind !== "letIndex"))
+        return refuse(`${name} does not stand in ${plainName(l.name)} with nothing beside it`);
+      for (const s of [l, ...indices]) bound.add(bindingOf(s)!.name);
+      const found = next.name === indexName(name);
+      const { moved, left } = found ? { moved: next, left: next.body } : nested(inside(next));
+      return { moved, left: { ...l, body: [...indices, ...left] } };
+    };
+    const { moved, left } = inside(outer);
+    if (moved.loop !== "parallel") refuse(`${name} is ${moved.loop}, not parallel`);
+    for (const d of [moved.extent, moved.start ?? 0])
+      for (const symbol of symbolsIn(d).keys())
+        if (bound.has(symbol)) refuse(`${name} depends on ${plainName(symbol)}`);
+    return [{ ...moved, body: [left] }];
+  });
+}
+
+const nested = ({ moved, left }: { moved: Loop; left: Stmt }) => ({ moved, left: [left] });

@@ -6,7 +6,9 @@ import { bug } from "@kiln-ml/ir";
 import type { Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { expand, promote } from "./accumulator-moves.ts";
-import { inline, mark, merge, Refused, split, unroll } from "./loop-moves.ts";
+import { flatten, inline, mark, merge, Refused, reorder, split, unroll } from "./loop-moves.ts";
+import { prefetchAhead } from "./simd/prefetch.ts";
+import { sumsInBlocks } from "./simd/sums.ts";
 
 type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
 
@@ -17,12 +19,19 @@ export const moves = {
   unroll,
   split,
   inline,
+  flatten,
+  reorder,
   promote,
   expand,
+  prefetch: prefetchAhead,
+  blockSums: sumsInBlocks,
 } as const satisfies Record<string, Move>;
 
 /** Those after which sums are rounded in other places; all others keep every bit. */
-export const roundsAnew: ReadonlySet<string> = new Set<keyof typeof moves>(["promote"]);
+export const roundsAnew: ReadonlySet<string> = new Set<keyof typeof moves>([
+  "promote",
+  "blockSums",
+]);
 
 /** A move and its arguments. */
 export type Step = readonly [name: keyof typeof moves, ...args: (string | number)[]];

@@ -52,13 +52,17 @@ function stepsFor({ body }: Kernel): string[] {
     `split ${i} 2`,
     `split ${i} 4 block c`,
     `expand ${i} 4`,
+    `inLanes ${i}`,
   ]);
   const pairs = [...loops].flatMap((i) =>
-    [...loops].flatMap((j) => [`flatten row ${i} ${j}`, `reorder ${j} ${i}`]),
+    [...loops].flatMap((j) => [`flatten row ${i} ${j}`, `reorder ${j} ${i}`, `inLanes ${i} ${j}`]),
   );
+  const sums = [...accs].flatMap((a) => [...loops].map((i) => `splitSum ${i} ${a}`));
   const inlined = [...bound].map((i) => `inline ${i}`);
   return [
     "merge",
+    "inLanes",
+    ...sums,
     "prefetch",
     "blockSums",
     ...each,
@@ -92,7 +96,8 @@ test("golden programs: every move that is taken keeps every bit, and each is tak
       for (const step of stepsFor(naive)) {
         const next = moved(naive, step);
         if (!step.startsWith("split") || !next) continue;
-        for (const then of stepsFor(next)) if (/^(inline|expand)/.test(then)) moved(next, then);
+        for (const then of stepsFor(next))
+          if (/^(inline|expand|splitSum)/.test(then)) moved(next, then);
       }
   moved(parseKernel(longRows), "prefetch");
   moved(parseKernel(longRows), "blockSums");

@@ -3,14 +3,15 @@
  * array.
  */
 import { type Dtype, maxOfDim, symbolsIn } from "@kiln-ml/ir";
-import { constant, load, ref } from "../kernel/expr.ts";
+import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
-import { mapStmts } from "../kernel/map.ts";
-import { plainName } from "../kernel/names.ts";
-import { bodyOf, changedNames } from "../kernel/parts.ts";
+import { mapBlock, mapStmts } from "../kernel/map.ts";
+import { indexName, plainName } from "../kernel/names.ts";
+import { bindingOf, bodyOf, changedNames } from "../kernel/parts.ts";
 import { eachStmt, walkStmts } from "../kernel/walk.ts";
 import { inDtype } from "../lower/value.ts";
 import { count, refuse, replaceLoops, variableOf } from "./loop-moves.ts";
+import { addToTotal, declareRest } from "./simd/sums.ts";
 
 type Acc = Of<"acc">;
 type Loop = Of<"loop">;
@@ -47,7 +48,7 @@ export function promote(body: readonly Stmt[], name: string, to: string): readon
   });
 }
 
-/** Where a statement, or one in it, has to do with an accumulator. */
+/** Whether a statement, or one in it, has to do with a name. */
 function mentions(s: Stmt, name: string): boolean {
   let found = false;
   walkStmts([s], {
@@ -56,6 +57,12 @@ function mentions(s: Stmt, name: string): boolean {
     },
     expr: (e) => {
       found ||= e.kind === "ref" && e.name === name;
+    },
+    dim: (d) => {
+      found ||= symbolsIn(d).has(name);
+    },
+    memory: (array) => {
+      found ||= array === name;
     },
   });
   return found;
@@ -75,44 +82,66 @@ interface Expanded {
 
 /**
  * Runs a loop inside the loops that stand in it: each of its iterations then has an element of an
- * array, of at least `size`, in the place of an accumulator. What comes before and after those
- * loops is run for all iterations before and after. For loops of which each iteration is
- * independent.
+ * array, of at least `size`, in the place of an accumulator. What stands between those loops is run
+ * for all iterations. For loops of which each iteration is independent.
  */
 export function expand(body: readonly Stmt[], name: string, size: string): readonly Stmt[] {
   const arrays: Stmt[] = [];
   const out = replaceLoops(body, name, (l) => {
     if (l.loop !== "parallel") refuse(`${name} is ${l.loop}, not parallel`);
     if (maxOfDim(l.extent) > count(size)) refuse(`${name} has more than ${size} iterations`);
-    const first = l.body.findIndex((s) => s.kind !== "acc");
-    const last = l.body.findLastIndex((s) => s.kind === "loop");
-    const accs = (l.body.slice(0, first) as Acc[]).map((a) => expanded(a, l));
-    const after = l.body.slice(last + 1);
-    if (last < 0 || accs.some(({ acc }) => after.some((s) => changes(s, acc.name))))
-      refuse(`${name} has no loop in it, or sums behind it`);
-    for (const { array, acc } of accs) arrays.push(declared(array, acc.dtype, count(size)));
-    const each = (part: readonly Stmt[]): Stmt[] =>
-      part.length === 0 ? [] : [{ ...l, body: part }];
-    return [
-      ...each(accs.map((a) => a.store(a.acc.init))),
-      ...l.body.slice(first, last + 1).map((s) => around(s, l, (step) => each(kept(step, accs)))),
-      ...each(readBack(after, accs)),
-    ];
+    if (!l.body.some(isRun)) refuse(`${name} has no loop in it`);
+    return distributed(l, l.body, [], (name, dtype) => {
+      if (arrays.some((a) => "name" in a && a.name === name)) refuse(`there is a ${name} already`);
+      arrays.push({ kind: "array", name, dtype, size: count(size), space: "private" });
+    });
   });
   return [...arrays, ...out];
 }
 
-const declared = (name: string, dtype: Dtype, size: number): Stmt => ({
-  kind: "array",
-  name,
-  dtype,
-  size,
-  space: "private",
-});
+/** Loops that others are put inside of; iterations that are written out, or in lanes, stay whole. */
+const isRun = (s: Stmt): s is Loop =>
+  s.kind === "loop" && s.loop !== "unrolled" && s.loop !== "vector";
 
-function expanded(acc: Acc, l: Loop): Expanded {
+/** Statements inside of `l`, with `l` around each of those that have no loop in them. */
+function distributed(
+  l: Loop,
+  body: readonly Stmt[],
+  outer: readonly Expanded[],
+  declare: (array: string, dtype: Dtype) => void,
+): Stmt[] {
+  if (!body.some(isRun)) return [{ ...l, body: kept(body, outer) }];
+  const accs = [...outer];
+  const out: Stmt[] = [];
+  let run: Stmt[] = [];
+  const close = (rest: readonly Stmt[]): void => {
+    for (const s of run) {
+      const bound = bindingOf(s)?.name;
+      if (s.kind !== "acc" && bound !== undefined && rest.some((t) => mentions(t, bound)))
+        refuse(`${plainName(bound)} is used in several loops`);
+    }
+    if (run.length > 0) out.push({ ...l, body: kept(run, accs) });
+    run = [];
+  };
+  for (const [i, s] of body.entries()) {
+    if (s.kind === "acc") {
+      const acc = expanded(s, l, body);
+      declare(acc.array, s.dtype);
+      accs.push(acc);
+      run.push(acc.store(s.init));
+    } else if (isRun(s)) {
+      if (symbolsIn(s.extent).has(l.name)) refuse(`${plainName(s.name)} differs in length`);
+      close(body.slice(i));
+      out.push({ ...s, body: distributed(l, s.body, accs, declare) });
+    } else run.push(s);
+  }
+  close([]);
+  return out;
+}
+
+function expanded(acc: Acc, l: Loop, scope: readonly Stmt[]): Expanded {
   const [array, index] = [`${acc.name}s`, variableOf(l)];
-  eachStmt(l.body, (s) => {
+  eachStmt(scope, (s) => {
     if (s.kind === "accumulate" && s.name === acc.name && s.position !== undefined)
       refuse(`${acc.name} is a position, whose extreme has no array`);
   });
@@ -120,32 +149,92 @@ function expanded(acc: Acc, l: Loop): Expanded {
   return { acc, array, element: () => load(array, acc.dtype, index), store };
 }
 
-/** The loops of a nest with what `inner` makes of their statements. */
-function around(s: Stmt, outer: Loop, inner: (step: readonly Stmt[]) => Stmt[]): Stmt {
-  if (s.kind !== "loop") return refuse(`a ${s.kind} stands between the loops`);
-  if (symbolsIn(s.extent).has(outer.name)) refuse(`${plainName(s.name)} differs in length`);
-  const [only, more] = s.body;
-  const nested = only?.kind === "loop" && !more;
-  return { ...s, body: nested ? [around(only, outer, inner)] : inner(s.body) };
-}
-
-/** Statements in which the accumulators are as before, and brought back to their arrays. */
+/**
+ * Statements without loops around them: accumulators that they change are as before in between,
+ * those that they only read are elements.
+ */
 function kept(step: readonly Stmt[], accs: readonly Expanded[]): Stmt[] {
-  const own = accs.map((a) => ({
-    ...a,
-    from: step.findIndex((s) => mentions(s, a.acc.name)),
-    to: step.findLastIndex((s) => mentions(s, a.acc.name)),
-    changed: step.some((s) => changes(s, a.acc.name)),
+  const changed = accs.filter((a) => step.some((s) => changes(s, a.acc.name)));
+  const read = accs.filter((a) => !changed.includes(a));
+  const now = mapStmts(step, {
+    expr: (e) => (e.kind === "ref" && read.find((a) => a.acc.name === e.name)?.element()) || e,
+  });
+  const at = changed.map(({ acc: { name } }) => ({
+    first: now.findIndex((s) => mentions(s, name)),
+    last: now.findLastIndex((s) => mentions(s, name)),
   }));
-  return step.flatMap((s, i) => [
-    ...own.filter((a) => a.from === i).map((a): Stmt => ({ ...a.acc, init: a.element() })),
+  return now.flatMap((s, i) => [
+    ...changed
+      .filter((_, k) => at[k]!.first === i)
+      .map((a): Stmt => ({ ...a.acc, init: a.element() })),
     s,
-    ...own.filter((a) => a.changed && a.to === i).map((a) => a.store(ref(a.acc.name, a.acc.dtype))),
+    ...changed
+      .filter((_, k) => at[k]!.last === i)
+      .map((a) => a.store(ref(a.acc.name, a.acc.dtype))),
   ]);
 }
 
-/** Statements that read elements of the arrays instead of accumulators. */
-const readBack = (body: readonly Stmt[], accs: readonly Expanded[]): Stmt[] =>
-  mapStmts(body, {
-    expr: (e) => (e.kind === "ref" && accs.find((a) => a.acc.name === e.name)?.element()) || e,
+/**
+ * Sums start anew in each iteration of a loop, and are then added to a total with compensation;
+ * what reads one on the way gets the total so far and that.
+ */
+export function splitSum(
+  body: readonly Stmt[],
+  loop: string,
+  ...names: readonly string[]
+): readonly Stmt[] {
+  let found = false;
+  const inside = (stmts: readonly Stmt[]): readonly Stmt[] => {
+    const at = stmts.findIndex((s) => s.kind === "loop" && s.name === indexName(loop));
+    if (at < 0) return stmts.map((s) => mapBlock(s, inside));
+    found = true;
+    return sumsInParts(stmts.slice(0, at), stmts[at] as Loop, stmts.slice(at + 1), names);
+  };
+  const out = inside(body);
+  return found ? out : refuse(`there is no loop ${loop}`);
+}
+
+const totalOf = (name: string): string => `${name}Before`;
+
+function sumsInParts(
+  before: readonly Stmt[],
+  l: Loop,
+  after: readonly Stmt[],
+  names: readonly string[],
+): Stmt[] {
+  if (l.loop !== "serial") refuse(`${plainName(l.name)} is ${l.loop}, not serial`);
+  const accs = before.filter((s): s is Acc => s.kind === "acc" && names.includes(s.name));
+  if (accs.length < names.length) refuse(`${names.join(" ")} do not stand beside the loop`);
+  for (const { name, dtype } of accs) {
+    if (dtype !== "f32") refuse(`${name} is ${dtype}, not f32`);
+    const others = [...before, ...after].some((s) => changes(s, name));
+    if (others || !isSumIn(l, name)) refuse(`${name} is no sum of the loop alone`);
+  }
+  const total = (e: Expr): Expr | undefined =>
+    e.kind === "ref" && names.includes(e.name) ? ref(totalOf(e.name), e.dtype) : undefined;
+  const sofar = (e: Expr): Expr => {
+    const sum = total(e);
+    return sum ? call("add", e.dtype, sum, e) : e;
+  };
+  const parts = accs.flatMap((a) => addToTotal(totalOf(a.name), ref(a.name, a.dtype)));
+  const read = (stmts: readonly Stmt[]): Stmt[] => mapStmts(stmts, { expr: (e) => total(e) ?? e });
+  const anew = accs.map((a): Stmt => ({ ...a, init: constant(a.dtype, 0) }));
+  return [
+    ...read(before).flatMap((s): Stmt[] => {
+      if (s.kind !== "acc" || !names.includes(s.name)) return [s];
+      return [{ ...s, name: totalOf(s.name) }, declareRest(totalOf(s.name))];
+    }),
+    { ...l, body: [...anew, ...mapStmts(l.body, { expr: sofar }), ...parts] },
+    ...read(after),
+  ];
+}
+
+/** Whether a loop does nothing to an accumulator but to add to it. */
+function isSumIn(l: Loop, name: string): boolean {
+  let sum = true;
+  eachStmt(l.body, (s) => {
+    if (changedNames(s).includes(name)) sum &&= s.kind === "accumulate" && s.reducer === "sum";
+    if (s.kind === "acc" && s.name === name) sum = false;
   });
+  return sum;
+}

@@ -7,17 +7,19 @@
 import {
   addDim,
   type Dim,
+  floorDiv,
   keyOfDim,
   maxOfDim,
   minDim,
   modDim,
+  mulDim,
   ofAtom,
   printDim,
   subDim,
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
-import { makeLoop } from "../fuse/group.ts";
+import { type Loop as GroupLoop, makeLoop } from "../fuse/group.ts";
 import type { LoopKind, Of, Stmt } from "../kernel/kernel.ts";
 import { mapBlock, type Rename, substituteIn } from "../kernel/map.ts";
 import { indexName, plainName } from "../kernel/names.ts";
@@ -66,11 +68,7 @@ export function variableOf(l: Loop): Dim {
 }
 
 /** A loop over something new, of a name that nothing has. */
-function freshLoop(
-  body: readonly Stmt[],
-  wanted: string,
-  extent: Dim,
-): ReturnType<typeof makeLoop> {
+export function freshLoop(body: readonly Stmt[], wanted: string, extent: Dim): GroupLoop {
   const loop = makeLoop(wanted, extent);
   eachStmt(body, (s) => {
     if (bindingOf(s)?.name === loop.name) refuse(`there is a ${wanted} already`);
@@ -112,11 +110,11 @@ export function merge(body: readonly Stmt[]): readonly Stmt[] {
   for (const chain of chains)
     for (const l of chain) keys.set(l.name, (keys.get(l.name) ?? new Set()).add(keyOfChain(chain)));
   let rename: Rename = new Map();
-  const merged = new Map<string, readonly ReturnType<typeof makeLoop>[]>();
+  const merged = new Map<string, readonly GroupLoop[]>();
   for (const chain of chains) {
     const key = keyOfChain(chain);
     if (merged.has(key) || chain.some((l) => keys.get(l.name)!.size > 1)) continue;
-    const loops = chain.map((l) => makeLoop(plainName(l.name), l.extent));
+    const loops = chain.map(loopLike);
     const found = collapse(loops, rename, (r) => dims.map((d) => substitute(d, r)));
     merged.set(key, found.loops);
     rename = found.rename;
@@ -156,16 +154,17 @@ export function mark(body: readonly Stmt[], ...args: readonly string[]): readonl
   return names.reduce((b, name) => replaceLoops(b, name, (l) => [marked(l)]), body);
 }
 
-/** Writes out so many iterations in each of a loop, of which they must be a part. */
+/** Writes out so many iterations in each of a loop; those that are left are a loop of their own. */
 export function unroll(body: readonly Stmt[], name: string, times: string): readonly Stmt[] {
   return replaceLoops(body, name, (l) => {
-    const within = freshLoop(l.body, "e", count(times));
+    const within = freshLoop(body, "e", count(times));
     const by = new Map([[l.name, addDim(variableOf(l), within.at)]]);
     if (l.loop !== "parallel" && l.loop !== "serial") refuse(`${name} is ${l.loop}`);
-    if (modDim(l.extent, count(times)) !== 0)
-      refuse(`${printDim(l.extent)} iterations of ${name} are no multiple of ${times}`);
+    const whole = modDim(l.extent, count(times)) === 0;
+    const extent = whole ? l.extent : mulDim(floorDiv(l.extent, count(times)), count(times));
     const inner = nest([within], "unrolled", substituteIn(l.body, by));
-    return [{ ...l, step: count(times), body: inner }];
+    const main: Stmt = { ...l, extent, step: count(times), body: inner };
+    return whole ? [main] : [main, { ...l, start: extent }];
   });
 }
 
@@ -214,24 +213,32 @@ export function inline(body: readonly Stmt[], name: string): readonly Stmt[] {
   return [...kept, ...substituteIn(after, new Map([[indexName(name), value]]))];
 }
 
+/** The loops of these names, which stand directly in one another and are of one kind. */
+export function nestOf(l: Loop, names: readonly string[]): Loop[] {
+  const loops = [l];
+  for (const name of names.slice(1)) {
+    const [only, more] = loops.at(-1)!.body;
+    if (only?.kind !== "loop" || more || only.name !== indexName(name))
+      return refuse(`${name} does not stand directly in ${plainName(loops.at(-1)!.name)}`);
+    if (only.loop !== l.loop) refuse(`${name} is ${only.loop}, ${names[0]} ${l.loop}`);
+    loops.push(only);
+  }
+  if (!loops.every(isPlain)) refuse(`${names[0]} does not count from 0 by 1`);
+  return loops;
+}
+
+/** A loop of a kernel as those of groups are. */
+export const loopLike = (l: Extent): GroupLoop => makeLoop(plainName(l.name), l.extent);
+
 /** Makes one loop of several that stand directly in one another; it says where each of them is. */
 export function flatten(
   body: readonly Stmt[],
   as: string,
-  first: string,
-  ...inner: readonly string[]
+  ...names: readonly string[]
 ): readonly Stmt[] {
-  return replaceLoops(body, first, (l) => {
-    const loops = [l];
-    for (const name of inner) {
-      const [only, more] = loops.at(-1)!.body;
-      if (only?.kind !== "loop" || more || only.name !== indexName(name))
-        return refuse(`${name} does not stand directly in ${plainName(loops.at(-1)!.name)}`);
-      if (only.loop !== l.loop) refuse(`${name} is ${only.loop}, ${first} ${l.loop}`);
-      loops.push(only);
-    }
-    if (!loops.every(isPlain)) refuse(`${first} does not count from 0 by 1`);
-    const all = loops.map((x) => makeLoop(plainName(x.name), x.extent));
+  return replaceLoops(body, names[0] ?? refuse("there are no loops"), (l) => {
+    const loops = nestOf(l, names);
+    const all = loops.map(loopLike);
     const flat = freshLoop(body, as, totalOf(all));
     return nest([flat], l.loop, [...decode(all, flat.at), ...loops.at(-1)!.body]);
   });

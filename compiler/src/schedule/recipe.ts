@@ -5,7 +5,8 @@
 import { bug } from "@kiln-ml/ir";
 import type { Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
-import { expand, promote } from "./accumulator-moves.ts";
+import { expand, promote, splitSum } from "./accumulator-moves.ts";
+import { inLanes } from "./lane-moves.ts";
 import { flatten, inline, mark, merge, Refused, reorder, split, unroll } from "./loop-moves.ts";
 import { prefetchAhead } from "./simd/prefetch.ts";
 import { sumsInBlocks } from "./simd/sums.ts";
@@ -23,6 +24,8 @@ export const moves = {
   reorder,
   promote,
   expand,
+  splitSum,
+  inLanes,
   prefetch: prefetchAhead,
   blockSums: sumsInBlocks,
 } as const satisfies Record<string, Move>;
@@ -30,6 +33,7 @@ export const moves = {
 /** Those after which sums are rounded in other places; all others keep every bit. */
 export const roundsAnew: ReadonlySet<string> = new Set<keyof typeof moves>([
   "promote",
+  "splitSum",
   "blockSums",
 ]);
 

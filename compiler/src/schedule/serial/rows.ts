@@ -8,14 +8,15 @@
  * (column sums) keeps the sums of two cache lines of columns, so that every line that is read is
  * used whole.
  */
-import { isFloat, maxOfDim, modDim, opRecord } from "@kiln-ml/ir";
+import { maxOfDim, modDim, opRecord } from "@kiln-ml/ir";
 import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { walkStmts } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { naiveRows } from "../../lower/naive.ts";
 import { rootReduces } from "../../lower/rows.ts";
-import { readsByColumn } from "../columns.ts";
+import { doubled } from "../../lower/value.ts";
+import { inColumns, keptIn, readsByColumn } from "../columns.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
 import { apply, type Step } from "../recipe.ts";
 
@@ -27,8 +28,8 @@ const [repeated, cheapOps] = [4, 12];
 /** Elements from which on a map is large. */
 const largeMap = 4096;
 
-/** Columns whose sums are kept at once: two cache lines of f32. */
-const columns = 32;
+/** Columns at once: two cache lines of f32. Sums are kept in double, as scalar ones of js are. */
+export const columnWidth = 32;
 
 export function serialRows(context: LoweringContext): Stmt[] {
   const { group } = context;
@@ -41,21 +42,13 @@ export function serialRows(context: LoweringContext): Stmt[] {
   if (rootReduces(context).length > 0)
     runs.push(...outer.map(({ name }): Step => ["mark", name, "serial"]));
   else if (!small && readsByColumn(context, outer, inner, last.body))
-    runs.push(...inColumns(last.name, last.body, columns));
+    runs.push(
+      ...keptIn(last.body, (a) => doubled(a.dtype)),
+      ...inColumns(last, columnWidth, "serial"),
+    );
   else if (pays(outer, last)) runs.push(["unroll", last.name, repeated]);
   return apply(merged, ...runs);
 }
-
-/** Blocks of columns, each of which keeps its sums in double, as scalar accumulators of js are. */
-export const inColumns = (column: string, line: readonly Stmt[], width: number): Step[] => [
-  ...line.flatMap((s): Step[] =>
-    s.kind === "acc" && isFloat(s.dtype) ? [["promote", s.name, "f64"]] : [],
-  ),
-  ["split", column, width, "block", "c"],
-  ["inline", column],
-  ["expand", "c", width],
-  ["mark", "c", "serial"],
-];
 
 /**
  * True if a map is large, computes little, and every access walks memory by a plain stride: then

@@ -10,21 +10,19 @@
  * hand-over costs nothing beside them; short inner loops are unrolled, as long as the text stays
  * small enough to compile quickly.
  */
-import { type Dim, isStatic, maxOfDim, sizeOf } from "@kiln-ml/ir";
-import type { Loop } from "../../fuse/group.ts";
-import type { Stmt } from "../../kernel/kernel.ts";
-import type { Rename } from "../../kernel/map.ts";
+import { type Dim, isStatic, maxOfDim, opRecord, sizeOf } from "@kiln-ml/ir";
+import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { plainName } from "../../kernel/names.ts";
 import { strideOf } from "../../kernel/stride.ts";
-import { dimsIn, walkStmts } from "../../kernel/walk.ts";
-import { type LoweringContext, openBlock } from "../../lower/context.ts";
-import { collapse } from "../../lower/loops.ts";
+import { walkStmts } from "../../kernel/walk.ts";
+import type { LoweringContext } from "../../lower/context.ts";
 import { naiveRows } from "../../lower/naive.ts";
-import { emitRow, phasesOf, rootReduces } from "../../lower/rows.ts";
-import { type ColumnBlocks, readsByColumn, sumColumns } from "../columns.ts";
+import { accName, phasesOf, rootReduces } from "../../lower/rows.ts";
+import { sumDtype } from "../../lower/value.ts";
+import { inColumns, keptIn, readsByColumn } from "../columns.ts";
+import { compensated } from "../compensate.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
 import { apply, type Step } from "../recipe.ts";
-import { sumsInBlocks } from "./sums.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 16;
@@ -38,14 +36,8 @@ const mapBlock = 4096;
  */
 const [jumpBlock, runBlock] = [16, 64];
 
-/** Fewer of few columns at once, so that threads find work; wide blocks are read faster. */
-const columnBlocks = ({ extent }: Loop): ColumnBlocks => ({
-  width: isStatic(extent) && extent >= 4096 ? 1024 : 512,
-  loop: "simd",
-  double: false,
-  rows: 64,
-  together: 4,
-});
+/** Rows that are summed before their sum is added to the total, and those added at once. */
+const [rowBlock, together] = [64, 4];
 
 export function simdRows(context: LoweringContext): Stmt[] {
   const { group } = context;
@@ -55,7 +47,7 @@ export function simdRows(context: LoweringContext): Stmt[] {
   const line = outer.at(-1)?.body ?? merged;
   const across = inner.length > 0 && runsAcross(outer, inner, line);
   if (across && !small && readsByColumn(context, outer, inner, line))
-    return sumsInBlocks(columnsOf(context));
+    return apply(merged, ...columnRecipe(context, outer.at(-1)!, inner));
   const rows = rootReduces(context).length > 0 ? outer.map(serial) : [];
   if (inner.length > 0 && !small && !across) {
     // Without phases there is nothing to keep from one to the next.
@@ -163,16 +155,46 @@ const inSquares = (outer: readonly Extent[], jump: Extent, last: Extent): Step[]
   ...flat(outer),
 ];
 
-/** The loops of a group whose columns are summed side by side. */
-function columnsOf(context: LoweringContext): Stmt[] {
-  const { group } = context;
-  const row = (rename: Rename): Stmt[] => {
-    const block = openBlock(context);
-    emitRow(context, block, { rename, inner: (b) => [...b], once: (b) => [...b] });
-    return block.body;
-  };
-  const inner = collapse(group.inner, new Map(), (r) => dimsIn(row(r)));
-  const outer = collapse(group.outer, inner.rename, (r) => dimsIn(row(r)));
-  const blocks = columnBlocks(outer.loops.at(-1)!);
-  return sumColumns(context, outer.loops, inner.loops, outer.rename, blocks);
+/**
+ * Columns summed side by side. Sums of many rows are taken in parts; a few rows are added at once
+ * to what is kept of a column.
+ */
+function columnRecipe(
+  context: LoweringContext,
+  { name, extent, body }: Of<"loop">,
+  inner: readonly Extent[],
+): Step[] {
+  const sums = phasesOf(context)[0]!
+    .reduces.filter((t) => opRecord(t.op).reducer === "sum" && compensated(t.dtype) !== undefined)
+    .map((t) => accName(context, t));
+  const { cut, size, rows } = partOf(inner, sums.length > 0);
+  const parts: Step[] = size
+    ? [
+        ["split", cut.name, size, "part", "r"],
+        ["inline", cut.name],
+        ["splitSum", "part", ...sums],
+      ]
+    : [];
+  // A row at a time where the other inner loops would come between rows.
+  const several = cut === inner.at(-1) && rows >= together;
+  // Fewer of few columns at once, so that threads find work; wide blocks are read faster.
+  const width = isStatic(extent) && extent >= 4096 ? 1024 : 512;
+  return [
+    ...inner.map(serial),
+    ...keptIn(body, (a) => sumDtype(a.dtype)),
+    ...parts,
+    ...(several ? [["unroll", size ? "r" : cut.name, together] as const] : []),
+    ...inColumns({ name }, width, "simd"),
+  ];
+}
+
+/** The loop that is cut into parts of about as many rows as are summed at once, and how many of it. */
+function partOf(inner: readonly Extent[], parted: boolean) {
+  const most = inner.map((l) => maxOfDim(l.extent));
+  if (!parted || most.reduce((n, m) => n * m, 1) <= rowBlock)
+    return { cut: inner[0]!, size: undefined, rows: most[0]! };
+  let [at, below] = [inner.length - 1, 1];
+  for (; at > 0 && below * most[at]! <= rowBlock; at--) below *= Math.max(1, most[at]!);
+  const size = Math.max(1, Math.floor(rowBlock / below));
+  return { cut: inner[at]!, size, rows: Math.min(size, most[at]!) };
 }

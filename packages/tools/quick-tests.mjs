@@ -73,6 +73,7 @@ export const quickTests = [
   "runtime/errors",
   "runtime/signature",
   "stablehlo/records",
+  "schedule/recipe",
   "stages/",
   "support/webgpu",
   "tensor/names",

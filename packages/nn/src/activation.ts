@@ -65,26 +65,26 @@ export function activationOf(name: ActivationName): (x: Tensor) => Tensor {
   return named[name];
 }
 
-/** A class for an activation that has no options. */
-const plain = (name: ActivationName): (new () => Layer) =>
+/** A class for an activation that has no options. Calls are marked pure, so that a page keeps those that it names. */
+const plain = (fn: (x: Tensor) => Tensor): (new () => Layer) =>
   class extends Activation {
     constructor() {
-      super(named[name]);
+      super(fn);
     }
   };
 
-export class ReLU extends plain("relu") {}
-export class ReLU6 extends plain("relu6") {}
-export class SELU extends plain("selu") {}
-export class SiLU extends plain("silu") {}
-export class Mish extends plain("mish") {}
-export class Sigmoid extends plain("sigmoid") {}
-export class Tanh extends plain("tanh") {}
-export class Softplus extends plain("softplus") {}
-export class Softsign extends plain("softsign") {}
-export class HardSigmoid extends plain("hardSigmoid") {}
-export class HardSwish extends plain("hardSwish") {}
-export class LogSigmoid extends plain("logSigmoid") {}
+export class ReLU extends /* @__PURE__ */ plain(relu) {}
+export class ReLU6 extends /* @__PURE__ */ plain(relu6) {}
+export class SELU extends /* @__PURE__ */ plain(selu) {}
+export class SiLU extends /* @__PURE__ */ plain(silu) {}
+export class Mish extends /* @__PURE__ */ plain(mish) {}
+export class Sigmoid extends /* @__PURE__ */ plain(sigmoid) {}
+export class Tanh extends /* @__PURE__ */ plain(tanh) {}
+export class Softplus extends /* @__PURE__ */ plain(softplus) {}
+export class Softsign extends /* @__PURE__ */ plain(softsign) {}
+export class HardSigmoid extends /* @__PURE__ */ plain(hardSigmoid) {}
+export class HardSwish extends /* @__PURE__ */ plain(hardSwish) {}
+export class LogSigmoid extends /* @__PURE__ */ plain(logSigmoid) {}
 
 /** x where x > 0, else slope·x. */
 export class LeakyReLU extends Activation {

@@ -55,6 +55,7 @@ export { type ConvTransposeOptions, convTranspose } from "./ops/conv-transpose.t
 export * from "./ops/convolution.ts";
 export * from "./ops/create.ts";
 export * from "./ops/cumulative.ts";
+export { type CustomKernelOptions, customKernel } from "./ops/custom-kernel.ts";
 export { nextKey } from "./ops/draws.ts";
 export * from "./ops/elementwise/binary.ts";
 export * from "./ops/elementwise/compare.ts";

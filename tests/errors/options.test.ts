@@ -55,6 +55,7 @@ const layer = (name: string, option: string, ...args: unknown[]): Row => [
 const rows: readonly Row[] = [
   ["ir dim", "max", (o) => ir.dim("N", o)],
   ["ir grad", "cotangent", (o) => ir.grad(matrix().sum(), [], o)],
+  ["ir customKernel", "vjp", (o) => ir.customKernel(Object.assign({ name: "k", operands: ["x"], js: "" }, o))],
   ["ir vmap", "inAxes", (o) => ir.vmap(identity, o)],
   ["ir jacobian", "mode", (o) => ir.jacobian(identity, matrix(), o)],
   ["ir cholesky", "upper", (o) => ir.linalg.cholesky(matrix(), o)],
@@ -392,7 +393,7 @@ test("a record of options is no layer, and a list or a word no record of options
   );
   assert.is(
     await message(() => compile(identity, { backend: "js" } as never)),
-    "compile: there is no option backend\n  it takes target, threads, inputs, check, fusion, rounding, name, observe, tuning",
+    "compile: there is no option backend\n  it takes target, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
   );
   assert.is(input("x", "f32").rank, 0);
 });

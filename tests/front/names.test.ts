@@ -28,7 +28,7 @@ const internals =
   roundHalfEven roundTo roundedOnce sameShape scanAttrs scanParts scopePath selectRecord setFrozen
   setSiteDepth sizeOf sortAttrs startRecording stopRecording storedForm stridesOf substitute
   sumDtype symbolOf symbolsIn threefry2x32 toHost toShape topologicalOrder traceOf unary
-  verifyGraph visible weakDtype widened withOperands withPremises withRegions withRequirements`.split(
+  verifyGraph visible weakDtype widened withOperands withPremises withRegions withRequirements withTaps`.split(
     /\s+/,
   );
 

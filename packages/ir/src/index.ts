@@ -84,6 +84,7 @@ export * from "./shape.ts";
 export * from "./site.ts";
 export * from "./special.ts";
 export * from "./stateful.ts";
+export * from "./tap.ts";
 export * from "./trace.ts";
 export { type CustomVjp, checkpoint, customVjp } from "./transforms/custom-vjp.ts";
 export type { TensorFunction } from "./transforms/function.ts";

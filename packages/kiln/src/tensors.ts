@@ -299,6 +299,7 @@ export {
   takeAlongAxis,
   tan,
   tanh,
+  tap,
   tensor,
   tile,
   topK,

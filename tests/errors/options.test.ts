@@ -19,6 +19,7 @@ import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { functionRows, type Row } from "./option-rows.ts";
 import { takersIn } from "./option-takers.ts";
 
 const { compile, GraphError, input, tensor } = kiln;
@@ -37,10 +38,6 @@ const cpu = runtime.createCpuDevice();
 const bytes = new Uint8Array(8);
 const net = () => new nn.Linear(2, 2);
 
-/** Calls it with options of which one is misspelt; `lr: 1` and the like are what it cannot do without. */
-type Call = (options: never) => unknown;
-type Row = readonly [name: string, option: string, call: Call];
-
 const classes = { ...nn } as unknown as Readonly<
   Record<string, new (...args: unknown[]) => unknown>
 >;
@@ -53,22 +50,7 @@ const layer = (name: string, option: string, ...args: unknown[]): Row => [
 
 // biome-ignore format: one function a row
 const rows: readonly Row[] = [
-  ["ir dim", "max", (o) => ir.dim("N", o)],
-  ["ir grad", "cotangent", (o) => ir.grad(matrix().sum(), [], o)],
-  ["ir customKernel", "vjp", (o) => ir.customKernel(Object.assign({ name: "k", operands: ["x"], js: "" }, o))],
-  ["ir fft", "axis", (o) => ir.fft.rfft(matrix(), o)],
-  ["ir gumbelSoftmax", "tau", (o) => ir.random.gumbelSoftmax(ir.random.key(0), matrix(), o)],
-  ["ir trapezoid", "axis", (o) => ir.trapezoid(matrix(), o)],
-  ["ir corrcoef", "correction", (o) => ir.corrcoef(matrix(), o)],
-  ["nn weightNorm", "axis", (o) => nn.weightNorm(new nn.Linear(2, 2), o)],
-  ["nn spectralNorm", "axis", (o) => nn.spectralNorm(new nn.Linear(2, 2), o)],
-  ["ir vmap", "inAxes", (o) => ir.vmap(identity, o)],
-  ["ir jacobian", "mode", (o) => ir.jacobian(identity, matrix(), o)],
-  ["ir cholesky", "upper", (o) => ir.linalg.cholesky(matrix(), o)],
-  ["ir triangularSolve", "upper", (o) => ir.linalg.triangularSolve(matrix(), matrix(), o)],
-  ["ir pinv", "rtol", (o) => ir.linalg.pinv(matrix(), o)],
-  ["ir lstsq", "rtol", (o) => ir.linalg.lstsq(matrix(), matrix(), o)],
-  ["ir matrixNorm", "keepDims", (o) => ir.linalg.matrixNorm(matrix(), "fro", o)],
+  ...functionRows,
   ["nn lora", "rank", (o) => nn.lora(net(), o)],
   ["nn Upsample", "scale", (o) => new nn.Upsample(Object.assign({ scale: 2 }, o))],
   layer("GCNConv", "bias", 2, 3), layer("GATConv", "heads", 2, 3),

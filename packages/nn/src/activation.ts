@@ -93,12 +93,14 @@ export class LeakyReLU extends Activation {
   }
 }
 
+/** x where x > 0, else alpha·(eˣ − 1). x: f32[...] → the same. Clevert et al. 2016. */
 export class ELU extends Activation {
   constructor(alpha = 1) {
     super((x) => elu(x, alpha), `${alpha}`);
   }
 }
 
+/** x where x > 0, else alpha·(e^(x/alpha) − 1). x: f32[...] → the same. Barron 2017. */
 export class CELU extends Activation {
   constructor(alpha = 1) {
     super((x) => celu(x, alpha), `${alpha}`);
@@ -112,18 +114,21 @@ export class GELU extends Activation {
   }
 }
 
+/** x clamped to low … high, −1 … 1 by default. x: f32[...] → the same. */
 export class HardTanh extends Activation {
   constructor(low = -1, high = 1) {
     super((x) => hardTanh(x, low, high), `${low} … ${high}`);
   }
 }
 
+/** eˣ/Σeˣ along an axis, the last by default. x: f32[...] → the same. */
 export class Softmax extends Activation {
   constructor(axis = -1) {
     super((x) => softmax(x, axis), `axis ${axis}`);
   }
 }
 
+/** x − ln Σeˣ along an axis, the last by default. x: f32[...] → the same. */
 export class LogSoftmax extends Activation {
   constructor(axis = -1) {
     super((x) => logSoftmax(x, axis), `axis ${axis}`);

@@ -100,6 +100,10 @@ export interface Moments {
   readonly keep: (next: readonly Tensor[]) => Tensor[];
 }
 
+/**
+ * What optimizers have in common: `step(loss)` takes gradients and assigns what its rule makes of them, to parameters by group, clipped,
+ * decayed and accumulated as asked; its state is named, saved and moved with the parameters. A rule is a subclass.
+ */
 export abstract class Optimizer extends Stateful {
   readonly kind: string;
   readonly options: OptimizerOptions;

@@ -85,6 +85,7 @@ const own: Readonly<Record<string, () => Record<string, unknown>>> = {
   "nn.TransformerEncoderLayer": () => ({ x: sample(1, 3, 64), mask: nn.causalMask(3) }),
   "nn.cosineEmbedding": () => ({ left: sample(2, 3), right: sample(2, 3) }),
   "nn.ctc": () => ({ logits: sample(5, 2, 4), labels: whole([[1, 2], [3, 1]]), inputLengths: whole([5, 4]), targetLengths: whole([2, 1]) }),
+  "nn.rnnt": () => ({ joint: sample(2, 5, 3, 4), labels: whole([[1, 2], [0, 1]]), inputLengths: whole([5, 4]), targetLengths: whole([2, 1]) }),
   "nn.dice": () => ({ scores: sample(2, 4), mask: ones([2, 4]) }),
   "nn.focal": () => ({ scores: sample(2, 4), labels: ones([2, 4]) }),
   "nn.gaussianNll": () => ({ mean: sample(3), target: sample(3), logVariance: zeros([3]) }),

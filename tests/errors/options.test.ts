@@ -198,6 +198,7 @@ const rows: readonly Row[] = [
   ["optim Adam", "amsgrad", (o) => new optim.Adam(weights(), Object.assign({ lr: 1 }, o))],
   ["optim AdamW", "weightDecay", (o) => new optim.AdamW(weights(), Object.assign({ lr: 1 }, o))],
   ["optim RMSProp", "centered", (o) => new optim.RMSProp(weights(), Object.assign({ lr: 1 }, o))],
+  ["optim LBFGS", "historySize", (o) => new optim.LBFGS(weights(), Object.assign({ lr: 1 }, o))],
   ["optim AdaGrad", "lrDecay", (o) => new optim.AdaGrad(weights(), Object.assign({ lr: 1 }, o))],
   ["optim Adadelta", "weightDecay", (o) => new optim.Adadelta(weights(), Object.assign({ lr: 1 }, o))],
   ["optim Adamax", "betas", (o) => new optim.Adamax(weights(), Object.assign({ lr: 1 }, o))],

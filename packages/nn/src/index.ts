@@ -130,6 +130,7 @@ export {
 } from "./recurrent.ts";
 export type { Reduction } from "./reduction.ts";
 export { LocalResponseNorm, type ResponseNormOptions } from "./response-norm.ts";
+export { type RnntOptions, rnnt } from "./rnnt.ts";
 export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";
 export * from "./shrink.ts";
 export {

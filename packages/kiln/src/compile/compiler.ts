@@ -11,6 +11,7 @@ import { type CodeOptions, codeOf, Runner } from "../devices/engine.ts";
 import { claim, gather } from "../devices/move.ts";
 import { nominalDims } from "../devices/placement.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "../devices/session.ts";
+import { settings } from "../devices/settings.ts";
 import { isPinned, leafOf } from "../devices/storage.ts";
 import { flush, hasPending, homeOf } from "../eager/eager.ts";
 import type { InspectOptions } from "../inspect/inspect.ts";
@@ -331,6 +332,7 @@ export class Compiler {
     const runner = await this.#compile(parts.traced, extents);
     this.compiles++;
     const variant = { ...parts, runner, agrees: new Map() };
+    settings.compiled?.(this.name, variant, this.#variants);
     this.#variants.push(variant);
     return variant;
   }
@@ -351,6 +353,7 @@ export class Compiler {
     if (session === runner.session) return;
     runner.dispose();
     variant.runner = await this.#compile(traced);
+    settings.compiled?.(this.name, variant, [variant]);
     this.compiles++;
   }
 

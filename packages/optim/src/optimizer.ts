@@ -101,8 +101,7 @@ export interface Moments {
 }
 
 /**
- * What optimizers have in common: `step(loss)` takes gradients and assigns what its rule makes of them, to parameters by group, clipped,
- * decayed and accumulated as asked; its state is named, saved and moved with the parameters. A rule is a subclass.
+ * What optimizers share: `step(loss)` assigns what a rule, which is a subclass, makes of gradients, clipped and accumulated as asked.
  */
 export abstract class Optimizer extends Stateful {
   readonly kind: string;

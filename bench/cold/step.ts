@@ -3,8 +3,9 @@
  * arguments, and prints the loss with the peak of its memory. `cold.ts` bundles it and times it from outside.
  */
 
+import { dataLeaf } from "@kiln-ml/ir";
 import { createWasmDevice } from "@kiln-ml/runtime";
-import { compile, dataLeaf, nn, optim, type TargetName, type Tensor, useDevice } from "kiln-ml";
+import { compile, nn, optim, type TargetName, type Tensor, useDevice } from "kiln-ml";
 import { classes, floats, type Operand, workloadNamed } from "../cpu/workloads.ts";
 
 const [target, threads] = process.argv.slice(2) as [TargetName, string];

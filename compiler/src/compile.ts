@@ -29,6 +29,7 @@ import { storedNodes } from "./fuse/materialise.ts";
 import type { Fusion, FusionLimits, Refused } from "./fuse/state.ts";
 import { toExtent } from "./kernel/extent.ts";
 import type { Kernel } from "./kernel/kernel.ts";
+import { lowerCustom } from "./lower/custom.ts";
 import { type Lowered, Lowering } from "./lower/lower.ts";
 import type { Pass } from "./pass.ts";
 import { hasRegions, inRegions } from "./passes/in-regions.ts";
@@ -224,7 +225,11 @@ function fuseAndLower(
   });
   const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
     if (g.kind !== "control") return lowering.lower(fusion, g, stored);
-    const known = controls.get(g.anchor) ?? lowerControl(g, inside(nesting, target, options));
+    const known =
+      controls.get(g.anchor) ??
+      (g.anchor?.op === "customKernel"
+        ? lowerCustom(g, target.name)
+        : lowerControl(g, inside(nesting, target, options)));
     controls.set(g.anchor, known);
     return { ...known, group: g };
   };

@@ -33,6 +33,40 @@ test("--profile prints the kernels, --no-fusion makes more of them", () => {
   assert.match(fused, "ms in kernels, by clock");
 });
 
+test("--why-recompiled says what made each program after the first another", () => {
+  project.write(
+    "again.ts",
+    `import { compile, nn, tensor, type Tensor } from "kiln-ml";
+const layer = new nn.Dropout(0.5);
+const f = compile((x: Tensor) => layer.forward(x).sum(), { name: "f" });
+await f([[1, 2]]);
+await f([[1, 2], [3, 4]]);
+await f([[1, 2], [3, 4], [5, 6]]);
+layer.eval();
+await f([[1, 2], [3, 4]]);
+await f(tensor([1, 2], { dtype: "f32" }));
+`,
+  );
+  const { err, code } = project.kiln(
+    "run",
+    "--target",
+    "js",
+    "--no-check",
+    "--why-recompiled",
+    "again.ts",
+  );
+  assert.is(
+    err,
+    [
+      "f: compiled again (2): extents are [N0,2], after [1,2]; symbols stand for those that change from here on",
+      "f: compiled again (3): a setting that it reads has changed, as training or what is frozen",
+      "f: compiled again (4): the arguments have another structure, rank or dtype, or another static value",
+      "",
+    ].join("\n"),
+  );
+  assert.is(code, 0);
+});
+
 test("a script that throws: message, place, exit code 1, no stack", () => {
   project.write(
     "throws.ts",

@@ -19,6 +19,7 @@ import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { functionRows, type Row } from "./option-rows.ts";
 import { takersIn } from "./option-takers.ts";
 
 const { compile, GraphError, input, tensor } = kiln;
@@ -37,10 +38,6 @@ const cpu = runtime.createCpuDevice();
 const bytes = new Uint8Array(8);
 const net = () => new nn.Linear(2, 2);
 
-/** Calls it with options of which one is misspelt; `lr: 1` and the like are what it cannot do without. */
-type Call = (options: never) => unknown;
-type Row = readonly [name: string, option: string, call: Call];
-
 const classes = { ...nn } as unknown as Readonly<
   Record<string, new (...args: unknown[]) => unknown>
 >;
@@ -53,15 +50,7 @@ const layer = (name: string, option: string, ...args: unknown[]): Row => [
 
 // biome-ignore format: one function a row
 const rows: readonly Row[] = [
-  ["ir dim", "max", (o) => ir.dim("N", o)],
-  ["ir grad", "cotangent", (o) => ir.grad(matrix().sum(), [], o)],
-  ["ir vmap", "inAxes", (o) => ir.vmap(identity, o)],
-  ["ir jacobian", "mode", (o) => ir.jacobian(identity, matrix(), o)],
-  ["ir cholesky", "upper", (o) => ir.linalg.cholesky(matrix(), o)],
-  ["ir triangularSolve", "upper", (o) => ir.linalg.triangularSolve(matrix(), matrix(), o)],
-  ["ir pinv", "rtol", (o) => ir.linalg.pinv(matrix(), o)],
-  ["ir lstsq", "rtol", (o) => ir.linalg.lstsq(matrix(), matrix(), o)],
-  ["ir matrixNorm", "keepDims", (o) => ir.linalg.matrixNorm(matrix(), "fro", o)],
+  ...functionRows,
   ["nn lora", "rank", (o) => nn.lora(net(), o)],
   ["nn Upsample", "scale", (o) => new nn.Upsample(Object.assign({ scale: 2 }, o))],
   layer("GCNConv", "bias", 2, 3), layer("GATConv", "heads", 2, 3),
@@ -209,6 +198,7 @@ const rows: readonly Row[] = [
   ["optim Adam", "amsgrad", (o) => new optim.Adam(weights(), Object.assign({ lr: 1 }, o))],
   ["optim AdamW", "weightDecay", (o) => new optim.AdamW(weights(), Object.assign({ lr: 1 }, o))],
   ["optim RMSProp", "centered", (o) => new optim.RMSProp(weights(), Object.assign({ lr: 1 }, o))],
+  ["optim LBFGS", "historySize", (o) => new optim.LBFGS(weights(), Object.assign({ lr: 1 }, o))],
   ["optim AdaGrad", "lrDecay", (o) => new optim.AdaGrad(weights(), Object.assign({ lr: 1 }, o))],
   ["optim Adadelta", "weightDecay", (o) => new optim.Adadelta(weights(), Object.assign({ lr: 1 }, o))],
   ["optim Adamax", "betas", (o) => new optim.Adamax(weights(), Object.assign({ lr: 1 }, o))],
@@ -392,7 +382,7 @@ test("a record of options is no layer, and a list or a word no record of options
   );
   assert.is(
     await message(() => compile(identity, { backend: "js" } as never)),
-    "compile: there is no option backend\n  it takes target, threads, inputs, check, fusion, rounding, name, observe, tuning",
+    "compile: there is no option backend\n  it takes target, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
   );
   assert.is(input("x", "f32").rank, 0);
 });

@@ -1,17 +1,6 @@
 /** Training by `compile` against the reference evaluator, step by step, on each target of the CPU. */
-import {
-  compile,
-  currentValue,
-  evaluate,
-  initialValueOf,
-  input,
-  makeValue,
-  nn,
-  optim,
-  type Tensor,
-  trace,
-  type Value,
-} from "kiln-ml";
+import { currentValue, evaluate, initialValueOf, makeValue } from "@kiln-ml/ir";
+import { compile, input, nn, optim, type Tensor, trace, type Value } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { labels, Net, onTarget, rows } from "./net.ts";

@@ -2,19 +2,8 @@
  * Gradients where a slope is infinite or there is none: a zero cotangent gives zero, and norms have the slope 0 at 0. What is
  * expected is from the mathematics, and is what PyTorch gives.
  */
-import {
-  allOps,
-  compile,
-  evaluate,
-  grad,
-  input,
-  makeNode,
-  makeValue,
-  opRecord,
-  type Tensor,
-  where,
-  zeros,
-} from "kiln-ml";
+import { allOps, evaluate, makeNode, makeValue, opRecord } from "@kiln-ml/ir";
+import { compile, grad, input, type Tensor, where, zeros } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 

@@ -18,7 +18,9 @@ import { runs } from "../support/setup.ts";
 
 /** Ops that come from gradients, keys or regions, and have tests of their own. */
 const elsewhere = new Set(
-  "after stopGradient bitcast randomBits fold scatter call cond whileLoop scan result".split(" "),
+  "after stopGradient bitcast randomBits fold scatter call cond whileLoop scan result customKernel".split(
+    " ",
+  ),
 );
 
 test("random programs verify and have a value", () => {

@@ -142,8 +142,8 @@ const byHand: Readonly<Record<string, (b: Builder) => Tensor>> = {
   call: callCase,
 };
 
-/** Ops without operands, and the reading of one result, which comes with each op of several. */
-const none = new Set(["input", "param", "data", "constant", "iota", "result"]);
+/** Ops without operands, the reading of one result, which comes with each op of several, and kernels of the user. */
+const none = new Set(["input", "param", "data", "constant", "iota", "result", "customKernel"]);
 
 /** By name, which for scatter says the mode as well. */
 export const everyOp: Readonly<Record<string, (b: Builder) => Tensor>> = {

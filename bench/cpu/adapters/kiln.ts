@@ -3,12 +3,12 @@
  * once; every run computes its results there.
  */
 
+import { dataLeaf } from "@kiln-ml/ir";
 import { createWasmDevice } from "@kiln-ml/runtime";
 import {
   type CompileOptions,
   compile,
   convolution,
-  dataLeaf,
   type InputSpec,
   nn,
   optim,

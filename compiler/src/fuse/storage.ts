@@ -38,9 +38,9 @@ export function storageOf(program: Program): Stored {
   return { required, storedIn };
 }
 
-/** What nodes with regions read. */
+/** What nodes with regions, and kernels of the user, read. */
 const givenToRegions = (program: Program): Tensor[] =>
-  nodesOf(program).flatMap((t) => (t.regions.length ? t.operands : []));
+  nodesOf(program).flatMap((t) => (t.regions.length || t.op === "customKernel" ? t.operands : []));
 
 /** The nodes under a concatenation whose memory runs one after the other, and where each starts. */
 export function partsOf(t: Tensor): Storage[] | undefined {
@@ -51,8 +51,8 @@ export function partsOf(t: Tensor): Storage[] | undefined {
   const parts: Storage[] = [];
   for (const operand of t.operands) {
     const tensor = aliasRoot(operand);
-    // What regions give lies where their node says, whole.
-    if (tensor.op === "result") return undefined;
+    // What regions and kernels of the user give lies where their node says, whole.
+    if (tensor.op === "result" || tensor.op === "customKernel") return undefined;
     if (isLeaf(tensor) || isVirtual(tensor) || !isStatic(sizeOf(tensor.shape))) return undefined;
     parts.push({ tensor, offset });
     offset = addDim(offset, sizeOf(tensor.shape));

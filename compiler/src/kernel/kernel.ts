@@ -201,6 +201,19 @@ export interface Param {
   readonly width: 1 | 2 | 4;
 }
 
+/** Statements of the user in a target's language. */
+export interface CustomText {
+  readonly text: string;
+  /** What the text calls each parameter, by its number; one that is several operands has several names. */
+  readonly arrays: readonly {
+    readonly name: string;
+    readonly param: number;
+    readonly shape: readonly Dim[];
+  }[];
+  /** How often a GPU runs it. */
+  readonly threads: Dim;
+}
+
 export interface Kernel {
   readonly name: string; // an identifier, unique in its artifact
   readonly params: readonly Param[];
@@ -215,4 +228,6 @@ export interface Kernel {
   /** Counts for reports: bytes moved and floating-point operations, as dims. */
   readonly bytes: Dim;
   readonly flops: Dim;
+  /** What it does, in the place of `body`. */
+  readonly custom?: CustomText;
 }

@@ -205,11 +205,12 @@ function apart(program: Program): Program {
   };
   const updates = program.updates.map(([p, value]) => [p, own(value)] as const);
   // What nodes with regions take and give has a place of its own.
-  const inner = nodesOf(program).filter((t) => t.regions.length > 0);
+  const inner = nodesOf(program).filter((t) => t.regions.length > 0 || t.op === "customKernel");
   const given = new Set(inner.flatMap((t) => t.operands.map(aliasRoot)));
   const outputs = program.outputs.map((o) => {
     const root = aliasRoot(o.value);
-    const apart = o.within && (root.op === "result" || given.has(root));
+    const apart =
+      o.within && (root.op === "result" || root.op === "customKernel" || given.has(root));
     return { ...o, value: own(apart ? copyOf(o.value) : o.value) };
   });
   return { ...program, outputs, updates };

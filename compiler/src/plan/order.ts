@@ -47,6 +47,8 @@ export function order(program: Program, kernels: readonly Lowered[]): Ordered {
       !writer ||
       writers.length > 1 ||
       writer.control ||
+      // Nothing is known of where the user's statements read.
+      writer.kernel.custom ||
       wanted.has(param) ||
       inPlace.has(root) ||
       !alignedUpdate(writer, param, root)

@@ -37,6 +37,7 @@ const foldOptions: OptionNames<FoldOptions> = { seed: 1, stratify: 1, groups: 1 
  * k folds: each sample is in the test part of one and in the training part of the others.
  *
  *   for (const { train, test } of kFold(dataset, 10, { stratify: labels }))
+ *     console.assert(train.length > test.length);
  *
  * Throws GraphError for k below 2, or with fewer samples or groups than folds.
  */

@@ -19,8 +19,8 @@ interface Port {
  * Serves a loader's batches from this worker; call it once, with the samples that the loader has and the collate that it would use.
  * Requests that come before are kept. Throws GraphError where the module is no worker.
  *
- *   // batches.ts, for `workers: { count: 2, start: () => new Worker(new URL("./batches.ts", import.meta.url)) }`
- *   serveBatches(await imageFolder("photos", { size: 64 }));
+ * `serveBatches(await imageFolder("photos"))` in batches.ts is for a loader with
+ * `workers: { count: 2, start: () => new Worker(new URL("./batches.ts", import.meta.url)) }`.
  */
 export function serveBatches<S>(
   source: Items<S> | Dataset<S & Fields>,

@@ -61,6 +61,7 @@ export const attributeForms = {
   gather:         axes,
   scatter:        { axes: "numbers", mode: "mode" },
   call:           { gradient: "text?", name: "text?" },
+  customKernel:   { name: "text", operands: "text", js: "text?", wgsl: "text?", threads: "dim", workgroupSize: "number" },
   result:         { index: "number" },
   whileLoop:      { carries: "number", maxTrips: "number?" },
   scan:           { carries: "number", xs: "number", length: "dim", reverse: "flag?" },

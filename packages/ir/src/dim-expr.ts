@@ -128,6 +128,7 @@ function termBounds(t: Term): [number, number] {
 }
 
 export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
+/** Whether two extents are equal for every value of their symbols. */
 export const sameDim = (a: Dim, b: Dim): boolean =>
   a === b || (typeof a !== "number" && typeof b !== "number" && a.key === b.key);
 /** The term without symbols. It is the last one. */

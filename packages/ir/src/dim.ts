@@ -155,6 +155,7 @@ function remaindersOf({ lhs, rhs }: Compound, terms: readonly Term[]): Dim[] {
 
 const productOf = (coeff: number, atoms: readonly Atom[]): Dim => build([term(coeff, atoms)]);
 
+/** a + b of extents. */
 export function addDim(a: Dim, b: Dim): Dim {
   if (typeof a === "number") return typeof b === "number" ? a + b : addConstant(b, a);
   return typeof b === "number" ? addConstant(a, b) : build([...a.terms, ...b.terms]);
@@ -171,9 +172,12 @@ function addConstant(d: DimExpr, n: number): Dim {
   return rest.length === 1 ? ofTerm(rest[0]!) : new DimExpr(rest);
 }
 
+/** −a of an extent. */
 export const negDim = (a: Dim): Dim => mulDim(a, -1);
+/** a − b of extents. */
 export const subDim = (a: Dim, b: Dim): Dim => addDim(a, negDim(b));
 
+/** a·b of extents. */
 export function mulDim(a: Dim, b: Dim): Dim {
   if (typeof a === "number") return typeof b === "number" ? a * b : scaled(b, a);
   if (typeof b === "number") return scaled(a, b);
@@ -319,18 +323,21 @@ export function modDim(e: Dim, c: Dim): Dim {
   return ofAtom(compound("mod", rest, c));
 }
 
+/** The less of two extents. */
 export function minDim(a: Dim, b: Dim): Dim {
   if (isNonNegative(subDim(b, a))) return a;
   if (isNonNegative(subDim(a, b))) return b;
   return ofAtom(compound("min", a, b));
 }
 
+/** The greater of two extents. */
 export function maxDim(a: Dim, b: Dim): Dim {
   if (isNonNegative(subDim(b, a))) return b;
   if (isNonNegative(subDim(a, b))) return a;
   return ofAtom(compound("max", a, b));
 }
 
+/** ⌈a/b⌉ of extents. */
 export const ceilDiv = (a: Dim, b: Dim): Dim => floorDiv(addDim(a, subDim(b, 1)), b);
 
 /** An atom that has but one value is that value. */

@@ -67,6 +67,10 @@ export function inPlaceOf<T>(node: Tensor, make: () => T): T {
 
 export interface Tensor extends Methods {}
 
+/**
+ * A node of a graph: what is to be computed, with a dtype and a shape. Nothing runs until a value is asked for, by `data()`, `item()` or
+ * `toList()`; functions of tensors are methods too.
+ */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: methods.ts installs every one of them.
 export class Tensor {
   readonly id: number;

@@ -20,7 +20,7 @@ export type Family =
   | "contraction" // dotGeneral, convolution
   | "gather"
   | "scatter"
-  | "control"; // call, cond, whileLoop, scan, result
+  | "control"; // call, cond, whileLoop, scan, result, customKernel
 
 /**
  * Cotangents of `xs` from those of `results`, one or none each; undefined where no gradient flows. How the gradient of

@@ -20,6 +20,7 @@ import { unequal } from "./unequal.ts";
 
 export type Shape = readonly Dim[];
 
+/** A shape as text: `[2,N]`. */
 export const printShape = (shape: Shape): string => `[${shape.map(printDim).join(",")}]`;
 export const sameShape = (a: Shape, b: Shape): boolean =>
   a.length === b.length && a.every((d, i) => sameDim(d, b[i]!));

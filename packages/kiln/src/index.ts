@@ -8,7 +8,6 @@ import "./eager/tensor-data.ts";
 export type { Artifact, TargetName } from "@kiln-ml/artifact";
 export * as data from "@kiln-ml/data";
 export type { Inspection } from "@kiln-ml/inspector";
-export * from "@kiln-ml/ir";
 export * as nn from "@kiln-ml/nn";
 export * as optim from "@kiln-ml/optim";
 export type { Check } from "./compile/check.ts";
@@ -18,6 +17,7 @@ export type { ExportOptions } from "./compile/export.ts";
 export type { Feed, ShapedArray, TensorLike } from "./compile/feed.ts";
 export type { InputSpec, InputType } from "./compile/inputs.ts";
 export { asStatic, type Static } from "./compile/static.ts";
+export type { TapListener } from "./compile/traced.ts";
 export { type HostSnapshot, restore, snapshot, to } from "./devices/move.ts";
 export {
   defaultTarget,
@@ -38,5 +38,6 @@ export {
   stateBytes,
 } from "./state/state.ts";
 export { type LoadWeightsOptions, loadWeights } from "./state/weights.ts";
+export * from "./tensors.ts";
 export type { TunedChoice, TuningEntry, TuningTable } from "./tune/table.ts";
 export type { TriedOption, Tuned, TunedKernel, TuneOptions } from "./tune/tune.ts";

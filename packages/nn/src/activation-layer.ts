@@ -6,21 +6,21 @@ import { Module } from "./module.ts";
 
 /** A layer without parameters that applies one function. */
 export class Activation extends Module {
-  readonly #run: (x: Tensor) => Tensor;
-  readonly #options: string;
+  private readonly fn: (x: Tensor) => Tensor;
+  private readonly options: string;
 
   constructor(run: (x: Tensor) => Tensor, options = "") {
     super();
-    this.#run = run;
-    this.#options = options;
+    this.fn = run;
+    this.options = options;
   }
 
   override forward(x: Tensor): Tensor {
     checkTensor("activation", x);
-    return this.#run(x);
+    return this.fn(x);
   }
 
   override describe(): string {
-    return this.#options;
+    return this.options;
   }
 }

@@ -65,26 +65,26 @@ export function activationOf(name: ActivationName): (x: Tensor) => Tensor {
   return named[name];
 }
 
-/** A class for an activation that has no options. */
-const plain = (name: ActivationName): (new () => Layer) =>
+/** A class for an activation that has no options. Calls are marked pure, so that a page keeps those that it names. */
+const plain = (fn: (x: Tensor) => Tensor): (new () => Layer) =>
   class extends Activation {
     constructor() {
-      super(named[name]);
+      super(fn);
     }
   };
 
-export class ReLU extends plain("relu") {}
-export class ReLU6 extends plain("relu6") {}
-export class SELU extends plain("selu") {}
-export class SiLU extends plain("silu") {}
-export class Mish extends plain("mish") {}
-export class Sigmoid extends plain("sigmoid") {}
-export class Tanh extends plain("tanh") {}
-export class Softplus extends plain("softplus") {}
-export class Softsign extends plain("softsign") {}
-export class HardSigmoid extends plain("hardSigmoid") {}
-export class HardSwish extends plain("hardSwish") {}
-export class LogSigmoid extends plain("logSigmoid") {}
+export class ReLU extends /* @__PURE__ */ plain(relu) {}
+export class ReLU6 extends /* @__PURE__ */ plain(relu6) {}
+export class SELU extends /* @__PURE__ */ plain(selu) {}
+export class SiLU extends /* @__PURE__ */ plain(silu) {}
+export class Mish extends /* @__PURE__ */ plain(mish) {}
+export class Sigmoid extends /* @__PURE__ */ plain(sigmoid) {}
+export class Tanh extends /* @__PURE__ */ plain(tanh) {}
+export class Softplus extends /* @__PURE__ */ plain(softplus) {}
+export class Softsign extends /* @__PURE__ */ plain(softsign) {}
+export class HardSigmoid extends /* @__PURE__ */ plain(hardSigmoid) {}
+export class HardSwish extends /* @__PURE__ */ plain(hardSwish) {}
+export class LogSigmoid extends /* @__PURE__ */ plain(logSigmoid) {}
 
 /** x where x > 0, else slope·x. */
 export class LeakyReLU extends Activation {
@@ -93,12 +93,14 @@ export class LeakyReLU extends Activation {
   }
 }
 
+/** x where x > 0, else alpha·(eˣ − 1). x: f32[...] → the same. Clevert et al. 2016. */
 export class ELU extends Activation {
   constructor(alpha = 1) {
     super((x) => elu(x, alpha), `${alpha}`);
   }
 }
 
+/** x where x > 0, else alpha·(e^(x/alpha) − 1). x: f32[...] → the same. Barron 2017. */
 export class CELU extends Activation {
   constructor(alpha = 1) {
     super((x) => celu(x, alpha), `${alpha}`);
@@ -112,18 +114,21 @@ export class GELU extends Activation {
   }
 }
 
+/** x clamped to low … high, −1 … 1 by default. x: f32[...] → the same. */
 export class HardTanh extends Activation {
   constructor(low = -1, high = 1) {
     super((x) => hardTanh(x, low, high), `${low} … ${high}`);
   }
 }
 
+/** eˣ/Σeˣ along an axis, the last by default. x: f32[...] → the same. */
 export class Softmax extends Activation {
   constructor(axis = -1) {
     super((x) => softmax(x, axis), `axis ${axis}`);
   }
 }
 
+/** x − ln Σeˣ along an axis, the last by default. x: f32[...] → the same. */
 export class LogSoftmax extends Activation {
   constructor(axis = -1) {
     super((x) => logSoftmax(x, axis), `axis ${axis}`);

@@ -13,13 +13,13 @@ type Reduce = (x: Tensor, axes: readonly number[], keepDims: boolean) => Tensor;
 
 class AdaptivePool extends Module {
   readonly grid: readonly (number | null)[];
-  readonly #op: string;
-  readonly #reduce: Reduce;
+  private readonly op: string;
+  private readonly reduce: Reduce;
 
   constructor(op: string, axes: number, size: GridSize, reduce: Reduce) {
     super();
-    this.#op = op;
-    this.#reduce = reduce;
+    this.op = op;
+    this.reduce = reduce;
     if (typeof size !== "number") checkList(op, "size", size);
     const list = typeof size === "number" ? each(op, "size", size, axes) : size;
     const counts = each(
@@ -32,33 +32,33 @@ class AdaptivePool extends Module {
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank(this.#op, x, this.grid.length + 2);
+    checkRank(this.op, x, this.grid.length + 2);
     if (this.grid.every((g) => g === 1))
-      return this.#reduce(x, x.shape.map((_, i) => i).slice(2), true);
+      return this.reduce(x, x.shape.map((_, i) => i).slice(2), true);
     // The mean over a cell is that of rows of the means of columns, and so the largest, so the axes separate.
     return this.grid.reduce<Tensor>(
-      (y, count, i) => (count === null ? y : this.#alongAxis(y, i + 2, count)),
+      (y, count, i) => (count === null ? y : this.alongAxis(y, i + 2, count)),
       x,
     );
   }
 
-  #alongAxis(x: Tensor, axis: number, count: number): Tensor {
+  private alongAxis(x: Tensor, axis: number, count: number): Tensor {
     const extent = x.shape[axis]!;
-    if (count === 1) return this.#reduce(x, [axis], true);
+    if (count === 1) return this.reduce(x, [axis], true);
     if (!isStatic(extent))
       throw new ShapeError(
-        `${this.#op}: size ${count} needs a known extent, axis ${axis} of ${printShape(x.shape)} is symbolic`,
+        `${this.op}: size ${count} needs a known extent, axis ${axis} of ${printShape(x.shape)} is symbolic`,
       );
     if (extent % count === 0) {
       const cells = [...x.shape.slice(0, axis), count, extent / count, ...x.shape.slice(axis + 1)];
-      return this.#reduce(x.reshape(cells), [axis + 1], false);
+      return this.reduce(x.reshape(cells), [axis + 1], false);
     }
     const bands = Array.from({ length: count }, (_, i) => {
       const [start, limit] = [
         Math.floor((i * extent) / count),
         Math.ceil(((i + 1) * extent) / count),
       ];
-      return this.#reduce(x.sliceAxis(axis, start, limit), [axis], true);
+      return this.reduce(x.sliceAxis(axis, start, limit), [axis], true);
     });
     return concat(bands, axis);
   }

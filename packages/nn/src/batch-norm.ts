@@ -15,6 +15,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { constant } from "./init.ts";
+import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { affine } from "./norm.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
@@ -45,33 +46,49 @@ class BatchNorm extends Module {
   readonly runningVar: Tensor | undefined;
   /** f32[], the number of batches, where `momentum` is null. */
   readonly batchesTracked: Tensor | undefined;
-  readonly channels: number;
+  readonly channels!: number;
   readonly eps: number;
   readonly momentum: Momentum;
-  readonly #ranks: readonly number[];
+  private readonly ranks: readonly number[];
 
-  constructor(channels: number, ranks: readonly number[], options: BatchNormOptions) {
+  constructor(ranks: readonly number[], args: readonly unknown[]) {
     super();
+    const [channels, options = {}] = withSize(args, 1) as [number | undefined, BatchNormOptions?];
     checkOptions("batchNorm", options, batchNormOptions);
-    checkCount("batchNorm", "channels", channels);
-    this.channels = channels;
+    if (channels !== undefined) checkCount("batchNorm", "channels", channels);
     this.eps = options.eps ?? 1e-5;
     checkWithin("batchNorm", "eps", this.eps, 0, 1);
-    this.#ranks = ranks;
-    if (options.affine ?? true) {
-      this.weight = weight("weight", [channels], constant(1));
-      this.bias = weight("bias", [channels], constant(0));
-    }
-    const { momentum = 0.1, trackRunningStats = true } = options;
-    this.momentum = checkMomentum("batchNorm", momentum);
-    if (!trackRunningStats) return;
-    this.runningMean = buffer("runningMean", [channels], constant(0));
-    this.runningVar = buffer("runningVar", [channels], constant(1));
-    if (momentum === null) this.batchesTracked = buffer("batchesTracked", [], constant(0));
+    this.ranks = ranks;
+    this.momentum = checkMomentum(
+      "batchNorm",
+      options.momentum === undefined ? 0.1 : options.momentum,
+    );
+    buildOrWait(this, channels, (size) => this.build(size, options));
+  }
+
+  private build(
+    channels: number,
+    { affine = true, trackRunningStats = true }: BatchNormOptions,
+  ): void {
+    Object.assign(this, {
+      channels,
+      ...(affine && {
+        weight: weight("weight", [channels], constant(1)),
+        bias: weight("bias", [channels], constant(0)),
+      }),
+      ...(trackRunningStats && {
+        runningMean: buffer("runningMean", [channels], constant(0)),
+        runningVar: buffer("runningVar", [channels], constant(1)),
+        ...(this.momentum === null && {
+          batchesTracked: buffer("batchesTracked", [], constant(0)),
+        }),
+      }),
+    });
   }
 
   override forward(input: Tensor): Tensor {
-    checkRank("batchNorm", input, ...this.#ranks);
+    checkRank("batchNorm", input, ...this.ranks);
+    ensureBuilt("batchNorm", this, input, 1);
     checkExtent("batchNorm", input, 1, this.channels, "channels");
     const axes = input.shape.map((_, i) => i).filter((i) => i !== 1);
     const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...axes.slice(1).map(() => 1)]);
@@ -79,7 +96,7 @@ class BatchNorm extends Module {
       const { runningMean, runningVar } = this;
       const [mean, variance] =
         this.training || !runningMean || !runningVar
-          ? this.#batchStatistics(x, axes, wide)
+          ? this.batchStatistics(x, axes, wide)
           : [runningMean, runningVar];
       const scale = variance.add(this.eps).rsqrt();
       return affine(x.sub(wide(mean)).mul(wide(scale)), weight && wide(weight), bias && wide(bias));
@@ -87,7 +104,7 @@ class BatchNorm extends Module {
   }
 
   /** Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch does. */
-  #batchStatistics(
+  private batchStatistics(
     x: Tensor,
     axes: readonly number[],
     wide: (t: Tensor) => Tensor,
@@ -114,31 +131,37 @@ class BatchNorm extends Module {
   }
 
   override describe(): string {
-    return `${this.channels}`;
+    return `${this.channels ?? "?"}`;
   }
 }
 
 /**
- * (x − mean) / √(var + eps) · weight + bias for each channel, over batch and positions.
+ * (x − mean) / √(var + eps) · weight + bias for each channel, over batch and positions. Without `channels` those of the first x.
  *
  * x: f32[N, C] or f32[N, C, L] → the same. Ioffe & Szegedy 2015, alg. 1; the normaliser is the biased variance.
  */
 export class BatchNorm1d extends BatchNorm {
-  constructor(channels: number, options: BatchNormOptions = {}) {
-    super(channels, [2, 3], options);
+  constructor(options?: BatchNormOptions);
+  constructor(channels: number, options?: BatchNormOptions);
+  constructor(...args: readonly unknown[]) {
+    super([2, 3], args);
   }
 }
 
 /** As `BatchNorm1d`. x: f32[N, C, H, W] → the same. */
 export class BatchNorm2d extends BatchNorm {
-  constructor(channels: number, options: BatchNormOptions = {}) {
-    super(channels, [4], options);
+  constructor(options?: BatchNormOptions);
+  constructor(channels: number, options?: BatchNormOptions);
+  constructor(...args: readonly unknown[]) {
+    super([4], args);
   }
 }
 
 /** As `BatchNorm1d`. x: f32[N, C, D, H, W] → the same. */
 export class BatchNorm3d extends BatchNorm {
-  constructor(channels: number, options: BatchNormOptions = {}) {
-    super(channels, [5], options);
+  constructor(options?: BatchNormOptions);
+  constructor(channels: number, options?: BatchNormOptions);
+  constructor(...args: readonly unknown[]) {
+    super([5], args);
   }
 }

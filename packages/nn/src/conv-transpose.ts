@@ -11,6 +11,7 @@ import {
 } from "@kiln-ml/ir";
 import { biased, paddingText } from "./convolution.ts";
 import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
+import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { type Sides, sidesOf } from "./padding.ts";
 import { checkCount, checkExtent, checkRank, each, weight } from "./parameter.ts";
@@ -39,10 +40,17 @@ const convTransposeOptions: OptionNames<ConvTransposeOptions> = {
   biasInit: 1,
 };
 
+type Sizes = [
+  inputs: number | undefined,
+  outputs: number,
+  kernel: number | readonly number[],
+  options?: ConvTransposeOptions,
+];
+
 class TransposedConvolution extends Module {
-  readonly weight: Tensor;
+  readonly weight!: Tensor;
   readonly bias: Tensor | undefined;
-  readonly inputs: number;
+  readonly inputs!: number;
   readonly outputs: number;
   readonly kernel: readonly number[];
   readonly stride: readonly number[];
@@ -50,43 +58,47 @@ class TransposedConvolution extends Module {
   readonly padding: readonly (number | Sides)[];
   readonly outputPadding: readonly number[];
   readonly groups: number;
-  readonly #op: string;
+  private readonly op: string;
 
-  constructor(
-    axes: number,
-    inputs: number,
-    outputs: number,
-    kernel: number | readonly number[],
-    options: ConvTransposeOptions,
-  ) {
+  constructor(axes: number, args: readonly unknown[]) {
     super();
+    const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as Sizes;
     const op = `convTranspose${axes}d`;
-    this.#op = op;
+    this.op = op;
     checkOptions(op, options, convTransposeOptions);
-    this.inputs = inputs;
     this.outputs = outputs;
     this.groups = options.groups ?? 1;
-    checkCount(op, "inputs", inputs);
+    if (inputs !== undefined) checkCount(op, "inputs", inputs);
     checkCount(op, "outputs", outputs);
     checkCount(op, "groups", this.groups);
-    if (inputs % this.groups || outputs % this.groups)
-      throw new ShapeError(
-        `${op}: channels are not multiples of groups: inputs ${inputs}, outputs ${outputs}, groups ${this.groups}\n  choose groups that divide both`,
-      );
     this.kernel = each(op, "kernel", kernel, axes);
     this.stride = each(op, "stride", options.stride ?? 1, axes);
     this.dilation = each(op, "dilation", options.dilation ?? 1, axes);
     this.padding = sidesOf(op, options.padding ?? 0, axes);
     this.outputPadding = each(op, "outputPadding", options.outputPadding ?? 0, axes, 0);
-    const shape = [inputs, outputs / this.groups, ...this.kernel];
-    this.weight = weight("weight", shape, options.init ?? defaultWeight);
-    if (options.bias ?? true)
-      this.bias = weight("bias", [outputs], options.biasInit ?? defaultBias(shape));
+    buildOrWait(this, inputs, (size) => this.build(size, options));
+  }
+
+  private build(inputs: number, options: ConvTransposeOptions): void {
+    const { outputs, groups, op } = this;
+    if (inputs % groups || outputs % groups)
+      throw new ShapeError(
+        `${op}: channels are not multiples of groups: inputs ${inputs}, outputs ${outputs}, groups ${groups}\n  choose groups that divide both`,
+      );
+    const shape = [inputs, outputs / groups, ...this.kernel];
+    Object.assign(this, {
+      inputs,
+      weight: weight("weight", shape, options.init ?? defaultWeight),
+      ...((options.bias ?? true) && {
+        bias: weight("bias", [outputs], options.biasInit ?? defaultBias(shape)),
+      }),
+    });
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank(this.#op, x, this.kernel.length + 2);
-    checkExtent(this.#op, x, 1, this.inputs, "channels");
+    checkRank(this.op, x, this.kernel.length + 2);
+    ensureBuilt(this.op, this, x, 1);
+    checkExtent(this.op, x, 1, this.inputs, "channels");
     const { stride, padding, outputPadding, dilation, groups } = this;
     const options = { stride, padding, outputPadding, dilation, groups };
     return biased(convTranspose(x, this.weight, options), this.bias);
@@ -101,7 +113,7 @@ class TransposedConvolution extends Module {
       dilation.some((d) => d !== 1) ? ` dilation ${dilation.join("×")}` : "",
       groups !== 1 ? ` groups ${groups}` : "",
     ];
-    return `${inputs} → ${outputs}, ${kernel.join("×")}${more.join("")}`;
+    return `${inputs ?? "?"} → ${outputs}, ${kernel.join("×")}${more.join("")}`;
   }
 }
 
@@ -115,36 +127,42 @@ class TransposedConvolution extends Module {
  *   new nn.ConvTranspose1d(8, 4, 4, { stride: 2, padding: 1 }) // [N, 8, L] → [N, 4, 2·L]
  */
 export class ConvTranspose1d extends TransposedConvolution {
+  constructor(outputs: number, kernel: number | readonly number[], options?: ConvTransposeOptions);
   constructor(
     inputs: number,
     outputs: number,
     kernel: number | readonly number[],
-    options: ConvTransposeOptions = {},
-  ) {
-    super(1, inputs, outputs, kernel, options);
+    options?: ConvTransposeOptions,
+  );
+  constructor(...args: readonly unknown[]) {
+    super(1, args);
   }
 }
 
 /** As `ConvTranspose1d` over two axes. x: f32[N, C, H, W] → f32[N, O, H′, W′]; `weight` f32[C, O/groups, K, K′]. */
 export class ConvTranspose2d extends TransposedConvolution {
+  constructor(outputs: number, kernel: number | readonly number[], options?: ConvTransposeOptions);
   constructor(
     inputs: number,
     outputs: number,
     kernel: number | readonly number[],
-    options: ConvTransposeOptions = {},
-  ) {
-    super(2, inputs, outputs, kernel, options);
+    options?: ConvTransposeOptions,
+  );
+  constructor(...args: readonly unknown[]) {
+    super(2, args);
   }
 }
 
 /** As `ConvTranspose1d` over three axes. x: f32[N, C, D, H, W] → f32[N, O, D′, H′, W′]; `weight` f32[C, O/groups, K, K′, K″]. */
 export class ConvTranspose3d extends TransposedConvolution {
+  constructor(outputs: number, kernel: number | readonly number[], options?: ConvTransposeOptions);
   constructor(
     inputs: number,
     outputs: number,
     kernel: number | readonly number[],
-    options: ConvTransposeOptions = {},
-  ) {
-    super(3, inputs, outputs, kernel, options);
+    options?: ConvTransposeOptions,
+  );
+  constructor(...args: readonly unknown[]) {
+    super(3, args);
   }
 }

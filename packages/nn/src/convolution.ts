@@ -11,6 +11,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
+import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import {
   checkMode,
@@ -45,10 +46,17 @@ const convOptions: OptionNames<ConvOptions> = {
   biasInit: 1,
 };
 
+type Sizes = [
+  inputs: number | undefined,
+  outputs: number,
+  kernel: number | readonly number[],
+  options?: ConvOptions,
+];
+
 class Convolution extends Module {
-  readonly weight: Tensor;
+  readonly weight!: Tensor;
   readonly bias: Tensor | undefined;
-  readonly inputs: number;
+  readonly inputs!: number;
   readonly outputs: number;
   readonly kernel: readonly number[];
   readonly stride: readonly number[];
@@ -56,56 +64,60 @@ class Convolution extends Module {
   readonly padding: readonly (number | Sides)[] | "same" | "valid";
   readonly paddingMode: PaddingMode;
   readonly groups: number;
-  readonly #op: string;
+  private readonly op: string;
 
-  constructor(
-    axes: number,
-    inputs: number,
-    outputs: number,
-    kernel: number | readonly number[],
-    options: ConvOptions,
-  ) {
+  constructor(axes: number, args: readonly unknown[]) {
     super();
+    const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as Sizes;
     const op = `conv${axes}d`;
-    this.#op = op;
+    this.op = op;
     checkOptions(op, options, convOptions);
-    this.inputs = inputs;
     this.outputs = outputs;
     this.groups = options.groups ?? 1;
-    checkCount(op, "inputs", inputs);
+    if (inputs !== undefined) checkCount(op, "inputs", inputs);
     checkCount(op, "outputs", outputs);
     checkCount(op, "groups", this.groups);
-    if (inputs % this.groups || outputs % this.groups)
-      throw new ShapeError(
-        `${op}: channels are not multiples of groups: inputs ${inputs}, outputs ${outputs}, groups ${this.groups}\n  choose groups that divide both`,
-      );
     this.kernel = each(op, "kernel", kernel, axes);
     this.stride = each(op, "stride", options.stride ?? 1, axes);
     this.dilation = each(op, "dilation", options.dilation ?? 1, axes);
     const padding = options.padding ?? 0;
     this.padding = typeof padding === "string" ? padding : sidesOf(op, padding, axes);
     this.paddingMode = checkMode(op, options.paddingMode ?? "zeros");
-    const shape = [outputs, inputs / this.groups, ...this.kernel];
-    this.weight = weight("weight", shape, options.init ?? defaultWeight);
-    if (options.bias ?? true)
-      this.bias = weight("bias", [outputs], options.biasInit ?? defaultBias(shape));
+    buildOrWait(this, inputs, (size) => this.build(size, options));
+  }
+
+  private build(inputs: number, options: ConvOptions): void {
+    const { outputs, groups, op } = this;
+    if (inputs % groups || outputs % groups)
+      throw new ShapeError(
+        `${op}: channels are not multiples of groups: inputs ${inputs}, outputs ${outputs}, groups ${groups}\n  choose groups that divide both`,
+      );
+    const shape = [outputs, inputs / groups, ...this.kernel];
+    Object.assign(this, {
+      inputs,
+      weight: weight("weight", shape, options.init ?? defaultWeight),
+      ...((options.bias ?? true) && {
+        bias: weight("bias", [outputs], options.biasInit ?? defaultBias(shape)),
+      }),
+    });
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank(this.#op, x, this.kernel.length + 2);
-    checkExtent(this.#op, x, 1, this.inputs, "channels");
+    checkRank(this.op, x, this.kernel.length + 2);
+    ensureBuilt(this.op, this, x, 1);
+    checkExtent(this.op, x, 1, this.inputs, "channels");
     const { stride, dilation, groups } = this;
-    const [padded, padding] = this.#padded(x);
+    const [padded, padding] = this.padded(x);
     const y = convolution(padded, this.weight, { stride, padding, dilation, groups });
     return biased(y, this.bias);
   }
 
   /** x with what is not zeros around it, and what the convolution still has to add. */
-  #padded(x: Tensor): [Tensor, Padding] {
+  private padded(x: Tensor): [Tensor, Padding] {
     const { kernel, stride, padding, dilation, paddingMode } = this;
     if (paddingMode === "zeros") return [x, padding];
-    const sides = resolvePadding(this.#op, padding, x.shape.slice(2), kernel, stride, dilation);
-    return [extended(this.#op, x, sides, paddingMode), 0];
+    const sides = resolvePadding(this.op, padding, x.shape.slice(2), kernel, stride, dilation);
+    return [extended(this.op, x, sides, paddingMode), 0];
   }
 
   override describe(): string {
@@ -116,7 +128,7 @@ class Convolution extends Module {
       dilation.some((d) => d !== 1) ? ` dilation ${dilation.join("×")}` : "",
       groups !== 1 ? ` groups ${groups}` : "",
     ];
-    return `${inputs} → ${outputs}, ${kernel.join("×")}${more.join("")}`;
+    return `${inputs ?? "?"} → ${outputs}, ${kernel.join("×")}${more.join("")}`;
   }
 }
 
@@ -127,39 +139,46 @@ class Convolution extends Module {
  * padding, a bias. Throws ShapeError on other ranks or channels, or where a `paddingMode` reaches beyond the axis.
  *
  *   new nn.Conv1d(2, 8, 3, { padding: [[2, 0]] }) // sees no later place
+ *   new nn.Conv1d(8, 3) // of as many channels as the first x has
  */
 export class Conv1d extends Convolution {
+  constructor(outputs: number, kernel: number | readonly number[], options?: ConvOptions);
   constructor(
     inputs: number,
     outputs: number,
     kernel: number | readonly number[],
-    options: ConvOptions = {},
-  ) {
-    super(1, inputs, outputs, kernel, options);
+    options?: ConvOptions,
+  );
+  constructor(...args: readonly unknown[]) {
+    super(1, args);
   }
 }
 
 /** As `Conv1d` over two axes. x: f32[N, C, H, W] → f32[N, O, H′, W′]; `weight` f32[O, C/groups, K, K′]. */
 export class Conv2d extends Convolution {
+  constructor(outputs: number, kernel: number | readonly number[], options?: ConvOptions);
   constructor(
     inputs: number,
     outputs: number,
     kernel: number | readonly number[],
-    options: ConvOptions = {},
-  ) {
-    super(2, inputs, outputs, kernel, options);
+    options?: ConvOptions,
+  );
+  constructor(...args: readonly unknown[]) {
+    super(2, args);
   }
 }
 
 /** As `Conv1d` over three axes. x: f32[N, C, D, H, W] → f32[N, O, D′, H′, W′]; `weight` f32[O, C/groups, K, K′, K″]. */
 export class Conv3d extends Convolution {
+  constructor(outputs: number, kernel: number | readonly number[], options?: ConvOptions);
   constructor(
     inputs: number,
     outputs: number,
     kernel: number | readonly number[],
-    options: ConvOptions = {},
-  ) {
-    super(3, inputs, outputs, kernel, options);
+    options?: ConvOptions,
+  );
+  constructor(...args: readonly unknown[]) {
+    super(3, args);
   }
 }
 

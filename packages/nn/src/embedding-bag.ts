@@ -57,19 +57,19 @@ export class EmbeddingBag extends Module {
   readonly width: number;
   readonly mode: "mean" | "sum" | "max";
   readonly paddingIdx: number | undefined;
-  readonly #table: ReturnType<typeof tableOf>;
+  private readonly table: ReturnType<typeof tableOf>;
 
   constructor(count: number, width: number, options: EmbeddingBagOptions = {}) {
     super();
     const { mode = "mean" } = checkOptions("embeddingBag", options, bagOptions);
     if (mode !== "mean" && mode !== "sum" && mode !== "max")
       throw new GraphError(`embeddingBag: mode must be mean, sum or max, got ${String(mode)}`);
-    this.#table = tableOf("embeddingBag", count, width, options);
+    this.table = tableOf("embeddingBag", count, width, options);
     this.count = count;
     this.width = width;
     this.mode = mode;
-    this.paddingIdx = this.#table.row;
-    this.weight = this.#table.weight;
+    this.paddingIdx = this.table.row;
+    this.weight = this.table.weight;
   }
 
   override forward(x: Tensor, given: BagInputs = {}): Tensor {
@@ -82,16 +82,16 @@ export class EmbeddingBag extends Module {
             `embeddingBag: perSampleWeights must be ${printShape(x.shape)}, got ${printShape(perSampleWeights.shape)}`,
           )
         : new GraphError(`embeddingBag: perSampleWeights are for mode sum, not ${this.mode}`);
-    const rows = lookUp(this.weight, x, this.#table);
-    const row = this.#table.row;
+    const rows = lookUp(this.weight, x, this.table);
+    const row = this.table.row;
     const counts = row === undefined ? undefined : x.notEqual(row).expandDims(-1);
     return inFloat32([rows, perSampleWeights], (v, w) => {
       const weighted = w ? v.mul(w.expandDims(-1)) : v;
-      return offsets ? this.#ofList(weighted, counts, offsets) : this.#ofRows(weighted, counts);
+      return offsets ? this.ofList(weighted, counts, offsets) : this.ofRows(weighted, counts);
     });
   }
 
-  #ofRows(rows: Tensor, counts: Tensor | undefined): Tensor {
+  private ofRows(rows: Tensor, counts: Tensor | undefined): Tensor {
     if (this.mode === "max") return empty(masked(rows, counts, minOf(rows.dtype)).max([1]));
     const total = masked(rows, counts, 0).sum([1]);
     if (this.mode === "sum") return total;
@@ -99,7 +99,7 @@ export class EmbeddingBag extends Module {
     return total.div(counts.convert(rows.dtype).sum([1]).maximum(1));
   }
 
-  #ofList(rows: Tensor, counts: Tensor | undefined, offsets: Tensor): Tensor {
+  private ofList(rows: Tensor, counts: Tensor | undefined, offsets: Tensor): Tensor {
     checkIndices("embeddingBag", offsets);
     checkRank("embeddingBag", offsets, 1);
     const [bags, length] = [offsets.shape[0]!, rows.shape[0]!] as [Dim, Dim];

@@ -99,21 +99,21 @@ export class Embedding extends Module {
   readonly count: number;
   readonly width: number;
   readonly paddingIdx: number | undefined;
-  readonly #table: ReturnType<typeof tableOf>;
+  private readonly table: ReturnType<typeof tableOf>;
 
   constructor(count: number, width: number, options: EmbeddingOptions = {}) {
     super();
     checkOptions("embedding", options, embeddingOptions);
-    this.#table = tableOf("embedding", count, width, options);
+    this.table = tableOf("embedding", count, width, options);
     this.count = count;
     this.width = width;
-    this.paddingIdx = this.#table.row;
-    this.weight = this.#table.weight;
+    this.paddingIdx = this.table.row;
+    this.weight = this.table.weight;
   }
 
   override forward(x: Tensor): Tensor {
     checkIndices("embedding", x);
-    return lookUp(this.weight, x, this.#table);
+    return lookUp(this.weight, x, this.table);
   }
 
   override describe(): string {

@@ -50,7 +50,7 @@ export class GLU extends Module {
 class GatedLinear extends Module {
   readonly gate: Linear;
   readonly value: Linear;
-  readonly #gateOf: (x: Tensor) => Tensor;
+  private readonly gateOf: (x: Tensor) => Tensor;
 
   constructor(
     inputs: number,
@@ -62,12 +62,12 @@ class GatedLinear extends Module {
     const both = { bias: false, ...options };
     this.gate = new Linear(inputs, outputs, both);
     this.value = new Linear(inputs, outputs, both);
-    this.#gateOf = gateOf;
+    this.gateOf = gateOf;
   }
 
   override forward(x: Tensor): Tensor {
     return roundedOnce([this.gate.forward(x), this.value.forward(x)], (gate, value) =>
-      this.#gateOf(gate).mul(value),
+      this.gateOf(gate).mul(value),
     );
   }
 

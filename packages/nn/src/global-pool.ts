@@ -20,20 +20,20 @@ const globalPoolOptions: OptionNames<GlobalPoolOptions> = { keepDims: 1 };
 
 abstract class GlobalPool extends Module {
   readonly keepDims: boolean;
-  readonly #op: string;
+  private readonly op: string;
 
   constructor(op: string, options: GlobalPoolOptions) {
     super();
-    this.#op = op;
+    this.op = op;
     this.keepDims = checkOptions(op, options, globalPoolOptions).keepDims ?? false;
   }
 
   /** The axes of positions. */
   protected axesOf(x: Tensor): number[] {
-    checkTensor(this.#op, x);
+    checkTensor(this.op, x);
     if (x.rank < 3)
       throw new ShapeError(
-        `${this.#op}: input needs rank 3 or more, got ${printShape(x.shape)}\n  put the batch in front and the channels second: [N,C,...]`,
+        `${this.op}: input needs rank 3 or more, got ${printShape(x.shape)}\n  put the batch in front and the channels second: [N,C,...]`,
       );
     return x.shape.map((_, i) => i).slice(2);
   }

@@ -233,7 +233,7 @@ const ginOptions: OptionNames<GinOptions> = { eps: 1, trainEps: 1 };
  *
  * x: f32[N, in], edges: i32[2, E] → what f gives. Xu et al. 2019, eq. 4.1; `torch_geometric.nn.GINConv`.
  *
- *   new nn.GINConv(new nn.Sequential(new nn.Linear(8, 16), nn.relu)).forward(x, edges)
+ *   new nn.GINConv(new nn.Sequential(new nn.Linear(8, 16), new nn.ReLU())).forward(x, edges)
  */
 export class GINConv extends Module {
   readonly network: Layer;

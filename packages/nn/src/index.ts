@@ -7,6 +7,7 @@ export * from "./adaptive-pool.ts";
 export { type AttentionOptions, attention } from "./attention.ts";
 export { BatchNorm1d, BatchNorm2d, BatchNorm3d, type BatchNormOptions } from "./batch-norm.ts";
 export { Bilinear } from "./bilinear.ts";
+export { type BuildInput, build } from "./build.ts";
 export {
   type CellOptions,
   GRUCell,
@@ -15,6 +16,7 @@ export {
   type LstmState,
   RNNCell,
 } from "./cells.ts";
+export { clone, mapParameters } from "./clone.ts";
 export {
   ConvTranspose1d,
   ConvTranspose2d,
@@ -128,6 +130,7 @@ export {
 } from "./recurrent.ts";
 export type { Reduction } from "./reduction.ts";
 export { LocalResponseNorm, type ResponseNormOptions } from "./response-norm.ts";
+export { type RnntOptions, rnnt } from "./rnnt.ts";
 export { Dense, type DenseOptions, Input, Lambda, Sequential } from "./sequential.ts";
 export * from "./shrink.ts";
 export {
@@ -150,3 +153,10 @@ export {
 } from "./task-losses.ts";
 export * from "./transformer.ts";
 export { Upsample } from "./upsample.ts";
+export {
+  removeWeightNorm,
+  type SpectralNormOptions,
+  spectralNorm,
+  type WeightNormOptions,
+  weightNorm,
+} from "./weight-norms.ts";

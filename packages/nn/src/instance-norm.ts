@@ -15,6 +15,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { constant } from "./init.ts";
+import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { affine, standardize } from "./norm.ts";
 import { buffer, checkCount, checkExtent, checkRank, checkWithin, weight } from "./parameter.ts";
@@ -45,33 +46,47 @@ class InstanceNorm extends Module {
   readonly runningVar: Tensor | undefined;
   /** f32[], the number of batches, where `momentum` is null. */
   readonly batchesTracked: Tensor | undefined;
-  readonly channels: number;
+  readonly channels!: number;
   readonly eps: number;
   readonly momentum: Momentum;
-  readonly #rank: number;
+  private readonly rank: number;
 
-  constructor(channels: number, rank: number, options: InstanceNormOptions) {
+  constructor(rank: number, args: readonly unknown[]) {
     super();
+    const [channels, options = {}] = withSize(args, 1) as [
+      number | undefined,
+      InstanceNormOptions?,
+    ];
     const op = "instanceNorm";
     const { momentum = 0.1 } = checkOptions(op, options, instanceNormOptions);
-    checkCount(op, "channels", channels);
-    this.#rank = rank;
-    this.channels = channels;
+    if (channels !== undefined) checkCount(op, "channels", channels);
+    this.rank = rank;
     this.eps = options.eps ?? 1e-5;
     checkWithin(op, "eps", this.eps, 0, 1);
     this.momentum = checkMomentum(op, momentum);
-    if (options.affine) {
-      this.weight = weight("weight", [channels], constant(1));
-      this.bias = weight("bias", [channels], constant(0));
-    }
-    if (!options.trackRunningStats) return;
-    this.runningMean = buffer("runningMean", [channels], constant(0));
-    this.runningVar = buffer("runningVar", [channels], constant(1));
-    if (momentum === null) this.batchesTracked = buffer("batchesTracked", [], constant(0));
+    buildOrWait(this, channels, (size) => this.build(size, options));
+  }
+
+  private build(channels: number, { affine, trackRunningStats }: InstanceNormOptions): void {
+    Object.assign(this, {
+      channels,
+      ...(affine && {
+        weight: weight("weight", [channels], constant(1)),
+        bias: weight("bias", [channels], constant(0)),
+      }),
+      ...(trackRunningStats && {
+        runningMean: buffer("runningMean", [channels], constant(0)),
+        runningVar: buffer("runningVar", [channels], constant(1)),
+        ...(this.momentum === null && {
+          batchesTracked: buffer("batchesTracked", [], constant(0)),
+        }),
+      }),
+    });
   }
 
   override forward(input: Tensor): Tensor {
-    checkRank("instanceNorm", input, this.#rank);
+    checkRank("instanceNorm", input, this.rank);
+    ensureBuilt("instanceNorm", this, input, 1);
     checkExtent("instanceNorm", input, 1, this.channels, "channels");
     const axes = input.shape.map((_, i) => i).slice(2);
     const wide = (t: Tensor): Tensor => t.reshape([this.channels, ...axes.map(() => 1)]);
@@ -82,13 +97,13 @@ class InstanceNorm extends Module {
         const scale = wide(runningVar).add(this.eps).rsqrt();
         return affine(x.sub(wide(runningMean)).mul(scale), gain, offset);
       }
-      this.#track(x, axes);
+      this.track(x, axes);
       return affine(standardize(x, axes, this.eps), gain, offset);
     });
   }
 
   /** Moves the running statistics towards the means over the batch of those of each instance, the unbiased variance. */
-  #track(x: Tensor, axes: readonly number[]): void {
+  private track(x: Tensor, axes: readonly number[]): void {
     const extent = axes.map((a) => x.shape[a]!).reduce<Dim>(mulDim, 1);
     requireAtLeast(
       extent,
@@ -108,7 +123,7 @@ class InstanceNorm extends Module {
   }
 
   override describe(): string {
-    return `${this.channels}`;
+    return `${this.channels ?? "?"}`;
   }
 }
 
@@ -121,21 +136,27 @@ class InstanceNorm extends Module {
  *   new nn.InstanceNorm1d(8, { affine: true })
  */
 export class InstanceNorm1d extends InstanceNorm {
-  constructor(channels: number, options: InstanceNormOptions = {}) {
-    super(channels, 3, options);
+  constructor(options?: InstanceNormOptions);
+  constructor(channels: number, options?: InstanceNormOptions);
+  constructor(...args: readonly unknown[]) {
+    super(3, args);
   }
 }
 
 /** As `InstanceNorm1d`. x: f32[N, C, H, W] → the same. */
 export class InstanceNorm2d extends InstanceNorm {
-  constructor(channels: number, options: InstanceNormOptions = {}) {
-    super(channels, 4, options);
+  constructor(options?: InstanceNormOptions);
+  constructor(channels: number, options?: InstanceNormOptions);
+  constructor(...args: readonly unknown[]) {
+    super(4, args);
   }
 }
 
 /** As `InstanceNorm1d`. x: f32[N, C, D, H, W] → the same. */
 export class InstanceNorm3d extends InstanceNorm {
-  constructor(channels: number, options: InstanceNormOptions = {}) {
-    super(channels, 5, options);
+  constructor(options?: InstanceNormOptions);
+  constructor(channels: number, options?: InstanceNormOptions);
+  constructor(...args: readonly unknown[]) {
+    super(5, args);
   }
 }

@@ -3,6 +3,7 @@
  */
 import { checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
+import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, weight } from "./parameter.ts";
 
@@ -15,38 +16,51 @@ export interface LinearOptions {
 
 const linearOptions: OptionNames<LinearOptions> = { bias: 1, init: 1, biasInit: 1 };
 
+type Sizes = [inputs: number | undefined, outputs: number, options?: LinearOptions];
+
 /**
- * y = x·Wᵀ + b.
+ * y = x·Wᵀ + b. Without `in` it is that of the first x: `new nn.Linear(10)`.
  *
  * x: f32[..., in] → f32[..., out]; `weight` f32[out,in], `bias` f32[out], both even within ±1/√in at first.
  * Throws ShapeError if the last axis of x is not `in`.
  */
 export class Linear extends Module {
-  readonly weight: Tensor;
+  readonly weight!: Tensor;
   readonly bias: Tensor | undefined;
-  readonly inputs: number;
+  readonly inputs!: number;
   readonly outputs: number;
 
-  constructor(inputs: number, outputs: number, options: LinearOptions = {}) {
+  constructor(outputs: number, options?: LinearOptions);
+  constructor(inputs: number, outputs: number, options?: LinearOptions);
+  constructor(...args: readonly unknown[]) {
     super();
+    const [inputs, outputs, options = {}] = withSize(args, 2) as Sizes;
     checkOptions("linear", options, linearOptions);
-    checkCount("linear", "inputs", inputs);
+    if (inputs !== undefined) checkCount("linear", "inputs", inputs);
     checkCount("linear", "outputs", outputs);
-    this.inputs = inputs;
     this.outputs = outputs;
-    const shape = [outputs, inputs];
-    this.weight = weight("weight", shape, options.init ?? defaultWeight);
-    if (options.bias ?? true)
-      this.bias = weight("bias", [outputs], options.biasInit ?? defaultBias(shape));
+    buildOrWait(this, inputs, (size) => this.build(size, options));
+  }
+
+  private build(inputs: number, options: LinearOptions): void {
+    const shape = [this.outputs, inputs];
+    Object.assign(this, {
+      inputs,
+      weight: weight("weight", shape, options.init ?? defaultWeight),
+      ...((options.bias ?? true) && {
+        bias: weight("bias", [this.outputs], options.biasInit ?? defaultBias(shape)),
+      }),
+    });
   }
 
   override forward(x: Tensor): Tensor {
+    ensureBuilt("linear", this, x, -1);
     checkExtent("linear", x, -1, this.inputs, "inputs");
     const y = x.matmul(this.weight.transpose([1, 0]));
     return this.bias ? y.add(this.bias.convert(y.dtype)) : y;
   }
 
   override describe(): string {
-    return `${this.inputs} → ${this.outputs}`;
+    return `${this.inputs ?? "?"} → ${this.outputs}`;
   }
 }

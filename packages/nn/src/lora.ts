@@ -58,7 +58,7 @@ const adaptedIn = (net: Module): Adapted[] =>
  * a: f32[rank, in], b: f32[out, rank]. Throws GraphError where no `Linear` layer has a path that `targets` matches.
  *
  *   nn.lora(net, { rank: 4, targets: /att/ });
- *   const opt = new optim.AdamW(net.parameters());
+ *   const opt = new optim.AdamW(net.parameters(), { lr: 1e-3 });
  */
 export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
   checkModule("lora", net);

@@ -27,7 +27,7 @@ class LPPool extends Module {
   readonly window: readonly number[];
   readonly stride: readonly number[];
   readonly ceilMode: boolean;
-  readonly #op: string;
+  private readonly op: string;
 
   constructor(
     axes: number,
@@ -37,7 +37,7 @@ class LPPool extends Module {
   ) {
     super();
     const op = `lpPool${axes}d`;
-    this.#op = op;
+    this.op = op;
     checkOptions(op, options, lpPoolOptions);
     if (!(norm > 0 && norm < Number.POSITIVE_INFINITY))
       throw new GraphError(
@@ -50,7 +50,7 @@ class LPPool extends Module {
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank(this.#op, x, this.window.length + 2);
+    checkRank(this.op, x, this.window.length + 2);
     const { window, stride, ceilMode, norm } = this;
     return inFloat32([x], (v) => {
       const powers = norm === 2 ? v.square() : norm === 1 ? v : v.pow(norm);

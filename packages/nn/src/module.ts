@@ -21,6 +21,7 @@ import {
   Tensor,
 } from "@kiln-ml/ir";
 import { type Call, tellCalls, type Watch } from "./calls.ts";
+import { isBuilt, refuseUnbuilt } from "./lazy.ts";
 import { scopeForward } from "./module-scope.ts";
 import { hiddenFieldsOf, partsIn } from "./parts.ts";
 
@@ -210,7 +211,8 @@ function walk(root: Module): [string, Module][] {
 function stateOf(root: Module): Map<string, Tensor> {
   const found = new Map<string, Tensor>();
   const seen = new Set<Tensor>();
-  for (const [path, m] of walk(root))
+  for (const [path, m] of walk(root)) {
+    refuseUnbuilt(m, path);
     for (const [field, t] of partsOf(m)) {
       if (!(t instanceof Tensor) || seen.has(t)) continue;
       seen.add(t);
@@ -219,6 +221,7 @@ function stateOf(root: Module): Map<string, Tensor> {
         throw new GraphError(`module: ${root.constructor.name} has two parameters called ${name}`);
       found.set(name, t);
     }
+  }
   for (const [path, t] of found) rename(t, path);
   return found;
 }
@@ -314,7 +317,9 @@ function printModule(m: Module, path: string, above: readonly Module[] = []): st
   if (above.includes(m)) return [`${path}: (above)`];
   const config = m.describe();
   const head = `${path ? `${path}: ` : ""}${m.constructor.name}${config ? ` ${config}` : ""}`;
-  const lines = [`${head} (${m.parameterCount.toLocaleString("en-US")} parameters)`];
+  const whole = walk(m).every(([, part]) => isBuilt(part));
+  const count = whole ? `${m.parameterCount.toLocaleString("en-US")} parameters` : "not built";
+  const lines = [`${head} (${count})`];
   for (const [name, part] of partsOf(m))
     if (part instanceof Module)
       lines.push(...printModule(part, name, [...above, m]).map((l) => `  ${l}`));

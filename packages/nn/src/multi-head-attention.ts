@@ -110,9 +110,9 @@ export class MultiHeadAttention extends Module {
     } = checkOptions("multiHeadAttention", options, multiHeadInputs);
     if (options.value && !options.key)
       throw new GraphError("multiHeadAttention: value is given without key");
-    this.#check(x, key, value);
-    const shared = this.#keysOf(key, value);
-    return this.#joined(x, shared, rest);
+    this.check(x, key, value);
+    const shared = this.keysOf(key, value);
+    return this.joined(x, shared, rest);
   }
 
   /**
@@ -121,15 +121,15 @@ export class MultiHeadAttention extends Module {
    * x: f32[B, T, width]; without `past` x is the beginning. T and the length of the cache may be symbols.
    */
   step(x: Tensor, past?: KeyValueCache): { readonly y: Tensor; readonly cache: KeyValueCache } {
-    this.#check(x, x, x);
-    const now = this.#keysOf(x, x);
+    this.check(x, x, x);
+    const now = this.keysOf(x, x);
     const cache = past
       ? { key: concat([past.key, now.key], 2), value: concat([past.value, now.value], 2) }
       : now;
-    return { y: this.#joined(x, cache, { causal: "end" }), cache };
+    return { y: this.joined(x, cache, { causal: "end" }), cache };
   }
 
-  #check(x: Tensor, key: Tensor, value: Tensor): void {
+  private check(x: Tensor, key: Tensor, value: Tensor): void {
     const widths = [this.width, this.key.inputs, this.value.inputs];
     for (const [i, t] of [x, key, value].entries()) {
       checkRank("multiHeadAttention", t, 3);
@@ -137,19 +137,19 @@ export class MultiHeadAttention extends Module {
     }
   }
 
-  #keysOf(key: Tensor, value: Tensor): KeyValueCache {
+  private keysOf(key: Tensor, value: Tensor): KeyValueCache {
     return {
-      key: this.#split(this.key.forward(key), this.kvHeads),
-      value: this.#split(this.value.forward(value), this.kvHeads),
+      key: this.split(this.key.forward(key), this.kvHeads),
+      value: this.split(this.value.forward(value), this.kvHeads),
     };
   }
 
-  #joined(x: Tensor, { key, value }: KeyValueCache, options: AttentionOptions): Tensor {
+  private joined(x: Tensor, { key, value }: KeyValueCache, options: AttentionOptions): Tensor {
     const { drop } = this;
     const joined = attend(
-      this.#split(this.query.forward(x), this.heads),
-      this.#shared(key),
-      this.#shared(value),
+      this.split(this.query.forward(x), this.heads),
+      this.shared(key),
+      this.shared(value),
       options,
       (weights) => drop?.forward(weights) ?? weights,
     );
@@ -158,7 +158,7 @@ export class MultiHeadAttention extends Module {
   }
 
   /** Each head of keys as often as queries share it. */
-  #shared(t: Tensor): Tensor {
+  private shared(t: Tensor): Tensor {
     const group = this.heads / this.kvHeads;
     if (group === 1) return t;
     const [batch, heads, length, width] = t.shape as [Dim, Dim, Dim, Dim];
@@ -169,7 +169,7 @@ export class MultiHeadAttention extends Module {
   }
 
   /** [B, T, heads·d] → [B, heads, T, d]. */
-  #split(x: Tensor, heads: number): Tensor {
+  private split(x: Tensor, heads: number): Tensor {
     const [batch, length] = x.shape as [Dim, Dim];
     return x.reshape([batch, length, heads, this.width / this.heads]).transpose([0, 2, 1, 3]);
   }

@@ -14,11 +14,11 @@ class PadLayer extends Module {
   readonly sides: readonly (readonly [number, number])[];
   readonly mode: PaddingMode;
   readonly value: number;
-  readonly #op: string;
+  private readonly op: string;
 
   constructor(op: string, axes: number, padding: PadSizes, mode: PaddingMode, value = 0) {
     super();
-    this.#op = op;
+    this.op = op;
     const list = typeof padding === "number" ? new Array<number>(2 * axes).fill(padding) : padding;
     checkLength(op, "padding", list, 2 * axes);
     for (const p of list) checkCount(op, "padding", p, mode === "zeros" ? -Infinity : 0);
@@ -33,13 +33,13 @@ class PadLayer extends Module {
   override forward(x: Tensor): Tensor {
     const { sides, mode, value } = this;
     if (mode !== "zeros") {
-      checkRank(this.#op, x, sides.length + 1, sides.length + 2);
-      return extended(this.#op, x, sides, mode);
+      checkRank(this.op, x, sides.length + 1, sides.length + 2);
+      return extended(this.op, x, sides, mode);
     }
-    checkTensor(this.#op, x);
+    checkTensor(this.op, x);
     if (x.rank < sides.length)
       throw new ShapeError(
-        `${this.#op}: input needs rank ${sides.length} or more, got ${printShape(x.shape)}\n  take the layer of fewer axes`,
+        `${this.op}: input needs rank ${sides.length} or more, got ${printShape(x.shape)}\n  take the layer of fewer axes`,
       );
     const none = new Array<Dim>(x.rank - sides.length).fill(0);
     return x.pad(value, [...none, ...sides.map((s) => s[0])], [...none, ...sides.map((s) => s[1])]);

@@ -116,9 +116,9 @@ class Recurrent extends Module {
   readonly drop: Dropout | undefined;
   readonly inputs: number;
   readonly hidden: number;
-  readonly #op: string;
-  readonly #states: number;
-  readonly #step: Step;
+  private readonly op: string;
+  private readonly states: number;
+  private readonly step: Step;
 
   constructor(
     kind: { readonly op: string; readonly gates: number; readonly states: number },
@@ -139,9 +139,9 @@ class Recurrent extends Module {
     checkCount(kind.op, "layers", layers);
     this.inputs = inputs;
     this.hidden = hidden;
-    this.#op = kind.op;
-    this.#states = kind.states;
-    this.#step = step;
+    this.op = kind.op;
+    this.states = kind.states;
+    this.step = step;
     const wide = bidirectional ? 2 * hidden : hidden;
     const cells = () =>
       Array.from(
@@ -154,11 +154,11 @@ class Recurrent extends Module {
   }
 
   override forward(x: Tensor, given: RecurrentInputs = {}): RecurrentResult {
-    checkOptions(this.#op, given, recurrentInputs);
-    checkRank(this.#op, x, 3);
-    checkExtent(this.#op, x, -1, this.inputs, "inputs");
+    checkOptions(this.op, given, recurrentInputs);
+    checkRank(this.op, x, 3);
+    checkExtent(this.op, x, -1, this.inputs, "inputs");
     const [batch, length] = x.shape as [Dim, Dim, Dim];
-    this.#check(batch, given);
+    this.check(batch, given);
     const within = given.lengths && iota([length, batch, 1]).less(given.lengths.expandDims(1));
     const last: Tensor[][] = [];
     let y = x.transpose([1, 0, 2]);
@@ -167,22 +167,22 @@ class Recurrent extends Module {
       const back = this.backwards[i];
       const ways = [cell, ...(back ? [back] : [])].map((c) => {
         const gates = c.forward(y);
-        const first = this.#first(gates.dtype, batch, last.length, given.state);
-        const run = this.#run(c, gates, first, within, c === back);
+        const first = this.first(gates.dtype, batch, last.length, given.state);
+        const run = this.runCell(c, gates, first, within, c === back);
         last.push(run.carry);
         return run.y;
       });
       y = concat(ways, -1);
     }
     const dtype = fullDtype(promote(x.dtype, this.forwards[0]!.weightInput.dtype));
-    const state = Array.from({ length: this.#states }, (_, k) =>
+    const state = Array.from({ length: this.states }, (_, k) =>
       stack(last.map((s) => s[k]!)).convert(dtype),
     );
     return { y: y.transpose([1, 0, 2]).convert(dtype), state };
   }
 
   /** Gates of the inputs, [T, B, gates·hidden] → [T, B, hidden]. */
-  #run(
+  private runCell(
     cell: Cell,
     inputs: Tensor,
     first: readonly Tensor[],
@@ -193,7 +193,7 @@ class Recurrent extends Module {
       first,
       [inputs, ...(within ? [within] : [])],
       (state, [gates, inside]) => {
-        const next = this.#step(gates!, cell, state);
+        const next = this.step(gates!, cell, state);
         const kept = inside ? next.map((t, k) => select(inside, t, state[k]!)) : next;
         return { carry: kept, ys: [inside ? select(inside, next[0]!, 0) : next[0]!] };
       },
@@ -203,35 +203,35 @@ class Recurrent extends Module {
   }
 
   /** What the n-th of all cells begins with. */
-  #first(
+  private first(
     dtype: Dtype,
     batch: Dim,
     n: number,
     state: readonly Tensor[] | undefined,
   ): readonly Tensor[] {
     if (state) return state.map((s) => s.take(n).convert(dtype));
-    return Array.from({ length: this.#states }, () => zeros([batch, this.hidden], dtype));
+    return Array.from({ length: this.states }, () => zeros([batch, this.hidden], dtype));
   }
 
-  #check(batch: Dim, { lengths, state }: RecurrentInputs): void {
+  private check(batch: Dim, { lengths, state }: RecurrentInputs): void {
     if (lengths && !isInteger(lengths.dtype))
       throw new DtypeError(
-        `${this.#op}: lengths must be integers, got ${lengths.dtype}\n  feed an Int32Array, or convert: lengths.convert("i32")`,
+        `${this.op}: lengths must be integers, got ${lengths.dtype}\n  feed an Int32Array, or convert: lengths.convert("i32")`,
       );
     if (lengths && !sameShape(lengths.shape, [batch]))
       throw new ShapeError(
-        `${this.#op}: lengths must be one a sequence: ${printShape(lengths.shape)} for ${printShape([batch])}\n  give one length for each entry of the batch`,
+        `${this.op}: lengths must be one a sequence: ${printShape(lengths.shape)} for ${printShape([batch])}\n  give one length for each entry of the batch`,
       );
     if (!state) return;
-    if (state.length !== this.#states)
+    if (state.length !== this.states)
       throw new GraphError(
-        `${this.#op}: state must be ${this.#states} tensors, got ${state.length}\n  pass what the layer returned as its state, or leave it out for zeros`,
+        `${this.op}: state must be ${this.states} tensors, got ${state.length}\n  pass what the layer returned as its state, or leave it out for zeros`,
       );
     const shape = [this.forwards.length + this.backwards.length, batch, this.hidden];
     for (const s of state)
       if (!sameShape(s.shape, shape))
         throw new ShapeError(
-          `${this.#op}: state must be ${printShape(shape)}, got ${printShape(s.shape)}\n  pass what the layer returned as its state, or leave it out for zeros`,
+          `${this.op}: state must be ${printShape(shape)}, got ${printShape(s.shape)}\n  pass what the layer returned as its state, or leave it out for zeros`,
         );
   }
 

@@ -45,7 +45,7 @@ const denseOptions: OptionNames<DenseOptions> = { bias: 1, init: 1, biasInit: 1,
 export class Dense extends Module {
   readonly units: number;
   readonly activation: ((x: Tensor) => Tensor) | undefined;
-  readonly #options: LinearOptions;
+  private readonly options: LinearOptions;
   linear: Linear | undefined;
 
   constructor(units: number, options: DenseOptions = {}) {
@@ -54,21 +54,21 @@ export class Dense extends Module {
     const { activation, ...linear } = checkOptions("dense", options, denseOptions);
     this.units = units;
     this.activation = typeof activation === "string" ? activationOf(activation) : activation;
-    this.#options = linear;
+    this.options = linear;
   }
 
   override forward(x: Tensor): Tensor {
     checkTensor("dense", x);
-    this.linear ??= this.#build(x.shape);
+    this.linear ??= this.build(x.shape);
     const y = this.linear.forward(x);
     return this.activation ? this.activation(y) : y;
   }
 
-  #build(shape: Shape): Linear {
+  private build(shape: Shape): Linear {
     const last = shape.at(-1);
     if (last === undefined || !isStatic(last))
       throw new ShapeError(`dense: the last axis of ${printShape(shape)} is not a known size`);
-    return new Linear(last, this.units, this.#options);
+    return new Linear(last, this.units, this.options);
   }
 
   override children(): Map<string, Module> {
@@ -118,7 +118,7 @@ type Entry = Part | Input | ((x: Tensor) => Tensor);
  */
 export class Sequential extends Module {
   readonly layers: Part[] = [];
-  #shape: Shape | undefined;
+  private known: Shape | undefined;
 
   constructor(...entries: readonly Entry[] | readonly [readonly Entry[]]) {
     super();
@@ -131,7 +131,7 @@ export class Sequential extends Module {
       if (this.layers.length)
         throw new GraphError(`sequential: Input is entry ${this.layers.length}, must be first`);
       // Two samples rather than one, so that an axis of the batch is not taken for one to stretch.
-      this.#shape = [2, ...entry.shape];
+      this.known = [2, ...entry.shape];
       return this;
     }
     if (!(entry instanceof Module) && typeof entry !== "function")
@@ -140,14 +140,14 @@ export class Sequential extends Module {
       );
     const layer = entry instanceof Module ? entry : new Lambda(entry);
     const at = this.layers.length;
-    if (this.#shape) this.#shape = located(`${at}`, () => resultShape(layer, this.#shape!, at));
+    if (this.known) this.known = located(`${at}`, () => resultShape(layer, this.known!, at));
     this.layers.push(layer);
     return this;
   }
 
   /** Shape of the result for one sample, known when the first entry is an `Input`. */
   get outputShape(): Shape | undefined {
-    return this.#shape?.slice(1);
+    return this.known?.slice(1);
   }
 
   override forward(x: Tensor): Tensor {

@@ -26,6 +26,20 @@ export class SoftShrink extends Activation {
   }
 }
 
+/**
+ * x + bias where x < −lambda, x − bias where x > lambda, 0 between; lambda is 0.5 and bias 0 by default. With the bias 0 it is `HardShrink`,
+ * with bias = lambda `SoftShrink`. x: f32[...] → the same. Throws GraphError for a lambda below 0. Shrink of ONNX.
+ */
+export class Shrink extends Activation {
+  constructor(lambda = 0.5, bias = 0) {
+    checkBound("shrink", "lambda", lambda);
+    super((x) => {
+      const above = select(x.greater(lambda), x.sub(bias), 0);
+      return select(x.less(-lambda), x.add(bias), above);
+    }, `${lambda}, ${bias}`);
+  }
+}
+
 /** x − tanh(x). x: f32[...] → the same. */
 export class Tanhshrink extends Activation {
   constructor() {

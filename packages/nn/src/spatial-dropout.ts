@@ -29,20 +29,20 @@ class ChannelDropout extends Module {
   /** u32[2]: a key and a counter; pass k uses (key, counter + k). */
   readonly key: Tensor;
   readonly rate: number;
-  readonly #axes: number;
+  private readonly axes: number;
 
   constructor(axes: number, rate: number, options: SeedOptions) {
     super();
     const op = `dropout${axes}d`;
     checkOptions(op, options, seedOptions);
     checkWithin(op, "rate", rate, 0, 1);
-    this.#axes = axes;
+    this.axes = axes;
     this.rate = rate;
     this.key = keyState(op, options.seed);
   }
 
   override forward(x: Tensor): Tensor {
-    checkRank(`dropout${this.#axes}d`, x, this.#axes + 2);
+    checkRank(`dropout${this.axes}d`, x, this.axes + 2);
     if (!this.training || this.rate === 0) return x;
     const keep = 1 - this.rate;
     const channels = [x.shape[0]!, x.shape[1]!, ...x.shape.slice(2).map(() => 1)];

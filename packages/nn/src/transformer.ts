@@ -214,7 +214,7 @@ export class TransformerDecoderLayer extends Module {
     for (const t of [x, memory]) checkTensor("transformerDecoderLayer", t);
     const seen = { causal: true, ...(mask && { mask }) };
     const y = this.norm1.forward(x, (t) => this.attention.forward(t, seen));
-    return this.#rest(y, memory, memoryMask);
+    return this.rest(y, memory, memoryMask);
   }
 
   /** The same for tokens after those of `past`: y, and the cache with theirs. */
@@ -231,10 +231,10 @@ export class TransformerDecoderLayer extends Module {
       cache = next.cache;
       return next.y;
     });
-    return { y: this.#rest(y, memory, options.memoryMask), cache: cache! };
+    return { y: this.rest(y, memory, options.memoryMask), cache: cache! };
   }
 
-  #rest(x: Tensor, memory: Tensor, mask: Tensor | undefined): Tensor {
+  private rest(x: Tensor, memory: Tensor, mask: Tensor | undefined): Tensor {
     const seen = { key: memory, ...(mask && { mask }) };
     const y = this.norm2.forward(x, (t) => this.crossAttention.forward(t, seen));
     return this.norm3.forward(y, (t) => this.feedForward.forward(t));

@@ -16,6 +16,7 @@ export { Adan, type AdanOptions } from "./adan.ts";
 export { clipByGlobalNorm, clipByNorm, clipByValue, globalNorm } from "./clip.ts";
 export { GradScaler, type GradScalerOptions } from "./grad-scaler.ts";
 export { LAMB, type LambOptions } from "./lamb.ts";
+export { LBFGS, type LbfgsOptions } from "./lbfgs.ts";
 export { Lion, type LionOptions } from "./lion.ts";
 export { Lookahead, type LookaheadOptions, SWA, type SwaOptions } from "./lookahead.ts";
 export type { ParamGroup } from "./members.ts";

@@ -100,6 +100,9 @@ export interface Moments {
   readonly keep: (next: readonly Tensor[]) => Tensor[];
 }
 
+/**
+ * What optimizers share: `step(loss)` assigns what a rule, which is a subclass, makes of gradients, clipped and accumulated as asked.
+ */
 export abstract class Optimizer extends Stateful {
   readonly kind: string;
   readonly options: OptimizerOptions;

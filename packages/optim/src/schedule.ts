@@ -14,6 +14,7 @@ export type Rate = number | Tensor | Schedule;
 /** From 0 to 1 over `steps`, then 1. */
 const progress = (step: Tensor, steps: number): Tensor => step.mul(1 / steps).minimum(1);
 
+/** The same rate at every step. */
 export const constant = (lr: number): Schedule => {
   checkRange("constant", "lr", lr, 0, Infinity);
   return (step) => step.mul(0).add(lr);

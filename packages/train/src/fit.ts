@@ -51,6 +51,7 @@ let surroundings: Surroundings = {
   renderer: () => undefined,
 };
 
+/** Says where a run takes place: how reports are drawn, and how checkpoints are read. `kiln-ml/train` does it for Node. */
 export function surround(by: Surroundings): void {
   surroundings = by;
 }
@@ -345,11 +346,13 @@ class Fit implements Run {
  * with GraphError for options that do not fit and for a loader without batches, with what callbacks throw, and with the errors
  * of the graph.
  *
- *     const history = await train.fit(net, loader, {
- *       optimizer: (params) => new optim.AdamW(params, { lr: 3e-4 }),
- *       loss: nn.crossEntropy, metrics: [metrics.accuracy()], validation, epochs: 20,
- *       callbacks: [train.checkpoint("runs/a", { keep: 3, best: "val.accuracy" })], resume: "runs/a",
- *     });
+ *   const history = await train.fit(net, loader, {
+ *     optimizer: (params) => new optim.AdamW(params, { lr: 3e-4 }),
+ *     loss: nn.crossEntropy, metrics: [train.metrics.accuracy()], validation, epochs: 20,
+ *     callbacks: [train.earlyStopping({ monitor: "val.accuracy" })],
+ *   });
+ *
+ * With `train.checkpoint("runs/a", { keep: 3 })` among the callbacks, `resume: "runs/a"` goes on where a run ended.
  */
 export async function fit(net: Module, loader: Batches, options: FitOptions): Promise<History> {
   checkModule("fit", net);

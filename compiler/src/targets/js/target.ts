@@ -9,6 +9,7 @@ import { serialRows } from "../../schedule/serial/rows.ts";
 import { serialScan } from "../../schedule/serial/scan.ts";
 import { lineSort } from "../../schedule/sort.ts";
 import type { Target } from "../../target.ts";
+import { customJs } from "./custom.ts";
 import { emitJs } from "./emit.ts";
 import { reserved } from "./language.ts";
 
@@ -27,5 +28,6 @@ export const js: Target = {
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
     beside: (body, guests) => [...guests.flatMap(serialRows), ...body],
   },
-  emit: (kernel, { rounding }) => emitJs(kernel, { rounding }),
+  emit: (kernel, { rounding }) =>
+    kernel.custom ? customJs(kernel, kernel.custom) : emitJs(kernel, { rounding }),
 };

@@ -21,6 +21,7 @@ import { gpuScan } from "../../schedule/gpu/scan.ts";
 import { gpuScatter } from "../../schedule/gpu/scatter.ts";
 import { gpuSort } from "../../schedule/gpu/sort.ts";
 import type { Target } from "../../target.ts";
+import { customWgsl } from "./custom.ts";
 import { emitWgsl } from "./emit.ts";
 
 /** What every WebGPU device guarantees (WebGPU 3.6.2). */
@@ -68,8 +69,10 @@ export const webgpu: Target = {
     beside: besideGrid,
   },
   emit: (kernel, { features }) =>
-    emitWgsl(kernel, {
-      subgroups: features.includes("subgroups"),
-      f16: features.includes("shader-f16"),
-    }),
+    kernel.custom
+      ? customWgsl(kernel, kernel.custom)
+      : emitWgsl(kernel, {
+          subgroups: features.includes("subgroups"),
+          f16: features.includes("shader-f16"),
+        }),
 };

@@ -19,18 +19,23 @@ export const full = (
   dtype: Dtype = "f32",
 ): Tensor => broadcastInDim(constant(value, dtype), toShape(shape), []);
 
+/** A tensor of zeros, f32 by default. `torch.zeros`, `numpy.zeros`. `zeros([2, 3])`. */
 export const zeros = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
   full(shape, 0, dtype);
+/** A tensor of ones, f32 by default. `torch.ones`, `numpy.ones`. `ones([2, 3])`. */
 export const ones = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
   full(shape, 1, dtype);
+/** Zeros of the shape and dtype of x. `torch.zeros_like`. */
 export function zerosLike(x: Tensor): Tensor {
   checkTensor("zerosLike", x);
   return full(x.shape, 0, x.dtype);
 }
+/** Ones of the shape and dtype of x. `torch.ones_like`. */
 export function onesLike(x: Tensor): Tensor {
   checkTensor("onesLike", x);
   return full(x.shape, 1, x.dtype);
 }
+/** One number in the shape and dtype of x. `torch.full_like`. */
 export function fullLike(x: Tensor, value: number | boolean): Tensor {
   checkTensor("fullLike", x);
   return full(x.shape, value, x.dtype);

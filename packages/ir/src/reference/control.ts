@@ -7,6 +7,7 @@ import { type NodeOf, opOf } from "../attributes.ts";
 import { evaluateDim } from "../dim-evaluate.ts";
 import type { Graph, Tensor } from "../node.ts";
 import { scanParts } from "../ops/scan.ts";
+import { customKernelValue } from "./custom-kernel.ts";
 import type { Dims, Value } from "./value.ts";
 import { concreteShape } from "./walk.ts";
 
@@ -60,9 +61,12 @@ function scan(node: NodeOf<"scan">, operands: readonly Value[], dims: Dims, run:
   return [...carry, ...stacked];
 }
 
-/** All results of a node with regions, by op. */
+/** All results of a node with regions, or with a text, by op. */
 export const controls: Readonly<Record<string, Control>> = {
   cond: (node, operands, _dims, run) => cond(node, operands, run),
   whileLoop: (node, operands, _dims, run) => whileLoop(opOf(node, "whileLoop"), operands, run),
   scan: (node, ...rest) => scan(opOf(node, "scan"), ...rest),
+  customKernel: (node, operands, dims) => [
+    customKernelValue(opOf(node, "customKernel"), operands, dims),
+  ],
 };

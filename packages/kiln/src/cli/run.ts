@@ -4,6 +4,7 @@ import { settings } from "../devices/settings.ts";
 import { fail } from "./failure.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { Profile } from "./profile.ts";
+import { whyRecompiled } from "./recompiles.ts";
 import { loadScript } from "./script.ts";
 import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
@@ -20,6 +21,10 @@ const options: readonly Option[] = [
   shared.tuning,
   { name: "profile", help: "times of all kernels, when the script has ended" },
   { name: "json", help: "the profile as JSON" },
+  {
+    name: "why-recompiled",
+    help: "a line for each program after a function's first: what is new about it",
+  },
   shared.noCheck,
 ];
 
@@ -43,6 +48,11 @@ export async function run(args: readonly string[]): Promise<number> {
     settings.profile = (program, timings) => profile.add(program, timings);
     process.once("exit", () => say(values.json ? profile.json() : profile.print()));
   }
+  if (values["why-recompiled"])
+    settings.compiled = (...program) => {
+      const why = whyRecompiled(...program);
+      if (why) process.stderr.write(`${why}\n`);
+    };
   process.argv = [process.argv[0]!, resolve(script), ...rest];
   // What a script throws after its first turn reaches no promise of ours.
   process.on("uncaughtException", (error) => process.exit(fail(error)));

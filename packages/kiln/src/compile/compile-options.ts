@@ -7,6 +7,7 @@ import type { TargetOption } from "../devices/session.ts";
 import type { ThreadCount } from "../devices/wasm-support.ts";
 import type { Check } from "./check.ts";
 import type { InputSpec } from "./inputs.ts";
+import type { TapListener } from "./traced.ts";
 
 export interface CompileOptions extends CodeOptions {
   /** Where it runs; the default target, or where its parameters live, if not given. */
@@ -19,6 +20,8 @@ export interface CompileOptions extends CodeOptions {
    * parameters as they were. Costs time and memory.
    */
   readonly check?: Check | readonly Check[];
+  /** Called at every run with the name and the value of each `tap` in the function, and the path of the module that it is in. */
+  readonly tap?: TapListener;
   /** Types of the arguments, one entry each. Without them the first call decides, later ones widen. */
   readonly inputs?: readonly InputSpec[];
 }
@@ -28,6 +31,7 @@ export const compileOptions: OptionNames<CompileOptions> = {
   threads: 1,
   inputs: 1,
   check: 1,
+  tap: 1,
   fusion: 1,
   rounding: 1,
   name: 1,

@@ -11,6 +11,7 @@ import { type CodeOptions, codeOf, Runner } from "../devices/engine.ts";
 import { claim, gather } from "../devices/move.ts";
 import { nominalDims } from "../devices/placement.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "../devices/session.ts";
+import { settings } from "../devices/settings.ts";
 import { drop, isPinned, leafOf } from "../devices/storage.ts";
 import { flush, hasPending, homeOf } from "../eager/eager.ts";
 import type { InspectOptions } from "../inspect/inspect.ts";
@@ -71,7 +72,7 @@ export class Compiler {
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
     this.#options = options;
-    const { target: _target, threads: _threads, inputs: _inputs, check, ...code } = options;
+    const { target: _, threads: _threads, inputs: _inputs, tap: _tap, check, ...code } = options;
     this.#checks = checksOf(check);
     // Numbers that js keeps in double precision within a kernel would overflow where nobody looks.
     const rounding = this.#checks.has("finite") ? { rounding: "each-op" as const } : {};
@@ -109,9 +110,9 @@ export class Compiler {
 
   /** The program to run for `traced`: with what it looks for, where it looks for something. */
   async #programOf(traced: Traced): Promise<Program> {
-    if (this.#checks.size === 0) return traced.program;
+    if (this.#checks.size === 0) return traced.watched;
     const { checkProgram } = await import("./check.ts");
-    const checked = this.#checked.get(traced) ?? checkProgram(traced.program, this.#checks);
+    const checked = this.#checked.get(traced) ?? checkProgram(traced.watched, this.#checks);
     this.#checked.set(traced, checked);
     return checked.program;
   }
@@ -236,7 +237,8 @@ export class Compiler {
 
   /** `like` is a trace of the same function whose random numbers of JavaScript are drawn again. */
   #traceDeclared(specs: readonly InputSpec[], like?: Traced): Traced {
-    return traceFunction(this.#fn, inputTree(specs, isSpec, declare), like?.drawn);
+    const tree = inputTree(specs, isSpec, declare);
+    return traceFunction(this.#fn, tree, like?.drawn, this.#options.tap);
   }
 
   /** The variant for arguments of no declared type. Where the last call's were alike, so is what they lead to. */
@@ -344,6 +346,7 @@ export class Compiler {
     const runner = await this.#compile(parts.traced, extents);
     this.compiles++;
     const variant = { ...parts, runner, agrees: new Map() };
+    settings.compiled?.(this.name, variant, this.#variants);
     this.#variants.push(variant);
     return variant;
   }
@@ -364,6 +367,7 @@ export class Compiler {
     if (session === runner.session) return;
     runner.dispose();
     variant.runner = await this.#compile(traced);
+    settings.compiled?.(this.name, variant, [variant]);
     this.compiles++;
   }
 

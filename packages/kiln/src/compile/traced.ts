@@ -7,10 +7,14 @@ import {
   currentValue,
   GraphError,
   type Premise,
+  scopePath,
+  type Tapped,
   Tensor,
+  topologicalOrder,
   trace,
   withPremises,
   withRequirements,
+  withTaps,
 } from "@kiln-ml/ir";
 import type { InputTree } from "./inputs.ts";
 import { mapTree } from "./tree.ts";
@@ -19,6 +23,8 @@ export type AnyFunction = (...args: never[]) => unknown;
 
 export interface Traced {
   readonly program: Program;
+  /** The program with what is tapped as further outputs, where somebody listens. */
+  readonly watched: Program;
   /** The parameters and data that the program reads or writes. */
   readonly states: readonly Tensor[];
   /** What must stay for the program to be what the function means. */
@@ -39,6 +45,7 @@ export function traceFunction(
   fn: AnyFunction,
   { args, inputs }: InputTree,
   draw: readonly number[] = [],
+  listener?: TapListener,
 ): Traced {
   const outputs: { name: string; value: Tensor }[] = [];
   const define = () => {
@@ -62,18 +69,41 @@ export function traceFunction(
       requirements,
       value: {
         premises,
-        value: { value: template, updates },
+        value: {
+          taps,
+          value: { value: template, updates },
+        },
       },
     },
   } = watchingRandom(fn.name || "a function", draw, () =>
-    withRequirements(() => withPremises(() => trace(define))),
+    withRequirements(() => withPremises(() => withTaps(() => trace(define)))),
   );
   const program = { inputs, outputs, updates: [...updates], requirements };
+  const heard = listener ? taps : [];
+  for (const tapped of heard) checkTap(tapped, inputs);
+  const seen = heard.map(({ name, value }) => ({ name: `tap ${name}`, value }));
   const result = (tensors: readonly Tensor[]): unknown => {
     let i = 0;
-    return mapTree(template, isTensor, (leaf) => (leaf instanceof Tensor ? tensors[i++] : leaf));
+    const made = mapTree(template, isTensor, (leaf) =>
+      leaf instanceof Tensor ? tensors[i++] : leaf,
+    );
+    for (const { name, scope } of heard) listener!(name, tensors[i++]!, scopePath(scope));
+    return made;
   };
-  return { program, premises, drawn, states: statesOf(program), result };
+  const watched = seen.length ? { ...program, outputs: [...outputs, ...seen] } : program;
+  return { program, watched, premises, drawn, states: statesOf(watched), result };
+}
+
+/** Called at every run with each value that is tapped, in order, and the path of the module that it is in. */
+export type TapListener = (name: string, value: Tensor, path: string | undefined) => void;
+
+/** Throws GraphError where a value is one of many: it then depends on what is no input of the function. */
+function checkTap({ name, value }: Tapped, inputs: readonly Tensor[]): void {
+  for (const t of topologicalOrder([value]))
+    if (t.op === "input" && !inputs.includes(t))
+      throw new GraphError(
+        `tap: ${name} is inside of a loop, a branch or a transform, where it is no one value\n  return it from there, and tap what comes out`,
+      );
 }
 
 let saidRandom = false;

@@ -48,6 +48,7 @@ export function setDefaultTarget(target: TargetOption): void {
   settings.target = target;
 }
 
+/** Where functions run that name no target. */
 export const defaultTarget = (): TargetOption => settings.target ?? "auto";
 
 /** Throws GraphError unless the compiler has the target. */

@@ -7,6 +7,15 @@ import type { TuningTable } from "../tune/table.ts";
 import type { TargetOption } from "./session.ts";
 import type { ThreadCount } from "./wasm-support.ts";
 
+/** What is known of a program that a function compiled. */
+export interface CompiledProgram {
+  /** The structure of its arguments. */
+  readonly key: string;
+  /** Extents of all axes of the arguments, and symbols of those that may change. */
+  readonly pattern: readonly (number | string)[];
+  readonly traced: { readonly premises: readonly (() => boolean)[] };
+}
+
 interface Settings {
   target?: TargetOption;
   /** Threads of the wasm device, if it is opened from here on. */
@@ -17,6 +26,8 @@ interface Settings {
   tuning?: TuningTable;
   /** False turns fusion off everywhere. */
   fusion?: boolean;
+  /** Called with each program that a function compiles, and those that it had; the last of them again if only its device changed. */
+  compiled?: (name: string, made: CompiledProgram, earlier: readonly CompiledProgram[]) => void;
   /** Called after each run with the time of every kernel; runs are slower with it. */
   profile?: (program: string, timings: readonly KernelTiming[]) => void;
 }

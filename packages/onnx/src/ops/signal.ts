@@ -4,6 +4,7 @@
 import {
   checkAxis,
   convert,
+  fft,
   isStatic,
   reshape,
   type Tensor,
@@ -15,7 +16,6 @@ import type { NodeContext, Result } from "../context.ts";
 import { dtypeOf } from "../element.ts";
 import { type Row, row } from "../row.ts";
 import { typed } from "../value.ts";
-import { fourier } from "./fourier.ts";
 import { elementTypeAt } from "./generate.ts";
 
 /** The axis: an attribute before opset 20, an input since. */
@@ -33,7 +33,7 @@ function dft(n: NodeContext): Tensor {
   const length = n.has(1) ? n.number(1) : inverse && onesided ? 2 * (whole() - 1) : whole();
   const order = x.shape.map((_, i) => i).filter((i) => i !== axis);
   order.splice(x.rank - 2, 0, axis);
-  const y = fourier(transpose(x, order), length, { inverse, onesided });
+  const y = fft.fourier(transpose(x, order), length, { inverse, onesided });
   return transpose(
     y,
     order.map((_, i) => order.indexOf(i)),
@@ -53,7 +53,10 @@ function stft(n: NodeContext): Tensor {
   const frames = windows(transpose(x, [0, 2, 1]), { size: length, stride: step });
   const framed = transpose(shape ? frames.mul(shape) : frames, [0, 2, 3, 1]);
   const real = x.shape[2] === 1;
-  return fourier(framed, length, { inverse: false, onesided: real && n.flag("onesided", true) });
+  return fft.fourier(framed, length, {
+    inverse: false,
+    onesided: real && n.flag("onesided", true),
+  });
 }
 
 /** a₀ − a₁·cos(2πi/N) + a₂·cos(4πi/N). */

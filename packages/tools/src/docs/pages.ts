@@ -5,6 +5,7 @@ import { onnxPage } from "./onnx.ts";
 import { opsPage } from "./ops.ts";
 import { passesPage } from "./passes.ts";
 import { packagePages, readmeOf } from "./readmes.ts";
+import { referencePages } from "./reference.ts";
 
 export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
@@ -13,5 +14,6 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/errors.md", errorsPage()],
     ["docs/onnx.md", onnxPage()],
     ["docs/coverage.md", coveragePage()],
+    ...referencePages(),
     ...packagePages.map((p) => [`${p.folder}/README.md`, readmeOf(p)] as const),
   ]);

@@ -51,7 +51,7 @@ const step = compile((x: Tensor, y: Tensor) => {
 const loss = await step([[0, 1], [1, 0]], { data: Int32Array.of(0, 1), shape: [2] });
 console.log(await loss.item());
 `,
-    "`kiln-ml/model` opens a compiled model or an ONNX file in one call, `kiln-ml/onnx` and `kiln-ml/train` read ONNX and run training loops, `kiln-ml/node` has files. The command `kiln` runs, compiles, inspects, times and tunes.",
+    "`kiln-ml/model` opens a compiled model or an ONNX file in one call, `kiln-ml/onnx` and `kiln-ml/train` read ONNX and run training loops, `kiln-ml/node` has files, `kiln-ml/nn`, `kiln-ml/optim` and `kiln-ml/data` are the namespaces for bundlers that keep these whole, and `kiln-ml/ir` is the language with its internals. The command `kiln` runs, compiles, inspects, times and tunes.",
   ),
   page(
     "runtime",

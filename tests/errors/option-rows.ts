@@ -1,0 +1,34 @@
+/** Functions of tensors and networks that take options, with one option of each, for `options.test.ts`. */
+import * as ir from "@kiln-ml/ir";
+import * as nn from "@kiln-ml/nn";
+
+/** Calls it with options of which one is misspelt; `lr: 1` and the like are what it cannot do without. */
+export type Row = readonly [name: string, option: string, call: (options: never) => unknown];
+
+const matrix = () =>
+  ir.tensor([
+    [1, 2],
+    [3, 4],
+  ]);
+const identity = (x: ir.Tensor) => x;
+
+// biome-ignore format: one function a row
+export const functionRows: readonly Row[] = [
+  ["ir dim", "max", (o) => ir.dim("N", o)],
+  ["ir grad", "cotangent", (o) => ir.grad(matrix().sum(), [], o)],
+  ["ir customKernel", "vjp", (o) => ir.customKernel(Object.assign({ name: "k", operands: ["x"], js: "" }, o))],
+  ["ir fft", "axis", (o) => ir.fft.rfft(matrix(), o)],
+  ["ir gumbelSoftmax", "tau", (o) => ir.random.gumbelSoftmax(ir.random.key(0), matrix(), o)],
+  ["ir trapezoid", "axis", (o) => ir.trapezoid(matrix(), o)],
+  ["ir corrcoef", "correction", (o) => ir.corrcoef(matrix(), o)],
+  ["nn rnnt", "blank", (o) => nn.rnnt(ir.zeros([1, 2, 3, 4]), ir.zeros([1, 2], "i32"), o)],
+  ["nn weightNorm", "axis", (o) => nn.weightNorm(new nn.Linear(2, 2), o)],
+  ["nn spectralNorm", "axis", (o) => nn.spectralNorm(new nn.Linear(2, 2), o)],
+  ["ir vmap", "inAxes", (o) => ir.vmap(identity, o)],
+  ["ir jacobian", "mode", (o) => ir.jacobian(identity, matrix(), o)],
+  ["ir cholesky", "upper", (o) => ir.linalg.cholesky(matrix(), o)],
+  ["ir triangularSolve", "upper", (o) => ir.linalg.triangularSolve(matrix(), matrix(), o)],
+  ["ir pinv", "rtol", (o) => ir.linalg.pinv(matrix(), o)],
+  ["ir lstsq", "rtol", (o) => ir.linalg.lstsq(matrix(), matrix(), o)],
+  ["ir matrixNorm", "keepDims", (o) => ir.linalg.matrixNorm(matrix(), "fro", o)],
+];

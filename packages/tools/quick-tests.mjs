@@ -70,6 +70,7 @@ export const quickTests = [
   "runtime/cpu",
   "runtime/errors",
   "runtime/signature",
+  "site/links",
   "stablehlo/records",
   "stages/",
   "support/webgpu",

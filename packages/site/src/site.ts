@@ -1,14 +1,27 @@
 /** All of the site as files by path. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { icon } from "./frame.ts";
+import { galleryFiles } from "./gallery.ts";
 import { playgroundFiles } from "./playground.ts";
 import { siteStyle } from "./style.ts";
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
+/** Pictures of demos, as the tests take them (`KILN_PICTURES`). */
+function pictures(root: string): Record<string, Uint8Array> {
+  const folder = join(root, "packages/site/pictures");
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [`images/${name}`, readFileSync(join(folder, name))]),
+  );
+}
+
 export async function siteFiles(root: string): Promise<Files> {
   return {
     "style.css": siteStyle,
     "icon.svg": icon,
+    ...pictures(root),
     ...(await playgroundFiles(root)),
+    ...(await galleryFiles(root)),
   };
 }

@@ -61,4 +61,52 @@ body.inspected .empty{display:none}
 @media (max-width:860px){body.play{height:auto;overflow:auto}.panes{display:block}.left{border-right:0;grid-template-rows:52vh 260px}.right-pane{height:80vh;border-top:1px solid var(--line)}.said{flex-wrap:wrap}}
 `;
 
-export const siteStyle = base + play;
+const demo = `
+body.demo{height:100vh;display:flex;flex-direction:column;overflow:hidden}
+.stage{flex:1;min-height:0;display:grid;grid-template:minmax(0,1fr)/minmax(380px,1fr) minmax(0,1fr)}
+.work{overflow:auto;padding:22px 28px;border-right:1px solid var(--line)}
+.work h1{margin:0;font-size:26px;letter-spacing:-.01em}
+.work h2{font:600 16px ui-monospace,monospace;margin:18px 0 6px}
+.work p{margin:4px 0 12px;color:var(--faint);max-width:62ch}
+.work .bar{padding:0 0 14px;border:0;min-height:50px;flex-wrap:nowrap}
+.work .bar .state{overflow:hidden;max-height:3.2em;overflow-wrap:anywhere}
+.bench{display:grid;grid-template-columns:280px minmax(150px,300px);gap:26px;align-items:center}
+.sheet{position:relative;width:280px;height:280px}
+.sheet canvas{width:100%;height:100%;background:var(--sheet);border:1px solid var(--line);border-radius:12px;touch-action:none;cursor:crosshair;box-shadow:0 2px 14px var(--shade)}
+.sheet output{position:absolute;right:14px;bottom:4px;font-size:40px;font-weight:700;color:var(--accent);pointer-events:none}
+.score{display:grid;grid-template-columns:16px 1fr 46px;gap:10px;align-items:center;height:27px;font-variant-numeric:tabular-nums}
+.score .track{height:9px;border-radius:5px;background:var(--soft);overflow:hidden}
+.score i{display:block;height:100%;width:0;background:var(--faint);border-radius:5px;transition:width .12s}
+.score.best i{background:var(--accent)}
+.score em{font-style:normal;font-size:13px;color:var(--faint);text-align:right}
+.score.best b{color:var(--accent)}
+.work canvas.plot{display:block;width:100%;max-width:606px;height:70px;margin-top:20px;color:var(--accent);border:1px solid var(--line);border-radius:6px;background:var(--sheet)}
+.work p.note{margin:6px 0 12px;font-size:14px}
+#held{display:flex;flex-wrap:wrap;gap:6px;max-width:606px}
+#held figure{width:42px;height:42px;position:relative;border:1px solid var(--line);border-radius:6px;background:var(--sheet);font:600 11px system-ui;color:var(--bad);text-align:right;line-height:1;padding:2px}
+#held figure.wrong{border-color:var(--bad)}
+#held canvas{position:absolute;inset:0;width:100%;background:none}
+.drop{display:flex;flex-wrap:wrap;gap:4px 14px;align-items:center;padding:20px;margin-bottom:14px;border:1.5px dashed var(--line);border-radius:12px;background:var(--sheet);cursor:pointer}
+.drop span{color:var(--faint)}
+.drop.over{border-color:var(--accent);background:var(--soft)}
+#inputs{list-style:none;padding:0;margin:0 0 14px;font:14px ui-monospace,monospace}
+.extent{display:inline-flex;gap:6px;align-items:center;margin-left:6px;padding:1px 8px;border-radius:6px;background:var(--soft)}
+.extent input{width:64px;font:inherit;padding:1px 4px;border:1px solid var(--line);border-radius:4px;background:var(--sheet);color:inherit}
+.pictures{display:flex;flex-wrap:wrap;gap:14px}
+.pictures canvas{width:min(272px,100%);image-rendering:auto;border-radius:8px}
+.pictures code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
+@media (max-width:860px){body.demo{height:auto;overflow:auto}.stage{display:block}.work{border:0}.right-pane{height:80vh}.bench{grid-template-columns:1fr}}
+`;
+
+const page = `
+.page{max-width:820px;margin:0 auto;padding:32px 24px 80px}
+.page.wide{max-width:1120px}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(300px,1fr));gap:20px;margin-top:24px}
+.card{display:flex;flex-direction:column;gap:2px;padding:0 0 16px;border:1px solid var(--line);border-radius:12px;background:var(--sheet);color:inherit;text-decoration:none;overflow:hidden;transition:box-shadow .15s,transform .15s}
+.card:hover{box-shadow:0 6px 22px var(--shade);transform:translateY(-2px)}
+.card img{width:100%;height:auto;aspect-ratio:16/10;object-fit:cover;background:var(--soft);border-bottom:1px solid var(--line);margin-bottom:10px}
+.card b,.card span{padding:0 16px}
+.card span{color:var(--faint);font-size:15px;line-height:1.45}
+`;
+
+export const siteStyle = base + play + demo + page;

@@ -1,4 +1,5 @@
 /** The playground's page: an editor, a worker for each run, what it says and draws, and the inspector of what it compiled. */
+import { InspectorFrame } from "../inspector-frame.ts";
 import { byId, h } from "./dom.ts";
 import { Editor, type Names } from "./editor.ts";
 import { hashOf, sharedOf } from "./link.ts";
@@ -15,12 +16,13 @@ const folder = new URL(".", import.meta.url);
 class Playground {
   readonly #editor = new Editor(byId("editor"), NAMES, () => this.#run());
   readonly #output = new Output();
-  readonly #frame = byId<HTMLIFrameElement>("inspector");
+  readonly #frame = new InspectorFrame(
+    byId<HTMLIFrameElement>("inspector"),
+    new URL("inspector.html", folder),
+  );
   #worker: Worker | undefined;
   #programs: readonly Listed[] = [];
   #chosen: number | undefined;
-  /** An inspection that waits for its frame. */
-  #inspection: unknown;
 
   constructor() {
     const menu = byId<HTMLSelectElement>("programs");
@@ -33,9 +35,6 @@ class Playground {
     byId("compiled").addEventListener("change", () => {
       this.#chosen = Number(byId<HTMLSelectElement>("compiled").value);
       this.#inspect(false);
-    });
-    addEventListener("message", ({ data, source }) => {
-      if (source === this.#frame.contentWindow && data?.waits === "kiln-inspector") this.#hand();
     });
     addEventListener("hashchange", () => void this.#fromAddress());
     void this.#fromAddress();
@@ -117,7 +116,7 @@ class Playground {
         this.#listPrograms();
         break;
       case "inspection":
-        this.#show(message.inspection);
+        this.#frame.show(message.inspection);
         break;
       case "refused":
         this.#output.say(message.text, "error");
@@ -156,19 +155,6 @@ class Playground {
 
   #inspect(profile: boolean): void {
     if (this.#chosen !== undefined) this.#ask({ kind: "inspect", program: this.#chosen, profile });
-  }
-
-  /** The frame is loaded anew: it asks for what it shows once it is there. */
-  #show(inspection: unknown): void {
-    this.#inspection = inspection;
-    document.body.classList.add("inspected");
-    this.#frame.src = `${new URL("inspector.html", folder).href}?${Date.now()}`;
-  }
-
-  #hand(): void {
-    const { theme } = document.documentElement.dataset;
-    const message = { inspection: this.#inspection, ...(theme ? { theme } : {}) };
-    if (this.#inspection) this.#frame.contentWindow?.postMessage(message, location.origin);
   }
 
   #fail(text: string, line?: number): void {

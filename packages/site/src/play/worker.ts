@@ -1,6 +1,5 @@
 /** Runs one program and answers for what it compiled. What it says, draws and fails with goes to the page. */
-import { openWebGpu } from "@kiln-ml/runtime";
-import { sessionFor, setDefaultTarget, useDevice } from "kiln-ml";
+import { openTarget } from "../gallery/device.ts";
 import type { Target, ToWorker } from "./messages.ts";
 import { post, scope } from "./post.ts";
 import { onRecorded, recorded } from "./recorded.ts";
@@ -17,20 +16,13 @@ const list = (): void =>
     }),
   });
 
-/** Opens the target's device first: what the machine lacks is told before the program runs. */
-async function open(target: Target): Promise<void> {
-  if (target === "webgpu") useDevice(await openWebGpu({ allowSoftware: true }));
-  setDefaultTarget(target);
-  const { device } = await sessionFor(target);
-  post({ kind: "ready", device: device.name });
-}
-
 async function run(module: string, target: Target): Promise<void> {
   url = URL.createObjectURL(new Blob([module], { type: "text/javascript" }));
   listen();
   onRecorded(list);
   try {
-    await open(target);
+    // What the machine lacks is told before the program runs.
+    post({ kind: "ready", device: await openTarget(target) });
     const started = performance.now();
     await import(url);
     list();

@@ -1,0 +1,62 @@
+/** The pictures of the gallery's cards, 640 × 400, as Chromium shows the demos: `npm run picture`. */
+import { writeFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { visit } from "./serve.ts";
+
+const folder = "packages/site/pictures";
+
+async function keep(page: Page, name: string, selector: string): Promise<void> {
+  const box = (await page.locator(selector).boundingBox())!;
+  // The middle of what is shown, in the form of a card.
+  const width = Math.min(box.width, box.height * 1.6);
+  const height = width / 1.6;
+  const clip = {
+    x: box.x + (box.width - width) / 2,
+    y: box.y + (box.height - height) / 2,
+    width,
+    height,
+  };
+  const picture = await page.screenshot({ clip });
+  writeFileSync(`${folder}/${name}.png`, picture);
+  console.log(`${folder}/${name}.png, ${picture.length} bytes`);
+}
+
+const isDone = (page: Page) =>
+  page.waitForFunction(() => /done|failed/.test(document.body.dataset.state ?? ""));
+
+/** Programs fill a card with what they drew or said. */
+const filling =
+  "#figures{position:fixed!important;inset:0 auto auto 0;width:640px;height:400px;max-width:none!important;z-index:9;background:var(--paper);padding:24px!important;gap:20px!important;align-content:center!important;justify-content:center}#figures figure canvas:not(.plot){width:256px!important}#figures figure.wide{flex:1 1 100%}";
+
+for (const name of ["picture", "shapes", "circle", "rhyme"])
+  await visit(`playground/index.html#${name}`, async (page) => {
+    await page.waitForFunction(() => document.querySelector(".cm-content")?.textContent);
+    await page.click("#run");
+    await isDone(page);
+    const only = name === "rhyme" ? "" : "#figures figure.wide{display:none}";
+    await page.addStyleTag({ content: filling + only });
+    await page.waitForTimeout(200);
+    await keep(page, name, "#figures");
+  });
+await visit("gallery/digits.html", async (page) => {
+  await isDone(page);
+  await page.locator("#sheet").hover({ position: { x: 90, y: 60 } });
+  await page.mouse.down();
+  const box = (await page.locator("#sheet").boundingBox())!;
+  for (const [x, y] of [
+    [195, 60],
+    [140, 120],
+    [195, 180],
+    [150, 228],
+    [85, 205],
+  ] as const)
+    await page.mouse.move(box.x + x, box.y + y, { steps: 8 });
+  await page.mouse.up();
+  await page.waitForTimeout(300);
+  await keep(page, "digits", ".bench");
+});
+await visit("gallery/onnx.html", async (page) => {
+  await isDone(page);
+  await page.addStyleTag({ content: ".pictures{width:560px}.pictures figcaption{display:none}" });
+  await keep(page, "onnx", ".pictures");
+});

@@ -109,4 +109,66 @@ const page = `
 .card span{color:var(--faint);font-size:15px;line-height:1.45}
 `;
 
-export const siteStyle = base + play + demo + page;
+const text = `
+.documents{display:grid;grid-template-columns:230px minmax(0,780px) 200px;gap:44px;justify-content:center;padding:0 24px}
+.side,.contents{font-size:14.5px;padding:26px 0 26px 8px;position:sticky;top:0;align-self:start;max-height:100vh;overflow:auto}
+.side h2,.contents h2{font-size:13px;color:var(--faint);font-weight:600;margin:16px 0 4px}
+.side h2:first-child,.contents h2:first-child{margin-top:0}
+.side ul,.contents ul{list-style:none;margin:0;padding:0}
+.side a,.contents a{display:block;padding:2px 8px;margin-left:-8px;border-radius:5px;color:inherit;text-decoration:none}
+.contents a{color:var(--faint);line-height:1.35;padding:3px 8px}
+.side a:hover,.contents a:hover{background:var(--soft)}
+.side a[aria-current]{background:var(--soft);color:var(--accent);font-weight:600}
+.text{padding:26px 0 90px;min-width:0;overflow-wrap:break-word}
+.text h1{font-size:32px;line-height:1.2;letter-spacing:-.015em;margin:0 0 14px}
+.text h2{font-size:22px;margin:38px 0 10px;letter-spacing:-.01em}
+.text h3{font-size:17px;margin:26px 0 8px}
+.text img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:10px}
+code{font:.88em ui-monospace,monospace;background:var(--soft);border-radius:4px;padding:1px 4px;overflow-wrap:anywhere}
+pre{background:var(--sheet);border:1px solid var(--line);border-radius:9px;padding:13px 16px;overflow:auto;font:13.5px/1.55 ui-monospace,monospace}
+pre code{font:inherit;background:none;padding:0;overflow-wrap:normal}
+pre i,code i{font-style:normal}
+i.k{color:var(--code-keyword)}i.s{color:var(--code-string)}i.n{color:var(--code-number)}i.c{color:var(--faint)}i.t{color:var(--code-type)}i.f{color:var(--code-call)}
+.text .table{overflow-x:auto;margin:14px 0}
+.text table{border-collapse:collapse;font-size:14.5px;width:100%}
+.text th{text-align:left;color:var(--faint);font-weight:600;padding:5px 14px 5px 0;border-bottom:1px solid var(--line);white-space:nowrap}
+.text td{padding:5px 14px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
+table.figures td:nth-child(n+2){font-variant-numeric:tabular-nums;white-space:nowrap}
+.text a.file{color:inherit;text-decoration:none}
+.text .note{font-size:14px;color:var(--faint)}
+.ratio{display:flex;gap:8px;align-items:center;min-width:150px}
+.ratio i{display:block;height:8px;border-radius:4px;background:var(--accent)}
+.ratio.less i{background:var(--faint)}
+@media (max-width:1180px){.documents{grid-template-columns:210px minmax(0,780px)}.contents{display:none}.documents>div:last-child{display:none}}
+@media (max-width:760px){.documents{display:block}.side{position:static;max-height:none;border-bottom:1px solid var(--line)}}
+`;
+
+const home = `
+.landing{max-width:1180px;margin:0 auto;padding:0 24px 90px}
+.hero{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:48px;align-items:center;padding:64px 0 48px}
+.hero h1{font-size:42px;line-height:1.08;letter-spacing:-.025em;margin:0 0 18px;text-wrap:balance}
+.hero p{font-size:18px;color:var(--faint);margin:0 0 22px}
+.actions{display:flex;flex-wrap:wrap;gap:10px}
+.button{display:inline-block;padding:8px 18px;border:1px solid var(--line);border-radius:9px;background:var(--sheet);color:var(--ink);font-size:16px;font-weight:600;text-decoration:none}
+.button:hover{background:var(--soft)}
+.button.main{background:var(--accent);border-color:var(--accent);color:var(--sheet)}
+.button.main:hover{filter:brightness(1.08)}
+.hero pre{margin:0}
+.hero pre.install{display:inline-block;padding:8px 16px}
+.hero pre.program{padding:20px 22px;box-shadow:0 10px 40px var(--shade);border-radius:12px;font-size:13px;white-space:pre-wrap;text-wrap:wrap}
+.figures3{display:grid;grid-template-columns:repeat(auto-fit,minmax(220px,1fr));gap:24px;padding:26px 0;border-top:1px solid var(--line);border-bottom:1px solid var(--line)}
+.figures3 b{display:block;font-size:34px;letter-spacing:-.02em;color:var(--accent)}
+.figures3 span{color:var(--faint)}
+.look{padding:56px 0 0;text-align:center}
+.look h2{font-size:30px;letter-spacing:-.02em;margin:0 0 8px}
+.look p{max-width:66ch;margin:0 auto 28px;color:var(--faint)}
+.look img{width:100%;height:auto;border:1px solid var(--line);border-radius:14px;box-shadow:0 14px 50px var(--shade)}
+.three{display:grid;grid-template-columns:repeat(auto-fit,minmax(280px,1fr));gap:22px;margin-top:64px}
+.three a{display:flex;flex-direction:column;color:inherit;text-decoration:none;border:1px solid var(--line);border-radius:12px;overflow:hidden;background:var(--sheet);padding-bottom:16px}
+.three img{width:100%;height:auto;aspect-ratio:16/10;object-fit:cover;border-bottom:1px solid var(--line);margin-bottom:12px}
+.three b,.three span{padding:0 16px}
+.three span{color:var(--faint);font-size:15px}
+@media (max-width:900px){.hero{grid-template-columns:minmax(0,1fr);padding-top:36px}.hero h1{font-size:36px}}
+`;
+
+export const siteStyle = base + play + demo + page + text + home;

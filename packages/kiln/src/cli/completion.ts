@@ -24,12 +24,11 @@ function bash(commands: CommandOptions): string {
   const cases = Object.entries(commands).map(
     ([name, list]) => `    ${name}) words="${list.map((o) => `--${o.name}`).join(" ")}" ;;`,
   );
-  const values = new Map(
-    Object.values(commands).flatMap((list) =>
-      list.filter((o) => words(o).length).map((o) => [o.name, words(o).join(" ")] as const),
-    ),
+  const after = Object.entries(commands).flatMap(([name, list]) =>
+    list
+      .filter((o) => words(o).length)
+      .map((o) => `    "${name} --${o.name}") words="${words(o).join(" ")}" ;;`),
   );
-  const after = [...values].map(([name, list]) => `    --${name}) words="${list}" ;;`);
   return `_kiln() {
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words=""
   COMPREPLY=()
@@ -37,7 +36,7 @@ function bash(commands: CommandOptions): string {
     COMPREPLY=($(compgen -W "${Object.keys(commands).join(" ")} --help --version" -- "$word"))
     return
   fi
-  case "$before" in
+  case "\${COMP_WORDS[1]} $before" in
 ${after.join("\n")}
   esac
   if [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$word")); return; fi

@@ -8,8 +8,11 @@ import { unpackChromium } from "./chromium.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const relaxed =
   Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
-const script = "packages/tools/src/inspector-picture.ts";
-const node = ["--conditions=@kiln-ml/source", ...relaxed, "--import", "tsx", script];
+const scripts = ["packages/tools/src/inspector-picture.ts", "tests/site/pictures.ts"];
 const env = { ...process.env, ...unpackChromium(root) };
-const { status } = spawnSync(process.execPath, node, { cwd: root, stdio: "inherit", env });
-process.exit(status ?? 1);
+const wanted = process.argv.slice(2);
+for (const script of wanted.length ? wanted : scripts) {
+  const node = ["--conditions=@kiln-ml/source", ...relaxed, "--import", "tsx", script];
+  const { status } = spawnSync(process.execPath, node, { cwd: root, stdio: "inherit", env });
+  if (status !== 0) process.exit(status ?? 1);
+}

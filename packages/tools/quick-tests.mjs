@@ -72,6 +72,7 @@ export const quickTests = [
   "runtime/cpu",
   "runtime/errors",
   "runtime/signature",
+  "site/links",
   "stablehlo/records",
   "schedule/recipe",
   "stages/",

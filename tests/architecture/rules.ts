@@ -37,6 +37,7 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   compiler: ["@kiln-ml/ir", "@kiln-ml/artifact"],
   runtime: ["@kiln-ml/artifact", "webgpu"],
   "packages/kiln": "everything",
+  "packages/site": "everything",
   "packages/tools": "everything",
 };
 
@@ -138,6 +139,7 @@ export function longFiles(files: readonly SourceFile[]): string[] {
 
 interface Manifest {
   readonly name: string;
+  readonly private?: boolean;
   readonly dependencies?: Record<string, string>;
   readonly devDependencies?: Record<string, string>;
   readonly peerDependencies?: Record<string, string>;
@@ -164,9 +166,9 @@ export function undeclaredDependencies(files: readonly SourceFile[]): string[] {
       imports.filter((from) => !/^(node:|\.)/.test(from)).map((from) => packageOf(from)),
     );
     const declared = declaredBy(manifest);
-    // The tools are private and run from the root, whose development dependencies are theirs.
+    // Tools and site are private and run from the root, whose development dependencies are theirs.
     const known =
-      manifest.name === "@kiln-ml/tools"
+      manifest.private === true
         ? [...declared, ...declaredBy({ ...root, dependencies: root.devDependencies })]
         : declared;
     const missing = [...used].filter((name) => !known.includes(name));

@@ -49,6 +49,47 @@ test("compile writes a file that the runtime runs", async () => {
   assert.ok(Math.abs(values[0]! + values[1]! + values[2]! - 1) < 1e-6);
 });
 
+test("compile makes the folder it writes to, and picks the target that inspect recommends", () => {
+  project.write(
+    "large.ts",
+    `import type { Tensor } from "kiln-ml";
+export const model = { fn: (x: Tensor, y: Tensor) => x.matmul(y), inputs: [[512, 512], [512, 512]] };
+`,
+  );
+  const seen = project.kiln("inspect", "--no-check", "large.ts", "--stage", "placement").out;
+  const recommended = /^== placement: (\w+)/.exec(seen)![1]!;
+  assert.is(recommended, "wasm");
+  const { out, err } = project.kiln("compile", "--no-check", "large.ts", "-o", "new/er/large.kiln");
+  assert.is(err, "");
+  assert.match(out, /^wrote new\/er\/large\.kiln: fn for wasm, /);
+});
+
+test("run and bench take what compile wrote", () => {
+  const ran = project.kiln("run", "net.kiln", "--dims", "N=5");
+  assert.match(
+    ran.out,
+    /^Net on js, made-up inputs:\n {2}result: f32\[5,3\], from 0\.\d+ to 0\.\d+\n$/,
+  );
+  const { outputs } = JSON.parse(project.kiln("run", "net.kiln", "--json").out);
+  assert.equal(outputs[0].shape, [32, 3]);
+  const bench = project.kiln("bench", "net.kiln", "--runs", "3");
+  assert.match(bench.out, /^Net on js: [\d.]+ ms a run \(median of 3, fastest [\d.]+\), first run/);
+  for (const command of ["run", "bench"])
+    assert.is(
+      project.kiln(command, "net.kiln", "--dims", "M=5").err,
+      `kiln ${command}: the model has no dim M\n  its dims are N\n`,
+    );
+});
+
+test("a syntax error is told with its place, in JavaScript too", () => {
+  for (const name of ["wrong.js", "wrong.ts"]) {
+    project.write(name, "const x = 1;\nlet = ;\n");
+    const { code, err } = project.kiln("run", "--no-check", name);
+    assert.match(err, `${name}:2:`);
+    assert.is(code, 1);
+  }
+});
+
 test("compile says as JSON what it wrote", () => {
   const { out } = project.kiln("compile", "--no-check", "--json", "model.ts", "-o", "j.kiln");
   const { out: path, target, weightBytes } = JSON.parse(out);

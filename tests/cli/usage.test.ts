@@ -1,4 +1,5 @@
 /** Wrong usage: a message, a hint, exit code 2. And what help and version print. */
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -43,7 +44,16 @@ test("the version is that of the package", async () => {
 });
 
 test("every command has help, which fits a terminal", async () => {
-  for (const args of [[], ["run"], ["compile"], ["inspect"], ["bench"], ["tune"], ["doctor"]]) {
+  for (const args of [
+    [],
+    ["run"],
+    ["compile"],
+    ["inspect"],
+    ["bench"],
+    ["tune"],
+    ["doctor"],
+    ["completion"],
+  ]) {
     const { code, out } = await kiln(...args, "--help");
     assert.is(code, 0);
     assert.match(out, /^Usage: kiln/);
@@ -57,7 +67,7 @@ test("no command, and an unknown one", async () => {
   assert.match(err, /^kiln: needs a command\n/);
   await refuses(
     ["train"],
-    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, doctor",
+    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, doctor, completion",
   );
   await refuses(["inspct"], "kiln: unknown command inspct\n  did you mean inspect?");
 });
@@ -83,6 +93,31 @@ test("doctor says what is here, and what to do about the rest", async () => {
   for (const f of findings) assert.ok(f.ok || f.advice, `${f.what} lacks advice`);
   const text = await kiln("doctor");
   assert.match(text.out, /^kiln-ml \d/);
+});
+
+test("completion is a script of the tables, which the shell understands", async () => {
+  const { code, out } = await kiln("completion", "bash");
+  assert.is(code, 0);
+  const ask = (words: readonly string[]): string[] =>
+    execFileSync(
+      "bash",
+      [
+        "-c",
+        `${out}\nCOMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _kiln; echo "\${COMPREPLY[@]}"`,
+      ],
+      { encoding: "utf8" },
+    )
+      .trim()
+      .split(" ");
+  assert.equal(ask(["kiln", "in"]), ["inspect"]);
+  assert.equal(ask(["kiln", "compile", "--t"]), ["--target", "--tuning"]);
+  assert.equal(ask(["kiln", "run", "--target", "w"]), ["wasm", "webgpu"]);
+  const fish = await kiln("completion", "fish");
+  assert.match(fish.out, /^complete -c kiln .* -a run\n/);
+  await refuses(
+    ["completion", "tcsh"],
+    "kiln completion: needs one shell, got tcsh\n  shells are bash, zsh, fish",
+  );
 });
 
 test("no file, one that is not there, and two", async () => {

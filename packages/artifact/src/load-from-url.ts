@@ -119,7 +119,11 @@ export async function fetchBytes(
 
 async function importKernels(url: URL): Promise<Readonly<Record<string, unknown>>> {
   try {
-    return (await import(url.href)) as Record<string, unknown>;
+    // Bundlers would look for the file, or make the call one that throws; it is fetched where the page runs.
+    return (await import(/* @vite-ignore */ /* webpackIgnore: true */ url.href)) as Record<
+      string,
+      unknown
+    >;
   } catch (cause) {
     throw new ArtifactError(
       `loadFromUrl: ${url} cannot be imported: ${(cause as Error).message}\n  serve it as text/javascript, from where the page's script-src allows`,

@@ -28,6 +28,21 @@ export function htmlOf(inspection: Inspection, script: string): string {
 `;
 }
 
+/** The page around what is posted to it. */
+export const frameHtml = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>Kiln inspector</title>
+<link rel="stylesheet" href="inspector.css">
+</head>
+<body>
+<script src="inspector.js"></script>
+</body>
+</html>
+`;
+
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",

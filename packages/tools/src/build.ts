@@ -66,10 +66,14 @@ const { bundlePage } = await import(
   pathToFileURL(join(root, "packages/inspector/src/bundle-page.ts")).href
 );
 const inspector = join(root, "packages/inspector");
-writeFileSync(
-  join(inspector, "dist/page.js"),
-  await bundlePage(join(inspector, "src/page/main.ts")),
-);
+for (const [file, entry] of [
+  ["page.js", "main.ts"],
+  ["frame.js", "frame.ts"],
+] as const)
+  writeFileSync(
+    join(inspector, "dist", file),
+    await bundlePage(join(inspector, "src/page", entry)),
+  );
 const elapsedMs = Math.round(performance.now() - started);
 console.log(
   `built ${workspaces.map(({ manifest }) => manifest.name).join(", ")} in ${elapsedMs} ms`,

@@ -51,7 +51,7 @@ export const limits = {
   "openModel on wasm": 29.2,
   "runtime loader": 22.2,
   "runtime loader with wasm": 26.5,
-  "kiln-ml, compile for wasm": 153.2,
+  "kiln-ml, compile for wasm": 154.0,
   "kiln-ml/nn, training on wasm": 164.2,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 

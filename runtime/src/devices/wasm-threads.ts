@@ -87,7 +87,8 @@ function startWebThread(source: string, events: ThreadEvents): Thread {
   };
   worker.onerror = (event) => {
     event.preventDefault();
-    events.ended(event.message || "it does not start");
+    // A policy's refusal has no message.
+    events.ended(event.message || "the page's policy lacks worker-src blob:");
   };
   return {
     post: (message) => worker.postMessage(message),

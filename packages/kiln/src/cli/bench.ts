@@ -4,11 +4,12 @@ import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { Profile, rate } from "./profile.ts";
+import { benchArtifact, isArtifact } from "./ready.ts";
 import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
-const options: readonly Option[] = [
+export const options: readonly Option[] = [
   { name: "target", value: "auto|js|wasm|webgpu", help: "where it runs (auto)" },
   shared.threads,
   { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },
@@ -24,7 +25,7 @@ const options: readonly Option[] = [
 ];
 
 export const help = helpOf(
-  "bench model.ts [options]",
+  "bench model.ts | model.onnx | model.kiln [options]",
   options,
   `Floating inputs are uniform in [-1, 1), others 0.
 ${modelHelp}`,
@@ -39,6 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
   settings.threads = threadsFrom("bench", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
+  if (isArtifact(path)) return benchArtifact(path, dims, runs, values.json === true);
   const model = await loadModel(path, !values["no-check"]);
   const front = await frontOf(path);
   const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, {

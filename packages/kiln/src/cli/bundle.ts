@@ -50,6 +50,17 @@ export async function importBundled(
   }
 }
 
+/** `file.js:3:5: what is wrong` of a script or a file that it imports by path; undefined if there is nothing. Runs nothing. */
+export async function syntaxError(esbuild: Esbuild, script: string): Promise<string | undefined> {
+  const how = { bundle: true, packages: "external", write: false, logLevel: "silent" } as const;
+  try {
+    await esbuild.build({ entryPoints: [script], format: "esm", platform: "node", ...how });
+  } catch (error) {
+    if (isBuildFailure(error)) return describe(error);
+  }
+  return undefined;
+}
+
 /** In a bundle a file would look for its data beside the bundle. */
 const places: Plugin = {
   name: "places",

@@ -1,19 +1,23 @@
 /** `kiln compile`: a model as an artifact, a file or a folder. */
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { TargetName } from "@kiln-ml/artifact";
 import { writeArtifact } from "@kiln-ml/artifact/node";
 import { settings } from "../devices/settings.ts";
 import { bytesText, weightBytes } from "./extents.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
+import { placed } from "./placement-text.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
 import { oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
-const options: readonly Option[] = [
+export const options: readonly Option[] = [
   { name: "out", short: "o", value: "PATH", help: "one file if it ends in .kiln, else a folder" },
   {
     name: "target",
     value: "js|wasm|webgpu",
-    help: "what it is compiled for (js); the device need not be here",
+    help: "what it is compiled for; the device need not be here\n(what kiln inspect finds the fastest for this machine)",
   },
   { ...shared.tuning, help: "choices that kiln tune --guaranteed-limits found" },
   {
@@ -47,14 +51,20 @@ export async function run(args: readonly string[]): Promise<number> {
   const model = await loadModel(script, !values["no-check"]);
   const front = await frontOf(script);
   const tuning = await tuningFrom(values.tuning);
-  const artifact = await front.exportArtifact(model.fn as (...args: unknown[]) => unknown, {
-    inputs: model.inputs,
-    target: target === "auto" ? "js" : target,
+  const fn = model.fn as (...args: unknown[]) => unknown;
+  const { inputs } = model;
+  // Counts of a program are the same for all targets, nearly: one is compiled for them.
+  const counted =
+    target === "auto" && (await front.exportArtifact(fn, { inputs, target: "js", weights: false }));
+  const artifact = await front.exportArtifact(fn, {
+    inputs,
+    target: counted ? (await placed(counted, {})).placement.target : (target as TargetName),
     weights: !values["no-weights"],
     ...(tuning ? { tuning } : {}),
     ...(typeof values.adapter === "string" ? { adapter: values.adapter } : {}),
     name: typeof values.name === "string" ? values.name : model.name,
   });
+  await mkdir(dirname(resolve(out)), { recursive: true });
   await writeArtifact(out, artifact);
   const { plan, kernels, modules, signature } = artifact;
   const code = modules ? `, a module of ${bytesText(modules.plain.length)}` : "";

@@ -12,7 +12,7 @@ import { resolveFrom } from "./place.ts";
 import { say } from "./terminal.ts";
 import { parseOptions } from "./usage.ts";
 
-const options = [shared.json];
+export const options = [shared.json];
 
 export const help = helpOf(
   "doctor [options]",

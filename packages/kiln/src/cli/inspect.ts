@@ -33,7 +33,7 @@ const ofArtifact = ["signature", "kernels", "plan", "costs", "placement"] as con
 const sections = ["graph", ...passes, "groups", "kernel-ir", ...ofArtifact];
 const usual = ["signature", "groups", "plan", "costs", "placement"];
 
-const options: readonly Option[] = [
+export const options: readonly Option[] = [
   {
     name: "stage",
     value: "NAME[,NAME…]",

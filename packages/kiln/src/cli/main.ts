@@ -3,14 +3,18 @@
  * else. No stack is printed unless KILN_DEBUG is set.
  */
 import { version } from "../version.ts";
+import type { CommandOptions } from "./completion.ts";
 import { fail } from "./failure.ts";
+import type { Option } from "./options.ts";
 import { say } from "./terminal.ts";
 import { meant, UsageError } from "./usage.ts";
 
 /** A command's module. */
 interface Command {
   readonly help: string;
-  run(args: readonly string[]): Promise<number>;
+  readonly options: readonly Option[];
+  /** `tables` are the options of all commands, for one that asks. */
+  run(args: readonly string[], tables: CommandOptions): Promise<number>;
 }
 
 interface Row {
@@ -27,6 +31,7 @@ const commands: Readonly<Record<string, Row>> = {
   bench:   { usage: "model.ts",                   what: "time a model",                               load: () => import("./bench.ts") },
   tune:    { usage: "model.ts",                   what: "find the fastest kernels for this adapter",  load: () => import("./tune.ts") },
   doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
+  completion: { usage: "bash | zsh | fish",       what: "a script that completes these, for a shell", load: () => import("./completion.ts") },
 };
 
 const heads = Object.entries(commands).map(([name, { usage }]) =>
@@ -64,10 +69,16 @@ export async function main(args: readonly string[]): Promise<number> {
     const end = rest.indexOf("--");
     const own = end < 0 ? rest : rest.slice(0, end);
     if (own.includes("--help") || own.includes("-h")) return tell(command.help);
-    return await command.run(rest);
+    return await command.run(rest, name === "completion" ? await optionTables() : {});
   } catch (error) {
     return fail(error);
   }
+}
+
+async function optionTables(): Promise<CommandOptions> {
+  const names = Object.keys(commands);
+  const loaded = await Promise.all(names.map((name) => commands[name]!.load()));
+  return Object.fromEntries(names.map((name, i) => [name, loaded[i]!.options]));
 }
 
 /** The first line is the version alone, for scripts. */

@@ -14,18 +14,26 @@ import { wasmMissing } from "../devices/wasm-support.ts";
 import type { Dims } from "./extents.ts";
 import { table } from "./table.ts";
 
-/**
- * The estimates as a table, fastest first, and the reason for the first: for this machine, or for one with the adapter
- * that is named. As at a run, an adapter is looked for only where one could win.
- */
-export async function placementText(a: Artifact, dims: Dims, adapter?: string): Promise<string> {
-  const nominal = nominalDims(a);
-  const counts = countsOf(a, { ...nominal, ...dims });
+interface Placed {
+  readonly placement: Placement;
+  readonly machine: Machine;
+  /** Whether an adapter was looked for. */
+  readonly looked: boolean;
+}
+
+/** For this machine, or for one with the adapter that is named. As at a run, one is looked for only where it could win. */
+export async function placed(a: Artifact, dims: Dims, adapter?: string): Promise<Placed> {
+  const counts = countsOf(a, { ...nominalDims(a), ...dims });
   const wasm = wasmMissing() ?? { threads: threadsHere() };
   const hopeful = place(counts, { wasm, webgpu: adapter ?? "discrete" });
   const looked = adapter === undefined && hopeful.target === "webgpu";
   const machine: Machine = { wasm, webgpu: looked ? await adapterHere() : (adapter ?? "discrete") };
-  const placement = looked ? place(counts, machine) : hopeful;
+  return { placement: looked ? place(counts, machine) : hopeful, machine, looked };
+}
+
+/** The estimates as a table, fastest first, and the reason for the first. */
+export async function placementText(a: Artifact, dims: Dims, adapter?: string): Promise<string> {
+  const { placement, machine, looked } = await placed(a, dims, adapter);
   const head = ["target", "ms a run", "compute", "launches", "transfer", "load once"];
   const rows = placement.estimates.map(rowOf);
   const lines = [
@@ -37,7 +45,7 @@ export async function placementText(a: Artifact, dims: Dims, adapter?: string): 
     ...(looked || adapter !== undefined
       ? []
       : ["No adapter was looked for, since not even a discrete one would be faster."]),
-    ...assumed(a, dims, nominal),
+    ...assumed(a, dims, nominalDims(a)),
   ];
   return `${lines.join("\n")}\n`;
 }

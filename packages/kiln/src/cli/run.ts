@@ -4,13 +4,14 @@ import { settings } from "../devices/settings.ts";
 import { fail } from "./failure.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { Profile } from "./profile.ts";
+import { isArtifact, runArtifact } from "./ready.ts";
 import { whyRecompiled } from "./recompiles.ts";
 import { loadScript } from "./script.ts";
 import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
-import { oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
+import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
-const options: readonly Option[] = [
+export const options: readonly Option[] = [
   {
     name: "target",
     value: "auto|js|wasm|webgpu",
@@ -19,8 +20,13 @@ const options: readonly Option[] = [
   shared.threads,
   { ...shared.noFusion, help: "one kernel for each operation, to compare" },
   shared.tuning,
+  {
+    name: "dims",
+    value: "N=32,T=8",
+    help: "of an artifact: values of symbols, 32 for those not named",
+  },
   { name: "profile", help: "times of all kernels, when the script has ended" },
-  { name: "json", help: "the profile as JSON" },
+  { name: "json", help: "the profile as JSON; of an artifact, its outputs" },
   {
     name: "why-recompiled",
     help: "a line for each program after a function's first: what is new about it",
@@ -29,9 +35,10 @@ const options: readonly Option[] = [
 ];
 
 export const help = helpOf(
-  "run script.ts [options] [-- arguments of the script]",
+  "run script.ts | model.kiln [options] [-- arguments of the script]",
   options,
-  `TypeScript needs tsx, or a Node that strips types. Types are checked where typescript is installed.
+  `An artifact is run once on made-up inputs, and tells its outputs.
+TypeScript needs tsx, or a Node that strips types. Types are checked where typescript is installed.
 A script that throws ends with its message, the place in the script, and exit code 1.
 `,
 );
@@ -41,6 +48,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const script = oneFile("run", positionals);
   settings.target = targetFrom("run", values.target);
   settings.threads = threadsFrom("run", values.threads);
+  if (isArtifact(script))
+    return runArtifact(script, dimsFrom("run", values.dims), values.json === true);
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
   if (values.profile) {

@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { findEsbuild, importBundled } from "./bundle.ts";
+import { findEsbuild, importBundled, syntaxError } from "./bundle.ts";
 import { checkTypes } from "./check-types.ts";
 import { PlainError, short } from "./failure.ts";
 
@@ -19,7 +19,7 @@ export async function loadScript(
   { check }: { readonly check: boolean },
 ): Promise<Readonly<Record<string, unknown>>> {
   const script = resolve(path);
-  if (!isTypeScript(script)) return import(pathToFileURL(script).href);
+  if (!isTypeScript(script)) return loadJavaScript(script);
   if (check) checkTypes(script);
   const esbuild = await findEsbuild(script);
   if (esbuild) return importBundled(esbuild, script);
@@ -28,4 +28,15 @@ export async function loadScript(
       `${short(script)}: TypeScript needs esbuild on Node ${process.versions.node}\n  npm install --save-dev esbuild`,
     );
   return import(pathToFileURL(script).href);
+}
+
+/** Node tells a syntax error without its place; where esbuild is at hand, it has it. */
+async function loadJavaScript(script: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await import(pathToFileURL(script).href);
+  } catch (error) {
+    const esbuild = error instanceof SyntaxError ? await findEsbuild(script) : undefined;
+    const place = esbuild && (await syntaxError(esbuild, script));
+    throw place ? new PlainError(place) : error;
+  }
 }

@@ -11,7 +11,7 @@ import { table } from "./table.ts";
 import { complain, say } from "./terminal.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
-const options: readonly Option[] = [
+export const options: readonly Option[] = [
   {
     name: "target",
     value: "webgpu|wasm|js",

@@ -1,0 +1,2 @@
+/** `kiln-ml/model` as programs of the playground import it. */
+export * from "kiln-ml/model";

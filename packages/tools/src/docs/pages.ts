@@ -1,4 +1,5 @@
 /** The generated pages by path. Writes nothing. */
+import { examplesPage, examplesPagePath } from "../examples/page.ts";
 import { coveragePage } from "./coverage.ts";
 import { errorsPage } from "./errors.ts";
 import { onnxPage } from "./onnx.ts";
@@ -13,5 +14,6 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/errors.md", errorsPage()],
     ["docs/onnx.md", onnxPage()],
     ["docs/coverage.md", coveragePage()],
+    [examplesPagePath, examplesPage()],
     ...packagePages.map((p) => [`${p.folder}/README.md`, readmeOf(p)] as const),
   ]);

@@ -22,11 +22,17 @@ const mode = values.quick ? "quick" : "full";
 // Times are those of an example that has the machine for itself.
 const jobs = Number(values.jobs ?? (values.quick ? 2 : 1));
 
-function tell({ example, seconds, result, failure, text }: Outcome): void {
+function tell(outcome: Outcome): void {
+  const { example, seconds, result, failure, text } = outcome;
   const mark = failure ? "failed" : "ok    ";
   console.log(
     `${mark}  ${example.name.padEnd(20)} ${seconds.toFixed(1).padStart(6)} s  ${failure ?? result}`,
   );
+  // As each ends: a run that is stopped loses none.
+  if (mode === "full") {
+    keepMeasured([outcome]);
+    writePage();
+  }
   if (failure) console.log(text.replace(/^/gm, "        "));
 }
 
@@ -40,9 +46,5 @@ else if (chosen.length === 0) {
   const failed = outcomes.filter(({ failure }) => failure).length;
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   console.log(`${outcomes.length - failed} passed, ${failed} failed, ${seconds} s`);
-  if (mode === "full") {
-    keepMeasured(outcomes);
-    writePage();
-  }
   if (failed) process.exitCode = 1;
 }

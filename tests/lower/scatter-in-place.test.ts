@@ -95,6 +95,24 @@ async function agrees(device: Device): Promise<void> {
       for (const [i, v] of values.entries())
         assert.ok(sameValue(v, want[i]!), `${one.mode} ${one.dtype} at ${one.at}, value ${i}`);
     }
+  const stays = stayingAsItIs();
+  const feeds = new Map([[stays.updates[0]![0], makeValue("f32", [1, 1], [3])]]);
+  const { values } = await runProgram(stays, feeds, {}, device, { target: device.target });
+  assert.equal(
+    values.map((v) => [...v.data]),
+    [[-3], [3]],
+  );
+}
+
+/** A state that becomes what it is by a copy, which nothing before the plan can tell. */
+function stayingAsItIs(): Program {
+  const state = input("state", "f32", [1, 1]);
+  const turned = state.transpose([1, 0]);
+  return {
+    inputs: [],
+    outputs: [{ name: "y", value: turned.neg() }],
+    updates: [[state, turned]],
+  };
 }
 
 test("js: states in place have the reference's values", () => agrees(guardedCpuDevice()));

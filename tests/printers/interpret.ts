@@ -7,6 +7,7 @@ import * as ir from "@kiln-ml/ir";
 import {
   type Condition,
   type Dim,
+  type Dtype,
   evaluateDim,
   evaluateElement,
   opRecord,
@@ -22,19 +23,24 @@ interface State {
   readonly values: Map<string, number>;
   readonly index: Readonly<Record<string, number>>;
   readonly touched: Touched;
+  readonly iterates: Iterates;
 }
 
 /** Told of each element that is loaded or stored. */
 export type Touched = (array: string, at: number, how: "reads" | "writes") => void;
+
+/** Told of each iteration of a loop before it runs, and with no number when all have. */
+export type Iterates = (loop: Of<"loop">, i: number | undefined) => void;
 
 export function interpret(
   kernel: Kernel,
   arrays: readonly number[][],
   index: Readonly<Record<string, number>>,
   touched: Touched = () => {},
+  iterates: Iterates = () => {},
 ): void {
   const named = new Map(kernel.params.map((p, i) => [p.name, arrays[i]!]));
-  runAll(kernel.body, { arrays: named, values: new Map(), index, touched });
+  runAll(kernel.body, { arrays: named, values: new Map(), index, touched, iterates });
 }
 
 const holds = (conditions: readonly Condition[], s: State): boolean =>
@@ -71,11 +77,23 @@ function evaluated(e: Expr, s: State, known: Map<Expr, number>): number {
     }
     case "call": {
       const args = e.args.map((a) => compute(a, s, known));
+      if (e.op === "bitcast") return bitsAs(e.dtype, e.args[0]!.dtype, args[0]!);
       return evaluateElement(opRecord(e.op), e.args[0]!.dtype, e.dtype, args);
     }
     default:
       return e satisfies never;
   }
+}
+
+const words = new DataView(new ArrayBuffer(4));
+const wordOf = { f32: "Float32", i32: "Int32", u32: "Uint32" } as const;
+
+/** Four bytes of a number of one dtype as a number of another. */
+function bitsAs(to: Dtype, from: Dtype, x: number): number {
+  const [source, target] = [from, to].map((d) => wordOf[d as keyof typeof wordOf]);
+  if (!source || !target) throw new Error(`bitcast of ${from} to ${to} is not interpreted`);
+  words[`set${source}`](0, x);
+  return words[`get${target}`](0);
 }
 
 /** Lets and index names are seen by the rest of their block; accumulators live on in `values`. */
@@ -119,6 +137,9 @@ function runOne(stmt: Stmt, s: State): State {
       s.arrays.get(stmt.to)![place] = roundTo(stmt.value.dtype, value);
       return s;
     }
+    case "sort":
+      sortPlaces(stmt, s);
+      return s;
     case "comment":
     case "barrier":
     case "prefetch":
@@ -128,12 +149,31 @@ function runOne(stmt: Stmt, s: State): State {
       if (holds(stmt.when, s)) runAll(stmt.then, s);
       return s;
     case "loop":
-      for (let i = at(stmt.start ?? 0, s); i < at(stmt.extent, s); i += stmt.step ?? 1)
+      for (let i = at(stmt.start ?? 0, s); i < at(stmt.extent, s); i += stmt.step ?? 1) {
+        s.iterates(stmt, i);
         runAll(stmt.body, bound(s, stmt.name, i));
+      }
+      s.iterates(stmt, undefined);
       return s;
     default:
       throw new Error(`${stmt.kind} is not interpreted`);
   }
+}
+
+/** The places of the first keys in sorted order; NaN is the greatest, and equal keys stay as they stand. */
+function sortPlaces({ keys, order, size, count, descending }: Of<"sort">, s: State): void {
+  const all = s.arrays.get(keys)!.slice(0, at(size, s));
+  const rank = (x: number): number => (Number.isNaN(x) ? Infinity : x);
+  const compare = (a: number, b: number): number =>
+    rank(a) === rank(b)
+      ? Number(Number.isNaN(a)) - Number(Number.isNaN(b))
+      : rank(a) < rank(b)
+        ? -1
+        : 1;
+  const places = [...all.keys()].sort(
+    (i, j) => (descending ? -1 : 1) * compare(all[i]!, all[j]!) || i - j,
+  );
+  for (let i = 0; i < at(count, s); i++) s.arrays.get(order)![i] = places[i]!;
 }
 
 /** What an accumulator comes to; the extreme of argMax and argMin stands beside it in `values`. */

@@ -3,7 +3,19 @@
  * bounded number of nodes and tensors, and their number grows no faster than that of the nodes. Counts, not times.
  */
 import { spawnSync } from "node:child_process";
-import { evaluate, GraphError, input, scan, type Tensor } from "@kiln-ml/ir";
+import {
+  addDim,
+  type Dim,
+  dim,
+  evaluate,
+  floorDiv,
+  GraphError,
+  input,
+  printDim,
+  ShapeError,
+  scan,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { createCpuDevice } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -141,6 +153,22 @@ test("bodies that are nested too deep are refused where they are written", () =>
         "scan: bodies are nested 17 deep, at most 16 may be\n  compute part of it outside of the body",
   );
   assert.is(nest(x, 1).op, "result");
+});
+
+test("extents that are nested too deep are refused where they are made", () => {
+  const halved = (n: number): Dim => {
+    let d: Dim = dim("N");
+    for (let i = 0; i < n; i++) d = floorDiv(addDim(d, 1), 3);
+    return d;
+  };
+  assert.is(printDim(halved(256)).startsWith("(("), true);
+  assert.throws(
+    () => halved(257),
+    (e: Error) =>
+      e instanceof ShapeError &&
+      e.message ===
+        "floorDiv: 257 quotients, remainders, minima and maxima inside of each other, a symbolic extent has 256 at most\n  give N as a number",
+  );
 });
 
 test("webgpu: a chain with gradients is cut where it is long, whatever its length", () => {

@@ -1,6 +1,7 @@
 /**
  * One training step of random small networks: the js target equals the reference bit for bit when it rounds at every op,
- * and webgpu is within a thousandth of the largest element of each result.
+ * and wasm and webgpu are within a thousandth of the largest element of each result, or what rounding
+ * of every op can move it by.
  */
 
 import type { TargetName } from "@kiln-ml/artifact";
@@ -16,6 +17,7 @@ import { type Architecture, architectures, rate, stepOf } from "../support/netwo
 import { evaluateProgram, printProgram, sameValue } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
+import { tolerances } from "../support/tolerance.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 import { gpuTest } from "../support/webgpu.ts";
 
@@ -77,7 +79,12 @@ async function checkStep(
     const expected = want[i]!.data;
     // A bias that starts at 0 has moved by a learning rate at most: that is the scale of its error, not what it is now.
     const allowed = 1e-3 * expected.reduce((m, e) => Math.max(m, Math.abs(e)), rate);
-    const off = v.data.findIndex((e, j) => !(Math.abs(e - expected[j]!) <= allowed));
+    const isFar = (e: number, more: number, j: number): boolean =>
+      !(Math.abs(e - expected[j]!) <= Math.max(allowed, more));
+    if (!v.data.some((e, j) => isFar(e, 0, j))) return;
+    // LayerNorm of two values that are nearly equal multiplies their rounding by thousands.
+    const conditioned = tolerances(t.program, t.feeds, {}, want)[i]!;
+    const off = v.data.findIndex((e, j) => isFar(e, conditioned[j]!, j));
     assert.is(off, -1, `${nameOf(t, i)}: got ${v.data}, want ${expected}`);
   });
 }

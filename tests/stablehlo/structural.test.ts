@@ -54,14 +54,7 @@ for (const [name, make] of Object.entries(all))
       fc.assert(
         fc.property(seeds, fc.boolean(), (seed, symbolic) => {
           const b = new Builder(random(seed), symbolic, dtype);
-          let y: Tensor;
-          try {
-            y = make(b);
-          } catch (error) {
-            // Reductions of floats and of bool do not take every dtype.
-            if ((error as Error).name === "DtypeError") return;
-            throw error;
-          }
+          const y = make(b);
           judge([y], b.inputs, used([y], b));
           if (!isFloat(y.dtype) || !opRecord(y.op).vjp) return;
           const xs = [...b.inputs.keys()].filter((t) => isFloat(t.dtype));

@@ -27,6 +27,8 @@ import { choose, Values } from "./value.ts";
 export interface LoweringContext {
   readonly group: Group;
   readonly stored: ReadonlySet<Tensor>;
+  /** Nodes whose values memory shows: the stored ones, and those that stored copies are of. */
+  readonly shown: ReadonlySet<Tensor>;
   /** What the device offers. */
   readonly limits: Limits;
   readonly features: readonly string[];
@@ -51,7 +53,7 @@ export const openBlock = (context: LoweringContext): Values =>
       context.reads.add(t);
       return { name: context.buffers.nameOf(tensor), offset };
     },
-    (t) => context.stored.has(t),
+    (t) => context.shown.has(t),
   );
 
 /** Members of a group in an order in which each stands after what it needs. */

@@ -7,6 +7,7 @@ import {
   addDim,
   collectSymbols,
   type Dim,
+  isMovement,
   mulDim,
   opOf,
   opRecord,
@@ -127,7 +128,33 @@ function jobOf(
   };
   const storage = (t: Tensor) => fusion.storedIn.get(t) ?? { tensor: t, offset: 0 };
   const [reads, writes] = [new Set<Tensor>(), new Set<Tensor>()];
-  return { group, stored, ...device, buffers: new Buffers(), outside, storage, reads, writes };
+  const shown = shownBy(stored);
+  return {
+    group,
+    stored,
+    shown,
+    ...device,
+    buffers: new Buffers(),
+    outside,
+    storage,
+    reads,
+    writes,
+  };
+}
+
+const shownOf = new WeakMap<ReadonlySet<Tensor>, ReadonlySet<Tensor>>();
+
+/**
+ * Stored nodes, and what they are copies of: a scalar whose copies lie in memory is computed once
+ * more by others who read it, who must see it with as many digits.
+ */
+function shownBy(stored: ReadonlySet<Tensor>): ReadonlySet<Tensor> {
+  const known = shownOf.get(stored);
+  if (known) return known;
+  const all = new Set(stored);
+  for (const t of all) if (isMovement(t)) for (const o of t.operands) if (!isLeaf(o)) all.add(o);
+  shownOf.set(stored, all);
+  return all;
 }
 
 /** What `Values` calls what it binds. */

@@ -35,7 +35,7 @@ export function structureOf(context: LoweringContext): Structure {
   const write = (t: Tensor, outside: boolean): void => {
     const operands = t.operands.map((o) => written.get(o)!);
     const own = outside ? [isLeaf(t)] : [t.op, operands, attrKey(t.attrs)];
-    const kept = outside || context.stored.has(t) ? place(t) : "";
+    const kept = outside || context.stored.has(t) ? place(t) : context.shown.has(t) ? "shown" : "";
     const found = number(t);
     written.set(t, found);
     parts.push(`${found}=${own.join()} ${typeOf(t)} ${kept}`);

@@ -66,8 +66,8 @@ const keyOfPlace = (coords: readonly Dim[], guard: readonly Condition[]): string
  */
 export class Values {
   readonly bufferOf: BufferOf;
-  /** Whether the kernel stores a node. */
-  readonly isStored: (t: Tensor) => boolean;
+  /** Whether memory has the values of a node. */
+  readonly isShown: (t: Tensor) => boolean;
   readonly body: Stmt[];
   /** Keys of the costly values made in this block. */
   readonly costly = new Set<string>();
@@ -77,15 +77,15 @@ export class Values {
   private readonly known = new Map<string, Expr>();
   private readonly bound = new Map<Tensor, Expr>();
 
-  constructor(bufferOf: BufferOf, isStored: (t: Tensor) => boolean, outer?: Values) {
+  constructor(bufferOf: BufferOf, isShown: (t: Tensor) => boolean, outer?: Values) {
     this.bufferOf = bufferOf;
-    this.isStored = isStored;
+    this.isShown = isShown;
     this.outer = outer;
     this.body = [];
   }
 
   inner(): Values {
-    return new Values(this.bufferOf, this.isStored, this);
+    return new Values(this.bufferOf, this.isShown, this);
   }
 
   /**
@@ -99,9 +99,9 @@ export class Values {
     this.bound.set(node, kept ? { ...call("convert", "f32", value), stored: true } : value);
   }
 
-  /** Whether memory has fewer digits than a target may keep of a node that the kernel stores. */
+  /** Whether memory has fewer digits than a target may keep of a node that it shows. */
   private isKept(node: Tensor): boolean {
-    return node.dtype === "f32" && this.isStored(node);
+    return node.dtype === "f32" && this.isShown(node);
   }
 
   private find(node: Tensor, key: string): Expr | undefined {

@@ -54,7 +54,9 @@ function unifyParams(kernel: Kernel, first: readonly number[]): Kernel {
   });
   if (rename.size === 0) return kernel;
   const renamed = renameStmts(kernel.body, rename);
-  const body = withoutSelfCopies(renamed);
+  const left = withoutSelfCopies(renamed);
+  // A step of the plan has a kernel, and a kernel does something: one that is all copies stays.
+  const body = left.every(onlyBinds) ? renamed : left;
   const shared = new Set(rename.values());
   return {
     ...kernel,
@@ -119,7 +121,8 @@ const isSelfCopy = ({ to, index, value }: Of<"store">): boolean =>
   value.guard.length === 0 &&
   sameDim(value.index, index);
 
-const onlyBinds = ({ kind }: Stmt): boolean => kind === "let" || kind === "letIndex";
+const onlyBinds = ({ kind }: Stmt): boolean =>
+  kind === "let" || kind === "letIndex" || kind === "comment";
 
 /** In a run of neighbouring stores that overwrites what its values read, values before stores. */
 function valuesFirst(

@@ -2,7 +2,7 @@
  * What a dim is: a canonical sum of products, its text, and what can be read off it. Computes no new ones; `dim.ts`
  * does, and gives out everything here as well.
  */
-import { GraphError } from "./errors.ts";
+import { GraphError, ShapeError } from "./errors.ts";
 
 export type Dim = number | DimExpr;
 
@@ -22,6 +22,8 @@ export interface Compound {
   readonly min: number;
   readonly max: number;
   readonly key: string;
+  /** How many compounds lie inside of each other, this one counted. */
+  readonly height: number;
 }
 export type Atom = DimSymbol | Compound;
 export interface Term {
@@ -138,8 +140,31 @@ export const isStatic = (d: Dim): d is number => typeof d === "number";
 export const minOfDim = (d: Dim): number => (typeof d === "number" ? d : d.min);
 export const maxOfDim = (d: Dim): number => (typeof d === "number" ? d : d.max);
 
-/** A quotient, remainder, minimum or maximum as it stands: nothing is simplified. */
+/** Dims are walked by recursion; the sizes of real networks are nested a few deep. */
+const mostHeight = 256;
+
+function heightOf(d: Dim): number {
+  let most = 0;
+  if (typeof d !== "number")
+    for (const { atoms } of d.terms)
+      for (const a of atoms) if (a.kind !== "symbol") most = Math.max(most, a.height);
+  return most;
+}
+
+const namesOf = { div: "floorDiv", mod: "modDim", min: "minDim", max: "maxDim" };
+
+/**
+ * A quotient, remainder, minimum or maximum as it stands: nothing is simplified. Throws ShapeError
+ * where more than 256 lie inside of each other.
+ */
 export function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
+  const height = 1 + Math.max(heightOf(lhs), heightOf(rhs));
+  if (height > mostHeight) {
+    const names = new Set([...symbolsIn(lhs).keys(), ...symbolsIn(rhs).keys()]);
+    throw new ShapeError(
+      `${namesOf[kind]}: ${height} quotients, remainders, minima and maxima inside of each other, a symbolic extent has ${mostHeight} at most\n  give ${[...names].join(" and ")} as a number`,
+    );
+  }
   const key = `${kind}(${keyOfDim(lhs)},${keyOfDim(rhs)})`;
   const [a, b, least, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
   // Where a divisor is negative there is nothing to divide: see `checkDivisor`.
@@ -154,7 +179,7 @@ export function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
     max: () => [Math.max(a, c), Math.max(b, d)] as const,
   };
   const [min, max] = bounds[kind]();
-  return { kind, lhs, rhs, min, max, key };
+  return { kind, lhs, rhs, min, max, key, height };
 }
 
 /** Of a number below 0 through one without bounds, −0 in floating point, it is −1. */

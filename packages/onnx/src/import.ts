@@ -6,7 +6,7 @@ import { convert, type Dim, DtypeError, GraphError, KilnError, Tensor } from "@k
 import { NodeContext, type Result, type Surroundings } from "./context.ts";
 import { elementTypeOf, narrowRange, numbersOfDef } from "./element.ts";
 import { Demand, type Known } from "./errors.ts";
-import { knownValues } from "./known.ts";
+import { KnownValues } from "./known.ts";
 import { findRow } from "./ops/index.ts";
 import { beyond, type Check, clipped, isWide, overflowOf, termsOf } from "./overflow.ts";
 import type {
@@ -95,6 +95,7 @@ class Run {
   readonly #functions: ReadonlyMap<string, FunctionDef>;
   readonly #weights: Weights;
   readonly #given: Known;
+  readonly #values = new KnownValues((leaf) => this.#weights.valuesOf(leaf));
   readonly #demands = new Map<string, number>();
   readonly #most: number;
   #nodesSoFar = 0;
@@ -278,7 +279,7 @@ class Run {
 
   #peek(value: TensorValue): readonly Dim[] | undefined {
     const own = value.def && numbersOfDef(value.def);
-    return own ?? knownValues(value.tensor, (leaf) => this.#weights.valuesOf(leaf));
+    return own ?? this.#values.of(value.tensor);
   }
 
   #known(value: TensorValue, where: string): readonly Dim[] {

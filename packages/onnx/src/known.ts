@@ -3,91 +3,83 @@
  * symbolically what shape chains are made of, and gives up at inputs, at parameters and at whatever is too large to be a shape.
  */
 import {
-  addDim,
-  convertNumber,
   type Dim,
-  DimExpr,
   evaluate,
   evaluateElement,
-  floorDiv,
   fromHost,
   hasHostData,
   hostDataOf,
-  isFloat,
-  isNonNegative,
   isStatic,
-  maxDim,
-  minDim,
-  modDim,
-  mulDim,
-  negDim,
   opRecord,
-  sameDim,
   subDim,
   type Tensor,
   topologicalOrder,
 } from "@kiln-ml/ir";
+import {
+  converted,
+  isAtLeastZero,
+  isNumber,
+  isZero,
+  Ratio,
+  reducers,
+  type Scalar,
+  symbolic,
+  Unknown,
+  unknown,
+  wholeOf,
+} from "./known-scalar.ts";
 
 /** More elements than any shape has. */
 const largest = 4096;
 
-/** Thrown inside, where an element cannot be told. */
-class Unknown extends Error {}
-
-/** A fraction of a dim: what a float becomes that is made of extents. */
-class Ratio {
-  readonly num: Dim;
-  readonly den: number;
-  constructor(num: Dim, den: number) {
-    this.num = num;
-    this.den = den;
-  }
-}
-
-/** A number (of any dtype, bool as 0 and 1), an integer expression, or a fraction of one. */
-type Scalar = Dim | Ratio;
-
-const isNumber = (x: Scalar): x is number => typeof x === "number";
-const unknown = (): never => {
-  throw new Unknown();
-};
-
 /** Values of tensors that the graph does not hold itself: the first values of parameters. */
 export type Lookup = (leaf: Tensor) => readonly number[] | undefined;
 
-/**
- * The elements of `t` in row-major order, or undefined where they depend on more than shapes and constants. `lookup` knows leaves that
- * have a value for this import.
- */
-export function knownValues(t: Tensor, lookup: Lookup): readonly Dim[] | undefined {
-  const shape: number[] = [];
-  for (const d of t.shape) {
-    if (!isStatic(d)) return undefined;
-    shape.push(d);
+/** What one import knows of its tensors; each element is worked out once. */
+export class KnownValues {
+  readonly #walk: Walk;
+  /** Whether a tensor is small and depends on nothing that a run gives. */
+  readonly #fixed = new Map<Tensor, boolean>();
+
+  /** `lookup` knows leaves that have a value for this import. */
+  constructor(lookup: Lookup) {
+    this.#walk = new Walk(lookup);
   }
-  const size = shape.reduce((a, b) => a * b, 1);
-  if (size > largest) return undefined;
-  const walk = new Walk(lookup);
-  try {
-    return indices(shape).map((index) => wholeOf(walk.at(t, index)));
-  } catch (error) {
-    if (!(error instanceof Unknown)) throw error;
-    return constantValues(t);
+
+  /**
+   * The elements of `t` in row-major order, or undefined where they depend on more than shapes and
+   * constants.
+   */
+  of(t: Tensor): readonly Dim[] | undefined {
+    const shape: number[] = [];
+    for (const d of t.shape) {
+      if (!isStatic(d)) return undefined;
+      shape.push(d);
+    }
+    const size = shape.reduce((a, b) => a * b, 1);
+    if (size > largest) return undefined;
+    try {
+      return indices(shape).map((index) => wholeOf(this.#walk.element(t, index)));
+    } catch (error) {
+      if (!(error instanceof Unknown)) throw error;
+      return this.#isFixed(t) ? Array.from(evaluate([t])[0]!.data) : undefined;
+    }
+  }
+
+  #isFixed(t: Tensor): boolean {
+    for (const n of topologicalOrder([t], (n) => this.#fixed.has(n)))
+      if (!this.#fixed.has(n))
+        this.#fixed.set(n, isSmallConstant(n) && n.operands.every((o) => this.#fixed.get(o)));
+    return this.#fixed.get(t)!;
   }
 }
 
-/** By the reference evaluator, if `t` depends on nothing that a run gives. */
-function constantValues(t: Tensor): readonly number[] | undefined {
-  const nodes = topologicalOrder([t]);
-  const fixed = (n: Tensor) =>
-    n.shape.every(isStatic) &&
-    n.op !== "input" &&
-    n.op !== "param" &&
-    (n.op !== "data" || hasHostData(n)) &&
-    n.shape.reduce<number>((a, d) => a * (d as number), 1) <= largest;
-  if (!nodes.every(fixed)) return undefined;
-  return Array.from(evaluate([t])[0]!.data);
-}
+const isSmallConstant = (n: Tensor): boolean =>
+  n.shape.every(isStatic) &&
+  n.op !== "input" &&
+  n.op !== "param" &&
+  (n.op !== "data" || hasHostData(n)) &&
+  n.shape.reduce<number>((a, d) => a * (d as number), 1) <= largest;
 
 /** Every index of a static shape, row-major. */
 function indices(shape: readonly number[]): number[][] {
@@ -97,19 +89,48 @@ function indices(shape: readonly number[]): number[][] {
   return all;
 }
 
-/** A fraction is a value only where it is whole. */
-function wholeOf(x: Scalar): Dim {
-  if (!(x instanceof Ratio)) return x;
-  const q = floorDiv(x.num, x.den);
-  return sameDim(mulDim(q, x.den), x.num) ? q : unknown();
+interface Element {
+  readonly of: Tensor;
+  readonly index: readonly Dim[];
 }
+
+/** Thrown inside, where an element needs one that lies so deep that it is worked out first. */
+class Deep {
+  readonly element: Element;
+  constructor(element: Element) {
+    this.element = element;
+  }
+}
+
+/** How many elements are asked for one by the other before the walk starts anew. */
+const mostDepth = 100;
 
 class Walk {
   readonly #lookup: Lookup;
-  readonly #done = new Map<Tensor, Map<string, Scalar>>();
+  /** Undefined for an element that cannot be told. */
+  readonly #done = new Map<Tensor, Map<string, Scalar | undefined>>();
+  #depth = 0;
 
   constructor(lookup: Lookup) {
     this.#lookup = lookup;
+  }
+
+  /** One element, on a stack of its own: graphs may be deeper than calls can be. */
+  element(t: Tensor, index: readonly Dim[]): Scalar {
+    const stack: Element[] = [{ of: t, index }];
+    for (;;) {
+      const top = stack.at(-1)!;
+      this.#depth = 0;
+      try {
+        const value = this.at(top.of, top.index);
+        if (stack.length === 1) return value;
+        stack.pop();
+      } catch (error) {
+        if (error instanceof Deep) stack.push(error.element);
+        else if (error instanceof Unknown && stack.length > 1) stack.pop();
+        else throw error;
+      }
+    }
   }
 
   at(t: Tensor, index: readonly Dim[]): Scalar {
@@ -119,11 +140,19 @@ class Walk {
       this.#done.set(t, known);
     }
     const key = index.join();
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const value = this.#element(t, index);
-    known.set(key, value);
-    return value;
+    if (known.has(key)) return known.get(key) ?? unknown();
+    if (this.#depth === mostDepth) throw new Deep({ of: t, index });
+    this.#depth++;
+    try {
+      const value = this.#element(t, index);
+      known.set(key, value);
+      return value;
+    } catch (error) {
+      if (error instanceof Unknown) known.set(key, undefined);
+      throw error;
+    } finally {
+      this.#depth--;
+    }
   }
 
   #element(t: Tensor, index: readonly Dim[]): Scalar {
@@ -220,125 +249,3 @@ class Walk {
     return f ? f(x, t) : unknown();
   }
 }
-
-const isAtLeastZero = (d: Dim): boolean | undefined =>
-  isNonNegative(d) ? true : isNonNegative(subDim(negDim(d), 1)) ? false : undefined;
-
-function isZero(d: Dim): boolean | undefined {
-  if (isNumber(d)) return d === 0;
-  const positive = isNonNegative(subDim(d, 1)) || isNonNegative(subDim(negDim(d), 1));
-  return positive ? false : undefined;
-}
-
-/** Of a sign that is known, toward zero. */
-function truncated(x: Scalar): Dim {
-  if (!(x instanceof Ratio)) return isNumber(x) ? Math.trunc(x) : x;
-  return isNonNegative(x.num) ? floorDiv(x.num, x.den) : unknown();
-}
-
-function converted(t: Tensor, x: Scalar): Scalar {
-  if (t.dtype === "bool") return isNumber(x) ? Number(x !== 0) : truth(isZero(numerator(x)), true);
-  if (isNumber(x)) return convertNumber(t.operands[0]!.dtype, t.dtype, x);
-  return isFloat(t.dtype) ? x : truncated(x);
-}
-
-const numerator = (x: Scalar): Dim => (x instanceof Ratio ? x.num : x);
-const truth = (verdict: boolean | undefined, not = false): number =>
-  verdict === undefined ? unknown() : Number(verdict !== not);
-
-/** A number as a fraction of integers, for floats such as 0.5 that scale an extent. */
-function ratioOf(x: Scalar): Ratio {
-  if (x instanceof Ratio) return x;
-  if (x instanceof DimExpr) return new Ratio(x, 1);
-  for (let den = 1; den <= 4096; den++) {
-    const num = x * den;
-    // Float32 holds thirds and tenths to 24 bits.
-    if (Math.abs(num - Math.round(num)) <= Math.abs(num) * 2 ** -24)
-      return new Ratio(Math.round(num), den);
-  }
-  return unknown();
-}
-
-const plain = (r: Ratio): Scalar => (r.den === 1 ? r.num : r);
-
-function sum(a: Scalar, b: Scalar): Scalar {
-  if (!(a instanceof Ratio || b instanceof Ratio) && isWhole(a) && isWhole(b)) return addDim(a, b);
-  const [x, y] = [ratioOf(a), ratioOf(b)];
-  return plain(new Ratio(addDim(mulDim(x.num, y.den), mulDim(y.num, x.den)), x.den * y.den));
-}
-
-const isWhole = (x: Dim): boolean => !isNumber(x) || Number.isInteger(x);
-
-function product(a: Scalar, b: Scalar): Scalar {
-  const [x, y] = [ratioOf(a), ratioOf(b)];
-  return reduced(mulDim(x.num, y.num), x.den * y.den);
-}
-
-/** num/den, with den divided out where it goes. */
-function reduced(num: Dim, den: number): Scalar {
-  const q = floorDiv(num, den);
-  return sameDim(mulDim(q, den), num) ? q : plain(new Ratio(num, den));
-}
-
-function quotient(a: Scalar, b: Scalar, t: Tensor): Scalar {
-  if (isFloat(t.dtype)) {
-    const [x, y] = [ratioOf(a), ratioOf(b)];
-    if (isNumber(y.num) && y.num > 0) return reduced(mulDim(x.num, y.den), x.den * y.num);
-    const whole = floorDiv(mulDim(x.num, y.den), mulDim(y.num, x.den));
-    return sameDim(mulDim(whole, mulDim(y.num, x.den)), mulDim(x.num, y.den)) ? whole : unknown();
-  }
-  const [x, y] = [wholeOf(a), wholeOf(b)];
-  if (isNonNegative(x) && isNonNegative(subDim(y, 1))) return floorDiv(x, y);
-  // Exact quotients have no rounding to disagree about.
-  const q = isNonNegative(subDim(y, 1)) ? floorDiv(x, y) : unknown();
-  return sameDim(mulDim(q, y), x) ? q : unknown();
-}
-
-/** a − b ≥ 0, as far as it can be told. */
-const atLeast = (a: Scalar, b: Scalar): boolean | undefined => {
-  const d = sum(a, product(b, -1));
-  return isAtLeastZero(numerator(d));
-};
-const equal = (a: Scalar, b: Scalar): boolean | undefined => {
-  const d = numerator(sum(a, product(b, -1)));
-  return sameDim(d, 0) ? true : isZero(d);
-};
-const negated = (x: boolean | undefined) => (x === undefined ? undefined : !x);
-
-const symbolic: Readonly<Record<string, (x: readonly Scalar[], t: Tensor) => Scalar>> = {
-  add: ([a, b]) => sum(a!, b!),
-  sub: ([a, b]) => sum(a!, product(b!, -1)),
-  neg: ([a]) => product(a!, -1),
-  mul: ([a, b]) => product(a!, b!),
-  div: ([a, b], t) => quotient(a!, b!, t),
-  rem: ([a, b]) =>
-    isNonNegative(wholeOf(a!)) && isNonNegative(wholeOf(b!))
-      ? modDim(wholeOf(a!), wholeOf(b!))
-      : unknown(),
-  maximum: ([a, b]) => maxDim(wholeOf(a!), wholeOf(b!)),
-  minimum: ([a, b]) => minDim(wholeOf(a!), wholeOf(b!)),
-  abs: ([a]) => (isNonNegative(numerator(a!)) ? a! : unknown()),
-  sign: ([a]) => (isNonNegative(subDim(numerator(a!), 1)) ? 1 : unknown()),
-  floor: ([a]) => (a instanceof Ratio ? floorDiv(a.num, a.den) : a!),
-  ceil: ([a]) => (a instanceof Ratio ? floorDiv(addDim(a.num, a.den - 1), a.den) : a!),
-  trunc: ([a]) => truncated(a!),
-  round: ([a]) => (a instanceof Ratio ? unknown() : a!),
-  equal: ([a, b]) => truth(equal(a!, b!)),
-  notEqual: ([a, b]) => truth(equal(a!, b!), true),
-  greaterEqual: ([a, b]) => truth(atLeast(a!, b!)),
-  lessEqual: ([a, b]) => truth(atLeast(b!, a!)),
-  less: ([a, b]) => truth(negated(atLeast(a!, b!))),
-  greater: ([a, b]) => truth(negated(atLeast(b!, a!))),
-  stopGradient: ([a]) => a!,
-};
-
-const truthOf = (x: Scalar): boolean => (isNumber(x) ? x !== 0 : unknown());
-
-const reducers: Readonly<Record<string, (a: Scalar, b: Scalar) => Scalar>> = {
-  reduceSum: sum,
-  reduceProd: product,
-  reduceMax: (a, b) => maxDim(wholeOf(a), wholeOf(b)),
-  reduceMin: (a, b) => minDim(wholeOf(a), wholeOf(b)),
-  reduceAny: (a, b) => Number(truthOf(a) || truthOf(b)),
-  reduceAll: (a, b) => Number(truthOf(a) && truthOf(b)),
-};

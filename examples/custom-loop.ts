@@ -54,4 +54,4 @@ for (let epoch = 1; epoch <= (quick ? 3 : 10); epoch++) {
   }
 }
 await load(path, { net, opt });
-console.log(`test accuracy ${best.toFixed(3)}, of the weights in ${path}`);
+console.log(`test accuracy ${best.toFixed(3)}, of the best epoch`);

@@ -18,7 +18,7 @@ export interface Outcome {
 }
 
 /** How long an example may take, in seconds: one that hangs fails. */
-const limits = { quick: 120, full: 3600 };
+const limits = { quick: 300, full: 3600 };
 
 export async function runExample(example: Example, mode: "quick" | "full"): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "kiln-example-"));

@@ -4,7 +4,7 @@
  * programs that compute values again. Decides which updates can happen in place; runs after lower,
  * before plan.
  */
-import { bug, type Dim, keyOfDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import { bug, type Dim, keyOfDim, sameDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
@@ -116,7 +116,7 @@ interface Touched {
 /**
  * What a block touches. Undefined if it cannot be said that each element is read before it is
  * overwritten: a read stands in a statement after the store, other than in another store of the
- * same run of stores; or it depends on a guard; or it stands in a block without the store, and
+ * same run of stores; or it depends on a guard, and is not of the element stored; or it stands in a block without the store, and
  * iterations of the loops around it read one element, for then one may overwrite what the next has
  * to read, and on a GPU nothing holds them in order.
  */
@@ -164,7 +164,9 @@ function touchedBy(
   if (s.kind === "loop")
     return touchedIn(s.body, of, s.extent === 1 ? around : [...around, s.name]);
   const own = loadsOf(s).filter((e) => e.from === of.reads);
-  if (own.some((e) => e.guard.length > 0)) return undefined;
+  const isOwn = (e: Load): boolean =>
+    s.kind === "store" && s.to === of.writes && sameDim(e.index, s.index);
+  if (own.some((e) => e.guard.length > 0 && !isOwn(e))) return undefined;
   const loads = new Set<string>();
   for (const e of own) {
     const index = substitute(e.index, of.bound);

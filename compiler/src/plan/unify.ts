@@ -1,14 +1,14 @@
 /**
  * Gives kernel parameters that lie in one place one name: a value that overwrites a parameter it
  * was computed from is read and written through a single binding. Stores that stand together then
- * take their values first. A store of what its element holds already is dropped with the loops that
- * do nothing else: a scatter copies its operand before it combines, and in place only the combined
- * elements are touched.
+ * take their values first. What does not change is not stored (`only-changes.ts`): a scatter copies
+ * its operand before it combines, and in place only the combined elements are touched.
  */
 import { type BufferRef, storageBytes } from "@kiln-ml/artifact";
-import { addDim, ceilDiv, type Dim, minDim, mulDim, sameDim, subDim } from "@kiln-ml/ir";
-import type { Kernel, Of, Param, Stmt } from "../kernel/kernel.ts";
+import { addDim, ceilDiv, type Dim, minDim, mulDim, subDim } from "@kiln-ml/ir";
+import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
 import { mapBlock, mapStmts } from "../kernel/map.ts";
+import { onlyChanges } from "./only-changes.ts";
 
 export interface Unified {
   readonly kernel: Kernel;
@@ -54,9 +54,7 @@ function unifyParams(kernel: Kernel, first: readonly number[]): Kernel {
   });
   if (rename.size === 0) return kernel;
   const renamed = renameStmts(kernel.body, rename);
-  const left = withoutSelfCopies(renamed);
-  // A step of the plan has a kernel, and a kernel does something: one that is all copies stays.
-  const body = left.every(onlyBinds) ? renamed : left;
+  const body = onlyChanges(renamed, kernel.dims);
   const shared = new Set(rename.values());
   return {
     ...kernel,
@@ -100,29 +98,6 @@ function storesTo(name: string, body: readonly Stmt[]): Dim {
 
 const renameStmts = (body: readonly Stmt[], by: ReadonlyMap<string, string>): Stmt[] =>
   mapStmts(body, { memory: (name) => by.get(name) ?? name });
-
-/** Without stores of what the element holds, and without the blocks that did nothing else. */
-function withoutSelfCopies(body: readonly Stmt[]): readonly Stmt[] {
-  const kept = body.flatMap((s): Stmt[] => {
-    if (s.kind === "store") return isSelfCopy(s) ? [] : [s];
-    const inner = s.kind === "loop" ? s.body : s.kind === "if" ? s.then : undefined;
-    if (!inner) return [s];
-    const left = withoutSelfCopies(inner);
-    if (left === inner) return [s];
-    if (left.every(onlyBinds)) return [];
-    return s.kind === "loop" ? [{ ...s, body: left }] : [{ ...(s as Of<"if">), then: left }];
-  });
-  return kept.length === body.length && kept.every((s, i) => s === body[i]) ? body : kept;
-}
-
-const isSelfCopy = ({ to, index, value }: Of<"store">): boolean =>
-  value.kind === "load" &&
-  value.from === to &&
-  value.guard.length === 0 &&
-  sameDim(value.index, index);
-
-const onlyBinds = ({ kind }: Stmt): boolean =>
-  kind === "let" || kind === "letIndex" || kind === "comment";
 
 /** In a run of neighbouring stores that overwrites what its values read, values before stores. */
 function valuesFirst(

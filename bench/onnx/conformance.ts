@@ -1,12 +1,13 @@
 /**
  * `npm run conformance [-- --data FOLDER|ARCHIVE] [--only PATTERN] [--op NAME] [--target TARGET] [--every N] [--limit
- * SECONDS] [--no-peer] [--ops] [--json] [--strict]`: the ONNX backend suite on our targets, next to ONNX Runtime. `--strict`
- * fails below 95 % of the cases a target can hold. Cases are left out for what they contain, never by name.
+ * SECONDS] [--no-peer] [--face onnxruntime] [--ops] [--json] [--strict]`: the ONNX backend suite on our targets, next to
+ * ONNX Runtime. `--face` asks the targets through an interface of others. `--strict` fails below 95 % of the cases a target
+ * can hold. Cases are left out for what they contain, never by name.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { casesOf } from "./cases.ts";
-import { type EngineName, type OurTarget, targetNames } from "./engine.ts";
+import { type EngineName, type Face, faceNames, type OurTarget, targetNames } from "./engine.ts";
 import { dataPath, openFiles } from "./files.ts";
 import type { Verdict } from "./judge.ts";
 import { judgeAll } from "./pool.ts";
@@ -37,6 +38,7 @@ const { values: options } = parseArgs({
     every: { type: "string" },
     limit: { type: "string" },
     "no-peer": { type: "boolean" },
+    face: { type: "string" },
     ops: { type: "boolean" },
     json: { type: "boolean" },
     strict: { type: "boolean" },
@@ -71,6 +73,12 @@ function chosenTargets(): OurTarget[] {
   return asked as OurTarget[];
 }
 
+function chosenFace(): Face | undefined {
+  const { face } = options;
+  if (face === undefined || faceNames.includes(face as Face)) return face as Face | undefined;
+  throw new RangeError(`conformance: no face ${face}; there are ${faceNames}`);
+}
+
 const narrowed = options.only !== undefined || options.op !== undefined;
 
 function shareOf(engine: EngineName): number {
@@ -95,6 +103,7 @@ async function columnOf(
   engine: EngineName,
   cases: readonly Surveyed[],
   data: string,
+  face: Face | undefined,
 ): Promise<Column> {
   const share = shareOf(engine);
   // The peer is asked about all: what it passes of the whole suite is a figure too.
@@ -110,7 +119,12 @@ async function columnOf(
     return {
       engine,
       share,
-      verdicts: await judgeAll(engine, names, { data, limitOf, progress: tell }),
+      verdicts: await judgeAll(engine, names, {
+        data,
+        face,
+        limitOf,
+        progress: tell,
+      }),
     };
   } catch (error) {
     return { engine, share, verdicts: new Map(), absent: (error as Error).message };
@@ -123,11 +137,12 @@ async function columnsOf(
   cases: readonly Surveyed[],
   data: string,
 ): Promise<Column[]> {
+  const face = chosenFace();
   const columns: Column[] = [];
   const waiting = [...engines.entries()];
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift())
-      columns[next[0]] = await columnOf(next[1], cases, data);
+      columns[next[0]] = await columnOf(next[1], cases, data, face);
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(3, cpus().length)) }, lane));
   return columns;

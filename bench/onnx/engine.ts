@@ -31,9 +31,14 @@ export type OurTarget = (typeof targetNames)[number];
 /** A target of ours, or a package of ONNX Runtime. */
 export type EngineName = OurTarget | "onnxruntime-node" | "onnxruntime-web";
 
+/** Interfaces of others that Kiln has: our targets may be asked through one. */
+export const faceNames = ["onnxruntime"] as const;
+export type Face = (typeof faceNames)[number];
+
 /** The engine, with only its own modules loaded. */
-export async function openEngine(name: EngineName): Promise<Engine> {
+export async function openEngine(name: EngineName, face?: Face): Promise<Engine> {
   if (name === "onnxruntime-node" || name === "onnxruntime-web")
     return (await import("./runtimes.ts")).runtimeEngine(name);
+  if (face) return (await import("./face.ts")).faceEngine(name);
   return (await import("./kiln.ts")).kilnEngine(name);
 }

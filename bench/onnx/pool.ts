@@ -5,12 +5,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { adapterEnvironment } from "./adapter.ts";
 import { bundleProcess } from "./bundle.ts";
-import type { EngineName } from "./engine.ts";
+import type { EngineName, Face } from "./engine.ts";
 import type { Verdict } from "./judge.ts";
 import type { Reply } from "./worker.ts";
 
 export interface PoolOptions {
   readonly data: string;
+  /** The interface through which our targets are asked; their own by default. */
+  readonly face?: Face | undefined;
   /** Milliseconds that a case may take. */
   readonly limitOf: (name: string) => number;
   readonly progress: (name: string, verdict: Verdict) => void;
@@ -24,6 +26,7 @@ interface Start {
   readonly bundle: string;
   readonly engine: EngineName;
   readonly data: string;
+  readonly face: Face | undefined;
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -32,8 +35,8 @@ class Worker {
   #errors = "";
   #settle: ((reply: Reply | string) => void) | undefined;
 
-  constructor({ bundle, engine, data, env }: Start) {
-    this.#child = fork(bundle, [engine, data], {
+  constructor({ bundle, engine, data, face, env }: Start) {
+    this.#child = fork(bundle, [engine, data, ...(face ? [face] : [])], {
       execArgv: ["--enable-source-maps"],
       env: { ...process.env, ...env },
       stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -89,13 +92,14 @@ async function startWorker(start: Start): Promise<Worker> {
 export async function judgeAll(
   engine: EngineName,
   names: readonly string[],
-  { data, limitOf, progress }: PoolOptions,
+  { data, face, limitOf, progress }: PoolOptions,
 ): Promise<Map<string, Verdict>> {
   const verdicts = new Map<string, Verdict>();
   const start: Start = {
     bundle: await bundleProcess("bench/onnx/worker.ts"),
     engine,
     data,
+    face,
     env: engine === "webgpu" ? await adapterEnvironment() : {},
   };
   let worker: Worker | undefined;

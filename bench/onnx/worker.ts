@@ -3,7 +3,7 @@
  * case takes too long. A rejection that nobody awaited counts against the case it came up in.
  */
 import { casesOf } from "./cases.ts";
-import { type EngineName, openEngine } from "./engine.ts";
+import { type EngineName, type Face, openEngine } from "./engine.ts";
 import { openFiles } from "./files.ts";
 import { failure, judge, type Verdict } from "./judge.ts";
 
@@ -11,10 +11,10 @@ export type Reply =
   | { readonly ready: true }
   | { readonly name: string; readonly verdict: Verdict; readonly bytes: number };
 
-const [, , engineName, data] = process.argv;
+const [, , engineName, data, face] = process.argv;
 const files = openFiles(data!)!;
 const cases = new Map(casesOf(files).map((c) => [c.name, c]));
-const engine = await openEngine(engineName as EngineName);
+const engine = await openEngine(engineName as EngineName, face as Face | undefined);
 let stray: unknown;
 
 const say = (reply: Reply): void => {

@@ -14,6 +14,7 @@ import {
 } from "@kiln-ml/ir";
 import fc from "fast-check";
 import type { Expr, Kernel, Stmt } from "../../compiler/src/kernel/kernel.ts";
+import { indexName } from "../../compiler/src/kernel/names.ts";
 import { acc, call, f32, kernel, load, loop, param, ref, store } from "./kernels.ts";
 
 /** Elements of each array. */
@@ -118,7 +119,7 @@ function anyStmt(p: Place): [Stmt, Place] {
     ];
   }
   if (choice === 1) {
-    const n = name("n");
+    const n = indexName(name("n"));
     return [
       { kind: "letIndex", name: n, value: inRange(p) },
       { ...p, symbols: [...p.symbols, loopVar(n, size)] },
@@ -140,7 +141,7 @@ function anyStmt(p: Place): [Stmt, Place] {
   const inner = { ...p, depth: p.depth - 1 };
   if (choice === 6) return [{ kind: "if", when: [anyTest(p)], then: anyBody(inner) }, p];
   const extent = p.pick(4) === 0 ? N : 1 + p.pick(4);
-  const v = loopVar(name("i"), extent);
+  const v = loopVar(indexName(name("i")), extent);
   const kind =
     typeof extent === "number"
       ? (["serial", "unrolled", "vector"] as const)[p.pick(p.vectors ? 3 : 2)]!

@@ -114,6 +114,7 @@ function runOne(stmt: Stmt, s: State): State {
       s.values.set(stmt.name, compute(stmt.value, s));
       return s;
     case "acc":
+      s.values.delete(`${stmt.name}/best`);
       s.values.set(stmt.name, compute(stmt.init, s));
       return s;
     case "letIndex":

@@ -120,7 +120,11 @@ export async function withPage<T>(
 /** The entry file (or the text of a module, with its imports seen from the root) as one module for a page. */
 export async function bundleForPage(
   entry: string | { readonly text: string },
-  options: { readonly minify?: boolean } = {},
+  options: {
+    readonly minify?: boolean;
+    /** Packages in the place of others. */
+    readonly alias?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<string> {
   const source =
     typeof entry === "string"
@@ -135,6 +139,7 @@ export async function bundleForPage(
     target: "es2022",
     conditions: ["@kiln-ml/source"],
     minify: options.minify ?? false,
+    ...(options.alias ? { alias: { ...options.alias } } : {}),
     logLevel: "error",
   });
   return result.outputFiles[0]?.text ?? "";

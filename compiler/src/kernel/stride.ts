@@ -19,7 +19,7 @@ export function strideOf(d: Dim, name: string): number | undefined {
   return !hidden && own.length === 1 && own[0]!.atoms.length === 1 ? own[0]!.coeff : undefined;
 }
 
-interface Named {
+export interface Named {
   readonly name: string;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Lowers scan groups: what is kept along the axis, and the statements of one step. A step takes an
  * element into every accumulator and stores what is known there; an exclusive scan takes its
- * element in after that. Schedules put the loops around it, and say where accumulators live.
+ * element in after that. Schedules put the loops around it.
  */
-import { type Dtype, opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
+import { opRecord, scanAttrs, type Tensor } from "@kiln-ml/ir";
 import { isScan } from "../access.ts";
 import { ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
@@ -18,7 +18,7 @@ import {
 } from "./context.ts";
 import { renamed } from "./loops.ts";
 import { accName, declareAcc } from "./rows.ts";
-import { inDtype, type Values } from "./value.ts";
+import type { Values } from "./value.ts";
 
 /** The members with an accumulator: scans, and reductions that run along. */
 export const runningOf = (context: LoweringContext): Tensor[] =>
@@ -26,26 +26,8 @@ export const runningOf = (context: LoweringContext): Tensor[] =>
     .map(([t]) => t)
     .filter((t) => isScan(t) || isReduceOp(t));
 
-/** How a schedule keeps running values. */
-export interface Running {
-  /** A scan's accumulator as an operand: its name, or a conversion where it has another dtype. */
-  readonly held: (node: Tensor) => Expr;
-  readonly dtypeOf: (node: Tensor) => Dtype;
-}
-
-/**
- * Appends one step along the axis to `block`. What an accumulator takes in has the accumulator's
- * dtype.
- */
-export function emitStep(
-  context: LoweringContext,
-  block: Values,
-  rename: Rename,
-  {
-    held = (node) => ref(accName(context, node), node.dtype),
-    dtypeOf = (node) => node.dtype,
-  }: Partial<Running> = {},
-): void {
+/** Appends one step along the axis to `block`. */
+function emitStep(context: LoweringContext, block: Values, rename: Rename): void {
   const { group } = context;
   const outer = renamed(group.outerSpace.coords, rename);
   const vars = renamed(
@@ -63,14 +45,13 @@ export function emitStep(
       if (scanAttrs(node).exclusive) {
         // Read before the step's stores, which may overwrite it.
         block.body.push({ kind: "let", name: `${name}Next`, value });
-        later.push(take(name, reducer!, inDtype(ref(`${name}Next`, value.dtype), dtypeOf(node))));
-      } else block.body.push(take(name, reducer!, inDtype(value, dtypeOf(node))));
-      block.bind(node, held(node));
+        later.push(take(name, reducer!, ref(`${name}Next`, value.dtype)));
+      } else block.body.push(take(name, reducer!, value));
+      block.bind(node, ref(name, node.dtype));
     } else if (isReduceOp(node)) {
-      const value = reducedValue(block, node, outer, vars);
       const position = reducer!.startsWith("arg") ? { position: vars[0]! } : {};
-      const taken = reducer!.startsWith("arg") ? value : inDtype(value, dtypeOf(node));
-      block.body.push({ ...take(name, reducer!, taken), ...position });
+      const value = reducedValue(block, node, outer, vars);
+      block.body.push({ ...take(name, reducer!, value), ...position });
     }
     if (p.level === "full" && context.stored.has(node))
       stores.push(storeMember(context, block, node, rename));
@@ -87,17 +68,10 @@ const take = (name: string, reducer: Accumulate["reducer"], value: Expr): Accumu
   value,
 });
 
-/**
- * Appends the stores that follow the steps: reductions and what is made of them. `sum` is a
- * reduction's result.
- */
-export function emitAfter(
-  context: LoweringContext,
-  block: Values,
-  rename: Rename,
-  sum: (node: Tensor) => Expr = (node) => ref(accName(context, node), node.dtype),
-): void {
-  for (const node of runningOf(context)) if (isReduceOp(node)) block.bind(node, sum(node));
+/** Appends the stores that follow the steps: reductions and what is made of them. */
+export function emitAfter(context: LoweringContext, block: Values, rename: Rename): void {
+  for (const node of runningOf(context))
+    if (isReduceOp(node)) block.bind(node, ref(accName(context, node), node.dtype));
   const tail: Stmt[] = [];
   for (const [node, p] of membersOf(context.group))
     if (p.level === "outer" && context.stored.has(node))

@@ -30,6 +30,8 @@ export class KilnError extends Error {
 /** Shapes, ranks, axes or symbolic dims do not fit. */
 export class ShapeError extends KilnError {
   override name = "ShapeError";
+  /** The two extents that had to be equal, where that is what is wrong: dims, of which this leaf knows nothing. */
+  apart?: readonly [unknown, unknown];
 }
 
 /** Element types do not fit. */

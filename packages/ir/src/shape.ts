@@ -16,6 +16,7 @@ import {
 import { ShapeError } from "./errors.ts";
 import { checkExtents, checkList, kindOf } from "./kind.ts";
 import { requireAtLeast } from "./requirement.ts";
+import { unequal } from "./unequal.ts";
 
 export type Shape = readonly Dim[];
 
@@ -79,8 +80,10 @@ export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
     if (sameDim(x, y) || y === 1) out.push(x);
     else if (x === 1) out.push(y);
     else
-      throw new ShapeError(
+      throw unequal(
         `${op}: shapes do not broadcast: ${printShape(a)} and ${printShape(b)} differ at axis ${i - rank}: ${printDim(x)} and ${printDim(y)}\n  shapes are lined up from the right, and extents must be equal or 1: reshape or expandDims one`,
+        x,
+        y,
       );
   }
   return out;

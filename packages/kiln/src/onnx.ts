@@ -7,8 +7,12 @@ import "./eager/tensor-data.ts";
 import type { Artifact } from "@kiln-ml/artifact";
 import {
   checkOptions,
+  DeviceError,
+  type Dim,
   GraphError,
   type HostArray,
+  KilnError,
+  ShapeError,
   type Tensor,
   topologicalOrder,
 } from "@kiln-ml/ir";
@@ -22,27 +26,26 @@ import {
   ImportedModel,
   type Known,
   readModel,
-  type TypeDef,
   typed,
   type Value,
   type ValueDef,
 } from "@kiln-ml/onnx";
 import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
-import { type CompiledFunction, compile } from "./compile/compile.ts";
+import { compile } from "./compile/compile.ts";
 import type { CompileOptions } from "./compile/compile-options.ts";
 import type { ExportOptions } from "./compile/export.ts";
-import type { ShapedArray } from "./compile/feed.ts";
-import type { InputSpec } from "./compile/inputs.ts";
+import { declare, type InputSpec, inputTree, isSpec } from "./compile/inputs.ts";
+import { traceFunction } from "./compile/traced.ts";
 import { DeclaredExtents } from "./onnx/dims.ts";
+import { declaredShapes, type Forms, keyOf, type Spec, specOf } from "./onnx/forms.ts";
 import { type OnnxOptions, onnxOptions } from "./onnx/options.ts";
 import { flagged, lookAt, numbersOf } from "./onnx/overflow.ts";
+import { type Feeds, isFinal, questionOf, remember, type Stage, Stages } from "./onnx/stage.ts";
 import {
   copyOf,
-  type Form,
   feedsOf,
   formOf,
   inputValue,
-  leavesOf,
   type OnnxValue,
   readValue,
   tensorsOf,
@@ -53,29 +56,6 @@ export type { OnnxOptions } from "./onnx/options.ts";
 export type { OnnxTensor, OnnxValue } from "./onnx/values.ts";
 
 type Inputs = Readonly<Record<string, OnnxValue>>;
-/** What each input is, in the order of the call. */
-type Forms = readonly (readonly [string, Form])[];
-type Feeds = Readonly<Record<string, ShapedArray>>;
-type Spec = Record<string, InputSpec>;
-
-/** A program of the tree: final, or one that computes the next value that import must know. */
-interface Stage {
-  readonly run: CompiledFunction<[Record<string, Tensor>], Record<string, Tensor | Tensor[]>>;
-  /** What import threw. */
-  failure?: string;
-  /** The key of the demanded value. */
-  demand?: string;
-  /** The feeds that the demanded value depends on. */
-  depends?: readonly string[];
-  /** Demanded values by what the feeds held, if those are small. */
-  readonly answers: Map<string, readonly number[]>;
-  /** The nodes whose flags the run gives, from the last trace. */
-  checks?: readonly Check[];
-  /** Whether there is somebody to look at flags: nobody does for an artifact. */
-  readonly checked: boolean;
-  /** The form of the results, from the last trace. */
-  outputs?: Map<string, Value>;
-}
 
 /** Reads a model; compiles nothing yet. Throws ArtifactError for damaged files, GraphError for unsupported ops. */
 export function loadOnnx(bytes: Uint8Array, options: OnnxOptions = {}): OnnxModel {
@@ -91,11 +71,11 @@ export class OnnxModel {
   readonly #imported: ImportedModel;
   readonly #options: CompileOptions;
   readonly #extents: DeclaredExtents;
-  readonly #stages = new Map<string, Stage>();
-  /** Programs compiled of stages that are no longer kept. */
-  #dropped = 0;
-  /** Set once a symbolic import failed: programs are then compiled for the extents at hand. */
-  #static: string | undefined;
+  readonly #stages = new Stages();
+  /** Why programs are compiled for the extents at hand, by the symbols that are 0: the symbolic import failed. */
+  readonly #static = new Map<string, string>();
+  /** Whether what is to be learnt of extents has been. */
+  #explored = false;
 
   constructor(
     imported: ImportedModel,
@@ -124,14 +104,12 @@ export class OnnxModel {
 
   /** Programs compiled so far. */
   get compiles(): number {
-    let n = 0;
-    for (const { run } of this.#stages.values()) n += run.compiles;
-    return n + this.#dropped;
+    return this.#stages.compiles;
   }
 
   /** Why programs are compiled for each set of extents, if they are. */
   get specialised(): string | undefined {
-    return this.#static;
+    return this.#static.get("");
   }
 
   /** The outputs as nodes of the graph being built, for use inside `compile`: training, or a larger model. */
@@ -163,6 +141,33 @@ export class OnnxModel {
       outputs.push([name, readValue(value, arrays, shapes, next)]);
     for (const t of results) t.dispose();
     return Object.fromEntries(outputs);
+  }
+
+  /**
+   * Compiles and loads what a run comes to, as far as the file alone tells: for declared extents, and where values decide about
+   * the rest of the graph, up to these. A run then finds it. What cannot be compiled is left to a run, which says why.
+   */
+  async prepare(): Promise<void> {
+    const shapes = declaredShapes(this.inputs);
+    if (!shapes) return;
+    const symbolic = shapes.some((shape) => shape.some((d) => typeof d !== "number"));
+    const forms = this.#declaredForms();
+    const spec = () => this.#symbolicSpec();
+    const key = keyOf(forms, symbolic ? "" : shapes);
+    for (;;) {
+      const stage = this.#stage(key, forms, new Map(), spec);
+      try {
+        return await stage.run.prepare();
+      } catch (error) {
+        if (!(error instanceof KilnError) || error instanceof DeviceError) throw error;
+        if (!symbolic || !this.#goesOn(stage, "")) return;
+      }
+    }
+  }
+
+  /** Gives back what its programs and weights take on the device. The next run starts from the file again. */
+  async dispose(): Promise<void> {
+    for (const { run } of this.#stages.drop(() => true)) await run.dispose();
   }
 
   /** Runs once with the kernels timed. */
@@ -215,8 +220,9 @@ export class OnnxModel {
     let own = false;
     for (;;) {
       options?.signal?.throwIfAborted();
-      const symbolic = this.#static === undefined && this.#isSymbolic(feeds);
-      const stage = this.#next(forms, feeds, known, symbolic);
+      if (Object.values(feeds).some((f) => f.shape.includes(0))) this.#explore(forms);
+      const empty = this.#emptyIn(feeds);
+      const stage = this.#next(forms, feeds, known, empty);
       // Another program may follow, and the caller may write into an array by then.
       if (!own && !isFinal(stage)) [own, feeds] = [true, copyOf(feeds)];
       const question = questionOf(stage, feeds);
@@ -229,9 +235,8 @@ export class OnnxModel {
       try {
         results = await stage.run.run([feeds], options);
       } catch (error) {
-        // What an import cannot tell of symbols it may tell of numbers; if not, the error is the same.
-        if (!symbolic || stage.failure === undefined) throw error;
-        this.#static = stage.failure;
+        if (!empty || stage.failure === undefined) throw error;
+        this.#goesOn(stage, [...empty].join());
         continue;
       }
       if (stage.demand === undefined) return { stage, results, feeds };
@@ -240,6 +245,41 @@ export class OnnxModel {
       known.set(stage.demand, values);
       remember(stage.answers, questionOf(stage, feeds), values);
     }
+  }
+
+  /** Imports with all symbols once, for what is to be learnt before some of them are 0. */
+  #explore(forms: Forms): void {
+    const spec = () => inputTree([this.#symbolicSpec()], isSpec, declare);
+    while (!this.#explored && !this.#static.has("")) {
+      const stage = { answers: new Map(), checked: false } as Partial<Stage> as Stage;
+      try {
+        traceFunction(
+          (x: Record<string, Tensor>) => this.#trace(stage, forms, x, new Map()),
+          spec(),
+        );
+        this.#explored = true;
+      } catch (error) {
+        if (!this.#goesOn(stage, "")) this.#explored = true;
+        if (!(error instanceof KilnError)) throw error;
+      }
+    }
+  }
+
+  /**
+   * After an import with symbols that failed: true if it is worth another, as something was learnt. Else programs are compiled for the
+   * numbers, since what an import cannot tell of symbols it may tell of them; if not, the error is the same.
+   */
+  #goesOn(stage: Stage, empty: string): boolean {
+    if (stage.failure === undefined) return false;
+    const [a, b] = stage.apart ?? [];
+    // Where a symbol is 0, others look equal that are not.
+    const learnt = a !== undefined && b !== undefined && !empty && this.#extents.learn(a, b);
+    if (!learnt) {
+      this.#static.set(empty, stage.failure);
+      return false;
+    }
+    this.#stages.drop((key) => key.includes("|symbolic "));
+    return true;
   }
 
   /** The inputs in the order of the file, which feeds are numbered by. Throws GraphError for names that the model does not have. */
@@ -255,19 +295,15 @@ export class OnnxModel {
     );
   }
 
-  #next(forms: Forms, feeds: Feeds, known: Known, symbolic: boolean): Stage {
-    const spec = () => (symbolic ? this.#symbolicSpec() : specOf(forms, feeds));
-    const shapes = symbolic ? "symbolic" : JSON.stringify(Object.values(feeds).map((f) => f.shape));
-    const values = [...known].map(([key, v]) => `${key}=${v.join()}`).join(";");
-    return this.#stage(`${JSON.stringify(forms)}|${shapes}|${values}`, forms, known, spec);
+  #next(forms: Forms, feeds: Feeds, known: Known, empty: ReadonlySet<string> | undefined): Stage {
+    const spec = () => (empty ? this.#symbolicSpec(empty) : specOf(forms, feeds));
+    const shapes = empty ? [...empty].join() : Object.values(feeds).map((f) => f.shape);
+    return this.#stage(keyOf(forms, shapes, known), forms, known, spec);
   }
 
   /** The stage of a key; its types are asked for when it is made. */
   #stage(key: string, forms: Forms, known: Known, specOfStage: () => Spec, checked = true): Stage {
-    let stage = this.#stages.get(key);
-    // The most recently used are the last.
-    if (stage) this.#stages.delete(key);
-    else {
+    return this.#stages.of(key, () => {
       // The caller goes on adding to what is known.
       const then: Known = new Map(known);
       const made: Stage = {
@@ -278,15 +314,8 @@ export class OnnxModel {
           inputs: [specOfStage()],
         }),
       };
-      stage = made;
-    }
-    this.#stages.set(key, stage);
-    for (const [oldest, { run }] of this.#stages) {
-      if (this.#stages.size <= keptStages) break;
-      this.#dropped += run.compiles;
-      this.#stages.delete(oldest);
-    }
-    return stage;
+      return made;
+    });
   }
 
   #trace(
@@ -309,6 +338,7 @@ export class OnnxModel {
     } catch (error) {
       if (!(error instanceof Demand)) {
         stage.failure = error instanceof Error ? error.message : String(error);
+        if (error instanceof ShapeError) stage.apart = error.apart as [Dim, Dim] | undefined;
         throw error;
       }
       stage.demand = error.key;
@@ -327,72 +357,31 @@ export class OnnxModel {
     });
   }
 
-  /** True if the file declares symbolic extents, nothing but tensors, and no extent at hand is 0. */
-  #isSymbolic(feeds: Feeds): boolean {
-    const given = Object.values(feeds);
-    const types = this.inputs.map((v) => v.type);
-    return (
-      given.length === types.length &&
-      types.every((type) => type?.kind === "tensor" && type.shape !== undefined) &&
-      types.some((t) => t?.kind === "tensor" && t.shape!.some((d) => typeof d !== "number")) &&
-      given.every(({ shape }) => !shape.includes(0))
-    );
+  /**
+   * The symbols that are 0 in a run with symbols; undefined where there is none to be had: the file declares no symbolic extents, or
+   * something else than tensors, or the extents at hand do not fit.
+   */
+  #emptyIn(feeds: Feeds): ReadonlySet<string> | undefined {
+    const shapes = Object.values(feeds).map((f) => f.shape as readonly number[]);
+    const declared = declaredShapes(this.inputs);
+    if (!declared || shapes.length !== declared.length) return undefined;
+    if (!declared.some((shape) => shape.some((d) => typeof d !== "number"))) return undefined;
+    // A rank or a number that is not as declared is told of by the run.
+    const fits = declared.every((shape, i) => shape.length === shapes[i]!.length);
+    const empty = fits ? this.#extents.emptyIn(this.inputs, shapes) : new Set<string>();
+    return empty && !this.#static.has([...empty].join()) ? empty : undefined;
   }
 
-  #symbolicSpec(): Spec {
+  #symbolicSpec(empty?: ReadonlySet<string>): Spec {
     return Object.fromEntries(
-      this.inputs.map(({ name, type }, i) => [`i${i}`, { ...this.#declared(name, type), name }]),
+      this.inputs.map((def, i) => [`i${i}`, { ...this.#declared(def, empty), name: def.name }]),
     );
   }
 
-  #declared(name: string, type: TypeDef | undefined) {
-    if (type?.kind !== "tensor" || !type.shape)
-      throw new GraphError(`onnx: input ${name} has no declared shape`);
-    const shape = type.shape.map((d, axis) => this.#extents.of(d, name, axis));
-    return { dtype: dtypeOf(type.type, `onnx: input ${name}`), shape };
+  #declared(def: ValueDef, empty?: ReadonlySet<string>) {
+    const shape = this.#extents.shapeOf(def, empty);
+    if (def.type?.kind !== "tensor" || !shape)
+      throw new GraphError(`onnx: input ${def.name} has no declared shape`);
+    return { dtype: dtypeOf(def.type.type, `onnx: input ${def.name}`), shape };
   }
-}
-
-/** Programs that a model keeps; data-dependent sizes would otherwise fill the memory. */
-const keptStages = 64;
-
-/** Answers that a stage keeps, and the elements of feeds that are small enough to compare. */
-const keptAnswers = 16;
-const smallFeeds = 256;
-
-/** True if its program was traced and computes the outputs. */
-const isFinal = (stage: Stage): boolean =>
-  stage.outputs !== undefined && stage.demand === undefined;
-
-/** What a demanded value depends on, as text; undefined where that is not small, or not known yet. */
-function questionOf({ demand, depends }: Stage, feeds: Feeds): string | undefined {
-  if (demand === undefined || !depends) return undefined;
-  const size = depends.reduce((n, feed) => n + feeds[feed]!.data.length, 0);
-  if (size > smallFeeds) return undefined;
-  // It may depend on the extents of any input.
-  const shapes = Object.values(feeds).map(({ shape }) => shape.join());
-  return [...shapes, ...depends.map((feed) => feeds[feed]!.data.join())].join(";");
-}
-
-function remember(
-  answers: Map<string, readonly number[]>,
-  question: string | undefined,
-  values: readonly number[],
-): void {
-  if (question === undefined) return;
-  if (answers.size >= keptAnswers) answers.delete(answers.keys().next().value as string);
-  answers.set(question, values);
-}
-
-/** Types of the inputs at hand, extents and all. */
-function specOf(forms: Forms, feeds: Feeds): Spec {
-  const spec: Spec = {};
-  for (const [name, form] of forms)
-    for (const { feed, type } of leavesOf(form))
-      spec[feed] = {
-        shape: feeds[feed]!.shape,
-        dtype: dtypeOf(type),
-        name: feed === name ? name : `${name}.${feed}`,
-      };
-  return spec;
 }

@@ -2,7 +2,15 @@
  * What the handler of one node sees: its inputs as tensors or as known numbers, its attributes with defaults, and a way to run a
  * subgraph. Handlers build IR with it and nothing else.
  */
-import { type Dim, GraphError, isStatic, type KilnError, printDim, type Tensor } from "@kiln-ml/ir";
+import {
+  type Dim,
+  GraphError,
+  isStatic,
+  type KilnError,
+  printDim,
+  ShapeError,
+  type Tensor,
+} from "@kiln-ml/ir";
 import type { Check } from "./overflow.ts";
 import type { AttributeDef, ElementType, GraphDef, NodeDef, TensorDef } from "./proto/model.ts";
 import { asTensorValue, type TensorValue, type Value } from "./value.ts";
@@ -258,6 +266,9 @@ export class NodeContext {
   explain(error: KilnError): KilnError {
     if (error.message.includes(this.#where)) return error;
     const Class = error.constructor as new (message: string) => KilnError;
-    return new Class(`${this.#where}: ${error.message}`);
+    const explained = new Class(`${this.#where}: ${error.message}`);
+    return error instanceof ShapeError && error.apart
+      ? Object.assign(explained, { apart: error.apart })
+      : explained;
   }
 }

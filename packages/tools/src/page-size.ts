@@ -47,7 +47,7 @@ export const limits = {
   "openModel on wasm": 29.2,
   "runtime loader": 22.2,
   "runtime loader with wasm": 26.5,
-  "kiln-ml, compile for wasm": 151,
+  "kiln-ml, compile for wasm": 152.4,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

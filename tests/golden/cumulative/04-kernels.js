@@ -36,8 +36,8 @@ function cumsum(y_, cumsum) {
       for (let r1 = 0; r1 < 24; r1++) {
         const atR1 = atI0_0 - r1 * 40;
         for (let c = 0; c < least; c++) {
-          let sum0 = sum0s[c];
           const sum0Next = y_[atR1 + c + 920];
+          let sum0 = sum0s[c];
           cumsum[atR1 + c + 920] = Math.fround(sum0);
           sum0 += sum0Next;
           sum0s[c] = sum0;

@@ -47,7 +47,7 @@ const leastElements = 1 << 18;
  * that will be written, are prefetched there. Otherwise those that will be read are prefetched
  * where the row is used last; where it is used once, once a page.
  */
-export function prefetchAhead(body: Stmt[]): Stmt[] {
+export function prefetchAhead(body: readonly Stmt[]): readonly Stmt[] {
   const rows = body.at(-1);
   if (rows?.kind !== "loop" || rows.loop !== "parallel" || rows.step || rows.start) return body;
   const lines = linesIn(rows.body);

@@ -10,19 +10,19 @@
  * hand-over costs nothing beside them; short inner loops are unrolled, as long as the text stays
  * small enough to compile quickly.
  */
-import { addDim, type Dim, isStatic, maxOfDim, minDim, offsetOf, subDim } from "@kiln-ml/ir";
-import { type Loop, makeLoop } from "../../fuse/group.ts";
-import type { Stmt } from "../../kernel/kernel.ts";
-import type { Rename } from "../../kernel/map.ts";
+import { type Dim, isStatic, maxOfDim, opRecord, sizeOf } from "@kiln-ml/ir";
+import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { plainName } from "../../kernel/names.ts";
 import { strideOf } from "../../kernel/stride.ts";
-import { dimsIn, walkStmts } from "../../kernel/walk.ts";
-import { type LoweringContext, openBlock } from "../../lower/context.ts";
-import { collapse, decode, nest, totalOf } from "../../lower/loops.ts";
-import { declareAcc, emitRoot, emitRow, rootReduces } from "../../lower/rows.ts";
-import { type ColumnBlocks, readsByColumn, sumColumns } from "../columns.ts";
-import { prefetchAhead } from "./prefetch.ts";
-import { sumsInBlocks } from "./sums.ts";
+import { walkStmts } from "../../kernel/walk.ts";
+import type { LoweringContext } from "../../lower/context.ts";
+import { naiveRows } from "../../lower/naive.ts";
+import { accName, phasesOf, rootReduces } from "../../lower/rows.ts";
+import { sumDtype } from "../../lower/value.ts";
+import { inColumns, keptIn, readsByColumn } from "../columns.ts";
+import { compensated } from "../compensate.ts";
+import { type Extent, loopsOf } from "../loop-moves.ts";
+import { apply, type Step } from "../recipe.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 16;
@@ -36,78 +36,58 @@ const mapBlock = 4096;
  */
 const [jumpBlock, runBlock] = [16, 64];
 
-/** Fewer of few columns at once, so that threads find work; wide blocks are read faster. */
-const columnBlocks = ({ extent }: Loop): ColumnBlocks => ({
-  width: isStatic(extent) && extent >= 4096 ? 1024 : 512,
-  loop: "simd",
-  double: false,
-  rows: 64,
-  together: 4,
-});
+/** Rows that are summed before their sum is added to the total, and those added at once. */
+const [rowBlock, together] = [64, 4];
 
-export const simdRows = (context: LoweringContext): Stmt[] => sumsInBlocks(rowsOf(context));
-
-function rowsOf(context: LoweringContext): Stmt[] {
+export function simdRows(context: LoweringContext): Stmt[] {
   const { group } = context;
-  const row = (rename: Rename, inner: (body: readonly Stmt[]) => Stmt[], keep = {}): Stmt[] => {
-    const block = openBlock(context);
-    emitRow(context, block, { rename, inner, ...keep, once: (body) => [...body] });
-    return block.body;
-  };
-  const plain = (body: readonly Stmt[]): Stmt[] => [...body];
-  const inner = collapse(group.inner, new Map(), (r) => dimsIn(row(r, plain)));
-  const outer = collapse(group.outer, inner.rename, (r) => dimsIn(row(r, plain)));
-  const trial = row(outer.rename, plain);
-  const across = inner.loops.length > 0 && runsAcross(outer.loops, inner.loops, trial);
-  if (across && !isSmall(inner.loops) && readsByColumn(context, outer.loops, inner.loops, trial))
-    return sumColumns(
-      context,
-      outer.loops,
-      inner.loops,
-      outer.rename,
-      columnBlocks(outer.loops.at(-1)!),
-    );
-  if (inner.loops.length > 0 && !isSmall(inner.loops) && !across) {
-    const along = (body: readonly Stmt[]): Stmt[] => inLanes(inner.loops, body);
-    const body = row(outer.rename, along, { keep: keepIn(inner.loops) });
-    return prefetchAhead(around(context, outer.loops, body));
+  const small = isSmall(group.inner);
+  const merged = apply(naiveRows(context), ["merge"]);
+  const [outer, inner] = [loopsOf(merged, group.outer), loopsOf(merged, group.inner)];
+  const line = outer.at(-1)?.body ?? merged;
+  const across = inner.length > 0 && runsAcross(outer, inner, line);
+  if (across && !small && readsByColumn(context, outer, inner, line))
+    return apply(merged, ...columnRecipe(context, outer.at(-1)!, inner));
+  const rows = rootReduces(context).length > 0 ? outer.map(serial) : [];
+  if (inner.length > 0 && !small && !across) {
+    // Without phases there is nothing to keep from one to the next.
+    const kept = phasesOf(context).length > 1 ? naiveRows(context, { double: false }) : undefined;
+    const recipe = [...inner.slice(0, -1).map(serial), ...(rows.length ? rows : flat(outer))];
+    return apply(kept ? apply(kept, ["merge"]) : merged, ...recipe, ["prefetch"], ["blockSums"]);
   }
-  const written = isSmall(inner.loops) && isShort(inner.loops, trial) ? "unrolled" : "serial";
-  const body = (by: Rename): Stmt[] => row(by, (b) => nest(inner.loops, written, b));
-  return map(context, outer.loops, outer.rename, body, trial);
+  const written = small && isShort(inner, line) ? "unrolled" : "serial";
+  const runs = inner.map(({ name }): Step => ["mark", name, written]);
+  return apply(merged, ...runs, ...mapRecipe(outer, line, rows), ["blockSums"]);
 }
 
-const isSmall = (loops: readonly Loop[]): boolean =>
+const serial = ({ name }: Extent): Step => ["mark", name, "serial"];
+const inLanes = (name: string): Step => ["mark", name, "simd"];
+
+/** Outer loops as one parallel loop. */
+const flat = (outer: readonly Extent[]): Step[] =>
+  outer.length < 2 ? [] : [["flatten", "row", ...outer.map((l) => l.name)]];
+
+const isSmall = (loops: readonly Extent[]): boolean =>
   loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;
 
 /**
  * True if the statements stay readable, and quick to compile, when they are repeated for each
  * iteration.
  */
-function isShort(loops: readonly Loop[], body: readonly Stmt[]): boolean {
+function isShort(loops: readonly Extent[], body: readonly Stmt[]): boolean {
   let parts = 0;
   walkStmts(body, {
     expr: () => {
       parts++;
     },
   });
-  return parts * maxOfDim(totalOf(loops)) <= mostParts;
+  return parts * maxOfDim(sizeOf(loops.map((l) => l.extent))) <= mostParts;
 }
-
-/** One element an iteration, in the order of the loops. */
-const keepIn = (inner: readonly Loop[]) => ({
-  index: offsetOf(
-    inner.map((l) => l.extent),
-    inner.map((l) => l.at),
-  ),
-  size: totalOf(inner),
-  double: false,
-});
 
 /**
  * Loads and stores that step by one element along a loop, and those that move with it otherwise.
  */
-function stepsAlong(loop: Loop, body: readonly Stmt[]): { unit: number; other: number } {
+function stepsAlong(loop: Extent, body: readonly Stmt[]): { unit: number; other: number } {
   let [unit, other] = [0, 0];
   const see = (_: string, index: Dim = 0): void => {
     const stride = strideOf(index, loop.name);
@@ -120,8 +100,8 @@ function stepsAlong(loop: Loop, body: readonly Stmt[]): { unit: number; other: n
 
 /** True if lanes should lie along the last outer loop although there is an inner one. */
 function runsAcross(
-  outer: readonly Loop[],
-  inner: readonly Loop[],
+  outer: readonly Extent[],
+  inner: readonly Extent[],
   body: readonly Stmt[],
 ): boolean {
   const [o, i] = [outer.at(-1), inner.at(-1)!];
@@ -129,103 +109,92 @@ function runsAcross(
   return stepsAlong(o, body).unit > stepsAlong(i, body).unit;
 }
 
-/** Runs the inner loops with the last one in lanes. */
-const inLanes = (inner: readonly Loop[], body: readonly Stmt[]): Stmt[] =>
-  nest(inner.slice(0, -1), "serial", lanesOf(inner.at(-1)!, body));
-
-const lanesOf = (l: Loop, body: readonly Stmt[]): Stmt[] => nest([l], "simd", body);
-
-interface Part extends Loop {
-  /** The variable of the whole loop. */
-  readonly whole: Dim;
-}
-
-/** A loop over blocks of another. */
-function blocked(
-  l: Loop,
-  size: number,
-  kind: "serial" | "parallel",
-  body: (part: Part) => readonly Stmt[],
-): Stmt[] {
-  const start = makeLoop(`${plainName(l.name)}Block`, l.extent);
-  const within = makeLoop(`${plainName(l.name)}In`, size);
-  const extent = minDim(size, subDim(l.extent, start.at));
-  const whole = addDim(start.at, within.at);
-  return [
-    {
-      kind: "loop",
-      name: start.name,
-      extent: l.extent,
-      step: size,
-      loop: kind,
-      body: [...body({ ...within, extent, whole })],
-    },
-  ];
-}
-
-/** The statements with the loop's variable bound to an index expression. */
-const renameIn = (l: Loop, to: Dim, body: readonly Stmt[]): Stmt[] => [
-  { kind: "letIndex", name: l.name, value: to },
-  ...body,
-];
-
-/** All outer loops as one parallel loop; with sums over all of them, one thread. */
-function around(context: LoweringContext, outer: readonly Loop[], body: readonly Stmt[]): Stmt[] {
-  const root = openBlock(context);
-  const whole = rootReduces(context).length > 0;
-  root.body.push(...rootReduces(context).map((r) => declareAcc(context, r)));
-  root.body.push(...(whole ? nest(outer, "serial", body) : flattened(outer, body)));
-  emitRoot(context, root);
-  return root.body;
-}
-
-function flattened(outer: readonly Loop[], body: readonly Stmt[]): Stmt[] {
-  if (outer.length < 2) return nest(outer, "parallel", body);
-  const flat = makeLoop("row", totalOf(outer));
-  return nest([flat], "parallel", [...decode(outer, flat.at), ...body]);
-}
-
-/** Groups whose lanes lie along the last outer loop. */
-function map(
-  context: LoweringContext,
-  outer: readonly Loop[],
-  rename: Rename,
-  body: (rename: Rename) => Stmt[],
-  trial: readonly Stmt[],
-): Stmt[] {
+/** Groups whose lanes lie along the last outer loop. `rows`: how loops with sums over them run. */
+function mapRecipe(
+  outer: readonly Extent[],
+  line: readonly Stmt[],
+  rows: readonly Step[],
+): readonly Step[] {
   const last = outer.at(-1);
-  if (!last) return around(context, outer, body(rename));
+  if (!last) return [];
   const rest = outer.slice(0, -1);
-  if (rootReduces(context).length > 0) return around(context, rest, lanesOf(last, body(rename)));
+  if (rows.length > 0) return rows.slice(0, -1);
   const jump = rest.at(-1);
-  if (jump && jumps(jump, last, trial)) return flattenedBlocks(rest, jump, last, body(rename));
-  const few = isStatic(totalOf(rest)) && (totalOf(rest) as number) < 16;
+  if (jump && jumps(jump, last, line)) return inSquares(rest.slice(0, -1), jump, last);
+  const few =
+    isStatic(sizeOf(rest.map((l) => l.extent))) &&
+    (sizeOf(rest.map((l) => l.extent)) as number) < 16;
   if (few && maxOfDim(last.extent) > mapBlock)
-    return blocked(last, mapBlock, "parallel", (part) =>
-      nest(rest, "serial", lanesOf(part, renameIn(last, part.whole, body(rename)))),
-    );
-  return around(context, rest, lanesOf(last, body(rename)));
+    return [
+      ["split", last.name, mapBlock],
+      ...(rest[0] ? [["reorder", blockOf(last), rest[0].name] as const] : []),
+      ...rest.map(serial),
+      inLanes(within(last)),
+    ];
+  return [...flat(rest), inLanes(last.name)];
 }
+
+const blockOf = ({ name }: Extent): string => `${plainName(name)}Block`;
+const within = ({ name }: Extent): string => `${plainName(name)}In`;
 
 /** True if some loads run along `jump` while the stores run along `last`: a transposition. */
-function jumps(jump: Loop, last: Loop, body: readonly Stmt[]): boolean {
+function jumps(jump: Extent, last: Extent, body: readonly Stmt[]): boolean {
   if (maxOfDim(jump.extent) < jumpBlock || maxOfDim(last.extent) < runBlock) return false;
   return stepsAlong(jump, body).unit > 0 && stepsAlong(last, body).other > 0;
 }
 
-/** Blocks of both loops, so that cache lines are used up before they are lost. */
-function flattenedBlocks(
-  rest: readonly Loop[],
-  jump: Loop,
-  last: Loop,
-  body: readonly Stmt[],
-): Stmt[] {
-  const outer = rest.slice(0, -1);
-  const kind = outer.length > 0 ? "serial" : "parallel";
-  const blocks = blocked(jump, jumpBlock, kind, (j) =>
-    blocked(last, runBlock, "serial", (r) =>
-      nest([j], "serial", renameIn(jump, j.whole, lanesOf(r, renameIn(last, r.whole, body)))),
-    ),
-  );
-  return outer.length > 0 ? flattened(outer, blocks) : blocks;
+/** Squares of both loops, so that cache lines are used up before they are lost. */
+const inSquares = (outer: readonly Extent[], jump: Extent, last: Extent): Step[] => [
+  ["split", jump.name, jumpBlock],
+  ["split", last.name, runBlock],
+  ["reorder", blockOf(last), within(jump)],
+  ...[within(jump), blockOf(last), ...(outer.length > 0 ? [blockOf(jump)] : [])].map(
+    (name): Step => ["mark", name, "serial"],
+  ),
+  inLanes(within(last)),
+  ...flat(outer),
+];
+
+/**
+ * Columns summed side by side. Sums of many rows are taken in parts; a few rows are added at once
+ * to what is kept of a column.
+ */
+function columnRecipe(
+  context: LoweringContext,
+  { name, extent, body }: Of<"loop">,
+  inner: readonly Extent[],
+): Step[] {
+  const sums = phasesOf(context)[0]!
+    .reduces.filter((t) => opRecord(t.op).reducer === "sum" && compensated(t.dtype) !== undefined)
+    .map((t) => accName(context, t));
+  const { cut, size, rows } = partOf(inner, sums.length > 0);
+  const parts: Step[] = size
+    ? [
+        ["split", cut.name, size, "part", "r"],
+        ["inline", cut.name],
+        ["splitSum", "part", ...sums],
+      ]
+    : [];
+  // A row at a time where the other inner loops would come between rows.
+  const several = cut === inner.at(-1) && rows >= together;
+  // Fewer of few columns at once, so that threads find work; wide blocks are read faster.
+  const width = isStatic(extent) && extent >= 4096 ? 1024 : 512;
+  return [
+    ...inner.map(serial),
+    ...keptIn(body, (a) => sumDtype(a.dtype)),
+    ...parts,
+    ...(several ? [["unroll", size ? "r" : cut.name, together] as const] : []),
+    ...inColumns({ name }, width, "simd"),
+  ];
+}
+
+/** The loop that is cut into parts of about as many rows as are summed at once, and how many of it. */
+function partOf(inner: readonly Extent[], parted: boolean) {
+  const most = inner.map((l) => maxOfDim(l.extent));
+  if (!parted || most.reduce((n, m) => n * m, 1) <= rowBlock)
+    return { cut: inner[0]!, size: undefined, rows: most[0]! };
+  let [at, below] = [inner.length - 1, 1];
+  for (; at > 0 && below * most[at]! <= rowBlock; at--) below *= Math.max(1, most[at]!);
+  const size = Math.max(1, Math.floor(rowBlock / below));
+  return { cut: inner[at]!, size, rows: Math.min(size, most[at]!) };
 }

@@ -11,6 +11,7 @@ import type { Tensor } from "../node.ts";
 import { defineOp } from "../op.ts";
 import { productDtype } from "../precision.ts";
 import { broadcastShapes, checkAxis, printShape, type Shape } from "../shape.ts";
+import { unequal } from "../unequal.ts";
 import {
   apply,
   asFactor,
@@ -43,8 +44,10 @@ function checkPairs(lhs: Tensor, rhs: Tensor, d: DotAxes): void {
       );
     for (const [i, x] of a.entries())
       if (!sameDim(lhs.shape[x]!, rhs.shape[b[i]!]!))
-        throw new ShapeError(
+        throw unequal(
           `dotGeneral: ${kind} extents differ: lhs ${printShape(lhs.shape)} has ${printDim(lhs.shape[x]!)} at axis ${x}, rhs ${printShape(rhs.shape)} has ${printDim(rhs.shape[b[i]!]!)} at axis ${b[i]}`,
+          lhs.shape[x]!,
+          rhs.shape[b[i]!]!,
         );
   }
 }
@@ -206,8 +209,10 @@ export function matmul(a: Tensor, b: Tensor): Tensor {
     );
   const inner = b.shape[Math.max(0, b.rank - 2)]!;
   if (!sameDim(a.shape[a.rank - 1]!, inner))
-    throw new ShapeError(
+    throw unequal(
       `matmul: inner extents differ: lhs ${printShape(a.shape)} has ${printDim(a.shape[a.rank - 1]!)}, rhs ${printShape(b.shape)} has ${printDim(inner)}\n  the last axis of lhs and the last but one of rhs must be equal: swapAxes(-1, -2) or reshape one`,
+      a.shape[a.rank - 1]!,
+      inner,
     );
   const [x, y] = [converted(a, b), converted(b, a)];
   if (y.rank <= 2) return dotGeneral(x, y, { lhsContract: [-1], rhsContract: [0] });

@@ -10,6 +10,7 @@ import { checkExtentKind, checkExtents, checkList } from "../kind.ts";
 import type { Tensor } from "../node.ts";
 import { type Condition, defineOp, type Piece } from "../op.ts";
 import { checkAxis, exactQuotient, printShape } from "../shape.ts";
+import { unequal } from "../unequal.ts";
 import { apply, checkSameDtype, checkTensor, metFloats } from "./apply.ts";
 import { expandDims } from "./reshape.ts";
 import { sliceAxis } from "./slice.ts";
@@ -23,14 +24,15 @@ defineOp({
     const first = operands[0]!;
     const axis = checkAxis("concat", attrs.axis as number, first.rank);
     checkSameDtype("concat", operands);
-    for (const t of operands)
-      if (
-        t.rank !== first.rank ||
-        t.shape.some((d, i) => i !== axis && !sameDim(d, first.shape[i]!))
-      )
-        throw new ShapeError(
+    for (const t of operands) {
+      const off = t.shape.findIndex((d, i) => i !== axis && !sameDim(d, first.shape[i] ?? 0));
+      if (t.rank !== first.rank || off >= 0)
+        throw unequal(
           `concat: shapes differ off axis ${axis}: ${printShape(first.shape)} and ${printShape(t.shape)}\n  make all other axes equal, or name another axis`,
+          first.shape[off] ?? first.rank,
+          t.shape[off] ?? t.rank,
         );
+    }
     const extent = operands.reduce<Dim>((sum, t) => addDim(sum, t.shape[axis]!), 0);
     return { dtype: first.dtype, shape: first.shape.map((d, i) => (i === axis ? extent : d)) };
   },

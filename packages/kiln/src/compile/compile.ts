@@ -27,6 +27,13 @@ export interface CompiledFunction<A extends readonly unknown[] = readonly unknow
    * Parameters are then as they were.
    */
   run(args: Feeds<A>, options?: RunOptions): Promise<R>;
+  /** Compiles and loads now what the first call would. Needs declared inputs, none of which only a call can tell. */
+  prepare(): Promise<void>;
+  /**
+   * Gives back what its programs take on the device, and the weights that they read and no run has changed; other functions load
+   * these again. A later call compiles again.
+   */
+  dispose(): Promise<void>;
   /** Runs once, with every kernel timed. */
   profile(...args: Feeds<A>): Promise<KernelTiming[]>;
   /**
@@ -76,6 +83,8 @@ export function compile<A extends readonly unknown[], R>(
   Object.defineProperty(call, "compiles", { get: () => state.compiles });
   return Object.assign(call, {
     run,
+    prepare: () => inOrder(() => state.prepare()),
+    dispose: () => inOrder(async () => state.dispose()),
     profile: async (...args: unknown[]) => {
       const given = state.given(args);
       return inOrder(() => state.profile(given));

@@ -11,7 +11,7 @@ import { type CodeOptions, codeOf, Runner } from "../devices/engine.ts";
 import { claim, gather } from "../devices/move.ts";
 import { nominalDims } from "../devices/placement.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "../devices/session.ts";
-import { isPinned, leafOf } from "../devices/storage.ts";
+import { drop, isPinned, leafOf } from "../devices/storage.ts";
 import { flush, hasPending, homeOf } from "../eager/eager.ts";
 import type { InspectOptions } from "../inspect/inspect.ts";
 import type { Tuned, TuneOptions } from "../tune/tune.ts";
@@ -116,6 +116,23 @@ export class Compiler {
     return checked.program;
   }
 
+  /** Compiles and loads what declared inputs lead to. */
+  async prepare(): Promise<void> {
+    const { inputs } = this.#options;
+    if (!inputs) throw undeclared("prepare", this.name);
+    const variant = this.#found("") ?? (await this.#build("", [], inputs));
+    await variant.runner.executable();
+  }
+
+  /** Frees the programs, and on the device what only they read. Parameters that a run has changed stay. */
+  dispose(): void {
+    for (const { runner, traced } of this.#variants.splice(0)) {
+      runner.dispose();
+      for (const leaf of traced.states) drop(leaf);
+    }
+    this.#last = undefined;
+  }
+
   async profile(given: Given): Promise<KernelTiming[]> {
     const { variant, inputs } = await this.#prepare(given);
     return variant.runner.profile(inputs);
@@ -153,10 +170,7 @@ export class Compiler {
     const none = this.#fn.length === 0 ? [] : undefined;
     const specs = inputs ?? this.#options.inputs ?? none;
     const traced = specs ? this.#traceDeclared(specs) : this.#latest();
-    if (!traced)
-      throw new GraphError(
-        `${op}: ${this.name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
-      );
+    if (!traced) throw undeclared(op, this.name);
     return {
       traced,
       session: (await this.#home(traced)) ?? (await this.#compile(traced)).session,
@@ -321,12 +335,12 @@ export class Compiler {
     key: string,
     pattern: Pattern,
     specs: readonly InputSpec[],
-    extents: Extents,
+    extents?: Extents,
   ): Promise<Variant> {
     return this.#made({ key, pattern, specs, traced: this.#traceDeclared(specs) }, extents);
   }
 
-  async #made(parts: Omit<Variant, "runner" | "agrees">, extents: Extents): Promise<Variant> {
+  async #made(parts: Omit<Variant, "runner" | "agrees">, extents?: Extents): Promise<Variant> {
     const runner = await this.#compile(parts.traced, extents);
     this.compiles++;
     const variant = { ...parts, runner, agrees: new Map() };
@@ -376,6 +390,11 @@ export class Compiler {
 }
 
 const looked = "it is another program, as the script looks at an extent itself";
+
+const undeclared = (op: string, name: string): GraphError =>
+  new GraphError(
+    `${op}: ${name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
+  );
 
 const shapesOf = ({ feeds }: Given): Extents => feeds.map((f) => f.shape);
 const extentsKey = ({ feeds }: Given): string => feeds.map((f) => f.shape.join()).join(";");

@@ -51,6 +51,13 @@ export function storedOf(t: Tensor): Stored | undefined {
 
 export const forget = (t: Tensor): boolean => stored.delete(t);
 
+/** Frees what lives on a device of a leaf whose values can be had again: from the host, or as a first value. */
+export function drop(leaf: Tensor): void {
+  if (leaf.op === "param" ? versionOf(leaf) > 0 : !hasHostData(leaf)) return;
+  stored.get(leaf)?.array.dispose();
+  stored.delete(leaf);
+}
+
 /** A data leaf that stands for a device array. */
 export function leafOf(session: Session, array: DeviceArray): Tensor {
   const { dtype, shape } = array;

@@ -198,6 +198,23 @@ console.log(rows.length, "ops", rows.some((r) => r.op === "Conv"));
     "`loadOnnx` of `kiln-ml/onnx` compiles and runs them.",
   ),
   page(
+    "packages/onnxruntime",
+    "The interface of onnxruntime-web and onnxruntime-node on Kiln: programs run unchanged behind an alias",
+    ["onnx", "onnxruntime", "inference"],
+    `
+import * as ort from "@kiln-ml/onnxruntime";
+import type { Tensor } from "kiln-ml";
+import { exportOnnx } from "kiln-ml/onnx";
+
+const bytes = await exportOnnx((x: Tensor) => x.softmax(), { inputs: [["N", 3]] });
+const session = await ort.InferenceSession.create(bytes);
+const [input, output] = [session.inputNames[0]!, session.outputNames[0]!];
+const results = await session.run({ [input]: new ort.Tensor("float32", [1, 2, 3], [1, 3]) });
+console.log(results[output]!.data);
+`,
+    '`"onnxruntime-web": "npm:@kiln-ml/onnxruntime"` among the overrides of a program\'s package.json puts it behind the packages that the program uses.',
+  ),
+  page(
     "packages/formats",
     "safetensors, PyTorch and NumPy files, read and written in TypeScript",
     ["safetensors", "pytorch", "numpy", "npz"],

@@ -1,0 +1,63 @@
+/** `@huggingface/transformers`: BERT, GPT-2 with its cache, and ViT, of random weights; `node transformers.mjs NAME`. */
+import { mark, report, timed } from "./measure.mjs";
+
+const name = process.argv[2];
+const { AutoModel, AutoModelForCausalLM, AutoModelForImageClassification, env, Tensor } =
+  await import("@huggingface/transformers");
+env.allowRemoteModels = false;
+env.localModelPath = new URL("models/", import.meta.url).pathname;
+mark("importMs");
+
+const ids = (length) => BigInt64Array.from({ length }, (_, i) => BigInt((i * 37 + 11) % 997));
+const ones = (length) => new BigInt64Array(length).fill(1n);
+const tokens = (batch, length) => ({
+  input_ids: new Tensor("int64", ids(batch * length), [batch, length]),
+  attention_mask: new Tensor("int64", ones(batch * length), [batch, length]),
+});
+
+const programs = {
+  async bert() {
+    const model = await AutoModel.from_pretrained("bert", { dtype: "fp32" });
+    mark("createMs");
+    const values = [];
+    for (const [batch, length] of [
+      [1, 16],
+      [2, 48],
+      [1, 64],
+    ]) {
+      const types = new Tensor("int64", new BigInt64Array(batch * length), [batch, length]);
+      const { last_hidden_state: y } = await model({
+        ...tokens(batch, length),
+        token_type_ids: types,
+      });
+      values.push(...y.data);
+    }
+    return { values, ...(await timed(() => model(tokens(1, 64)))) };
+  },
+  async gpt2() {
+    const model = await AutoModelForCausalLM.from_pretrained("gpt2", { dtype: "fp32" });
+    mark("createMs");
+    const ask = (length, count) =>
+      model.generate({ ...tokens(1, length), max_new_tokens: count, do_sample: false });
+    const values = [];
+    for (const length of [4, 9]) values.push(...Array.from((await ask(length, 24)).data, Number));
+    const { logits } = await model(tokens(1, 12));
+    values.push(...logits.data);
+    const { firstMs, runMs } = await timed(() => ask(9, 24), { times: 8 });
+    return { values, firstMs, runMs: runMs / 24 };
+  },
+  async vit() {
+    const model = await AutoModelForImageClassification.from_pretrained("vit", { dtype: "fp32" });
+    mark("createMs");
+    const pixels = (batch) => {
+      const data = Float32Array.from({ length: batch * 3 * 96 * 96 }, (_, i) => Math.sin(i * 0.37));
+      return new Tensor("float32", data, [batch, 3, 96, 96]);
+    };
+    const values = [];
+    for (const batch of [1, 3])
+      values.push(...(await model({ pixel_values: pixels(batch) })).logits.data);
+    return { values, ...(await timed(() => model({ pixel_values: pixels(1) }))) };
+  },
+};
+
+report(await programs[name]());

@@ -1,0 +1,53 @@
+/** Moves for the lanes of a vector. */
+import {
+  addDim,
+  type Condition,
+  ceilDiv,
+  type Dim,
+  maxOfDim,
+  modDim,
+  mulDim,
+  negDim,
+  subDim,
+} from "@kiln-ml/ir";
+import type { Of, Stmt } from "../kernel/kernel.ts";
+import { decode, nest, totalOf } from "../lower/loops.ts";
+import { freshLoop, loopLike, nestOf, refuse, replaceLoops } from "./loop-moves.ts";
+
+const lanes = 4;
+
+/**
+ * Runs the iterations of loops that stand directly in one another four at a time, one in each
+ * lane, and those that are left one at a time. Without a name, that is the only iteration of the
+ * whole.
+ */
+export function inLanes(body: readonly Stmt[], ...names: readonly string[]): readonly Stmt[] {
+  const [first] = names;
+  if (first === undefined) return fours(body, [], body);
+  return replaceLoops(body, first, (l) => {
+    const loops = nestOf(l, names);
+    if (l.loop !== "parallel") refuse(`${first} is ${l.loop}, not parallel`);
+    return fours(body, loops, loops.at(-1)!.body);
+  });
+}
+
+function fours(body: readonly Stmt[], loops: readonly Of<"loop">[], line: readonly Stmt[]): Stmt[] {
+  const outer = loops.map(loopLike);
+  const total = totalOf(outer);
+  const block = freshLoop(body, "four", ceilDiv(total, lanes));
+  const first = mulDim(block.at, lanes);
+  const left = subDim(total, first);
+  const at = (l: Dim): Stmt[] => [...decode(outer, addDim(first, l)), ...line];
+  const lane = freshLoop(body, "lane", lanes);
+  const rest = freshLoop(body, "rest", lanes - 1);
+  const four = nest([lane], "vector", at(lane.at));
+  if (modDim(total, lanes) === 0) return nest([block], "parallel", four);
+  const some = nest([{ ...rest, extent: left }], "serial", at(rest.at));
+  if (maxOfDim(total) < lanes) return nest([block], "parallel", some);
+  const whole: Condition = { value: subDim(left, lanes), test: "nonnegative" };
+  const part: Condition = { value: subDim(negDim(left), 1 - lanes), test: "nonnegative" };
+  return nest([block], "parallel", [
+    { kind: "if", when: [whole], then: four },
+    { kind: "if", when: [part], then: some },
+  ]);
+}

@@ -1,0 +1,274 @@
+/**
+ * Transformations of loops. A move takes the statements of a kernel and gives those of another that
+ * computes the same, bit for bit; where it cannot, it says why. It names loops without their mark,
+ * and changes all of one name: the phases of a row have the same inner loops. What a loop is marked
+ * says what may be done with it; a move never makes that up.
+ */
+import {
+  addDim,
+  type Dim,
+  floorDiv,
+  keyOfDim,
+  maxOfDim,
+  minDim,
+  modDim,
+  mulDim,
+  ofAtom,
+  printDim,
+  subDim,
+  substitute,
+  symbolsIn,
+} from "@kiln-ml/ir";
+import { type Loop as GroupLoop, makeLoop } from "../fuse/group.ts";
+import type { LoopKind, Of, Stmt } from "../kernel/kernel.ts";
+import { mapBlock, type Rename, substituteIn } from "../kernel/map.ts";
+import { indexName, plainName } from "../kernel/names.ts";
+import { bindingOf } from "../kernel/parts.ts";
+import { dimsIn, eachStmt } from "../kernel/walk.ts";
+import { collapse, decode, nest, totalOf } from "../lower/loops.ts";
+
+type Loop = Of<"loop">;
+/** A loop of a group, or of a kernel. */
+export type Extent = Pick<Loop, "name" | "extent">;
+
+/** Thrown inside of moves; `apply` makes a value of it. */
+export class Refused extends Error {}
+
+export function refuse(why: string): never {
+  throw new Refused(why);
+}
+
+/** The statements, each loop of a name replaced; refused where there is none. */
+export function replaceLoops(
+  body: readonly Stmt[],
+  name: string,
+  by: (l: Loop) => readonly Stmt[],
+): Stmt[] {
+  let found = false;
+  const inside = (stmts: readonly Stmt[]): Stmt[] =>
+    stmts.flatMap((s): readonly Stmt[] => {
+      if (s.kind !== "loop" || s.name !== indexName(name)) return [mapBlock(s, inside)];
+      found = true;
+      return by(s);
+    });
+  const out = inside(body);
+  return found ? out : refuse(`there is no loop ${name}`);
+}
+
+const isPlain = (l: Loop): boolean => l.start === undefined && l.step === undefined;
+
+/** The variable of a loop that counts from 0 by 1, of the range that its statements know. */
+export function variableOf(l: Loop): Dim {
+  if (!isPlain(l)) refuse(`${plainName(l.name)} does not count from 0 by 1`);
+  for (const d of dimsIn(l.body)) {
+    const known = symbolsIn(d).get(l.name);
+    if (known) return ofAtom(known);
+  }
+  return makeLoop(plainName(l.name), l.extent).at;
+}
+
+/** A loop over something new, of a name that nothing has. */
+export function freshLoop(body: readonly Stmt[], wanted: string, extent: Dim): GroupLoop {
+  const loop = makeLoop(wanted, extent);
+  eachStmt(body, (s) => {
+    if (bindingOf(s)?.name === loop.name) refuse(`there is a ${wanted} already`);
+  });
+  return loop;
+}
+
+export const count = (text: string | undefined): number => {
+  const n = Number(text);
+  return Number.isInteger(n) && n > 0 ? n : refuse(`${text} is no number of iterations`);
+};
+
+/** Runs of loops of one kind that stand directly in one another, the innermost runs first. */
+function chainsIn(body: readonly Stmt[]): Loop[][] {
+  const chains: Loop[][] = [];
+  const inner = new Set<Stmt>();
+  eachStmt(body, (s) => {
+    if (s.kind !== "loop" || inner.has(s)) return;
+    const chain = [s];
+    for (let [next, more] = s.body; next?.kind === "loop" && !more; [next, more] = next.body) {
+      if (next.loop !== s.loop || !isPlain(next) || !isPlain(s)) break;
+      chain.push(next);
+      inner.add(next);
+    }
+    chains.unshift(chain);
+  });
+  return chains;
+}
+
+const keyOfChain = (chain: readonly Loop[]): string =>
+  chain.map((l) => `${l.name}<${keyOfDim(l.extent)}`).join(" ");
+
+/** Merges neighbouring loops wherever every access walks both as one run of memory. */
+export function merge(body: readonly Stmt[]): readonly Stmt[] {
+  const dims = [...new Map(dimsIn(body).map((d) => [keyOfDim(d), d])).values()];
+  const chains = chainsIn(body);
+  // What a name stands for must be the same wherever it occurs.
+  const keys = new Map<string, Set<string>>();
+  for (const chain of chains)
+    for (const l of chain) keys.set(l.name, (keys.get(l.name) ?? new Set()).add(keyOfChain(chain)));
+  let rename: Rename = new Map();
+  const merged = new Map<string, readonly GroupLoop[]>();
+  for (const chain of chains) {
+    const key = keyOfChain(chain);
+    if (merged.has(key) || chain.some((l) => keys.get(l.name)!.size > 1)) continue;
+    const loops = chain.map(loopLike);
+    const found = collapse(loops, rename, (r) => dims.map((d) => substitute(d, r)));
+    merged.set(key, found.loops);
+    rename = found.rename;
+  }
+  if (rename.size === 0) return body;
+  const first = new Map(chains.map((chain) => [chain[0] as Stmt, chain]));
+  const inside = (stmts: readonly Stmt[]): Stmt[] =>
+    stmts.flatMap((s) => {
+      const chain = first.get(s);
+      const loops = chain && merged.get(keyOfChain(chain));
+      if (!loops) return [mapBlock(s, inside)];
+      return nest(loops, chain[0]!.loop, inside(chain.at(-1)!.body));
+    });
+  return substituteIn(inside(body), rename);
+}
+
+/** What a loop may be marked, by what is true of it. */
+const weaker: Readonly<Record<LoopKind, readonly LoopKind[]>> = {
+  parallel: ["parallel", "simd", "vector", "serial", "unrolled"],
+  simd: ["simd", "serial", "unrolled"],
+  vector: ["vector", "serial", "unrolled"],
+  serial: ["serial", "unrolled"],
+  unrolled: ["unrolled", "serial"],
+  workgroup: [],
+  local: [],
+};
+
+/** Marks how loops run; the last argument says it. */
+export function mark(body: readonly Stmt[], ...args: readonly string[]): readonly Stmt[] {
+  const [names, kind] = [args.slice(0, -1), args.at(-1) as LoopKind];
+  const marked = (l: Loop): Stmt => {
+    if (!weaker[l.loop].includes(kind)) refuse(`${plainName(l.name)} is ${l.loop}, not ${kind}`);
+    if ((kind === "unrolled" || kind === "vector") && maxOfDim(l.extent) === Infinity)
+      refuse(`${plainName(l.name)} has ${printDim(l.extent)} iterations`);
+    return { ...l, loop: kind };
+  };
+  return names.reduce((b, name) => replaceLoops(b, name, (l) => [marked(l)]), body);
+}
+
+/** Writes out so many iterations in each of a loop; those that are left are a loop of their own. */
+export function unroll(body: readonly Stmt[], name: string, times: string): readonly Stmt[] {
+  return replaceLoops(body, name, (l) => {
+    const within = freshLoop(body, "e", count(times));
+    const by = new Map([[l.name, addDim(variableOf(l), within.at)]]);
+    if (l.loop !== "parallel" && l.loop !== "serial") refuse(`${name} is ${l.loop}`);
+    const whole = modDim(l.extent, count(times)) === 0;
+    const extent = whole ? l.extent : mulDim(floorDiv(l.extent, count(times)), count(times));
+    const inner = nest([within], "unrolled", substituteIn(l.body, by));
+    const main: Stmt = { ...l, extent, step: count(times), body: inner };
+    return whole ? [main] : [main, { ...l, start: extent }];
+  });
+}
+
+/** The loops of these names as moves left them, the outermost first; of phases, the first one's. */
+export function loopsOf(body: readonly Stmt[], named: readonly Extent[]): Loop[] {
+  const names = new Set(named.map((l) => l.name));
+  const found = new Map<string, Loop>();
+  eachStmt(body, (s) => {
+    if (s.kind === "loop" && names.has(s.name) && !found.has(s.name)) found.set(s.name, s);
+  });
+  return [...found.values()];
+}
+
+/**
+ * Cuts a loop into blocks: a loop over their starts, and one over the iterations of a block, the
+ * last of which may be shorter. The variable is bound anew from the two; `inline` puts them where
+ * it is used.
+ */
+export function split(
+  body: readonly Stmt[],
+  name: string,
+  size: string,
+  block = `${name}Block`,
+  within = `${name}In`,
+): readonly Stmt[] {
+  return replaceLoops(body, name, (l) => {
+    variableOf(l);
+    if (!weaker[l.loop].includes("serial") || l.loop === "unrolled" || l.loop === "vector")
+      refuse(`${name} is ${l.loop}`);
+    const start = freshLoop(body, block, l.extent);
+    const part = freshLoop(body, within, count(size));
+    const extent = minDim(count(size), subDim(l.extent, start.at));
+    const bind: Stmt = { kind: "letIndex", name: l.name, value: addDim(start.at, part.at) };
+    const inner = nest([{ ...part, extent }], l.loop, [bind, ...l.body]);
+    return [{ ...l, name: start.name, step: count(size), body: inner }];
+  });
+}
+
+/** Puts what an index is bound to where it is used. */
+export function inline(body: readonly Stmt[], name: string): readonly Stmt[] {
+  const bound = body.findIndex((s) => s.kind === "letIndex" && s.name === indexName(name));
+  const [before, after] = bound < 0 ? [body, []] : [body.slice(0, bound), body.slice(bound + 1)];
+  const kept = before.map((s) => mapBlock(s, (inner) => inline(inner, name)));
+  if (bound < 0) return kept;
+  const { value } = body[bound] as Of<"letIndex">;
+  return [...kept, ...substituteIn(after, new Map([[indexName(name), value]]))];
+}
+
+/** The loops of these names, which stand directly in one another and are of one kind. */
+export function nestOf(l: Loop, names: readonly string[]): Loop[] {
+  const loops = [l];
+  for (const name of names.slice(1)) {
+    const [only, more] = loops.at(-1)!.body;
+    if (only?.kind !== "loop" || more || only.name !== indexName(name))
+      return refuse(`${name} does not stand directly in ${plainName(loops.at(-1)!.name)}`);
+    if (only.loop !== l.loop) refuse(`${name} is ${only.loop}, ${names[0]} ${l.loop}`);
+    loops.push(only);
+  }
+  if (!loops.every(isPlain)) refuse(`${names[0]} does not count from 0 by 1`);
+  return loops;
+}
+
+/** A loop of a kernel as those of groups are. */
+export const loopLike = (l: Extent): GroupLoop => makeLoop(plainName(l.name), l.extent);
+
+/** Makes one loop of several that stand directly in one another; it says where each of them is. */
+export function flatten(
+  body: readonly Stmt[],
+  as: string,
+  ...names: readonly string[]
+): readonly Stmt[] {
+  return replaceLoops(body, names[0] ?? refuse("there are no loops"), (l) => {
+    const loops = nestOf(l, names);
+    const all = loops.map(loopLike);
+    const flat = freshLoop(body, as, totalOf(all));
+    return nest([flat], l.loop, [...decode(all, flat.at), ...loops.at(-1)!.body]);
+  });
+}
+
+/**
+ * Puts a loop outside of another, in which it stands with nothing beside it but indices. For loops
+ * of which each iteration is independent.
+ */
+export function reorder(body: readonly Stmt[], name: string, before: string): readonly Stmt[] {
+  return replaceLoops(body, before, (outer) => {
+    const bound = new Set<string>();
+    const inside = (l: Loop): { moved: Loop; left: Stmt } => {
+      if (l.loop !== "parallel") refuse(`${plainName(l.name)} is ${l.loop}, not parallel`);
+      const next = l.body.at(-1);
+      const indices = l.body.slice(0, -1);
+      if (next?.kind !== "loop" || indices.some((s) => s.kind !== "letIndex"))
+        return refuse(`${name} does not stand in ${plainName(l.name)} with nothing beside it`);
+      for (const s of [l, ...indices]) bound.add(bindingOf(s)!.name);
+      const found = next.name === indexName(name);
+      const { moved, left } = found ? { moved: next, left: next.body } : nested(inside(next));
+      return { moved, left: { ...l, body: [...indices, ...left] } };
+    };
+    const { moved, left } = inside(outer);
+    if (moved.loop !== "parallel") refuse(`${name} is ${moved.loop}, not parallel`);
+    for (const d of [moved.extent, moved.start ?? 0])
+      for (const symbol of symbolsIn(d).keys())
+        if (bound.has(symbol)) refuse(`${name} depends on ${plainName(symbol)}`);
+    return [{ ...moved, body: [left] }];
+  });
+}
+
+const nested = ({ moved, left }: { moved: Loop; left: Stmt }) => ({ moved, left: [left] });

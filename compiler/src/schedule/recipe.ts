@@ -1,0 +1,73 @@
+/**
+ * Recipes: which moves make a schedule of a naive kernel, as text that can be kept, compared and
+ * tried anew: `merge; unroll i0 4`. Decides nothing; families choose recipes.
+ */
+import { bug } from "@kiln-ml/ir";
+import type { Stmt } from "../kernel/kernel.ts";
+import { plainName } from "../kernel/names.ts";
+import { expand, promote, splitSum } from "./accumulator-moves.ts";
+import { inLanes } from "./lane-moves.ts";
+import { flatten, inline, mark, merge, Refused, reorder, split, unroll } from "./loop-moves.ts";
+import { prefetchAhead } from "./simd/prefetch.ts";
+import { sumsInBlocks } from "./simd/sums.ts";
+
+type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
+
+/** The moves by name. */
+export const moves = {
+  merge,
+  mark,
+  unroll,
+  split,
+  inline,
+  flatten,
+  reorder,
+  promote,
+  expand,
+  splitSum,
+  inLanes,
+  prefetch: prefetchAhead,
+  blockSums: sumsInBlocks,
+} as const satisfies Record<string, Move>;
+
+/** Those after which sums are rounded in other places; all others keep every bit. */
+export const roundsAnew: ReadonlySet<string> = new Set<keyof typeof moves>([
+  "promote",
+  "splitSum",
+  "blockSums",
+]);
+
+/** A move and its arguments. */
+export type Step = readonly [name: keyof typeof moves, ...args: (string | number)[]];
+
+export interface Refusal {
+  /** The step that cannot be taken. */
+  readonly step: string;
+  readonly why: string;
+}
+
+/** One step as text; loops may be given by the names that kernels have for them. */
+export const printStep = (step: Step): string => step.map((a) => plainName(`${a}`)).join(" ");
+
+/** Takes the steps of a recipe, one after the other, or says which cannot be taken. */
+export function tryRecipe(body: readonly Stmt[], recipe: string): readonly Stmt[] | Refusal {
+  let now = body;
+  for (const step of recipe.split("; ").filter((s) => s !== "")) {
+    const [name, ...args] = step.split(" ");
+    const move = (moves as Readonly<Record<string, Move>>)[name!];
+    if (!move) return { step, why: `there is no move ${name}` };
+    try {
+      now = move(now, ...args);
+    } catch (e) {
+      if (!(e instanceof Refused)) throw e;
+      return { step, why: e.message };
+    }
+  }
+  return now;
+}
+
+/** What the steps make of statements that they were chosen for. */
+export function apply(body: readonly Stmt[], ...recipe: readonly Step[]): Stmt[] {
+  const made = tryRecipe(body, recipe.map(printStep).join("; "));
+  return "why" in made ? bug("schedule", `${made.step}: ${made.why}`) : [...made];
+}

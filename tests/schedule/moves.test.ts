@@ -1,0 +1,159 @@
+/**
+ * Laws of moves: what a move makes of a kernel has no fault and comes to the same bits, or the move says why it was refused.
+ */
+import { evaluateDim } from "@kiln-ml/ir";
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Kernel } from "../../compiler/src/kernel/kernel.ts";
+import { plainName } from "../../compiler/src/kernel/names.ts";
+import { parseKernel } from "../../compiler/src/kernel/parse.ts";
+import { bindingOf } from "../../compiler/src/kernel/parts.ts";
+import { printKernel } from "../../compiler/src/kernel/print.ts";
+import { faultsOf } from "../../compiler/src/kernel/verify.ts";
+import { eachStmt } from "../../compiler/src/kernel/walk.ts";
+import { moves, roundsAnew, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
+import { anyKernel, choices } from "../printers/any-kernel.ts";
+import { interpret } from "../printers/interpret.ts";
+import { programs } from "../stages/programs.ts";
+import { randomProgram } from "../support/graphs.ts";
+import { sized } from "../support/kernels-of.ts";
+import { naiveKernelsOf } from "../support/naive.ts";
+import { runs } from "../support/setup.ts";
+
+const dims = { N: 3 };
+
+/** What a kernel makes of arrays of small numbers with a part behind the point. */
+function results(kernel: Kernel): number[][] {
+  const arrays = kernel.params.map((p, k) =>
+    Array.from({ length: evaluateDim(p.size, dims) }, (_, i) => {
+      const n = ((5 * i + 3 * k) % 17) - 4;
+      return p.dtype.startsWith("f") ? Math.fround(n / 7) : Math.abs(n);
+    }),
+  );
+  interpret(kernel, arrays, dims);
+  return arrays;
+}
+
+/** The recipes of one step that may be tried on a kernel. */
+function stepsFor({ body }: Kernel): string[] {
+  const loops = new Set<string>();
+  const bound = new Set<string>();
+  const accs = new Set<string>();
+  eachStmt(body, (s) => {
+    if (s.kind === "loop") loops.add(plainName(s.name));
+    if (s.kind === "letIndex") bound.add(plainName(bindingOf(s)!.name));
+    if (s.kind === "acc") accs.add(s.name);
+  });
+  const each = [...loops].flatMap((i) => [
+    ...["serial", "unrolled", "simd", "parallel", "vector"].map((kind) => `mark ${i} ${kind}`),
+    `unroll ${i} 2`,
+    `unroll ${i} 3`,
+    `split ${i} 2`,
+    `split ${i} 4 block c`,
+    `expand ${i} 4`,
+    `inLanes ${i}`,
+  ]);
+  const pairs = [...loops].flatMap((i) =>
+    [...loops].flatMap((j) => [`flatten row ${i} ${j}`, `reorder ${j} ${i}`, `inLanes ${i} ${j}`]),
+  );
+  const sums = [...accs].flatMap((a) => [...loops].map((i) => `splitSum ${i} ${a}`));
+  const inlined = [...bound].map((i) => `inline ${i}`);
+  return [
+    "merge",
+    "inLanes",
+    ...sums,
+    "prefetch",
+    "blockSums",
+    ...each,
+    ...pairs,
+    ...inlined,
+    ...[...accs].map((a) => `promote ${a} f64`),
+  ];
+}
+
+const taken = new Map<string, number>();
+
+/** Takes a step: the kernel that it makes, which is sound and comes to the same, or undefined if it is refused. */
+function moved(kernel: Kernel, step: string): Kernel | undefined {
+  const made = tryRecipe(kernel.body, step);
+  if ("why" in made) {
+    assert.ok(made.why.length > 0);
+    return undefined;
+  }
+  const [name] = step.split(" ");
+  const next: Kernel = { ...kernel, body: made };
+  const shown = () => `${step}\n${printKernel(kernel)}\n${printKernel(next)}`;
+  assert.equal(faultsOf(next, "wasm"), [], shown());
+  if (!roundsAnew.has(name!)) assert.equal(results(next), results(kernel), shown());
+  if (printKernel(next) !== printKernel(kernel)) taken.set(name!, (taken.get(name!) ?? 0) + 1);
+  return next;
+}
+
+test("golden programs: every move that is taken keeps every bit, and each is taken", () => {
+  for (const make of Object.values(programs))
+    for (const { naive } of naiveKernelsOf(make(), { target: "js" }))
+      for (const step of stepsFor(naive)) {
+        const next = moved(naive, step);
+        if (!step.startsWith("split") || !next) continue;
+        for (const then of stepsFor(next))
+          if (/^(inline|expand|splitSum)/.test(then)) moved(next, then);
+      }
+  moved(parseKernel(longRows), "prefetch");
+  moved(parseKernel(longRows), "blockSums");
+  assert.equal(
+    Object.keys(moves).filter((name) => !taken.has(name)),
+    [],
+  );
+});
+
+/** Rows of half a page and more are fetched ahead, and summed in blocks. */
+const longRows = `kernel sums
+  read x@: f32[262144]
+  write y@: f32[256]
+{
+  loop i' < 256 parallel {
+    acc sum0: f32 = 0 widened
+    loop j' < 1024 serial {
+      accumulate sum0 by sum x@[1024*i'+j']
+    }
+    loop j' < 1024 simd {
+      accumulate sum0 by sum x@[1024*i'+j']
+    }
+    store y@[i'] = sum0
+  }
+}
+`;
+
+/** Takes some of the steps that are possible, one after the other. */
+function wander(kernel: Kernel, picks: readonly number[]): void {
+  let now = kernel;
+  for (const pick of picks) {
+    const steps = stepsFor(now);
+    now = moved(now, steps[pick % steps.length]!) ?? now;
+  }
+}
+
+const picks = fc.array(fc.nat(1000), { minLength: 1, maxLength: 6 });
+
+test("random programs: moves one after the other keep every bit", () => {
+  fc.assert(
+    fc.property(randomProgram({ symbolic: true }), picks, (p, list) => {
+      for (const { naive } of naiveKernelsOf(sized(p.program), { target: "js" }))
+        wander(naive, list);
+    }),
+    { numRuns: runs(40) },
+  );
+});
+
+test("random kernels: moves one after the other keep every bit", () => {
+  fc.assert(
+    fc.property(choices, picks, (c, list) => {
+      const kernel = anyKernel(c);
+      if (faultsOf(kernel, "wasm").length === 0) wander(kernel, list);
+    }),
+    { numRuns: runs(150) },
+  );
+});
+
+test.run();

@@ -1,0 +1,119 @@
+/** Recipes as text: what they make of a kernel, and why a step of one is refused. */
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import type { Stmt } from "../../compiler/src/kernel/kernel.ts";
+import { parseKernel } from "../../compiler/src/kernel/parse.ts";
+import { printKernel } from "../../compiler/src/kernel/print.ts";
+import { apply, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
+
+const sums = `kernel sums
+  dim N
+  read x@: f32[12*N]
+  write y@: f32[N]
+{
+  loop i' < N parallel {
+    acc sum0: f32 = 0 widened
+    loop j' < 3 simd {
+      loop k' < 4 simd {
+        accumulate sum0 by sum x@[12*i'+4*j'+k']
+      }
+    }
+    store y@[i'] = sum0
+  }
+}
+`;
+const body = (text: string): readonly Stmt[] => parseKernel(text).body;
+const reads = (made: readonly Stmt[]): string =>
+  printKernel({ ...parseKernel(sums), body: made }).replace(/^[^{]*/, "");
+
+test("a recipe reads as what is done", () => {
+  const made = tryRecipe(
+    body(sums),
+    "merge; mark k serial; split i 2 block c; inline i; expand c 2",
+  );
+  assert.is(
+    reads(made as readonly Stmt[]),
+    `{
+  array sum0s: private f32[2]
+  loop block' < N step 2 parallel {
+    loop c' < min(2,N-block') parallel where c' < 2 {
+      store sum0s[c'] = 0
+    }
+    loop k' < 12 serial {
+      loop c' < min(2,N-block') parallel where c' < 2 {
+        acc sum0: f32 = sum0s[c'] widened
+        accumulate sum0 by sum x@[12*block'+12*c'+k']
+        store sum0s[c'] = sum0
+      }
+    }
+    loop c' < min(2,N-block') parallel where c' < 2 {
+      store y@[block'+c'] = sum0s[c']
+    }
+  }
+}
+`,
+  );
+});
+
+test("blocks of two loops are walked as squares", () => {
+  const map = `kernel map
+  read x@: f32[96]
+  write y@: f32[96]
+{
+  loop i' < 8 parallel {
+    loop j' < 12 parallel {
+      store y@[12*i'+j'] = x@[i'+8*j']
+    }
+  }
+}
+`;
+  const made = tryRecipe(body(map), "split i 4; split j 6; reorder jBlock iIn; mark jIn simd");
+  assert.is(
+    reads(made as readonly Stmt[]),
+    `{
+  loop iBlock' < 8 step 4 parallel {
+    loop jBlock' < 12 step 6 parallel {
+      loop iIn' < min(4,-iBlock'+8) parallel where iIn' < 4 {
+        index i' = iBlock'+iIn' where i' < 8
+        loop jIn' < min(6,-jBlock'+12) simd where jIn' < 6 {
+          index j' = jBlock'+jIn' where j' < 12
+          store y@[12*i'+j'] = x@[i'+8*j']
+        }
+      }
+    }
+  }
+}
+`,
+  );
+});
+
+test("a move that cannot be made says why", () => {
+  const why = (recipe: string): string => {
+    const made = tryRecipe(body(sums), recipe);
+    return "why" in made ? `${made.step}: ${made.why}` : "made";
+  };
+  assert.is(why("fly i"), "fly i: there is no move fly");
+  assert.is(why("unroll q 2"), "unroll q 2: there is no loop q");
+  assert.is(why("unroll j 2"), "unroll j 2: j is simd");
+  assert.is(why("mark j parallel"), "mark j parallel: j is simd, not parallel");
+  assert.is(why("mark i unrolled"), "mark i unrolled: i has N iterations");
+  assert.is(why("split i none"), "split i none: none is no number of iterations");
+  assert.is(why("split i 2 j k"), "split i 2 j k: there is a j already");
+  assert.is(why("expand j 4"), "expand j 4: j is simd, not parallel");
+  assert.is(why("expand i 4"), "expand i 4: i has more than 4 iterations");
+  assert.is(why("flatten row j i"), "flatten row j i: i does not stand directly in j");
+  assert.is(why("mark k serial; flatten row j k"), "flatten row j k: k is serial, j simd");
+  assert.is(why("reorder k j"), "reorder k j: j is simd, not parallel");
+  assert.is(
+    why("split i 2; reorder j iBlock"),
+    "reorder j iBlock: j does not stand in iIn with nothing beside it",
+  );
+  assert.is(why("split i 2; reorder iIn iBlock"), "reorder iIn iBlock: iIn depends on iBlock");
+  assert.is(why("split i 2; unroll i 2"), "unroll i 2: there is no loop i");
+  assert.throws(
+    () => apply(body(sums), ["unroll", "q'", 2]),
+    /^bug in schedule: unroll q 2: there/,
+  );
+});
+
+test.run();

@@ -1,5 +1,5 @@
 /**
- * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --peers [--slow] [--only PATTERN] [--target js]
+ * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --train --peers [--slow] [--only PATTERN] [--target js]
  * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
  *
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`,
@@ -23,6 +23,7 @@ const { values: options } = parseArgs({
     budgets: { type: "boolean" },
     compile: { type: "boolean" },
     memory: { type: "boolean" },
+    train: { type: "boolean" },
     peers: { type: "boolean" },
     cpu: { type: "boolean" },
     cold: { type: "boolean" },
@@ -67,6 +68,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   fusion: fusionRows,
   compile: compileRows,
   memory: memoryRows,
+  train: async (selected) => (await import("./train.ts")).trainRows(selected),
   cpu: cpuTableRows,
   models: async (selected) =>
     (await import("./onnx/rows.ts")).modelRows(selected, Number(options.samples ?? 9)),

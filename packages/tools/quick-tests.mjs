@@ -81,6 +81,7 @@ export const quickTests = [
   "tensor/special",
   "train/errors",
   "transforms/jacobian",
+  "vision/errors",
   "wasm/encode",
   "wasm/math",
   "wasm-device/memory",

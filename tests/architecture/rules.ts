@@ -34,6 +34,14 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
     "@kiln-ml/data",
     "@kiln-ml/artifact",
   ],
+  // Models train themselves, by `fit`.
+  "packages/vision": [
+    "@kiln-ml/ir",
+    "@kiln-ml/nn",
+    "@kiln-ml/optim",
+    "@kiln-ml/data",
+    "@kiln-ml/train",
+  ],
   compiler: ["@kiln-ml/ir", "@kiln-ml/artifact"],
   runtime: ["@kiln-ml/artifact", "webgpu"],
   "packages/kiln": "everything",

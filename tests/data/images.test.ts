@@ -5,7 +5,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
-import { cropImage, DataLoader, decodeImage, type Picture, resizeImage } from "@kiln-ml/data";
+import {
+  cropImage,
+  DataLoader,
+  decodeImage,
+  encodePng,
+  type Picture,
+  resizeImage,
+} from "@kiln-ml/data";
 import { imageFolder } from "@kiln-ml/data/node";
 import { ArtifactError } from "@kiln-ml/ir";
 import { test } from "uvu";
@@ -216,6 +223,31 @@ dataTest("photographs in JPEG are read", "cifar10-jpg-subset", async (root) => {
   }
   // The mean of CIFAR-10's pixels is 0.473.
   assert.ok(Math.abs(sum / n / 255 - 0.473) < 0.02, `${sum / n / 255}`);
+});
+
+test("a PNG that was written is read back to the byte, grey, coloured and with alpha", async () => {
+  for (const channels of [1, 3, 4] as const) {
+    const data = Uint8Array.from({ length: 6 * channels }, (_, i) => (37 * i) % 256);
+    const picture: Picture = { data, shape: [2, 3, channels] };
+    assert.equal(await decodeImage(await encodePng(picture), { channels }), picture);
+  }
+});
+
+test("a picture that cannot be written is refused with both sizes", async () => {
+  const refusals = [
+    [
+      { data: new Uint8Array(5), shape: [2, 3, 1] },
+      "encodePng: a picture of [2,3,1] has 6 bytes, got 5",
+    ],
+    [
+      { data: new Uint8Array(12), shape: [2, 3, 2] },
+      "encodePng: a picture of 2 channels cannot be written, must be 1, 3 or 4",
+    ],
+  ] as const;
+  for (const [picture, message] of refusals) {
+    const error = await encodePng(picture as never).catch((e: Error) => e);
+    assert.is((error as Error).message, message);
+  }
 });
 
 test.run();

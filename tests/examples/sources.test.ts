@@ -12,7 +12,9 @@ test("examples import packages by name, Node, and files beside them", () => {
   assert.ok(sources.length > 10);
   const wrong = sources.flatMap((path) =>
     Array.from(textOf(path).matchAll(/(?:from|import\()\s*"([^"]+)"/g), ([, from]) => from!)
-      .filter((from) => !/^(kiln-ml|@kiln-ml\/(artifact|runtime)|node:|\.\/)/.test(from))
+      .filter(
+        (from) => !/^(kiln-ml|@kiln-ml\/(artifact|data|formats|runtime)|node:|\.\.?\/)/.test(from),
+      )
       .map((from) => `${path}: ${from}`),
   );
   assert.equal(wrong, []);

@@ -3,7 +3,7 @@
  * where one is needed. Resizing is in bytes too, once before training; what is random belongs into the step.
  */
 
-import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { ArtifactError, checkOptions, type OptionNames, printShape, ShapeError } from "@kiln-ml/ir";
 import { checkBytes, checkPicture } from "./check.ts";
 import { naming } from "./items.ts";
 
@@ -56,6 +56,27 @@ export async function decodeImage(
       }),
     );
   }
+}
+
+/**
+ * A picture of 1, 3 or 4 channels as the bytes of a PNG. Rejects with ShapeError unless its bytes are as many as its shape says.
+ *
+ *     await writeFile("grid.png", await encodePng({ data, shape: [56, 56, 1] }));
+ */
+export async function encodePng(picture: Picture): Promise<Uint8Array> {
+  checkPicture("encodePng", picture, picture?.shape?.[0], picture?.shape?.[1]);
+  const { data, shape } = picture;
+  const [height, width, channels] = shape;
+  if (data.length !== height * width * channels)
+    throw new ShapeError(
+      `encodePng: a picture of ${printShape(shape)} has ${height * width * channels} bytes, got ${data.length}`,
+    );
+  if (channels !== 1 && channels !== 3 && channels !== 4)
+    throw new ShapeError(
+      `encodePng: a picture of ${channels} channels cannot be written, must be 1, 3 or 4`,
+    );
+  const { encode } = await import("fast-png");
+  return encode({ data, width, height, channels, depth: 8 });
 }
 
 interface Raw {

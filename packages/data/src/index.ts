@@ -39,7 +39,14 @@ export {
 export { type EdfOptions, readEdf, type Signal } from "./edf.ts";
 export { type Fold, type FoldOptions, kFold, stratifiedSplit } from "./folds.ts";
 export { type Idx, type IdxOptions, readIdx } from "./idx.ts";
-export { cropImage, decodeImage, type Picture, type PictureOptions, resizeImage } from "./image.ts";
+export {
+  cropImage,
+  decodeImage,
+  encodePng,
+  type Picture,
+  type PictureOptions,
+  resizeImage,
+} from "./image.ts";
 export { type Items, itemsOf, type Source } from "./items.ts";
 export {
   type CollatingOptions,

@@ -49,7 +49,7 @@ export {
 } from "./graph-layers.ts";
 export { type ForwardHook, hook } from "./hooks.ts";
 export * as init from "./init.ts";
-export { type Initializer, seed } from "./init.ts";
+export { type Initializer, seed, skipInit } from "./init.ts";
 export {
   InstanceNorm1d,
   InstanceNorm2d,

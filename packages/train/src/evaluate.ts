@@ -1,10 +1,17 @@
 /**
  * `evaluate` and `predict`: passes over data that change nothing, with the model in evaluation mode.
  */
-import { checkOptions, checkRecord, GraphError, type HostArray, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  checkRecord,
+  GraphError,
+  type HostArray,
+  type OptionNames,
+  type Tensor,
+} from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
 import { type Batches, checkBatches, empty, typesOf } from "./batches.ts";
-import { type ArgumentType, type Compiled, frontDoor } from "./front.ts";
+import { type ArgumentType, type Backend, type Compiled, frontDoor } from "./front.ts";
 import { restoreTraining, setTraining, trainingOf } from "./modes.ts";
 import {
   checkModule,
@@ -23,9 +30,9 @@ export function evaluating(
   types: readonly ArgumentType[] | undefined,
   options: EvaluateOptions,
 ): EvaluationProgram {
-  const { metrics = [], precision = "f32" } = options;
+  const { metrics = [], precision = "f32", target } = options;
   const step = stepOf("evaluate", net, options);
-  return new EvaluationProgram({ net, step, metrics, precision, types });
+  return new EvaluationProgram({ net, step, metrics, precision, types, target });
 }
 
 /** Runs `work` with `net` in evaluation mode. */
@@ -70,22 +77,28 @@ export interface Predicted {
 }
 
 /** Programs by model, so that a second call compiles nothing. */
-const programs = new WeakMap<Module, Map<number, Compiled>>();
+const programs = new WeakMap<Module, Map<string, Compiled>>();
 
-function programOf(net: Module, count: number): Compiled {
-  const own = programs.get(net) ?? new Map<number, Compiled>();
+function programOf(net: Module, count: number, target: Backend | undefined): Compiled {
+  const own = programs.get(net) ?? new Map<string, Compiled>();
   programs.set(net, own);
-  const found = own.get(count);
+  const key = `${count} ${target}`;
+  const found = own.get(key);
   if (found) return found;
   const forward = forwardOf(net);
-  const made = frontDoor().compile((...inputs) => forward(...inputs), { name: "predict" });
-  own.set(count, made);
+  const options = { name: "predict", ...(target && { target }) };
+  const made = frontDoor().compile((...inputs) => forward(...inputs), options);
+  own.set(key, made);
   return made;
 }
+
+const predictOptions: OptionNames<PredictOptions> = { inputs: 1, target: 1 };
 
 export interface PredictOptions {
   /** Arrays of a batch that are inputs: those before it are passed, the rest is not; all but the last by default. */
   readonly inputs?: number;
+  /** Where it runs; by default where the model lives, or what suits it. */
+  readonly target?: Backend | undefined;
 }
 
 /**
@@ -100,14 +113,14 @@ export async function predict(
   options: PredictOptions = {},
 ): Promise<Predicted> {
   checkModule("predict", net);
-  const { inputs } = checkOptions("predict", options, { inputs: 1 });
+  const { inputs, target } = checkOptions("predict", options, predictOptions);
   if (inputs !== undefined) checkWhole("predict", "inputs", inputs);
   checkBatches("predict", loader);
   const parts: Predicted[] = [];
   await inEvaluation(net, async () => {
     for await (const batch of loader) {
       const count = inputs ?? Math.max(1, batch.length - 1);
-      const y = (await programOf(net, count)(...batch.slice(0, count))) as Tensor;
+      const y = (await programOf(net, count, target)(...batch.slice(0, count))) as Tensor;
       parts.push({ data: await y.data(), shape: y.shape as readonly number[] });
       y.dispose();
     }

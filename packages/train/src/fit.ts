@@ -201,9 +201,9 @@ class Fit implements Run {
 
   /** The program, and with `shapes`, the types of a batch, all of its state. */
   #build(types: Awaited<ReturnType<typeof typesOf>>, shapes: typeof types): void {
-    const { metrics = [], precision = "f32", accumulate = 1 } = this.#options;
+    const { metrics = [], precision = "f32", accumulate = 1, target } = this.#options;
     const step = stepOf("fit", this.net, this.#options);
-    const parts = { net: this.net, step, metrics, precision, types };
+    const parts = { net: this.net, step, metrics, precision, types, target };
     if (shapes) buildLazily(step, shapes);
     this.#program = new TrainingProgram(parts, optimizerOf(this.#options, this.net), accumulate);
     if (shapes) this.#program.build(shapes);

@@ -15,11 +15,18 @@ export interface ArgumentType {
 
 export type Compiled = (...args: readonly unknown[]) => Promise<unknown>;
 
+/** Where programs run, by name. */
+export type Backend = "auto" | "js" | "wasm" | "webgpu";
+
 export interface FrontDoor {
   /** A function of tensors as a program; assignments in it happen at every call. */
   compile(
     fn: (...args: Tensor[]) => unknown,
-    options: { readonly name: string; readonly inputs?: readonly ArgumentType[] },
+    options: {
+      readonly name: string;
+      readonly inputs?: readonly ArgumentType[];
+      readonly target?: Backend;
+    },
   ): Compiled;
   /** State as safetensors, and back. */
   stateBytes(state: Named): Promise<Uint8Array>;

@@ -7,7 +7,14 @@ export { type EarlyStoppingOptions, earlyStopping } from "./callbacks/early-stop
 export { type NanGuardOptions, nanGuard } from "./callbacks/nan-guard.ts";
 export { evaluate, type Predicted, type PredictOptions, predict } from "./evaluate.ts";
 export { fit, type Surroundings, surround } from "./fit.ts";
-export { type ArgumentType, type Compiled, type FrontDoor, type Named, plug } from "./front.ts";
+export {
+  type ArgumentType,
+  type Backend,
+  type Compiled,
+  type FrontDoor,
+  type Named,
+  plug,
+} from "./front.ts";
 export {
   type CompileSettings,
   type FitSettings,

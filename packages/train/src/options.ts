@@ -5,6 +5,7 @@ import { GraphError, kindOf, type OptionNames, type ProductDtype, type Tensor } 
 import { Module } from "@kiln-ml/nn";
 import { Optimizer } from "@kiln-ml/optim";
 import type { Batches } from "./batches.ts";
+import type { Backend } from "./front.ts";
 import type { Metric } from "./meter.ts";
 import type { Callback } from "./run.ts";
 
@@ -28,6 +29,8 @@ export interface EvaluateOptions {
   readonly step?: Step | undefined;
   /** "f16" or "bf16": products in half precision, with the loss scaled where f16 would lose gradients. */
   readonly precision?: ProductDtype | undefined;
+  /** Where it runs; by default where the model lives, or what suits it. */
+  readonly target?: Backend | undefined;
 }
 
 export interface FitOptions extends EvaluateOptions {
@@ -56,6 +59,7 @@ export const evaluateOptions: OptionNames<EvaluateOptions> = {
   metrics: 1,
   step: 1,
   precision: 1,
+  target: 1,
 };
 
 export const fitOptions: OptionNames<FitOptions> = {

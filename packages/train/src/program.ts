@@ -22,7 +22,7 @@ import {
 } from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
 import { GradScaler, type Optimizer } from "@kiln-ml/optim";
-import { type ArgumentType, type Compiled, frontDoor } from "./front.ts";
+import { type ArgumentType, type Backend, type Compiled, frontDoor } from "./front.ts";
 import { Meters, type Metric } from "./meter.ts";
 import type { Step, StepResult } from "./options.ts";
 
@@ -32,6 +32,7 @@ export interface Parts {
   readonly metrics: readonly Metric[];
   readonly precision: ProductDtype;
   readonly types: readonly ArgumentType[] | undefined;
+  readonly target: Backend | undefined;
 }
 
 /** Rows of a batch as f32[], the batch being the first axis of its last array. */
@@ -51,9 +52,10 @@ function resultOf(step: Step, batch: Tensor[], precision: ProductDtype): StepRes
 /** Compiles with the types of the loader, where they are known. */
 const compileStep = (
   name: string,
-  types: readonly ArgumentType[] | undefined,
+  { types, target }: Parts,
   fn: (...args: Tensor[]) => unknown,
-): Compiled => frontDoor().compile(fn, { name, ...(types ? { inputs: types } : {}) });
+): Compiled =>
+  frontDoor().compile(fn, { name, ...(types && { inputs: types }), ...(target && { target }) });
 
 const scalar = (name: string, dtype: "i32" | "f32"): Tensor =>
   param(tensor(dtype === "i32" ? Int32Array.of(0) : Float32Array.of(0), { dtype, shape: [] }), {
@@ -71,8 +73,8 @@ export class EvaluationProgram {
   constructor(parts: Parts) {
     this.parts = parts;
     this.meters = new Meters(parts.metrics, "evaluate");
-    const { step, precision, types } = parts;
-    this.run = compileStep("evaluate", types, (...batch) => {
+    const { step, precision } = parts;
+    this.run = compileStep("evaluate", parts, (...batch) => {
       const { loss, output, target } = resultOf(step, batch, precision);
       this.meters.add(loss, rowsOf(batch), output, target);
       return {};
@@ -111,7 +113,7 @@ export class TrainingProgram {
     this.meters = new Meters(parts.metrics, "train");
     this.scaler = parts.precision === "f16" ? new GradScaler() : undefined;
     const program = (name: string, last: boolean) =>
-      compileStep(name, parts.types, (...batch) => this.#step(batch, last));
+      compileStep(name, parts, (...batch) => this.#step(batch, last));
     this.#apply = program("train", true);
     this.#gather = program("trainAccumulate", false);
     this.#reset = frontDoor().compile(() => this.#clear(), { name: "resetMetrics" });

@@ -124,8 +124,12 @@ async function* lossesOf(
           if (shapes) buildLazily(step, shapes);
           before = await frontDoor().stateBytes(net.checkpoint());
           const optimizer = options.optimizer(net.parameters(), lr);
-          const { precision = "f32" } = options;
-          program = new TrainingProgram({ net, step, metrics: [], precision, types }, optimizer, 1);
+          const { precision = "f32", target } = options;
+          program = new TrainingProgram(
+            { net, step, metrics: [], precision, types, target },
+            optimizer,
+            1,
+          );
         }
         // The metric of the loss alone: reset before each step it is that of the batch.
         if (done) await program.reset();

@@ -92,8 +92,14 @@ export function feedOf(
   }
   if (ArrayBuffer.isView(value)) {
     const array = value as HostArray;
-    const whole = batchShapeOf(array) ?? [array.length];
-    const shape = want ? fillShape(path, want.shape, array.length) : whole;
+    const known = batchShapeOf(array);
+    // A batch of a loader has its shape; one of another rank is taken for numbers in a row, as a flat picture is.
+    const isKnown = known && (!want || known.length === want.shape.length);
+    const shape = isKnown
+      ? known
+      : want
+        ? fillShape(path, want.shape, array.length)
+        : [array.length];
     return fromArray(array, path, shape, want?.dtype);
   }
   if (isNested(value)) return fromNested(value, path, want?.dtype);

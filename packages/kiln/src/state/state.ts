@@ -100,16 +100,18 @@ export const loadState = (
     return putTensors("loadState", source, tensors, options);
   });
 
-/** Puts tensors into the state of the same names; says what it did. Nothing changes if it throws. */
+/** Puts tensors into the state of the same names, of which `asked` must be there; says what it did. Nothing changes if it throws. */
 export async function putTensors(
   op: string,
   source: StateSource,
   tensors: Readonly<Record<string, Constant>>,
   { strict = true, remap = [], convert = false }: LoadStateOptions,
+  asked: (t: Tensor) => boolean = () => true,
 ): Promise<StateReport> {
   const named = remap.length ? remapTensors(tensors, remap) : tensors;
   const state = stateOf(source);
-  const report = compare(state, named, convert);
+  const all = compare(state, named, convert);
+  const report = { ...all, missing: all.missing.filter((name) => asked(state.get(name)!)) };
   if (strict) checkReport(op, report);
   await putValues(
     report.applied.map((name) => {

@@ -5,7 +5,7 @@
 
 import type { Constant } from "@kiln-ml/artifact";
 import { fromPytorch, readTensors, type TorchOptions } from "@kiln-ml/formats";
-import { checkOptions, type OptionNames } from "@kiln-ml/ir";
+import { checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { inOrder } from "../devices/session.ts";
 import {
   type LoadStateOptions,
@@ -34,6 +34,10 @@ const loadWeightsOptions: OptionNames<LoadWeightsOptions> = {
   names: 1,
 };
 
+/** The keys that dropout draws from are u32 state of ours, which PyTorch's files cannot have: they stay as they are. */
+const isOfPytorch = (t: Tensor): boolean => t.dtype !== "u32";
+const any = (): boolean => true;
+
 /**
  * Puts the tensors of a file into a module: safetensors, PyTorch, `.npy` or `.npz` bytes, told apart by how they begin, or
  * tensors by name.
@@ -55,5 +59,5 @@ export const loadWeights = (
         : { format: "tensors", tensors: file };
     const names = given ?? (format === "torch" ? "pytorch" : "own");
     const own = names === "pytorch" ? fromPytorch(tensors) : tensors;
-    return putTensors("loadWeights", source, own, options);
+    return putTensors("loadWeights", source, own, options, names === "pytorch" ? isOfPytorch : any);
   });

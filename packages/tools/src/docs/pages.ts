@@ -1,4 +1,5 @@
 /** The generated pages by path. Writes nothing. */
+import { examplesPage, examplesPagePath } from "../examples/page.ts";
 import { coveragePage } from "./coverage.ts";
 import { errorsPage } from "./errors.ts";
 import { onnxPage } from "./onnx.ts";
@@ -15,5 +16,6 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/onnx.md", onnxPage()],
     ["docs/coverage.md", coveragePage()],
     ...referencePages(),
+    [examplesPagePath, examplesPage()],
     ...packagePages.map((p) => [`${p.folder}/README.md`, readmeOf(p)] as const),
   ]);

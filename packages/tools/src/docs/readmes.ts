@@ -51,7 +51,7 @@ const step = compile((x: Tensor, y: Tensor) => {
 const loss = await step([[0, 1], [1, 0]], { data: Int32Array.of(0, 1), shape: [2] });
 console.log(await loss.item());
 `,
-    "`kiln-ml/model` opens a compiled model or an ONNX file in one call, `kiln-ml/onnx` and `kiln-ml/train` read ONNX and run training loops, `kiln-ml/node` has files, `kiln-ml/nn`, `kiln-ml/optim` and `kiln-ml/data` are the namespaces for bundlers that keep these whole, and `kiln-ml/ir` is the language with its internals. The command `kiln` runs, compiles, inspects, times and tunes.",
+    "`kiln-ml/model` opens a compiled model or an ONNX file in one call, `kiln-ml/onnx` and `kiln-ml/train` read ONNX and run training loops, `kiln-ml/vision` has models for images, `kiln-ml/node` has files, `kiln-ml/nn`, `kiln-ml/optim` and `kiln-ml/data` are the namespaces for bundlers that keep these whole, and `kiln-ml/ir` is the language with its internals. The command `kiln` runs, compiles, inspects, times and tunes.",
   ),
   page(
     "runtime",
@@ -171,6 +171,20 @@ const quiet: Callback = {};
 console.log(Object.keys(metrics).length > 0, Object.keys(quiet).length);
 `,
     "Use it as `kiln-ml/train`, which plugs the compiler in.",
+  ),
+  page(
+    "packages/vision",
+    "Vision models for Kiln with torchvision's names: ResNet, GoogLeNet, MobileNetV3, EfficientNet, ViT, U-Net",
+    ["resnet", "vision-transformer", "unet"],
+    `
+import { input } from "@kiln-ml/ir";
+import { mobilenetV3Small } from "@kiln-ml/vision";
+
+const net = mobilenetV3Small({ classes: 10 }).eval();
+const scores = net.forward(input("images", "f32", ["N", 3, 64, 64]));
+console.log(scores.shape.map(String), net.parameterCount);
+`,
+    '`kiln-ml/vision` plugs the compiler in: `await resnet18("wasm").train(photos)`. `loadWeights` of `kiln-ml` reads torchvision\'s files.',
   ),
   page(
     "packages/onnx",

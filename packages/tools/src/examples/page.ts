@@ -1,0 +1,71 @@
+/**
+ * docs/examples/README.md: what the examples reached when they were last run in full, of which docs/examples/measured.json is the record.
+ * An example that was not run again keeps its row.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { banner, table } from "../docs/source.ts";
+import { type Example, examples } from "./list.ts";
+import type { Outcome } from "./run.ts";
+
+interface Measured {
+  readonly result: string;
+  readonly seconds: number;
+  /** Processor and number of cores. */
+  readonly machine: string;
+}
+
+const record = "docs/examples/measured.json";
+export const examplesPagePath = "docs/examples/README.md";
+
+const measured = (): Record<string, Measured> =>
+  existsSync(record) ? JSON.parse(readFileSync(record, "utf8")) : {};
+
+export function keepMeasured(outcomes: readonly Outcome[]): void {
+  const all = measured();
+  const machine = `${cpus()[0]?.model.trim() || "unknown processor"}, ${cpus().length} cores`;
+  for (const { example, seconds, result, failure } of outcomes)
+    if (!failure) all[example.name] = { result, seconds: Number(seconds.toFixed(1)), machine };
+  const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+  mkdirSync("docs/examples", { recursive: true });
+  writeFileSync(record, `${JSON.stringify(sorted, null, 2)}\n`);
+}
+
+const rowOf = (example: Example, found: Measured | undefined): string[] => [
+  `[${example.name}](../../${example.script})`,
+  example.shows,
+  found?.result ?? "not measured",
+  found ? `${found.seconds} s` : "",
+  example.pytorch ?? "",
+];
+
+/** The page as text. */
+export function examplesPage(): string {
+  const all = measured();
+  const rows = examples.map((example) => rowOf(example, all[example.name]));
+  const machines = [...new Set(examples.flatMap(({ name }) => all[name]?.machine ?? []))];
+  return `${banner}
+
+# Examples, measured
+
+\`npm run examples\` runs each of them in full, one after the other, and writes this page; \`npm run examples -- --quick\` runs a slice of each in a
+few minutes, on data that it makes or that npm packages have, and fails if one does not learn. \`--only gcn\` chooses, \`--list\` names them.
+
+The result is the last line that an example prints. Its time is that of the whole process: starting from source, reading, compiling, training and
+testing, on ${machines.join("; ") || "no machine yet"}. The last column is what PyTorch reaches with the same recipe, where that is known.
+
+${table([["example", "what it shows", "result", "time", "PyTorch"], ...rows])}
+
+Public data sets are read from archives in \`../shared/data\`, or where \`KILN_DATA\` says: ${[
+    ...new Set(examples.flatMap((e) => e.archive ?? [])),
+  ]
+    .sort()
+    .map((a) => `\`${a}\``)
+    .join(", ")}.
+Without them an example says so and makes data of its own; its full figures are then not those above.
+`;
+}
+
+export function writePage(): void {
+  writeFileSync(examplesPagePath, examplesPage());
+}

@@ -37,20 +37,8 @@ import { inputOf, residentIn } from "./resident.ts";
 import { fits, isSymbolic, type Pattern, ShapeHistory, valuesIn } from "./shapes.ts";
 import { isStatic, keyOfStatic } from "./static.ts";
 import { type AnyFunction, stillHolds, type Traced, traceFunction } from "./traced.ts";
+import { type Extents, extentsKey, shapesOf, type Variant } from "./variant.ts";
 import { type Wanted, wantedOf } from "./wanted.ts";
-
-type Extents = readonly (readonly number[])[];
-
-interface Variant {
-  readonly key: string;
-  readonly pattern: Pattern;
-  readonly traced: Traced;
-  /** The types that it was traced with. */
-  readonly specs: readonly InputSpec[];
-  runner: Runner;
-  /** Of a program with symbols, the extents for which it was found to be that of the numbers, or not to be. */
-  readonly agrees: Map<string, boolean>;
-}
 
 /** As long as no extents were found to differ, so many are looked at. */
 const mostCompared = 16;
@@ -399,6 +387,3 @@ const undeclared = (op: string, name: string): GraphError =>
   new GraphError(
     `${op}: ${name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
   );
-
-const shapesOf = ({ feeds }: Given): Extents => feeds.map((f) => f.shape);
-const extentsKey = ({ feeds }: Given): string => feeds.map((f) => f.shape.join()).join(";");

@@ -81,6 +81,19 @@ test("run and bench take what compile wrote", () => {
     );
 });
 
+test("options that mean nothing for an artifact, or for a script, are refused", () => {
+  for (const command of ["run", "bench"])
+    assert.is(
+      project.kiln(command, "net.kiln", "--threads", "2", "--no-fusion").err,
+      `kiln ${command}: --threads, --no-fusion cannot be had for an artifact, which is compiled already: net.kiln\n`,
+    );
+  assert.is(
+    project.kiln("run", "model.ts", "--dims", "N=5").err,
+    "kiln run: --dims is for artifacts, and model.ts is a script\n",
+  );
+  assert.match(project.kiln("run", "net.kiln", "--target", "wasm").err, /wasm/);
+});
+
 test("a syntax error is told with its place, in JavaScript too", () => {
   for (const name of ["wrong.js", "wrong.ts"]) {
     project.write(name, "const x = 1;\nlet = ;\n");

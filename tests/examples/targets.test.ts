@@ -5,9 +5,12 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { assertNear, examples, sameOn } from "./on-targets.ts";
 
-test("every example has a quick form", () => {
-  const names = readdirSync("examples").filter((name) => name !== "README.md");
-  assert.equal(Object.keys(examples).sort(), names.sort());
+test("examples that are held to say the same on every target are there", () => {
+  const names = readdirSync("examples");
+  assert.equal(
+    Object.keys(examples).filter((name) => !names.includes(name)),
+    [],
+  );
 });
 
 for (const name of ["linear-regression.ts", "xor-keras.ts"] as const)

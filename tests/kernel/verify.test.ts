@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { TargetName } from "@kiln-ml/artifact";
+import { input } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -37,6 +38,21 @@ for (const target of ["js", "wasm", "webgpu"] as const) {
     );
   });
 }
+
+test("wasm: long sums of halves are kept, cut in blocks and read in one dtype", () => {
+  for (const dtype of ["f16", "bf16"] as const)
+    for (const axis of [0, 1]) {
+      const x = input("x", dtype, ["M", "N"]);
+      const sums = [
+        x.sum(axis),
+        x.mul(x).sum(axis).add(1),
+        x.sum(),
+        x.sub(x.sum(axis, { keepDims: true })),
+      ];
+      const outputs = sums.map((value, i) => ({ name: `y${i}`, value }));
+      isSound({ inputs: [x], outputs, updates: [] }, "wasm", true);
+    }
+});
 
 test("the compiler says what is wrong with a kernel, and shows it", () => {
   const verify = (kernel: Parameters<typeof verifyKernel>[0], target: TargetName) =>

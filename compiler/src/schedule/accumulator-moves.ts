@@ -10,8 +10,8 @@ import { indexName, plainName } from "../kernel/names.ts";
 import { bindingOf, bodyOf, changedNames } from "../kernel/parts.ts";
 import { eachStmt, walkStmts } from "../kernel/walk.ts";
 import { inDtype } from "../lower/value.ts";
+import { addToTotal, declareRest } from "./compensate.ts";
 import { count, refuse, replaceLoops, variableOf } from "./loop-moves.ts";
-import { addToTotal, declareRest } from "./simd/sums.ts";
 
 type Acc = Of<"acc">;
 type Loop = Of<"loop">;

@@ -45,6 +45,25 @@ export function compensate(
   ];
 }
 
+/** What is left over of a sum beside its total. */
+export const declareRest = (name: string): Stmt => declareF32(`${name}Left`);
+
+/** An accumulator that starts at 0. */
+export const declareF32 = (name: string): Stmt => ({
+  kind: "acc",
+  name,
+  dtype: "f32",
+  init: constant("f32", 0),
+  widened: false,
+});
+
+/** Adds a term to the accumulator `name`, of which `declareRest` has declared the rest. */
+export const addToTotal = (name: string, term: Expr): Stmt[] =>
+  compensate(name, term, [ref(name, "f32"), ref(`${name}Left`, "f32")], (total, rest) => [
+    { kind: "set", name: `${name}Left`, value: rest },
+    { kind: "set", name, value: total },
+  ]);
+
 /** Arrays that hold the sums of a block of results, and what is left over of them. */
 export interface Totals {
   readonly sums: string;

@@ -9,7 +9,7 @@ import { expand, promote, splitSum } from "./accumulator-moves.ts";
 import { inLanes } from "./lane-moves.ts";
 import { flatten, inline, mark, merge, Refused, reorder, split, unroll } from "./loop-moves.ts";
 import { prefetchAhead } from "./simd/prefetch.ts";
-import { sumsInBlocks } from "./simd/sums.ts";
+import { blockSums } from "./simd/sums.ts";
 
 type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
 
@@ -27,7 +27,7 @@ export const moves = {
   splitSum,
   inLanes,
   prefetch: prefetchAhead,
-  blockSums: sumsInBlocks,
+  blockSums,
 } as const satisfies Record<string, Move>;
 
 /** Those after which sums are rounded in other places; all others keep every bit. */

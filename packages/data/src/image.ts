@@ -61,7 +61,7 @@ export async function decodeImage(
 /**
  * A picture of 1, 3 or 4 channels as the bytes of a PNG. Rejects with ShapeError unless its bytes are as many as its shape says.
  *
- *     await writeFile("grid.png", await encodePng({ data, shape: [56, 56, 1] }));
+ *     const png = await encodePng({ data: new Uint8Array(56 * 56), shape: [56, 56, 1] });
  */
 export async function encodePng(picture: Picture): Promise<Uint8Array> {
   checkPicture("encodePng", picture, picture?.shape?.[0], picture?.shape?.[1]);

@@ -38,7 +38,7 @@ let skipped = false;
  * What `make` gives, with 0 for all first values that would be drawn: for models whose weights are loaded afterwards, of which large
  * ones take seconds to draw.
  *
- *   const net = nn.skipInit(() => vision.vitB16());
+ *   const net = nn.skipInit(() => new nn.Linear(784, 4096));
  */
 export function skipInit<T>(make: () => T): T {
   if (typeof make !== "function")

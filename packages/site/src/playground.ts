@@ -6,11 +6,11 @@ import { scripts } from "./bundle.ts";
 import { framed } from "./frame.ts";
 import { namesToComplete } from "./names.ts";
 
-/** Programs that the menu offers: those of a folder of the examples, the first one first. */
+/** Programs that the menu offers: those of the folder `programs`, the first one first. */
 const order = ["circle", "picture", "shapes", "rhyme", "gelu"];
 
 export function programs(root: string): Record<string, string> {
-  const folder = join(root, "examples/playground");
+  const folder = join(root, "packages/site/programs");
   const there = readdirSync(folder)
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))
     .map((name) => name.slice(0, -3));

@@ -28,7 +28,7 @@ import { isAffine, stepsBy } from "./affine.ts";
 import { type Depth, depthOf, type Lines, linesOf, overBlocks } from "./lines.ts";
 import type { Operand } from "./operand.ts";
 import { either, lanes } from "./pack.ts";
-import { sumsInBlocks } from "./sums.ts";
+import { blockSums } from "./sums.ts";
 
 /** A phase for each operand that has sums. */
 export function reductionPhases(
@@ -44,7 +44,7 @@ export function reductionPhases(
     const merged = collapse(loops, new Map(), () => []);
     const lines = linesOf(which, loops, operand, merged, false);
     const depth = depthOf(context, [operand], blockDepth);
-    return [sumsInBlocks(phase({ context, lines, depth, sums }))];
+    return [blockSums(phase({ context, lines, depth, sums }))];
   });
 }
 

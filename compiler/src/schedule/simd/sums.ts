@@ -10,13 +10,14 @@
  */
 import { addDim, maxOfDim, minDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
-import { constant, ref } from "../../kernel/expr.ts";
-import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
+import { ref } from "../../kernel/expr.ts";
+import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { mapBlock, mapStmts } from "../../kernel/map.ts";
 import { plainName } from "../../kernel/names.ts";
 import { bodyOf } from "../../kernel/parts.ts";
 import { eachStmt } from "../../kernel/walk.ts";
-import { compensate, compensated } from "../compensate.ts";
+import { promote } from "../accumulator-moves.ts";
+import { addToTotal, compensated, declareF32, declareRest } from "../compensate.ts";
 
 type Loop = Of<"loop">;
 
@@ -27,8 +28,17 @@ const chain = 64;
  * the registers.
  */
 const [oneInLanes, someInLanes] = [2048, 1024];
-/** The statements with long sums of f32 in blocks. */
-export function sumsInBlocks(body: readonly Stmt[]): Stmt[] {
+/** The statements with long sums of f32, and of halves as f32, in blocks. */
+export function blockSums(body: readonly Stmt[]): Stmt[] {
+  const halves: string[] = [];
+  eachStmt(body, (s) => {
+    if (s.kind === "acc" && s.dtype !== compensated(s.dtype) && compensated(s.dtype))
+      if (chainIn(body, s.name) > 2 * chain) halves.push(s.name);
+  });
+  return sumsInBlocks(halves.reduce((all, name) => promote(all, name, "f32"), body));
+}
+
+function sumsInBlocks(body: readonly Stmt[]): Stmt[] {
   const accs = new Set<string>();
   return body.flatMap((s) => {
     if (s.kind === "acc" && compensated(s.dtype)) accs.add(s.name);
@@ -71,17 +81,6 @@ function waysOf(s: Loop): number {
   return (sums > 1 ? someInLanes : oneInLanes) / chain;
 }
 
-/** What is left over of a sum beside its total. */
-export const declareRest = (name: string): Stmt => declare(`${name}Left`);
-
-const declare = (name: string): Stmt => ({
-  kind: "acc",
-  name,
-  dtype: "f32",
-  init: constant("f32", 0),
-  widened: false,
-});
-
 /** The statement with blocks of its sums, each of which may be long. */
 function cut(s: Stmt, names: readonly string[]): Stmt[] {
   const used = names.filter((name) => chainOf(s, name) > 0);
@@ -118,17 +117,10 @@ const blockOf = (name: string): string => `${name}Block`;
 
 /** Statements that add to blocks, between the start of these and their addition to the totals. */
 const inBlock = (body: readonly Stmt[], names: readonly string[]): Stmt[] => [
-  ...names.map((name) => declare(blockOf(name))),
+  ...names.map((name) => declareF32(blockOf(name))),
   ...body,
   ...names.flatMap((name) => addToTotal(name, ref(blockOf(name), "f32"))),
 ];
-
-/** Adds a term to the accumulator `name`, of which `declareRest` has declared the rest. */
-export const addToTotal = (name: string, term: Expr): Stmt[] =>
-  compensate(name, term, [ref(name, "f32"), ref(`${name}Left`, "f32")], (total, rest) => [
-    { kind: "set", name: `${name}Left`, value: rest },
-    { kind: "set", name, value: total },
-  ]);
 
 /** The statements with their additions to sums made to the blocks of these. */
 const toBlocks = (body: readonly Stmt[], names: ReadonlySet<string>): Stmt[] =>

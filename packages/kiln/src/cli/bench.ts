@@ -40,7 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
   settings.threads = threadsFrom("bench", values.threads);
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
-  if (isArtifact(path)) return benchArtifact(path, dims, runs, values.json === true);
+  if (isArtifact(path)) return benchArtifact(path, dims, runs, values);
   const model = await loadModel(path, !values["no-check"]);
   const front = await frontOf(path);
   const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, {

@@ -1,6 +1,7 @@
 /** Artifacts in `kiln run` and `kiln bench`: opened as they are, and run on made-up inputs. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { TargetName } from "@kiln-ml/artifact";
 import { openModel } from "../node.ts";
 import type { OpenedModel } from "../open/open-model.ts";
 import type { ModelValue, TensorArray } from "../open/values.ts";
@@ -12,7 +13,25 @@ import { checkDims } from "./usage.ts";
 /** A file that ends in .kiln, or a folder with a manifest. */
 export function isArtifact(path: string): boolean {
   if (/\.kiln$/i.test(path)) return true;
-  return statSync(path).isDirectory() && existsSync(join(path, "manifest.json"));
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && existsSync(join(path, "manifest.json"));
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Options that say how a program is compiled, which an artifact is already, and such of scripts. */
+const ofScripts = ["threads", "no-fusion", "tuning", "profile", "why-recompiled", "no-check"];
+
+/** Opens an artifact where `--target` says. Throws PlainError for options that mean nothing for it. */
+function opened(command: string, path: string, values: Values): Promise<OpenedModel> {
+  const given = ofScripts.filter((name) => values[name]);
+  if (given.length > 0)
+    throw new PlainError(
+      `kiln ${command}: ${given.map((name) => `--${name}`).join(", ")} cannot be had for an artifact, which is compiled already: ${path}`,
+    );
+  const { target } = values;
+  const named = typeof target === "string" && target !== "auto";
+  return openModel(path, named ? { targets: [target as TargetName] } : {});
 }
 
 const arrays = {
@@ -48,8 +67,8 @@ function madeUp(command: string, { inputs }: OpenedModel, dims: Dims): Record<st
 }
 
 /** Runs it once and tells its outputs. */
-export async function runArtifact(path: string, dims: Dims, json: boolean): Promise<number> {
-  const model = await openModel(path);
+export async function runArtifact(path: string, dims: Dims, values: Values): Promise<number> {
+  const model = await opened("run", path, values);
   const results = await model.run(madeUp("run", model, dims));
   const outputs = Object.entries(results).map(([name, { data, shape, dtype }]) => ({
     name,
@@ -58,7 +77,7 @@ export async function runArtifact(path: string, dims: Dims, json: boolean): Prom
     ...rangeOf(data),
   }));
   await model.dispose();
-  if (json) {
+  if (values.json) {
     say(`${JSON.stringify({ name: model.name, target: model.target, outputs }, null, 2)}\n`);
     return 0;
   }
@@ -87,10 +106,10 @@ export async function benchArtifact(
   path: string,
   dims: Dims,
   runs: number,
-  json: boolean,
+  values: Values,
 ): Promise<number> {
   const started = performance.now();
-  const model = await openModel(path);
+  const model = await opened("bench", path, values);
   const loadMs = performance.now() - started;
   const inputs = madeUp("bench", model, dims);
   const times: number[] = [];
@@ -104,7 +123,7 @@ export async function benchArtifact(
   const timed = times.slice(-runs).sort((a, b) => a - b);
   const medianMs = timed[runs >> 1]!;
   const { name, target } = model;
-  if (json)
+  if (values.json)
     say(
       `${JSON.stringify({ name, target, runs, medianMs, fastestMs: timed[0], firstMs, loadMs }, null, 2)}\n`,
     );

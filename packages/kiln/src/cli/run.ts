@@ -9,7 +9,7 @@ import { whyRecompiled } from "./recompiles.ts";
 import { loadScript } from "./script.ts";
 import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
-import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
+import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom, UsageError } from "./usage.ts";
 
 export const options: readonly Option[] = [
   {
@@ -29,7 +29,7 @@ export const options: readonly Option[] = [
   { name: "json", help: "the profile as JSON; of an artifact, its outputs" },
   {
     name: "why-recompiled",
-    help: "a line for each program after a function's first: what is new about it",
+    help: "what is new about each program but a function's first",
   },
   shared.noCheck,
 ];
@@ -48,8 +48,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const script = oneFile("run", positionals);
   settings.target = targetFrom("run", values.target);
   settings.threads = threadsFrom("run", values.threads);
-  if (isArtifact(script))
-    return runArtifact(script, dimsFrom("run", values.dims), values.json === true);
+  if (isArtifact(script)) return runArtifact(script, dimsFrom("run", values.dims), values);
+  if (values.dims !== undefined)
+    throw new UsageError(`kiln run: --dims is for artifacts, and ${script} is a script`);
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
   if (values.profile) {

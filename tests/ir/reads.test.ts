@@ -62,7 +62,7 @@ function waysOf(p: Tensor, other: Tensor): unknown[][] {
     [[p, p], ...r],
   ]);
   // A key and what is drawn by.
-  return [...ways, [ir.random.key(0), p], [p, ir.ones([2, 2])]];
+  return [...ways, [ir.random.key(0), p], [ir.random.key(0), p, 1], [p, ir.ones([2, 2])]];
 }
 
 /** Also in lists and records. */

@@ -185,6 +185,7 @@ const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32
   RmsNorm: [() => new nn.RmsNorm(3), [2, 3]],
   SAGEConv: [() => new OnRing(new nn.SAGEConv(3, 2)), [4, 3]],
   SELU: [() => new nn.SELU(), [2, 3]],
+  Shrink: [() => new nn.Shrink(), [2, 3]],
   SiLU: [() => new nn.SiLU(), [2, 3]],
   Sigmoid: [() => new nn.Sigmoid(), [2, 3]],
   Softmax: [() => new nn.Softmax(), [2, 3]],

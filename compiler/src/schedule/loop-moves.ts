@@ -8,6 +8,7 @@ import {
   addDim,
   type Dim,
   floorDiv,
+  isStatic,
   keyOfDim,
   maxOfDim,
   minDim,
@@ -165,6 +166,21 @@ export function unroll(body: readonly Stmt[], name: string, times: string): read
     const inner = nest([within], "unrolled", substituteIn(l.body, by));
     const main: Stmt = { ...l, extent, step: count(times), body: inner };
     return whole ? [main] : [main, { ...l, start: extent }];
+  });
+}
+
+/** An unrolled loop as its statements, one iteration after the other, for printers that weigh statements. */
+export function writeOut(body: readonly Stmt[], name: string): readonly Stmt[] {
+  return replaceLoops(body, name, (l) => {
+    const { extent } = l;
+    if (l.loop !== "unrolled" || !isStatic(extent)) return refuse(`${name} is ${l.loop}`);
+    eachStmt(l.body, (s) => {
+      const bound = bindingOf(s)?.name;
+      if (bound !== undefined) refuse(`${plainName(bound)} would be bound several times`);
+    });
+    return Array.from({ length: extent }, (_, i) =>
+      substituteIn(l.body, new Map([[l.name, i]])),
+    ).flat();
   });
 }
 

@@ -7,7 +7,17 @@ import type { Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { expand, promote, splitSum } from "./accumulator-moves.ts";
 import { inLanes } from "./lane-moves.ts";
-import { flatten, inline, mark, merge, Refused, reorder, split, unroll } from "./loop-moves.ts";
+import {
+  flatten,
+  inline,
+  mark,
+  merge,
+  Refused,
+  reorder,
+  split,
+  unroll,
+  writeOut,
+} from "./loop-moves.ts";
 import { prefetchAhead } from "./simd/prefetch.ts";
 import { blockSums } from "./simd/sums.ts";
 
@@ -18,6 +28,7 @@ export const moves = {
   merge,
   mark,
   unroll,
+  writeOut,
   split,
   inline,
   flatten,

@@ -13,8 +13,9 @@
 import { type Dim, isStatic, maxOfDim, opRecord, sizeOf } from "@kiln-ml/ir";
 import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { plainName } from "../../kernel/names.ts";
+import { bindingOf } from "../../kernel/parts.ts";
 import { strideOf } from "../../kernel/stride.ts";
-import { walkStmts } from "../../kernel/walk.ts";
+import { eachStmt, walkStmts } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { naiveRows } from "../../lower/naive.ts";
 import { accName, phasesOf, rootReduces } from "../../lower/rows.ts";
@@ -177,15 +178,30 @@ function columnRecipe(
     : [];
   // A row at a time where the other inner loops would come between rows.
   const several = cut === inner.at(-1) && rows >= together;
+  const inFours: Step[] = several ? [["unroll", size ? "r" : cut.name, together]] : [];
+  // Lanes are printed several at a time where their statements are few; a loop counts as many.
+  if (several && !bindsIn(body, cut.name)) inFours.push(["writeOut", "e"]);
   // Fewer of few columns at once, so that threads find work; wide blocks are read faster.
   const width = isStatic(extent) && extent >= 4096 ? 1024 : 512;
   return [
     ...inner.map(serial),
     ...keptIn(body, (a) => sumDtype(a.dtype)),
     ...parts,
-    ...(several ? [["unroll", size ? "r" : cut.name, together] as const] : []),
+    ...inFours,
     ...inColumns({ name }, width, "simd"),
   ];
+}
+
+/** Whether statements in a loop bind names, which are bound once. */
+function bindsIn(body: readonly Stmt[], loop: string): boolean {
+  let binds = false;
+  eachStmt(body, (s) => {
+    if (s.kind === "loop" && s.name === loop)
+      eachStmt(s.body, (t) => {
+        binds ||= bindingOf(t) !== undefined;
+      });
+  });
+  return binds;
 }
 
 /** The loop that is cut into parts of about as many rows as are summed at once, and how many of it. */

@@ -168,7 +168,13 @@ export function undeclaredDependencies(files: readonly SourceFile[]): string[] {
   return manifests.flatMap(({ path, text }) => {
     const manifest: Manifest = JSON.parse(text);
     const workspace = workspaceOf(path) ?? "";
-    const sources = files.filter((file) => isCode(file) && file.path.startsWith(`${workspace}/`));
+    // Programs of the playground import what its page gives them.
+    const sources = files.filter(
+      (file) =>
+        isCode(file) &&
+        file.path.startsWith(`${workspace}/`) &&
+        !file.path.startsWith("packages/site/programs/"),
+    );
     const imports = sources.flatMap((file) => importsOf(file.text).map(({ from }) => from));
     const used = new Set(
       imports.filter((from) => !/^(node:|\.)/.test(from)).map((from) => packageOf(from)),

@@ -13,7 +13,8 @@ import {
 } from "../../packages/tools/src/docs/reference.ts";
 import { examplesScope } from "./reference-scope.ts";
 
-kiln.setDefaultTarget("js");
+test.before(() => kiln.setDefaultTarget("js"));
+test.after(() => kiln.setDefaultTarget("auto"));
 
 /** Whether there is what a path names, as in `coverage.test.ts`. */
 function exists(path: string): boolean {

@@ -10,7 +10,8 @@ import * as assert from "uvu/assert";
 import { writeCheckpoint } from "../../packages/train/src/checkpoint-files.ts";
 import { classifier, inFolder, messageOf, points, quiet } from "./samples.ts";
 
-setDefaultTarget("js");
+test.before(() => setDefaultTarget("js"));
+test.after(() => setDefaultTarget("auto"));
 const { metrics } = train;
 const loader = () => new data.DataLoader(points(12), { batch: 4 });
 const fit = (options: object, batches: unknown = loader()) =>

@@ -10,7 +10,8 @@ import * as assert from "uvu/assert";
 import { crc32c } from "../../packages/train/src/event-file.ts";
 import { adam, classifier, inFolder, points, quiet } from "./samples.ts";
 
-setDefaultTarget("js");
+test.before(() => setDefaultTarget("js"));
+test.after(() => setDefaultTarget("auto"));
 const { metrics } = train;
 const loaderOf = (count = 24, batch = 8) => new data.DataLoader(points(count), { batch });
 

@@ -7,7 +7,8 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { adam, classifier, points, quiet } from "./samples.ts";
 
-setDefaultTarget("js");
+test.before(() => setDefaultTarget("js"));
+test.after(() => setDefaultTarget("auto"));
 const { metrics } = train;
 
 const valuesOf = async (net: nn.Module) => {

@@ -6,7 +6,8 @@ import * as train from "kiln-ml/train";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 
-setDefaultTarget("js");
+test.before(() => setDefaultTarget("js"));
+test.after(() => setDefaultTarget("auto"));
 const { metrics } = train;
 
 /** A model that gives what it is given. */

@@ -167,7 +167,10 @@ test("simplify-fast comes to an end in a valid program", () => {
 });
 
 test("simplify never adds nodes that compute", () => {
-  const moving = new Set(["constant", "broadcastInDim", "reshape", "convert", "input", "param"]);
+  // A conversion before a transpose gets one of its own where others read the first: it is an index map.
+  const moving = new Set(
+    "constant broadcastInDim reshape transpose convert input param".split(" "),
+  );
   const computing = (p: RandomProgram["program"]) => nodesOf(p).filter((t) => !moving.has(t.op));
   fc.assert(
     fc.property(randomProgram(), ({ program }) => {

@@ -204,7 +204,7 @@ export interface Param {
 /** Statements of the user in a target's language. */
 export interface CustomText {
   readonly text: string;
-  /** What the text calls each parameter, by its number; one that is several operands has several names. */
+  /** Names of the parameters in the text, by number; several where one is several operands. */
   readonly arrays: readonly {
     readonly name: string;
     readonly param: number;

@@ -1,6 +1,7 @@
 /**
- * A kernel of the user as a kernel: its parameters are the operands, once each, and the result; its statements are the user's,
- * which nothing here reads. Runs in the place of a schedule; refuses a target that the user has no text for.
+ * Lowers a kernel of the user: its parameters are the operands, once each, and the result; its
+ * statements are the user's, which nothing here reads. Runs in the place of a schedule; refuses a
+ * target that the user has no text for.
  */
 import type { TargetName } from "@kiln-ml/artifact";
 import { packedBytes } from "@kiln-ml/artifact";

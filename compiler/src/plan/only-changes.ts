@@ -87,7 +87,7 @@ function conditionsOf(e: Expr, values: Names["values"]): readonly Condition[] | 
 
 /** Loops whose iterations are numbered from 0 by a target's own ways, and may be fewer. */
 const narrowed: readonly LoopKind[] = ["serial", "parallel", "simd"];
-/** Loops that run as one where they are vectors: what is inside of them is the same for all lanes. */
+/** Loops whose iterations are lanes: a condition inside is the same for all of them. */
 const lanes: readonly LoopKind[] = ["simd", "vector"];
 
 /**

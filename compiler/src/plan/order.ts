@@ -117,10 +117,11 @@ interface Touched {
 
 /**
  * What a block touches. Undefined if it cannot be said that each element is read before it is
- * overwritten: a read stands in a statement after the store, other than in another store of the
- * same run of stores; or it depends on a guard, and is not of the element stored; or it stands in a block without the store, and
- * iterations of the loops around it read one element, for then one may overwrite what the next has
- * to read, and on a GPU nothing holds them in order.
+ * overwritten. That is so where a read
+ * - stands in a statement after the store, other than in another store of the same run of stores;
+ * - depends on a guard, and is not of the element that its statement stores;
+ * - stands in a block without the store, and iterations of the loops around it read one element:
+ *   one may overwrite what the next has to read, and on a GPU nothing holds them in order.
  */
 function touchedIn(
   body: readonly Stmt[],

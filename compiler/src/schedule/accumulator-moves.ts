@@ -99,7 +99,7 @@ export function expand(body: readonly Stmt[], name: string, size: string): reado
   return [...arrays, ...out];
 }
 
-/** Loops that others are put inside of; iterations that are written out, or in lanes, stay whole. */
+/** Loops that others are put inside of; unrolled ones and those in lanes stay whole. */
 const isRun = (s: Stmt): s is Loop =>
   s.kind === "loop" && s.loop !== "unrolled" && s.loop !== "vector";
 

@@ -169,7 +169,7 @@ export function unroll(body: readonly Stmt[], name: string, times: string): read
   });
 }
 
-/** An unrolled loop as its statements, one iteration after the other, for printers that weigh statements. */
+/** The statements of an unrolled loop, repeated: printers weigh a loop as many statements. */
 export function writeOut(body: readonly Stmt[], name: string): readonly Stmt[] {
   return replaceLoops(body, name, (l) => {
     const { extent } = l;

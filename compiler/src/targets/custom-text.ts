@@ -1,4 +1,4 @@
-/** What the texts of a user's kernel have before its own statements: the size and the shape of each array. */
+/** The head of a user's kernel in each language: the size and the shape of each array. */
 import type { Extent } from "@kiln-ml/artifact";
 import { type Dim, sizeOf } from "@kiln-ml/ir";
 import { toExtent } from "../kernel/extent.ts";

@@ -204,7 +204,7 @@ function bindsIn(body: readonly Stmt[], loop: string): boolean {
   return binds;
 }
 
-/** The loop that is cut into parts of about as many rows as are summed at once, and how many of it. */
+/** The loop that is split into parts of about `rowBlock` rows, and how many iterations a part has. */
 function partOf(inner: readonly Extent[], parted: boolean) {
   const most = inner.map((l) => maxOfDim(l.extent));
   if (!parted || most.reduce((n, m) => n * m, 1) <= rowBlock)

@@ -1,4 +1,6 @@
-/** A kernel of the user as a WGSL module: a line of workgroups, folded where there are more than one axis holds. */
+/**
+ * A kernel of the user as a WGSL module: a line of workgroups, folded where one axis holds too few.
+ */
 import type { KernelText } from "@kiln-ml/artifact";
 import { ceilDiv, DtypeError, minDim } from "@kiln-ml/ir";
 import { toExtent } from "../../kernel/extent.ts";

@@ -14,6 +14,7 @@ import * as onnx from "@kiln-ml/onnx";
 import * as optim from "@kiln-ml/optim";
 import * as runtime from "@kiln-ml/runtime";
 import * as stablehlo from "@kiln-ml/stablehlo";
+import * as xla from "@kiln-ml/xla";
 import * as kiln from "kiln-ml";
 import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
@@ -317,6 +318,7 @@ const packages = {
   formats: { folder: "packages/formats/src", exports: formats },
   onnx: { folder: "packages/onnx/src", exports: onnx },
   stablehlo: { folder: "packages/stablehlo/src", exports: stablehlo },
+  xla: { folder: "packages/xla/src", exports: xla },
   kiln: { folder: "packages/kiln/src", exports: kiln },
   "kiln/node": { folder: "packages/kiln/src", exports: kilnNode },
   "kiln/onnx": { folder: "packages/kiln/src", exports: kilnOnnx },

@@ -1,5 +1,5 @@
 /** Programs on the engine: values, states that stay there, and functions that follow their parameters, as on any target. */
-import { Tensor, compile, loadState, nn, optim, stateBytes, to } from "kiln-ml";
+import { compile, loadState, nn, optim, stateBytes, type Tensor, to } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { fakeEngine } from "./engine.ts";
@@ -7,7 +7,10 @@ import { fakeEngine } from "./engine.ts";
 const close = (a: ArrayLike<number>, b: ArrayLike<number>, most = 1e-5): void => {
   assert.is(a.length, b.length);
   for (let i = 0; i < a.length; i++)
-    assert.ok(Math.abs(a[i]! - b[i]!) <= most * Math.max(1, Math.abs(b[i]!)), `${i}: ${a[i]} ${b[i]}`);
+    assert.ok(
+      Math.abs(a[i]! - b[i]!) <= most * Math.max(1, Math.abs(b[i]!)),
+      `${i}: ${a[i]} ${b[i]}`,
+    );
 };
 
 const batch = (seed: number) => ({
@@ -81,7 +84,7 @@ test("other extents are another program, and a batch that does not divide is ref
   } catch (error) {
     assert.is(
       (error as Error).message,
-      "stablehlo: the mesh data=4 cannot cut 0 [6,3] by [data,null]: 6 does not divide into 4\n  name axes of the mesh, one entry an axis, with extents that divide; a batch that is short is left out by { dropLast: true }",
+      "stablehlo: the mesh data=4 cannot cut arg0 [6,3] by [data,null]: 6 does not divide into 4\n  name axes of the mesh, one entry an axis, with extents that divide; a batch that is short is left out by { dropLast: true }",
     );
   }
   assert.is(await ((await f(ones(4) as never)) as Tensor).item(), 24);

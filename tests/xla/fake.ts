@@ -6,7 +6,13 @@ import { existsSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { type Dtype, fromHost, type HostArray, toHost } from "@kiln-ml/ir";
 import { parseStableHlo } from "@kiln-ml/stablehlo";
-import { Decoder, encode, type Frame, type Placed, type Request } from "../../packages/xla/src/protocol.ts";
+import {
+  Decoder,
+  encode,
+  type Frame,
+  type Placed,
+  type Request,
+} from "../../packages/xla/src/protocol.ts";
 import type { Arr } from "../stablehlo/array.ts";
 import { Evaluator } from "../stablehlo/evaluate.ts";
 
@@ -24,7 +30,7 @@ const arrays = new Map<number, Arr>();
 const programs = new Map<number, Loaded>();
 let runs = 0;
 
-function valueOf(dtype: string, shape: readonly number[], bytes: Uint8Array): Arr {
+function arrayOf(dtype: string, shape: readonly number[], bytes: Uint8Array): Arr {
   const form = toHost(dtype as Dtype, []).constructor as new (b: ArrayBufferLike) => HostArray;
   const data = fromHost(dtype as Dtype, new form(bytes.slice().buffer));
   return { dtype: dtype as Dtype, shape: [...shape], data };
@@ -56,7 +62,7 @@ function answer({ header, parts }: Frame<Asked>): { answer?: object; parts?: Uin
       return { answer: { protocol, jaxlib: "0.11.0", device: "fake", devices } };
     }
     case "put":
-      arrays.set(header.id, valueOf(header.dtype, header.shape, parts[0]!));
+      arrays.set(header.id, arrayOf(header.dtype, header.shape, parts[0]!));
       return {};
     case "get": {
       const { dtype, data } = arrays.get(header.id)!;
@@ -66,7 +72,11 @@ function answer({ header, parts }: Frame<Asked>): { answer?: object; parts?: Uin
     case "load": {
       const text = new TextDecoder().decode(parts[0]);
       const { args, results } = header;
-      programs.set(header.program, { evaluator: new Evaluator(parseStableHlo(text)), args, results });
+      programs.set(header.program, {
+        evaluator: new Evaluator(parseStableHlo(text)),
+        args,
+        results,
+      });
       return {};
     }
     case "run": {
@@ -75,7 +85,8 @@ function answer({ header, parts }: Frame<Asked>): { answer?: object; parts?: Uin
       const { evaluator, args } = programs.get(header.program)!;
       const given = header.args.map((a, i) => {
         const type = args[i]!;
-        const value = "part" in a ? valueOf(type.dtype, type.shape, parts[a.part]!) : arrays.get(a.id);
+        const value =
+          "part" in a ? arrayOf(type.dtype, type.shape, parts[a.part]!) : arrays.get(a.id);
         return checked(value, type);
       });
       const results = evaluator.call("main", given);
@@ -94,7 +105,8 @@ const decoder = new Decoder<Asked>((frame) => {
     const message = `xla: ${frame.header.op}: ${(error as Error).message}`;
     made = { answer: { error: { kind: "engine", message } } };
   }
-  for (const chunk of encode({ seq: frame.header.seq, ...made.answer }, made.parts)) pipe.write(chunk);
+  for (const chunk of encode({ seq: frame.header.seq, ...made.answer }, made.parts))
+    pipe.write(chunk);
 });
 pipe.on("data", (chunk: Uint8Array) => decoder.push(chunk));
 pipe.on("end", () => process.exit(0));

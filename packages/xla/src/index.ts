@@ -1,5 +1,13 @@
 /** `@kiln-ml/xla`: Kiln's programs on XLA, over several devices and hosts. */
-export { mesh, type Mesh, byPath, dataParallel, fsdp, tensorParallel, type Recipe } from "@kiln-ml/stablehlo";
+export {
+  byPath,
+  dataParallel,
+  fsdp,
+  type Mesh,
+  mesh,
+  type Recipe,
+  tensorParallel,
+} from "@kiln-ml/stablehlo";
 export { Xla, xla } from "./engine.ts";
 export type { XlaOptions } from "./options.ts";
 export type { Hosts } from "./protocol.ts";

@@ -11,7 +11,10 @@ import type { XlaDevice } from "./device.ts";
 interface Loaded {
   readonly number: number;
   readonly args: readonly Argument[];
-  readonly results: readonly { readonly dtype: Argument["dtype"]; readonly shape: readonly number[] }[];
+  readonly results: readonly {
+    readonly dtype: Argument["dtype"];
+    readonly shape: readonly number[];
+  }[];
 }
 
 /** Symbols that an input's axis is named by, with the extents at hand. */

@@ -35,7 +35,12 @@ export type Request =
       readonly axes: readonly (readonly [string, number])[];
       readonly hosts?: Hosts | "slurm";
     }
-  | { readonly op: "put"; readonly id: number; readonly dtype: string; readonly shape: readonly number[] }
+  | {
+      readonly op: "put";
+      readonly id: number;
+      readonly dtype: string;
+      readonly shape: readonly number[];
+    }
   | { readonly op: "get"; readonly id: number }
   | {
       readonly op: "load";

@@ -22,13 +22,7 @@ const wayOut =
   '\n  install it: python3 -m pip install "jax>=0.11" numpy; or name another Python by KILN_PYTHON, or xla({ python })';
 
 /** The last of what the process said, as one line. */
-const lastLine = (text: string): string =>
-  text
-    .trim()
-    .split("\n")
-    .at(-1)!
-    .trim()
-    .slice(0, 200);
+const lastLine = (text: string): string => text.trim().split("\n").at(-1)!.trim().slice(0, 200);
 
 export class Sidecar {
   readonly command: Command;
@@ -55,7 +49,9 @@ export class Sidecar {
       stream?.on("data", (chunk: Buffer) => {
         this.#said = (this.#said + chunk).slice(-4000);
       });
-    this.#child.on("error", (error: NodeJS.ErrnoException) => this.#end(notStarted(command, error)));
+    this.#child.on("error", (error: NodeJS.ErrnoException) =>
+      this.#end(notStarted(command, error)),
+    );
     this.#child.on("close", (code, signal) => this.#end(this.#ended(code, signal)));
     this.#idle();
   }

@@ -8,8 +8,8 @@ import type { Inspection } from "@kiln-ml/inspector";
 import { GraphError, ShapeError } from "@kiln-ml/ir";
 import type { DeviceArray, Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { type CodeOptions, codeOf, Runner } from "../devices/engine.ts";
-import { claim, gather } from "../devices/move.ts";
 import { engineSession } from "../devices/external.ts";
+import { claim, gather } from "../devices/move.ts";
 import { nominalDims } from "../devices/placement.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
@@ -379,7 +379,8 @@ export class Compiler {
     const outside = home?.external !== undefined;
     if (home && (target !== "auto" || this.#options.engine)) await claim(states, home);
     else if (home && outside) await gather(states, home);
-    const chosen = outside || target !== "auto" || defaultTarget() !== "auto" || states.some(isPinned);
+    const chosen =
+      outside || target !== "auto" || defaultTarget() !== "auto" || states.some(isPinned);
     if (home && chosen) return Runner.compile(home, program, this.#code);
     const runner = await Runner.place(program, this.#code, home, extents);
     await gather(states, runner.session);

@@ -137,7 +137,10 @@ export class Runner {
 
   async #runOutside(program: ExternalProgram, inputs: readonly Input[]): Promise<DeviceArray[]> {
     const arrays = await arraysOf(this.session, this.states);
-    const outputs = await program.run(inputs as EngineInput[], arrays as unknown as ExternalArray[]);
+    const outputs = await program.run(
+      inputs as EngineInput[],
+      arrays as unknown as ExternalArray[],
+    );
     this.#changed();
     return outputs as unknown as DeviceArray[];
   }

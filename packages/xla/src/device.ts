@@ -12,6 +12,8 @@ export interface DeviceOptions {
   readonly shard: readonly Recipe[];
   /** "8 × NVIDIA H200, jaxlib 0.11.2". */
   readonly name: string;
+  /** All that there are, on all hosts. */
+  readonly devices: number;
 }
 
 export class XlaDevice implements ExternalDevice {
@@ -20,16 +22,18 @@ export class XlaDevice implements ExternalDevice {
   readonly name: string;
   readonly mesh: Mesh;
   readonly shard: readonly Recipe[];
+  readonly devices: number;
   readonly #sidecar: Sidecar;
   #next = 0;
   #freed: number[] = [];
   readonly #collected = new FinalizationRegistry<number>((id) => this.free(id));
 
-  constructor(sidecar: Sidecar, { mesh, shard, name }: DeviceOptions) {
+  constructor(sidecar: Sidecar, { mesh, shard, name, devices }: DeviceOptions) {
     this.#sidecar = sidecar;
     this.mesh = mesh;
     this.shard = shard;
     this.name = name;
+    this.devices = devices;
   }
 
   get isLost(): boolean {

@@ -77,7 +77,7 @@ export class Xla implements ExternalEngine {
     }
     const recipes = typeof shard === "function" ? [shard] : shard;
     const name = `${mesh.size} × ${device}, jaxlib ${jaxlib}`;
-    this.#device = new XlaDevice(sidecar, { mesh, shard: recipes, name });
+    this.#device = new XlaDevice(sidecar, { mesh, shard: recipes, name, devices });
     return this.#device;
   }
 }

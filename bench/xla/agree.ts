@@ -1,6 +1,7 @@
 /**
- * Training steps on the engine beside the reference, on a mesh: twenty steps of each network with its states fed back, and programs of
- * control flow once. Everything goes through the engine's process, as a run of `fit` does.
+ * Training steps on the engine beside the reference, on a mesh: twenty steps of each network with
+ * its states fed back, and programs of control flow once. Everything goes through the engine's
+ * process, as a run of `fit` does.
  */
 import {
   evaluate,
@@ -22,7 +23,10 @@ import { networks } from "../stablehlo/networks.ts";
 export interface Agreement {
   readonly name: string;
   readonly steps: number;
-  /** Of the losses of all steps, relative; of what a program of one step gives, over max(1, |value|). */
+  /**
+   * Of the losses of all steps, relative; of what a program of one step gives, over max(1,
+   * |value|).
+   */
   readonly loss: number;
   /** Of all states in the end. */
   readonly states: number;

@@ -1,4 +1,7 @@
-/** Programs over a mesh: every argument and result is pinned, gradients lie as values do, and values stay what they are. */
+/**
+ * Programs over a mesh: every argument and result is pinned, gradients lie as values do, and values
+ * stay what they are.
+ */
 import {
   evaluate,
   grad,

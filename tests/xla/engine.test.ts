@@ -1,4 +1,7 @@
-/** Programs on the engine: values, states that stay there, and functions that follow their parameters, as on any target. */
+/**
+ * Programs on the engine: values, states that stay there, and functions that follow their
+ * parameters, as on any target.
+ */
 import { compile, loadState, nn, optim, stateBytes, type Tensor, to } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

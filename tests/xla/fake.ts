@@ -1,6 +1,7 @@
 /**
- * The engine's process without Python: speaks the protocol and evaluates the text by the specification, as tests of the exporter do.
- * Flags make it fail: `--devices=2`, `--protocol=9`, `--refuse=text`, `--die-at-run=5` (once, if `--once=file` does not exist).
+ * The engine's process without Python: speaks the protocol and evaluates the text by the
+ * specification, as tests of the exporter do. Flags make it fail: `--devices=2`, `--protocol=9`,
+ * `--refuse=text`, `--die-at-run=5` (once, if `--once=file` does not exist).
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";

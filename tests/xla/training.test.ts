@@ -1,4 +1,7 @@
-/** `fit` on the engine by one option: what it measures, checkpoints that any target loads, and a process that is killed midway. */
+/**
+ * `fit` on the engine by one option: what it measures, checkpoints that any target loads, and a
+ * process that is killed midway.
+ */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -43,7 +43,10 @@ export interface StableHloOptions {
   readonly name?: string;
   /** The devices that the program is spread over; one device without. */
   readonly mesh?: Mesh;
-  /** How arguments lie on the mesh: recipes, of which the first that gives a spec counts. What none wants is on every device. */
+  /**
+   * How arguments lie on the mesh: recipes, of which the first that gives a spec counts. What none
+   * wants is on every device.
+   */
   readonly shard?: Recipe | readonly Recipe[];
 }
 
@@ -228,7 +231,10 @@ function moduleText(
   return `${[head, ...grids, main, ...b.functions].join("\n")}\n}\n`;
 }
 
-/** Arguments and results with their specs: an update lies as what it updates, an output is on every device. */
+/**
+ * Arguments and results with their specs: an update lies as what it updates, an output is on every
+ * device.
+ */
 function pinned(
   grid: Mesh,
   args: readonly Argument[],

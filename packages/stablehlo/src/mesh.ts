@@ -1,4 +1,7 @@
-/** Meshes: devices in a grid whose axes have names, and how a tensor is cut over them. Knows no programs. */
+/**
+ * Meshes: devices in a grid whose axes have names, and how a tensor is cut over them. Knows no
+ * programs.
+ */
 import { GraphError, kindOf, type ShardSpec, specText } from "@kiln-ml/ir";
 
 /** A grid of devices. */

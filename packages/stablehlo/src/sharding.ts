@@ -1,6 +1,7 @@
 /**
- * How the arguments of a program lie on a mesh. A recipe looks at one leaf and gives a spec or leaves it to the next; what none
- * wants is on every device. An optimizer's moment lies as its parameter does, and an update as what it updates: always.
+ * How the arguments of a program lie on a mesh. A recipe looks at one leaf and gives a spec or
+ * leaves it to the next; what none wants is on every device. An optimizer's moment lies as its
+ * parameter does, and an update as what it updates: always.
  */
 import type { ShardSpec } from "@kiln-ml/ir";
 import { type Mesh, partsOf } from "./mesh.ts";
@@ -18,15 +19,18 @@ export type Recipe = (leaf: ShardedLeaf, mesh: Mesh) => ShardSpec | undefined;
 
 const whole = (shape: readonly number[]): ShardSpec => shape.map(() => null);
 
-/** `*` is any run of characters; a pattern without a dot in front fits the end of a path after a dot too. */
+/**
+ * `*` is any run of characters; a pattern without a dot in front fits the end of a path after a dot
+ * too.
+ */
 function matcher(pattern: string): RegExp {
   const escaped = pattern.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*");
   return new RegExp(`^(?:.*\\.)?${escaped}$`);
 }
 
 /**
- * Specs by path patterns, the first that fits counts: `byPath({ "query.weight": ["model", null], "labels": ["data"] })`.
- * `*` is any run of characters, and a pattern fits the end of a path.
+ * Specs by path patterns, the first that fits counts: `byPath({ "query.weight": ["model", null],
+ * "labels": ["data"] })`. `*` is any run of characters, and a pattern fits the end of a path.
  */
 export function byPath(patterns: Readonly<Record<string, ShardSpec>>): Recipe {
   const rows = Object.entries(patterns).map(([p, spec]) => [matcher(p), spec] as const);
@@ -38,20 +42,27 @@ export interface OverAxis {
   readonly axis?: string;
 }
 
-/** Inputs are cut along their first axis, the batch; parameters are on every device, and gradients are summed over them. */
+/**
+ * Inputs are cut along their first axis, the batch; parameters are on every device, and gradients
+ * are summed over them.
+ */
 export const dataParallel =
   ({ axis = "data" }: OverAxis = {}): Recipe =>
   ({ kind, shape }) =>
     kind === "input" && shape.length ? [axis, ...shape.slice(1).map(() => null)] : undefined;
 
 export interface FsdpOptions extends OverAxis {
-  /** Parameters of fewer elements stay whole, since to gather them costs more than they take; default 1024. */
+  /**
+   * Parameters of fewer elements stay whole, since to gather them costs more than they take;
+   * default 1024.
+   */
   readonly least?: number;
 }
 
 /**
- * As `dataParallel`, and parameters and moments are cut over the same axis along the longest axis that divides: each device keeps its
- * part, and gathers what it needs when it needs it. ZeRO-3; Rajbhandari et al. 2020.
+ * As `dataParallel`, and parameters and moments are cut over the same axis along the longest axis
+ * that divides: each device keeps its part, and gathers what it needs when it needs it. ZeRO-3;
+ * Rajbhandari et al. 2020.
  */
 export const fsdp = ({ axis = "data", least = 1024 }: FsdpOptions = {}): Recipe => {
   const batch = dataParallel({ axis });
@@ -72,7 +83,10 @@ export interface TensorParallelOptions {
   readonly axis?: string;
   /** Patterns of layers whose outputs are cut: the first of a pair of products. */
   readonly columns?: readonly string[];
-  /** Patterns of layers whose inputs are cut: the second of a pair, after which the parts are summed. */
+  /**
+   * Patterns of layers whose inputs are cut: the second of a pair, after which the parts are
+   * summed.
+   */
   readonly rows?: readonly string[];
 }
 
@@ -81,8 +95,9 @@ const firsts = ["query", "key", "value", "up", "gate", "linear1", "feedForward.0
 const seconds = ["out", "down", "linear2", "feedForward.2"];
 
 /**
- * The parameters of pairs of products over an axis of the mesh: outputs of the first, inputs of the second, so that one sum a pair is
- * all that is sent. For layers of `nn`, whose weights are [outputs, inputs]. Shoeybi et al. 2019, Megatron-LM.
+ * The parameters of pairs of products over an axis of the mesh: outputs of the first, inputs of the
+ * second, so that one sum a pair is all that is sent. For layers of `nn`, whose weights are
+ * [outputs, inputs]. Shoeybi et al. 2019, Megatron-LM.
  */
 export function tensorParallel({
   axis = "model",
@@ -104,7 +119,10 @@ export function tensorParallel({
   };
 }
 
-/** Of the parameters whose path is in the name of a state and whose shape ends its shape, the longest: whose moment it is. */
+/**
+ * Of the parameters whose path is in the name of a state and whose shape ends its shape, the
+ * longest: whose moment it is.
+ */
 function ownerOf(leaf: ShardedLeaf, owners: readonly ShardedLeaf[]): ShardedLeaf | undefined {
   const fits = ({ name, shape }: ShardedLeaf): boolean =>
     `.${leaf.name}.`.includes(`.${name}.`) &&

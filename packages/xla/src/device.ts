@@ -1,4 +1,7 @@
-/** The engine as a device: arrays that live there by their numbers, and what is asked of the process. */
+/**
+ * The engine as a device: arrays that live there by their numbers, and what is asked of the
+ * process.
+ */
 import type { Dtype, HostArray, Tensor } from "@kiln-ml/ir";
 import type { ExportedProgram, Mesh, Recipe } from "@kiln-ml/stablehlo";
 import type { ExternalDevice } from "kiln-ml";

@@ -1,4 +1,7 @@
-/** `xla({ mesh })`: the engine that `compile` and `fit` take. One process, started at the first use, and again when it was lost. */
+/**
+ * `xla({ mesh })`: the engine that `compile` and `fit` take. One process, started at the first use,
+ * and again when it was lost.
+ */
 import { DeviceError } from "@kiln-ml/ir";
 import { dataParallel, meshText } from "@kiln-ml/stablehlo";
 import type { ExternalEngine } from "kiln-ml";
@@ -37,7 +40,10 @@ export class Xla implements ExternalEngine {
     return this.#sidecar?.pid;
   }
 
-  /** The device, started if it does not run. Rejects with DeviceError where there is no Python, no jax, or too few devices. */
+  /**
+   * The device, started if it does not run. Rejects with DeviceError where there is no Python, no
+   * jax, or too few devices.
+   */
   open(): Promise<XlaDevice> {
     if (this.#device && !this.#device.isLost) return Promise.resolve(this.#device);
     this.#opening ??= this.#start().finally(() => {
@@ -83,12 +89,13 @@ export class Xla implements ExternalEngine {
 }
 
 /**
- * XLA over a mesh of devices, for `compile(step, { engine })` and `fit(net, loader, { engine })`. Parameters and moments stay on its
- * devices; losses, reads and checkpoints are as with any target.
+ * XLA over a mesh of devices, for `compile(step, { engine })` and `fit(net, loader, { engine })`.
+ * Parameters and moments stay on its devices; losses, reads and checkpoints are as with any target.
  *
  *   const engine = xla({ mesh: mesh({ data: 8 }) });
  *   await train.fit(net, loader, { engine, optimizer, loss: nn.crossEntropy });
  *
- * Needs Python with jax 0.11 or newer. Throws GraphError for options that do not fit; `open` says what is missing.
+ * Needs Python with jax 0.11 or newer. Throws GraphError for options that do not fit; `open` says
+ * what is missing.
  */
 export const xla = (options: XlaOptions): Xla => new Xla(options);

@@ -8,7 +8,10 @@ import type { Command } from "./sidecar.ts";
 export interface XlaOptions {
   /** The devices: `mesh({ data: 8 })`. */
   readonly mesh: Mesh;
-  /** How inputs and parameters lie on them: recipes, the first that gives a spec counts; default `dataParallel()`. */
+  /**
+   * How inputs and parameters lie on them: recipes, the first that gives a spec counts; default
+   * `dataParallel()`.
+   */
   readonly shard?: Recipe | readonly Recipe[];
   /** The Python that has jax; `KILN_PYTHON`, or python3, by default. */
   readonly python?: string;
@@ -16,7 +19,10 @@ export interface XlaOptions {
   readonly virtual?: boolean;
   /** "cpu", "cuda" or "tpu"; what JAX finds by default. */
   readonly platform?: string;
-  /** Several machines, each of which runs the same script; "slurm" reads all of it from Slurm's environment. */
+  /**
+   * Several machines, each of which runs the same script; "slurm" reads all of it from Slurm's
+   * environment.
+   */
   readonly hosts?: Hosts | "slurm";
   /** What speaks the protocol in place of Python and our script: a program and its arguments. */
   readonly command?: readonly string[];

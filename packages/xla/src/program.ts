@@ -1,6 +1,7 @@
 /**
- * One program of Kiln on the engine: exported when it is first run with its extents, once for each choice of them. Runs give the
- * engine the batch, and say under which numbers it is to keep what comes out.
+ * One program of Kiln on the engine: exported when it is first run with its extents, once for each
+ * choice of them. Runs give the engine the batch, and say under which numbers it is to keep what
+ * comes out.
  */
 import { type Dim, ShapeError, type Tensor } from "@kiln-ml/ir";
 import { type Argument, type ExportedProgram, exportStableHlo } from "@kiln-ml/stablehlo";

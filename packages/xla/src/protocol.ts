@@ -1,6 +1,7 @@
 /**
- * What goes between Kiln and the engine's process, in both directions: frames of a header in JSON and parts of bytes behind it. Text
- * of StableHLO and values of tensors are all that is sent; nothing that runs.
+ * What goes between Kiln and the engine's process, in both directions: frames of a header in JSON
+ * and parts of bytes behind it. Text of StableHLO and values of tensors are all that is sent;
+ * nothing that runs.
  *
  *   frame = u32 bytes of the header, u32 0, header, parts         little-endian
  *

@@ -1,6 +1,7 @@
 /**
- * The engine's process: started, spoken to over a pipe of its own beside its standard streams, and watched. Each request gets one
- * answer, in order; when the process ends, all that wait are told why, once.
+ * The engine's process: started, spoken to over a pipe of its own beside its standard streams, and
+ * watched. Each request gets one answer, in order; when the process ends, all that wait are told
+ * why, once.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex } from "node:stream";

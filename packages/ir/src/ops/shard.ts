@@ -1,6 +1,7 @@
 /**
- * `shard`: how a value lies on a mesh of devices. It computes nothing: a call of the identity, which every target inlines, and which
- * an exporter for several devices reads off. Its cotangent lies as it does, since its gradient has a closed form: itself.
+ * `shard`: how a value lies on a mesh of devices. It computes nothing: a call of the identity,
+ * which every target inlines, and which an exporter for several devices reads off. Its cotangent
+ * lies as it does, since its gradient has a closed form: itself.
  */
 import { GraphError, ShapeError } from "../errors.ts";
 import { kindOf } from "../kind.ts";
@@ -10,7 +11,9 @@ import { inClosedForm } from "../transforms/custom-vjp.ts";
 import { checkTensor } from "./apply.ts";
 import type { ClosedForm } from "./call-gradient.ts";
 
-/** For each axis of a tensor the axis of the mesh over which it is cut, several, or null for none. */
+/**
+ * For each axis of a tensor the axis of the mesh over which it is cut, several, or null for none.
+ */
 export type ShardSpec = readonly (string | readonly string[] | null)[];
 
 const prefix = "shard ";
@@ -55,11 +58,12 @@ function checkNames(spec: ShardSpec): void {
 }
 
 /**
- * x, cut over the axes of a mesh: axis i of x over the axis `spec[i]`, or over none. y = x; its cotangent is cut in the same way.
- * Where a program runs on one device, it is x.
+ * x, cut over the axes of a mesh: axis i of x over the axis `spec[i]`, or over none. y = x; its
+ * cotangent is cut in the same way. Where a program runs on one device, it is x.
  *
- * x: any shape and dtype; spec: an entry for each axis. Throws ShapeError if their numbers differ, GraphError for what is no name
- * of an axis, or one that is there twice. Shardy's `sharding_constraint`; Xu et al. 2021, GSPMD.
+ * x: any shape and dtype; spec: an entry for each axis. Throws ShapeError if their numbers differ,
+ * GraphError for what is no name of an axis, or one that is there twice. Shardy's
+ * `sharding_constraint`; Xu et al. 2021, GSPMD.
  *
  *   const hidden = shard(up.forward(x), ["data", null, "model"]);
  */

@@ -1,7 +1,10 @@
-/** What `kiln compile --target stablehlo` writes beside the text: a script for Python that needs nothing of ours, and a page. */
+/**
+ * What `kiln compile --target stablehlo` writes beside the text: a script for Python that needs
+ * nothing of ours, and a page.
+ */
 
 /** Runs the folder with JAX alone; at most 60 lines. */
-export const runScript: string = String.raw`"""Runs step.mlir on the mesh of manifest.json: python run.py [STEPS] [INPUTS.npz]
+export const runScript: string = `"""Runs step.mlir on the mesh of manifest.json: python run.py [STEPS] [INPUTS.npz]
 
 Inputs are zeros unless a file has them by name. Needs jax 0.11 or newer and numpy. Without accelerators:
 JAX_PLATFORMS=cpu XLA_FLAGS=--xla_force_host_platform_device_count=DEVICES python run.py

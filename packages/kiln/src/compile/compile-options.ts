@@ -13,7 +13,10 @@ import type { TapListener } from "./traced.ts";
 export interface CompileOptions extends CodeOptions {
   /** Where it runs; the default target, or where its parameters live, if not given. */
   readonly target?: TargetOption;
-  /** An engine from outside that runs it on devices of its own, in place of a target: `xla({ mesh })` of `@kiln-ml/xla`. */
+  /**
+   * An engine from outside that runs it on devices of its own, in place of a target: `xla({ mesh
+   * })` of `@kiln-ml/xla`.
+   */
   readonly engine?: ExternalEngine;
   /** Threads of the wasm device, as `setThreads` takes them. */
   readonly threads?: ThreadCount;

@@ -73,7 +73,10 @@ export class Runner {
     return new Runner(session, { artifact }, states, written);
   }
 
-  /** What was compiled. Throws GraphError where an engine from outside did it, and keeps it for itself. */
+  /**
+   * What was compiled. Throws GraphError where an engine from outside did it, and keeps it for
+   * itself.
+   */
   get artifact(): Artifact {
     if (this.#artifact) return this.#artifact;
     throw new GraphError(

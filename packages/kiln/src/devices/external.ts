@@ -1,6 +1,7 @@
 /**
- * Engines from outside: what runs whole programs by itself, on devices of its own, as `@kiln-ml/xla` does. A session of one has
- * no target of ours; parameters live there as arrays, so that reads, checkpoints and functions that follow them are as ever.
+ * Engines from outside: what runs whole programs by itself, on devices of its own, as
+ * `@kiln-ml/xla` does. A session of one has no target of ours; parameters live there as arrays, so
+ * that reads, checkpoints and functions that follow them are as ever.
  */
 import type { Program } from "@kiln-ml/compiler";
 import type { Dtype, HostArray, Tensor } from "@kiln-ml/ir";

@@ -21,7 +21,10 @@ export type TargetOption = "auto" | TargetName;
 export interface Session {
   readonly target: TargetName;
   readonly device: Device;
-  /** Set where an engine from outside runs the programs; the target then says no more than how values look on the host. */
+  /**
+   * Set where an engine from outside runs the programs; the target then says no more than how
+   * values look on the host.
+   */
   readonly external?: ExternalDevice;
 }
 

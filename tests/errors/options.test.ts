@@ -100,6 +100,10 @@ const rows: readonly Row[] = [
   ["ir unique", "sorted", (o) => ir.unique(matrix(), Object.assign({ size: 2 }, o))],
   ["ir scan", "reverse", (o) => ir.scan([matrix()], [matrix()], (carry) => ({ carry, ys: [] }), o)],
   ["ir whileLoop", "maxTrips", (o) => ir.whileLoop([tensor(1)], (x) => x.less(1), (x) => [x], o)],
+  ["stablehlo dataParallel", "axis", (o) => stablehlo.dataParallel(o)],
+  ["stablehlo fsdp", "least", (o) => stablehlo.fsdp(o)],
+  ["stablehlo tensorParallel", "columns", (o) => stablehlo.tensorParallel(o)],
+  ["xla xla", "shard", (o) => xla.xla({ mesh: stablehlo.mesh({ data: 1 }), ...o })],
   ["stablehlo exportStableHlo", "donate", (o) => stablehlo.exportStableHlo({ params: [], results: [] }, o)],
   ["ir mean", "keepDims", (o) => matrix().mean(0, o)],
   ["ir variance", "correction", (o) => matrix().variance(0, o)],
@@ -384,7 +388,7 @@ test("a record of options is no layer, and a list or a word no record of options
   );
   assert.is(
     await message(() => compile(identity, { backend: "js" } as never)),
-    "compile: there is no option backend\n  it takes target, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
+    "compile: there is no option backend\n  it takes target, engine, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
   );
   assert.is(input("x", "f32").rank, 0);
 });

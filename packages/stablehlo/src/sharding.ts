@@ -3,7 +3,7 @@
  * leaves it to the next; what none wants is on every device. An optimizer's moment lies as its
  * parameter does, and an update as what it updates: always.
  */
-import type { ShardSpec } from "@kiln-ml/ir";
+import { checkOptions, type OptionNames, type ShardSpec } from "@kiln-ml/ir";
 import { type Mesh, partsOf } from "./mesh.ts";
 
 /** What a recipe knows of an argument. */
@@ -42,14 +42,17 @@ export interface OverAxis {
   readonly axis?: string;
 }
 
+const overAxis: OptionNames<OverAxis> = { axis: 1 };
+
 /**
  * Inputs are cut along their first axis, the batch; parameters are on every device, and gradients
  * are summed over them.
  */
-export const dataParallel =
-  ({ axis = "data" }: OverAxis = {}): Recipe =>
-  ({ kind, shape }) =>
+export function dataParallel(options: OverAxis = {}): Recipe {
+  const { axis = "data" } = checkOptions("dataParallel", options, overAxis);
+  return ({ kind, shape }) =>
     kind === "input" && shape.length ? [axis, ...shape.slice(1).map(() => null)] : undefined;
+}
 
 export interface FsdpOptions extends OverAxis {
   /**
@@ -59,12 +62,15 @@ export interface FsdpOptions extends OverAxis {
   readonly least?: number;
 }
 
+const fsdpNames: OptionNames<FsdpOptions> = { axis: 1, least: 1 };
+
 /**
  * As `dataParallel`, and parameters and moments are cut over the same axis along the longest axis
  * that divides: each device keeps its part, and gathers what it needs when it needs it. ZeRO-3;
  * Rajbhandari et al. 2020.
  */
-export const fsdp = ({ axis = "data", least = 1024 }: FsdpOptions = {}): Recipe => {
+export function fsdp(options: FsdpOptions = {}): Recipe {
+  const { axis = "data", least = 1024 } = checkOptions("fsdp", options, fsdpNames);
   const batch = dataParallel({ axis });
   return (leaf, mesh) => {
     if (leaf.kind === "input") return batch(leaf, mesh);
@@ -76,7 +82,7 @@ export const fsdp = ({ axis = "data", least = 1024 }: FsdpOptions = {}): Recipe 
     const at = shape.indexOf(Math.max(...fitting));
     return shape.map((_, i) => (i === at ? axis : null));
   };
-};
+}
 
 export interface TensorParallelOptions {
   /** The axis of the mesh; default "model". */
@@ -90,6 +96,8 @@ export interface TensorParallelOptions {
   readonly rows?: readonly string[];
 }
 
+const tensorNames: OptionNames<TensorParallelOptions> = { axis: 1, columns: 1, rows: 1 };
+
 /** The layers of `nn`'s attention and feed-forward, and the usual names of others' blocks. */
 const firsts = ["query", "key", "value", "up", "gate", "linear1", "feedForward.0"];
 const seconds = ["out", "down", "linear2", "feedForward.2"];
@@ -99,11 +107,9 @@ const seconds = ["out", "down", "linear2", "feedForward.2"];
  * second, so that one sum a pair is all that is sent. For layers of `nn`, whose weights are
  * [outputs, inputs]. Shoeybi et al. 2019, Megatron-LM.
  */
-export function tensorParallel({
-  axis = "model",
-  columns = firsts,
-  rows = seconds,
-}: TensorParallelOptions = {}): Recipe {
+export function tensorParallel(options: TensorParallelOptions = {}): Recipe {
+  const given = checkOptions("tensorParallel", options, tensorNames);
+  const { axis = "model", columns = firsts, rows = seconds } = given;
   const specs: Record<string, ShardSpec> = {};
   for (const name of columns) {
     specs[`${name}.weight`] = [axis, null];

@@ -8,6 +8,6 @@ export {
   type Recipe,
   tensorParallel,
 } from "@kiln-ml/stablehlo";
-export { Xla, xla } from "./engine.ts";
+export { type Xla, xla } from "./engine.ts";
 export type { XlaOptions } from "./options.ts";
 export type { Hosts } from "./protocol.ts";

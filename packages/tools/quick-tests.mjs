@@ -58,6 +58,7 @@ export const quickTests = [
   "onnx/session",
   "onnxruntime/errors",
   "onnxruntime/tensor",
+  "xla/errors",
   "open/open-model",
   "optim/errors",
   "optim/optimizers",

@@ -240,6 +240,18 @@ console.log(typeof exportStableHlo, x.exp().op);
     "It needs nothing else of Kiln but `@kiln-ml/ir`.",
   ),
   page(
+    "packages/xla",
+    "Kiln's programs on XLA: training steps and models on several cards, TPUs and hosts, by a process of Python",
+    ["xla", "distributed", "stablehlo", "tpu", "gpu"],
+    `
+import { mesh, xla } from "@kiln-ml/xla";
+
+const engine = xla({ mesh: mesh({ data: 8 }) });
+console.log(engine.name, engine.options.mesh.size);
+`,
+    "`compile(step, { engine })` and `fit(net, loader, { engine })` of `kiln-ml` take it. It needs Python with `jax` 0.11 or newer.",
+  ),
+  page(
     "packages/inspector",
     "What Kiln compiled a program to, and why: a documented form, and a page of one file that shows it",
     ["inspector", "visualization", "profiler"],

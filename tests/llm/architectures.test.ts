@@ -1,5 +1,6 @@
 /**
- * Decoders of every row of the table against transformers 5.17, in f64 there: weights that a formula makes, whole and through a
+ * Decoders of every row of the table against transformers 5.17, in f64 there: weights that a
+ * formula makes, whole and through a
  * session's cache.
  */
 import { readFileSync } from "node:fs";
@@ -24,7 +25,10 @@ const { ids, rows } = JSON.parse(
 ) as Fixture;
 const places = [0, 5, 11];
 
-/** Element i of a tensor: 0.4·sin(1.7i + s + 0.01·i·(s mod 7)), s of the letters of its name; about 1 for norms. */
+/**
+ * Element i of a tensor: 0.4·sin(1.7i + s + 0.01·i·(s mod 7)), s of the letters of its name; about
+ * 1 for norms.
+ */
 function madeUp(name: string, shape: readonly number[]): Constant {
   const s = [...name].reduce((sum, c) => sum + c.charCodeAt(0), 0) % 97;
   const size = shape.reduce((a, b) => a * b, 1);

@@ -1,13 +1,15 @@
 /**
- * The 260K-parameter Llama of llama2.c: its 200 greedy tokens on every target, by chunks, in batches, after save and load.
+ * The 260K-parameter Llama of llama2.c: its 200 greedy tokens on every target, by chunks, in
+ * batches, after save and load.
  */
 import { readFileSync } from "node:fs";
 import { writeSafetensors } from "@kiln-ml/artifact";
-import { Decoder, generate, generateTokens, TextSession } from "@kiln-ml/llm";
+import { Decoder, generate, generateTokens, ggufModel, readGguf, TextSession } from "@kiln-ml/llm";
 import { loadState, loadWeights, stateBytes } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { dataTest } from "../support/data.ts";
+import { writeGguf } from "./gguf-text.ts";
 import { llama2cPieces, llama2cTensors, storiesConfig } from "./stories.ts";
 
 /** What llama2.c's own test expects of 200 steps at temperature 0. */
@@ -72,7 +74,8 @@ for (const target of ["js", "wasm"] as const)
     const session = new TextSession(await model(folder), { target });
     const [text] = await greedy(session, [[1]], 200);
     assert.is(vocabulary(folder).decode(text!), story);
-    // One program for steps of a token, one for what is chosen; a prompt of one token needs no other.
+    // One program for steps of a token, one for what is chosen; a prompt of one token needs no
+    // other.
     assert.is(session.compiles, 2);
     await session.dispose();
   });
@@ -122,6 +125,50 @@ dataTest(
     await session.dispose();
   },
 );
+
+/** Names of GGUF's files, whose rows of q and k are llama2.c's. */
+const ggufName = (name: string): string =>
+  [
+    ["model.embed_tokens", "token_embd"],
+    ["model.norm", "output_norm"],
+    ["model.layers", "blk"],
+    ["input_layernorm", "attn_norm"],
+    ["post_attention_layernorm", "ffn_norm"],
+    ["self_attn.o_proj", "attn_output"],
+    ["self_attn.", "attn_"],
+    ["mlp.", "ffn_"],
+    ["_proj", ""],
+  ].reduce((s, [from, to]) => s.replace(from!, to!), name);
+
+dataTest("weights of a GGUF file tell it too", "stories260K", async (f) => {
+  const plain = llama2cTensors(read(f, "stories260K.bin"), (c) => c);
+  const bytes = writeGguf({
+    values: {
+      "general.architecture": "llama",
+      "llama.embedding_length": 64,
+      "llama.feed_forward_length": 172,
+      "llama.block_count": 5,
+      "llama.attention.head_count": 8,
+      "llama.attention.head_count_kv": 4,
+      "llama.context_length": 512,
+      "llama.attention.layer_norm_rms_epsilon": 1e-5,
+      "tokenizer.ggml.eos_token_id": 2,
+    },
+    tensors: Object.entries(plain).map(([name, { shape, data }]) => ({
+      name: ggufName(name),
+      shape,
+      type: 0,
+      data,
+    })),
+  });
+  const { config, tensors } = ggufModel(readGguf(bytes));
+  const net = new Decoder(config);
+  await loadWeights(net, tensors);
+  const session = new TextSession(net, { target: "wasm" });
+  const [text] = await greedy(session, [[1]], 200);
+  assert.is(vocabulary(f).decode(text!), story);
+  await session.dispose();
+});
 
 dataTest(
   "pieces end at a stop, a seed draws the same, a signal ends it",

@@ -1,4 +1,7 @@
-/** The 260K-parameter Llama of ../shared/data: weights in llama2.c's layout and its vocabulary, under public names. */
+/**
+ * The 260K-parameter Llama of ../shared/data: weights in llama2.c's layout and its vocabulary,
+ * under public names.
+ */
 import type { Constant } from "@kiln-ml/artifact";
 import type { DecoderConfig } from "@kiln-ml/llm";
 import { decoderConfig } from "@kiln-ml/llm";
@@ -20,7 +23,10 @@ export const storiesJson = {
 export const storiesConfig: DecoderConfig = decoderConfig(storiesJson);
 
 /** Tensors of a file of llama2.c: seven integers, then matrices of all layers, kind by kind. */
-export function llama2cTensors(file: Uint8Array): Record<string, Constant> {
+export function llama2cTensors(
+  file: Uint8Array,
+  change: (c: Constant, headWidth: number) => Constant = pairsToHalves,
+): Record<string, Constant> {
   const { width: d, hidden, layers, heads, headWidth, vocabulary } = storiesConfig;
   const kv = (d / heads) * storiesConfig.kvHeads;
   const out: Record<string, Constant> = {};
@@ -31,10 +37,10 @@ export function llama2cTensors(file: Uint8Array): Record<string, Constant> {
     at += size;
     return { dtype: "f32", shape, data };
   };
-  const each = (name: string, shape: number[], change = (c: Constant) => c) => {
-    for (let i = 0; i < layers; i++) out[`model.layers.${i}.${name}.weight`] = change(next(shape));
+  const each = (name: string, shape: number[], turn = (c: Constant) => c) => {
+    for (let i = 0; i < layers; i++) out[`model.layers.${i}.${name}.weight`] = turn(next(shape));
   };
-  const halves = (c: Constant) => pairsToHalves(c, headWidth);
+  const halves = (c: Constant) => change(c, headWidth);
   out["model.embed_tokens.weight"] = next([vocabulary, d]);
   each("input_layernorm", [d]);
   each("self_attn.q_proj", [d, d], halves);

@@ -1,5 +1,6 @@
 /**
- * Architectures as rows: how a decoder differs from the plainest one, which is Llama's. A config.json becomes the sizes and
+ * Architectures as rows: how a decoder differs from the plainest one, which is Llama's. A
+ * config.json becomes the sizes and
  * the row of its `model_type`; a new architecture is a row.
  */
 import { LanguageModelError } from "./errors.ts";
@@ -97,7 +98,8 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * The decoder that a parsed config.json describes.
  *
- * Throws LanguageModelError for an unknown `model_type` or `rope_scaling`, and lists every number that is absent or wrong.
+ * Throws LanguageModelError for an unknown `model_type` or `rope_scaling`, and lists every number
+ * that is absent or wrong.
  */
 export function decoderConfig(json: unknown): DecoderConfig {
   if (typeof json !== "object" || json === null || Array.isArray(json))
@@ -168,7 +170,10 @@ export function decoderConfig(json: unknown): DecoderConfig {
 
 type Rope = Pick<DecoderConfig, "theta" | "localTheta" | "ropeScaling">;
 
-/** Wavelengths as older files tell them, by `rope_theta` and `rope_scaling`, and as newer ones do, by `rope_parameters`. */
+/**
+ * Wavelengths as older files tell them, by `rope_theta` and `rope_scaling`, and as newer ones do,
+ * by `rope_parameters`.
+ */
 function ropeOf(all: Json): Rope {
   const given = all.rope_parameters as Json | undefined;
   const wide = (given?.full_attention ?? given) as Json | undefined;

@@ -1,6 +1,8 @@
 /**
- * A decoder of any row of the table, with the names of weights that Hugging Face's files have. With a cache, a step computes only
- * what is new: keys and values are written where their tokens stand, and read up to the longest text.
+ * A decoder of any row of the table, with the names of weights that Hugging Face's files have. With
+ * a cache, a step computes only
+ * what is new: keys and values are written where their tokens stand, and read up to the longest
+ * text.
  */
 import { nn } from "kiln-ml";
 import { assign, type Dim, geluTanh, iota, param, scatter, select, type Tensor } from "kiln-ml/ir";
@@ -113,7 +115,10 @@ class Attention extends nn.Module {
   }
 }
 
-/** The first `keys` of a cache, with rows of this step where their tokens stand; those beyond its capacity are dropped. */
+/**
+ * The first `keys` of a cache, with rows of this step where their tokens stand; those beyond its
+ * capacity are dropped.
+ */
 function written(cache: Tensor, rows: Tensor, { positions, keys }: Step): Tensor {
   const text = iota(positions.shape, 0);
   assign(cache, scatter(cache, rows, [text, positions], [0, 1], "set"));
@@ -204,7 +209,8 @@ export interface StepInputs {
 }
 
 /**
- * A decoder. `forward(tokens)` scores what comes after each token without a cache: i32[B, T] → f32[B, T, vocabulary].
+ * A decoder. `forward(tokens)` scores what comes after each token without a cache: i32[B, T] →
+ * f32[B, T, vocabulary].
  *
  *     const net = new Decoder(decoderConfig(JSON.parse(text)));
  *     await loadWeights(net, bytes, { convert: true });

@@ -65,7 +65,8 @@ function checkPrompts(session: TextSession, prompts: readonly (readonly number[]
 }
 
 /**
- * What follows each prompt, one token a text at a time; `undefined` for a text that has ended. Prompts run in chunks.
+ * What follows each prompt, one token a text at a time; `undefined` for a text that has ended.
+ * Prompts run in chunks.
  *
  *     for await (const [token] of generateTokens(session, [[1, 9038]], { maxTokens: 20 })) console.log(token);
  */
@@ -108,7 +109,10 @@ interface Turn {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Runs what is new of each text and chooses after it; shorter prompts of a batch are chosen for when their last chunk has run. */
+/**
+ * Runs what is new of each text and chooses after it; shorter prompts of a batch are chosen for
+ * when their last chunk has run.
+ */
 async function nextTokens(
   session: TextSession,
   texts: readonly number[][],
@@ -131,12 +135,14 @@ async function nextTokens(
 }
 
 /**
- * What follows a prompt, in pieces of text as they are made. A piece ends where characters do; one that may begin a `stop` is held back.
+ * What follows a prompt, in pieces of text as they are made. A piece ends where characters do; one
+ * that may begin a `stop` is held back.
  *
  *     for await (const piece of generate({ session, tokenizer }, "Once upon a time", { maxTokens: 50 }))
  *       process.stdout.write(piece);
  *
- * Throws LanguageModelError for a prompt beyond the capacity, a tokenizer of another vocabulary, and options that mean nothing.
+ * Throws LanguageModelError for a prompt beyond the capacity, a tokenizer of another vocabulary,
+ * and options that mean nothing.
  */
 export async function* generate(
   model: { readonly session: TextSession; readonly tokenizer: Tokenizer },

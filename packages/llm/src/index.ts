@@ -1,5 +1,6 @@
 /**
- * Language models: decoders by their config.json, with weights by their public names, and texts out of them.
+ * Language models: decoders by their config.json, with weights by their public names, and texts out
+ * of them.
  */
 export {
   type Architecture,
@@ -17,5 +18,8 @@ export {
   type Tokenizer,
   type TokenOptions,
 } from "./generate.ts";
+export { type GgufFile, type GgufValue, readGguf } from "./gguf.ts";
+export { type GgufModel, ggufModel } from "./gguf-model.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
 export { TextSession, type TextSessionOptions } from "./session.ts";
+export { type SpmVocabulary, spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";

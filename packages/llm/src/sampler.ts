@@ -1,5 +1,6 @@
 /**
- * The next token of scores, chosen in the graph: penalties, temperature, then what may be chosen at all, then a draw. Only tokens
+ * The next token of scores, chosen in the graph: penalties, temperature, then what may be chosen at
+ * all, then a draw. Only tokens
  * leave the device.
  */
 import {
@@ -28,7 +29,10 @@ export interface SamplingOptions {
   readonly topP?: number;
   /** Draws from tokens at least this probable, as a part of the best one's probability. */
   readonly minP?: number;
-  /** Scores of tokens that the text has are divided by it, negative ones multiplied; 1 by default. Keskar et al. 2019. */
+  /**
+   * Scores of tokens that the text has are divided by it, negative ones multiplied; 1 by default.
+   * Keskar et al. 2019.
+   */
   readonly repetitionPenalty?: number;
 }
 
@@ -57,7 +61,8 @@ export function checkSampling(options: SamplingOptions, vocabulary: number): voi
 }
 
 /**
- * scores f32[B, V], history i32[B, H] with tokens of the texts (V and beyond are none), key u32[2] → tokens i32[B].
+ * scores f32[B, V], history i32[B, H] with tokens of the texts (V and beyond are none), key u32[2]
+ * → tokens i32[B].
  *
  *     choose(scores, history, key, { temperature: 0.8, topP: 0.95 })
  */
@@ -82,7 +87,9 @@ function penalised(x: Tensor, history: Tensor, penalty: number): Tensor {
   return select(seen, select(x.greater(0), x.div(penalty), x.mul(penalty)), x);
 }
 
-/** Scores of what is left out become the lowest number. Each filter sees what the one before left. */
+/**
+ * Scores of what is left out become the lowest number. Each filter sees what the one before left.
+ */
 function filtered(scores: Tensor, { topK: k, topP = 1, minP = 0 }: SamplingOptions): Tensor {
   const lowest = minOf(scores.dtype);
   let x = scores;

@@ -1,6 +1,8 @@
 /**
- * A decoder at work: its caches, and one program for chunks of prompts, one for steps of a token, one for what is chosen.
- * Texts of a batch stand at positions of their own; where one has no token, its position is beyond the cache and nothing is written.
+ * A decoder at work: its caches, and one program for chunks of prompts, one for steps of a token,
+ * one for what is chosen.
+ * Texts of a batch stand at positions of their own; where one has no token, its position is beyond
+ * the cache and nothing is written.
  */
 import { type CompiledFunction, compile, type TargetOption } from "kiln-ml";
 import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
@@ -30,7 +32,8 @@ type Step = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
 type Choice = CompiledFunction<[Tensor, Tensor, Tensor], Tensor>;
 
 /**
- * A decoder with room for `batch` texts of `capacity` tokens. Throws LanguageModelError for a capacity beyond the model's context.
+ * A decoder with room for `batch` texts of `capacity` tokens. Throws LanguageModelError for a
+ * capacity beyond the model's context.
  *
  *     const session = new TextSession(net, { target: "wasm", capacity: 512 });
  */
@@ -90,8 +93,10 @@ export class TextSession {
   }
 
   /**
-   * Runs the tokens of each text that are new, from position `at` of each, and resolves to the scores after the last one:
-   * f32[batch, vocabulary], meaningless for a text without new tokens. At most `chunk` of them at once.
+   * Runs the tokens of each text that are new, from position `at` of each, and resolves to the
+   * scores after the last one:
+   * f32[batch, vocabulary], meaningless for a text without new tokens. At most `chunk` of them at
+   * once.
    */
   async step(texts: readonly (readonly number[])[], at: readonly number[]): Promise<Tensor> {
     const { batch, capacity } = this;

@@ -44,6 +44,7 @@ export const quickTests = [
   "ir-structural/",
   "kernel/footprint",
   "linalg/errors",
+  "llm/errors",
   "lower/bounds",
   "lower/structure",
   "memory/packing",

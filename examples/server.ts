@@ -10,7 +10,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { compile, exportArtifact, nn, optim, type Tensor } from "kiln-ml";
+import { compile, defaultTarget, exportArtifact, nn, optim, type Tensor } from "kiln-ml";
 import { openModel, writeArtifact } from "kiln-ml/node";
 import { quick, randomNumbers } from "./data.ts";
 import { outputs } from "./pictures.ts";
@@ -36,9 +36,11 @@ async function artifactOfCircle(): Promise<string> {
   }
   // "N": one program answers for any number of points.
   const inside = (points: Tensor) => ({ inside: net.forward(points).sigmoid() });
+  const chosen = defaultTarget();
+  const target = chosen === "auto" ? "wasm" : chosen;
   const artifact = await exportArtifact(inside, {
     inputs: [{ shape: ["N", 2], name: "points" }],
-    target: "wasm",
+    target,
   });
   const path = join(outputs, "circle.kiln");
   await writeArtifact(path, artifact);

@@ -31,7 +31,7 @@ test("a result is held against its bound", () => {
 });
 
 test("an example that throws fails with its last line", async () => {
-  const { failure } = await runExample(made("examples/none.ts"), "quick");
+  const { failure } = await runExample(made("examples/none.ts"), { mode: "quick" });
   assert.match(failure ?? "", /^exit code 1: /);
 });
 

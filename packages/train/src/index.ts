@@ -20,6 +20,7 @@ export {
   type FitSettings,
   type Samples,
   Sequential,
+  type SequentialOptions,
   summaryOf,
 } from "./keras.ts";
 export type { HostSums, Metric, MetricValue, Sums } from "./meter.ts";

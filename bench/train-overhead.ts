@@ -48,7 +48,7 @@ const cases: Readonly<Record<string, Case>> = {
         new nn.Linear(64, 10),
       ),
     features: 64,
-    steps: 60,
+    steps: 30,
   },
 };
 

@@ -32,7 +32,7 @@ async function overheadOn(target: "wasm" | "webgpu", rounds: number): Promise<Ov
 
 const cases = [
   ["MNIST CNN, batch 32", "wasm", 41],
-  ["MLP of three layers, batch 32", "webgpu", 15],
+  ["MLP of three layers, batch 32", "webgpu", 9],
 ] as const;
 
 async function overheadRows(selected: (name: string) => boolean): Promise<Row[]> {

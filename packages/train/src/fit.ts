@@ -15,6 +15,7 @@ import {
   typesOfBatch,
 } from "./batches.ts";
 import { evaluating } from "./evaluate.ts";
+import type { ProgramFacts } from "./front.ts";
 import { breathe, Interrupt } from "./interrupt.ts";
 import type { MetricValue } from "./meter.ts";
 import { buildLazily, restoreTraining, setTraining, trainingOf } from "./modes.ts";
@@ -137,6 +138,10 @@ class Fit implements Run {
 
   badStep(): Promise<number> {
     return this.#ready.badStep();
+  }
+
+  async program(): Promise<ProgramFacts | undefined> {
+    return this.#ready.facts();
   }
 
   stop(reason: string): void {

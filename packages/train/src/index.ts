@@ -13,6 +13,7 @@ export {
   type Compiled,
   type FrontDoor,
   type Named,
+  type ProgramFacts,
   plug,
 } from "./front.ts";
 export {

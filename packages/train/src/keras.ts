@@ -31,7 +31,7 @@ import { Adam, AdamW, type Optimizer, RMSProp, SGD } from "@kiln-ml/optim";
 import type { Batches } from "./batches.ts";
 import { evaluate, type Predicted, predict } from "./evaluate.ts";
 import { fit } from "./fit.ts";
-import type { Backend } from "./front.ts";
+import { type Backend, frontDoor } from "./front.ts";
 import type { Metric } from "./meter.ts";
 import * as metrics from "./metrics/index.ts";
 import type { EvaluateOptions, FitOptions, Loss } from "./options.ts";
@@ -232,6 +232,13 @@ export class Sequential extends PlainSequential {
     return new DataLoader(set, { batch, shuffle, seed });
   }
 
+  /** Options of a run where the backend says, with the parameters there. */
+  async #there(): Promise<{ readonly target?: Backend }> {
+    if (this.backend === undefined) return {};
+    await frontDoor().move?.(this, this.backend);
+    return { target: this.backend };
+  }
+
   /** Trains on all samples, `epochs` times. */
   async fit(x: Samples, y: Samples, settings: FitSettings = {}): Promise<History> {
     checkRecord("sequential.fit", settings, "settings");
@@ -241,7 +248,7 @@ export class Sequential extends PlainSequential {
     return fit(this, this.#loader(x, y, batchSize, shuffle, seed), {
       ...shared,
       optimizer,
-      target: this.backend,
+      ...(await this.#there()),
       epochs,
       callbacks,
       resume,
@@ -256,14 +263,14 @@ export class Sequential extends PlainSequential {
     const { batchSize = 32 } = settings;
     return evaluate(this, this.#loader(x, y, batchSize), {
       ...this.#ready.shared,
-      target: this.backend,
+      ...(await this.#there()),
     });
   }
 
   async predict(x: Samples, settings: BatchSettings = {}): Promise<Predicted> {
     checkRecord("sequential.predict", settings, "settings");
     const { batchSize = 32 } = settings;
-    return predict(this, this.#loader(x, undefined, batchSize), { target: this.backend });
+    return predict(this, this.#loader(x, undefined, batchSize), await this.#there());
   }
 
   /** Prints the layers with the shapes of their results, where an `Input` makes them known, and their parameters. */

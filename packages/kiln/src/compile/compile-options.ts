@@ -37,6 +37,7 @@ export const compileOptions: OptionNames<CompileOptions> = {
   name: 1,
   observe: 1,
   tuning: 1,
+  cache: 1,
 };
 
 const kinds: readonly unknown[] = ["finite", "indices"];

@@ -3,13 +3,8 @@
  * here expects its turn in the queue (`inOrder`).
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import {
-  type CompileOptions,
-  compileProgram,
-  loadTarget,
-  type Program,
-  targetNames,
-} from "@kiln-ml/compiler";
+import type { CompileOptions, Program } from "@kiln-ml/compiler";
+import { targetNames } from "@kiln-ml/compiler/program";
 import {
   GraphError,
   hasHostData,
@@ -28,6 +23,7 @@ import {
   load,
   type RunOptions,
 } from "@kiln-ml/runtime/loader";
+import { compileOnce } from "../cache/compile-once.ts";
 import { compileOptionsOf, compilePlaced } from "../compile/automatic.ts";
 import { isValue, structureOf } from "../compile/structure.ts";
 import type { TuningTable } from "../tune/table.ts";
@@ -42,6 +38,8 @@ export interface CodeOptions
   extends Pick<CompileOptions, "fusion" | "rounding" | "name" | "observe"> {
   /** What a tuner found; entries of other adapters than the one at hand are left alone. */
   readonly tuning?: TuningTable;
+  /** False compiles anew, whatever is kept from earlier, and keeps nothing; default true. */
+  readonly cache?: boolean;
 }
 
 /** A compiled program bound to the states of a session. */
@@ -60,8 +58,7 @@ export class Runner {
   }
 
   static async compile(session: Session, program: Program, options: CodeOptions): Promise<Runner> {
-    await loadTarget(session.target);
-    const { artifact, states } = compileProgram(
+    const { artifact, states } = await compileOnce(
       program,
       await compileOptionsOf(session, codeOf(options)),
     );

@@ -176,6 +176,7 @@ test("what is read from an entry is what was compiled, byte for byte, for random
 test("random programs that differ by one node have different keys", () => {
   fc.assert(
     fc.property(randomProgram({ symbolic: true }), ({ program }) => {
+      const seen = [program];
       const keys = new Set([programKey(program, js)]);
       const nodes = nodesOf(program);
       const changed = nodes.map((at) => {
@@ -183,7 +184,8 @@ test("random programs that differ by one node have different keys", () => {
         return rewriteProgram(program, (node, before) => (before === at ? node.abs() : node));
       });
       for (const other of changed) {
-        if (sameProgram(other, program)) continue;
+        if (seen.some((p) => sameProgram(p, other))) continue;
+        seen.push(other);
         const key = programKey(other, js);
         assert.not.ok(keys.has(key));
         keys.add(key);

@@ -66,6 +66,7 @@ async function train(target: "js" | "wasm" = "js", more: { cache?: boolean } = {
   const counted = cacheCounts();
   const layer = new nn.Linear(3, 2, {
     init: () => Float32Array.of(1, 2, 3, 4, 5, 6),
+    bias: false,
   });
   const adam = new optim.SGD([...layer.parameters()], { lr: 0.1, momentum: 0.9 });
   const step = compile(

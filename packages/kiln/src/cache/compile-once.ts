@@ -6,7 +6,6 @@ import type { Artifact } from "@kiln-ml/artifact";
 import type { Compiled, CompileOptions, Program } from "@kiln-ml/compiler";
 import { statesOf } from "@kiln-ml/compiler/program";
 import { settings } from "../devices/settings.ts";
-import { decodeEntry, encodeEntry } from "./entry.ts";
 import { programKey } from "./key.ts";
 import { buildHash, openStore, type Store } from "./store.ts";
 
@@ -57,7 +56,7 @@ export async function compileOnce(program: Program, options: OnceOptions): Promi
 }
 
 async function compiled(program: Program, options: CompileOptions): Promise<Compiled> {
-  const { compileProgram, loadTarget } = await import("@kiln-ml/compiler");
+  const { compileProgram, loadTarget } = await import("@kiln-ml/compiler/compile");
   await loadTarget(options.target);
   counts.compiled++;
   return compileProgram(program, options);
@@ -80,6 +79,7 @@ async function stored(key: string, store: Store): Promise<Artifact | undefined> 
   const bytes = await store.read(key);
   if (!bytes) return undefined;
   try {
+    const { decodeEntry } = await import("./entry.ts");
     const artifact = await decodeEntry(key, bytes, store);
     counts.fromStore++;
     return artifact;
@@ -90,12 +90,6 @@ async function stored(key: string, store: Store): Promise<Artifact | undefined> 
 }
 
 async function keep(key: string, artifact: Artifact, store: Store): Promise<void> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await encodeEntry(key, artifact, store);
-  } catch {
-    // A name that no file can have: it is compiled anew in each process.
-    return;
-  }
-  await store.write(key, bytes);
+  const { encodeEntry } = await import("./entry.ts");
+  await store.write(key, await encodeEntry(key, artifact, store));
 }

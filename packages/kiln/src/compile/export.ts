@@ -64,7 +64,7 @@ export async function exportProgram(
 
 /** What a table has for the guaranteed limits of a target. */
 async function tuningOf(table: TuningTable, target: TargetName, adapter: string | undefined) {
-  const { loadTarget } = await import("@kiln-ml/compiler");
+  const { loadTarget } = await import("@kiln-ml/compiler/compile");
   const { tuningElsewhere } = await import("../tune/table.ts");
   const { defaultLimits: limits } = await loadTarget(target);
   return tuningElsewhere(table, { target, limits }, adapter);

@@ -39,7 +39,7 @@ export function prefetch(target: TargetName): void {
 }
 
 const loadCompiler = async (target: TargetName): Promise<unknown> =>
-  (await import("@kiln-ml/compiler")).loadTarget(target);
+  (await import("@kiln-ml/compiler/compile")).loadTarget(target);
 
 const sessions = new Map<TargetName, Promise<Session>>();
 /** Those of `sessions` that are open. */

@@ -1,5 +1,6 @@
 /**
- * The keys of kept programs: equal for what is compiled alike, and different for whatever differs, however little.
+ * The keys of kept programs: equal for what is compiled alike, and different for whatever differs,
+ * however little.
  */
 import { createHash } from "node:crypto";
 import type { Artifact } from "@kiln-ml/artifact";

@@ -1,6 +1,6 @@
 /**
- * Kept programs between processes: found, not mistaken, and no trouble where there is no place for them. The processes of a user
- * are played by forgetting what this one keeps.
+ * Kept programs between processes: found, not mistaken, and no trouble where there is no place for
+ * them. The processes of a user are played by forgetting what this one keeps.
  */
 import { execFileSync } from "node:child_process";
 import {

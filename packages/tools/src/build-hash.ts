@@ -1,6 +1,6 @@
 /**
- * Which compiler a build has: a hash of all sources that decide what a program is compiled to. Kept programs of another build are
- * never found (docs/decisions/compile-cache.md).
+ * Which compiler a build has: a hash of all sources that decide what a program is compiled to. Kept
+ * programs of another build are never found (docs/decisions/compile-cache.md).
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";

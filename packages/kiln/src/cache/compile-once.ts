@@ -1,6 +1,7 @@
 /**
- * Compiles each program once: in this process by functions of any kind, and between processes where there is a store. Where a
- * program is found, no pass runs and the target's half of the compiler is not loaded. docs/decisions/compile-cache.md
+ * Compiles each program once: in this process by functions of any kind, and between processes where
+ * there is a store. Where a program is found, no pass runs and the target's half of the compiler is
+ * not loaded. docs/decisions/compile-cache.md
  */
 import type { Artifact } from "@kiln-ml/artifact";
 import type { Compiled, CompileOptions, Program } from "@kiln-ml/compiler";
@@ -14,7 +15,10 @@ export interface OnceOptions extends CompileOptions {
   readonly cache?: boolean;
 }
 
-/** Of this process: programs by the digest of their key, or by the key itself where there is no digest. */
+/**
+ * Of this process: programs by the digest of their key, or by the key itself where there is no
+ * digest.
+ */
 const kept = new Map<string, Artifact>();
 const mostKept = 256;
 
@@ -33,7 +37,10 @@ export const cacheCounts = (): CacheCounts => ({ ...counts });
 /** Forgets what this process keeps; for tests, and for measuring. */
 export const forgetKept = (): void => kept.clear();
 
-/** The program as `compileProgram` makes it. Without what a tuner asks: decisions are none where it was found. */
+/**
+ * The program as `compileProgram` makes it. Without what a tuner asks: decisions are none where it
+ * was found.
+ */
 export async function compileOnce(program: Program, options: OnceOptions): Promise<Compiled> {
   const { cache = true, ...plain } = options;
   const { name = "program", observe, verify, refused, ...code } = plain;

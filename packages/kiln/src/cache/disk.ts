@@ -1,6 +1,7 @@
 /**
- * Kept programs as files, for Node: one each, in the folder that the system has for caches. Written under a name of their own and
- * renamed, so that processes may read and write at once and a crash leaves no half of one under a key. Never fails a program.
+ * Kept programs as files, for Node: one each, in the folder that the system has for caches. Written
+ * under a name of their own and renamed, so that processes may read and write at once and a crash
+ * leaves no half of one under a key. Never fails a program.
  */
 import type { Store } from "./store.ts";
 
@@ -24,7 +25,10 @@ function builtin<M>(name: string): M | undefined {
   return globalThis.process?.getBuiltinModule?.(name) as M | undefined;
 }
 
-/** The folder of kept programs: `KILN_CACHE`, or one in the user's caches; undefined where it says `off`. */
+/**
+ * The folder of kept programs: `KILN_CACHE`, or one in the user's caches; undefined where it says
+ * `off`.
+ */
 export function cacheFolder(): string | undefined {
   const { KILN_CACHE, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
   const { join, resolve } = builtin<typeof import("node:path")>("node:path")!;
@@ -40,7 +44,10 @@ export function cacheFolder(): string | undefined {
   return join(caches, "kiln", "programs");
 }
 
-/** Undefined where it is turned off, or Node is older than 20.16 and has no way to its modules from here. */
+/**
+ * Undefined where it is turned off, or Node is older than 20.16 and has no way to its modules from
+ * here.
+ */
 export function openDisk(): Store | undefined {
   const fs = builtin<Fs>("node:fs");
   const folder = fs && cacheFolder();
@@ -121,7 +128,10 @@ export class Disk implements Store {
     return `${this.folder}/${key}${ending}`;
   }
 
-  /** Whether nobody but the user can put files there: what is read is run. Windows has no such bits; there the profile is the user's. */
+  /**
+   * Whether nobody but the user can put files there: what is read is run. Windows has no such
+   * bits; there the profile is the user's.
+   */
   #isOwn(): boolean {
     const uid = process.getuid?.();
     if (uid === undefined) return true;

@@ -1,7 +1,8 @@
 /**
- * A kept program as bytes: a line that says whose it is and what it hashes to, then the artifact as JSON and its modules. What is
- * damaged, cut, renamed or of another program is none. The checks of an artifact's file are not needed: what hashes to the line was
- * written by this build. Neither are they wanted: a page that compiles would have to load them.
+ * A kept program as bytes: a line that says whose it is and what it hashes to, then the artifact as
+ * JSON and its modules. What is damaged, cut, renamed or of another program is none. The checks of
+ * an artifact's file are not needed: what hashes to the line was written by this build. Neither are
+ * they wanted: a page that compiles would have to load them.
  */
 import type { Artifact } from "@kiln-ml/artifact";
 import type { Store } from "./store.ts";

@@ -1,7 +1,7 @@
 /**
- * What tells a program from all others as a text: everything that decides its artifact but the name. Nodes stand in the order
- * in which the compiler meets them, so that the text depends on nothing that was built before. Looks at no values of leaves,
- * since the compiler does not either.
+ * What tells a program from all others as a text: everything that decides its artifact but the
+ * name. Nodes stand in the order in which the compiler meets them, so that the text depends on
+ * nothing that was built before. Looks at no values of leaves, since the compiler does not either.
  */
 import type { CompileOptions, Program } from "@kiln-ml/compiler";
 import { rootsOf } from "@kiln-ml/compiler/program";
@@ -30,7 +30,8 @@ const sorted = (record: object | undefined) => record && Object.entries(record).
 const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
 
 function optionsKey(options: KeyOptions): string {
-  // An option that this table does not know is a mistake of types: it might decide the text of kernels.
+  // An option that this table does not know is a mistake of types: it might decide the text of
+  // kernels.
   const { target, fusion = true, rounding = "on-store", limits, features = [], tuning } = options;
   return JSON.stringify([target, fusion, rounding, sorted(limits), features, sorted(tuning)]);
 }

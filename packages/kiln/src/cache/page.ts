@@ -1,5 +1,6 @@
 /**
- * Kept programs of a page: responses in the cache storage of its origin, which the browser may empty. Never fails a program.
+ * Kept programs of a page: responses in the cache storage of its origin, which the browser may
+ * empty. Never fails a program.
  */
 import type { Store } from "./store.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Where programs are kept between processes or visits: on the disk in Node, in the browser's cache storage in pages. None where a
- * build does not say which compiler it is, as when it runs from source: what it keeps could then outlive a change.
+ * Where programs are kept between processes or visits: on the disk in Node, in the browser's cache
+ * storage in pages. None where a build does not say which compiler it is, as when it runs from
+ * source: what it keeps could then outlive a change.
  */
 import { settings } from "../devices/settings.ts";
 

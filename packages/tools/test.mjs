@@ -128,7 +128,13 @@ const total = await runPool(files, {
   out,
   count: workerCount(),
   execArgv: [...relaxed, "--enable-source-maps", ...fromSource],
-  env: { ...(quick ? { FC_RUNS: "0.2" } : {}), ...process.env, ...unpackChromium(root) },
+  // No test writes into the user's own cache; those of the cache make folders of their own.
+  env: {
+    ...(quick ? { FC_RUNS: "0.2" } : {}),
+    ...process.env,
+    KILN_CACHE: "off",
+    ...unpackChromium(root),
+  },
 }).catch((error) => fail(error.message));
 if (quick) printQuick(tests.length);
 report(total);

@@ -390,7 +390,7 @@ test("a record of options is no layer, and a list or a word no record of options
   );
   assert.is(
     await message(() => compile(identity, { backend: "js" } as never)),
-    "compile: there is no option backend\n  it takes target, engine, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
+    "compile: there is no option backend\n  it takes target, engine, threads, inputs, check, tap, fusion, rounding, name, observe, tuning, cache",
   );
   assert.is(input("x", "f32").rank, 0);
 });

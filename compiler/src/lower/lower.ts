@@ -46,6 +46,8 @@ export interface Schedule {
 export interface Scheduled {
   readonly body: readonly Stmt[];
   readonly workgroupSize: number;
+  /** The moves that made it of a naive kernel, as text. */
+  readonly recipe?: string;
   /** Parameters that every access takes four elements of at a time. */
   readonly vectorised?: ReadonlySet<string>;
   /** What it is one of several for; only where the context has choices. */

@@ -59,6 +59,8 @@ export interface Lowered {
   readonly kernel: Kernel;
   /** The tensor of each kernel parameter; undefined for scratch memory. */
   readonly tensors: readonly (Tensor | undefined)[];
+  /** The moves that its schedule made of a naive kernel, as text; absent where it built the loops. */
+  readonly recipe?: string;
   /** Nodes it loads. */
   readonly reads: ReadonlySet<Tensor>;
   /** Nodes it stores, and the tensor each lies in. */
@@ -113,6 +115,7 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
     tensors: like.tensors.map((t) => t && of(t)),
     reads: new Set([...like.reads].map(of)),
     writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
+    ...(like.recipe === undefined ? {} : { recipe: like.recipe }),
     ...(like.choice ? { choice: like.choice } : {}),
   };
 }
@@ -194,7 +197,8 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
     return lowerJob({ ...context, ...fresh, choices }, schedule).kernel;
   };
   const chosen = choice ? { choice: { ...choice, kernel: other } } : {};
-  return { group, kernel, tensors, reads, writes: stores, ...chosen };
+  const made = main.recipe === undefined ? {} : { recipe: main.recipe };
+  return { group, kernel, tensors, reads, writes: stores, ...made, ...chosen };
 }
 
 /**

@@ -50,6 +50,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^packages\/train\/src\/(checkpoint-files|lock)\.ts$/,
     /^packages\/train\/src\/callbacks\/(checkpoint|json-lines|report|tensor-board|terminal)\.ts$/,
     /^packages\/onnxruntime\/src\/model-file\.ts$/,
+    /^packages\/xla\/src\/(options|sidecar)\.ts$/,
     // Pages of the site and what builds them.
     /^packages\/(tools|site)\//,
   ];

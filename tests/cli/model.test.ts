@@ -1,8 +1,10 @@
 /** `kiln compile`, `inspect` and `bench` on a model, and the artifact through the runtime alone. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readSafetensors } from "@kiln-ml/artifact";
 import { readArtifact } from "@kiln-ml/artifact/node";
 import { createCpuDevice, createWasmDevice, initialStates, load } from "@kiln-ml/runtime";
+import { parseStableHlo } from "@kiln-ml/stablehlo";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { Project } from "./kiln.ts";
@@ -107,6 +109,72 @@ test("compile says as JSON what it wrote", () => {
   const { out } = project.kiln("compile", "--no-check", "--json", "model.ts", "-o", "j.kiln");
   const { out: path, target, weightBytes } = JSON.parse(out);
   assert.equal([path, target, weightBytes], ["j.kiln", "js", 204]);
+});
+
+test("compile writes a folder for XLA, whose manifest is that of the text", () => {
+  const args = ["--target", "stablehlo", "--mesh", "data=4", "--shard", "fsdp", "-o", "step"];
+  project.write(
+    "step.ts",
+    `import { nn, optim, type Tensor } from "kiln-ml";
+const net = new nn.Sequential(new nn.Linear(64, 32), new nn.Dropout(0.1), new nn.Linear(32, 4));
+const rule = new optim.AdamW(net.parameters(), { lr: 0.01 });
+net.state();
+export const model = {
+  name: "step",
+  inputs: [["N", 64], { shape: ["N"], dtype: "i32" }],
+  fn(x: Tensor, y: Tensor) {
+    const loss = nn.crossEntropy(net.forward(x), y);
+    rule.step(loss);
+    return loss;
+  },
+};
+`,
+  );
+  const { code, out, err } = project.kiln(
+    "compile",
+    "--no-check",
+    "step.ts",
+    "--dims",
+    "N=8",
+    ...args,
+  );
+  assert.is(err, "");
+  assert.is(
+    out,
+    "wrote step: step for XLA on 4 devices (data=4), 12 arguments, 11 results\n  run it where jax is: python3 step/run.py\n",
+  );
+  assert.is(code, 0);
+  const file = (name: string) => readFileSync(join(project.folder, "step", name));
+  const main = parseStableHlo(String(file("step.mlir"))).functions.get("main")!;
+  const { mesh, args: given, results } = JSON.parse(String(file("manifest.json")));
+  assert.equal(mesh, [["data", 4]]);
+  const shapes = (list: readonly { shape: readonly number[] }[]) => list.map((x) => x.shape);
+  assert.equal(shapes(given), shapes(main.args));
+  assert.equal(shapes(results), shapes(main.results));
+  assert.equal(
+    given.map((a: { alias?: number }) => a.alias),
+    main.aliases,
+  );
+  const states = given.filter((a: { kind: string }) => a.kind !== "input");
+  const { tensors } = readSafetensors(file("weights.safetensors"));
+  assert.equal(Object.keys(tensors).sort(), states.map((a: { name: string }) => a.name).sort());
+  assert.equal(states.find((a: { name: string }) => a.name === "0.weight").spec, [null, "data"]);
+  assert.ok(String(file("run.py")).split("\n").length <= 61);
+  assert.not.match(String(file("run.py")), /kiln/i);
+});
+
+test("options of XLA are refused elsewhere, and what is no mesh", () => {
+  const told = (...args: string[]) =>
+    project.kiln("compile", "--no-check", "model.ts", "-o", "m", ...args).err;
+  assert.is(told("--mesh", "data=2"), "kiln compile: --mesh is for --target stablehlo alone\n");
+  assert.is(
+    told("--target", "stablehlo", "--mesh", "8"),
+    "kiln compile: --mesh must be like data=4,model=2, got 8\n",
+  );
+  assert.is(
+    told("--target", "stablehlo", "--shard", "zero"),
+    "kiln compile: --shard knows data, fsdp, tensor, got zero\n",
+  );
 });
 
 test("compile writes a folder from a build function", async () => {

@@ -14,6 +14,7 @@ import * as onnx from "@kiln-ml/onnx";
 import * as optim from "@kiln-ml/optim";
 import * as runtime from "@kiln-ml/runtime";
 import * as stablehlo from "@kiln-ml/stablehlo";
+import * as xla from "@kiln-ml/xla";
 import * as kiln from "kiln-ml";
 import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
@@ -99,6 +100,10 @@ const rows: readonly Row[] = [
   ["ir unique", "sorted", (o) => ir.unique(matrix(), Object.assign({ size: 2 }, o))],
   ["ir scan", "reverse", (o) => ir.scan([matrix()], [matrix()], (carry) => ({ carry, ys: [] }), o)],
   ["ir whileLoop", "maxTrips", (o) => ir.whileLoop([tensor(1)], (x) => x.less(1), (x) => [x], o)],
+  ["stablehlo dataParallel", "axis", (o) => stablehlo.dataParallel(o)],
+  ["stablehlo fsdp", "least", (o) => stablehlo.fsdp(o)],
+  ["stablehlo tensorParallel", "columns", (o) => stablehlo.tensorParallel(o)],
+  ["xla xla", "shard", (o) => xla.xla({ mesh: stablehlo.mesh({ data: 1 }), ...(o as object) })],
   ["stablehlo exportStableHlo", "donate", (o) => stablehlo.exportStableHlo({ params: [], results: [] }, o)],
   ["ir mean", "keepDims", (o) => matrix().mean(0, o)],
   ["ir variance", "correction", (o) => matrix().variance(0, o)],
@@ -317,6 +322,7 @@ const packages = {
   formats: { folder: "packages/formats/src", exports: formats },
   onnx: { folder: "packages/onnx/src", exports: onnx },
   stablehlo: { folder: "packages/stablehlo/src", exports: stablehlo },
+  xla: { folder: "packages/xla/src", exports: xla },
   kiln: { folder: "packages/kiln/src", exports: kiln },
   "kiln/node": { folder: "packages/kiln/src", exports: kilnNode },
   "kiln/onnx": { folder: "packages/kiln/src", exports: kilnOnnx },
@@ -382,7 +388,7 @@ test("a record of options is no layer, and a list or a word no record of options
   );
   assert.is(
     await message(() => compile(identity, { backend: "js" } as never)),
-    "compile: there is no option backend\n  it takes target, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
+    "compile: there is no option backend\n  it takes target, engine, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
   );
   assert.is(input("x", "f32").rank, 0);
 });

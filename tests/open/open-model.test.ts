@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { type Artifact, encodeArtifact, packArtifact } from "@kiln-ml/artifact";
 import { writeArtifact } from "@kiln-ml/artifact/node";
 import { build } from "esbuild";
-import { compile, nn, type Tensor } from "kiln-ml";
+import { compile, nn, type Tensor, useDevice } from "kiln-ml";
 import { openModel, type Progress } from "kiln-ml/model";
 import { openModel as openLocal } from "kiln-ml/node";
 import { exportOnnx } from "kiln-ml/onnx";
@@ -253,6 +253,22 @@ test("in a worker it does the same, with progress, errors and an end", async () 
     await message(openModel(x.buffer, { worker: missing as never })),
     /^DeviceError: openModel: the worker ended: no such script\n/,
   );
+});
+
+test("an ONNX file takes the device that was given by hand", async () => {
+  let lose = (): void => {};
+  const lost = new Promise<never>((done) => {
+    lose = done as () => void;
+  });
+  // As a software adapter, which nothing opens by itself.
+  useDevice({ target: "webgpu", name: "by hand", features: new Set(), lost } as never);
+  try {
+    const model = await openModel(await onnxBytes(), { targets: ["webgpu", "js"] });
+    assert.is(model.target, "webgpu");
+  } finally {
+    lose();
+    await lost;
+  }
 });
 
 test.run();

@@ -19,21 +19,17 @@ async function keep(page: Page, name: string, selector: string): Promise<void> {
 const isDone = (page: Page) =>
   page.waitForFunction(() => /done|failed/.test(document.body.dataset.state ?? ""));
 
-/** Programs fill a card with what they drew or said. */
+/** Programs fill a card with what they drew. */
 const filling =
   "#figures{position:fixed!important;inset:0 auto auto 0;width:640px;height:400px;max-width:none!important;z-index:9;background:var(--paper);padding:24px!important;gap:20px!important;align-content:center!important;justify-content:center}#figures figure canvas:not(.plot){width:256px!important}#figures figure.wide{flex:1 1 100%}";
-const saying =
-  ".said{position:fixed;inset:0 auto auto 0;width:640px;height:400px;z-index:9;flex-direction:column-reverse;justify-content:center;padding:30px;gap:20px;border:0!important}#console{flex:none!important;font-size:22px!important;height:auto;padding:0!important}#figures{max-width:none!important;border:0!important;padding:0!important}#figures figure canvas.plot{height:130px}";
-
-for (const name of ["picture", "shapes", "circle", "rhyme"])
+for (const name of ["picture", "circle"])
   await visit(`playground/index.html#${name}`, async (page) => {
     await page.waitForFunction(() => document.querySelector(".cm-content")?.textContent);
     await page.click("#run");
     await isDone(page);
-    const only = name === "rhyme" ? saying : `${filling}#figures figure.wide{display:none}`;
-    await page.addStyleTag({ content: only });
+    await page.addStyleTag({ content: `${filling}#figures figure.wide{display:none}` });
     await page.waitForTimeout(200);
-    await keep(page, name, name === "rhyme" ? ".said" : "#figures");
+    await keep(page, name, "#figures");
   });
 await visit("gallery/digits.html", async (page) => {
   await isDone(page);
@@ -57,3 +53,16 @@ await visit("gallery/onnx.html", async (page) => {
   await page.addStyleTag({ content: ".pictures{width:560px}.pictures figcaption{display:none}" });
   await keep(page, "onnx", ".pictures");
 });
+/** Of demos that learn, what stands around this. */
+const middles = {
+  gpt: "#said",
+  gan: ".pair",
+  unet: ".pair",
+  eeg: "#traces",
+  molecules: "#molecule",
+} as const;
+for (const [name, selector] of Object.entries(middles))
+  await visit(`gallery/${name}.html`, async (page) => {
+    await isDone(page);
+    await keep(page, name, selector);
+  });

@@ -1,6 +1,11 @@
 /** The law of this folder: text, read back and evaluated, has the values of the reference. */
 import { evaluate, isFloat, type Tensor, type Value } from "@kiln-ml/ir";
-import { type ExportedProgram, exportStableHlo, parseStableHlo } from "@kiln-ml/stablehlo";
+import {
+  type ExportedProgram,
+  exportStableHlo,
+  parseStableHlo,
+  type StableHloOptions,
+} from "@kiln-ml/stablehlo";
 import * as assert from "uvu/assert";
 import { Evaluator } from "./evaluate.ts";
 
@@ -11,8 +16,9 @@ export function byText(
   program: ExportedProgram,
   feeds: ReadonlyMap<Tensor, Value>,
   dims: Dims = {},
+  more: StableHloOptions = {},
 ): Value[] {
-  const { text, args } = exportStableHlo(program, { dims });
+  const { text, args } = exportStableHlo(program, { dims, ...more });
   const values = args.map(({ leaf }) => feeds.get(leaf) ?? evaluate([leaf])[0]!);
   try {
     return new Evaluator(parseStableHlo(text)).call("main", values);

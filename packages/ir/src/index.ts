@@ -74,6 +74,7 @@ export { type AveragePoolOptions, avgPool, maxPool, type PoolOptions } from "./o
 export * as random from "./ops/random-names.ts";
 export * from "./ops/reduce.ts";
 export { type ScanOptions, type ScanStep, scan, scanParts } from "./ops/scan.ts";
+export { isShard, type ShardSpec, shard, shardSpecOf, specText } from "./ops/shard.ts";
 export * from "./ops/sort.ts";
 export * from "./ops/source.ts";
 export { type WhileOptions, whileLoop } from "./ops/while.ts";

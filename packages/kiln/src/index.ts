@@ -18,6 +18,13 @@ export type { Feed, ShapedArray, TensorLike } from "./compile/feed.ts";
 export type { InputSpec, InputType } from "./compile/inputs.ts";
 export { asStatic, type Static } from "./compile/static.ts";
 export type { TapListener } from "./compile/traced.ts";
+export type {
+  EngineInput,
+  ExternalArray,
+  ExternalDevice,
+  ExternalEngine,
+  ExternalProgram,
+} from "./devices/external.ts";
 export { type HostSnapshot, restore, snapshot, to } from "./devices/move.ts";
 export {
   defaultTarget,

@@ -28,6 +28,7 @@ const groups: readonly Group[] = [
       "passes",
       "artifact",
       "stablehlo",
+      "many-accelerators",
       "adding-an-op",
       "adding-a-pass",
       "adding-a-target",

@@ -1,4 +1,5 @@
 /** What stands on the pages of the gallery. */
+import { labPages } from "./gallery-lab.ts";
 
 const targets =
   '<select id="target" aria-label="target"><option>wasm</option><option>js</option><option>webgpu</option></select>';
@@ -53,23 +54,17 @@ const list: readonly Card[] = [
     text: "Compiled in the page, run on pictures that you drop, and inspected.",
     picture: "onnx",
   },
+  ...labPages.map(({ name, title, card }) => ({
+    href: `${name}.html`,
+    title,
+    text: card,
+    picture: name,
+  })),
   {
     href: "../playground/index.html#picture",
     title: "A picture, learnt",
     text: "From the place of a pixel to its colour: watch a network paint.",
     picture: "picture",
-  },
-  {
-    href: "../playground/index.html#shapes",
-    title: "Discs and rings",
-    text: "A painter and a judge, two programs that train each other.",
-    picture: "shapes",
-  },
-  {
-    href: "../playground/index.html#rhyme",
-    title: "A tiny GPT",
-    text: "Attention over letters learns a tongue twister and says it again.",
-    picture: "rhyme",
   },
   {
     href: "../playground/index.html#circle",

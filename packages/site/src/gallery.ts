@@ -7,6 +7,7 @@ import { convolution, data, maximum, type Tensor, tensor } from "kiln-ml";
 import { exportOnnx } from "kiln-ml/onnx";
 import { scripts } from "./bundle.ts";
 import { framed } from "./frame.ts";
+import { labBody, labPages } from "./gallery-lab.ts";
 import { cards, digitsBody, onnxBody } from "./gallery-pages.ts";
 
 const kept = 2250;
@@ -48,11 +49,14 @@ const sketchFile = (): Promise<Uint8Array> =>
 /** Files by path, from the site's folder. */
 export async function galleryFiles(root: string): Promise<Record<string, string | Uint8Array>> {
   const source = join(root, "packages/site/src/gallery");
+  const names = ["digits", "onnx", ...labPages.map(({ name }) => `lab/${name}`)];
   const entries = Object.fromEntries(
-    ["digits", "digits-worker", "onnx", "onnx-worker"].map((name) => [
-      name,
-      join(source, `${name}.ts`),
-    ]),
+    names.flatMap((name) =>
+      [name, `${name}-worker`].map((part) => [
+        part.replace("lab/", ""),
+        join(source, `${part}.ts`),
+      ]),
+    ),
   );
   const page = (title: string, description: string, body: string, name?: string): string =>
     framed({
@@ -70,6 +74,12 @@ export async function galleryFiles(root: string): Promise<Record<string, string 
     "sketch.onnx": await sketchFile(),
     "index.html": page("Kiln gallery", "Models that train and run in the page", cards),
     "digits.html": page("Draw a digit", "A network that learns in the page", digitsBody, "digits"),
+    ...Object.fromEntries(
+      labPages.map((lab) => [
+        `${lab.name}.html`,
+        page(lab.title, lab.card, labBody(lab), lab.name),
+      ]),
+    ),
     "onnx.html": page("Drop an ONNX file", "ONNX models run in the page", onnxBody, "onnx"),
   };
   return Object.fromEntries(

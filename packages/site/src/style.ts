@@ -92,6 +92,44 @@ body.demo{height:100vh;display:flex;flex-direction:column;overflow:hidden}
 #inputs{list-style:none;padding:0;margin:0 0 14px;font:14px ui-monospace,monospace}
 .extent{display:inline-flex;gap:6px;align-items:center;margin-left:6px;padding:1px 8px;border-radius:6px;background:var(--soft)}
 .extent input{width:64px;font:inherit;padding:1px 4px;border:1px solid var(--line);border-radius:4px;background:var(--sheet);color:inherit}
+.stage p.state{margin:-6px 0 14px;font-size:14px;font-variant-numeric:tabular-nums;max-width:none}
+body[data-state=failed] p.state{color:var(--bad)}
+.field{display:block;font-size:13px;color:var(--faint)}
+textarea,input[type=text]{font:14px/1.5 ui-monospace,monospace;padding:6px 10px;border:1px solid var(--line);border-radius:8px;background:var(--sheet);color:var(--ink)}
+textarea,input.wide{display:block;width:100%;max-width:606px;resize:vertical}
+.row{display:flex;flex-wrap:wrap;gap:8px;align-items:center;margin:10px 0}
+label.row{margin:0;font-size:14px;color:var(--faint)}
+.row .state{font-size:14px;color:var(--faint)}
+.row input[type=text]{flex:1 1 140px;max-width:240px}
+input[type=range]{accent-color:var(--accent);width:110px}
+.work p.saying{min-height:1.6em;font:15px/1.6 ui-monospace,monospace;color:var(--ink);overflow-wrap:anywhere}
+.work p.saying.wrong{color:var(--bad)}
+.saying span,#said span{color:var(--accent)}
+#losses{display:grid;gap:10px;margin:16px 0;max-width:606px}
+.work #losses canvas.plot{margin:0}
+#said{padding-left:2.2em;font:13.5px/1.7 ui-monospace,monospace;color:var(--faint)}
+#said li:first-child{color:var(--ink)}
+.pair{display:grid;grid-template-columns:1fr 1fr;gap:18px;max-width:606px}
+.pair canvas{width:100%;aspect-ratio:1;background:var(--sheet);border:1px solid var(--line);border-radius:10px;color:var(--ink);image-rendering:auto}
+.pair canvas.grid{padding:10px;image-rendering:pixelated}
+.strip{display:grid;grid-template-columns:repeat(6,1fr);gap:8px;max-width:606px;margin-top:14px}
+.work .strip canvas{width:100%;border-radius:6px}
+.work canvas.traces{display:block;width:100%;max-width:606px;height:250px;color:var(--accent);background:var(--sheet);border:1px solid var(--line);border-radius:10px}
+.heard{display:grid;grid-template-columns:190px minmax(150px,390px);gap:26px;align-items:center;margin-top:16px;max-width:606px}
+.heard .score{grid-template-columns:44px 1fr 46px}
+.heard canvas{width:190px;height:190px;color:var(--accent);background:var(--sheet);border:1px solid var(--line);border-radius:10px}
+#head .outline{fill:var(--sheet);stroke:var(--faint);stroke-width:1}
+#head .place{fill:var(--sheet);stroke:var(--line)}
+#head .weight{fill:var(--accent)}
+#head text{font:600 6px system-ui;text-anchor:middle;fill:var(--ink)}
+.molecule{display:block;width:100%;max-width:606px;height:270px;background:var(--sheet);border:1px solid var(--line);border-radius:12px}
+.molecule .bond{stroke:var(--ink);stroke-width:1.5;stroke-linecap:round}
+.molecule .half{stroke-dasharray:3 4}
+.molecule .paper{fill:var(--sheet);opacity:.85}
+.molecule .halo{fill:var(--accent);opacity:.28;transition:r .15s}
+.molecule .halo.less{fill:var(--faint)}
+.molecule .atom{font:600 14px system-ui;text-anchor:middle;fill:var(--ink)}
+.molecule .O{fill:var(--bad)}.molecule .N{fill:var(--code-type)}.molecule .S,.molecule .P{fill:var(--code-number)}.molecule .F,.molecule .Cl,.molecule .Br,.molecule .I{fill:var(--good)}
 .pictures{display:flex;flex-wrap:wrap;gap:14px}
 .pictures canvas{width:min(272px,100%);image-rendering:auto;border-radius:8px}
 .pictures code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}

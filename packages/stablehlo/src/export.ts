@@ -9,14 +9,19 @@ import {
   type Graph,
   GraphError,
   inlineCalls,
+  isShard,
   type OptionNames,
   type Requirement,
+  type ShardSpec,
+  shardSpecOf,
   type Tensor,
   topologicalOrder,
 } from "@kiln-ml/ir";
 import { checkDims, checkRows, type Dims } from "./bind.ts";
 import { Builder, type Ref } from "./builder.ts";
+import { faultsOf, type Mesh, meshAttribute, refuse, shardingAttribute } from "./mesh.ts";
 import type { Site } from "./row.ts";
+import { type Recipe, specsOf } from "./sharding.ts";
 import { rows, withoutRow } from "./table.ts";
 import { type Type, typeText } from "./text.ts";
 
@@ -36,9 +41,22 @@ export interface StableHloOptions {
   readonly donate?: boolean;
   /** The name of the module; default "kiln". */
   readonly name?: string;
+  /** The devices that the program is spread over; one device without. */
+  readonly mesh?: Mesh;
+  /**
+   * How arguments lie on the mesh: recipes, of which the first that gives a spec counts. What none
+   * wants is on every device.
+   */
+  readonly shard?: Recipe | readonly Recipe[];
 }
 
-const optionNames: OptionNames<StableHloOptions> = { dims: 1, donate: 1, name: 1 };
+const optionNames: OptionNames<StableHloOptions> = {
+  dims: 1,
+  donate: 1,
+  name: 1,
+  mesh: 1,
+  shard: 1,
+};
 
 export interface Argument extends Type {
   readonly name: string;
@@ -47,10 +65,14 @@ export interface Argument extends Type {
   readonly leaf: Tensor;
   /** The result that takes its memory. */
   readonly alias?: number;
+  /** How it lies on the mesh, where there is one. */
+  readonly spec?: ShardSpec;
 }
 
 export interface Result extends Type {
   readonly name: string;
+  /** As of an argument. */
+  readonly spec?: ShardSpec;
 }
 
 export interface StableHlo {
@@ -96,9 +118,13 @@ class Scope {
 
 class Writer {
   readonly #dims: Dims;
+  readonly #mesh: Mesh | undefined;
+  /** What is wrong with specs of `shard` in the graph. */
+  readonly faults: string[] = [];
 
-  constructor(dims: Dims) {
+  constructor(dims: Dims, grid: Mesh | undefined) {
     this.#dims = dims;
+    this.#mesh = grid;
   }
 
   readonly dim = (d: Dim): number => evaluateDim(d, this.#dims);
@@ -129,8 +155,16 @@ class Writer {
       },
     };
     const operands = node.operands.map((t) => scope.get(t)![0]!);
+    if (node.op === "call") return [this.#shard(b, operands[0]!, shardSpecOf(node))];
     const made = rows[node.op]!(site, ...operands);
     return Array.isArray(made) ? made : [made];
+  }
+
+  #shard(b: Builder, x: Ref, spec: ShardSpec): Ref {
+    if (!this.#mesh) return x;
+    this.faults.push(...faultsOf(this.#mesh, "shard", x.shape, spec));
+    const sharding = shardingAttribute(spec);
+    return b.ops("sdy.sharding_constraint", [x], [x], { sharding })[0]!;
   }
 }
 
@@ -167,14 +201,62 @@ function argumentsOf(
   });
 }
 
-const argumentText = (ref: Ref, { alias }: Argument): string =>
-  `${ref.name}: ${typeText(ref)}${alias === undefined ? "" : ` {tf.aliasing_output = ${alias} : i32}`}`;
+const attributesText = (entries: readonly (string | undefined)[]): string => {
+  const list = entries.filter((e) => e !== undefined);
+  return list.length ? ` {${list.join(", ")}}` : "";
+};
 
-function moduleText(name: string, b: Builder, args: string, results: readonly Result[]): string {
-  const types = results.map(typeText).join(", ");
+const shardingText = (spec: ShardSpec | undefined): string | undefined =>
+  spec && `sdy.sharding = ${shardingAttribute(spec)}`;
+
+const argumentText = (ref: Ref, { alias, spec }: Argument): string => {
+  const aliasing = alias === undefined ? undefined : `tf.aliasing_output = ${alias} : i32`;
+  return `${ref.name}: ${typeText(ref)}${attributesText([shardingText(spec), aliasing])}`;
+};
+
+function moduleText(
+  name: string,
+  b: Builder,
+  args: string,
+  results: readonly Result[],
+  grid: Mesh | undefined,
+): string {
+  const types = results.map((r) => typeText(r) + attributesText([shardingText(r.spec)])).join(", ");
   const main = `  func.func public @main(${args}) -> (${types}) {\n${b.lines.join("\n")}\n  }`;
-  const head = `module @${name} attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {`;
-  return `${[head, main, ...b.functions].join("\n")}\n}\n`;
+  const devices = grid?.size ?? 1;
+  const head = `module @${name} attributes {mhlo.num_partitions = ${devices} : i32, mhlo.num_replicas = 1 : i32} {`;
+  const grids = grid
+    ? [`  "sdy.mesh"() {mesh = ${meshAttribute(grid)}, sym_name = "mesh"} : () -> ()`]
+    : [];
+  return `${[head, ...grids, main, ...b.functions].join("\n")}\n}\n`;
+}
+
+/**
+ * Arguments and results with their specs: an update lies as what it updates, an output is on every
+ * device.
+ */
+function pinned(
+  grid: Mesh,
+  args: readonly Argument[],
+  results: readonly Result[],
+  program: ExportedProgram,
+  recipes: readonly Recipe[],
+): { args: Argument[]; results: Result[] } {
+  const owners = args.filter((a) => a.leaf.attrs.trainable === true);
+  const specs = specsOf(args, owners, grid, recipes);
+  refuse(
+    grid,
+    args.flatMap((a, i) => faultsOf(grid, a.name, a.shape, specs[i]!)),
+  );
+  const specOf = new Map(args.map((a, i) => [a.leaf, specs[i]!] as const));
+  const first = program.outputs.length;
+  const replicated = (r: Result): ShardSpec => r.shape.map(() => null);
+  const resultSpec = (r: Result, i: number): ShardSpec =>
+    i < first ? replicated(r) : specOf.get(program.updates[i - first]![0])!;
+  return {
+    args: args.map((a, i) => ({ ...a, spec: specs[i]! })),
+    results: results.map((r, i) => ({ ...r, spec: resultSpec(r, i) })),
+  };
 }
 
 const asProgram = (source: ExportedProgram | Graph): ExportedProgram =>
@@ -205,27 +287,35 @@ export function exportStableHlo(
     dims = {},
     donate = true,
     name = "kiln",
+    mesh: grid,
+    shard = [],
   } = checkOptions("stablehlo", options, optionNames);
   const program = asProgram(source);
-  const roots = inlineCalls([
+  const values = [
     ...program.outputs.map((o) => o.value),
     ...program.updates.map(([, value]) => value),
-  ]);
+  ];
+  const roots = inlineCalls(values, undefined, isShard);
   const nodes = allNodes([...program.inputs, ...roots]);
   checkRows(nodes, (op) => op in rows || withoutRow.includes(op));
   checkDims(nodes, program.requirements ?? [], dims);
-  const writer = new Writer(dims);
-  const args = argumentsOf(program, roots, writer, donate);
+  const writer = new Writer(dims, grid);
+  const leaves = argumentsOf(program, roots, writer, donate);
   const scope = new Scope();
-  const refs = args.map(({ dtype, shape }, i): Ref => ({ name: `%arg${i}`, dtype, shape }));
-  for (const [i, { leaf }] of args.entries()) scope.set(leaf, [refs[i]!]);
-  const b = new Builder();
-  b.ops("func.return", writer.write(b, roots, scope), []);
+  const refs = leaves.map(({ dtype, shape }, i): Ref => ({ name: `%arg${i}`, dtype, shape }));
+  for (const [i, { leaf }] of leaves.entries()) scope.set(leaf, [refs[i]!]);
   const names = [
     ...program.outputs.map((o) => o.name),
     ...program.updates.map(([param]) => String(param.attrs.name)),
   ];
-  const results = roots.map((t, i) => ({ ...writer.typeOf(t), name: names[i]! }));
+  const made = roots.map((t, i): Result => ({ ...writer.typeOf(t), name: names[i]! }));
+  const recipes = typeof shard === "function" ? [shard] : shard;
+  const { args, results } = grid
+    ? pinned(grid, leaves, made, program, recipes)
+    : { args: leaves, results: made };
+  const b = new Builder();
+  b.ops("func.return", writer.write(b, roots, scope), []);
+  if (grid) refuse(grid, writer.faults);
   const argTexts = refs.map((ref, i) => argumentText(ref, args[i]!)).join(", ");
-  return { text: moduleText(name, b, argTexts, results), args, results };
+  return { text: moduleText(name, b, argTexts, results, grid), args, results };
 }

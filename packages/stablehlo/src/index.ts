@@ -8,6 +8,18 @@ export {
   type StableHlo,
   type StableHloOptions,
 } from "./export.ts";
+export { type Mesh, mesh, meshText } from "./mesh.ts";
 export * from "./parse.ts";
+export {
+  byPath,
+  dataParallel,
+  type FsdpOptions,
+  fsdp,
+  type OverAxis,
+  type Recipe,
+  type ShardedLeaf,
+  type TensorParallelOptions,
+  tensorParallel,
+} from "./sharding.ts";
 export { rows, withoutRow } from "./table.ts";
 export { elementTypes, type Type } from "./text.ts";

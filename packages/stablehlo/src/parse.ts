@@ -28,10 +28,15 @@ export interface ParsedFunction extends ParsedRegion {
   readonly results: readonly Type[];
   /** For each argument the result that takes its memory, if any. */
   readonly aliases: readonly (number | undefined)[];
+  /** Of arguments and of results, how they lie on the mesh, as Shardy writes it. */
+  readonly argumentShardings: readonly (string | undefined)[];
+  readonly resultShardings: readonly (string | undefined)[];
 }
 
 export interface ParsedModule {
   readonly name: string;
+  /** As Shardy writes it. */
+  readonly mesh?: string;
   readonly functions: ReadonlyMap<string, ParsedFunction>;
 }
 
@@ -182,16 +187,26 @@ class Reader {
     const name = this.match(/@\w+/, "a name").slice(1);
     this.expect("(");
     const aliases: (number | undefined)[] = [];
+    const argumentShardings: (string | undefined)[] = [];
+    const resultShardings: (string | undefined)[] = [];
     const args = this.list(")", () => {
       const arg = this.argument();
-      const alias = this.attributes().get("tf.aliasing_output");
+      const about = this.attributes();
+      const alias = about.get("tf.aliasing_output");
+      argumentShardings.push(about.get("sdy.sharding"));
       aliases.push(alias === undefined ? undefined : Number.parseInt(alias, 10));
       return arg;
     });
     this.expect("->");
-    const results = this.types();
+    const result = (): Type => {
+      const type = this.type();
+      resultShardings.push(this.attributes().get("sdy.sharding"));
+      return type;
+    };
+    const results = this.take("(") ? this.list(")", result) : [this.type()];
     this.expect("{");
-    return { name, args, aliases, results, ops: this.ops() };
+    const shardings = { argumentShardings, resultShardings };
+    return { name, args, aliases, ...shardings, results, ops: this.ops() };
   }
 
   module(): ParsedModule {
@@ -201,11 +216,14 @@ class Reader {
     this.attributes();
     this.expect("{");
     const functions = new Map<string, ParsedFunction>();
+    this.space();
+    const grid = this.#text.startsWith('"sdy.mesh"', this.#at) ? this.op() : undefined;
+    const found = grid ? { mesh: grid.attributes.get("mesh")! } : {};
     while (!this.take("}")) {
       const f = this.function();
       functions.set(f.name, f);
     }
-    return { name, functions };
+    return { name, ...found, functions };
   }
 }
 

@@ -51,8 +51,8 @@ export const limits = {
   "openModel on wasm": 29.2,
   "runtime loader": 22.2,
   "runtime loader with wasm": 26.5,
-  "kiln-ml, compile for wasm": 155.4,
-  "kiln-ml/nn, training on wasm": 166.4,
+  "kiln-ml, compile for wasm": 155.9,
+  "kiln-ml/nn, training on wasm": 166.8,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

@@ -30,9 +30,9 @@ export function evaluating(
   types: readonly ArgumentType[] | undefined,
   options: EvaluateOptions,
 ): EvaluationProgram {
-  const { metrics = [], precision = "f32", target } = options;
+  const { metrics = [], precision = "f32", target, engine } = options;
   const step = stepOf("evaluate", net, options);
-  return new EvaluationProgram({ net, step, metrics, precision, types, target });
+  return new EvaluationProgram({ net, step, metrics, precision, types, target, engine });
 }
 
 /** Runs `work` with `net` in evaluation mode. */

@@ -56,6 +56,9 @@ export function surround(by: Surroundings): void {
   surroundings = by;
 }
 
+/** How often a run starts its engine again. */
+const mostRestarts = 3;
+
 /** How often, in ms, the loop gives way to signals and timers. */
 const breathMs = 50;
 
@@ -169,7 +172,7 @@ class Fit implements Run {
     let failure: { readonly error: unknown } | undefined;
     try {
       await this.#prepare();
-      await this.#loop(interrupt);
+      await this.#lasting(interrupt);
     } catch (error) {
       failure = { error };
     }
@@ -201,9 +204,9 @@ class Fit implements Run {
 
   /** The program, and with `shapes`, the types of a batch, all of its state. */
   #build(types: Awaited<ReturnType<typeof typesOf>>, shapes: typeof types): void {
-    const { metrics = [], precision = "f32", accumulate = 1, target } = this.#options;
+    const { metrics = [], precision = "f32", accumulate = 1, target, engine } = this.#options;
     const step = stepOf("fit", this.net, this.#options);
-    const parts = { net: this.net, step, metrics, precision, types, target };
+    const parts = { net: this.net, step, metrics, precision, types, target, engine };
     if (shapes) buildLazily(step, shapes);
     this.#program = new TrainingProgram(parts, optimizerOf(this.#options, this.net), accumulate);
     if (shapes) this.#program.build(shapes);
@@ -220,9 +223,10 @@ class Fit implements Run {
     await this.#call("onStart");
   }
 
-  async #resume(path: string): Promise<void> {
+  /** Takes the position of a checkpoint; false where there is none. */
+  async #resume(path: string): Promise<boolean> {
     const bytes = await surroundings.readCheckpoint(path);
-    if (!bytes) return;
+    if (!bytes) return false;
     const position: Position = positionIn(bytes);
     this.epoch = position.epoch;
     this.batch = position.batch;
@@ -239,11 +243,36 @@ class Fit implements Run {
     for (const c of this.#callbacks)
       if (c.load && c.name in position.callbacks) c.load(position.callbacks[c.name] as never);
     this.#restoring = bytes;
+    return true;
   }
 
   async #restore(): Promise<void> {
     await unpackSnapshot(this.#ready.state, this.#restoring!);
     this.#restoring = undefined;
+  }
+
+  /** The loop, which goes on from its last checkpoint where the engine below it was lost. */
+  async #lasting(interrupt: Interrupt): Promise<void> {
+    for (let left = mostRestarts; ; left--)
+      try {
+        return await this.#loop(interrupt);
+      } catch (error) {
+        if (left === 0 || !(await this.#recovers())) throw error;
+        const [why] = (error as Error).message.split("\n");
+        console.error(`${why}\n  started again, from epoch ${this.epoch}, step ${this.step}`);
+      }
+  }
+
+  async #recovers(): Promise<boolean> {
+    const folder = this.#callbacks.find((c) => c.folder !== undefined)?.folder;
+    if (!this.#options.engine?.isLost || folder === undefined) return false;
+    const before = this.records.splice(0);
+    if (!(await this.#resume(folder))) {
+      this.records.push(...before);
+      return false;
+    }
+    await this.#restore();
+    return true;
   }
 
   async #loop(interrupt: Interrupt): Promise<void> {

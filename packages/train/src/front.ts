@@ -18,6 +18,13 @@ export type Compiled = (...args: readonly unknown[]) => Promise<unknown>;
 /** Where programs run, by name. */
 export type Backend = "auto" | "js" | "wasm" | "webgpu";
 
+/** An engine from outside, as `compile` takes one. */
+export interface Engine {
+  readonly name: string;
+  /** Whether what lived on its devices is gone. */
+  readonly isLost: boolean;
+}
+
 export interface FrontDoor {
   /** A function of tensors as a program; assignments in it happen at every call. */
   compile(
@@ -26,6 +33,7 @@ export interface FrontDoor {
       readonly name: string;
       readonly inputs?: readonly ArgumentType[];
       readonly target?: Backend;
+      readonly engine?: Engine;
     },
   ): Compiled;
   /** State as safetensors, and back. */

@@ -5,7 +5,7 @@ import { GraphError, kindOf, type OptionNames, type ProductDtype, type Tensor } 
 import { Module } from "@kiln-ml/nn";
 import { Optimizer } from "@kiln-ml/optim";
 import type { Batches } from "./batches.ts";
-import type { Backend } from "./front.ts";
+import type { Backend, Engine } from "./front.ts";
 import type { Metric } from "./meter.ts";
 import type { Callback } from "./run.ts";
 
@@ -31,6 +31,8 @@ export interface EvaluateOptions {
   readonly precision?: ProductDtype | undefined;
   /** Where it runs; by default where the model lives, or what suits it. */
   readonly target?: Backend | undefined;
+  /** What runs it on devices of its own: `xla({ mesh })` of `@kiln-ml/xla`. */
+  readonly engine?: Engine | undefined;
 }
 
 export interface FitOptions extends EvaluateOptions {
@@ -60,6 +62,7 @@ export const evaluateOptions: OptionNames<EvaluateOptions> = {
   step: 1,
   precision: 1,
   target: 1,
+  engine: 1,
 };
 
 export const fitOptions: OptionNames<FitOptions> = {

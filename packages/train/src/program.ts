@@ -22,7 +22,7 @@ import {
 } from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
 import { GradScaler, type Optimizer } from "@kiln-ml/optim";
-import { type ArgumentType, type Backend, type Compiled, frontDoor } from "./front.ts";
+import { type ArgumentType, type Backend, type Compiled, type Engine, frontDoor } from "./front.ts";
 import { Meters, type Metric } from "./meter.ts";
 import type { Step, StepResult } from "./options.ts";
 
@@ -33,6 +33,7 @@ export interface Parts {
   readonly precision: ProductDtype;
   readonly types: readonly ArgumentType[] | undefined;
   readonly target: Backend | undefined;
+  readonly engine?: Engine | undefined;
 }
 
 /** Rows of a batch as f32[], the batch being the first axis of its last array. */
@@ -52,10 +53,15 @@ function resultOf(step: Step, batch: Tensor[], precision: ProductDtype): StepRes
 /** Compiles with the types of the loader, where they are known. */
 const compileStep = (
   name: string,
-  { types, target }: Parts,
+  { types, target, engine }: Parts,
   fn: (...args: Tensor[]) => unknown,
 ): Compiled =>
-  frontDoor().compile(fn, { name, ...(types && { inputs: types }), ...(target && { target }) });
+  frontDoor().compile(fn, {
+    name,
+    ...(types && { inputs: types }),
+    ...(target && { target }),
+    ...(engine && { engine }),
+  });
 
 const scalar = (name: string, dtype: "i32" | "f32"): Tensor =>
   param(tensor(dtype === "i32" ? Int32Array.of(0) : Float32Array.of(0), { dtype, shape: [] }), {

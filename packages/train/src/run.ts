@@ -82,6 +82,8 @@ export interface Callback {
   onInterrupt?: Hook;
   /** In the end, after an error too. */
   onEnd?: (run: Run, error?: unknown) => void | Promise<void>;
+  /** Where it saves runs that can go on, which a run does by itself once its engine was lost. */
+  readonly folder?: string;
   /** Goes on after others have seen the same event, since it saves what they decided. */
   readonly last?: boolean;
   /** What it has to know after a resume, as JSON. */

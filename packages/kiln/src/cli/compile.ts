@@ -16,9 +16,12 @@ export const options: readonly Option[] = [
   { name: "out", short: "o", value: "PATH", help: "one file if it ends in .kiln, else a folder" },
   {
     name: "target",
-    value: "js|wasm|webgpu",
+    value: "js|wasm|webgpu|stablehlo",
     help: "what it is compiled for; the device need not be here\n(what kiln inspect finds the fastest for this machine)",
   },
+  { name: "mesh", value: "data=4,model=2", help: "of stablehlo: the devices, by axes" },
+  { name: "shard", value: "data|fsdp|tensor", help: "of stablehlo: how parameters lie on them" },
+  { name: "dims", value: "N=64,…", help: "of stablehlo: a number for each symbol" },
   { ...shared.tuning, help: "choices that kiln tune --guaranteed-limits found" },
   {
     name: "adapter",
@@ -44,12 +47,20 @@ export async function run(args: readonly string[]): Promise<number> {
   const out = values.out;
   if (typeof out !== "string" || out === "")
     throw new UsageError("kiln compile: needs --out\n  kiln compile model.ts -o model.kiln");
-  const target = targetFrom("compile", values.target);
+  const outside = values.target === "stablehlo";
+  const target = outside ? "js" : targetFrom("compile", values.target);
+  const [extra] = ["mesh", "shard", "dims"].filter((name) => values[name] !== undefined);
+  if (!outside && extra !== undefined)
+    throw new UsageError(`kiln compile: --${extra} is for --target stablehlo alone`);
   // First values are computed on the CPU, whatever the artifact is for.
   settings.target = "js";
   if (values["no-fusion"]) settings.fusion = false;
   const model = await loadModel(script, !values["no-check"]);
   const front = await frontOf(script);
+  if (outside) {
+    const { writeStableHlo } = await import("./stablehlo.ts");
+    return writeStableHlo(front, model, out, values);
+  }
   const tuning = await tuningFrom(values.tuning);
   const fn = model.fn as (...args: unknown[]) => unknown;
   const { inputs } = model;

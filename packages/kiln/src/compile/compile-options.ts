@@ -1,8 +1,9 @@
 /**
  * The options of `compile`, and the names that it takes for them.
  */
-import { GraphError, type OptionNames } from "@kiln-ml/ir";
+import { GraphError, kindOf, type OptionNames } from "@kiln-ml/ir";
 import type { CodeOptions } from "../devices/engine.ts";
+import type { ExternalEngine } from "../devices/external.ts";
 import type { TargetOption } from "../devices/session.ts";
 import type { ThreadCount } from "../devices/wasm-support.ts";
 import type { Check } from "./check.ts";
@@ -12,6 +13,11 @@ import type { TapListener } from "./traced.ts";
 export interface CompileOptions extends CodeOptions {
   /** Where it runs; the default target, or where its parameters live, if not given. */
   readonly target?: TargetOption;
+  /**
+   * An engine from outside that runs it on devices of its own, in place of a target: `xla({ mesh
+   * })` of `@kiln-ml/xla`.
+   */
+  readonly engine?: ExternalEngine;
   /** Threads of the wasm device, as `setThreads` takes them. */
   readonly threads?: ThreadCount;
   /**
@@ -28,6 +34,7 @@ export interface CompileOptions extends CodeOptions {
 
 export const compileOptions: OptionNames<CompileOptions> = {
   target: 1,
+  engine: 1,
   threads: 1,
   inputs: 1,
   check: 1,
@@ -38,6 +45,19 @@ export const compileOptions: OptionNames<CompileOptions> = {
   observe: 1,
   tuning: 1,
 };
+
+/** Throws GraphError for an engine that is none, or one beside a target. */
+export function checkEngine({ engine, target, check }: CompileOptions): void {
+  if (engine === undefined) return;
+  if (typeof engine?.open !== "function")
+    throw new GraphError(
+      `compile: the engine is ${kindOf(engine)}, which runs nothing\n  give one of @kiln-ml/xla: xla({ mesh: mesh({ data: 8 }) })`,
+    );
+  if (target !== undefined || check !== undefined)
+    throw new GraphError(
+      `compile: the engine ${engine.name} takes no ${target === undefined ? "check" : "target"} beside it\n  leave one of them out`,
+    );
+}
 
 const kinds: readonly unknown[] = ["finite", "indices"];
 

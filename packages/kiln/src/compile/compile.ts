@@ -9,7 +9,7 @@ import type { KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { checkTarget, inOrder, prefetch, setThreads } from "../devices/session.ts";
 import type { InspectOptions } from "../inspect/inspect.ts";
 import type { Tuned, TuneOptions } from "../tune/tune.ts";
-import { type CompileOptions, compileOptions } from "./compile-options.ts";
+import { type CompileOptions, checkEngine, compileOptions } from "./compile-options.ts";
 import { Compiler } from "./compiler.ts";
 import { type ExportOptions, exportOptions } from "./export.ts";
 import type { Feed } from "./feed.ts";
@@ -67,6 +67,7 @@ export function compile<A extends readonly unknown[], R>(
     );
   checkOptions("compile", options, compileOptions);
   checkTarget(options.target ?? "auto");
+  checkEngine(options);
   if (options.threads !== undefined) setThreads(options.threads);
   if (options.target && options.target !== "auto") prefetch(options.target);
   const state = new Compiler(fn as unknown as AnyFunction, options);

@@ -8,6 +8,7 @@ import type { Inspection } from "@kiln-ml/inspector";
 import { GraphError, ShapeError } from "@kiln-ml/ir";
 import type { DeviceArray, Input, KernelTiming, RunOptions } from "@kiln-ml/runtime/loader";
 import { type CodeOptions, codeOf, Runner } from "../devices/engine.ts";
+import { engineSession } from "../devices/external.ts";
 import { claim, gather } from "../devices/move.ts";
 import { nominalDims } from "../devices/placement.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "../devices/session.ts";
@@ -60,7 +61,8 @@ export class Compiler {
   constructor(fn: AnyFunction, options: CompileOptions) {
     this.#fn = fn;
     this.#options = options;
-    const { target: _, threads: _threads, inputs: _inputs, tap: _tap, check, ...code } = options;
+    const { target: _, engine: _engine, threads: _threads, ...more } = options;
+    const { inputs: _inputs, tap: _tap, check, ...code } = more;
     this.#checks = checksOf(check);
     // Numbers that js keeps in double precision within a kernel would overflow where nobody looks.
     const rounding = this.#checks.has("finite") ? { rounding: "each-op" as const } : {};
@@ -110,7 +112,7 @@ export class Compiler {
     const { inputs } = this.#options;
     if (!inputs) throw undeclared("prepare", this.name);
     const variant = this.#found("") ?? (await this.#build("", [], inputs));
-    await variant.runner.executable();
+    if (!variant.runner.session.external) await variant.runner.executable();
   }
 
   /** Frees the programs, and on the device what only they read. Parameters that a run has changed stay. */
@@ -341,7 +343,8 @@ export class Compiler {
 
   /** True where nothing can have moved: the target has a name, and its device is the one that was compiled for. */
   #stays({ runner }: Variant): boolean {
-    const { target = "auto" } = this.#options;
+    const { target = "auto", engine } = this.#options;
+    if (engine) return runner.session.external !== undefined && isCurrent(runner.session);
     return target === runner.session.target && isCurrent(runner.session);
   }
 
@@ -350,8 +353,8 @@ export class Compiler {
     const { traced, runner } = variant;
     const stays = isCurrent(runner.session) ? runner.session : undefined;
     const session = (await this.#home(traced)) ?? stays;
-    const { target = "auto" } = this.#options;
-    if (target === "auto" && session) await gather(traced.states, session);
+    const { target = "auto", engine } = this.#options;
+    if (target === "auto" && !engine && session) await gather(traced.states, session);
     if (session === runner.session) return;
     runner.dispose();
     variant.runner = await this.#compile(traced);
@@ -361,7 +364,8 @@ export class Compiler {
 
   /** The session of a target that was named, or where the states live; undefined if "auto" is to choose. */
   async #home({ states }: Traced): Promise<Session | undefined> {
-    const { target = "auto" } = this.#options;
+    const { target = "auto", engine } = this.#options;
+    if (engine) return engineSession(engine);
     if (target !== "auto") return sessionFor(target);
     return homeOf(states) ?? (defaultTarget() === "auto" ? undefined : sessionFor());
   }
@@ -372,8 +376,11 @@ export class Compiler {
     const program = await this.#programOf(traced);
     const { target = "auto" } = this.#options;
     const home = await this.#home(traced);
-    if (home && target !== "auto") await claim(states, home);
-    const chosen = target !== "auto" || defaultTarget() !== "auto" || states.some(isPinned);
+    const outside = home?.external !== undefined;
+    if (home && (target !== "auto" || this.#options.engine)) await claim(states, home);
+    else if (home && outside) await gather(states, home);
+    const chosen =
+      outside || target !== "auto" || defaultTarget() !== "auto" || states.some(isPinned);
     if (home && chosen) return Runner.compile(home, program, this.#code);
     const runner = await Runner.place(program, this.#code, home, extents);
     await gather(states, runner.session);

@@ -8,6 +8,7 @@ import {
   compileProgram,
   loadTarget,
   type Program,
+  statesOf,
   targetNames,
 } from "@kiln-ml/compiler";
 import {
@@ -31,6 +32,7 @@ import {
 import { compileOptionsOf, compilePlaced } from "../compile/automatic.ts";
 import { isValue, structureOf } from "../compile/structure.ts";
 import type { TuningTable } from "../tune/table.ts";
+import type { EngineInput, ExternalArray, ExternalProgram } from "./external.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts";
 import { settings } from "./settings.ts";
 import { checkHome, firstValueOf, markChanged, store, storedOf } from "./storage.ts";
@@ -47,25 +49,54 @@ export interface CodeOptions
 /** A compiled program bound to the states of a session. */
 export class Runner {
   readonly session: Session;
-  readonly artifact: Artifact;
+  readonly #artifact: Artifact | undefined;
+  readonly #external: ExternalProgram | undefined;
   readonly states: readonly Tensor[];
   readonly #written: readonly Tensor[];
   #executable: Executable | undefined;
 
-  private constructor(session: Session, artifact: Artifact, states: readonly Tensor[]) {
+  private constructor(
+    session: Session,
+    { artifact, external }: { artifact?: Artifact; external?: ExternalProgram },
+    states: readonly Tensor[],
+    written: readonly Tensor[],
+  ) {
     this.session = session;
-    this.artifact = artifact;
+    this.#artifact = artifact;
+    this.#external = external;
     this.states = states;
-    this.#written = states.filter((_, i) => artifact.signature.states[i]!.written);
+    this.#written = written;
+  }
+
+  static #of(session: Session, artifact: Artifact, states: readonly Tensor[]): Runner {
+    const written = states.filter((_, i) => artifact.signature.states[i]!.written);
+    return new Runner(session, { artifact }, states, written);
+  }
+
+  /**
+   * What was compiled. Throws GraphError where an engine from outside did it, and keeps it for
+   * itself.
+   */
+  get artifact(): Artifact {
+    if (this.#artifact) return this.#artifact;
+    throw new GraphError(
+      `${this.session.device.name}: the program is the engine's, and has no kernels of ours to look at\n  compile the function for a target to time, tune or inspect it`,
+    );
   }
 
   static async compile(session: Session, program: Program, options: CodeOptions): Promise<Runner> {
+    if (session.external) {
+      const states = statesOf(program);
+      const external = session.external.load(program, states);
+      const written = program.updates.map(([param]) => param);
+      return new Runner(session, { external }, states, written);
+    }
     await loadTarget(session.target);
     const { artifact, states } = compileProgram(
       program,
       await compileOptionsOf(session, codeOf(options)),
     );
-    return new Runner(session, artifact, states);
+    return Runner.#of(session, artifact, states);
   }
 
   /** Compiles for the target that takes the least time, or for `home`, where the states live, if that is as good. */
@@ -76,7 +107,7 @@ export class Runner {
     extents?: readonly (readonly number[])[],
   ): Promise<Runner> {
     const placed = await compilePlaced(program, codeOf(options), home, extents);
-    return new Runner(placed.session, placed.compiled.artifact, placed.compiled.states);
+    return Runner.#of(placed.session, placed.compiled.artifact, placed.compiled.states);
   }
 
   /** The executable, bound to the arrays where the states live now. */
@@ -100,10 +131,21 @@ export class Runner {
   }
 
   async run(inputs: readonly Input[], options?: RunOptions): Promise<DeviceArray[]> {
+    if (this.#external) return this.#runOutside(this.#external, inputs);
     const executable = this.#bound() ?? (await this.executable());
     const outputs = await this.#outputs(executable, inputs, options);
     this.#changed();
     return outputs;
+  }
+
+  async #runOutside(program: ExternalProgram, inputs: readonly Input[]): Promise<DeviceArray[]> {
+    const arrays = await arraysOf(this.session, this.states);
+    const outputs = await program.run(
+      inputs as EngineInput[],
+      arrays as unknown as ExternalArray[],
+    );
+    this.#changed();
+    return outputs as unknown as DeviceArray[];
   }
 
   async #outputs(
@@ -160,7 +202,9 @@ async function arrayOf(session: Session, t: Tensor): Promise<DeviceArray> {
   if (known?.session === session) return known.array;
   if (!known && !hasHostData(t))
     throw new GraphError(`run: ${t} has no values: it was freed, or only its type was given`);
-  const host = known ? await known.array.data() : hostDataOf(t);
+  // What an engine lost can be had again of data that the host still has.
+  const lost = known?.session.external?.isLost && hasHostData(t);
+  const host = known && !lost ? await known.array.data() : hostDataOf(t);
   const array = session.device.upload(host, t.dtype, t.shape as readonly number[]);
   store(t, session, array);
   if (t.op === "param") known?.array.dispose();
@@ -212,7 +256,7 @@ export async function computeSomewhere(
   );
   const runner =
     keptFor(key, session) ?? (await build(session, roots.length, all, updates, leaves));
-  const name = `${runner.session.target} ${key}`;
+  const name = `${nameOf(runner.session)} ${key}`;
   programs.delete(name);
   programs.set(name, runner);
   if (programs.size > keptPrograms) {
@@ -225,9 +269,11 @@ export async function computeSomewhere(
   return { session: runner.session, arrays: await runner.run(inputs) };
 }
 
+const nameOf = (session: Session): string => session.external?.name ?? session.target;
+
 /** A kept program for a session; for any that is open, if none is given. */
 function keptFor(key: string, session: Session | undefined): Runner | undefined {
-  const names = session ? [session.target] : targetNames;
+  const names = session ? [nameOf(session)] : targetNames;
   return names
     .flatMap((target) => programs.get(`${target} ${key}`) ?? [])
     .find((known) => (session ? known.session === session : isCurrent(known.session)));

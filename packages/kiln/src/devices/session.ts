@@ -6,6 +6,7 @@ import type { TargetName } from "@kiln-ml/artifact";
 import { checkTargetName, loadTarget } from "@kiln-ml/compiler";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
 import { type Device, openWebGpu, wasmThreads } from "@kiln-ml/runtime/loader";
+import type { ExternalDevice } from "./external.ts";
 import { type AdapterKind, adapterKind } from "./placement.ts";
 import { settings } from "./settings.ts";
 import { type ThreadCount, wasmMissing } from "./wasm-support.ts";
@@ -20,6 +21,11 @@ export type TargetOption = "auto" | TargetName;
 export interface Session {
   readonly target: TargetName;
   readonly device: Device;
+  /**
+   * Set where an engine from outside runs the programs; the target then says no more than how
+   * values look on the host.
+   */
+  readonly external?: ExternalDevice;
 }
 
 const devices = {
@@ -124,7 +130,8 @@ async function findAdapter(): Promise<AdapterKind | string> {
 export const threadsHere = (): number => wasmThreads(settings.threads);
 
 /** Whether its target still runs on this session: its device is neither lost nor replaced. */
-export const isCurrent = (session: Session): boolean => current.get(session.target) === session;
+export const isCurrent = (session: Session): boolean =>
+  session.external ? !session.external.isLost : current.get(session.target) === session;
 
 /** A lost device is forgotten, so that the next call opens another. */
 function watch(session: Session): Session {

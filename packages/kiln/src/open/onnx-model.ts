@@ -1,8 +1,8 @@
 /** An ONNX file as a model: compiled here, for the first of the targets that this machine has. */
 import { DeviceError, type TargetName } from "@kiln-ml/artifact";
 import type { ValueDef } from "@kiln-ml/onnx";
+import { sessionFor } from "../devices/session.ts";
 import { loadOnnx, type OnnxOptions, type OnnxTensor } from "../onnx.ts";
-import { deviceFor } from "./artifact-model.ts";
 import type { OpenedModel } from "./open-model.ts";
 import { inOrderOf, type ModelTensor, shaped, type TensorArray } from "./values.ts";
 
@@ -64,10 +64,11 @@ export async function onnxModel(
   };
 }
 
+/** Asked of the sessions, on which its programs will run: `useDevice` may have given one a device that is not opened by itself. */
 async function firstHere(targets: readonly TargetName[]): Promise<TargetName> {
   const reasons: string[] = [];
   for (const target of targets) {
-    const why = await deviceFor(target).then(
+    const why = await sessionFor(target).then(
       () => undefined,
       (error: Error) => error.message.split("\n")[0]!,
     );

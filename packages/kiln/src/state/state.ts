@@ -22,7 +22,7 @@ import {
 import { constantOf } from "../compile/export.ts";
 import { arraysOf, compute } from "../devices/engine.ts";
 import { inOrder, type Session, sessionFor } from "../devices/session.ts";
-import { setFirstValue, storedOf } from "../devices/storage.ts";
+import { forget, markChanged, setFirstValue, storedOf } from "../devices/storage.ts";
 import { homeOf } from "../eager/eager.ts";
 
 /** What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become prefixes. */
@@ -181,7 +181,10 @@ async function putValues(values: readonly (readonly [Tensor, HostArray])[]): Pro
   const updates = new Map<Session, [Tensor, Tensor][]>();
   for (const [param, host] of values) {
     const session = storedOf(param)?.session;
-    if (!session) {
+    if (!session || session.external) {
+      // An engine takes it at the next run, also one that was lost and is opened anew.
+      forget(param);
+      markChanged(param);
       setFirstValue(param, host);
       continue;
     }

@@ -17,6 +17,7 @@ class Page {
   );
   readonly #losses: number[] = [];
   #worker: Worker | undefined;
+  #shown: readonly Shown[] = [];
   /** The drawing that was sent and is not answered, and whether another has come since. */
   #asked = 0;
   #waits = false;
@@ -39,6 +40,8 @@ class Page {
       this.#score();
     });
     byId("inspect").addEventListener("click", () => this.#ask({ kind: "inspect" }));
+    // Ink has the colour of the text.
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#hold());
     this.#score();
     this.#train();
   }
@@ -93,7 +96,12 @@ class Page {
   #checked(accuracy: number, shown: readonly Shown[]): void {
     const percent = `${(100 * accuracy).toFixed(1)} %`;
     byId("accuracy").textContent = `${percent} of 250 digits that it never saw`;
-    byId("held").replaceChildren(...shown.map(pictureOf));
+    this.#shown = shown;
+    this.#hold();
+  }
+
+  #hold(): void {
+    byId("held").replaceChildren(...this.#shown.map(pictureOf));
   }
 
   /** Asks about the drawing; about the last one once the one before is answered. */

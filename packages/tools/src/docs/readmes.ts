@@ -198,6 +198,28 @@ console.log(rows.length, "ops", rows.some((r) => r.op === "Conv"));
     "`loadOnnx` of `kiln-ml/onnx` compiles and runs them.",
   ),
   page(
+    "packages/llm",
+    "Language models on Kiln: Llama, Qwen, Gemma, Mistral and SmolLM by config.json, with caches and sampling",
+    ["llm", "llama", "text-generation"],
+    `
+import { Decoder, decoderConfig, generateTokens, TextSession } from "@kiln-ml/llm";
+
+const config = decoderConfig({
+  model_type: "llama",
+  vocab_size: 32,
+  hidden_size: 16,
+  intermediate_size: 32,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  max_position_embeddings: 64,
+});
+const session = new TextSession(new Decoder(config), { target: "js" });
+for await (const [token] of generateTokens(session, [[1, 2, 3]], { maxTokens: 4 }))
+  console.log(token);
+`,
+    "Parameters have the public names of weights: `loadWeights` of `kiln-ml` reads the safetensors of a model.",
+  ),
+  page(
     "packages/onnxruntime",
     "The interface of onnxruntime-web and onnxruntime-node on Kiln: programs run unchanged behind an alias",
     ["onnx", "onnxruntime", "inference"],
@@ -238,6 +260,18 @@ const x = input("x", "f32", [4]);
 console.log(typeof exportStableHlo, x.exp().op);
 `,
     "It needs nothing else of Kiln but `@kiln-ml/ir`.",
+  ),
+  page(
+    "packages/xla",
+    "Kiln's programs on XLA: training steps and models on several cards, TPUs and hosts, by a process of Python",
+    ["xla", "distributed", "stablehlo", "tpu", "gpu"],
+    `
+import { mesh, xla } from "@kiln-ml/xla";
+
+const engine = xla({ mesh: mesh({ data: 8 }) });
+console.log(engine.name, engine.options.mesh.size);
+`,
+    "`compile(step, { engine })` and `fit(net, loader, { engine })` of `kiln-ml` take it. It needs Python with `jax` 0.11 or newer.",
   ),
   page(
     "packages/inspector",

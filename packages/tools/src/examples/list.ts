@@ -129,6 +129,14 @@ export const examples: readonly Example[] = [
     reaches: { quick: ["<=", 12], full: ["<=", 6] },
   },
   {
+    name: "many-accelerators",
+    script: "examples/many-accelerators.ts",
+    shows: "the same step over every card that there is, by XLA",
+    quick: ["--quick"],
+    number: /accuracy ([\d.]+)$/,
+    reaches: { quick: [">=", 0.3], full: [">=", 0.9] },
+  },
+  {
     name: "dqn",
     script: "examples/dqn.ts",
     shows: "a pole balanced by a deep Q-network",

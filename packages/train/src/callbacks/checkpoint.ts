@@ -50,6 +50,7 @@ export function checkpoint(folder: string, options: CheckpointOptions = {}): Cal
   };
   return {
     name: `checkpoint ${folder}`,
+    folder,
     last: true,
     onStart(run) {
       if (monitor) checkMonitor("checkpoint", monitor, run);

@@ -1,0 +1,137 @@
+/**
+ * The engine's table for the devices at hand: agreement with the reference, the time of a GPT's
+ * step on 1 and on more devices, the loop in Python and JAX by hand beside it, and what export
+ * costs. Rows are printed as they come.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import type { Tensor } from "@kiln-ml/ir";
+import { meshText } from "@kiln-ml/stablehlo";
+import { dataParallel, fsdp, mesh, type Recipe, tensorParallel, type Xla, xla } from "@kiln-ml/xla";
+import { bounded, compared, type Row } from "../row.ts";
+import { agreement, agreements } from "./agree.ts";
+import { exportRow } from "./export.ts";
+import { type GptSize, gptStep, sizes } from "./gpt.ts";
+
+interface Where {
+  /** On devices made of the processor. */
+  readonly virtual: boolean;
+  readonly python: string;
+}
+
+/** Batches of small networks are cut where they divide. */
+const wherePossible: Recipe = (leaf, grid) => {
+  const parts = grid.axes.data ?? 1;
+  const cut = leaf.kind === "input" && leaf.shape.length > 0 && leaf.shape[0]! % parts === 0;
+  return cut ? dataParallel()(leaf, grid) : undefined;
+};
+const parametersOf =
+  (recipe: Recipe): Recipe =>
+  (leaf, grid) =>
+    leaf.kind === "input" ? undefined : recipe(leaf, grid);
+
+/** What a loss, and a state after twenty steps, may be off; halves round at other places. */
+const limit = (name: string): number => (/bf16/.test(name) ? 0.1 : /f16/.test(name) ? 0.02 : 1e-4);
+
+async function agreementRows(engine: Xla, on: string, selected: (name: string) => boolean) {
+  const rows: Row[] = [];
+  for (const name of agreements.filter(selected)) {
+    const { steps, loss, states } = await agreement(engine, name);
+    rows.push(
+      bounded(
+        { case: `${name}, ${steps} steps`, target: on, metric: "error", value: loss, unit: "" },
+        limit(name),
+      ),
+    );
+    console.log(
+      `${name} on ${on}: ${steps} steps, losses ${loss.toExponential(1)}, states ${states.toExponential(1)}`,
+    );
+  }
+  return rows;
+}
+
+const median = (xs: readonly number[]): number => [...xs].sort((a, b) => a - b)[xs.length >> 1]!;
+
+/** Milliseconds a step, fed with fresh tokens; the loss is read in the end. */
+async function timed(engine: Xla, size: GptSize, rows: number, steps: number) {
+  const step = gptStep(size, rows, { engine });
+  const tokens = (k: number) => ({
+    data: Int32Array.from(
+      { length: rows * size.tokens },
+      (_, i) => (i * 7919 + k * 104729) % size.vocabulary,
+    ),
+    shape: [rows, size.tokens],
+  });
+  const begun = performance.now();
+  const one = async (k: number) =>
+    (await step(tokens(k) as never, tokens(k + 1) as never)) as Tensor;
+  const first = await (await one(0)).item();
+  const compile = performance.now() - begun;
+  const groups: number[] = [];
+  let last = first;
+  for (let g = 0; g < 5; g++) {
+    const from = performance.now();
+    let loss: Tensor | undefined;
+    for (let k = 0; k < steps; k++) loss = await one(1 + g * steps + k);
+    last = await loss!.item();
+    groups.push((performance.now() - from) / steps);
+  }
+  return { ms: median(groups), compile, first, last };
+}
+
+/** What the script in Python measures, a line of JSON a row. */
+function byHand({ python, virtual }: Where, devices: number, size: string, rows: number) {
+  const script = process.env.KILN_BY_HAND ?? join(import.meta.dirname, "by_hand.py");
+  const flags = `${process.env.XLA_FLAGS ?? ""} --xla_force_host_platform_device_count=${devices}`;
+  const env = virtual ? { JAX_PLATFORMS: "cpu", XLA_FLAGS: flags.trim() } : {};
+  const { width, heads, layers, tokens, vocabulary } = sizes[size]!;
+  const numbers = [devices, rows, width, heads, layers, tokens, vocabulary].map(String);
+  const run = spawnSync(python, [script, ...numbers], {
+    env: { ...process.env, ...env },
+    encoding: "utf8",
+  });
+  if (run.status !== 0) throw new Error(`by_hand.py: ${run.stderr.slice(-600)}`);
+  return JSON.parse(run.stdout.trim().split("\n").at(-1)!) as { ms: number; first: number };
+}
+
+export async function xlaRows(selected: (name: string) => boolean, where: Where): Promise<Row[]> {
+  const { virtual, python } = where;
+  const rows: Row[] = selected("export") ? [exportRow()] : [];
+  const engine = (axes: Record<string, number>, shard: Recipe | Recipe[]) =>
+    xla({ mesh: mesh(axes), shard, virtual, python });
+  const one = engine({ data: 1 }, dataParallel());
+  const { devices } = await about(one);
+  rows.push(...(await agreementRows(one, "xla, 1 device", selected)));
+  one.close();
+  const many = virtual ? 8 : devices;
+  if (many > 1) {
+    const axes = many >= 4 ? { data: many / 2, model: 2 } : { data: many };
+    const recipes = [wherePossible, ...(many >= 4 ? [parametersOf(tensorParallel())] : [])];
+    const spread = engine(axes, [...recipes, parametersOf(fsdp({ least: 8 }))]);
+    rows.push(...(await agreementRows(spread, meshText(spread.options.mesh), selected)));
+    spread.close();
+  }
+  if (!selected("gpt step")) return rows;
+  const name = virtual ? "small" : "gpt";
+  const each = 8;
+  for (const count of [1, 2, 4, 8].filter((n) => n <= many)) {
+    const run = engine({ data: count }, dataParallel());
+    const got = await timed(run, sizes[name]!, each * count, virtual ? 5 : 20);
+    run.close();
+    const hand = byHand(where, count, name, each * count);
+    const text = `${name} on ${count}: ${got.ms.toFixed(2)} ms a step, JAX by hand ${hand.ms.toFixed(2)}, ratio ${(got.ms / hand.ms).toFixed(3)}, first step ${(got.compile / 1000).toFixed(1)} s, loss ${got.first.toFixed(4)} → ${got.last.toFixed(4)}`;
+    console.log(text);
+    const row = { case: `${name} step`, target: `xla, ${count} devices`, metric: "step" };
+    const beside = { peer: "JAX by hand", peerValue: hand.ms };
+    // Within 5 % of it; devices made of one processor say nothing of that.
+    const least = virtual ? undefined : 1 / 1.05;
+    rows.push(compared({ ...row, value: got.ms, unit: "ms", ...beside }, least));
+  }
+  return rows;
+}
+
+/** The devices that there are. */
+async function about(engine: Xla): Promise<{ devices: number }> {
+  const { devices } = await engine.open();
+  return { devices };
+}

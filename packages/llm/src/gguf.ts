@@ -1,0 +1,143 @@
+/**
+ * GGUF files: values by key, and tensors, de-quantised to f32 where they are stored in blocks.
+ *
+ * Format: github.com/ggml-org/ggml, docs/gguf.md, versions 2 and 3, little-endian.
+ */
+import type { Constant } from "kiln-ml/artifact";
+import { LanguageModelError } from "./errors.ts";
+import { type BlockType, blockTypes } from "./gguf-blocks.ts";
+
+export type GgufValue = number | bigint | boolean | string | readonly GgufValue[];
+
+export interface GgufFile {
+  readonly metadata: ReadonlyMap<string, GgufValue>;
+  /** f32, row-major: the extents of the file from last to first. */
+  readonly tensors: Readonly<Record<string, Constant>>;
+}
+
+/** Element types of values by their numbers, with the bytes that one takes at least. */
+const leastBytes = [1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8];
+
+class Cursor {
+  readonly #view: DataView;
+  readonly bytes: Uint8Array;
+  at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  fail(what: string, at = this.at): never {
+    throw new LanguageModelError(`gguf: offset ${at}: ${what}`);
+  }
+
+  /** Moves on by `size` bytes; returns where they begin. */
+  take(size: number, what: string): number {
+    const from = this.at;
+    if (!(size <= this.bytes.length - from))
+      this.fail(`${what} takes ${size} bytes, ${this.bytes.length - from} are left`);
+    this.at += size;
+    return from;
+  }
+
+  u32 = (what: string): number => this.#view.getUint32(this.take(4, what), true);
+
+  /** A count: no file has 2^53 of anything. */
+  u64(what: string): number {
+    const value = this.#view.getBigUint64(this.take(8, what), true);
+    return value > 2n ** 53n - 1n ? this.fail(`${what} is ${value}`, this.at - 8) : Number(value);
+  }
+
+  text(what: string): string {
+    const size = this.u64(what);
+    const from = this.take(size, what);
+    return new TextDecoder().decode(this.bytes.subarray(from, from + size));
+  }
+
+  value(type: number, what: string, depth = 0): GgufValue {
+    if (type === 8) return this.text(what);
+    if (type === 9) return this.#list(what, depth);
+    const size = leastBytes[type] ?? this.fail(`${what} has the unknown type ${type}`);
+    const at = this.take(size, what);
+    const v = this.#view;
+    // biome-ignore format: one type a place
+    const read = [
+      () => v.getUint8(at), () => v.getInt8(at), () => v.getUint16(at, true), () => v.getInt16(at, true),
+      () => v.getUint32(at, true), () => v.getInt32(at, true), () => v.getFloat32(at, true), () => v.getUint8(at) !== 0,
+      () => 0, () => 0, () => v.getBigUint64(at, true), () => v.getBigInt64(at, true), () => v.getFloat64(at, true),
+    ];
+    return read[type]!();
+  }
+
+  #list(what: string, depth: number): GgufValue[] {
+    if (depth > 4) this.fail(`${what} has lists in lists in lists`);
+    const type = this.u32(what);
+    const count = this.u64(what);
+    const least = leastBytes[type] ?? this.fail(`${what} has the unknown type ${type}`);
+    if (count * Math.min(least, 8) > this.bytes.length - this.at)
+      this.fail(`${what} has ${count} elements, ${this.bytes.length - this.at} bytes are left`);
+    return Array.from({ length: count }, () => this.value(type, what, depth + 1));
+  }
+}
+
+interface Entry {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly type: number;
+  readonly offset: number;
+}
+
+/**
+ * The values and tensors of a GGUF file. A tensor in blocks is de-quantised.
+ *
+ * Throws LanguageModelError for a damaged file, and for quantisations that are not read, all of
+ * them by name.
+ */
+export function readGguf(bytes: Uint8Array): GgufFile {
+  const cursor = new Cursor(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  if (cursor.u32("the magic") !== 0x46554747) cursor.fail("this is no GGUF file", 0);
+  const version = cursor.u32("the version");
+  if (version !== 2 && version !== 3) cursor.fail(`version ${version} is not read`, 4);
+  const tensorCount = cursor.u64("the number of tensors");
+  const valueCount = cursor.u64("the number of values");
+  const metadata = new Map<string, GgufValue>();
+  for (let i = 0; i < valueCount; i++) {
+    const key = cursor.text("a key");
+    metadata.set(key, cursor.value(cursor.u32(key), key));
+  }
+  const entries: Entry[] = [];
+  for (let i = 0; i < tensorCount; i++) entries.push(entryOf(cursor));
+  const unknown = new Set(entries.map((e) => e.type).filter((t) => !blockTypes.has(t)));
+  if (unknown.size)
+    throw new LanguageModelError(
+      `gguf: tensors have types that are not read: ${[...unknown].sort((a, b) => a - b).join(", ")}\n  read are ${[...blockTypes].map(([n, t]) => `${t.name} (${n})`).join(", ")}`,
+    );
+  const step = Number(metadata.get("general.alignment") ?? 32);
+  if (!(Number.isInteger(step) && step > 0)) cursor.fail(`the alignment is ${step}`);
+  const start = Math.ceil(cursor.at / step) * step;
+  const tensors = entries.map((e) => [e.name, tensorOf(cursor, e, start)] as const);
+  return { metadata, tensors: Object.fromEntries(tensors) };
+}
+
+function entryOf(cursor: Cursor): Entry {
+  const name = cursor.text("the name of a tensor");
+  const rank = cursor.u32(name);
+  if (rank > 8) cursor.fail(`${name} has rank ${rank}`);
+  const shape = Array.from({ length: rank }, () => cursor.u64(name)).reverse();
+  return { name, shape, type: cursor.u32(name), offset: cursor.u64(name) };
+}
+
+function tensorOf(cursor: Cursor, { name, shape, type, offset }: Entry, start: number): Constant {
+  const block = blockTypes.get(type) as BlockType;
+  const count = shape.reduce((a, b) => a * b, 1);
+  if (count % block.elements)
+    cursor.fail(`${name} has ${count} elements, not a multiple of ${block.elements}`, start);
+  cursor.at = start + offset;
+  const from = cursor.take((count / block.elements) * block.bytes, name);
+  const values = new Float32Array(count);
+  const view = new DataView(cursor.bytes.buffer, cursor.bytes.byteOffset + from);
+  for (let i = 0; i < count / block.elements; i++)
+    block.read(view, i * block.bytes, values, i * block.elements);
+  return { dtype: "f32", shape, data: new Uint8Array(values.buffer) };
+}

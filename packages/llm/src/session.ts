@@ -1,0 +1,162 @@
+/**
+ * A decoder at work: its caches, and one program for chunks of prompts, one for steps of a token,
+ * one for what is chosen.
+ * Texts of a batch stand at positions of their own; where one has no token, its position is beyond
+ * the cache and nothing is written.
+ */
+import { type CompiledFunction, compile, type TargetOption } from "kiln-ml";
+import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
+import { caches, type Decoder, type LayerCache } from "./decoder.ts";
+import { LanguageModelError } from "./errors.ts";
+import { choose, type SamplingOptions } from "./sampler.ts";
+
+export interface TextSessionOptions {
+  /** Where it runs; the default target if not given. */
+  readonly target?: TargetOption;
+  /** Texts at once, default 1. */
+  readonly batch?: number;
+  /** The most tokens of a text, prompt and answer; what the model was made for by default. */
+  readonly capacity?: number;
+  /** Tokens of a prompt that run at once, default 128. */
+  readonly chunk?: number;
+}
+
+const sessionOptions: OptionNames<TextSessionOptions> = {
+  target: 1,
+  batch: 1,
+  capacity: 1,
+  chunk: 1,
+};
+
+type Step = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
+type Choice = CompiledFunction<[Tensor, Tensor, Tensor], Tensor>;
+
+/**
+ * A decoder with room for `batch` texts of `capacity` tokens. Throws LanguageModelError for a
+ * capacity beyond the model's context.
+ *
+ *     const session = new TextSession(net, { target: "wasm", capacity: 512 });
+ */
+export class TextSession {
+  readonly net: Decoder;
+  readonly batch: number;
+  readonly capacity: number;
+  readonly chunk: number;
+  readonly cache: readonly LayerCache[];
+  readonly #target: TargetOption | undefined;
+  readonly #prefill: Step;
+  readonly #decode: Step;
+  readonly #choices = new Map<string, Choice>();
+  readonly #places: Int32Array;
+
+  constructor(net: Decoder, options: TextSessionOptions = {}) {
+    checkOptions("textSession", options, sessionOptions);
+    const { batch = 1, capacity = net.config.context, chunk = 128, target } = options;
+    for (const [name, value] of Object.entries({ batch, capacity, chunk }))
+      if (!(Number.isInteger(value) && value > 0))
+        throw new LanguageModelError(
+          `textSession: ${name} must be an integer of 1 or more, got ${String(value)}`,
+        );
+    if (capacity > net.config.context)
+      throw new LanguageModelError(
+        `textSession: capacity ${capacity} is beyond the ${net.config.context} tokens that the model was made for\n  give a smaller capacity`,
+      );
+    this.net = net;
+    this.batch = batch;
+    this.capacity = capacity;
+    this.chunk = chunk;
+    this.cache = caches(net.config, batch, capacity);
+    this.#target = target;
+    this.#places = Int32Array.from({ length: capacity }, (_, i) => i);
+    this.#prefill = this.#compiled("prefill", "T");
+    this.#decode = this.#compiled("decode", 1);
+  }
+
+  #compiled(name: string, length: string | number): Step {
+    const of = (...shape: (string | number)[]) => ({ shape, dtype: "i32" as const });
+    const step = (tokens: Tensor, positions: Tensor, keys: Tensor, last: Tensor): Tensor => {
+      const y = this.net.hidden({ tokens, positions, keys }, this.cache);
+      const row = last.reshape([this.batch, 1, 1]).broadcastTo([this.batch, 1, y.shape[2]!]);
+      return this.net.scores(takeAlongAxis(y, row, 1).reshape([this.batch, y.shape[2]!]));
+    };
+    return compile(step, {
+      name,
+      ...(this.#target && { target: this.#target }),
+      inputs: [of(this.batch, length), of(this.batch, length), of("S"), of(this.batch)],
+    });
+  }
+
+  /** Programs compiled so far. */
+  get compiles(): number {
+    const all = [this.#prefill, this.#decode, ...this.#choices.values()];
+    return all.reduce((sum, f) => sum + f.compiles, 0);
+  }
+
+  /**
+   * Runs the tokens of each text that are new, from position `at` of each, and resolves to the
+   * scores after the last one:
+   * f32[batch, vocabulary], meaningless for a text without new tokens. At most `chunk` of them at
+   * once.
+   */
+  async step(texts: readonly (readonly number[])[], at: readonly number[]): Promise<Tensor> {
+    const { batch, capacity } = this;
+    const length = Math.max(...texts.map((t) => t.length));
+    const tokens = new Int32Array(batch * length);
+    const positions = new Int32Array(batch * length).fill(capacity);
+    for (const [b, text] of texts.entries())
+      for (const [t, token] of text.entries()) {
+        tokens[b * length + t] = token;
+        positions[b * length + t] = at[b]! + t;
+      }
+    const seen = Math.max(...texts.map((t, b) => (t.length ? at[b]! + t.length : 0)));
+    const last = Int32Array.from(texts, (t) => Math.max(0, t.length - 1));
+    const run = length === 1 ? this.#decode : this.#prefill;
+    const shape = [batch, length];
+    const shaped = (data: Int32Array) => ({ data, shape });
+    return run(shaped(tokens), shaped(positions), this.#places.subarray(0, seen), last);
+  }
+
+  /** Tokens chosen by scores, as `choose` does. */
+  async choose(
+    scores: Tensor,
+    history: readonly (readonly number[])[],
+    key: readonly [number, number],
+    options: SamplingOptions,
+  ): Promise<number[]> {
+    const { batch } = this;
+    const name = JSON.stringify(options);
+    let choice = this.#choices.get(name);
+    if (!choice) {
+      choice = this.#choice(options);
+      this.#choices.set(name, choice);
+    }
+    const isAsked = (options.repetitionPenalty ?? 1) !== 1;
+    const length = isAsked ? Math.max(1, ...history.map((h) => h.length)) : 1;
+    const data = new Int32Array(batch * length).fill(this.net.config.vocabulary);
+    if (isAsked) for (const [b, text] of history.entries()) data.set(text, b * length);
+    const chosen = await choice(scores, { data, shape: [batch, length] }, Uint32Array.from(key));
+    return [...(await chosen.data())] as number[];
+  }
+
+  #choice(options: SamplingOptions): Choice {
+    return compile(
+      (scores: Tensor, history: Tensor, key: Tensor) => choose(scores, history, key, options),
+      {
+        name: "choose",
+        ...(this.#target && { target: this.#target }),
+        inputs: [
+          [this.batch, this.net.config.vocabulary],
+          { shape: [this.batch, "H"], dtype: "i32" },
+          { shape: [2], dtype: "u32" },
+        ],
+      },
+    );
+  }
+
+  /** Gives back what its programs take. */
+  async dispose(): Promise<void> {
+    await Promise.all(
+      [this.#prefill, this.#decode, ...this.#choices.values()].map((f) => f.dispose()),
+    );
+  }
+}

@@ -1,0 +1,191 @@
+"""Runs Kiln's programs with JAX on a mesh of devices, as the process that @kiln-ml/xla starts asks over file descriptor 3.
+
+A frame is: u32 length of the header, u32 0, the header in JSON, then parts of bytes. Arrays and programs have numbers that
+Kiln gives them. What comes in is StableHLO text and values of tensors; nothing else is run. Needs jax and numpy.
+"""
+import json
+import os
+import struct
+import sys
+
+PROTOCOL = 1
+OLDEST = (0, 11)
+
+
+class Refused(Exception):
+    """What is told to Kiln as it is, with the way out on its second line."""
+
+
+class Pipe:
+    def __init__(self, number):
+        self.read_end = os.fdopen(os.dup(number), "rb", buffering=1 << 20)
+        self.write_end = os.fdopen(number, "wb", buffering=1 << 20)
+
+    def exactly(self, count):
+        data = self.read_end.read(count)
+        if len(data) != count:
+            sys.exit(0)  # Kiln is gone
+        return data
+
+    def receive(self):
+        length, _ = struct.unpack("<II", self.exactly(8))
+        header = json.loads(self.exactly(length))
+        return header, [self.exactly(n) for n in header["parts"]]
+
+    def send(self, header, parts=()):
+        parts = [memoryview(p).cast("B") if p.nbytes else b"" for p in parts]
+        text = json.dumps({**header, "parts": [len(p) for p in parts]}).encode()
+        self.write_end.write(struct.pack("<II", len(text), 0) + text)
+        for part in parts:
+            self.write_end.write(part)
+        self.write_end.flush()
+
+
+def versions():
+    """JAX, or Refused with how to get it."""
+    python = sys.executable or "python3"
+    install = f'\n  install it: {python} -m pip install --upgrade "jax>={OLDEST[0]}.{OLDEST[1]}" numpy'
+    try:
+        import jax
+        import jaxlib
+        import numpy
+    except ImportError as problem:
+        raise Refused(f"xla: {python} has no {problem.name}{install}") from problem
+    found = tuple(int(n) for n in jaxlib.__version__.split(".")[:2])
+    if found < OLDEST:
+        raise Refused(f"xla: jaxlib is {jaxlib.__version__}, {OLDEST[0]}.{OLDEST[1]} or newer is needed{install}")
+    return jax, jaxlib, numpy
+
+
+class Loaded:
+    """A program, and how its arguments and results lie."""
+
+    def __init__(self, executable, args, results):
+        self.executable, self.args, self.results = executable, args, results
+
+
+class Engine:
+    def __init__(self):
+        self.arrays, self.programs = {}, {}
+
+    def hello(self, header, _parts):
+        self.jax, jaxlib, self.np = versions()
+        import ml_dtypes
+
+        jax, np = self.jax, self.np
+        self.dtypes = {
+            "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
+            "i32": np.int32, "u32": np.uint32, "i8": np.int8, "u8": np.uint8, "bool": np.bool_,
+        }
+        jax.config.update("jax_enable_x64", True)
+        self.hosts(header.get("hosts"))
+        devices = jax.devices()
+        shape = [n for _, n in header["axes"]]
+        size = int(np.prod(shape))
+        if len(devices) >= size:
+            grid = np.array(devices[:size]).reshape(shape)
+            self.mesh = jax.sharding.Mesh(grid, [name for name, _ in header["axes"]])
+        about = {"device": devices[0].device_kind, "devices": len(devices), "platform": devices[0].platform}
+        return {"protocol": PROTOCOL, "jaxlib": jaxlib.__version__, **about}, []
+
+    def hosts(self, hosts):
+        """Joins the processes of the other machines."""
+        if hosts is None:
+            return
+        try:
+            if hosts == "slurm":
+                self.jax.distributed.initialize()
+            else:
+                self.jax.distributed.initialize(hosts["coordinator"], hosts["count"], hosts["index"])
+        except Exception as problem:
+            line = str(problem).strip().split("\n")[0][:200]
+            where = "Slurm's environment" if hosts == "slurm" else hosts["coordinator"]
+            way = "let all of them start within five minutes, and name a port that is free on the first"
+            raise Refused(f"xla: the hosts do not meet at {where}: {line}\n  {way}") from problem
+
+    def sharding(self, spec):
+        axes = [tuple(a) if isinstance(a, list) else a for a in spec]
+        return self.jax.sharding.NamedSharding(self.mesh, self.jax.sharding.PartitionSpec(*axes))
+
+    def host(self, entry, data):
+        return self.np.frombuffer(data, self.dtypes[entry["dtype"]]).reshape(entry["shape"])
+
+    def placed(self, value, sharding):
+        """On the devices, each of which gets its own part; each host brings those of its devices."""
+        jax = self.jax
+        if not isinstance(value, self.np.ndarray):
+            same = value.sharding == sharding or value.sharding.is_equivalent_to(sharding, value.ndim)
+            return value if same else jax.device_put(value, sharding)
+        if jax.process_count() == 1:
+            return jax.device_put(value, sharding)
+        return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
+
+    def put(self, header, parts):
+        self.arrays[header["id"]] = self.host(header, parts[0])
+        return {}, []
+
+    def get(self, header, _parts):
+        value = self.arrays[header["id"]]
+        if not isinstance(value, self.np.ndarray):
+            if value.is_fully_addressable:
+                value = self.np.asarray(value)
+            elif value.is_fully_replicated:
+                value = self.np.asarray(value.addressable_data(0))
+            else:
+                from jax.experimental import multihost_utils
+
+                value = multihost_utils.process_allgather(value, tiled=True)
+        return {}, [self.np.ascontiguousarray(value).view(self.np.uint8) if value.size and value.ndim
+                    else self.np.frombuffer(value.tobytes(), self.np.uint8)]
+
+    def load(self, header, parts):
+        from jax.extend.backend import get_backend, get_compile_options
+
+        devices = list(self.mesh.devices.flat)
+        ids = self.np.array([d.id for d in devices]).reshape(1, -1)
+        options = get_compile_options(num_replicas=1, num_partitions=len(devices), device_assignment=ids)
+        executable = get_backend().compile_and_load(parts[0].decode(), devices, options)
+        args = [(a, self.sharding(a["spec"])) for a in header["args"]]
+        results = [(tuple(r["shape"]), self.sharding(r["spec"])) for r in header["results"]]
+        self.programs[header["program"]] = Loaded(executable, args, results)
+        return {}, []
+
+    def run(self, header, parts):
+        program = self.programs[header["program"]]
+        arrays = []
+        for given, (entry, sharding) in zip(header["args"], program.args):
+            if "part" in given:
+                arrays.append(self.placed(self.host(entry, parts[given["part"]]), sharding))
+                continue
+            number = given["id"]
+            self.arrays[number] = array = self.placed(self.arrays[number], sharding)
+            arrays.append(array)
+        shards = program.executable.execute_sharded(arrays).disassemble_into_single_device_arrays()
+        join = self.jax.make_array_from_single_device_arrays
+        for number, (shape, sharding), per_device in zip(header["results"], program.results, shards):
+            self.arrays[number] = join(shape, sharding, per_device)
+        return {}, []
+
+    def answer(self, header, parts):
+        for number in header.get("free", ()):
+            self.arrays.pop(number, None)
+        return getattr(self, {"hello": "hello", "put": "put", "get": "get", "load": "load", "run": "run"}[header["op"]])(
+            header, parts)
+
+
+def main():
+    pipe, engine = Pipe(3), Engine()
+    while True:
+        header, parts = pipe.receive()
+        try:
+            answer, out = engine.answer(header, parts)
+        except Refused as problem:
+            answer, out = {"error": {"kind": "refused", "message": str(problem)}}, []
+        except Exception as problem:  # whatever the engine says is told, and Kiln decides
+            line = " ".join(str(problem).strip().split("\n")[0].split())[:400] or type(problem).__name__
+            what = f"xla: {header['op']}: {line}\n  {type(problem).__name__} of the engine; it goes on, from states that are known"
+            answer, out = {"error": {"kind": "engine", "message": what}}, []
+        pipe.send({"seq": header["seq"], **answer}, out)
+
+
+main()

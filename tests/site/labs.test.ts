@@ -1,0 +1,126 @@
+/**
+ * Demos that learn in their page: each on wasm until it has learned what it is there for, and the smaller ones on WebGPU, in a page
+ * whose policy lets it ask nobody else.
+ */
+import type { Page } from "playwright-core";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { browserTest } from "../support/browser.ts";
+import { picture, visit } from "./serve.ts";
+
+interface Lab {
+  readonly name: string;
+  /** Steps on wasm after which it has. */
+  readonly enough: number;
+  /** Steps on WebGPU, which is computed in software here; none where that takes minutes. */
+  readonly few?: number;
+  /** What it must have learned. */
+  learned(page: Page): Promise<void>;
+}
+
+const textOf = async (page: Page, selector: string): Promise<string> =>
+  (await page.textContent(selector)) ?? "";
+const numberOf = async (page: Page, selector: string): Promise<number> =>
+  Number(/-?\d+(\.\d+)?/.exec(await textOf(page, selector))?.[0]);
+
+/** Pixels of a canvas that are not of its first one's colour. */
+const inked = (page: Page, selector: string): Promise<number> =>
+  page.locator(selector).evaluate((canvas: HTMLCanvasElement) => {
+    const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+    const words = new Uint32Array(data.buffer);
+    return words.filter((word) => word !== words[0]).length;
+  });
+
+const labs: readonly Lab[] = [
+  {
+    name: "gpt",
+    enough: 150,
+    async learned(page) {
+      assert.ok((await page.locator("#said li").count()) >= 4);
+      assert.match(await textOf(page, "#said li >> nth=0"), /wood|chuck|could/);
+      await page.fill("#prompt", "as much");
+      await page.click("#go button");
+      await page.waitForFunction(() => document.querySelector("#answer")?.textContent);
+      assert.match(await textOf(page, "#answer"), /^as much.{120}$/s);
+    },
+  },
+  {
+    name: "gan",
+    enough: 200,
+    few: 1,
+    async learned(page) {
+      const before = await inked(page, "#painted");
+      assert.ok(before > 500, `${before} pixels are painted`);
+    },
+  },
+  {
+    name: "unet",
+    enough: 80,
+    async learned(page) {
+      const overlap = await numberOf(page, "#accuracy");
+      assert.ok(overlap > 60, `${overlap} % overlap`);
+      assert.is(await page.locator("#scenes canvas").count(), 6);
+      await page.setInputFiles("#file", {
+        name: "x.png",
+        mimeType: "image/png",
+        buffer: Buffer.from("no picture"),
+      });
+      await page.getByText("x.png is no picture that this browser reads").waitFor();
+    },
+  },
+  {
+    name: "eeg",
+    enough: 60,
+    few: 1,
+    async learned(page) {
+      const accuracy = await numberOf(page, "#accuracy");
+      assert.ok(accuracy > 85, `${accuracy} % of people it never heard`);
+      await page.click("#right");
+      assert.is(await textOf(page, "#imagined"), "imagined: right hand");
+      assert.is(await page.locator("#head .weight").count(), 8);
+    },
+  },
+  {
+    name: "molecules",
+    enough: 200,
+    few: 1,
+    async learned(page) {
+      const error = await numberOf(page, "#accuracy");
+      assert.ok(error < 12, `off by ${error} Å²`);
+      assert.match(await textOf(page, "#surface"), /^\d+\.\d Å² learned, 63\.6 by the table$/);
+      await page.click("text=caffeine");
+      await page.getByText("61.8 by the table").waitFor();
+      await page.fill("#smiles", "c1ccccc");
+      assert.is(await textOf(page, "#surface"), "ring 1 is not closed");
+      await page.fill("#smiles", "CC(=O)Oc1ccccc1C(=O)O");
+    },
+  },
+];
+
+async function trained(page: Page, target: string): Promise<void> {
+  await page.waitForFunction(() => /done|failed/.test(document.body.dataset.state ?? ""));
+  const state = await textOf(page, "#state");
+  assert.match(state, /^step (\d+) of \1, ([\w Å²]+ -?\d+\.\d+(, )?)+$/);
+  await page
+    .frameLocator("#inspector")
+    .getByText(new RegExp(`^${target}, \\d+ kernels$`))
+    .waitFor();
+}
+
+for (const { name, enough, few, learned } of labs)
+  browserTest(`${name} learns in its page, on wasm${few ? " and on webgpu" : ""}`, async () => {
+    await visit(`gallery/${name}.html#steps=${enough}`, async (page) => {
+      await trained(page, "wasm");
+      await learned(page);
+      await picture(page, name);
+      if (few === undefined) return;
+      await page.evaluate((steps) => {
+        location.hash = `steps=${steps}`;
+      }, few);
+      await page.selectOption("#target", "webgpu");
+      await page.click("#train");
+      await trained(page, "webgpu");
+    });
+  });
+
+test.run();

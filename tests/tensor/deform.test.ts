@@ -130,4 +130,18 @@ test("DeformConv2d without offsets is Conv2d", () => {
   assert.is(new nn.DeformConv2d(3, 3).describe(), "? → 3, 3×3");
 });
 
+const f32 = (...shape: number[]) => ir.zeros(shape);
+// biome-ignore format: a case a line
+const refused: readonly (readonly [string, () => unknown])[] = [
+  ["deformConv: x is [1,1,4,4], offset is [1,8,3], w is [1,1,2,2], not [N,C,...], [N,R,...] and [O,C,...] of one rank", () => ir.deformConv(f32(1, 1, 4, 4), f32(1, 8, 3), f32(1, 1, 2, 2))],
+  ["deformConv: operands must be floats, got i32\n  convert it first: x.convert(\"f32\")", () => ir.deformConv(f32(1, 1, 4, 4), f32(1, 8, 3, 3).convert("i32"), f32(1, 1, 2, 2))],
+  ["deformConv: groups is 0, not 1 or more", () => ir.deformConv(f32(1, 1, 4, 4), f32(1, 8, 3, 3), f32(1, 1, 2, 2), { groups: 0 })],
+  ["deformConv: channels differ: x [1,2,4,4] has 2, w [1,1,2,2] takes 1 groups of 1\n  x must have groups times as many channels as w takes, and w a multiple of groups of rows", () => ir.deformConv(f32(1, 2, 4, 4), f32(1, 8, 3, 3), f32(1, 1, 2, 2))],
+  ["deformConv: the kernel of w [1,1,K,2] has no known extents", () => ir.deformConv(f32(1, 1, 4, 4), f32(1, 8, 3, 3), ir.input("w", "f32", [1, 1, "K", 2]))],
+  ["deformConv: offset must be [1,8,3,3], or a multiple of its second axis that divides the channels, got [1,9,3,3]\n  it has 2 numbers for each of the 4 places of the kernel", () => ir.deformConv(f32(1, 1, 4, 4), f32(1, 9, 3, 3), f32(1, 1, 2, 2))],
+  ["deformConv: mask must be [1,4,3,3], got [1,1,3,3]\n  it has one number for each place of the kernel", () => ir.deformConv(f32(1, 1, 4, 4), f32(1, 8, 3, 3), f32(1, 1, 2, 2), { mask: f32(1, 1, 3, 3) })],
+];
+for (const [message, call] of refused)
+  test(message.split("\n")[0]!, () => assert.throws(call, (e: Error) => e.message === message));
+
 test.run();

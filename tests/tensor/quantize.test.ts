@@ -60,4 +60,14 @@ test("sums of 32 bits lose nothing before the zero is taken off", () => {
   assert.equal([...y!.data], [1, 3]);
 });
 
+// biome-ignore format: a case a line
+const refused: readonly (readonly [string, () => unknown])[] = [
+  ["quantize: quantized values are integers, not f16\n  take i8 or u8, or i32 for sums", () => ir.quantize(ir.tensor([1]), 1, { dtype: "f16" })],
+  ["dequantize: quantized values are integers, not f32\n  take i8 or u8, or i32 for sums", () => ir.dequantize(ir.tensor([1]), 1)],
+  ["quantize: scale and zero are numbers or tensors, got \"a\"", () => ir.quantize(ir.tensor([1]), "a" as never)],
+  ["quantize: [2] is not one number for each index of axis 1 of [2,3]\n  give as many scales and zeros as that axis is long", () => ir.quantize(ir.zeros([2, 3]), ir.tensor([1, 2]), { axis: 1 })],
+];
+for (const [message, call] of refused)
+  test(message.split("\n")[0]!, () => assert.throws(call, (e: Error) => e.message === message));
+
 test.run();

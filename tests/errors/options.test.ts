@@ -65,6 +65,9 @@ const rows: readonly Row[] = [
   ["ir dotGeneral", "lhsContract", (o) => ir.dotGeneral(matrix(), matrix(), o)],
   ["ir convolution", "lhsDilation", (o) => ir.convolution(image(), image(), o)],
   ["ir convTranspose", "outputPadding", (o) => ir.convTranspose(image(), image(), o)],
+  ["ir deformConv", "mask", (o) => ir.deformConv(image(), image(), image(), o)],
+  ["ir quantize", "range", (o) => ir.quantize(matrix(), 1, o)],
+  ["ir dequantize", "zero", (o) => ir.dequantize(indices(), 1, o)],
   ["ir windows", "dilation", (o) => ir.windows(matrix(), Object.assign({ size: 1 }, o))],
   ["ir foldWindows", "extent", (o) => ir.foldWindows(matrix(), Object.assign({ size: 1 }, o))],
   ["ir maxPool", "ceilMode", (o) => ir.maxPool(image(), Object.assign({ size: 2 }, o))],
@@ -126,6 +129,7 @@ const rows: readonly Row[] = [
   ["nn Conv1d", "biasInit", (o) => new nn.Conv1d(1, 1, 3, o)],
   ["nn Conv2d", "padding", (o) => new nn.Conv2d(1, 1, 3, o)],
   layer("Conv3d", "paddingMode", 1, 1, 3),
+  layer("DeformConv2d", "dilation", 1, 1, 3),
   ...[1, 2, 3].flatMap((n) => [
     layer(`ConvTranspose${n}d`, "outputPadding", 1, 1, 3),
     layer(`LPPool${n}d`, "ceilMode", 2, 2),

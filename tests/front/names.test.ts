@@ -19,6 +19,7 @@ const internals =
   evaluateDim evaluateElement exactQuotient factorCoords flattenNested freeLeavesOf fullDtype
   gradWhereReached hasHostData hasOp hasOwnGradient heldValue hostDataOf ignoringAssignments
   inFloat32 inFull inPlaceOf inScope inferReshape initialValueOf inlineCalls inputRecord
+  isShard shardSpecOf specText
   integerPower iotaRecord isDtype isElementwise isFloat isFrozen isHalf isInteger isMovement
   isNonNegative isOp isStatic isTracing isTypedArray keyOfDim kindOf lastNodeId leavesOf lhsFree
   linearIn listToHost loopVar makeNode makeUnique makeValue maxOf maxOfDim mentions minOf minOfDim

@@ -276,6 +276,7 @@ export {
   segmentSum,
   select,
   selu,
+  shard,
   shiftLeft,
   shiftRight,
   sigmoid,

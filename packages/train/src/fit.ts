@@ -37,25 +37,7 @@ import {
   type Run,
 } from "./run.ts";
 import { type Position, packSnapshot, positionIn, unpackSnapshot } from "./snapshot.ts";
-
-/** What is outside of the loop: where checkpoints are read from, and what shows progress. */
-export interface Surroundings {
-  /** The newest checkpoint of a folder, or the file; undefined for a folder without any. */
-  readCheckpoint(path: string): Promise<Uint8Array | undefined>;
-  renderer(): Callback | undefined;
-}
-
-let surroundings: Surroundings = {
-  readCheckpoint(path) {
-    throw new GraphError(`resume: there are no files here to read ${path} from`);
-  },
-  renderer: () => undefined,
-};
-
-/** Says where a run takes place: how reports are drawn, and how checkpoints are read. `kiln-ml/train` does it for Node. */
-export function surround(by: Surroundings): void {
-  surroundings = by;
-}
+import { surroundings } from "./surroundings.ts";
 
 /** How often a run starts its engine again. */
 const mostRestarts = 3;
@@ -93,7 +75,7 @@ class Fit implements Run {
     this.#loader = loader;
     this.#options = options;
     this.epochs = options.epochs ?? 1;
-    const { renderer = surroundings.renderer() } = options;
+    const { renderer = surroundings().renderer() } = options;
     const all = [...(renderer ? [renderer] : []), ...(options.callbacks ?? [])];
     this.#callbacks = [...all.filter((c) => !c.last), ...all.filter((c) => c.last)];
   }
@@ -230,7 +212,7 @@ class Fit implements Run {
 
   /** Takes the position of a checkpoint; false where there is none. */
   async #resume(path: string): Promise<boolean> {
-    const bytes = await surroundings.readCheckpoint(path);
+    const bytes = await surroundings().readCheckpoint(path);
     if (!bytes) return false;
     const position: Position = positionIn(bytes);
     this.epoch = position.epoch;

@@ -6,7 +6,7 @@ export type { Batch, Batches } from "./batches.ts";
 export { type EarlyStoppingOptions, earlyStopping } from "./callbacks/early-stopping.ts";
 export { type NanGuardOptions, nanGuard } from "./callbacks/nan-guard.ts";
 export { evaluate, type Predicted, type PredictOptions, predict } from "./evaluate.ts";
-export { fit, type Surroundings, surround } from "./fit.ts";
+export { fit } from "./fit.ts";
 export {
   type ArgumentType,
   type Backend,
@@ -34,4 +34,5 @@ export {
   type RatePoint,
 } from "./rate-finder.ts";
 export type { Callback, EpochRecord, History, Logs, Run } from "./run.ts";
+export { type Surroundings, surround } from "./surroundings.ts";
 export { Trainer, type TrainerOptions, TrainingModule } from "./trainer.ts";

@@ -31,6 +31,7 @@ const commands: Readonly<Record<string, Row>> = {
   bench:   { usage: "model.ts",                   what: "time a model",                               load: () => import("./bench.ts") },
   tune:    { usage: "model.ts",                   what: "find the fastest kernels for this adapter",  load: () => import("./tune.ts") },
   doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
+  cache:   { usage: "[clear]",                    what: "the programs that are kept compiled",        load: () => import("./cache.ts") },
   completion: { usage: "bash | zsh | fish",       what: "a script that completes these, for a shell", load: () => import("./completion.ts") },
 };
 
@@ -47,7 +48,7 @@ ${Object.values(commands)
   ${"kiln <command> --help".padEnd(width)}options of a command
   ${"kiln --version".padEnd(width)}its version, and the targets found here
 
-NO_COLOR turns colours off, KILN_DEBUG shows stacks.
+NO_COLOR turns colours off, KILN_DEBUG shows stacks, KILN_CACHE says where programs are kept.
 Exit codes: 0 done, 1 the script or model failed, 2 wrong usage.
 `;
 

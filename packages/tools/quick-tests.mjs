@@ -19,6 +19,7 @@ export const quickTests = [
   "cli/usage",
   "control-flow/errors",
   "control-flow/programs",
+  "create/arguments",
   "data/combine",
   "data/dataset",
   "data/idx",

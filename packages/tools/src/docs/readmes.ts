@@ -14,9 +14,15 @@ export interface PackagePage {
   readonly use: string;
   readonly more: string;
   readonly sized?: boolean;
+  /** How one gets it, where that is not `npm install`. */
+  readonly install?: string;
 }
 
 const everywhere = ["deep-learning", "machine-learning", "compiler", "webgpu", "webassembly"];
+const unscoped: Readonly<Record<string, string>> = {
+  "packages/kiln": "kiln-ml",
+  "packages/create-kiln-app": "create-kiln-app",
+};
 const page = (
   folder: string,
   description: string,
@@ -25,7 +31,7 @@ const page = (
   more: string,
 ): PackagePage => ({
   folder,
-  name: folder === "packages/kiln" ? "kiln-ml" : `@kiln-ml/${folder.split("/").at(-1)}`,
+  name: unscoped[folder] ?? `@kiln-ml/${folder.split("/").at(-1)}`,
   description,
   keywords: [...everywhere, ...keywords],
   use: use.trim(),
@@ -286,10 +292,25 @@ console.log(inspection.kernels.map((k) => k.name), (await inspectionPage(inspect
 `,
     "`kiln inspect model.ts --html model.html` writes the page.",
   ),
+  {
+    ...page(
+      "packages/create-kiln-app",
+      "npm create kiln-app: a project that trains in Node, a model or an ONNX file in a page, or a server",
+      ["create", "template", "vite"],
+      `
+import { templates } from "create-kiln-app";
+
+// await createApp("my-app", "page") writes the files and returns their paths.
+for (const { name, title } of templates) console.log(name, title);
+`,
+      "In a terminal it asks for what the flags leave open. The folder is new or empty; nothing is installed, and nothing but Node is needed.",
+    ),
+    install: "npm create kiln-app my-app -- --template page",
+  },
 ];
 
 /** The text of a package's README. */
-export function readmeOf({ name, description, use, more, sized }: PackagePage): string {
+export function readmeOf({ name, description, use, more, sized, install }: PackagePage): string {
   const sizes = Object.entries(limits).map(([what, kB]) => [what, `${kB} kB`]);
   const table_ = table([["what a page downloads", "gzip, at most"], ...sizes]);
   return `${banner}
@@ -299,7 +320,7 @@ export function readmeOf({ name, description, use, more, sized }: PackagePage): 
 ${description}.
 
 \`\`\`sh
-npm install ${name}
+${install ?? `npm install ${name}`}
 \`\`\`
 
 \`\`\`ts

@@ -12,7 +12,7 @@ import { bindingOf } from "../../compiler/src/kernel/parts.ts";
 import { printKernel } from "../../compiler/src/kernel/print.ts";
 import { faultsOf } from "../../compiler/src/kernel/verify.ts";
 import { eachStmt } from "../../compiler/src/kernel/walk.ts";
-import { moves, roundsAnew, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
+import { roundsAnew, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
 import { anyKernel, choices } from "../printers/any-kernel.ts";
 import { interpret } from "../printers/interpret.ts";
 import { interpretWorkgroups } from "../printers/interpret-workgroups.ts";
@@ -21,6 +21,7 @@ import { randomProgram } from "../support/graphs.ts";
 import { sized } from "../support/kernels-of.ts";
 import { naiveKernelsOf } from "../support/naive.ts";
 import { runs } from "../support/setup.ts";
+import { moves } from "./all-moves.ts";
 
 const dims = { N: 3 };
 
@@ -107,7 +108,7 @@ function addsUp({ body }: Kernel): boolean {
 
 /** Takes a step: the kernel that it makes, which is sound and comes to the same, or undefined if it is refused. */
 function moved(kernel: Kernel, step: string): Kernel | undefined {
-  const made = tryRecipe(kernel.body, step);
+  const made = tryRecipe(kernel.body, step, moves);
   if ("why" in made) {
     assert.ok(made.why.length > 0);
     return undefined;

@@ -7,6 +7,7 @@ import { printKernel } from "../../compiler/src/kernel/print.ts";
 import { apply, naive, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
 import { programs } from "../stages/programs.ts";
 import { naiveKernelsOf } from "../support/naive.ts";
+import { moves } from "./all-moves.ts";
 
 const sums = `kernel sums
   dim N
@@ -91,7 +92,7 @@ test("blocks of two loops are walked as squares", () => {
 
 test("a move that cannot be made says why", () => {
   const why = (recipe: string): string => {
-    const made = tryRecipe(body(sums), recipe);
+    const made = tryRecipe(body(sums), recipe, moves);
     return "why" in made ? `${made.step}: ${made.why}` : "made";
   };
   assert.is(why("fly i"), "fly i: there is no move fly");
@@ -125,7 +126,7 @@ for (const target of ["js", "wasm", "webgpu"] as const)
       for (const { naive: from, scheduled, recipe } of naiveKernelsOf(make(), { target })) {
         // Scans of webgpu are built.
         if (recipe === undefined) continue;
-        const made = tryRecipe(from.body, recipe);
+        const made = tryRecipe(from.body, recipe, moves);
         assert.not("why" in made, recipe);
         const { params, workgroupSize } = scheduled;
         const again = { ...scheduled, params, workgroupSize, body: made as Kernel["body"] };

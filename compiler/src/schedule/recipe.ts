@@ -6,7 +6,7 @@ import { bug } from "@kiln-ml/ir";
 import type { Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { expand, promote, splitSum } from "./accumulator-moves.ts";
-import { cooperate, grid, teams } from "./gpu/moves.ts";
+import type { gpuMoves } from "./gpu/recipe.ts";
 import { keep } from "./keep.ts";
 import { inLanes, vectorise } from "./lane-moves.ts";
 import {
@@ -20,13 +20,12 @@ import {
   unroll,
   writeOut,
 } from "./loop-moves.ts";
-import { prefetchAhead } from "./simd/prefetch.ts";
-import { blockSums } from "./simd/sums.ts";
+import type { simdMoves } from "./simd/recipe.ts";
 
-type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
+export type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
 
-/** The moves by name. */
-export const moves = {
+/** The moves that every target has, by name; those of one target lie in its folder. */
+export const sharedMoves = {
   merge,
   mark,
   unroll,
@@ -39,17 +38,14 @@ export const moves = {
   expand,
   splitSum,
   inLanes,
-  prefetch: prefetchAhead,
-  blockSums,
   vectorise,
   keep,
-  grid,
-  cooperate,
-  teams,
 } as const satisfies Record<string, Move>;
 
+type MoveName = keyof typeof sharedMoves | keyof typeof simdMoves | keyof typeof gpuMoves;
+
 /** Those after which sums are rounded in other places; all others keep every bit. */
-export const roundsAnew: ReadonlySet<string> = new Set<keyof typeof moves>([
+export const roundsAnew: ReadonlySet<string> = new Set<MoveName>([
   "promote",
   "splitSum",
   "blockSums",
@@ -58,7 +54,7 @@ export const roundsAnew: ReadonlySet<string> = new Set<keyof typeof moves>([
 ]);
 
 /** A move and its arguments. */
-export type Step = readonly [name: keyof typeof moves, ...args: (string | number)[]];
+export type Step = readonly [name: MoveName, ...args: (string | number)[]];
 
 export interface Refusal {
   /** The step that cannot be taken. */
@@ -70,11 +66,15 @@ export interface Refusal {
 export const printStep = (step: Step): string => step.map((a) => plainName(`${a}`)).join(" ");
 
 /** Takes the steps of a recipe, one after the other, or says which cannot be taken. */
-export function tryRecipe(body: readonly Stmt[], recipe: string): readonly Stmt[] | Refusal {
+export function tryRecipe(
+  body: readonly Stmt[],
+  recipe: string,
+  moves: Readonly<Record<string, Move>> = sharedMoves,
+): readonly Stmt[] | Refusal {
   let now = body;
   for (const step of recipe.split("; ").filter((s) => s !== "")) {
     const [name, ...args] = step.split(" ");
-    const move = (moves as Readonly<Record<string, Move>>)[name!];
+    const move = moves[name!];
     if (!move) return { step, why: `there is no move ${name}` };
     try {
       now = move(now, ...args);
@@ -94,10 +94,18 @@ export interface Moved {
 
 export const naive = (body: readonly Stmt[]): Moved => ({ body, recipe: "" });
 
-/** What the steps make of statements that they were chosen for. */
-export function apply({ body, recipe }: Moved, ...steps: readonly Step[]): Moved {
-  const more = steps.map(printStep).join("; ");
-  const made = tryRecipe(body, more);
-  if ("why" in made) return bug("schedule", `${made.step}: ${made.why}`);
-  return { body: made, recipe: [recipe, more].filter((r) => r !== "").join("; ") };
-}
+/**
+ * Takes steps that were chosen for the statements, out of these moves: a target's own are loaded
+ * with its schedules, and no page carries those of another.
+ */
+export const applying =
+  (moves: Readonly<Record<string, Move>>) =>
+  ({ body, recipe }: Moved, ...steps: readonly Step[]): Moved => {
+    const more = steps.map(printStep).join("; ");
+    const made = tryRecipe(body, more, moves);
+    if ("why" in made) return bug("schedule", `${made.step}: ${made.why}`);
+    return { body: made, recipe: [recipe, more].filter((r) => r !== "").join("; ") };
+  };
+
+/** The same with the moves that every target has. */
+export const apply = applying(sharedMoves);

@@ -11,8 +11,8 @@ import { printDim } from "@kiln-ml/ir";
 import { extentGuess } from "../../fuse/state.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import type { Scheduled } from "../../lower/lower.ts";
-import { apply } from "../recipe.ts";
 import { groupSize } from "./gpu.ts";
+import { apply } from "./recipe.ts";
 import { iterations, rowsKey } from "./row-teams.ts";
 import type { Rows } from "./rows.ts";
 

@@ -11,9 +11,10 @@ import { type Dim, isStatic, printDim, sizeOf } from "@kiln-ml/ir";
 import { type LoweringContext, membersOf } from "../../lower/context.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
-import { apply, type Step } from "../recipe.ts";
+import type { Step } from "../recipe.ts";
 import { inFours } from "../vector.ts";
 import { groupSize } from "./gpu.ts";
+import { apply } from "./recipe.ts";
 import type { Rows } from "./rows.ts";
 
 export function gpuRowTeams(context: LoweringContext, rows: Rows): Scheduled {

@@ -14,10 +14,11 @@ import type { Scheduled } from "../../lower/lower.ts";
 import { naiveRows } from "../../lower/naive.ts";
 import { rootReduces } from "../../lower/rows.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
-import { apply, type Moved, naive, type Step } from "../recipe.ts";
+import { type Moved, naive, type Step } from "../recipe.ts";
 import { inFours } from "../vector.ts";
 import { gpuColumnTeams, wantsColumnTeams } from "./column-teams.ts";
 import { groupSize } from "./gpu.ts";
+import { apply } from "./recipe.ts";
 import { gpuRowTeams } from "./row-teams.ts";
 
 /** Rows up to this long are one invocation's work. */

@@ -23,7 +23,8 @@ import { sumDtype } from "../../lower/value.ts";
 import { inColumns, keptIn, readsByColumn } from "../columns.ts";
 import { compensated } from "../compensate.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
-import { apply, type Moved, naive, type Step } from "../recipe.ts";
+import { type Moved, naive, type Step } from "../recipe.ts";
+import { apply } from "./recipe.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 16;

@@ -14,7 +14,8 @@ import { sumDtype } from "../../lower/value.ts";
 import { inColumns, keptIn, scansByColumn } from "../columns.ts";
 import { compensated } from "../compensate.ts";
 import { loopsOf } from "../loop-moves.ts";
-import { apply, type Moved, naive, type Step } from "../recipe.ts";
+import { type Moved, naive, type Step } from "../recipe.ts";
+import { apply } from "./recipe.ts";
 
 /** Loops of at most this many iterations are written out. */
 const unrollLimit = 16;

@@ -128,7 +128,7 @@ const cases: readonly (readonly [message: string, files: Files])[] = [
     { ...modelFiles, "model.safetensors": whole.subarray(0, whole.length - 1) },
   ],
   [
-    "loadWeights: the file does not fit: model.layers.0.mlp.gate_proj.weight is [8,8] in the file, [10,8] here, model.layers.0.mlp.up_proj.weight is [8,8] in the file, [10,8] here, model.layers.0.mlp.down_proj.weight is [8,8] in the file, [8,10] here\n  pass { strict: false } to load the rest",
+    "loadWeights: the file does not fit: mismatched model.layers.0.mlp.gate_proj.weight: f32[8,8] in the file, f32[10,8] here, model.layers.0.mlp.up_proj.weight: f32[8,8] in the file, f32[10,8] here, model.layers.0.mlp.down_proj.weight: f32[8,8] in the file, f32[8,10] here\n  pass { strict: false } to load the rest",
     { ...modelFiles, "config.json": JSON.stringify({ ...config, intermediate_size: 10 }) },
   ],
   [

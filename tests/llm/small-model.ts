@@ -7,9 +7,18 @@ const matrix = (seed: number, ...shape: number[]): Constant => {
   return { dtype: "f32", shape, data: new Uint8Array(values.buffer) };
 };
 
+/** The scores of a and b are opposite, those of special tokens 0: so one of the letters is told. */
+const embedding = (): Constant => {
+  const { dtype, shape, data } = matrix(1, 5, 8);
+  const values = new Float32Array(data.buffer);
+  values.fill(0, 0, 24);
+  for (let i = 0; i < 8; i++) values[32 + i] = -values[24 + i]!;
+  return { dtype, shape, data };
+};
+
 /** By public names. */
 export const smallTensors: Readonly<Record<string, Constant>> = {
-  "model.embed_tokens.weight": matrix(1, 5, 8),
+  "model.embed_tokens.weight": embedding(),
   "model.layers.0.input_layernorm.weight": matrix(2, 8),
   "model.layers.0.self_attn.q_proj.weight": matrix(3, 8, 8),
   "model.layers.0.self_attn.k_proj.weight": matrix(4, 8, 8),
@@ -44,6 +53,9 @@ export const modelFiles = {
       vocab: { "<unk>": 0, "<s>": 1, "</s>": 2, a: 3, b: 4 },
       merges: [],
     },
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
     decoder: { type: "Fuse" },
   }),
   "model.safetensors": writeSafetensors(smallTensors),

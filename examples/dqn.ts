@@ -7,7 +7,7 @@
  * Mnih et al. 2015 with van Hasselt et al. 2016; the cart of Barto, Sutton & Anderson 1983 as Gym has it.
  */
 import { parseArgs } from "node:util";
-import { compile, nn, optim, type Tensor } from "kiln-ml";
+import { compile, defaultTarget, nn, optim, type Tensor } from "kiln-ml";
 import { quick, randomNumbers } from "./data.ts";
 
 const { values } = parseArgs({
@@ -49,9 +49,11 @@ nn.seed(2);
 const [online, target] = [network(), network()];
 const adam = new optim.AdamW(online.parameters(), { lr: 1e-3, clipNorm: 10 });
 
+// Nets this small are quickest as plain loops, and on one target parameters need not move between `act` and `learn`.
+const where = defaultTarget() === "auto" ? "js" : defaultTarget();
 const act = compile((state: Tensor) => online.forward(state).argMax(-1), {
   inputs: [[1, 4]],
-  target: "js",
+  target: where,
 });
 const batch = 64;
 const learn = compile(
@@ -65,8 +67,7 @@ const learn = compile(
     optim.polyak(target, online, 0.01);
     return loss;
   },
-  // On one target with `act`, so that parameters need not move between a step and the next.
-  { target: "js" },
+  { target: where },
 );
 
 const capacity = 20_000;

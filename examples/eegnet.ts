@@ -7,10 +7,15 @@
  *
  * Lawhern et al. 2018, table 2: F1 = 8, D = 2, F2 = 16.
  */
+import { parseArgs } from "node:util";
 import { data, nn, optim, type Tensor } from "kiln-ml";
 import * as train from "kiln-ml/train";
 import { normalNumbers, quick, randomNumbers } from "./data.ts";
 
+const { values } = parseArgs({
+  options: { epochs: { type: "string", default: quick ? "10" : "20" } },
+  strict: false,
+});
 const [channels, samples, rate] = [8, 128, 128];
 const [subjects, trials] = quick ? [6, 60] : [12, 120];
 
@@ -96,7 +101,7 @@ await train.fit(net, new data.DataLoader(learn, { batch: 16, shuffle: true, seed
   optimizer: (params) => new optim.Adam(params, { lr: 2e-3 }),
   loss: nn.crossEntropy,
   metrics: [metrics.accuracy()],
-  epochs: quick ? 10 : 20,
+  epochs: Number(values.epochs),
 });
 const logs = await train.evaluate(net, new data.DataLoader(unseen, { batch: 60 }), {
   loss: nn.crossEntropy,

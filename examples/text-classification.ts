@@ -18,9 +18,9 @@ interface Text {
   readonly words: readonly string[];
   readonly label: number;
 }
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[a-z]+|\d/g) ?? ["-"];
 const folder = archive("text");
 const texts = folder ? await headlines(folder) : sentences();
-const wordsOf = (text: string): string[] => text.toLowerCase().match(/[a-z]+|\d/g) ?? ["-"];
 
 async function headlines(root: string): Promise<Text[]> {
   const path = join(root, "mhjabreel+CharCnn_Keras/data/ag_news_csv/test.csv");

@@ -15,6 +15,7 @@ export const quickTests = [
   "artifact/safetensors",
   "bench/rows",
   "browser/artifact",
+  "cache/keys",
   "cli/usage",
   "control-flow/errors",
   "control-flow/programs",

@@ -4,7 +4,8 @@
 // current. Does not decide what a test may need: that is tests/support.
 //
 //   npm test                    everything
-//   npm test -- fuse            files whose path contains "fuse", or matches it as a regex
+//   npm test -- fuse            files whose path contains "fuse", or matches it as a regex; of several
+//                               patterns, files that match any
 //   npm test -- --quick         a minute's worth of every area (quick-tests.mjs), random cases cut to a fifth
 //   npm test -- --coverage      from source through tsx, under c8
 
@@ -28,9 +29,10 @@ function fail(reason) {
   process.exit(1);
 }
 
-/** Paths of the test files, `/`-separated and relative to the root, that match the pattern. */
-function findTests(pattern) {
-  const matches = pattern === undefined ? () => true : matcher(pattern);
+/** Paths of the test files, `/`-separated and relative to the root, that match a pattern. */
+function findTests(patterns = []) {
+  const matchers = patterns.map(matcher);
+  const matches = (file) => matchers.length === 0 || matchers.some((m) => m(file));
   return readdirSync("tests", { recursive: true })
     .map((file) => `tests/${String(file).replaceAll("\\", "/")}`)
     .filter((file) => file.endsWith(".test.ts") && matches(file))
@@ -96,10 +98,12 @@ if (!install()) fail("npm ci failed");
 const options = process.argv.slice(2).filter((arg) => arg.startsWith("--"));
 const coverage = options.includes("--coverage");
 if (coverage && process.env.NODE_V8_COVERAGE === undefined) runUnderC8();
-const [pattern] = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
+const patterns = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
+const unmatched = patterns.filter((pattern) => findTests([pattern]).length === 0);
+if (unmatched.length > 0) fail(`no test file matches ${unmatched.join(", ")}`);
 const quick = options.includes("--quick");
-const tests = findTests(pattern).filter((file) => !quick || isQuick(file));
-if (tests.length === 0) fail(`no test file matches ${pattern ?? "tests/**/*.test.ts"}`);
+const tests = findTests(patterns).filter((file) => !quick || isQuick(file));
+if (tests.length === 0) fail("no test file is left");
 
 const cache = join(root, "node_modules/.cache/kiln-tests");
 sweep(cache);
@@ -128,7 +132,13 @@ const total = await runPool(files, {
   out,
   count: workerCount(),
   execArgv: [...relaxed, "--enable-source-maps", ...fromSource],
-  env: { ...(quick ? { FC_RUNS: "0.2" } : {}), ...process.env, ...unpackChromium(root) },
+  // No test writes into the user's own cache; those of the cache make folders of their own.
+  env: {
+    ...(quick ? { FC_RUNS: "0.2" } : {}),
+    ...process.env,
+    KILN_CACHE: "off",
+    ...unpackChromium(root),
+  },
 }).catch((error) => fail(error.message));
 if (quick) printQuick(tests.length);
 report(total);

@@ -45,6 +45,8 @@ const own: Readonly<Record<string, () => Record<string, unknown>>> = {
   checkpoint: () => ({ block: new nn.Linear(3, 3) }),
   convTranspose: () => ({ x: sample(1, 2, 4, 4), w: sample(2, 3, 3, 3) }),
   cosineSimilarity: () => ({ query: sample(2, 3), keys: sample(2, 3) }),
+  deformConv: () => ({ x: sample(1, 2, 4, 4), offset: sample(1, 18, 4, 4), w: sample(3, 2, 3, 3) }),
+  "nn.DeformConv2d": () => ({ image: sample(1, 3, 4, 4) }),
   einsum: () => ({ x: square(), q: sample(1, 2, 2, 3), k: sample(1, 2, 2, 3) }),
   gridSample: () => ({ image: sample(1, 1, 3, 3), theta: tensor([[[1, 0, 0], [0, 1, 0]]]) }),
   affineGrid: () => ({ image: sample(1, 1, 3, 3), theta: tensor([[[1, 0, 0], [0, 1, 0]]]) }),

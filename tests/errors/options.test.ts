@@ -65,6 +65,9 @@ const rows: readonly Row[] = [
   ["ir dotGeneral", "lhsContract", (o) => ir.dotGeneral(matrix(), matrix(), o)],
   ["ir convolution", "lhsDilation", (o) => ir.convolution(image(), image(), o)],
   ["ir convTranspose", "outputPadding", (o) => ir.convTranspose(image(), image(), o)],
+  ["ir deformConv", "mask", (o) => ir.deformConv(image(), image(), image(), o)],
+  ["ir quantize", "range", (o) => ir.quantize(matrix(), 1, o)],
+  ["ir dequantize", "zero", (o) => ir.dequantize(indices(), 1, o)],
   ["ir windows", "dilation", (o) => ir.windows(matrix(), Object.assign({ size: 1 }, o))],
   ["ir foldWindows", "extent", (o) => ir.foldWindows(matrix(), Object.assign({ size: 1 }, o))],
   ["ir maxPool", "ceilMode", (o) => ir.maxPool(image(), Object.assign({ size: 2 }, o))],
@@ -126,6 +129,7 @@ const rows: readonly Row[] = [
   ["nn Conv1d", "biasInit", (o) => new nn.Conv1d(1, 1, 3, o)],
   ["nn Conv2d", "padding", (o) => new nn.Conv2d(1, 1, 3, o)],
   layer("Conv3d", "paddingMode", 1, 1, 3),
+  layer("DeformConv2d", "dilation", 1, 1, 3),
   ...[1, 2, 3].flatMap((n) => [
     layer(`ConvTranspose${n}d`, "outputPadding", 1, 1, 3),
     layer(`LPPool${n}d`, "ceilMode", 2, 2),
@@ -250,6 +254,8 @@ const rows: readonly Row[] = [
   ["data cutout", "value", (o) => data.augment.cutout(ir.random.key(1), image(), Object.assign({ size: 1 }, o))],
   ["data noise", "std", (o) => data.augment.noise(ir.random.key(1), image(), o)],
   ["data timeShift", "wrap", (o) => data.augment.timeShift(ir.random.key(1), ir.tensor([[[1, 2]]]), Object.assign({ most: 1 }, o))],
+  ["data logMel", "hop", (o) => data.augment.logMel(ir.zeros([1, 800]), Object.assign({ rateHz: 8000 }, o))],
+  ["data maskBands", "time", (o) => data.augment.maskBands(ir.random.key(1), ir.zeros([1, 4, 4]), o)],
   ["data mixup", "alpha", (o) => data.augment.mixup(ir.random.key(1), image(), ir.tensor([[1]]), o)],
   ["data cutmix", "alpha", (o) => data.augment.cutmix(ir.random.key(1), image(), ir.tensor([[1]]), o)],
   ["data readIdx", "limitBytes", (o) => data.readIdx(bytes, o)],
@@ -388,7 +394,7 @@ test("a record of options is no layer, and a list or a word no record of options
   );
   assert.is(
     await message(() => compile(identity, { backend: "js" } as never)),
-    "compile: there is no option backend\n  it takes target, engine, threads, inputs, check, tap, fusion, rounding, name, observe, tuning",
+    "compile: there is no option backend\n  it takes target, engine, threads, inputs, check, tap, fusion, rounding, name, observe, tuning, cache",
   );
   assert.is(input("x", "f32").rank, 0);
 });

@@ -50,6 +50,7 @@ const others = [
   "median", "quantile", "varMean", "countNonzero", "cov", "searchsorted", "bucketize", "bincount", "histogram", "isIn",
   "scatterAlongAxis", "segmentSum", "segmentMean", "segmentMax", "segmentMin", "segmentSoftmax", "cross", "kron", "cdist",
   "cosineSimilarity", "arange", "logspace", "empty", "emptyLike",
+  "deformConv", "quantize", "dequantize", "quantizeDynamic",
 ]; // biome-ignore format: a list
 
 test("every function on tensors answers wrong arguments with an error of Kiln", () => {
@@ -72,6 +73,7 @@ test("every layer answers wrong inputs with an error of Kiln", () => {
     GroupNorm: [1, 2], Embedding: [5, 2], MultiHeadAttention: [4, 2], LSTM: [3, 4], GRU: [3, 4], RNN: [3, 4], MaxPool2d: [2],
     AvgPool2d: [2], AdaptiveAvgPool2d: [1], Dense: [4], GCNConv: [2, 3], GATConv: [2, 3], SAGEConv: [2, 3],
     GINConv: [new nn.Linear(2, 2)], RNNCell: [3, 4], GRUCell: [3, 4], LSTMCell: [3, 4], Upsample: [{ scale: 2 }],
+    DeformConv2d: [2, 3, 3],
   }; // biome-ignore format: a table
   // What a module is made of, and a function of the user's, are no layers.
   const layers = Object.entries(nn).filter(

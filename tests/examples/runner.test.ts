@@ -31,7 +31,7 @@ test("a result is held against its bound", () => {
 });
 
 test("an example that throws fails with its last line", async () => {
-  const { failure } = await runExample(made("examples/none.ts"), "quick");
+  const { failure } = await runExample(made("examples/none.ts"), { mode: "quick" });
   assert.match(failure ?? "", /^exit code 1: /);
 });
 
@@ -42,6 +42,28 @@ test("a quick run says a line an example, and how many passed", async () => {
   assert.match(lines.slice(0, 2).sort()[0]!, /^ok {6}gcn +[\d.]+ s {2}test accuracy [\d.]+$/);
   assert.match(lines[2]!, /^2 passed, 0 failed, \d+ s$/);
 });
+
+test("a target that there is not is an error that names those that there are", async () => {
+  const { code, err } = await runScript(script, ["--quick", "--target", "cuda"]);
+  assert.is(code, 1);
+  const known = "auto, js, wasm, webgpu";
+  assert.is(err, `examples: there is no target cuda\n  it is one of ${known}\n`);
+});
+
+test("no example holds to a target: all of them run where the runner says", () => {
+  for (const path of new Set(examples.map((e) => e.script))) {
+    const named = /\btarget: "(js|wasm|webgpu)"/.exec(readFileSync(path, "utf8"));
+    assert.is(named, null, path);
+  }
+});
+
+for (const target of ["js", "webgpu"])
+  test(`an example that chooses a target itself runs on ${target} if it is told to`, async () => {
+    const args = ["--slice", "--target", target, "--only", "^server$"];
+    const { code, out } = await runScript(script, args);
+    assert.is(code, 0, out);
+    assert.match(out, /^ok {6}server +[\d.]+ s {2}\d+ of 100 answers are right/);
+  });
 
 test("a name that no example has is an error that says so", async () => {
   const { code, err } = await runScript(script, ["--only", "resnet500"]);

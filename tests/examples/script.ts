@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type ExampleTarget, preloadOf } from "../../packages/tools/src/examples/run.ts";
 
 export interface Outcome {
   readonly code: number | null;
@@ -12,14 +13,7 @@ export interface Outcome {
   readonly err: string;
 }
 
-export type ExampleTarget = "auto" | "js" | "wasm" | "webgpu";
-
-/** What `kiln run --target` does before a script: settings that every copy of the package reads. */
-const preload = (target: ExampleTarget): string => {
-  const settings = JSON.stringify({ target, softwareAdapter: target === "webgpu" });
-  const code = `globalThis[Symbol.for("kiln-ml.settings")] = ${settings};`;
-  return `data:text/javascript,${encodeURIComponent(code)}`;
-};
+export type { ExampleTarget };
 
 const source = ["--conditions=@kiln-ml/source", "--import", "tsx"];
 
@@ -34,7 +28,7 @@ export function runScript(
   target?: ExampleTarget,
 ): Promise<Outcome> {
   const flags = script.endsWith(".ts") ? [...source] : [];
-  if (target) flags.push("--import", preload(target));
+  if (target) flags.push("--import", preloadOf(target));
   const child = spawn(process.execPath, [...flags, script, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     // A group of its own, so that a test may interrupt it and its children as a terminal does.

@@ -25,3 +25,12 @@ export class HiddenOf extends nn.Module {
     return this.cell.forward(x).h;
   }
 }
+
+/** A deformable convolution whose offsets come from x. */
+export class SelfMoved extends nn.Module {
+  readonly offsets = new nn.Conv2d(3, 8, 2);
+  readonly layer = new nn.DeformConv2d(3, 2, 2);
+  override forward(x: Tensor): Tensor {
+    return this.layer.forward(x, this.offsets.forward(x));
+  }
+}

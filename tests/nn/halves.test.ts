@@ -21,7 +21,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { runProgram } from "../support/run.ts";
 import { variants, wasmDevice } from "../support/wasm.ts";
-import { HiddenOf, OnRing } from "./adapted-layers.ts";
+import { HiddenOf, OnRing, SelfMoved } from "./adapted-layers.ts";
 import { cases, layerOf } from "./module-cases.ts";
 
 const halves = ["f16", "bf16"] as const;
@@ -150,6 +150,7 @@ const layers: Record<string, readonly [() => nn.Module, readonly number[], ("i32
   CELU: [() => new nn.CELU(), [2, 3]],
   Conv1d: [() => new nn.Conv1d(3, 2, 2), [2, 3, 5]],
   Conv2d: [() => new nn.Conv2d(3, 2, 2), [2, 3, 4, 4]],
+  DeformConv2d: [() => new SelfMoved(), [2, 3, 4, 4]],
   Dense: [
     () => new nn.Sequential([new nn.Input([3]), new nn.Dense(2, { activation: "gelu" })]),
     [2, 3],

@@ -196,6 +196,20 @@ test("quantized values are rounded half to even and limited, one scale a block",
   assert.equal(x!.values, [0, 0.5, 8, 10]);
 });
 
+test("a deformed kernel reads between elements, times the mask, and 0 outside", async () => {
+  const inputs = {
+    a: float32([1, 1, 2, 2], [1, 2, 3, 4]),
+    b: float32([1, 1, 1, 1], [2]),
+    // Half a row down everywhere, and half a column to the right.
+    c: float32([1, 2, 2, 2], new Array(8).fill(0.5)),
+    d: float32([1], [10]),
+    e: float32([1, 1, 2, 2], [1, 1, 0, 1]),
+  };
+  const [y] = await run("DeformConv", 19, inputs, { kernel_shape: [1, 1] });
+  // Means of the four, of 2 and 4 and two outside, nothing by the mask, of 4 and three outside.
+  near(y!.values, [2 * 2.5 + 10, 2 * 1.5 + 10, 10, 2 * 1 + 10]);
+});
+
 test("determinants take the largest pivot, and are 0 for singular matrices", async () => {
   const a = float32([3, 2, 2], [0, 2, 3, 4, 1, 2, 2, 4, 5, 0, 0, 2]);
   near((await run("Det", 11, { a }))[0]!.values, [-6, 0, 10]);

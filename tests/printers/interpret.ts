@@ -18,7 +18,7 @@ import type { Expr, Kernel, Of, Stmt } from "../../compiler/src/kernel/kernel.ts
 // An op registers its record when its module is evaluated, and a bundler leaves out ops that nobody names.
 if (Object.keys(ir).length === 0) throw new Error("no ops");
 
-interface State {
+export interface State {
   readonly arrays: Map<string, number[]>;
   readonly values: Map<string, number>;
   readonly index: Readonly<Record<string, number>>;
@@ -39,9 +39,21 @@ export function interpret(
   touched: Touched = () => {},
   iterates: Iterates = () => {},
 ): void {
-  const named = new Map(kernel.params.map((p, i) => [p.name, arrays[i]!]));
-  runAll(kernel.body, { arrays: named, values: new Map(), index, touched, iterates });
+  runAll(kernel.body, { ...stateOf(kernel, arrays, index), touched, iterates });
 }
+
+/** Before the first statement. */
+export const stateOf = (
+  kernel: Kernel,
+  arrays: readonly number[][],
+  index: Readonly<Record<string, number>>,
+): State => ({
+  arrays: new Map(kernel.params.map((p, i) => [p.name, arrays[i]!])),
+  values: new Map(),
+  index,
+  touched: () => {},
+  iterates: () => {},
+});
 
 const holds = (conditions: readonly Condition[], s: State): boolean =>
   conditions.every((c) => {
@@ -97,17 +109,17 @@ function bitsAs(to: Dtype, from: Dtype, x: number): number {
 }
 
 /** Lets and index names are seen by the rest of their block; accumulators live on in `values`. */
-function runAll(body: readonly Stmt[], outer: State): void {
+export function runAll(body: readonly Stmt[], outer: State): void {
   let s = outer;
   for (const stmt of body) s = runOne(stmt, s);
 }
 
-const bound = (s: State, name: string, value: number): State => ({
+export const bound = (s: State, name: string, value: number): State => ({
   ...s,
   index: { ...s.index, [name]: value },
 });
 
-function runOne(stmt: Stmt, s: State): State {
+export function runOne(stmt: Stmt, s: State): State {
   switch (stmt.kind) {
     case "let":
     case "set":

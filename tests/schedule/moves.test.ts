@@ -15,6 +15,7 @@ import { eachStmt } from "../../compiler/src/kernel/walk.ts";
 import { moves, roundsAnew, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
 import { anyKernel, choices } from "../printers/any-kernel.ts";
 import { interpret } from "../printers/interpret.ts";
+import { interpretWorkgroups } from "../printers/interpret-workgroups.ts";
 import { programs } from "../stages/programs.ts";
 import { randomProgram } from "../support/graphs.ts";
 import { sized } from "../support/kernels-of.ts";
@@ -31,7 +32,8 @@ function results(kernel: Kernel): number[][] {
       return p.dtype.startsWith("f") ? Math.fround(n / 7) : Math.abs(n);
     }),
   );
-  interpret(kernel, arrays, dims);
+  if (kernel.workgroupSize > 1) interpretWorkgroups(kernel, arrays, dims);
+  else interpret(kernel, arrays, dims);
   return arrays;
 }
 
@@ -53,15 +55,32 @@ function stepsFor({ body }: Kernel): string[] {
     `split ${i} 4 block c`,
     `expand ${i} 4`,
     `inLanes ${i}`,
+    `vectorise ${i}`,
+    `keep ${i}`,
+    `keep loads ${i}`,
+    `keep double loads ${i}`,
+    `grid 4 ${i}`,
   ]);
   const pairs = [...loops].flatMap((i) =>
-    [...loops].flatMap((j) => [`flatten row ${i} ${j}`, `reorder ${j} ${i}`, `inLanes ${i} ${j}`]),
+    [...loops].flatMap((j) => [
+      `flatten row ${i} ${j}`,
+      `reorder ${j} ${i}`,
+      `inLanes ${i} ${j}`,
+      `keep ${i} ${j}`,
+      `grid 4 ${i} ${j}`,
+      `cooperate ${i} ${j}`,
+      `teams ${i} ${j} 2 4`,
+      `teams ${i} ${j} 4 4`,
+      `teams ${i} ${j} 2 4 apart`,
+    ]),
   );
   const sums = [...accs].flatMap((a) => [...loops].map((i) => `splitSum ${i} ${a}`));
   const inlined = [...bound].map((i) => `inline ${i}`);
   return [
     "merge",
     "inLanes",
+    "grid 4",
+    "flatten all",
     ...sums,
     "prefetch",
     "blockSums",
@@ -74,6 +93,18 @@ function stepsFor({ body }: Kernel): string[] {
 
 const taken = new Map<string, number>();
 
+/** Moves after which invocations of a workgroup run the kernel. */
+const spreading: ReadonlySet<string> = new Set(["grid", "cooperate", "teams"]);
+
+/** Whether invocations add or multiply what each has found. */
+function addsUp({ body }: Kernel): boolean {
+  let adds = false;
+  eachStmt(body, (s) => {
+    if (s.kind === "combine") adds ||= s.reducers.some((r) => r === "sum" || r === "prod");
+  });
+  return adds;
+}
+
 /** Takes a step: the kernel that it makes, which is sound and comes to the same, or undefined if it is refused. */
 function moved(kernel: Kernel, step: string): Kernel | undefined {
   const made = tryRecipe(kernel.body, step);
@@ -82,12 +113,15 @@ function moved(kernel: Kernel, step: string): Kernel | undefined {
     return undefined;
   }
   const [name] = step.split(" ");
-  const next: Kernel = { ...kernel, body: made };
+  const gpu = spreading.has(name!);
+  if (gpu && faultsOf(kernel, "webgpu").length > 0) return undefined;
+  const next: Kernel = { ...kernel, body: made, workgroupSize: gpu ? 4 : 1 };
   const shown = () => `${step}\n${printKernel(kernel)}\n${printKernel(next)}`;
-  assert.equal(faultsOf(next, "wasm"), [], shown());
-  if (!roundsAnew.has(name!)) assert.equal(results(next), results(kernel), shown());
+  assert.equal(faultsOf(next, gpu ? "webgpu" : "wasm"), [], shown());
+  if (!roundsAnew.has(name!) || (gpu && !addsUp(next)))
+    assert.equal(results(next), results(kernel), shown());
   if (printKernel(next) !== printKernel(kernel)) taken.set(name!, (taken.get(name!) ?? 0) + 1);
-  return next;
+  return gpu ? undefined : next;
 }
 
 test("golden programs: every move that is taken keeps every bit, and each is taken", () => {
@@ -96,6 +130,10 @@ test("golden programs: every move that is taken keeps every bit, and each is tak
       for (const step of stepsFor(naive)) {
         const next = moved(naive, step);
         if (step.startsWith("unroll") && next) moved(next, "writeOut e");
+        if (step.startsWith("vectorise") && next)
+          for (const then of stepsFor(next)) if (/^(keep|grid)/.test(then)) moved(next, then);
+        if (step.startsWith("keep") && next)
+          for (const then of stepsFor(next)) if (then.startsWith("teams")) moved(next, then);
         if (!step.startsWith("split") || !next) continue;
         for (const then of stepsFor(next))
           if (/^(inline|expand|splitSum)/.test(then)) moved(next, then);

@@ -1,10 +1,12 @@
 /** Recipes as text: what they make of a kernel, and why a step of one is refused. */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { Stmt } from "../../compiler/src/kernel/kernel.ts";
+import type { Kernel, Stmt } from "../../compiler/src/kernel/kernel.ts";
 import { parseKernel } from "../../compiler/src/kernel/parse.ts";
 import { printKernel } from "../../compiler/src/kernel/print.ts";
-import { apply, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
+import { apply, naive, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
+import { programs } from "../stages/programs.ts";
+import { naiveKernelsOf } from "../support/naive.ts";
 
 const sums = `kernel sums
   dim N
@@ -111,9 +113,26 @@ test("a move that cannot be made says why", () => {
   assert.is(why("split i 2; reorder iIn iBlock"), "reorder iIn iBlock: iIn depends on iBlock");
   assert.is(why("split i 2; unroll i 2"), "unroll i 2: there is no loop i");
   assert.throws(
-    () => apply(body(sums), ["unroll", "q'", 2]),
+    () => apply(naive(body(sums)), ["unroll", "q'", 2]),
     /^bug in schedule: unroll q 2: there/,
   );
 });
+
+for (const target of ["js", "wasm", "webgpu"] as const)
+  test(`${target}: the recipe of a kernel makes it of the naive one`, () => {
+    let replayed = 0;
+    for (const make of Object.values(programs))
+      for (const { naive: from, scheduled, recipe } of naiveKernelsOf(make(), { target })) {
+        // Scans of webgpu are built.
+        if (recipe === undefined) continue;
+        const made = tryRecipe(from.body, recipe);
+        assert.not("why" in made, recipe);
+        const { params, workgroupSize } = scheduled;
+        const again = { ...scheduled, params, workgroupSize, body: made as Kernel["body"] };
+        assert.is(printKernel(again), printKernel(scheduled), recipe);
+        replayed++;
+      }
+    assert.ok(replayed >= 15, `${replayed} kernels`);
+  });
 
 test.run();

@@ -11,6 +11,8 @@ export interface Naive {
   readonly naive: Kernel;
   /** The kernel that the target's schedule makes of the same group. */
   readonly scheduled: Kernel;
+  /** The moves in between. */
+  readonly recipe: string | undefined;
 }
 
 const kinds: ReadonlySet<string> = new Set(["map", "rows", "scan"]);
@@ -41,11 +43,12 @@ export function naiveKernelsOf(program: Program, options: CompileOptions): Naive
     observe(stage, { program: lowered, fusion, kernels }) {
       if (stage !== "lower") return;
       const stored = storedNodes(fusion!, nodesOf(lowered!));
-      for (const { group, kernel } of kernels!)
+      for (const { group, kernel, recipe } of kernels!)
         if (kinds.has(group.kind) && group.guests.length === 0)
           found.push({
             naive: lowering.lower(fusion!, group, stored).kernel,
             scheduled: kernel,
+            recipe,
           });
     },
   });

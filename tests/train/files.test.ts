@@ -175,6 +175,12 @@ test("the report stands alone: curves, epochs, configuration, model", () =>
     assert.is(page.match(/<polyline/g)?.length, 4);
     assert.match(page, /Sequential: 3 of 3 epochs, finished/);
     assert.match(page, /adam, lr 0.05/);
+    // What a step is compiled to: kernels by name, and memory.
+    assert.match(page, /<td>target<\/td><td>(js|wasm)<\/td>/);
+    const kernels = Number(/<td>kernels a step<\/td><td>(\d+)<\/td>/.exec(page)?.[1]);
+    assert.ok(kernels > 0);
+    assert.is(page.match(/<code>/g)?.length, kernels);
+    assert.match(page, /<td>temporary buffers<\/td><td>[\d.]+ [KM]iB<\/td>/);
     assert.match(page, /Linear .*parameters\)/);
     assert.not.match(page, /NaN/);
   }));

@@ -5,6 +5,7 @@ import { compile, data, nn, optim, setDefaultTarget, type Tensor } from "kiln-ml
 import * as train from "kiln-ml/train";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { homeOf } from "../../packages/kiln/src/eager/eager.ts";
 import { adam, classifier, points, quiet } from "./samples.ts";
 
 test.before(() => setDefaultTarget("js"));
@@ -232,6 +233,35 @@ test("Keras's face learns XOR from lists", async () => {
   const said: string[] = [];
   model.summary((text) => said.push(text));
   assert.match(said[0]!, /total 33 parameters$/);
+});
+
+test("Keras's face runs where its backend says, at construction or later", async () => {
+  const layers = () => [new nn.Input([2]), new nn.Dense(1)];
+  const plain = new train.Sequential(layers(), {});
+  assert.is(plain.backend, undefined);
+  const model = new train.Sequential(layers(), { backend: "js" });
+  assert.is(model.layers.length, 1);
+  model.compile({ optimizer: "sgd", loss: "mse" });
+  const [x, y] = [[[1, 2]], [[3]]];
+  const where: unknown[] = [];
+  for (const name of ["js", "wasm"] as const) {
+    model.backend = name;
+    await model.fit(x, y, { epochs: 2, verbose: 0 });
+    await model.evaluate(x, y);
+    await model.predict(x);
+    where.push(homeOf(model.parameters())?.target);
+  }
+  assert.equal(where, ["js", "wasm"]);
+  let message = "";
+  try {
+    model.backend = "cuda" as never;
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  assert.is(
+    message,
+    'sequential: there is no backend "cuda"\n  it is one of auto, js, wasm, webgpu',
+  );
 });
 
 test("Lightning's face runs the steps of a module", async () => {

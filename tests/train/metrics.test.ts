@@ -158,6 +158,54 @@ test("Dice and IoU compare masks, and classes of pixels", async () => {
   near(value, ((2 * 1) / 3 + (2 * 2) / 5) / 2);
 });
 
+test("MS-SSIM is 1 for equal images, and for others the product of five scales", async () => {
+  const side = 48;
+  const image = (phase: number) =>
+    Float32Array.from(
+      { length: side * side },
+      (_, i) =>
+        0.5 + 0.3 * Math.sin((i % side) * 0.3 + phase) * Math.cos(Math.floor(i / side) * 0.2),
+    );
+  const [x, y] = [image(0), image(0.4)];
+  const shapes: Shapes = [
+    [1, side, side],
+    [1, side, side],
+  ];
+  const metric = metrics.msSsim({ window: 3 });
+  near(await measure(metric, [x, x], shapes), 1, 1e-5);
+  const weights = Array.from({ length: 9 }, (_, i) =>
+    Math.exp(-(((i % 3) - 1) ** 2 + (Math.floor(i / 3) - 1) ** 2) / (2 * 1.5 ** 2)),
+  );
+  const total = weights.reduce((a, b) => a + b, 0);
+  let [a, b, n, product] = [[...x], [...y], side, 1];
+  for (const [scale, exponent] of [0.0448, 0.2856, 0.3001, 0.2363, 0.1333].entries()) {
+    if (scale) {
+      const half = (v: readonly number[], from: number) =>
+        Array.from({ length: (from / 2) ** 2 }, (_, i) => {
+          const at = 2 * Math.floor(i / (from / 2)) * from + 2 * (i % (from / 2));
+          return (v[at]! + v[at + 1]! + v[at + from]! + v[at + from + 1]!) / 4;
+        });
+      [a, b, n] = [half(a, n), half(b, n), n / 2];
+    }
+    let sum = 0;
+    for (let r = 0; r < n - 2; r++)
+      for (let c = 0; c < n - 2; c++) {
+        const e = (f: (i: number) => number) =>
+          weights.reduce(
+            (s, w, i) => s + (w / total) * f((r + Math.floor(i / 3)) * n + c + (i % 3)),
+            0,
+          );
+        const [mx, my] = [e((i) => a[i]!), e((i) => b[i]!)];
+        const spread = e((i) => (a[i]! - mx) ** 2) + e((i) => (b[i]! - my) ** 2);
+        const structure = (2 * e((i) => (a[i]! - mx) * (b[i]! - my)) + 9e-4) / (spread + 9e-4);
+        const bright = (2 * mx * my + 1e-4) / (mx * mx + my * my + 1e-4);
+        sum += scale === 4 ? bright * structure : structure;
+      }
+    product *= Math.max(0, sum / (n - 2) ** 2) ** exponent;
+  }
+  near(await measure(metric, [x, y], shapes), product, 1e-4);
+});
+
 test("SSIM is 1 for equal images and the formula for others", async () => {
   const side = 6;
   const image = (phase: number) =>

@@ -123,7 +123,7 @@ export function openGroup(
 }
 
 /** The number of iterations, with a guess of 256 for a symbol without a bound. */
-export const extentGuess = (loops: readonly Loop[]): number =>
+export const extentGuess = (loops: readonly Pick<Loop, "extent">[]): number =>
   loops.reduce((n, l) => n * guess(l.extent), 1);
 
 const guess = (d: Dim): number => {

@@ -10,6 +10,8 @@ import { fieldsOf, type Parts, partsOf, withFields } from "./parts.ts";
 export type Rename = ReadonlyMap<string, Dim>;
 
 export interface Mapping {
+  /** What stands for an expression, of which nothing is mapped then. */
+  readonly replace?: (e: Expr) => Expr | undefined;
   readonly dim?: (d: Dim) => Dim;
   /** Called with each expression once, its parts mapped already. */
   readonly expr?: (e: Expr) => Expr;
@@ -47,7 +49,7 @@ export function mapStmts(body: readonly Stmt[], by: Mapping): Stmt[] {
     }
   };
   const expr = (e: Expr): Expr => {
-    const known = made.get(e) ?? own(inside(e));
+    const known = made.get(e) ?? by.replace?.(e) ?? own(inside(e));
     made.set(e, known);
     return known;
   };

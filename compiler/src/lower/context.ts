@@ -12,6 +12,7 @@ import {
   minOf,
   offsetOf,
   opRecord,
+  type Reducer,
   type Tensor,
 } from "@kiln-ml/ir";
 import type { Choices } from "../choices.ts";
@@ -83,14 +84,16 @@ export function storeMembers(context: LoweringContext, block: Values, rename: Re
     if (context.stored.has(node)) block.body.push(storeMember(context, block, node, rename));
 }
 
-/** The value a reduction or scan starts from, in the dtype of its accumulator. */
-export function identityOf(node: Tensor, kept: Dtype = node.dtype): Expr {
-  const { dtype } = node.operands[0]!;
+/** The value that a reducer of elements of a dtype starts from: it changes nothing. */
+export function startOf(reducer: Reducer, dtype: Dtype): number {
   const low = isFloat(dtype) ? -Infinity : minOf(dtype);
   const high = isFloat(dtype) ? Infinity : maxOf(dtype);
-  const start = { sum: 0, prod: 1, max: low, min: high, any: 0, all: 1, argMax: 0, argMin: 0 };
-  return constant(kept, start[opRecord(node.op).reducer!]);
+  return { sum: 0, prod: 1, max: low, min: high, any: 0, all: 1, argMax: 0, argMin: 0 }[reducer];
 }
+
+/** The same of a reduction or scan, in the dtype of its accumulator. */
+export const identityOf = (node: Tensor, kept: Dtype = node.dtype): Expr =>
+  constant(kept, startOf(opRecord(node.op).reducer!, node.operands[0]!.dtype));
 
 /** The element a reduction takes in at result coordinates and loop variables. */
 export function reducedValue(

@@ -46,6 +46,8 @@ export interface Schedule {
 export interface Scheduled {
   readonly body: readonly Stmt[];
   readonly workgroupSize: number;
+  /** The moves that made it of a naive kernel, as text. */
+  readonly recipe?: string;
   /** Parameters that every access takes four elements of at a time. */
   readonly vectorised?: ReadonlySet<string>;
   /** What it is one of several for; only where the context has choices. */
@@ -57,6 +59,8 @@ export interface Lowered {
   readonly kernel: Kernel;
   /** The tensor of each kernel parameter; undefined for scratch memory. */
   readonly tensors: readonly (Tensor | undefined)[];
+  /** The moves that its schedule made of a naive kernel, as text; absent where it built the loops. */
+  readonly recipe?: string;
   /** Nodes it loads. */
   readonly reads: ReadonlySet<Tensor>;
   /** Nodes it stores, and the tensor each lies in. */
@@ -111,6 +115,7 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
     tensors: like.tensors.map((t) => t && of(t)),
     reads: new Set([...like.reads].map(of)),
     writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
+    ...(like.recipe === undefined ? {} : { recipe: like.recipe }),
     ...(like.choice ? { choice: like.choice } : {}),
   };
 }
@@ -192,7 +197,8 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
     return lowerJob({ ...context, ...fresh, choices }, schedule).kernel;
   };
   const chosen = choice ? { choice: { ...choice, kernel: other } } : {};
-  return { group, kernel, tensors, reads, writes: stores, ...chosen };
+  const made = main.recipe === undefined ? {} : { recipe: main.recipe };
+  return { group, kernel, tensors, reads, writes: stores, ...made, ...chosen };
 }
 
 /**

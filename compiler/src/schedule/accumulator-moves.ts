@@ -49,7 +49,7 @@ export function promote(body: readonly Stmt[], name: string, to: string): readon
 }
 
 /** Whether a statement, or one in it, has to do with a name. */
-function mentions(s: Stmt, name: string): boolean {
+export function mentions(s: Stmt, name: string): boolean {
   let found = false;
   walkStmts([s], {
     stmt: (t) => {
@@ -68,7 +68,7 @@ function mentions(s: Stmt, name: string): boolean {
   return found;
 }
 
-const changes = (s: Stmt, name: string): boolean =>
+export const changes = (s: Stmt, name: string): boolean =>
   changedNames(s).includes(name) || bodyOf(s).some((t) => changes(t, name));
 
 /** An accumulator of which each iteration of a loop has its own, in an array. */

@@ -4,15 +4,18 @@ import {
   type Condition,
   ceilDiv,
   type Dim,
+  floorDiv,
   maxOfDim,
   modDim,
   mulDim,
   negDim,
   subDim,
 } from "@kiln-ml/ir";
+import { makeLoop } from "../fuse/group.ts";
 import type { Of, Stmt } from "../kernel/kernel.ts";
+import { substituteIn } from "../kernel/map.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
-import { freshLoop, loopLike, nestOf, refuse, replaceLoops } from "./loop-moves.ts";
+import { freshLoop, loopLike, nestOf, refuse, replaceLoops, variableOf } from "./loop-moves.ts";
 
 const lanes = 4;
 
@@ -28,6 +31,22 @@ export function inLanes(body: readonly Stmt[], ...names: readonly string[]): rea
     const loops = nestOf(l, names);
     if (l.loop !== "parallel") refuse(`${first} is ${l.loop}, not parallel`);
     return fours(body, loops, loops.at(-1)!.body);
+  });
+}
+
+/**
+ * Runs a loop in steps of four iterations, one in each lane; all of its accesses that step by one
+ * element are then to a vector. For loops of a multiple of four.
+ */
+export function vectorise(body: readonly Stmt[], name: string): readonly Stmt[] {
+  return replaceLoops(body, name, (l) => {
+    if (l.loop !== "parallel" && l.loop !== "simd") refuse(`${name} is ${l.loop}`);
+    if (modDim(l.extent, lanes) !== 0) refuse(`${name} has no multiple of four iterations`);
+    variableOf(l);
+    const four = makeLoop(name, floorDiv(l.extent, lanes));
+    const lane = freshLoop(body, "lane", lanes);
+    const by = new Map([[l.name, addDim(mulDim(four.at, lanes), lane.at)]]);
+    return nest([four], l.loop, nest([lane], "vector", substituteIn(l.body, by)));
   });
 }
 

@@ -246,13 +246,17 @@ export function nestOf(l: Loop, names: readonly string[]): Loop[] {
 /** A loop of a kernel as those of groups are. */
 export const loopLike = (l: Extent): GroupLoop => makeLoop(plainName(l.name), l.extent);
 
-/** Makes one loop of several that stand directly in one another; it says where each of them is. */
+/**
+ * Makes one loop of several that stand directly in one another; it says where each of them is. Of
+ * none, a loop that runs the whole kernel once.
+ */
 export function flatten(
   body: readonly Stmt[],
   as: string,
   ...names: readonly string[]
 ): readonly Stmt[] {
-  return replaceLoops(body, names[0] ?? refuse("there are no loops"), (l) => {
+  if (names.length === 0) return nest([freshLoop(body, as, 1)], "parallel", body);
+  return replaceLoops(body, names[0]!, (l) => {
     const loops = nestOf(l, names);
     const all = loops.map(loopLike);
     const flat = freshLoop(body, as, totalOf(all));

@@ -6,7 +6,9 @@ import { bug } from "@kiln-ml/ir";
 import type { Stmt } from "../kernel/kernel.ts";
 import { plainName } from "../kernel/names.ts";
 import { expand, promote, splitSum } from "./accumulator-moves.ts";
-import { inLanes } from "./lane-moves.ts";
+import { cooperate, grid, teams } from "./gpu/moves.ts";
+import { keep } from "./keep.ts";
+import { inLanes, vectorise } from "./lane-moves.ts";
 import {
   flatten,
   inline,
@@ -39,6 +41,11 @@ export const moves = {
   inLanes,
   prefetch: prefetchAhead,
   blockSums,
+  vectorise,
+  keep,
+  grid,
+  cooperate,
+  teams,
 } as const satisfies Record<string, Move>;
 
 /** Those after which sums are rounded in other places; all others keep every bit. */
@@ -46,6 +53,8 @@ export const roundsAnew: ReadonlySet<string> = new Set<keyof typeof moves>([
   "promote",
   "splitSum",
   "blockSums",
+  "cooperate",
+  "teams",
 ]);
 
 /** A move and its arguments. */
@@ -77,8 +86,18 @@ export function tryRecipe(body: readonly Stmt[], recipe: string): readonly Stmt[
   return now;
 }
 
+/** Statements, and the recipe that made them of a naive kernel. */
+export interface Moved {
+  readonly body: readonly Stmt[];
+  readonly recipe: string;
+}
+
+export const naive = (body: readonly Stmt[]): Moved => ({ body, recipe: "" });
+
 /** What the steps make of statements that they were chosen for. */
-export function apply(body: readonly Stmt[], ...recipe: readonly Step[]): Stmt[] {
-  const made = tryRecipe(body, recipe.map(printStep).join("; "));
-  return "why" in made ? bug("schedule", `${made.step}: ${made.why}`) : [...made];
+export function apply({ body, recipe }: Moved, ...steps: readonly Step[]): Moved {
+  const more = steps.map(printStep).join("; ");
+  const made = tryRecipe(body, more);
+  if ("why" in made) return bug("schedule", `${made.step}: ${made.why}`);
+  return { body: made, recipe: [recipe, more].filter((r) => r !== "").join("; ") };
 }

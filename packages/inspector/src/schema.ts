@@ -79,6 +79,8 @@ export interface InspectedKernel {
   readonly kind?: string;
   /** Its loops with their extents: `m [i:64] n [j:10] k [k:784]`. */
   readonly loops?: string;
+  /** The moves that made it of a naive kernel: `merge; grid 256 i0`; absent without moves. */
+  readonly recipe?: string;
   /** The module that most of what it computes belongs to. */
   readonly module?: string;
   /** A text. */

@@ -1,14 +1,14 @@
 /**
  * `kiln-ml/train`: training loops with the compiler plugged in, and files, for Node.
  */
-import "./devices/move.ts";
 import "./eager/tensor-data.ts";
 import { plug, surround } from "@kiln-ml/train";
 import { readCheckpoint, terminal } from "@kiln-ml/train/node";
 import { compile } from "./compile/compile.ts";
+import { to } from "./devices/move.ts";
 import { loadState, stateBytes } from "./state/state.ts";
 
-plug({ compile: compile as never, stateBytes, loadState });
+plug({ compile: compile as never, move: to, stateBytes, loadState });
 surround({ readCheckpoint, renderer: terminal });
 
 export * from "@kiln-ml/train";

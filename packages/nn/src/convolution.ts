@@ -53,7 +53,8 @@ type Sizes = [
   options?: ConvOptions,
 ];
 
-class Convolution extends Module {
+/** Parameters and settings of a kernel; what it computes is the layer's own. */
+export abstract class KernelLayer extends Module {
   readonly weight!: Tensor;
   readonly bias: Tensor | undefined;
   readonly inputs!: number;
@@ -64,14 +65,18 @@ class Convolution extends Module {
   readonly padding: readonly (number | Sides)[] | "same" | "valid";
   readonly paddingMode: PaddingMode;
   readonly groups: number;
-  private readonly op: string;
+  protected readonly op: string;
 
-  constructor(axes: number, args: readonly unknown[]) {
+  constructor(
+    op: string,
+    axes: number,
+    args: readonly unknown[],
+    names: Readonly<Record<string, 1>> = convOptions,
+  ) {
     super();
     const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as Sizes;
-    const op = `conv${axes}d`;
     this.op = op;
-    checkOptions(op, options, convOptions);
+    checkOptions(op, options, names as OptionNames<ConvOptions>);
     this.outputs = outputs;
     this.groups = options.groups ?? 1;
     if (inputs !== undefined) checkCount(op, "inputs", inputs);
@@ -102,10 +107,32 @@ class Convolution extends Module {
     });
   }
 
-  override forward(x: Tensor): Tensor {
+  /** Throws unless x fits, once the layer is built. */
+  protected prepare(x: Tensor): void {
     checkRank(this.op, x, this.kernel.length + 2);
     ensureBuilt(this.op, this, x, 1);
     checkExtent(this.op, x, 1, this.inputs, "channels");
+  }
+
+  override describe(): string {
+    const { inputs, outputs, kernel, stride, padding, dilation, groups } = this;
+    const more = [
+      stride.some((s) => s !== 1) ? ` stride ${stride.join("×")}` : "",
+      paddingText(padding, this.paddingMode),
+      dilation.some((d) => d !== 1) ? ` dilation ${dilation.join("×")}` : "",
+      groups !== 1 ? ` groups ${groups}` : "",
+    ];
+    return `${inputs ?? "?"} → ${outputs}, ${kernel.join("×")}${more.join("")}`;
+  }
+}
+
+class Convolution extends KernelLayer {
+  constructor(axes: number, args: readonly unknown[]) {
+    super(`conv${axes}d`, axes, args);
+  }
+
+  override forward(x: Tensor): Tensor {
+    this.prepare(x);
     const { stride, dilation, groups } = this;
     const [padded, padding] = this.padded(x);
     const y = convolution(padded, this.weight, { stride, padding, dilation, groups });
@@ -118,17 +145,6 @@ class Convolution extends Module {
     if (paddingMode === "zeros") return [x, padding];
     const sides = resolvePadding(this.op, padding, x.shape.slice(2), kernel, stride, dilation);
     return [extended(this.op, x, sides, paddingMode), 0];
-  }
-
-  override describe(): string {
-    const { inputs, outputs, kernel, stride, padding, dilation, groups } = this;
-    const more = [
-      stride.some((s) => s !== 1) ? ` stride ${stride.join("×")}` : "",
-      paddingText(padding, this.paddingMode),
-      dilation.some((d) => d !== 1) ? ` dilation ${dilation.join("×")}` : "",
-      groups !== 1 ? ` groups ${groups}` : "",
-    ];
-    return `${inputs ?? "?"} → ${outputs}, ${kernel.join("×")}${more.join("")}`;
   }
 }
 

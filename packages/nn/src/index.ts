@@ -26,6 +26,7 @@ export {
 export { Conv1d, Conv2d, Conv3d, type ConvOptions } from "./convolution.ts";
 export { type CrossEntropyOptions, crossEntropy, type NllOptions, nll } from "./cross-entropy.ts";
 export { type CtcOptions, ctc } from "./ctc.ts";
+export { DeformConv2d, type DeformConv2dOptions } from "./deform-conv.ts";
 export { Dropout } from "./dropout.ts";
 export { Embedding, type EmbeddingOptions } from "./embedding.ts";
 export { type BagInputs, EmbeddingBag, type EmbeddingBagOptions } from "./embedding-bag.ts";

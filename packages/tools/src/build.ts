@@ -7,6 +7,7 @@ import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { buildDefine } from "./build-hash.ts";
 import { publishedWorkspaces, type Workspace } from "./workspaces.ts";
 
 async function bundle(root: string, { folder, entries }: Workspace): Promise<void> {
@@ -24,6 +25,7 @@ async function bundle(root: string, { folder, entries }: Workspace): Promise<voi
     format: "esm",
     platform: "neutral",
     target: "es2022",
+    define: buildDefine(root),
     sourcemap: true,
     logLevel: "warning",
   });

@@ -15,6 +15,7 @@ import {
   typesOfBatch,
 } from "./batches.ts";
 import { evaluating } from "./evaluate.ts";
+import type { ProgramFacts } from "./front.ts";
 import { breathe, Interrupt } from "./interrupt.ts";
 import type { MetricValue } from "./meter.ts";
 import { buildLazily, restoreTraining, setTraining, trainingOf } from "./modes.ts";
@@ -140,6 +141,10 @@ class Fit implements Run {
 
   badStep(): Promise<number> {
     return this.#ready.badStep();
+  }
+
+  async program(): Promise<ProgramFacts | undefined> {
+    return this.#ready.facts();
   }
 
   stop(reason: string): void {
@@ -364,7 +369,8 @@ class Fit implements Run {
   async #call(
     hook: "onStart" | "onStepEnd" | "onValidation" | "onEpochEnd" | "onInterrupt",
   ): Promise<void> {
-    for (const c of this.#callbacks) await c[hook]?.(this);
+    // Only what there is to await costs a turn of the queue: this runs at every step.
+    for (const c of this.#callbacks) if (c[hook]) await c[hook](this);
   }
 }
 

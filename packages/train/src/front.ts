@@ -3,6 +3,7 @@
  * it in, as `kiln-ml/train` does when it is loaded. So nothing here imports the compiler, and the loop can be tried on another.
  */
 import { GraphError, type Tensor } from "@kiln-ml/ir";
+import type { Module } from "@kiln-ml/nn";
 
 /** Tensors of state by name. */
 export type Named = ReadonlyMap<string, Tensor>;
@@ -13,7 +14,22 @@ export interface ArgumentType {
   readonly dtype: "f32" | "f64" | "i8" | "i32" | "u8" | "u32";
 }
 
-export type Compiled = (...args: readonly unknown[]) => Promise<unknown>;
+/** What a report says of a program: its kernels in order, and the bytes that it holds. */
+export interface ProgramFacts {
+  readonly target: string;
+  readonly kernels: readonly { readonly name: string }[];
+  readonly memory: {
+    readonly temporaryBytes: number;
+    readonly inputBytes: number;
+    readonly stateBytes: number;
+  };
+}
+
+export interface Compiled {
+  (...args: readonly unknown[]): Promise<unknown>;
+  /** What it is compiled to; absent where the compiler cannot tell. */
+  inspect?(): Promise<ProgramFacts>;
+}
 
 /** Where programs run, by name. */
 export type Backend = "auto" | "js" | "wasm" | "webgpu";
@@ -36,6 +52,8 @@ export interface FrontDoor {
       readonly engine?: Engine;
     },
   ): Compiled;
+  /** Moves the parameters of a model to where programs for `target` run. */
+  move?(source: Module, target: Backend): Promise<unknown>;
   /** State as safetensors, and back. */
   stateBytes(state: Named): Promise<Uint8Array>;
   loadState(

@@ -13,6 +13,7 @@ export {
   type Compiled,
   type FrontDoor,
   type Named,
+  type ProgramFacts,
   plug,
 } from "./front.ts";
 export {
@@ -20,6 +21,7 @@ export {
   type FitSettings,
   type Samples,
   Sequential,
+  type SequentialOptions,
   summaryOf,
 } from "./keras.ts";
 export type { HostSums, Metric, MetricValue, Sums } from "./meter.ts";

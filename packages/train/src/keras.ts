@@ -9,7 +9,15 @@ import {
   fromArrays,
   type NumericArray,
 } from "@kiln-ml/data";
-import { checkList, checkRecord, GraphError, kindOf, type Tensor } from "@kiln-ml/ir";
+import {
+  checkList,
+  checkOptions,
+  checkRecord,
+  GraphError,
+  kindOf,
+  type OptionNames,
+  type Tensor,
+} from "@kiln-ml/ir";
 import {
   bce,
   crossEntropy,
@@ -23,6 +31,7 @@ import { Adam, AdamW, type Optimizer, RMSProp, SGD } from "@kiln-ml/optim";
 import type { Batches } from "./batches.ts";
 import { evaluate, type Predicted, predict } from "./evaluate.ts";
 import { fit } from "./fit.ts";
+import { type Backend, frontDoor } from "./front.ts";
 import type { Metric } from "./meter.ts";
 import * as metrics from "./metrics/index.ts";
 import type { EvaluateOptions, FitOptions, Loss } from "./options.ts";
@@ -127,9 +136,53 @@ function arrayOf(samples: Samples, whole: boolean): readonly [NumericArray, read
   return [numbers, shapeOf(samples).slice(1)];
 }
 
-/** Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`, as Keras has them. */
+type Entry = Parameters<PlainSequential["add"]>[0];
+
+export interface SequentialOptions {
+  /** Where it trains and predicts; what suits it by default. */
+  readonly backend?: Backend;
+}
+
+const sequentialOptions: OptionNames<SequentialOptions> = { backend: 1 };
+const backends: readonly Backend[] = ["auto", "js", "wasm", "webgpu"];
+
+/** Options stand last, as a plain object. */
+const isOptions = (x: unknown): x is SequentialOptions =>
+  x instanceof Object && Object.getPrototypeOf(x) === Object.prototype;
+
+/**
+ * Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`, as Keras has them.
+ *
+ *   const model = new train.Sequential([new nn.Input([2]), new nn.Dense(8)], { backend: "wasm" });
+ *   model.backend = "webgpu";
+ *
+ * Throws GraphError for a backend that there is not.
+ */
 export class Sequential extends PlainSequential {
   #compiled: Compiled | undefined;
+  #backend: Backend | undefined;
+
+  constructor(...layers: readonly Entry[]);
+  constructor(layers: readonly Entry[], options?: SequentialOptions);
+  constructor(...entries: readonly unknown[]) {
+    const last = entries.at(-1);
+    super(...((isOptions(last) ? entries.slice(0, -1) : entries) as Entry[]));
+    if (!isOptions(last)) return;
+    this.backend = checkOptions("sequential", last, sequentialOptions).backend;
+  }
+
+  /** Where the next call of `fit`, `evaluate` or `predict` runs; parameters move there with it. */
+  get backend(): Backend | undefined {
+    return this.#backend;
+  }
+
+  set backend(name: Backend | undefined) {
+    if (name !== undefined && !backends.includes(name))
+      throw new GraphError(
+        `sequential: there is no backend ${kindOf(name)}\n  it is one of ${backends.join(", ")}`,
+      );
+    this.#backend = name;
+  }
 
   /** Says what to train with; names are Keras's. `optimizer` is "adam" by default. */
   compile(settings: CompileSettings): this {
@@ -179,6 +232,13 @@ export class Sequential extends PlainSequential {
     return new DataLoader(set, { batch, shuffle, seed });
   }
 
+  /** Options of a run where the backend says, with the parameters there. */
+  async #there(): Promise<{ readonly target?: Backend }> {
+    if (this.backend === undefined) return {};
+    await frontDoor().move?.(this, this.backend);
+    return { target: this.backend };
+  }
+
   /** Trains on all samples, `epochs` times. */
   async fit(x: Samples, y: Samples, settings: FitSettings = {}): Promise<History> {
     checkRecord("sequential.fit", settings, "settings");
@@ -188,6 +248,7 @@ export class Sequential extends PlainSequential {
     return fit(this, this.#loader(x, y, batchSize, shuffle, seed), {
       ...shared,
       optimizer,
+      ...(await this.#there()),
       epochs,
       callbacks,
       resume,
@@ -200,13 +261,16 @@ export class Sequential extends PlainSequential {
   async evaluate(x: Samples, y: Samples, settings: BatchSettings = {}): Promise<Logs> {
     checkRecord("sequential.evaluate", settings, "settings");
     const { batchSize = 32 } = settings;
-    return evaluate(this, this.#loader(x, y, batchSize), this.#ready.shared);
+    return evaluate(this, this.#loader(x, y, batchSize), {
+      ...this.#ready.shared,
+      ...(await this.#there()),
+    });
   }
 
   async predict(x: Samples, settings: BatchSettings = {}): Promise<Predicted> {
     checkRecord("sequential.predict", settings, "settings");
     const { batchSize = 32 } = settings;
-    return predict(this, this.#loader(x, undefined, batchSize));
+    return predict(this, this.#loader(x, undefined, batchSize), await this.#there());
   }
 
   /** Prints the layers with the shapes of their results, where an `Input` makes them known, and their parameters. */

@@ -22,7 +22,14 @@ import {
 } from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
 import { GradScaler, type Optimizer } from "@kiln-ml/optim";
-import { type ArgumentType, type Backend, type Compiled, type Engine, frontDoor } from "./front.ts";
+import {
+  type ArgumentType,
+  type Backend,
+  type Compiled,
+  type Engine,
+  frontDoor,
+  type ProgramFacts,
+} from "./front.ts";
 import { Meters, type Metric } from "./meter.ts";
 import type { Step, StepResult } from "./options.ts";
 
@@ -128,6 +135,11 @@ export class TrainingProgram {
   /** Runs step number `index`, from 0; the last of each `accumulate` moves the parameters. */
   run(index: number, batch: readonly unknown[]): Promise<unknown> {
     return (index + 1) % this.accumulate ? this.#gather(...batch) : this.#apply(...batch);
+  }
+
+  /** What a step is compiled to, once one has run. */
+  async facts(): Promise<ProgramFacts | undefined> {
+    return this.#apply.inspect?.();
   }
 
   async reset(): Promise<void> {

@@ -5,6 +5,7 @@
 import { GraphError } from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
 import type { Optimizer } from "@kiln-ml/optim";
+import type { ProgramFacts } from "./front.ts";
 import type { MetricValue } from "./meter.ts";
 
 /** What an epoch measured: `loss`, metrics by name, and those of the validation as `val.…`. */
@@ -58,6 +59,8 @@ export interface Run {
   read(): Promise<Logs>;
   /** The number of the first step whose loss was not finite; 0 if there is none. Waits for the device. */
   badStep(): Promise<number>;
+  /** What a step is compiled to, once one has run; undefined where the compiler cannot tell. Compiles it again: once a run. */
+  program(): Promise<ProgramFacts | undefined>;
   /** Ends the run after this step, or this epoch; the reason goes into the history. */
   stop(reason: string): void;
   /** The whole state of the run as one safetensors file: `fit` resumes from it. */

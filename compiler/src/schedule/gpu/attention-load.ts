@@ -24,8 +24,7 @@ import { openBlock } from "../../lower/context.ts";
 import { nest, renamed } from "../../lower/loops.ts";
 import { choose } from "../../lower/value.ts";
 import { linesPerTile, type Places, type Tile, teams, tileAt } from "./attention-tile.ts";
-import { below } from "./gpu.ts";
-import { onlyIf } from "./row-teams.ts";
+import { below, onlyIf } from "./gpu.ts";
 
 /** A step of terms of the tile's rows of a product. */
 export function stageRows(t: Tile, { row: place }: Places, product: Tensor, step: Dim): Stmt[] {

@@ -7,15 +7,14 @@
  * would wait for one load at a time; with teams neighbours still read neighbouring columns,
  * coalesced.
  */
-import { addDim, ceilDiv, floorDiv, modDim, mulDim, negDim, printDim } from "@kiln-ml/ir";
-import { makeLoop } from "../../fuse/group.ts";
+import { printDim } from "@kiln-ml/ir";
 import { extentGuess } from "../../fuse/state.ts";
-import { type LoweringContext, openBlock } from "../../lower/context.ts";
-import { decode, nest, totalOf } from "../../lower/loops.ts";
+import type { LoweringContext } from "../../lower/context.ts";
 import type { Scheduled } from "../../lower/lower.ts";
-import { emitRow } from "../../lower/rows.ts";
-import { below, groupSize } from "./gpu.ts";
-import { combineAll, onlyIf, rowsKey, type Shape } from "./row-teams.ts";
+import { apply } from "../recipe.ts";
+import { groupSize } from "./gpu.ts";
+import { iterations, rowsKey } from "./row-teams.ts";
+import type { Rows } from "./rows.ts";
 
 /** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. */
 const widths = [8, 4, 16, 32, 64];
@@ -27,45 +26,24 @@ const mostColumns = 1 << 14;
 const leastRows = 64;
 
 /** Whether a column is worth several invocations. */
-export const wantsColumnTeams = ({ outer, inner }: Shape): boolean =>
+export const wantsColumnTeams = ({ outer, inner }: Rows): boolean =>
   extentGuess(outer) < mostColumns && extentGuess(inner) >= leastRows;
 
-export function gpuColumnTeams(context: LoweringContext, shape: Shape): Scheduled {
-  const usual = extentGuess(shape.inner) < shortColumn ? wide : widths[0]!;
-  if (!context.choices) return inTeams(context, shape, usual);
-  const key = rowsKey(`columns of ${printDim(totalOf(shape.inner))}`, context, shape);
+export function gpuColumnTeams(context: LoweringContext, rows: Rows): Scheduled {
+  const usual = extentGuess(rows.inner) < shortColumn ? wide : widths[0]!;
+  if (!context.choices) return inTeams(rows, usual);
+  const key = rowsKey(`columns of ${printDim(iterations(rows.inner))}`, context, rows);
   const options = [usual, ...widths.filter((w) => w !== usual)];
   const choice = context.choices.among(key, options.map(String));
-  return { ...inTeams(context, shape, Number(choice.chosen)), choice };
+  return { ...inTeams(rows, Number(choice.chosen)), choice };
 }
 
-function inTeams(context: LoweringContext, shape: Shape, sideBySide: number): Scheduled {
-  const members = groupSize / sideBySide;
-  const [columns, rows] = [totalOf(shape.outer), totalOf(shape.inner)];
-  const group = makeLoop("columns", ceilDiv(columns, sideBySide));
-  const lid = makeLoop("lid", groupSize);
-  const column = addDim(mulDim(group.at, sideBySide), modDim(lid.at, sideBySide));
-  const member = floorDiv(lid.at, sideBySide);
-  const step = makeLoop("step", ceilDiv(rows, members));
-  const flat = addDim(mulDim(step.at, members), member);
-  const columnWithin = modDim(columns, sideBySide) === 0 ? [] : [below(column, columns)];
-  const rowWithin = modDim(rows, members) === 0 ? [] : [below(flat, rows)];
-  const block = openBlock(context);
-  emitRow(context, block, {
-    rename: shape.rename,
-    inner: (body) =>
-      nest(
-        [step],
-        "serial",
-        onlyIf([...columnWithin, ...rowWithin], [...decode(shape.inner, flat), ...body]),
-      ),
-    combine: (reduces, names) => combineAll(reduces, names, { team: members, apart: true }),
-    once: (body) => onlyIf([...columnWithin, { value: negDim(member), test: "nonnegative" }], body),
-  });
-  const body = nest([group], "workgroup", [
-    { kind: "letInvocation", name: lid.name },
-    ...decode(shape.outer, column),
-    ...block.body,
-  ]);
-  return { body, workgroupSize: groupSize };
-}
+const inTeams = ({ merged, outer, inner }: Rows, sideBySide: number): Scheduled => ({
+  ...apply(
+    merged,
+    ["flatten", "columns", ...outer.map((l) => l.name)],
+    ["flatten", "e", ...inner.map((l) => l.name)],
+    ["teams", "columns", "e", groupSize / sideBySide, groupSize, "apart"],
+  ),
+  workgroupSize: groupSize,
+});

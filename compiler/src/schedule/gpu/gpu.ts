@@ -30,18 +30,21 @@ export const below = (value: Dim, end: Dim): Condition => ({
   test: "nonnegative",
 });
 
+/** That `at` is one of `total`, where blocks of `by` may go beyond it. */
+export const within = (at: Dim, total: Dim, by: number): Condition[] =>
+  dividesEvenly(total, by) ? [] : [below(at, total)];
+
+export const onlyIf = (when: readonly Condition[], body: readonly Stmt[]): Stmt[] =>
+  when.length === 0 ? [...body] : [{ kind: "if", when, then: body }];
+
 /** One invocation for each iteration of `loops`; `body` is run with their variables bound. */
 export function perInvocation(loops: readonly Loop[], size: number, body: readonly Stmt[]): Stmt[] {
   const total = totalOf(loops);
   const group = makeLoop("chunk", ceilDiv(total, size));
   const local = makeLoop("local", size);
   const flat = addDim(mulDim(group.at, size), local.at);
-  const inside: Condition = { value: subDim(subDim(total, 1), flat), test: "nonnegative" };
-  const work = [...decode(loops, flat), ...body];
-  const guarded: Stmt[] = dividesEvenly(total, size)
-    ? work
-    : [{ kind: "if", when: [inside], then: work }];
-  return nest([group], "workgroup", nest([local], "local", guarded));
+  const work = onlyIf(within(flat, total, size), [...decode(loops, flat), ...body]);
+  return nest([group], "workgroup", nest([local], "local", work));
 }
 
 /** Statements that one invocation of a workgroup runs. */
@@ -51,10 +54,11 @@ export const once = (body: readonly Stmt[]): Stmt[] =>
 /** Puts few elements into the first workgroup of a kernel. */
 export function besideGrid(body: readonly Stmt[], guests: readonly LoweringContext[]): Stmt[] {
   const extra = guests.flatMap((context) => {
+    const { outer } = context.group;
     const block = openBlock(context);
-    emitRow(context, block, { rename: new Map(), inner: (b) => [...b], once: (b) => [...b] });
-    const flat = makeLoop("first", totalOf(context.group.outer));
-    return nest([flat], "local", [...decode(context.group.outer, flat.at), ...block.body]);
+    emitRow(context, block);
+    const flat = makeLoop("first", totalOf(outer));
+    return nest([flat], "local", [...decode(outer, flat.at), ...block.body]);
   });
   const when: Condition[] = [];
   const insert = (stmts: readonly Stmt[]): Stmt[] => {

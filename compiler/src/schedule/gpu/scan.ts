@@ -40,8 +40,7 @@ import { accName, declareAcc } from "../../lower/rows.ts";
 import { emitAfter, lineOf, runningOf } from "../../lower/scans.ts";
 import { inDtype, sumDtype } from "../../lower/value.ts";
 import { vectorisedParams } from "../vector.ts";
-import { below, groupSize, once, perInvocation } from "./gpu.ts";
-import { onlyIf } from "./row-teams.ts";
+import { below, groupSize, once, onlyIf, perInvocation } from "./gpu.ts";
 
 const size = 64;
 /** Shorter lines do not pay for what a workgroup says to itself. */

@@ -9,16 +9,16 @@
  * used whole.
  */
 import { maxOfDim, modDim, opRecord } from "@kiln-ml/ir";
-import type { Of, Stmt } from "../../kernel/kernel.ts";
+import type { Of } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { walkStmts } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { naiveRows } from "../../lower/naive.ts";
-import { rootReduces } from "../../lower/rows.ts";
+import { phasesOf, rootReduces } from "../../lower/rows.ts";
 import { doubled } from "../../lower/value.ts";
 import { inColumns, keptIn, readsByColumn } from "../columns.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
-import { apply, type Step } from "../recipe.ts";
+import { apply, type Moved, naive, type Step } from "../recipe.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 9;
@@ -31,23 +31,27 @@ const largeMap = 4096;
 /** Columns at once: two cache lines of f32. Sums are kept in double, as scalar ones of js are. */
 export const columnWidth = 32;
 
-export function serialRows(context: LoweringContext): Stmt[] {
+export function serialRows(context: LoweringContext): Moved {
   const { group } = context;
   const small = isSmall(group.inner);
-  const merged = apply(naiveRows(context, small ? undefined : { double: true }), ["merge"]);
-  const [outer, inner] = [loopsOf(merged, group.outer), loopsOf(merged, group.inner)];
+  const merged = apply(naive(naiveRows(context)), ["merge"]);
+  const [outer, inner] = [loopsOf(merged.body, group.outer), loopsOf(merged.body, group.inner)];
   const last = outer.at(-1);
-  const runs = inner.map(({ name }): Step => ["mark", name, small ? "unrolled" : "serial"]);
-  if (!last) return apply(merged, ...runs);
+  const steps: Step[] = inner.map(
+    ({ name }): Step => ["mark", name, small ? "unrolled" : "serial"],
+  );
+  if (!small && phasesOf(context).length > 1)
+    steps.unshift(["keep", "double", ...inner.map((l) => l.name)]);
+  if (!last) return apply(merged, ...steps);
   if (rootReduces(context).length > 0)
-    runs.push(...outer.map(({ name }): Step => ["mark", name, "serial"]));
+    steps.push(...outer.map(({ name }): Step => ["mark", name, "serial"]));
   else if (!small && readsByColumn(context, outer, inner, last.body))
-    runs.push(
+    steps.push(
       ...keptIn(last.body, (a) => doubled(a.dtype)),
       ...inColumns(last, columnWidth, "serial"),
     );
-  else if (pays(outer, last)) runs.push(["unroll", last.name, repeated]);
-  return apply(merged, ...runs);
+  else if (pays(outer, last)) steps.push(["unroll", last.name, repeated]);
+  return apply(merged, ...steps);
 }
 
 /**

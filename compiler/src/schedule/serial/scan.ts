@@ -7,22 +7,21 @@
  * memory once.
  */
 import { maxOfDim } from "@kiln-ml/ir";
-import type { Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { naiveScan } from "../../lower/naive.ts";
 import { doubled } from "../../lower/value.ts";
 import { inColumns, keptIn, scansByColumn } from "../columns.ts";
 import { loopsOf } from "../loop-moves.ts";
-import { apply } from "../recipe.ts";
+import { apply, type Moved, naive } from "../recipe.ts";
 import { columnWidth } from "./rows.ts";
 
 /** Loops of at most this many iterations are written out. */
 const unrollLimit = 9;
 
-export function serialScan(context: LoweringContext): Stmt[] {
+export function serialScan(context: LoweringContext): Moved {
   const [axis] = context.group.inner;
-  const merged = apply(naiveScan(context), ["merge"]);
-  const last = loopsOf(merged, context.group.outer).at(-1);
+  const merged = apply(naive(naiveScan(context)), ["merge"]);
+  const last = loopsOf(merged.body, context.group.outer).at(-1);
   if (maxOfDim(axis!.extent) <= unrollLimit) return apply(merged, ["mark", axis!.name, "unrolled"]);
   if (!last || !scansByColumn(context, last, axis!, last.body)) return merged;
   const kept = keptIn(last.body, (a) => (a.widened ? doubled(a.dtype) : a.dtype));

@@ -23,7 +23,7 @@ import { sumDtype } from "../../lower/value.ts";
 import { inColumns, keptIn, readsByColumn } from "../columns.ts";
 import { compensated } from "../compensate.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
-import { apply, type Step } from "../recipe.ts";
+import { apply, type Moved, naive, type Step } from "../recipe.ts";
 
 /** Inner loops of at most this many iterations are written out. */
 const unrollLimit = 16;
@@ -40,21 +40,22 @@ const [jumpBlock, runBlock] = [16, 64];
 /** Rows that are summed before their sum is added to the total, and those added at once. */
 const [rowBlock, together] = [64, 4];
 
-export function simdRows(context: LoweringContext): Stmt[] {
+export function simdRows(context: LoweringContext): Moved {
   const { group } = context;
   const small = isSmall(group.inner);
-  const merged = apply(naiveRows(context), ["merge"]);
-  const [outer, inner] = [loopsOf(merged, group.outer), loopsOf(merged, group.inner)];
-  const line = outer.at(-1)?.body ?? merged;
+  const merged = apply(naive(naiveRows(context)), ["merge"]);
+  const [outer, inner] = [loopsOf(merged.body, group.outer), loopsOf(merged.body, group.inner)];
+  const line = outer.at(-1)?.body ?? merged.body;
   const across = inner.length > 0 && runsAcross(outer, inner, line);
   if (across && !small && readsByColumn(context, outer, inner, line))
     return apply(merged, ...columnRecipe(context, outer.at(-1)!, inner));
   const rows = rootReduces(context).length > 0 ? outer.map(serial) : [];
   if (inner.length > 0 && !small && !across) {
     // Without phases there is nothing to keep from one to the next.
-    const kept = phasesOf(context).length > 1 ? naiveRows(context, { double: false }) : undefined;
-    const recipe = [...inner.slice(0, -1).map(serial), ...(rows.length ? rows : flat(outer))];
-    return apply(kept ? apply(kept, ["merge"]) : merged, ...recipe, ["prefetch"], ["blockSums"]);
+    const kept: Step[] =
+      phasesOf(context).length > 1 ? [["keep", ...inner.map((l) => l.name)]] : [];
+    const runs = [...inner.slice(0, -1).map(serial), ...(rows.length ? rows : flat(outer))];
+    return apply(merged, ...kept, ...runs, ["prefetch"], ["blockSums"]);
   }
   const written = small && isShort(inner, line) ? "unrolled" : "serial";
   const runs = inner.map(({ name }): Step => ["mark", name, written]);

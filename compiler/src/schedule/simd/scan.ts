@@ -6,7 +6,6 @@
  * vector load becomes four scalar ones for it.
  */
 import { maxOfDim, opRecord, type Tensor } from "@kiln-ml/ir";
-import type { Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { naiveScan } from "../../lower/naive.ts";
 import { accName } from "../../lower/rows.ts";
@@ -15,7 +14,7 @@ import { sumDtype } from "../../lower/value.ts";
 import { inColumns, keptIn, scansByColumn } from "../columns.ts";
 import { compensated } from "../compensate.ts";
 import { loopsOf } from "../loop-moves.ts";
-import { apply, type Step } from "../recipe.ts";
+import { apply, type Moved, naive, type Step } from "../recipe.ts";
 
 /** Loops of at most this many iterations are written out. */
 const unrollLimit = 16;
@@ -23,12 +22,12 @@ const unrollLimit = 16;
 const sumBlock = 64;
 const columnWidth = 512;
 
-export function simdScan(context: LoweringContext): Stmt[] {
+export function simdScan(context: LoweringContext): Moved {
   const axis = context.group.inner[0]!;
-  const merged = apply(naiveScan(context), ["merge"]);
-  const outer = loopsOf(merged, context.group.outer);
+  const merged = apply(naive(naiveScan(context)), ["merge"]);
+  const outer = loopsOf(merged.body, context.group.outer);
   const last = outer.at(-1);
-  const line = last?.body ?? merged;
+  const line = last?.body ?? merged.body;
   const sums = runningOf(context)
     .filter(isSum)
     .map((t) => accName(context, t));

@@ -21,12 +21,12 @@ export const js: Target = {
   reserved,
   passes: [splitConcat],
   schedule: {
-    rows: (context) => ({ body: serialRows(context), workgroupSize: 1 }),
-    scan: (context) => ({ body: serialScan(context), workgroupSize: 1 }),
+    rows: (context) => ({ ...serialRows(context), workgroupSize: 1 }),
+    scan: (context) => ({ ...serialScan(context), workgroupSize: 1 }),
     contraction: (context) => ({ body: serialContraction(context), workgroupSize: 1 }),
     scatter: (context) => ({ body: serialScatter(context), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
-    beside: (body, guests) => [...guests.flatMap(serialRows), ...body],
+    beside: (body, guests) => [...guests.flatMap((guest) => serialRows(guest).body), ...body],
   },
   emit: (kernel, { rounding }) =>
     kernel.custom ? customJs(kernel, kernel.custom) : emitJs(kernel, { rounding }),

@@ -23,13 +23,13 @@ export const wasm: Target = {
   startsAnywhere: true,
   passes: [splitConcat, splitReduce],
   schedule: {
-    rows: (context) => ({ body: simdRows(context), workgroupSize: 1 }),
-    scan: (context) => ({ body: simdScan(context), workgroupSize: 1 }),
+    rows: (context) => ({ ...simdRows(context), workgroupSize: 1 }),
+    scan: (context) => ({ ...simdScan(context), workgroupSize: 1 }),
     contraction: (context) => ({ body: simdContraction(context), workgroupSize: 1 }),
     scatter: (context) => ({ body: serialScatter(context, true), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
     beside: (body, guests) => [
-      ...guests.flatMap(simdRows),
+      ...guests.flatMap((guest) => simdRows(guest).body),
       // Threads share what follows.
       { kind: "barrier" },
       ...body,

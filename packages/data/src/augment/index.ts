@@ -11,6 +11,7 @@ export {
   randomCrop,
   warp,
 } from "./shapes.ts";
+export { logMel, type MaskOptions, type MelOptions, maskBands } from "./sound.ts";
 export {
   type ColorOptions,
   type CutoutOptions,

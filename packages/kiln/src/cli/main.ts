@@ -33,6 +33,7 @@ const commands: Readonly<Record<string, Row>> = {
   generate: { usage: "MODEL --prompt TEXT",       what: "what a language model goes on with",         load: () => import("./generate.ts") },
   chat:    { usage: "MODEL",                      what: "a conversation with a language model",       load: () => import("./chat.ts") },
   doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
+  cache:   { usage: "[clear]",                    what: "the programs that are kept compiled",        load: () => import("./cache.ts") },
   completion: { usage: "bash | zsh | fish",       what: "a script that completes these, for a shell", load: () => import("./completion.ts") },
 };
 
@@ -49,7 +50,7 @@ ${Object.values(commands)
   ${"kiln <command> --help".padEnd(width)}options of a command
   ${"kiln --version".padEnd(width)}its version, and the targets found here
 
-NO_COLOR turns colours off, KILN_DEBUG shows stacks.
+NO_COLOR turns colours off, KILN_DEBUG shows stacks, KILN_CACHE says where programs are kept.
 Exit codes: 0 done, 1 the script or model failed, 2 wrong usage.
 `;
 

@@ -32,10 +32,13 @@ export function groups({ kernels = [] }: Stage): string {
   return `== groups: ${kernels.length} kernels\n${lines.join("\n")}\n`;
 }
 
-/** The kernels as schedules made them, those of one structure once. */
+/** The kernels as schedules made them, those of one structure once, and the moves that did so. */
 export function kernelIr({ kernels = [] }: Stage): string {
-  const texts = new Set(kernels.map(({ kernel }) => kernel));
-  return `== kernel-ir: ${texts.size} kernels\n${[...texts].map(printKernel).join("\n")}`;
+  const made = new Map(kernels.map(({ kernel, recipe }) => [kernel, recipe]));
+  const texts = [...made].map(([kernel, recipe]) =>
+    recipe ? `recipe ${recipe}\n${printKernel(kernel)}` : printKernel(kernel),
+  );
+  return `== kernel-ir: ${texts.length} kernels\n${texts.join("\n")}`;
 }
 
 /** Ops in order, repeated ones counted. */

@@ -1,7 +1,7 @@
 /** Options of commands, read strictly: an unknown option or a bad value is a usage error. */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { targetNames } from "@kiln-ml/compiler";
+import { targetNames } from "@kiln-ml/compiler/program";
 import { checkOptions } from "@kiln-ml/ir/errors";
 import type { TargetOption } from "../devices/session.ts";
 import type { ThreadCount } from "../devices/wasm-support.ts";

@@ -3,15 +3,10 @@
  * target, and only for a clear gain, so that two functions never carry their parameters back and forth.
  */
 import type { Artifact, TargetName } from "@kiln-ml/artifact";
-import {
-  type Compiled,
-  type CompileOptions,
-  compileProgram,
-  loadTarget,
-  nodesOf,
-  type Program,
-} from "@kiln-ml/compiler";
+import type { Compiled, Program } from "@kiln-ml/compiler";
+import { nodesOf } from "@kiln-ml/compiler/program";
 import { type Dim, DtypeError, evaluateDim, GraphError, symbolsIn } from "@kiln-ml/ir";
+import { compileOnce, type OnceOptions } from "../cache/compile-once.ts";
 import type { CodeOptions } from "../devices/engine.ts";
 import {
   type Counts,
@@ -37,6 +32,7 @@ export interface Placed {
   readonly compiled: Compiled;
 }
 
+type Stage = Parameters<NonNullable<CodeOptions["observe"]>>;
 type Extents = readonly (readonly number[])[];
 
 const speed: Readonly<Record<TargetName, number>> = { js: 0, wasm: 1, webgpu: 2 };
@@ -55,19 +51,14 @@ export async function compilePlaced(
 ): Promise<Placed> {
   // An adapter may come and go; the CPU is always there.
   const first = isTiny(program) ? "js" : cpuTarget();
-  const stages: Parameters<NonNullable<CodeOptions["observe"]>>[] = [];
+  const stages: Stage[] = [];
   const { tuning: _tuning, ...plain } = code;
-  await loadTarget(first);
-  const compiled = compileProgram(program, {
-    ...plain,
-    target: first,
-    observe: (...stage) => stages.push(stage),
-  });
+  const watching = code.observe && { observe: (...stage: Stage) => void stages.push(stage) };
+  const compiled = await compileOnce(program, { ...plain, ...watching, target: first });
   const target = await choose(compiled.artifact, home?.target, extents);
   const session = home?.target === target ? home : await sessionFor(target);
   if (target !== first) {
-    await loadTarget(target);
-    const other = tryCompile(program, await compileOptionsOf(session, code));
+    const other = await tryCompile(program, await compileOptionsOf(session, code));
     if (other) return { session, compiled: other };
   }
   for (const stage of stages) code.observe?.(...stage);
@@ -78,7 +69,7 @@ export async function compilePlaced(
 export async function compileOptionsOf(
   { target, device }: Session,
   { tuning: table, ...code }: CodeOptions,
-): Promise<CompileOptions> {
+): Promise<OnceOptions> {
   const options =
     target === "webgpu"
       ? { ...code, target, limits: device.limits, features: [...device.features] }
@@ -90,9 +81,9 @@ export async function compileOptionsOf(
 }
 
 /** Undefined where the target refuses a program that another one takes. */
-function tryCompile(program: Program, options: CompileOptions): Compiled | undefined {
+async function tryCompile(program: Program, options: OnceOptions): Promise<Compiled | undefined> {
   try {
-    return compileProgram(program, options);
+    return await compileOnce(program, options);
   } catch (error) {
     if (error instanceof GraphError || error instanceof DtypeError) return undefined;
     throw error;

@@ -44,6 +44,7 @@ export const compileOptions: OptionNames<CompileOptions> = {
   name: 1,
   observe: 1,
   tuning: 1,
+  cache: 1,
 };
 
 /** Throws GraphError for an engine that is none, or one beside a target. */

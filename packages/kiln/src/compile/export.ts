@@ -3,9 +3,10 @@
  * as weights. Writes no files.
  */
 import type { Artifact, Constant, TargetName } from "@kiln-ml/artifact";
-import { compileProgram, loadTarget, type Program } from "@kiln-ml/compiler";
+import type { Program } from "@kiln-ml/compiler";
 import type { OptionNames, Tensor } from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime/loader";
+import { compileOnce } from "../cache/compile-once.ts";
 import { arraysOf, type CodeOptions, codeOf } from "../devices/engine.ts";
 import type { Session } from "../devices/session.ts";
 import type { TuningTable } from "../tune/table.ts";
@@ -45,16 +46,9 @@ export async function exportProgram(
 ): Promise<Artifact> {
   code.observe?.("graph", { program });
   const target = options.target ?? session.target;
-  const { defaultLimits } = await loadTarget(target);
   const { tuning: _own, ...plain } = codeOf(code);
-  const tuning =
-    options.tuning &&
-    (await import("../tune/table.ts")).tuningElsewhere(
-      options.tuning,
-      { target, limits: defaultLimits },
-      options.adapter,
-    );
-  const { artifact, states } = compileProgram(program, {
+  const tuning = options.tuning && (await tuningOf(options.tuning, target, options.adapter));
+  const { artifact, states } = await compileOnce(program, {
     ...plain,
     target,
     ...(tuning ? { tuning } : {}),
@@ -66,6 +60,14 @@ export async function exportProgram(
   for (const [i, array] of arrays.entries())
     weights[artifact.signature.states[i]!.name] = await constantOf(array);
   return { ...artifact, weights };
+}
+
+/** What a table has for the guaranteed limits of a target. */
+async function tuningOf(table: TuningTable, target: TargetName, adapter: string | undefined) {
+  const { loadTarget } = await import("@kiln-ml/compiler/compile");
+  const { tuningElsewhere } = await import("../tune/table.ts");
+  const { defaultLimits: limits } = await loadTarget(target);
+  return tuningElsewhere(table, { target, limits }, adapter);
 }
 
 /** The bytes of a device array. Every platform that runs JavaScript today is little-endian. */

@@ -2,7 +2,7 @@
  * A function run once on input nodes: the program it defines and the form of its result. The only place where the
  * user's function is called.
  */
-import { type Program, statesOf } from "@kiln-ml/compiler";
+import { type Program, statesOf } from "@kiln-ml/compiler/program";
 import {
   currentValue,
   GraphError,

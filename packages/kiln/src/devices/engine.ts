@@ -3,14 +3,8 @@
  * here expects its turn in the queue (`inOrder`).
  */
 import type { Artifact } from "@kiln-ml/artifact";
-import {
-  type CompileOptions,
-  compileProgram,
-  loadTarget,
-  type Program,
-  statesOf,
-  targetNames,
-} from "@kiln-ml/compiler";
+import type { CompileOptions, Program } from "@kiln-ml/compiler";
+import { statesOf, targetNames } from "@kiln-ml/compiler/program";
 import {
   GraphError,
   hasHostData,
@@ -29,6 +23,7 @@ import {
   load,
   type RunOptions,
 } from "@kiln-ml/runtime/loader";
+import { compileOnce } from "../cache/compile-once.ts";
 import { compileOptionsOf, compilePlaced } from "../compile/automatic.ts";
 import { isValue, structureOf } from "../compile/structure.ts";
 import type { TuningTable } from "../tune/table.ts";
@@ -44,6 +39,8 @@ export interface CodeOptions
   extends Pick<CompileOptions, "fusion" | "rounding" | "name" | "observe"> {
   /** What a tuner found; entries of other adapters than the one at hand are left alone. */
   readonly tuning?: TuningTable;
+  /** False compiles anew, whatever is kept from earlier, and keeps nothing; default true. */
+  readonly cache?: boolean;
 }
 
 /** A compiled program bound to the states of a session. */
@@ -91,8 +88,7 @@ export class Runner {
       const written = program.updates.map(([param]) => param);
       return new Runner(session, { external }, states, written);
     }
-    await loadTarget(session.target);
-    const { artifact, states } = compileProgram(
+    const { artifact, states } = await compileOnce(
       program,
       await compileOptionsOf(session, codeOf(options)),
     );

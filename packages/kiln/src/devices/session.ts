@@ -3,7 +3,7 @@
  * A session owns no values; `storage.ts` knows where they live.
  */
 import type { TargetName } from "@kiln-ml/artifact";
-import { checkTargetName, loadTarget } from "@kiln-ml/compiler";
+import { checkTargetName } from "@kiln-ml/compiler/program";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
 import { type Device, openWebGpu, wasmThreads } from "@kiln-ml/runtime/loader";
 import type { ExternalDevice } from "./external.ts";
@@ -39,8 +39,13 @@ const devices = {
  */
 export function prefetch(target: TargetName): void {
   const device = target === "webgpu" ? undefined : devices[target]();
-  Promise.all([loadTarget(target), device]).catch(() => {});
+  // In Node a file is near, and where the program is kept the compiler is not needed.
+  const compiler = globalThis.process?.versions?.node ? undefined : loadCompiler(target);
+  Promise.all([compiler, device]).catch(() => {});
 }
+
+const loadCompiler = async (target: TargetName): Promise<unknown> =>
+  (await import("@kiln-ml/compiler/compile")).loadTarget(target);
 
 const sessions = new Map<TargetName, Promise<Session>>();
 /** Those of `sessions` that are open. */

@@ -3,6 +3,7 @@
  * copy of the package sees it too.
  */
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
+import type { Store } from "../cache/store.ts";
 import type { TuningTable } from "../tune/table.ts";
 import type { TargetOption } from "./session.ts";
 import type { ThreadCount } from "./wasm-support.ts";
@@ -24,6 +25,10 @@ interface Settings {
   softwareAdapter?: boolean;
   /** What a tuner found, for functions that are given no table. */
   tuning?: TuningTable;
+  /** False compiles every program, whatever is kept. */
+  cache?: boolean;
+  /** Where programs are kept; null where nowhere. */
+  store?: Store | null;
   /** False turns fusion off everywhere. */
   fusion?: boolean;
   /** Called with each program that a function compiles, and those that it had; the last of them again if only its device changed. */

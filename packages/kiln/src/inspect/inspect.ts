@@ -93,8 +93,8 @@ export async function inspectProgram(
       `inspect: a profile is of ${session.target}, on which it runs, and not of ${target}\n  leave one of them out, or compile it with { target: "${target}" }`,
     );
   await loadTarget(target);
-  const { tuning: _tuning, ...plain } = code;
-  const given =
+  const { tuning: _tuning, cache: _, ...plain } = code;
+  const { cache: _cache, ...given } =
     target === session.target ? await compileOptionsOf(session, code) : { ...plain, target };
   const refusals = new Refusals();
   const seen: Seen[] = [];

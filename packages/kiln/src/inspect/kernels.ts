@@ -118,12 +118,13 @@ function describe(
   const inlined = new Set<Tensor>();
   for (const m of members) for (const t of madeOf(m, homes).inlined) inlined.add(t);
   for (const t of [...members, ...inlined]) nodes.computedIn(t, kernel);
-  const { group } = launch.lowered;
+  const { group, recipe } = launch.lowered;
   const module = moduleOf(members) ?? moduleOf(inlined);
   const loops = loopsOf(group);
   return {
     kind: group.kind,
     ...(loops ? { loops } : {}),
+    ...(recipe ? { recipe } : {}),
     ...(module ? { module } : {}),
     members: nodes.idsOf(members),
     inlined: nodes.idsOf(inlined),

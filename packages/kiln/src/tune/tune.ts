@@ -73,7 +73,7 @@ export async function tuneProgram(
   }
   await loadTarget(session.target);
   const { device } = session;
-  const { observe: _observe, tuning: _tuning, ...plain } = code;
+  const { observe: _observe, tuning: _tuning, cache: _cache, ...plain } = code;
   const compiled = await compileOptionsOf(session, plain);
   const { limits: _limits, features: _features, ...guaranteed } = compiled;
   const tuner = new Tuner(device, dims, options);

@@ -3,17 +3,16 @@
  * whole tensor, for each index of an axis, or for blocks along an axis.
  */
 import {
-  clamp,
   convert,
   type Dim,
+  dequantize,
   expandDims,
-  maximum,
   maxOf,
-  minimum,
   minOf,
   mulDim,
+  quantize,
+  quantizeDynamic,
   reshape,
-  select,
   type Tensor,
 } from "@kiln-ml/ir";
 import type { NodeContext, Result } from "../context.ts";
@@ -48,19 +47,19 @@ const rangeOf = (type: ElementType): readonly [number, number] => {
 };
 
 /** Steps in f32 as values of `type`, rounded, moved by the zero point and limited. */
-export function saturated(steps: Tensor, zero: Tensor | undefined, type: ElementType): TensorValue {
-  const whole = steps.round();
-  const moved = zero ? whole.add(widened(zero)) : whole;
-  return typed(convert(clamp(moved, ...rangeOf(type)), dtypeOf(type)), type);
-}
+export const saturated = (
+  steps: Tensor,
+  zero: Tensor | undefined,
+  type: ElementType,
+  scale: Tensor | number = 1,
+): TensorValue => {
+  const limits = { dtype: dtypeOf(type), range: rangeOf(type) };
+  return typed(quantize(steps, scale, { ...limits, ...(zero && { zero }) }), type);
+};
 
 /** (q − zero)·scale in f32. */
-export function dequantized(q: Tensor, scale: Tensor, zero: Tensor | undefined): Tensor {
-  // 32-bit integers may not fit a float before the zero point is taken off.
-  const whole = q.dtype === "i32" && zero ? q.sub(convert(zero, "i32")) : q;
-  const steps = widened(whole);
-  return (zero && q.dtype !== "i32" ? steps.sub(widened(zero)) : steps).mul(widened(scale));
-}
+export const dequantized = (q: Tensor, scale: Tensor, zero: Tensor | undefined): Tensor =>
+  dequantize(q, scale, zero && { zero });
 
 function place(n: NodeContext) {
   const [x, axis, block] = [n.tensor(0), n.int("axis", 1), n.int("block_size", 0)];
@@ -72,8 +71,7 @@ function quantizeLinear(n: NodeContext): TensorValue {
   const named = n.int("output_dtype", 0);
   const type = named ? elementTypeAt(n, named) : n.has(2) ? n.type(2) : "uint8";
   const zero = n.maybe(2);
-  const steps = widened(n.tensor(0)).div(at(widened(n.tensor(1))));
-  return saturated(steps, zero && at(zero), type);
+  return saturated(n.tensor(0), zero && at(zero), type, at(widened(n.tensor(1))));
 }
 
 function dequantizeLinear(n: NodeContext): TensorValue {
@@ -85,17 +83,9 @@ function dequantizeLinear(n: NodeContext): TensorValue {
   return typed(convert(x, dtypeOf(type)), type);
 }
 
-/** The range always holds 0, so that 0 stays exact. */
 function dynamicQuantizeLinear(n: NodeContext): Result {
-  const x = n.tensor(0);
-  const [low, high] = [
-    minimum(x.min(undefined, { empty: "identity" }), 0),
-    maximum(x.max(undefined, { empty: "identity" }), 0),
-  ];
-  const scale = high.sub(low).div(255);
-  const divisor = select(scale.equal(0), 1, scale);
-  const zero = convert(clamp(low.neg().div(divisor).round(), 0, 255), "u8");
-  return [saturated(x.div(divisor), zero, "uint8"), typed(scale, "float32"), typed(zero, "uint8")];
+  const { values, scale, zero } = quantizeDynamic(n.tensor(0));
+  return [typed(values, "uint8"), typed(scale, "float32"), typed(zero, "uint8")];
 }
 
 const note = "Not to or from 8-bit and 4-bit floats.";

@@ -4,6 +4,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeFileAtomic } from "@kiln-ml/artifact/node";
+import type { ProgramFacts } from "../front.ts";
 import type { Callback, EpochRecord, Run } from "../run.ts";
 import { duration, shortNumber } from "./terminal.ts";
 
@@ -97,10 +98,28 @@ const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-widt
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}figure{display:inline-block;width:28rem;max-width:100%;margin:0 1rem 1rem 0}
 svg{width:100%;border:1px solid #d8dee4;border-radius:6px;font-size:11px}svg text{fill:#57606a}.grid{stroke:#eaeef2}
 table{border-collapse:collapse}td,th{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #eaeef2}
-td:first-child,th:first-child{text-align:left}.wide{overflow-x:auto}pre{background:#f6f8fa;padding:1rem;border-radius:6px;overflow-x:auto}`;
+td:first-child,th:first-child,.facts td{text-align:left}.kernels{line-height:2}code{background:#f6f8fa;padding:.1rem .3rem;border-radius:4px}.wide{overflow-x:auto}pre{background:#f6f8fa;padding:1rem;border-radius:6px;overflow-x:auto}`;
 
-/** The page of a run. */
-export function reportPage(run: Run): string {
+function sized(bytes: number): string {
+  const [unit, by] = bytes < 2 ** 20 ? (["KiB", 2 ** 10] as const) : (["MiB", 2 ** 20] as const);
+  return `${Number((bytes / by).toPrecision(3))} ${unit}`;
+}
+
+/** What a step came to: kernels in their order, and memory. */
+function programPart({ target, kernels, memory }: ProgramFacts): string {
+  const facts = [
+    ["target", target],
+    ["kernels a step", String(kernels.length)],
+    ["parameters and other state", sized(memory.stateBytes)],
+    ["a batch", sized(memory.inputBytes)],
+    ["temporary buffers", sized(memory.temporaryBytes)],
+  ];
+  const names = kernels.map(({ name }) => `<code>${escaped(name)}</code>`).join(" → ");
+  return `<h2>Program</h2><table class="facts">${facts.map((f) => row(f)).join("")}</table><p class="kernels">${names}</p>`;
+}
+
+/** The page of a run, with what its step is compiled to where that is known. */
+export function reportPage(run: Run, program?: ProgramFacts): string {
   const settings = Object.entries(run.configuration).map((entry) => row(entry));
   const state = run.stopped ?? (run.records.length >= run.epochs ? "finished" : "running");
   const best = run.records.length
@@ -111,22 +130,26 @@ export function reportPage(run: Run): string {
 <h1>${escaped(run.net.constructor.name)}: ${escaped(best)}, ${escaped(state)}</h1>
 <h2>Curves</h2>${diagrams(run).join("")}
 <h2>Epochs</h2>${epochTable(run)}
-<h2>Configuration</h2><table>${settings.join("")}</table>
-<h2>Model</h2><pre>${escaped(String(run.net))}</pre></html>
+<h2>Configuration</h2><table class="facts">${settings.join("")}</table>
+${program ? programPart(program) : ""}<h2>Model</h2><pre>${escaped(String(run.net))}</pre></html>
 `;
 }
 
 /** Keeps the page of the run at `path`, self-contained. */
 export function report(path: string): Callback {
+  let program: ProgramFacts | undefined;
   const write = async (run: Run): Promise<void> => {
     mkdirSync(dirname(path), { recursive: true });
-    await writeFileAtomic(path, new TextEncoder().encode(reportPage(run)));
+    await writeFileAtomic(path, new TextEncoder().encode(reportPage(run, program)));
   };
   return {
     name: "report",
     onEpochEnd: write,
     async onEnd(run, error) {
-      if (error === undefined) await write(run);
+      if (error !== undefined) return;
+      // At the end, when nobody waits for a step.
+      if (run.step) program = await run.program();
+      await write(run);
     },
   };
 }

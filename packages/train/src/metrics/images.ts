@@ -2,6 +2,7 @@
  * Measures of images: overlap of segmentations, and likeness in structure.
  */
 import {
+  avgPool,
   checkOptions,
   checkTensor,
   convolution,
@@ -95,15 +96,39 @@ function gaussian(size: number, sigma: number): Tensor {
   return tensor(Float32Array.from(values), { shape: [1, 1, size, size] });
 }
 
-/** The mean of (2·μx·μy + c₁)(2·σxy + c₂) / ((μx² + μy² + c₁)(σx² + σy² + c₂)) over places of the window, in every image. */
-function likeness(x: Tensor, y: Tensor, window: Tensor, range: number): Tensor {
+/**
+ * At each place of the window in every image: how alike brightness is, (2·μx·μy + c₁)/(μx² + μy² + c₁), and how alike contrast and
+ * structure are, (2·σxy + c₂)/(σx² + σy² + c₂).
+ */
+function likeness(x: Tensor, y: Tensor, window: Tensor, range: number): readonly [Tensor, Tensor] {
   const [c1, c2] = [(0.01 * range) ** 2, (0.03 * range) ** 2];
   const local = (t: Tensor) => convolution(t, window);
   const [mx, my] = [local(x), local(y)];
   const between = local(x.mul(y)).sub(mx.mul(my));
   const spread = local(x.square()).sub(mx.square()).add(local(y.square())).sub(my.square());
-  const top = mx.mul(my).mul(2).add(c1).mul(between.mul(2).add(c2));
-  return top.div(mx.square().add(my.square()).add(c1).mul(spread.add(c2)));
+  const bright = mx.mul(my).mul(2).add(c1).div(mx.square().add(my.square()).add(c1));
+  return [bright, between.mul(2).add(c2).div(spread.add(c2))];
+}
+
+const ssimNames: OptionNames<SsimOptions> = { range: 1, window: 1, sigma: 1 };
+
+function ssimOptions(name: string, options: SsimOptions) {
+  const { range = 1, window = 11, sigma = 1.5 } = checkOptions(name, options, ssimNames);
+  if (!Number.isInteger(window) || window < 1 || window % 2 === 0)
+    throw new GraphError(`${name}: window must be odd, got ${kindOf(window)}`);
+  return { range, size: window, sigma };
+}
+
+/** Channels of both as images of their own, f32[N·C, 1, H, W]. */
+function planesOf(name: string, output: Tensor, target: Tensor, least: number) {
+  checkSameShape(name, output, target);
+  const [h, w] = output.shape.slice(-2);
+  if (output.rank !== 4 || !isStatic(h!) || !isStatic(w!) || h < least || w < least)
+    throw new ShapeError(
+      `${name}: needs images [N,C,H,W] of ${least} pixels or more, got ${printShape(output.shape)}\n  take a smaller window`,
+    );
+  const planes = (t: Tensor) => t.convert("f32").reshape([-1, 1, h, w]);
+  return [planes(output), planes(target)] as const;
 }
 
 /**
@@ -111,24 +136,47 @@ function likeness(x: Tensor, y: Tensor, window: Tensor, range: number): Tensor {
  * Wang et al. 2004, eq. 13, with its constants and window.
  */
 export function ssim(options: SsimOptions = {}): Metric {
-  const names: OptionNames<SsimOptions> = { range: 1, window: 1, sigma: 1 };
-  const { range = 1, window: size = 11, sigma = 1.5 } = checkOptions("ssim", options, names);
-  if (!Number.isInteger(size) || size < 1 || size % 2 === 0)
-    throw new GraphError(`ssim: window must be odd, got ${kindOf(size)}`);
+  const { range, size, sigma } = ssimOptions("ssim", options);
   return {
     name: "ssim",
     mode: "max",
     batch(output, target) {
-      checkSameShape("ssim", output, target);
-      const [h, w] = output.shape.slice(-2);
-      if (output.rank !== 4 || !isStatic(h!) || !isStatic(w!) || h < size || w < size)
-        throw new ShapeError(
-          `ssim: needs images [N,C,H,W] of ${size} pixels or more, got ${printShape(output.shape)}\n  take a smaller window`,
-        );
-      const planes = (t: Tensor) => t.convert("f32").reshape([-1, 1, h, w]);
-      const each = likeness(planes(output), planes(target), gaussian(size, sigma), range);
-      return { sum: each.sum(), count: countOf(each) };
+      const [x, y] = planesOf("ssim", output, target, size);
+      const [bright, structure] = likeness(x, y, gaussian(size, sigma), range);
+      return { sum: bright.mul(structure).sum(), count: countOf(bright) };
     },
     value: ({ sum, count }) => sum![0]! / count![0]!,
   };
 }
+
+/** Exponents of the scales, the finest first: Wang et al. 2003, section 3.2. */
+const scales = [0.0448, 0.2856, 0.3001, 0.2363, 0.1333];
+
+/**
+ * Structural similarity over five scales, each of half the side: the product of structure at each, and of brightness at the last, with the
+ * exponents above; the mean over images and channels. Both float[N, C, H, W], of 16·(window − 1) + 1 pixels or more. Wang, Simoncelli and
+ * Bovik 2003, eq. 7; a factor below 0 counts as 0, as it has no power.
+ */
+export function msSsim(options: SsimOptions = {}): Metric {
+  const { range, size, sigma } = ssimOptions("msSsim", options);
+  return {
+    name: "msSsim",
+    mode: "max",
+    batch(output, target) {
+      let [x, y] = planesOf("msSsim", output, target, 16 * (size - 1) + 1);
+      const window = gaussian(size, sigma);
+      const factors = scales.map((exponent, i) => {
+        if (i) [x, y] = [halved(x), halved(y)];
+        const [bright, structure] = likeness(x, y, window, range);
+        const each = i === scales.length - 1 ? bright.mul(structure) : structure;
+        return each.mean([1, 2, 3]).maximum(0).pow(exponent);
+      });
+      const all = factors.reduce((a, b) => a.mul(b));
+      return { sum: all.sum(), count: countOf(all) };
+    },
+    value: ({ sum, count }) => sum![0]! / count![0]!,
+  };
+}
+
+/** Means of 2 × 2 pixels; an odd row or column at the end is left out. */
+const halved = (x: Tensor): Tensor => avgPool(x, { size: 2 });

@@ -14,7 +14,7 @@ export {
   type ThresholdOptions,
   topK,
 } from "./classification.ts";
-export { dice, iou, type OverlapOptions, type SsimOptions, ssim } from "./images.ts";
+export { dice, iou, msSsim, type OverlapOptions, type SsimOptions, ssim } from "./images.ts";
 export {
   auroc,
   aurocOf,

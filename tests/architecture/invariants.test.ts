@@ -49,6 +49,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^packages\/data\/src\/(idx|mnist|serve|node\/\w+)\.ts$/,
     /^packages\/train\/src\/(checkpoint-files|lock)\.ts$/,
     /^packages\/train\/src\/callbacks\/(checkpoint|json-lines|report|tensor-board|terminal)\.ts$/,
+    /^packages\/llm\/src\/node\.ts$/,
     /^packages\/onnxruntime\/src\/model-file\.ts$/,
     /^packages\/xla\/src\/(options|sidecar)\.ts$/,
     // A command line alone, and projects of users.

@@ -51,6 +51,8 @@ test("every command has help, which fits a terminal", async () => {
     ["inspect"],
     ["bench"],
     ["tune"],
+    ["generate"],
+    ["chat"],
     ["doctor"],
     ["cache"],
     ["completion"],
@@ -68,7 +70,7 @@ test("no command, and an unknown one", async () => {
   assert.match(err, /^kiln: needs a command\n/);
   await refuses(
     ["train"],
-    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, doctor, cache, completion",
+    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, generate, chat, doctor, cache, completion",
   );
   await refuses(["inspct"], "kiln: unknown command inspct\n  did you mean inspect?");
 });

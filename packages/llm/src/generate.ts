@@ -6,11 +6,17 @@ import { LanguageModelError } from "./errors.ts";
 import { checkSampling, type SamplingOptions, samplingOptions } from "./sampler.ts";
 import type { TextSession } from "./session.ts";
 
+export interface EncodeOptions {
+  /** The text is a chat template's: its special tokens stand in it, and none is added. */
+  readonly formatted?: boolean;
+}
+
 /** Text as tokens and back. */
 export interface Tokenizer {
   /** How many tokens it knows. */
   readonly size: number;
-  encode(text: string): readonly number[];
+  /** With the tokens that texts begin with, but for one that is formatted. */
+  encode(text: string, options?: EncodeOptions): readonly number[];
   /** Bytes of UTF-8 that do not make whole characters become U+FFFD. */
   decode(tokens: readonly number[]): string;
 }
@@ -135,7 +141,7 @@ async function nextTokens(
 }
 
 /**
- * What follows a prompt, in pieces of text as they are made. A piece ends where characters do; one
+ * What follows a prompt, a text or its tokens, in pieces of text as they are made. A piece ends where characters do; one
  * that may begin a `stop` is held back.
  *
  *     for await (const piece of generate({ session, tokenizer }, "Once upon a time", { maxTokens: 50 }))
@@ -146,7 +152,7 @@ async function nextTokens(
  */
 export async function* generate(
   model: { readonly session: TextSession; readonly tokenizer: Tokenizer },
-  prompt: string,
+  prompt: string | readonly number[],
   options: GenerateOptions = {},
 ): AsyncGenerator<string> {
   checkOptions("generate", options, generateOptions);
@@ -154,7 +160,7 @@ export async function* generate(
   checkVocabulary(session, tokenizer);
   const { stop = [], ...rest } = options;
   const stops = [stop].flat().filter((s) => s !== "");
-  const start = tokenizer.encode(prompt);
+  const start = typeof prompt === "string" ? tokenizer.encode(prompt) : prompt;
   const tokens = [...start];
   const before = tokenizer.decode(tokens);
   let given = before.length;

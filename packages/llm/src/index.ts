@@ -9,9 +9,12 @@ export {
   decoderConfig,
   type RopeScaling,
 } from "./architecture.ts";
+export { bpeVocabulary } from "./bpe-vocabulary.ts";
+export { type ChatMessage, type ChatTemplate, chatTemplate } from "./chat-template.ts";
 export { Decoder, type LayerCache, type StepInputs } from "./decoder.ts";
 export { LanguageModelError } from "./errors.ts";
 export {
+  type EncodeOptions,
   type GenerateOptions,
   generate,
   generateTokens,
@@ -20,6 +23,7 @@ export {
 } from "./generate.ts";
 export { type GgufFile, type GgufValue, readGguf } from "./gguf.ts";
 export { type GgufModel, ggufModel } from "./gguf-model.ts";
+export { jsonTokenizer } from "./json-tokenizer.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
 export { TextSession, type TextSessionOptions } from "./session.ts";
 export { type SpmVocabulary, spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";

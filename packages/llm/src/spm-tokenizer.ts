@@ -7,6 +7,7 @@ import type { Tokenizer } from "./generate.ts";
 import type { GgufValue } from "./gguf.ts";
 
 const space = "\u2581";
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
 /** What a vocabulary is made of. */
 export interface SpmVocabulary {
@@ -51,26 +52,37 @@ export function spmTokenizer(vocabulary: SpmVocabulary): Tokenizer {
   const byPiece = new Map<string, number>();
   for (const [token, piece] of pieces.entries())
     if (!byPiece.has(piece) && (kinds?.[token] ?? 1) !== 3) byPiece.set(piece, token);
+  const isMark = (token: number): boolean => kinds?.[token] === 3 || token === begin;
   const byteOf = (piece: string): number | undefined => {
     const hex = /^<0x([0-9A-F]{2})>$/.exec(piece)?.[1];
     return hex === undefined ? undefined : Number.parseInt(hex, 16);
   };
   const bytes = new Map(pieces.map((p, token) => [byteOf(p), token]));
+  const plain = (text: string): number[] => {
+    const whole = `${hasSpaceBefore && text ? " " : ""}${text}`.replaceAll(" ", space);
+    return joined([...whole], byPiece, scores).flatMap((piece) => {
+      const token = byPiece.get(piece);
+      if (token !== undefined) return [token];
+      return [...new TextEncoder().encode(piece)].map((b) => bytes.get(b) ?? 0);
+    });
+  };
+  const controls = new Map(pieces.flatMap((p, i) => (p && isMark(i) ? [[p, i] as const] : [])));
+  // The longest of those that begin alike. Without any, nothing is split off.
+  const longestFirst = [...controls.keys()].sort((a, b) => b.length - a.length);
+  const marks = new RegExp(`(${longestFirst.map(escaped).join("|") || "(?!)"})`, "u");
   return {
     size: pieces.length,
-    encode(text) {
-      const whole = `${hasSpaceBefore && text ? " " : ""}${text}`.replaceAll(" ", space);
-      const tokens = joined([...whole], byPiece, scores).flatMap((piece) => {
-        const token = byPiece.get(piece);
-        if (token !== undefined) return [token];
-        return [...new TextEncoder().encode(piece)].map((b) => bytes.get(b) ?? 0);
-      });
-      return begin === undefined ? tokens : [begin, ...tokens];
+    encode(text, { formatted = false } = {}) {
+      if (formatted)
+        return text
+          .split(marks)
+          .flatMap((part, i) => (i % 2 ? [controls.get(part)!] : plain(part)));
+      return begin === undefined ? plain(text) : [begin, ...plain(text)];
     },
     decode(tokens) {
       const out: number[] = [];
       for (const token of tokens) {
-        if (kinds?.[token] === 3 || token === begin) continue;
+        if (isMark(token)) continue;
         const piece = pieces[token] ?? "";
         const byte = byteOf(piece);
         if (byte !== undefined) out.push(byte);
@@ -82,24 +94,81 @@ export function spmTokenizer(vocabulary: SpmVocabulary): Tokenizer {
   };
 }
 
+/** Neighbours that would join: `right` may be gone, or longer, when its turn comes. */
+interface Join {
+  readonly left: number;
+  readonly right: number;
+  readonly text: string;
+  readonly score: number;
+}
+
+/** What joins first: the best score, the leftmost of equal ones. */
+const isBefore = (a: Join, b: Join): boolean =>
+  a.score > b.score || (a.score === b.score && a.left < b.left);
+
+/** A binary heap of joins. */
+class Joins {
+  readonly #items: Join[] = [];
+
+  push(join: Join): void {
+    const items = this.#items;
+    let at = items.length;
+    for (; at > 0; ) {
+      const above = (at - 1) >> 1;
+      if (!isBefore(join, items[above]!)) break;
+      items[at] = items[above]!;
+      at = above;
+    }
+    items[at] = join;
+  }
+
+  pop(): Join | undefined {
+    const items = this.#items;
+    const first = items[0];
+    const last = items.pop();
+    if (items.length === 0 || !last) return first;
+    let at = 0;
+    for (;;) {
+      let below = 2 * at + 1;
+      if (below + 1 < items.length && isBefore(items[below + 1]!, items[below]!)) below++;
+      if (below >= items.length || !isBefore(items[below]!, last)) break;
+      items[at] = items[below]!;
+      at = below;
+    }
+    items[at] = last;
+    return first;
+  }
+}
+
 /**
  * Neighbours that make the piece of the best score are joined first, the leftmost of equal ones.
+ * O(n log n) for n characters: a join makes two new pairs, which wait in a heap.
  */
 function joined(
   parts: string[],
   byPiece: ReadonlyMap<string, number>,
   scores: readonly number[],
 ): string[] {
-  for (;;) {
-    let best = -1;
-    let bestScore = -Infinity;
-    for (let i = 0; i + 1 < parts.length; i++) {
-      const token = byPiece.get(parts[i]! + parts[i + 1]!);
-      if (token === undefined || scores[token]! <= bestScore) continue;
-      best = i;
-      bestScore = scores[token]!;
-    }
-    if (best < 0) return parts;
-    parts.splice(best, 2, parts[best]! + parts[best + 1]!);
+  const next = parts.map((_, i) => i + 1);
+  const before = parts.map((_, i) => i - 1);
+  const joins = new Joins();
+  const offer = (left: number, right: number): void => {
+    if (left < 0 || right >= parts.length) return;
+    const text = parts[left]! + parts[right]!;
+    const token = byPiece.get(text);
+    if (token !== undefined) joins.push({ left, right, text, score: scores[token]! });
+  };
+  for (let i = 0; i + 1 < parts.length; i++) offer(i, i + 1);
+  for (let join = joins.pop(); join; join = joins.pop()) {
+    const { left, right, text } = join;
+    // One of them has joined another since. What has is longer, or empty.
+    if (!parts[left] || !parts[right] || parts[left] + parts[right] !== text) continue;
+    parts[left] = text;
+    parts[right] = "";
+    next[left] = next[right]!;
+    if (next[left] < parts.length) before[next[left]] = left;
+    offer(before[left]!, left);
+    offer(left, next[left]);
   }
+  return parts.filter((p) => p !== "");
 }

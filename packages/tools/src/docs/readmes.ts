@@ -223,7 +223,7 @@ const session = new TextSession(new Decoder(config), { target: "js" });
 for await (const [token] of generateTokens(session, [[1, 2, 3]], { maxTokens: 4 }))
   console.log(token);
 `,
-    "Parameters have the public names of weights: `loadWeights` of `kiln-ml` reads the safetensors of a model.",
+    "`loadModel` of `@kiln-ml/llm/node` opens the folder of a public model, or a GGUF file; `kiln generate MODEL --prompt TEXT` and `kiln chat MODEL` talk to it.",
   ),
   page(
     "packages/onnxruntime",

@@ -1,0 +1,43 @@
+/** `kiln generate`: what a language model goes on with, as it is made. */
+import {
+  languageModels,
+  modelNotes,
+  modelPath,
+  samplingFrom,
+  samplingOptions,
+} from "./language-model.ts";
+import { helpOf, type Option, tableOf } from "./options.ts";
+import { say } from "./terminal.ts";
+import { parseOptions, UsageError } from "./usage.ts";
+
+export const options: readonly Option[] = [
+  { name: "prompt", value: "TEXT", help: "the text to go on from" },
+  ...samplingOptions,
+];
+
+export const help = helpOf(
+  "generate MODEL --prompt TEXT [options]",
+  options,
+  `${modelNotes}What follows the prompt is printed, without it.\n`,
+);
+
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions("generate", args, tableOf(options));
+  const path = modelPath("generate", positionals);
+  if (values.prompt === undefined)
+    throw new UsageError("kiln generate: needs --prompt TEXT\n  see kiln generate --help");
+  const sampling = samplingFrom("generate", values);
+  const { loadModel, TextSession, generate } = await languageModels("generate");
+  const { net, tokenizer } = await loadModel(path);
+  const prompt = tokenizer.encode(String(values.prompt));
+  // Caches of what is asked for: a model's whole context may take more memory than its weights.
+  const room = Math.max(1, Math.min(net.config.context, prompt.length + sampling.maxTokens));
+  const session = new TextSession(net, { capacity: room });
+  try {
+    for await (const piece of generate({ session, tokenizer }, prompt, sampling)) say(piece);
+    say("\n");
+  } finally {
+    await session.dispose();
+  }
+  return 0;
+}

@@ -1,8 +1,11 @@
 /**
- * `bench --cold`: what a process pays that starts from nothing. Each number is the median of five processes; programs are
- * bundled first, as an application would be, so that no loader of the repository is measured.
+ * `bench --cold`: what a process pays that starts from nothing, and what the second one does. Each
+ * number is the median of five processes; programs are bundled first, as an application would be,
+ * so that no loader of the repository is measured.
  */
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { buildDefine } from "../packages/tools/src/build-hash.ts";
@@ -21,6 +24,9 @@ interface Outcome {
   readonly printed: Readonly<Record<string, number>>;
 }
 
+/** What a process finds of those before it. */
+type Start = "without a store" | "first start" | "second start";
+
 async function bundle(name: string): Promise<string> {
   const outfile = join(folder, `${name}.mjs`);
   await build({
@@ -38,11 +44,13 @@ async function bundle(name: string): Promise<string> {
   return outfile;
 }
 
-function once(script: string, args: readonly string[]): Promise<Outcome> {
+/** One process, whose kept programs lie in the folder, or nowhere; never in the user's own cache. */
+function once(script: string, args: readonly string[], store = "off"): Promise<Outcome> {
   return new Promise((done, fail) => {
     const start = performance.now();
     const child = spawn(process.execPath, [...relaxedFlag, script, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, KILN_CACHE: store },
     });
     let output = "";
     let errors = "";
@@ -62,6 +70,23 @@ function once(script: string, args: readonly string[]): Promise<Outcome> {
   });
 }
 
+/** A process as it starts, in a store that nobody else has; what it took from there is checked. */
+async function started(script: string, args: readonly string[], start: Start): Promise<Outcome> {
+  if (start === "without a store") return once(script, args);
+  const folder = mkdtempSync(join(tmpdir(), "kiln-cold-"));
+  try {
+    const store = join(folder, "programs");
+    const first = await once(script, args, store);
+    const found = start === "second start" ? await once(script, args, store) : first;
+    const { compiled, fromStore } = found.printed;
+    const expected = found === first ? fromStore === 0 : compiled === 0 && fromStore! > 0;
+    if (!expected) throw new Error(`${start}: ${compiled} compiled, ${fromStore} found`);
+    return found;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 type Reading = (outcome: Outcome) => number;
 
 /** Rows of several processes of one script; a script that fails is rows without a value. */
@@ -69,11 +94,12 @@ async function measured(
   base: Pick<Row, "case" | "target">,
   [script, ...args]: readonly [script: string, ...args: string[]],
   readings: readonly (readonly [metric: string, unit: string, read: Reading, most?: number])[],
+  start: Start = "without a store",
 ): Promise<Row[]> {
   const path = await bundle(script);
   const outcomes: Outcome[] = [];
   try {
-    for (let i = 0; i < processes; i++) outcomes.push(await once(path, args));
+    for (let i = 0; i < processes; i++) outcomes.push(await started(path, args, start));
   } catch (error) {
     const note = (error as Error).message;
     return readings.map(([metric, unit, , most]): Row => {
@@ -91,14 +117,23 @@ const peakMib: Reading = ({ printed }) => printed.peakBytes! / 2 ** 20;
 
 async function stepRows(target: string, threads: number): Promise<Row[]> {
   const name = `mlp step from nothing, ${threads === 1 ? "1 thread" : `${threads} threads`}`;
-  return measured(
-    { case: name, target },
-    ["step", target, `${threads}`],
-    [
-      ["process to first loss", "ms", ({ elapsedMs }) => elapsedMs, stepGoalMs],
-      ["peak memory", "MiB", peakMib],
-    ],
-  );
+  const starts: readonly Start[] = ["first start", "second start"];
+  const rows: Row[] = [];
+  for (const start of starts)
+    rows.push(
+      ...(await measured(
+        { case: `${name}, ${start}`, target },
+        ["step", target, `${threads}`],
+        [
+          ["process to first loss", "ms", ({ elapsedMs }) => elapsedMs, stepGoalMs],
+          ["programs compiled", "", ({ printed }) => printed.compiled!],
+          ["programs found", "", ({ printed }) => printed.fromStore!],
+          ["peak memory", "MiB", peakMib],
+        ],
+        start,
+      )),
+    );
+  return rows;
 }
 
 const compileRows = (target: string): Promise<Row[]> =>

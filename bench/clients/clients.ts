@@ -56,6 +56,7 @@ function run({ program, args = [] }: Client, side: Side): Outcome | string {
   const { stdout, stderr, status } = spawnSync(process.execPath, [`${program}.mjs`, ...args], {
     cwd: folderOf(side),
     encoding: "utf8",
+    env: { ...process.env, KILN_CACHE: "off" },
     timeout: limitMs,
     maxBuffer: 2 ** 28,
   });

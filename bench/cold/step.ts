@@ -1,11 +1,13 @@
 /**
- * A whole process of an application: makes a perceptron, takes one training step on the target and threads given as
- * arguments, and prints the loss with the peak of its memory. `cold.ts` bundles it and times it from outside.
+ * A whole process of an application: makes a perceptron, takes one training step on the target and
+ * threads given as arguments, and prints the loss, the peak of its memory and what became of its
+ * programs. `cold.ts` bundles it and times it from outside.
  */
 
 import { dataLeaf } from "@kiln-ml/ir";
 import { createWasmDevice } from "@kiln-ml/runtime";
 import { compile, nn, optim, type TargetName, type Tensor, useDevice } from "kiln-ml";
+import { cacheCounts } from "../../packages/kiln/src/cache/compile-once.ts";
 import { classes, floats, type Operand, workloadNamed } from "../cpu/workloads.ts";
 
 const [target, threads] = process.argv.slice(2) as [TargetName, string];
@@ -37,5 +39,6 @@ const [x, y] = [operands.x!, operands.y!];
 const loss = await (
   await step(dataLeaf("f32", x.shape, floats(x)), dataLeaf("i32", y.shape, classes(y)))
 ).item();
-console.log(JSON.stringify({ loss, peakBytes: process.resourceUsage().maxRSS * 1024 }));
+const peakBytes = process.resourceUsage().maxRSS * 1024;
+console.log(JSON.stringify({ loss, peakBytes, ...cacheCounts() }));
 process.exit(0);

@@ -8,6 +8,7 @@ import { unpackChromium } from "./chromium.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const script = "tests/package/matrix/run.ts";
 const node = ["--conditions=@kiln-ml/source", "--import", "tsx", script, ...process.argv.slice(2)];
-const env = { ...process.env, ...unpackChromium(root) };
+// What is built keeps programs: not in the user's own cache.
+const env = { ...process.env, KILN_CACHE: "off", ...unpackChromium(root) };
 const { status } = spawnSync(process.execPath, node, { cwd: root, stdio: "inherit", env });
 process.exit(status ?? 1);

@@ -12,7 +12,18 @@ import {
   sameProgram,
   targetNames,
 } from "@kiln-ml/compiler/all";
-import { constant, dim, input, iota, param, random, scan, type Tensor, tensor } from "@kiln-ml/ir";
+import {
+  constant,
+  dataLeaf,
+  dim,
+  input,
+  iota,
+  param,
+  random,
+  scan,
+  type Tensor,
+  tensor,
+} from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -172,6 +183,26 @@ test("what is read from an entry is what was compiled, byte for byte, for random
     }),
     { numRuns: runs(40) },
   );
+});
+
+test("values of data and first values of parameters are in no key and no artifact", () => {
+  const made = (scale: number, target: (typeof targetNames)[number]) => {
+    const values = [0, 1, -0, Number.NaN, 2].map((v) => (v + 1) * scale);
+    const w = param(tensor(values), { name: "w" });
+    const table = dataLeaf("i32", [3], Int32Array.of(0, scale, 2 * scale));
+    const program: Program = {
+      inputs: [],
+      outputs: [{ name: "y", value: w.mul(2).sum(0).add(table.mul(2).sum(0).convert("f32")) }],
+      updates: [[w, w.mul(dataLeaf("f32", [5], new Float32Array(5).fill(scale)))]],
+    };
+    const { weights: _, modules, ...rest } = compileProgram(program, { target }).artifact;
+    const bytes = modules && [...modules.plain, -1, ...modules.relaxed];
+    return { key: programKey(program, { target }), text: JSON.stringify({ rest, bytes }) };
+  };
+  for (const target of targetNames) {
+    const zeros = made(0, target);
+    for (const scale of [1, 7]) assert.equal(made(scale, target), zeros);
+  }
 });
 
 test("random programs that differ by one node have different keys", () => {

@@ -65,7 +65,8 @@ function checkNames(spec: ShardSpec): void {
  * GraphError for what is no name of an axis, or one that is there twice. Shardy's
  * `sharding_constraint`; Xu et al. 2021, GSPMD.
  *
- *   const hidden = shard(up.forward(x), ["data", null, "model"]);
+ *   const x = tensor([[1, 2], [3, 4]]);
+ *   await shard(x, ["data", null]).toList(); // → [[1, 2], [3, 4]]
  */
 export function shard(x: Tensor, spec: ShardSpec): Tensor {
   checkTensor("shard", x);

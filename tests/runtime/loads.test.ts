@@ -56,7 +56,10 @@ test("a page that trains on wasm loads what its size counts, and no more", async
 });
 
 test("a page that trains on js loads nothing of wasm", async () => {
-  const [evaluated, counted] = await chunksOf("js", /targets\/js\/target|compile-entry|devices\/cpu\.ts/);
+  const [evaluated, counted] = await chunksOf(
+    "js",
+    /targets\/js\/target|compile-entry|devices\/cpu\.ts/,
+  );
   assert.equal(evaluated, counted);
 });
 

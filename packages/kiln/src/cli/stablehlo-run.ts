@@ -44,7 +44,6 @@ def weights():
     head = json.loads(data[8:start])
     return {k: data[start + v["data_offsets"][0]:start + v["data_offsets"][1]] for k, v in head.items() if k != "__metadata__"}
 
-
 known, given = weights(), dict(np.load(sys.argv[2])) if len(sys.argv) > 2 else {}
 
 
@@ -56,6 +55,7 @@ def value(entry):
 
 
 options = get_compile_options(1, count, device_assignment=np.array([[d.id for d in devices]]))
+options.env_option_overrides = [("xla_allow_excess_precision", False)]  # halves are rounded at every op
 program = get_backend().compile_and_load(read("step.mlir").decode(), devices, options)
 arrays = [jax.device_put(value(a), sharding(a)) for a in about["args"]]
 for step in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1):

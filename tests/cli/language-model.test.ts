@@ -11,6 +11,7 @@ import { languageModels } from "../../packages/kiln/src/cli/language-model.ts";
 import { main } from "../../packages/kiln/src/cli/main.ts";
 import { settings } from "../../packages/kiln/src/devices/settings.ts";
 import { modelFiles } from "../llm/small-model.ts";
+import { heard, type Spoken } from "./heard.ts";
 
 const folder = join(mkdtempSync(join(tmpdir(), "kiln-cli-llm-")), "small");
 mkdirSync(folder);
@@ -20,29 +21,6 @@ test.after(() => {
   Object.assign(settings, { target, threads });
   rmSync(join(folder, ".."), { recursive: true, force: true });
 });
-
-interface Spoken {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function heard(act: () => Promise<number>): Promise<Spoken> {
-  const spoken = { out: "", err: "" };
-  const writers = { out: process.stdout.write, err: process.stderr.write };
-  const listen = (to: "out" | "err") => (text: string) => {
-    spoken[to] += text;
-    return true;
-  };
-  process.stdout.write = listen("out") as typeof writers.out;
-  process.stderr.write = listen("err") as typeof writers.err;
-  try {
-    return { code: await act(), ...spoken };
-  } finally {
-    process.stdout.write = writers.out;
-    process.stderr.write = writers.err;
-  }
-}
 
 const generate = (...args: string[]): Promise<Spoken> =>
   heard(() => main(["generate", folder, "--target", "js", ...args]));

@@ -4,30 +4,10 @@ import { readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { main } from "../../packages/kiln/src/cli/main.ts";
-
-interface Spoken {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { heard, type Spoken } from "./heard.ts";
 
 /** The command in this process, with what it prints. */
-async function kiln(...args: string[]): Promise<Spoken> {
-  const spoken = { out: "", err: "" };
-  const writers = { out: process.stdout.write, err: process.stderr.write };
-  const listen = (to: "out" | "err") => (text: string) => {
-    spoken[to] += text;
-    return true;
-  };
-  process.stdout.write = listen("out") as typeof writers.out;
-  process.stderr.write = listen("err") as typeof writers.err;
-  try {
-    return { code: await main(args), ...spoken };
-  } finally {
-    process.stdout.write = writers.out;
-    process.stderr.write = writers.err;
-  }
-}
+const kiln = (...args: string[]): Promise<Spoken> => heard(() => main(args));
 
 async function refuses(args: readonly string[], message: string): Promise<void> {
   const { code, out, err } = await kiln(...args);

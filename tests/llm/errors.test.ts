@@ -3,6 +3,7 @@ import { Decoder, decoderConfig, generate, generateTokens, TextSession } from "@
 import { loadWeights } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { areRefused, type Refusal } from "./refused.ts";
 
 const json = {
   model_type: "llama",
@@ -23,7 +24,7 @@ const texts = async (size: number): Promise<void> => {
   for await (const _ of generate({ session, tokenizer }, "a"));
 };
 
-const cases: readonly (readonly [message: string, act: () => unknown])[] = [
+const cases: readonly Refusal[] = [
   [
     "config: takes the object of a config.json\n  parse the file: JSON.parse(text)",
     () => decoderConfig("{}"),
@@ -95,16 +96,7 @@ const cases: readonly (readonly [message: string, act: () => unknown])[] = [
   ],
 ];
 
-for (const [message, act] of cases)
-  test(message.split("\n")[0]!, async () => {
-    const found = await Promise.resolve()
-      .then(act)
-      .then(
-        () => "nothing is refused",
-        (e: Error) => e.message,
-      );
-    assert.is(found, message);
-  });
+areRefused(cases);
 
 test("a text ends where the session has no more room", async () => {
   const small = new TextSession(net, { target: "js", capacity: 4 });

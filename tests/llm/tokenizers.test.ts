@@ -9,6 +9,7 @@ import { ggufTokenizer } from "@kiln-ml/llm/node";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { dataTest } from "../support/data.ts";
+import { areRefused, type Refusal } from "./refused.ts";
 
 const tests = "robertknight+rten/rten-text/test-data/reftests";
 
@@ -130,7 +131,7 @@ test("a conversation is what the template makes of it", async () => {
   );
 });
 
-const cases: readonly (readonly [message: string, act: () => unknown])[] = [
+const cases: readonly Refusal[] = [
   [
     'jsonTokenizer: this describes no tokenizer: Tokenizer must contain a "model" property\n  give the object of a tokenizer.json',
     () => jsonTokenizer({ decoder: null }),
@@ -162,15 +163,6 @@ const cases: readonly (readonly [message: string, act: () => unknown])[] = [
   ],
 ];
 
-for (const [message, act] of cases)
-  test(message.split("\n")[0]!, async () => {
-    const found = await Promise.resolve()
-      .then(act)
-      .then(
-        () => "nothing is refused",
-        (e: Error) => e.message,
-      );
-    assert.is(found, message);
-  });
+areRefused(cases);
 
 test.run();

@@ -44,7 +44,9 @@ async function bundle(name: string): Promise<string> {
   return outfile;
 }
 
-/** One process, whose kept programs lie in the folder, or nowhere; never in the user's own cache. */
+/**
+ * One process, whose kept programs lie in the folder, or nowhere; never in the user's own cache.
+ */
 function once(script: string, args: readonly string[], store = "off"): Promise<Outcome> {
   return new Promise((done, fail) => {
     const start = performance.now();

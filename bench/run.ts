@@ -1,14 +1,15 @@
 /**
- * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --train --peers [--slow] [--only PATTERN] [--target js]
- * [--json] [--strict] [--save NAME]`. Prints one row a case; `--strict` fails when a goal is missed. Claims nothing that is not in a row.
+ * The benchmarks: `npm run bench -- --fusion --budgets --compile --memory --train --peers [--slow]
+ * [--only PATTERN] [--target js] [--json] [--strict] [--save NAME]`. Prints one row a case;
+ * `--strict` fails when a goal is missed. Claims nothing that is not in a row.
  *
- * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target wasm]`,
- * with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
- * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against ONNX Runtime.
- * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at hand, or with
- * `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python with jax.
- * `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers' scripts beside it, for
- * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
+ * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target
+ * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
+ * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
+ * ONNX Runtime. `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
+ * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
+ * with jax. `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers'
+ * scripts beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
  */
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";

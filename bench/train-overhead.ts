@@ -1,7 +1,8 @@
 /**
- * What the trainer costs over a loop by hand, in a process of its own: `train-overhead.ts wasm|webgpu ROUNDS` prints one line of JSON,
- * an `Overhead`. Epochs of both loops take turns in CPU time, so that what else the machine does meets both, and the costs of both are
- * compared epoch by epoch.
+ * What the trainer costs over a loop by hand, in a process of its own: `train-overhead.ts
+ * wasm|webgpu ROUNDS` prints one line of JSON, an `Overhead`. Epochs of both loops take turns in
+ * CPU time, so that what else the machine does meets both, and the costs of both are compared epoch
+ * by epoch.
  */
 import { compile, data, nn, optim, setThreads, type Tensor } from "kiln-ml";
 import * as train from "kiln-ml/train";

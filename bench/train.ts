@@ -1,6 +1,6 @@
 /**
- * Rows of training: what the trainer costs over a loop by hand, how fast loaders are with workers, and whether a loader keeps up with
- * the step that it feeds.
+ * Rows of training: what the trainer costs over a loop by hand, how fast loaders are with workers,
+ * and whether a loader keeps up with the step that it feeds.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -94,7 +94,10 @@ async function speedOf(folder: string, count: number): Promise<number> {
   return set.length / median(seconds.slice(1));
 }
 
-/** What the loader of the MNIST example takes for a batch, beside what its step takes: the step never waits for it. */
+/**
+ * What the loader of the MNIST example takes for a batch, beside what its step takes: the step
+ * never waits for it.
+ */
 async function digitsRow(stepMs: number | undefined): Promise<Row> {
   const [count, batch] = [10_000, 32];
   const images = new Float32Array(count * 784);

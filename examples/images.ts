@@ -1,6 +1,7 @@
 /**
- * Pictures in a folder for each class: decoded as they are asked for, and flipped and cropped within the step. With the archive it is a
- * part of CIFAR-10 as JPEGs, 500 pictures a class to learn and 100 to test; without, stripes and checks that it draws into PNGs.
+ * Pictures in a folder for each class: decoded as they are asked for, and flipped and cropped
+ * within the step. With the archive it is a part of CIFAR-10 as JPEGs, 500 pictures a class to
+ * learn and 100 to test; without, stripes and checks that it draws into PNGs.
  *
  *     node examples/images.ts [--epochs 15] [--quick]
  */

@@ -1,6 +1,7 @@
 /**
- * A notebook as a script: editors that know `// %%` run it cell by cell, and `node examples/notebook.ts` runs it whole. Nothing is compiled
- * by hand in the first cells: a tensor is computed when its value is asked for.
+ * A notebook as a script: editors that know `// %%` run it cell by cell, and `node
+ * examples/notebook.ts` runs it whole. Nothing is compiled by hand in the first cells: a tensor is
+ * computed when its value is asked for.
  */
 import { compile, grad, nn, optim, type Tensor, tensor } from "kiln-ml";
 

@@ -1,5 +1,6 @@
 /**
- * A server that answers with a trained model: the model is compiled to an artifact, and requests that come together are answered by one run.
+ * A server that answers with a trained model: the model is compiled to an artifact, and requests
+ * that come together are answered by one run.
  *
  *     node examples/server.ts [--port 8080] [--steps 300] [--quick]
  *
@@ -36,7 +37,8 @@ async function artifactOfCircle(): Promise<string> {
   }
   // "N": one program answers for any number of points.
   const inside = (points: Tensor) => ({ inside: net.forward(points).sigmoid() });
-  // Trained where the process is told to, and served by the CPU: what opens models takes no adapter in software.
+  // Trained where the process is told to, and served by the CPU: what opens models takes no adapter
+  // in software.
   const target = defaultTarget() === "js" ? "js" : "wasm";
   const artifact = await exportArtifact(inside, {
     inputs: [{ shape: ["N", 2], name: "points" }],

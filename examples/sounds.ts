@@ -1,6 +1,7 @@
 /**
- * Sounds by kind: WAV files become mel spectrograms within the step, and bands of them are masked so that the network looks everywhere. The
- * sounds are made up, of a fifth of a second at 8 kHz: steady, rising and falling tones and noise that swells, all of them in noise.
+ * Sounds by kind: WAV files become mel spectrograms within the step, and bands of them are masked
+ * so that the network looks everywhere. The sounds are made up, of a fifth of a second at 8 kHz:
+ * steady, rising and falling tones and noise that swells, all of them in noise.
  *
  *     node examples/sounds.ts [--epochs 12] [--quick]
  */

@@ -28,7 +28,8 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/llm": ["kiln-ml", "@huggingface/tokenizers", "@huggingface/jinja"],
   // In front of the front door: a program that has it knows nothing else of ours.
   "packages/onnxruntime": ["kiln-ml"],
-  // What it writes asks for Kiln; the command itself is Node alone, since npm fetches it for one use.
+  // What it writes asks for Kiln; the command itself is Node alone, since npm fetches it for one
+  // use.
   "packages/create-kiln-app": ["kiln-ml"],
   "packages/stablehlo": ["@kiln-ml/ir"],
   "packages/xla": ["@kiln-ml/ir", "@kiln-ml/stablehlo", "kiln-ml"],
@@ -173,7 +174,8 @@ export function undeclaredDependencies(files: readonly SourceFile[]): string[] {
   return manifests.flatMap(({ path, text }) => {
     const manifest: Manifest = JSON.parse(text);
     const workspace = workspaceOf(path) ?? "";
-    // Programs of the playground import what its page gives them, templates what their own manifests declare.
+    // Programs of the playground import what its page gives them, templates what their own
+    // manifests declare.
     const sources = files.filter(
       (file) =>
         isCode(file) &&

@@ -1,4 +1,7 @@
-/** The command line of `npm create kiln-app`: what is refused, by which words, and what a terminal is asked. */
+/**
+ * The command line of `npm create kiln-app`: what is refused, by which words, and what a terminal
+ * is asked.
+ */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { chosen, readFlags } from "../../packages/create-kiln-app/src/command.ts";

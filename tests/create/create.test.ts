@@ -1,4 +1,7 @@
-/** `npm create kiln-app`: what it writes, what it refuses, and that what needs no bundler runs. Vite is in `check:packages`. */
+/**
+ * `npm create kiln-app`: what it writes, what it refuses, and that what needs no bundler runs. Vite
+ * is in `check:packages`.
+ */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

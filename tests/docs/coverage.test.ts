@@ -11,7 +11,10 @@ import { coverageOf, coverageSections } from "../../packages/tools/src/docs/cove
 
 const everything = { ...kiln, train, vision, node: { ...files, ...dataFiles } };
 
-/** Whether there is what a path names: `nn.Linear`, a function or method of tensors, `kiln.Tensor.data`, a file. */
+/**
+ * Whether there is what a path names: `nn.Linear`, a function or method of tensors,
+ * `kiln.Tensor.data`, a file.
+ */
 function exists(path: string): boolean {
   if (path.includes("/")) return existsSync(path);
   const names = path

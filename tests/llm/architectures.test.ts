@@ -1,7 +1,6 @@
 /**
  * Decoders of every row of the table against transformers 5.17, in f64 there: weights that a
- * formula makes, whole and through a
- * session's cache.
+ * formula makes, whole and through a session's cache.
  */
 import { readFileSync } from "node:fs";
 import type { Constant } from "@kiln-ml/artifact";

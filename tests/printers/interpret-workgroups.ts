@@ -1,6 +1,6 @@
 /**
- * Runs kernel IR of a GPU: the invocations of a workgroup each run a statement before any runs the next, which is one of the
- * orders that a device may take.
+ * Runs kernel IR of a GPU: the invocations of a workgroup each run a statement before any runs the
+ * next, which is one of the orders that a device may take.
  */
 import { evaluateDim } from "@kiln-ml/ir";
 import type { Kernel, Of, Stmt } from "../../compiler/src/kernel/kernel.ts";
@@ -43,7 +43,10 @@ function together(body: readonly Stmt[], invocations: readonly State[]): void {
     else now = now.map((s) => runOne(stmt, s));
 }
 
-/** All members of a team come to hold what their accumulators come to, those of the lowest invocation first. */
+/**
+ * All members of a team come to hold what their accumulators come to, those of the lowest
+ * invocation first.
+ */
 function combine({ names, reducers, team, apart }: Of<"combine">, all: readonly State[]): void {
   const size = team ?? all.length;
   const number = (lid: number): number =>

@@ -1,7 +1,8 @@
 /**
- * Demos that learn in their page: each on wasm until it has learned what it is there for, in a page whose policy lets it ask nobody else.
- * On WebGPU, whose pipelines take a minute each demo to be made in software, a worker takes its device and is stopped; that kernels run
- * there is held by `demos.test.ts` and by `tests/gpu`.
+ * Demos that learn in their page: each on wasm until it has learned what it is there for, in a page
+ * whose policy lets it ask nobody else. On WebGPU, whose pipelines take a minute each demo to be
+ * made in software, a worker takes its device and is stopped; that kernels run there is held by
+ * `demos.test.ts` and by `tests/gpu`.
  */
 import type { Page } from "playwright-core";
 import { test } from "uvu";

@@ -1,4 +1,7 @@
-/** Deformable convolution against its formula in float64, with gradients to all that it takes, on js and wasm. */
+/**
+ * Deformable convolution against its formula in float64, with gradients to all that it takes, on js
+ * and wasm.
+ */
 import * as ir from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import { test } from "uvu";

@@ -59,7 +59,9 @@ export interface Lowered {
   readonly kernel: Kernel;
   /** The tensor of each kernel parameter; undefined for scratch memory. */
   readonly tensors: readonly (Tensor | undefined)[];
-  /** The moves that its schedule made of a naive kernel, as text; absent where it built the loops. */
+  /**
+   * The moves that its schedule made of a naive kernel, as text; absent where it built the loops.
+   */
   readonly recipe?: string;
   /** Nodes it loads. */
   readonly reads: ReadonlySet<Tensor>;

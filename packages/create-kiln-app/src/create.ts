@@ -14,8 +14,9 @@ const ignored = new Set([".git", ".DS_Store"]);
 /**
  * Writes the template's files; returns their paths within the folder, in order.
  *
- * `folder` is made if it is not there. The package gets the folder's name, and asks for Kiln at the version of this package.
- * Throws Refusal for a template that there is not, a folder that is a file or not empty, and a name that no package can have.
+ * `folder` is made if it is not there. The package gets the folder's name, and asks for Kiln at the
+ * version of this package. Throws Refusal for a template that there is not, a folder that is a file
+ * or not empty, and a name that no package can have.
  *
  *     await createApp("my-app", "page");
  */

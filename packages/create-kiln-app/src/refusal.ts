@@ -1,4 +1,7 @@
-/** What the user must change: a line that says what is wrong, and mostly one that says how to mend it. */
+/**
+ * What the user must change: a line that says what is wrong, and mostly one that says how to mend
+ * it.
+ */
 export class Refusal extends Error {
   override readonly name = "Refusal";
 }
@@ -12,7 +15,10 @@ export function near(given: string, names: readonly string[]): string | undefine
   return best?.[1];
 }
 
-/** Optimal string alignment: insertions, deletions, substitutions, and neighbours that changed places. */
+/**
+ * Optimal string alignment: insertions, deletions, substitutions, and neighbours that changed
+ * places.
+ */
 function editsBetween(a: string, b: string): number {
   const d = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)),

@@ -1,7 +1,6 @@
 /**
  * Architectures as rows: how a decoder differs from the plainest one, which is Llama's. A
- * config.json becomes the sizes and
- * the row of its `model_type`; a new architecture is a row.
+ * config.json becomes the sizes and the row of its `model_type`; a new architecture is a row.
  */
 import { LanguageModelError } from "./errors.ts";
 

@@ -1,8 +1,7 @@
 /**
  * A decoder of any row of the table, with the names of weights that Hugging Face's files have. With
- * a cache, a step computes only
- * what is new: keys and values are written where their tokens stand, and read up to the longest
- * text.
+ * a cache, a step computes only what is new: keys and values are written where their tokens stand,
+ * and read up to the longest text.
  */
 import { nn } from "kiln-ml";
 import { assign, type Dim, geluTanh, iota, param, scatter, select, type Tensor } from "kiln-ml/ir";

@@ -141,8 +141,8 @@ async function nextTokens(
 }
 
 /**
- * What follows a prompt, a text or its tokens, in pieces of text as they are made. A piece ends where characters do; one
- * that may begin a `stop` is held back.
+ * What follows a prompt, a text or its tokens, in pieces of text as they are made. A piece ends
+ * where characters do; one that may begin a `stop` is held back.
  *
  *     for await (const piece of generate({ session, tokenizer }, "Once upon a time", { maxTokens: 50 }))
  *       process.stdout.write(piece);

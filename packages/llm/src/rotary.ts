@@ -1,8 +1,7 @@
 /**
  * Rotations of queries and keys by where tokens stand, each token at a position of its own. Halves
- * of a head turn together, as in
- * the files of Hugging Face; pairs side by side, as in llama2.c, are brought to that order when
- * weights are read.
+ * of a head turn together, as in the files of Hugging Face; pairs side by side, as in llama2.c, are
+ * brought to that order when weights are read.
  */
 import { concat, type Tensor, tensor } from "kiln-ml/ir";
 import type { DecoderConfig } from "./architecture.ts";

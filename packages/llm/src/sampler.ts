@@ -1,7 +1,6 @@
 /**
  * The next token of scores, chosen in the graph: penalties, temperature, then what may be chosen at
- * all, then a draw. Only tokens
- * leave the device.
+ * all, then a draw. Only tokens leave the device.
  */
 import {
   argMax,

@@ -1,4 +1,7 @@
-/** The layer of deformable convolution. The arithmetic is the IR's `deformConv`; the offsets come from another layer. */
+/**
+ * The layer of deformable convolution. The arithmetic is the IR's `deformConv`; the offsets come
+ * from another layer.
+ */
 import { checkTensor, deformConv, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { biased, type ConvOptions, KernelLayer } from "./convolution.ts";
 
@@ -15,11 +18,13 @@ const deformConv2dOptions: OptionNames<DeformConv2dOptions> = {
 };
 
 /**
- * A `Conv2d` whose kernel reads x at places moved by `offset`, between elements, each times `mask` where that is given.
+ * A `Conv2d` whose kernel reads x at places moved by `offset`, between elements, each times `mask`
+ * where that is given.
  *
- * x: f32[N, C, H, W], offset f32[N, 2·R·K, H′, W′], mask f32[N, R·K, H′, W′] → f32[N, O, H′, W′], where K is the number of places of the
- * kernel and each of R regions of channels has offsets of its own: two numbers a place, down and to the right. `weight`
- * f32[O, C/groups, K, K′]. Throws ShapeError unless they fit. Dai et al. 2017, Zhu et al. 2019. `torchvision.ops.DeformConv2d`.
+ * x: f32[N, C, H, W], offset f32[N, 2·R·K, H′, W′], mask f32[N, R·K, H′, W′] → f32[N, O, H′, W′],
+ * where K is the number of places of the kernel and each of R regions of channels has offsets of
+ * its own: two numbers a place, down and to the right. `weight` f32[O, C/groups, K, K′]. Throws
+ * ShapeError unless they fit. Dai et al. 2017, Zhu et al. 2019. `torchvision.ops.DeformConv2d`.
  *
  *   const offsets = new nn.Conv2d(3, 2 * 9, 3, { padding: 1, init: nn.init.zeros() });
  *   new nn.DeformConv2d(3, 8, 3, { padding: 1 }).forward(image, offsets.forward(image));

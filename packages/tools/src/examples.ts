@@ -1,7 +1,8 @@
 /**
- * Runs the examples: `npm run examples -- [--quick | --slice] [--only PATTERN] [--jobs 1] [--target js|wasm|webgpu|auto]`, a line
- * each; exits with 1 if one fails. `--quick` is a part of each, on data that need no files from elsewhere; `--slice` a few steps of
- * it, which is what a quick run on webgpu comes to: its adapter is one in software, so that every machine has it. A full run where
+ * Runs the examples: `npm run examples -- [--quick | --slice] [--only PATTERN] [--jobs 1] [--target
+ * js|wasm|webgpu|auto]`, a line each; exits with 1 if one fails. `--quick` is a part of each, on
+ * data that need no files from elsewhere; `--slice` a few steps of it, which is what a quick run on
+ * webgpu comes to: its adapter is one in software, so that every machine has it. A full run where
  * `auto` puts things writes docs/examples/README.md with what it measured.
  */
 import { parseArgs } from "node:util";

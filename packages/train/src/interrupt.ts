@@ -51,8 +51,9 @@ export class Interrupt {
 }
 
 /**
- * Lets signals and timers be heard: a loop of steps that are done at once would never give way. A timer of 0 ms would do it too, but
- * waits a whole one, or four in a page: 2 % of a run that gives way every 50 ms.
+ * Lets signals and timers be heard: a loop of steps that are done at once would never give way. A
+ * timer of 0 ms would do it too, but waits a whole one, or four in a page: 2 % of a run that gives
+ * way every 50 ms.
  */
 export const breathe = (): Promise<void> =>
   new Promise((resolve) => {

@@ -151,7 +151,8 @@ const isOptions = (x: unknown): x is SequentialOptions =>
   x instanceof Object && Object.getPrototypeOf(x) === Object.prototype;
 
 /**
- * Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`, as Keras has them.
+ * Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`, as Keras
+ * has them.
  *
  *   const model = new train.Sequential([new nn.Input([2]), new nn.Dense(8)], { backend: "wasm" });
  *   model.backend = "webgpu";

@@ -59,7 +59,10 @@ export interface Run {
   read(): Promise<Logs>;
   /** The number of the first step whose loss was not finite; 0 if there is none. Waits for the device. */
   badStep(): Promise<number>;
-  /** What a step is compiled to, once one has run; undefined where the compiler cannot tell. Compiles it again: once a run. */
+  /**
+   * What a step is compiled to, once one has run; undefined where the compiler cannot tell.
+   * Compiles it again: once a run.
+   */
   program(): Promise<ProgramFacts | undefined>;
   /** Ends the run after this step, or this epoch; the reason goes into the history. */
   stop(reason: string): void;

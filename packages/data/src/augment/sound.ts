@@ -1,4 +1,6 @@
-/** Sound: spectrograms in mel bands, computed within the step, and bands of them that are masked. */
+/**
+ * Sound: spectrograms in mel bands, computed within the step, and bands of them that are masked.
+ */
 import {
   checkOptions,
   checkTensor,
@@ -53,9 +55,11 @@ function checkWhole(what: string, n: number): number {
 }
 
 /**
- * log(max(M·|S|², 1e-10)): S the spectra of Hann windows of `size` samples, mirrored at the ends, M the bands of HTK's mel scale.
+ * log(max(M·|S|², 1e-10)): S the spectra of Hann windows of `size` samples, mirrored at the ends, M
+ * the bands of HTK's mel scale.
  *
- * x: f32[n, samples] → f32[n, mels, 1 + ⌊samples/hop⌋]. Throws GraphError for a size below 2 or a rate that is no number above 0.
+ * x: f32[n, samples] → f32[n, mels, 1 + ⌊samples/hop⌋]. Throws GraphError for a size below 2 or a
+ * rate that is no number above 0.
  *
  *   augment.logMel(waves, { rateHz: 16000, size: 400, hop: 160, mels: 40 })
  */
@@ -107,8 +111,8 @@ function checkMask(what: string, most: number, extent: unknown): number {
 }
 
 /**
- * One mask over frequencies and one over frames of each sample, of widths drawn from 0 to what the options say; what they cover has the mean
- * of the sample.
+ * One mask over frequencies and one over frames of each sample, of widths drawn from 0 to what the
+ * options say; what they cover has the mean of the sample.
  *
  * x: float[n, bands, frames]. Park et al. 2019 (SpecAugment), without the warp.
  */

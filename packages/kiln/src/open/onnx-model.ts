@@ -64,7 +64,10 @@ export async function onnxModel(
   };
 }
 
-/** Asked of the sessions, on which its programs will run: `useDevice` may have given one a device that is not opened by itself. */
+/**
+ * Asked of the sessions, on which its programs will run: `useDevice` may have given one a device
+ * that is not opened by itself.
+ */
 async function firstHere(targets: readonly TargetName[]): Promise<TargetName> {
   const reasons: string[] = [];
   for (const target of targets) {

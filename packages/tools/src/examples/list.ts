@@ -11,7 +11,10 @@ export interface Example {
   readonly full?: readonly string[];
   /** Arguments of a slice that takes seconds and needs no files from elsewhere. */
   readonly quick?: readonly string[];
-  /** Arguments that are quick on an adapter in software, where `quick` would take minutes; `quick` if not given. */
+  /**
+   * Arguments that are quick on an adapter in software, where `quick` would take minutes; `quick`
+   * if not given.
+   */
   readonly slice?: readonly string[];
   /** Finds the number that is held against bounds, in the last line that has one; the first group. */
   readonly number: RegExp;

@@ -23,8 +23,8 @@ export const exampleTargets = ["auto", "js", "wasm", "webgpu"] as const;
 export type ExampleTarget = (typeof exampleTargets)[number];
 
 /**
- * What `kiln run --target` does before a script: settings that every copy of the package reads. An adapter in software
- * will do for webgpu, since it is there on every machine.
+ * What `kiln run --target` does before a script: settings that every copy of the package reads. An
+ * adapter in software will do for webgpu, since it is there on every machine.
  */
 export const preloadOf = (target: ExampleTarget): string => {
   const settings = JSON.stringify({ target, softwareAdapter: target === "webgpu" });

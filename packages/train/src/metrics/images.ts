@@ -97,8 +97,8 @@ function gaussian(size: number, sigma: number): Tensor {
 }
 
 /**
- * At each place of the window in every image: how alike brightness is, (2·μx·μy + c₁)/(μx² + μy² + c₁), and how alike contrast and
- * structure are, (2·σxy + c₂)/(σx² + σy² + c₂).
+ * At each place of the window in every image: how alike brightness is, (2·μx·μy + c₁)/(μx² + μy² +
+ * c₁), and how alike contrast and structure are, (2·σxy + c₂)/(σx² + σy² + c₂).
  */
 function likeness(x: Tensor, y: Tensor, window: Tensor, range: number): readonly [Tensor, Tensor] {
   const [c1, c2] = [(0.01 * range) ** 2, (0.03 * range) ** 2];
@@ -153,9 +153,10 @@ export function ssim(options: SsimOptions = {}): Metric {
 const scales = [0.0448, 0.2856, 0.3001, 0.2363, 0.1333];
 
 /**
- * Structural similarity over five scales, each of half the side: the product of structure at each, and of brightness at the last, with the
- * exponents above; the mean over images and channels. Both float[N, C, H, W], of 16·(window − 1) + 1 pixels or more. Wang, Simoncelli and
- * Bovik 2003, eq. 7; a factor below 0 counts as 0, as it has no power.
+ * Structural similarity over five scales, each of half the side: the product of structure at each,
+ * and of brightness at the last, with the exponents above; the mean over images and channels. Both
+ * float[N, C, H, W], of 16·(window − 1) + 1 pixels or more. Wang, Simoncelli and Bovik 2003, eq. 7;
+ * a factor below 0 counts as 0, as it has no power.
  */
 export function msSsim(options: SsimOptions = {}): Metric {
   const { range, size, sigma } = ssimOptions("msSsim", options);

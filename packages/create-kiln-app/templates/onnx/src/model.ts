@@ -1,4 +1,6 @@
-/** Makes `public/model.onnx`, so that the page has a file to begin with: put your own in its place. */
+/**
+ * Makes `public/model.onnx`, so that the page has a file to begin with: put your own in its place.
+ */
 import { mkdir, writeFile } from "node:fs/promises";
 import { nn, type Tensor } from "kiln-ml";
 import { exportOnnx } from "kiln-ml/onnx";

@@ -1,4 +1,7 @@
-/** The model that the server serves: put your own here, or have `server.ts` open a file that you have. */
+/**
+ * The model that the server serves: put your own here, or have `server.ts` open a file that you
+ * have.
+ */
 import { compile, nn, optim, type Tensor } from "kiln-ml";
 import { writeArtifact } from "kiln-ml/node";
 

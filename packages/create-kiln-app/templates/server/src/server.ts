@@ -1,4 +1,7 @@
-/** A model behind HTTP: `POST /` takes rows of two numbers as JSON, `{ "x": [[0.5, 0.5]] }`, and answers `{ "y": [[0.25]] }`. */
+/**
+ * A model behind HTTP: `POST /` takes rows of two numbers as JSON, `{ "x": [[0.5, 0.5]] }`, and
+ * answers `{ "y": [[0.25]] }`.
+ */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openModel } from "kiln-ml/node";

@@ -1,4 +1,7 @@
-/** Two spirals of points around each other: x is f32[count, 2], which spiral each point is on i32[count]. */
+/**
+ * Two spirals of points around each other: x is f32[count, 2], which spiral each point is on
+ * i32[count].
+ */
 export function spirals(count: number) {
   const x = new Float32Array(2 * count);
   const arm = Int32Array.from({ length: count }, (_, i) => i % 2);

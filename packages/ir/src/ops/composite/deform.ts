@@ -1,6 +1,6 @@
 /**
- * Deformable convolution: the kernel reads the image at places that are computed, between elements. No op of its own: columns gathered by
- * linear interpolation, and one product.
+ * Deformable convolution: the kernel reads the image at places that are computed, between elements.
+ * No op of its own: columns gathered by linear interpolation, and one product.
  */
 import { addDim, type Dim, isStatic, mulDim, printDim, sameDim } from "../../dim.ts";
 import { isFloat } from "../../dtype.ts";
@@ -22,7 +22,9 @@ export interface DeformConvOptions {
   readonly padding?: Padding;
   readonly dilation?: number | readonly number[];
   readonly groups?: number;
-  /** float[N, R·K, D′…]: what each element that is read is multiplied by, as in the second version. */
+  /**
+   * float[N, R·K, D′…]: what each element that is read is multiplied by, as in the second version.
+   */
   readonly mask?: Tensor;
 }
 
@@ -45,12 +47,15 @@ interface Frame {
 }
 
 /**
- * y[n, o, t…] = Σ_{c,k…} w[o, c, k…] · x[n, c, t·stride + k·dilation − padding + offset[n, k, :, t…]], within `groups` of channels,
- * where x between elements is interpolated linearly and 0 outside; no bias. `torchvision.ops.deform_conv2d`.
+ * y[n, o, t…] = Σ_{c,k…} w[o, c, k…] · x[n, c, t·stride + k·dilation − padding + offset[n, k, :,
+ * t…]], within `groups` of channels, where x between elements is interpolated linearly and 0
+ * outside; no bias. `torchvision.ops.deform_conv2d`.
  *
- * x: float[N, G·C, D…] of r axes D, w[G·O, C, K…], offset float[N, R·K·r, D′…] → [N, G·O, D′…], with D′ as of `convolution` and K the
- * number of places of the kernel. Offsets stand by region, then by place, then by axis; each of the R regions of channels has its own.
- * Gradients go to all. Throws ShapeError unless they fit, DtypeError for integers. Dai et al. 2017; with a `mask` Zhu et al. 2019.
+ * x: float[N, G·C, D…] of r axes D, w[G·O, C, K…], offset float[N, R·K·r, D′…] → [N, G·O, D′…],
+ * with D′ as of `convolution` and K the number of places of the kernel. Offsets stand by region,
+ * then by place, then by axis; each of the R regions of channels has its own. Gradients go to all.
+ * Throws ShapeError unless they fit, DtypeError for integers. Dai et al. 2017; with a `mask` Zhu et
+ * al. 2019.
  *
  *   deformConv(x, offset, w, { padding: 1 })
  */

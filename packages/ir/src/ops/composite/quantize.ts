@@ -1,6 +1,7 @@
 /**
- * Quantization: integers that stand for floats, x ≈ (q − zero)·scale. The scale is one for the tensor, one for each index of an axis, or
- * whatever broadcasts to it. Arithmetic is in f32; what is halfway is rounded to even.
+ * Quantization: integers that stand for floats, x ≈ (q − zero)·scale. The scale is one for the
+ * tensor, one for each index of an axis, or whatever broadcasts to it. Arithmetic is in f32; what
+ * is halfway is rounded to even.
  */
 import { sameDim } from "../../dim.ts";
 import { type Dtype, isInteger, maxOf, minOf } from "../../dtype.ts";
@@ -62,11 +63,13 @@ function checkInteger(op: string, dtype: Dtype): void {
 }
 
 /**
- * q = clamp(round(x / scale) + zero, low, high), in an integer dtype and its range unless `range` is narrower.
+ * q = clamp(round(x / scale) + zero, low, high), in an integer dtype and its range unless `range`
+ * is narrower.
  *
- * x: float[...], scale: a number or float[], [n] along `axis`, or what broadcasts to x → dtype[...]. Halfway is rounded to even. It has no
- * gradient. Throws DtypeError for a dtype of floats, ShapeError where a vector does not fit the axis. `torch.quantize_per_tensor`, and
- * with an axis `torch.quantize_per_channel`.
+ * x: float[...], scale: a number or float[], [n] along `axis`, or what broadcasts to x →
+ * dtype[...]. Halfway is rounded to even. It has no gradient. Throws DtypeError for a dtype of
+ * floats, ShapeError where a vector does not fit the axis. `torch.quantize_per_tensor`, and with an
+ * axis `torch.quantize_per_channel`.
  *
  *   quantize(tensor([-1, 0.24, 1.3]), 0.01) // [-100, 24, 127]
  */
@@ -86,8 +89,9 @@ export function quantize(x: Tensor, scale: Tensor | number, options: QuantizeOpt
 /**
  * x = (q − zero)·scale in f32.
  *
- * q: integers[...], scale and zero as of `quantize` → f32[...]. Differences of i32 are taken before they are floats. Throws DtypeError
- * for floats, ShapeError where a vector does not fit the axis. `torch.dequantize`.
+ * q: integers[...], scale and zero as of `quantize` → f32[...]. Differences of i32 are taken before
+ * they are floats. Throws DtypeError for floats, ShapeError where a vector does not fit the axis.
+ * `torch.dequantize`.
  *
  *   dequantize(tensor([-100, 24, 127], { dtype: "i8" }), 0.01) // [-1, 0.24, 1.27]
  */
@@ -113,10 +117,12 @@ export function dequantize(
 }
 
 /**
- * x quantized by its own range: scale = (max(x, 0) − min(x, 0)) / 255 and the zero that makes 0 exact, into u8.
+ * x quantized by its own range: scale = (max(x, 0) − min(x, 0)) / 255 and the zero that makes 0
+ * exact, into u8.
  *
- * x: float[...] → values u8[...], scale f32[], zero u8[]; `dequantize(values, scale, { zero })` is within half a step of x. Where all of x
- * is 0 so is the scale. `torch.quantize_per_tensor_dynamic`; ONNX DynamicQuantizeLinear.
+ * x: float[...] → values u8[...], scale f32[], zero u8[]; `dequantize(values, scale, { zero })` is
+ * within half a step of x. Where all of x is 0 so is the scale.
+ * `torch.quantize_per_tensor_dynamic`; ONNX DynamicQuantizeLinear.
  *
  *   quantizeDynamic(tensor([0, 0.5, 1])).values // [0, 128, 255]
  */

@@ -1,4 +1,7 @@
-/** A network in EEGNet's form learns which hand is imagined to move, and says which electrodes told it. */
+/**
+ * A network in EEGNet's form learns which hand is imagined to move, and says which electrodes told
+ * it.
+ */
 import { compile, grad, nn, optim, type Tensor } from "kiln-ml";
 import { serveLab } from "./serve.ts";
 import { person, trial } from "./signals.ts";
@@ -6,7 +9,10 @@ import { electrodes, type Heard, type Listened, rate, type Window } from "./view
 
 const [channels, batch, people, heldBack] = [electrodes.length, 32, 16, 4];
 
-/** x: f32[N, 1, electrodes, samples] → scores f32[N, 2]. Filters in time, a mixture of electrodes for each, and filters again. */
+/**
+ * x: f32[N, 1, electrodes, samples] → scores f32[N, 2]. Filters in time, a mixture of electrodes
+ * for each, and filters again.
+ */
 class EegNet extends nn.Module {
   temporal = new nn.Conv2d(1, 8, [1, 33], { padding: "same", bias: false });
   temporalNorm = new nn.BatchNorm2d(8);

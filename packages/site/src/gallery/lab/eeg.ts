@@ -1,4 +1,7 @@
-/** The page of the signals: a second of eight electrodes, the hand it is taken for, and where on the head that was read. */
+/**
+ * The page of the signals: a second of eight electrodes, the hand it is taken for, and where on the
+ * head that was read.
+ */
 import { byId, h } from "../../play/dom.ts";
 import { Lab } from "./page.ts";
 import { type Person, person, trial } from "./signals.ts";

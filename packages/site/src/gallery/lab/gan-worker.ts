@@ -1,4 +1,7 @@
-/** Two networks play against each other: one paints discs and rings, the other tells them from real ones. */
+/**
+ * Two networks play against each other: one paints discs and rings, the other tells them from real
+ * ones.
+ */
 import { compile, full, nn, optim, random, type Tensor } from "kiln-ml";
 import { serveLab } from "./serve.ts";
 import { type Painted, paintedGrid, paintedSide } from "./views.ts";

@@ -1,4 +1,6 @@
-/** A transformer of two blocks learns a text by its characters, and goes on where a reader begins. */
+/**
+ * A transformer of two blocks learns a text by its characters, and goes on where a reader begins.
+ */
 import { arange, compile, nn, optim, type Tensor } from "kiln-ml";
 import { serveLab } from "./serve.ts";
 import type { Prompt, Said } from "./views.ts";

@@ -1,4 +1,6 @@
-/** The page of the tiny GPT: a text to learn, what it says meanwhile, and a beginning to go on from. */
+/**
+ * The page of the tiny GPT: a text to learn, what it says meanwhile, and a beginning to go on from.
+ */
 import { byId, h } from "../../play/dom.ts";
 import { Lab } from "./page.ts";
 import type { Prompt, Said } from "./views.ts";

@@ -1,4 +1,7 @@
-/** A molecule in the plane: atoms as far apart as the bonds between them are many, as nearly as can be, and what is learned around them. */
+/**
+ * A molecule in the plane: atoms as far apart as the bonds between them are many, as nearly as can
+ * be, and what is learned around them.
+ */
 import type { Molecule } from "./molecule.ts";
 
 type Point = readonly [x: number, y: number];
@@ -23,7 +26,10 @@ function distances({ atoms, bonds }: Molecule): number[][] {
   });
 }
 
-/** One way to lay it out, by majorisation of stress (Gansner et al. 2004), and how far it is from what it should be. */
+/**
+ * One way to lay it out, by majorisation of stress (Gansner et al. 2004), and how far it is from
+ * what it should be.
+ */
 function laidOut(want: readonly (readonly number[])[], start: number): [Point[], number] {
   const count = want.length;
   let points: Point[] = want.map((_, a) => {

@@ -1,6 +1,7 @@
 /**
- * Molecules as graphs: SMILES read, made-up ones built, and their polar surface by a table. Brackets, rings, branches, charges and
- * aromatic atoms are read; stereochemistry and isotopes are read over. Weininger 1988; Ertl, Rohde and Selzer 2000.
+ * Molecules as graphs: SMILES read, made-up ones built, and their polar surface by a table.
+ * Brackets, rings, branches, charges and aromatic atoms are read; stereochemistry and isotopes are
+ * read over. Weininger 1988; Ertl, Rohde and Selzer 2000.
  */
 
 export interface Atom {
@@ -116,7 +117,10 @@ const ordersAt = ({ bonds }: Molecule, at: number): number[] =>
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
-/** Hydrogens of an atom: named, or as many as its valence has room for. An aromatic nitrogen has none that is not named. */
+/**
+ * Hydrogens of an atom: named, or as many as its valence has room for. An aromatic nitrogen has
+ * none that is not named.
+ */
 export function hydrogensAt(molecule: Molecule, at: number): number {
   const { symbol, charge, hydrogens, aromatic } = molecule.atoms[at]!;
   if (hydrogens !== undefined) return hydrogens;
@@ -125,7 +129,10 @@ export function hydrogensAt(molecule: Molecule, at: number): number {
   return Math.max(0, Math.floor(valence - sum(ordersAt(molecule, at))));
 }
 
-/** Å² of nitrogen and oxygen by bonds and hydrogens, the commoner rows of the table; other atoms have none. */
+/**
+ * Å² of nitrogen and oxygen by bonds and hydrogens, the commoner rows of the table; other atoms
+ * have none.
+ */
 export function surfaceAt(molecule: Molecule, at: number): number {
   const { symbol, aromatic, charge } = molecule.atoms[at]!;
   const bonds = ordersAt(molecule, at);

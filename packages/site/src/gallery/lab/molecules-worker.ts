@@ -1,4 +1,7 @@
-/** A graph isomorphism network learns the polar surface of made-up molecules, as a sum over atoms whose parts it shows. */
+/**
+ * A graph isomorphism network learns the polar surface of made-up molecules, as a sum over atoms
+ * whose parts it shows.
+ */
 import { compile, concat, nn, optim, type Tensor } from "kiln-ml";
 import { type Molecule, madeUp, mostAtoms, surfaceOf } from "./molecule.ts";
 import { serveLab } from "./serve.ts";
@@ -21,12 +24,18 @@ const perceptron = (inputs: number) =>
     new nn.SiLU(),
   );
 
-/** Two rounds of h ← perceptron(h, Σ of neighbours by the orders of their bonds), as Xu et al. 2019; parts of atoms are summed. */
+/**
+ * Two rounds of h ← perceptron(h, Σ of neighbours by the orders of their bonds), as Xu et al. 2019;
+ * parts of atoms are summed.
+ */
 class Gin extends nn.Module {
   readonly rounds = [perceptron(2 * features), perceptron(2 * width)];
   readonly readout = new nn.Linear(width, 1);
 
-  /** atoms: f32[N, A, features], bonds: f32[N, A, A], there: f32[N, A] → f32[N, A], the part of each atom. */
+  /**
+   * atoms: f32[N, A, features], bonds: f32[N, A, A], there: f32[N, A] → f32[N, A], the part of each
+   * atom.
+   */
   override forward(atoms: Tensor, bonds: Tensor, there: Tensor): Tensor {
     let h = atoms;
     for (const round of this.rounds) h = round.forward(concat([h, bonds.matmul(h)], -1));

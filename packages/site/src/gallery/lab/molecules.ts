@@ -1,4 +1,7 @@
-/** The page of the molecules: one that is typed, drawn with the parts that were learned, beside its surface by the table. */
+/**
+ * The page of the molecules: one that is typed, drawn with the parts that were learned, beside its
+ * surface by the table.
+ */
 import { byId } from "../../play/dom.ts";
 import { type Molecule, readSmiles, surfaceOf } from "./molecule.ts";
 import { Drawing } from "./molecule-drawing.ts";

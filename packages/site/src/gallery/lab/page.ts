@@ -1,4 +1,6 @@
-/** The page of a demo that learns: its worker, its losses, and its training step in the inspector. */
+/**
+ * The page of a demo that learns: its worker, its losses, and its training step in the inspector.
+ */
 import { InspectorFrame } from "../../inspector-frame.ts";
 import { byId } from "../../play/dom.ts";
 import type { Target } from "../../play/messages.ts";

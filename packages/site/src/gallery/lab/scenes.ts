@@ -1,4 +1,7 @@
-/** Pictures of things on a ground, painted here, with the mask of the things: what the U-Net learns from. */
+/**
+ * Pictures of things on a ground, painted here, with the mask of the things: what the U-Net learns
+ * from.
+ */
 
 export interface Sample {
   /** RGBA, row by row. */

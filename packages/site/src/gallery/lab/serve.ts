@@ -1,4 +1,7 @@
-/** The worker of a demo that learns: trains off the page's thread, shows how it goes, and answers between two steps. */
+/**
+ * The worker of a demo that learns: trains off the page's thread, shows how it goes, and answers
+ * between two steps.
+ */
 import type { Inspection } from "@kiln-ml/inspector";
 import { openTarget } from "../device.ts";
 import type { FromLab, Losses, ToLab } from "./messages.ts";

@@ -1,4 +1,7 @@
-/** Signals of a head, made up: a rhythm over each half, which rests while the opposite hand is imagined to move, in coloured noise. */
+/**
+ * Signals of a head, made up: a rhythm over each half, which rests while the opposite hand is
+ * imagined to move, in coloured noise.
+ */
 import { electrodes, rate } from "./views.ts";
 
 /** What differs from person to person. */

@@ -1,4 +1,7 @@
-/** A U-Net learns to tell things from the ground they stand on, and marks them in the picture it is given. */
+/**
+ * A U-Net learns to tell things from the ground they stand on, and marks them in the picture it is
+ * given.
+ */
 import { compile, concat, nn, optim, type Tensor } from "kiln-ml";
 import { type Sample, scene } from "./scenes.ts";
 import { serveLab } from "./serve.ts";
@@ -35,7 +38,10 @@ const twice = (from: number, to: number) =>
     new nn.ReLU(),
   );
 
-/** x: f32[N, 3, H, W], of multiples of 4 → scores f32[N, 1, H, W]. Ronneberger et al. 2015, with 8 channels where there are 64. */
+/**
+ * x: f32[N, 3, H, W], of multiples of 4 → scores f32[N, 1, H, W]. Ronneberger et al. 2015, with 8
+ * channels where there are 64.
+ */
 class UNet extends nn.Module {
   readonly down = [twice(3, 8), twice(8, 16)];
   readonly bottom = twice(16, 32);

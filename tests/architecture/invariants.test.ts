@@ -34,6 +34,14 @@ test("the runtime knows no op names", () => {
   assert.equal(found, []);
 });
 
+test("the compiler reads no values of leaves, which are in no key of a kept program", () => {
+  const reads = /\b(hostDataOf|hasHostData|initialValueOf)\b/;
+  const found = sources
+    .filter(({ path, text }) => path.startsWith("compiler/src/") && reads.test(text))
+    .map(({ path }) => path);
+  assert.equal(found, []);
+});
+
 /** Files, the network, the process: `node:` imports and the globals that reach outside. */
 const outside = /from "node:|import\("node:|\bfetch\(|\bprocess\.|\bnavigator\b|\bXMLHttpRequest\b/;
 const comment = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;

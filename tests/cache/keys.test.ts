@@ -185,7 +185,7 @@ test("what is read from an entry is what was compiled, byte for byte, for random
   );
 });
 
-test("values of data and first values of parameters are in no key and no artifact", () => {
+test("other values of data and parameters leave the key and the artifact of a program", () => {
   const made = (scale: number, target: (typeof targetNames)[number]) => {
     const values = [0, 1, -0, Number.NaN, 2].map((v) => (v + 1) * scale);
     const w = param(tensor(values), { name: "w" });

@@ -17,6 +17,7 @@ import type { LoweringContext } from "../../lower/context.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { naiveScan } from "../../lower/naive.ts";
 import { sumDtype } from "../../lower/value.ts";
+import { scans as prefers } from "../../machine/webgpu.ts";
 import { keptIn } from "../columns.ts";
 import { loopsOf } from "../loop-moves.ts";
 import { type Moved, naive } from "../recipe.ts";
@@ -24,25 +25,18 @@ import { vectorisedParams } from "../vector.ts";
 import { groupSize } from "./gpu.ts";
 import { apply, attempt } from "./recipe.ts";
 
-const size = 64;
-/** Shorter lines do not pay for what a workgroup says to itself. */
-const leastLine = 128;
-/** So many lines side by side keep the device busy, and are read together. */
-const manyLines = 4096;
-/** Elements of a line that a whole workgroup takes at a time. */
-const wideTile = 1024;
-/** Tiles of a line that an invocation has registers for. */
-const mostHeld = 8;
-
 export function gpuScan(context: LoweringContext): Scheduled {
   const merged = apply(naive(naiveScan(context)), ["merge"]);
   const outer = loopsOf(merged.body, context.group.outer);
   const axis = loopsOf(merged.body, context.group.inner)[0]!;
   const aside = !dimsIn(axis.body).some((d) => isAlong(d, axis.name));
-  const many = aside && extentGuess(outer) >= manyLines;
-  const tiled = extentGuess([axis]) >= leastLine && !many && inTiles(merged, outer, axis);
+  const many = aside && extentGuess(outer) >= prefers.manyLines;
+  const tiled = extentGuess([axis]) >= prefers.leastLine && !many && inTiles(merged, outer, axis);
   if (tiled) return tiled;
-  return { ...apply(merged, ["grid", size, ...outer.map((l) => l.name)]), workgroupSize: size };
+  return {
+    ...apply(merged, ["grid", prefers.group, ...outer.map((l) => l.name)]),
+    workgroupSize: prefers.group,
+  };
 }
 
 const isAlong = (d: Dim, name: string): boolean => Math.abs(strideOf(d, name) ?? 0) === 1;
@@ -53,9 +47,9 @@ function inTiles(
   outer: readonly Of<"loop">[],
   { name, extent }: Of<"loop">,
 ): Scheduled | undefined {
-  const workgroupSize = extentGuess([{ extent }]) >= wideTile ? groupSize : size;
+  const workgroupSize = extentGuess([{ extent }]) >= prefers.wide ? groupSize : prefers.group;
   const tiles = ceilDiv(extent, 4 * workgroupSize);
-  const held = typeof tiles === "number" && tiles > 1 && tiles <= mostHeld;
+  const held = typeof tiles === "number" && tiles > 1 && tiles <= prefers.mostHeld;
   const made = attempt(
     merged,
     ...keptIn(outer.at(-1)?.body ?? merged.body, (a) => sumDtype(a.dtype)),

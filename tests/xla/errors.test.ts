@@ -43,7 +43,7 @@ test("what the process refuses of jaxlib is told as it says it", async () => {
 test("another protocol, and fewer devices than the mesh", async () => {
   await rejected(
     () => fakeEngine(["--protocol=9"]).open(),
-    "xla: the engine speaks protocol 9, this Kiln speaks 1\n  install the same version of both",
+    "xla: the engine speaks protocol 9, this Kiln speaks 2\n  install the same version of both",
   );
   await rejected(
     () => fakeEngine(["--devices=1"], { mesh: mesh({ data: 4, model: 2 }) }).open(),

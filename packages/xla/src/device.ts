@@ -43,6 +43,11 @@ export class XlaDevice implements ExternalDevice {
     return this.#sidecar.failure !== undefined;
   }
 
+  /** Whether its process sees this one's memory, so that batches do not go through the pipe. */
+  get sharesMemory(): boolean {
+    return this.#sidecar.shares;
+  }
+
   count(): number {
     return this.#next++;
   }

@@ -1,7 +1,8 @@
 /**
  * The engine's process without Python: speaks the protocol and evaluates the text by the
  * specification, as tests of the exporter do. Flags make it fail: `--devices=2`, `--protocol=9`,
- * `--refuse=text`, `--die-at-run=5` (once, if `--once=file` does not exist), `--unshared`.
+ * `--refuse=text`, `--die-at-run=5` (once, if `--once=file` does not exist), `--unshared`,
+ * `--fail-at-run=5`.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
@@ -58,6 +59,10 @@ function checked(value: Arr | undefined, { dtype, shape }: Placed): Arr {
   return value;
 }
 
+/** The last run, if it failed. */
+let failed: { readonly number: number; readonly error: Error } | undefined;
+const failureOf = (number: number) => ({ number, error: new Error("out of memory") });
+
 function dieAt(run: number): void {
   const once = flag("once");
   if (runs !== run || (once && existsSync(once))) return;
@@ -97,7 +102,12 @@ function answer({ header, parts }: Frame<Asked>): { answer?: object; parts?: Uin
     }
     case "run": {
       dieAt(Number(flag("die-at-run") ?? -1));
-      runs++;
+      if (failed && failed.number === header.number - 1)
+        failed = { ...failed, number: header.number };
+      else
+        failed =
+          runs++ === Number(flag("fail-at-run") ?? -1) ? failureOf(header.number) : undefined;
+      if (failed) throw failed.error;
       const { evaluator, args } = programs.get(header.program)!;
       const given = header.args.map((a, i) => {
         const type = args[i]!;

@@ -54,12 +54,16 @@ export type Request =
       readonly args: readonly Placed[];
       readonly results: readonly Placed[];
     }
-  | {
-      readonly op: "run";
-      readonly program: number;
-      readonly args: readonly ({ readonly id: number } | { readonly part: number })[];
-      readonly results: readonly number[];
-    };
+  | RunRequest;
+
+export interface RunRequest {
+  readonly op: "run";
+  /** Runs count up. One that follows a run that failed is left out, and answered with its error. */
+  readonly number: number;
+  readonly program: number;
+  readonly args: readonly ({ readonly id: number } | { readonly part: number })[];
+  readonly results: readonly number[];
+}
 
 /** What it is told: either what was asked for, or why not. */
 export interface Answer {

@@ -111,11 +111,12 @@ export class Sidecar {
     return this.#shares;
   }
 
+  /** Copies of parts, so that whoever asks may write into theirs at once. */
   #placed(parts: readonly Uint8Array[]): { placed: Part[]; stored: Stored[] } {
     const stored: Stored[] = [];
     const placed = parts.map((bytes) => {
       const held = this.#shares && bytes.length >= sharedFrom ? storeShared(bytes) : undefined;
-      if (!held) return bytes;
+      if (!held) return bytes.slice();
       stored.push(held);
       return held.part;
     });

@@ -12,6 +12,7 @@ import { exportRow } from "./export.ts";
 import { feedRow } from "./feed.ts";
 import { type GptSize, gptProgram, gptStep, sizes } from "./gpt.ts";
 import { hostsRow } from "./hosts.ts";
+import { resnetRow } from "./resnet.ts";
 import { scalingRows } from "./scaling.ts";
 import { runScript } from "./script.ts";
 
@@ -111,6 +112,11 @@ export async function xlaRows(selected: (name: string) => boolean, where: Where)
     rows.push(...(await agreementRows(spread, meshText(spread.options.mesh), selected)));
     spread.close();
   }
+  if (selected("resnet-50, 20 steps"))
+    for (const count of [1, Math.min(many, 4)].slice(0, many > 1 ? 2 : 1)) {
+      const run = engine({ data: count }, dataParallel());
+      rows.push(await resnetRow(run, `xla, ${count} ${count === 1 ? "device" : "devices"}`));
+    }
   if (selected("feeding")) rows.push(await feedRow(engine({ data: 1 }, dataParallel()), virtual));
   if (selected("two hosts") && many > 1)
     rows.push(

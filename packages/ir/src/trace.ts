@@ -49,7 +49,37 @@ export function assign(target: Tensor, value: Tensor): void {
     throw new DtypeError(
       `assign: dtypes differ: ${String(target.attrs.name)} is ${target.dtype}, value is ${value.dtype}\n  convert the value to the dtype of the parameter`,
     );
-  stack[stack.length - 1]!.set(target, heldValue(value));
+  if (isKept(value)) stack[stack.length - 1]!.set(target, heldValue(value));
+  else if (target.attrs.trainable) refuseUpdate(target);
+}
+
+/**
+ * Whether an assignment of this value is recorded. Outside of a trace nothing will ever run with a value for an input: what layers keep of a
+ * batch (running statistics) then stays as it is, as where a program is traced and dropped.
+ */
+export const isKept = (value: Tensor): boolean => isTracing() || !readsInput(value);
+
+/** Whether values stand for what a program is given; of nodes that were asked about. */
+const reads = new WeakMap<Tensor, boolean>();
+
+function readsInput(value: Tensor): boolean {
+  const waiting = [value];
+  while (waiting.length) {
+    const t = waiting.at(-1)!;
+    const open = reads.has(t) ? [] : t.operands.filter((x) => !reads.has(x));
+    waiting.push(...open);
+    if (open.length) continue;
+    waiting.pop();
+    if (!reads.has(t)) reads.set(t, t.op === "input" || t.operands.some((x) => reads.get(x)));
+  }
+  return reads.get(value)!;
+}
+
+/** An update of what is trained was meant. */
+function refuseUpdate(target: Tensor): void {
+  throw new GraphError(
+    `assign: the new value of ${String(target.attrs.name)} reads an input, which has a value only while a compiled function runs\n  take the step within the function that compile is given, or compute the loss of data`,
+  );
 }
 
 let raw = false;

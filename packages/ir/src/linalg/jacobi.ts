@@ -15,14 +15,7 @@ import { scan } from "../ops/scan.ts";
 import { argSort } from "../ops/sort.ts";
 import { constant, iota } from "../ops/source.ts";
 import { whileLoop } from "../ops/while.ts";
-import {
-  asColumn,
-  batchOf,
-  identities,
-  identity,
-  rowsInOrder,
-  turned,
-} from "./matrices.ts";
+import { asColumn, batchOf, identities, identity, rowsInOrder, turned } from "./matrices.ts";
 
 /** No more sweeps than this; about log₂ n + 4 are needed. */
 const mostSweeps = 24;

@@ -8,9 +8,9 @@
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
  * ONNX Runtime. `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
- * with jax. `--linalg` is decompositions
- * of 512 × 512 beside plain loops of C, which it compiles. `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers'
- * scripts beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
+ * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
+ * `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers' scripts
+ * beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
  */
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,6 +1,7 @@
 /**
- * Decompositions on one thread of wasm against plain loops of C on the same machine, of the same numbers: milliseconds of each, and
- * whether both give the same. A machine without a C compiler gives rows without a peer.
+ * Decompositions on one thread of wasm against plain loops of C on the same machine, of the same
+ * numbers: milliseconds of each, and whether both give the same. A machine without a C compiler
+ * gives rows without a peer.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * Factorisations in panels: of as many as there may be, of extents that they do not divide, they are those of one panel; a large matrix, which
- * is taken in panels, is put together again on wasm; and a matrix that fails in a later panel fails as it does in one.
+ * Factorisations in panels: of as many as there may be, of extents that they do not divide, they
+ * are those of one panel; a large matrix, which is taken in panels, is put together again on wasm;
+ * and a matrix that fails in a later panel fails as it does in one.
  */
 import { evaluate, input, iota, linalg, makeValue, type Tensor, tensor } from "@kiln-ml/ir";
 import { test } from "uvu";

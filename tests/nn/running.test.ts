@@ -1,6 +1,7 @@
 /**
- * Running state and inputs that have no value: outside of a compiled function a layer in training mode leaves nothing behind that a later read
- * would have to compute; with data it moves its state as ever, and a trained parameter is never left as it was in silence.
+ * Running state and inputs that have no value: outside of a compiled function a layer in training
+ * mode leaves nothing behind that a later read would have to compute; with data it moves its state
+ * as ever, and a trained parameter is never left as it was in silence.
  */
 import { ambientUpdates, assign, GraphError, input, param, type Tensor, tensor } from "@kiln-ml/ir";
 import { nn, optim } from "kiln-ml";

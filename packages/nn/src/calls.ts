@@ -1,7 +1,8 @@
 /**
- * Calls of `forward` as they nest: nodes are made in a scope of the module, named by its path in the module around it; what is thrown inside
- * gets the path of the module that threw it; and the first call of a module shows whether it uses parameters that a walk over its fields does
- * not find. Installed on a class when its first module is made.
+ * Calls of `forward` as they nest: nodes are made in a scope of the module, named by its path in
+ * the module around it; what is thrown inside gets the path of the module that threw it; and the
+ * first call of a module shows whether it uses parameters that a walk over its fields does not
+ * find. Installed on a class when its first module is made.
  */
 import {
   currentScope,
@@ -73,7 +74,9 @@ function telling(forward: Forward, watch: Watch<never>): Forward {
   return Object.defineProperty(told, "name", { value: "forward" });
 }
 
-/** A scope of the module in the one that is current. The path is looked for when somebody reads it. */
+/**
+ * A scope of the module in the one that is current. The path is looked for when somebody reads it.
+ */
 function scopeOf(m: object, watch: Watch<never>): Scope {
   const outer = currentScope();
   return {
@@ -83,7 +86,10 @@ function scopeOf(m: object, watch: Watch<never>): Scope {
   };
 }
 
-/** Notes that a call begins. The result is called once, when it ends, with what inspects it if it went well. */
+/**
+ * Notes that a call begins. The result is called once, when it ends, with what inspects it if it
+ * went well.
+ */
 function begin(m: object, inputs: readonly unknown[]): (watch: Watch<never> | undefined) => void {
   const isFirst = active.length === 0 && !inspected.has(m);
   active.push(m);

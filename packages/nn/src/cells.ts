@@ -1,4 +1,7 @@
-/** One step of a recurrent layer, for loops of one's own: the weights and names of the layers in `recurrent.ts`. */
+/**
+ * One step of a recurrent layer, for loops of one's own: the weights and names of the layers in
+ * `recurrent.ts`.
+ */
 import {
   checkOptions,
   DtypeError,
@@ -72,7 +75,8 @@ abstract class RecurrentCell extends Cell {
 /**
  * h' = tanh(Wx + b + Uh + d). `torch.nn.RNNCell`.
  *
- * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Without `inputs` those of the first x. Throws ShapeError where the input or the state does not fit.
+ * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Without `inputs` those of the first
+ * x. Throws ShapeError where the input or the state does not fit.
  *
  *   const h = new nn.RNNCell(8, 16).forward(x, before)
  */
@@ -92,7 +96,10 @@ export interface GruCellOptions extends CellOptions {
   readonly resetAfter?: boolean;
 }
 
-/** One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`. `torch.nn.GRUCell`. */
+/**
+ * One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`.
+ * `torch.nn.GRUCell`.
+ */
 export class GRUCell extends RecurrentCell {
   readonly resetAfter: boolean;
 
@@ -116,7 +123,8 @@ export interface LstmState {
 }
 
 /**
- * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as `RNNCell`. `torch.nn.LSTMCell`.
+ * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as
+ * `RNNCell`. `torch.nn.LSTMCell`.
  *
  *   let state = cell.forward(first);
  *   state = cell.forward(second, state);

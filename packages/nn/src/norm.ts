@@ -1,6 +1,7 @@
 /**
- * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
- * They hold no running state. Halves are f32 from the sums to the gain and bias, and rounded once.
+ * Normalisations within one sample: over the last axes, by root mean square, and over groups of
+ * channels. They hold no running state. Halves are f32 from the sums to the gain and bias, and
+ * rounded once.
  */
 import {
   checkOptions,
@@ -56,8 +57,9 @@ const gainAndBias = ({ affine = true }: NormOptions, shape: readonly number[]) =
 /**
  * (x − mean) / √(var + eps) · weight + bias over the last axes.
  *
- * x: f32[..., shape] → the same; weight and bias have `shape`, by default the last extent of the first x. Throws ShapeError if x does not end in `shape`.
- * Ba, Kiros & Hinton 2016, eq. 4; variance is the biased one.
+ * x: f32[..., shape] → the same; weight and bias have `shape`, by default the last extent of the
+ * first x. Throws ShapeError if x does not end in `shape`. Ba, Kiros & Hinton 2016, eq. 4; variance
+ * is the biased one.
  */
 export class LayerNorm extends Module {
   readonly weight: Tensor | undefined;
@@ -110,7 +112,8 @@ const rmsNormOptions: OptionNames<RmsNormOptions> = { eps: 1 };
 /**
  * x / √(mean(x²) + eps) · weight over the last axis.
  *
- * x: f32[..., n] → the same; weight f32[n], n by default that of the first x. Zhang & Sennrich 2019, eq. 4.
+ * x: f32[..., n] → the same; weight f32[n], n by default that of the first x. Zhang & Sennrich
+ * 2019, eq. 4.
  */
 export class RmsNorm extends Module {
   readonly weight!: Tensor;
@@ -146,9 +149,11 @@ export class RmsNorm extends Module {
 }
 
 /**
- * Standardises each sample over groups of C / groups channels and all positions, then · weight + bias by channel.
+ * Standardises each sample over groups of C / groups channels and all positions, then · weight +
+ * bias by channel.
  *
- * x: f32[N, C, ...] → the same. Without `channels` those of the first x. Throws ShapeError if `groups` does not divide C. Wu & He 2018.
+ * x: f32[N, C, ...] → the same. Without `channels` those of the first x. Throws ShapeError if
+ * `groups` does not divide C. Wu & He 2018.
  */
 export class GroupNorm extends Module {
   readonly weight: Tensor | undefined;

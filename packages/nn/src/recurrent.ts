@@ -1,6 +1,7 @@
 /**
- * Recurrent layers over sequences: plain, gated (GRU) and long short-term memory, in several layers and in both directions. One
- * loop of the program a layer and direction, so that the length may be a symbol. Gates stand in PyTorch's order.
+ * Recurrent layers over sequences: plain, gated (GRU) and long short-term memory, in several layers
+ * and in both directions. One loop of the program a layer and direction, so that the length may be
+ * a symbol. Gates stand in PyTorch's order.
  */
 import {
   checkOptions,
@@ -49,11 +50,15 @@ export interface RecurrentInputs {
 }
 
 export interface RecurrentResult {
-  /** The hidden state of the last layer at each step, f32[B, T, hidden], or 2·hidden of both directions. */
+  /**
+   * The hidden state of the last layer at each step, f32[B, T, hidden], or 2·hidden of both
+   * directions.
+   */
   readonly y: Tensor;
   /**
-   * The state after the last step, h and for an LSTM c: each f32[layers, B, hidden]. In both directions there are two a layer:
-   * that of the first layer forwards, of the first backwards, of the second forwards, and so on.
+   * The state after the last step, h and for an LSTM c: each f32[layers, B, hidden]. In both
+   * directions there are two a layer: that of the first layer forwards, of the first backwards, of
+   * the second forwards, and so on.
    */
   readonly state: Tensor[];
 }
@@ -322,8 +327,9 @@ export const lstmStep: Step = (x, cell, [h, c]) => {
 /**
  * h' = tanh(W·x + b + U·h + d).
  *
- * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Without `inputs` those of the first x. All weights are even within ±1/√hidden at first. Throws ShapeError where the
- * input, the lengths or the state do not fit. Elman 1990.
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Without `inputs` those of the first x. All
+ * weights are even within ±1/√hidden at first. Throws ShapeError where the input, the lengths or
+ * the state do not fit. Elman 1990.
  */
 export class RNN extends Recurrent {
   constructor(...args: RecurrentArguments<RecurrentOptions>) {
@@ -332,15 +338,19 @@ export class RNN extends Recurrent {
 }
 
 export interface GruOptions extends RecurrentOptions {
-  /** Takes the product with the state before the reset gate: r·(Uh + d). With false, as in the paper, U·(r·h) + d. Default true. */
+  /**
+   * Takes the product with the state before the reset gate: r·(Uh + d). With false, as in the
+   * paper, U·(r·h) + d. Default true.
+   */
   readonly resetAfter?: boolean;
 }
 
 /**
- * r, z = σ(Wx + b + Uh + d) for each; n = tanh(Wx + b + r·(Uh + d)); h' = (1 − z)·n + z·h. Weights hold the rows of r, z, n.
+ * r, z = σ(Wx + b + Uh + d) for each; n = tanh(Wx + b + r·(Uh + d)); h' = (1 − z)·n + z·h. Weights
+ * hold the rows of r, z, n.
  *
- * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the reset gate after the product unless
- * `resetAfter` is false.
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the
+ * reset gate after the product unless `resetAfter` is false.
  */
 export class GRU extends Recurrent {
   constructor(...args: RecurrentArguments<GruOptions>) {
@@ -352,16 +362,19 @@ export class GRU extends Recurrent {
 }
 
 export interface LstmOptions extends RecurrentOptions {
-  /** Width of h, which is o·tanh(c) times a matrix; less than hidden. As wide as c by default. Sak, Senior & Beaufays 2014. */
+  /**
+   * Width of h, which is o·tanh(c) times a matrix; less than hidden. As wide as c by default. Sak,
+   * Senior & Beaufays 2014.
+   */
   readonly projSize?: number;
 }
 
 /**
- * i, f, o = σ(Wx + b + Uh + d) for each; g = tanh(Wx + b + Uh + d); c' = f·c + i·g; h' = o·tanh(c'). Weights hold the rows of
- * i, f, g, o.
+ * i, f, o = σ(Wx + b + Uh + d) for each; g = tanh(Wx + b + Uh + d); c' = f·c + i·g; h' =
+ * o·tanh(c'). Weights hold the rows of i, f, g, o.
  *
- * x: f32[B, T, in] → y f32[B, T, hidden], state [h, c]. With `projSize` y and h are that wide. Otherwise as `RNN`. Hochreiter & Schmidhuber 1997, with the forget gate of
- * Gers et al. 2000.
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h, c]. With `projSize` y and h are that wide.
+ * Otherwise as `RNN`. Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000.
  */
 export class LSTM extends Recurrent {
   constructor(...args: RecurrentArguments<LstmOptions>) {

@@ -1,5 +1,6 @@
 /**
- * Running statistics of normalisations: moved towards those of each batch by `assign`, or kept as their mean over all batches.
+ * Running statistics of normalisations: moved towards those of each batch by `assign`, or kept as
+ * their mean over all batches.
  */
 import { assign, inFloat32, isKept, type Tensor } from "@kiln-ml/ir";
 import { checkWithin } from "./parameter.ts";
@@ -12,7 +13,10 @@ export function checkMomentum(op: string, momentum: Momentum): Momentum {
   return momentum;
 }
 
-/** The share of this batch, which is counted where there is no momentum: 1 / n of the n-th. A batch that nothing keeps is none. */
+/**
+ * The share of this batch, which is counted where there is no momentum: 1 / n of the n-th. A batch
+ * that nothing keeps is none.
+ */
 export function shareOf(
   momentum: Momentum,
   batchesTracked: Tensor | undefined,

@@ -1,7 +1,9 @@
 /**
- * Factorisations of whole matrices as those of panels of columns, between which what is left is updated by one product and shrinks: a product
- * runs several times as fast as the updates of rank one that it stands for, and n³/3 of them are left of n³. Matrices that are small, or of
- * symbolic extent, are one panel: each panel is kernels of its own. Golub & Van Loan, Matrix Computations, sections 3.2.11 and 4.2.9.
+ * Factorisations of whole matrices as those of panels of columns, between which what is left is
+ * updated by one product and shrinks: a product runs several times as fast as the updates of rank
+ * one that it stands for, and n³/3 of them are left of n³. Matrices that are small, or of symbolic
+ * extent, are one panel: each panel is kernels of its own. Golub & Van Loan, Matrix Computations,
+ * sections 3.2.11 and 4.2.9.
  */
 import type { Dim } from "../dim.ts";
 import type { Tensor } from "../node.ts";
@@ -24,8 +26,8 @@ import {
 import { asColumn, asRow, batchOf, rowsInOrder, turned } from "./matrices.ts";
 
 /**
- * How many panels matrices of this extent are taken in. Each is compiled to kernels of its own, so few, and none where a program is
- * sooner run than compiled.
+ * How many panels matrices of this extent are taken in. Each is compiled to kernels of its own, so
+ * few, and none where a program is sooner run than compiled.
  */
 export function panelsOf(n: Dim): number {
   if (typeof n !== "number" || n < 256) return 1;
@@ -73,8 +75,8 @@ function placesOf({ chosen, left }: Panel, m: number): Tensor {
 }
 
 /**
- * Gaussian elimination with partial pivoting. After each panel its pivots' rows go to the top, with their factors so far beside them, and are
- * done with.
+ * Gaussian elimination with partial pivoting. After each panel its pivots' rows go to the top, with
+ * their factors so far beside them, and are done with.
  */
 export function eliminated(x: Tensor, panels?: number): Factors {
   const n = x.shape[x.rank - 1]!;
@@ -116,7 +118,10 @@ export function eliminated(x: Tensor, panels?: number): Factors {
   };
 }
 
-/** L with L·Lᵀ = x, of whose upper triangle nothing is read. NaN from where x is not positive definite. */
+/**
+ * L with L·Lᵀ = x, of whose upper triangle nothing is read. NaN from where x is not positive
+ * definite.
+ */
 export function choleskyFactor(x: Tensor, panels?: number): Tensor {
   const n = x.shape[x.rank - 1]!;
   const count = panels ?? panelsOf(n);
@@ -133,7 +138,10 @@ export function choleskyFactor(x: Tensor, panels?: number): Tensor {
   return joined(parts, -1);
 }
 
-/** X with A·X = B for triangular A, whose other triangle is not read. B is [..., n, m] of the batch of A. */
+/**
+ * X with A·X = B for triangular A, whose other triangle is not read. B is [..., n, m] of the batch
+ * of A.
+ */
 export function substituted(a: Tensor, b: Tensor, kind: Triangle, panels?: number): Tensor {
   const n = a.shape[a.rank - 1]!;
   const count = panels ?? panelsOf(n);

@@ -1,7 +1,8 @@
 /**
- * Factorisations of panels by one scan over the columns, whose step is a product of rank one: what is left of the panel is a carry that is
- * updated where it lies, and the column and row of a step are what the scan stacks. `blocks.ts` makes those of matrices of them. No gradients
- * here; `decompositions.ts` has them.
+ * Factorisations of panels by one scan over the columns, whose step is a product of rank one: what
+ * is left of the panel is a carry that is updated where it lies, and the column and row of a step
+ * are what the scan stacks. `blocks.ts` makes those of matrices of them. No gradients here;
+ * `decompositions.ts` has them.
  */
 
 import type { Dim } from "../dim.ts";
@@ -36,8 +37,8 @@ export interface Panel {
 }
 
 /**
- * Gaussian elimination with partial pivoting of m × b, b ≤ m. Rows stay where they are: a row is used up by being a pivot. A column of zeros
- * has the pivot 0 and no factors.
+ * Gaussian elimination with partial pivoting of m × b, b ≤ m. Rows stay where they are: a row is
+ * used up by being a pivot. A column of zeros has the pivot 0 and no factors.
  */
 export function eliminatedPanel(x: Tensor): Panel {
   const [m, b] = x.shape.slice(-2) as [Dim, Dim];
@@ -84,7 +85,8 @@ export function signOf(order: Tensor, like: Tensor): Tensor {
 }
 
 /**
- * The first columns of L with L·Lᵀ = x, of m × b, of whose upper triangle nothing is read. NaN from where x is not positive definite.
+ * The first columns of L with L·Lᵀ = x, of m × b, of whose upper triangle nothing is read. NaN from
+ * where x is not positive definite.
  */
 export function choleskyPanel(x: Tensor): Tensor {
   const [m, b] = x.shape.slice(-2) as [Dim, Dim];
@@ -111,7 +113,10 @@ export interface Triangle {
   readonly unit: boolean;
 }
 
-/** X with A·X = B for triangular A, whose other triangle is not read. B is [..., n, m] of the batch of A. */
+/**
+ * X with A·X = B for triangular A, whose other triangle is not read. B is [..., n, m] of the batch
+ * of A.
+ */
 export function substitutedPanel(a: Tensor, b: Tensor, { upper, unit }: Triangle): Tensor {
   const n = a.shape[a.rank - 1]!;
   const rows = iota([n]);

@@ -1,8 +1,9 @@
 /**
- * Singular and eigenvalues by rotations of pairs of rows (one-sided Jacobi, Hestenes 1958). A step rotates n/2 disjoint pairs until they are
- * orthogonal, n − 1 steps, in which every pair meets, are a sweep, and sweeps go on until nothing is left to rotate. A row that is rotated
- * is read and written once, along memory. Vectors come out orthogonal to the precision of the dtype, and small singular values as exact
- * as large ones (Demmel & Veselić 1992). What does not settle is NaN.
+ * Singular and eigenvalues by rotations of pairs of rows (one-sided Jacobi, Hestenes 1958). A step
+ * rotates n/2 disjoint pairs until they are orthogonal, n − 1 steps, in which every pair meets, are
+ * a sweep, and sweeps go on until nothing is left to rotate. A row that is rotated is read and
+ * written once, along memory. Vectors come out orthogonal to the precision of the dtype, and small
+ * singular values as exact as large ones (Demmel & Veselić 1992). What does not settle is NaN.
  */
 import type { Tensor } from "../node.ts";
 import { broadcastTo } from "../ops/broadcast.ts";
@@ -44,16 +45,19 @@ function skewOf(alpha: Tensor, beta: Tensor, gamma: Tensor): Tensor {
 /** Two halves of the rows, whose rows of one number are a pair. */
 type Halves = readonly [Tensor, Tensor];
 
-/** Cosines and sines [..., h, 1] as factors of p and q, for the rows of each half after the step. */
+/**
+ * Cosines and sines [..., h, 1] as factors of p and q, for the rows of each half after the step.
+ */
 interface Factors {
   readonly first: readonly [ofP: Tensor, ofQ: Tensor];
   readonly second: readonly [ofP: Tensor, ofQ: Tensor];
 }
 
 /**
- * The first row of the first half stays, the others go round: in as many steps as there are others each meets each. Of the rotated rows
- * P = cos·p − sin·q and Q = sin·p + cos·q the halves become P₀ Q₀ P₁ P₂ … and Q₁ Q₂ … P_last, which are factors of rows of p and q that
- * stand one place up, or down.
+ * The first row of the first half stays, the others go round: in as many steps as there are others
+ * each meets each. Of the rotated rows P = cos·p − sin·q and Q = sin·p + cos·q the halves become P₀
+ * Q₀ P₁ P₂ … and Q₁ Q₂ … P_last, which are factors of rows of p and q that stand one place up, or
+ * down.
  */
 function factorsOf(cos: Tensor, sin: Tensor, h: number): Factors {
   const minus = sin.neg();
@@ -118,8 +122,8 @@ function rotated(x: Tensor, length: number): Rotated {
   const even = n === count ? x : pad(x, 0, 0, [...batch.map(() => 0), 1, 0]);
   const h = n / 2;
   const most = 16 * spacingOf(x);
-  // Of two steps the second writes where the first has read; the n − 1 of a sweep are odd. Where whole rows are read, its sums would be taken
-  // in the kernel that writes the rows, row by row.
+  // Of two steps the second writes where the first has read; the n − 1 of a sweep are odd. Where
+  // whole rows are read, its sums would be taken in the kernel that writes the rows, row by row.
   const together = length === x.shape[x.rank - 1] ? 1 : 2;
   const worst = broadcastTo(constant(1, x.dtype), batch);
   const out = whileLoop(
@@ -144,7 +148,10 @@ function rotated(x: Tensor, length: number): Rotated {
   };
 }
 
-/** The largest |x| of each matrix: squares of what is divided by it are in range. 1 where that is 0, or no number. */
+/**
+ * The largest |x| of each matrix: squares of what is divided by it are in range. 1 where that is 0,
+ * or no number.
+ */
 function unitOf(x: Tensor): Tensor {
   const size = max(x.abs(), [-1, -2], { keepDims: true, empty: "identity" });
   return select(size.greater(0).and(size.isFinite()), size, 1);
@@ -160,8 +167,8 @@ export interface Eigen {
 }
 
 /**
- * Of symmetric matrices, ascending. With twice its norm added to the diagonal x is positive, and well conditioned: the rotated rows are then
- * multiples of the eigenvectors, and values are vᵀ·x·v.
+ * Of symmetric matrices, ascending. With twice its norm added to the diagonal x is positive, and
+ * well conditioned: the rotated rows are then multiples of the eigenvectors, and values are vᵀ·x·v.
  */
 export function eigenOf(x: Tensor, n: number): Eigen {
   const unit = unitOf(x);
@@ -188,7 +195,10 @@ export interface Singular {
   readonly vt: Tensor;
 }
 
-/** Of matrices of no more rows than columns, the largest first: x = v·diag(s)·u. Of a singular value of 0 the row of u is zeros. */
+/**
+ * Of matrices of no more rows than columns, the largest first: x = v·diag(s)·u. Of a singular value
+ * of 0 the row of u is zeros.
+ */
 function wideSingular(x: Tensor, n: number, m: number): { u: Tensor; s: Tensor; v: Tensor } {
   const unit = unitOf(x);
   const both = concat([x.div(unit), identities(x, n)], x.rank - 1);

@@ -33,7 +33,15 @@ export interface Term {
   readonly key: string;
 }
 
-/** A symbolic integer. Built only by the functions below; compare with `sameDim`. What is derived is derived once, when asked for. */
+/**
+ * A symbolic integer. Built only by the functions below; compare with `sameDim`. What is derived is
+ * derived once, when asked for. `torch.SymInt`.
+ *
+ * @param terms Products of symbols, with factors.
+ * @example
+ *   const n = mulDim(dim("N"), 2);
+ *   n instanceof DimExpr // true
+ */
 export class DimExpr {
   readonly terms: readonly Term[];
   #key: string | undefined;
@@ -128,7 +136,12 @@ function termBounds(t: Term): [number, number] {
 }
 
 export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
-/** Whether two extents are equal for every value of their symbols. */
+/**
+ * Whether two extents `a` and `b` are equal for every value of their symbols. No counterpart in
+ * PyTorch.
+ * @example
+ *   sameDim(addDim(2, 3), 5) // true
+ */
 export const sameDim = (a: Dim, b: Dim): boolean =>
   a === b || (typeof a !== "number" && typeof b !== "number" && a.key === b.key);
 /** The term without symbols. It is the last one. */
@@ -244,4 +257,44 @@ function printAtom(a: Atom): string {
   const bare = (d: Dim) => symbolOf(d) !== undefined || (isStatic(d) && d >= 0);
   const side = (d: Dim) => (bare(d) ? printDim(d) : `(${printDim(d)})`);
   return `(${side(a.lhs)}${a.kind === "div" ? "/" : "%"}${side(a.rhs)})`;
+}
+
+export const ofTerm = (t: Term): Dim =>
+  t.coeff && t.atoms.length ? new DimExpr([t]) : t.coeff || 0;
+export const constantTerm = (n: number): Term => ({ coeff: n, atoms: [], key: "" });
+export const termsOf = (d: Dim): readonly Term[] =>
+  typeof d !== "number" ? d.terms : d === 0 ? [] : [constantTerm(d)];
+
+/** Most factors first, then by key. */
+export const byOrder = (a: Term, b: Term): number =>
+  b.atoms.length - a.atoms.length || (a.key < b.key ? -1 : 1);
+
+/** Terms of one key as one; none that is 0. */
+export function merged(terms: readonly Term[]): Term[] {
+  if (terms.length === 2) {
+    const [a, b] = terms as [Term, Term];
+    if (a.key !== b.key) return terms.filter((t) => t.coeff !== 0);
+    const coeff = a.coeff + b.coeff;
+    return coeff === 0 ? [] : [{ ...b, coeff }];
+  }
+  const sums = new Map<string, Term>();
+  for (const t of terms) {
+    const before = sums.get(t.key);
+    sums.set(t.key, before ? { ...t, coeff: before.coeff + t.coeff } : t);
+  }
+  return [...sums.values()].filter((t) => t.coeff !== 0);
+}
+
+/** True if one of the symbols stands in `d`. */
+export function mentions(d: Dim, by: ReadonlyMap<string, unknown>): d is DimExpr {
+  if (typeof d === "number" || by.size === 0) return false;
+  for (const t of d.terms) if (mentionedIn(t.atoms, by)) return true;
+  return false;
+}
+
+export function mentionedIn(atoms: readonly Atom[], by: ReadonlyMap<string, unknown>): boolean {
+  for (const a of atoms)
+    if (a.kind === "symbol" ? by.has(a.name) : mentions(a.lhs, by) || mentions(a.rhs, by))
+      return true;
+  return false;
 }

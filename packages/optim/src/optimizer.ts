@@ -34,48 +34,10 @@ import {
 import { checkPositive } from "./check.ts";
 import { clipByGlobalNorm, clipByNorm, clipByValue } from "./clip.ts";
 import { type Member, membersOf, type ParamGroup } from "./members.ts";
+import type { OptimizerOptions } from "./optimizer-options.ts";
 import type { Rate } from "./schedule.ts";
 
-export interface OptimizerOptions {
-  readonly lr: Rate;
-  /** Share of the parameter that is added to its gradient (or decays, in AdamW). */
-  readonly weightDecay?: number;
-  /** Scales all gradients so that their common norm is at most this. */
-  readonly clipNorm?: number;
-  /** Scales each gradient by itself so that its norm is at most this. */
-  readonly clipEach?: number;
-  /** Bounds every element of a gradient. */
-  readonly clipValue?: number;
-  /**
-   * Steps whose gradients are averaged before parameters are updated, default 1: a step is then `accumulate` calls, and between them parameters,
-   * other state and schedules stay as they are. It takes one more tensor a parameter.
-   */
-  readonly accumulate?: number;
-  /**
-   * What `step` does about parameters that do not reach the loss: "skip" (the default) leaves them and their state as they are, and
-   * tells their names once on the console; "error" throws.
-   */
-  readonly unused?: "skip" | "error";
-  /**
-   * Parameters of f16 and bf16 are moved in f32 and rounded to what they are: a master of each is state, so that no step is lost for
-   * being less than half an ulp. True by default; without, a parameter is all there is, and small steps leave it where it was.
-   */
-  readonly masters?: boolean;
-  /** Prefix of the names of state; the kind of optimizer by default. */
-  readonly name?: string;
-}
-
-export const optimizerOptions: OptionNames<OptimizerOptions> = {
-  lr: 1,
-  weightDecay: 1,
-  clipNorm: 1,
-  clipEach: 1,
-  clipValue: 1,
-  accumulate: 1,
-  unused: 1,
-  masters: 1,
-  name: 1,
-};
+export { type OptimizerOptions, optimizerOptions } from "./optimizer-options.ts";
 
 export interface ApplyOptions {
   /** bool[]: where it is false, parameters and state stay as they are. */
@@ -101,7 +63,18 @@ export interface Moments {
 }
 
 /**
- * What optimizers share: `step(loss)` assigns what a rule, which is a subclass, makes of gradients, clipped and accumulated as asked.
+ * What optimizers share: `step(loss)` assigns what a rule, which is a subclass, makes of gradients,
+ * clipped and accumulated as asked. `torch.optim.Optimizer`.
+ *
+ * @param kind What errors call it.
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const [backbone, head] = [new nn.Linear(4, 8), new nn.Linear(8, 2)];
+ *   const optimizer = new optim.AdamW(
+ *     [{ params: backbone.parameters(), lr: 1e-4 }, { params: head.parameters() }],
+ *     { lr: 1e-3, clipNorm: 1 },
+ *   );
+ *   optimizer instanceof optim.Optimizer // true
  */
 export abstract class Optimizer extends Stateful {
   readonly kind: string;

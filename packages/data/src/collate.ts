@@ -88,9 +88,14 @@ function fieldwise<S>(
 }
 
 /**
- * Samples of one shape, one after the other: fields of shape s become [n, ...s]. Throws ShapeError where a shape differs.
+ * Samples of one shape, one after the other: fields of shape s become [n, ...s]. Throws ShapeError
+ * where a shape differs. `torch.utils.data.default_collate`.
  *
- *   stack([[Float32Array.of(1, 2), 0], [Float32Array.of(3, 4), 1]]) // [f32[2,2], f32[2]]
+ * @param samples Samples of one form.
+ * @example
+ *   const [x, y] = stack([[Float32Array.of(1, 2), 0], [Float32Array.of(3, 4), 1]]);
+ *   x // [1, 2, 3, 4]
+ *   batchShapeOf(x) // [2, 2]
  */
 export const stack = <S>(samples: readonly S[]): Batch<S> =>
   fieldwise("stack", samples, (parts, field) => {
@@ -117,10 +122,14 @@ export interface PadOptions {
 const padOptions: OptionNames<PadOptions> = { value: 1, multiple: 1 };
 
 /**
- * A collate that pads each field to the longest of the batch along every axis: fields of shapes [tᵢ, …] become [n, max t, …]. Rows
- * that are as long already are copied only.
+ * A collate that pads each field to the longest of the batch along every axis: fields of shapes
+ * [tᵢ, …] become [n, max t, …]. Rows that are as long already are copied only.
+ * `torch.nn.utils.rnn.pad_sequence`.
  *
- *   new DataLoader(sequences, { batch: 32, collate: pad({ value: -1 }) })
+ * @example
+ *   const collate = pad({ value: -1 });
+ *   const batch = collate([Float32Array.of(1), Float32Array.of(2, 3)]);
+ *   batch // [1, −1, 2, 3]
  */
 export function pad(options: PadOptions = {}): <S>(samples: readonly S[]) => Batch<S> {
   const { value = 0, multiple = 1 } = checkOptions("pad", options, padOptions);
@@ -193,7 +202,18 @@ export interface PackedGraphs {
   readonly target: Float32Array;
 }
 
-/** Graphs side by side: the block-diagonal adjacency of the batch. Throws ShapeError where an edge leads out of its graph. */
+/**
+ * Graphs side by side: the block-diagonal adjacency of the batch. Throws ShapeError where an edge
+ * leads out of its graph. `torch_geometric.data.Batch.from_data_list`.
+ *
+ * @param graphs Nodes and edges of each.
+ * @example
+ *   const one = { nodes: Float32Array.of(1, 2), count: 2, from: [0], to: [1] };
+ *   const { from, to, graph } = packGraphs([one, one]);
+ *   from // [0, 2]
+ *   to // [1, 3]
+ *   graph // [0, 0, 1, 1]
+ */
 export function packGraphs(graphs: readonly Graph[]): PackedGraphs {
   checkList("packGraphs", "graphs", graphs);
   for (const [i, g] of graphs.entries()) checkParts(g, i);

@@ -30,7 +30,14 @@ export type Column = string | number;
 /**
  * The rows of a table, none ragged. Reads nothing but the text that it is given.
  *
- * Rejects with ArtifactError for an empty table, a row with more or fewer cells than the header, and a quote that is not closed.
+ * Rejects with ArtifactError for an empty table, a row with more or fewer cells than the header,
+ * and a quote that is not closed. `pandas.read_csv`.
+ *
+ * @param text The text, or its bytes in UTF-8.
+ * @example
+ *   const table = await readCsv("age,name\n31,Ann\n45,Bob");
+ *   table.length // 2
+ *   table.numbers("age") // [31, 45]
  */
 export async function readCsv(text: string | Uint8Array, options: CsvOptions = {}): Promise<Table> {
   const {
@@ -63,7 +70,19 @@ export async function readCsv(text: string | Uint8Array, options: CsvOptions = {
 
 const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** The cells of a table as texts, and columns of them as typed arrays. */
+/**
+ * The cells of a table as texts, and columns of them as typed arrays. `pandas.DataFrame`.
+ *
+ * @param name What errors call the file.
+ * @param names Of the columns.
+ * @param rows Cells.
+ * @param firstRow The line of the file at which they begin.
+ * @example
+ *   const table = await readCsv("colour,x\nred,1\nblue,2\nred,3");
+ *   table.column("colour") // ["red", "blue", "red"]
+ *   table.numbers("x") // [1, 2, 3]
+ *   table.classes("colour") // { classes: ["blue", "red"], labels: [1, 0, 1] }
+ */
 export class Table implements Items<readonly string[]> {
   /** Names of the columns. */
   readonly names: readonly string[];

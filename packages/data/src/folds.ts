@@ -36,10 +36,14 @@ const foldOptions: OptionNames<FoldOptions> = { seed: 1, stratify: 1, groups: 1 
 /**
  * k folds: each sample is in the test part of one and in the training part of the others.
  *
- *   for (const { train, test } of kFold(dataset, 10, { stratify: labels }))
- *     console.assert(train.length > test.length);
- *
  * Throws GraphError for k below 2, or with fewer samples or groups than folds.
+ * `sklearn.model_selection.KFold`, `StratifiedKFold`.
+ *
+ * @param source A data set, items or a list.
+ * @param k Parts, 2 or more.
+ * @example
+ *   const folds = kFold(itemsOf([1, 2, 3, 4, 5, 6]), 3);
+ *   folds.map(({ train, test }) => [train.length, test.length]) // [[4, 2], [4, 2], [4, 2]]
  */
 export function kFold<S, D extends Source<S>>(
   source: D & Source<S>,
@@ -111,8 +115,18 @@ function foldsOfGroups(groups: ArrayLike<Label>, k: number, seed: number): Uint3
 }
 
 /**
- * Disjoint parts of the given fractions, each with every label in the share that it has in all, to within a sample a label. Throws
- * ShapeError for fractions that are not positive or exceed 1 together.
+ * Disjoint parts of the given fractions, each with every label in the share that it has in all, to
+ * within a sample a label. Throws ShapeError for fractions that are not positive or exceed 1
+ * together. `sklearn.model_selection.StratifiedShuffleSplit`.
+ *
+ * @param source A data set, items or a list.
+ * @param fractions Shares of all samples, positive, at most 1 together.
+ * @param labels A label for each sample, numbers or texts.
+ * @param seed Fixes the draw.
+ * @example
+ *   const labels = [0, 0, 0, 0, 1, 1, 1, 1];
+ *   const [training, test] = stratifiedSplit(itemsOf(labels), [0.75, 0.25], labels);
+ *   [test.get(0), test.get(1)].sort() // [0, 1]
  */
 export function stratifiedSplit<S, D extends Source<S>>(
   source: D & Source<S>,

@@ -50,7 +50,16 @@ interface Header {
 
 const idxOptions: OptionNames<IdxOptions> = { limitBytes: 1 };
 
-/** Reads the elements and their shape. Throws ArtifactError for a damaged or hostile file. */
+/**
+ * Reads the elements and their shape. Throws ArtifactError for a damaged or hostile file.
+ * `torchvision.datasets.mnist.read_image_file`.
+ *
+ * @param file The bytes, gzipped or not.
+ * @example
+ *   const { data, shape } = await readIdx(Uint8Array.of(0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9));
+ *   shape // [3]
+ *   data // [7, 8, 9]
+ */
 export async function readIdx(
   file: Uint8Array | ArrayBuffer,
   options: IdxOptions = {},

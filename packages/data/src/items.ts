@@ -33,9 +33,13 @@ export function checkSource(op: string, source: unknown): void {
 
 /**
  * A list as items, or a data set as items whose samples are tuples, one array a field.
+ * `torch.utils.data.Dataset`.
  *
- *   itemsOf(["a text", "another"])
- *   itemsOf(fromArrays([images, labels], [[784], []])).get(0) // [Float32Array(784), Int32Array(1)]
+ * @param source A data set, items or a list.
+ * @example
+ *   itemsOf(["a text", "another"]).get(1) // "another"
+ *   const dataset = fromArrays([Float32Array.of(1, 2), Int32Array.of(7, 8)], [[], []]);
+ *   itemsOf(dataset).get(0) // [[1], [7]]
  */
 export function itemsOf<S>(source: readonly S[] | Source<S>): Items<S> {
   if (Array.isArray(source)) {

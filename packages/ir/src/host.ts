@@ -83,7 +83,14 @@ export function storedForm(
 const isFloat16 = (x: unknown): x is Float16Values =>
   ArrayBuffer.isView(x) && (x as Float16Values)[Symbol.toStringTag] === "Float16Array";
 
-/** The numbers that a storage array stands for. */
+/**
+ * The numbers that a storage array stands for. No counterpart in PyTorch.
+ *
+ * @param dtype The dtype that the array stores.
+ * @param stored A typed array: bits of f16 and bf16, 0 and 1 of bool.
+ * @example
+ *   fromHost("f16", Uint16Array.of(0x3c00, 0xc000)) // [1, −2]
+ */
 export function fromHost(dtype: Dtype, stored: HostArray): Float64Array {
   const decode = dtype === "f16" ? decodeF16 : dtype === "bf16" ? decodeBf16 : undefined;
   if (!decode) return Float64Array.from(stored);

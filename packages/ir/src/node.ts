@@ -68,8 +68,17 @@ export function inPlaceOf<T>(node: Tensor, make: () => T): T {
 export interface Tensor extends Methods {}
 
 /**
- * A node of a graph: what is to be computed, with a dtype and a shape. Nothing runs until a value is asked for, by `data()`, `item()` or
- * `toList()`; functions of tensors are methods too.
+ * A node of a graph: what is to be computed, with a dtype and a shape. Nothing runs until a value
+ * is asked for, by `data()`, `item()` or `toList()`; functions of tensors are methods too.
+ * `torch.Tensor`.
+ *
+ * @param parts Op, operands, attributes, dtype and shape. Programs call functions instead.
+ * @example
+ *   const x = tensor([[1, 2], [3, 4]]);
+ *   x.shape // [2, 2]
+ *   x.dtype // "f32"
+ *   x.sum() instanceof Tensor // true; a node, not yet a number
+ *   await x.sum().item() // 10
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: methods.ts installs every one of them.
 export class Tensor {

@@ -72,9 +72,13 @@ const mean: Reduce = (x, axes, keepDims) => x.mean(axes, { keepDims });
 const largest: Reduce = (x, axes, keepDims) => x.max(axes, { keepDims });
 
 /**
- * Means over a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉, as PyTorch has it.
+ * Means over a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉, as PyTorch has
+ * it.
  *
  * x: f32[N, C, L] → f32[N, C, size]. Throws ShapeError if L is symbolic and `size` is not 1.
+ *
+ * @example
+ *   new nn.AdaptiveAvgPool1d(2).forward(tensor([[[1, 3, 5, 7]]])) // [[[2, 6]]]
  */
 export class AdaptiveAvgPool1d extends AdaptivePool {
   constructor(size: GridSize) {
@@ -83,9 +87,14 @@ export class AdaptiveAvgPool1d extends AdaptivePool {
 }
 
 /**
- * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike, as PyTorch has it.
+ * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike, as PyTorch
+ * has it.
  *
- * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not 1.
+ * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not
+ * 1.
+ *
+ * @example
+ *   new nn.AdaptiveAvgPool2d([1, 1]).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[4]]]]
  */
 export class AdaptiveAvgPool2d extends AdaptivePool {
   constructor(size: GridSize) {
@@ -93,7 +102,14 @@ export class AdaptiveAvgPool2d extends AdaptivePool {
   }
 }
 
-/** As `AdaptiveAvgPool2d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w]. */
+/**
+ * As `AdaptiveAvgPool2d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w].
+ * `torch.nn.AdaptiveAvgPool3d`.
+ *
+ * @param size Cells along each axis; a number is for all.
+ * @example
+ *   new nn.AdaptiveAvgPool3d(2).forward(ones([1, 3, 4, 4, 4])).shape // [1, 3, 2, 2, 2]
+ */
 export class AdaptiveAvgPool3d extends AdaptivePool {
   constructor(size: GridSize) {
     super("adaptiveAvgPool3d", 3, size, mean);
@@ -101,10 +117,14 @@ export class AdaptiveAvgPool3d extends AdaptivePool {
 }
 
 /**
- * The largest elements of a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉. The first of equals gets the
- * gradient.
+ * The largest elements of a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉. The
+ * first of equals gets the gradient.
  *
  * x: f32[N, C, L] → f32[N, C, size]. Throws ShapeError if L is symbolic and `size` is not 1.
+ * `torch.nn.AdaptiveMaxPool1d`.
+ *
+ * @example
+ *   new nn.AdaptiveMaxPool1d(2).forward(tensor([[[1, 3, 7, 5]]])) // [[[3, 7]]]
  */
 export class AdaptiveMaxPool1d extends AdaptivePool {
   constructor(size: GridSize) {
@@ -112,14 +132,28 @@ export class AdaptiveMaxPool1d extends AdaptivePool {
   }
 }
 
-/** As `AdaptiveMaxPool1d` over two axes. x: f32[N, C, H, W] → f32[N, C, h, w]. */
+/**
+ * As `AdaptiveMaxPool1d` over two axes. x: f32[N, C, H, W] → f32[N, C, h, w].
+ * `torch.nn.AdaptiveMaxPool2d`.
+ *
+ * @param size Cells along each axis; a number is for all.
+ * @example
+ *   new nn.AdaptiveMaxPool2d([1, 1]).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[7]]]]
+ */
 export class AdaptiveMaxPool2d extends AdaptivePool {
   constructor(size: GridSize) {
     super("adaptiveMaxPool2d", 2, size, largest);
   }
 }
 
-/** As `AdaptiveMaxPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w]. */
+/**
+ * As `AdaptiveMaxPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w].
+ * `torch.nn.AdaptiveMaxPool3d`.
+ *
+ * @param size Cells along each axis; a number is for all.
+ * @example
+ *   new nn.AdaptiveMaxPool3d(2).forward(ones([1, 3, 4, 4, 4])).shape // [1, 3, 2, 2, 2]
+ */
 export class AdaptiveMaxPool3d extends AdaptivePool {
   constructor(size: GridSize) {
     super("adaptiveMaxPool3d", 3, size, largest);

@@ -42,10 +42,15 @@ export const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal
 /**
  * softmax(q·kᵀ·scale + mask)·v.
  *
- * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. The result of a query that may attend
- * to nothing is 0, and so are its gradients: where `mask` is false, −∞ or the lowest number of its dtype for all keys, or `causal`
- * leaves none. Throws ShapeError if d is a symbol and `scale` is missing, DtypeError for a mask of another dtype, GraphError for an
- * unknown `causal`. Vaswani et al. 2017, eq. 1.
+ * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. The result of a query
+ * that may attend to nothing is 0, and so are its gradients: where `mask` is false, −∞ or the
+ * lowest number of its dtype for all keys, or `causal` leaves none. Throws ShapeError if d is a
+ * symbol and `scale` is missing, DtypeError for a mask of another dtype, GraphError for an unknown
+ * `causal`. Vaswani et al. 2017, eq. 1. `F.scaled_dot_product_attention`.
+ *
+ * @example
+ *   const [q, k] = [tensor([[9, 0]]), tensor([[9, 0], [0, 9]])];
+ *   nn.attention(q, k, tensor([[1, 1], [2, 2]])) // [[1, 1]]; the value of the key that fits
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   checkOptions("attention", options, attentionOptions);

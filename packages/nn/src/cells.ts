@@ -57,9 +57,16 @@ abstract class RecurrentCell extends Cell {
 /**
  * h' = tanh(Wx + b + Uh + d). `torch.nn.RNNCell`.
  *
- * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Throws ShapeError where the input or the state does not fit.
+ * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Throws ShapeError where the input
+ * or the state does not fit.
  *
- *   const h = new nn.RNNCell(8, 16).forward(x, before)
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const cell = new nn.RNNCell(8, 16);
+ *   let h = cell.forward(ones([1, 8]));
+ *   h = cell.forward(ones([1, 8]), h);
+ *   h.shape // [1, 16]
  */
 export class RNNCell extends RecurrentCell {
   constructor(inputs: number, hidden: number, options: CellOptions = {}) {
@@ -77,7 +84,18 @@ export interface GruCellOptions extends CellOptions {
   readonly resetAfter?: boolean;
 }
 
-/** One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`. `torch.nn.GRUCell`. */
+/**
+ * One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`.
+ * `torch.nn.GRUCell`.
+ *
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const cell = new nn.GRUCell(4, 8);
+ *   let h = cell.forward(ones([1, 4]));
+ *   h = cell.forward(ones([1, 4]), h);
+ *   h.shape // [1, 8]
+ */
 export class GRUCell extends RecurrentCell {
   readonly resetAfter: boolean;
 
@@ -100,10 +118,16 @@ export interface LstmState {
 }
 
 /**
- * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as `RNNCell`. `torch.nn.LSTMCell`.
+ * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as
+ * `RNNCell`. `torch.nn.LSTMCell`.
  *
- *   let state = cell.forward(first);
- *   state = cell.forward(second, state);
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const cell = new nn.LSTMCell(2, 3);
+ *   let state = cell.forward(ones([1, 2]));
+ *   state = cell.forward(ones([1, 2]), state);
+ *   state.h.shape // [1, 3]
  */
 export class LSTMCell extends RecurrentCell {
   constructor(inputs: number, hidden: number, options: CellOptions = {}) {

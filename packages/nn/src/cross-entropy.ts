@@ -138,9 +138,16 @@ const crossEntropyOptions: OptionNames<CrossEntropyOptions> = { ...nllOptions, l
 /**
  * −Σ_c p_c · log softmax(x)_c, where p is the target: a class (one-hot) or probabilities.
  *
- * x: f32[N, C, ...]; target: i32[N, ...] of classes, or f32 of x's shape → f32[], or f32[N, ...] without reduction.
- * A class outside 0 … C−1 that is not `ignoreIndex` makes the loss and its gradient NaN; `compile(fn, { check: "indices" })`
- * names it. Throws ShapeError where the target does not fit, DtypeError for other dtypes, GraphError for options out of range.
+ * x: f32[N, C, ...]; target: i32[N, ...] of classes, or f32 of x's shape → f32[], or f32[N, ...]
+ * without reduction. A class outside 0 … C−1 that is not `ignoreIndex` makes the loss and its
+ * gradient NaN; `compile(fn, { check: "indices" })` names it. Throws ShapeError where the target
+ * does not fit, DtypeError for other dtypes, GraphError for options out of range.
+ * `F.cross_entropy`.
+ *
+ * @example
+ *   const labels = tensor([0, 1], { dtype: "i32" });
+ *   nn.crossEntropy(tensor([[0, 0], [0, 100]]), labels) // 0.34657; (ln 2 + 0)/2
+ *   nn.crossEntropy(tensor([[0, 0], [0, 100]]), labels, { reduction: "none" }) // [ln 2, 0]
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const op = "crossEntropy";
@@ -192,7 +199,12 @@ function againstProbabilities(
 /**
  * −x[target]: negative log likelihood of classes, given log-probabilities.
  *
- * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction. Targets as in `crossEntropy`.
+ * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction. Targets as
+ * in `crossEntropy`. `F.nll_loss`.
+ *
+ * @example
+ *   const logp = tensor([[-0.1, -2.4], [-3, -0.5]]);
+ *   nn.nll(logp, tensor([0, 1], { dtype: "i32" })) // 0.3; (0.1 + 0.5)/2
  */
 export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
   for (const t of [logp, target]) checkTensor("nll", t);

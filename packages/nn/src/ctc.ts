@@ -52,14 +52,19 @@ const ctcOptions: OptionNames<CtcOptions> = {
 };
 
 /**
- * −ln Σ_π Πₜ p[t, πₜ] over all alignments π that become the target when repeats are merged and blanks dropped.
+ * −ln Σ_π Πₜ p[t, πₜ] over all alignments π that become the target when repeats are merged and
+ * blanks dropped.
  *
- * logProbs: float[T, N, C], log-probabilities (after `logSoftmax`); targets: int[N, S], any values past a sample's length
- * → float[], or float[N] without reduction. A target that does not fit has loss ∞ and gradient 0. Throws ShapeError where shapes do
- * not fit, DtypeError for other dtypes, GraphError for a blank that is no class.
- * Graves et al. 2006, eq. 5–8; torch.nn.functional.ctc_loss.
+ * logProbs: float[T, N, C], log-probabilities (after `logSoftmax`); targets: int[N, S], any values
+ * past a sample's length → float[], or float[N] without reduction. A target that does not fit has
+ * loss ∞ and gradient 0. Throws ShapeError where shapes do not fit, DtypeError for other dtypes,
+ * GraphError for a blank that is no class. Graves et al. 2006, eq. 5–8;
+ * torch.nn.functional.ctc_loss.
  *
- *   nn.ctc(logits.logSoftmax(-1), labels, { inputLengths, targetLengths });
+ * @example
+ *   const logProbs = zeros([4, 1, 3]).logSoftmax(-1); // T, N and C; the blank is class 0
+ *   const targets = tensor([[1, 2]], { dtype: "i32" });
+ *   nn.ctc(logProbs, targets) // 0.8432; −ln(15/3⁴)/2, as 15 of all paths read [1, 2]
  */
 export function ctc(logProbs: Tensor, targets: Tensor, options: CtcOptions = {}): Tensor {
   const {

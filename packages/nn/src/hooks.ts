@@ -6,12 +6,19 @@ import { Module } from "./module.ts";
 export type ForwardHook = (inputs: readonly unknown[], output: unknown) => unknown;
 
 /**
- * Calls `hook` after each `forward` of a module. The result takes it away again; hooks run in the order in which they were put.
- * `torch.nn.Module.register_forward_hook`.
- *
- *   const off = nn.hook(net.fc1, (_, y) => { shapes.push(y.shape); });
+ * Calls `hook` after each `forward` of a module. The result takes it away again; hooks run in the
+ * order in which they were put. `torch.nn.Module.register_forward_hook`.
  *
  * Throws GraphError unless both are what they should be.
+ *
+ * @param module The module to watch.
+ * @example
+ *   const net = { fc1: new nn.Linear(2, 4) };
+ *   const shapes = [];
+ *   const off = nn.hook(net.fc1, (_, y) => { shapes.push(y.shape); });
+ *   net.fc1.forward(ones([1, 2]));
+ *   off();
+ *   shapes // [[1, 4]]
  */
 export function hook(module: Module, hook: ForwardHook): () => void {
   if (!(module instanceof Module) || typeof hook !== "function")

@@ -11,7 +11,17 @@ export type Initializer = (shape: readonly number[]) => Float32Array;
 
 let generator = new Generator(0);
 
-/** Sets where the default initialisers draw from, and the keys of dropout layers made afterwards. */
+/**
+ * Sets where the default initialisers draw from, and the keys of dropout layers made afterwards.
+ * `torch.manual_seed`.
+ *
+ * @param n An integer from 0.
+ * @example
+ *   nn.seed(7);
+ *   const first = new nn.Linear(2, 1);
+ *   nn.seed(7);
+ *   new nn.Linear(2, 1).weight.equal(first.weight).all() // true
+ */
 export function seed(n: number): void {
   if (!Number.isSafeInteger(n) || n < 0)
     throw new ShapeError(
@@ -35,10 +45,11 @@ function sizeOf(shape: readonly number[]): number {
 let skipped = false;
 
 /**
- * What `make` gives, with 0 for all first values that would be drawn: for models whose weights are loaded afterwards, of which large
- * ones take seconds to draw.
- *
- *   const net = nn.skipInit(() => new nn.Linear(784, 4096));
+ * What `make` gives, with 0 for all first values that would be drawn: for models whose weights are
+ * loaded afterwards, of which large ones take seconds to draw. `torch.nn.utils.skip_init`.
+ * @example
+ *   const net = nn.skipInit(() => new nn.Linear(2, 1)); // for weights that are loaded
+ *   net.weight // [[0, 0]]
  */
 export function skipInit<T>(make: () => T): T {
   if (typeof make !== "function")

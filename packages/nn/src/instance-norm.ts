@@ -128,12 +128,16 @@ class InstanceNorm extends Module {
 }
 
 /**
- * (x − mean) / √(var + eps) · weight + bias, each sample and channel by its own mean and biased variance over the positions.
+ * (x − mean) / √(var + eps) · weight + bias, each sample and channel by its own mean and biased
+ * variance over the positions.
  *
- * x: f32[N, C, L] → the same. By default eps 1e-5, momentum 0.1, no weight and bias, no running statistics. Throws ShapeError on another
- * rank or number of channels, or for one position in training. Ulyanov, Vedaldi & Lempitsky 2016.
+ * x: f32[N, C, L] → the same. By default eps 1e-5, momentum 0.1, no weight and bias, no running
+ * statistics. Throws ShapeError on another rank or number of channels, or for one position in
+ * training. Ulyanov, Vedaldi & Lempitsky 2016. `torch.nn.InstanceNorm1d`.
  *
- *   new nn.InstanceNorm1d(8, { affine: true })
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.InstanceNorm1d(1).forward(tensor([[[1, 3]], [[20, 10]]])) // [[[−1, 1]], [[1, −1]]]
  */
 export class InstanceNorm1d extends InstanceNorm {
   constructor(options?: InstanceNormOptions);
@@ -143,7 +147,13 @@ export class InstanceNorm1d extends InstanceNorm {
   }
 }
 
-/** As `InstanceNorm1d`. x: f32[N, C, H, W] → the same. */
+/**
+ * As `InstanceNorm1d`. x: f32[N, C, H, W] → the same. `torch.nn.InstanceNorm2d`.
+ *
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.InstanceNorm2d(8).forward(ones([2, 8, 4, 4])).shape // [2, 8, 4, 4]
+ */
 export class InstanceNorm2d extends InstanceNorm {
   constructor(options?: InstanceNormOptions);
   constructor(channels: number, options?: InstanceNormOptions);
@@ -152,7 +162,13 @@ export class InstanceNorm2d extends InstanceNorm {
   }
 }
 
-/** As `InstanceNorm1d`. x: f32[N, C, D, H, W] → the same. */
+/**
+ * As `InstanceNorm1d`. x: f32[N, C, D, H, W] → the same. `torch.nn.InstanceNorm3d`.
+ *
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.InstanceNorm3d(8).forward(ones([2, 8, 4, 4, 4])).shape // [2, 8, 4, 4, 4]
+ */
 export class InstanceNorm3d extends InstanceNorm {
   constructor(options?: InstanceNormOptions);
   constructor(channels: number, options?: InstanceNormOptions);

@@ -35,9 +35,20 @@ const births = new WeakMap<Module, { readonly module: number; readonly node: num
 let born = 0;
 
 /**
- * A part of a model. Subclasses keep parameters, sub-modules, and arrays, records, maps or sets of them in fields, and
- * define `forward`. A name is the path of fields: `blocks.0.fc1.weight`. Nobody sees what private fields (`#fc`) hold: the
- * first `forward` throws GraphError if it uses a parameter that only such a field can have.
+ * A part of a model. Subclasses keep parameters, sub-modules, and arrays, records, maps or sets of
+ * them in fields, and define `forward`. A name is the path of fields: `blocks.0.fc1.weight`. Nobody
+ * sees what private fields (`#fc`) hold: the first `forward` throws GraphError if it uses a
+ * parameter that only such a field can have. `torch.nn.Module`.
+ *
+ * @example
+ *   class Net extends nn.Module {
+ *     fc1 = new nn.Linear(4, 8);
+ *     fc2 = new nn.Linear(8, 2, { bias: false });
+ *     forward(x) { return this.fc2.forward(this.fc1.forward(x).relu()); }
+ *   }
+ *   const net = new Net();
+ *   [...net.namedParameters()].map(([name]) => name) // ["fc1.weight", "fc1.bias", "fc2.weight"]
+ *   net.forward(ones([1, 4])).shape // [1, 2]
  */
 export abstract class Module extends Stateful {
   #training = true;

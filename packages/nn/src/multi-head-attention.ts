@@ -51,13 +51,17 @@ export interface KeyValueCache {
 }
 
 /**
- * Attention in `heads` parts of the width, each with its own projections, joined and projected once more.
+ * Attention in `heads` parts of the width, each with its own projections, joined and projected once
+ * more.
  *
- * x: f32[B, T, width] (and key, value f32[B, S, width], x by default) → f32[B, T, width]. By default with biases, no dropout, as many
- * heads of keys. Throws ShapeError if `heads` does not divide `width`, or `kvHeads` not `heads`. Vaswani et al. 2017, section 3.2.2;
- * heads that share keys are those of Ainslie et al. 2023.
+ * x: f32[B, T, width] (and key, value f32[B, S, width], x by default) → f32[B, T, width]. By
+ * default with biases, no dropout, as many heads of keys. Throws ShapeError if `heads` does not
+ * divide `width`, or `kvHeads` not `heads`. Vaswani et al. 2017, section 3.2.2; heads that share
+ * keys are those of Ainslie et al. 2023. `torch.nn.MultiheadAttention`.
  *
- *   new nn.MultiHeadAttention(64, 8, { kvHeads: 2, dropout: 0.1 })
+ * @example
+ *   const attention = new nn.MultiHeadAttention(64, 8, { kvHeads: 2 });
+ *   attention.forward(ones([1, 5, 64]), { causal: true }).shape // [1, 5, 64]
  */
 export class MultiHeadAttention extends Module {
   readonly query: Linear;

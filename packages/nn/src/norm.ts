@@ -47,8 +47,11 @@ const normOptions: OptionNames<NormOptions> = { eps: 1, affine: 1 };
 /**
  * (x − mean) / √(var + eps) · weight + bias over the last axes.
  *
- * x: f32[..., shape] → the same; weight and bias have `shape`. Throws ShapeError if x does not end in `shape`.
- * Ba, Kiros & Hinton 2016, eq. 4; variance is the biased one.
+ * x: f32[..., shape] → the same; weight and bias have `shape`. Throws ShapeError if x does not end
+ * in `shape`. Ba, Kiros & Hinton 2016, eq. 4; variance is the biased one. `torch.nn.LayerNorm`.
+ *
+ * @example
+ *   new nn.LayerNorm(2).forward(tensor([[1, 3], [20, 10]])) // [[−1, 1], [1, −1]]
  */
 export class LayerNorm extends Module {
   readonly weight: Tensor | undefined;
@@ -90,7 +93,12 @@ const rmsNormOptions: OptionNames<{ readonly eps?: number }> = { eps: 1 };
 /**
  * x / √(mean(x²) + eps) · weight over the last axis.
  *
- * x: f32[..., n] → the same; weight f32[n]. Zhang & Sennrich 2019, eq. 4.
+ * x: f32[..., n] → the same; weight f32[n]. Zhang & Sennrich 2019, eq. 4. `torch.nn.RMSNorm`.
+ *
+ * @param extent The extent of the last axis.
+ * @param options `eps`, in units of x².
+ * @example
+ *   new nn.RmsNorm(2).forward(tensor([[3, 4]])) // [[0.84853, 1.13137]]; x / √12.5
  */
 export class RmsNorm extends Module {
   readonly weight: Tensor;
@@ -121,9 +129,15 @@ export class RmsNorm extends Module {
 }
 
 /**
- * Standardises each sample over groups of C / groups channels and all positions, then · weight + bias by channel.
+ * Standardises each sample over groups of C / groups channels and all positions, then · weight +
+ * bias by channel.
  *
  * x: f32[N, C, ...] → the same. Throws ShapeError if `groups` does not divide C. Wu & He 2018.
+ * `torch.nn.GroupNorm`.
+ *
+ * @param channels C.
+ * @example
+ *   new nn.GroupNorm(2, 4).forward(tensor([[1, 3, 10, 30]])) // [[−1, 1, −1, 1]]
  */
 export class GroupNorm extends Module {
   readonly weight: Tensor | undefined;

@@ -52,13 +52,17 @@ const rnntOptions: OptionNames<RnntOptions> = {
 };
 
 /**
- * −ln Σ over all ways through the lattice of steps and labels: at (t, u) a blank goes to (t + 1, u), the next label to (t, u + 1).
+ * −ln Σ over all ways through the lattice of steps and labels: at (t, u) a blank goes to (t + 1,
+ * u), the next label to (t, u + 1).
  *
- * logits: float[N, T, U + 1, C]; targets: int[N, U], any values past a sample's length → float[], or float[N] without reduction. T, U and N
- * may be symbols. Throws ShapeError where shapes do not fit, DtypeError for other dtypes, GraphError for a blank that is no class.
- * Graves 2012, eq. 16–18; torchaudio.functional.rnnt_loss.
+ * logits: float[N, T, U + 1, C]; targets: int[N, U], any values past a sample's length → float[],
+ * or float[N] without reduction. T, U and N may be symbols. Throws ShapeError where shapes do not
+ * fit, DtypeError for other dtypes, GraphError for a blank that is no class. Graves 2012, eq.
+ * 16–18; torchaudio.functional.rnnt_loss. `torchaudio.functional.rnnt_loss`.
  *
- *   nn.rnnt(joint, labels, { inputLengths, targetLengths });
+ * @example
+ *   const logits = zeros([1, 2, 2, 2]); // N, T, U + 1 and C; the blank is class 0
+ *   nn.rnnt(logits, tensor([[1]], { dtype: "i32" })) // ln 4; two paths of three steps of ½
  */
 export function rnnt(logits: Tensor, targets: Tensor, options: RnntOptions = {}): Tensor {
   const { reduction = "mean", blank = -1, softmax = true } = checkOptions("rnnt", options, rnntOptions); // biome-ignore format: one line

@@ -83,11 +83,17 @@ const placeholder = (given: SummaryInput, i: number): Tensor =>
   given instanceof Tensor ? input(`x${i}`, given.dtype, given.shape) : input(`x${i}`, "f32", given);
 
 /**
- * Rows of a network and all modules below it, for inputs of these shapes, which may have symbols. Dropout and the like are as `training` says.
+ * Rows of a network and all modules below it, for inputs of these shapes, which may have symbols.
+ * Dropout and the like are as `training` says.
  *
  * Throws what `forward` throws for them; GraphError without inputs. `torchinfo.summary`.
+ * `keras.Model.summary`, `torchinfo.summary`.
  *
- *   console.log(`${nn.summary(net, ["N", 784])}`)
+ * @param net A module.
+ * @param inputs Shapes of what forward takes, which may name symbols, or tensors.
+ * @example
+ *   const summary = nn.summary(new nn.Linear(784, 10), ["N", 784]);
+ *   `${summary}`.includes("7,850") // true; a table of shapes, parameters, FLOPs and memory
  */
 export function summary(net: Module, ...inputs: readonly SummaryInput[]): Summary {
   checkModule("summary", net);

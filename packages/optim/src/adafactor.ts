@@ -32,15 +32,21 @@ const spacing: Partial<Record<Dtype, number>> = {
 };
 
 /**
- * A step of size lr for weights of size 1, whose mean squares take a row and a column of memory. With b = t^beta2Decay and
- * ρ = min(lr, 1/√t), for a matrix (the last two axes; the others are a batch): R ← R + b·(mean of g² over columns − R),
- * C ← C + b·(mean of g² over rows − C), V = R·C/max(mean R, eps₁); for vectors V ← V + b·(g² − V). Then u = g/√max(V, eps₁²) and
- * w ← w·(1 − lr·weightDecay) − max(eps₂, RMS(w))·ρ·u/max(1, RMS(u)/d).
+ * A step of size lr for weights of size 1, whose mean squares take a row and a column of memory.
+ * With b = t^beta2Decay and ρ = min(lr, 1/√t), for a matrix (the last two axes; the others are a
+ * batch): R ← R + b·(mean of g² over columns − R), C ← C + b·(mean of g² over rows − C), V =
+ * R·C/max(mean R, eps₁); for vectors V ← V + b·(g² − V). Then u = g/√max(V, eps₁²) and w ← w·(1 −
+ * lr·weightDecay) − max(eps₂, RMS(w))·ρ·u/max(1, RMS(u)/d).
  *
  * The means are kernels before the update. Throws GraphError for options out of range.
  * Shazeer & Stern 2018, alg. 4 and 5; torch.optim.Adafactor.
  *
- *   const optimizer = new optim.Adafactor(net.parameters(), { lr: 0.01 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Adafactor([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.abs().less(1).all() // true
  */
 export class Adafactor extends Optimizer {
   readonly beta2Decay: number;

@@ -46,12 +46,20 @@ const scalerOptions: OptionNames<GradScalerOptions> = {
 };
 
 /**
- * Scales a loss by s, its gradients by 1/s, and steps an optimizer where all of them are finite; else parameters and the
- * optimizer's state stay as they are.
+ * Scales a loss by s, its gradients by 1/s, and steps an optimizer where all of them are finite;
+ * else parameters and the optimizer's state stay as they are.
  *
- * s ← s·backoffFactor where a gradient is infinite or NaN; s·growthFactor, if that is finite, at every `growthInterval`th good
- * step in a row; else s. Throws GraphError for options out of range.
+ * s ← s·backoffFactor where a gradient is infinite or NaN; s·growthFactor, if that is finite, at
+ * every `growthInterval`th good step in a row; else s. Throws GraphError for options out of range.
  * Micikevicius et al. 2018, section 3.2; defaults are those of torch.amp.GradScaler.
+ *
+ * @example
+ *   const w = param([1, 2]);
+ *   const [scaler, optimizer] = [new optim.GradScaler(), new optim.SGD([w], { lr: 0.1 })];
+ *   await compile((x) => scaler.step(optimizer, w.mul(x).sum()))([10, 10]);
+ *   w // [0, 1]
+ *   await compile((x) => scaler.step(optimizer, w.mul(x).sum()))([Infinity, 10]);
+ *   w // [0, 1]; a step with an infinite gradient is left out
  */
 export class GradScaler extends Stateful {
   readonly growthFactor: number;

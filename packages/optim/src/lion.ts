@@ -17,10 +17,16 @@ const lionOptions: OptionNames<LionOptions> = { ...optimizerOptions, betas: 1 };
 /**
  * w ← w·(1 − lr·weightDecay) − lr·sign(β₁·m + (1 − β₁)·g), then m ← β₂·m + (1 − β₂)·g.
  *
- * One state a parameter, of its shape. The rate is three to ten times smaller than Adam's, the decay as much larger. Throws
- * GraphError for options out of range. Chen et al. 2023, alg. 2.
+ * One state a parameter, of its shape. The rate is three to ten times smaller than Adam's, the
+ * decay as much larger. Throws GraphError for options out of range. Chen et al. 2023, alg. 2.
+ * `optax.lion`; no counterpart in PyTorch.
  *
- *   const optimizer = new optim.Lion(net.parameters(), { lr: 1e-4, weightDecay: 0.1 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Lion([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]; lr·sign(g)
  */
 export class Lion extends Optimizer {
   readonly betas: readonly [number, number];

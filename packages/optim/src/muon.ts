@@ -46,16 +46,23 @@ const muonOptions: OptionNames<MuonOptions> = {
 };
 
 /**
- * For matrices w[m,n]: b ← μ·b + (1 − μ)·g, u = μ·b + (1 − μ)·g (or b without `nesterov`),
- * w ← w·(1 − lr·weightDecay) − lr·s·O(u), where O brings all singular values near 1 by `nsSteps` iterations of Newton and Schulz
- * and s is what `adjustLr` says. Other parameters are updated as in `AdamW` with rate lr·adamWScale; so should embeddings and the last layer,
- * which are matrices all the same: give those to an `AdamW` of their own.
+ * For matrices w[m,n]: b ← μ·b + (1 − μ)·g, u = μ·b + (1 − μ)·g (or b without `nesterov`), w ← w·(1
+ * − lr·weightDecay) − lr·s·O(u), where O brings all singular values near 1 by `nsSteps` iterations
+ * of Newton and Schulz and s is what `adjustLr` says. Other parameters are updated as in `AdamW`
+ * with rate lr·adamWScale; so should embeddings and the last layer, which are matrices all the
+ * same: give those to an `AdamW` of their own.
  *
- * `weightDecay` is 0.1 by default. One state a matrix, two in one tensor for the others. The iteration is in f32 (PyTorch: bf16) and
- * costs three products each, the norm a sum. Throws GraphError for options out of range.
- * Jordan et al. 2024; "matchRmsAdamW" is Liu et al. 2025; torch.optim.Muon.
+ * `weightDecay` is 0.1 by default. One state a matrix, two in one tensor for the others. The
+ * iteration is in f32 (PyTorch: bf16) and costs three products each, the norm a sum. Throws
+ * GraphError for options out of range. Jordan et al. 2024; "matchRmsAdamW" is Liu et al. 2025;
+ * torch.optim.Muon.
  *
- *   const optimizer = new optim.Muon(net.parameters(), { lr: 0.02 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([[3, 0], [0, 1]]);
+ *   const optimizer = new optim.Muon([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.get(0, 0).less(3) // true
  */
 export class Muon extends AdamW {
   readonly momentum: number;

@@ -47,7 +47,14 @@ async function inEvaluation<T>(net: Module, work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * Loss and metrics of `net` over all batches of `loader`: `{ loss, accuracy, … }`. Rejects with GraphError for a loader without any.
+ * Loss and metrics of `net` over all batches of `loader`: `{ loss, accuracy, … }`. Rejects with
+ * GraphError for a loader without any. `keras.Model.evaluate`.
+ * @example
+ *   const { loss, accuracy } = await train.evaluate(net, loader, {
+ *     loss: nn.crossEntropy,
+ *     metrics: [train.metrics.accuracy()],
+ *   });
+ *   accuracy >= 0 && accuracy <= 1 // true
  */
 export async function evaluate(
   net: Module,
@@ -102,10 +109,16 @@ export interface PredictOptions {
 }
 
 /**
- * What `net` gives for all batches of `loader`, one after the other along the first axis: `{ data, shape }`.
+ * What `net` gives for all batches of `loader`, one after the other along the first axis: `{ data,
+ * shape }`.
  *
- * A batch of one array is an input; of several, the last is the target and stays unread. Rejects with GraphError for a loader
- * without batches, and for a model that does not give one tensor.
+ * A batch of one array is an input; of several, the last is the target and stays unread. Rejects
+ * with GraphError for a loader without batches, and for a model that does not give one tensor.
+ * `keras.Model.predict`.
+ *
+ * @example
+ *   const { shape } = await train.predict(net, loader);
+ *   shape // [4, 2]
  */
 export async function predict(
   net: Module,

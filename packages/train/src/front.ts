@@ -65,7 +65,11 @@ export interface FrontDoor {
 
 let plugged: FrontDoor | undefined;
 
-/** Makes `door` the one that everything of this package uses. */
+/**
+ * Makes `door` the one that everything of this package uses. No counterpart in PyTorch.
+ * @example
+ *   train.plug({ compile, stateBytes, loadState }); // `kiln-ml/train` does it
+ */
 export function plug(door: FrontDoor): void {
   plugged = door;
 }

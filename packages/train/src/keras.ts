@@ -154,10 +154,12 @@ const isOptions = (x: unknown): x is SequentialOptions =>
  * Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`, as Keras
  * has them.
  *
- *   const model = new train.Sequential([new nn.Input([2]), new nn.Dense(8)], { backend: "wasm" });
- *   model.backend = "webgpu";
- *
  * Throws GraphError for a backend that there is not.
+ *
+ * @param layers Layers and functions.
+ * @example
+ *   const model = new train.Sequential([new nn.Input([2]), new nn.Dense(8)], { backend: "js" });
+ *   model.parameterCount // 24
  */
 export class Sequential extends PlainSequential {
   #compiled: Compiled | undefined;
@@ -282,7 +284,14 @@ export class Sequential extends PlainSequential {
   }
 }
 
-/** Layers of a model with their parameters, as a table. */
+/**
+ * Layers of a model with their parameters, as a table. `keras.Model.summary`.
+ *
+ * @param net A module.
+ * @example
+ *   const net = new nn.Sequential(new nn.Linear(3, 2));
+ *   train.summaryOf(net).split("\n").at(-1) // "total 8 parameters"
+ */
 export function summaryOf(net: Module): string {
   if (!(net instanceof Object) || typeof net.children !== "function")
     throw new GraphError(`summary: takes a module, got ${kindOf(net)}`);

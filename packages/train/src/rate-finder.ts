@@ -21,9 +21,11 @@ export interface RateFinderOptions extends EvaluateOptions {
   readonly optimizer: (params: Tensor[], lr: Schedule) => Optimizer;
   /** The first rate, default 1e-7, and the last, default 10. */
   readonly from?: number;
+  /** The last rate, default 10. */
   readonly to?: number;
   /** Steps between them, default 100. */
   readonly steps?: number;
+  /** Seeds layers and keys, as of `fit`. */
   readonly seed?: number;
 }
 
@@ -55,10 +57,21 @@ const divergence = 4;
 const inertia = 0.9;
 
 /**
- * Trains with a rate that rises geometrically, and resolves to the one at which the smoothed loss falls the steepest, and the curve. Ends
- * early once the loss diverges. The model is then as it was. Smith 2017, section 3.3.
+ * Trains with a rate that rises geometrically, and resolves to the one at which the smoothed loss
+ * falls the steepest, and the curve. Ends early once the loss diverges. The model is then as it
+ * was. Smith 2017, section 3.3.
  *
  * Rejects with GraphError for rates out of order, and where the loss does not fall anywhere.
+ * `LearningRateFinder` of Lightning.
+ *
+ * @param net A module.
+ * @param loader What gives batches: a `DataLoader`, or lists of arrays.
+ * @example
+ *   const { lr } = await train.findLearningRate(net, loader, {
+ *     optimizer: (params, lr) => new optim.SGD(params, { lr }),
+ *     loss: nn.crossEntropy, from: 1e-3, to: 1, steps: 20,
+ *   });
+ *   lr > 1e-3 && lr < 1 // true
  */
 export async function findLearningRate(
   net: Module,

@@ -84,7 +84,9 @@ function multiplied(z: Tensor, w: Tensor): Tensor {
 }
 
 export interface TransformOptions {
+  /** e^(+2πi…), divided by n. */
   readonly inverse: boolean;
+  /** Only the places up to ⌊n/2⌋, of real lines. */
   readonly onesided: boolean;
 }
 
@@ -103,7 +105,16 @@ function fitted(x: Tensor, n: number): Tensor {
       );
 }
 
-/** The spectrum of x[…, m, 1 or 2] over n places; the inverse is divided by n. A onesided inverse gives a real line. */
+/**
+ * The spectrum of x[…, m, 1 or 2] over n places; the inverse is divided by n. A onesided inverse
+ * gives a real line. No counterpart in PyTorch: `fft`, `rfft` and their inverses are made of it.
+ *
+ * @param x A line of real numbers or pairs, […, m, 1 or 2].
+ * @param n Places of the transform.
+ * @example
+ *   const line = tensor([[1], [1], [1], [1]]);
+ *   fft.fourier(line, 4, { inverse: false, onesided: true }) // [[4, 0], [0, 0], [0, 0]]
+ */
 export const fourier = (x: Tensor, n: number, options: TransformOptions): Tensor =>
   inFloat32([x], (wide) => spectrum(wide, n, options));
 

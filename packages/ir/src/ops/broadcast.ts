@@ -56,7 +56,13 @@ export function commonDtype(operands: readonly Operand[]): Dtype {
   return plain.map((x) => scalarDtype(x, strong)).reduce(promote, strong);
 }
 
-/** `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1. */
+/**
+ * `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1.
+ *
+ * @param op What errors call the operation.
+ * @example
+ *   broadcastTo(tensor([1, 2]), [3, 2]) // [[1, 2], [1, 2], [1, 2]]
+ */
 export function broadcastTo(x: Tensor, shape: Shape, op = "broadcastTo"): Tensor {
   checkTensor(op, x);
   checkExtents(op, "the shape", shape);

@@ -61,13 +61,19 @@ const names: OptionNames<CustomKernelOptions> = {
 /**
  * A function of tensors whose loops the user wrote: y = the kernel of the operands, in one launch.
  *
- * In the texts each operand and `y` is an array, row-major; of `x` there are also `x_size`, its elements, and `x_shape`, its extents,
- * which may be symbols. An array may be longer than its tensor. Every element of `y` must be written, and nothing else.
- * Operands and result are f32, i32 or u32; on js f64 too.
+ * In the texts each operand and `y` is an array, row-major; of `x` there are also `x_size`, its
+ * elements, and `x_shape`, its extents, which may be symbols. An array may be longer than its
+ * tensor. Every element of `y` must be written, and nothing else. Operands and result are f32, i32
+ * or u32; on js f64 too.
  *
- * → a function of as many tensors. A program with it compiles for targets that it has text for, and its artifact needs nothing more.
- * `vmap` runs it for one place after the other. As `torch.library.custom_op` with a kernel.
+ * → a function of as many tensors. A program with it compiles for targets that it has text for, and
+ * its artifact needs nothing more. `vmap` runs it for one place after the other. As
+ * `torch.library.custom_op` with a kernel.
  *
+ * Throws GraphError if there is no text, a name is no identifier, the number of operands differs,
+ * or the program is compiled for a target without text; DtypeError for other dtypes.
+ *
+ * @example
  *   const cube = customKernel({
  *     name: "cube",
  *     operands: ["x"],
@@ -75,9 +81,7 @@ const names: OptionNames<CustomKernelOptions> = {
  *     wgsl: "y[i] = x[i] * x[i] * x[i];",
  *     vjp: ([g], _y, x) => [g.mul(x.square()).mul(3)],
  *   });
- *
- * Throws GraphError if there is no text, a name is no identifier, the number of operands differs, or the program is compiled for
- * a target without text; DtypeError for other dtypes.
+ *   cube(tensor([1, 2, 3])) // [1, 8, 27]
  */
 export function customKernel(options: CustomKernelOptions): (...xs: Tensor[]) => Tensor {
   checkOptions("customKernel", options, names);

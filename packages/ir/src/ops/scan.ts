@@ -85,12 +85,20 @@ export interface ScanStep {
 const scanOptions: OptionNames<ScanOptions> = { length: 1, reverse: 1 };
 
 /**
- * carry₀ = init; (carryᵢ₊₁, ysᵢ) = body(carryᵢ, xsᵢ, i) for each place i of the leading axis; gives the last carry, and
- * the ys stacked along a new leading axis. `body` gets the place i as well, i32[]. What it reads from outside becomes an
- * operand.
+ * carry₀ = init; (carryᵢ₊₁, ysᵢ) = body(carryᵢ, xsᵢ, i) for each place i of the leading axis; gives
+ * the last carry, and the ys stacked along a new leading axis. `body` gets the place i as well,
+ * i32[]. What it reads from outside becomes an operand.
  *
- * xs[T, …] → slices […]; ys […] → [T, …]. No steps: the carry is `init`. Throws ShapeError if sequences differ in length,
- * or a carry in shape from what the body returns for it (DtypeError: in dtype), GraphError if the length is not known.
+ * xs[T, …] → slices […]; ys […] → [T, …]. No steps: the carry is `init`. Throws ShapeError if
+ * sequences differ in length, or a carry in shape from what the body returns for it (DtypeError: in
+ * dtype), GraphError if the length is not known. `jax.lax.scan`.
+ *
+ * @param xs Sequences, [T, …].
+ * @example
+ *   const total = (sum, x) => ({ carry: [sum.add(x)], ys: [sum.add(x)] });
+ *   const { carry, ys } = scan([tensor(0)], [tensor([1, 2, 3])], ([sum], [x]) => total(sum, x));
+ *   carry[0] // 6
+ *   ys[0] // [1, 3, 6]
  */
 export function scan(
   init: readonly Tensor[],

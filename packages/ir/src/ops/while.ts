@@ -109,11 +109,19 @@ export interface WhileOptions {
 const whileOptions: OptionNames<WhileOptions> = { maxTrips: 1 };
 
 /**
- * carry = init; while test(…carry): carry = body(…carry). Gives the last carry. What the functions read from outside
- * becomes an operand.
+ * carry = init; while test(…carry): carry = body(…carry). Gives the last carry. What the functions
+ * read from outside becomes an operand.
  *
- * test → bool[]; body → tensors of the carry's dtypes and shapes, in order. Throws DtypeError or ShapeError where they
- * differ, GraphError if nothing is carried or a body assigns a parameter.
+ * test → bool[]; body → tensors of the carry's dtypes and shapes, in order. Throws DtypeError or
+ * ShapeError where they differ, GraphError if nothing is carried or a body assigns a parameter.
+ * `jax.lax.while_loop`.
+ *
+ * @param init The first carry.
+ * @param test Gives bool[]: whether to go on.
+ * @param body Gives the next carry, of the same types.
+ * @example
+ *   const [n] = whileLoop([tensor(1)], (n) => n.less(100), (n) => [n.mul(2)]);
+ *   n // 128
  */
 export function whileLoop(
   init: readonly Tensor[],

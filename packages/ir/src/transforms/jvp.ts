@@ -111,13 +111,19 @@ export interface ValueAndTangent<R> {
 }
 
 /**
- * f(xs), and its derivative in the direction of `tangents`: Σ over xs of ∂f/∂x · tangent. Forward mode: about as many operations again
- * as f has, whatever the number of arguments, and nothing is kept. Where f is `y`, a tensor made of xs already, its tangent.
+ * f(xs), and its derivative in the direction of `tangents`: Σ over xs of ∂f/∂x · tangent. Forward
+ * mode: about as many operations again as f has, whatever the number of arguments, and nothing is
+ * kept. Where f is `y`, a tensor made of xs already, its tangent.
  *
  * xs: floats, tangents: like xs → like the results of f; those of integers and bool are zeros, f32.
- * Throws GraphError, ShapeError or DtypeError unless there is one tangent like each x. `torch.func.jvp`, `jax.jvp`.
+ * Throws GraphError, ShapeError or DtypeError unless there is one tangent like each x.
+ * `torch.func.jvp`, `jax.jvp`.
  *
- *   const { value, tangent } = jvp((x) => x.sin(), [x], [ones([3])]); // sin x, cos x
+ * @param f A function of tensors that gives a tensor or a list.
+ * @example
+ *   const { value, tangent } = jvp((x) => x.square(), [tensor([3])], [tensor([1])]);
+ *   value // [9]
+ *   tangent // [6]; 2·x·1
  */
 export function jvp(
   y: Tensor,

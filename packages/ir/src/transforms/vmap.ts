@@ -107,15 +107,21 @@ function batchOf(args: readonly Tensor[], axes: readonly (number | null)[]): Dim
 }
 
 /**
- * f of one place as a function of a batch: it gets tensors without the batch axis, and the function that is returned takes and gives
- * tensors with it. The same numbers as a loop over the batch, in one program: ops get one more axis, `vmap` of a product of a matrix and a
- * vector is one product of two matrices. Random numbers that f draws are the same in each place.
+ * f of one place as a function of a batch: it gets tensors without the batch axis, and the function
+ * that is returned takes and gives tensors with it. The same numbers as a loop over the batch, in
+ * one program: ops get one more axis, `vmap` of a product of a matrix and a vector is one product
+ * of two matrices. Random numbers that f draws are the same in each place.
  *
- * inAxes: the batch axis of each argument, default 0, null for one that is the same for all; outAxes: of each result.
- * Throws ShapeError where batches differ, GraphError where there is none, or where f assigns a parameter. `torch.vmap`, `jax.vmap`.
+ * inAxes: the batch axis of each argument, default 0, null for one that is the same for all;
+ * outAxes: of each result. Throws ShapeError where batches differ, GraphError where there is none,
+ * or where f assigns a parameter. `torch.vmap`, `jax.vmap`.
  *
- *   vmap((v) => w.matmul(v))(vectors); // [B, n] → [B, m]
- *   vmap((x, y) => x.dot(y), { inAxes: [0, null] })(xs, y);
+ * @param f A function of tensors that gives a tensor or a list.
+ * @example
+ *   const w = tensor([[1, 0], [0, 2]]);
+ *   vmap((v) => w.matmul(v))(tensor([[1, 1], [3, 4]])) // [[1, 2], [3, 8]]; one product
+ *   const dots = vmap((x, y) => x.dot(y), { inAxes: [0, null] });
+ *   dots(tensor([[1, 2], [3, 4]]), tensor([1, 10])) // [21, 43]
  */
 export function vmap<R extends Tensor | readonly Tensor[]>(
   f: TensorFunction<R>,

@@ -51,11 +51,17 @@ export interface CompiledFunction<A extends readonly unknown[] = readonly unknow
 }
 
 /**
- * Compiles `fn`, which takes tensors, or arrays and objects of them, and returns the same. Where it takes a tensor, a
- * call may pass a number, nested lists, a typed array, or `{ data, shape }`. Assignments in it, such as an
- * optimizer's step, happen at every call.
+ * Compiles `fn`, which takes tensors, or arrays and objects of them, and returns the same. Where it
+ * takes a tensor, a call may pass a number, nested lists, a typed array, or `{ data, shape }`.
+ * Assignments in it, such as an optimizer's step, happen at every call.
  *
- * A call rejects with ShapeError, DtypeError or GraphError if the arguments do not fit, and with what `fn` throws.
+ * A call rejects with ShapeError, DtypeError or GraphError if the arguments do not fit, and with
+ * what `fn` throws. `torch.compile`, `jax.jit`.
+ *
+ * @example
+ *   const norm = compile((x) => x.square().sum().sqrt());
+ *   await norm([3, 4]) // 5
+ *   await norm([1, 2, 2]) // 3; other shapes compile anew
  */
 export function compile<A extends readonly unknown[], R>(
   fn: (...args: A) => R,
@@ -101,8 +107,15 @@ export function compile<A extends readonly unknown[], R>(
 }
 
 /**
- * The artifact of a function, compiled or not, with the current values of its parameters as weights; inference and
- * training steps alike. Rejects with GraphError unless the types of the inputs are known.
+ * The artifact of a function, compiled or not, with the current values of its parameters as
+ * weights; inference and training steps alike. Rejects with GraphError unless the types of the
+ * inputs are known. `torch.export.export`.
+ *
+ * @param fn A function, compiled or not.
+ * @example
+ *   const w = param([2, 3]);
+ *   const artifact = await exportArtifact((x) => x.mul(w).sum(), { inputs: [[2]] });
+ *   artifact.signature.inputs.length // 1; a file is `encodeArtifact(artifact)` of kiln-ml/artifact
  */
 export function exportArtifact<A extends readonly unknown[], R>(
   fn: CompiledFunction<A, R> | ((...args: A) => R),

@@ -19,12 +19,14 @@ export interface ExportOptions {
   readonly target?: TargetName;
   /** Whether values of parameters and data go along; default true. */
   readonly weights?: boolean;
+  /** "program" by default. */
   readonly name?: string;
   /**
    * What a tuner found with the guaranteed limits. Its entry for the adapter whose name contains `adapter` holds, or the only
    * one.
    */
   readonly tuning?: TuningTable;
+  /** A part of the name of the adapter whose choices hold. */
   readonly adapter?: string;
 }
 

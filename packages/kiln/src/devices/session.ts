@@ -53,13 +53,26 @@ const current = new Map<TargetName, Session>();
 let automatic: Promise<Session> | undefined;
 let adapter: Promise<AdapterKind | string> | undefined;
 
-/** The target of what names none, from here on. Throws GraphError for one that does not exist. */
+/**
+ * The target of what names none, from here on. Throws GraphError for one that does not exist.
+ * `torch.set_default_device`.
+ *
+ * @param target "auto", "js", "wasm" or "webgpu".
+ * @example
+ *   setDefaultTarget("js");
+ *   defaultTarget() // "js"
+ */
 export function setDefaultTarget(target: TargetOption): void {
   checkTarget(target);
   settings.target = target;
 }
 
-/** Where functions run that name no target. */
+/**
+ * Where functions run that name no target. `torch.get_default_device`.
+ * @example
+ *   setDefaultTarget("js");
+ *   defaultTarget() // "js"
+ */
 export const defaultTarget = (): TargetOption => settings.target ?? "auto";
 
 /** Throws GraphError unless the compiler has the target. */
@@ -67,7 +80,15 @@ export function checkTarget(target: TargetOption): void {
   if (target !== "auto") checkTargetName(target);
 }
 
-/** The session of a target, opened at the first call. Throws DeviceError if the machine has no such device. */
+/**
+ * The session of a target, opened at the first call. Throws DeviceError if the machine has no such
+ * device. `torch.device`.
+ *
+ * @param target "auto", "js", "wasm" or "webgpu".
+ * @example
+ *   const { target } = await sessionFor("js");
+ *   target // "js"
+ */
 export function sessionFor(target: TargetOption = defaultTarget()): Promise<Session> {
   if (target === "auto") {
     automatic ??= openAutomatic();
@@ -156,8 +177,11 @@ function forgetChoice(): void {
 }
 
 /**
- * Makes `device` the one that `target` runs on, such as a software adapter opened by hand. Values that live on the
- * device used before stay there.
+ * Makes `device` the one that `target` runs on, such as a software adapter opened by hand. Values
+ * that live on the device used before stay there. `torch.set_default_device`.
+ * @example
+ *   const { device } = await sessionFor("js");
+ *   useDevice(device).target // "js"
  */
 export function useDevice(device: Device): Session {
   const session = watch({ target: device.target, device });
@@ -167,9 +191,14 @@ export function useDevice(device: Device): Session {
 }
 
 /**
- * The threads of the wasm device, which all programs on it share; default "auto", as many as there are cores, or 1 where
- * memory cannot be shared. Throws GraphError for anything else than a positive integer or "auto", and once the device is
- * open with another number.
+ * The threads of the wasm device, which all programs on it share; default "auto", as many as there
+ * are cores, or 1 where memory cannot be shared. Throws GraphError for anything else than a
+ * positive integer or "auto", and once the device is open with another number.
+ * `torch.set_num_threads`.
+ *
+ * @param threads A positive integer, or "auto".
+ * @example
+ *   setThreads(0) // throws GraphError
  */
 export function setThreads(threads: ThreadCount): void {
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))

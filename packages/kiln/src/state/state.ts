@@ -63,7 +63,15 @@ export async function valuesOf(tensors: Iterable<Tensor>): Promise<Constant[]> {
   return values;
 }
 
-/** All state as the bytes of a safetensors file. */
+/**
+ * All state as the bytes of a safetensors file. `safetensors.torch.save`.
+ *
+ * @param source A module, an optimizer, or tensors by name.
+ * @example
+ *   const [net, copy] = [new nn.Linear(2, 1), new nn.Linear(2, 1)];
+ *   await loadState(copy, await stateBytes(net));
+ *   allClose(copy.weight, net.weight) // true
+ */
 export const stateBytes = (source: StateSource): Promise<Uint8Array> =>
   inOrder(async () => {
     const state = stateOf(source);
@@ -86,8 +94,16 @@ export const loadStateOptions: OptionNames<LoadStateOptions> = { strict: 1, rema
 /**
  * Puts the tensors of a safetensors file into the state of the same names.
  *
- * Rejects with ArtifactError for damaged bytes, and if strict with GraphError for names or shapes that differ, before
- * anything is changed.
+ * Rejects with ArtifactError for damaged bytes, and if strict with GraphError for names or shapes
+ * that differ, before anything is changed. `torch.nn.Module.load_state_dict`.
+ *
+ * @param source A module, an optimizer, or tensors by name.
+ * @param bytes A safetensors file.
+ * @example
+ *   const net = new nn.Linear(2, 1);
+ *   const bytes = await stateBytes(net);
+ *   const { missing, unexpected } = await loadState(net, bytes);
+ *   missing // []
  */
 export const loadState = (
   source: StateSource,

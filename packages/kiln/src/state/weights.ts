@@ -39,11 +39,19 @@ const isOfPytorch = (t: Tensor): boolean => t.dtype !== "u32";
 const any = (): boolean => true;
 
 /**
- * Puts the tensors of a file into a module: safetensors, PyTorch, `.npy` or `.npz` bytes, told apart by how they begin, or
- * tensors by name.
+ * Puts the tensors of a file into a module: safetensors, PyTorch, `.npy` or `.npz` bytes, told
+ * apart by how they begin, or tensors by name.
  *
- * Rejects with ArtifactError for a damaged file, and if strict with GraphError for names or shapes that differ, before
- * anything is changed.
+ * Rejects with ArtifactError for a damaged file, and if strict with GraphError for names or shapes
+ * that differ, before anything is changed.
+ *
+ * @param source A module, an optimizer, or tensors by name.
+ * @param file The bytes of a file, or tensors by name.
+ * @example
+ *   const layer = new nn.Linear(2, 1, { bias: false });
+ *   const weight = { dtype: "f32", shape: [1, 2], data: Float32Array.of(3, 4) };
+ *   await loadWeights(layer, { weight });
+ *   layer.forward(tensor([1, 10])) // [43]
  */
 export const loadWeights = (
   source: StateSource,

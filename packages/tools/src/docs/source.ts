@@ -28,7 +28,7 @@ export function headOf(text: string): string {
 /** The first paragraph, on one line. */
 export const firstParagraph = (text: string): string =>
   text
-    .split(/\n\s*\n|\n(?=before:)/)[0]!
+    .split(/\n\s*\n|\n(?=before:|@)/)[0]!
     .replace(/\s*\n\s*/g, " ")
     .trim();
 

@@ -201,16 +201,23 @@ function cheapest(
 }
 
 /**
- * Einstein's sums: y[output] = Σ Π operands, over every letter that the output lacks. A letter names an axis; one that stands twice in a
- * term takes the diagonal; `...` stands for axes that broadcast. Without `->` the output has the axes of `...`, then the letters that
- * appear once, in alphabetical order.
+ * Einstein's sums: y[output] = Σ Π operands, over every letter that the output lacks. A letter
+ * names an axis; one that stands twice in a term takes the diagonal; `...` stands for axes that
+ * broadcast. Without `->` the output has the axes of `...`, then the letters that appear once, in
+ * alphabetical order.
  *
- * Operands of any dtypes, promoted → one axis for each letter of the output. A product of two operands is one dotGeneral; of more, the
- * pair that takes fewest multiplications is joined first. Extents of one letter are equal, or 1.
- * Throws GraphError for a term or output that names no axis, ShapeError where ranks or extents do not fit. `torch.einsum`, `numpy.einsum`.
+ * Operands of any dtypes, promoted → one axis for each letter of the output. A product of two
+ * operands is one dotGeneral; of more, the pair that takes fewest multiplications is joined first.
+ * Extents of one letter are equal, or 1. Throws GraphError for a term or output that names no axis,
+ * ShapeError where ranks or extents do not fit. `torch.einsum`, `numpy.einsum`.
  *
- *   einsum("bqhd,bkhd->bhqk", q, k) // the scores of attention
- *   einsum("ii", x) // the trace
+ * @param equation Terms of letters, and the output after `->`.
+ * @param operands A tensor for each term.
+ * @example
+ *   const x = tensor([[1, 2], [3, 4]]);
+ *   einsum("ii", x) // 5; the trace
+ *   einsum("ij,j->i", x, tensor([1, 10])) // [21, 43]
+ *   einsum("bqhd,bkhd->bhqk", ones([1, 5, 2, 4]), ones([1, 7, 2, 4])).shape // [1, 2, 5, 7]
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (typeof equation !== "string")

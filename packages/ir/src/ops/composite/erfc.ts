@@ -83,6 +83,7 @@ function erfcBy(v: Tensor, square: Tensor): Tensor {
  *
  * x: float[…], integers become f32 → the same. `torch.erfc`. Cody 1969 for f64.
  *
+ * @example
  *   erfc(tensor([5])) // [1.537e−12]
  */
 export const erfc = (x: Tensor): Tensor => inFloat("erfc", x, (v) => erfcBy(v, bell(v, 1)));

@@ -56,11 +56,14 @@ export function placesOfTrue(mask: Tensor, count: Dim, fill = 0): Tensor {
 }
 
 /**
- * The places of the elements that are not 0 (that are true), in row-major order: one row a place, one column an axis.
+ * The places of the elements that are not 0 (that are true), in row-major order: one row a place,
+ * one column an axis.
  *
- * x[D…] of r axes → i32[size, r]; rows that are missing hold `fill`, places beyond `size` are left out. No gradient flows.
- * Throws ShapeError without a size. `torch.nonzero_static`, `jax.numpy.argwhere`.
+ * x[D…] of r axes → i32[size, r]; rows that are missing hold `fill`, places beyond `size` are left
+ * out. No gradient flows. Throws ShapeError without a size. `torch.nonzero_static`,
+ * `jax.numpy.argwhere`.
  *
+ * @example
  *   nonzero(tensor([[0, 5], [7, 0]]), { size: 3 }) // [[0,1],[1,0],[-1,-1]]
  */
 export function nonzero(x: Tensor, options: NonzeroOptions): Tensor {
@@ -161,11 +164,14 @@ export interface Unique {
 }
 
 /**
- * The distinct elements of x, or the distinct slices along an axis, in ascending order; NaN is equal to itself and comes last.
+ * The distinct elements of x, or the distinct slices along an axis, in ascending order; NaN is
+ * equal to itself and comes last.
  *
- * x[D…] → values [size], and where they stood. Values beyond `size` are left out; `counts` is 0 where there are fewer. The gradient of
- * the values goes to the first of each. Throws ShapeError without a size. `torch.unique`, `jax.numpy.unique(x, size=)`.
+ * x[D…] → values [size], and where they stood. Values beyond `size` are left out; `counts` is 0
+ * where there are fewer. The gradient of the values goes to the first of each. Throws ShapeError
+ * without a size. `torch.unique`, `jax.numpy.unique(x, size=)`.
  *
+ * @example
  *   unique(tensor([3, 1, 3]), { size: 3 }).values // [1, 3, 0]
  */
 export function unique(x: Tensor, options: UniqueOptions): Unique {

@@ -61,9 +61,11 @@ function logGammaAbove(z: Tensor): Tensor {
 /**
  * ln |Γ(x)|: ∞ at 0, −1, −2, …. Below ½ by reflection, ln π − ln |sin πx| − ln Γ(1 − x).
  *
- * x: float[…], integers become f32 → the same. The gradient is `digamma`. `torch.lgamma`, `scipy.special.gammaln`.
+ * x: float[…], integers become f32 → the same. The gradient is `digamma`. `torch.lgamma`,
+ * `scipy.special.gammaln`.
  *
- *   lgamma(tensor([5])) // [ln 24]
+ * @example
+ *   lgamma(tensor([1, 5])) // [0, ln 24]; ln 4!
  */
 export const lgamma = (x: Tensor): Tensor =>
   inFloat("lgamma", x, (v) => {
@@ -84,6 +86,7 @@ const isInfinite = (x: Tensor): Tensor => x.abs().equal(Number.POSITIVE_INFINITY
  *
  * x: float[…], integers become f32 → the same. `torch.digamma`.
  *
+ * @example
  *   digamma(tensor([1])) // [−0.5772…]
  */
 export const digamma = (x: Tensor): Tensor =>
@@ -139,10 +142,12 @@ function inverseErf(x: Tensor): Tensor {
 }
 
 /**
- * The y with erf y = x: ±∞ at ±1, NaN outside. Slopes are y′ = ½√π·e^(y²), y″ = 2y·y′² and y‴ = (2 + 8y²)·y′³, exact to the third order.
+ * The y with erf y = x: ±∞ at ±1, NaN outside. Slopes are y′ = ½√π·e^(y²), y″ = 2y·y′² and y‴ = (2
+ * + 8y²)·y′³, exact to the third order.
  *
  * x: float[…], integers become f32 → the same. `torch.erfinv`. Giles 2010.
  *
+ * @example
  *   erfinv(tensor([0.5])) // [0.47693…]
  */
 export const erfinv = (x: Tensor): Tensor =>

@@ -13,6 +13,7 @@ import {
   GraphError,
   type HostArray,
   isFloat,
+  kindOf,
   type OptionNames,
   printShape,
   Stateful,
@@ -41,14 +42,20 @@ export interface StateReport {
   readonly mismatched: readonly string[];
 }
 
-/** The parameters of a source by name. */
-export function stateOf(source: StateSource): Map<string, Tensor> {
+/** The parameters of a source by name. Throws GraphError for what is none, which `path` leads to. */
+export function stateOf(source: StateSource, path = ""): Map<string, Tensor> {
   if (source instanceof Stateful) return source.checkpoint();
   if (source instanceof Map) return new Map(source);
+  if (typeof source !== "object" || source === null || source instanceof Tensor)
+    throw new GraphError(
+      `state: ${path || "the source"} must be a module, an optimizer or tensors by name, got ${kindOf(source)}\n  give a tensor a name: { w }`,
+    );
   const found = new Map<string, Tensor>();
   for (const [name, part] of Object.entries(source))
     if (part instanceof Tensor) found.set(name, part);
-    else for (const [path, t] of stateOf(part)) found.set(`${name}.${path}`, t);
+    else
+      for (const [below, t] of stateOf(part, path ? `${path}.${name}` : name))
+        found.set(`${name}.${below}`, t);
   return found;
 }
 

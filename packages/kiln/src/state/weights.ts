@@ -5,7 +5,14 @@
 
 import type { Constant } from "@kiln-ml/artifact";
 import { fromPytorch, readTensors, type TorchOptions } from "@kiln-ml/formats";
-import { checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
+import {
+  checkOptions,
+  checkRecord,
+  GraphError,
+  kindOf,
+  type OptionNames,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { inOrder } from "../devices/session.ts";
 import {
   type LoadStateOptions,
@@ -49,8 +56,8 @@ const any = (): boolean => true;
  * @param file The bytes of a file, or tensors by name.
  * @example
  *   const layer = new nn.Linear(2, 1, { bias: false });
- *   const weight = { dtype: "f32", shape: [1, 2], data: Float32Array.of(3, 4) };
- *   await loadWeights(layer, { weight });
+ *   const data = new Uint8Array(Float32Array.of(3, 4).buffer);
+ *   await loadWeights(layer, { weight: { dtype: "f32", shape: [1, 2], data } });
  *   layer.forward(tensor([1, 10])) // [43]
  */
 export const loadWeights = (
@@ -61,6 +68,7 @@ export const loadWeights = (
   inOrder(async () => {
     checkOptions("loadWeights", options, loadWeightsOptions);
     const { names: given, strict: _s, remap: _r, convert: _c, ...reading } = options;
+    checkFile(file);
     const { format, tensors } =
       file instanceof Uint8Array || file instanceof ArrayBuffer
         ? readTensors(file, reading)
@@ -69,3 +77,14 @@ export const loadWeights = (
     const own = names === "pytorch" ? fromPytorch(tensors) : tensors;
     return putTensors("loadWeights", source, own, options, names === "pytorch" ? isOfPytorch : any);
   });
+
+/** Throws GraphError unless it is bytes, or arrays with shapes by name. */
+function checkFile(file: unknown): void {
+  if (file instanceof Uint8Array || file instanceof ArrayBuffer) return;
+  checkRecord("loadWeights", file, "the file");
+  for (const [name, part] of Object.entries(file as Record<string, Partial<Constant>>))
+    if (!ArrayBuffer.isView(part?.data))
+      throw new GraphError(
+        `loadWeights: ${name} must be { dtype, shape, data }, got ${kindOf(part)}\n  for tensors there is net.load({ … })`,
+      );
+}

@@ -28,7 +28,7 @@ test.after(() => {
   train.surround({ readCheckpoint, renderer: terminal });
 });
 
-/** Whether there is what a path names, as in `coverage.test.ts`. */
+/** Whether there is what a path names, as in `coverage.test.ts`; a method of a class counts as its name. */
 function exists(path: string): boolean {
   const names = path
     .replace(/^kiln\./, "")
@@ -36,6 +36,7 @@ function exists(path: string): boolean {
     .split(".");
   let at: unknown = kiln;
   for (const [i, name] of names.entries()) {
+    if (typeof at === "function" && !(name in at)) at = at.prototype;
     if (!(at instanceof Object || typeof at === "object") || !(name in (at as object)))
       return false;
     if (i < names.length - 1) at = (at as Record<string, unknown>)[name];
@@ -103,7 +104,16 @@ for (const { page, entries } of parts) {
   });
 }
 
-for (const { title, rows } of foreignNames())
+/** What lines of the tables find. */
+function ofTables(): Record<string, unknown> {
+  const { nn, param, tensor } = kiln;
+  const net = new nn.Sequential(new nn.Linear(3, 3), new nn.Linear(3, 3));
+  const x = kiln.arange(12).convert("f32").reshape([3, 4]);
+  const i = tensor([2, 0], { dtype: "i32" });
+  return { ...kiln, net, x, i, v: tensor([1, 2]), w: param([1, 2]) };
+}
+
+for (const { title, rows } of foreignNames()) {
   test(`${title}: every name exists, and none stands twice`, () => {
     assert.equal(
       rows
@@ -113,6 +123,18 @@ for (const { title, rows } of foreignNames())
     );
     assert.is(new Set(rows.map(([there]) => there)).size, rows.length);
   });
+
+  test(`${title}: every line runs`, async () => {
+    const wrong: string[] = [];
+    for (const [, , code] of rows)
+      if (code && !code.startsWith("$ "))
+        await runExample(`await show(${code.replace(/ \/\/ .*$/, "")})`, {
+          ...ofTables(),
+          show: (y: unknown) => (y instanceof kiln.Tensor ? y.data() : y),
+        }).catch((e: Error) => wrong.push(`${code}: ${e.message}`));
+    assert.equal(wrong, []);
+  });
+}
 
 /** What an example fails with; undefined where it passes. */
 const failureOf = (code: string): Promise<string | undefined> =>

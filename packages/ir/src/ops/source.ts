@@ -74,7 +74,8 @@ export const paramRecord: OpRecord = source("param");
 export const dataRecord: OpRecord = source("data");
 
 /**
- * A tensor that is given at each run. Shape entries may be names: `keras.Input`.
+ * A tensor that is given at each run, which `compile` makes of its arguments. Throws DtypeError for
+ * an unknown dtype. `keras.Input`.
  *
  * @param name What a feed calls it.
  * @param dtype The dtype of the result.

@@ -98,6 +98,8 @@ export interface Field {
   readonly name: string;
   readonly type: string;
   readonly comment: string;
+  /** The interface that has it. */
+  readonly of: string;
 }
 
 /** From a bracket to the one that closes it. */
@@ -111,7 +113,7 @@ export function bracketed(text: string, from: number): string {
   return "";
 }
 
-const ownFields = (body: string): Field[] =>
+const ownFields = (of: string, body: string): Field[] =>
   [
     ...body.matchAll(
       /(?:^|\n)\s*(?:(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\s*)?(?:readonly )?(\w+)\??(?:: |(?=\())((?:[^;{]|\{[^}]*\})*);/g,
@@ -120,9 +122,10 @@ const ownFields = (body: string): Field[] =>
     name: name!,
     type: type!.replace(/\s+/g, " "),
     comment: comment && commentText(comment).replace(/\s*\n\s*/g, " "),
+    of,
   }));
 
-/** Fields of an interface, those it extends first; undefined where the name is no interface. */
+/** Fields of an interface, its own first; undefined where the name is no interface. */
 export function fieldsOf(path: string, name: string): Field[] | undefined {
   const found = definitionOf(path, name);
   const part = found && /^(?:export )?type \w+ = (Omit<[^>]*>);/.exec(found.after)?.[1];
@@ -134,6 +137,6 @@ export function fieldsOf(path: string, name: string): Field[] | undefined {
     ([, base, left = ""]) =>
       (fieldsOf(found.path, base!) ?? []).filter((f) => !left.includes(`"${f.name}"`)),
   );
-  const own = part ? [] : ownFields(bracketed(found.after, open).slice(1));
-  return [...above.filter((f) => !own.some((o) => o.name === f.name)), ...own];
+  const own = part ? [] : ownFields(name, bracketed(found.after, open).slice(1));
+  return [...own, ...above.filter((f) => !own.some((o) => o.name === f.name))];
 }

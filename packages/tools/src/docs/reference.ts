@@ -8,7 +8,6 @@ import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import * as train from "@kiln-ml/train";
 import * as kiln from "kiln-ml";
-import { coverageSections } from "./coverage.ts";
 import { definitionOf, type Field, fieldsOf } from "./definition.ts";
 import { type Parameter, signaturesOf } from "./signature.ts";
 import { banner, table } from "./source.ts";
@@ -21,8 +20,8 @@ export interface Entry extends Said {
   readonly parameters: readonly Parameter[];
   /** Fields of options: `options.eps`. */
   readonly options: readonly Field[];
-  /** What others call it. */
-  readonly elsewhere: readonly string[];
+  /** Where it is defined. */
+  readonly path: string;
 }
 
 export interface Part {
@@ -130,11 +129,10 @@ function byNames<T extends { readonly name: string }>(list: readonly T[]): T[] {
   return list.filter((x, i) => list.findIndex((y) => y.name === x.name) === i);
 }
 
-function entryOf(part: Part, name: string, others: ReadonlyMap<string, readonly string[]>): Entry {
+function entryOf(part: Part, name: string): Entry {
   const full = `${part.prefix}${name}`;
-  const elsewhere = others.get(full) ?? [];
   const found = definitionOf(part.source, name);
-  if (!found) return { name: full, forms: [full], parameters: [], options: [], text: "", params: [], examples: [], elsewhere };
+  if (!found) throw new Error(`${full} is exported by ${part.source}, which no text there says`);
   const forms = signaturesOf(found);
   const made = /^export (?:abstract )?class /.test(found.after) ? "new " : "";
   const parameters = byNames(forms.flatMap((f) => f.parameters));
@@ -143,37 +141,45 @@ function entryOf(part: Part, name: string, others: ReadonlyMap<string, readonly 
     forms: forms.map((f) => `${made}${full}${f.text}`),
     parameters,
     options: byNames(parameters.flatMap((p) => optionsOf(found.path, p))),
+    path: found.path,
     ...saidIn(found.comment),
-    elsewhere,
   };
-} // biome-ignore format: an entry of nothing is a line
-
-/** What others call each name, from the table of what people look for. */
-function namesElsewhere(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { rows } of coverageSections())
-    for (const { name, kiln: own } of rows)
-      if (own) found.set(own, [...(found.get(own) ?? []), name]);
-  return found;
 }
 
-export const entriesOf = (part: Part): Entry[] => {
-  const others = namesElsewhere();
-  return part.names.map((name) => entryOf(part, name, others));
-};
+export const entriesOf = (part: Part): Entry[] => part.names.map((name) => entryOf(part, name));
 
 const optionLine = ({ name, type, comment }: Field): string =>
   `- \`${name}\`: \`${type}\`${comment ? `. ${comment}` : ""}`;
 
+/** The least number of fields that an entry shares with another before it says where they are told. */
+const mostRepeated = 5;
+
+/** Options of an entry; many that are those of another entry of the page are told there. */
+function optionLines({ name, options }: Entry, page: readonly Entry[]): string[] {
+  const of = (at: string) => options.filter((o) => o.of === at);
+  const elsewhere = (at: string): string | undefined => {
+    const own = page.find((e) => e.options.length && e.options.every((o) => o.of === at));
+    return own && own.name !== name && of(at).length >= mostRepeated ? own.name : undefined;
+  };
+  const told = [...new Set(options.map((o) => o.of))];
+  const lines = told.map((at) => {
+    const other = elsewhere(at);
+    if (!other) return of(at).map(optionLine);
+    const names = of(at).map((o) => `\`${o.name.split(".").at(-1)}\``);
+    return [`- ${names.join(", ")}: as of [${other}](#${anchor(other)}).`];
+  });
+  return lines.flat();
+}
+
 /** An entry as a section of a page: its forms, words, parameters, options and examples. */
-function entryText(entry: Entry): string {
-  const { name, forms, text, params, options, examples } = entry;
+function entryText(entry: Entry, page: readonly Entry[]): string {
+  const { name, forms, text, params, examples } = entry;
   const said = params.map((p) => p.replace(/^(\S+) (.*)$/, "- `$1`: $2"));
   return [
     `## ${name}`,
     `\`\`\`typescript\n${forms.join("\n")}\n\`\`\``,
     text,
-    [...said, ...options.map(optionLine)].join("\n"),
+    [...said, ...optionLines(entry, page)].join("\n"),
     ...examples.map((code) => `\`\`\`typescript\n${code}\n\`\`\``),
   ]
     .filter(Boolean)
@@ -183,42 +189,81 @@ function entryText(entry: Entry): string {
 /** Where a heading is on its page, as GitHub has it. */
 const anchor = (heading: string): string => heading.toLowerCase().replace(/[^\w-]/g, "");
 
-const pageOf = (part: Part): string => `${banner}
+/** Names of a page, by what they are about where it has many. */
+function contentsOf({ page, prefix }: Part, entries: readonly Entry[]): string {
+  const links = (list: readonly Entry[]): string =>
+    list.map(({ name }) => `[${name.slice(prefix.length)}](#${anchor(name)})`).join(" · ");
+  if (page !== "tensors") return links(entries);
+  return topics
+    .map(([topic]) => [topic, entries.filter((e) => topicOf(e.path) === topic)] as const)
+    .filter(([, list]) => list.length)
+    .map(([topic, list]) => `**${topic}.** ${links(list)}`)
+    .join("\n\n");
+}
+
+/** What functions of tensors are about, by the files that define them; the first that fits counts. */
+// biome-ignore format: a topic a line
+const topics: readonly (readonly [topic: string, files: RegExp])[] = [
+  ["Making tensors", /\/(?:create|source|node|triangle|host)\.ts$/],
+  ["Elementwise", /\/elementwise\/|\/(?:activation|arithmetic|numeric|special-functions|erfc|quantize)\.ts$/],
+  ["Sums, order and statistics", /\/(?:reduce|sort|cumulative|order-statistics|statistics|analysis|search)\.ts$/],
+  ["Shapes", /\/(?:reshape|movement|join|rearrange|slice|broadcast)\.ts$/],
+  ["Indexing", /\/(?:indexing|gather|select-places|segments)\.ts$/],
+  ["Products, windows and images", /\/(?:contraction|product|vectors|einsum|convolution|conv-transpose|deform|pool|pool-places|windows|grid|interpolate)\.ts$|\/linalg\//],
+  ["Transforms and control flow", /\/(?:grad|cond|while|scan|trace|precision|custom-kernel|shard)\.ts$|\/transforms\//],
+  ["Extents", /\/(?:dim|dim-expr|shape)\.ts$/],
+  ["Running, state and devices", /^packages\/kiln\/|\/(?:tap|print)\.ts$/],
+  ["Errors", /\/errors\.ts$/],
+  ["More", /./],
+];
+
+const topicOf = (path: string): string | undefined =>
+  topics.find(([, files]) => files.test(path))?.[0];
+
+const pageOf = (part: Part): string => {
+  const entries = entriesOf(part);
+  return `${banner}
 
 # ${part.title}
 
 ${part.about} ${examplesNote}
 
-${entriesOf(part)
-  .map(({ name }) => `[${name.slice(part.prefix.length)}](#${anchor(name)})`)
-  .join(" · ")}
+${contentsOf(part, entries)}
 
-${entriesOf(part).map(entryText).join("\n\n")}
+${entries.map((e) => entryText(e, entries)).join("\n\n")}
 `;
+};
 
 const examplesNote =
   "The tests run every example: `// [1, 2]` is what a line gives, `// throws ShapeError` what it throws; behind a semicolon is a remark.";
 
 export interface ForeignNames {
   readonly title: string;
-  readonly rows: readonly (readonly [there: string, here: string])[];
+  /** The third is a line of code, which is run; one that begins with "$ " is of a terminal. */
+  readonly rows: readonly (readonly [there: string, here: string, code?: string])[];
 }
 
 export const foreignNames = (): readonly ForeignNames[] =>
   JSON.parse(readFileSync("docs/reference/names.json", "utf8")) as ForeignNames[];
 
+function namesTable({ title, rows }: ForeignNames): string {
+  const inLines = rows.some(([, , code]) => code);
+  const head = inLines ? ["there", "here", "in a line"] : ["there", "here"];
+  const quoted = ([there, here, code]: ForeignNames["rows"][number]): string[] =>
+    [there, here, ...(inLines ? [code ?? ""] : [])].map((t) =>
+      t.includes("`") ? `\`\` ${t} \`\`` : t && `\`${t}\``,
+    );
+  return `## ${title}\n\n${table([head, ...rows.map(quoted)])}\n`;
+}
+
 const namesPage = (): string => `${banner}
 
 # Names elsewhere
 
-What the same is called in PyTorch, Keras and NumPy; [coverage.md](../coverage.md) has more. A test finds every name in the last column.
+What the same is called in PyTorch, Keras and NumPy; [coverage.md](../coverage.md) has more. A test finds every name of the column "here", and
+runs the lines: \`x\` is f32[3, 4], \`i\` has two rows, \`v\` is f32[2], \`w\` a parameter like it, \`net\` two layers on three features.
 
-${foreignNames()
-  .map(
-    ({ title, rows }) =>
-      `## ${title}\n\n${table([["there", "here"], ...rows.map(([a, b]) => [`\`${a}\``, `\`${b}\``])])}\n`,
-  )
-  .join("\n")}`;
+${foreignNames().map(namesTable).join("\n")}`;
 
 export const referencePages = (): (readonly [path: string, text: string])[] => [
   ...referenceParts().map((part) => [`docs/reference/${part.page}.md`, pageOf(part)] as const),

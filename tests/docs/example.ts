@@ -1,7 +1,8 @@
 /**
- * Runs an example of the reference. A comment that ends a statement and reads as a value, such as `// [[4, 0], [0, 0]]`, is compared
- * with what the statement gives, `// throws ShapeError` with what it throws; what is said after a semicolon, and a comment that is
- * no value, are for the reader.
+ * Runs an example of the reference. A comment that ends a statement and reads as a value, such as
+ * `// [[4, 0], [0, 0]]`, is compared with what the statement gives, `// throws ShapeError` with
+ * what it throws; what is said after a semicolon, and a comment that is no value, are for the
+ * reader.
  */
 import { transform } from "esbuild";
 import * as kiln from "kiln-ml";
@@ -16,7 +17,10 @@ interface Statement {
   readonly comment: string;
 }
 
-/** Statements of some lines: one ends where its brackets are closed and the next line does not go on. */
+/**
+ * Statements of some lines: one ends where its brackets are closed and the next line does not go
+ * on.
+ */
 function statementsOf(lines: readonly string[]): Statement[] {
   const found: Statement[] = [];
   let held: string[] = [];
@@ -139,7 +143,10 @@ function spelled({ code, comment }: Statement): string {
   return `await check.${call};`;
 }
 
-/** Runs an example among some names, and gives how many of its statements were compared with what is said of them. */
+/**
+ * Runs an example among some names, and gives how many of its statements were compared with what is
+ * said of them.
+ */
 export async function runExample(code: string, scope: Record<string, unknown>): Promise<number> {
   const checked = { count: 0 };
   const body = statementsOf(code.split("\n")).map(spelled).join("\n");

@@ -1,4 +1,7 @@
-/** What examples of the reference find beside the names of `kiln-ml`: what their page says, and bytes of files. */
+/**
+ * What examples of the reference find beside the names of `kiln-ml`: what their page says, and
+ * bytes of files.
+ */
 import * as kiln from "kiln-ml";
 import * as train from "kiln-ml/train";
 

@@ -1,6 +1,7 @@
 /**
- * The reference: every public name has words, a name elsewhere, words for each parameter, and an example that runs on js and gives what
- * it says; every name in the tables of other libraries exists.
+ * The reference: every public name has words, a name elsewhere, words for each parameter, and an
+ * example that runs on js and gives what it says; every name in the tables of other libraries
+ * exists.
  */
 import { readCheckpoint, terminal } from "@kiln-ml/train/node";
 import * as kiln from "kiln-ml";
@@ -16,7 +17,8 @@ import {
 import { runExample } from "./example.ts";
 import { examplesScope } from "./reference-scope.ts";
 
-// Examples set what is set once for a process: afterwards it is as `kiln-ml` and `kiln-ml/train` leave it.
+// Examples set what is set once for a process: afterwards it is as `kiln-ml` and `kiln-ml/train`
+// leave it.
 const { compile, to: move, stateBytes, loadState } = kiln;
 test.before(() => {
   kiln.setDefaultTarget("js");
@@ -28,7 +30,10 @@ test.after(() => {
   train.surround({ readCheckpoint, renderer: terminal });
 });
 
-/** Whether there is what a path names, as in `coverage.test.ts`; a method of a class counts as its name. */
+/**
+ * Whether there is what a path names, as in `coverage.test.ts`; a method of a class counts as its
+ * name.
+ */
 function exists(path: string): boolean {
   const names = path
     .replace(/^kiln\./, "")

@@ -1,6 +1,6 @@
 /**
- * The shapes of the arrays that loaders yield, kept beside them: a batch is a plain typed array for everyone, and a
- * compiled function that is given one still knows its rows.
+ * The shapes of the arrays that loaders yield, kept beside them: a batch is a plain typed array for
+ * everyone, and a compiled function that is given one still knows its rows.
  */
 import { checkList, GraphError, kindOf } from "@kiln-ml/ir";
 

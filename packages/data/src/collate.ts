@@ -1,6 +1,7 @@
 /**
- * Samples into a batch: stacked where they are alike, padded where they differ in length, packed where they are graphs. Arrays that
- * come out know their shapes, so that a compiled function is given them as they are.
+ * Samples into a batch: stacked where they are alike, padded where they differ in length, packed
+ * where they are graphs. Arrays that come out know their shapes, so that a compiled function is
+ * given them as they are.
  */
 
 import {
@@ -24,7 +25,10 @@ export type Field =
   | NumericArray
   | { readonly data: NumericArray; readonly shape: readonly number[] };
 
-/** What becomes of a field in a batch. Plain numbers become f32; give labels as `Int32Array.of(label)`. */
+/**
+ * What becomes of a field in a batch. Plain numbers become f32; give labels as
+ * `Int32Array.of(label)`.
+ */
 export type Stacked<F> = F extends number
   ? Float32Array
   : F extends { readonly data: infer A }
@@ -115,7 +119,10 @@ export const stack = <S>(samples: readonly S[]): Batch<S> =>
 export interface PadOptions {
   /** What is put behind a sample that is shorter, default 0. */
   readonly value?: number;
-  /** Rounds the common length up to a multiple of this, so that a program sees fewer lengths; 1 by default. */
+  /**
+   * Rounds the common length up to a multiple of this, so that a program sees fewer lengths; 1 by
+   * default.
+   */
   readonly multiple?: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Data sets made of others, without a copy of them: a sample is found, read and changed when it is asked for. What only chooses
- * samples keeps the kind of its source; what changes them gives items. Names of samples come through, for errors.
+ * Data sets made of others, without a copy of them: a sample is found, read and changed when it is
+ * asked for. What only chooses samples keeps the kind of its source; what changes them gives items.
+ * Names of samples come through, for errors.
  */
 import {
   checkOptions,

@@ -1,6 +1,7 @@
 /**
- * Tables of comma-separated values, read by papaparse (RFC 4180 and what spreadsheets make of it). Cells are texts until a column is
- * asked for as numbers or classes; a line end within quotes is a line feed. Rows are counted as a reader of the file sees records, the header being row 1.
+ * Tables of comma-separated values, read by papaparse (RFC 4180 and what spreadsheets make of it).
+ * Cells are texts until a column is asked for as numbers or classes; a line end within quotes is a
+ * line feed. Rows are counted as a reader of the file sees records, the header being row 1.
  */
 import { ArtifactError, checkOptions, GraphError, type OptionNames } from "@kiln-ml/ir";
 import { setBatchShape } from "./batch-shape.ts";
@@ -10,7 +11,9 @@ import { textOf } from "./text.ts";
 export interface CsvOptions {
   /** What errors call the file; "csv" by default. */
   readonly name?: string;
-  /** Whether the first row has the names of the columns, true by default; else they are "0", "1", … */
+  /**
+   * Whether the first row has the names of the columns, true by default; else they are "0", "1", …
+   */
   readonly header?: boolean;
   /** Guessed from the first rows by default. */
   readonly delimiter?: string;
@@ -124,8 +127,8 @@ export class Table implements Items<readonly string[]> {
   }
 
   /**
-   * The columns as f32[rows, columns], all by default. An empty cell is NaN if `missing` is "NaN". Throws ArtifactError for a cell that is
-   * no number, with its row.
+   * The columns as f32[rows, columns], all by default. An empty cell is NaN if `missing` is "NaN".
+   * Throws ArtifactError for a cell that is no number, with its row.
    */
   numbers(
     columns: Column | readonly Column[] = this.names,
@@ -152,8 +155,9 @@ export class Table implements Items<readonly string[]> {
   }
 
   /**
-   * A column as labels: indices into `classes`, which are the texts of the column in the order of the alphabet unless given, as those of
-   * the training set are for a test set. Throws ArtifactError for a text that is not among them, with its row.
+   * A column as labels: indices into `classes`, which are the texts of the column in the order of
+   * the alphabet unless given, as those of the training set are for a test set. Throws
+   * ArtifactError for a text that is not among them, with its row.
    */
   classes(column: Column, classes?: readonly string[]): Classes {
     const texts = this.column(column);

@@ -1,6 +1,6 @@
 /**
- * Data sets: samples by index, gathered into flat typed arrays ready for a compiled step. Holds no tensors and
- * reads no files.
+ * Data sets: samples by index, gathered into flat typed arrays ready for a compiled step. Holds no
+ * tensors and reads no files.
  */
 
 import { checkList, kindOf, printShape, ShapeError } from "@kiln-ml/ir";

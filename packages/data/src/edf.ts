@@ -1,6 +1,6 @@
 /**
- * EDF and BDF recordings (Kemp et al. 1992; BioSemi's 24 bits): signals in physical units. Annotations of EDF+ are left out, and of
- * interrupted files (EDF+D) the records follow each other.
+ * EDF and BDF recordings (Kemp et al. 1992; BioSemi's 24 bits): signals in physical units.
+ * Annotations of EDF+ are left out, and of interrupted files (EDF+D) the records follow each other.
  */
 
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";

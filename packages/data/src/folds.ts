@@ -1,6 +1,7 @@
 /**
- * Parts of a data set for training and for testing: folds of a cross-validation, and splits that keep the shares of labels or keep
- * groups together. All are lists of indices underneath, so that nothing is read.
+ * Parts of a data set for training and for testing: folds of a cross-validation, and splits that
+ * keep the shares of labels or keep groups together. All are lists of indices underneath, so that
+ * nothing is read.
  */
 
 import {
@@ -20,7 +21,10 @@ import { byLabel, type Label } from "./samplers.ts";
 export interface FoldOptions {
   /** Fixes who is in which fold, default 0. */
   readonly seed?: number;
-  /** A label of each sample: every fold has each in the share that it has in all, to within one sample. */
+  /**
+   * A label of each sample: every fold has each in the share that it has in all, to within one
+   * sample.
+   */
   readonly stratify?: ArrayLike<Label>;
   /** A group of each sample, such as a patient: all of a group are in one fold. */
   readonly groups?: ArrayLike<Label>;
@@ -82,7 +86,10 @@ function checkLabels(
     throw new ShapeError(`${op}: ${what} has ${labels.length} labels for ${n} samples`);
 }
 
-/** Deals the samples out, label by label: so folds differ by one sample at most, in all and in each label. */
+/**
+ * Deals the samples out, label by label: so folds differ by one sample at most, in all and in each
+ * label.
+ */
 function foldsOfStrata(
   labels: ArrayLike<Label> | undefined,
   n: number,
@@ -151,7 +158,10 @@ export function stratifiedSplit<S, D extends Source<S>>(
   });
 }
 
-/** From where to where each part of n goes, so that rounding costs no sample where the fractions sum to 1. */
+/**
+ * From where to where each part of n goes, so that rounding costs no sample where the fractions sum
+ * to 1.
+ */
 function cuts(fractions: readonly number[], n: number): [number, number][] {
   let sum = 0;
   let start = 0;

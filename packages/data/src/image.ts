@@ -1,6 +1,7 @@
 /**
- * Pictures as bytes [height, width, channels]: PNG by fast-png, JPEG by jpeg-js, told apart by their first bytes. Decoders are loaded
- * where one is needed. Resizing is in bytes too, once before training; what is random belongs into the step.
+ * Pictures as bytes [height, width, channels]: PNG by fast-png, JPEG by jpeg-js, told apart by
+ * their first bytes. Decoders are loaded where one is needed. Resizing is in bytes too, once before
+ * training; what is random belongs into the step.
  */
 
 import { ArtifactError, checkOptions, type OptionNames, printShape, ShapeError } from "@kiln-ml/ir";

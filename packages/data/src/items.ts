@@ -1,6 +1,7 @@
 /**
- * Samples one by one: what a data set of flat arrays cannot hold, such as texts, graphs and sequences of any length. Either kind of
- * source has names for its samples, so that an error can say which file and row it is about.
+ * Samples one by one: what a data set of flat arrays cannot hold, such as texts, graphs and
+ * sequences of any length. Either kind of source has names for its samples, so that an error can
+ * say which file and row it is about.
  */
 import { ArtifactError, GraphError, KilnError, kindOf, ShapeError } from "@kiln-ml/ir";
 import { setBatchShape } from "./batch-shape.ts";
@@ -81,8 +82,8 @@ export const sampleName = (source: { name?(index: number): string }, index: numb
   source.name ? `sample ${index} (${source.name(index)})` : `sample ${index}`;
 
 /**
- * What went wrong with a sample, its name in front. The class stays that of the cause, ArtifactError for files; what is no error of
- * Kiln is a GraphError.
+ * What went wrong with a sample, its name in front. The class stays that of the cause,
+ * ArtifactError for files; what is no error of Kiln is a GraphError.
  */
 export function sampleError(
   op: string,
@@ -107,7 +108,10 @@ export function naming<E extends KilnError>(error: E): E {
   return error;
 }
 
-/** The samples at `indices`, one after the other. Rejects with the error of the first that fails, named. */
+/**
+ * The samples at `indices`, one after the other. Rejects with the error of the first that fails,
+ * named.
+ */
 export async function samplesAt<S>(
   op: string,
   source: Items<S>,
@@ -122,7 +126,8 @@ export async function samplesAt<S>(
       throw sampleError(op, source, indices[i]!, error);
     }
   }
-  // Settled together, so that of several bad samples the first is told and no rejection is left alone.
+  // Settled together, so that of several bad samples the first is told and no rejection is left
+  // alone.
   const settled = await Promise.allSettled(waiting);
   return settled.map((result, i) => {
     if (result.status === "fulfilled") return result.value;

@@ -1,6 +1,7 @@
 /**
- * Batches of a data set, in order, shuffled or as a sampler says. One iteration is one epoch. A batch is gathered while the caller
- * works on an earlier one, here or by workers; where the data go is the caller's matter.
+ * Batches of a data set, in order, shuffled or as a sampler says. One iteration is one epoch. A
+ * batch is gathered while the caller works on an earlier one, here or by workers; where the data go
+ * is the caller's matter.
  */
 import { checkOptions, checkRecord, GraphError, kindOf, type OptionNames } from "@kiln-ml/ir";
 import { setBatchShape } from "./batch-shape.ts";
@@ -125,8 +126,9 @@ export class DataLoader<B = Fields, S = unknown> implements AsyncIterable<B> {
   }
 
   /**
-   * The next iteration goes on where `state` was taken; no batch before it is gathered. It has no batch if all of the epoch were given
-   * out. Throws GraphError for the state of a loader with other batches.
+   * The next iteration goes on where `state` was taken; no batch before it is gathered. It has no
+   * batch if all of the epoch were given out. Throws GraphError for the state of a loader with
+   * other batches.
    */
   load(state: LoaderState): void {
     checkRecord("dataLoader", state, "state");
@@ -192,7 +194,9 @@ function checkPrefetch(prefetch: number | undefined): void {
     );
 }
 
-/** How batches are made here, in a worker as well: gathered by the data set, or collated of items. */
+/**
+ * How batches are made here, in a worker as well: gathered by the data set, or collated of items.
+ */
 export function batchMaker(
   op: string,
   source: Source<unknown>,

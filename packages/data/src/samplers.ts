@@ -1,6 +1,6 @@
 /**
- * Orders in which a loader takes samples. A sampler gives the indices of an epoch from its seed and the epoch's number alone, so
- * that a run that is resumed goes on in the same order.
+ * Orders in which a loader takes samples. A sampler gives the indices of an epoch from its seed and
+ * the epoch's number alone, so that a run that is resumed goes on in the same order.
  */
 
 import {
@@ -231,7 +231,10 @@ export function byGroup(
 export interface BucketOptions {
   /** Samples of a batch. */
   readonly batch: number;
-  /** Batches whose samples are sorted together; 50 by default. The more, the less padding and the less chance. */
+  /**
+   * Batches whose samples are sorted together; 50 by default. The more, the less padding and the
+   * less chance.
+   */
   readonly pool?: number;
   /** Fixes the order, default 0. */
   readonly seed?: number;

@@ -1,6 +1,6 @@
 /**
- * The other side of a loader's workers: a module that is started as a worker makes its samples and serves batches of them. The same
- * text runs in Node's threads and in a page's workers.
+ * The other side of a loader's workers: a module that is started as a worker makes its samples and
+ * serves batches of them. The same text runs in Node's threads and in a page's workers.
  */
 import { ArtifactError, checkOptions, GraphError } from "@kiln-ml/ir";
 import { batchShapeOf } from "./batch-shape.ts";
@@ -60,8 +60,8 @@ export function serveBatches<S>(
 }
 
 /**
- * Buffers that can be moved: of arrays that gathering, `stack` or `pad` made, as their known shape tells, and that hold nothing else.
- * Others are copied, since the samples may live in them.
+ * Buffers that can be moved: of arrays that gathering, `stack` or `pad` made, as their known shape
+ * tells, and that hold nothing else. Others are copied, since the samples may live in them.
  */
 function movable(arrays: readonly ArrayBufferView[]): ArrayBuffer[] {
   const own = arrays.filter((a) => batchShapeOf(a) && a.byteLength === a.buffer.byteLength);

@@ -1,5 +1,6 @@
 /**
- * Arrays that a file of NumPy or a safetensors file holds, as data sets. Reading the file is for `@kiln-ml/formats`; its records fit.
+ * Arrays that a file of NumPy or a safetensors file holds, as data sets. Reading the file is for
+ * `@kiln-ml/formats`; its records fit.
  */
 import {
   checkList,
@@ -12,7 +13,10 @@ import {
 } from "@kiln-ml/ir";
 import { type Dataset, type Fields, fromArrays, type NumericArray } from "./dataset.ts";
 
-/** An array with its shape: a typed array, or bytes with the dtype that they hold, as `readNpz` and `readSafetensors` give them. */
+/**
+ * An array with its shape: a typed array, or bytes with the dtype that they hold, as `readNpz` and
+ * `readSafetensors` give them.
+ */
 export interface NamedArray {
   readonly shape: readonly number[];
   readonly data: ArrayBufferView;

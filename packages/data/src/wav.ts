@@ -1,4 +1,7 @@
-/** WAV files: PCM of 8, 16, 24 and 32 bits and floats of 32 and 64, as samples from −1 to 1. Reads no compressed ones. */
+/**
+ * WAV files: PCM of 8, 16, 24 and 32 bits and floats of 32 and 64, as samples from −1 to 1. Reads
+ * no compressed ones.
+ */
 
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
 import { checkBytes } from "./check.ts";

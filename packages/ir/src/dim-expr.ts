@@ -1,12 +1,15 @@
 /**
- * What a dim is: a canonical sum of products, its text, and what can be read off it. Computes no new ones; `dim.ts`
- * does, and gives out everything here as well.
+ * What a dim is: a canonical sum of products, its text, and what can be read off it. Computes no
+ * new ones; `dim.ts` does, and gives out everything here as well.
  */
 import { GraphError, ShapeError } from "./errors.ts";
 
 export type Dim = number | DimExpr;
 
-/** A named integer. `extent`, for loop variables, says 0 ≤ value < extent even when the extent is symbolic. */
+/**
+ * A named integer. `extent`, for loop variables, says 0 ≤ value < extent even when the extent is
+ * symbolic.
+ */
 export interface DimSymbol {
   readonly kind: "symbol";
   readonly name: string;
@@ -72,7 +75,10 @@ export class DimExpr {
   toString(): string {
     return printDim(this);
   }
-  /** Its text where a string is wanted; arithmetic and comparisons of JavaScript throw GraphError, as for a tensor. */
+  /**
+   * Its text where a string is wanted; arithmetic and comparisons of JavaScript throw GraphError,
+   * as for a tensor.
+   */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return printDim(this);
     throw new GraphError(
@@ -213,7 +219,10 @@ export function symbolOf(d: Dim): DimSymbol | undefined {
   return a?.kind === "symbol" ? a : undefined;
 }
 
-/** The symbol, if `d` is scale·symbol + offset with a scale of 1 or more: then `d` tells the symbol's value. */
+/**
+ * The symbol, if `d` is scale·symbol + offset with a scale of 1 or more: then `d` tells the
+ * symbol's value.
+ */
 export function linearIn(
   d: Dim,
 ): { readonly symbol: DimSymbol; readonly scale: number; readonly offset: number } | undefined {

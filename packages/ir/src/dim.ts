@@ -1,8 +1,8 @@
 /**
  * Dims: integers, or integer polynomials over named symbols, with floor division and remainder.
  *
- * One algebra serves both extents (`2*N+1`) and kernel index arithmetic (loop variables are symbols with
- * an extent). Expressions are kept in one canonical sum-of-products form, so equal forms have equal keys.
+ * One algebra serves extents (`2*N+1`) and kernel index arithmetic (loop variables are symbols with
+ * an extent). Expressions have one canonical sum-of-products form: equal forms have equal keys.
  * Decides nothing about layouts; `shape.ts` and the compiler do that.
  */
 import {
@@ -109,8 +109,8 @@ function build(terms: Term[]): Dim {
 }
 
 /**
- * k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. What was x mod c may also be a remainder of x by a
- * multiple of c, of which the quotient still tells.
+ * k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. What was x mod c may also
+ * be a remainder of x by a multiple of c, of which the quotient still tells.
  */
 function recombine(terms: readonly Term[]): Dim | undefined {
   for (const [i, t] of terms.entries()) {
@@ -205,7 +205,7 @@ function scaled(d: DimExpr, n: number): Dim {
   return n === 1 ? d : new DimExpr(d.terms.map((t) => ({ ...t, coeff: t.coeff * n })));
 }
 
-/** Whether a quotient, remainder, minimum or maximum depends on the symbol: then no sum is linear in it. */
+/** Whether a quotient, remainder, minimum or maximum has the symbol: no sum is linear in it. */
 const holdsInside = (a: Atom, name: string): boolean =>
   a.kind !== "symbol" && (symbolsIn(a.lhs).has(name) || symbolsIn(a.rhs).has(name));
 
@@ -213,7 +213,7 @@ const holdsInside = (a: Atom, name: string): boolean =>
 export function isNonNegative(d: Dim, depth = 4): boolean {
   if (minOfDim(d) >= 0) return true;
   if (typeof d === "number" || depth === 0) return false;
-  // Replace a loop variable with a symbolic extent by its worst value: 0 where it counts up, extent − 1
+  // Put the worst value for a loop variable with a symbolic extent: 0 where it counts up, extent − 1
   // where it counts down. Sound for terms that are linear in it.
   for (const t of d.terms)
     for (const a of t.atoms) {
@@ -297,7 +297,7 @@ function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | unde
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** An extent may be 0, or less where a window does not fit; then there is no element whose index would be divided. */
+/** An extent may be 0 or less: then there is no element whose index would be divided. */
 function checkDivisor(op: string, c: Dim): void {
   if (maxOfDim(c) < 0) throw new ShapeError(`${op}: divisor ${printDim(c)} is negative`);
 }

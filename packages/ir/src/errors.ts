@@ -1,11 +1,13 @@
 /**
- * The error classes of the project, named after who must act, and the check that all records of options go through. A leaf: it
- * imports nothing, and the artifact package re-exports it so that a user catches one class everywhere.
+ * The error classes of the project, named after who must act, and the check that all records of
+ * options go through. A leaf: it imports nothing, and the artifact package re-exports it so that a
+ * user catches one class everywhere.
  */
 
 /**
- * What a terminal would act on and not show: control characters but tab and line feed, those that change the direction of
- * text, and the separators that some viewers take for line feeds. Names and texts of files may hold them.
+ * What a terminal would act on and not show: control characters but tab and line feed, those that
+ * change the direction of text, and the separators that some viewers take for line feeds. Names and
+ * texts of files may hold them.
  */
 const unseen =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
@@ -46,7 +48,10 @@ export class KilnError extends Error {
  */
 export class ShapeError extends KilnError {
   override name = "ShapeError";
-  /** The two extents that had to be equal, where that is what is wrong: dims, of which this leaf knows nothing. */
+  /**
+   * The two extents that had to be equal, where that is what is wrong: dims, of which this leaf
+   * knows nothing.
+   */
   apart?: readonly [unknown, unknown];
 }
 
@@ -126,8 +131,8 @@ export function bug(where: string, what: string, detail = ""): never {
 export type OptionNames<T> = { readonly [K in keyof Required<T>]: 1 };
 
 /**
- * The options as they are, none if they are undefined. Throws GraphError for what is no record, and for a key that is not in
- * `names`: with the name that was probably meant, or all there are.
+ * The options as they are, none if they are undefined. Throws GraphError for what is no record, and
+ * for a key that is not in `names`: with the name that was probably meant, or all there are.
  */
 export function checkOptions<T extends object>(
   op: string,

@@ -28,8 +28,8 @@ export interface GradOptions {
   /** What multiplies the derivative of each element of y; 1 for a scalar y. */
   readonly cotangent?: Tensor;
   /**
-   * What to do with an x that y does not depend on: "error" (the default), "zeros", or "skip": zeros, and its name is told once on
-   * the console.
+   * What to do with an x that y does not depend on: "error" (the default), "zeros", or "skip":
+   * zeros, and its name is told once on the console.
    */
   readonly unused?: "zeros" | "skip" | "error";
 }

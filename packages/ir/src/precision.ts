@@ -1,7 +1,8 @@
 /**
- * Mixed precision while a graph is built: in a scope of `autocast` the functions that build products take their operands in half
- * precision, and those that sum or exponentiate take theirs in full. Changes no graph that exists, and no gradient: that
- * follows the dtypes of what it is the gradient of.
+ * Mixed precision while a graph is built: in a scope of `autocast` the functions that build
+ * products take their operands in half precision, and those that sum or exponentiate take theirs in
+ * full. Changes no graph that exists, and no gradient: that follows the dtypes of what it is the
+ * gradient of.
  */
 import { type Dtype, isFloat, isHalf } from "./dtype.ts";
 import { DtypeError, GraphError } from "./errors.ts";

@@ -1,6 +1,7 @@
 /**
- * Graphs as text, one node a line, read back by `parse.ts`. Symbols with bounds other than [1, inf] are declared
- * first. Values of data leaves are shown when they are few; the text of a larger one names only its type.
+ * Graphs as text, one node a line, read back by `parse.ts`. Symbols with bounds other than [1, inf]
+ * are declared first. Values of data leaves are shown when they are few; the text of a larger one
+ * names only its type.
  *
  *   graph f(%x: f32[N,784], %w: param f32[784,10]) {
  *     %1: f32[N,10] = dotGeneral %x %w {lhsContract=[1], rhsContract=[0]}

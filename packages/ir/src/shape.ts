@@ -1,6 +1,6 @@
 /**
- * Shapes: lists of dims. Sizes, row-major strides, axes and NumPy broadcasting. Knows no ops; the callers
- * name the op in the errors.
+ * Shapes: lists of dims. Sizes, row-major strides, axes and NumPy broadcasting. Knows no ops; the
+ * callers name the op in the errors.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * Values of the middle of a program, by name: who traces it asks for them. A mark beside the graph, not an op: a program that nobody
- * watches is what it would be without.
+ * Values of the middle of a program, by name: who traces it asks for them. A mark beside the graph,
+ * not an op: a program that nobody watches is what it would be without.
  */
 import { GraphError } from "./errors.ts";
 import { kindOf } from "./kind.ts";

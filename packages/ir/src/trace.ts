@@ -1,6 +1,6 @@
 /**
- * The record of assignments to parameters while a program is defined. A read of a parameter after an
- * assignment sees the assigned value, so the program keeps the order in which it was written.
+ * The record of assignments to parameters while a program is defined. A read of a parameter after
+ * an assignment sees the assigned value, so the program keeps the order in which it was written.
  */
 import { DtypeError, GraphError, ShapeError } from "./errors.ts";
 import { kindOf } from "./kind.ts";
@@ -29,7 +29,10 @@ export function trace<T>(define: () => T): { value: T; updates: Updates } {
   }
 }
 
-/** Assignments made outside any `trace`; the front door runs and clears them with the next read of data. */
+/**
+ * Assignments made outside any `trace`; the front door runs and clears them with the next read of
+ * data.
+ */
 export const ambientUpdates = (): Updates => stack[0]!;
 
 /** True while a `trace` runs. */
@@ -68,8 +71,9 @@ export function assign(target: Tensor, value: Tensor): void {
 let raw = false;
 
 /**
- * Runs `define` with parameters read as themselves. For transforms of graph that is already built: there a parameter
- * stands for the value it had when the graph was built, whatever was assigned since.
+ * Runs `define` with parameters read as themselves. For transforms of graph that is already built:
+ * there a parameter stands for the value it had when the graph was built, whatever was assigned
+ * since.
  */
 export function ignoringAssignments<T>(define: () => T): T {
   const before = raw;
@@ -92,8 +96,9 @@ export function currentValue(t: Tensor): Tensor {
 }
 
 /**
- * `currentValue`, to be kept: where that is a parameter itself, a node that stays what the parameter holds here, whatever is
- * assigned to it later. What a record of assignments holds, and what an op returns that has nothing to do, are such.
+ * `currentValue`, to be kept: where that is a parameter itself, a node that stays what the
+ * parameter holds here, whatever is assigned to it later. What a record of assignments holds, and
+ * what an op returns that has nothing to do, are such.
  */
 export function heldValue(t: Tensor): Tensor {
   const value = currentValue(t);

@@ -1,5 +1,6 @@
 /**
- * Activations as layers and by name. The functions are the IR's composites; a layer only holds their options.
+ * Activations as layers and by name. The functions are the IR's composites; a layer only holds
+ * their options.
  */
 import {
   celu,
@@ -72,7 +73,10 @@ export function activationOf(name: ActivationName): (x: Tensor) => Tensor {
   return named[name];
 }
 
-/** A class for an activation that has no options. Calls are marked pure, so that a page keeps those that it names. */
+/**
+ * A class for an activation that has no options. Calls are marked pure, so that a page keeps those
+ * that it names.
+ */
 const plain = (fn: (x: Tensor) => Tensor): (new () => Layer) =>
   class extends Activation {
     constructor() {

@@ -1,6 +1,6 @@
 /**
- * Pooling to a grid of a given size, whatever the extents: cells as PyTorch lays them. Cells that do not divide an axis evenly are
- * taken one by one.
+ * Pooling to a grid of a given size, whatever the extents: cells as PyTorch lays them. Cells that
+ * do not divide an axis evenly are taken one by one.
  */
 import { checkList, concat, isStatic, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
 import { Module } from "./module.ts";
@@ -35,7 +35,8 @@ class AdaptivePool extends Module {
     checkRank(this.op, x, this.grid.length + 2);
     if (this.grid.every((g) => g === 1))
       return this.reduce(x, x.shape.map((_, i) => i).slice(2), true);
-    // The mean over a cell is that of rows of the means of columns, and so the largest, so the axes separate.
+    // The mean over a cell is that of rows of the means of columns, and so the largest, so the axes
+    // separate.
     return this.grid.reduce<Tensor>(
       (y, count, i) => (count === null ? y : this.alongAxis(y, i + 2, count)),
       x,

@@ -26,11 +26,14 @@ import {
 } from "@kiln-ml/ir";
 
 export interface AttentionOptions {
-  /** bool: true where a query may attend to a key; or floats, added to the scores. Broadcasts to [..., T, S]. */
+  /**
+   * bool: true where a query may attend to a key; or floats, added to the scores. Broadcasts to
+   * [..., T, S].
+   */
   readonly mask?: Tensor;
   /**
-   * Lets query t attend to keys 0 … t only. With "end" the last query stands at the last key, as beside a cache of keys: query t
-   * attends to keys 0 … t + S − T.
+   * Lets query t attend to keys 0 … t only. With "end" the last query stands at the last key, as
+   * beside a cache of keys: query t attends to keys 0 … t + S − T.
    */
   readonly causal?: boolean | "end";
   /** Factor of the scores, 1/√d by default. */
@@ -70,7 +73,8 @@ export function attend(
   if (options.scale === undefined && typeof width !== "number")
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
   const scale = options.scale ?? 1 / Math.sqrt(width as number);
-  // Mixed precision rounds operands and result as of any product. Between them all is f32: scores are not stored.
+  // Mixed precision rounds operands and result as of any product. Between them all is f32: scores
+  // are not stored.
   const factors = [q, k, v].map(asFactor) as [Tensor, Tensor, Tensor];
   return roundedOnce(factors, (a, b, c) =>
     autocast("f32", () => {

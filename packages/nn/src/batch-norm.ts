@@ -1,6 +1,7 @@
 /**
- * Batch normalisation. In training it normalises by the statistics of the batch and moves the running ones
- * towards them by `assign`; afterwards it uses the running ones, which no gradient reaches.
+ * Batch normalisation. In training it normalises by the statistics of the batch and moves the
+ * running ones towards them by `assign`; afterwards it uses the running ones, which no gradient
+ * reaches.
  */
 import {
   checkOptions,
@@ -24,11 +25,17 @@ import { checkMomentum, type Momentum, shareOf, updateRunning } from "./running.
 export interface BatchNormOptions {
   /** Added to the variance, default 1e-5. */
   readonly eps?: number;
-  /** Share of the batch in the new running statistics, default 0.1; null for the mean of all batches so far. */
+  /**
+   * Share of the batch in the new running statistics, default 0.1; null for the mean of all batches
+   * so far.
+   */
   readonly momentum?: number | null;
   /** Has gain and bias; true by default. */
   readonly affine?: boolean;
-  /** Keeps running statistics; true by default. Without them those of the batch are used in evaluation too. */
+  /**
+   * Keeps running statistics; true by default. Without them those of the batch are used in
+   * evaluation too.
+   */
   readonly trackRunningStats?: boolean;
 }
 
@@ -103,7 +110,10 @@ class BatchNorm extends Module {
     });
   }
 
-  /** Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch does. */
+  /**
+   * Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch
+   * does.
+   */
   private batchStatistics(
     x: Tensor,
     axes: readonly number[],

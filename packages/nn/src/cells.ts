@@ -1,4 +1,7 @@
-/** One step of a recurrent layer, for loops of one's own: the weights and names of the layers in `recurrent.ts`. */
+/**
+ * One step of a recurrent layer, for loops of one's own: the weights and names of the layers in
+ * `recurrent.ts`.
+ */
 import {
   checkOptions,
   DtypeError,

@@ -1,6 +1,6 @@
 /**
- * Layers of transposed convolutions over one to three axes, channels first, with PyTorch's layout of weights. The arithmetic is
- * the IR's `convTranspose`.
+ * Layers of transposed convolutions over one to three axes, channels first, with PyTorch's layout
+ * of weights. The arithmetic is the IR's `convTranspose`.
  */
 import {
   checkOptions,

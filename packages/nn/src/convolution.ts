@@ -1,6 +1,6 @@
 /**
- * Convolution layers over one to three axes, channels first as in PyTorch. The arithmetic is the IR's
- * `convolution`; here are the parameters, the padding by name and mode, and the bias.
+ * Convolution layers over one to three axes, channels first as in PyTorch. The arithmetic is the
+ * IR's `convolution`; here are the parameters, the padding by name and mode, and the bias.
  */
 import {
   checkOptions,

@@ -1,6 +1,7 @@
 /**
- * Cross-entropy against class indices or probabilities, and negative log likelihood. Indices are compared with
- * an iota along the class axis instead of gathered, so that the whole loss is row-wise and fuses.
+ * Cross-entropy against class indices or probabilities, and negative log likelihood. Indices are
+ * compared with an iota along the class axis instead of gathered, so that the whole loss is
+ * row-wise and fuses.
  */
 import {
   checkOptions,
@@ -98,7 +99,8 @@ function againstIndices(
   const known = label.greaterEqual(0).and(label.less(logp.shape[axis]!));
   const wrong = `a target is none of ${printDim(logp.shape[axis]!)} classes`;
   const counts = claimIndices(known.or(kept.not()), { op: options.op, holds: "all", wrong });
-  // Of what is no class the first stands in, times NaN: a loss and a gradient of 0 would pass for a sample that is right.
+  // Of what is no class the first stands in, times NaN: a loss and a gradient of 0 would pass for a
+  // sample that is right.
   const hit = iota(logp.shape, axis).equal(select(known, label, 0).expandDims(axis));
   const sign = select(counts, -1, Number.NaN).convert(logp.dtype);
   const masked = (t: Tensor): Tensor => select(kept, t, 0);
@@ -113,8 +115,9 @@ function againstIndices(
 }
 
 /**
- * How many are true, as a product with itself: a kernel that is done before the losses are computed, so that they and their gradient
- * stay one. A sum would be taken into the kernel of the losses' own, and the gradient would wait for it.
+ * How many are true, as a product with itself: a kernel that is done before the losses are
+ * computed, so that they and their gradient stay one. A sum would be taken into the kernel of the
+ * losses' own, and the gradient would wait for it.
  */
 function countOf(kept: Tensor): Tensor {
   const flat = kept.convert("i32").reshape([-1]);

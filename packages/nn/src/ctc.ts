@@ -1,6 +1,7 @@
 /**
- * Connectionist temporal classification: the likelihood of a sequence without its alignment, by the forward recursion in log space,
- * one `scan` over time. The backward recursion is the scan's gradient.
+ * Connectionist temporal classification: the likelihood of a sequence without its alignment, by the
+ * forward recursion in log space, one `scan` over time. The backward recursion is the scan's
+ * gradient.
  */
 import {
   broadcastTo,
@@ -31,7 +32,10 @@ import {
 import { type Reduction, reduce } from "./reduction.ts";
 
 export interface CtcOptions {
-  /** "mean" by default: each loss by the length of its target (at least 1), then the mean over samples. */
+  /**
+   * "mean" by default: each loss by the length of its target (at least 1), then the mean over
+   * samples.
+   */
   readonly reduction?: Reduction;
   /** The class that stands for no label, default 0. */
   readonly blank?: number;
@@ -39,7 +43,10 @@ export interface CtcOptions {
   readonly inputLengths?: Tensor;
   /** Labels of each sample, i32[N]; all of S by default. */
   readonly targetLengths?: Tensor;
-  /** Gives 0 for samples whose target does not fit into their steps, whose loss is infinite; default false. */
+  /**
+   * Gives 0 for samples whose target does not fit into their steps, whose loss is infinite; default
+   * false.
+   */
   readonly zeroInfinity?: boolean;
 }
 
@@ -141,8 +148,9 @@ function shifted(x: Tensor, value: number): [Tensor, Tensor] {
 }
 
 /**
- * ln of the sum over alignments of all steps that end in each place of the labels, [N, 2S + 1]. Before the first step all is at the
- * first blank, from where the first step reaches it and the first label, as it should.
+ * ln of the sum over alignments of all steps that end in each place of the labels, [N, 2S + 1].
+ * Before the first step all is at the first blank, from where the first step reaches it and the
+ * first label, as it should.
  */
 function forward(logp: Tensor, labels: Tensor, lengths: Tensor | undefined): Tensor {
   const [steps, n] = logp.shape as [Dim, Dim, Dim];
@@ -167,7 +175,10 @@ function forward(logp: Tensor, labels: Tensor, lengths: Tensor | undefined): Ten
   return carry[0]!;
 }
 
-/** −ln of what ends in the last label or the blank after it; ∞ or 0, without gradient, where nothing does. */
+/**
+ * −ln of what ends in the last label or the blank after it; ∞ or 0, without gradient, where nothing
+ * does.
+ */
 function likelihood(alpha: Tensor, lengths: Tensor, zeroInfinity: boolean): Tensor {
   const place = iota(alpha.shape, 1, "i32");
   const last = lengths.mul(2).expandDims(1);

@@ -1,6 +1,6 @@
 /**
- * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
- * that a compiled step draws a new mask at each run.
+ * Dropout with random state of its own: a key that each training pass uses and then advances by
+ * `assign`, so that a compiled step draws a new mask at each run.
  */
 import {
   checkOptions,

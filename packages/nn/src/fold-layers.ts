@@ -1,5 +1,6 @@
 /**
- * Windows of images as columns, and columns summed back into images: PyTorch's Unfold and Fold (im2col and its transpose).
+ * Windows of images as columns, and columns summed back into images: PyTorch's Unfold and Fold
+ * (im2col and its transpose).
  */
 import {
   checkOptions,

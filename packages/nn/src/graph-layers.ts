@@ -1,6 +1,7 @@
 /**
- * Layers over graphs: nodes are rows of x, edges two rows of node numbers, source and target. Several graphs are packed as one whose nodes
- * are counted on, so that a batch of graphs costs what one does. A layer is a product and one scatter over the edges.
+ * Layers over graphs: nodes are rows of x, edges two rows of node numbers, source and target.
+ * Several graphs are packed as one whose nodes are counted on, so that a batch of graphs costs what
+ * one does. A layer is a product and one scatter over the edges.
  */
 import {
   checkOptions,

@@ -2,7 +2,10 @@
 import { GraphError, kindOf } from "@kiln-ml/ir";
 import { Module } from "./module.ts";
 
-/** Gets the arguments and the result of a call; what it returns, unless undefined, takes the place of the result. */
+/**
+ * Gets the arguments and the result of a call; what it returns, unless undefined, takes the place
+ * of the result.
+ */
 export type ForwardHook = (inputs: readonly unknown[], output: unknown) => unknown;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Instance normalisation: each channel of each sample by its own statistics over the positions. With running statistics, evaluation
- * uses these.
+ * Instance normalisation: each channel of each sample by its own statistics over the positions.
+ * With running statistics, evaluation uses these.
  */
 import {
   checkOptions,
@@ -24,7 +24,10 @@ import { checkMomentum, type Momentum, shareOf, updateRunning } from "./running.
 export interface InstanceNormOptions {
   /** Added to the variance, default 1e-5. */
   readonly eps?: number;
-  /** Share of the batch in the new running statistics, default 0.1; null for the mean of all batches so far. */
+  /**
+   * Share of the batch in the new running statistics, default 0.1; null for the mean of all batches
+   * so far.
+   */
   readonly momentum?: number | null;
   /** Has gain and bias; false by default. */
   readonly affine?: boolean;
@@ -102,7 +105,10 @@ class InstanceNorm extends Module {
     });
   }
 
-  /** Moves the running statistics towards the means over the batch of those of each instance, the unbiased variance. */
+  /**
+   * Moves the running statistics towards the means over the batch of those of each instance, the
+   * unbiased variance.
+   */
   private track(x: Tensor, axes: readonly number[]): void {
     const extent = axes.map((a) => x.shape[a]!).reduce<Dim>(mulDim, 1);
     requireAtLeast(

@@ -132,7 +132,10 @@ export function poissonNll(x: Tensor, target: Tensor, options: PoissonNllOptions
 }
 
 export interface KlDivOptions {
-  /** "mean" over all elements by default; "batchMean" is the sum by the first extent, which is the divergence. */
+  /**
+   * "mean" over all elements by default; "batchMean" is the sum by the first extent, which is the
+   * divergence.
+   */
   readonly reduction?: Reduction | "batchMean";
   /** Whether the target is a logarithm too; default false. */
   readonly logTarget?: boolean;

@@ -1,5 +1,6 @@
 /**
- * Low-rank adaptation: products of a trained network get a small second path, which alone is trained. Hu et al. 2021.
+ * Low-rank adaptation: products of a trained network get a small second path, which alone is
+ * trained. Hu et al. 2021.
  */
 import {
   assign,

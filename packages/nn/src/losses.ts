@@ -1,7 +1,8 @@
 /**
- * Losses between two tensors of one shape: squared, absolute, their mixtures, and binary cross-entropy. Shapes
- * are never broadcast here: a [N] against a [N,1] is nearly always a mistake. Each is written so that its
- * gradient is right at zero too, where |x| and max(x, 0) alone would give the wrong half.
+ * Losses between two tensors of one shape: squared, absolute, their mixtures, and binary
+ * cross-entropy. Shapes are never broadcast here: a [N] against a [N,1] is nearly always a mistake.
+ * Each is written so that its gradient is right at zero too, where |x| and max(x, 0) alone would
+ * give the wrong half.
  */
 import {
   checkOptions,
@@ -129,7 +130,10 @@ const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(t
 export interface BceOptions extends LossOptions {
   /** Share ε of the target that is spread evenly over both sides, t·(1 − ε) + ε/2; 0 by default. */
   readonly labelSmoothing?: number;
-  /** Multiplies each loss; broadcasts to the shape of the input. One for each class, say, on the last axis. */
+  /**
+   * Multiplies each loss; broadcasts to the shape of the input. One for each class, say, on the
+   * last axis.
+   */
   readonly weight?: Tensor | number;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Losses that ask for a margin: between scores, distances or classes. A label of two sides is 1 or −1.
+ * Losses that ask for a margin: between scores, distances or classes. A label of two sides is 1 or
+ * −1.
  */
 import {
   checkOptions,
@@ -184,7 +185,9 @@ export interface TripletMarginOptions extends MarginOptions {
   readonly p?: number;
   /** Added to differences, default 1e-6. */
   readonly eps?: number;
-  /** Takes the nearer of anchor and positive to the negative. Balntas et al. 2016. Default false. */
+  /**
+   * Takes the nearer of anchor and positive to the negative. Balntas et al. 2016. Default false.
+   */
   readonly swap?: boolean;
 }
 

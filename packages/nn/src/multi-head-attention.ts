@@ -1,5 +1,6 @@
 /**
- * Attention in several heads, with projections of its own; of keys and values of other widths, in fewer heads, and beside a cache.
+ * Attention in several heads, with projections of its own; of keys and values of other widths, in
+ * fewer heads, and beside a cache.
  */
 import {
   checkOptions,
@@ -21,7 +22,10 @@ export interface MultiHeadAttentionOptions {
   readonly bias?: boolean;
   /** Rate of dropout of the weights in training, default 0. */
   readonly dropout?: number;
-  /** Heads of keys and values, each of which serves heads / kvHeads queries; as many as heads by default. */
+  /**
+   * Heads of keys and values, each of which serves heads / kvHeads queries; as many as heads by
+   * default.
+   */
   readonly kvHeads?: number;
   /** The width of keys, `width` by default. */
   readonly keyWidth?: number;
@@ -120,9 +124,11 @@ export class MultiHeadAttention extends Module {
   }
 
   /**
-   * Attention of x to what is past and to itself, causal from the end: y and the cache with the keys and values of x after those before.
+   * Attention of x to what is past and to itself, causal from the end: y and the cache with the
+   * keys and values of x after those before.
    *
-   * x: f32[B, T, width]; without `past` x is the beginning. T and the length of the cache may be symbols.
+   * x: f32[B, T, width]; without `past` x is the beginning. T and the length of the cache may be
+   * symbols.
    */
   step(x: Tensor, past?: KeyValueCache): { readonly y: Tensor; readonly cache: KeyValueCache } {
     this.check(x, x, x);

@@ -1,6 +1,7 @@
 /**
- * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
- * They hold no running state. Halves are f32 from the sums to the gain and bias, and rounded once.
+ * Normalisations within one sample: over the last axes, by root mean square, and over groups of
+ * channels. They hold no running state. Halves are f32 from the sums to the gain and bias, and
+ * rounded once.
  */
 import {
   checkOptions,

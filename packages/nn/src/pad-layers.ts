@@ -1,13 +1,15 @@
 /**
- * Padding as layers, over the last one to three axes, with PyTorch's order of sides: those of the last axis first. A negative number
- * crops, where the mode allows it.
+ * Padding as layers, over the last one to three axes, with PyTorch's order of sides: those of the
+ * last axis first. A negative number crops, where the mode allows it.
  */
 import { checkTensor, type Dim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
 import { Module } from "./module.ts";
 import { extended, type PaddingMode } from "./padding.ts";
 import { checkCount, checkLength, checkRank } from "./parameter.ts";
 
-/** A number for all sides, or before and after of the last axis, of the one before it, and so on. */
+/**
+ * A number for all sides, or before and after of the last axis, of the one before it, and so on.
+ */
 export type PadSizes = number | readonly number[];
 
 class PadLayer extends Module {

@@ -1,5 +1,6 @@
 /**
- * Between channels and places: blocks of an image become channels, and back. Views, no kernels of their own.
+ * Between channels and places: blocks of an image become channels, and back. Views, no kernels of
+ * their own.
  */
 import {
   checkTensor,

@@ -1,5 +1,6 @@
 /**
- * Pooling over the one to three trailing axes of [N, C, …]: the windows and their reduction are the IR's.
+ * Pooling over the one to three trailing axes of [N, C, …]: the windows and their reduction are the
+ * IR's.
  */
 import {
   avgPool,

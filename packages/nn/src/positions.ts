@@ -1,5 +1,6 @@
 /**
- * Where tokens stand: sinusoids added, rotations of queries and keys, biases of scores; and masks of what may be seen.
+ * Where tokens stand: sinusoids added, rotations of queries and keys, biases of scores; and masks
+ * of what may be seen.
  */
 import {
   checkOptions,

@@ -1,6 +1,7 @@
 /**
- * Recurrent layers over sequences: plain, gated (GRU) and long short-term memory, in several layers and in both directions. One
- * loop of the program a layer and direction, so that the length may be a symbol. Gates stand in PyTorch's order.
+ * Recurrent layers over sequences: plain, gated (GRU) and long short-term memory, in several layers
+ * and in both directions. One loop of the program a layer and direction, so that the length may be
+ * a symbol. Gates stand in PyTorch's order.
  */
 import {
   checkOptions,
@@ -48,11 +49,15 @@ export interface RecurrentInputs {
 }
 
 export interface RecurrentResult {
-  /** The hidden state of the last layer at each step, f32[B, T, hidden], or 2·hidden of both directions. */
+  /**
+   * The hidden state of the last layer at each step, f32[B, T, hidden], or 2·hidden of both
+   * directions.
+   */
   readonly y: Tensor;
   /**
-   * The state after the last step, h and for an LSTM c: each f32[layers, B, hidden]. In both directions there are two a layer:
-   * that of the first layer forwards, of the first backwards, of the second forwards, and so on.
+   * The state after the last step, h and for an LSTM c: each f32[layers, B, hidden]. In both
+   * directions there are two a layer: that of the first layer forwards, of the first backwards, of
+   * the second forwards, and so on.
    */
   readonly state: Tensor[];
 }
@@ -285,7 +290,10 @@ export class RNN extends Recurrent {
 }
 
 export interface GruOptions extends RecurrentOptions {
-  /** Takes the product with the state before the reset gate: r·(Uh + d). With false, as in the paper, U·(r·h) + d. Default true. */
+  /**
+   * Takes the product with the state before the reset gate: r·(Uh + d). With false, as in the
+   * paper, U·(r·h) + d. Default true.
+   */
   readonly resetAfter?: boolean;
 }
 

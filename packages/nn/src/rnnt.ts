@@ -1,6 +1,7 @@
 /**
- * The loss of recurrent transducers: the likelihood of a sequence of labels when each step gives any number of them. Over time one `scan`;
- * along the labels the recursion is a cumulative sum in log space. The backward recursion is the gradient of both.
+ * The loss of recurrent transducers: the likelihood of a sequence of labels when each step gives
+ * any number of them. Over time one `scan`; along the labels the recursion is a cumulative sum in
+ * log space. The backward recursion is the gradient of both.
  */
 import {
   broadcastTo,
@@ -80,8 +81,8 @@ export function rnnt(logits: Tensor, targets: Tensor, options: RnntOptions = {})
 }
 
 /**
- * ln of the sum over ways to each place, [T, N, U + 1]. Of a row, with E the sums of labels up to a place and a what the blanks bring:
- * α(u) = ln Σ_{v ≤ u} e^(a(v) + E(u) − E(v)).
+ * ln of the sum over ways to each place, [T, N, U + 1]. Of a row, with E the sums of labels up to a
+ * place and a what the blanks bring: α(u) = ln Σ_{v ≤ u} e^(a(v) + E(u) − E(v)).
  */
 function forward(blanks: Tensor, emits: Tensor): Tensor {
   const [n, steps] = blanks.shape as [Dim, Dim];

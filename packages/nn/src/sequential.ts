@@ -1,6 +1,7 @@
 /**
- * Layers in a row, in two habits: a list given to the constructor, or Keras's `Input`, `Dense` and `.add`, where a
- * layer learns its input size from the one before it. Sizes are inferred by building a graph that is dropped.
+ * Layers in a row, in two habits: a list given to the constructor, or Keras's `Input`, `Dense` and
+ * `.add`, where a layer learns its input size from the one before it. Sizes are inferred by
+ * building a graph that is dropped.
  */
 import {
   checkOptions,
@@ -150,7 +151,10 @@ export class Sequential extends Module {
     for (const entry of entries.flat() as Entry[]) this.add(entry);
   }
 
-  /** Appends a layer; after an `Input` it is built at once, so that a size that does not fit throws here. */
+  /**
+   * Appends a layer; after an `Input` it is built at once, so that a size that does not fit throws
+   * here.
+   */
   add(entry: Entry): this {
     if (entry instanceof Input) {
       if (this.layers.length)
@@ -194,7 +198,10 @@ function next(layer: Part, x: Tensor, at: number): Tensor {
   );
 }
 
-/** Runs `forward` on a placeholder; assignments it makes (running statistics) are dropped with the trace. */
+/**
+ * Runs `forward` on a placeholder; assignments it makes (running statistics) are dropped with the
+ * trace.
+ */
 function resultShape(layer: Part, shape: Shape, at: number): Shape {
   return trace(() => next(layer, input("x", "f32", shape), at)).value.shape;
 }

@@ -1,6 +1,6 @@
 /**
- * Dropout of whole channels, dropout that keeps the statistics of SELU, and noise: layers that draw in training, each with random state
- * of its own, as `Dropout`.
+ * Dropout of whole channels, dropout that keeps the statistics of SELU, and noise: layers that draw
+ * in training, each with random state of its own, as `Dropout`.
  */
 import {
   checkOptions,

@@ -1,6 +1,6 @@
 /**
- * What a network is, as a table and as data: by module its result, parameters, operations and memory. A graph is built for the inputs
- * given and dropped; nothing is computed.
+ * What a network is, as a table and as data: by module its result, parameters, operations and
+ * memory. A graph is built for the inputs given and dropped; nothing is computed.
  */
 import {
   addDim,
@@ -30,11 +30,16 @@ export interface SummaryRow {
   /** `blocks.0.fc1`; "" of the whole. */
   readonly path: string;
   readonly type: string;
-  /** Of the first tensor of the result, as the last call left it; undefined where it was not called. */
+  /**
+   * Of the first tensor of the result, as the last call left it; undefined where it was not called.
+   */
   readonly output: Shape | undefined;
   /** Elements of parameters, those of modules below included. */
   readonly parameters: number;
-  /** Operations of one forward pass: 2·m·n·k of products, one an element of all else. Modules below included. */
+  /**
+   * Operations of one forward pass: 2·m·n·k of products, one an element of all else. Modules below
+   * included.
+   */
   readonly flops: Dim;
   /** Bytes of parameters and buffers, those of modules below included. */
   readonly bytes: number;

@@ -1,6 +1,6 @@
 /**
- * Losses of certain tasks: few positives among many (focal), overlap of regions (dice), pairs among others (InfoNCE), style (Gram
- * matrices).
+ * Losses of certain tasks: few positives among many (focal), overlap of regions (dice), pairs among
+ * others (InfoNCE), style (Gram matrices).
  */
 import {
   checkOptions,
@@ -97,7 +97,9 @@ export interface InfoNceOptions {
   readonly temperature?: number;
   /** Brings vectors to length 1 first, so that similarities are cosines; default true. */
   readonly normalize?: boolean;
-  /** The mean of both ways, rows among columns and columns among rows, as in CLIP; default false. */
+  /**
+   * The mean of both ways, rows among columns and columns among rows, as in CLIP; default false.
+   */
   readonly symmetric?: boolean;
 }
 

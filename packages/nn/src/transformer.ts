@@ -1,5 +1,6 @@
 /**
- * Encoders and decoders of attention and feed-forward blocks, with norms before or after; decoders run token by token beside caches.
+ * Encoders and decoders of attention and feed-forward blocks, with norms before or after; decoders
+ * run token by token beside caches.
  */
 import { checkOptions, checkTensor, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { type ActivationName, activationOf } from "./activation.ts";
@@ -297,7 +298,9 @@ export class TransformerDecoder extends Module {
     return this.layers.reduce((y, layer) => layer.forward(y, memory, options), x);
   }
 
-  /** The same for tokens after those of `past`, one cache a layer: y, and the caches with theirs. */
+  /**
+   * The same for tokens after those of `past`, one cache a layer: y, and the caches with theirs.
+   */
   step(x: Tensor, memory: Tensor, past: readonly KeyValueCache[] = []) {
     const caches: KeyValueCache[] = [];
     const y = this.layers.reduce((t, layer, i) => {

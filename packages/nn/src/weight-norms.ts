@@ -1,6 +1,7 @@
 /**
- * Reparameterisations of a layer's weight: weight normalisation and spectral normalisation. The weight becomes a computed value that the
- * layer's own forward reads; what is trained lies beside it.
+ * Reparameterisations of a layer's weight: weight normalisation and spectral normalisation. The
+ * weight becomes a computed value that the layer's own forward reads; what is trained lies beside
+ * it.
  */
 import {
   assign,
@@ -19,7 +20,10 @@ import { buffer, checkCount } from "./parameter.ts";
 export interface WeightNormOptions {
   /** Which parameter, by the name of its field; "weight" by default. */
   readonly name?: string;
-  /** The axis along which each place has a length of its own; 0 by default, null for one length of all. */
+  /**
+   * The axis along which each place has a length of its own; 0 by default, null for one length of
+   * all.
+   */
   readonly axis?: number | null;
 }
 
@@ -56,8 +60,8 @@ function weightOf(op: string, layer: Module, name: string): Tensor {
 }
 
 /**
- * Lets `forward` read what `compute` gives in the place of a parameter. It is called once a forward, with whether that trains; a read from
- * outside computes without training.
+ * Lets `forward` read what `compute` gives in the place of a parameter. It is called once a
+ * forward, with whether that trains; a read from outside computes without training.
  */
 function replaceWeight(layer: Module, name: string, compute: (train: boolean) => Tensor): void {
   const plain = layer.forward as (...xs: unknown[]) => unknown;

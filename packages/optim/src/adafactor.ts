@@ -10,7 +10,10 @@ import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from 
 export interface AdafactorOptions extends OptimizerOptions {
   /** Exponent of the decay of mean squares: a new sample weighs t^beta2Decay. Default −0.8. */
   readonly beta2Decay?: number;
-  /** Least root mean square, by default the spacing of the dtype at 1; and least size of a parameter, default 1e-3. */
+  /**
+   * Least root mean square, by default the spacing of the dtype at 1; and least size of a
+   * parameter, default 1e-3.
+   */
   readonly eps?: readonly [number | undefined, number];
   /** Most that the root mean square of a step may be, default 1. */
   readonly d?: number;

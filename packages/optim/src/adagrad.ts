@@ -1,5 +1,6 @@
 /**
- * Optimizers that divide by a root of all squared gradients, or of recent ones, without a mean of gradients: AdaGrad, Adadelta.
+ * Optimizers that divide by a root of all squared gradients, or of recent ones, without a mean of
+ * gradients: AdaGrad, Adadelta.
  */
 import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";

@@ -205,9 +205,10 @@ export class RAdam extends Optimizer {
 }
 
 /**
- * r of RAdam, and 0 where ρ ≤ 5. With a = −ln β₂ and z = a·t, ρ = ρ∞ − (2/a)·z/(eᶻ − 1), in which thousands would cancel in f32;
- * so it is (ρ∞ − 2/a) + (2/a)·(1 − z/(eᶻ − 1)), the first on the host and the last, for z < 1, by its series
- * z/2 − z²/12 + z⁴/720 − z⁶/30240 + z⁸/1209600 (Bernoulli's numbers).
+ * r of RAdam, and 0 where ρ ≤ 5. With a = −ln β₂ and z = a·t, ρ = ρ∞ − (2/a)·z/(eᶻ − 1), in which
+ * thousands would cancel in f32; so it is (ρ∞ − 2/a) + (2/a)·(1 − z/(eᶻ − 1)), the first on the
+ * host and the last, for z < 1, by its series z/2 − z²/12 + z⁴/720 − z⁶/30240 + z⁸/1209600
+ * (Bernoulli's numbers).
  */
 function rectification(beta: number, t: Tensor): Tensor {
   const limit = 2 / (1 - beta) - 1;

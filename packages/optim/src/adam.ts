@@ -73,7 +73,10 @@ export class Adam extends Optimizer {
 }
 
 export interface AdamWOptions extends AdamOptions {
-  /** Decays an element only where its step has its sign, so that decay never opposes the step. Default false. */
+  /**
+   * Decays an element only where its step has its sign, so that decay never opposes the step.
+   * Default false.
+   */
   readonly cautiousWeightDecay?: boolean;
 }
 

@@ -8,11 +8,17 @@ import type { ParamGroup } from "./members.ts";
 import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface AdanOptions extends OptimizerOptions {
-  /** Decay of the means of gradients, of their differences, and of squares; default [0.98, 0.92, 0.99]. */
+  /**
+   * Decay of the means of gradients, of their differences, and of squares; default [0.98, 0.92,
+   * 0.99].
+   */
   readonly betas?: readonly [number, number, number];
   /** Added to the root, default 1e-8. */
   readonly eps?: number;
-  /** Decays before the step, w·(1 − lr·weightDecay) − step, rather than (w − step)/(1 + lr·weightDecay); default false. */
+  /**
+   * Decays before the step, w·(1 − lr·weightDecay) − step, rather than (w − step)/(1 +
+   * lr·weightDecay); default false.
+   */
   readonly noProx?: boolean;
 }
 

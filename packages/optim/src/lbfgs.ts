@@ -1,4 +1,7 @@
-/** L-BFGS: steps along an estimate of the inverse Hessian, from the last differences of all parameters and gradients together. */
+/**
+ * L-BFGS: steps along an estimate of the inverse Hessian, from the last differences of all
+ * parameters and gradients together.
+ */
 import {
   assign,
   checkOptions,

@@ -41,7 +41,8 @@ export class Lion extends Optimizer {
     const [b1, b2] = this.betas;
     const mean = this.state(param, "mean");
     const next = this.kept(decayedMean(mean, b2, grad), mean);
-    // β₁·m + (1 − β₁)·g of the new mean, as (β₁/β₂)·m′ + (1 − β₁/β₂)·g: so one kernel stores it and the value.
+    // β₁·m + (1 − β₁)·g of the new mean, as (β₁/β₂)·m′ + (1 − β₁/β₂)·g: so one kernel stores it and
+    // the value.
     const direction = b2 > 0 ? decayedMean(next, b1 / b2, grad) : decayedMean(mean, b1, grad);
     const value = beside(next, decayed(update).sub(direction.sign().mul(lr)));
     assign(mean, next);

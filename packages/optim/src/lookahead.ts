@@ -1,6 +1,6 @@
 /**
- * Averages around an optimizer: Lookahead's slow weights, and the mean of a course of weights (SWA). Both record their assignments in
- * the current trace, like an optimizer's step.
+ * Averages around an optimizer: Lookahead's slow weights, and the mean of a course of weights
+ * (SWA). Both record their assignments in the current trace, like an optimizer's step.
  */
 import {
   assign,

@@ -1,5 +1,6 @@
 /**
- * Muon: momentum whose steps are made orthogonal. Matrices only; what is none is updated as in AdamW.
+ * Muon: momentum whose steps are made orthogonal. Matrices only; what is none is updated as in
+ * AdamW.
  */
 import {
   assign,
@@ -22,13 +23,19 @@ export interface MuonOptions extends AdamWOptions {
   readonly momentum?: number;
   /** Looks ahead along the momentum, default true. */
   readonly nesterov?: boolean;
-  /** Coefficients a, b, c of the iteration X ← a·X + (b·A + c·A²)·X with A = X·Xᵀ; default [3.4445, −4.775, 2.0315]. */
+  /**
+   * Coefficients a, b, c of the iteration X ← a·X + (b·A + c·A²)·X with A = X·Xᵀ; default [3.4445,
+   * −4.775, 2.0315].
+   */
   readonly nsCoefficients?: readonly [number, number, number];
   /** Iterations, default 5. */
   readonly nsSteps?: number;
   /** Least norm that a step is divided by, default 1e-7. */
   readonly nsEps?: number;
-  /** What the rate of an [m,n] matrix is multiplied by: √max(1, m/n) for "original", the default; 0.2·√max(m, n) for "matchRmsAdamW". */
+  /**
+   * What the rate of an [m,n] matrix is multiplied by: √max(1, m/n) for "original", the default;
+   * 0.2·√max(m, n) for "matchRmsAdamW".
+   */
   readonly adjustLr?: "original" | "matchRmsAdamW";
   /** Multiplies the rate of what is no matrix, default 1. */
   readonly adamWScale?: number;

@@ -14,18 +14,20 @@ export interface OptimizerOptions {
   /** Bounds every element of a gradient. */
   readonly clipValue?: number;
   /**
-   * Steps whose gradients are averaged before parameters are updated, default 1: a step is then `accumulate` calls, and between them parameters,
-   * other state and schedules stay as they are. It takes one more tensor a parameter.
+   * Steps whose gradients are averaged before parameters are updated, default 1: a step is then
+   * `accumulate` calls, and between them parameters, other state and schedules stay as they are. It
+   * takes one more tensor a parameter.
    */
   readonly accumulate?: number;
   /**
-   * What `step` does about parameters that do not reach the loss: "skip" (the default) leaves them and their state as they are, and
-   * tells their names once on the console; "error" throws.
+   * What `step` does about parameters that do not reach the loss: "skip" (the default) leaves them
+   * and their state as they are, and tells their names once on the console; "error" throws.
    */
   readonly unused?: "skip" | "error";
   /**
-   * Parameters of f16 and bf16 are moved in f32 and rounded to what they are: a master of each is state, so that no step is lost for
-   * being less than half an ulp. True by default; without, a parameter is all there is, and small steps leave it where it was.
+   * Parameters of f16 and bf16 are moved in f32 and rounded to what they are: a master of each is
+   * state, so that no step is lost for being less than half an ulp. True by default; without, a
+   * parameter is all there is, and small steps leave it where it was.
    */
   readonly masters?: boolean;
   /** Prefix of the names of state; the kind of optimizer by default. */

@@ -1,5 +1,6 @@
 /**
- * A rate that falls when a metric no longer gets better. It has state, so that a compiled step, or one beside it, updates it.
+ * A rate that falls when a metric no longer gets better. It has state, so that a compiled step, or
+ * one beside it, updates it.
  */
 import {
   assign,

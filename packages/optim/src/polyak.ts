@@ -1,5 +1,6 @@
 /**
- * Averages of a model over time: the weights that are evaluated in place of the noisy ones, and target networks.
+ * Averages of a model over time: the weights that are evaluated in place of the noisy ones, and
+ * target networks.
  */
 import {
   assign,

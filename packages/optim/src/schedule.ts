@@ -1,6 +1,7 @@
 /**
- * Learning rates over time, as graph expressions of the number of finished steps, so that a compiled step
- * changes its rate by itself. A schedule takes f32[] (0 at the first step) and gives f32[].
+ * Learning rates over time, as graph expressions of the number of finished steps, so that a
+ * compiled step changes its rate by itself. A schedule takes f32[] (0 at the first step) and gives
+ * f32[].
  */
 import { checkOptions, GraphError, type OptionNames, select, type Tensor } from "@kiln-ml/ir";
 import { checkPositive, checkRange } from "./check.ts";

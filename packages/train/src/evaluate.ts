@@ -1,5 +1,6 @@
 /**
- * `evaluate` and `predict`: passes over data that change nothing, with the model in evaluation mode.
+ * `evaluate` and `predict`: passes over data that change nothing, with the model in evaluation
+ * mode.
  */
 import {
   checkOptions,
@@ -102,7 +103,10 @@ function programOf(net: Module, count: number, target: Backend | undefined): Com
 const predictOptions: OptionNames<PredictOptions> = { inputs: 1, target: 1 };
 
 export interface PredictOptions {
-  /** Arrays of a batch that are inputs: those before it are passed, the rest is not; all but the last by default. */
+  /**
+   * Arrays of a batch that are inputs: those before it are passed, the rest is not; all but the
+   * last by default.
+   */
   readonly inputs?: number;
   /** Where it runs; by default where the model lives, or what suits it. */
   readonly target?: Backend | undefined;

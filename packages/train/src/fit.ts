@@ -1,6 +1,6 @@
 /**
- * `fit`: epochs of steps. A step is one program, asked for and not waited for; metrics are its state. The loop keeps the position,
- * calls callbacks and saves nothing itself.
+ * `fit`: epochs of steps. A step is one program, asked for and not waited for; metrics are its
+ * state. The loop keeps the position, calls callbacks and saves nothing itself.
  */
 import { checkOptions, checkRecord, GraphError } from "@kiln-ml/ir";
 import { type Module, seed as seedModules } from "@kiln-ml/nn";

@@ -1,6 +1,6 @@
 /**
- * Keras's face: a model that knows its optimizer, loss and metrics by name, and is fitted to arrays. All of it is `fit`, `evaluate`
- * and `predict` of this package, said in another habit.
+ * Keras's face: a model that knows its optimizer, loss and metrics by name, and is fitted to
+ * arrays. All of it is `fit`, `evaluate` and `predict` of this package, said in another habit.
  */
 import {
   batchShapeOf,
@@ -276,7 +276,10 @@ export class Sequential extends PlainSequential {
     return predict(this, this.#loader(x, undefined, batchSize), await this.#there());
   }
 
-  /** Prints the layers with the shapes of their results, where an `Input` makes them known, and their parameters. */
+  /**
+   * Prints the layers with the shapes of their results, where an `Input` makes them known, and
+   * their parameters.
+   */
   summary(print: (text: string) => void = console.log): void {
     if (typeof print !== "function")
       throw new GraphError(`summary: print must be a function, got ${kindOf(print)}`);

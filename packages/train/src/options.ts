@@ -29,7 +29,10 @@ export interface EvaluateOptions {
   readonly metrics?: readonly Metric[] | undefined;
   /** In place of `loss(net.forward(…inputs), target)`. */
   readonly step?: Step | undefined;
-  /** "f16" or "bf16": products in half precision, with the loss scaled where f16 would lose gradients. */
+  /**
+   * "f16" or "bf16": products in half precision, with the loss scaled where f16 would lose
+   * gradients.
+   */
   readonly precision?: ProductDtype | undefined;
   /** Where it runs; by default where the model lives, or what suits it. */
   readonly target?: Backend | undefined;
@@ -38,7 +41,10 @@ export interface EvaluateOptions {
 }
 
 export interface FitOptions extends EvaluateOptions {
-  /** An optimizer, or what makes one of the parameters: `optim.adamW({ lr })`, or `(p) => new optim.Adam(p, { lr })`. */
+  /**
+   * An optimizer, or what makes one of the parameters: `optim.adamW({ lr })`, or `(p) => new
+   * optim.Adam(p, { lr })`.
+   */
   readonly optimizer: Optimizer | ((params: Tensor[]) => Optimizer);
   /** Batches of which loss and metrics are told after each epoch. */
   readonly validation?: Batches | undefined;

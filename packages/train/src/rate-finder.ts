@@ -1,5 +1,6 @@
 /**
- * Looks for a learning rate: a short run whose rate rises from step to step, after which the model is as it was.
+ * Looks for a learning rate: a short run whose rate rises from step to step, after which the model
+ * is as it was.
  */
 import { checkOptions, checkRecord, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { type Module, seed as seedModules } from "@kiln-ml/nn";
@@ -17,7 +18,9 @@ import {
 import { TrainingProgram } from "./program.ts";
 
 export interface RateFinderOptions extends EvaluateOptions {
-  /** The optimizer for the rate that it is handed: `(params, lr) => new optim.Adam(params, { lr })`. */
+  /**
+   * The optimizer for the rate that it is handed: `(params, lr) => new optim.Adam(params, { lr })`.
+   */
   readonly optimizer: (params: Tensor[], lr: Schedule) => Optimizer;
   /** The first rate, default 1e-7, and the last, default 10. */
   readonly from?: number;
@@ -114,7 +117,10 @@ export async function findLearningRate(
   return { lr: steepest(points), points };
 }
 
-/** The losses of up to `steps` steps, one after the other; the model is put back when the reader ends. */
+/**
+ * The losses of up to `steps` steps, one after the other; the model is put back when the reader
+ * ends.
+ */
 async function* lossesOf(
   net: Module,
   loader: Batches,

@@ -1,5 +1,6 @@
 /**
- * Lightning's face: a module that says what a step is and which optimizer it wants, and a trainer that runs it. All of it is `fit`.
+ * Lightning's face: a module that says what a step is and which optimizer it wants, and a trainer
+ * that runs it. All of it is `fit`.
  */
 import { GraphError, kindOf, type Tensor } from "@kiln-ml/ir";
 import { Module } from "@kiln-ml/nn";

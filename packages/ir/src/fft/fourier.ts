@@ -1,6 +1,7 @@
 /**
- * The discrete Fourier transform as products with matrices of cosines and sines: one product for short lines, and, where a long line's
- * length has factors, one for each factor with twiddles in between. Lengths must be numbers.
+ * The discrete Fourier transform as products with matrices of cosines and sines: one product for
+ * short lines, and, where a long line's length has factors, one for each factor with twiddles in
+ * between. Lengths must be numbers.
  */
 import { isStatic } from "../dim.ts";
 import type { Tensor } from "../node.ts";
@@ -28,7 +29,10 @@ function roots(rows: number, columns: number, n: number, sign: number): Float64A
 const table = (values: Float64Array, shape: readonly number[], { dtype }: Tensor): Tensor =>
   tensor(dtype === "f64" ? values : Float32Array.from(values), { shape });
 
-/** The matrix [n, 2, bins, 2] that takes a complex line to its spectrum; of a real line, [n, 1, bins, 2]. */
+/**
+ * The matrix [n, 2, bins, 2] that takes a complex line to its spectrum; of a real line, [n, 1,
+ * bins, 2].
+ */
 function spectrumMatrix(n: number, bins: number, sign: number, parts: 1 | 2, like: Tensor): Tensor {
   const w = roots(n, bins, n, sign);
   if (parts === 1) return table(w, [n, 1, bins, 2], like);

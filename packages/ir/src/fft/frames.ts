@@ -17,7 +17,9 @@ interface Frames {
   readonly hop?: number;
   /** f32[size], ones by default. */
   readonly window?: Tensor;
-  /** Frames are centred at multiples of the hop, on a signal mirrored at its ends; true by default. */
+  /**
+   * Frames are centred at multiples of the hop, on a signal mirrored at its ends; true by default.
+   */
   readonly center?: boolean;
 }
 

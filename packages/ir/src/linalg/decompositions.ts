@@ -1,6 +1,7 @@
 /**
- * Triangular factors and what follows from them: `lu`, `cholesky`, `triangularSolve`, `solve`, `inv`, determinants. Each is one scan over the
- * columns, with the gradient in closed form, of which every part is one of these functions again: so gradients have gradients.
+ * Triangular factors and what follows from them: `lu`, `cholesky`, `triangularSolve`, `solve`,
+ * `inv`, determinants. Each is one scan over the columns, with the gradient in closed form, of
+ * which every part is one of these functions again: so gradients have gradients.
  */
 import { sameDim } from "../dim.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
@@ -29,7 +30,10 @@ import {
   turned,
 } from "./matrices.ts";
 
-/** The part of square matrices on and below the diagonal, or on and above it; without the diagonal where that is `strict`. */
+/**
+ * The part of square matrices on and below the diagonal, or on and above it; without the diagonal
+ * where that is `strict`.
+ */
 function triangle(x: Tensor, upper: boolean, strict = false): Tensor {
   const n = x.shape[x.rank - 1]!;
   const [i, j] = upper ? [rowNumbers(n), columnNumbers(n)] : [columnNumbers(n), rowNumbers(n)];
@@ -97,7 +101,10 @@ export interface CholeskyOptions {
 
 const choleskyOptions: OptionNames<CholeskyOptions> = { upper: 1 };
 
-/** L; gx = ½(S + Sᵀ) with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, Φ the lower triangle with half of the diagonal (Murray 2016, eq. 10). */
+/**
+ * L; gx = ½(S + Sᵀ) with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, Φ the lower triangle with half of the diagonal
+ * (Murray 2016, eq. 10).
+ */
 const choleskyForm: ClosedForm = {
   name: "cholesky",
   body: (x) => [choleskyFactor(x!)],

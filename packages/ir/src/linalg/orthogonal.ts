@@ -1,6 +1,7 @@
 /**
- * Orthogonal factors by Householder reflections, `qr`, and what is least in squares: `lstsq`, `pinv`, and powers. Reflections are found by
- * one scan over the columns and put together by another, which runs back.
+ * Orthogonal factors by Householder reflections, `qr`, and what is least in squares: `lstsq`,
+ * `pinv`, and powers. Reflections are found by one scan over the columns and put together by
+ * another, which runs back.
  */
 import { type Dim, isStatic, minDim, sameDim } from "../dim.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -43,8 +44,9 @@ export interface Qr {
 }
 
 /**
- * Q and R of matrices of no more columns than rows. A column that is zero below its diagonal is left as it is; else the reflection of x onto
- * −sign(x₀)·‖x‖ is I − τ·v·vᵀ, with v = x − (−sign(x₀)·‖x‖)·e₀ and τ = 2/vᵀv (Golub & Van Loan, alg. 5.1.1).
+ * Q and R of matrices of no more columns than rows. A column that is zero below its diagonal is
+ * left as it is; else the reflection of x onto −sign(x₀)·‖x‖ is I − τ·v·vᵀ, with v = x −
+ * (−sign(x₀)·‖x‖)·e₀ and τ = 2/vᵀv (Golub & Van Loan, alg. 5.1.1).
  */
 function reflected(x: Tensor): [Tensor, Tensor] {
   const [m, n] = x.shape.slice(-2) as [Dim, Dim];
@@ -84,7 +86,10 @@ function reflected(x: Tensor): [Tensor, Tensor] {
   return [turned(back.carry[0]!), r];
 }
 
-/** gx = (gQ + Q·sym(M))·R⁻ᵀ, M = R·gRᵀ − gQᵀ·Q, sym its lower triangle mirrored (Walter & Lehmann 2012). */
+/**
+ * gx = (gQ + Q·sym(M))·R⁻ᵀ, M = R·gRᵀ − gQᵀ·Q, sym its lower triangle mirrored (Walter & Lehmann
+ * 2012).
+ */
 const thinQr: ClosedForm = {
   name: "qr",
   body: (x) => reflected(x!),
@@ -131,7 +136,10 @@ export function qr(x: Tensor): Qr {
 }
 
 export interface RankOptions {
-  /** Singular values up to this share of the largest count as 0. Default max(m, n) times the spacing of the dtype at 1. */
+  /**
+   * Singular values up to this share of the largest count as 0. Default max(m, n) times the spacing
+   * of the dtype at 1.
+   */
   readonly rtol?: number;
 }
 
@@ -145,7 +153,10 @@ function shareOf(x: Tensor, rtol: number | undefined): number {
   return rtol ?? Math.max(m, n) * spacingOf(x);
 }
 
-/** V·Σ⁺·Uᵀ, and its gradient in closed form (Golub & Pereyra 1973), which equal singular values do not disturb. */
+/**
+ * V·Σ⁺·Uᵀ, and its gradient in closed form (Golub & Pereyra 1973), which equal singular values do
+ * not disturb.
+ */
 const pseudoInverse = (share: number): ClosedForm => ({
   name: `pinv ${share}`,
   body: (x) => {

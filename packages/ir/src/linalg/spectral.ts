@@ -1,5 +1,6 @@
 /**
- * `eigh` and `svd`, with gradients in closed form, and the norms of matrices that need them. The values come from `jacobi.ts`.
+ * `eigh` and `svd`, with gradients in closed form, and the norms of matrices that need them. The
+ * values come from `jacobi.ts`.
  */
 import type { Dim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames } from "../errors.ts";
@@ -23,7 +24,9 @@ import {
   turned,
 } from "./matrices.ts";
 
-/** x / difference; 0 where x is 0, whatever it is divided by: what nothing asks for has no gradient. */
+/**
+ * x / difference; 0 where x is 0, whatever it is divided by: what nothing asks for has no gradient.
+ */
 function over(x: Tensor, difference: Tensor): Tensor {
   const none = x.equal(0);
   return select(none, 0, x.div(select(none, 1, difference)));
@@ -79,7 +82,10 @@ export function eigh(x: Tensor): Eigenpairs {
   return { values, vectors };
 }
 
-/** With F = 1/(sⱼ² − sᵢ²); for u and v beyond the span the parts that are orthogonal to it (Townsend 2016). */
+/**
+ * With F = 1/(sⱼ² − sᵢ²); for u and v beyond the span the parts that are orthogonal to it (Townsend
+ * 2016).
+ */
 const singular: ClosedForm = {
   name: "svd",
   body: (x) => {

@@ -1,6 +1,6 @@
 /**
- * `cond`: one of two regions, chosen by a flag at run time. Both are given the same operands and have results of the
- * same types; only the chosen one is computed.
+ * `cond`: one of two regions, chosen by a flag at run time. Both are given the same operands and
+ * have results of the same types; only the chosen one is computed.
  */
 
 import { isFloat } from "../dtype.ts";

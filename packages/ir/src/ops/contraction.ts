@@ -89,7 +89,9 @@ interface Product {
   readonly order: readonly number[];
 }
 
-/** Builds the product whose axes are in order already, if there is one; else the first, transposed. */
+/**
+ * Builds the product whose axes are in order already, if there is one; else the first, transposed.
+ */
 function ordered(...ways: readonly [Product, ...Product[]]): Tensor {
   const inPlace = (p: Product) => p.order.every((axis, i) => axis === i);
   const { lhs, rhs, axes, order } = ways.find(inPlace) ?? ways[0];
@@ -109,9 +111,10 @@ interface Roles {
 }
 
 /**
- * The gradient of one operand, `own`, is g·other over the free axes of the other, and both ways round:
- * g·other has the axes batch, free, contracted (as the other orders them), other·g batch, contracted,
- * free. `own` and `from` are the axes of the operand and of the other, `gFree` those the other gave g.
+ * The gradient of one operand, `own`, is g·other over the free axes of the other, and both ways
+ * round: g·other has the axes batch, free, contracted (as the other orders them), other·g batch,
+ * contracted, free. `own` and `from` are the axes of the operand and of the other, `gFree` those
+ * the other gave g.
  */
 function operandGradient(
   g: Tensor,

@@ -1,6 +1,7 @@
 /**
- * Transposed convolution: the map whose matrix is the transpose of a convolution's, also called fractionally strided. No op
- * of its own: a convolution of the spread-out input with the reversed kernel, as is the gradient of a convolution.
+ * Transposed convolution: the map whose matrix is the transpose of a convolution's, also called
+ * fractionally strided. No op of its own: a convolution of the spread-out input with the reversed
+ * kernel, as is the gradient of a convolution.
  */
 import { addDim, mulDim, subDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -14,7 +15,9 @@ import { reverse } from "./movement.ts";
 export interface ConvTransposeOptions {
   /** Places of the result from one element of x to the next, default 1. */
   readonly stride?: number | readonly number[];
-  /** What the convolution would have padded: it is cut off the result. Numbers, or pairs of them. */
+  /**
+   * What the convolution would have padded: it is cut off the result. Numbers, or pairs of them.
+   */
   readonly padding?: Exclude<Padding, "same">;
   /** Added to the result at the end, less than the stride or the dilation. */
   readonly outputPadding?: number | readonly number[];
@@ -67,7 +70,8 @@ export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOption
   const kernel = w.shape.slice(2);
   const sides = resolvePadding(op, padding, x.shape.slice(2), kernel, stride, dilation);
   const reach = kernel.map((k, i) => mulDim(subDim(k, 1), dilation[i]!));
-  // Reversed, k′ = K − 1 − k: p = t·s + (K−1)·d − k′·d − low, so x, spread out by s, starts (K−1)·d − low before p.
+  // Reversed, k′ = K − 1 − k: p = t·s + (K−1)·d − k′·d − low, so x, spread out by s, starts (K−1)·d
+  // − low before p.
   const ends = reach.map(
     (r, i) => [subDim(r, sides[i]![0]), addDim(subDim(r, sides[i]![1]), after[i]!)] as const,
   );

@@ -1,6 +1,7 @@
 /**
- * Cumulative sums, products and extremes along one axis (ONNX CumSum). One record for each way to combine; `exclusive`
- * leaves an element out of its own result, `reverse` runs from the end of the axis. Several axes are several ops.
+ * Cumulative sums, products and extremes along one axis (ONNX CumSum). One record for each way to
+ * combine; `exclusive` leaves an element out of its own result, `reverse` runs from the end of the
+ * axis. Several axes are several ops.
  */
 import type { CumulativeOp } from "../attributes.ts";
 import { sumDtype } from "../dtype.ts";
@@ -14,7 +15,10 @@ import { extremeVjp, productVjp } from "./cumulative-gradient.ts";
 import { scanAttrs } from "./loops.ts";
 
 export interface CumulativeOptions {
-  /** Combines the elements before each one only; the first result is what a reduction of nothing gives. */
+  /**
+   * Combines the elements before each one only; the first result is what a reduction of nothing
+   * gives.
+   */
   readonly exclusive?: boolean;
   /** Starts at the end of the axis. */
   readonly reverse?: boolean;

@@ -1,6 +1,7 @@
 /**
- * Kernels of the user: a node whose loops are text of a target's language, which the compiler puts into a kernel of its own as it
- * stands. It knows the type of the result and nothing of the values, so that nothing is fused into such a kernel.
+ * Kernels of the user: a node whose loops are text of a target's language, which the compiler puts
+ * into a kernel of its own as it stands. It knows the type of the result and nothing of the values,
+ * so that nothing is fused into such a kernel.
  */
 import type { Dim } from "../dim.ts";
 import { type Dtype, isHalf } from "../dtype.ts";
@@ -35,9 +36,14 @@ export interface CustomKernelOptions {
   readonly operands: readonly string[];
   /** The type of the result from those of the operands; that of the first one by default. */
   readonly result?: (...xs: Tensor[]) => { readonly dtype?: Dtype; readonly shape: Shape };
-  /** Statements of JavaScript that fill `y`: operands and `y` are typed arrays. For the target js. */
+  /**
+   * Statements of JavaScript that fill `y`: operands and `y` are typed arrays. For the target js.
+   */
   readonly js?: string;
-  /** Statements of WGSL, run for each i32 `i` from 0 to `threads`: operands and `y` are storage arrays. For the target webgpu. */
+  /**
+   * Statements of WGSL, run for each i32 `i` from 0 to `threads`: operands and `y` are storage
+   * arrays. For the target webgpu.
+   */
   readonly wgsl?: string;
   /** How often the WGSL runs; for each element of the result by default. */
   readonly threads?: (...xs: Tensor[]) => Dim;
@@ -98,7 +104,9 @@ export function customKernel(options: CustomKernelOptions): (...xs: Tensor[]) =>
   return options.vjp ? customVjp(make, options.vjp) : make;
 }
 
-/** Names that the texts have besides: `y`, `i`, `threads`, and those with these beginnings and ends. */
+/**
+ * Names that the texts have besides: `y`, `i`, `threads`, and those with these beginnings and ends.
+ */
 const taken = /^(?:y|i|threads|dims|workgroup|invocation|dim_.*|.*_(?:size|shape))$/;
 
 function checkNames({ name, operands, workgroupSize: w }: CustomKernelOptions): void {

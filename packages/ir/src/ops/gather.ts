@@ -1,7 +1,7 @@
 /**
  * Gather and scatter: reading and writing places that are given by tensors of indices, one for each
- * indexed axis. As ops they take places: gather clamps one that is out of range, scatter drops the update. As functions they
- * take indices, of which negative ones count from the end (`places.ts`).
+ * indexed axis. As ops they take places: gather clamps one that is out of range, scatter drops the
+ * update. As functions they take indices, of which negative ones count from the end (`places.ts`).
  */
 
 import type { UpdateMode } from "../attributes.ts";
@@ -106,7 +106,10 @@ const checked = (op: string, x: Tensor, axes: readonly number[]): number[] =>
   axes.map((a) => checkAxis(op, a, x.rank));
 
 export interface IndexOptions {
-  /** What an index below 0 means: a place counted from the end, by default, or one that is out of range. */
+  /**
+   * What an index below 0 means: a place counted from the end, by default, or one that is out of
+   * range.
+   */
   readonly negative?: "fromEnd" | "outside";
 }
 

@@ -1,6 +1,6 @@
 /**
- * Random numbers from explicit keys: the same key gives the same numbers on every target. A key is u32[2] and is
- * used once; `split` and `fold` make new ones. Everything is built from `randomBits`.
+ * Random numbers from explicit keys: the same key gives the same numbers on every target. A key is
+ * u32[2] and is used once; `split` and `fold` make new ones. Everything is built from `randomBits`.
  */
 
 import type { Dtype } from "../dtype.ts";

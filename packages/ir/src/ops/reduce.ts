@@ -1,6 +1,6 @@
 /**
- * Reductions over axes, which are removed: sums, products, extremes and their indices. The first of equal extremes counts,
- * and NaN is more extreme than any number.
+ * Reductions over axes, which are removed: sums, products, extremes and their indices. The first of
+ * equal extremes counts, and NaN is more extreme than any number.
  */
 import type { ReduceOp } from "../attributes.ts";
 import { sumDtype } from "../dtype.ts";
@@ -120,8 +120,8 @@ export interface ReduceOptions {
 }
 export interface ExtremeOptions extends ReduceOptions {
   /**
-   * What there is of no elements: an error, by default, or what leaves every number as it is: the lowest value for a maximum, the
-   * greatest for a minimum, place 0 for an index.
+   * What there is of no elements: an error, by default, or what leaves every number as it is: the
+   * lowest value for a maximum, the greatest for a minimum, place 0 for an index.
    */
   readonly empty?: "error" | "identity";
 }

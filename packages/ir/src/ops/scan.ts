@@ -1,6 +1,7 @@
 /**
- * `scan`: a region run once for each place along the leading axis of some tensors, with values that are carried from
- * step to step and values that are stacked. The number of steps is known when a run begins.
+ * `scan`: a region run once for each place along the leading axis of some tensors, with values that
+ * are carried from step to step and values that are stacked. The number of steps is known when a
+ * run begins.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -15,7 +16,10 @@ import { checkRegions, checkResults, checkTypes, closeOver, traceBody } from "./
 import { ScanGradient } from "./scan-gradient.ts";
 import { input } from "./source.ts";
 
-/** Operands and results of a scan by what they are for. The region takes the step, then one of each operand. */
+/**
+ * Operands and results of a scan by what they are for. The region takes the step, then one of each
+ * operand.
+ */
 export interface ScanParts<T> {
   readonly init: readonly T[];
   readonly xs: readonly T[];

@@ -34,7 +34,10 @@ function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[
       );
 }
 
-/** An extent's value is read off an iota (`dimValue`); it may be negative, for nothing of that size is held. */
+/**
+ * An extent's value is read off an iota (`dimValue`); it may be negative, for nothing of that size
+ * is held.
+ */
 const isValueOfDim = (x: Tensor): boolean => x.op === "iota";
 
 defineOp({
@@ -182,8 +185,9 @@ defineOp({
 });
 
 /**
- * Takes the sides off by padding with the negated amounts, then the interior by a strided slice. Of an axis that may be empty
- * the last element keeps its interior too, so that D elements are D·(interior + 1), whatever D is.
+ * Takes the sides off by padding with the negated amounts, then the interior by a strided slice. Of
+ * an axis that may be empty the last element keeps its interior too, so that D elements are
+ * D·(interior + 1), whatever D is.
  */
 function unpad(
   g: Tensor,

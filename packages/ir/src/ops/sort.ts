@@ -1,6 +1,6 @@
 /**
- * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it, so that gradients come
- * from gather, and any number of tensors can be brought into one order.
+ * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it,
+ * so that gradients come from gather, and any number of tensors can be brought into one order.
  */
 import type { OpAttrs } from "../attributes.ts";
 import { type Dim, printDim, subDim } from "../dim.ts";
@@ -20,7 +20,10 @@ export interface SortAttrs {
   readonly descending: boolean;
 }
 
-/** The attributes of an argSort; a flag that text leaves out is false, and so is a count: all places. */
+/**
+ * The attributes of an argSort; a flag that text leaves out is false, and so is a count: all
+ * places.
+ */
 export function sortAttrs(x: Tensor, attrs: OpAttrs["argSort"]): SortAttrs {
   const { axis, count = x.shape[axis]!, descending = false } = attrs;
   return { axis, count, descending };

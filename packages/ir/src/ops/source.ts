@@ -1,7 +1,7 @@
 /**
- * Sources: nodes that bring values into a graph. Inputs, parameters and data are unique nodes, told apart by
- * identity; constants, iota and random bits are interned like every other node. Data live beside the
- * graph in weak maps, so that a node stays small and printable.
+ * Sources: nodes that bring values into a graph. Inputs, parameters and data are unique nodes, told
+ * apart by identity; constants, iota and random bits are interned like every other node. Data live
+ * beside the graph in weak maps, so that a node stays small and printable.
  */
 
 import { isOp } from "../attributes.ts";
@@ -26,8 +26,8 @@ import { checkAxis, checkNumbers, checkShape, printShape, type Shape } from "../
 import { currentValue } from "../trace.ts";
 
 /**
- * An extent as a user writes it: a number, a dim, the name of a symbol (`"N"` is at least 1, `"N>=0"` may be 0), or `2*N+1` as
- * messages have it.
+ * An extent as a user writes it: a number, a dim, the name of a symbol (`"N"` is at least 1,
+ * `"N>=0"` may be 0), or `2*N+1` as messages have it.
  */
 export type Extent = Dim | string;
 
@@ -212,8 +212,9 @@ export function declareParam(name: string, dtype: Dtype, shape: Shape, trainable
 }
 
 /**
- * A field of a parameter that structuredClone, which copies no functions, comes upon, in a module too: the error shows its text. A copy
- * would be a record of numbers without methods, which no function takes.
+ * A field of a parameter that structuredClone, which copies no functions, comes upon, in a module
+ * too: the error shows its text. A copy would be a record of numbers without methods, which no
+ * function takes.
  */
 const refused: PropertyDescriptor = {
   enumerable: true,
@@ -290,8 +291,8 @@ export function iota(shape: readonly Extent[], axis = 0, dtype: Dtype = "i32"): 
 const rotated = (y: number, by: number): number => (y << by) | (y >>> (32 - by));
 
 /**
- * 20 rounds of Threefry-2x32: the block cipher of Salmon, Moraes, Dror & Shaw 2011 (SC11) with its rotation
- * constants and key schedule parity 0x1bd11bda. Returns both words.
+ * 20 rounds of Threefry-2x32: the block cipher of Salmon, Moraes, Dror & Shaw 2011 (SC11) with its
+ * rotation constants and key schedule parity 0x1bd11bda. Returns both words.
  */
 export function threefry2x32(k0: number, k1: number, c0: number, c1: number): [number, number] {
   // No arrays: first values of a large model are millions of calls.

@@ -1,6 +1,7 @@
 /**
- * Random numbers of other distributions, and draws without putting back, over `random.ts`. Methods that reject try a fixed number of times,
- * so that they run as one program on every target; what is left after that is said at each.
+ * Random numbers of other distributions, and draws without putting back, over `random.ts`. Methods
+ * that reject try a fixed number of times, so that they run as one program on every target; what is
+ * left after that is said at each.
  */
 import { type Dtype, isFloat } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames } from "../errors.ts";
@@ -117,7 +118,8 @@ export function gumbelSoftmax(
  */
 export function permutation(from: Tensor, n: Extent): Tensor {
   checkKey("permutation", from);
-  // Two draws that are equal would stand in their order: among 2²⁴ numbers that is seldom, and of 2⁴⁸ never in practice.
+  // Two draws that are equal would stand in their order: among 2²⁴ numbers that is seldom, and of
+  // 2⁴⁸ never in practice.
   const [a, b] = split(from, 2) as [Tensor, Tensor];
   const first = argSort(uniform(a, [n]));
   return take(first, argSort(uniform(b, [n])));
@@ -147,7 +149,9 @@ export function choice(from: Tensor, logits: Tensor, count: number): Tensor {
   return topK(logits.add(gumbel(from, logits.shape)), count, -1).indices;
 }
 
-/** Tries of a method that rejects less than one in twenty: what is left after them is one in 10¹⁰. */
+/**
+ * Tries of a method that rejects less than one in twenty: what is left after them is one in 10¹⁰.
+ */
 const tries = 8;
 
 /**
@@ -200,7 +204,10 @@ export function beta(from: Tensor, shape: readonly Extent[], a: Operand, b: Oper
   return x.div(x.add(gamma(q, shape, b)).maximum(2 ** -126));
 }
 
-/** Counts that the sum of probabilities goes over for a mean below 10: beyond it less than 10⁻¹⁵ is left. */
+/**
+ * Counts that the sum of probabilities goes over for a mean below 10: beyond it less than 10⁻¹⁵ is
+ * left.
+ */
 const counts = 44;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * `whileLoop`: a region run for as long as another one says so. The types of what is carried do not change; how often
- * the body runs is known only when it has run.
+ * `whileLoop`: a region run for as long as another one says so. The types of what is carried do not
+ * change; how often the body runs is known only when it has run.
  */
 
 import type { NodeOf } from "../attributes.ts";
@@ -102,7 +102,10 @@ function whileVjp(
 }
 
 export interface WhileOptions {
-  /** Ends the loop after so many steps at the latest. With it the loop has a gradient, at the cost of all of them. */
+  /**
+   * Ends the loop after so many steps at the latest. With it the loop has a gradient, at the cost
+   * of all of them.
+   */
   readonly maxTrips?: number;
 }
 

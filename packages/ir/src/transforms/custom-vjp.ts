@@ -1,6 +1,6 @@
 /**
- * Functions whose gradient is not made by walking through them: `checkpoint`, which is computed again for it, and `customVjp`,
- * whose rule the user writes.
+ * Functions whose gradient is not made by walking through them: `checkpoint`, which is computed
+ * again for it, and `customVjp`, whose rule the user writes.
  */
 import { isFloat } from "../dtype.ts";
 import { DtypeError, GraphError } from "../errors.ts";
@@ -129,7 +129,10 @@ function finallyDo<T>(end: () => void, run: () => T): T {
 
 const standInZero = (x: Tensor): Tensor => x.zerosLike();
 
-/** A call of a function whose gradient has a formula; unlike the rule of `customVjp` it is asked for only where gradients are taken. */
+/**
+ * A call of a function whose gradient has a formula; unlike the rule of `customVjp` it is asked for
+ * only where gradients are taken.
+ */
 export function inClosedForm(form: ClosedForm, xs: readonly Tensor[]): Tensor[] {
   closedForms.set(form.name, form);
   const args = argumentsOf(form.name, xs);

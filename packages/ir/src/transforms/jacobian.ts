@@ -1,5 +1,6 @@
 /**
- * Derivatives as tensors: a pull or push for every element of one side, all of them at once, by batching one over a unit basis.
+ * Derivatives as tensors: a pull or push for every element of one side, all of them at once, by
+ * batching one over a unit basis.
  */
 import { isStatic } from "../dim.ts";
 import { isFloat } from "../dtype.ts";
@@ -19,7 +20,10 @@ import { laned, moveAxis, spread } from "./lanes.ts";
 import { overBatchOf } from "./vmap.ts";
 
 export interface JacobianOptions {
-  /** A reverse pass for each element of the result, or a forward pass for each of x; by default what needs fewer. */
+  /**
+   * A reverse pass for each element of the result, or a forward pass for each of x; by default what
+   * needs fewer.
+   */
   readonly mode?: "auto" | "forward" | "reverse";
 }
 
@@ -66,7 +70,10 @@ function checkFloats(op: string, y: Tensor, xs: readonly Tensor[]): void {
       );
 }
 
-/** y and xs of a tensor made already, or of a function, with what brings the arguments into what is made of them. */
+/**
+ * y and xs of a tensor made already, or of a function, with what brings the arguments into what is
+ * made of them.
+ */
 function opened(op: string, f: Tensor | TensorFunction, args: readonly Tensor[]) {
   if (typeof f !== "function")
     return { y: argumentsOf(op, f)[0]!, xs: args, close: (ts: readonly Tensor[]) => [...ts] };

@@ -1,6 +1,7 @@
 /**
- * Forward-mode differentiation, graph to graph: tangents go along with the values, from the operands to the result. Each op has
- * a rule of its own, in `jvp-rules.ts` and `jvp-control.ts`; none is made of two reverse passes. The result is graph again.
+ * Forward-mode differentiation, graph to graph: tangents go along with the values, from the
+ * operands to the result. Each op has a rule of its own, in `jvp-rules.ts` and `jvp-control.ts`;
+ * none is made of two reverse passes. The result is graph again.
  */
 import { isFloat } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
@@ -88,7 +89,10 @@ function checkTangents(xs: readonly Tensor[], tangents: readonly Tensor[]): void
   }
 }
 
-/** Values and tangents of ys where xs have these; neither assignments nor mixed precision of the scope count. */
+/**
+ * Values and tangents of ys where xs have these; neither assignments nor mixed precision of the
+ * scope count.
+ */
 export function pushForward(
   ys: readonly Tensor[],
   xs: readonly Tensor[],

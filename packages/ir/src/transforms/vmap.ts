@@ -1,6 +1,7 @@
 /**
- * Vectorisation, graph to graph: a function of one place as a function of a batch. Every op has a rule for batches (`batch-rules.ts`), so a
- * product with a vector becomes one with a matrix, and what no argument with a batch reaches is computed once.
+ * Vectorisation, graph to graph: a function of one place as a function of a batch. Every op has a
+ * rule for batches (`batch-rules.ts`), so a product with a vector becomes one with a matrix, and
+ * what no argument with a batch reaches is computed once.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -49,8 +50,8 @@ function runLanes(roots: readonly Tensor[], known: ReadonlyMap<Tensor, Lane>, si
 }
 
 /**
- * The roots for a batch: each place of it has the values of `given` that `by` has there, along a first axis. Neither assignments nor mixed
- * precision of the scope count.
+ * The roots for a batch: each place of it has the values of `given` that `by` has there, along a
+ * first axis. Neither assignments nor mixed precision of the scope count.
  */
 export function overBatchOf(
   roots: readonly Tensor[],
@@ -65,7 +66,10 @@ export function overBatchOf(
 export type BatchAxes = number | null | readonly (number | null)[];
 
 export interface VmapOptions {
-  /** The axis of each argument that is the batch; null for one that every place gets whole. Default 0. */
+  /**
+   * The axis of each argument that is the batch; null for one that every place gets whole. Default
+   * 0.
+   */
   readonly inAxes?: BatchAxes;
   /** The axis of each result that is the batch. Default 0. */
   readonly outAxes?: number | readonly number[];

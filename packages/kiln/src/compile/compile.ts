@@ -1,6 +1,7 @@
 /**
- * `compile`: a function of tensors as a program that runs in one go. It is traced at the first call, or for declared
- * inputs; calls with other extents make the changed axes symbolic once, and then compile nothing more.
+ * `compile`: a function of tensors as a program that runs in one go. It is traced at the first
+ * call, or for declared inputs; calls with other extents make the changed axes symbolic once, and
+ * then compile nothing more.
  */
 import type { Artifact } from "@kiln-ml/artifact";
 import type { Inspection } from "@kiln-ml/inspector";
@@ -23,29 +24,37 @@ export interface CompiledFunction<A extends readonly unknown[] = readonly unknow
   /** Programs compiled so far. */
   readonly compiles: number;
   /**
-   * As a call, with a signal that ends it and a bound on the trips of its loops, for programs that are not trusted to end.
-   * Parameters are then as they were.
+   * As a call, with a signal that ends it and a bound on the trips of its loops, for programs that
+   * are not trusted to end. Parameters are then as they were.
    */
   run(args: Feeds<A>, options?: RunOptions): Promise<R>;
-  /** Compiles and loads now what the first call would. Needs declared inputs, none of which only a call can tell. */
+  /**
+   * Compiles and loads now what the first call would. Needs declared inputs, none of which only a
+   * call can tell.
+   */
   prepare(): Promise<void>;
   /**
-   * Gives back what its programs take on the device, and the weights that they read and no run has changed; other functions load
-   * these again. A later call compiles again.
+   * Gives back what its programs take on the device, and the weights that they read and no run has
+   * changed; other functions load these again. A later call compiles again.
    */
   dispose(): Promise<void>;
   /** Runs once, with every kernel timed. */
   profile(...args: Feeds<A>): Promise<KernelTiming[]>;
   /**
-   * Times the compiler's choices for this function's kernels on the device, for arguments like these, and resolves to what it
-   * found; `compile` takes the table as `tuning`. Takes seconds, runs kernels on made-up values, and changes no parameter.
+   * Times the compiler's choices for this function's kernels on the device, for arguments like
+   * these, and resolves to what it found; `compile` takes the table as `tuning`. Takes seconds,
+   * runs kernels on made-up values, and changes no parameter.
    */
   tune(args: Feeds<A>, options?: TuneOptions): Promise<Tuned>;
-  /** The program as an artifact, weights and all. Needs declared inputs, here or in `compile`, or one call before. */
+  /**
+   * The program as an artifact, weights and all. Needs declared inputs, here or in `compile`, or
+   * one call before.
+   */
   artifact(options?: ExportOptions): Promise<Artifact>;
   /**
-   * What it is compiled to and why, as data: nodes, kernels, reasons, memory, stages and, with arguments to run, times. Needs
-   * what `artifact` needs. `inspectionPage` of `kiln-ml/node` makes a page of it.
+   * What it is compiled to and why, as data: nodes, kernels, reasons, memory, stages and, with
+   * arguments to run, times. Needs what `artifact` needs. `inspectionPage` of `kiln-ml/node` makes
+   * a page of it.
    */
   inspect(options?: InspectOptions): Promise<Inspection>;
 }

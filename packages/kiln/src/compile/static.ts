@@ -1,6 +1,7 @@
 /**
- * Arguments that are part of the program rather than fed to it: booleans and strings as they are, and what `asStatic` wraps,
- * a number above all. The function sees their values; each other value is a program of its own.
+ * Arguments that are part of the program rather than fed to it: booleans and strings as they are,
+ * and what `asStatic` wraps, a number above all. The function sees their values; each other value
+ * is a program of its own.
  */
 import { GraphError } from "@kiln-ml/ir";
 import { isRecord } from "./tree.ts";

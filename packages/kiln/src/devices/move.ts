@@ -1,6 +1,6 @@
 /**
- * Moving parameters between devices, and host copies of them from which a lost device is replaced. Compiled functions
- * without a target of their own follow their parameters.
+ * Moving parameters between devices, and host copies of them from which a lost device is replaced.
+ * Compiled functions without a target of their own follow their parameters.
  */
 import { DeviceError, GraphError, type HostArray, Stateful, type Tensor } from "@kiln-ml/ir";
 import { flush, homeOf } from "../eager/eager.ts";
@@ -132,7 +132,10 @@ export function restore(from: HostSnapshot, target?: TargetOption): Promise<void
   });
 }
 
-/** The session that now has the target of `home`; that of the default if the device is gone for good. */
+/**
+ * The session that now has the target of `home`; that of the default if the device is gone for
+ * good.
+ */
 async function reopened(home: Session | undefined): Promise<Session> {
   if (!home || defaultTarget() !== "auto") return sessionFor();
   try {

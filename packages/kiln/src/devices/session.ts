@@ -1,6 +1,6 @@
 /**
- * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they were asked for.
- * A session owns no values; `storage.ts` knows where they live.
+ * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they
+ * were asked for. A session owns no values; `storage.ts` knows where they live.
  */
 import type { TargetName } from "@kiln-ml/artifact";
 import { checkTargetName } from "@kiln-ml/compiler/program";
@@ -12,8 +12,8 @@ import { settings } from "./settings.ts";
 import { type ThreadCount, wasmMissing } from "./wasm-support.ts";
 
 /**
- * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU where a real adapter
- * exists, else the CPU.
+ * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU
+ * where a real adapter exists, else the CPU.
  */
 export type TargetOption = "auto" | TargetName;
 
@@ -34,8 +34,8 @@ const devices = {
 };
 
 /**
- * Begins to load what programs for `target` need. A page downloads it meanwhile; whoever compiles first waits for it, and
- * says so if it cannot be had.
+ * Begins to load what programs for `target` need. A page downloads it meanwhile; whoever compiles
+ * first waits for it, and says so if it cannot be had.
  */
 export function prefetch(target: TargetName): void {
   const device = target === "webgpu" ? undefined : devices[target]();
@@ -136,7 +136,10 @@ async function openAutomatic(): Promise<Session> {
 /** The faster of the CPU's targets that runs here. */
 export const cpuTarget = (): "wasm" | "js" => (wasmMissing() === undefined ? "wasm" : "js");
 
-/** The kind of adapter, or why there is none. Software ones are refused by `openWebGpu`: the CPU is faster. */
+/**
+ * The kind of adapter, or why there is none. Software ones are refused by `openWebGpu`: the CPU is
+ * faster.
+ */
 export function adapterHere(): Promise<AdapterKind | string> {
   adapter ??= findAdapter();
   return adapter;
@@ -216,8 +219,8 @@ export function setThreads(threads: ThreadCount): void {
 let tail: Promise<void> = Promise.resolve();
 
 /**
- * Runs `work` after everything that was queued before it, whether that succeeded or not. Awaits only, so that the stack
- * of an error leads back to the caller.
+ * Runs `work` after everything that was queued before it, whether that succeeded or not. Awaits
+ * only, so that the stack of an error leads back to the caller.
  */
 export async function inOrder<T>(work: () => Promise<T>): Promise<T> {
   const before = tail;

@@ -1,6 +1,6 @@
 /**
- * The state of modules and optimizers as safetensors bytes, and back. Loading says what was applied and what was not;
- * strict loading changes nothing unless everything fits. Files are `node.ts`'s.
+ * The state of modules and optimizers as safetensors bytes, and back. Loading says what was applied
+ * and what was not; strict loading changes nothing unless everything fits. Files are `node.ts`'s.
  */
 import { type Constant, readSafetensors, writeSafetensors } from "@kiln-ml/artifact";
 import { type RenameRule, remapTensors } from "@kiln-ml/formats";
@@ -26,7 +26,10 @@ import { inOrder, type Session, sessionFor } from "../devices/session.ts";
 import { forget, markChanged, setFirstValue, storedOf } from "../devices/storage.ts";
 import { homeOf } from "../eager/eager.ts";
 
-/** What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become prefixes. */
+/**
+ * What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become
+ * prefixes.
+ */
 export type StateSource =
   | Stateful
   | ReadonlyMap<string, Tensor>
@@ -42,7 +45,9 @@ export interface StateReport {
   readonly mismatched: readonly string[];
 }
 
-/** The parameters of a source by name. Throws GraphError for what is none, which `path` leads to. */
+/**
+ * The parameters of a source by name. Throws GraphError for what is none, which `path` leads to.
+ */
 export function stateOf(source: StateSource, path = ""): Map<string, Tensor> {
   if (source instanceof Stateful) return source.checkpoint();
   if (source instanceof Map) return new Map(source);
@@ -90,9 +95,15 @@ export const stateBytes = (source: StateSource): Promise<Uint8Array> =>
 export interface LoadStateOptions {
   /** Every name must be on both sides with one shape; default true. */
   readonly strict?: boolean;
-  /** Patterns and what they become, applied in turn to each name of the file; null leaves a tensor out. */
+  /**
+   * Patterns and what they become, applied in turn to each name of the file; null leaves a tensor
+   * out.
+   */
   readonly remap?: readonly RenameRule[];
-  /** Rounds floats of another width to the parameter's, instead of calling them mismatched; default false. */
+  /**
+   * Rounds floats of another width to the parameter's, instead of calling them mismatched; default
+   * false.
+   */
   readonly convert?: boolean;
 }
 
@@ -123,7 +134,10 @@ export const loadState = (
     return putTensors("loadState", source, tensors, options);
   });
 
-/** Puts tensors into the state of the same names, of which `asked` must be there; says what it did. Nothing changes if it throws. */
+/**
+ * Puts tensors into the state of the same names, of which `asked` must be there; says what it did.
+ * Nothing changes if it throws.
+ */
 export async function putTensors(
   op: string,
   source: StateSource,

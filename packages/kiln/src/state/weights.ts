@@ -1,6 +1,6 @@
 /**
- * Weights of models from elsewhere into modules of ours: any file that `readTensors` reads, or tensors already read. Says
- * what was applied and what was not, as `loadState` does.
+ * Weights of models from elsewhere into modules of ours: any file that `readTensors` reads, or
+ * tensors already read. Says what was applied and what was not, as `loadState` does.
  */
 
 import type { Constant } from "@kiln-ml/artifact";
@@ -24,8 +24,9 @@ import {
 
 export interface LoadWeightsOptions extends LoadStateOptions, TorchOptions {
   /**
-   * Whose names the tensors have: PyTorch's, which are brought to those of our layers before `remap` sees them, or the
-   * module's own. By default PyTorch's for PyTorch files, and its own for others.
+   * Whose names the tensors have: PyTorch's, which are brought to those of our layers before
+   * `remap` sees them, or the module's own. By default PyTorch's for PyTorch files, and its own for
+   * others.
    */
   readonly names?: "pytorch" | "own";
 }
@@ -41,7 +42,10 @@ const loadWeightsOptions: OptionNames<LoadWeightsOptions> = {
   names: 1,
 };
 
-/** The keys that dropout draws from are u32 state of ours, which PyTorch's files cannot have: they stay as they are. */
+/**
+ * The keys that dropout draws from are u32 state of ours, which PyTorch's files cannot have: they
+ * stay as they are.
+ */
 const isOfPytorch = (t: Tensor): boolean => t.dtype !== "u32";
 const any = (): boolean => true;
 

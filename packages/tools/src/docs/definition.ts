@@ -1,6 +1,6 @@
 /**
- * Finds what an exported name is: follows `export … from` and imports from file to file to where it is defined, and gives the comment
- * above it. Reads sources as text; knows no types.
+ * Finds what an exported name is: follows `export … from` and imports from file to file to where it
+ * is defined, and gives the comment above it. Reads sources as text; knows no types.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -30,7 +30,10 @@ function fileOf(path: string, specifier: string): string | undefined {
   return name && existsSync(found) ? found : undefined;
 }
 
-/** How a definition of a name begins: values before types, as a class and an interface may share a name. */
+/**
+ * How a definition of a name begins: values before types, as a class and an interface may share a
+ * name.
+ */
 const beginnings = (name: string): string[] => [
   `(?:abstract |async )?(?:const|function\\*?|class) ${name}\\b`,
   `(?:interface|type) ${name}\\b`,
@@ -77,7 +80,10 @@ function sourceOf(path: string, name: string): { readonly file: string; readonly
   return found;
 }
 
-/** The definition of what a file has by a name: its own, or what it imports or exports from elsewhere. */
+/**
+ * The definition of what a file has by a name: its own, or what it imports or exports from
+ * elsewhere.
+ */
 export function definitionOf(
   path: string,
   name: string,

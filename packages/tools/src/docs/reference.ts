@@ -1,6 +1,7 @@
 /**
- * `docs/reference/`: a page a namespace, an entry a public name, of the comments above what the names are in the sources: how
- * it is called, what it computes, shapes, errors, names elsewhere, parameters, options and examples, which a test runs.
+ * `docs/reference/`: a page a namespace, an entry a public name, of the comments above what the
+ * names are in the sources: how it is called, what it computes, shapes, errors, names elsewhere,
+ * parameters, options and examples, which a test runs.
  */
 import { readFileSync } from "node:fs";
 import * as data from "@kiln-ml/data";
@@ -151,7 +152,9 @@ export const entriesOf = (part: Part): Entry[] => part.names.map((name) => entry
 const optionLine = ({ name, type, comment }: Field): string =>
   `- \`${name}\`: \`${type}\`${comment ? `. ${comment}` : ""}`;
 
-/** The least number of fields that an entry shares with another before it says where they are told. */
+/**
+ * The least number of fields that an entry shares with another before it says where they are told.
+ */
 const mostRepeated = 5;
 
 /** Options of an entry; many that are those of another entry of the page are told there. */
@@ -201,7 +204,9 @@ function contentsOf({ page, prefix }: Part, entries: readonly Entry[]): string {
     .join("\n\n");
 }
 
-/** What functions of tensors are about, by the files that define them; the first that fits counts. */
+/**
+ * What functions of tensors are about, by the files that define them; the first that fits counts.
+ */
 // biome-ignore format: a topic a line
 const topics: readonly (readonly [topic: string, files: RegExp])[] = [
   ["Making tensors", /\/(?:create|source|node|triangle|host)\.ts$/],

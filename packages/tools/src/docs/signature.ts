@@ -1,6 +1,7 @@
 /**
- * How an exported function is called, or a class made: every form of it, with its parameters. Reads the text of the definition; a form
- * that a maker gives (`const max = reducing(…)`) is found where the maker is.
+ * How an exported function is called, or a class made: every form of it, with its parameters. Reads
+ * the text of the definition; a form that a maker gives (`const max = reducing(…)`) is found where
+ * the maker is.
  */
 import { bracketed, type Definition, definitionOf } from "./definition.ts";
 
@@ -48,7 +49,10 @@ function parametersOf(list: string): Parameter[] {
   });
 }
 
-/** What follows a list of parameters up to the body: `: Tensor`, or nothing. The result of an arrow ends at its `=>`. */
+/**
+ * What follows a list of parameters up to the body: `: Tensor`, or nothing. The result of an arrow
+ * ends at its `=>`.
+ */
 function resultAfter(rest: string, isArrow: boolean): string {
   if (!rest.startsWith(":")) return "";
   let depth = 0;
@@ -121,7 +125,8 @@ function functionsOf({ name, after }: Definition): Signature[] {
   ];
   const forms = all.map((m) => {
     const rest = m.index + m[0].length;
-    // Type parameters hold no parenthesis that opens before the list does, but for functions in bounds.
+    // Type parameters hold no parenthesis that opens before the list does, but for functions in
+    // bounds.
     const generic = after[rest] === "<" ? angled(after, rest) : "";
     return signatureAt(after, after.indexOf("(", rest + generic.length));
   });

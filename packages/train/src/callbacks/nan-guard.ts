@@ -1,6 +1,6 @@
 /**
- * Ends a run whose loss is no longer a number. The steps note the first such one themselves, so the guard looks only now and then
- * and still says which it was.
+ * Ends a run whose loss is no longer a number. The steps note the first such one themselves, so the
+ * guard looks only now and then and still says which it was.
  */
 import { checkOptions, GraphError } from "@kiln-ml/ir";
 import type { Callback, Run } from "../run.ts";

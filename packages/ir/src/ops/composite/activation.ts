@@ -1,7 +1,7 @@
 /**
- * Activation functions, element by element. Each is written so that neither its value nor its gradient overflows
- * where the function itself is finite: an exponent only ever sees the side on which it is bounded. Halves are computed in f32 and
- * rounded once.
+ * Activation functions, element by element. Each is written so that neither its value nor its
+ * gradient overflows where the function itself is finite: an exponent only ever sees the side on
+ * which it is bounded. Halves are computed in f32 and rounded once.
  */
 import { isHalf } from "../../dtype.ts";
 import type { Tensor } from "../../node.ts";

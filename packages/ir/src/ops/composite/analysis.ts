@@ -1,4 +1,7 @@
-/** Sums under curves, the Bessel function of windows, correlations, the most common element, and a softmax that may choose nothing. */
+/**
+ * Sums under curves, the Bessel function of windows, correlations, the most common element, and a
+ * softmax that may choose nothing.
+ */
 import { isFloat } from "../../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../../errors.ts";
 import type { Tensor } from "../../node.ts";
@@ -56,7 +59,10 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
 const neighbours = (t: Tensor, axis: number, of: (p: Tensor, q: Tensor) => Tensor): Tensor =>
   of(sliceAxis(t, axis, 0, -1), sliceAxis(t, axis, 1));
 
-/** Nodes of the rule by which `i0` is computed: with so many it is exact as far as the dtype reaches before it overflows. */
+/**
+ * Nodes of the rule by which `i0` is computed: with so many it is exact as far as the dtype reaches
+ * before it overflows.
+ */
 const nodes = { f32: 40, f64: 128 } as const;
 
 /**

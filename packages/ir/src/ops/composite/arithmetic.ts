@@ -1,5 +1,6 @@
 /**
- * Small formulas over elementwise ops. They make no nodes of their own kind, so gradient and fusion come for free.
+ * Small formulas over elementwise ops. They make no nodes of their own kind, so gradient and fusion
+ * come for free.
  */
 import type { Tensor } from "../../node.ts";
 import { checkTensor } from "../apply.ts";

@@ -38,7 +38,10 @@ export interface AffineGridOptions {
 }
 
 export interface GridSampleOptions extends AffineGridOptions {
-  /** Default "linear", which is bilinear for images; "cubic" is bicubic, for images alone in PyTorch. */
+  /**
+   * Default "linear", which is bilinear for images; "cubic" is bicubic, for images alone in
+   * PyTorch.
+   */
   readonly mode?: "nearest" | "linear" | "cubic";
   /** What is outside: 0, the nearest element, or the image mirrored; default "zeros". */
   readonly padding?: "zeros" | "border" | "reflection";

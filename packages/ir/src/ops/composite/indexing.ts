@@ -1,6 +1,6 @@
 /**
- * Parts of a tensor by one word an axis, and tensors with such a part changed. Slices and numbers are views; lists and tensors of
- * indices are gathered and scattered.
+ * Parts of a tensor by one word an axis, and tensors with such a part changed. Slices and numbers
+ * are views; lists and tensors of indices are gathered and scattered.
  */
 import {
   addDim,
@@ -32,8 +32,9 @@ import { spread } from "../slice.ts";
 import { tensor } from "../source.ts";
 
 /**
- * One entry of `get` and `at`: a number or extent picks one place and drops the axis, text slices as Python does ("1:5", "::2", "-3:",
- * "::-1", ":"), "..." stands for all axes between, a list or an integer tensor reads those places.
+ * One entry of `get` and `at`: a number or extent picks one place and drops the axis, text slices
+ * as Python does ("1:5", "::2", "-3:", "::-1", ":"), "..." stands for all axes between, a list or
+ * an integer tensor reads those places.
  */
 export type Index = number | string | readonly number[] | Tensor | DimExpr;
 
@@ -157,7 +158,10 @@ function listsOf(parts: readonly Part[]): { lists: Tensor[]; axes: number[] } {
   return { lists: lists.length > 1 ? broadcastOperands("get", lists) : lists, axes };
 }
 
-/** Where the axes of the lists stand in the result: at the first of theirs if they are neighbours, else in front. */
+/**
+ * Where the axes of the lists stand in the result: at the first of theirs if they are neighbours,
+ * else in front.
+ */
 function orderOf(axes: readonly number[], listRank: number, rank: number): number[] {
   const neighbours = axes.every((a, i) => a === axes[0]! + i);
   const before = neighbours ? axes[0]! : 0;

@@ -21,9 +21,14 @@ import { type Line, resampled, type Sampling } from "./resample.ts";
 export interface InterpolateOptions {
   /** The extents of the result; or give `scale`. */
   readonly size?: Dim | readonly Dim[];
-  /** What each extent is multiplied by, rounded down; places are found by it and not by the extents. */
+  /**
+   * What each extent is multiplied by, rounded down; places are found by it and not by the extents.
+   */
   readonly scale?: number | readonly number[];
-  /** Default "nearest". "nearest" is PyTorch's, ⌊i/scale⌋; "nearestExact" ⌊(i + ½)/scale⌋; "cubic" has a = −¾. */
+  /**
+   * Default "nearest". "nearest" is PyTorch's, ⌊i/scale⌋; "nearestExact" ⌊(i + ½)/scale⌋; "cubic"
+   * has a = −¾.
+   */
   readonly mode?: "nearest" | "nearestExact" | "linear" | "cubic";
   /** The outer elements stay where they are, for "linear" and "cubic"; default false. */
   readonly alignCorners?: boolean;

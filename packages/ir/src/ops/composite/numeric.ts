@@ -1,5 +1,6 @@
 /**
- * Elementwise names of PyTorch and NumPy that are a few ops each: tests of closeness, floored division, angles, bounds.
+ * Elementwise names of PyTorch and NumPy that are a few ops each: tests of closeness, floored
+ * division, angles, bounds.
  */
 import { isFloat, maxOf, minOf } from "../../dtype.ts";
 import { checkOptions, type OptionNames } from "../../errors.ts";

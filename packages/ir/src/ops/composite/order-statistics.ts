@@ -1,5 +1,6 @@
 /**
- * Statistics that look at the order of elements, values together with where they stood, and second moments.
+ * Statistics that look at the order of elements, values together with where they stood, and second
+ * moments.
  */
 import { type Dim, isStatic, subDim } from "../../dim.ts";
 import { isFloat } from "../../dtype.ts";
@@ -145,7 +146,10 @@ export interface QuantileOptions extends ReduceOptions {
 const quantileOptions: OptionNames<QuantileOptions> = { ...reduceOptions, interpolation: 1 };
 const interpolations = ["linear", "lower", "higher", "midpoint", "nearest"];
 
-/** The place q·(n − 1) of the sorted: the element before it, the one behind, and how far it is between. */
+/**
+ * The place q·(n − 1) of the sorted: the element before it, the one behind, and how far it is
+ * between.
+ */
 function quantileAt(sorted: Tensor, a: number, q: number, how: string): Tensor {
   const extent = sorted.shape[a]!;
   const between = (low: Tensor, high: Tensor, t: Tensor | number): Tensor => {

@@ -1,5 +1,6 @@
 /**
- * Max pooling that also tells where each maximum stood, and the way back: values put where they came from.
+ * Max pooling that also tells where each maximum stood, and the way back: values put where they
+ * came from.
  */
 import { addDim, type Dim, isStatic, mulDim, subDim } from "../../dim.ts";
 import { isFloat, minOf } from "../../dtype.ts";
@@ -26,7 +27,10 @@ import { iota } from "../source.ts";
 
 const value = (d: Dim) => (isStatic(d) ? d : dimValue(d));
 
-/** The place of each maximum in its window, row-major. Around the image stands less than anything in it. */
+/**
+ * The place of each maximum in its window, row-major. Around the image stands less than anything in
+ * it.
+ */
 function placesInWindows(x: Tensor, f: Frame): Tensor {
   const high = f.high.map((d, i) => addDim(d, f.extra[i]!));
   const narrow = !isFloat(x.dtype) && x.dtype !== "i32" && x.dtype !== "u32";

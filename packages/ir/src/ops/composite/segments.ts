@@ -1,6 +1,6 @@
 /**
- * Scatter along one axis, and sums, means and extremes of rows by the number of the group they belong to, as graphs and packed
- * sequences have them.
+ * Scatter along one axis, and sums, means and extremes of rows by the number of the group they
+ * belong to, as graphs and packed sequences have them.
  */
 import { type Dim, sameDim } from "../../dim.ts";
 import { isFloat, isInteger, maxOf, minOf } from "../../dtype.ts";

@@ -1,6 +1,7 @@
 /**
- * The gamma function's logarithm and its slope, and the error function's inverse, as formulas of elementary functions.
- * Relative errors are a few 1e-7 in f32 and about 1e-13 in f64, but near zeros.
+ * The gamma function's logarithm and its slope, and the error function's inverse, as formulas of
+ * elementary functions. Relative errors are a few 1e-7 in f32 and about 1e-13 in f64, but near
+ * zeros.
  */
 import type { Tensor } from "../../node.ts";
 import { select } from "../elementwise/compare.ts";

@@ -1,6 +1,6 @@
 /**
- * Means, spreads, norms and the softmax family over axes. Exponents are shifted by the maximum first; the shift
- * carries no gradient, because it does not change the value.
+ * Means, spreads, norms and the softmax family over axes. Exponents are shifted by the maximum
+ * first; the shift carries no gradient, because it does not change the value.
  */
 
 import type { Dim } from "../../dim.ts";
@@ -68,7 +68,10 @@ export function variance(x: Tensor, axes?: Axes, options: VarianceOptions = {}):
   });
 }
 
-/** √x, of whose slopes at 0 that of 0 is taken, as is the rule for a norm: where all it is made of is 0 no direction is better. */
+/**
+ * √x, of whose slopes at 0 that of 0 is taken, as is the rule for a norm: where all it is made of
+ * is 0 no direction is better.
+ */
 function rootOf(x: Tensor): Tensor {
   const none = x.equal(0);
   return select(none, 0, select(none, 1, x).sqrt());
@@ -118,13 +121,19 @@ export function norm(x: Tensor, axes?: Axes, options: NormOptions = {}): Tensor 
   });
 }
 
-/** The maximum along an axis, kept as extent 1, as a constant of the gradient; 0 where it is not finite. */
+/**
+ * The maximum along an axis, kept as extent 1, as a constant of the gradient; 0 where it is not
+ * finite.
+ */
 function shiftOf(x: Tensor, axes: Axes | undefined): Tensor {
   const m = max(x, axes, { keepDims: true, empty: "identity" }).stopGradient();
   return select(m.isFinite(), m, 0);
 }
 
-/** The maximum along an axis as a constant of the gradient. An empty axis has no elements to take it from. */
+/**
+ * The maximum along an axis as a constant of the gradient. An empty axis has no elements to take it
+ * from.
+ */
 const peakOf = (x: Tensor, axis: number): Tensor =>
   max(x, axis, { keepDims: true, empty: "identity" }).stopGradient();
 
@@ -200,7 +209,8 @@ export function logSumExp(x: Tensor, axes?: Axes, options: ReduceOptions = {}): 
   return inFloat(x, (from) => {
     const m = shiftOf(from, list);
     const powers = sum(from.sub(m).exp(), list, { keepDims: true });
-    // Where every x is −∞ there is nothing to go up: no gradient, as no weight is given to any of them.
+    // Where every x is −∞ there is nothing to go up: no gradient, as no weight is given to any of
+    // them.
     const none = powers.equal(0);
     const total = select(none, -Infinity, select(none, 1, powers).log()).add(m);
     return options.keepDims ? total : sum(total, list);

@@ -1,5 +1,6 @@
 /**
- * Triangles and diagonals of matrices: what is kept or read is decided by two places, so that nothing is stored for them.
+ * Triangles and diagonals of matrices: what is kept or read is decided by two places, so that
+ * nothing is stored for them.
  */
 import { addDim, type Dim, isStatic, maxDim, minDim, sameDim, subDim } from "../../dim.ts";
 import type { Dtype } from "../../dtype.ts";
@@ -136,8 +137,9 @@ export function diag(x: Tensor, offset = 0): Tensor {
 }
 
 /**
- * The sum of the diagonal: Σ x[i, i]. x[n, m] → []. Throws ShapeError unless x is a matrix. `torch.trace`, `numpy.trace`. As a method it is
- * `x.trace()`; `trace` of this package records a graph.
+ * The sum of the diagonal: Σ x[i, i]. x[n, m] → []. Throws ShapeError unless x is a matrix.
+ * `torch.trace`, `numpy.trace`. As a method it is `x.trace()`; `trace` of this package records a
+ * graph.
  *
  *   traceOf(eye(3)) // 3
  */

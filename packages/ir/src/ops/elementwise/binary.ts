@@ -1,7 +1,8 @@
 /**
- * Elementwise ops of two operands. The functions broadcast and promote; the records take one shape and dtype.
- * Integer arithmetic wraps; division truncates toward zero, and the quotient and the remainder by zero are 0. A shift by as many bits as
- * there are, or more, or by a negative number leaves none of them.
+ * Elementwise ops of two operands. The functions broadcast and promote; the records take one shape
+ * and dtype. Integer arithmetic wraps; division truncates toward zero, and the quotient and the
+ * remainder by zero are 0. A shift by as many bits as there are, or more, or by a negative number
+ * leaves none of them.
  */
 import { integerPower, powerOf } from "../../special.ts";
 import { select } from "./compare.ts";

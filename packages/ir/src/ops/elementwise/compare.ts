@@ -1,6 +1,6 @@
 /**
- * Comparisons, which yield bool and stop gradients, and `select`, which reads bool. NaN compares false, except
- * that it is not equal to anything.
+ * Comparisons, which yield bool and stop gradients, and `select`, which reads bool. NaN compares
+ * false, except that it is not equal to anything.
  */
 import { DtypeError, ShapeError } from "../../errors.ts";
 import { makeNode, type Tensor } from "../../node.ts";

@@ -1,5 +1,6 @@
 /**
- * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
+ * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and
+ * keep its shape.
  */
 import { isOp } from "../../attributes.ts";
 import { bytesOf, convertNumber, type Dtype, isDtype, isFloat } from "../../dtype.ts";

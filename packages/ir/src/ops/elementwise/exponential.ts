@@ -1,4 +1,7 @@
-/** Exponentials, logarithms and the functions made of them. Floats only; a target's own function may be some ulps off. */
+/**
+ * Exponentials, logarithms and the functions made of them. Floats only; a target's own function may
+ * be some ulps off.
+ */
 import { erfOf } from "../../special.ts";
 import { type Unary, unary } from "./define.ts";
 import { erfSlope, sigmoidSlope } from "./half-slopes.ts";

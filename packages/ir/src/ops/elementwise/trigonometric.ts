@@ -1,4 +1,7 @@
-/** Functions of angles in radians, and their inverses. Sampled where f32 loses no digits to the range reduction. */
+/**
+ * Functions of angles in radians, and their inverses. Sampled where f32 loses no digits to the
+ * range reduction.
+ */
 import { type Unary, unary } from "./define.ts";
 import { unlessZero } from "./singular.ts";
 

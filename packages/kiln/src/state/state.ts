@@ -45,22 +45,18 @@ export interface StateReport {
   readonly mismatched: readonly string[];
 }
 
-/**
- * The parameters of a source by name. Throws GraphError for what is none, which `path` leads to.
- */
-export function stateOf(source: StateSource, path = ""): Map<string, Tensor> {
+/** The parameters of a source by name. Throws GraphError for what is none. */
+export function stateOf(source: StateSource): Map<string, Tensor> {
   if (source instanceof Stateful) return source.checkpoint();
   if (source instanceof Map) return new Map(source);
-  if (typeof source !== "object" || source === null || source instanceof Tensor)
+  if (Object(source) !== source || source instanceof Tensor)
     throw new GraphError(
-      `state: ${path || "the source"} must be a module, an optimizer or tensors by name, got ${kindOf(source)}\n  give a tensor a name: { w }`,
+      `state: takes modules, optimizers and tensors by name, got ${kindOf(source)}`,
     );
   const found = new Map<string, Tensor>();
   for (const [name, part] of Object.entries(source))
     if (part instanceof Tensor) found.set(name, part);
-    else
-      for (const [below, t] of stateOf(part, path ? `${path}.${name}` : name))
-        found.set(`${name}.${below}`, t);
+    else for (const [path, t] of stateOf(part)) found.set(`${name}.${path}`, t);
   return found;
 }
 

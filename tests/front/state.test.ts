@@ -9,8 +9,10 @@ import {
   DeviceError,
   GraphError,
   loadState,
+  loadWeights,
   nn,
   optim,
+  param,
   restore,
   snapshot,
   stateBytes,
@@ -80,6 +82,33 @@ test("loading that is not strict reports what it left out", async () => {
   assert.equal(report.missing, ["fc1.bias", "fc2.weight", "fc2.bias"]);
   assert.equal(report.unused, ["extra"]);
   assert.equal(await net.fc1.weight.data(), await other.fc1.weight.data());
+});
+
+test("what has no state, and tensors without shapes and bytes, are refused by name", async () => {
+  const w = param([1, 2]);
+  const wrong: [() => Promise<unknown>, string][] = [
+    [
+      () => snapshot(w as never),
+      "state: takes modules, optimizers and tensors by name, got Tensor",
+    ],
+    [
+      () => stateBytes({ net: { w, n: "abc" } } as never),
+      'state: takes modules, optimizers and tensors by name, got "abc"',
+    ],
+    [
+      () => loadWeights(new Net(), { weight: w } as never),
+      "loadWeights: weight must be { dtype, shape, data }, got Tensor\n  for tensors there is net.load({ … })",
+    ],
+    [
+      () => loadWeights(new Net(), null as never),
+      "loadWeights: the file must be an object, got null",
+    ],
+  ];
+  for (const [call, message] of wrong) {
+    const error = await rejection(call());
+    assert.instance(error, GraphError);
+    assert.is(error.message, message);
+  }
 });
 
 test("damaged bytes are an ArtifactError", async () => {

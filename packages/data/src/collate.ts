@@ -1,6 +1,7 @@
 /**
- * Samples into a batch: stacked where they are alike, padded where they differ in length, packed where they are graphs. Arrays that
- * come out know their shapes, so that a compiled function is given them as they are.
+ * Samples into a batch: stacked where they are alike, padded where they differ in length, packed
+ * where they are graphs. Arrays that come out know their shapes, so that a compiled function is
+ * given them as they are.
  */
 
 import {
@@ -24,7 +25,10 @@ export type Field =
   | NumericArray
   | { readonly data: NumericArray; readonly shape: readonly number[] };
 
-/** What becomes of a field in a batch. Plain numbers become f32; give labels as `Int32Array.of(label)`. */
+/**
+ * What becomes of a field in a batch. Plain numbers become f32; give labels as
+ * `Int32Array.of(label)`.
+ */
 export type Stacked<F> = F extends number
   ? Float32Array
   : F extends { readonly data: infer A }
@@ -88,9 +92,14 @@ function fieldwise<S>(
 }
 
 /**
- * Samples of one shape, one after the other: fields of shape s become [n, ...s]. Throws ShapeError where a shape differs.
+ * Samples of one shape, one after the other: fields of shape s become [n, ...s]. Throws ShapeError
+ * where a shape differs. `torch.utils.data.default_collate`.
  *
- *   stack([[Float32Array.of(1, 2), 0], [Float32Array.of(3, 4), 1]]) // [f32[2,2], f32[2]]
+ * @param samples Samples of one form.
+ * @example
+ *   const [x, y] = stack([[Float32Array.of(1, 2), 0], [Float32Array.of(3, 4), 1]]);
+ *   x // [1, 2, 3, 4]
+ *   batchShapeOf(x) // [2, 2]
  */
 export const stack = <S>(samples: readonly S[]): Batch<S> =>
   fieldwise("stack", samples, (parts, field) => {
@@ -110,17 +119,24 @@ export const stack = <S>(samples: readonly S[]): Batch<S> =>
 export interface PadOptions {
   /** What is put behind a sample that is shorter, default 0. */
   readonly value?: number;
-  /** Rounds the common length up to a multiple of this, so that a program sees fewer lengths; 1 by default. */
+  /**
+   * Rounds the common length up to a multiple of this, so that a program sees fewer lengths; 1 by
+   * default.
+   */
   readonly multiple?: number;
 }
 
 const padOptions: OptionNames<PadOptions> = { value: 1, multiple: 1 };
 
 /**
- * A collate that pads each field to the longest of the batch along every axis: fields of shapes [tᵢ, …] become [n, max t, …]. Rows
- * that are as long already are copied only.
+ * A collate that pads each field to the longest of the batch along every axis: fields of shapes
+ * [tᵢ, …] become [n, max t, …]. Rows that are as long already are copied only.
+ * `torch.nn.utils.rnn.pad_sequence`.
  *
- *   new DataLoader(sequences, { batch: 32, collate: pad({ value: -1 }) })
+ * @example
+ *   const collate = pad({ value: -1 });
+ *   const batch = collate([Float32Array.of(1), Float32Array.of(2, 3)]);
+ *   batch // [1, −1, 2, 3]
  */
 export function pad(options: PadOptions = {}): <S>(samples: readonly S[]) => Batch<S> {
   const { value = 0, multiple = 1 } = checkOptions("pad", options, padOptions);
@@ -193,7 +209,18 @@ export interface PackedGraphs {
   readonly target: Float32Array;
 }
 
-/** Graphs side by side: the block-diagonal adjacency of the batch. Throws ShapeError where an edge leads out of its graph. */
+/**
+ * Graphs side by side: the block-diagonal adjacency of the batch. Throws ShapeError where an edge
+ * leads out of its graph. `torch_geometric.data.Batch.from_data_list`.
+ *
+ * @param graphs Nodes and edges of each.
+ * @example
+ *   const one = { nodes: Float32Array.of(1, 2), count: 2, from: [0], to: [1] };
+ *   const { from, to, graph } = packGraphs([one, one]);
+ *   from // [0, 2]
+ *   to // [1, 3]
+ *   graph // [0, 0, 1, 1]
+ */
 export function packGraphs(graphs: readonly Graph[]): PackedGraphs {
   checkList("packGraphs", "graphs", graphs);
   for (const [i, g] of graphs.entries()) checkParts(g, i);

@@ -1,6 +1,7 @@
 /**
- * Data sets made of others, without a copy of them: a sample is found, read and changed when it is asked for. What only chooses
- * samples keeps the kind of its source; what changes them gives items. Names of samples come through, for errors.
+ * Data sets made of others, without a copy of them: a sample is found, read and changed when it is
+ * asked for. What only chooses samples keeps the kind of its source; what changes them gives items.
+ * Names of samples come through, for errors.
  */
 import {
   checkOptions,
@@ -25,9 +26,16 @@ import {
 import { uniforms } from "./samplers.ts";
 
 /**
- * fn of each sample, when it is asked for. The samples of a data set are tuples with an array a field.
+ * fn of each sample, when it is asked for. The samples of a data set are tuples with an array a
+ * field.
  *
- * An error of `fn` names the sample. What is random in `fn` should follow from `index`, or epochs cannot be repeated.
+ * An error of `fn` names the sample. What is random in `fn` should follow from `index`, or epochs
+ * cannot be repeated. `tf.data.Dataset.map`.
+ *
+ * @param source A data set or items.
+ * @example
+ *   const doubled = map(itemsOf([1, 2, 3]), (n) => n * 2);
+ *   doubled.get(2) // 6
  */
 export function map<S, R>(
   source: Source<S>,
@@ -56,8 +64,14 @@ export function map<S, R>(
 }
 
 /**
- * The samples for which `keep` is true. Each is read once, now, so that indices are known: rejects with the error of the first that
- * cannot be, which names it.
+ * The samples for which `keep` is true. Each is read once, now, so that indices are known: rejects
+ * with the error of the first that cannot be, which names it. `tf.data.Dataset.filter`.
+ *
+ * @param source A data set, items or a list.
+ * @example
+ *   const even = await filter(itemsOf([1, 2, 3, 4]), (n) => n % 2 === 0);
+ *   even.length // 2
+ *   even.get(1) // 4
  */
 export async function filter<S, D extends Source<S>>(
   source: D & Source<S>,
@@ -82,11 +96,23 @@ function checkFunction(op: string, fn: unknown): void {
     throw new GraphError(`${op}: needs a function of a sample, got ${kindOf(fn)}`);
 }
 
-/** The first `count` samples, or all if there are fewer. */
+/**
+ * The first `count` samples, or all if there are fewer. `tf.data.Dataset.take`.
+ *
+ * @param source A data set, items or a list.
+ * @example
+ *   take(itemsOf([1, 2, 3]), 2).length // 2
+ */
 export const take = <S, D extends Source<S>>(source: D & Source<S>, count: number): D =>
   range<S, D>("take", source, count, (n) => [0, Math.min(count, n)]);
 
-/** All samples but the first `count`. */
+/**
+ * All samples but the first `count`. `tf.data.Dataset.skip`.
+ *
+ * @param source A data set, items or a list.
+ * @example
+ *   skip(itemsOf([1, 2, 3]), 2).get(0) // 3
+ */
 export const skip = <S, D extends Source<S>>(source: D & Source<S>, count: number): D =>
   range<S, D>("skip", source, count, (n) => [Math.min(count, n), n]);
 
@@ -105,8 +131,16 @@ function range<S, D>(
 }
 
 /**
- * The samples of one source after those of another; data sets of the same shapes and arrays give a data set, anything else items.
- * Throws ShapeError for data sets whose samples differ.
+ * The samples of one source after those of another; data sets of the same shapes and arrays give a
+ * data set, anything else items. Throws ShapeError for data sets whose samples differ.
+ * `torch.utils.data.ConcatDataset`.
+ *
+ * @param datasets Sources, one or more.
+ * @param sources Sources, one or more.
+ * @example
+ *   const [a, b] = [itemsOf(["x", "y"]), itemsOf(["z"])];
+ *   data.concat(a, b).length // 3
+ *   data.concat(a, b).get(2) // "z"
  */
 export function concat<T extends Fields>(...datasets: readonly Dataset<T>[]): Dataset<T>;
 export function concat<S>(...sources: readonly Items<S>[]): Items<S>;
@@ -193,7 +227,15 @@ function mergeRows(
 
 type SampleOf<D> = D extends Dataset<infer T> ? T : D extends Items<infer S> ? S : never;
 
-/** Tuples of the samples at one index: as many as the sources all have. Throws ShapeError where their lengths differ. */
+/**
+ * Tuples of the samples at one index: as many as the sources all have. Throws ShapeError where
+ * their lengths differ. `torch.utils.data.StackDataset`.
+ *
+ * @param sources Data sets or items, of one length.
+ * @example
+ *   const pairs = zip(itemsOf(["a", "b"]), itemsOf([1, 2]));
+ *   pairs.get(1) // ["b", 2]
+ */
 export function zip<const D extends readonly (Items<unknown> | Dataset)[]>(
   ...sources: D
 ): Items<{ -readonly [K in keyof D]: SampleOf<D[K]> }> {
@@ -223,8 +265,15 @@ export interface WindowOptions {
 const windowOptions: OptionNames<WindowOptions> = { size: 1, stride: 1 };
 
 /**
- * Lists of `size` samples that follow each other: n samples give ⌊(n − size)/stride⌋ + 1 windows, or none. With a time series of
- * one sample a step, these are its sections.
+ * Lists of `size` samples that follow each other: n samples give ⌊(n − size)/stride⌋ + 1 windows,
+ * or none. With a time series of one sample a step, these are its sections.
+ * `tf.data.Dataset.window`.
+ *
+ * @param source A data set or items, in order of time.
+ * @example
+ *   const pairs = window(itemsOf([1, 2, 3, 4]), { size: 2 });
+ *   pairs.length // 3
+ *   pairs.get(1) // [2, 3]
  */
 export function window<S>(source: Source<S>, options: WindowOptions): Items<readonly S[]> {
   checkSource("window", source);
@@ -251,14 +300,22 @@ export function window<S>(source: Source<S>, options: WindowOptions): Items<read
 export interface ShuffleOptions {
   /** Samples that are held at a time; the more, the better they are mixed. */
   readonly buffer: number;
+  /** Fixes the order, default 0. */
   readonly seed?: number;
 }
 
 const shuffleOptions: OptionNames<ShuffleOptions> = { buffer: 1, seed: 1 };
 
 /**
- * A stream in a random order, for what has no indices: a buffer is filled, then one of it drawn for each that comes. A sample comes
- * out at most `buffer` places before its own.
+ * A stream in a random order, for what has no indices: a buffer is filled, then one of it drawn for
+ * each that comes. A sample comes out at most `buffer` places before its own.
+ * `tf.data.Dataset.shuffle`.
+ *
+ * @param stream Samples, one after the other.
+ * @example
+ *   const seen = [];
+ *   for await (const n of shuffleBuffer([1, 2, 3, 4], { buffer: 2, seed: 0 })) seen.push(n);
+ *   seen.sort() // [1, 2, 3, 4]
  */
 export async function* shuffleBuffer<S>(
   stream: Iterable<S> | AsyncIterable<S>,

@@ -1,6 +1,7 @@
 /**
- * Tables of comma-separated values, read by papaparse (RFC 4180 and what spreadsheets make of it). Cells are texts until a column is
- * asked for as numbers or classes; a line end within quotes is a line feed. Rows are counted as a reader of the file sees records, the header being row 1.
+ * Tables of comma-separated values, read by papaparse (RFC 4180 and what spreadsheets make of it).
+ * Cells are texts until a column is asked for as numbers or classes; a line end within quotes is a
+ * line feed. Rows are counted as a reader of the file sees records, the header being row 1.
  */
 import { ArtifactError, checkOptions, GraphError, type OptionNames } from "@kiln-ml/ir";
 import { setBatchShape } from "./batch-shape.ts";
@@ -10,7 +11,9 @@ import { textOf } from "./text.ts";
 export interface CsvOptions {
   /** What errors call the file; "csv" by default. */
   readonly name?: string;
-  /** Whether the first row has the names of the columns, true by default; else they are "0", "1", … */
+  /**
+   * Whether the first row has the names of the columns, true by default; else they are "0", "1", …
+   */
   readonly header?: boolean;
   /** Guessed from the first rows by default. */
   readonly delimiter?: string;
@@ -30,7 +33,14 @@ export type Column = string | number;
 /**
  * The rows of a table, none ragged. Reads nothing but the text that it is given.
  *
- * Rejects with ArtifactError for an empty table, a row with more or fewer cells than the header, and a quote that is not closed.
+ * Rejects with ArtifactError for an empty table, a row with more or fewer cells than the header,
+ * and a quote that is not closed. `pandas.read_csv`.
+ *
+ * @param text The text, or its bytes in UTF-8.
+ * @example
+ *   const table = await readCsv("age,name\n31,Ann\n45,Bob");
+ *   table.length // 2
+ *   table.numbers("age") // [31, 45]
  */
 export async function readCsv(text: string | Uint8Array, options: CsvOptions = {}): Promise<Table> {
   const {
@@ -63,7 +73,19 @@ export async function readCsv(text: string | Uint8Array, options: CsvOptions = {
 
 const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** The cells of a table as texts, and columns of them as typed arrays. */
+/**
+ * The cells of a table as texts, and columns of them as typed arrays. `pandas.DataFrame`.
+ *
+ * @param name What errors call the file.
+ * @param names Of the columns.
+ * @param rows Cells.
+ * @param firstRow The line of the file at which they begin.
+ * @example
+ *   const table = await readCsv("colour,x\nred,1\nblue,2\nred,3");
+ *   table.column("colour") // ["red", "blue", "red"]
+ *   table.numbers("x") // [1, 2, 3]
+ *   table.classes("colour") // { classes: ["blue", "red"], labels: [1, 0, 1] }
+ */
 export class Table implements Items<readonly string[]> {
   /** Names of the columns. */
   readonly names: readonly string[];
@@ -105,8 +127,8 @@ export class Table implements Items<readonly string[]> {
   }
 
   /**
-   * The columns as f32[rows, columns], all by default. An empty cell is NaN if `missing` is "NaN". Throws ArtifactError for a cell that is
-   * no number, with its row.
+   * The columns as f32[rows, columns], all by default. An empty cell is NaN if `missing` is "NaN".
+   * Throws ArtifactError for a cell that is no number, with its row.
    */
   numbers(
     columns: Column | readonly Column[] = this.names,
@@ -133,8 +155,9 @@ export class Table implements Items<readonly string[]> {
   }
 
   /**
-   * A column as labels: indices into `classes`, which are the texts of the column in the order of the alphabet unless given, as those of
-   * the training set are for a test set. Throws ArtifactError for a text that is not among them, with its row.
+   * A column as labels: indices into `classes`, which are the texts of the column in the order of
+   * the alphabet unless given, as those of the training set are for a test set. Throws
+   * ArtifactError for a text that is not among them, with its row.
    */
   classes(column: Column, classes?: readonly string[]): Classes {
     const texts = this.column(column);

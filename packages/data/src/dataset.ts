@@ -1,6 +1,6 @@
 /**
- * Data sets: samples by index, gathered into flat typed arrays ready for a compiled step. Holds no tensors and
- * reads no files.
+ * Data sets: samples by index, gathered into flat typed arrays ready for a compiled step. Holds no
+ * tensors and reads no files.
  */
 
 import { checkList, kindOf, printShape, ShapeError } from "@kiln-ml/ir";
@@ -36,7 +36,14 @@ const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * 
 /**
  * A data set over arrays that hold all samples, one after the other; nothing is copied.
  *
- * `shapes` says what one sample of each field is. Throws ShapeError if the fields do not hold equally many.
+ * `shapes` says what one sample of each field is. Throws ShapeError if the fields do not hold
+ * equally many. `torch.utils.data.TensorDataset`.
+ *
+ * @param arrays An array for each field, of all samples.
+ * @example
+ *   const dataset = fromArrays([Float32Array.of(1, 2, 3, 4), Int32Array.of(7, 8)], [[2], []]);
+ *   dataset.length // 2
+ *   itemsOf(dataset).get(1) // [[3, 4], [8]]
  */
 export function fromArrays<const T extends Fields>(
   arrays: T,
@@ -86,7 +93,14 @@ function gatherRows(
   return out;
 }
 
-/** The samples of `dataset` at `indices`, as a data set. */
+/**
+ * The samples of `dataset` at `indices`, as a data set. `torch.utils.data.Subset`.
+ *
+ * @param items Items.
+ * @param source A data set or items.
+ * @example
+ *   subset(itemsOf(["a", "b", "c"]), [2, 0]).get(0) // "c"
+ */
 export function subset<T extends Fields>(
   dataset: Dataset<T>,
   indices: ArrayLike<number>,
@@ -109,8 +123,16 @@ export function subset<S>(source: Source<S>, indices: ArrayLike<number>): Source
 }
 
 /**
- * Disjoint parts of the given fractions, drawn at random by `seed`; with fractions that sum to 1 no sample is left
- * out. Throws ShapeError for fractions that are not positive or exceed 1 together.
+ * Disjoint parts of the given fractions, drawn at random by `seed`; with fractions that sum to 1 no
+ * sample is left out. Throws ShapeError for fractions that are not positive or exceed 1 together.
+ * `torch.utils.data.random_split`.
+ *
+ * @param dataset A data set.
+ * @param fractions Shares of all samples, positive, at most 1 together.
+ * @example
+ *   const [training, test] = split(fromArrays([new Float32Array(10)], [[]]), [0.8, 0.2]);
+ *   training.length // 8
+ *   test.length // 2
  */
 export function split<T extends Fields>(
   dataset: Dataset<T>,

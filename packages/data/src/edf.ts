@@ -1,6 +1,6 @@
 /**
- * EDF and BDF recordings (Kemp et al. 1992; BioSemi's 24 bits): signals in physical units. Annotations of EDF+ are left out, and of
- * interrupted files (EDF+D) the records follow each other.
+ * EDF and BDF recordings (Kemp et al. 1992; BioSemi's 24 bits): signals in physical units.
+ * Annotations of EDF+ are left out, and of interrupted files (EDF+D) the records follow each other.
  */
 
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
@@ -42,7 +42,14 @@ interface Described {
   readonly samples: number;
 }
 
-/** The signals of a recording. Throws ArtifactError, the name in front, for a file whose header does not hold. */
+/**
+ * The signals of a recording. Throws ArtifactError, the name in front, for a file whose header does
+ * not hold. `mne.io.read_raw_edf`.
+ *
+ * @param bytes The bytes of the file.
+ * @example
+ *   readEdf(new Uint8Array(256)) // throws ArtifactError
+ */
 export function readEdf(bytes: Uint8Array, options: EdfOptions = {}): Signal[] {
   checkBytes("readEdf", bytes);
   const { name = "edf" } = checkOptions("readEdf", options, edfOptions);

@@ -1,6 +1,7 @@
 /**
- * Parts of a data set for training and for testing: folds of a cross-validation, and splits that keep the shares of labels or keep
- * groups together. All are lists of indices underneath, so that nothing is read.
+ * Parts of a data set for training and for testing: folds of a cross-validation, and splits that
+ * keep the shares of labels or keep groups together. All are lists of indices underneath, so that
+ * nothing is read.
  */
 
 import {
@@ -20,7 +21,10 @@ import { byLabel, type Label } from "./samplers.ts";
 export interface FoldOptions {
   /** Fixes who is in which fold, default 0. */
   readonly seed?: number;
-  /** A label of each sample: every fold has each in the share that it has in all, to within one sample. */
+  /**
+   * A label of each sample: every fold has each in the share that it has in all, to within one
+   * sample.
+   */
   readonly stratify?: ArrayLike<Label>;
   /** A group of each sample, such as a patient: all of a group are in one fold. */
   readonly groups?: ArrayLike<Label>;
@@ -36,10 +40,14 @@ const foldOptions: OptionNames<FoldOptions> = { seed: 1, stratify: 1, groups: 1 
 /**
  * k folds: each sample is in the test part of one and in the training part of the others.
  *
- *   for (const { train, test } of kFold(dataset, 10, { stratify: labels }))
- *     console.assert(train.length > test.length);
- *
  * Throws GraphError for k below 2, or with fewer samples or groups than folds.
+ * `sklearn.model_selection.KFold`, `StratifiedKFold`.
+ *
+ * @param source A data set, items or a list.
+ * @param k Parts, 2 or more.
+ * @example
+ *   const folds = kFold(itemsOf([1, 2, 3, 4, 5, 6]), 3);
+ *   folds.map(({ train, test }) => [train.length, test.length]) // [[4, 2], [4, 2], [4, 2]]
  */
 export function kFold<S, D extends Source<S>>(
   source: D & Source<S>,
@@ -78,7 +86,10 @@ function checkLabels(
     throw new ShapeError(`${op}: ${what} has ${labels.length} labels for ${n} samples`);
 }
 
-/** Deals the samples out, label by label: so folds differ by one sample at most, in all and in each label. */
+/**
+ * Deals the samples out, label by label: so folds differ by one sample at most, in all and in each
+ * label.
+ */
 function foldsOfStrata(
   labels: ArrayLike<Label> | undefined,
   n: number,
@@ -111,8 +122,18 @@ function foldsOfGroups(groups: ArrayLike<Label>, k: number, seed: number): Uint3
 }
 
 /**
- * Disjoint parts of the given fractions, each with every label in the share that it has in all, to within a sample a label. Throws
- * ShapeError for fractions that are not positive or exceed 1 together.
+ * Disjoint parts of the given fractions, each with every label in the share that it has in all, to
+ * within a sample a label. Throws ShapeError for fractions that are not positive or exceed 1
+ * together. `sklearn.model_selection.StratifiedShuffleSplit`.
+ *
+ * @param source A data set, items or a list.
+ * @param fractions Shares of all samples, positive, at most 1 together.
+ * @param labels A label for each sample, numbers or texts.
+ * @param seed Fixes the draw.
+ * @example
+ *   const labels = [0, 0, 0, 0, 1, 1, 1, 1];
+ *   const [training, test] = stratifiedSplit(itemsOf(labels), [0.75, 0.25], labels);
+ *   [test.get(0), test.get(1)].sort() // [0, 1]
  */
 export function stratifiedSplit<S, D extends Source<S>>(
   source: D & Source<S>,
@@ -137,7 +158,10 @@ export function stratifiedSplit<S, D extends Source<S>>(
   });
 }
 
-/** From where to where each part of n goes, so that rounding costs no sample where the fractions sum to 1. */
+/**
+ * From where to where each part of n goes, so that rounding costs no sample where the fractions sum
+ * to 1.
+ */
 function cuts(fractions: readonly number[], n: number): [number, number][] {
   let sum = 0;
   let start = 0;

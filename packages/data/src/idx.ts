@@ -1,7 +1,7 @@
 /**
- * The IDX format of the MNIST files, plain or gzip: 0, 0, type, rank, extents, then the elements, big-endian.
- * The header decides how much is read; a file that is longer, shorter or of another kind is refused before
- * anything of its claimed size is allocated.
+ * The IDX format of the MNIST files, plain or gzip: 0, 0, type, rank, extents, then the elements,
+ * big-endian. The header decides how much is read; a file that is longer, shorter or of another
+ * kind is refused before anything of its claimed size is allocated.
  */
 
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
@@ -50,7 +50,16 @@ interface Header {
 
 const idxOptions: OptionNames<IdxOptions> = { limitBytes: 1 };
 
-/** Reads the elements and their shape. Throws ArtifactError for a damaged or hostile file. */
+/**
+ * Reads the elements and their shape. Throws ArtifactError for a damaged or hostile file.
+ * `torchvision.datasets.mnist.read_image_file`.
+ *
+ * @param file The bytes, gzipped or not.
+ * @example
+ *   const { data, shape } = await readIdx(Uint8Array.of(0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9));
+ *   shape // [3]
+ *   data // [7, 8, 9]
+ */
 export async function readIdx(
   file: Uint8Array | ArrayBuffer,
   options: IdxOptions = {},
@@ -115,8 +124,9 @@ async function inflate(file: Uint8Array, limit: number): Promise<Uint8Array> {
 }
 
 /**
- * All of it at once, in Node, where that is faster than a stream; undefined in a page, or if there is more than `most`. `cut` is for the
- * first bytes of a file: what they give is at most a thousand times as long.
+ * All of it at once, in Node, where that is faster than a stream; undefined in a page, or if there
+ * is more than `most`. `cut` is for the first bytes of a file: what they give is at most a thousand
+ * times as long.
  */
 function inflatedBy(file: Uint8Array, most: number, cut = false): Uint8Array | undefined {
   // Not an import: a bundler for pages would look for the module.

@@ -1,6 +1,7 @@
 /**
- * Pictures as bytes [height, width, channels]: PNG by fast-png, JPEG by jpeg-js, told apart by their first bytes. Decoders are loaded
- * where one is needed. Resizing is in bytes too, once before training; what is random belongs into the step.
+ * Pictures as bytes [height, width, channels]: PNG by fast-png, JPEG by jpeg-js, told apart by
+ * their first bytes. Decoders are loaded where one is needed. Resizing is in bytes too, once before
+ * training; what is random belongs into the step.
  */
 
 import { ArtifactError, checkOptions, type OptionNames, printShape, ShapeError } from "@kiln-ml/ir";
@@ -24,7 +25,16 @@ export interface PictureOptions {
 
 const pictureOptions: OptionNames<PictureOptions> = { name: 1, channels: 1, limitMegapixels: 1 };
 
-/** Decodes a PNG or JPEG. Rejects with ArtifactError, the name in front, for a damaged file or one of another kind. */
+/**
+ * Decodes a PNG or JPEG. Rejects with ArtifactError, the name in front, for a damaged file or one
+ * of another kind. `torchvision.io.decode_image`.
+ *
+ * @param bytes The bytes of the file.
+ * @example
+ *   const png = await encodePng({ data: Uint8Array.of(10, 20), shape: [1, 2, 1] });
+ *   const { data, shape } = await decodeImage(png, { channels: 1 });
+ *   data // [10, 20]
+ */
 export async function decodeImage(
   bytes: Uint8Array,
   options: PictureOptions = {},
@@ -59,9 +69,13 @@ export async function decodeImage(
 }
 
 /**
- * A picture of 1, 3 or 4 channels as the bytes of a PNG. Rejects with ShapeError unless its bytes are as many as its shape says.
+ * A picture of 1, 3 or 4 channels as the bytes of a PNG. Rejects with ShapeError unless its bytes
+ * are as many as its shape says. `torchvision.io.encode_png`.
  *
- *     const png = await encodePng({ data: new Uint8Array(56 * 56), shape: [56, 56, 1] });
+ * @param picture u8[height, width, channels].
+ * @example
+ *   const png = await encodePng({ data: new Uint8Array(56 * 56), shape: [56, 56, 1] });
+ *   [...png.subarray(1, 4)] // [80, 78, 71]; "PNG"
  */
 export async function encodePng(picture: Picture): Promise<Uint8Array> {
   checkPicture("encodePng", picture, picture?.shape?.[0], picture?.shape?.[1]);
@@ -167,7 +181,17 @@ function withChannels({ data, width, height, channels: from }: Raw, to: 1 | 3 | 
   return out;
 }
 
-/** Bilinear, and with weights that reach as far as a result's pixel where it is the larger one, as in Pillow; halves round up. */
+/**
+ * Bilinear, and with weights that reach as far as a result's pixel where it is the larger one, as
+ * in Pillow; halves round up. `torchvision.transforms.Resize`.
+ *
+ * @param picture u8[height, width, channels].
+ * @param height Rows of the result.
+ * @param width Columns of the result.
+ * @example
+ *   const picture = { data: Uint8Array.of(0, 100), shape: [1, 2, 1] };
+ *   resizeImage(picture, 1, 4).data // [0, 25, 75, 100]
+ */
 export function resizeImage(picture: Picture, height: number, width: number): Picture {
   checkPicture("resizeImage", picture, height, width);
   const [h, w, c] = picture.shape;
@@ -211,7 +235,17 @@ function weightsOf(from: number, to: number): [place: number, weight: number][][
   });
 }
 
-/** The middle, of which no side is longer than the picture's: the larger half of what is left over is below and at the right. */
+/**
+ * The middle, of which no side is longer than the picture's: the larger half of what is left over
+ * is below and at the right. `torchvision.transforms.CenterCrop`.
+ *
+ * @param picture u8[height, width, channels].
+ * @param height Rows of the result.
+ * @param width Columns of the result.
+ * @example
+ *   const picture = { data: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9), shape: [3, 3, 1] };
+ *   cropImage(picture, 1, 1).data // [5]
+ */
 export function cropImage(picture: Picture, height: number, width: number): Picture {
   checkPicture("cropImage", picture, height, width);
   const [h, w, c] = picture.shape;

@@ -1,6 +1,7 @@
 /**
- * Samples one by one: what a data set of flat arrays cannot hold, such as texts, graphs and sequences of any length. Either kind of
- * source has names for its samples, so that an error can say which file and row it is about.
+ * Samples one by one: what a data set of flat arrays cannot hold, such as texts, graphs and
+ * sequences of any length. Either kind of source has names for its samples, so that an error can
+ * say which file and row it is about.
  */
 import { ArtifactError, GraphError, KilnError, kindOf, ShapeError } from "@kiln-ml/ir";
 import { setBatchShape } from "./batch-shape.ts";
@@ -33,9 +34,13 @@ export function checkSource(op: string, source: unknown): void {
 
 /**
  * A list as items, or a data set as items whose samples are tuples, one array a field.
+ * `torch.utils.data.Dataset`.
  *
- *   itemsOf(["a text", "another"])
- *   itemsOf(fromArrays([images, labels], [[784], []])).get(0) // [Float32Array(784), Int32Array(1)]
+ * @param source A data set, items or a list.
+ * @example
+ *   itemsOf(["a text", "another"]).get(1) // "another"
+ *   const dataset = fromArrays([Float32Array.of(1, 2), Int32Array.of(7, 8)], [[], []]);
+ *   itemsOf(dataset).get(0) // [[1], [7]]
  */
 export function itemsOf<S>(source: readonly S[] | Source<S>): Items<S> {
   if (Array.isArray(source)) {
@@ -77,8 +82,8 @@ export const sampleName = (source: { name?(index: number): string }, index: numb
   source.name ? `sample ${index} (${source.name(index)})` : `sample ${index}`;
 
 /**
- * What went wrong with a sample, its name in front. The class stays that of the cause, ArtifactError for files; what is no error of
- * Kiln is a GraphError.
+ * What went wrong with a sample, its name in front. The class stays that of the cause,
+ * ArtifactError for files; what is no error of Kiln is a GraphError.
  */
 export function sampleError(
   op: string,
@@ -103,7 +108,10 @@ export function naming<E extends KilnError>(error: E): E {
   return error;
 }
 
-/** The samples at `indices`, one after the other. Rejects with the error of the first that fails, named. */
+/**
+ * The samples at `indices`, one after the other. Rejects with the error of the first that fails,
+ * named.
+ */
 export async function samplesAt<S>(
   op: string,
   source: Items<S>,
@@ -118,7 +126,8 @@ export async function samplesAt<S>(
       throw sampleError(op, source, indices[i]!, error);
     }
   }
-  // Settled together, so that of several bad samples the first is told and no rejection is left alone.
+  // Settled together, so that of several bad samples the first is told and no rejection is left
+  // alone.
   const settled = await Promise.allSettled(waiting);
   return settled.map((result, i) => {
     if (result.status === "fulfilled") return result.value;

@@ -1,6 +1,7 @@
 /**
- * Batches of a data set, in order, shuffled or as a sampler says. One iteration is one epoch. A batch is gathered while the caller
- * works on an earlier one, here or by workers; where the data go is the caller's matter.
+ * Batches of a data set, in order, shuffled or as a sampler says. One iteration is one epoch. A
+ * batch is gathered while the caller works on an earlier one, here or by workers; where the data go
+ * is the caller's matter.
  */
 import { checkOptions, checkRecord, GraphError, kindOf, type OptionNames } from "@kiln-ml/ir";
 import { setBatchShape } from "./batch-shape.ts";
@@ -62,11 +63,22 @@ type Orders =
   | BatchSampler;
 
 /**
- * `for await (const [x, y] of new DataLoader(dataset, { batch: 32, shuffle: true }))` is one epoch. Items are made a batch of by
- * `collate`. Batches come in order, whoever made them; an error names the sample and comes where its batch would.
+ * `for await (const [x, y] of new DataLoader(dataset, { batch: 32, shuffle: true }))` is one epoch.
+ * Items are made a batch of by `collate`. Batches come in order, whoever made them; an error names
+ * the sample and comes where its batch would.
  *
- * `state()` in the loop says how many batches were given out, and a loader that `load`s it begins with the one after. Throws
- * GraphError for a batch below 1, for options that exclude each other, and with `dropLast` for a batch that no epoch could fill.
+ * `state()` in the loop says how many batches were given out, and a loader that `load`s it begins
+ * with the one after. Throws GraphError for a batch below 1, for options that exclude each other,
+ * and with `dropLast` for a batch that no epoch could fill. `torch.utils.data.DataLoader`.
+ *
+ * @param source A data set or items.
+ * @param dataset A data set.
+ * @example
+ *   const [values, labels] = [Float32Array.of(1, 2, 3, 4), Int32Array.of(0, 1, 0, 1)];
+ *   const dataset = fromArrays([values, labels], [[1], []]);
+ *   const sums = [];
+ *   for await (const [x, y] of new DataLoader(dataset, { batch: 2 })) sums.push(x[0] + x[1]);
+ *   sums // [3, 7]
  */
 export class DataLoader<B = Fields, S = unknown> implements AsyncIterable<B> {
   readonly dataset: Source<S>;
@@ -114,8 +126,9 @@ export class DataLoader<B = Fields, S = unknown> implements AsyncIterable<B> {
   }
 
   /**
-   * The next iteration goes on where `state` was taken; no batch before it is gathered. It has no batch if all of the epoch were given
-   * out. Throws GraphError for the state of a loader with other batches.
+   * The next iteration goes on where `state` was taken; no batch before it is gathered. It has no
+   * batch if all of the epoch were given out. Throws GraphError for the state of a loader with
+   * other batches.
    */
   load(state: LoaderState): void {
     checkRecord("dataLoader", state, "state");
@@ -181,7 +194,9 @@ function checkPrefetch(prefetch: number | undefined): void {
     );
 }
 
-/** How batches are made here, in a worker as well: gathered by the data set, or collated of items. */
+/**
+ * How batches are made here, in a worker as well: gathered by the data set, or collated of items.
+ */
 export function batchMaker(
   op: string,
   source: Source<unknown>,

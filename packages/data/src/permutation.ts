@@ -3,7 +3,13 @@
  */
 import { kindOf, ShapeError, threefry2x32 } from "@kiln-ml/ir";
 
-/** 0 … n − 1 in the order that `seed` and `stream` (an epoch, say) fix. */
+/**
+ * 0 … n − 1 in the order that `seed` and `stream` (an epoch, say) fix. `torch.randperm`.
+ *
+ * @param n How many.
+ * @example
+ *   permutation(5, 1).sort() // [0, 1, 2, 3, 4]
+ */
 export function permutation(n: number, seed: number, stream = 0): Uint32Array {
   if (!Number.isInteger(n) || n < 0 || n >= 2 ** 32)
     throw new ShapeError(`permutation: needs an integer from 0 to 2³² − 1, got ${kindOf(n)}`);

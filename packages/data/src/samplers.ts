@@ -1,6 +1,6 @@
 /**
- * Orders in which a loader takes samples. A sampler gives the indices of an epoch from its seed and the epoch's number alone, so
- * that a run that is resumed goes on in the same order.
+ * Orders in which a loader takes samples. A sampler gives the indices of an epoch from its seed and
+ * the epoch's number alone, so that a run that is resumed goes on in the same order.
  */
 
 import {
@@ -58,7 +58,13 @@ function checkCount(op: string, count: number): number {
   return count;
 }
 
-/** `count` of `length` samples an epoch, drawn evenly; a sample may come twice. */
+/**
+ * `count` of `length` samples an epoch, drawn evenly; a sample may come twice.
+ * `torch.utils.data.RandomSampler(replacement=True)`.
+ * @example
+ *   const sampler = withReplacement(3, { count: 5 });
+ *   sampler.indices(0).length // 5
+ */
 export function withReplacement(length: number, options: SamplerOptions = {}): Sampler {
   const { seed = 0, count = length } = checkOptions("withReplacement", options, samplerOptions);
   checkCount("withReplacement", length);
@@ -73,8 +79,14 @@ export function withReplacement(length: number, options: SamplerOptions = {}): S
 }
 
 /**
- * Sample i with probability wᵢ/Σw at each draw. Without replacement a drawn sample leaves the rest: the `count` largest of
- * ln(u)/w. Efraimidis & Spirakis 2006. Throws GraphError for weights that are negative, not finite or all 0.
+ * Sample i with probability wᵢ/Σw at each draw. Without replacement a drawn sample leaves the rest:
+ * the `count` largest of ln(u)/w. Efraimidis & Spirakis 2006. Throws GraphError for weights that
+ * are negative, not finite or all 0. `torch.utils.data.WeightedRandomSampler`.
+ *
+ * @param weights One for each sample, 0 or more.
+ * @example
+ *   const sampler = weighted([0, 1, 0]);
+ *   sampler.indices(0) // [1, 1, 1]
  */
 export function weighted(weights: ArrayLike<number>, options: WeightedOptions = {}): Sampler {
   checkValues("weighted", "weights", weights);
@@ -150,8 +162,16 @@ export function byLabel(labels: ArrayLike<Label>): Map<Label, number[]> {
 }
 
 /**
- * Every stretch of an epoch has the labels in the shares that they have in all: the j-th of n samples of a label stands at about
- * (j + u)/n of the epoch, u uniform in [0, 1) for each label. Every sample once.
+ * Every stretch of an epoch has the labels in the shares that they have in all: the j-th of n
+ * samples of a label stands at about (j + u)/n of the epoch, u uniform in [0, 1) for each label.
+ * Every sample once. No counterpart in PyTorch.
+ *
+ * @param labels A label for each sample, numbers or texts.
+ * @param options `seed` fixes the draws.
+ * @example
+ *   const labels = [0, 0, 1, 1];
+ *   const order = [...stratified(labels).indices(0)];
+ *   order.slice(0, 2).map((i) => labels[i]).sort() // [0, 1]; each half has both
  */
 export function stratified(labels: ArrayLike<Label>, options: { readonly seed?: number } = {}) {
   checkValues("stratified", "labels", labels);
@@ -173,8 +193,14 @@ export function stratified(labels: ArrayLike<Label>, options: { readonly seed?: 
 }
 
 /**
- * Batches of samples of one group each, such as one patient or one document, in an order drawn anew every epoch; the last batch of
- * a group may be short.
+ * Batches of samples of one group each, such as one patient or one document, in an order drawn anew
+ * every epoch; the last batch of a group may be short. No counterpart in PyTorch.
+ *
+ * @param groups The group of each sample, numbers or texts.
+ * @param options `batch`, the samples of a batch, and `seed`.
+ * @example
+ *   const sampler = byGroup(["ann", "bob", "ann"], { batch: 2 });
+ *   sampler.batches(0).map((batch) => [...batch].sort()).sort() // [[0, 2], [1]]
  */
 export function byGroup(
   groups: ArrayLike<Label>,
@@ -203,17 +229,28 @@ export function byGroup(
 }
 
 export interface BucketOptions {
+  /** Samples of a batch. */
   readonly batch: number;
-  /** Batches whose samples are sorted together; 50 by default. The more, the less padding and the less chance. */
+  /**
+   * Batches whose samples are sorted together; 50 by default. The more, the less padding and the
+   * less chance.
+   */
   readonly pool?: number;
+  /** Fixes the order, default 0. */
   readonly seed?: number;
 }
 
 const bucketOptions: OptionNames<BucketOptions> = { batch: 1, pool: 1, seed: 1 };
 
 /**
- * Batches of samples of about one length, so that little is padded: a shuffled epoch is cut into pools of `pool` batches, each pool
- * sorted by length and cut into batches, and the batches come in an order drawn anew. Every sample once.
+ * Batches of samples of about one length, so that little is padded: a shuffled epoch is cut into
+ * pools of `pool` batches, each pool sorted by length and cut into batches, and the batches come in
+ * an order drawn anew. Every sample once. `tf.data.Dataset.bucket_by_sequence_length`.
+ *
+ * @param lengths The length of each sample.
+ * @example
+ *   const sampler = bucketByLength([9, 1, 8, 2], { batch: 2 });
+ *   sampler.batches(0).map((batch) => [...batch].sort()).sort() // [[0, 2], [1, 3]]
  */
 export function bucketByLength(lengths: ArrayLike<number>, options: BucketOptions): BatchSampler {
   checkValues("bucketByLength", "lengths", lengths);

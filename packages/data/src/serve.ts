@@ -1,6 +1,6 @@
 /**
- * The other side of a loader's workers: a module that is started as a worker makes its samples and serves batches of them. The same
- * text runs in Node's threads and in a page's workers.
+ * The other side of a loader's workers: a module that is started as a worker makes its samples and
+ * serves batches of them. The same text runs in Node's threads and in a page's workers.
  */
 import { ArtifactError, checkOptions, GraphError } from "@kiln-ml/ir";
 import { batchShapeOf } from "./batch-shape.ts";
@@ -16,11 +16,18 @@ interface Port {
 }
 
 /**
- * Serves a loader's batches from this worker; call it once, with the samples that the loader has and the collate that it would use.
- * Requests that come before are kept. Throws GraphError where the module is no worker.
+ * Serves a loader's batches from this worker; call it once, with the samples that the loader has
+ * and the collate that it would use. Requests that come before are kept. Throws GraphError where
+ * the module is no worker.
  *
- * `serveBatches(await imageFolder("photos"))` in batches.ts is for a loader with
- * `workers: { count: 2, start: () => new Worker(new URL("./batches.ts", import.meta.url)) }`.
+ * `serveBatches(await imageFolder("photos"))` in batches.ts is for a loader with `workers: { count:
+ * 2, start: () => new Worker(new URL("./batches.ts", import.meta.url)) }`. `num_workers` of
+ * `torch.utils.data.DataLoader`.
+ *
+ * @param source What the loader loads.
+ * @param options `collate`, as of the loader.
+ * @example
+ *   serveBatches(itemsOf([1, 2, 3])) // throws GraphError; outside of a worker
  */
 export function serveBatches<S>(
   source: Items<S> | Dataset<S & Fields>,
@@ -53,8 +60,8 @@ export function serveBatches<S>(
 }
 
 /**
- * Buffers that can be moved: of arrays that gathering, `stack` or `pad` made, as their known shape tells, and that hold nothing else.
- * Others are copied, since the samples may live in them.
+ * Buffers that can be moved: of arrays that gathering, `stack` or `pad` made, as their known shape
+ * tells, and that hold nothing else. Others are copied, since the samples may live in them.
  */
 function movable(arrays: readonly ArrayBufferView[]): ArrayBuffer[] {
   const own = arrays.filter((a) => batchShapeOf(a) && a.byteLength === a.buffer.byteLength);

@@ -1,5 +1,6 @@
 /**
- * Arrays that a file of NumPy or a safetensors file holds, as data sets. Reading the file is for `@kiln-ml/formats`; its records fit.
+ * Arrays that a file of NumPy or a safetensors file holds, as data sets. Reading the file is for
+ * `@kiln-ml/formats`; its records fit.
  */
 import {
   checkList,
@@ -12,7 +13,10 @@ import {
 } from "@kiln-ml/ir";
 import { type Dataset, type Fields, fromArrays, type NumericArray } from "./dataset.ts";
 
-/** An array with its shape: a typed array, or bytes with the dtype that they hold, as `readNpz` and `readSafetensors` give them. */
+/**
+ * An array with its shape: a typed array, or bytes with the dtype that they hold, as `readNpz` and
+ * `readSafetensors` give them.
+ */
 export interface NamedArray {
   readonly shape: readonly number[];
   readonly data: ArrayBufferView;
@@ -36,10 +40,16 @@ const arrays: Readonly<Record<string, ArrayOf>> = {
 /**
  * A data set of the arrays of those names, whose first axis counts the samples.
  *
- *   fromTensors(await readNpz(bytes), ["x", "y"])
+ * Throws GraphError for a name that is not there, with those that are, ShapeError for arrays of
+ * different numbers of samples, and DtypeError for halves, which have no array.
+ * `torch.utils.data.TensorDataset` of what `numpy.load` gave.
  *
- * Throws GraphError for a name that is not there, with those that are, ShapeError for arrays of different numbers of samples, and
- * DtypeError for halves, which have no array.
+ * @param tensors Arrays with shapes, by name.
+ * @param names Which, in the order of the fields.
+ * @example
+ *   const x = { shape: [2, 3], data: new Float32Array(6) }; // as `readNpz` gives them
+ *   const dataset = fromTensors({ x }, ["x"]);
+ *   dataset.length // 2
  */
 export function fromTensors(
   tensors: Readonly<Record<string, NamedArray>> | ReadonlyMap<string, NamedArray>,

@@ -21,7 +21,16 @@ export interface JsonLinesOptions {
 
 const jsonLinesOptions: OptionNames<JsonLinesOptions> = { name: 1 };
 
-/** JSON values, one a line; empty lines do not count. A line is parsed when it is asked for, and an error names its row in the file. */
+/**
+ * JSON values, one a line; empty lines do not count. A line is parsed when it is asked for, and an
+ * error names its row in the file. `pandas.read_json(lines=True)`.
+ *
+ * @param text The text, or its bytes in UTF-8.
+ * @example
+ *   const rows = readJsonLines('{"text": "a"}\n\n{"text": "b"}\n');
+ *   rows.length // 2
+ *   rows.get(1) // { text: "b" }
+ */
 export function readJsonLines<T = unknown>(
   text: string | Uint8Array,
   options: JsonLinesOptions = {},

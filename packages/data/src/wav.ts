@@ -1,4 +1,7 @@
-/** WAV files: PCM of 8, 16, 24 and 32 bits and floats of 32 and 64, as samples from −1 to 1. Reads no compressed ones. */
+/**
+ * WAV files: PCM of 8, 16, 24 and 32 bits and floats of 32 and 64, as samples from −1 to 1. Reads
+ * no compressed ones.
+ */
 
 import { ArtifactError, checkOptions, type OptionNames } from "@kiln-ml/ir";
 import { checkBytes } from "./check.ts";
@@ -37,7 +40,16 @@ const readers: Readonly<Record<string, (view: DataView, at: number) => number>> 
   "3/64": (v, at) => v.getFloat64(at, true),
 };
 
-/** The samples of a RIFF WAVE file. Throws ArtifactError for a damaged file or an encoding that is none of the above. */
+/**
+ * The samples of a RIFF WAVE file. Throws ArtifactError for a damaged file or an encoding that is
+ * none of the above. `torchaudio.load`, `scipy.io.wavfile.read`.
+ *
+ * @param bytes The bytes of the file.
+ * @example
+ *   const { rateHz, data } = readWav(bytes); // of a file of two samples
+ *   rateHz // 8000
+ *   data // [0, ½]
+ */
 export function readWav(bytes: Uint8Array, options: WavOptions = {}): Wave {
   checkBytes("readWav", bytes);
   const { name = "wav" } = checkOptions("readWav", options, wavOptions);

@@ -1,12 +1,15 @@
 /**
- * What a dim is: a canonical sum of products, its text, and what can be read off it. Computes no new ones; `dim.ts`
- * does, and gives out everything here as well.
+ * What a dim is: a canonical sum of products, its text, and what can be read off it. Computes no
+ * new ones; `dim.ts` does, and gives out everything here as well.
  */
 import { GraphError, ShapeError } from "./errors.ts";
 
 export type Dim = number | DimExpr;
 
-/** A named integer. `extent`, for loop variables, says 0 ≤ value < extent even when the extent is symbolic. */
+/**
+ * A named integer. `extent`, for loop variables, says 0 ≤ value < extent even when the extent is
+ * symbolic.
+ */
 export interface DimSymbol {
   readonly kind: "symbol";
   readonly name: string;
@@ -33,7 +36,15 @@ export interface Term {
   readonly key: string;
 }
 
-/** A symbolic integer. Built only by the functions below; compare with `sameDim`. What is derived is derived once, when asked for. */
+/**
+ * A symbolic integer. Built only by the functions below; compare with `sameDim`. What is derived is
+ * derived once, when asked for. `torch.SymInt`.
+ *
+ * @param terms Products of symbols, with factors.
+ * @example
+ *   const n = mulDim(dim("N"), 2);
+ *   n instanceof DimExpr // true
+ */
 export class DimExpr {
   readonly terms: readonly Term[];
   #key: string | undefined;
@@ -64,7 +75,10 @@ export class DimExpr {
   toString(): string {
     return printDim(this);
   }
-  /** Its text where a string is wanted; arithmetic and comparisons of JavaScript throw GraphError, as for a tensor. */
+  /**
+   * Its text where a string is wanted; arithmetic and comparisons of JavaScript throw GraphError,
+   * as for a tensor.
+   */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return printDim(this);
     throw new GraphError(
@@ -128,7 +142,12 @@ function termBounds(t: Term): [number, number] {
 }
 
 export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
-/** Whether two extents are equal for every value of their symbols. */
+/**
+ * Whether two extents `a` and `b` are equal for every value of their symbols. No counterpart in
+ * PyTorch.
+ * @example
+ *   sameDim(addDim(2, 3), 5) // true
+ */
 export const sameDim = (a: Dim, b: Dim): boolean =>
   a === b || (typeof a !== "number" && typeof b !== "number" && a.key === b.key);
 /** The term without symbols. It is the last one. */
@@ -200,7 +219,10 @@ export function symbolOf(d: Dim): DimSymbol | undefined {
   return a?.kind === "symbol" ? a : undefined;
 }
 
-/** The symbol, if `d` is scale·symbol + offset with a scale of 1 or more: then `d` tells the symbol's value. */
+/**
+ * The symbol, if `d` is scale·symbol + offset with a scale of 1 or more: then `d` tells the
+ * symbol's value.
+ */
 export function linearIn(
   d: Dim,
 ): { readonly symbol: DimSymbol; readonly scale: number; readonly offset: number } | undefined {
@@ -244,4 +266,44 @@ function printAtom(a: Atom): string {
   const bare = (d: Dim) => symbolOf(d) !== undefined || (isStatic(d) && d >= 0);
   const side = (d: Dim) => (bare(d) ? printDim(d) : `(${printDim(d)})`);
   return `(${side(a.lhs)}${a.kind === "div" ? "/" : "%"}${side(a.rhs)})`;
+}
+
+export const ofTerm = (t: Term): Dim =>
+  t.coeff && t.atoms.length ? new DimExpr([t]) : t.coeff || 0;
+export const constantTerm = (n: number): Term => ({ coeff: n, atoms: [], key: "" });
+export const termsOf = (d: Dim): readonly Term[] =>
+  typeof d !== "number" ? d.terms : d === 0 ? [] : [constantTerm(d)];
+
+/** Most factors first, then by key. */
+export const byOrder = (a: Term, b: Term): number =>
+  b.atoms.length - a.atoms.length || (a.key < b.key ? -1 : 1);
+
+/** Terms of one key as one; none that is 0. */
+export function merged(terms: readonly Term[]): Term[] {
+  if (terms.length === 2) {
+    const [a, b] = terms as [Term, Term];
+    if (a.key !== b.key) return terms.filter((t) => t.coeff !== 0);
+    const coeff = a.coeff + b.coeff;
+    return coeff === 0 ? [] : [{ ...b, coeff }];
+  }
+  const sums = new Map<string, Term>();
+  for (const t of terms) {
+    const before = sums.get(t.key);
+    sums.set(t.key, before ? { ...t, coeff: before.coeff + t.coeff } : t);
+  }
+  return [...sums.values()].filter((t) => t.coeff !== 0);
+}
+
+/** True if one of the symbols stands in `d`. */
+export function mentions(d: Dim, by: ReadonlyMap<string, unknown>): d is DimExpr {
+  if (typeof d === "number" || by.size === 0) return false;
+  for (const t of d.terms) if (mentionedIn(t.atoms, by)) return true;
+  return false;
+}
+
+export function mentionedIn(atoms: readonly Atom[], by: ReadonlyMap<string, unknown>): boolean {
+  for (const a of atoms)
+    if (a.kind === "symbol" ? by.has(a.name) : mentions(a.lhs, by) || mentions(a.rhs, by))
+      return true;
+  return false;
 }

@@ -1,26 +1,33 @@
 /**
  * Dims: integers, or integer polynomials over named symbols, with floor division and remainder.
  *
- * One algebra serves both extents (`2*N+1`) and kernel index arithmetic (loop variables are symbols with
- * an extent). Expressions are kept in one canonical sum-of-products form, so equal forms have equal keys.
+ * One algebra serves extents (`2*N+1`) and kernel index arithmetic (loop variables are symbols with
+ * an extent). Expressions have one canonical sum-of-products form: equal forms have equal keys.
  * Decides nothing about layouts; `shape.ts` and the compiler do that.
  */
 import {
   type Atom,
   atomOf,
+  byOrder,
   type Compound,
   compound,
+  constantTerm,
   type Dim,
   DimExpr,
   maxOfDim,
+  mentionedIn,
+  mentions,
+  merged,
   minOfDim,
   ofAtom,
+  ofTerm,
   printDim,
   sameDim,
   sameTerm,
   symbolsIn,
   type Term,
   term,
+  termsOf,
 } from "./dim-expr.ts";
 import { checkOptions, type OptionNames, ShapeError } from "./errors.ts";
 
@@ -35,6 +42,7 @@ export {
   keyOfDim,
   linearIn,
   maxOfDim,
+  mentions,
   minOfDim,
   ofAtom,
   ofOneTerm,
@@ -48,12 +56,20 @@ export {
 export interface DimBounds {
   /** 1 unless given. */
   readonly min?: number;
+  /** None unless given. */
   readonly max?: number;
 }
 
 const dimBounds: OptionNames<DimBounds> = { min: 1, max: 1 };
 
-/** A symbol for a size, `min ≤ name ≤ max`; by default 1 or more. */
+/**
+ * A symbol for a size, `min ≤ name ≤ max`; by default 1 or more. `torch.export.Dim`.
+ *
+ * @param name The name of the symbol: equal names are equal sizes.
+ * @example
+ *   const x = input("x", "f32", [dim("N", { max: 64 }), 784]);
+ *   printShape(x.shape) // "[N,784]"
+ */
 export function dim(name: string, bounds: DimBounds = {}): DimExpr {
   const { min = 1, max = Infinity } = checkOptions("dim", bounds, dimBounds);
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
@@ -79,11 +95,6 @@ export function loopVar(name: string, extent: Dim): DimExpr {
 export const anyInteger = (name: string, min = -Infinity, max = Infinity): DimExpr =>
   ofAtom({ kind: "symbol", name, min, max, key: name });
 
-const ofTerm = (t: Term): Dim => (t.coeff && t.atoms.length ? new DimExpr([t]) : t.coeff || 0);
-const constantTerm = (n: number): Term => ({ coeff: n, atoms: [], key: "" });
-const termsOf = (d: Dim): readonly Term[] =>
-  typeof d !== "number" ? d.terms : d === 0 ? [] : [constantTerm(d)];
-
 /** Terms that may repeat, in any order, as one canonical sum: most factors first, then by key. */
 function build(terms: Term[]): Dim {
   if (terms.length === 1) return ofTerm(terms[0]!);
@@ -97,27 +108,9 @@ function build(terms: Term[]): Dim {
   return new DimExpr(kept);
 }
 
-const byOrder = (a: Term, b: Term): number =>
-  b.atoms.length - a.atoms.length || (a.key < b.key ? -1 : 1);
-
-function merged(terms: readonly Term[]): Term[] {
-  if (terms.length === 2) {
-    const [a, b] = terms as [Term, Term];
-    if (a.key !== b.key) return terms.filter((t) => t.coeff !== 0);
-    const coeff = a.coeff + b.coeff;
-    return coeff === 0 ? [] : [{ ...b, coeff }];
-  }
-  const sums = new Map<string, Term>();
-  for (const t of terms) {
-    const before = sums.get(t.key);
-    sums.set(t.key, before ? { ...t, coeff: before.coeff + t.coeff } : t);
-  }
-  return [...sums.values()].filter((t) => t.coeff !== 0);
-}
-
 /**
- * k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. What was x mod c may also be a remainder of x by a
- * multiple of c, of which the quotient still tells.
+ * k·c·⌊x/c⌋ + k·(x mod c) = k·x, wherever both terms stand in one sum. What was x mod c may also
+ * be a remainder of x by a multiple of c, of which the quotient still tells.
  */
 function recombine(terms: readonly Term[]): Dim | undefined {
   for (const [i, t] of terms.entries()) {
@@ -155,7 +148,11 @@ function remaindersOf({ lhs, rhs }: Compound, terms: readonly Term[]): Dim[] {
 
 const productOf = (coeff: number, atoms: readonly Atom[]): Dim => build([term(coeff, atoms)]);
 
-/** a + b of extents. */
+/**
+ * `a` + `b` of extents: numbers, symbols or sums of them. No counterpart in PyTorch.
+ * @example
+ *   `${addDim(dim("N"), 1)}` // "N+1"
+ */
 export function addDim(a: Dim, b: Dim): Dim {
   if (typeof a === "number") return typeof b === "number" ? a + b : addConstant(b, a);
   return typeof b === "number" ? addConstant(a, b) : build([...a.terms, ...b.terms]);
@@ -172,12 +169,24 @@ function addConstant(d: DimExpr, n: number): Dim {
   return rest.length === 1 ? ofTerm(rest[0]!) : new DimExpr(rest);
 }
 
-/** −a of an extent. */
+/**
+ * −`a` of an extent. No counterpart in PyTorch.
+ * @example
+ *   negDim(3) // −3
+ */
 export const negDim = (a: Dim): Dim => mulDim(a, -1);
-/** a − b of extents. */
+/**
+ * `a` − `b` of extents. No counterpart in PyTorch.
+ * @example
+ *   subDim(5, 2) // 3
+ */
 export const subDim = (a: Dim, b: Dim): Dim => addDim(a, negDim(b));
 
-/** a·b of extents. */
+/**
+ * `a`·`b` of extents. No counterpart in PyTorch.
+ * @example
+ *   `${mulDim(dim("N"), 4)}` // "4*N"
+ */
 export function mulDim(a: Dim, b: Dim): Dim {
   if (typeof a === "number") return typeof b === "number" ? a * b : scaled(b, a);
   if (typeof b === "number") return scaled(a, b);
@@ -196,7 +205,7 @@ function scaled(d: DimExpr, n: number): Dim {
   return n === 1 ? d : new DimExpr(d.terms.map((t) => ({ ...t, coeff: t.coeff * n })));
 }
 
-/** Whether a quotient, remainder, minimum or maximum depends on the symbol: then no sum is linear in it. */
+/** Whether a quotient, remainder, minimum or maximum has the symbol: no sum is linear in it. */
 const holdsInside = (a: Atom, name: string): boolean =>
   a.kind !== "symbol" && (symbolsIn(a.lhs).has(name) || symbolsIn(a.rhs).has(name));
 
@@ -204,7 +213,7 @@ const holdsInside = (a: Atom, name: string): boolean =>
 export function isNonNegative(d: Dim, depth = 4): boolean {
   if (minOfDim(d) >= 0) return true;
   if (typeof d === "number" || depth === 0) return false;
-  // Replace a loop variable with a symbolic extent by its worst value: 0 where it counts up, extent − 1
+  // Put the worst value for a loop variable with a symbolic extent: 0 where it counts up, extent − 1
   // where it counts down. Sound for terms that are linear in it.
   for (const t of d.terms)
     for (const a of t.atoms) {
@@ -288,12 +297,16 @@ function commonFactor(e: Dim, c: Dim): { g: number; high: Dim; low: Dim } | unde
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** An extent may be 0, or less where a window does not fit; then there is no element whose index would be divided. */
+/** An extent may be 0 or less: then there is no element whose index would be divided. */
 function checkDivisor(op: string, c: Dim): void {
   if (maxOfDim(c) < 0) throw new ShapeError(`${op}: divisor ${printDim(c)} is negative`);
 }
 
-/** ⌊e / c⌋ for c ≥ 1; 0 for c = 0, see `checkDivisor`. */
+/**
+ * ⌊`e` / `c`⌋ for c ≥ 1; 0 for c = 0, see `checkDivisor`. No counterpart in PyTorch.
+ * @example
+ *   floorDiv(7, 2) // 3
+ */
 export function floorDiv(e: Dim, c: Dim): Dim {
   if (c === 1) return e;
   if (c === 0) return 0;
@@ -308,7 +321,11 @@ export function floorDiv(e: Dim, c: Dim): Dim {
   return addDim(quotient, ofCompound(compound("div", rest, c)));
 }
 
-/** e − c·⌊e / c⌋, in [0, c) for c ≥ 1. */
+/**
+ * `e` − c·⌊e / c⌋, in [0, c) for `c` ≥ 1. No counterpart in PyTorch.
+ * @example
+ *   modDim(7, 4) // 3
+ */
 export function modDim(e: Dim, c: Dim): Dim {
   if (c === 1 || c === 0) return 0;
   if (typeof e === "number" && typeof c === "number") return e - Math.floor(e / c) * c;
@@ -323,21 +340,33 @@ export function modDim(e: Dim, c: Dim): Dim {
   return ofAtom(compound("mod", rest, c));
 }
 
-/** The less of two extents. */
+/**
+ * The less of two extents `a` and `b`. `torch.sym_min`.
+ * @example
+ *   minDim(2, 3) // 2
+ */
 export function minDim(a: Dim, b: Dim): Dim {
   if (isNonNegative(subDim(b, a))) return a;
   if (isNonNegative(subDim(a, b))) return b;
   return ofAtom(compound("min", a, b));
 }
 
-/** The greater of two extents. */
+/**
+ * The greater of two extents `a` and `b`. `torch.sym_max`.
+ * @example
+ *   `${maxDim(dim("N"), 4)}` // "max(N,4)"
+ */
 export function maxDim(a: Dim, b: Dim): Dim {
   if (isNonNegative(subDim(b, a))) return b;
   if (isNonNegative(subDim(a, b))) return a;
   return ofAtom(compound("max", a, b));
 }
 
-/** ⌈a/b⌉ of extents. */
+/**
+ * ⌈`a`/`b`⌉ of extents. No counterpart in PyTorch.
+ * @example
+ *   ceilDiv(7, 2) // 4
+ */
 export const ceilDiv = (a: Dim, b: Dim): Dim => floorDiv(addDim(a, subDim(b, 1)), b);
 
 /** An atom that has but one value is that value. */
@@ -361,20 +390,6 @@ export function substitute(d: Dim, by: ReadonlyMap<string, Dim>): Dim {
     for (const u of termsOf(product)) out.push(u);
   }
   return build(out);
-}
-
-/** True if one of the symbols stands in `d`. */
-export function mentions(d: Dim, by: ReadonlyMap<string, unknown>): d is DimExpr {
-  if (typeof d === "number" || by.size === 0) return false;
-  for (const t of d.terms) if (mentionedIn(t.atoms, by)) return true;
-  return false;
-}
-
-function mentionedIn(atoms: readonly Atom[], by: ReadonlyMap<string, unknown>): boolean {
-  for (const a of atoms)
-    if (a.kind === "symbol" ? by.has(a.name) : mentions(a.lhs, by) || mentions(a.rhs, by))
-      return true;
-  return false;
 }
 
 const substituteAtom = (a: Atom, by: ReadonlyMap<string, Dim>): Dim =>

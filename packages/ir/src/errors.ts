@@ -1,11 +1,13 @@
 /**
- * The error classes of the project, named after who must act, and the check that all records of options go through. A leaf: it
- * imports nothing, and the artifact package re-exports it so that a user catches one class everywhere.
+ * The error classes of the project, named after who must act, and the check that all records of
+ * options go through. A leaf: it imports nothing, and the artifact package re-exports it so that a
+ * user catches one class everywhere.
  */
 
 /**
- * What a terminal would act on and not show: control characters but tab and line feed, those that change the direction of
- * text, and the separators that some viewers take for line feeds. Names and texts of files may hold them.
+ * What a terminal would act on and not show: control characters but tab and line feed, those that
+ * change the direction of text, and the separators that some viewers take for line feeds. Names and
+ * texts of files may hold them.
  */
 const unseen =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
@@ -18,7 +20,16 @@ export const visible = (text: string): string =>
     return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
   });
 
-/** Every error that Kiln throws on purpose. The message is one line, then at most one line of repair; safe to print. */
+/**
+ * Every error that Kiln throws on purpose. The message is one line, then at most one line of
+ * repair; safe to print. No counterpart in PyTorch.
+ *
+ * @param message One line, then at most one of repair.
+ * @param options As of Error: `cause`.
+ * @example
+ *   add(ones([2]), ones([3])) // throws ShapeError
+ *   new ShapeError("") instanceof KilnError // true; what to catch
+ */
 export class KilnError extends Error {
   override name = "KilnError";
 
@@ -27,34 +38,84 @@ export class KilnError extends Error {
   }
 }
 
-/** Shapes, ranks, axes or symbolic dims do not fit. */
+/**
+ * Shapes, ranks, axes or symbolic dims do not fit. No counterpart in PyTorch.
+ *
+ * @param message One line, then at most one of repair.
+ * @param options As of Error: `cause`.
+ * @example
+ *   matmul(ones([2, 3]), ones([2, 3])) // throws ShapeError
+ */
 export class ShapeError extends KilnError {
   override name = "ShapeError";
-  /** The two extents that had to be equal, where that is what is wrong: dims, of which this leaf knows nothing. */
+  /**
+   * The two extents that had to be equal, where that is what is wrong: dims, of which this leaf
+   * knows nothing.
+   */
   apart?: readonly [unknown, unknown];
 }
 
-/** Element types do not fit. */
+/**
+ * Element types do not fit. No counterpart in PyTorch.
+ *
+ * @param message One line, then at most one of repair.
+ * @param options As of Error: `cause`.
+ * @example
+ *   not(tensor([1, 2])) // throws DtypeError
+ */
 export class DtypeError extends KilnError {
   override name = "DtypeError";
 }
 
-/** The program is not one that can be compiled or differentiated; the user's graph must change. */
+/**
+ * The program is not one that can be compiled or differentiated; the user's graph must change. No
+ * counterpart in PyTorch.
+ *
+ * @param message One line, then at most one of repair.
+ * @param options As of Error: `cause`.
+ * @example
+ *   const x = tensor([1]);
+ *   grad(tensor([2]).sum(), [x]) // throws GraphError
+ */
 export class GraphError extends KilnError {
   override name = "GraphError";
 }
 
-/** A run that was asked to check itself met a number or an index that is none; the data or the function must change. */
+/**
+ * A run that was asked to check itself met a number or an index that is none; the data or the
+ * function must change. `torch.autograd.detect_anomaly`, `jax.debug_nans`.
+ *
+ * @param message One line, then at most one of repair.
+ * @param options As of Error: `cause`.
+ * @example
+ *   const f = compile((x) => x.log(), { check: "finite" });
+ *   await f([0]) // throws CheckError
+ */
 export class CheckError extends KilnError {
   override name = "CheckError";
 }
 
-/** A file is damaged, hostile, or of another version. */
+/**
+ * A file is damaged, hostile, or of another version. No counterpart in PyTorch.
+ *
+ * @param message One line, then at most one of repair.
+ * @param options As of Error: `cause`.
+ * @example
+ *   loadState(new nn.Linear(2, 1), Uint8Array.of(1, 2, 3)) // throws ArtifactError
+ */
 export class ArtifactError extends KilnError {
   override name = "ArtifactError";
 }
 
-/** The machine cannot do it: no adapter, lost device, over a limit. */
+/**
+ * The machine cannot do it: no adapter, lost device, over a limit. `torch.AcceleratorError`.
+ *
+ * @param message One line, then at most one of repair.
+ * @param options As of Error: `cause`.
+ * @example
+ *   const error = new DeviceError("webgpu: no adapter");
+ *   error instanceof KilnError // true
+ */
 export class DeviceError extends KilnError {
   override name = "DeviceError";
 }
@@ -70,8 +131,8 @@ export function bug(where: string, what: string, detail = ""): never {
 export type OptionNames<T> = { readonly [K in keyof Required<T>]: 1 };
 
 /**
- * The options as they are, none if they are undefined. Throws GraphError for what is no record, and for a key that is not in
- * `names`: with the name that was probably meant, or all there are.
+ * The options as they are, none if they are undefined. Throws GraphError for what is no record, and
+ * for a key that is not in `names`: with the name that was probably meant, or all there are.
  */
 export function checkOptions<T extends object>(
   op: string,

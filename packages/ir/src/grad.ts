@@ -28,8 +28,8 @@ export interface GradOptions {
   /** What multiplies the derivative of each element of y; 1 for a scalar y. */
   readonly cotangent?: Tensor;
   /**
-   * What to do with an x that y does not depend on: "error" (the default), "zeros", or "skip": zeros, and its name is told once on
-   * the console.
+   * What to do with an x that y does not depend on: "error" (the default), "zeros", or "skip":
+   * zeros, and its name is told once on the console.
    */
   readonly unused?: "zeros" | "skip" | "error";
 }
@@ -50,7 +50,13 @@ const gradOptions: OptionNames<GradOptions> = { cotangent: 1, unused: 1 };
  * y: a float scalar, or any float with a cotangent of its shape and dtype → one tensor like each x.
  * An x that is a parameter stands for its value at this point of the program, as far as y was
  * computed from it. Throws ShapeError if y is not a scalar, DtypeError if y or an x is not a float,
- * GraphError if an x does not reach y or an op on the way has no gradient.
+ * GraphError if an x does not reach y or an op on the way has no gradient. `torch.autograd.grad`.
+ *
+ * @param xs Floats that y is computed from.
+ * @example
+ *   const x = param([1, 2]);
+ *   const [dx] = grad(x.square().sum(), [x]);
+ *   dx // [2, 4]; 2·x
  */
 export function grad(y: Tensor, xs: readonly Tensor[], options: GradOptions = {}): Tensor[] {
   const { unused = "error", cotangent } = checkOptions("grad", options, gradOptions);
@@ -235,7 +241,17 @@ export interface ValueAndGrad {
   readonly grads: Tensor[];
 }
 
-/** y beside its gradients; for functions that return both. */
+/**
+ * y beside its gradients; for functions that return both. `jax.value_and_grad`.
+ *
+ * @param y What is differentiated: a float scalar, or any float with a cotangent.
+ * @param xs Floats that y is computed from.
+ * @example
+ *   const x = param([1, 2]);
+ *   const { value, grads } = valueAndGrad(x.square().sum(), [x]);
+ *   value // 5
+ *   grads // [[2, 4]]
+ */
 export const valueAndGrad = (
   y: Tensor,
   xs: readonly Tensor[],

@@ -1,6 +1,6 @@
 /**
- * Host data: typed arrays in the storage form of each dtype (f16 and bf16 as bit patterns in Uint16Array, bool
- * as bytes), and nested JavaScript arrays read into them. Knows no nodes.
+ * Host data: typed arrays in the storage form of each dtype (f16 and bf16 as bit patterns in
+ * Uint16Array, bool as bytes), and nested JavaScript arrays read into them. Knows no nodes.
  */
 import { type Dtype, isHalf, isInteger, maxOf, minOf, roundTo } from "./dtype.ts";
 import { DtypeError, ShapeError } from "./errors.ts";
@@ -14,7 +14,10 @@ export type HostArray =
   | Int8Array
   | Uint8Array;
 
-/** A number or boolean, or lists of them nested to one depth with equal lengths; the innermost may be typed arrays. */
+/**
+ * A number or boolean, or lists of them nested to one depth with equal lengths; the innermost may
+ * be typed arrays.
+ */
 export type Nested = number | boolean | HostArray | Uint8ClampedArray | readonly Nested[];
 
 /** What some engines have for f16; others, and bf16 everywhere, have bits in a Uint16Array. */
@@ -65,8 +68,9 @@ export function toHost(dtype: Dtype, values: ArrayLike<number>): HostArray {
 }
 
 /**
- * A typed array or a flat list in the storage form of `dtype`, copied. A Uint16Array holds the bits of a half where `dtype` is
- * one, as what `data()` gives does; every other array holds numbers, which are rounded.
+ * A typed array or a flat list in the storage form of `dtype`, copied. A Uint16Array holds the bits
+ * of a half where `dtype` is one, as what `data()` gives does; every other array holds numbers,
+ * which are rounded.
  */
 export function storedForm(
   dtype: Dtype,
@@ -83,7 +87,14 @@ export function storedForm(
 const isFloat16 = (x: unknown): x is Float16Values =>
   ArrayBuffer.isView(x) && (x as Float16Values)[Symbol.toStringTag] === "Float16Array";
 
-/** The numbers that a storage array stands for. */
+/**
+ * The numbers that a storage array stands for. No counterpart in PyTorch.
+ *
+ * @param dtype The dtype that the array stores.
+ * @param stored A typed array: bits of f16 and bf16, 0 and 1 of bool.
+ * @example
+ *   fromHost("f16", Uint16Array.of(0x3c00, 0xc000)) // [1, −2]
+ */
 export function fromHost(dtype: Dtype, stored: HostArray): Float64Array {
   const decode = dtype === "f16" ? decodeF16 : dtype === "bf16" ? decodeBf16 : undefined;
   if (!decode) return Float64Array.from(stored);
@@ -146,8 +157,9 @@ type Row = HostArray | Uint8ClampedArray | readonly Nested[];
 const isRow = (v: Nested | undefined): v is Row => Array.isArray(v) || ArrayBuffer.isView(v);
 
 /**
- * Shape and row-major elements of nested lists, and the dtype where they are typed arrays inside. Throws ShapeError at the first
- * place that is ragged, DtypeError at one that is no number or boolean.
+ * Shape and row-major elements of nested lists, and the dtype where they are typed arrays inside.
+ * Throws ShapeError at the first place that is ragged, DtypeError at one that is no number or
+ * boolean.
  */
 export function flattenNested(values: Nested): {
   shape: number[];
@@ -184,8 +196,8 @@ function elementOf(v: unknown, place: readonly number[]): number | boolean {
 }
 
 /**
- * Elements of lists in the storage form of `dtype`. Throws DtypeError for one that an integer dtype does not have, rather than
- * cut it: a typed array or `convert` is for that.
+ * Elements of lists in the storage form of `dtype`. Throws DtypeError for one that an integer dtype
+ * does not have, rather than cut it: a typed array or `convert` is for that.
  */
 export function listToHost(
   where: string,

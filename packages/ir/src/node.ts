@@ -1,7 +1,8 @@
 /**
- * The node: one operation of a graph, and at once the `Tensor` a user holds. Immutable and interned: building
- * the same node twice gives the same object. Shapes and dtypes are checked by the op records before a
- * node is made, so that the stack trace is the user's. Methods (`x.add(y)`) are installed by `methods.ts`.
+ * The node: one operation of a graph, and at once the `Tensor` a user holds. Immutable and
+ * interned: building the same node twice gives the same object. Shapes and dtypes are checked by
+ * the op records before a node is made, so that the stack trace is the user's. Methods (`x.add(y)`)
+ * are installed by `methods.ts`.
  */
 import { claimIndices, claimOf } from "./claim.ts";
 import { DimExpr, keyOfDim } from "./dim.ts";
@@ -54,7 +55,10 @@ export const lastNodeId = (): number => nextId - 1;
 /** The node in whose place nodes are being made. */
 let replaced: Tensor | undefined;
 
-/** Runs `make`, whose nodes stand in the place of `node`: the user built them where that one was built. */
+/**
+ * Runs `make`, whose nodes stand in the place of `node`: the user built them where that one was
+ * built.
+ */
 export function inPlaceOf<T>(node: Tensor, make: () => T): T {
   const before = replaced;
   replaced = node;
@@ -68,8 +72,17 @@ export function inPlaceOf<T>(node: Tensor, make: () => T): T {
 export interface Tensor extends Methods {}
 
 /**
- * A node of a graph: what is to be computed, with a dtype and a shape. Nothing runs until a value is asked for, by `data()`, `item()` or
- * `toList()`; functions of tensors are methods too.
+ * A node of a graph: what is to be computed, with a dtype and a shape. Nothing runs until a value
+ * is asked for, by `data()`, `item()` or `toList()`; functions of tensors are methods too.
+ * `torch.Tensor`.
+ *
+ * @param parts Op, operands, attributes, dtype and shape. Programs call functions instead.
+ * @example
+ *   const x = tensor([[1, 2], [3, 4]]);
+ *   x.shape // [2, 2]
+ *   x.dtype // "f32"
+ *   x.sum() instanceof Tensor // true; a node, not yet a number
+ *   await x.sum().item() // 10
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: methods.ts installs every one of them.
 export class Tensor {
@@ -117,8 +130,8 @@ export class Tensor {
   }
 
   /**
-   * Its text where a string is wanted. Operators and functions of JavaScript would take NaN for its value, and a comparison
-   * false, so there it throws GraphError.
+   * Its text where a string is wanted. Operators and functions of JavaScript would take NaN for its
+   * value, and a comparison false, so there it throws GraphError.
    */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return this.toString();
@@ -222,7 +235,8 @@ export function attrKey(value: AttrValue): string {
 }
 
 /**
- * Operands before users, each node once. Regions are not entered, nor what lies behind a node where `leaf` holds.
+ * Operands before users, each node once. Regions are not entered, nor what lies behind a node where
+ * `leaf` holds.
  */
 export function topologicalOrder(
   roots: readonly Tensor[],

@@ -1,7 +1,8 @@
 /**
- * Mixed precision while a graph is built: in a scope of `autocast` the functions that build products take their operands in half
- * precision, and those that sum or exponentiate take theirs in full. Changes no graph that exists, and no gradient: that
- * follows the dtypes of what it is the gradient of.
+ * Mixed precision while a graph is built: in a scope of `autocast` the functions that build
+ * products take their operands in half precision, and those that sum or exponentiate take theirs in
+ * full. Changes no graph that exists, and no gradient: that follows the dtypes of what it is the
+ * gradient of.
  */
 import { type Dtype, isFloat, isHalf, sumDtype } from "./dtype.ts";
 import { DtypeError, GraphError } from "./errors.ts";
@@ -17,14 +18,21 @@ let current: ProductDtype = "f32";
 /**
  * Builds `define()` in mixed precision and returns what it returns.
  *
- * `matmul`, `dotGeneral` and `convolution` round float operands (but f64) to `dtype`, "f16" or "bf16", and give it: y = Σ h(a)·h(b),
- * summed in f32, rounded once. Sums, means, variances, norms, softmax, cumulative sums, exponentials,
- * logarithms, powers and reciprocals take halves as f32 and give f32. All else keeps the dtypes of its operands, f16 with f32
- * being f32; activations are computed in f32 and rounded once, in the scope and out of it. Parameters stay what they are: their
- * gradients arrive in their own dtype. "f32" switches an outer scope off.
+ * `matmul`, `dotGeneral` and `convolution` round float operands (but f64) to `dtype`, "f16" or
+ * "bf16", and give it: y = Σ h(a)·h(b), summed in f32, rounded once. Sums, means, variances, norms,
+ * softmax, cumulative sums, exponentials, logarithms, powers and reciprocals take halves as f32 and
+ * give f32. All else keeps the dtypes of its operands, f16 with f32 being f32; activations are
+ * computed in f32 and rounded once, in the scope and out of it. Parameters stay what they are:
+ * their gradients arrive in their own dtype. "f32" switches an outer scope off.
  *
- * `define` must build its graph before it returns: throws GraphError if it gives a promise, DtypeError for other dtypes.
- * Micikevicius et al. 2018, section 3.
+ * `define` must build its graph before it returns: throws GraphError if it gives a promise,
+ * DtypeError for other dtypes. Micikevicius et al. 2018, section 3. `torch.autocast`.
+ *
+ * @example
+ *   const w = param([[1, 2], [3, 4]]);
+ *   const y = autocast("f16", () => w.matmul(w));
+ *   y.dtype // "f16"
+ *   w.dtype // "f32"
  */
 export function autocast<T>(dtype: ProductDtype, define: () => T): T {
   if (!scopeDtypes.includes(dtype))

@@ -1,6 +1,7 @@
 /**
- * Graphs as text, one node a line, read back by `parse.ts`. Symbols with bounds other than [1, inf] are declared
- * first. Values of data leaves are shown when they are few; the text of a larger one names only its type.
+ * Graphs as text, one node a line, read back by `parse.ts`. Symbols with bounds other than [1, inf]
+ * are declared first. Values of data leaves are shown when they are few; the text of a larger one
+ * names only its type.
  *
  *   graph f(%x: f32[N,784], %w: param f32[784,10]) {
  *     %1: f32[N,10] = dotGeneral %x %w {lhsContract=[1], rhsContract=[0]}
@@ -27,6 +28,7 @@ const shownValues = 32;
 const unique = new Set(["input", "param", "data"]);
 
 export interface PrintOptions {
+  /** In place of the graph's own. */
   readonly name?: string;
   /** New values of parameters, printed as `assign` lines before the return. */
   readonly updates?: Updates;
@@ -38,7 +40,15 @@ export const printType = (t: ResultType): string => `${t.dtype}${printShape(t.sh
 
 const printOptions: OptionNames<PrintOptions> = { name: 1, updates: 1, note: 1 };
 
-/** The text of a graph. */
+/**
+ * The text of a graph. `torch.fx.Graph.print_tabular`.
+ *
+ * @param graph A name, its inputs and its results.
+ * @example
+ *   const x = input("x", "f32", [2]);
+ *   const text = printGraph({ name: "f", params: [x], results: [x.exp()] });
+ *   text.split("\n")[1].trim() // "%1: f32[2] = exp %x"
+ */
 export function printGraph(graph: Graph, options: PrintOptions = {}): string {
   const updates = options.updates ?? new Map<Tensor, Tensor>();
   checkOptions("printGraph", options, printOptions);
@@ -49,7 +59,14 @@ export function printGraph(graph: Graph, options: PrintOptions = {}): string {
   return `${[...header, ...lines].join("\n")}\n`;
 }
 
-/** The text of what a tensor is computed from. Leaves are its parameters, in the order they are met. */
+/**
+ * The text of what a tensor is computed from. Leaves are its parameters, in the order they are met.
+ * `jax.make_jaxpr`.
+ *
+ * @param roots What to print, with all that it is computed from.
+ * @example
+ *   printTensor(input("x", "f32", [2]).exp()).includes("exp") // true
+ */
 export const printTensor = (...roots: Tensor[]): string =>
   printGraph({ params: leavesOf(roots), results: roots });
 

@@ -1,6 +1,6 @@
 /**
- * Shapes: lists of dims. Sizes, row-major strides, axes and NumPy broadcasting. Knows no ops; the callers
- * name the op in the errors.
+ * Shapes: lists of dims. Sizes, row-major strides, axes and NumPy broadcasting. Knows no ops; the
+ * callers name the op in the errors.
  */
 
 import {
@@ -20,7 +20,13 @@ import { unequal } from "./unequal.ts";
 
 export type Shape = readonly Dim[];
 
-/** A shape as text: `[2,N]`. */
+/**
+ * A shape as text: `[2,N]`. No counterpart in PyTorch.
+ *
+ * @param shape The shape.
+ * @example
+ *   printShape([2, dim("N")]) // "[2,N]"
+ */
 export const printShape = (shape: Shape): string => `[${shape.map(printDim).join(",")}]`;
 export const sameShape = (a: Shape, b: Shape): boolean =>
   a.length === b.length && a.every((d, i) => sameDim(d, b[i]!));
@@ -71,6 +77,13 @@ export function checkAxes(op: string, axes: number | readonly number[] | undefin
 /**
  * The shape two operands broadcast to, as NumPy does it: axes aligned from the right, 1 stretches.
  * A symbolic dim stretches only if it is literally 1.
+ *
+ * @param op What errors call the operation.
+ * @param a A shape.
+ * @param b The other shape.
+ * @example
+ *   broadcastShapes("add", [2, 1], [3]) // [2, 3]
+ *   broadcastShapes("add", [2], [3]) // throws ShapeError
  */
 export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);

@@ -1,6 +1,6 @@
 /**
- * Values of the middle of a program, by name: who traces it asks for them. A mark beside the graph, not an op: a program that nobody
- * watches is what it would be without.
+ * Values of the middle of a program, by name: who traces it asks for them. A mark beside the graph,
+ * not an op: a program that nobody watches is what it would be without.
  */
 import { GraphError } from "./errors.ts";
 import { kindOf } from "./kind.ts";
@@ -34,13 +34,20 @@ export function withTaps<T>(define: () => T): {
 }
 
 /**
- * x, whose value every run tells to `compile(fn, { tap: (name, value) => … })`. The value is one more result of the program;
- * without that option, and outside of `compile`, nothing is done. `jax.debug.callback`, a forward hook of PyTorch.
+ * x, whose value every run tells to `compile(fn, { tap: (name, value) => … })`. The value is one
+ * more result of the program; without that option, and outside of `compile`, nothing is done.
+ * `jax.debug.callback`, a forward hook of PyTorch.
  *
- *   const f = compile((x) => tap(x.exp(), "weights").sum(), { tap: async (name, y) => console.log(name, await y.toList()) });
+ * Throws DtypeError unless x is a tensor, GraphError unless the name is text. In the body of a
+ * loop, a branch or a transform a value is not one but many: `compile` refuses such a tap.
  *
- * Throws DtypeError unless x is a tensor, GraphError unless the name is text. In the body of a loop, a branch or a transform
- * a value is not one but many: `compile` refuses such a tap.
+ * @param x The tensor.
+ * @param name What the listener is told.
+ * @example
+ *   const told = [];
+ *   const options = { tap: async (name, y) => told.push([name, await y.toList()]) };
+ *   await compile((x) => tap(x.exp(), "weights").sum(), options)([0, 0]) // 2
+ *   told // [["weights", [1, 1]]]
  */
 export function tap(x: Tensor, name: string): Tensor {
   checkTensor("tap", x);

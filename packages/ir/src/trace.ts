@@ -12,7 +12,13 @@ export type Updates = Map<Tensor, Tensor>;
 
 const stack: Updates[] = [new Map()];
 
-/** Runs `define` with an empty record and returns what it assigned. */
+/**
+ * Runs `define` with an empty record and returns what it assigned. `torch.fx.symbolic_trace`.
+ * @example
+ *   const w = param([1, 2]);
+ *   const { updates } = trace(() => assign(w, w.add(1)));
+ *   updates.get(w) // [2, 3]; what the program would store
+ */
 export function trace<T>(define: () => T): { value: T; updates: Updates } {
   const updates: Updates = new Map();
   stack.push(updates);
@@ -34,7 +40,14 @@ export const isTracing = (): boolean => stack.length > 1;
 
 /**
  * Sets the value that parameter `target` holds from here on: `value` as it stands here, a parameter
- * being read like anywhere else. Same dtype and shape, or an error.
+ * being read like anywhere else. Same dtype and shape, or an error. `torch.Tensor.copy_` of a
+ * parameter.
+ *
+ * @example
+ *   const count = param([0], { trainable: false });
+ *   const tick = compile(() => { assign(count, count.add(1)); return count; });
+ *   await tick();
+ *   await tick() // [2]
  */
 export function assign(target: Tensor, value: Tensor): void {
   for (const t of [target, value])

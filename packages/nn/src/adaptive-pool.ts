@@ -1,6 +1,6 @@
 /**
- * Pooling to a grid of a given size, whatever the extents: cells as PyTorch lays them. Cells that do not divide an axis evenly are
- * taken one by one.
+ * Pooling to a grid of a given size, whatever the extents: cells as PyTorch lays them. Cells that
+ * do not divide an axis evenly are taken one by one.
  */
 import { checkList, concat, isStatic, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
 import { Module } from "./module.ts";
@@ -35,7 +35,8 @@ class AdaptivePool extends Module {
     checkRank(this.op, x, this.grid.length + 2);
     if (this.grid.every((g) => g === 1))
       return this.reduce(x, x.shape.map((_, i) => i).slice(2), true);
-    // The mean over a cell is that of rows of the means of columns, and so the largest, so the axes separate.
+    // The mean over a cell is that of rows of the means of columns, and so the largest, so the axes
+    // separate.
     return this.grid.reduce<Tensor>(
       (y, count, i) => (count === null ? y : this.alongAxis(y, i + 2, count)),
       x,
@@ -72,9 +73,13 @@ const mean: Reduce = (x, axes, keepDims) => x.mean(axes, { keepDims });
 const largest: Reduce = (x, axes, keepDims) => x.max(axes, { keepDims });
 
 /**
- * Means over a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉, as PyTorch has it.
+ * Means over a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉, as PyTorch has
+ * it.
  *
  * x: f32[N, C, L] → f32[N, C, size]. Throws ShapeError if L is symbolic and `size` is not 1.
+ *
+ * @example
+ *   new nn.AdaptiveAvgPool1d(2).forward(tensor([[[1, 3, 5, 7]]])) // [[[2, 6]]]
  */
 export class AdaptiveAvgPool1d extends AdaptivePool {
   constructor(size: GridSize) {
@@ -83,9 +88,14 @@ export class AdaptiveAvgPool1d extends AdaptivePool {
 }
 
 /**
- * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike, as PyTorch has it.
+ * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike, as PyTorch
+ * has it.
  *
- * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not 1.
+ * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not
+ * 1.
+ *
+ * @example
+ *   new nn.AdaptiveAvgPool2d([1, 1]).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[4]]]]
  */
 export class AdaptiveAvgPool2d extends AdaptivePool {
   constructor(size: GridSize) {
@@ -93,7 +103,14 @@ export class AdaptiveAvgPool2d extends AdaptivePool {
   }
 }
 
-/** As `AdaptiveAvgPool2d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w]. */
+/**
+ * As `AdaptiveAvgPool2d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w].
+ * `torch.nn.AdaptiveAvgPool3d`.
+ *
+ * @param size Cells along each axis; a number is for all.
+ * @example
+ *   new nn.AdaptiveAvgPool3d(2).forward(ones([1, 3, 4, 4, 4])).shape // [1, 3, 2, 2, 2]
+ */
 export class AdaptiveAvgPool3d extends AdaptivePool {
   constructor(size: GridSize) {
     super("adaptiveAvgPool3d", 3, size, mean);
@@ -101,10 +118,14 @@ export class AdaptiveAvgPool3d extends AdaptivePool {
 }
 
 /**
- * The largest elements of a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉. The first of equals gets the
- * gradient.
+ * The largest elements of a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉. The
+ * first of equals gets the gradient.
  *
  * x: f32[N, C, L] → f32[N, C, size]. Throws ShapeError if L is symbolic and `size` is not 1.
+ * `torch.nn.AdaptiveMaxPool1d`.
+ *
+ * @example
+ *   new nn.AdaptiveMaxPool1d(2).forward(tensor([[[1, 3, 7, 5]]])) // [[[3, 7]]]
  */
 export class AdaptiveMaxPool1d extends AdaptivePool {
   constructor(size: GridSize) {
@@ -112,14 +133,28 @@ export class AdaptiveMaxPool1d extends AdaptivePool {
   }
 }
 
-/** As `AdaptiveMaxPool1d` over two axes. x: f32[N, C, H, W] → f32[N, C, h, w]. */
+/**
+ * As `AdaptiveMaxPool1d` over two axes. x: f32[N, C, H, W] → f32[N, C, h, w].
+ * `torch.nn.AdaptiveMaxPool2d`.
+ *
+ * @param size Cells along each axis; a number is for all.
+ * @example
+ *   new nn.AdaptiveMaxPool2d([1, 1]).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[7]]]]
+ */
 export class AdaptiveMaxPool2d extends AdaptivePool {
   constructor(size: GridSize) {
     super("adaptiveMaxPool2d", 2, size, largest);
   }
 }
 
-/** As `AdaptiveMaxPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w]. */
+/**
+ * As `AdaptiveMaxPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, d, h, w].
+ * `torch.nn.AdaptiveMaxPool3d`.
+ *
+ * @param size Cells along each axis; a number is for all.
+ * @example
+ *   new nn.AdaptiveMaxPool3d(2).forward(ones([1, 3, 4, 4, 4])).shape // [1, 3, 2, 2, 2]
+ */
 export class AdaptiveMaxPool3d extends AdaptivePool {
   constructor(size: GridSize) {
     super("adaptiveMaxPool3d", 3, size, largest);

@@ -26,11 +26,14 @@ import {
 } from "@kiln-ml/ir";
 
 export interface AttentionOptions {
-  /** bool: true where a query may attend to a key; or floats, added to the scores. Broadcasts to [..., T, S]. */
+  /**
+   * bool: true where a query may attend to a key; or floats, added to the scores. Broadcasts to
+   * [..., T, S].
+   */
   readonly mask?: Tensor;
   /**
-   * Lets query t attend to keys 0 … t only. With "end" the last query stands at the last key, as beside a cache of keys: query t
-   * attends to keys 0 … t + S − T.
+   * Lets query t attend to keys 0 … t only. With "end" the last query stands at the last key, as
+   * beside a cache of keys: query t attends to keys 0 … t + S − T.
    */
   readonly causal?: boolean | "end";
   /** Factor of the scores, 1/√d by default. */
@@ -42,10 +45,15 @@ export const attentionOptions: OptionNames<AttentionOptions> = { mask: 1, causal
 /**
  * softmax(q·kᵀ·scale + mask)·v.
  *
- * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. The result of a query that may attend
- * to nothing is 0, and so are its gradients: where `mask` is false, −∞ or the lowest number of its dtype for all keys, or `causal`
- * leaves none. Throws ShapeError if d is a symbol and `scale` is missing, DtypeError for a mask of another dtype, GraphError for an
- * unknown `causal`. Vaswani et al. 2017, eq. 1.
+ * q: f32[..., T, d], k: f32[..., S, d], v: f32[..., S, e] → f32[..., T, e]. The result of a query
+ * that may attend to nothing is 0, and so are its gradients: where `mask` is false, −∞ or the
+ * lowest number of its dtype for all keys, or `causal` leaves none. Throws ShapeError if d is a
+ * symbol and `scale` is missing, DtypeError for a mask of another dtype, GraphError for an unknown
+ * `causal`. Vaswani et al. 2017, eq. 1. `F.scaled_dot_product_attention`.
+ *
+ * @example
+ *   const [q, k] = [tensor([[9, 0]]), tensor([[9, 0], [0, 9]])];
+ *   nn.attention(q, k, tensor([[1, 1], [2, 2]])) // [[1, 1]]; the value of the key that fits
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   checkOptions("attention", options, attentionOptions);
@@ -65,7 +73,8 @@ export function attend(
   if (options.scale === undefined && typeof width !== "number")
     throw new ShapeError(`attention: the last axis of ${printShape(q.shape)} is not a known size`);
   const scale = options.scale ?? 1 / Math.sqrt(width as number);
-  // Mixed precision rounds operands and result as of any product. Between them all is f32: scores are not stored.
+  // Mixed precision rounds operands and result as of any product. Between them all is f32: scores
+  // are not stored.
   const factors = [q, k, v].map(asFactor) as [Tensor, Tensor, Tensor];
   return roundedOnce(factors, (a, b, c) =>
     autocast("f32", () => {

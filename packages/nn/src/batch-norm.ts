@@ -1,6 +1,7 @@
 /**
- * Batch normalisation. In training it normalises by the statistics of the batch and moves the running ones
- * towards them by `assign`; afterwards it uses the running ones, which no gradient reaches.
+ * Batch normalisation. In training it normalises by the statistics of the batch and moves the
+ * running ones towards them by `assign`; afterwards it uses the running ones, which no gradient
+ * reaches.
  */
 import {
   checkOptions,
@@ -24,11 +25,17 @@ import { checkMomentum, type Momentum, shareOf, updateRunning } from "./running.
 export interface BatchNormOptions {
   /** Added to the variance, default 1e-5. */
   readonly eps?: number;
-  /** Share of the batch in the new running statistics, default 0.1; null for the mean of all batches so far. */
+  /**
+   * Share of the batch in the new running statistics, default 0.1; null for the mean of all batches
+   * so far.
+   */
   readonly momentum?: number | null;
   /** Has gain and bias; true by default. */
   readonly affine?: boolean;
-  /** Keeps running statistics; true by default. Without them those of the batch are used in evaluation too. */
+  /**
+   * Keeps running statistics; true by default. Without them those of the batch are used in
+   * evaluation too.
+   */
   readonly trackRunningStats?: boolean;
 }
 
@@ -103,7 +110,10 @@ class BatchNorm extends Module {
     });
   }
 
-  /** Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch does. */
+  /**
+   * Mean and biased variance of the batch; the running variance takes the unbiased one, as PyTorch
+   * does.
+   */
   private batchStatistics(
     x: Tensor,
     axes: readonly number[],
@@ -136,9 +146,16 @@ class BatchNorm extends Module {
 }
 
 /**
- * (x − mean) / √(var + eps) · weight + bias for each channel, over batch and positions. Without `channels` those of the first x.
+ * (x − mean) / √(var + eps) · weight + bias for each channel, over batch and positions. Without
+ * `channels` those of the first x.
  *
- * x: f32[N, C] or f32[N, C, L] → the same. Ioffe & Szegedy 2015, alg. 1; the normaliser is the biased variance.
+ * x: f32[N, C] or f32[N, C, L] → the same. Ioffe & Szegedy 2015, alg. 1; the normaliser is the
+ * biased variance. `torch.nn.BatchNorm1d`.
+ *
+ * @example
+ *   const norm = new nn.BatchNorm1d(1);
+ *   norm.forward(tensor([[1], [3]])) // [[−1], [1]]; in training, of the batch
+ *   new nn.BatchNorm1d(1).eval().forward(tensor([[1], [3]])) // [[1], [3]]; of running statistics
  */
 export class BatchNorm1d extends BatchNorm {
   constructor(options?: BatchNormOptions);
@@ -148,7 +165,13 @@ export class BatchNorm1d extends BatchNorm {
   }
 }
 
-/** As `BatchNorm1d`. x: f32[N, C, H, W] → the same. */
+/**
+ * As `BatchNorm1d`. x: f32[N, C, H, W] → the same. `torch.nn.BatchNorm2d`.
+ *
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.BatchNorm2d(8).forward(ones([2, 8, 4, 4])).shape // [2, 8, 4, 4]
+ */
 export class BatchNorm2d extends BatchNorm {
   constructor(options?: BatchNormOptions);
   constructor(channels: number, options?: BatchNormOptions);
@@ -157,7 +180,13 @@ export class BatchNorm2d extends BatchNorm {
   }
 }
 
-/** As `BatchNorm1d`. x: f32[N, C, D, H, W] → the same. */
+/**
+ * As `BatchNorm1d`. x: f32[N, C, D, H, W] → the same. `torch.nn.BatchNorm3d`.
+ *
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.BatchNorm3d(8).forward(ones([2, 8, 4, 4, 4])).shape // [2, 8, 4, 4, 4]
+ */
 export class BatchNorm3d extends BatchNorm {
   constructor(options?: BatchNormOptions);
   constructor(channels: number, options?: BatchNormOptions);

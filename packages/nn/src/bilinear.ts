@@ -12,10 +12,15 @@ const bilinearOptions: OptionNames<LinearOptions> = { bias: 1, init: 1, biasInit
 /**
  * y[o] = Σ a[i]·W[o, i, j]·b[j] + bias[o]: a product, then a sum over j.
  *
- * a: f32[..., in], b: f32[..., in′] of the same leading extents → f32[..., out]; `weight` f32[out, in, in′], all even within ±1/√in at
- * first. Throws ShapeError if a last axis does not fit.
+ * a: f32[..., in], b: f32[..., in′] of the same leading extents → f32[..., out]; `weight` f32[out,
+ * in, in′], all even within ±1/√in at first. Throws ShapeError if a last axis does not fit.
+ * `torch.nn.Bilinear`.
  *
- *   new nn.Bilinear(4, 5, 3).forward(a, b)
+ * @param inputs1 Features of a.
+ * @param inputs2 Features of b.
+ * @param outputs Features of the result.
+ * @example
+ *   new nn.Bilinear(4, 5, 3).forward(ones([2, 4]), ones([2, 5])).shape // [2, 3]
  */
 export class Bilinear extends Module {
   readonly weight: Tensor;

@@ -78,7 +78,13 @@ abstract class RecurrentCell extends Cell {
  * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Without `inputs` those of the first
  * x. Throws ShapeError where the input or the state does not fit.
  *
- *   const h = new nn.RNNCell(8, 16).forward(x, before)
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const cell = new nn.RNNCell(8, 16);
+ *   let h = cell.forward(ones([1, 8]));
+ *   h = cell.forward(ones([1, 8]), h);
+ *   h.shape // [1, 16]
  */
 export class RNNCell extends RecurrentCell {
   constructor(...args: RecurrentArguments<CellOptions>) {
@@ -99,6 +105,14 @@ export interface GruCellOptions extends CellOptions {
 /**
  * One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`.
  * `torch.nn.GRUCell`.
+ *
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const cell = new nn.GRUCell(4, 8);
+ *   let h = cell.forward(ones([1, 4]));
+ *   h = cell.forward(ones([1, 4]), h);
+ *   h.shape // [1, 8]
  */
 export class GRUCell extends RecurrentCell {
   readonly resetAfter: boolean;
@@ -126,8 +140,13 @@ export interface LstmState {
  * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as
  * `RNNCell`. `torch.nn.LSTMCell`.
  *
- *   let state = cell.forward(first);
- *   state = cell.forward(second, state);
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const cell = new nn.LSTMCell(2, 3);
+ *   let state = cell.forward(ones([1, 2]));
+ *   state = cell.forward(ones([1, 2]), state);
+ *   state.h.shape // [1, 3]
  */
 export class LSTMCell extends RecurrentCell {
   constructor(...args: RecurrentArguments<CellOptions>) {

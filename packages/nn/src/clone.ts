@@ -4,12 +4,19 @@ import { refuseUnbuilt } from "./lazy.ts";
 import { checkModule, Module } from "./module.ts";
 
 /**
- * A second network with parameters of its own, which hold what those of the first hold now. What is shared within the network is shared
- * within the copy; settings such as `training` and what is frozen go along; functions and other objects are the same. `copy.deepcopy(net)`.
+ * A second network with parameters of its own, which hold what those of the first hold now. What is
+ * shared within the network is shared within the copy; settings such as `training` and what is
+ * frozen go along; functions and other objects are the same. `copy.deepcopy(net)`.
  *
+ * Throws GraphError for a module with private members (`#fc`), which nobody can copy, or one whose
+ * forward was replaced, as hooks do. `copy.deepcopy` of a `torch.nn.Module`.
+ *
+ * @param net A module.
+ * @example
+ *   const net = new nn.Linear(2, 1);
  *   const target = nn.clone(net).eval();
- *
- * Throws GraphError for a module with private members (`#fc`), which nobody can copy, or one whose forward was replaced, as hooks do.
+ *   allClose(target.weight, net.weight) // true
+ *   target.weight === net.weight // false
  */
 export function clone<M extends Module>(net: M): M {
   checkModule("clone", net);
@@ -91,12 +98,18 @@ function emptyLike(m: Module): Module {
 const privateUse = /\bthis\.(#[\p{ID_Start}_$][\p{ID_Continue}$]*)/u;
 
 /**
- * Assigns f(value, path) to every parameter that `parameters()` has; frozen ones and buffers stay. The network is returned.
+ * Assigns f(value, path) to every parameter that `parameters()` has; frozen ones and buffers stay.
+ * The network is returned.
  *
+ * Throws GraphError unless both are what they should be, ShapeError or DtypeError where a value
+ * does not fit. `torch.nn.Module.apply`, `jax.tree.map`.
+ *
+ * @param net A module.
+ * @param f Gives the new value, of the same shape.
+ * @example
+ *   const net = new nn.Linear(2, 1, { init: nn.init.ones() });
  *   nn.mapParameters(net, (w) => w.mul(0.5));
- *   nn.mapParameters(net, (w, path) => (path.endsWith("bias") ? w.zerosLike() : w));
- *
- * Throws GraphError unless both are what they should be, ShapeError or DtypeError where a value does not fit.
+ *   net.weight // [[½, ½]]
  */
 export function mapParameters<M extends Module>(
   net: M,

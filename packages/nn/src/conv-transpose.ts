@@ -1,6 +1,6 @@
 /**
- * Layers of transposed convolutions over one to three axes, channels first, with PyTorch's layout of weights. The arithmetic is
- * the IR's `convTranspose`.
+ * Layers of transposed convolutions over one to three axes, channels first, with PyTorch's layout
+ * of weights. The arithmetic is the IR's `convTranspose`.
  */
 import {
   checkOptions,
@@ -17,15 +17,21 @@ import { type Sides, sidesOf } from "./padding.ts";
 import { checkCount, checkExtent, checkRank, each, weight } from "./parameter.ts";
 
 export interface ConvTransposeOptions {
+  /** Places of the result from one element of x to the next, default 1. */
   readonly stride?: number | readonly number[];
   /** Cut off the ends of the result: what the convolution that this transposes would pad. */
   readonly padding?: number | readonly (number | Sides)[];
   /** Added to the end of the result, less than the stride or the dilation. */
   readonly outputPadding?: number | readonly number[];
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[];
+  /** Groups of channels that do not mix, default 1. */
   readonly groups?: number;
+  /** Adds a bias; true by default. */
   readonly bias?: boolean;
+  /** What the weight is at first; by default even within ±1/√(fan in). */
   readonly init?: Initializer;
+  /** What the bias is at first; by default even within ±1/√(fan in). */
   readonly biasInit?: Initializer;
 }
 
@@ -118,13 +124,20 @@ class TransposedConvolution extends Module {
 }
 
 /**
- * y[n, o, p] = b[o] + Σ x[n, c, t] · W[c, o, k] over all c, t and k with t·stride + k·dilation − padding = p.
+ * y[n, o, p] = b[o] + Σ x[n, c, t] · W[c, o, k] over all c, t and k with t·stride + k·dilation −
+ * padding = p.
  *
- * x: f32[N, C, L] → f32[N, O, (L − 1)·stride − 2·padding + (K − 1)·dilation + outputPadding + 1]; `weight` f32[C, O/groups, K]. By
- * default stride 1, padding 0, outputPadding 0, dilation 1, groups 1, a bias. Throws ShapeError on other ranks or channels, or where an
- * `outputPadding` is not less than stride or dilation. Dumoulin & Visin 2016, section 4.
+ * x: f32[N, C, L] → f32[N, O, (L − 1)·stride − 2·padding + (K − 1)·dilation + outputPadding + 1];
+ * `weight` f32[C, O/groups, K]. By default stride 1, padding 0, outputPadding 0, dilation 1, groups
+ * 1, a bias. Throws ShapeError on other ranks or channels, or where an `outputPadding` is not less
+ * than stride or dilation. Dumoulin & Visin 2016, section 4. `torch.nn.ConvTranspose1d`.
  *
- *   new nn.ConvTranspose1d(8, 4, 4, { stride: 2, padding: 1 }) // [N, 8, L] → [N, 4, 2·L]
+ * @param outputs Channels of the result.
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @param inputs Channels of x; those of the first x by default.
+ * @example
+ *   const up = new nn.ConvTranspose1d(8, 4, 4, { stride: 2, padding: 1 });
+ *   up.forward(ones([1, 8, 5])).shape // [1, 4, 10]
  */
 export class ConvTranspose1d extends TransposedConvolution {
   constructor(outputs: number, kernel: number | readonly number[], options?: ConvTransposeOptions);
@@ -139,7 +152,17 @@ export class ConvTranspose1d extends TransposedConvolution {
   }
 }
 
-/** As `ConvTranspose1d` over two axes. x: f32[N, C, H, W] → f32[N, O, H′, W′]; `weight` f32[C, O/groups, K, K′]. */
+/**
+ * As `ConvTranspose1d` over two axes. x: f32[N, C, H, W] → f32[N, O, H′, W′]; `weight` f32[C,
+ * O/groups, K, K′]. `torch.nn.ConvTranspose2d`.
+ *
+ * @param outputs Channels of the result.
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @param inputs Channels of x; those of the first x by default.
+ * @example
+ *   const up = new nn.ConvTranspose2d(8, 4, 2, { stride: 2 });
+ *   up.forward(ones([1, 8, 7, 7])).shape // [1, 4, 14, 14]
+ */
 export class ConvTranspose2d extends TransposedConvolution {
   constructor(outputs: number, kernel: number | readonly number[], options?: ConvTransposeOptions);
   constructor(
@@ -153,7 +176,17 @@ export class ConvTranspose2d extends TransposedConvolution {
   }
 }
 
-/** As `ConvTranspose1d` over three axes. x: f32[N, C, D, H, W] → f32[N, O, D′, H′, W′]; `weight` f32[C, O/groups, K, K′, K″]. */
+/**
+ * As `ConvTranspose1d` over three axes. x: f32[N, C, D, H, W] → f32[N, O, D′, H′, W′]; `weight`
+ * f32[C, O/groups, K, K′, K″]. `torch.nn.ConvTranspose3d`.
+ *
+ * @param outputs Channels of the result.
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @param inputs Channels of x; those of the first x by default.
+ * @example
+ *   const up = new nn.ConvTranspose3d(8, 4, 2, { stride: 2 });
+ *   up.forward(ones([1, 8, 2, 2, 2])).shape // [1, 4, 4, 4, 4]
+ */
 export class ConvTranspose3d extends TransposedConvolution {
   constructor(outputs: number, kernel: number | readonly number[], options?: ConvTransposeOptions);
   constructor(

@@ -1,6 +1,6 @@
 /**
- * Convolution layers over one to three axes, channels first as in PyTorch. The arithmetic is the IR's
- * `convolution`; here are the parameters, the padding by name and mode, and the bias.
+ * Convolution layers over one to three axes, channels first as in PyTorch. The arithmetic is the
+ * IR's `convolution`; here are the parameters, the padding by name and mode, and the bias.
  */
 import {
   checkOptions,
@@ -24,14 +24,24 @@ import {
 import { checkCount, checkExtent, checkRank, each, weight } from "./parameter.ts";
 
 export interface ConvOptions {
+  /** Places from one window to the next along each axis, default 1; a number is for all. */
   readonly stride?: number | readonly number[];
+  /**
+   * Places added at the edges, default 0: for all sides, for each axis, for each side of each
+   * axis, "same" or "valid".
+   */
   readonly padding?: Padding;
   /** What the padding holds; "zeros" by default. */
   readonly paddingMode?: PaddingMode;
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[];
+  /** Groups of channels that do not mix, default 1. */
   readonly groups?: number;
+  /** Adds a bias; true by default. */
   readonly bias?: boolean;
+  /** What the weight is at first; by default even within ±1/√(fan in). */
   readonly init?: Initializer;
+  /** What the bias is at first; by default even within ±1/√(fan in). */
   readonly biasInit?: Initializer;
 }
 
@@ -151,11 +161,17 @@ class Convolution extends KernelLayer {
 /**
  * y[n, o, p] = b[o] + Σ_{c,k} x[n, c, p·stride + k·dilation − padding] · W[o, c, k].
  *
- * x: f32[N, C, L] → f32[N, O, L′]; `weight` f32[O, C/groups, K]. By default stride 1, padding 0, dilation 1, groups 1, zeros for
- * padding, a bias. Throws ShapeError on other ranks or channels, or where a `paddingMode` reaches beyond the axis.
+ * x: f32[N, C, L] → f32[N, O, L′]; `weight` f32[O, C/groups, K]. By default stride 1, padding 0,
+ * dilation 1, groups 1, zeros for padding, a bias. Throws ShapeError on other ranks or channels, or
+ * where a `paddingMode` reaches beyond the axis. `torch.nn.Conv1d`.
  *
- *   new nn.Conv1d(2, 8, 3, { padding: [[2, 0]] }) // sees no later place
- *   new nn.Conv1d(8, 3) // of as many channels as the first x has
+ * @param outputs Channels of the result.
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @param inputs Channels of x; those of the first x by default.
+ * @example
+ *   new nn.Conv1d(2, 8, 3).forward(ones([1, 2, 10])).shape // [1, 8, 8]
+ *   const causal = new nn.Conv1d(8, 3, { padding: [[2, 0]] }); // of as many channels as x has
+ *   causal.forward(ones([1, 2, 10])).shape // [1, 8, 10]
  */
 export class Conv1d extends Convolution {
   constructor(outputs: number, kernel: number | readonly number[], options?: ConvOptions);
@@ -170,7 +186,18 @@ export class Conv1d extends Convolution {
   }
 }
 
-/** As `Conv1d` over two axes. x: f32[N, C, H, W] → f32[N, O, H′, W′]; `weight` f32[O, C/groups, K, K′]. */
+/**
+ * As `Conv1d` over two axes. x: f32[N, C, H, W] → f32[N, O, H′, W′]; `weight` f32[O, C/groups, K,
+ * K′]. `torch.nn.Conv2d`.
+ *
+ * @param outputs Channels of the result.
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @param inputs Channels of x; those of the first x by default.
+ * @example
+ *   const layer = new nn.Conv2d(3, 8, 3, { padding: 1 });
+ *   layer.forward(ones([1, 3, 28, 28])).shape // [1, 8, 28, 28]
+ *   layer.weight.shape // [8, 3, 3, 3]
+ */
 export class Conv2d extends Convolution {
   constructor(outputs: number, kernel: number | readonly number[], options?: ConvOptions);
   constructor(
@@ -184,7 +211,17 @@ export class Conv2d extends Convolution {
   }
 }
 
-/** As `Conv1d` over three axes. x: f32[N, C, D, H, W] → f32[N, O, D′, H′, W′]; `weight` f32[O, C/groups, K, K′, K″]. */
+/**
+ * As `Conv1d` over three axes. x: f32[N, C, D, H, W] → f32[N, O, D′, H′, W′]; `weight` f32[O,
+ * C/groups, K, K′, K″]. `torch.nn.Conv3d`.
+ *
+ * @param outputs Channels of the result.
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @param inputs Channels of x; those of the first x by default.
+ * @example
+ *   const layer = new nn.Conv3d(1, 8, 3, { stride: 2, padding: 1 });
+ *   layer.forward(ones([1, 1, 4, 4, 4])).shape // [1, 8, 2, 2, 2]
+ */
 export class Conv3d extends Convolution {
   constructor(outputs: number, kernel: number | readonly number[], options?: ConvOptions);
   constructor(

@@ -1,6 +1,7 @@
 /**
- * Cross-entropy against class indices or probabilities, and negative log likelihood. Indices are compared with
- * an iota along the class axis instead of gathered, so that the whole loss is row-wise and fuses.
+ * Cross-entropy against class indices or probabilities, and negative log likelihood. Indices are
+ * compared with an iota along the class axis instead of gathered, so that the whole loss is
+ * row-wise and fuses.
  */
 import {
   checkOptions,
@@ -98,7 +99,8 @@ function againstIndices(
   const known = label.greaterEqual(0).and(label.less(logp.shape[axis]!));
   const wrong = `a target is none of ${printDim(logp.shape[axis]!)} classes`;
   const counts = claimIndices(known.or(kept.not()), { op: options.op, holds: "all", wrong });
-  // Of what is no class the first stands in, times NaN: a loss and a gradient of 0 would pass for a sample that is right.
+  // Of what is no class the first stands in, times NaN: a loss and a gradient of 0 would pass for a
+  // sample that is right.
   const hit = iota(logp.shape, axis).equal(select(known, label, 0).expandDims(axis));
   const sign = select(counts, -1, Number.NaN).convert(logp.dtype);
   const masked = (t: Tensor): Tensor => select(kept, t, 0);
@@ -113,8 +115,9 @@ function againstIndices(
 }
 
 /**
- * How many are true, as a product with itself: a kernel that is done before the losses are computed, so that they and their gradient
- * stay one. A sum would be taken into the kernel of the losses' own, and the gradient would wait for it.
+ * How many are true, as a product with itself: a kernel that is done before the losses are
+ * computed, so that they and their gradient stay one. A sum would be taken into the kernel of the
+ * losses' own, and the gradient would wait for it.
  */
 function countOf(kept: Tensor): Tensor {
   const flat = kept.convert("i32").reshape([-1]);
@@ -138,9 +141,16 @@ const crossEntropyOptions: OptionNames<CrossEntropyOptions> = { ...nllOptions, l
 /**
  * −Σ_c p_c · log softmax(x)_c, where p is the target: a class (one-hot) or probabilities.
  *
- * x: f32[N, C, ...]; target: i32[N, ...] of classes, or f32 of x's shape → f32[], or f32[N, ...] without reduction.
- * A class outside 0 … C−1 that is not `ignoreIndex` makes the loss and its gradient NaN; `compile(fn, { check: "indices" })`
- * names it. Throws ShapeError where the target does not fit, DtypeError for other dtypes, GraphError for options out of range.
+ * x: f32[N, C, ...]; target: i32[N, ...] of classes, or f32 of x's shape → f32[], or f32[N, ...]
+ * without reduction. A class outside 0 … C−1 that is not `ignoreIndex` makes the loss and its
+ * gradient NaN; `compile(fn, { check: "indices" })` names it. Throws ShapeError where the target
+ * does not fit, DtypeError for other dtypes, GraphError for options out of range.
+ * `F.cross_entropy`.
+ *
+ * @example
+ *   const labels = tensor([0, 1], { dtype: "i32" });
+ *   nn.crossEntropy(tensor([[0, 0], [0, 100]]), labels) // 0.34657; (ln 2 + 0)/2
+ *   nn.crossEntropy(tensor([[0, 0], [0, 100]]), labels, { reduction: "none" }) // [ln 2, 0]
  */
 export function crossEntropy(x: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   const op = "crossEntropy";
@@ -192,7 +202,12 @@ function againstProbabilities(
 /**
  * −x[target]: negative log likelihood of classes, given log-probabilities.
  *
- * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction. Targets as in `crossEntropy`.
+ * logp: f32[N, C, ...], target: i32[N, ...] → f32[], or f32[N, ...] without reduction. Targets as
+ * in `crossEntropy`. `F.nll_loss`.
+ *
+ * @example
+ *   const logp = tensor([[-0.1, -2.4], [-3, -0.5]]);
+ *   nn.nll(logp, tensor([0, 1], { dtype: "i32" })) // 0.3; (0.1 + 0.5)/2
  */
 export function nll(logp: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
   for (const t of [logp, target]) checkTensor("nll", t);

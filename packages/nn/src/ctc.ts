@@ -1,6 +1,7 @@
 /**
- * Connectionist temporal classification: the likelihood of a sequence without its alignment, by the forward recursion in log space,
- * one `scan` over time. The backward recursion is the scan's gradient.
+ * Connectionist temporal classification: the likelihood of a sequence without its alignment, by the
+ * forward recursion in log space, one `scan` over time. The backward recursion is the scan's
+ * gradient.
  */
 import {
   broadcastTo,
@@ -31,7 +32,10 @@ import {
 import { type Reduction, reduce } from "./reduction.ts";
 
 export interface CtcOptions {
-  /** "mean" by default: each loss by the length of its target (at least 1), then the mean over samples. */
+  /**
+   * "mean" by default: each loss by the length of its target (at least 1), then the mean over
+   * samples.
+   */
   readonly reduction?: Reduction;
   /** The class that stands for no label, default 0. */
   readonly blank?: number;
@@ -39,7 +43,10 @@ export interface CtcOptions {
   readonly inputLengths?: Tensor;
   /** Labels of each sample, i32[N]; all of S by default. */
   readonly targetLengths?: Tensor;
-  /** Gives 0 for samples whose target does not fit into their steps, whose loss is infinite; default false. */
+  /**
+   * Gives 0 for samples whose target does not fit into their steps, whose loss is infinite; default
+   * false.
+   */
   readonly zeroInfinity?: boolean;
 }
 
@@ -52,14 +59,19 @@ const ctcOptions: OptionNames<CtcOptions> = {
 };
 
 /**
- * −ln Σ_π Πₜ p[t, πₜ] over all alignments π that become the target when repeats are merged and blanks dropped.
+ * −ln Σ_π Πₜ p[t, πₜ] over all alignments π that become the target when repeats are merged and
+ * blanks dropped.
  *
- * logProbs: float[T, N, C], log-probabilities (after `logSoftmax`); targets: int[N, S], any values past a sample's length
- * → float[], or float[N] without reduction. A target that does not fit has loss ∞ and gradient 0. Throws ShapeError where shapes do
- * not fit, DtypeError for other dtypes, GraphError for a blank that is no class.
- * Graves et al. 2006, eq. 5–8; torch.nn.functional.ctc_loss.
+ * logProbs: float[T, N, C], log-probabilities (after `logSoftmax`); targets: int[N, S], any values
+ * past a sample's length → float[], or float[N] without reduction. A target that does not fit has
+ * loss ∞ and gradient 0. Throws ShapeError where shapes do not fit, DtypeError for other dtypes,
+ * GraphError for a blank that is no class. Graves et al. 2006, eq. 5–8;
+ * torch.nn.functional.ctc_loss.
  *
- *   nn.ctc(logits.logSoftmax(-1), labels, { inputLengths, targetLengths });
+ * @example
+ *   const logProbs = zeros([4, 1, 3]).logSoftmax(-1); // T, N and C; the blank is class 0
+ *   const targets = tensor([[1, 2]], { dtype: "i32" });
+ *   nn.ctc(logProbs, targets) // 0.8432; −ln(15/3⁴)/2, as 15 of all paths read [1, 2]
  */
 export function ctc(logProbs: Tensor, targets: Tensor, options: CtcOptions = {}): Tensor {
   const {
@@ -136,8 +148,9 @@ function shifted(x: Tensor, value: number): [Tensor, Tensor] {
 }
 
 /**
- * ln of the sum over alignments of all steps that end in each place of the labels, [N, 2S + 1]. Before the first step all is at the
- * first blank, from where the first step reaches it and the first label, as it should.
+ * ln of the sum over alignments of all steps that end in each place of the labels, [N, 2S + 1].
+ * Before the first step all is at the first blank, from where the first step reaches it and the
+ * first label, as it should.
  */
 function forward(logp: Tensor, labels: Tensor, lengths: Tensor | undefined): Tensor {
   const [steps, n] = logp.shape as [Dim, Dim, Dim];
@@ -162,7 +175,10 @@ function forward(logp: Tensor, labels: Tensor, lengths: Tensor | undefined): Ten
   return carry[0]!;
 }
 
-/** −ln of what ends in the last label or the blank after it; ∞ or 0, without gradient, where nothing does. */
+/**
+ * −ln of what ends in the last label or the blank after it; ∞ or 0, without gradient, where nothing
+ * does.
+ */
 function likelihood(alpha: Tensor, lengths: Tensor, zeroInfinity: boolean): Tensor {
   const place = iota(alpha.shape, 1, "i32");
   const last = lengths.mul(2).expandDims(1);

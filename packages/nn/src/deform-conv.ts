@@ -26,8 +26,15 @@ const deformConv2dOptions: OptionNames<DeformConv2dOptions> = {
  * its own: two numbers a place, down and to the right. `weight` f32[O, C/groups, K, K′]. Throws
  * ShapeError unless they fit. Dai et al. 2017, Zhu et al. 2019. `torchvision.ops.DeformConv2d`.
  *
+ * @param outputs Channels of the result.
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @param options As of `Conv2d`, and `offsetGroups`.
+ * @param inputs Channels of x; those of the first x by default.
+ * @example
+ *   const image = ones([1, 3, 4, 4]);
  *   const offsets = new nn.Conv2d(3, 2 * 9, 3, { padding: 1, init: nn.init.zeros() });
- *   new nn.DeformConv2d(3, 8, 3, { padding: 1 }).forward(image, offsets.forward(image));
+ *   const layer = new nn.DeformConv2d(3, 8, 3, { padding: 1 });
+ *   layer.forward(image, offsets.forward(image)).shape // [1, 8, 4, 4]
  */
 export class DeformConv2d extends KernelLayer {
   constructor(outputs: number, kernel: number | readonly number[], options?: DeformConv2dOptions);

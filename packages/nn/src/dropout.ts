@@ -1,6 +1,6 @@
 /**
- * Dropout with random state of its own: a key that each training pass uses and then advances by `assign`, so
- * that a compiled step draws a new mask at each run.
+ * Dropout with random state of its own: a key that each training pass uses and then advances by
+ * `assign`, so that a compiled step draws a new mask at each run.
  */
 import {
   checkOptions,
@@ -20,9 +20,16 @@ const seedOptions: OptionNames<{ readonly seed?: number }> = { seed: 1 };
 /**
  * In training: x / (1 − rate) where a coin of probability 1 − rate falls, 0 elsewhere. Otherwise x.
  *
- * x: f32[...] → the same. `seed` fixes the coins; without it the key comes from `nn.seed`. Every step of a `scan` has coins of
- * its own.
- * Srivastava et al. 2014, scaled in training rather than afterwards.
+ * x: f32[...] → the same. `seed` fixes the coins; without it the key comes from `nn.seed`. Every
+ * step of a `scan` has coins of its own. Srivastava et al. 2014, scaled in training rather than
+ * afterwards.
+ *
+ * @param rate The probability that an element is dropped, from 0 to below 1.
+ * @param options `seed` fixes the draws.
+ * @example
+ *   const drop = new nn.Dropout(0.5, { seed: 1 });
+ *   drop.forward(ones([100])).max() // 2; what is kept is scaled by 1 / (1 − 0.5)
+ *   drop.eval().forward(tensor([1, 2])) // [1, 2]
  */
 export class Dropout extends Module {
   /** u32[2]: a key and a counter; pass k uses (key, counter + k). */

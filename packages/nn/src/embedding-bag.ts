@@ -46,10 +46,16 @@ const bagInputs: OptionNames<BagInputs> = { offsets: 1, perSampleWeights: 1 };
 /**
  * y[b] = the mean, sum or maximum of weight[x] over the indices of bag b.
  *
- * x: i32[B, n], a bag a row; or i32[n] with `offsets` i32[B] → f32[B, width]. Indices equal to `paddingIdx` count for nothing. Throws
- * GraphError for weights without sums, or a flat list without `offsets`; DtypeError if x holds no integers.
+ * x: i32[B, n], a bag a row; or i32[n] with `offsets` i32[B] → f32[B, width]. Indices equal to
+ * `paddingIdx` count for nothing. Throws GraphError for weights without sums, or a flat list
+ * without `offsets`; DtypeError if x holds no integers. `torch.nn.EmbeddingBag`.
  *
- *   new nn.EmbeddingBag(1000, 16).forward(words, { offsets })
+ * @param count Rows of the table.
+ * @param width Features of a row.
+ * @example
+ *   const words = tensor([1, 2, 3], { dtype: "i32" });
+ *   const offsets = tensor([0, 2], { dtype: "i32" }); // bags [1, 2] and [3]
+ *   new nn.EmbeddingBag(1000, 16).forward(words, { offsets }).shape // [2, 16]
  */
 export class EmbeddingBag extends Module {
   readonly weight: Tensor;

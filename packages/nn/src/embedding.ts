@@ -26,6 +26,7 @@ export interface EmbeddingOptions {
   readonly maxNorm?: number;
   /** Order of that norm, default 2. */
   readonly normType?: number;
+  /** What the table is at first; standard normal by default. */
   readonly init?: Initializer;
 }
 
@@ -88,11 +89,16 @@ export function checkIndices(op: string, x: Tensor): void {
 /**
  * y[..., :] = weight[x[...], :].
  *
- * x: i32[S] → f32[S, width]; `weight` f32[count, width], standard Gaussian at first. An index out of range is
- * clamped. `maxNorm` scales what is looked up and leaves the table as it is. Throws DtypeError if x holds no integers, ShapeError for a
- * `paddingIdx` that is no row.
+ * x: i32[S] → f32[S, width]; `weight` f32[count, width], standard Gaussian at first. An index out
+ * of range is clamped. `maxNorm` scales what is looked up and leaves the table as it is. Throws
+ * DtypeError if x holds no integers, ShapeError for a `paddingIdx` that is no row.
+ * `torch.nn.Embedding`.
  *
- *   new nn.Embedding(1000, 64, { paddingIdx: 0 })
+ * @param count Rows of the table.
+ * @param width Features of a row.
+ * @example
+ *   const table = new nn.Embedding(1000, 64, { paddingIdx: 0 });
+ *   table.forward(tensor([[5, 0]], { dtype: "i32" })).shape // [1, 2, 64]
  */
 export class Embedding extends Module {
   readonly weight: Tensor;

@@ -4,7 +4,12 @@
 import { checkTensor, type Dim, mulDim, printShape, ShapeError, type Tensor } from "@kiln-ml/ir";
 import { Module } from "./module.ts";
 
-/** Keeps the axes before `start` (1 by default) and joins the others. Throws ShapeError if there are none. */
+/**
+ * Keeps the axes before `start` (1 by default) and joins the others. Throws ShapeError if there are
+ * none. `torch.nn.Flatten`.
+ * @example
+ *   new nn.Flatten().forward(ones([2, 3, 4])).shape // [2, 12]
+ */
 export class Flatten extends Module {
   readonly start: number;
 

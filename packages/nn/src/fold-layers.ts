@@ -1,5 +1,6 @@
 /**
- * Windows of images as columns, and columns summed back into images: PyTorch's Unfold and Fold (im2col and its transpose).
+ * Windows of images as columns, and columns summed back into images: PyTorch's Unfold and Fold
+ * (im2col and its transpose).
  */
 import {
   checkOptions,
@@ -17,8 +18,11 @@ import { Module } from "./module.ts";
 import { checkRank, each } from "./parameter.ts";
 
 export interface UnfoldOptions {
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[];
+  /** Zeros at the edges, default 0. */
   readonly padding?: number | readonly number[];
+  /** Places from one window to the next along each axis, default 1; a number is for all. */
   readonly stride?: number | readonly number[];
 }
 
@@ -46,12 +50,15 @@ abstract class Columns extends Module {
 }
 
 /**
- * y[n, (c, i, j), (h, w)] = x[n, c, h·stride + i·dilation − padding, w·stride + j·dilation − padding], 0 outside.
+ * y[n, (c, i, j), (h, w)] = x[n, c, h·stride + i·dilation − padding, w·stride + j·dilation −
+ * padding], 0 outside.
  *
- * x: f32[N, C, H, W] → f32[N, C·K·K′, L], L the number of places. By default dilation 1, padding 0, stride 1. Throws ShapeError on another
- * rank, or where the kernel does not fit.
+ * x: f32[N, C, H, W] → f32[N, C·K·K′, L], L the number of places. By default dilation 1, padding 0,
+ * stride 1. Throws ShapeError on another rank, or where the kernel does not fit. `torch.nn.Unfold`.
  *
- *   new nn.Unfold(3, { padding: 1 })
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @example
+ *   new nn.Unfold(3, { padding: 1 }).forward(ones([1, 2, 4, 4])).shape // [1, 18, 16]
  */
 export class Unfold extends Columns {
   constructor(kernel: number | readonly number[], options: UnfoldOptions = {}) {
@@ -71,11 +78,16 @@ export class Unfold extends Columns {
 }
 
 /**
- * The transpose of `Unfold`: every entry of a column is added to the place that it would have come from.
+ * The transpose of `Unfold`: every entry of a column is added to the place that it would have come
+ * from.
  *
- * x: f32[N, C·K·K′, L] → f32[N, C, H, W] with [H, W] the `outputSize`. Throws ShapeError if the columns are not those of such an image.
+ * x: f32[N, C·K·K′, L] → f32[N, C, H, W] with [H, W] the `outputSize`. Throws ShapeError if the
+ * columns are not those of such an image. `torch.nn.Fold`.
  *
- *   new nn.Fold([8, 8], 2, { stride: 2 })
+ * @param kernel Places of the kernel along each axis; a number is for all.
+ * @example
+ *   const columns = new nn.Unfold(2, { stride: 2 }).forward(ones([1, 3, 8, 8]));
+ *   new nn.Fold([8, 8], 2, { stride: 2 }).forward(columns).shape // [1, 3, 8, 8]
  */
 export class Fold extends Columns {
   readonly outputSize: readonly number[];

@@ -18,9 +18,12 @@ import { Module } from "./module.ts";
 /**
  * a·σ(b), where a and b are the halves of x along an axis, the last by default.
  *
- * x: f32[..., 2·n, ...] → f32[..., n, ...]. Throws ShapeError where the extent is odd. Dauphin et al. 2017.
+ * x: f32[..., 2·n, ...] → f32[..., n, ...]. Throws ShapeError where the extent is odd. Dauphin et
+ * al. 2017. `torch.nn.GLU`.
  *
- *   new nn.GLU(1) // of channels
+ * @param axis The axis that is halved; the last by default.
+ * @example
+ *   new nn.GLU().forward(tensor([[3, 4, 0, 0]])) // [[1.5, 2]]; times σ(0)
  */
 export class GLU extends Module {
   readonly axis: number;
@@ -79,8 +82,14 @@ class GatedLinear extends Module {
 /**
  * silu(x·Gᵀ)·(x·Vᵀ): two products, the gate in the epilogue of one.
  *
- * x: f32[..., in] → f32[..., out]; `gate.weight` and `value.weight` f32[out, in], without biases by default. Throws ShapeError if the last
- * axis of x is not `in`. Shazeer 2020, eq. 5.
+ * x: f32[..., in] → f32[..., out]; `gate.weight` and `value.weight` f32[out, in], without biases by
+ * default. Throws ShapeError if the last axis of x is not `in`. Shazeer 2020, eq. 5. No counterpart
+ * in PyTorch.
+ *
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param outputs Features of the result.
+ * @example
+ *   new nn.SwiGLU(64, 128).forward(ones([2, 64])).shape // [2, 128]
  */
 export class SwiGLU extends GatedLinear {
   constructor(inputs: number, outputs: number, options: LinearOptions = {}) {
@@ -88,7 +97,14 @@ export class SwiGLU extends GatedLinear {
   }
 }
 
-/** gelu(x·Gᵀ)·(x·Vᵀ). Otherwise as `SwiGLU`. */
+/**
+ * gelu(x·Gᵀ)·(x·Vᵀ). Otherwise as `SwiGLU`. No counterpart in PyTorch.
+ *
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param outputs Features of the result.
+ * @example
+ *   new nn.GEGLU(64, 128).forward(ones([2, 64])).shape // [2, 128]
+ */
 export class GEGLU extends GatedLinear {
   constructor(inputs: number, outputs: number, options: LinearOptions = {}) {
     super(inputs, outputs, options, gelu);

@@ -39,7 +39,12 @@ abstract class GlobalPool extends Module {
   }
 }
 
-/** y[n, c] = mean of x[n, c, …]. x: f32[N, C, D…] → f32[N, C], or f32[N, C, 1…] with `keepDims`. Lin, Chen & Yan 2014. */
+/**
+ * y[n, c] = mean of x[n, c, …]. x: f32[N, C, D…] → f32[N, C], or f32[N, C, 1…] with `keepDims`.
+ * Lin, Chen & Yan 2014. `keras.layers.GlobalAveragePooling2D`.
+ * @example
+ *   new nn.GlobalAvgPool().forward(tensor([[[[1, 3], [5, 7]]]])) // [[4]]
+ */
 export class GlobalAvgPool extends GlobalPool {
   constructor(options: GlobalPoolOptions = {}) {
     super("globalAvgPool", options);
@@ -50,7 +55,12 @@ export class GlobalAvgPool extends GlobalPool {
   }
 }
 
-/** y[n, c] = max of x[n, c, …]. x: f32[N, C, D…] → f32[N, C], or f32[N, C, 1…] with `keepDims`; the first of equals gets the gradient. */
+/**
+ * y[n, c] = max of x[n, c, …]. x: f32[N, C, D…] → f32[N, C], or f32[N, C, 1…] with `keepDims`; the
+ * first of equals gets the gradient. `keras.layers.GlobalMaxPooling2D`.
+ * @example
+ *   new nn.GlobalMaxPool().forward(tensor([[[[1, 3], [5, 7]]]])) // [[7]]
+ */
 export class GlobalMaxPool extends GlobalPool {
   constructor(options: GlobalPoolOptions = {}) {
     super("globalMaxPool", options);

@@ -1,6 +1,7 @@
 /**
- * Layers over graphs: nodes are rows of x, edges two rows of node numbers, source and target. Several graphs are packed as one whose nodes
- * are counted on, so that a batch of graphs costs what one does. A layer is a product and one scatter over the edges.
+ * Layers over graphs: nodes are rows of x, edges two rows of node numbers, source and target.
+ * Several graphs are packed as one whose nodes are counted on, so that a batch of graphs costs what
+ * one does. A layer is a product and one scatter over the edges.
  */
 import {
   checkOptions,
@@ -45,12 +46,20 @@ export type Aggregation = "sum" | "mean" | "max";
 const aggregations = { sum: segmentSum, mean: segmentMean, max: segmentMax };
 
 /**
- * For each node the sum, mean or maximum of the messages that its edges bring: a message is made of the rows of x at both ends.
+ * For each node the sum, mean or maximum of the messages that its edges bring: a message is made of
+ * the rows of x at both ends.
  *
- * x: f32[N, ...], edges: i32[2, E], message(source, target): f32[E, ...] → f32[N, ...]; a node without edges gets 0, for "max" the least
- * number. Throws ShapeError unless edges are i32[2, E]. Gilmer et al. 2017.
+ * x: f32[N, ...], edges: i32[2, E], message(source, target): f32[E, ...] → f32[N, ...]; a node
+ * without edges gets 0, for "max" the least number. Throws ShapeError unless edges are i32[2, E].
+ * Gilmer et al. 2017. `torch_geometric.nn.MessagePassing`.
  *
- *   nn.messagePassing(x, edges, (from, to) => from.sub(to).abs(), "max")
+ * @param message What an edge carries, of features of both ends [E, …].
+ * @param aggregation "sum", "mean" or "max".
+ * @example
+ *   const edges = tensor([[0, 1, 2], [1, 2, 0]], { dtype: "i32" }); // a ring
+ *   const x = tensor([[1], [2], [4]]);
+ *   nn.messagePassing(x, edges) // [[4], [1], [2]]; what comes in over 0 → 1 → 2 → 0
+ *   nn.messagePassing(x, edges, (from, to) => from.sub(to).abs(), "max") // [[3], [1], [2]]
  */
 export function messagePassing(
   x: Tensor,
@@ -78,10 +87,15 @@ const graphOptions: OptionNames<GraphLayerOptions> = { bias: 1 };
 /**
  * y = D^(−½)·(A + I)·D^(−½)·x·Wᵀ + b, where D counts the edges into each node, and one of its own.
  *
- * x: f32[N, in], edges: i32[2, E] → f32[N, out]; `weights` f32[E] counts an edge by another number than 1. Throws ShapeError where they do
- * not fit. Kipf & Welling 2017, eq. 2; `torch_geometric.nn.GCNConv`.
+ * x: f32[N, in], edges: i32[2, E] → f32[N, out]; `weights` f32[E] counts an edge by another number
+ * than 1. Throws ShapeError where they do not fit. Kipf & Welling 2017, eq. 2;
+ * `torch_geometric.nn.GCNConv`.
  *
- *   const h = new nn.GCNConv(16, 32).forward(x, edges).relu()
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param outputs Features of the result.
+ * @example
+ *   const edges = tensor([[0, 1, 2], [1, 2, 0]], { dtype: "i32" }); // a ring
+ *   new nn.GCNConv(16, 32).forward(ones([3, 16]), edges).shape // [3, 32]
  */
 export class GCNConv extends Module {
   readonly weight: Tensor;
@@ -128,12 +142,17 @@ export interface GatOptions extends GraphLayerOptions {
 const gatOptions: OptionNames<GatOptions> = { ...graphOptions, heads: 1, negativeSlope: 1 };
 
 /**
- * yᵢ = Σⱼ αᵢⱼ·W·xⱼ + b over the edges into i and i itself, α the softmax over them of leakyRelu(a·W·xⱼ + a′·W·xᵢ), for each head.
+ * yᵢ = Σⱼ αᵢⱼ·W·xⱼ + b over the edges into i and i itself, α the softmax over them of
+ * leakyRelu(a·W·xⱼ + a′·W·xᵢ), for each head.
  *
- * x: f32[N, in], edges: i32[2, E] → f32[N, heads·out]. Throws ShapeError where they do not fit. Veličković et al. 2018;
- * `torch_geometric.nn.GATConv`.
+ * x: f32[N, in], edges: i32[2, E] → f32[N, heads·out]. Throws ShapeError where they do not fit.
+ * Veličković et al. 2018; `torch_geometric.nn.GATConv`.
  *
- *   new nn.GATConv(16, 8, { heads: 4 }).forward(x, edges) // [N, 32]
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param outputs Features of the result.
+ * @example
+ *   const edges = tensor([[0, 1, 2], [1, 2, 0]], { dtype: "i32" }); // a ring
+ *   new nn.GATConv(16, 8, { heads: 4 }).forward(ones([3, 16]), edges).shape // [3, 32]
  */
 export class GATConv extends Module {
   readonly weight: Tensor;
@@ -191,10 +210,14 @@ const sageOptions: OptionNames<SageOptions> = { ...graphOptions, aggregation: 1 
 /**
  * yᵢ = W·(mean of the neighbours of i) + b + R·xᵢ.
  *
- * x: f32[N, in], edges: i32[2, E] → f32[N, out]. Throws ShapeError where they do not fit. Hamilton et al. 2017;
- * `torch_geometric.nn.SAGEConv`.
+ * x: f32[N, in], edges: i32[2, E] → f32[N, out]. Throws ShapeError where they do not fit. Hamilton
+ * et al. 2017; `torch_geometric.nn.SAGEConv`.
  *
- *   new nn.SAGEConv(16, 32).forward(x, edges)
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param outputs Features of the result.
+ * @example
+ *   const edges = tensor([[0, 1, 2], [1, 2, 0]], { dtype: "i32" }); // a ring
+ *   new nn.SAGEConv(16, 32).forward(ones([3, 16]), edges).shape // [3, 32]
  */
 export class SAGEConv extends Module {
   readonly neighbours: Linear;
@@ -231,9 +254,14 @@ const ginOptions: OptionNames<GinOptions> = { eps: 1, trainEps: 1 };
 /**
  * yᵢ = f((1 + eps)·xᵢ + Σ of the neighbours of i).
  *
- * x: f32[N, in], edges: i32[2, E] → what f gives. Xu et al. 2019, eq. 4.1; `torch_geometric.nn.GINConv`.
+ * x: f32[N, in], edges: i32[2, E] → what f gives. Xu et al. 2019, eq. 4.1;
+ * `torch_geometric.nn.GINConv`.
  *
- *   new nn.GINConv(new nn.Sequential(new nn.Linear(8, 16), new nn.ReLU())).forward(x, edges)
+ * @param network What is applied to the sums.
+ * @example
+ *   const edges = tensor([[0, 1, 2], [1, 2, 0]], { dtype: "i32" }); // a ring
+ *   const network = new nn.Sequential(new nn.Linear(8, 16), new nn.ReLU());
+ *   new nn.GINConv(network).forward(ones([3, 8]), edges).shape // [3, 16]
  */
 export class GINConv extends Module {
   readonly network: Layer;
@@ -268,7 +296,15 @@ export interface PackedGraphs {
 /**
  * Graphs as one: nodes stand one after the other, and edges count on.
  *
- * x: f32[Nᵢ, ...] and edges: i32[2, Eᵢ] of each → { x, edges, graph }; `segmentMean(y, graph, graphs.length)` pools a graph.
+ * x: f32[Nᵢ, ...] and edges: i32[2, Eᵢ] of each → { x, edges, graph }; `segmentMean(y, graph,
+ * graphs.length)` pools a graph. `torch_geometric.data.Batch.from_data_list`.
+ *
+ * @param graphs x of the nodes, and edges i32[2, E], of each.
+ * @example
+ *   const one = { x: ones([2, 4]), edges: tensor([[0], [1]], { dtype: "i32" }) };
+ *   const pack = nn.packGraphs([one, one]); // twice two nodes and an edge
+ *   pack.edges // [[0, 2], [1, 3]]
+ *   pack.graph // [0, 0, 1, 1]
  */
 export function packGraphs(
   graphs: readonly { readonly x: Tensor; readonly edges: Tensor }[],

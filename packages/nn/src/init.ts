@@ -1,7 +1,8 @@
 /**
- * Initialisers: first values of parameters, drawn on the host so that they are the same on every device.
- * The default ones draw from a key that `seed` sets and every draw advances. Fans are taken as PyTorch
- * takes them: axis 0 counts outputs, axis 1 inputs, the other axes are the receptive field.
+ * Initialisers: first values of parameters, drawn on the host so that they are the same on every
+ * device. The default ones draw from a key that `seed` sets and every draw advances. Fans are taken
+ * as PyTorch takes them: axis 0 counts outputs, axis 1 inputs, the other axes are the receptive
+ * field.
  */
 import { checkOptions, GraphError, kindOf, type OptionNames, ShapeError } from "@kiln-ml/ir";
 import { Generator } from "./generator.ts";
@@ -11,7 +12,17 @@ export type Initializer = (shape: readonly number[]) => Float32Array;
 
 let generator = new Generator(0);
 
-/** Sets where the default initialisers draw from, and the keys of dropout layers made afterwards. */
+/**
+ * Sets where the default initialisers draw from, and the keys of dropout layers made afterwards.
+ * `torch.manual_seed`.
+ *
+ * @param n An integer from 0.
+ * @example
+ *   nn.seed(7);
+ *   const first = new nn.Linear(2, 1);
+ *   nn.seed(7);
+ *   new nn.Linear(2, 1).weight.equal(first.weight).all() // true
+ */
 export function seed(n: number): void {
   if (!Number.isSafeInteger(n) || n < 0)
     throw new ShapeError(
@@ -35,10 +46,11 @@ function sizeOf(shape: readonly number[]): number {
 let skipped = false;
 
 /**
- * What `make` gives, with 0 for all first values that would be drawn: for models whose weights are loaded afterwards, of which large
- * ones take seconds to draw.
- *
- *   const net = nn.skipInit(() => new nn.Linear(784, 4096));
+ * What `make` gives, with 0 for all first values that would be drawn: for models whose weights are
+ * loaded afterwards, of which large ones take seconds to draw. `torch.nn.utils.skip_init`.
+ * @example
+ *   const net = nn.skipInit(() => new nn.Linear(2, 1)); // for weights that are loaded
+ *   net.weight // [[0, 0]]
  */
 export function skipInit<T>(make: () => T): T {
   if (typeof make !== "function")
@@ -106,7 +118,10 @@ export const truncatedNormal =
 
 const leakyGain = (a: number): number => Math.sqrt(2 / (1 + a * a));
 
-/** Which fan keeps its variance: that of inputs on the way forwards, that of outputs on the way back. */
+/**
+ * Which fan keeps its variance: that of inputs on the way forwards, that of outputs on the way
+ * back.
+ */
 export interface FanOptions {
   /** "fanIn" by default. */
   readonly mode?: "fanIn" | "fanOut";
@@ -125,7 +140,9 @@ function checkFan(op: string, options: FanOptions): FanOptions {
   return options;
 }
 
-/** Even within ±gain·√(3 / fan), gain = √(2 / (1 + a²)). He et al. 2015, with the leaky slope `a`. */
+/**
+ * Even within ±gain·√(3 / fan), gain = √(2 / (1 + a²)). He et al. 2015, with the leaky slope `a`.
+ */
 export const kaimingUniform = (a = 0, options: FanOptions = {}): Initializer => {
   checkFan("kaimingUniform", options);
   return (shape) => {
@@ -157,7 +174,9 @@ export const xavierNormal =
     return normal(0, gain * Math.sqrt(2 / Math.max(1, i + o)))(shape);
   };
 
-/** What PyTorch gives a weight by default: `kaimingUniform(√5)`, that is even within ±1/√(fan in). */
+/**
+ * What PyTorch gives a weight by default: `kaimingUniform(√5)`, that is even within ±1/√(fan in).
+ */
 export const defaultWeight: Initializer = (shape) => kaimingUniform(Math.sqrt(5))(shape);
 
 /** What PyTorch gives a bias by default: even within ±1/√(fan in of its weight). */
@@ -167,8 +186,8 @@ export const defaultBias = (weight: readonly number[]): Initializer => {
 };
 
 /**
- * Rows (or columns, where there are fewer) are orthonormal, times `gain`; axes from 1 on are taken as one.
- * Modified Gram–Schmidt on Gaussian rows. Saxe et al. 2014.
+ * Rows (or columns, where there are fewer) are orthonormal, times `gain`; axes from 1 on are taken
+ * as one. Modified Gram–Schmidt on Gaussian rows. Saxe et al. 2014.
  */
 export const orthogonal =
   (gain = 1): Initializer =>

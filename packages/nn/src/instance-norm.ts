@@ -1,6 +1,6 @@
 /**
- * Instance normalisation: each channel of each sample by its own statistics over the positions. With running statistics, evaluation
- * uses these.
+ * Instance normalisation: each channel of each sample by its own statistics over the positions.
+ * With running statistics, evaluation uses these.
  */
 import {
   checkOptions,
@@ -24,7 +24,10 @@ import { checkMomentum, type Momentum, shareOf, updateRunning } from "./running.
 export interface InstanceNormOptions {
   /** Added to the variance, default 1e-5. */
   readonly eps?: number;
-  /** Share of the batch in the new running statistics, default 0.1; null for the mean of all batches so far. */
+  /**
+   * Share of the batch in the new running statistics, default 0.1; null for the mean of all batches
+   * so far.
+   */
   readonly momentum?: number | null;
   /** Has gain and bias; false by default. */
   readonly affine?: boolean;
@@ -102,7 +105,10 @@ class InstanceNorm extends Module {
     });
   }
 
-  /** Moves the running statistics towards the means over the batch of those of each instance, the unbiased variance. */
+  /**
+   * Moves the running statistics towards the means over the batch of those of each instance, the
+   * unbiased variance.
+   */
   private track(x: Tensor, axes: readonly number[]): void {
     const extent = axes.map((a) => x.shape[a]!).reduce<Dim>(mulDim, 1);
     requireAtLeast(
@@ -128,12 +134,16 @@ class InstanceNorm extends Module {
 }
 
 /**
- * (x − mean) / √(var + eps) · weight + bias, each sample and channel by its own mean and biased variance over the positions.
+ * (x − mean) / √(var + eps) · weight + bias, each sample and channel by its own mean and biased
+ * variance over the positions.
  *
- * x: f32[N, C, L] → the same. By default eps 1e-5, momentum 0.1, no weight and bias, no running statistics. Throws ShapeError on another
- * rank or number of channels, or for one position in training. Ulyanov, Vedaldi & Lempitsky 2016.
+ * x: f32[N, C, L] → the same. By default eps 1e-5, momentum 0.1, no weight and bias, no running
+ * statistics. Throws ShapeError on another rank or number of channels, or for one position in
+ * training. Ulyanov, Vedaldi & Lempitsky 2016. `torch.nn.InstanceNorm1d`.
  *
- *   new nn.InstanceNorm1d(8, { affine: true })
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.InstanceNorm1d(1).forward(tensor([[[1, 3]], [[20, 10]]])) // [[[−1, 1]], [[1, −1]]]
  */
 export class InstanceNorm1d extends InstanceNorm {
   constructor(options?: InstanceNormOptions);
@@ -143,7 +153,13 @@ export class InstanceNorm1d extends InstanceNorm {
   }
 }
 
-/** As `InstanceNorm1d`. x: f32[N, C, H, W] → the same. */
+/**
+ * As `InstanceNorm1d`. x: f32[N, C, H, W] → the same. `torch.nn.InstanceNorm2d`.
+ *
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.InstanceNorm2d(8).forward(ones([2, 8, 4, 4])).shape // [2, 8, 4, 4]
+ */
 export class InstanceNorm2d extends InstanceNorm {
   constructor(options?: InstanceNormOptions);
   constructor(channels: number, options?: InstanceNormOptions);
@@ -152,7 +168,13 @@ export class InstanceNorm2d extends InstanceNorm {
   }
 }
 
-/** As `InstanceNorm1d`. x: f32[N, C, D, H, W] → the same. */
+/**
+ * As `InstanceNorm1d`. x: f32[N, C, D, H, W] → the same. `torch.nn.InstanceNorm3d`.
+ *
+ * @param channels C, the channels; those of the first x by default.
+ * @example
+ *   new nn.InstanceNorm3d(8).forward(ones([2, 8, 4, 4, 4])).shape // [2, 8, 4, 4, 4]
+ */
 export class InstanceNorm3d extends InstanceNorm {
   constructor(options?: InstanceNormOptions);
   constructor(channels: number, options?: InstanceNormOptions);

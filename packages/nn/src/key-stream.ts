@@ -16,10 +16,18 @@ export function keyState(op: string, seed: number | undefined): Tensor {
 const seedOptions: OptionNames<{ readonly seed?: number }> = { seed: 1 };
 
 /**
- * A stream of keys: `random.normal(this.keys.next(), shape)` draws anew at every run, and at every call of `next` within one.
+ * A stream of keys: `random.normal(this.keys.next(), shape)` draws anew at every run, and at every
+ * call of `next` within one.
  *
- * `key` u32[2] is a seed and a counter, which each `next` moves by one, in training or not; inside of a `scan` every step has keys of its own. Goes into checkpoints, so that a run that is
- * resumed draws what it would have drawn.
+ * `key` u32[2] is a seed and a counter, which each `next` moves by one, in training or not; inside
+ * of a `scan` every step has keys of its own. Goes into checkpoints, so that a run that is resumed
+ * draws what it would have drawn. `flax.nnx.Rngs`.
+ *
+ * @param options `seed` fixes the draws.
+ * @example
+ *   const keys = new nn.KeyStream({ seed: 0 });
+ *   const draw = compile(() => random.uniform(keys.next(), [2]));
+ *   (await draw()).equal(await draw()) // [false, false]; a draw of its own at every run
  */
 export class KeyStream extends Module {
   readonly key: Tensor;

@@ -25,9 +25,13 @@ export interface LpOptions extends LossOptions {
 const lpOptions: OptionNames<LpOptions> = { ...lossOptions, p: 1 };
 
 /**
- * |x − target|ᵖ. Both float[S] → float[], or float[S] without reduction. Throws GraphError for p below 1.
+ * |x − target|ᵖ. Both float[S] → float[], or float[S] without reduction. Throws GraphError for p
+ * below 1. No counterpart in PyTorch.
  *
- *   nn.lp(x, target, { p: 3 });
+ * @param x Predictions.
+ * @param target What they should be, of the same shape.
+ * @example
+ *   nn.lp(tensor([1, 5]), tensor([2, 2]), { p: 3 }) // 14; (1 + 27)/2
  */
 export function lp(x: Tensor, target: Tensor, options: LpOptions = {}): Tensor {
   const { p = 2, reduction } = checkOptions("lp", options, lpOptions);
@@ -51,10 +55,12 @@ const gaussianOptions: OptionNames<GaussianNllOptions> = { ...lossOptions, full:
 /**
  * ½·(ln v + (x − target)²/v) for v = max(variance, eps).
  *
- * x, target: float[S]; variance: float[S], or with 1 in place of the last extent → float[], or float[S] without reduction. Throws
- * ShapeError for other shapes. Nix & Weigend 1994; torch.nn.GaussianNLLLoss.
+ * x, target: float[S]; variance: float[S], or with 1 in place of the last extent → float[], or
+ * float[S] without reduction. Throws ShapeError for other shapes. Nix & Weigend 1994;
+ * torch.nn.GaussianNLLLoss.
  *
- *   nn.gaussianNll(mean, target, logVariance.exp());
+ * @example
+ *   nn.gaussianNll(tensor([1, 5]), tensor([2, 5]), ones([2])) // ¼; (½·1 + 0)/2
  */
 export function gaussianNll(
   x: Tensor,
@@ -100,7 +106,9 @@ const poissonOptions: OptionNames<PoissonNllOptions> = {
  *
  * x, t: float[S] → float[], or float[S] without reduction. torch.nn.PoissonNLLLoss.
  *
- *   nn.poissonNll(logRate, counts);
+ * @param target Counts.
+ * @example
+ *   nn.poissonNll(tensor([0]), tensor([2])) // 1; e⁰ − 2·0
  */
 export function poissonNll(x: Tensor, target: Tensor, options: PoissonNllOptions = {}): Tensor {
   const o = checkOptions("poissonNll", options, poissonOptions);
@@ -124,7 +132,10 @@ export function poissonNll(x: Tensor, target: Tensor, options: PoissonNllOptions
 }
 
 export interface KlDivOptions {
-  /** "mean" over all elements by default; "batchMean" is the sum by the first extent, which is the divergence. */
+  /**
+   * "mean" over all elements by default; "batchMean" is the sum by the first extent, which is the
+   * divergence.
+   */
   readonly reduction?: Reduction | "batchMean";
   /** Whether the target is a logarithm too; default false. */
   readonly logTarget?: boolean;
@@ -137,7 +148,10 @@ const klDivOptions: OptionNames<KlDivOptions> = { reduction: 1, logTarget: 1 };
  *
  * x, t: float[N, ...] → float[], or the shape of x without reduction. torch.nn.KLDivLoss.
  *
- *   nn.klDiv(scores.logSoftmax(-1), teacher.softmax(-1), { reduction: "batchMean" });
+ * @param target Probabilities.
+ * @example
+ *   const [x, target] = [tensor([[0, 0]]).logSoftmax(-1), tensor([[1, 0]])];
+ *   nn.klDiv(x, target, { reduction: "batchMean" }) // ln 2
  */
 export function klDiv(x: Tensor, target: Tensor, options: KlDivOptions = {}): Tensor {
   const { reduction, logTarget = false } = checkOptions("klDiv", options, klDivOptions);

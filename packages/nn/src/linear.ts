@@ -10,7 +10,9 @@ import { checkCount, checkExtent, weight } from "./parameter.ts";
 export interface LinearOptions {
   /** Adds a bias; true by default. */
   readonly bias?: boolean;
+  /** What the weight is at first; by default even within ±1/√(fan in). */
   readonly init?: Initializer;
+  /** What the bias is at first; by default even within ±1/√(fan in). */
   readonly biasInit?: Initializer;
 }
 
@@ -21,8 +23,15 @@ type Sizes = [inputs: number | undefined, outputs: number, options?: LinearOptio
 /**
  * y = x·Wᵀ + b. Without `in` it is that of the first x: `new nn.Linear(10)`.
  *
- * x: f32[..., in] → f32[..., out]; `weight` f32[out,in], `bias` f32[out], both even within ±1/√in at first.
- * Throws ShapeError if the last axis of x is not `in`.
+ * x: f32[..., in] → f32[..., out]; `weight` f32[out,in], `bias` f32[out], both even within ±1/√in
+ * at first. Throws ShapeError if the last axis of x is not `in`.
+ *
+ * @param outputs Features of the result.
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @example
+ *   const layer = new nn.Linear(3, 2);
+ *   layer.weight.shape // [2, 3]
+ *   layer.forward(ones([5, 3])).shape // [5, 2]
  */
 export class Linear extends Module {
   readonly weight!: Tensor;

@@ -1,5 +1,6 @@
 /**
- * Low-rank adaptation: products of a trained network get a small second path, which alone is trained. Hu et al. 2021.
+ * Low-rank adaptation: products of a trained network get a small second path, which alone is
+ * trained. Hu et al. 2021.
  */
 import {
   assign,
@@ -52,13 +53,19 @@ const adaptedIn = (net: Module): Adapted[] =>
   [...net.modules().values()].filter((m): m is Adapted => m instanceof Linear && "lora" in m);
 
 /**
- * Gives layers of a network y = x·Wᵀ + b + alpha/rank · x·Aᵀ·Bᵀ, with B zeros at first, and freezes everything but A and B: `fc1.lora.a`
- * and `fc1.lora.b`. The network is changed, and returned; make the optimizer afterwards.
+ * Gives layers of a network y = x·Wᵀ + b + alpha/rank · x·Aᵀ·Bᵀ, with B zeros at first, and freezes
+ * everything but A and B: `fc1.lora.a` and `fc1.lora.b`. The network is changed, and returned; make
+ * the optimizer afterwards.
  *
- * a: f32[rank, in], b: f32[out, rank]. Throws GraphError where no `Linear` layer has a path that `targets` matches.
+ * a: f32[rank, in], b: f32[out, rank]. Throws GraphError where no `Linear` layer has a path that
+ * `targets` matches. `get_peft_model` of PEFT; no counterpart in PyTorch.
  *
- *   nn.lora(net, { rank: 4, targets: /att/ });
- *   const opt = new optim.AdamW(net.parameters(), { lr: 1e-3 });
+ * @param net A module.
+ * @example
+ *   const net = new nn.Sequential(new nn.Linear(3, 3), new nn.ReLU(), new nn.Linear(3, 2));
+ *   nn.lora(net, { rank: 2, targets: /^0/ }); // of the first layer alone
+ *   net.parameters().map((p) => p.shape) // [[2, 3], [3, 2]]; all that is trained
+ *   const optimizer = new optim.AdamW(net.parameters(), { lr: 1e-3 });
  */
 export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
   checkModule("lora", net);
@@ -85,10 +92,16 @@ export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
 }
 
 /**
- * Adds the second paths to the weights and takes them away: the network is as fast as before, and computes the same. What was frozen is trained
- * again. Throws GraphError where there is none.
+ * Adds the second paths to the weights and takes them away: the network is as fast as before, and
+ * computes the same. What was frozen is trained again. Throws GraphError where there is none.
+ * `merge_and_unload` of PEFT; no counterpart in PyTorch.
  *
- *   nn.mergeLora(net).eval();
+ * @param net A module.
+ * @example
+ *   const net = nn.lora(new nn.Sequential(new nn.Linear(3, 2)), { rank: 1 });
+ *   const y = await net.forward(ones([1, 3])).data();
+ *   const merged = nn.mergeLora(net);
+ *   allClose(merged.forward(ones([1, 3])), tensor(y)) // true
  */
 export function mergeLora<M extends Module>(net: M): M {
   checkModule("mergeLora", net);

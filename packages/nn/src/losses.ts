@@ -1,7 +1,8 @@
 /**
- * Losses between two tensors of one shape: squared, absolute, their mixtures, and binary cross-entropy. Shapes
- * are never broadcast here: a [N] against a [N,1] is nearly always a mistake. Each is written so that its
- * gradient is right at zero too, where |x| and max(x, 0) alone would give the wrong half.
+ * Losses between two tensors of one shape: squared, absolute, their mixtures, and binary
+ * cross-entropy. Shapes are never broadcast here: a [N] against a [N,1] is nearly always a mistake.
+ * Each is written so that its gradient is right at zero too, where |x| and max(x, 0) alone would
+ * give the wrong half.
  */
 import {
   checkOptions,
@@ -40,19 +41,35 @@ export function lossOf(
 
 export const lossOptions: OptionNames<LossOptions> = { reduction: 1 };
 
-/** (x − target)². Both f32[S] → f32[], or f32[S] without reduction. */
+/**
+ * (x − target)². Both f32[S] → f32[], or f32[S] without reduction. `F.mse_loss`.
+ *
+ * @param x Predictions.
+ * @param target What they should be, of the same shape.
+ * @example
+ *   nn.mse(tensor([1, 5]), tensor([2, 2])) // 5; (1 + 9)/2
+ *   nn.mse(tensor([1, 5]), tensor([2, 2]), { reduction: "none" }) // [1, 9]
+ */
 export function mse(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptions("mse", options, lossOptions);
   return lossOf("mse", [x, target], options.reduction, (a, b) => a.sub(b).square());
 }
 
-/** |x − target|. Both f32[S] → f32[], or f32[S] without reduction. */
+/**
+ * |x − target|. Both f32[S] → f32[], or f32[S] without reduction. `F.l1_loss`.
+ *
+ * @param x Predictions.
+ * @param target What they should be, of the same shape.
+ * @example
+ *   nn.l1(tensor([1, 5]), tensor([2, 2])) // 2; (1 + 3)/2
+ */
 export function l1(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptions("l1", options, lossOptions);
   return lossOf("l1", [x, target], options.reduction, (a, b) => a.sub(b).abs());
 }
 
 export interface HuberOptions extends LossOptions {
+  /** Where the square ends, default 1. */
   readonly delta?: number;
 }
 
@@ -60,7 +77,12 @@ const huberOptions: OptionNames<HuberOptions> = { ...lossOptions, delta: 1 };
 
 /**
  * d²/2 where |d| < delta, else delta·(|d| − delta/2), for d = x − target. `delta` is 1 by default.
- * Both f32[S] → f32[], or f32[S] without reduction. Huber 1964.
+ * Both f32[S] → f32[], or f32[S] without reduction. Huber 1964. `F.huber_loss`.
+ *
+ * @param x Predictions.
+ * @param target What they should be, of the same shape.
+ * @example
+ *   nn.huber(tensor([0.5, 3]), tensor([0, 0]), { reduction: "none" }) // [0.125, 2.5]
  */
 export function huber(x: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
   const { delta = 1 } = checkOptions("huber", options, huberOptions);
@@ -74,12 +96,20 @@ export function huber(x: Tensor, target: Tensor, options: HuberOptions = {}): Te
 }
 
 export interface SmoothL1Options extends LossOptions {
+  /** Where the square ends, default 1. */
   readonly beta?: number;
 }
 
 const smoothL1Options: OptionNames<SmoothL1Options> = { ...lossOptions, beta: 1 };
 
-/** huber / beta, with delta = beta; beta = 0 is `l1`. `beta` is 1 by default. */
+/**
+ * huber / beta, with delta = beta; beta = 0 is `l1`. `beta` is 1 by default. `F.smooth_l1_loss`.
+ *
+ * @param x Predictions.
+ * @param target What they should be, of the same shape.
+ * @example
+ *   nn.smoothL1(tensor([0.5, 3]), tensor([0, 0]), { reduction: "none" }) // [0.125, 2.5]
+ */
 export function smoothL1(x: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
   const { beta = 1, ...rest } = checkOptions("smoothL1", options, smoothL1Options);
   checkWithin("smoothL1", "beta", beta, 0, Number.MAX_VALUE);
@@ -100,7 +130,10 @@ const boundedLog = (p: Tensor): Tensor => select(p.less(tiny), -100, p.maximum(t
 export interface BceOptions extends LossOptions {
   /** Share ε of the target that is spread evenly over both sides, t·(1 − ε) + ε/2; 0 by default. */
   readonly labelSmoothing?: number;
-  /** Multiplies each loss; broadcasts to the shape of the input. One for each class, say, on the last axis. */
+  /**
+   * Multiplies each loss; broadcasts to the shape of the input. One for each class, say, on the
+   * last axis.
+   */
   readonly weight?: Tensor | number;
 }
 
@@ -127,8 +160,12 @@ function weighted(
 /**
  * −w·(t·log p + (1 − t)·log(1 − p)), each logarithm at least −100.
  *
- * p, target: f32[S], both from 0 to 1; w is `weight`, 1 by default → f32[], or f32[S] without reduction. Use `bceWithLogits` where p
- * is a sigmoid: it is accurate where p is near 0 or 1.
+ * p, target: f32[S], both from 0 to 1; w is `weight`, 1 by default → f32[], or f32[S] without
+ * reduction. Use `bceWithLogits` where p is a sigmoid: it is accurate where p is near 0 or 1.
+ * `F.binary_cross_entropy`.
+ *
+ * @example
+ *   nn.bce(tensor([0.5, 1]), tensor([1, 1])) // 0.34657; (ln 2 + 0)/2
  */
 export function bce(p: Tensor, target: Tensor, options: BceOptions = {}): Tensor {
   checkOptions("bce", options, bceOptions);
@@ -145,6 +182,7 @@ export function bce(p: Tensor, target: Tensor, options: BceOptions = {}): Tensor
 }
 
 export interface BceWithLogitsOptions extends BceOptions {
+  /** v, how much positive targets count, broadcast; default 1. */
   readonly positiveWeight?: Tensor | number;
 }
 
@@ -154,9 +192,14 @@ const bceWithLogitsOptions: OptionNames<BceWithLogitsOptions> = {
 };
 
 /**
- * w·((1 − t)·x + (1 + (v − 1)·t)·log(1 + e⁻ˣ)): binary cross-entropy of sigmoid(x), stable for every x.
+ * w·((1 − t)·x + (1 + (v − 1)·t)·log(1 + e⁻ˣ)): binary cross-entropy of sigmoid(x), stable for
+ * every x.
  *
- * x, target: f32[S]; `weight` w and `positiveWeight` v broadcast to S, 1 by default → f32[], or f32[S] without reduction.
+ * x, target: f32[S]; `weight` w and `positiveWeight` v broadcast to S, 1 by default → f32[], or
+ * f32[S] without reduction. `F.binary_cross_entropy_with_logits`.
+ *
+ * @example
+ *   nn.bceWithLogits(tensor([0, 1000]), tensor([1, 1])) // 0.34657; (ln 2 + 0)/2
  */
 export function bceWithLogits(
   x: Tensor,

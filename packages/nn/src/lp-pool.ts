@@ -71,8 +71,13 @@ class LPPool extends Module {
 /**
  * y[n, c, p] = (Σ over k of x[n, c, p·stride + k]^norm)^(1/norm): the sum for norm 1.
  *
- * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, ceilMode false. The gradient is 0 where the sum is. Throws GraphError
- * unless `norm` is positive, ShapeError on another rank.
+ * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, ceilMode false. The gradient is
+ * 0 where the sum is. Throws GraphError unless `norm` is positive, ShapeError on another rank.
+ * `torch.nn.LPPool1d`.
+ *
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.LPPool1d(2, 2).forward(tensor([[[3, 4, 0, 2]]])) // [[[5, 2]]]
  */
 export class LPPool1d extends LPPool {
   constructor(norm: number, window: number | readonly number[], options: LPPoolOptions = {}) {
@@ -80,14 +85,29 @@ export class LPPool1d extends LPPool {
   }
 }
 
-/** As `LPPool1d` over two axes. x: f32[N, C, H, W] → f32[N, C, H′, W′]. */
+/**
+ * As `LPPool1d` over two axes. x: f32[N, C, H, W] → f32[N, C, H′, W′]. `torch.nn.LPPool2d`.
+ *
+ * @param norm p, positive.
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.LPPool2d(2, 2).forward(tensor([[[[1, 1], [1, 1]]]])) // [[[[2]]]]
+ */
 export class LPPool2d extends LPPool {
   constructor(norm: number, window: number | readonly number[], options: LPPoolOptions = {}) {
     super(2, norm, window, options);
   }
 }
 
-/** As `LPPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′]. */
+/**
+ * As `LPPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′].
+ * `torch.nn.LPPool3d`.
+ *
+ * @param norm p, positive.
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.LPPool3d(1, 2).forward(ones([1, 1, 2, 2, 2])) // [[[[[8]]]]]
+ */
 export class LPPool3d extends LPPool {
   constructor(norm: number, window: number | readonly number[], options: LPPoolOptions = {}) {
     super(3, norm, window, options);

@@ -1,5 +1,6 @@
 /**
- * Losses that ask for a margin: between scores, distances or classes. A label of two sides is 1 or −1.
+ * Losses that ask for a margin: between scores, distances or classes. A label of two sides is 1 or
+ * −1.
  */
 import {
   checkOptions,
@@ -36,17 +37,20 @@ function checkMargin(op: string, margin: number): void {
 }
 
 export interface MarginOptions extends LossOptions {
+  /** Default 1 of `hingeEmbedding`, 0 of the others. */
   readonly margin?: number;
 }
 
 const marginOptions: OptionNames<MarginOptions> = { ...lossOptions, margin: 1 };
 
 /**
- * x where y = 1, max(0, margin − x) where y = −1; both parts where y is neither. `margin` is 1 by default.
+ * x where y = 1, max(0, margin − x) where y = −1; both parts where y is neither. `margin` is 1 by
+ * default.
  *
  * x, y: float[S] → float[], or float[S] without reduction. torch.nn.HingeEmbeddingLoss.
  *
- *   nn.hingeEmbedding(distances, tensor([1, -1, 1]));
+ * @example
+ *   nn.hingeEmbedding(tensor([3, 0.25]), tensor([1, -1]), { reduction: "none" }) // [3, 0.75]
  */
 export function hingeEmbedding(x: Tensor, y: Tensor, options: MarginOptions = {}): Tensor {
   const { margin = 1, reduction } = checkOptions("hingeEmbedding", options, marginOptions);
@@ -60,11 +64,14 @@ export function hingeEmbedding(x: Tensor, y: Tensor, options: MarginOptions = {}
 }
 
 /**
- * max(0, −y·(a − b) + margin): a is to be greater than b where y = 1, less where y = −1. `margin` is 0 by default.
+ * max(0, −y·(a − b) + margin): a is to be greater than b where y = 1, less where y = −1. `margin`
+ * is 0 by default.
  *
  * a, b, y: float[S] → float[], or float[S] without reduction. torch.nn.MarginRankingLoss.
  *
- *   nn.marginRanking(better, worse, onesLike(better), { margin: 0.1 });
+ * @example
+ *   const [a, b, y] = [tensor([3, 1]), tensor([1, 3]), tensor([1, 1])];
+ *   nn.marginRanking(a, b, y, { margin: 0.5, reduction: "none" }) // [0, 2.5]
  */
 export function marginRanking(
   a: Tensor,
@@ -85,7 +92,8 @@ export function marginRanking(
  *
  * x, y: float[S] → float[], or float[S] without reduction. torch.nn.SoftMarginLoss.
  *
- *   nn.softMargin(scores, tensor([1, -1, 1]));
+ * @example
+ *   nn.softMargin(tensor([0, 100]), tensor([1, 1]), { reduction: "none" }) // [ln 2, 0]
  */
 export function softMargin(x: Tensor, y: Tensor, options: LossOptions = {}): Tensor {
   const { reduction } = checkOptions("softMargin", options, lossOptions);
@@ -105,10 +113,12 @@ const multiMarginOptions: OptionNames<MultiMarginOptions> = { ...marginOptions, 
 /**
  * w_y · Σ_{j≠y} max(0, margin − x_y + x_j)ᵖ / C for the class y. `margin` is 1 by default.
  *
- * x: float[N, C], y: int[N] → float[], or float[N] without reduction. Throws ShapeError or DtypeError for other targets, GraphError
- * for another p. torch.nn.MultiMarginLoss.
+ * x: float[N, C], y: int[N] → float[], or float[N] without reduction. Throws ShapeError or
+ * DtypeError for other targets, GraphError for another p. torch.nn.MultiMarginLoss.
  *
- *   nn.multiMargin(scores, tensor([0, 2], { dtype: "i32" }));
+ * @example
+ *   const y = tensor([0], { dtype: "i32" });
+ *   nn.multiMargin(tensor([[1, 0.5, 3]]), y) // 1.16667; (½ + 3)/3
  */
 export function multiMargin(x: Tensor, y: Tensor, options: MultiMarginOptions = {}): Tensor {
   const op = "multiMargin";
@@ -145,9 +155,12 @@ const multiLabelOptions: OptionNames<MultiLabelSoftMarginOptions> = { ...lossOpt
 /**
  * −Σ_c w_c·(t·ln σ(x) + (1 − t)·ln(1 − σ(x)))/C: the mean over classes of binary cross-entropies.
  *
- * x, t: float[..., C] → float[], or float[...] without reduction. torch.nn.MultiLabelSoftMarginLoss.
+ * x, t: float[..., C] → float[], or float[...] without reduction.
+ * torch.nn.MultiLabelSoftMarginLoss.
  *
- *   nn.multiLabelSoftMargin(scores, labels);
+ * @param target 0 or 1.
+ * @example
+ *   nn.multiLabelSoftMargin(tensor([[0, 0]]), tensor([[1, 0]])) // ln 2
  */
 export function multiLabelSoftMargin(
   x: Tensor,
@@ -172,7 +185,9 @@ export interface TripletMarginOptions extends MarginOptions {
   readonly p?: number;
   /** Added to differences, default 1e-6. */
   readonly eps?: number;
-  /** Takes the nearer of anchor and positive to the negative. Balntas et al. 2016. Default false. */
+  /**
+   * Takes the nearer of anchor and positive to the negative. Balntas et al. 2016. Default false.
+   */
   readonly swap?: boolean;
 }
 
@@ -184,12 +199,17 @@ const tripletOptions: OptionNames<TripletMarginOptions> = {
 };
 
 /**
- * max(0, d(a, p) − d(a, n) + margin), d(x, y) = ‖x − y + eps‖ₚ over the last axis. `margin` is 1 by default.
+ * max(0, d(a, p) − d(a, n) + margin), d(x, y) = ‖x − y + eps‖ₚ over the last axis. `margin` is 1 by
+ * default.
  *
- * Anchor, positive, negative: float[..., D] → float[], or float[...] without reduction. Throws GraphError for p below 1.
- * Schroff et al. 2015, eq. 1 without the squares; torch.nn.TripletMarginLoss.
+ * Anchor, positive, negative: float[..., D] → float[], or float[...] without reduction. Throws
+ * GraphError for p below 1. Schroff et al. 2015, eq. 1 without the squares;
+ * torch.nn.TripletMarginLoss.
  *
- *   nn.tripletMargin(anchor, same, other, { margin: 0.2 });
+ * @param anchor Vectors.
+ * @example
+ *   const [anchor, near, far] = [tensor([[0, 0]]), tensor([[3, 4]]), tensor([[6, 8]])];
+ *   nn.tripletMargin(anchor, near, far, { margin: 6 }) // 1; 5 − 10 + 6
  */
 export function tripletMargin(
   anchor: Tensor,
@@ -224,10 +244,12 @@ export function tripletMargin(
 /**
  * 1 − cos(a, b) where y = 1, max(0, cos(a, b) − margin) where y = −1; `margin` is 0 by default.
  *
- * a, b: float[..., D], y: [...] → float[], or float[...] without reduction. 10⁻¹² is added to both squared norms, as in PyTorch.
- * torch.nn.CosineEmbeddingLoss.
+ * a, b: float[..., D], y: [...] → float[], or float[...] without reduction. 10⁻¹² is added to both
+ * squared norms, as in PyTorch. torch.nn.CosineEmbeddingLoss.
  *
- *   nn.cosineEmbedding(left, right, tensor([1, -1]));
+ * @example
+ *   const [a, b] = [tensor([[1, 0], [1, 0]]), tensor([[1, 0], [1, 0]])];
+ *   nn.cosineEmbedding(a, b, tensor([1, -1]), { reduction: "none" }) // [0, 1]
  */
 export function cosineEmbedding(
   a: Tensor,

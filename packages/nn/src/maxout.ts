@@ -16,10 +16,13 @@ const maxoutOptions: OptionNames<MaxoutOptions> = { pieces: 1, bias: 1, init: 1,
 /**
  * y[o] = max over k of (x·Wᵀ + b)[o, k], one product.
  *
- * x: f32[..., in] → f32[..., out]; `linear.weight` f32[out·pieces, in]. Throws ShapeError if the last axis of x is not `in`. Goodfellow et
- * al. 2013, eq. 1.
+ * x: f32[..., in] → f32[..., out]; `linear.weight` f32[out·pieces, in]. Throws ShapeError if the
+ * last axis of x is not `in`. Goodfellow et al. 2013, eq. 1. No counterpart in PyTorch.
  *
- *   new nn.Maxout(16, 8, { pieces: 4 })
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param outputs Features of the result.
+ * @example
+ *   new nn.Maxout(16, 8, { pieces: 4 }).forward(ones([2, 16])).shape // [2, 8]
  */
 export class Maxout extends Module {
   readonly linear: Linear;

@@ -15,8 +15,12 @@ import {
 /**
  * Share of samples whose largest score is at their class.
  *
- * scores: f32[N, C] (or with other axes before C), target: i32[N] → f32[]. Of equal scores the first counts.
- * Throws ShapeError where the target does not fit, DtypeError if it holds no integers.
+ * scores: f32[N, C] (or with other axes before C), target: i32[N] → f32[]. Of equal scores the
+ * first counts. Throws ShapeError where the target does not fit, DtypeError if it holds no
+ * integers. `keras.metrics.SparseCategoricalAccuracy`.
+ *
+ * @example
+ *   nn.accuracy(tensor([[1, 9], [8, 2]]), tensor([1, 1], { dtype: "i32" })) // ½
  */
 export function accuracy(scores: Tensor, target: Tensor): Tensor {
   for (const t of [scores, target]) checkTensor("accuracy", t);

@@ -1,6 +1,7 @@
 /**
- * The base of all layers. Class fields hold parameters and sub-modules; this file walks them, names them by
- * path (`fc1.weight`), counts and prints them. It computes nothing: `forward` does, by building a graph.
+ * The base of all layers. Class fields hold parameters and sub-modules; this file walks them, names
+ * them by path (`fc1.weight`), counts and prints them. It computes nothing: `forward` does, by
+ * building a graph.
  */
 import {
   assign,
@@ -34,9 +35,20 @@ const births = new WeakMap<Module, { readonly module: number; readonly node: num
 let born = 0;
 
 /**
- * A part of a model. Subclasses keep parameters, sub-modules, and arrays, records, maps or sets of them in fields, and
- * define `forward`. A name is the path of fields: `blocks.0.fc1.weight`. Nobody sees what private fields (`#fc`) hold: the
- * first `forward` throws GraphError if it uses a parameter that only such a field can have.
+ * A part of a model. Subclasses keep parameters, sub-modules, and arrays, records, maps or sets of
+ * them in fields, and define `forward`. A name is the path of fields: `blocks.0.fc1.weight`. Nobody
+ * sees what private fields (`#fc`) hold: the first `forward` throws GraphError if it uses a
+ * parameter that only such a field can have. `torch.nn.Module`.
+ *
+ * @example
+ *   class Net extends nn.Module {
+ *     fc1 = new nn.Linear(4, 8);
+ *     fc2 = new nn.Linear(8, 2, { bias: false });
+ *     forward(x) { return this.fc2.forward(this.fc1.forward(x).relu()); }
+ *   }
+ *   const net = new Net();
+ *   [...net.namedParameters()].map(([name]) => name) // ["fc1.weight", "fc1.bias", "fc2.weight"]
+ *   net.forward(ones([1, 4])).shape // [1, 2]
  */
 export abstract class Module extends Stateful {
   #training = true;
@@ -48,8 +60,8 @@ export abstract class Module extends Stateful {
   }
 
   /**
-   * Read while `forward` builds the graph: dropout and batch normalisation differ in training. A compiled function has a program
-   * for each way in which it found the modules that it asks.
+   * Read while `forward` builds the graph: dropout and batch normalisation differ in training. A
+   * compiled function has a program for each way in which it found the modules that it asks.
    */
   get training(): boolean {
     const found = this.#training;
@@ -64,7 +76,10 @@ export abstract class Module extends Stateful {
 
   abstract forward(...inputs: never[]): unknown;
 
-  /** Parameters to train, each once, in the order of the fields. Frozen ones and buffers are left out. */
+  /**
+   * Parameters to train, each once, in the order of the fields. Frozen ones and buffers are left
+   * out.
+   */
   parameters(): Tensor[] {
     return [...this.namedParameters().values()];
   }
@@ -95,8 +110,8 @@ export abstract class Module extends Stateful {
   }
 
   /**
-   * Assigns `values` to the state of the same names. Throws GraphError for a name that is missing or unknown,
-   * ShapeError or DtypeError where a value does not fit.
+   * Assigns `values` to the state of the same names. Throws GraphError for a name that is missing
+   * or unknown, ShapeError or DtypeError where a value does not fit.
    */
   load(values: Readonly<Record<string, Tensor>>): this {
     checkRecord("load", values, "values");
@@ -149,8 +164,9 @@ export abstract class Module extends Stateful {
   }
 
   /**
-   * Takes the parameters out of `parameters()`, so that an optimizer made afterwards does not have them, and one made before leaves
-   * them and their state as they are. With a pattern, those whose path it matches: `net.freeze(/^encoder/)`.
+   * Takes the parameters out of `parameters()`, so that an optimizer made afterwards does not have
+   * them, and one made before leaves them and their state as they are. With a pattern, those whose
+   * path it matches: `net.freeze(/^encoder/)`.
    */
   freeze(paths?: RegExp): this {
     return this.#setFrozen(paths, true);
@@ -173,7 +189,9 @@ export abstract class Module extends Stateful {
     return countOf(stateOf(this).values());
   }
 
-  /** The part of a path that a field stands for; "" where a container's own field should not show. */
+  /**
+   * The part of a path that a field stands for; "" where a container's own field should not show.
+   */
   pathOfField(field: string): string {
     return field;
   }
@@ -192,7 +210,10 @@ export abstract class Module extends Stateful {
   }
 }
 
-/** A module and all below it, each once. A container may lend its path to a module in it, so paths are not keys. */
+/**
+ * A module and all below it, each once. A container may lend its path to a module in it, so paths
+ * are not keys.
+ */
 function walk(root: Module): [string, Module][] {
   const found: [string, Module][] = [];
   const seen = new Set<Module>();
@@ -237,7 +258,10 @@ const watch: Watch<Module> = {
   },
 };
 
-/** Throws for what calls used of parameters and modules that no walk finds, if a module that used them can hide them. */
+/**
+ * Throws for what calls used of parameters and modules that no walk finds, if a module that used
+ * them can hide them.
+ */
 function refuseHidden(root: Module, calls: readonly Call<Module>[]): void {
   const modules = new Set(walk(root).map(([, m]) => m));
   const found = new Set<Tensor>(stateOf(root).values());
@@ -255,7 +279,10 @@ function refuseHidden(root: Module, calls: readonly Call<Module>[]): void {
   }
 }
 
-/** Throws if the module that a parameter comes from, not being handed it, may hold it where nobody can look. */
+/**
+ * Throws if the module that a parameter comes from, not being handed it, may hold it where nobody
+ * can look.
+ */
 function refuseParameter(call: Call<Module>, p: Tensor): void {
   let from: Call<Module> | undefined = call;
   while (from?.inputs.includes(p)) from = from.above;
@@ -282,8 +309,9 @@ const join = (a: string, b: string): string => (a && b ? `${a}.${b}` : a || b);
 const list = (names: readonly string[]): string => `[${names.join(", ")}]`;
 
 /**
- * A layer names its parameter before it knows where it will stand, so a walk from further up extends the
- * name (`weight` → `fc1.weight`). Parameters are never interned, hence a change of name is safe.
+ * A layer names its parameter before it knows where it will stand, so a walk from further up
+ * extends the name (`weight` → `fc1.weight`). Parameters are never interned, hence a change of name
+ * is safe.
  */
 function rename(t: Tensor, path: string): void {
   const name = String(t.attrs.name ?? "");
@@ -294,7 +322,10 @@ function rename(t: Tensor, path: string): void {
 const isPart = (x: unknown): x is Tensor | Module =>
   x instanceof Module || (x instanceof Tensor && x.op === "param");
 
-/** Parameters and modules held by the fields of `m`, looking into arrays, plain records, maps and sets. */
+/**
+ * Parameters and modules held by the fields of `m`, looking into arrays, plain records, maps and
+ * sets.
+ */
 const partsOf = (m: Module): [string, Tensor | Module][] =>
   partsIn(
     Object.entries(m).map(([field, value]) => [m.pathOfField(field), value] as const),

@@ -1,5 +1,6 @@
 /**
- * Attention in several heads, with projections of its own; of keys and values of other widths, in fewer heads, and beside a cache.
+ * Attention in several heads, with projections of its own; of keys and values of other widths, in
+ * fewer heads, and beside a cache.
  */
 import {
   checkOptions,
@@ -21,7 +22,10 @@ export interface MultiHeadAttentionOptions {
   readonly bias?: boolean;
   /** Rate of dropout of the weights in training, default 0. */
   readonly dropout?: number;
-  /** Heads of keys and values, each of which serves heads / kvHeads queries; as many as heads by default. */
+  /**
+   * Heads of keys and values, each of which serves heads / kvHeads queries; as many as heads by
+   * default.
+   */
   readonly kvHeads?: number;
   /** The width of keys, `width` by default. */
   readonly keyWidth?: number;
@@ -51,13 +55,17 @@ export interface KeyValueCache {
 }
 
 /**
- * Attention in `heads` parts of the width, each with its own projections, joined and projected once more.
+ * Attention in `heads` parts of the width, each with its own projections, joined and projected once
+ * more.
  *
- * x: f32[B, T, width] (and key, value f32[B, S, width], x by default) → f32[B, T, width]. By default with biases, no dropout, as many
- * heads of keys. Throws ShapeError if `heads` does not divide `width`, or `kvHeads` not `heads`. Vaswani et al. 2017, section 3.2.2;
- * heads that share keys are those of Ainslie et al. 2023.
+ * x: f32[B, T, width] (and key, value f32[B, S, width], x by default) → f32[B, T, width]. By
+ * default with biases, no dropout, as many heads of keys. Throws ShapeError if `heads` does not
+ * divide `width`, or `kvHeads` not `heads`. Vaswani et al. 2017, section 3.2.2; heads that share
+ * keys are those of Ainslie et al. 2023. `torch.nn.MultiheadAttention`.
  *
- *   new nn.MultiHeadAttention(64, 8, { kvHeads: 2, dropout: 0.1 })
+ * @example
+ *   const attention = new nn.MultiHeadAttention(64, 8, { kvHeads: 2 });
+ *   attention.forward(ones([1, 5, 64]), { causal: true }).shape // [1, 5, 64]
  */
 export class MultiHeadAttention extends Module {
   readonly query: Linear;
@@ -116,9 +124,11 @@ export class MultiHeadAttention extends Module {
   }
 
   /**
-   * Attention of x to what is past and to itself, causal from the end: y and the cache with the keys and values of x after those before.
+   * Attention of x to what is past and to itself, causal from the end: y and the cache with the
+   * keys and values of x after those before.
    *
-   * x: f32[B, T, width]; without `past` x is the beginning. T and the length of the cache may be symbols.
+   * x: f32[B, T, width]; without `past` x is the beginning. T and the length of the cache may be
+   * symbols.
    */
   step(x: Tensor, past?: KeyValueCache): { readonly y: Tensor; readonly cache: KeyValueCache } {
     this.check(x, x, x);

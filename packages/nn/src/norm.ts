@@ -59,7 +59,10 @@ const gainAndBias = ({ affine = true }: NormOptions, shape: readonly number[]) =
  *
  * x: f32[..., shape] → the same; weight and bias have `shape`, by default the last extent of the
  * first x. Throws ShapeError if x does not end in `shape`. Ba, Kiros & Hinton 2016, eq. 4; variance
- * is the biased one.
+ * is the biased one. `torch.nn.LayerNorm`.
+ *
+ * @example
+ *   new nn.LayerNorm(2).forward(tensor([[1, 3], [20, 10]])) // [[−1, 1], [1, −1]]
  */
 export class LayerNorm extends Module {
   readonly weight: Tensor | undefined;
@@ -113,7 +116,12 @@ const rmsNormOptions: OptionNames<RmsNormOptions> = { eps: 1 };
  * x / √(mean(x²) + eps) · weight over the last axis.
  *
  * x: f32[..., n] → the same; weight f32[n], n by default that of the first x. Zhang & Sennrich
- * 2019, eq. 4.
+ * 2019, eq. 4. `torch.nn.RMSNorm`.
+ *
+ * @param extent The extent of the last axis.
+ * @param options `eps`, in units of x².
+ * @example
+ *   new nn.RmsNorm(2).forward(tensor([[3, 4]])) // [[0.84853, 1.13137]]; x / √12.5
  */
 export class RmsNorm extends Module {
   readonly weight!: Tensor;
@@ -153,7 +161,11 @@ export class RmsNorm extends Module {
  * bias by channel.
  *
  * x: f32[N, C, ...] → the same. Without `channels` those of the first x. Throws ShapeError if
- * `groups` does not divide C. Wu & He 2018.
+ * `groups` does not divide C. Wu & He 2018. `torch.nn.GroupNorm`.
+ *
+ * @param channels C.
+ * @example
+ *   new nn.GroupNorm(2, 4).forward(tensor([[1, 3, 10, 30]])) // [[−1, 1, −1, 1]]
  */
 export class GroupNorm extends Module {
   readonly weight: Tensor | undefined;

@@ -1,5 +1,6 @@
 /**
- * Between channels and places: blocks of an image become channels, and back. Views, no kernels of their own.
+ * Between channels and places: blocks of an image become channels, and back. Views, no kernels of
+ * their own.
  */
 import {
   checkTensor,
@@ -41,9 +42,12 @@ const behind = (lead: number, order: readonly number[]): number[] => [
 /**
  * y[n, c, h·r + i, w·r + j] = x[n, c·r² + i·r + j, h, w].
  *
- * x: f32[..., C·r², H, W] → f32[..., C, H·r, W·r]. Throws ShapeError if r² does not divide the channels. Shi et al. 2016.
+ * x: f32[..., C·r², H, W] → f32[..., C, H·r, W·r]. Throws ShapeError if r² does not divide the
+ * channels. Shi et al. 2016. `torch.nn.PixelShuffle`.
  *
- *   new nn.PixelShuffle(2)
+ * @param factor r, a whole number from 1.
+ * @example
+ *   new nn.PixelShuffle(2).forward(ones([1, 8, 3, 3])).shape // [1, 2, 6, 6]
  */
 export class PixelShuffle extends Module {
   readonly factor: number;
@@ -72,7 +76,13 @@ export class PixelShuffle extends Module {
 /**
  * y[n, c·r² + i·r + j, h, w] = x[n, c, h·r + i, w·r + j], the inverse of `PixelShuffle`.
  *
- * x: f32[..., C, H·r, W·r] → f32[..., C·r², H, W]. Throws ShapeError if r does not divide both extents.
+ * x: f32[..., C, H·r, W·r] → f32[..., C·r², H, W]. Throws ShapeError if r does not divide both
+ * extents. `torch.nn.PixelUnshuffle`.
+ *
+ * @param factor r, a whole number from 1.
+ * @example
+ *   const y = new nn.PixelUnshuffle(2).forward(tensor([[[[1, 2], [3, 4]]]]));
+ *   y // [[[[1]], [[2]], [[3]], [[4]]]]
  */
 export class PixelUnshuffle extends Module {
   readonly factor: number;

@@ -1,5 +1,6 @@
 /**
- * Pooling over the one to three trailing axes of [N, C, …]: the windows and their reduction are the IR's.
+ * Pooling over the one to three trailing axes of [N, C, …]: the windows and their reduction are the
+ * IR's.
  */
 import {
   avgPool,
@@ -113,8 +114,13 @@ class AvgPool extends Pool {
 /**
  * y[n, c, p] = max over k of x[n, c, p·stride + k·dilation − padding]; padding never wins.
  *
- * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, padding 0, dilation 1, ceilMode false. The first of equal elements gets
- * the gradient. Throws ShapeError on another rank, or where the padding is over half the window.
+ * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, padding 0, dilation 1, ceilMode
+ * false. The first of equal elements gets the gradient. Throws ShapeError on another rank, or where
+ * the padding is over half the window. `torch.nn.MaxPool1d`.
+ *
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.MaxPool1d(2).forward(tensor([[[1, 3, 7, 5]]])) // [[[3, 7]]]
  */
 export class MaxPool1d extends MaxPool {
   constructor(window: number | readonly number[], options: MaxPoolOptions = {}) {
@@ -122,14 +128,30 @@ export class MaxPool1d extends MaxPool {
   }
 }
 
-/** Largest element of each window. x: f32[N, C, H, W] → f32[N, C, H′, W′]; the first of equals gets the gradient. */
+/**
+ * Largest element of each window. x: f32[N, C, H, W] → f32[N, C, H′, W′]; the first of equals gets
+ * the gradient. `torch.nn.MaxPool2d`.
+ *
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.MaxPool2d(2).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[7]]]]
+ *   const pool = new nn.MaxPool2d(3, { stride: 2, padding: 1 });
+ *   pool.forward(ones([1, 8, 6, 6])).shape // [1, 8, 3, 3]
+ */
 export class MaxPool2d extends MaxPool {
   constructor(window: number | readonly number[], options: MaxPoolOptions = {}) {
     super(2, window, options);
   }
 }
 
-/** As `MaxPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′]. */
+/**
+ * As `MaxPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′].
+ * `torch.nn.MaxPool3d`.
+ *
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.MaxPool3d(2).forward(ones([1, 3, 4, 4, 4])).shape // [1, 3, 2, 2, 2]
+ */
 export class MaxPool3d extends MaxPool {
   constructor(window: number | readonly number[], options: MaxPoolOptions = {}) {
     super(3, window, options);
@@ -139,8 +161,13 @@ export class MaxPool3d extends MaxPool {
 /**
  * Mean of each window, padding counted as zeros unless `countIncludePad` is false.
  *
- * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, padding 0, ceilMode false. Throws ShapeError on another rank, or where
- * the padding is over half the window.
+ * x: f32[N, C, L] → f32[N, C, L′]. By default stride is the window, padding 0, ceilMode false.
+ * Throws ShapeError on another rank, or where the padding is over half the window.
+ * `torch.nn.AvgPool1d`.
+ *
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.AvgPool1d(2).forward(tensor([[[1, 3, 5, 7]]])) // [[[2, 6]]]
  */
 export class AvgPool1d extends AvgPool {
   constructor(window: number | readonly number[], options: AvgPoolOptions = {}) {
@@ -148,14 +175,30 @@ export class AvgPool1d extends AvgPool {
   }
 }
 
-/** Mean of each window, padding counted as zeros. x: f32[N, C, H, W] → f32[N, C, H′, W′]. Otherwise as `AvgPool1d`. */
+/**
+ * Mean of each window, padding counted as zeros. x: f32[N, C, H, W] → f32[N, C, H′, W′]. Otherwise
+ * as `AvgPool1d`. `torch.nn.AvgPool2d`.
+ *
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.AvgPool2d(2).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[4]]]]
+ *   const pool = new nn.AvgPool2d(3, { stride: 2, padding: 1 });
+ *   pool.forward(ones([1, 8, 6, 6])).shape // [1, 8, 3, 3]
+ */
 export class AvgPool2d extends AvgPool {
   constructor(window: number | readonly number[], options: AvgPoolOptions = {}) {
     super(2, window, options);
   }
 }
 
-/** As `AvgPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′]. */
+/**
+ * As `AvgPool1d` over three axes. x: f32[N, C, D, H, W] → f32[N, C, D′, H′, W′].
+ * `torch.nn.AvgPool3d`.
+ *
+ * @param window Places of a window along each axis; a number is for all.
+ * @example
+ *   new nn.AvgPool3d(2).forward(ones([1, 3, 4, 4, 4])).shape // [1, 3, 2, 2, 2]
+ */
 export class AvgPool3d extends AvgPool {
   constructor(window: number | readonly number[], options: AvgPoolOptions = {}) {
     super(3, window, options);

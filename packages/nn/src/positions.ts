@@ -1,5 +1,6 @@
 /**
- * Where tokens stand: sinusoids added, rotations of queries and keys, biases of scores; and masks of what may be seen.
+ * Where tokens stand: sinusoids added, rotations of queries and keys, biases of scores; and masks
+ * of what may be seen.
  */
 import {
   checkOptions,
@@ -48,9 +49,13 @@ function angles(length: Dim, width: number, timescale: number, offset: Dim | Ten
 /**
  * x + p with p[t, 2i] = sin(t·timescale^(−2i/width)), p[t, 2i + 1] = cos of the same.
  *
- * x: f32[..., T, width] → the same; T may be a symbol. Throws ShapeError for an odd width. Vaswani et al. 2017, section 3.5.
+ * x: f32[..., T, width] → the same; T may be a symbol. Throws ShapeError for an odd width. Vaswani
+ * et al. 2017, section 3.5. No counterpart in PyTorch.
  *
- *   new nn.PositionalEncoding(64)
+ * @param width Features of a position.
+ * @example
+ *   const y = new nn.PositionalEncoding(4).forward(zeros([1, 2, 4]));
+ *   y.get(0, 0) // [0, 1, 0, 1]; sin 0, cos 0, …
  */
 export class PositionalEncoding extends Module {
   readonly width: number;
@@ -85,9 +90,14 @@ const rotaryOptions: OptionNames<RotaryOptions> = { theta: 1 };
 /**
  * Each pair (x[2i], x[2i + 1]) turned by the angle t·theta^(−2i/width).
  *
- * x: f32[..., T, width], queries or keys of one head → the same; T may be a symbol. Throws ShapeError for an odd width. Su et al. 2021.
+ * x: f32[..., T, width], queries or keys of one head → the same; T may be a symbol. Throws
+ * ShapeError for an odd width. Su et al. 2021. No counterpart in PyTorch.
  *
- *   new nn.RotaryEncoding(16).forward(q)
+ * @param width Features of a position.
+ * @example
+ *   const q = ones([1, 2, 4, 16]); // of batch, heads, places and width
+ *   const y = new nn.RotaryEncoding(16).forward(q);
+ *   allClose(y.norm(-1), q.norm(-1)) // true; pairs are turned, lengths stay
  */
 export class RotaryEncoding extends Module {
   readonly width: number;
@@ -125,8 +135,14 @@ function checkSequence(op: string, x: Tensor): void {
 }
 
 /**
- * −2^(−8(h + 1)/heads)·(t + S − T − s): a bias for the scores of `heads` heads, f32[heads, T, S], as `mask` of attention beside
- * `causal`. Heads are meant to be a power of two. Press, Smith & Lewis 2022.
+ * −2^(−8(h + 1)/heads)·(t + S − T − s): a bias for the scores of `heads` heads, f32[heads, T, S],
+ * as `mask` of attention beside `causal`. Heads are meant to be a power of two. Press, Smith &
+ * Lewis 2022. No counterpart in PyTorch.
+ *
+ * @param queries T.
+ * @param keys S; as many as queries by default.
+ * @example
+ *   nn.alibi(1, 3) // [[[0, 0.0039, 0.0078], [−0.0039, 0, 0.0039], [−0.0078, −0.0039, 0]]]
  */
 export function alibi(heads: number, queries: Dim, keys: Dim = queries): Tensor {
   checkCount("alibi", "heads", heads);
@@ -140,7 +156,15 @@ export function alibi(heads: number, queries: Dim, keys: Dim = queries): Tensor 
   return slope.mul(gap.convert("f32"));
 }
 
-/** True where query t may see key s, s ≤ t + S − T: bool[T, S]. */
+/**
+ * True where query t may see key s, s ≤ t + S − T: bool[T, S].
+ * `torch.nn.Transformer.generate_square_subsequent_mask`, where true is what may be seen.
+ *
+ * @param queries T.
+ * @param keys S; as many as queries by default.
+ * @example
+ *   nn.causalMask(3) // [[true, false, false], [true, true, false], [true, true, true]]
+ */
 export function causalMask(queries: Dim, keys: Dim = queries): Tensor {
   const shape = [queries, keys];
   return iota(shape, 1)
@@ -148,7 +172,18 @@ export function causalMask(queries: Dim, keys: Dim = queries): Tensor {
     .lessEqual(iota(shape, 0).add(dimValue(keys)));
 }
 
-/** True at places before the length of each sequence: lengths i32[B] → bool[B, 1, 1, S], as `mask` of attention. */
+/**
+ * True at places before the length of each sequence: lengths i32[B] → bool[B, 1, 1, S], as `mask`
+ * of attention. `key_padding_mask` of `torch.nn.MultiheadAttention`, where true is what may be
+ * seen.
+ *
+ * @param lengths i32[B].
+ * @param keys S.
+ * @example
+ *   const mask = nn.paddingMask(tensor([1, 3], { dtype: "i32" }), 3);
+ *   mask.shape // [2, 1, 1, 3]
+ *   mask.reshape([2, 3]) // [[true, false, false], [true, true, true]]
+ */
 export function paddingMask(lengths: Tensor, keys: Dim): Tensor {
   checkTensor("paddingMask", lengths);
   checkRank("paddingMask", lengths, 1);

@@ -30,9 +30,11 @@ const preluOptions: OptionNames<PReLUOptions> = { init: 1 };
 /**
  * x where x > 0, else weight·x, with one slope for all or one a channel (axis 1).
  *
- * x: f32[N, C, ...] → the same; `weight` f32[count], 0.25 at first. Throws ShapeError if `count` is neither 1 nor C. He et al. 2015.
+ * x: f32[N, C, ...] → the same; `weight` f32[count], 0.25 at first. Throws ShapeError if `count` is
+ * neither 1 nor C. He et al. 2015. `torch.nn.PReLU`.
  *
- *   new nn.PReLU(8)
+ * @example
+ *   new nn.PReLU().forward(tensor([2, -1])) // [2, −¼]; the slope is trained from ¼
  */
 export class PReLU extends Module {
   readonly weight: Tensor;
@@ -64,9 +66,17 @@ export class PReLU extends Module {
 }
 
 /**
- * x where x ≥ 0, else slope·x, with a slope drawn evenly from [lower, upper) for each element in training, and their mean otherwise.
+ * x where x ≥ 0, else slope·x, with a slope drawn evenly from [lower, upper) for each element in
+ * training, and their mean otherwise.
  *
- * x: f32[...] → the same. By default 1/8 and 1/3. `seed` fixes the draws. Throws GraphError if lower is over upper. Xu et al. 2015.
+ * x: f32[...] → the same. By default 1/8 and 1/3. `seed` fixes the draws. Throws GraphError if
+ * lower is over upper. Xu et al. 2015. `torch.nn.RReLU`.
+ *
+ * @param lower The least slope.
+ * @param upper The greatest slope.
+ * @param options `seed` fixes the draws.
+ * @example
+ *   new nn.RReLU(0.1, 0.3).eval().forward(tensor([2, -1])) // [2, −0.2]; the mean slope
  */
 export class RReLU extends Module {
   /** u32[2]: a key and a counter. */

@@ -329,7 +329,14 @@ export const lstmStep: Step = (x, cell, [h, c]) => {
  *
  * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Without `inputs` those of the first x. All
  * weights are even within ±1/√hidden at first. Throws ShapeError where the input, the lengths or
- * the state do not fit. Elman 1990.
+ * the state do not fit. Elman 1990. `torch.nn.RNN`.
+ *
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const { y, state } = new nn.RNN(4, 8).forward(ones([1, 5, 4]));
+ *   y.shape // [1, 5, 8]
+ *   state[0].shape // [1, 1, 8]
  */
 export class RNN extends Recurrent {
   constructor(...args: RecurrentArguments<RecurrentOptions>) {
@@ -350,7 +357,14 @@ export interface GruOptions extends RecurrentOptions {
  * hold the rows of r, z, n.
  *
  * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the
- * reset gate after the product unless `resetAfter` is false.
+ * reset gate after the product unless `resetAfter` is false. `torch.nn.GRU`.
+ *
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const { y, state } = new nn.GRU(4, 8, { layers: 2 }).forward(ones([1, 5, 4]));
+ *   y.shape // [1, 5, 8]
+ *   state[0].shape // [2, 1, 8]; a layer a row
  */
 export class GRU extends Recurrent {
   constructor(...args: RecurrentArguments<GruOptions>) {
@@ -375,6 +389,14 @@ export interface LstmOptions extends RecurrentOptions {
  *
  * x: f32[B, T, in] → y f32[B, T, hidden], state [h, c]. With `projSize` y and h are that wide.
  * Otherwise as `RNN`. Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000.
+ * `torch.nn.LSTM`.
+ *
+ * @param inputs Features of x; those of the first x where it may be left out.
+ * @param hidden Features of the hidden state.
+ * @example
+ *   const { y, state } = new nn.LSTM(4, 8, { bidirectional: true }).forward(ones([1, 5, 4]));
+ *   y.shape // [1, 5, 16]; both directions side by side
+ *   state.map((t) => t.shape) // [[2, 1, 8], [2, 1, 8]]; h and c
  */
 export class LSTM extends Recurrent {
   constructor(...args: RecurrentArguments<LstmOptions>) {

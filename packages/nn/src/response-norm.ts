@@ -28,12 +28,14 @@ export interface ResponseNormOptions {
 const responseNormOptions: OptionNames<ResponseNormOptions> = { alpha: 1, beta: 1, k: 1 };
 
 /**
- * x / (k + alpha / size · Σ x′²)^beta, the sum over `size` channels around that of x: ⌊size / 2⌋ before it, the rest after.
+ * x / (k + alpha / size · Σ x′²)^beta, the sum over `size` channels around that of x: ⌊size / 2⌋
+ * before it, the rest after.
  *
- * x: f32[N, C, ...] → the same. Throws ShapeError on a rank below 2. Krizhevsky, Sutskever & Hinton 2012, section 3.3, with PyTorch's
- * division by `size`.
+ * x: f32[N, C, ...] → the same. Throws ShapeError on a rank below 2. Krizhevsky, Sutskever & Hinton
+ * 2012, section 3.3, with PyTorch's division by `size`.
  *
- *   new nn.LocalResponseNorm(5)
+ * @example
+ *   new nn.LocalResponseNorm(5).forward(ones([1, 8, 4, 4])).shape // [1, 8, 4, 4]
  */
 export class LocalResponseNorm extends Module {
   readonly size: number;

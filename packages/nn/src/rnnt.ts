@@ -1,6 +1,7 @@
 /**
- * The loss of recurrent transducers: the likelihood of a sequence of labels when each step gives any number of them. Over time one `scan`;
- * along the labels the recursion is a cumulative sum in log space. The backward recursion is the gradient of both.
+ * The loss of recurrent transducers: the likelihood of a sequence of labels when each step gives
+ * any number of them. Over time one `scan`; along the labels the recursion is a cumulative sum in
+ * log space. The backward recursion is the gradient of both.
  */
 import {
   broadcastTo,
@@ -52,13 +53,17 @@ const rnntOptions: OptionNames<RnntOptions> = {
 };
 
 /**
- * −ln Σ over all ways through the lattice of steps and labels: at (t, u) a blank goes to (t + 1, u), the next label to (t, u + 1).
+ * −ln Σ over all ways through the lattice of steps and labels: at (t, u) a blank goes to (t + 1,
+ * u), the next label to (t, u + 1).
  *
- * logits: float[N, T, U + 1, C]; targets: int[N, U], any values past a sample's length → float[], or float[N] without reduction. T, U and N
- * may be symbols. Throws ShapeError where shapes do not fit, DtypeError for other dtypes, GraphError for a blank that is no class.
- * Graves 2012, eq. 16–18; torchaudio.functional.rnnt_loss.
+ * logits: float[N, T, U + 1, C]; targets: int[N, U], any values past a sample's length → float[],
+ * or float[N] without reduction. T, U and N may be symbols. Throws ShapeError where shapes do not
+ * fit, DtypeError for other dtypes, GraphError for a blank that is no class. Graves 2012, eq.
+ * 16–18; torchaudio.functional.rnnt_loss. `torchaudio.functional.rnnt_loss`.
  *
- *   nn.rnnt(joint, labels, { inputLengths, targetLengths });
+ * @example
+ *   const logits = zeros([1, 2, 2, 2]); // N, T, U + 1 and C; the blank is class 0
+ *   nn.rnnt(logits, tensor([[1]], { dtype: "i32" })) // ln 4; two paths of three steps of ½
  */
 export function rnnt(logits: Tensor, targets: Tensor, options: RnntOptions = {}): Tensor {
   const { reduction = "mean", blank = -1, softmax = true } = checkOptions("rnnt", options, rnntOptions); // biome-ignore format: one line
@@ -76,8 +81,8 @@ export function rnnt(logits: Tensor, targets: Tensor, options: RnntOptions = {})
 }
 
 /**
- * ln of the sum over ways to each place, [T, N, U + 1]. Of a row, with E the sums of labels up to a place and a what the blanks bring:
- * α(u) = ln Σ_{v ≤ u} e^(a(v) + E(u) − E(v)).
+ * ln of the sum over ways to each place, [T, N, U + 1]. Of a row, with E the sums of labels up to a
+ * place and a what the blanks bring: α(u) = ln Σ_{v ≤ u} e^(a(v) + E(u) − E(v)).
  */
 function forward(blanks: Tensor, emits: Tensor): Tensor {
   const [n, steps] = blanks.shape as [Dim, Dim];

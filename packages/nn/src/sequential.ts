@@ -1,6 +1,7 @@
 /**
- * Layers in a row, in two habits: a list given to the constructor, or Keras's `Input`, `Dense` and `.add`, where a
- * layer learns its input size from the one before it. Sizes are inferred by building a graph that is dropped.
+ * Layers in a row, in two habits: a list given to the constructor, or Keras's `Input`, `Dense` and
+ * `.add`, where a layer learns its input size from the one before it. Sizes are inferred by
+ * building a graph that is dropped.
  */
 import {
   checkOptions,
@@ -22,7 +23,14 @@ import { Linear, type LinearOptions } from "./linear.ts";
 import { type Layer, Module } from "./module.ts";
 import { checkCount } from "./parameter.ts";
 
-/** The shape of one sample, as the first entry of a `Sequential`. */
+/**
+ * The shape of one sample, as the first entry of a `Sequential`. `keras.Input`.
+ *
+ * @param shape The shape of a sample, without the batch.
+ * @example
+ *   const net = new nn.Sequential(new nn.Input([784]), new nn.Dense(10));
+ *   net.parameterCount // 7850; the sizes are known before any x
+ */
 export class Input {
   readonly shape: readonly number[];
   constructor(shape: readonly number[] | { readonly shape: readonly number[] }) {
@@ -32,6 +40,7 @@ export class Input {
 }
 
 export interface DenseOptions extends LinearOptions {
+  /** A name or a function; none by default. */
   readonly activation?: ActivationName | ((x: Tensor) => Tensor);
 }
 
@@ -40,7 +49,11 @@ const denseOptions: OptionNames<DenseOptions> = { bias: 1, init: 1, biasInit: 1,
 /**
  * activation(x·Wᵀ + b) with `units` outputs, whose input size is that of the first x it sees.
  *
- * x: f32[..., in] → f32[..., units]. Throws GraphError when its parameters are read before it is built.
+ * x: f32[..., in] → f32[..., units]. Throws GraphError when its parameters are read before it is
+ * built. `keras.layers.Dense`, `torch.nn.LazyLinear`.
+ *
+ * @example
+ *   new nn.Dense(4, { activation: "relu" }).forward(ones([2, 3])).shape // [2, 4]
  */
 export class Dense extends Module {
   readonly units: number;
@@ -88,7 +101,14 @@ export class Dense extends Module {
   }
 }
 
-/** A function as a layer. */
+/**
+ * A function as a layer. `keras.layers.Lambda`.
+ *
+ * @param run A function of a tensor.
+ * @example
+ *   const net = new nn.Sequential(new nn.Lambda((x) => x.mul(2)), new nn.ReLU());
+ *   net.forward(tensor([-1, 2])) // [0, 4]
+ */
 export class Lambda extends Module {
   readonly run: (x: Tensor) => Tensor;
   constructor(run: (x: Tensor) => Tensor) {
@@ -114,7 +134,13 @@ type Entry = Part | Input | ((x: Tensor) => Tensor);
 /**
  * y = layerₙ(… layer₁(x)).
  *
- * Takes layers and functions, as arguments or one list; parameters are named by position: `0.weight`.
+ * Takes layers and functions, as arguments or one list; parameters are named by position:
+ * `0.weight`. `torch.nn.Sequential`.
+ *
+ * @param entries Layers and functions, as arguments or one list.
+ * @example
+ *   const net = new nn.Sequential(new nn.Linear(4, 8), (x) => x.relu(), new nn.Linear(8, 2));
+ *   net.forward(ones([5, 4])).shape // [5, 2]
  */
 export class Sequential extends Module {
   readonly layers: Part[] = [];
@@ -125,7 +151,10 @@ export class Sequential extends Module {
     for (const entry of entries.flat() as Entry[]) this.add(entry);
   }
 
-  /** Appends a layer; after an `Input` it is built at once, so that a size that does not fit throws here. */
+  /**
+   * Appends a layer; after an `Input` it is built at once, so that a size that does not fit throws
+   * here.
+   */
   add(entry: Entry): this {
     if (entry instanceof Input) {
       if (this.layers.length)
@@ -169,7 +198,10 @@ function next(layer: Part, x: Tensor, at: number): Tensor {
   );
 }
 
-/** Runs `forward` on a placeholder; assignments it makes (running statistics) are dropped with the trace. */
+/**
+ * Runs `forward` on a placeholder; assignments it makes (running statistics) are dropped with the
+ * trace.
+ */
 function resultShape(layer: Part, shape: Shape, at: number): Shape {
   return trace(() => next(layer, input("x", "f32", shape), at)).value.shape;
 }

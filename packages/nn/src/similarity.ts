@@ -24,9 +24,11 @@ const cosineOptions: OptionNames<CosineSimilarityOptions> = { axis: 1, eps: 1 };
 /**
  * Σ a·b / (max(‖a‖, eps)·max(‖b‖, eps)) along an axis.
  *
- * a, b: f32[..., n, ...] that broadcast → f32 without the axis. By default axis 1, eps 1e-8. Throws ShapeError where they do not broadcast.
+ * a, b: f32[..., n, ...] that broadcast → f32 without the axis. By default axis 1, eps 1e-8. Throws
+ * ShapeError where they do not broadcast. `torch.nn.CosineSimilarity`.
  *
- *   new nn.CosineSimilarity().forward(a, b)
+ * @example
+ *   new nn.CosineSimilarity().forward(tensor([[1, 1]]), tensor([[1, 0]])) // [0.70711]
  */
 export class CosineSimilarity extends Module {
   readonly axis: number;
@@ -73,9 +75,11 @@ const distanceOptions: OptionNames<PairwiseDistanceOptions> = { p: 1, eps: 1, ke
 /**
  * (Σ |a − b + eps|^p)^(1/p) along the last axis; the largest for p = ∞.
  *
- * a, b: f32[..., n] that broadcast → f32[...]. By default p 2, eps 1e-6. Throws GraphError unless p is positive.
+ * a, b: f32[..., n] that broadcast → f32[...]. By default p 2, eps 1e-6. Throws GraphError unless p
+ * is positive. `torch.nn.PairwiseDistance`.
  *
- *   new nn.PairwiseDistance({ p: 1 }).forward(a, b)
+ * @example
+ *   new nn.PairwiseDistance({ p: 1 }).forward(tensor([[1, 2]]), tensor([[4, 6]])) // [7]
  */
 export class PairwiseDistance extends Module {
   readonly p: number;

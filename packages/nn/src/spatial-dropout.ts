@@ -1,6 +1,6 @@
 /**
- * Dropout of whole channels, dropout that keeps the statistics of SELU, and noise: layers that draw in training, each with random state
- * of its own, as `Dropout`.
+ * Dropout of whole channels, dropout that keeps the statistics of SELU, and noise: layers that draw
+ * in training, each with random state of its own, as `Dropout`.
  */
 import {
   checkOptions,
@@ -56,11 +56,16 @@ class ChannelDropout extends Module {
 }
 
 /**
- * In training: a channel of a sample is x / (1 − rate) where a coin of probability 1 − rate falls, 0 elsewhere. Otherwise x.
+ * In training: a channel of a sample is x / (1 − rate) where a coin of probability 1 − rate falls,
+ * 0 elsewhere. Otherwise x.
  *
- * x: f32[N, C, L] → the same. `rate` is 0.5 by default. Throws ShapeError on another rank. Tompson et al. 2015.
+ * x: f32[N, C, L] → the same. `rate` is 0.5 by default. Throws ShapeError on another rank. Tompson
+ * et al. 2015. `torch.nn.Dropout1d`.
  *
- *   new nn.Dropout1d(0.2, { seed: 1 })
+ * @param options `seed` fixes the draws.
+ * @example
+ *   const y = new nn.Dropout1d(0.5, { seed: 1 }).forward(ones([1, 8, 3]));
+ *   y.max(2).equal(y.min(2)).all() // true; channels go as a whole
  */
 export class Dropout1d extends ChannelDropout {
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
@@ -68,14 +73,29 @@ export class Dropout1d extends ChannelDropout {
   }
 }
 
-/** As `Dropout1d`. x: f32[N, C, H, W] → the same. */
+/**
+ * As `Dropout1d`. x: f32[N, C, H, W] → the same. `torch.nn.Dropout2d`.
+ *
+ * @param rate The probability that an element is dropped, from 0 to below 1.
+ * @param options `seed` fixes the draws.
+ * @example
+ *   const y = new nn.Dropout2d(0.5, { seed: 1 }).forward(ones([1, 8, 3, 3]));
+ *   y.max([2, 3]).equal(y.min([2, 3])).all() // true; channels go as a whole
+ */
 export class Dropout2d extends ChannelDropout {
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
     super(2, rate, options);
   }
 }
 
-/** As `Dropout1d`. x: f32[N, C, D, H, W] → the same. */
+/**
+ * As `Dropout1d`. x: f32[N, C, D, H, W] → the same. `torch.nn.Dropout3d`.
+ *
+ * @param rate The probability that an element is dropped, from 0 to below 1.
+ * @param options `seed` fixes the draws.
+ * @example
+ *   new nn.Dropout3d(0.5, { seed: 1 }).forward(ones([1, 8, 2, 2, 2])).shape // [1, 8, 2, 2, 2]
+ */
 export class Dropout3d extends ChannelDropout {
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
     super(3, rate, options);
@@ -86,10 +106,16 @@ export class Dropout3d extends ChannelDropout {
 const saturation = 1.7580993408473766;
 
 /**
- * In training: a·x + b where a coin of probability 1 − rate falls, a·(−1.758…) + b elsewhere, with a and b such that mean 0 and variance
- * 1 stay as they are. Otherwise x.
+ * In training: a·x + b where a coin of probability 1 − rate falls, a·(−1.758…) + b elsewhere, with
+ * a and b such that mean 0 and variance 1 stay as they are. Otherwise x.
  *
- * x: f32[...] → the same. `rate` is 0.5 by default. Klambauer et al. 2017, section "New Dropout Technique".
+ * x: f32[...] → the same. `rate` is 0.5 by default. Klambauer et al. 2017, section "New Dropout
+ * Technique". `torch.nn.AlphaDropout`.
+ *
+ * @param options `seed` fixes the draws.
+ * @example
+ *   const drop = new nn.AlphaDropout(0.5, { seed: 1 });
+ *   drop.eval().forward(tensor([1, 2])) // [1, 2]
  */
 export class AlphaDropout extends Module {
   /** u32[2]: a key and a counter. */
@@ -124,6 +150,13 @@ export class AlphaDropout extends Module {
  * In training: x + std·z with z standard Gaussian. Otherwise x.
  *
  * x: f32[...] → the same. Throws GraphError for a `std` below 0. Bishop 1995.
+ * `keras.layers.GaussianNoise`.
+ *
+ * @param options `seed` fixes the draws.
+ * @example
+ *   const noise = new nn.GaussianNoise(0.1, { seed: 1 });
+ *   noise.forward(zeros([3])).equal(0) // [false, false, false]
+ *   noise.eval().forward(zeros([3])) // [0, 0, 0]
  */
 export class GaussianNoise extends Module {
   /** u32[2]: a key and a counter. */

@@ -1,6 +1,6 @@
 /**
- * What a network is, as a table and as data: by module its result, parameters, operations and memory. A graph is built for the inputs
- * given and dropped; nothing is computed.
+ * What a network is, as a table and as data: by module its result, parameters, operations and
+ * memory. A graph is built for the inputs given and dropped; nothing is computed.
  */
 import {
   addDim,
@@ -30,11 +30,16 @@ export interface SummaryRow {
   /** `blocks.0.fc1`; "" of the whole. */
   readonly path: string;
   readonly type: string;
-  /** Of the first tensor of the result, as the last call left it; undefined where it was not called. */
+  /**
+   * Of the first tensor of the result, as the last call left it; undefined where it was not called.
+   */
   readonly output: Shape | undefined;
   /** Elements of parameters, those of modules below included. */
   readonly parameters: number;
-  /** Operations of one forward pass: 2·m·n·k of products, one an element of all else. Modules below included. */
+  /**
+   * Operations of one forward pass: 2·m·n·k of products, one an element of all else. Modules below
+   * included.
+   */
   readonly flops: Dim;
   /** Bytes of parameters and buffers, those of modules below included. */
   readonly bytes: number;
@@ -83,11 +88,17 @@ const placeholder = (given: SummaryInput, i: number): Tensor =>
   given instanceof Tensor ? input(`x${i}`, given.dtype, given.shape) : input(`x${i}`, "f32", given);
 
 /**
- * Rows of a network and all modules below it, for inputs of these shapes, which may have symbols. Dropout and the like are as `training` says.
+ * Rows of a network and all modules below it, for inputs of these shapes, which may have symbols.
+ * Dropout and the like are as `training` says.
  *
  * Throws what `forward` throws for them; GraphError without inputs. `torchinfo.summary`.
+ * `keras.Model.summary`, `torchinfo.summary`.
  *
- *   console.log(`${nn.summary(net, ["N", 784])}`)
+ * @param net A module.
+ * @param inputs Shapes of what forward takes, which may name symbols, or tensors.
+ * @example
+ *   const summary = nn.summary(new nn.Linear(784, 10), ["N", 784]);
+ *   `${summary}`.includes("7,850") // true; a table of shapes, parameters, FLOPs and memory
  */
 export function summary(net: Module, ...inputs: readonly SummaryInput[]): Summary {
   checkModule("summary", net);

@@ -1,6 +1,6 @@
 /**
- * Losses of certain tasks: few positives among many (focal), overlap of regions (dice), pairs among others (InfoNCE), style (Gram
- * matrices).
+ * Losses of certain tasks: few positives among many (focal), overlap of regions (dice), pairs among
+ * others (InfoNCE), style (Gram matrices).
  */
 import {
   checkOptions,
@@ -32,10 +32,14 @@ const focalOptions: OptionNames<FocalOptions> = { ...lossOptions, alpha: 1, gamm
 /**
  * −α_t·(1 − p_t)^γ·ln p_t, p_t = t·σ(x) + (1 − t)·(1 − σ(x)), α_t likewise of `alpha`.
  *
- * x, t: float[S], t from 0 to 1 → float[], or float[S] without reduction. Lin et al. 2017, eq. 5; torchvision's sigmoid_focal_loss,
- * whose default is no reduction.
+ * x, t: float[S], t from 0 to 1 → float[], or float[S] without reduction. Lin et al. 2017, eq. 5;
+ * torchvision's sigmoid_focal_loss, whose default is no reduction.
+ * `torchvision.ops.sigmoid_focal_loss`.
  *
- *   nn.focal(scores, labels, { alpha: 0.5 });
+ * @param target 0 or 1.
+ * @example
+ *   const options = { gamma: 2, alpha: 0.25 };
+ *   nn.focal(tensor([0]), tensor([1]), options) // 0.04332; ¼·(1 − ½)²·ln 2
  */
 export function focal(x: Tensor, target: Tensor, options: FocalOptions = {}): Tensor {
   const { alpha = 0.25, gamma = 2, reduction } = checkOptions("focal", options, focalOptions);
@@ -60,10 +64,12 @@ const diceOptions: OptionNames<DiceOptions> = { ...lossOptions, smooth: 1 };
 /**
  * 1 − (2·Σ p·t + smooth)/(Σ p + Σ t + smooth), the sums over all axes but the first.
  *
- * p, t: float[N, ...], from 0 to 1 → float[], or float[N] without reduction. Throws ShapeError for rank 0. Milletari et al. 2016, with
- * plain sums in the divisor.
+ * p, t: float[N, ...], from 0 to 1 → float[], or float[N] without reduction. Throws ShapeError for
+ * rank 0. Milletari et al. 2016, with plain sums in the divisor. `keras.losses.Dice`.
  *
- *   nn.dice(scores.sigmoid(), mask);
+ * @param target From 0 to 1.
+ * @example
+ *   nn.dice(tensor([[1, 1, 0, 0]]), tensor([[1, 0, 0, 0]]), { smooth: 0 }) // ⅓; 1 − 2·1/(2 + 1)
  */
 export function dice(p: Tensor, target: Tensor, options: DiceOptions = {}): Tensor {
   const { smooth = 1, reduction } = checkOptions("dice", options, diceOptions);
@@ -85,12 +91,15 @@ export function dice(p: Tensor, target: Tensor, options: DiceOptions = {}): Tens
 }
 
 export interface InfoNceOptions {
+  /** "mean" by default; "sum" or "none". */
   readonly reduction?: Reduction;
   /** Divides similarities, default 0.1. */
   readonly temperature?: number;
   /** Brings vectors to length 1 first, so that similarities are cosines; default true. */
   readonly normalize?: boolean;
-  /** The mean of both ways, rows among columns and columns among rows, as in CLIP; default false. */
+  /**
+   * The mean of both ways, rows among columns and columns among rows, as in CLIP; default false.
+   */
   readonly symmetric?: boolean;
 }
 
@@ -102,12 +111,15 @@ const infoNceOptions: OptionNames<InfoNceOptions> = {
 };
 
 /**
- * −ln(e^(qᵢ·kᵢ/τ) / Σⱼ e^(qᵢ·kⱼ/τ)): the ith key is right for the ith query, the other keys of the batch are wrong.
+ * −ln(e^(qᵢ·kᵢ/τ) / Σⱼ e^(qᵢ·kⱼ/τ)): the ith key is right for the ith query, the other keys of the
+ * batch are wrong.
  *
- * q, k: float[N, D] → float[], or float[N] without reduction. Throws ShapeError for other ranks or different shapes.
- * van den Oord et al. 2018, eq. 4.
+ * q, k: float[N, D] → float[], or float[N] without reduction. Throws ShapeError for other ranks or
+ * different shapes. van den Oord et al. 2018, eq. 4. No counterpart in PyTorch.
  *
- *   nn.infoNce(image, text, { temperature: 0.07, symmetric: true });
+ * @example
+ *   const pairs = tensor([[1, 0], [0, 1]]); // each query is its own key
+ *   nn.infoNce(pairs, pairs, { temperature: 1 }) // 0.31326; ln(1 + e⁻¹)
  */
 export function infoNce(q: Tensor, k: Tensor, options: InfoNceOptions = {}): Tensor {
   const op = "infoNce";
@@ -129,11 +141,14 @@ export function infoNce(q: Tensor, k: Tensor, options: InfoNceOptions = {}): Ten
 }
 
 /**
- * F·Fᵀ/(C·H·W) with F the channels of an image as rows: how much channels go together, wherever they do.
+ * F·Fᵀ/(C·H·W) with F the channels of an image as rows: how much channels go together, wherever
+ * they do.
  *
- * x: float[N, C, ...] → float[N, C, C]. Throws ShapeError for a rank below 3. Gatys et al. 2016, eq. 3.
+ * x: float[N, C, ...] → float[N, C, C]. Throws ShapeError for a rank below 3. Gatys et al. 2016,
+ * eq. 3. No counterpart in PyTorch.
  *
- *   nn.gramMatrix(features);
+ * @example
+ *   nn.gramMatrix(tensor([[[1, 2], [3, 4]]])) // [[[1.25, 2.75], [2.75, 6.25]]]; x·xᵀ/4
  */
 export function gramMatrix(x: Tensor): Tensor {
   checkTensor("gramMatrix", x);
@@ -147,11 +162,15 @@ export function gramMatrix(x: Tensor): Tensor {
 }
 
 /**
- * Mean squared difference of the Gram matrices of two feature maps: the style of one layer. Sum it over layers.
+ * Mean squared difference of the Gram matrices of two feature maps: the style of one layer. Sum it
+ * over layers.
  *
- * x, target: float[N, C, ...] → float[], or float[N, C, C] without reduction. Sizes past C may differ. Gatys et al. 2016, eq. 4.
+ * x, target: float[N, C, ...] → float[], or float[N, C, C] without reduction. Sizes past C may
+ * differ. Gatys et al. 2016, eq. 4. No counterpart in PyTorch.
  *
- *   nn.gramMatrixLoss(features, styleFeatures);
+ * @example
+ *   const features = tensor([[[1, 2], [3, 4]]]);
+ *   nn.gramMatrixLoss(features, features) // 0
  */
 export function gramMatrixLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   checkOptions("gramMatrixLoss", options, lossOptions);

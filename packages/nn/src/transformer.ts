@@ -1,5 +1,6 @@
 /**
- * Encoders and decoders of attention and feed-forward blocks, with norms before or after; decoders run token by token beside caches.
+ * Encoders and decoders of attention and feed-forward blocks, with norms before or after; decoders
+ * run token by token beside caches.
  */
 import { checkOptions, checkTensor, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { type ActivationName, activationOf } from "./activation.ts";
@@ -15,6 +16,7 @@ export interface FeedForwardOptions {
   readonly dropout?: number;
   /** "relu" by default. */
   readonly activation?: ActivationName;
+  /** Adds biases; true by default. */
   readonly bias?: boolean;
 }
 
@@ -23,8 +25,13 @@ const feedForwardOptions: OptionNames<FeedForwardOptions> = { dropout: 1, activa
 /**
  * (drop(f(x·Uᵀ + b)))·Dᵀ + c at every position.
  *
- * x: f32[..., width] → the same. By default dropout 0.1, relu, biases. Throws ShapeError if the last axis of x is not `width`. Vaswani et al.
- * 2017, section 3.3.
+ * x: f32[..., width] → the same. By default dropout 0.1, relu, biases. Throws ShapeError if the
+ * last axis of x is not `width`. Vaswani et al. 2017, section 3.3. No counterpart in PyTorch; a
+ * part of `torch.nn.TransformerEncoderLayer`.
+ *
+ * @param hidden Features between the two products.
+ * @example
+ *   new nn.PositionWiseFeedForward(64, 256).forward(ones([1, 5, 64])).shape // [1, 5, 64]
  */
 export class PositionWiseFeedForward extends Module {
   readonly up: Linear;
@@ -138,10 +145,15 @@ class TransformerBlock extends Module {
 /**
  * Self-attention, then a feed-forward block, each added to what it is given and normalised.
  *
- * x: f32[B, T, width] → the same. By default hidden 2048, dropout 0.1, relu, norms after, eps 1e-5. Throws ShapeError on other widths.
- * Vaswani et al. 2017, section 3.1.
+ * x: f32[B, T, width] → the same. By default hidden 2048, dropout 0.1, relu, norms after, eps 1e-5.
+ * Throws ShapeError on other widths. Vaswani et al. 2017, section 3.1.
+ * `torch.nn.TransformerEncoderLayer`.
  *
- *   new nn.TransformerEncoderLayer(64, 8, { normFirst: true }).forward(x, { mask })
+ * @param width Features of a position.
+ * @param heads Heads; they divide the width.
+ * @example
+ *   const layer = new nn.TransformerEncoderLayer(64, 8, { normFirst: true });
+ *   layer.forward(ones([1, 3, 64]), { mask: nn.causalMask(3) }).shape // [1, 3, 64]
  */
 export class TransformerEncoderLayer extends TransformerBlock {
   constructor(width: number, heads: number, options: TransformerOptions = {}) {
@@ -149,7 +161,16 @@ export class TransformerEncoderLayer extends TransformerBlock {
   }
 }
 
-/** `layers` encoder layers one after the other. x: f32[B, T, width] → the same. Otherwise as `TransformerEncoderLayer`. */
+/**
+ * `layers` encoder layers one after the other. x: f32[B, T, width] → the same. Otherwise as
+ * `TransformerEncoderLayer`. `torch.nn.TransformerEncoder`.
+ *
+ * @param width Features of a position.
+ * @param heads Heads; they divide the width.
+ * @example
+ *   const encoder = new nn.TransformerEncoder(2, 64, 8, { dropout: 0 });
+ *   encoder.forward(ones([1, 5, 64])).shape // [1, 5, 64]
+ */
 export class TransformerEncoder extends Module {
   readonly layers: TransformerEncoderLayer[];
 
@@ -179,9 +200,17 @@ export interface DecoderInputs {
 const decoderInputs: OptionNames<DecoderInputs> = { memoryMask: 1, mask: 1 };
 
 /**
- * Causal self-attention, attention to what an encoder gave, then a feed-forward block, each added and normalised.
+ * Causal self-attention, attention to what an encoder gave, then a feed-forward block, each added
+ * and normalised.
  *
- * x: f32[B, T, width], memory: f32[B, S, width] → f32[B, T, width]. By default as `TransformerEncoderLayer`. `step` runs token by token.
+ * x: f32[B, T, width], memory: f32[B, S, width] → f32[B, T, width]. By default as
+ * `TransformerEncoderLayer`. `step` runs token by token. `torch.nn.TransformerDecoderLayer`.
+ *
+ * @param width Features of a position.
+ * @param heads Heads; they divide the width.
+ * @example
+ *   const layer = new nn.TransformerDecoderLayer(64, 8);
+ *   layer.forward(ones([1, 5, 64]), ones([1, 7, 64])).shape // [1, 5, 64]
  */
 export class TransformerDecoderLayer extends Module {
   readonly attention: MultiHeadAttention;
@@ -241,7 +270,16 @@ export class TransformerDecoderLayer extends Module {
   }
 }
 
-/** `layers` decoder layers one after the other. x: f32[B, T, width], memory: f32[B, S, width] → f32[B, T, width]. */
+/**
+ * `layers` decoder layers one after the other. x: f32[B, T, width], memory: f32[B, S, width] →
+ * f32[B, T, width]. `torch.nn.TransformerDecoder`.
+ *
+ * @param width Features of a position.
+ * @param heads Heads; they divide the width.
+ * @example
+ *   const decoder = new nn.TransformerDecoder(2, 64, 8);
+ *   decoder.forward(ones([1, 5, 64]), ones([1, 7, 64])).shape // [1, 5, 64]
+ */
 export class TransformerDecoder extends Module {
   readonly layers: TransformerDecoderLayer[];
 
@@ -260,7 +298,9 @@ export class TransformerDecoder extends Module {
     return this.layers.reduce((y, layer) => layer.forward(y, memory, options), x);
   }
 
-  /** The same for tokens after those of `past`, one cache a layer: y, and the caches with theirs. */
+  /**
+   * The same for tokens after those of `past`, one cache a layer: y, and the caches with theirs.
+   */
   step(x: Tensor, memory: Tensor, past: readonly KeyValueCache[] = []) {
     const caches: KeyValueCache[] = [];
     const y = this.layers.reduce((t, layer, i) => {

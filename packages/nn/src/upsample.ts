@@ -17,11 +17,14 @@ const upsampleOptions: OptionNames<InterpolateOptions> = {
 };
 
 /**
- * x resized over all axes but batch and channels: `interpolate` with these options. `torch.nn.Upsample`.
+ * x resized over all axes but batch and channels: `interpolate` with these options.
+ * `torch.nn.Upsample`.
  *
- * x: f32[N, C, ...] → f32[N, C, ...] of `size`, or of the extents times `scale`. Throws GraphError unless one of both is given.
+ * x: f32[N, C, ...] → f32[N, C, ...] of `size`, or of the extents times `scale`. Throws GraphError
+ * unless one of both is given.
  *
- *   new nn.Upsample({ scale: 2, mode: "linear" })
+ * @example
+ *   new nn.Upsample({ scale: 2 }).forward(tensor([[[[1, 3]]]])) // [[[[1, 1, 3, 3], [1, 1, 3, 3]]]]
  */
 export class Upsample extends Module {
   readonly options: InterpolateOptions;

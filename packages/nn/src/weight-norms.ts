@@ -1,6 +1,7 @@
 /**
- * Reparameterisations of a layer's weight: weight normalisation and spectral normalisation. The weight becomes a computed value that the
- * layer's own forward reads; what is trained lies beside it.
+ * Reparameterisations of a layer's weight: weight normalisation and spectral normalisation. The
+ * weight becomes a computed value that the layer's own forward reads; what is trained lies beside
+ * it.
  */
 import {
   assign,
@@ -19,7 +20,10 @@ import { buffer, checkCount } from "./parameter.ts";
 export interface WeightNormOptions {
   /** Which parameter, by the name of its field; "weight" by default. */
   readonly name?: string;
-  /** The axis along which each place has a length of its own; 0 by default, null for one length of all. */
+  /**
+   * The axis along which each place has a length of its own; 0 by default, null for one length of
+   * all.
+   */
   readonly axis?: number | null;
 }
 
@@ -56,8 +60,8 @@ function weightOf(op: string, layer: Module, name: string): Tensor {
 }
 
 /**
- * Lets `forward` read what `compute` gives in the place of a parameter. It is called once a forward, with whether that trains; a read from
- * outside computes without training.
+ * Lets `forward` read what `compute` gives in the place of a parameter. It is called once a
+ * forward, with whether that trains; a read from outside computes without training.
  */
 function replaceWeight(layer: Module, name: string, compute: (train: boolean) => Tensor): void {
   const plain = layer.forward as (...xs: unknown[]) => unknown;
@@ -83,14 +87,19 @@ function lengths(v: Tensor, axis: number | null): Tensor {
 }
 
 /**
- * W = g·v/‖v‖: direction and length of a weight are trained apart. The field becomes a computed one; `weightG` and `weightV` stand beside it,
- * which give the same W at first. The layer is changed, and returned; make the optimizer afterwards.
+ * W = g·v/‖v‖: direction and length of a weight are trained apart. The field becomes a computed
+ * one; `weightG` and `weightV` stand beside it, which give the same W at first. The layer is
+ * changed, and returned; make the optimizer afterwards.
  *
- * v: the shape of W; g: 1 on every axis but `axis`. `torch.nn.utils.weight_norm`. Salimans & Kingma 2016.
- *
- *   const layer = nn.weightNorm(new nn.Linear(4, 3));
+ * v: the shape of W; g: 1 on every axis but `axis`. `torch.nn.utils.weight_norm`. Salimans & Kingma
+ * 2016.
  *
  * Throws GraphError where the layer has no such parameter, ShapeError where it has no such axis.
+ *
+ * @param layer A layer with the parameter.
+ * @example
+ *   const layer = nn.weightNorm(new nn.Linear(4, 3));
+ *   layer.forward(ones([1, 4])).shape // [1, 3]
  */
 export function weightNorm<M extends Module>(layer: M, options: WeightNormOptions = {}): M {
   const { name = "weight", axis = 0 } = checkOptions("weightNorm", options, weightNormOptions);
@@ -106,15 +115,19 @@ export function weightNorm<M extends Module>(layer: M, options: WeightNormOption
 }
 
 /**
- * W/σ(W), σ the largest singular value, so that the layer stretches nothing: by power iteration on two vectors that are kept, one step a
- * forward in training, none in evaluation. `weightOriginal` is trained; `weightU` and `weightV` are buffers. The layer is changed,
- * and returned.
+ * W/σ(W), σ the largest singular value, so that the layer stretches nothing: by power iteration on
+ * two vectors that are kept, one step a forward in training, none in evaluation. `weightOriginal`
+ * is trained; `weightU` and `weightV` are buffers. The layer is changed, and returned.
  *
- * W is taken as a matrix [n of `axis`, all else]. `torch.nn.utils.parametrizations.spectral_norm`. Miyato et al. 2018.
- *
- *   const layer = nn.spectralNorm(new nn.Conv2d(1, 8, 3));
+ * W is taken as a matrix [n of `axis`, all else]. `torch.nn.utils.parametrizations.spectral_norm`.
+ * Miyato et al. 2018.
  *
  * Throws as `weightNorm`, and ShapeError for `iterations` below 1.
+ *
+ * @param layer A layer with the parameter.
+ * @example
+ *   const layer = nn.spectralNorm(new nn.Linear(4, 3));
+ *   layer.forward(ones([1, 4])).shape // [1, 3]
  */
 export function spectralNorm<M extends Module>(layer: M, options: SpectralNormOptions = {}): M {
   const { name = "weight", axis = 0, iterations = 1, eps = 1e-12 } = checkOptions("spectralNorm", options, spectralNormOptions); // biome-ignore format: one line
@@ -169,10 +182,16 @@ function checkAxis(op: string, w: Tensor, axis: number): void {
 }
 
 /**
- * Makes a weight that `weightNorm` or `spectralNorm` computed a parameter again, which holds what it was. The layer is returned. Throws
- * GraphError where there is none.
+ * Makes a weight that `weightNorm` or `spectralNorm` computed a parameter again, which holds what
+ * it was. The layer is returned. Throws GraphError where there is none.
+ * `torch.nn.utils.remove_weight_norm`.
  *
+ * @param layer A layer with the parameter.
+ * @param name The parameter.
+ * @example
+ *   const layer = nn.weightNorm(new nn.Linear(2, 2));
  *   nn.removeWeightNorm(layer);
+ *   [...layer.namedParameters()].map(([name]) => name).sort() // ["bias", "weight"]
  */
 export function removeWeightNorm<M extends Module>(layer: M, name = "weight"): M {
   checkModule("removeWeightNorm", layer);

@@ -10,7 +10,10 @@ import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from 
 export interface AdafactorOptions extends OptimizerOptions {
   /** Exponent of the decay of mean squares: a new sample weighs t^beta2Decay. Default −0.8. */
   readonly beta2Decay?: number;
-  /** Least root mean square, by default the spacing of the dtype at 1; and least size of a parameter, default 1e-3. */
+  /**
+   * Least root mean square, by default the spacing of the dtype at 1; and least size of a
+   * parameter, default 1e-3.
+   */
   readonly eps?: readonly [number | undefined, number];
   /** Most that the root mean square of a step may be, default 1. */
   readonly d?: number;
@@ -32,15 +35,21 @@ const spacing: Partial<Record<Dtype, number>> = {
 };
 
 /**
- * A step of size lr for weights of size 1, whose mean squares take a row and a column of memory. With b = t^beta2Decay and
- * ρ = min(lr, 1/√t), for a matrix (the last two axes; the others are a batch): R ← R + b·(mean of g² over columns − R),
- * C ← C + b·(mean of g² over rows − C), V = R·C/max(mean R, eps₁); for vectors V ← V + b·(g² − V). Then u = g/√max(V, eps₁²) and
- * w ← w·(1 − lr·weightDecay) − max(eps₂, RMS(w))·ρ·u/max(1, RMS(u)/d).
+ * A step of size lr for weights of size 1, whose mean squares take a row and a column of memory.
+ * With b = t^beta2Decay and ρ = min(lr, 1/√t), for a matrix (the last two axes; the others are a
+ * batch): R ← R + b·(mean of g² over columns − R), C ← C + b·(mean of g² over rows − C), V =
+ * R·C/max(mean R, eps₁); for vectors V ← V + b·(g² − V). Then u = g/√max(V, eps₁²) and w ← w·(1 −
+ * lr·weightDecay) − max(eps₂, RMS(w))·ρ·u/max(1, RMS(u)/d).
  *
  * The means are kernels before the update. Throws GraphError for options out of range.
  * Shazeer & Stern 2018, alg. 4 and 5; torch.optim.Adafactor.
  *
- *   const optimizer = new optim.Adafactor(net.parameters(), { lr: 0.01 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Adafactor([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.abs().less(1).all() // true
  */
 export class Adafactor extends Optimizer {
   readonly beta2Decay: number;

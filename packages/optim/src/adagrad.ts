@@ -1,5 +1,6 @@
 /**
- * Optimizers that divide by a root of all squared gradients, or of recent ones, without a mean of gradients: AdaGrad, Adadelta.
+ * Optimizers that divide by a root of all squared gradients, or of recent ones, without a mean of
+ * gradients: AdaGrad, Adadelta.
  */
 import { assign, checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
@@ -26,10 +27,15 @@ const adaGradOptions: OptionNames<AdaGradOptions> = {
 /**
  * s ← s + g², w ← w − lr/(1 + (t − 1)·lrDecay) · g / (√s + eps), where g has weightDecay·w added.
  *
- * One state a parameter, of its shape: s less `initialAccumulatorValue`. Throws GraphError for options out of range.
- * Duchi, Hazan & Singer 2011, in the diagonal form; torch.optim.Adagrad.
+ * One state a parameter, of its shape: s less `initialAccumulatorValue`. Throws GraphError for
+ * options out of range. Duchi, Hazan & Singer 2011, in the diagonal form; torch.optim.Adagrad.
  *
- *   const optimizer = new optim.AdaGrad(net.parameters(), { lr: 0.01 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.AdaGrad([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]; lr·g/√g²
  */
 export class AdaGrad extends Optimizer {
   readonly lrDecay: number;
@@ -72,12 +78,18 @@ export interface AdadeltaOptions extends OptimizerOptions {
 const adadeltaOptions: OptionNames<AdadeltaOptions> = { ...optimizerOptions, rho: 1, eps: 1 };
 
 /**
- * v ← ρ·v + (1 − ρ)·g², d = g·√(u + eps)/√(v + eps), u ← ρ·u + (1 − ρ)·d², w ← w − lr·d, where g has weightDecay·w added.
+ * v ← ρ·v + (1 − ρ)·g², d = g·√(u + eps)/√(v + eps), u ← ρ·u + (1 − ρ)·d², w ← w − lr·d, where g
+ * has weightDecay·w added.
  *
- * The paper's rate is 1. Two states a parameter, of its shape. Throws GraphError for options out of range.
- * Zeiler 2012, alg. 1; torch.optim.Adadelta.
+ * The paper's rate is 1. Two states a parameter, of its shape. Throws GraphError for options out of
+ * range. Zeiler 2012, alg. 1; torch.optim.Adadelta.
  *
- *   const optimizer = new optim.Adadelta(net.parameters(), { lr: 1 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Adadelta([w], { lr: 1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.abs().less(1).all() // true
  */
 export class Adadelta extends Optimizer {
   readonly rho: number;

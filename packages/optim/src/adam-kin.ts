@@ -17,12 +17,18 @@ export interface AdamaxOptions extends OptimizerOptions {
 const adamaxOptions: OptionNames<AdamaxOptions> = { ...optimizerOptions, betas: 1, eps: 1 };
 
 /**
- * m ← β₁·m + (1 − β₁)·g, u ← max(β₂·u, |g| + eps), w ← w − lr/(1 − β₁ᵗ) · m/u, where g has weightDecay·w added.
+ * m ← β₁·m + (1 − β₁)·g, u ← max(β₂·u, |g| + eps), w ← w − lr/(1 − β₁ᵗ) · m/u, where g has
+ * weightDecay·w added.
  *
  * Two states a parameter, in one tensor. Throws GraphError for options out of range.
  * Kingma & Ba 2015, alg. 2; eps inside of the maximum as in torch.optim.Adamax.
  *
- *   const optimizer = new optim.Adamax(net.parameters(), { lr: 2e-3 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Adamax([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]; lr·g/|g|
  */
 export class Adamax extends Optimizer {
   readonly betas: readonly [number, number];
@@ -69,10 +75,15 @@ const nAdamOptions: OptionNames<NAdamOptions> = {
  * Adam with Nesterov's momentum: μₜ = β₁·(1 − ½·0.96^(t·ψ)), m and v as Adam's,
  * w ← w − lr·((1 − μₜ)/(1 − Πμ₁…μₜ)·g + μₜ₊₁/(1 − Πμ₁…μₜ₊₁)·m) / (√(v/(1 − β₂ᵗ)) + eps).
  *
- * Two states a parameter, in one tensor, and one number for all, 1 − Πμ. Throws GraphError for options out of range.
- * Dozat 2016, alg. 2; torch.optim.NAdam.
+ * Two states a parameter, in one tensor, and one number for all, 1 − Πμ. Throws GraphError for
+ * options out of range. Dozat 2016, alg. 2; torch.optim.NAdam.
  *
- *   const optimizer = new optim.NAdam(net.parameters(), { lr: 2e-3 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.NAdam([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.abs().less(1).all() // true
  */
 export class NAdam extends Optimizer {
   readonly betas: readonly [number, number];
@@ -146,13 +157,19 @@ export interface RAdamOptions extends AdamaxOptions {
 const rAdamOptions: OptionNames<RAdamOptions> = { ...adamaxOptions, decoupledWeightDecay: 1 };
 
 /**
- * Adam whose step is rectified while few gradients are behind it. With ρ∞ = 2/(1 − β₂) − 1 and ρ = ρ∞ − 2t·β₂ᵗ/(1 − β₂ᵗ):
- * w ← w − lr·m̂·r·√(1 − β₂ᵗ)/(√v + eps), r = √((ρ−4)(ρ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρ)), where ρ > 5; else w ← w − lr·m̂.
+ * Adam whose step is rectified while few gradients are behind it. With ρ∞ = 2/(1 − β₂) − 1 and ρ =
+ * ρ∞ − 2t·β₂ᵗ/(1 − β₂ᵗ): w ← w − lr·m̂·r·√(1 − β₂ᵗ)/(√v + eps), r = √((ρ−4)(ρ−2)ρ∞ /
+ * ((ρ∞−4)(ρ∞−2)ρ)), where ρ > 5; else w ← w − lr·m̂.
  *
  * Two states a parameter, in one tensor. Throws GraphError for options out of range.
  * Liu et al. 2020, alg. 2; the bound 5 and the place of eps are those of torch.optim.RAdam.
  *
- *   const optimizer = new optim.RAdam(net.parameters(), { lr: 1e-3 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.RAdam([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.abs().less(1).all() // true
  */
 export class RAdam extends Optimizer {
   readonly betas: readonly [number, number];
@@ -188,9 +205,10 @@ export class RAdam extends Optimizer {
 }
 
 /**
- * r of RAdam, and 0 where ρ ≤ 5. With a = −ln β₂ and z = a·t, ρ = ρ∞ − (2/a)·z/(eᶻ − 1), in which thousands would cancel in f32;
- * so it is (ρ∞ − 2/a) + (2/a)·(1 − z/(eᶻ − 1)), the first on the host and the last, for z < 1, by its series
- * z/2 − z²/12 + z⁴/720 − z⁶/30240 + z⁸/1209600 (Bernoulli's numbers).
+ * r of RAdam, and 0 where ρ ≤ 5. With a = −ln β₂ and z = a·t, ρ = ρ∞ − (2/a)·z/(eᶻ − 1), in which
+ * thousands would cancel in f32; so it is (ρ∞ − 2/a) + (2/a)·(1 − z/(eᶻ − 1)), the first on the
+ * host and the last, for z < 1, by its series z/2 − z²/12 + z⁴/720 − z⁶/30240 + z⁸/1209600
+ * (Bernoulli's numbers).
  */
 function rectification(beta: number, t: Tensor): Tensor {
   const limit = 2 / (1 - beta) - 1;

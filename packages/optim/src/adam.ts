@@ -19,9 +19,19 @@ export interface AdamOptions extends OptimizerOptions {
 const adamOptions: OptionNames<AdamOptions> = { ...optimizerOptions, betas: 1, eps: 1, amsgrad: 1 };
 
 /**
- * m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², w ← w − lr/(1 − β₁ᵗ) · m / (√(v/(1 − β₂ᵗ)) + eps), where g has
- * weightDecay·w added. Throws GraphError for options out of range.
- * Kingma & Ba 2015, alg. 1; eps outside the corrected root.
+ * m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², w ← w − lr/(1 − β₁ᵗ) · m / (√(v/(1 − β₂ᵗ)) + eps),
+ * where g has weightDecay·w added. Throws GraphError for options out of range. Kingma & Ba 2015,
+ * alg. 1; eps outside the corrected root. `torch.optim.Adam`.
+ *
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @param kind What a subclass calls itself.
+ * @param names The options of a subclass.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Adam([w], { lr: 0.1 });
+ *   const step = compile(() => optimizer.step(w.square().sum()));
+ *   await step();
+ *   w // [0.9, −0.9]; a first step is lr, whatever the gradient
  */
 export class Adam extends Optimizer {
   readonly betas: readonly [number, number];
@@ -63,16 +73,28 @@ export class Adam extends Optimizer {
 }
 
 export interface AdamWOptions extends AdamOptions {
-  /** Decays an element only where its step has its sign, so that decay never opposes the step. Default false. */
+  /**
+   * Decays an element only where its step has its sign, so that decay never opposes the step.
+   * Default false.
+   */
   readonly cautiousWeightDecay?: boolean;
 }
 
 export const adamWOptions: OptionNames<AdamWOptions> = { ...adamOptions, cautiousWeightDecay: 1 };
 
 /**
- * Adam whose weight decay is apart from the gradient: w ← w·(1 − lr·weightDecay) − step. `weightDecay` is 0.01
- * by default. With `cautiousWeightDecay` the decay is 0 where step·w < 0. Loshchilov & Hutter 2019, alg. 2; Chen et al. 2025,
- * "Cautious Weight Decay".
+ * Adam whose weight decay is apart from the gradient: w ← w·(1 − lr·weightDecay) − step.
+ * `weightDecay` is 0.01 by default. With `cautiousWeightDecay` the decay is 0 where step·w < 0.
+ * Loshchilov & Hutter 2019, alg. 2; Chen et al. 2025, "Cautious Weight Decay". `torch.optim.AdamW`.
+ *
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @param kind What a subclass calls itself.
+ * @param names The options of a subclass.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.AdamW([w], { lr: 0.1, weightDecay: 0.5 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.85, −0.85]; w·(1 − 0.1·0.5) − 0.1
  */
 export class AdamW extends Adam {
   readonly cautiousWeightDecay: boolean;

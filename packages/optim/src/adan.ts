@@ -8,24 +8,37 @@ import type { ParamGroup } from "./members.ts";
 import { Optimizer, type OptimizerOptions, optimizerOptions, type Update } from "./optimizer.ts";
 
 export interface AdanOptions extends OptimizerOptions {
-  /** Decay of the means of gradients, of their differences, and of squares; default [0.98, 0.92, 0.99]. */
+  /**
+   * Decay of the means of gradients, of their differences, and of squares; default [0.98, 0.92,
+   * 0.99].
+   */
   readonly betas?: readonly [number, number, number];
   /** Added to the root, default 1e-8. */
   readonly eps?: number;
-  /** Decays before the step, w·(1 − lr·weightDecay) − step, rather than (w − step)/(1 + lr·weightDecay); default false. */
+  /**
+   * Decays before the step, w·(1 − lr·weightDecay) − step, rather than (w − step)/(1 +
+   * lr·weightDecay); default false.
+   */
   readonly noProx?: boolean;
 }
 
 const adanOptions: OptionNames<AdanOptions> = { ...optimizerOptions, betas: 1, eps: 1, noProx: 1 };
 
 /**
- * With d = g − g₋₁ (0 at the first step): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·d, n ← β₃·n + (1 − β₃)·(g + β₂·d)²,
- * w ← (w − lr·(m/(1 − β₁ᵗ) + β₂·v/(1 − β₂ᵗ)) / (√(n/(1 − β₃ᵗ)) + eps)) / (1 + lr·weightDecay).
+ * With d = g − g₋₁ (0 at the first step): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·d, n ← β₃·n +
+ * (1 − β₃)·(g + β₂·d)², w ← (w − lr·(m/(1 − β₁ᵗ) + β₂·v/(1 − β₂ᵗ)) / (√(n/(1 − β₃ᵗ)) + eps)) / (1 +
+ * lr·weightDecay).
  *
- * Four states a parameter, in one tensor: m, v, n and minus the last gradient. Throws GraphError for options out of range.
- * Xie et al. 2022, alg. 1; betas are what is kept, as in the authors' program, where the paper has 1 − β.
+ * Four states a parameter, in one tensor: m, v, n and minus the last gradient. Throws GraphError
+ * for options out of range. Xie et al. 2022, alg. 1; betas are what is kept, as in the authors'
+ * program, where the paper has 1 − β. `timm.optim.Adan`; no counterpart in PyTorch.
  *
- *   const optimizer = new optim.Adan(net.parameters(), { lr: 1e-3, weightDecay: 0.02 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Adan([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]
  */
 export class Adan extends Optimizer {
   readonly betas: readonly [number, number, number];

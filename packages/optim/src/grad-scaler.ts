@@ -1,7 +1,8 @@
 /**
- * Dynamic loss scaling: keeps gradients of half precision above where they vanish and below where they overflow, by a factor
- * that a compiled step finds for itself. Scale and counter are state like an optimizer's moments. Knows nothing of dtypes: it
- * scales a loss and watches for gradients that are not finite.
+ * Dynamic loss scaling: keeps gradients of half precision above where they vanish and below where
+ * they overflow, by a factor that a compiled step finds for itself. Scale and counter are state
+ * like an optimizer's moments. Knows nothing of dtypes: it scales a loss and watches for gradients
+ * that are not finite.
  */
 import {
   assign,
@@ -46,12 +47,20 @@ const scalerOptions: OptionNames<GradScalerOptions> = {
 };
 
 /**
- * Scales a loss by s, its gradients by 1/s, and steps an optimizer where all of them are finite; else parameters and the
- * optimizer's state stay as they are.
+ * Scales a loss by s, its gradients by 1/s, and steps an optimizer where all of them are finite;
+ * else parameters and the optimizer's state stay as they are.
  *
- * s ← s·backoffFactor where a gradient is infinite or NaN; s·growthFactor, if that is finite, at every `growthInterval`th good
- * step in a row; else s. Throws GraphError for options out of range.
+ * s ← s·backoffFactor where a gradient is infinite or NaN; s·growthFactor, if that is finite, at
+ * every `growthInterval`th good step in a row; else s. Throws GraphError for options out of range.
  * Micikevicius et al. 2018, section 3.2; defaults are those of torch.amp.GradScaler.
+ *
+ * @example
+ *   const w = param([1, 2]);
+ *   const [scaler, optimizer] = [new optim.GradScaler(), new optim.SGD([w], { lr: 0.1 })];
+ *   await compile((x) => scaler.step(optimizer, w.mul(x).sum()))([10, 10]);
+ *   w // [0, 1]
+ *   await compile((x) => scaler.step(optimizer, w.mul(x).sum()))([Infinity, 10]);
+ *   w // [0, 1]; a step with an infinite gradient is left out
  */
 export class GradScaler extends Stateful {
   readonly growthFactor: number;
@@ -107,7 +116,8 @@ export class GradScaler extends Stateful {
   }
 
   /**
-   * One step of `optimizer` down the gradient of `loss` (a scalar), unless that overflows. Throws as `Optimizer.step` does.
+   * One step of `optimizer` down the gradient of `loss` (a scalar), unless that overflows. Throws
+   * as `Optimizer.step` does.
    */
   step(optimizer: Optimizer, loss: Tensor): void {
     if (!(optimizer instanceof Optimizer))
@@ -120,7 +130,9 @@ export class GradScaler extends Stateful {
     this.apply(optimizer, optimizer.gradients(this.scale(loss)));
   }
 
-  /** The same for gradients of `scale(loss)`, or sums of such, one for each of `optimizer.params`. */
+  /**
+   * The same for gradients of `scale(loss)`, or sums of such, one for each of `optimizer.params`.
+   */
   apply(optimizer: Optimizer, grads: readonly (Tensor | undefined)[]): void {
     if (!(optimizer instanceof Optimizer))
       throw new GraphError(`gradScaler: takes an optimizer first, got ${kindOf(optimizer)}`);
@@ -128,7 +140,8 @@ export class GradScaler extends Stateful {
     for (const g of grads) if (g !== undefined) checkTensor("gradScaler", g);
     const [scale, good] = [this.value, currentValue(this.#good)];
     const finite = allFinite(grads.filter((g) => g !== undefined));
-    // Through this factor all of the update waits for the test, so that what is stored for it are the gradients alone.
+    // Through this factor all of the update waits for the test, so that what is stored for it are
+    // the gradients alone.
     const inverse = select(finite, scale.reciprocal(), 0);
     const unscaled = grads.map((g) => g?.mul(inverse.convert(promote(g.dtype, "f32"))));
     optimizer.apply(unscaled, { when: finite });
@@ -146,8 +159,9 @@ export class GradScaler extends Stateful {
 }
 
 /**
- * Whether all elements are finite: their sum is infinite or NaN if one of them is. It is one sum over all gradients, in f32 at least,
- * so that finite elements reach infinity only where they are about that large themselves.
+ * Whether all elements are finite: their sum is infinite or NaN if one of them is. It is one sum
+ * over all gradients, in f32 at least, so that finite elements reach infinity only where they are
+ * about that large themselves.
  */
 function allFinite(grads: readonly Tensor[]): Tensor {
   const dtype = grads.map((g) => g.dtype).reduce(promote, "f32");

@@ -17,13 +17,19 @@ export interface LambOptions extends OptimizerOptions {
 const lambOptions: OptionNames<LambOptions> = { ...optimizerOptions, betas: 1, eps: 1 };
 
 /**
- * r = m̂/(√v̂ + eps) + weightDecay·w with Adam's corrected means m̂ and v̂; w ← w − lr·(‖w‖/‖r‖)·r, the quotient being 1 where either
- * norm is 0. Norms are over all of a parameter.
+ * r = m̂/(√v̂ + eps) + weightDecay·w with Adam's corrected means m̂ and v̂; w ← w − lr·(‖w‖/‖r‖)·r,
+ * the quotient being 1 where either norm is 0. Norms are over all of a parameter.
  *
- * Two states a parameter, in one tensor. The norms are kernels before the update. Throws GraphError for options out of range.
- * You et al. 2020, alg. 2 with φ(z) = z.
+ * Two states a parameter, in one tensor. The norms are kernels before the update. Throws GraphError
+ * for options out of range. You et al. 2020, alg. 2 with φ(z) = z. `optax.lamb`; no counterpart in
+ * PyTorch.
  *
- *   const optimizer = new optim.LAMB(net.parameters(), { lr: 2e-3, weightDecay: 0.01 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.LAMB([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]
  */
 export class LAMB extends Optimizer {
   readonly betas: readonly [number, number];

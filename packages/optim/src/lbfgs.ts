@@ -1,4 +1,7 @@
-/** L-BFGS: steps along an estimate of the inverse Hessian, from the last differences of all parameters and gradients together. */
+/**
+ * L-BFGS: steps along an estimate of the inverse Hessian, from the last differences of all
+ * parameters and gradients together.
+ */
 import {
   assign,
   checkOptions,
@@ -33,15 +36,22 @@ const lbfgsOptions: OptionNames<LbfgsOptions> = {
 };
 
 /**
- * d = −H·g, H from the last `historySize` pairs s = Δw, y = Δg by the two-loop recursion, begun from (s·y)/(y·y); w ← w + t·d with t = lr, at the
- * first step lr·min(1, 1/Σ|g|). Pairs with s·y ≤ 1e-10 are left out. A step is one gradient: there is no line search, so take an lr
- * of 1 or less, and a loss of the whole data.
+ * d = −H·g, H from the last `historySize` pairs s = Δw, y = Δg by the two-loop recursion, begun
+ * from (s·y)/(y·y); w ← w + t·d with t = lr, at the first step lr·min(1, 1/Σ|g|). Pairs with s·y ≤
+ * 1e-10 are left out. A step is one gradient: there is no line search, so take an lr of 1 or less,
+ * and a loss of the whole data.
  *
- * `weightDecay` is a part of the gradient. All parameters are one vector, with the rate of the first group; state is 2·historySize + 2 of
- * their size. Throws GraphError where one of them does not reach the loss, or for a size that is no whole number.
- * Liu & Nocedal 1989; Nocedal & Wright, alg. 7.4; torch.optim.LBFGS with max_iter = 1 and no line search.
+ * `weightDecay` is a part of the gradient. All parameters are one vector, with the rate of the
+ * first group; state is 2·historySize + 2 of their size. Throws GraphError where one of them does
+ * not reach the loss, or for a size that is no whole number. Liu & Nocedal 1989; Nocedal & Wright,
+ * alg. 7.4; torch.optim.LBFGS with max_iter = 1 and no line search.
  *
- *   const optimizer = new optim.LBFGS(net.parameters(), { lr: 0.5 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.LBFGS([w], { lr: 0.5 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.abs().less(1).all() // true
  */
 export class LBFGS extends Optimizer {
   readonly historySize: number;

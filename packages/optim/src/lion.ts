@@ -17,10 +17,16 @@ const lionOptions: OptionNames<LionOptions> = { ...optimizerOptions, betas: 1 };
 /**
  * w ← w·(1 − lr·weightDecay) − lr·sign(β₁·m + (1 − β₁)·g), then m ← β₂·m + (1 − β₂)·g.
  *
- * One state a parameter, of its shape. The rate is three to ten times smaller than Adam's, the decay as much larger. Throws
- * GraphError for options out of range. Chen et al. 2023, alg. 2.
+ * One state a parameter, of its shape. The rate is three to ten times smaller than Adam's, the
+ * decay as much larger. Throws GraphError for options out of range. Chen et al. 2023, alg. 2.
+ * `optax.lion`; no counterpart in PyTorch.
  *
- *   const optimizer = new optim.Lion(net.parameters(), { lr: 1e-4, weightDecay: 0.1 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.Lion([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]; lr·sign(g)
  */
 export class Lion extends Optimizer {
   readonly betas: readonly [number, number];
@@ -35,7 +41,8 @@ export class Lion extends Optimizer {
     const [b1, b2] = this.betas;
     const mean = this.state(param, "mean");
     const next = this.kept(decayedMean(mean, b2, grad), mean);
-    // β₁·m + (1 − β₁)·g of the new mean, as (β₁/β₂)·m′ + (1 − β₁/β₂)·g: so one kernel stores it and the value.
+    // β₁·m + (1 − β₁)·g of the new mean, as (β₁/β₂)·m′ + (1 − β₁/β₂)·g: so one kernel stores it and
+    // the value.
     const direction = b2 > 0 ? decayedMean(next, b1 / b2, grad) : decayedMean(mean, b1, grad);
     const value = beside(next, decayed(update).sub(direction.sign().mul(lr)));
     assign(mean, next);

@@ -1,6 +1,6 @@
 /**
- * Averages around an optimizer: Lookahead's slow weights, and the mean of a course of weights (SWA). Both record their assignments in
- * the current trace, like an optimizer's step.
+ * Averages around an optimizer: Lookahead's slow weights, and the mean of a course of weights
+ * (SWA). Both record their assignments in the current trace, like an optimizer's step.
  */
 import {
   assign,
@@ -43,12 +43,19 @@ export interface LookaheadOptions {
 const lookaheadOptions: OptionNames<LookaheadOptions> = { k: 1, alpha: 1, name: 1 };
 
 /**
- * Steps as `optimizer` does, and after each kth step φ ← φ + alpha·(θ − φ), θ ← φ. The slow weights φ begin as what the parameters
- * are before the first step; a step that is skipped by `when` does not count.
+ * Steps as `optimizer` does, and after each kth step φ ← φ + alpha·(θ − φ), θ ← φ. The slow weights
+ * φ begin as what the parameters are before the first step; a step that is skipped by `when` does
+ * not count.
  *
- * One more tensor a parameter. Throws GraphError for options out of range. Zhang et al. 2019, alg. 1.
+ * One more tensor a parameter. Throws GraphError for options out of range. Zhang et al. 2019, alg.
+ * 1. `optax.lookahead`; no counterpart in PyTorch.
  *
- *   const optimizer = new optim.Lookahead(new optim.Adam(net.parameters(), { lr: 1e-3 }), { k: 5 });
+ * @example
+ *   const w = param([1, -1]);
+ *   const sgd = new optim.SGD([w], { lr: 0.1 });
+ *   const optimizer = new optim.Lookahead(sgd, { k: 1, alpha: 0.5 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]; half of the way from 1 to 0.8
  */
 export class Lookahead extends Stateful {
   readonly optimizer: Optimizer;
@@ -143,14 +150,19 @@ export interface SwaOptions {
 const swaOptions: OptionNames<SwaOptions> = { start: 1, every: 1, name: 1 };
 
 /**
- * θ′ ← θ′ + (θ − θ′)/(n + 1) for all state of `target`, from that of `source` of the same name, n being how often that was done: the
- * even mean of a course of weights, of running statistics too. The first time copies.
+ * θ′ ← θ′ + (θ − θ′)/(n + 1) for all state of `target`, from that of `source` of the same name, n
+ * being how often that was done: the even mean of a course of weights, of running statistics too.
+ * The first time copies.
  *
- * `update` is called at each step, or each epoch, in a trace or outside. Throws GraphError where names differ or options are out of
- * range. Izmailov et al. 2018, alg. 1; torch.optim.swa_utils.AveragedModel, which leaves buffers alone.
+ * `update` is called at each step, or each epoch, in a trace or outside. Throws GraphError where
+ * names differ or options are out of range. Izmailov et al. 2018, alg. 1;
+ * torch.optim.swa_utils.AveragedModel, which leaves buffers alone.
  *
- *   const average = new optim.SWA(copy, net, { start: 1000, every: 100 });
- *   const step = compile((x, t) => { optimizer.step(loss(x, t)); average.update(); });
+ * @example
+ *   const [net, mean] = [new nn.Linear(1, 1), new nn.Linear(1, 1)];
+ *   const average = new optim.SWA(mean, net, { start: 0, every: 1 });
+ *   await compile(() => average.update())();
+ *   allClose(mean.weight, net.weight) // true; the mean of one
  */
 export class SWA extends Stateful {
   readonly target: Stateful;

@@ -1,5 +1,6 @@
 /**
- * Muon: momentum whose steps are made orthogonal. Matrices only; what is none is updated as in AdamW.
+ * Muon: momentum whose steps are made orthogonal. Matrices only; what is none is updated as in
+ * AdamW.
  */
 import {
   assign,
@@ -22,13 +23,19 @@ export interface MuonOptions extends AdamWOptions {
   readonly momentum?: number;
   /** Looks ahead along the momentum, default true. */
   readonly nesterov?: boolean;
-  /** Coefficients a, b, c of the iteration X ← a·X + (b·A + c·A²)·X with A = X·Xᵀ; default [3.4445, −4.775, 2.0315]. */
+  /**
+   * Coefficients a, b, c of the iteration X ← a·X + (b·A + c·A²)·X with A = X·Xᵀ; default [3.4445,
+   * −4.775, 2.0315].
+   */
   readonly nsCoefficients?: readonly [number, number, number];
   /** Iterations, default 5. */
   readonly nsSteps?: number;
   /** Least norm that a step is divided by, default 1e-7. */
   readonly nsEps?: number;
-  /** What the rate of an [m,n] matrix is multiplied by: √max(1, m/n) for "original", the default; 0.2·√max(m, n) for "matchRmsAdamW". */
+  /**
+   * What the rate of an [m,n] matrix is multiplied by: √max(1, m/n) for "original", the default;
+   * 0.2·√max(m, n) for "matchRmsAdamW".
+   */
   readonly adjustLr?: "original" | "matchRmsAdamW";
   /** Multiplies the rate of what is no matrix, default 1. */
   readonly adamWScale?: number;
@@ -46,16 +53,23 @@ const muonOptions: OptionNames<MuonOptions> = {
 };
 
 /**
- * For matrices w[m,n]: b ← μ·b + (1 − μ)·g, u = μ·b + (1 − μ)·g (or b without `nesterov`),
- * w ← w·(1 − lr·weightDecay) − lr·s·O(u), where O brings all singular values near 1 by `nsSteps` iterations of Newton and Schulz
- * and s is what `adjustLr` says. Other parameters are updated as in `AdamW` with rate lr·adamWScale; so should embeddings and the last layer,
- * which are matrices all the same: give those to an `AdamW` of their own.
+ * For matrices w[m,n]: b ← μ·b + (1 − μ)·g, u = μ·b + (1 − μ)·g (or b without `nesterov`), w ← w·(1
+ * − lr·weightDecay) − lr·s·O(u), where O brings all singular values near 1 by `nsSteps` iterations
+ * of Newton and Schulz and s is what `adjustLr` says. Other parameters are updated as in `AdamW`
+ * with rate lr·adamWScale; so should embeddings and the last layer, which are matrices all the
+ * same: give those to an `AdamW` of their own.
  *
- * `weightDecay` is 0.1 by default. One state a matrix, two in one tensor for the others. The iteration is in f32 (PyTorch: bf16) and
- * costs three products each, the norm a sum. Throws GraphError for options out of range.
- * Jordan et al. 2024; "matchRmsAdamW" is Liu et al. 2025; torch.optim.Muon.
+ * `weightDecay` is 0.1 by default. One state a matrix, two in one tensor for the others. The
+ * iteration is in f32 (PyTorch: bf16) and costs three products each, the norm a sum. Throws
+ * GraphError for options out of range. Jordan et al. 2024; "matchRmsAdamW" is Liu et al. 2025;
+ * torch.optim.Muon.
  *
- *   const optimizer = new optim.Muon(net.parameters(), { lr: 0.02 });
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([[3, 0], [0, 1]]);
+ *   const optimizer = new optim.Muon([w], { lr: 0.1 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w.get(0, 0).less(3) // true
  */
 export class Muon extends AdamW {
   readonly momentum: number;

@@ -1,7 +1,8 @@
 /**
- * What all optimizers share: groups of parameters, gradients, clipping, the step counter, the rate, and names of
- * state. A subclass says the update of one parameter. Everything is graph: `step` records assignments in the current
- * trace, elementwise over each parameter with scalars that come from the counter, so updates fuse.
+ * What all optimizers share: groups of parameters, gradients, clipping, the step counter, the rate,
+ * and names of state. A subclass says the update of one parameter. Everything is graph: `step`
+ * records assignments in the current trace, elementwise over each parameter with scalars that come
+ * from the counter, so updates fuse.
  */
 import {
   assign,
@@ -34,48 +35,10 @@ import {
 import { checkPositive } from "./check.ts";
 import { clipByGlobalNorm, clipByNorm, clipByValue } from "./clip.ts";
 import { type Member, membersOf, type ParamGroup } from "./members.ts";
+import type { OptimizerOptions } from "./optimizer-options.ts";
 import type { Rate } from "./schedule.ts";
 
-export interface OptimizerOptions {
-  readonly lr: Rate;
-  /** Share of the parameter that is added to its gradient (or decays, in AdamW). */
-  readonly weightDecay?: number;
-  /** Scales all gradients so that their common norm is at most this. */
-  readonly clipNorm?: number;
-  /** Scales each gradient by itself so that its norm is at most this. */
-  readonly clipEach?: number;
-  /** Bounds every element of a gradient. */
-  readonly clipValue?: number;
-  /**
-   * Steps whose gradients are averaged before parameters are updated, default 1: a step is then `accumulate` calls, and between them parameters,
-   * other state and schedules stay as they are. It takes one more tensor a parameter.
-   */
-  readonly accumulate?: number;
-  /**
-   * What `step` does about parameters that do not reach the loss: "skip" (the default) leaves them and their state as they are, and
-   * tells their names once on the console; "error" throws.
-   */
-  readonly unused?: "skip" | "error";
-  /**
-   * Parameters of f16 and bf16 are moved in f32 and rounded to what they are: a master of each is state, so that no step is lost for
-   * being less than half an ulp. True by default; without, a parameter is all there is, and small steps leave it where it was.
-   */
-  readonly masters?: boolean;
-  /** Prefix of the names of state; the kind of optimizer by default. */
-  readonly name?: string;
-}
-
-export const optimizerOptions: OptionNames<OptimizerOptions> = {
-  lr: 1,
-  weightDecay: 1,
-  clipNorm: 1,
-  clipEach: 1,
-  clipValue: 1,
-  accumulate: 1,
-  unused: 1,
-  masters: 1,
-  name: 1,
-};
+export { type OptimizerOptions, optimizerOptions } from "./optimizer-options.ts";
 
 export interface ApplyOptions {
   /** bool[]: where it is false, parameters and state stay as they are. */
@@ -84,7 +47,10 @@ export interface ApplyOptions {
 
 const applyOptions: OptionNames<ApplyOptions> = { when: 1 };
 
-/** What one parameter is updated from in one step: its value, gradient and scalars, all in the dtype of the arithmetic. */
+/**
+ * What one parameter is updated from in one step: its value, gradient and scalars, all in the dtype
+ * of the arithmetic.
+ */
 export interface Update {
   readonly param: Tensor;
   readonly value: Tensor;
@@ -101,7 +67,18 @@ export interface Moments {
 }
 
 /**
- * What optimizers share: `step(loss)` assigns what a rule, which is a subclass, makes of gradients, clipped and accumulated as asked.
+ * What optimizers share: `step(loss)` assigns what a rule, which is a subclass, makes of gradients,
+ * clipped and accumulated as asked. `torch.optim.Optimizer`.
+ *
+ * @param kind What errors call it.
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const [backbone, head] = [new nn.Linear(4, 8), new nn.Linear(8, 2)];
+ *   const optimizer = new optim.AdamW(
+ *     [{ params: backbone.parameters(), lr: 1e-4 }, { params: head.parameters() }],
+ *     { lr: 1e-3, clipNorm: 1 },
+ *   );
+ *   optimizer instanceof optim.Optimizer // true
  */
 export abstract class Optimizer extends Stateful {
   readonly kind: string;
@@ -142,17 +119,22 @@ export abstract class Optimizer extends Stateful {
   }
 
   /**
-   * The new value of one parameter. State is read and assigned through `this.state`, its new value being `this.kept(new, old)`:
-   * that is also what the parameter's value is made of.
+   * The new value of one parameter. State is read and assigned through `this.state`, its new value
+   * being `this.kept(new, old)`: that is also what the parameter's value is made of.
    */
   protected abstract update(update: Update): Tensor;
 
-  /** The new values of all parameters at once. An optimizer whose parameters share more than the counter has its own. */
+  /**
+   * The new values of all parameters at once. An optimizer whose parameters share more than the
+   * counter has its own.
+   */
   protected updateTogether(updates: readonly Update[]): Tensor[] {
     return updates.map((u) => this.update(u));
   }
 
-  /** True if the maths of the optimizer needs the number of the step; a schedule needs it anyhow. */
+  /**
+   * True if the maths of the optimizer needs the number of the step; a schedule needs it anyhow.
+   */
   protected get counts(): boolean {
     return false;
   }
@@ -163,8 +145,8 @@ export abstract class Optimizer extends Stateful {
   }
 
   /**
-   * The rate of the first group, f32[]: what the next step here takes. In a graph it is an operand or an output; outside,
-   * `await optimizer.rate.item()` reads it.
+   * The rate of the first group, f32[]: what the next step here takes. In a graph it is an operand
+   * or an output; outside, `await optimizer.rate.item()` reads it.
    */
   get rate(): Tensor {
     return this.rates[0]!;
@@ -189,8 +171,9 @@ export abstract class Optimizer extends Stateful {
   }
 
   /**
-   * One step down the gradient of `loss` (a scalar). Parameters that are frozen, and those that do not reach the loss unless `unused`
-   * is "error", stay as they are. Throws ShapeError for a loss that is no scalar, GraphError naming the parameters if none reaches it.
+   * One step down the gradient of `loss` (a scalar). Parameters that are frozen, and those that do
+   * not reach the loss unless `unused` is "error", stay as they are. Throws ShapeError for a loss
+   * that is no scalar, GraphError naming the parameters if none reaches it.
    */
   step(loss: Tensor): void {
     checkTensor(`${this.kind}.step`, loss);
@@ -201,7 +184,10 @@ export abstract class Optimizer extends Stateful {
     this.apply(this.gradients(loss));
   }
 
-  /** The gradients of a loss, one for each of `params`; none for those that are frozen or do not reach it, see `unused`. */
+  /**
+   * The gradients of a loss, one for each of `params`; none for those that are frozen or do not
+   * reach it, see `unused`.
+   */
   gradients(loss: Tensor): (Tensor | undefined)[] {
     const live = this.#members.filter((m) => !isFrozen(m.param));
     const grads = gradWhereReached(
@@ -224,7 +210,10 @@ export abstract class Optimizer extends Stateful {
       console.warn(`${this.kind}: ${what}, and ${missed.length > 1 ? "stay" : "stays"} as before`);
   }
 
-  /** One step along the given gradients, one for each of `params`, in their order; one without stays, and so does a frozen one. */
+  /**
+   * One step along the given gradients, one for each of `params`, in their order; one without
+   * stays, and so does a frozen one.
+   */
   apply(grads: readonly (Tensor | undefined)[], options: ApplyOptions = {}): void {
     checkRecord(`${this.kind}.apply`, options);
     this.#check(grads);
@@ -271,8 +260,8 @@ export abstract class Optimizer extends Stateful {
   }
 
   /**
-   * The f32 that a half is the rounding of, and its state. Where they are not one number, as before the first step and after weights
-   * were loaded, it is the half.
+   * The f32 that a half is the rounding of, and its state. Where they are not one number, as before
+   * the first step and after weights were loaded, it is the half.
    */
   #masterOf(target: Tensor): { state: Tensor; value: Tensor } | undefined {
     if (!isHalf(target.dtype) || this.options.masters === false) return undefined;
@@ -283,8 +272,9 @@ export abstract class Optimizer extends Stateful {
   }
 
   /**
-   * Means of the gradients of the last `accumulate` calls, complete at each `accumulate`th: `#when` is true there alone. A select and
-   * not a branch, and sums that begin anew rather than end at 0, so that sum and update are one kernel a parameter.
+   * Means of the gradients of the last `accumulate` calls, complete at each `accumulate`th: `#when`
+   * is true there alone. A select and not a branch, and sums that begin anew rather than end at 0,
+   * so that sum and update are one kernel a parameter.
    */
   #accumulated(members: readonly Member[], grads: readonly Tensor[]): readonly Tensor[] {
     const { accumulate = 1 } = this.options;
@@ -323,8 +313,8 @@ export abstract class Optimizer extends Stateful {
   }
 
   /**
-   * `count` tensors of the shape of `target`, as they were, and how to keep their new values; `keep` gives what is kept. They are one
-   * state, which a kernel binds once.
+   * `count` tensors of the shape of `target`, as they were, and how to keep their new values;
+   * `keep` gives what is kept. They are one state, which a kernel binds once.
    */
   protected moments(target: Tensor, count: number): Moments {
     const state = this.state(target, "moments", [count, ...(target.shape as number[])]);

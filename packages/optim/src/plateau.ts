@@ -1,5 +1,6 @@
 /**
- * A rate that falls when a metric no longer gets better. It has state, so that a compiled step, or one beside it, updates it.
+ * A rate that falls when a metric no longer gets better. It has state, so that a compiled step, or
+ * one beside it, updates it.
  */
 import {
   assign,
@@ -52,15 +53,19 @@ const plateauOptions: OptionNames<ReduceOnPlateauOptions> = {
 };
 
 /**
- * lr ← max(lr·factor, minLr) when more than `patience` metrics in a row were no better than the best so far. Better is, for "min",
- * metric < best·(1 − threshold), or metric < best − threshold with "abs"; NaN is never better.
+ * lr ← max(lr·factor, minLr) when more than `patience` metrics in a row were no better than the
+ * best so far. Better is, for "min", metric < best·(1 − threshold), or metric < best − threshold
+ * with "abs"; NaN is never better.
  *
- * Its `rate` is the `lr` of optimizers, or of their groups; `step(metric)` is called in a compiled function or outside. Throws
- * GraphError for options out of range, ShapeError for a metric that is no scalar. torch.optim.lr_scheduler.ReduceLROnPlateau.
+ * Its `rate` is the `lr` of optimizers, or of their groups; `step(metric)` is called in a compiled
+ * function or outside. Throws GraphError for options out of range, ShapeError for a metric that is
+ * no scalar. torch.optim.lr_scheduler.ReduceLROnPlateau.
  *
- *   const plateau = new optim.ReduceOnPlateau(0.1, { patience: 3 });
- *   const optimizer = new optim.SGD(net.parameters(), { lr: plateau.rate });
- *   plateau.step(validationLoss);
+ * @example
+ *   const plateau = new optim.ReduceOnPlateau(0.1, { patience: 1 });
+ *   const optimizer = new optim.SGD([param([1])], { lr: plateau.rate });
+ *   for (const validationLoss of [1, 2, 2, 2]) plateau.step(validationLoss);
+ *   plateau.rate // 0.01
  */
 export class ReduceOnPlateau extends Stateful {
   readonly options: ReduceOnPlateauOptions;

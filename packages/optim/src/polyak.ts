@@ -1,5 +1,6 @@
 /**
- * Averages of a model over time: the weights that are evaluated in place of the noisy ones, and target networks.
+ * Averages of a model over time: the weights that are evaluated in place of the noisy ones, and
+ * target networks.
  */
 import {
   assign,
@@ -26,14 +27,26 @@ function tell(target: Stateful, own: ReadonlyMap<string, Tensor>): void {
 }
 
 /**
- * θ′ ← θ′ + rate·(θ − θ′) for all state of `target`, from the state of `source` that has the same name: its running statistics too. What
- * holds no floats is copied. An exponential average of decay d has rate 1 − d, a target network rate τ; rate 1 copies.
+ * θ′ ← θ′ + rate·(θ − θ′) for all state of `target`, from the state of `source` that has the same
+ * name: its running statistics too. What holds no floats is copied. An exponential average of decay
+ * d has rate 1 − d, a target network rate τ; rate 1 copies.
  *
- * Of f16 and bf16 a small share is lost: where rate·(θ − θ′) is less than half an ulp of θ′, it stays. Make `target` of f32, which may
- * follow a source of halves; one of halves that cannot follow is told of once.
+ * Of f16 and bf16 a small share is lost: where rate·(θ − θ′) is less than half an ulp of θ′, it
+ * stays. Make `target` of f32, which may follow a source of halves; one of halves that cannot
+ * follow is told of once.
  *
- * Records assignments in the current trace, as an optimizer's step does, and sees those made before. Throws GraphError where names
- * differ or the rate is not in [0, 1], ShapeError or DtypeError where tensors differ. Polyak & Juditsky 1992.
+ * Records assignments in the current trace, as an optimizer's step does, and sees those made
+ * before. Throws GraphError where names differ or the rate is not in [0, 1], ShapeError or
+ * DtypeError where tensors differ. Polyak & Juditsky 1992.
+ * `torch.optim.swa_utils.get_ema_multi_avg_fn`.
+ *
+ * @param rate The share, from 0 to 1.
+ * @example
+ *   const [target, source] = [new nn.Linear(1, 1), new nn.Linear(1, 1)];
+ *   const before = target.weight.lerp(source.weight, 0.1);
+ *   const expected = tensor(await before.data());
+ *   await compile(() => optim.polyak(target, source, 0.1))();
+ *   allClose(target.weight.reshape([1]), expected) // true
  */
 export function polyak(target: Stateful, source: Stateful, rate: number | Tensor): void {
   for (const holder of [target, source])

@@ -12,6 +12,7 @@ export interface RmsPropOptions extends OptimizerOptions {
   readonly alpha?: number;
   /** Added to the root, default 1e-8. */
   readonly eps?: number;
+  /** μ, default 0. */
   readonly momentum?: number;
   /** Divides by the deviation rather than the root mean square. */
   readonly centered?: boolean;
@@ -26,9 +27,17 @@ const rmsPropOptions: OptionNames<RmsPropOptions> = {
 };
 
 /**
- * v ← α·v + (1 − α)·g², w ← w − lr·u, u = g / (√v + eps), or with momentum u ← μ·u + g / (√v + eps); g has
- * weightDecay·w added; `centered` subtracts the square of the mean from v. Throws GraphError for options out of
- * range. Tieleman & Hinton 2012; Graves 2013, eq. 38–42 for `centered`; eps outside the root, as in PyTorch.
+ * v ← α·v + (1 − α)·g², w ← w − lr·u, u = g / (√v + eps), or with momentum u ← μ·u + g / (√v +
+ * eps); g has weightDecay·w added; `centered` subtracts the square of the mean from v. Throws
+ * GraphError for options out of range. Tieleman & Hinton 2012; Graves 2013, eq. 38–42 for
+ * `centered`; eps outside the root, as in PyTorch.
+ *
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, -1]);
+ *   const optimizer = new optim.RMSProp([w], { lr: 0.01 });
+ *   await compile(() => optimizer.step(w.square().sum()))();
+ *   w // [0.9, −0.9]; g/√((1 − 0.99)·g²) is 10
  */
 export class RMSProp extends Optimizer {
   readonly alpha: number;

@@ -53,10 +53,15 @@ export interface CosineRestartsOptions {
 const cosineRestartsOptions: OptionNames<CosineRestartsOptions> = { factor: 1, end: 1 };
 
 /**
- * end + (start − end)·(1 + cos(π·T/Tᵢ))/2, T steps into the ith cycle, whose length is Tᵢ = every·factorⁱ.
- * Loshchilov & Hutter 2017, eq. 5; torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.
+ * end + (start − end)·(1 + cos(π·T/Tᵢ))/2, T steps into the ith cycle, whose length is Tᵢ =
+ * every·factorⁱ. Loshchilov & Hutter 2017, eq. 5;
+ * torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.
  *
- *   schedule.cosineRestarts(0.1, 1000, { factor: 2 });
+ * @param start The rate at step 0.
+ * @param every Steps between two changes.
+ * @example
+ *   const rates = schedule.cosineRestarts(1, 4, { factor: 2 });
+ *   rates(tensor([0, 2, 4, 8])) // [1, ½, 1, ½]; 4 steps, then 8
  */
 export const cosineRestarts = (
   start: number,
@@ -97,7 +102,11 @@ export const cosineRestarts = (
 /**
  * start·gamma^(milestones at or before this step). torch.optim.lr_scheduler.MultiStepLR.
  *
- *   schedule.multiStep(0.1, [30, 80]);
+ * @param start The rate at step 0.
+ * @param milestones Steps, ascending.
+ * @param gamma The factor at each milestone.
+ * @example
+ *   schedule.multiStep(1, [30, 80])(tensor([0, 30, 80])) // [1, 0.1, 0.01]
  */
 export const multiStep = (start: number, milestones: readonly number[], gamma = 0.1): Schedule => {
   checkRange("multiStep", "start", start, 0, Infinity);
@@ -111,10 +120,14 @@ export const multiStep = (start: number, milestones: readonly number[], gamma = 
 };
 
 /**
- * Each schedule in turn: the first until milestones[0], the next, counting from 0 there, until milestones[1], and so on.
- * torch.optim.lr_scheduler.SequentialLR.
+ * Each schedule in turn: the first until milestones[0], the next, counting from 0 there, until
+ * milestones[1], and so on. torch.optim.lr_scheduler.SequentialLR.
  *
- *   schedule.sequential([schedule.linear(0, 0.1, 100), schedule.cosine(0.1, 900)], [100]);
+ * @param schedules Schedules, functions of the step.
+ * @param milestones Where the next schedule begins, ascending, one fewer than schedules.
+ * @example
+ *   const parts = [schedule.linear(0, 1, 10), schedule.cosine(1, 90)];
+ *   schedule.sequential(parts, [10])(tensor([5, 10, 100])) // [½, 1, 0]
  */
 export const sequential = (
   schedules: readonly Schedule[],
@@ -157,10 +170,11 @@ const oneCycleOptions: OptionNames<OneCycleOptions> = {
 };
 
 /**
- * From peak/divFactor to `peak` and down to peak/divFactor/finalDivFactor over `steps`, in half waves or straight; it stays there.
- * Smith & Topin 2018; torch.optim.lr_scheduler.OneCycleLR.
- *
- *   schedule.oneCycle(0.1, 10000);
+ * From peak/divFactor to `peak` and down to peak/divFactor/finalDivFactor over `steps`, in half
+ * waves or straight; it stays there. Smith & Topin 2018; torch.optim.lr_scheduler.OneCycleLR.
+ * @example
+ *   const rates = schedule.oneCycle(1, 100);
+ *   rates(tensor([30])) // [1]; the peak, at 30 % of the steps
  */
 export const oneCycle = (peak: number, steps: number, options: OneCycleOptions = {}): Schedule => {
   const op = "oneCycle";
@@ -215,15 +229,32 @@ function composed(
   return (count) => schedules.map((s) => s(count)).reduce(join);
 }
 
-/** The sum of schedules. */
+/**
+ * The sum of schedules. No counterpart in PyTorch.
+ *
+ * @param schedules Schedules, functions of the step.
+ * @example
+ *   schedule.sum([schedule.constant(1), schedule.constant(3)])(tensor([0])) // [4]
+ */
 export const sum = (schedules: readonly Schedule[]): Schedule =>
   composed("sum", schedules, (a, b) => a.add(b));
 
-/** The product of schedules: torch.optim.lr_scheduler.ChainedScheduler, where all but one are factors. */
+/**
+ * The product of schedules: torch.optim.lr_scheduler.ChainedScheduler, where all but one are
+ * factors.
+ * @example
+ *   schedule.product([schedule.constant(2), schedule.linear(0, 1, 10)])(tensor([5])) // [1]
+ */
 export const product = (schedules: readonly Schedule[]): Schedule =>
   composed("product", schedules, (a, b) => a.mul(b));
 
-/** The mean of schedules. */
+/**
+ * The mean of schedules. No counterpart in PyTorch.
+ *
+ * @param schedules Schedules, functions of the step.
+ * @example
+ *   schedule.mean([schedule.constant(1), schedule.constant(3)])(tensor([0])) // [2]
+ */
 export const mean = (schedules: readonly Schedule[]): Schedule => {
   const all = sum(schedules);
   return (count) => all(count).mul(1 / schedules.length);

@@ -1,6 +1,7 @@
 /**
- * Learning rates over time, as graph expressions of the number of finished steps, so that a compiled step
- * changes its rate by itself. A schedule takes f32[] (0 at the first step) and gives f32[].
+ * Learning rates over time, as graph expressions of the number of finished steps, so that a
+ * compiled step changes its rate by itself. A schedule takes f32[] (0 at the first step) and gives
+ * f32[].
  */
 import { checkOptions, GraphError, type OptionNames, select, type Tensor } from "@kiln-ml/ir";
 import { checkPositive, checkRange } from "./check.ts";
@@ -14,20 +15,37 @@ export type Rate = number | Tensor | Schedule;
 /** From 0 to 1 over `steps`, then 1. */
 const progress = (step: Tensor, steps: number): Tensor => step.mul(1 / steps).minimum(1);
 
-/** The same rate at every step. */
+/**
+ * The same rate at every step. `keras.optimizers.Optimizer(learning_rate)`;
+ * `torch.optim.lr_scheduler.ConstantLR` of factor 1.
+ *
+ * @param lr The rate.
+ * @example
+ *   schedule.constant(0.1)(tensor([0, 50])) // [0.1, 0.1]
+ */
 export const constant = (lr: number): Schedule => {
   checkRange("constant", "lr", lr, 0, Infinity);
   return (step) => step.mul(0).add(lr);
 };
 
 export interface PolynomialOptions {
+  /** Default 1. */
   readonly power?: number;
+  /** The rate at the end, default 0. */
   readonly end?: number;
 }
 
 const polynomialOptions: OptionNames<PolynomialOptions> = { power: 1, end: 1 };
 
-/** start + (end − start)·min(step / steps, 1). */
+/**
+ * start + (end − start)·min(step / steps, 1). `torch.optim.lr_scheduler.LinearLR`.
+ *
+ * @param start The rate at step 0.
+ * @param end The rate at the end.
+ * @param steps Steps until the end is reached.
+ * @example
+ *   schedule.linear(1, 0, 10)(tensor([0, 5, 20])) // [1, ½, 0]
+ */
 export const linear = (start: number, end: number, steps: number): Schedule => {
   checkRange("linear", "start", start, 0, Infinity);
   checkRange("linear", "end", end, 0, Infinity);
@@ -38,7 +56,16 @@ export const linear = (start: number, end: number, steps: number): Schedule => {
       .add(start);
 };
 
-/** end + (start − end)·(1 + cos(π·min(step / steps, 1)))/2. Loshchilov & Hutter 2017, eq. 5, without restarts. */
+/**
+ * end + (start − end)·(1 + cos(π·min(step / steps, 1)))/2. Loshchilov & Hutter 2017, eq. 5, without
+ * restarts. `torch.optim.lr_scheduler.CosineAnnealingLR`.
+ *
+ * @param start The rate at step 0.
+ * @param steps Steps until the end is reached.
+ * @param end The rate at the end.
+ * @example
+ *   schedule.cosine(1, 100)(tensor([0, 50, 100])) // [1, ½, 0]
+ */
 export const cosine = (start: number, steps: number, end = 0): Schedule => {
   checkRange("cosine", "start", start, 0, Infinity);
   checkRange("cosine", "end", end, 0, Infinity);
@@ -53,9 +80,13 @@ export const cosine = (start: number, steps: number, end = 0): Schedule => {
 };
 
 /**
- * end + (start − end)·(1 − min(step / steps, 1))^power. torch.optim.lr_scheduler.PolynomialLR, whose end is 0 and power 1.
+ * end + (start − end)·(1 − min(step / steps, 1))^power. torch.optim.lr_scheduler.PolynomialLR,
+ * whose end is 0 and power 1.
  *
- *   schedule.polynomial(0.1, 1000, { power: 2 });
+ * @param start The rate at step 0.
+ * @param steps Steps until the end is reached.
+ * @example
+ *   schedule.polynomial(1, 10, { power: 2 })(tensor([0, 5, 10])) // [1, ¼, 0]
  */
 export const polynomial = (
   start: number,
@@ -76,14 +107,29 @@ export const polynomial = (
       .add(end);
 };
 
-/** start·gammaˢᵗᵉᵖ. */
+/**
+ * start·gammaˢᵗᵉᵖ. `torch.optim.lr_scheduler.ExponentialLR`.
+ *
+ * @param start The rate at step 0.
+ * @param gamma The factor of a step.
+ * @example
+ *   schedule.exponential(1, 0.5)(tensor([0, 1, 3])) // [1, ½, ⅛]
+ */
 export const exponential = (start: number, gamma: number): Schedule => {
   checkRange("exponential", "start", start, 0, Infinity);
   checkPositive("exponential", "gamma", gamma);
   return (step) => step.mul(Math.log(gamma)).exp().mul(start);
 };
 
-/** start·gamma^⌊step / every⌋. */
+/**
+ * start·gamma^⌊step / every⌋. `torch.optim.lr_scheduler.StepLR`.
+ *
+ * @param start The rate at step 0.
+ * @param every Steps between two changes.
+ * @param gamma The factor at each change.
+ * @example
+ *   schedule.step(1, 30)(tensor([0, 29, 30, 60])) // [1, 1, 0.1, 0.01]
+ */
 export const step = (start: number, every: number, gamma = 0.1): Schedule => {
   checkRange("step", "start", start, 0, Infinity);
   checkPositive("step", "every", every);
@@ -109,10 +155,13 @@ export interface WarmupOptions {
 const warmupOptions: OptionNames<WarmupOptions> = { start: 1, shape: 1 };
 
 /**
- * Rises to `peak` over `steps` (the first step already has start + (peak − start)/steps), then follows `after`, which counts from 0
- * there. Goyal et al. 2017, section 2.2, for the even rise.
+ * Rises to `peak` over `steps` (the first step already has start + (peak − start)/steps), then
+ * follows `after`, which counts from 0 there. Goyal et al. 2017, section 2.2, for the even rise.
+ * `torch.optim.lr_scheduler.LinearLR` within `SequentialLR`.
  *
- *   schedule.warmup(1e-3, 500, schedule.cosine(1e-3, 10000));
+ * @example
+ *   const rates = schedule.warmup(1, 10, schedule.constant(1));
+ *   rates(tensor([10, 50])) // [1, 1]
  */
 export const warmup = (
   peak: number,
@@ -149,6 +198,14 @@ export const warmup = (
 
 /**
  * scale·width^−½·min(t^−½, t·warmupSteps^−³ᐟ²) with t = step + 1. Vaswani et al. 2017, section 5.3.
+ * No counterpart in PyTorch.
+ *
+ * @param width Features of the model.
+ * @param warmupSteps Steps in which the rate rises.
+ * @param scale A factor.
+ * @example
+ *   const rates = schedule.noam(1, 4)(tensor([0, 3, 15]));
+ *   rates // [⅛, ½, ¼]; rises for 4 steps, then falls as 1/√t
  */
 export const noam = (width: number, warmupSteps: number, scale = 1): Schedule => {
   checkPositive("noam", "width", width);

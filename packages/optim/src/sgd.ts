@@ -32,9 +32,17 @@ const sgdOptions: OptionNames<SgdOptions> = {
 };
 
 /**
- * v ← μ·v + (1 − d)·g, w ← w − lr·v, where g has weightDecay·w added and the first v is g itself; with
- * `nesterov`, w ← w − lr·(g + μ·v). Throws GraphError for options out of range.
- * Sutskever et al. 2013; velocity in units of the gradient, as in PyTorch.
+ * v ← μ·v + (1 − d)·g, w ← w − lr·v, where g has weightDecay·w added and the first v is g itself;
+ * with `nesterov`, w ← w − lr·(g + μ·v). Throws GraphError for options out of range. Sutskever et
+ * al. 2013; velocity in units of the gradient, as in PyTorch.
+ *
+ * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
+ * @example
+ *   const w = param([1, 2]);
+ *   const optimizer = new optim.SGD([w], { lr: 0.1, momentum: 0.9 });
+ *   const step = compile(() => optimizer.step(w.square().sum()));
+ *   await step();
+ *   w // [0.8, 1.6]; w − 0.1·2·w
  */
 export class SGD extends Optimizer {
   readonly momentum: number;

@@ -1,5 +1,6 @@
 /**
- * `evaluate` and `predict`: passes over data that change nothing, with the model in evaluation mode.
+ * `evaluate` and `predict`: passes over data that change nothing, with the model in evaluation
+ * mode.
  */
 import {
   checkOptions,
@@ -47,7 +48,14 @@ async function inEvaluation<T>(net: Module, work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * Loss and metrics of `net` over all batches of `loader`: `{ loss, accuracy, … }`. Rejects with GraphError for a loader without any.
+ * Loss and metrics of `net` over all batches of `loader`: `{ loss, accuracy, … }`. Rejects with
+ * GraphError for a loader without any. `keras.Model.evaluate`.
+ * @example
+ *   const { loss, accuracy } = await train.evaluate(net, loader, {
+ *     loss: nn.crossEntropy,
+ *     metrics: [train.metrics.accuracy()],
+ *   });
+ *   accuracy >= 0 && accuracy <= 1 // true
  */
 export async function evaluate(
   net: Module,
@@ -95,17 +103,26 @@ function programOf(net: Module, count: number, target: Backend | undefined): Com
 const predictOptions: OptionNames<PredictOptions> = { inputs: 1, target: 1 };
 
 export interface PredictOptions {
-  /** Arrays of a batch that are inputs: those before it are passed, the rest is not; all but the last by default. */
+  /**
+   * Arrays of a batch that are inputs: those before it are passed, the rest is not; all but the
+   * last by default.
+   */
   readonly inputs?: number;
   /** Where it runs; by default where the model lives, or what suits it. */
   readonly target?: Backend | undefined;
 }
 
 /**
- * What `net` gives for all batches of `loader`, one after the other along the first axis: `{ data, shape }`.
+ * What `net` gives for all batches of `loader`, one after the other along the first axis: `{ data,
+ * shape }`.
  *
- * A batch of one array is an input; of several, the last is the target and stays unread. Rejects with GraphError for a loader
- * without batches, and for a model that does not give one tensor.
+ * A batch of one array is an input; of several, the last is the target and stays unread. Rejects
+ * with GraphError for a loader without batches, and for a model that does not give one tensor.
+ * `keras.Model.predict`.
+ *
+ * @example
+ *   const { shape } = await train.predict(net, loader);
+ *   shape // [4, 2]
  */
 export async function predict(
   net: Module,

@@ -1,6 +1,6 @@
 /**
- * `fit`: epochs of steps. A step is one program, asked for and not waited for; metrics are its state. The loop keeps the position,
- * calls callbacks and saves nothing itself.
+ * `fit`: epochs of steps. A step is one program, asked for and not waited for; metrics are its
+ * state. The loop keeps the position, calls callbacks and saves nothing itself.
  */
 import { checkOptions, checkRecord, GraphError } from "@kiln-ml/ir";
 import { type Module, seed as seedModules } from "@kiln-ml/nn";
@@ -357,19 +357,23 @@ class Fit implements Run {
 }
 
 /**
- * Trains `net` on the batches of `loader`, of which the last array is the target and the others are the arguments of `forward`.
+ * Trains `net` on the batches of `loader`, of which the last array is the target and the others are
+ * the arguments of `forward`.
  *
- * A step is one program: forward, `loss`, backward, optimizer and metrics. Resolves to the history: what each epoch measured. Rejects
- * with GraphError for options that do not fit and for a loader without batches, with what callbacks throw, and with the errors
- * of the graph.
+ * A step is one program: forward, `loss`, backward, optimizer and metrics. Resolves to the history:
+ * what each epoch measured. Rejects with GraphError for options that do not fit and for a loader
+ * without batches, with what callbacks throw, and with the errors of the graph.
  *
- *   const history = await train.fit(net, loader, {
+ * With `train.checkpoint("runs/a", { keep: 3 })` among the callbacks, `resume: "runs/a"` goes on
+ * where a run ended. `keras.Model.fit`.
+ *
+ * @example
+ *   const { epochs } = await train.fit(net, loader, {
  *     optimizer: (params) => new optim.AdamW(params, { lr: 3e-4 }),
- *     loss: nn.crossEntropy, metrics: [train.metrics.accuracy()], validation, epochs: 20,
+ *     loss: nn.crossEntropy, metrics: [train.metrics.accuracy()], validation, epochs: 2,
  *     callbacks: [train.earlyStopping({ monitor: "val.accuracy" })],
  *   });
- *
- * With `train.checkpoint("runs/a", { keep: 3 })` among the callbacks, `resume: "runs/a"` goes on where a run ended.
+ *   epochs.length // 2
  */
 export async function fit(net: Module, loader: Batches, options: FitOptions): Promise<History> {
   checkModule("fit", net);

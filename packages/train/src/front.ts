@@ -1,6 +1,7 @@
 /**
- * What training needs of the front door, as an interface: this package builds graphs and loops, and whoever has a compiler plugs
- * it in, as `kiln-ml/train` does when it is loaded. So nothing here imports the compiler, and the loop can be tried on another.
+ * What training needs of the front door, as an interface: this package builds graphs and loops, and
+ * whoever has a compiler plugs it in, as `kiln-ml/train` does when it is loaded. So nothing here
+ * imports the compiler, and the loop can be tried on another.
  */
 import { GraphError, type Tensor } from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
@@ -8,7 +9,10 @@ import type { Module } from "@kiln-ml/nn";
 /** Tensors of state by name. */
 export type Named = ReadonlyMap<string, Tensor>;
 
-/** The type of one argument: its shape, where a name stands for an extent that differs from call to call. */
+/**
+ * The type of one argument: its shape, where a name stands for an extent that differs from call to
+ * call.
+ */
 export interface ArgumentType {
   readonly shape: readonly (number | string)[];
   readonly dtype: "f32" | "f64" | "i8" | "i32" | "u8" | "u32";
@@ -65,7 +69,11 @@ export interface FrontDoor {
 
 let plugged: FrontDoor | undefined;
 
-/** Makes `door` the one that everything of this package uses. */
+/**
+ * Makes `door` the one that everything of this package uses. No counterpart in PyTorch.
+ * @example
+ *   train.plug({ compile, stateBytes, loadState }); // `kiln-ml/train` does it
+ */
 export function plug(door: FrontDoor): void {
   plugged = door;
 }

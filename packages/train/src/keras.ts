@@ -1,6 +1,6 @@
 /**
- * Keras's face: a model that knows its optimizer, loss and metrics by name, and is fitted to arrays. All of it is `fit`, `evaluate`
- * and `predict` of this package, said in another habit.
+ * Keras's face: a model that knows its optimizer, loss and metrics by name, and is fitted to
+ * arrays. All of it is `fit`, `evaluate` and `predict` of this package, said in another habit.
  */
 import {
   batchShapeOf,
@@ -154,10 +154,12 @@ const isOptions = (x: unknown): x is SequentialOptions =>
  * Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`, as Keras
  * has them.
  *
- *   const model = new train.Sequential([new nn.Input([2]), new nn.Dense(8)], { backend: "wasm" });
- *   model.backend = "webgpu";
- *
  * Throws GraphError for a backend that there is not.
+ *
+ * @param layers Layers and functions.
+ * @example
+ *   const model = new train.Sequential([new nn.Input([2]), new nn.Dense(8)], { backend: "js" });
+ *   model.parameterCount // 24
  */
 export class Sequential extends PlainSequential {
   #compiled: Compiled | undefined;
@@ -274,7 +276,10 @@ export class Sequential extends PlainSequential {
     return predict(this, this.#loader(x, undefined, batchSize), await this.#there());
   }
 
-  /** Prints the layers with the shapes of their results, where an `Input` makes them known, and their parameters. */
+  /**
+   * Prints the layers with the shapes of their results, where an `Input` makes them known, and
+   * their parameters.
+   */
   summary(print: (text: string) => void = console.log): void {
     if (typeof print !== "function")
       throw new GraphError(`summary: print must be a function, got ${kindOf(print)}`);
@@ -282,7 +287,14 @@ export class Sequential extends PlainSequential {
   }
 }
 
-/** Layers of a model with their parameters, as a table. */
+/**
+ * Layers of a model with their parameters, as a table. `keras.Model.summary`.
+ *
+ * @param net A module.
+ * @example
+ *   const net = new nn.Sequential(new nn.Linear(3, 2));
+ *   train.summaryOf(net).split("\n").at(-1) // "total 8 parameters"
+ */
 export function summaryOf(net: Module): string {
   if (!(net instanceof Object) || typeof net.children !== "function")
     throw new GraphError(`summary: takes a module, got ${kindOf(net)}`);

@@ -23,11 +23,16 @@ export interface StepResult {
 export type Step = (...batch: Tensor[]) => StepResult | Tensor;
 
 export interface EvaluateOptions {
+  /** Of the output and the target: `nn.crossEntropy`, or a function. */
   readonly loss?: Loss | undefined;
+  /** Beside the loss: `[train.metrics.accuracy()]`. */
   readonly metrics?: readonly Metric[] | undefined;
   /** In place of `loss(net.forward(…inputs), target)`. */
   readonly step?: Step | undefined;
-  /** "f16" or "bf16": products in half precision, with the loss scaled where f16 would lose gradients. */
+  /**
+   * "f16" or "bf16": products in half precision, with the loss scaled where f16 would lose
+   * gradients.
+   */
   readonly precision?: ProductDtype | undefined;
   /** Where it runs; by default where the model lives, or what suits it. */
   readonly target?: Backend | undefined;
@@ -36,8 +41,12 @@ export interface EvaluateOptions {
 }
 
 export interface FitOptions extends EvaluateOptions {
-  /** An optimizer, or what makes one of the parameters: `optim.adamW({ lr })`, or `(p) => new optim.Adam(p, { lr })`. */
+  /**
+   * An optimizer, or what makes one of the parameters: `optim.adamW({ lr })`, or `(p) => new
+   * optim.Adam(p, { lr })`.
+   */
   readonly optimizer: Optimizer | ((params: Tensor[]) => Optimizer);
+  /** Batches of which loss and metrics are told after each epoch. */
   readonly validation?: Batches | undefined;
   /** The step of the validation, if not `step`. */
   readonly validationStep?: Step | undefined;
@@ -47,6 +56,7 @@ export interface FitOptions extends EvaluateOptions {
   readonly accumulate?: number | undefined;
   /** Seeds `nn.seed` for layers that are not built yet, and keys that are not drawn yet. */
   readonly seed?: number | undefined;
+  /** What is told of the run, and may end it. */
   readonly callbacks?: readonly Callback[] | undefined;
   /** A folder of `checkpoint`, or one of its files. A folder without checkpoints starts anew. */
   readonly resume?: string | undefined;

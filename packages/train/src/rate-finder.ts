@@ -1,5 +1,6 @@
 /**
- * Looks for a learning rate: a short run whose rate rises from step to step, after which the model is as it was.
+ * Looks for a learning rate: a short run whose rate rises from step to step, after which the model
+ * is as it was.
  */
 import { checkOptions, checkRecord, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { type Module, seed as seedModules } from "@kiln-ml/nn";
@@ -17,13 +18,17 @@ import {
 import { TrainingProgram } from "./program.ts";
 
 export interface RateFinderOptions extends EvaluateOptions {
-  /** The optimizer for the rate that it is handed: `(params, lr) => new optim.Adam(params, { lr })`. */
+  /**
+   * The optimizer for the rate that it is handed: `(params, lr) => new optim.Adam(params, { lr })`.
+   */
   readonly optimizer: (params: Tensor[], lr: Schedule) => Optimizer;
   /** The first rate, default 1e-7, and the last, default 10. */
   readonly from?: number;
+  /** The last rate, default 10. */
   readonly to?: number;
   /** Steps between them, default 100. */
   readonly steps?: number;
+  /** Seeds layers and keys, as of `fit`. */
   readonly seed?: number;
 }
 
@@ -55,10 +60,21 @@ const divergence = 4;
 const inertia = 0.9;
 
 /**
- * Trains with a rate that rises geometrically, and resolves to the one at which the smoothed loss falls the steepest, and the curve. Ends
- * early once the loss diverges. The model is then as it was. Smith 2017, section 3.3.
+ * Trains with a rate that rises geometrically, and resolves to the one at which the smoothed loss
+ * falls the steepest, and the curve. Ends early once the loss diverges. The model is then as it
+ * was. Smith 2017, section 3.3.
  *
  * Rejects with GraphError for rates out of order, and where the loss does not fall anywhere.
+ * `LearningRateFinder` of Lightning.
+ *
+ * @param net A module.
+ * @param loader What gives batches: a `DataLoader`, or lists of arrays.
+ * @example
+ *   const { lr } = await train.findLearningRate(net, loader, {
+ *     optimizer: (params, lr) => new optim.SGD(params, { lr }),
+ *     loss: nn.crossEntropy, from: 1e-3, to: 1, steps: 20,
+ *   });
+ *   lr > 1e-3 && lr < 1 // true
  */
 export async function findLearningRate(
   net: Module,
@@ -101,7 +117,10 @@ export async function findLearningRate(
   return { lr: steepest(points), points };
 }
 
-/** The losses of up to `steps` steps, one after the other; the model is put back when the reader ends. */
+/**
+ * The losses of up to `steps` steps, one after the other; the model is put back when the reader
+ * ends.
+ */
 async function* lossesOf(
   net: Module,
   loader: Batches,

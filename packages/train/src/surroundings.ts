@@ -20,7 +20,11 @@ let current: Surroundings = {
 
 /**
  * Says where a run takes place: how reports are drawn, and how checkpoints are read.
- * `kiln-ml/train` does it for Node.
+ * `kiln-ml/train` does it for Node. No counterpart in PyTorch.
+ *
+ * @param by Reads checkpoints, and shows progress.
+ * @example
+ *   train.surround({ readCheckpoint: async () => undefined, renderer: () => undefined });
  */
 export function surround(by: Surroundings): void {
   current = by;

@@ -1,5 +1,6 @@
 /**
- * Lightning's face: a module that says what a step is and which optimizer it wants, and a trainer that runs it. All of it is `fit`.
+ * Lightning's face: a module that says what a step is and which optimizer it wants, and a trainer
+ * that runs it. All of it is `fit`.
  */
 import { GraphError, kindOf, type Tensor } from "@kiln-ml/ir";
 import { Module } from "@kiln-ml/nn";
@@ -10,7 +11,22 @@ import { fit } from "./fit.ts";
 import type { FitOptions, StepResult } from "./options.ts";
 import type { History, Logs } from "./run.ts";
 
-/** A module with its own steps. The gradient, the optimizer and metrics follow what a step gives. */
+/**
+ * A module with its own steps. The gradient, the optimizer and metrics follow what a step gives.
+ * `lightning.LightningModule`.
+ * @example
+ *   class Classifier extends train.TrainingModule {
+ *     fc = new nn.Linear(1, 2);
+ *     trainingStep(x, target) {
+ *       const output = this.fc.forward(x);
+ *       return { loss: nn.crossEntropy(output, target), output, target }; // for metrics
+ *     }
+ *     configureOptimizers() { return new optim.Adam(this.parameters(), { lr: 1e-3 }); }
+ *   }
+ *   const trainer = new train.Trainer({ metrics: [train.metrics.accuracy()], renderer: false });
+ *   const { epochs } = await trainer.fit(new Classifier(), loader);
+ *   epochs.length // 1
+ */
 export abstract class TrainingModule extends Module {
   /** The arrays of a batch as tensors → the loss, or `{ loss, output, target }` for metrics. */
   abstract trainingStep(...batch: Tensor[]): StepResult | Tensor;
@@ -32,7 +48,19 @@ export interface TrainerOptions
   readonly maxEpochs?: number;
 }
 
-/** `new Trainer({ maxEpochs: 10 }).fit(module, loader, validation)`. */
+/**
+ * Trains a `TrainingModule`: `fit`, with the steps and the optimizer that the module says. Throws
+ * GraphError for other modules. `lightning.Trainer`.
+ *
+ * @example
+ *   class Regression extends train.TrainingModule {
+ *     fc = new nn.Linear(1, 2);
+ *     trainingStep(x, target) { return nn.crossEntropy(this.fc.forward(x), target); }
+ *     configureOptimizers() { return new optim.SGD(this.parameters(), { lr: 0.1 }); }
+ *   }
+ *   const trainer = new train.Trainer({ maxEpochs: 2, renderer: false });
+ *   (await trainer.fit(new Regression(), loader)).epochs.length // 2
+ */
 export class Trainer {
   readonly options: TrainerOptions;
 

@@ -1,6 +1,7 @@
 /**
- * The discrete Fourier transform as products with matrices of cosines and sines: one product for short lines, and, where a long line's
- * length has factors, one for each factor with twiddles in between. Lengths must be numbers.
+ * The discrete Fourier transform as products with matrices of cosines and sines: one product for
+ * short lines, and, where a long line's length has factors, one for each factor with twiddles in
+ * between. Lengths must be numbers.
  */
 import { isStatic } from "../dim.ts";
 import type { Tensor } from "../node.ts";
@@ -28,7 +29,10 @@ function roots(rows: number, columns: number, n: number, sign: number): Float64A
 const table = (values: Float64Array, shape: readonly number[], { dtype }: Tensor): Tensor =>
   tensor(dtype === "f64" ? values : Float32Array.from(values), { shape });
 
-/** The matrix [n, 2, bins, 2] that takes a complex line to its spectrum; of a real line, [n, 1, bins, 2]. */
+/**
+ * The matrix [n, 2, bins, 2] that takes a complex line to its spectrum; of a real line, [n, 1,
+ * bins, 2].
+ */
 function spectrumMatrix(n: number, bins: number, sign: number, parts: 1 | 2, like: Tensor): Tensor {
   const w = roots(n, bins, n, sign);
   if (parts === 1) return table(w, [n, 1, bins, 2], like);
@@ -84,7 +88,9 @@ function multiplied(z: Tensor, w: Tensor): Tensor {
 }
 
 export interface TransformOptions {
+  /** e^(+2πi…), divided by n. */
   readonly inverse: boolean;
+  /** Only the places up to ⌊n/2⌋, of real lines. */
   readonly onesided: boolean;
 }
 
@@ -103,7 +109,16 @@ function fitted(x: Tensor, n: number): Tensor {
       );
 }
 
-/** The spectrum of x[…, m, 1 or 2] over n places; the inverse is divided by n. A onesided inverse gives a real line. */
+/**
+ * The spectrum of x[…, m, 1 or 2] over n places; the inverse is divided by n. A onesided inverse
+ * gives a real line. No counterpart in PyTorch: `fft`, `rfft` and their inverses are made of it.
+ *
+ * @param x A line of real numbers or pairs, […, m, 1 or 2].
+ * @param n Places of the transform.
+ * @example
+ *   const line = tensor([[1], [1], [1], [1]]);
+ *   fft.fourier(line, 4, { inverse: false, onesided: true }) // [[4, 0], [0, 0], [0, 0]]
+ */
 export const fourier = (x: Tensor, n: number, options: TransformOptions): Tensor =>
   inFloat32([x], (wide) => spectrum(wide, n, options));
 

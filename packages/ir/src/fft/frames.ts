@@ -17,7 +17,9 @@ interface Frames {
   readonly hop?: number;
   /** f32[size], ones by default. */
   readonly window?: Tensor;
-  /** Frames are centred at multiples of the hop, on a signal mirrored at its ends; true by default. */
+  /**
+   * Frames are centred at multiples of the hop, on a signal mirrored at its ends; true by default.
+   */
   readonly center?: boolean;
 }
 
@@ -52,12 +54,14 @@ function framesOf(op: string, size: number, { hop, window, center = true }: Fram
 /**
  * Spectra of frames of `size` elements: Y[k, t] = Σ_j w[j]·x[t·hop + j]·e^(−2πi·jk/size).
  *
- * x: [..., L] → [..., bins, frames, 2]; frames = 1 + ⌊L/hop⌋ if centred, else 1 + ⌊(L − size)/hop⌋; bins = ⌊size/2⌋ + 1 if onesided.
- * L and batch axes may be symbols. `torch.stft` with its defaults but for the hop's name.
- *
- *   fft.stft(ones([16]), 8, { hop: 4, window: fft.hannWindow(8) }) // [5, 5, 2]
+ * x: [..., L] → [..., bins, frames, 2]; frames = 1 + ⌊L/hop⌋ if centred, else 1 + ⌊(L − size)/hop⌋;
+ * bins = ⌊size/2⌋ + 1 if onesided. L and batch axes may be symbols. `torch.stft` with its defaults
+ * but for the hop's name.
  *
  * Throws ShapeError if the window has another size, or the signal is shorter than half a frame.
+ *
+ * @example
+ *   fft.stft(ones([16]), 8, { hop: 4, window: fft.hannWindow(8) }).shape // [5, 5, 2]
  */
 export function stft(x: Tensor, size: number, options: StftOptions = {}): Tensor {
   checkTensor("stft", x);
@@ -87,12 +91,14 @@ function mirrored(x: Tensor, by: number): Tensor {
 }
 
 /**
- * The signal whose frames have these spectra, as near as can be: overlapping frames are summed and divided by the sum of the squared
- * windows; where that is 0, so is the result. Undoes `stft`.
+ * The signal whose frames have these spectra, as near as can be: overlapping frames are summed and
+ * divided by the sum of the squared windows; where that is 0, so is the result. Undoes `stft`.
  *
  * z: [..., bins, frames, 2], bins = ⌊size/2⌋ + 1 → [..., L]. `torch.istft`. Griffin & Lim 1984.
  *
- *   fft.istft(fft.stft(ones([16]), 8), 8) // ones([16])
+ * @param size Places of a frame.
+ * @example
+ *   fft.istft(fft.stft(ones([8]), 4), 4) // [1, 1, 1, 1, 1, 1, 1, 1]
  */
 export function istft(z: Tensor, size: number, options: IstftOptions = {}): Tensor {
   checkComplex("istft", z);

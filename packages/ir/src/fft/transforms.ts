@@ -19,23 +19,34 @@ export interface FourierOptions {
 const names: OptionNames<FourierOptions> = { axis: 1, n: 1 };
 
 /**
- * Xₖ = Σ_j xⱼ·e^(−2πi·jk/n) along an axis, of a complex tensor. z: [..., n, 2] → the same, f32 or f64; halves are computed in f32.
- * A line whose length has factors is one product a factor beyond 256. `torch.fft.fft`, `numpy.fft.fft`.
- *
- *   fft.fft(fft.complex(tensor([1, 0, 0, 0]))) // [[1,0],[1,0],[1,0],[1,0]]
+ * Xₖ = Σ_j xⱼ·e^(−2πi·jk/n) along an axis, of a complex tensor. z: [..., n, 2] → the same, f32 or
+ * f64; halves are computed in f32. A line whose length has factors is one product a factor beyond
+ * 256. `torch.fft.fft`, `numpy.fft.fft`.
  *
  * Throws ShapeError if z is not complex, or the length is a symbol and `n` is not given.
+ *
+ * @example
+ *   fft.fft(fft.complex(tensor([1, 0, 0, 0]))) // [[1,0],[1,0],[1,0],[1,0]]
  */
 export const fft = (z: Tensor, options: FourierOptions = {}): Tensor =>
   along("fft", z, options, { inverse: false, onesided: false });
 
-/** xⱼ = 1/n · Σ_k Xₖ·e^(2πi·jk/n): undoes `fft`. `torch.fft.ifft`. */
+/**
+ * xⱼ = 1/n · Σ_k Xₖ·e^(2πi·jk/n): undoes `fft`. `torch.fft.ifft`.
+ *
+ * @param z Complex numbers, […, 2].
+ * @example
+ *   fft.ifft(tensor([[4, 0], [0, 0], [0, 0], [0, 0]])) // [[1, 0], [1, 0], [1, 0], [1, 0]]
+ */
 export const ifft = (z: Tensor, options: FourierOptions = {}): Tensor =>
   along("ifft", z, options, { inverse: true, onesided: false });
 
 /**
- * `fft` of a real tensor, the half of it that says all: [..., n] → [..., ⌊n/2⌋ + 1, 2]. `torch.fft.rfft`, `numpy.fft.rfft`.
+ * `fft` of a real tensor, the half of it that says all: [..., n] → [..., ⌊n/2⌋ + 1, 2].
+ * `torch.fft.rfft`, `numpy.fft.rfft`.
  *
+ * @param x Real numbers, […, n].
+ * @example
  *   fft.rfft(tensor([1, 1, 1, 1])) // [[4,0],[0,0],[0,0]]
  */
 export function rfft(x: Tensor, options: FourierOptions = {}): Tensor {
@@ -44,8 +55,11 @@ export function rfft(x: Tensor, options: FourierOptions = {}): Tensor {
 }
 
 /**
- * The real tensor of a half spectrum: [..., ⌊n/2⌋ + 1, 2] → [..., n], n = 2·(bins − 1) unless given. `torch.fft.irfft`.
+ * The real tensor of a half spectrum: [..., ⌊n/2⌋ + 1, 2] → [..., n], n = 2·(bins − 1) unless
+ * given. `torch.fft.irfft`.
  *
+ * @param z Complex numbers, […, 2].
+ * @example
  *   fft.irfft(fft.rfft(tensor([1, 2, 3]), {}), { n: 3 }) // [1,2,3]
  */
 export function irfft(z: Tensor, options: FourierOptions = {}): Tensor {

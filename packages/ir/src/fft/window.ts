@@ -20,11 +20,32 @@ const window =
     return tensor(values);
   };
 
-/** ½ − ½·cos(2πi/n): f32[size]. `torch.hann_window`. */
+/**
+ * ½ − ½·cos(2πi/n): f32[size]. `torch.hann_window`.
+ *
+ * @param size Places of the window.
+ * @param kind "periodic" for spectra, "symmetric" for filters.
+ * @example
+ *   fft.hannWindow(4) // [0, ½, 1, ½]
+ */
 export const hannWindow = /* @__PURE__ */ window("hannWindow", [0.5, 0.5, 0]);
 
-/** 0.54 − 0.46·cos(2πi/n): f32[size]. `torch.hamming_window`. */
+/**
+ * 0.54 − 0.46·cos(2πi/n): f32[size]. `torch.hamming_window`.
+ *
+ * @param size Places of the window.
+ * @param kind "periodic" for spectra, "symmetric" for filters.
+ * @example
+ *   fft.hammingWindow(4) // [0.08, 0.54, 1, 0.54]
+ */
 export const hammingWindow = /* @__PURE__ */ window("hammingWindow", [0.54, 0.46, 0]);
 
-/** 0.42 − ½·cos(2πi/n) + 0.08·cos(4πi/n): f32[size]. `torch.blackman_window`. */
+/**
+ * 0.42 − ½·cos(2πi/n) + 0.08·cos(4πi/n): f32[size]. `torch.blackman_window`.
+ *
+ * @param size Places of the window.
+ * @param kind "periodic" for spectra, "symmetric" for filters.
+ * @example
+ *   fft.blackmanWindow(4) // [0, 0.34, 1, 0.34]
+ */
 export const blackmanWindow = /* @__PURE__ */ window("blackmanWindow", [0.42, 0.5, 0.08]);

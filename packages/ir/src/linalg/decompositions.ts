@@ -1,6 +1,7 @@
 /**
- * Triangular factors and what follows from them: `lu`, `cholesky`, `triangularSolve`, `solve`, `inv`, determinants. Each is one scan over the
- * columns, with the gradient in closed form, of which every part is one of these functions again: so gradients have gradients.
+ * Triangular factors and what follows from them: `lu`, `cholesky`, `triangularSolve`, `solve`,
+ * `inv`, determinants. Each is one scan over the columns, with the gradient in closed form, of
+ * which every part is one of these functions again: so gradients have gradients.
  */
 import { sameDim } from "../dim.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
@@ -30,7 +31,10 @@ import {
   turned,
 } from "./matrices.ts";
 
-/** The part of square matrices on and below the diagonal, or on and above it; without the diagonal where that is `strict`. */
+/**
+ * The part of square matrices on and below the diagonal, or on and above it; without the diagonal
+ * where that is `strict`.
+ */
 function triangle(x: Tensor, upper: boolean, strict = false): Tensor {
   const n = x.shape[x.rank - 1]!;
   const [i, j] = upper ? [rowNumbers(n), columnNumbers(n)] : [columnNumbers(n), rowNumbers(n)];
@@ -73,12 +77,18 @@ function luOf(x: Tensor): Lu {
 }
 
 /**
- * Triangular factors of square matrices, with partial pivoting: x = p·l·u. Of a singular matrix a pivot is 0, on the diagonal of u.
+ * Triangular factors of square matrices, with partial pivoting: x = p·l·u. Of a singular matrix a
+ * pivot is 0, on the diagonal of u.
  *
- * x: float[…, n, n] → three of that shape. Halves become f32. Throws ShapeError unless x is square, DtypeError unless it is float.
- * `torch.linalg.lu`. Golub & Van Loan, Matrix Computations, alg. 3.4.1.
+ * x: float[…, n, n] → three of that shape. Halves become f32. Throws ShapeError unless x is square,
+ * DtypeError unless it is float. `torch.linalg.lu`. Golub & Van Loan, Matrix Computations, alg.
+ * 3.4.1.
  *
- *   const { p, l, u } = linalg.lu(x);
+ * @example
+ *   const { p, l, u } = linalg.lu(tensor([[1, 2], [2, 2]]));
+ *   l // [[1, 0], [½, 1]]
+ *   u // [[2, 2], [0, 1]]
+ *   p.matmul(l).matmul(u) // [[1, 2], [2, 2]]
  */
 export function lu(x: Tensor): Lu {
   checkSquares("lu", x);
@@ -92,7 +102,10 @@ export interface CholeskyOptions {
 
 const choleskyOptions: OptionNames<CholeskyOptions> = { upper: 1 };
 
-/** L; gx = ½(S + Sᵀ) with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, Φ the lower triangle with half of the diagonal (Murray 2016, eq. 10). */
+/**
+ * L; gx = ½(S + Sᵀ) with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, Φ the lower triangle with half of the diagonal
+ * (Murray 2016, eq. 10).
+ */
 const choleskyForm: ClosedForm = {
   name: "cholesky",
   body: (x) => [choleskyFactor(x!)],
@@ -107,11 +120,14 @@ const choleskyForm: ClosedForm = {
 };
 
 /**
- * The lower triangular L with L·Lᵀ = x, for symmetric positive definite matrices. Only the lower triangle of x is read; the gradient is that
- * of a symmetric x. NaN from the column on at which x is found not to be positive definite.
+ * The lower triangular L with L·Lᵀ = x, for symmetric positive definite matrices. Only the lower
+ * triangle of x is read; the gradient is that of a symmetric x. NaN from the column on at which x
+ * is found not to be positive definite.
  *
- * x: float[…, n, n] → the same; `upper` gives Lᵀ. Halves become f32. Errors as `lu`. `torch.linalg.cholesky`.
+ * x: float[…, n, n] → the same; `upper` gives Lᵀ. Halves become f32. Errors as `lu`.
+ * `torch.linalg.cholesky`.
  *
+ * @example
  *   linalg.cholesky(tensor([[4, 2], [2, 3]])) // [[2, 0], [1, √2]]
  */
 export function cholesky(x: Tensor, options: CholeskyOptions = {}): Tensor {
@@ -162,12 +178,16 @@ export interface TriangularSolveOptions {
 const triangularOptions: OptionNames<TriangularSolveOptions> = { upper: 1, unit: 1 };
 
 /**
- * X with a·X = b, for triangular a, of which the other triangle is not read. Where the diagonal has a zero, ±∞ or NaN.
+ * X with a·X = b, for triangular a, of which the other triangle is not read. Where the diagonal has
+ * a zero, ±∞ or NaN.
  *
  * a: float[…, n, n], b: float[…, n, m] or […, n], batches broadcast → like b. Halves become f32.
- * Throws ShapeError unless the rows are as many, DtypeError where dtypes differ. `torch.linalg.solve_triangular`.
+ * Throws ShapeError unless the rows are as many, DtypeError where dtypes differ.
+ * `torch.linalg.solve_triangular`.
  *
- *   linalg.triangularSolve(l, b, { upper: false });
+ * @example
+ *   const l = tensor([[2, 0], [1, 1]]);
+ *   linalg.triangularSolve(l, tensor([2, 3]), { upper: false }) // [1, 2]
  */
 export function triangularSolve(a: Tensor, b: Tensor, options: TriangularSolveOptions): Tensor {
   const { upper, unit = false } = checkOptions("triangularSolve", options, triangularOptions);
@@ -195,9 +215,10 @@ const solution: ClosedForm = {
 /**
  * X with a·X = b, by elimination with partial pivoting. Where a is singular, ±∞ or NaN.
  *
- * a: float[…, n, n], b: float[…, n, m] or […, n], batches broadcast → like b. Halves become f32. Errors as `triangularSolve`.
- * `torch.linalg.solve`.
+ * a: float[…, n, n], b: float[…, n, m] or […, n], batches broadcast → like b. Halves become f32.
+ * Errors as `triangularSolve`. `torch.linalg.solve`.
  *
+ * @example
  *   linalg.solve(tensor([[2, 0], [0, 4]]), tensor([2, 4])) // [1, 1]
  */
 export function solve(a: Tensor, b: Tensor): Tensor {
@@ -207,11 +228,12 @@ export function solve(a: Tensor, b: Tensor): Tensor {
 }
 
 /**
- * The inverse of square matrices: `solve` of the identity, which is what to call where the inverse is only multiplied with. Where x is
- * singular, ±∞ or NaN.
+ * The inverse of square matrices: `solve` of the identity, which is what to call where the inverse
+ * is only multiplied with. Where x is singular, ±∞ or NaN.
  *
  * x: float[…, n, n] → the same. Halves become f32. Errors as `lu`. `torch.linalg.inv`.
  *
+ * @example
  *   linalg.inv(tensor([[2, 0], [0, 4]])) // [[½, 0], [0, ¼]]
  */
 export function inv(x: Tensor): Tensor {
@@ -227,11 +249,13 @@ function pivotsOf(x: Tensor): { pivots: Tensor; sign: Tensor } {
 }
 
 /**
- * The determinant of square matrices: the product of the pivots of elimination with partial pivoting; 1 of an empty one.
+ * The determinant of square matrices: the product of the pivots of elimination with partial
+ * pivoting; 1 of an empty one.
  *
- * x: float[…, n, n] → [...]. The gradient is det·x⁻ᵀ, so ±∞ or NaN where x is singular. Throws ShapeError unless the matrices are square,
- * DtypeError unless they are float. `torch.linalg.det`.
+ * x: float[…, n, n] → [...]. The gradient is det·x⁻ᵀ, so ±∞ or NaN where x is singular. Throws
+ * ShapeError unless the matrices are square, DtypeError unless they are float. `torch.linalg.det`.
  *
+ * @example
  *   det(tensor([[1, 2], [3, 4]])) // −2
  */
 export function det(x: Tensor): Tensor {
@@ -243,11 +267,15 @@ export function det(x: Tensor): Tensor {
 }
 
 /**
- * The sign of the determinant and ln |det|, which does not overflow: Σ ln |pivot|. Of singular matrices 0 and −∞.
+ * The sign of the determinant and ln |det|, which does not overflow: Σ ln |pivot|. Of singular
+ * matrices 0 and −∞.
  *
  * x: float[…, n, n] → two of [...]. Errors as `det`. `torch.linalg.slogdet`.
  *
- *   const { sign, logAbs } = slogdet(covariance);
+ * @example
+ *   const { sign, logAbs } = slogdet(tensor([[0, 2], [3, 0]]));
+ *   sign // −1
+ *   logAbs // ln 6
  */
 export function slogdet(x: Tensor): { readonly sign: Tensor; readonly logAbs: Tensor } {
   checkSquares("slogdet", x);

@@ -1,6 +1,7 @@
 /**
- * Orthogonal factors by Householder reflections, `qr`, and what is least in squares: `lstsq`, `pinv`, and powers. Reflections are found by
- * one scan over the columns and put together by another, which runs back.
+ * Orthogonal factors by Householder reflections, `qr`, and what is least in squares: `lstsq`,
+ * `pinv`, and powers. Reflections are found by one scan over the columns and put together by
+ * another, which runs back.
  */
 import { type Dim, isStatic, minDim, sameDim } from "../dim.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -43,8 +44,9 @@ export interface Qr {
 }
 
 /**
- * Q and R of matrices of no more columns than rows. A column that is zero below its diagonal is left as it is; else the reflection of x onto
- * −sign(x₀)·‖x‖ is I − τ·v·vᵀ, with v = x − (−sign(x₀)·‖x‖)·e₀ and τ = 2/vᵀv (Golub & Van Loan, alg. 5.1.1).
+ * Q and R of matrices of no more columns than rows. A column that is zero below its diagonal is
+ * left as it is; else the reflection of x onto −sign(x₀)·‖x‖ is I − τ·v·vᵀ, with v = x −
+ * (−sign(x₀)·‖x‖)·e₀ and τ = 2/vᵀv (Golub & Van Loan, alg. 5.1.1).
  */
 function reflected(x: Tensor): [Tensor, Tensor] {
   const [m, n] = x.shape.slice(-2) as [Dim, Dim];
@@ -84,7 +86,10 @@ function reflected(x: Tensor): [Tensor, Tensor] {
   return [turned(back.carry[0]!), r];
 }
 
-/** gx = (gQ + Q·sym(M))·R⁻ᵀ, M = R·gRᵀ − gQᵀ·Q, sym its lower triangle mirrored (Walter & Lehmann 2012). */
+/**
+ * gx = (gQ + Q·sym(M))·R⁻ᵀ, M = R·gRᵀ − gQᵀ·Q, sym its lower triangle mirrored (Walter & Lehmann
+ * 2012).
+ */
 const thinQr: ClosedForm = {
   name: "qr",
   body: (x) => reflected(x!),
@@ -101,13 +106,17 @@ const thinQr: ClosedForm = {
 };
 
 /**
- * Orthonormal columns and an upper triangle: x = q·r. The signs are LAPACK's: a diagonal of r may be negative.
+ * Orthonormal columns and an upper triangle: x = q·r. The signs are LAPACK's: a diagonal of r may
+ * be negative.
  *
- * x: float[…, m, n], k = min(m, n) → q[…, m, k], r[…, k, n]. Halves become f32. The gradient takes the first k columns to be
- * independent: ±∞ or NaN where they are not. Throws DtypeError unless x is float, ShapeError where the lesser of two symbols is not known.
- * `torch.linalg.qr`, reduced.
+ * x: float[…, m, n], k = min(m, n) → q[…, m, k], r[…, k, n]. Halves become f32. The gradient takes
+ * the first k columns to be independent: ±∞ or NaN where they are not. Throws DtypeError unless x
+ * is float, ShapeError where the lesser of two symbols is not known. `torch.linalg.qr`, reduced.
  *
- *   const { q, r } = linalg.qr(x);
+ * @example
+ *   const { q, r } = linalg.qr(tensor([[3, 1], [4, 2]]));
+ *   q.transpose().matmul(q).round() // [[1, 0], [0, 1]]
+ *   r.abs() // [[5, 2.2], [0, 0.4]]
  */
 export function qr(x: Tensor): Qr {
   const { rows, columns } = checkMatrices("qr", x);
@@ -127,7 +136,10 @@ export function qr(x: Tensor): Qr {
 }
 
 export interface RankOptions {
-  /** Singular values up to this share of the largest count as 0. Default max(m, n) times the spacing of the dtype at 1. */
+  /**
+   * Singular values up to this share of the largest count as 0. Default max(m, n) times the spacing
+   * of the dtype at 1.
+   */
   readonly rtol?: number;
 }
 
@@ -141,7 +153,10 @@ function shareOf(x: Tensor, rtol: number | undefined): number {
   return rtol ?? Math.max(m, n) * spacingOf(x);
 }
 
-/** V·Σ⁺·Uᵀ, and its gradient in closed form (Golub & Pereyra 1973), which equal singular values do not disturb. */
+/**
+ * V·Σ⁺·Uᵀ, and its gradient in closed form (Golub & Pereyra 1973), which equal singular values do
+ * not disturb.
+ */
 const pseudoInverse = (share: number): ClosedForm => ({
   name: `pinv ${share}`,
   body: (x) => {
@@ -170,6 +185,7 @@ const pseudoInverse = (share: number): ClosedForm => ({
  *
  * x: float[…, m, n], m and n numbers → [..., n, m]. Halves become f32. `torch.linalg.pinv`.
  *
+ * @example
  *   linalg.pinv(tensor([[2, 0, 0], [0, 4, 0]])) // [[½, 0], [0, ¼], [0, 0]]
  */
 export function pinv(x: Tensor, options: RankOptions = {}): Tensor {
@@ -183,10 +199,13 @@ export function pinv(x: Tensor, options: RankOptions = {}): Tensor {
 /**
  * X that makes ‖a·X − b‖ least, and itself the shortest of such: pinv(a)·b.
  *
- * a: float[…, m, n], b: float[…, m, k] or […, m] → [..., n, k] or [..., n]; m and n numbers. Any rank. Halves become f32.
- * Throws ShapeError unless b has m rows, DtypeError where dtypes differ. `torch.linalg.lstsq`.
+ * a: float[…, m, n], b: float[…, m, k] or […, m] → [..., n, k] or [..., n]; m and n numbers. Any
+ * rank. Halves become f32. Throws ShapeError unless b has m rows, DtypeError where dtypes differ.
+ * `torch.linalg.lstsq`.
  *
- *   const line = linalg.lstsq(stack([x, onesLike(x)], 1), y); // slope, offset
+ * @example
+ *   const [x, y] = [tensor([1, 2, 3]), tensor([3, 5, 7])];
+ *   linalg.lstsq(stack([x, onesLike(x)], 1), y) // [2, 1]; y = 2·x + 1
  */
 export function lstsq(a: Tensor, b: Tensor, options: RankOptions = {}): Tensor {
   const { rows } = checkMatrices("lstsq", a);
@@ -208,9 +227,12 @@ export function lstsq(a: Tensor, b: Tensor, options: RankOptions = {}): Tensor {
 /**
  * x·x·…·x, n times, by repeated squaring: 0 gives the identity, −n the power of the inverse.
  *
- * x: float[…, n, n] → the same. Halves become f32. Throws GraphError unless the power is a whole number, and as `lu`. `torch.linalg.matrix_power`.
+ * x: float[…, n, n] → the same. Halves become f32. Throws GraphError unless the power is a whole
+ * number, and as `lu`. `torch.linalg.matrix_power`.
  *
- *   linalg.matrixPower(transitions, 8); // 3 products
+ * @param power A whole number.
+ * @example
+ *   linalg.matrixPower(tensor([[1, 1], [0, 1]]), 8) // [[1, 8], [0, 1]]; three products
  */
 export function matrixPower(x: Tensor, power: number): Tensor {
   const n = checkSquares("matrixPower", x);

@@ -1,5 +1,6 @@
 /**
- * `eigh` and `svd`, with gradients in closed form, and the norms of matrices that need them. The values come from `jacobi.ts`.
+ * `eigh` and `svd`, with gradients in closed form, and the norms of matrices that need them. The
+ * values come from `jacobi.ts`.
  */
 import type { Dim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames } from "../errors.ts";
@@ -23,7 +24,9 @@ import {
   turned,
 } from "./matrices.ts";
 
-/** x / difference; 0 where x is 0, whatever it is divided by: what nothing asks for has no gradient. */
+/**
+ * x / difference; 0 where x is 0, whatever it is divided by: what nothing asks for has no gradient.
+ */
 function over(x: Tensor, difference: Tensor): Tensor {
   const none = x.equal(0);
   return select(none, 0, x.div(select(none, 1, difference)));
@@ -61,12 +64,17 @@ export interface Eigenpairs {
 }
 
 /**
- * Eigenvalues and orthonormal eigenvectors of symmetric matrices: x·vectors = vectors·diag(values). x is taken for ½(x + xᵀ).
+ * Eigenvalues and orthonormal eigenvectors of symmetric matrices: x·vectors = vectors·diag(values).
+ * x is taken for ½(x + xᵀ).
  *
- * x: float[…, n, n], n a number → values[…, n] ascending, vectors[…, n, n]. Halves become f32. The gradient of vectors of equal values is
- * ±∞ or NaN, that of values is right. NaN where x has one. Throws ShapeError unless x is square and n known. `torch.linalg.eigh`.
+ * x: float[…, n, n], n a number → values[…, n] ascending, vectors[…, n, n]. Halves become f32. The
+ * gradient of vectors of equal values is ±∞ or NaN, that of values is right. NaN where x has one.
+ * Throws ShapeError unless x is square and n known. `torch.linalg.eigh`.
  *
- *   const { values, vectors } = linalg.eigh(covariance);
+ * @example
+ *   const { values, vectors } = linalg.eigh(tensor([[2, 1], [1, 2]]));
+ *   values // [1, 3]
+ *   vectors.matmul(vectors.transpose()).round() // [[1, 0], [0, 1]]
  */
 export function eigh(x: Tensor): Eigenpairs {
   checkNumber("eigh", checkSquares("eigh", x));
@@ -74,7 +82,10 @@ export function eigh(x: Tensor): Eigenpairs {
   return { values, vectors };
 }
 
-/** With F = 1/(sⱼ² − sᵢ²); for u and v beyond the span the parts that are orthogonal to it (Townsend 2016). */
+/**
+ * With F = 1/(sⱼ² − sᵢ²); for u and v beyond the span the parts that are orthogonal to it (Townsend
+ * 2016).
+ */
 const singular: ClosedForm = {
   name: "svd",
   body: (x) => {
@@ -107,13 +118,18 @@ export interface Svd {
 }
 
 /**
- * Singular values and vectors: x = u·diag(s)·vt, with k = min(m, n) of them. Small values are as exact as large ones. Signs of pairs of
- * vectors are not said; where a singular value is 0, the vector of it on the longer side is zeros.
+ * Singular values and vectors: x = u·diag(s)·vt, with k = min(m, n) of them. Small values are as
+ * exact as large ones. Signs of pairs of vectors are not said; where a singular value is 0, the
+ * vector of it on the longer side is zeros.
  *
- * x: float[…, m, n], m and n numbers → u[…, m, k], s[…, k] descending, vt[…, k, n]. Halves become f32. The gradient of vectors of equal values
- * is ±∞ or NaN, that of values is right. NaN where x has one. Throws ShapeError for symbolic m or n. `torch.linalg.svd`, reduced.
+ * x: float[…, m, n], m and n numbers → u[…, m, k], s[…, k] descending, vt[…, k, n]. Halves become
+ * f32. The gradient of vectors of equal values is ±∞ or NaN, that of values is right. NaN where x
+ * has one. Throws ShapeError for symbolic m or n. `torch.linalg.svd`, reduced.
  *
- *   const { u, s, vt } = linalg.svd(x);
+ * @example
+ *   const { u, s, vt } = linalg.svd(tensor([[3, 0], [0, -4]]));
+ *   s // [4, 3]
+ *   u.mul(s).matmul(vt).round() // [[3, 0], [0, −4]]
  */
 export function svd(x: Tensor): Svd {
   const { rows, columns } = checkMatrices("svd", x);
@@ -132,12 +148,16 @@ export interface MatrixNormOptions {
 const normOptions: OptionNames<MatrixNormOptions> = { keepDims: 1 };
 
 /**
- * A norm of matrices. "fro": √Σx²; "nuc": Σ of the singular values; 2 and −2: the largest and the least of them; 1 and −1: the largest and the
- * least sum of |x| of a column; ∞ and −∞: of a row.
+ * A norm of matrices. "fro": √Σx²; "nuc": Σ of the singular values; 2 and −2: the largest and the
+ * least of them; 1 and −1: the largest and the least sum of |x| of a column; ∞ and −∞: of a row.
  *
- * x: float[…, m, n] → [...]. Halves become f32. Throws GraphError for another order. `torch.linalg.matrix_norm`.
+ * x: float[…, m, n] → [...]. Halves become f32. Throws GraphError for another order.
+ * `torch.linalg.matrix_norm`.
  *
- *   linalg.matrixNorm(x, 2);
+ * @param order "fro", "nuc", 1, −1, 2, −2, Infinity or −Infinity.
+ * @example
+ *   linalg.matrixNorm(tensor([[3, 0], [0, 4]])) // 5; √(3² + 4²)
+ *   linalg.matrixNorm(tensor([[3, 0], [0, 4]]), 2) // 4; the largest singular value
  */
 export function matrixNorm(
   x: Tensor,

@@ -1,7 +1,7 @@
 /**
- * What a user's call does before an elementwise node is built: plain numbers become constants, dtypes are
- * promoted and shapes broadcast, by inserting `convert` and `broadcastInDim` nodes. The records
- * themselves take operands of one shape and dtype only.
+ * What a user's call does before an elementwise node is built: plain numbers become constants,
+ * dtypes are promoted and shapes broadcast, by inserting `convert` and `broadcastInDim` nodes. The
+ * records themselves take operands of one shape and dtype only.
  */
 import { DimExpr } from "../dim.ts";
 import { type Dtype, isInteger, maxOf, minOf, promote, weakDtype } from "../dtype.ts";
@@ -16,7 +16,10 @@ import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim } from "./movement.ts";
 import { constant } from "./source.ts";
 
-/** What an elementwise function accepts. A number, or an extent `x.shape[0]`, adopts the dtype of the tensor beside it. */
+/**
+ * What an elementwise function accepts. A number, or an extent `x.shape[0]`, adopts the dtype of
+ * the tensor beside it.
+ */
 export type Operand = Tensor | number | boolean | DimExpr;
 
 /** Beside no tensor a number is f32 and a boolean is bool. */
@@ -56,7 +59,13 @@ export function commonDtype(operands: readonly Operand[]): Dtype {
   return plain.map((x) => scalarDtype(x, strong)).reduce(promote, strong);
 }
 
-/** `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1. */
+/**
+ * `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1.
+ *
+ * @param op What errors call the operation.
+ * @example
+ *   broadcastTo(tensor([1, 2]), [3, 2]) // [[1, 2], [1, 2], [1, 2]]
+ */
 export function broadcastTo(x: Tensor, shape: Shape, op = "broadcastTo"): Tensor {
   checkTensor(op, x);
   checkExtents(op, "the shape", shape);

@@ -1,6 +1,6 @@
 /**
- * `cond`: one of two regions, chosen by a flag at run time. Both are given the same operands and have results of the
- * same types; only the chosen one is computed.
+ * `cond`: one of two regions, chosen by a flag at run time. Both are given the same operands and
+ * have results of the same types; only the chosen one is computed.
  */
 
 import { isFloat } from "../dtype.ts";
@@ -64,11 +64,19 @@ function condVjp(
 }
 
 /**
- * `then()` where `pred` holds, else `otherwise()`: computed at run time, and only the one that is asked for. What the
- * functions read from outside becomes an operand.
+ * `then()` where `pred` holds, else `otherwise()`: computed at run time, and only the one that is
+ * asked for. What the functions read from outside becomes an operand.
  *
- * pred: bool[]; both return tensors of the same dtypes and shapes → as many. Throws DtypeError or ShapeError where they
- * differ, GraphError if there are none or a body assigns a parameter.
+ * pred: bool[]; both return tensors of the same dtypes and shapes → as many. Throws DtypeError or
+ * ShapeError where they differ, GraphError if there are none or a body assigns a parameter.
+ * `torch.cond`.
+ *
+ * @param then Builds what is computed where `pred` is true.
+ * @param otherwise Builds what is computed where it is false.
+ * @example
+ *   const half = (x) => cond(x.sum().greater(10), () => [x.mul(0.5)], () => [x])[0];
+ *   half(tensor([10, 20])) // [5, 10]
+ *   half(tensor([1, 2])) // [1, 2]
  */
 export function cond(
   pred: Tensor,

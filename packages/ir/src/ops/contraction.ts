@@ -89,7 +89,9 @@ interface Product {
   readonly order: readonly number[];
 }
 
-/** Builds the product whose axes are in order already, if there is one; else the first, transposed. */
+/**
+ * Builds the product whose axes are in order already, if there is one; else the first, transposed.
+ */
 function ordered(...ways: readonly [Product, ...Product[]]): Tensor {
   const inPlace = (p: Product) => p.order.every((axis, i) => axis === i);
   const { lhs, rhs, axes, order } = ways.find(inPlace) ?? ways[0];
@@ -109,9 +111,10 @@ interface Roles {
 }
 
 /**
- * The gradient of one operand, `own`, is g·other over the free axes of the other, and both ways round:
- * g·other has the axes batch, free, contracted (as the other orders them), other·g batch, contracted,
- * free. `own` and `from` are the axes of the operand and of the other, `gFree` those the other gave g.
+ * The gradient of one operand, `own`, is g·other over the free axes of the other, and both ways
+ * round: g·other has the axes batch, free, contracted (as the other orders them), other·g batch,
+ * contracted, free. `own` and `from` are the axes of the operand and of the other, `gFree` those
+ * the other gave g.
  */
 function operandGradient(
   g: Tensor,
@@ -162,7 +165,16 @@ const dotOptions: OptionNames<DotAxes> = {
  * Σ over the contracted axes of lhs·rhs, for each batch and free coordinate; of i8 and u8 in i32.
  *
  * Result: batch ++ free axes of lhs ++ free axes of rhs. Throws ShapeError unless the named axes
- * pair up.
+ * pair up. `jax.lax.dot_general`, `torch.tensordot`.
+ *
+ * @param lhs The left operand.
+ * @param rhs The right operand, of the same dtype.
+ * @param axes `lhsBatch`, `rhsBatch`, `lhsContract` and `rhsContract`: lists of axes that pair up.
+ * @example
+ *   const [x, y] = [tensor([[1, 2], [3, 4]]), tensor([[1, 0], [0, 2]])];
+ *   dotGeneral(x, y, { lhsContract: [1], rhsContract: [0] }) // [[1, 4], [3, 8]]; x·y
+ *   const rows = { lhsBatch: [0], rhsBatch: [0], lhsContract: [1], rhsContract: [1] };
+ *   dotGeneral(x, y, rows) // [1, 8]; row by row
  */
 export function dotGeneral(lhs: Tensor, rhs: Tensor, axes: Partial<DotAxes>): Tensor {
   for (const t of [lhs, rhs]) checkTensor("dotGeneral", t);
@@ -200,6 +212,12 @@ function broadcastBatch(t: Tensor, batch: Shape): Tensor {
  *
  * a[…, m, k], b[…, k, n] → [..., m, n]. Throws ShapeError if the inner extents differ or an operand
  * is a scalar.
+ *
+ * @param a […, m, k], or a row [k].
+ * @param b […, k, n], or a column [k].
+ * @example
+ *   matmul(tensor([[1, 2], [3, 4]]), tensor([[5], [6]])) // [[17], [39]]
+ *   matmul(tensor([[1, 2], [3, 4]]), tensor([5, 6])) // [17, 39]; a vector is a column
  */
 export function matmul(a: Tensor, b: Tensor): Tensor {
   for (const x of [a, b]) checkTensor("matmul", x);

@@ -1,6 +1,7 @@
 /**
- * Transposed convolution: the map whose matrix is the transpose of a convolution's, also called fractionally strided. No op
- * of its own: a convolution of the spread-out input with the reversed kernel, as is the gradient of a convolution.
+ * Transposed convolution: the map whose matrix is the transpose of a convolution's, also called
+ * fractionally strided. No op of its own: a convolution of the spread-out input with the reversed
+ * kernel, as is the gradient of a convolution.
  */
 import { addDim, mulDim, subDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -12,12 +13,17 @@ import { swapWithinGroups } from "./grouped-channels.ts";
 import { reverse } from "./movement.ts";
 
 export interface ConvTransposeOptions {
+  /** Places of the result from one element of x to the next, default 1. */
   readonly stride?: number | readonly number[];
-  /** What the convolution would have padded: it is cut off the result. Numbers, or pairs of them. */
+  /**
+   * What the convolution would have padded: it is cut off the result. Numbers, or pairs of them.
+   */
   readonly padding?: Exclude<Padding, "same">;
   /** Added to the result at the end, less than the stride or the dilation. */
   readonly outputPadding?: number | readonly number[];
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[];
+  /** Groups of channels that do not mix, default 1. */
   readonly groups?: number;
 }
 
@@ -30,14 +36,20 @@ const convTransposeOptions: OptionNames<ConvTransposeOptions> = {
 };
 
 /**
- * y[n, o, p…] = Σ x[n, c, t…] · w[c, o, k…] over all c, t and k with t·stride + k·dilation − low = p, within `groups` of
- * channels; no bias.
+ * y[n, o, p…] = Σ x[n, c, t…] · w[c, o, k…] over all c, t and k with t·stride + k·dilation − low =
+ * p, within `groups` of channels; no bias.
  *
- * x[N, G·C, D…], w[G·C, O, K…], 1 or more spatial axes → [N, G·O, D′…] with D′ = (D − 1)·stride − low − high +
- * (K−1)·dilation + outputPadding + 1. Throws ShapeError if ranks, channels or groups do not fit, or an `outputPadding` reaches the
- * stride and the dilation. Dumoulin & Visin 2016, section 4.
+ * x[N, G·C, D…], w[G·C, O, K…], 1 or more spatial axes → [N, G·O, D′…] with D′ = (D − 1)·stride −
+ * low − high + (K−1)·dilation + outputPadding + 1. Throws ShapeError if ranks, channels or groups
+ * do not fit, or an `outputPadding` reaches the stride and the dilation. Dumoulin & Visin 2016,
+ * section 4. `F.conv_transpose1d`, `F.conv_transpose2d`, `F.conv_transpose3d`.
  *
- *   convTranspose(x, w, { stride: 2, padding: 1, outputPadding: 1 })
+ * @param x [N, G·C, D…].
+ * @param w [G·C, O, K…].
+ * @example
+ *   const x = tensor([[[1, 2]]]);
+ *   convTranspose(x, tensor([[[1, 1]]])) // [[[1, 3, 2]]]
+ *   convTranspose(x, tensor([[[1, 1]]]), { stride: 2 }) // [[[1, 1, 2, 2]]]
  */
 export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOptions = {}): Tensor {
   const op = "convTranspose";
@@ -58,7 +70,8 @@ export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOption
   const kernel = w.shape.slice(2);
   const sides = resolvePadding(op, padding, x.shape.slice(2), kernel, stride, dilation);
   const reach = kernel.map((k, i) => mulDim(subDim(k, 1), dilation[i]!));
-  // Reversed, k′ = K − 1 − k: p = t·s + (K−1)·d − k′·d − low, so x, spread out by s, starts (K−1)·d − low before p.
+  // Reversed, k′ = K − 1 − k: p = t·s + (K−1)·d − k′·d − low, so x, spread out by s, starts (K−1)·d
+  // − low before p.
   const ends = reach.map(
     (r, i) => [subDim(r, sides[i]![0]), addDim(subDim(r, sides[i]![1]), after[i]!)] as const,
   );

@@ -192,14 +192,35 @@ function kernelGradient(g: Tensor, y: NodeOf<"convolution">, x: Tensor, w: Tenso
 export type Padding = Dim | readonly (Dim | readonly [Dim, Dim])[] | "same" | "valid";
 
 export interface ConvolutionOptions {
+  /** Places from one window to the next along each axis, default 1; a number is for all. */
   readonly stride?: number | readonly number[];
+  /**
+   * Places added at the edges, default 0: for all sides, for each axis, for each side of each
+   * axis, "same" or "valid".
+   */
   readonly padding?: Padding;
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[];
+  /** 1 + zeros between elements of x, default 1. */
   readonly lhsDilation?: number | readonly number[];
+  /** Groups of channels that do not mix, default 1. */
   readonly groups?: number;
 }
 
-/** [low, high] for each axis. "same" gives ⌈extent/stride⌉ placements, the odd element after. */
+/**
+ * [low, high] for each axis. "same" gives ⌈extent/stride⌉ placements, the odd element after.
+ * `jax.lax.padtype_to_pads`.
+ *
+ * @param op What errors call the operation.
+ * @param padding A number, a list, "same" or "valid".
+ * @param extents Extents of x.
+ * @param size Places of the window.
+ * @param stride Steps of the window.
+ * @param dilation Steps within the window.
+ * @example
+ *   resolvePadding("conv", "same", [5], [3], [1], [1]) // [[1, 1]]
+ *   resolvePadding("conv", "same", [5], [2], [1], [1]) // [[0, 1]]
+ */
 export function resolvePadding(
   op: string,
   padding: Padding,
@@ -239,7 +260,14 @@ const convolutionOptions: OptionNames<ConvolutionOptions> = {
  *
  * x[N, G·C, D…], w[G·O, C, K…], 1 or more spatial axes → [N, G·O, D′…] with D′ = ⌊(low + D + high −
  * (K−1)·dilation − 1)/stride⌋ + 1. `lhsDilation` puts zeros between elements of x first. Throws
- * ShapeError if ranks, channels or groups do not fit.
+ * ShapeError if ranks, channels or groups do not fit. `F.conv1d`, `F.conv2d`, `F.conv3d`.
+ *
+ * @param x [N, G·C, D…].
+ * @param w [G·O, C, K…].
+ * @example
+ *   const x = tensor([[[1, 2, 3, 4]]]);
+ *   convolution(x, tensor([[[1, 1]]])) // [[[3, 5, 7]]]
+ *   convolution(x, tensor([[[1, 1]]]), { stride: 2 }) // [[[3, 7]]]
  */
 export function convolution(x: Tensor, w: Tensor, options: ConvolutionOptions = {}): Tensor {
   const name = "convolution";

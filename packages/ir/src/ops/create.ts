@@ -12,39 +12,92 @@ import { convert } from "./elementwise/convert.ts";
 import { broadcastInDim, reshape, slice } from "./movement.ts";
 import { constant, type Extent, iota, toShape } from "./source.ts";
 
-/** Every element is `value`. */
+/**
+ * Every element is `value`. `torch.full`.
+ *
+ * @param shape The shape of the result; extents may be symbolic.
+ * @param dtype The dtype of the result.
+ * @example
+ *   full([2, 2], 7) // [[7, 7], [7, 7]]
+ */
 export const full = (
   shape: readonly Extent[],
   value: number | boolean,
   dtype: Dtype = "f32",
 ): Tensor => broadcastInDim(constant(value, dtype), toShape(shape), []);
 
-/** A tensor of zeros, f32 by default. `torch.zeros`, `numpy.zeros`. `zeros([2, 3])`. */
+/**
+ * A tensor of zeros, f32 by default. `torch.zeros`, `numpy.zeros`.
+ *
+ * @param shape The shape of the result; extents may be symbolic.
+ * @param dtype The dtype of the result.
+ * @example
+ *   zeros([2, 3]) // [[0, 0, 0], [0, 0, 0]]
+ */
 export const zeros = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
   full(shape, 0, dtype);
-/** A tensor of ones, f32 by default. `torch.ones`, `numpy.ones`. `ones([2, 3])`. */
+/**
+ * A tensor of ones, f32 by default. `torch.ones`, `numpy.ones`.
+ *
+ * @param shape The shape of the result; extents may be symbolic.
+ * @param dtype The dtype of the result.
+ * @example
+ *   ones([2, 3]) // [[1, 1, 1], [1, 1, 1]]
+ */
 export const ones = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
   full(shape, 1, dtype);
-/** Zeros of the shape and dtype of x. `torch.zeros_like`. */
+/**
+ * Zeros of the shape and dtype of x. `torch.zeros_like`.
+ *
+ * @param x The tensor.
+ * @example
+ *   zerosLike(tensor([5, 7])) // [0, 0]
+ */
 export function zerosLike(x: Tensor): Tensor {
   checkTensor("zerosLike", x);
   return full(x.shape, 0, x.dtype);
 }
-/** Ones of the shape and dtype of x. `torch.ones_like`. */
+/**
+ * Ones of the shape and dtype of x. `torch.ones_like`.
+ *
+ * @param x The tensor.
+ * @example
+ *   onesLike(tensor([5, 7])) // [1, 1]
+ */
 export function onesLike(x: Tensor): Tensor {
   checkTensor("onesLike", x);
   return full(x.shape, 1, x.dtype);
 }
-/** One number in the shape and dtype of x. `torch.full_like`. */
+/**
+ * One number in the shape and dtype of x. `torch.full_like`.
+ *
+ * @param x The tensor.
+ * @param value What every element is.
+ * @example
+ *   fullLike(tensor([1, 2]), 7) // [7, 7]
+ */
 export function fullLike(x: Tensor, value: number | boolean): Tensor {
   checkTensor("fullLike", x);
   return full(x.shape, value, x.dtype);
 }
 
-/** Zeros: nothing is left as it was found. `torch.empty`. `empty([2, 3])`. */
+/**
+ * Zeros: nothing is left as it was found. `torch.empty`.
+ *
+ * @param shape The shape of the result; extents may be symbolic.
+ * @param dtype The dtype of the result.
+ * @example
+ *   empty([2]) // [0, 0]
+ */
 export const empty = (shape: readonly Extent[], dtype: Dtype = "f32"): Tensor =>
   zeros(shape, dtype);
-/** Zeros of the shape and dtype of x. `torch.empty_like`. `emptyLike(x)`. */
+/**
+ * Zeros of the shape and dtype of x. `torch.empty_like`.
+ *
+ * @param x The tensor.
+ * @example
+ *   emptyLike(tensor([1, 2])) // [0, 0]
+ */
 export function emptyLike(x: Tensor): Tensor {
   checkTensor("emptyLike", x);
   return zeros(x.shape, x.dtype);
@@ -53,9 +106,16 @@ export function emptyLike(x: Tensor): Tensor {
 /**
  * start, start + step, … before stop; with one extent 0, 1, …, n − 1.
  *
- * → [⌈(stop − start)/step⌉], none where stop is not beyond start. i32, or f32 where a number has a fraction. Of extents that are symbols the
- * step is a whole number. Throws ShapeError for a step of 0. `torch.arange`, `numpy.arange`.
+ * → [⌈(stop − start)/step⌉], none where stop is not beyond start. i32, or f32 where a number has a
+ * fraction. Of extents that are symbols the step is a whole number. Throws ShapeError for a step of
+ * 0. `torch.arange`, `numpy.arange`.
  *
+ * @param n The end of 0, 1, … when it stands alone.
+ * @param dtype i32, or f32 where a number has a fraction.
+ * @param start The first number.
+ * @param stop The end, which is not reached.
+ * @param step The difference of neighbours, which may be negative; 1 by default.
+ * @example
  *   arange(3) // [0, 1, 2]
  *   arange(5, 0, -2) // [5, 3, 1]
  */
@@ -93,8 +153,13 @@ function counted(n: Extent, dtype: Dtype | undefined): Tensor {
 }
 
 /**
- * `count` numbers from base^start to base^stop, both included, in equal ratios: f32. `torch.logspace`, `numpy.logspace`.
+ * `count` numbers from base^start to base^stop, both included, in equal ratios: f32.
+ * `torch.logspace`, `numpy.logspace`.
  *
+ * @param start The exponent of the first.
+ * @param stop The exponent of the last.
+ * @param base The base.
+ * @example
  *   logspace(0, 2, 3) // [1, 10, 100]
  */
 export function logspace(start: number, stop: number, count: number, base = 10): Tensor {
@@ -105,13 +170,29 @@ export function logspace(start: number, stop: number, count: number, base = 10):
   return linspace(start, stop, count).mul(Math.log(base)).exp();
 }
 
-/** `count` numbers from `start` to `stop`, both included: start + i·(stop − start)/(count − 1). */
+/**
+ * `count` numbers from `start` to `stop`, both included: start + i·(stop − start)/(count − 1).
+ * `torch.linspace`, `numpy.linspace`.
+ *
+ * @param dtype The dtype of the result.
+ * @example
+ *   linspace(0, 1, 5) // [0, 0.25, 0.5, 0.75, 1]
+ */
 export function linspace(start: number, stop: number, count: number, dtype: Dtype = "f32"): Tensor {
   const step = count > 1 ? (stop - start) / (count - 1) : 0;
   return iota([count], 0, dtype).mul(step).add(start);
 }
 
-/** 1 on the diagonal, 0 elsewhere: [rows, columns]. */
+/**
+ * 1 on the diagonal, 0 elsewhere: [rows, columns]. `torch.eye`.
+ *
+ * @param rows Rows.
+ * @param columns Columns; as many as rows by default.
+ * @param dtype The dtype of the result.
+ * @example
+ *   eye(2) // [[1, 0], [0, 1]]
+ *   eye(2, 3, "i32") // [[1, 0, 0], [0, 1, 0]]
+ */
 export function eye(rows: Extent, columns: Extent = rows, dtype: Dtype = "f32"): Tensor {
   const shape = toShape([rows, columns]);
   const operands = [iota(shape, 0), iota(shape, 1)];
@@ -120,8 +201,14 @@ export function eye(rows: Extent, columns: Extent = rows, dtype: Dtype = "f32"):
 }
 
 /**
- * A dim as a number of the graph, rank 0. A symbolic one is element d of 0, 1, …, d, which compiles to index
- * arithmetic.
+ * A dim as a number of the graph, rank 0. A symbolic one is element d of 0, 1, …, d, which compiles
+ * to index arithmetic. No counterpart in PyTorch.
+ *
+ * @param d The extent.
+ * @param dtype The dtype of the result.
+ * @example
+ *   const f = compile((x) => x.sum().div(dimValue(x.shape[0], "f32")));
+ *   await f([1, 2, 6]) // 3; the mean of any length
  */
 export function dimValue(d: Dim, dtype: Dtype = "i32"): Tensor {
   checkExtentKind("dimValue", "the extent", d);

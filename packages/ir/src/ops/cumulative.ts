@@ -1,6 +1,7 @@
 /**
- * Cumulative sums, products and extremes along one axis (ONNX CumSum). One record for each way to combine; `exclusive`
- * leaves an element out of its own result, `reverse` runs from the end of the axis. Several axes are several ops.
+ * Cumulative sums, products and extremes along one axis (ONNX CumSum). One record for each way to
+ * combine; `exclusive` leaves an element out of its own result, `reverse` runs from the end of the
+ * axis. Several axes are several ops.
  */
 import type { CumulativeOp } from "../attributes.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -13,7 +14,10 @@ import { extremeVjp, productVjp } from "./cumulative-gradient.ts";
 import { scanAttrs } from "./loops.ts";
 
 export interface CumulativeOptions {
-  /** Combines the elements before each one only; the first result is what a reduction of nothing gives. */
+  /**
+   * Combines the elements before each one only; the first result is what a reduction of nothing
+   * gives.
+   */
   readonly exclusive?: boolean;
   /** Starts at the end of the axis. */
   readonly reverse?: boolean;
@@ -73,21 +77,30 @@ const along =
 
 /**
  * Sums along `axis` up to each element: y[i] = Σ_{j≤i} x[j]; `exclusive`: j < i, `reverse`: j ≥ i.
- * Booleans, i8 and u8 count as i32.
+ * Booleans, i8 and u8 count as i32. `torch.cumsum`.
+ * @example
+ *   cumsum(tensor([1, 2, 3]), 0) // [1, 3, 6]
+ *   cumsum(tensor([1, 2, 3]), 0, { exclusive: true }) // [0, 1, 3]
  */
 export const cumsum = along("cumsum");
 /**
- * Products along `axis` up to each element: y[i] = Π_{j≤i} x[j]. Booleans, i8 and u8 count as i32. The gradient is exact at zeros and
- * takes n² multiplications for n elements.
+ * Products along `axis` up to each element: y[i] = Π_{j≤i} x[j]. Booleans, i8 and u8 count as i32.
+ * The gradient is exact at zeros and takes n² multiplications for n elements. `torch.cumprod`.
+ * @example
+ *   cumprod(tensor([1, 2, 3, 4]), 0) // [1, 2, 6, 24]
  */
 export const cumprod = along("cumprod");
 /**
- * The largest along `axis` up to each element: y[i] = max_{j≤i} x[j]; NaN from the first NaN on. The
- * gradient goes to the first of equals.
+ * The largest along `axis` up to each element: y[i] = max_{j≤i} x[j]; NaN from the first NaN on.
+ * The gradient goes to the first of equals. `torch.cummax`.
+ * @example
+ *   cummax(tensor([1, 3, 2, 5]), 0) // [1, 3, 3, 5]
  */
 export const cummax = along("cummax");
 /**
  * The smallest along `axis` up to each element: y[i] = min_{j≤i} x[j]; NaN from the first NaN on.
- * The gradient goes to the first of equals.
+ * The gradient goes to the first of equals. `torch.cummin`.
+ * @example
+ *   cummin(tensor([4, 6, 2, 3]), 0) // [4, 4, 2, 2]
  */
 export const cummin = along("cummin");

@@ -1,6 +1,7 @@
 /**
- * Kernels of the user: a node whose loops are text of a target's language, which the compiler puts into a kernel of its own as it
- * stands. It knows the type of the result and nothing of the values, so that nothing is fused into such a kernel.
+ * Kernels of the user: a node whose loops are text of a target's language, which the compiler puts
+ * into a kernel of its own as it stands. It knows the type of the result and nothing of the values,
+ * so that nothing is fused into such a kernel.
  */
 import type { Dim } from "../dim.ts";
 import { type Dtype, isHalf } from "../dtype.ts";
@@ -35,9 +36,14 @@ export interface CustomKernelOptions {
   readonly operands: readonly string[];
   /** The type of the result from those of the operands; that of the first one by default. */
   readonly result?: (...xs: Tensor[]) => { readonly dtype?: Dtype; readonly shape: Shape };
-  /** Statements of JavaScript that fill `y`: operands and `y` are typed arrays. For the target js. */
+  /**
+   * Statements of JavaScript that fill `y`: operands and `y` are typed arrays. For the target js.
+   */
   readonly js?: string;
-  /** Statements of WGSL, run for each i32 `i` from 0 to `threads`: operands and `y` are storage arrays. For the target webgpu. */
+  /**
+   * Statements of WGSL, run for each i32 `i` from 0 to `threads`: operands and `y` are storage
+   * arrays. For the target webgpu.
+   */
   readonly wgsl?: string;
   /** How often the WGSL runs; for each element of the result by default. */
   readonly threads?: (...xs: Tensor[]) => Dim;
@@ -61,13 +67,19 @@ const names: OptionNames<CustomKernelOptions> = {
 /**
  * A function of tensors whose loops the user wrote: y = the kernel of the operands, in one launch.
  *
- * In the texts each operand and `y` is an array, row-major; of `x` there are also `x_size`, its elements, and `x_shape`, its extents,
- * which may be symbols. An array may be longer than its tensor. Every element of `y` must be written, and nothing else.
- * Operands and result are f32, i32 or u32; on js f64 too.
+ * In the texts each operand and `y` is an array, row-major; of `x` there are also `x_size`, its
+ * elements, and `x_shape`, its extents, which may be symbols. An array may be longer than its
+ * tensor. Every element of `y` must be written, and nothing else. Operands and result are f32, i32
+ * or u32; on js f64 too.
  *
- * → a function of as many tensors. A program with it compiles for targets that it has text for, and its artifact needs nothing more.
- * `vmap` runs it for one place after the other. As `torch.library.custom_op` with a kernel.
+ * → a function of as many tensors. A program with it compiles for targets that it has text for, and
+ * its artifact needs nothing more. `vmap` runs it for one place after the other. As
+ * `torch.library.custom_op` with a kernel.
  *
+ * Throws GraphError if there is no text, a name is no identifier, the number of operands differs,
+ * or the program is compiled for a target without text; DtypeError for other dtypes.
+ *
+ * @example
  *   const cube = customKernel({
  *     name: "cube",
  *     operands: ["x"],
@@ -75,9 +87,7 @@ const names: OptionNames<CustomKernelOptions> = {
  *     wgsl: "y[i] = x[i] * x[i] * x[i];",
  *     vjp: ([g], _y, x) => [g.mul(x.square()).mul(3)],
  *   });
- *
- * Throws GraphError if there is no text, a name is no identifier, the number of operands differs, or the program is compiled for
- * a target without text; DtypeError for other dtypes.
+ *   cube(tensor([1, 2, 3])) // [1, 8, 27]
  */
 export function customKernel(options: CustomKernelOptions): (...xs: Tensor[]) => Tensor {
   checkOptions("customKernel", options, names);
@@ -94,7 +104,9 @@ export function customKernel(options: CustomKernelOptions): (...xs: Tensor[]) =>
   return options.vjp ? customVjp(make, options.vjp) : make;
 }
 
-/** Names that the texts have besides: `y`, `i`, `threads`, and those with these beginnings and ends. */
+/**
+ * Names that the texts have besides: `y`, `i`, `threads`, and those with these beginnings and ends.
+ */
 const taken = /^(?:y|i|threads|dims|workgroup|invocation|dim_.*|.*_(?:size|shape))$/;
 
 function checkNames({ name, operands, workgroupSize: w }: CustomKernelOptions): void {

@@ -1,7 +1,7 @@
 /**
  * Gather and scatter: reading and writing places that are given by tensors of indices, one for each
- * indexed axis. As ops they take places: gather clamps one that is out of range, scatter drops the update. As functions they
- * take indices, of which negative ones count from the end (`places.ts`).
+ * indexed axis. As ops they take places: gather clamps one that is out of range, scatter drops the
+ * update. As functions they take indices, of which negative ones count from the end (`places.ts`).
  */
 
 import type { UpdateMode } from "../attributes.ts";
@@ -106,7 +106,10 @@ const checked = (op: string, x: Tensor, axes: readonly number[]): number[] =>
   axes.map((a) => checkAxis(op, a, x.rank));
 
 export interface IndexOptions {
-  /** What an index below 0 means: a place counted from the end, by default, or one that is out of range. */
+  /**
+   * What an index below 0 means: a place counted from the end, by default, or one that is out of
+   * range.
+   */
   readonly negative?: "fromEnd" | "outside";
 }
 
@@ -169,10 +172,20 @@ function combined(
 }
 
 /**
- * Elements of x at places given by one index tensor for each of `axes`. An index counts from the end if it is negative, and is
- * clamped if it is out of range; throws ShapeError for one that is, where the graph holds its value.
+ * Elements of x at places given by one index tensor for each of `axes`. An index counts from the
+ * end if it is negative, and is clamped if it is out of range; throws ShapeError for one that is,
+ * where the graph holds its value.
  *
- * Indices of one shape S, integers → S ++ (extents of x not in axes).
+ * Indices of one shape S, integers → S ++ (extents of x not in axes). `jax.lax.gather`;
+ * `torch.take_along_dim` is `takeAlongAxis`.
+ *
+ * @param x [D…].
+ * @param indices Integers of one shape S, a tensor for each axis of `axes`.
+ * @example
+ *   const x = tensor([[1, 2], [3, 4]]);
+ *   const at = tensor([1, 0], { dtype: "i32" });
+ *   gather(x, [at], [0]) // [[3, 4], [1, 2]]; rows
+ *   gather(x, [at, at], [0, 1]) // [4, 1]; x[1, 1], x[0, 0]
  */
 export function gather(
   x: Tensor,
@@ -186,11 +199,20 @@ export function gather(
 }
 
 /**
- * x with `updates` combined into the places given by one index tensor for each of `axes`. An index counts from the end if it is
- * negative, as in `gather`; updates out of range are dropped. With mode "set", of several updates to one place the last in
- * row-major order counts.
+ * x with `updates` combined into the places given by one index tensor for each of `axes`. An index
+ * counts from the end if it is negative, as in `gather`; updates out of range are dropped. With
+ * mode "set", of several updates to one place the last in row-major order counts.
  *
  * Indices of one shape S, updates S ++ (extents of x not in axes) → the shape of x.
+ * `torch.index_put`, `jax.lax.scatter_add`.
+ *
+ * @param x [D…].
+ * @param indices Integers of one shape S, a tensor for each axis of `axes`.
+ * @param mode How an update is combined: "add", "mul", "max", "min" or "set".
+ * @example
+ *   const at = tensor([1, 1], { dtype: "i32" });
+ *   scatter(tensor([10, 20, 30]), tensor([1, 2]), [at], [0]) // [10, 23, 30]
+ *   scatter(tensor([10, 20, 30]), tensor([1, 2]), [at], [0], "set") // [10, 2, 30]
  */
 export function scatter(
   x: Tensor,
@@ -210,9 +232,14 @@ export function scatter(
 }
 
 /**
- * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. A number picks one slice. Negative ones
- * count from the end. Indices out of range are clamped; numbers that are, and tensors whose values the graph holds, throw
- * ShapeError.
+ * The slices of x at `indices` along `axis`: x[D…, n, E…], indices S → [D…, S…, E…]. A number picks
+ * one slice. Negative ones count from the end. Indices out of range are clamped; numbers that are,
+ * and tensors whose values the graph holds, throw ShapeError. `torch.index_select`, `numpy.take`.
+ *
+ * @example
+ *   const x = tensor([[1, 2], [3, 4], [5, 6]]);
+ *   take(x, tensor([2, 0], { dtype: "i32" })) // [[5, 6], [1, 2]]
+ *   take(x, -1, 1) // [2, 4, 6]; the last column
  */
 export function take(
   x: Tensor,
@@ -246,7 +273,13 @@ function pick(x: Tensor, index: number, axis: number): Tensor {
 
 /**
  * y[…, i, …] = x[…, indices[…, i, …], …] along `axis`: indices have the rank of x and its extents
- * on the other axes. Negative ones count from the end.
+ * on the other axes. Negative ones count from the end. `torch.take_along_dim`,
+ * `numpy.take_along_axis`.
+ *
+ * @param indices Integers of the rank of x.
+ * @example
+ *   const x = tensor([[10, 20], [30, 40]]);
+ *   takeAlongAxis(x, tensor([[1], [0]], { dtype: "i32" }), 1) // [[20], [30]]
  */
 export function takeAlongAxis(
   x: Tensor,

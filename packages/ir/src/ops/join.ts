@@ -65,7 +65,15 @@ function concatPieces(node: NodeOf<"concat">, coords: readonly Dim[]): Piece[] {
   });
 }
 
-/** Puts tensors one after the other along an axis. They agree in dtype and in all other extents. */
+/**
+ * Puts tensors one after the other along an axis. They agree in dtype and in all other extents.
+ * `torch.cat`, `numpy.concatenate`.
+ *
+ * @param xs One tensor or more.
+ * @param axis The axis, negative ones from the end; the first by default.
+ * @example
+ *   concat([tensor([[1], [2]]), tensor([[3], [4]])], 1) // [[1, 3], [2, 4]]
+ */
 export function concat(xs: readonly Tensor[], axis = 0): Tensor {
   checkTensors("concat", xs);
   const first = xs[0];
@@ -74,7 +82,15 @@ export function concat(xs: readonly Tensor[], axis = 0): Tensor {
   return apply("concat", metFloats(xs), { axis: a });
 }
 
-/** Puts tensors of one shape side by side along a new axis. */
+/**
+ * Puts tensors of one shape side by side along a new axis. `torch.stack`.
+ *
+ * @param xs One tensor or more, of one shape.
+ * @param axis Where the new axis stands in the result; first by default.
+ * @example
+ *   stack([tensor([1, 2]), tensor([3, 4])]) // [[1, 2], [3, 4]]
+ *   stack([tensor([1, 2]), tensor([3, 4])], 1) // [[1, 3], [2, 4]]
+ */
 export function stack(xs: readonly Tensor[], axis = 0): Tensor {
   checkTensors("stack", xs);
   return concat(
@@ -88,7 +104,15 @@ function checkTensors(op: string, xs: unknown): void {
   for (const x of xs as readonly unknown[]) checkTensor(op, x);
 }
 
-/** Cuts an axis into `parts` equal pieces, or into pieces of the given extents. */
+/**
+ * Cuts an axis into `parts` equal pieces, or into pieces of the given extents. `torch.split`.
+ *
+ * @param x The tensor.
+ * @param axis The axis, negative ones from the end; the first by default.
+ * @example
+ *   split(tensor([1, 2, 3, 4]), 2) // [[1, 2], [3, 4]]
+ *   split(tensor([1, 2, 3, 4]), [1, 3]) // [[1], [2, 3, 4]]
+ */
 export function split(x: Tensor, parts: number | readonly Dim[], axis = 0): Tensor[] {
   checkTensor("split", x);
   if (typeof parts === "number") checkExtentKind("split", "parts", parts);

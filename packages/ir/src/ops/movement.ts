@@ -51,7 +51,15 @@ function unpermute<T>(perm: readonly number[], of: readonly T[]): T[] {
   return out;
 }
 
-/** Reorders axes: axis i of the result is axis perm[i] of x. Without `perm`, reverses them. */
+/**
+ * Reorders axes: axis i of the result is axis perm[i] of x. Without `perm`, reverses them.
+ * `torch.permute`, `numpy.transpose`.
+ *
+ * @param x The tensor.
+ * @example
+ *   transpose(tensor([[1, 2], [3, 4]])) // [[1, 3], [2, 4]]
+ *   transpose(ones([2, 3, 4]), [1, 2, 0]).shape // [3, 4, 2]
+ */
 export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
   checkTensor("transpose", x);
   if (perm !== undefined) checkList("transpose", "perm", perm);
@@ -59,7 +67,15 @@ export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
   return apply("transpose", [x], { perm: order });
 }
 
-/** Exchanges two axes. */
+/**
+ * Exchanges two axes. `torch.swapaxes`.
+ *
+ * @param x The tensor.
+ * @param a An axis; negative ones count from the end.
+ * @param b The other axis.
+ * @example
+ *   swapAxes(ones([2, 3, 4]), 0, -1).shape // [4, 3, 2]
+ */
 export function swapAxes(x: Tensor, a: number, b: number): Tensor {
   checkTensor("swapAxes", x);
   const [i, j] = [checkAxis("swapAxes", a, x.rank), checkAxis("swapAxes", b, x.rank)];
@@ -139,7 +155,15 @@ defineOp({
   },
 });
 
-/** Turns the order of the elements around along the given axes (all by default). */
+/**
+ * Turns the order of the elements around along the given axes (all by default). `torch.flip`.
+ *
+ * @param x The tensor.
+ * @param axes One axis or a list, negative ones from the end; all by default.
+ * @example
+ *   reverse(tensor([[1, 2], [3, 4]])) // [[4, 3], [2, 1]]
+ *   reverse(tensor([[1, 2], [3, 4]]), 1) // [[2, 1], [4, 3]]
+ */
 export function reverse(x: Tensor, axes?: number | readonly number[]): Tensor {
   checkTensor("reverse", x);
   return apply("reverse", [x], { axes: checkAxes("reverse", axes, x.rank) });

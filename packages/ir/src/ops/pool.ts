@@ -15,10 +15,16 @@ import { broadcastInDim, pad, windows } from "./movement.ts";
 import { max, sum } from "./reduce.ts";
 
 export interface PoolOptions {
+  /** Places of a window along each axis; a number is for all. */
   readonly size: number | readonly number[];
   /** Defaults to `size`. */
   readonly stride?: number | readonly number[];
+  /**
+   * Places added at the edges, default 0: for all sides, for each axis, for each side of each
+   * axis, "same" or "valid".
+   */
   readonly padding?: Padding;
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[];
   /**
    * Counts a last window that sticks out at the end, as long as it starts before the padding there.
@@ -92,6 +98,12 @@ export const windowAxes = (f: Frame): number[] => f.size.map((_, i) => i - f.siz
  * The largest element of each window; padding never wins.
  *
  * x[N, C, D…] → [N, C, D′…]. The gradient goes to the first of equal elements in a window.
+ * `F.max_pool2d`.
+ *
+ * @param x [N, C, D…].
+ * @example
+ *   maxPool(tensor([[[1, 3, 7, 5]]]), { size: 2 }) // [[[3, 7]]]
+ *   maxPool(tensor([[[1, 3, 7, 5]]]), { size: 2, stride: 1 }) // [[[3, 7, 7]]]
  */
 export function maxPool(x: Tensor, options: PoolOptions): Tensor {
   checkTensor("maxPool", x);
@@ -120,7 +132,11 @@ const averagePoolOptions: OptionNames<AveragePoolOptions> = {
   divisorOverride: 1,
 };
 
-/** The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. */
+/**
+ * The mean of each window, with 0 for padding. x: a float [N, C, D…] → [N, C, D′…]. `F.avg_pool2d`.
+ * @example
+ *   avgPool(tensor([[[1, 3, 5, 7]]]), { size: 2 }) // [[[2, 6]]]
+ */
 export function avgPool(x: Tensor, options: AveragePoolOptions): Tensor {
   checkTensor("avgPool", x);
   checkOptions("avgPool", options, averagePoolOptions);

@@ -1,6 +1,6 @@
 /**
- * Reductions over axes, which are removed: sums, products, extremes and their indices. The first of equal extremes counts,
- * and NaN is more extreme than any number.
+ * Reductions over axes, which are removed: sums, products, extremes and their indices. The first of
+ * equal extremes counts, and NaN is more extreme than any number.
  */
 import type { ReduceOp } from "../attributes.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
@@ -119,8 +119,8 @@ export interface ReduceOptions {
 }
 export interface ExtremeOptions extends ReduceOptions {
   /**
-   * What there is of no elements: an error, by default, or what leaves every number as it is: the lowest value for a maximum, the
-   * greatest for a minimum, place 0 for an index.
+   * What there is of no elements: an error, by default, or what leaves every number as it is: the
+   * lowest value for a maximum, the greatest for a minimum, place 0 for an index.
    */
   readonly empty?: "error" | "identity";
 }
@@ -157,31 +157,83 @@ const reducing =
     return options.keepDims ? reshape(y, dropAxes(x.shape, list, true)) : y;
   };
 
-/** Σ over `axes` (all by default). Booleans, i8 and u8 count as i32. */
+/**
+ * Σ over `axes` (all by default). Booleans, i8 and u8 count as i32. `torch.sum`.
+ *
+ * @param x Values of any shape.
+ * @example
+ *   sum(tensor([[1, 2], [3, 4]])) // 10
+ *   sum(tensor([[1, 2], [3, 4]]), 0) // [4, 6]
+ *   sum(tensor([[1, 2], [3, 4]]), 1, { keepDims: true }) // [[3], [7]]
+ */
 export const sum = reducing("sum", "reduceSum");
-/** Π over `axes` (all by default). Booleans, i8 and u8 count as i32. The gradient is exact at zeros. */
+/**
+ * Π over `axes` (all by default). Booleans, i8 and u8 count as i32. The gradient is exact at zeros.
+ * `torch.prod`.
+ *
+ * @param x Values of any shape.
+ * @example
+ *   prod(tensor([[1, 2], [3, 4]])) // 24
+ *   prod(tensor([[1, 2], [3, 4]]), 1) // [2, 12]
+ */
 export const prod = reducing("prod", "reduceProd");
 /**
  * The largest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of
- * equals. Throws ShapeError over an empty axis.
+ * equals. Throws ShapeError over an empty axis. `torch.amax`, `numpy.max`.
+ *
+ * @param x Values of any shape.
+ * @example
+ *   max(tensor([[1, 5], [7, 2]])) // 7
+ *   max(tensor([[1, 5], [7, 2]]), 1) // [5, 7]
  */
 export const max = reducing("max", "reduceMax");
 /**
  * The smallest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of
- * equals. Throws ShapeError over an empty axis.
+ * equals. Throws ShapeError over an empty axis. `torch.amin`, `numpy.min`.
+ *
+ * @param x Values of any shape.
+ * @example
+ *   min(tensor([[1, 5], [7, 2]])) // 1
+ *   min(tensor([[1, 5], [7, 2]]), 1) // [1, 2]
  */
 export const min = reducing("min", "reduceMin");
-/** True where any element over `axes` is true. x: bool. */
+/**
+ * True where any element over `axes` is true. x: bool. `torch.any`.
+ * @example
+ *   const x = tensor([[false, true], [false, false]]);
+ *   any(x) // true
+ *   any(x, 1) // [true, false]
+ */
 export const any = reducing("any", "reduceAny");
-/** True where all elements over `axes` are true. x: bool. */
+/**
+ * True where all elements over `axes` are true. x: bool. `torch.all`.
+ * @example
+ *   const x = tensor([[true, true], [true, false]]);
+ *   all(x) // false
+ *   all(x, 1) // [true, false]
+ */
 export const all = reducing("all", "reduceAll");
 /**
  * The index of the largest along `axis`, i32, the first of equals; over all elements in row-major
- * order without one. Throws ShapeError where there is none.
+ * order without one. Throws ShapeError where there is none. `torch.argmax`, `numpy.argmax`.
+ *
+ * @param x Values of any shape.
+ * @param axes The axis, or axes, whose places are counted; all by default.
+ * @example
+ *   const x = tensor([[1, 5, 5], [7, 0, 2]]);
+ *   argMax(x, 1) // [1, 0]
+ *   argMax(x) // 3; of all, row-major
  */
 export const argMax = reducing("argMax", "argMax");
 /**
  * The index of the smallest along `axis`, i32, the first of equals; over all elements without one.
- * Throws ShapeError where there is none.
+ * Throws ShapeError where there is none. `torch.argmin`, `numpy.argmin`.
+ *
+ * @param x Values of any shape.
+ * @param axes The axis, or axes, whose places are counted; all by default.
+ * @example
+ *   const x = tensor([[1, 5, 5], [7, 0, 2]]);
+ *   argMin(x, 1) // [0, 1]
+ *   argMin(x) // 4; of all, row-major
  */
 export const argMin = reducing("argMin", "argMin");

@@ -95,7 +95,12 @@ const positive = (d: Dim): Dim =>
 /**
  * The elements of x in row-major order under another shape; one extent may be −1 and is inferred.
  *
- * x[…] → [shape]. Throws ShapeError if the number of elements differs.
+ * x[…] → [shape]. Throws ShapeError if the number of elements differs. `torch.reshape`.
+ *
+ * @param shape The new shape; one extent may be −1.
+ * @example
+ *   reshape(tensor([1, 2, 3, 4]), [2, 2]) // [[1, 2], [3, 4]]
+ *   reshape(ones([4, 6]), [-1, 8]).shape // [3, 8]
  */
 export function reshape(x: Tensor, shape: Shape): Tensor {
   checkTensor("reshape", x);
@@ -104,14 +109,31 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
   return apply("reshape", [x], {}, { dtype: x.dtype, shape: target });
 }
 
-/** Inserts an axis of extent 1 at `axis` of the result; −1 appends one. */
+/**
+ * Inserts an axis of extent 1 at `axis` of the result; −1 appends one. `torch.unsqueeze`,
+ * `numpy.expand_dims`.
+ *
+ * @param x The tensor.
+ * @example
+ *   expandDims(tensor([1, 2]), 0) // [[1, 2]]
+ *   expandDims(tensor([1, 2]), -1) // [[1], [2]]
+ */
 export function expandDims(x: Tensor, axis: number): Tensor {
   checkTensor("expandDims", x);
   const at = checkAxis("expandDims", axis, x.rank + 1);
   return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
 }
 
-/** Removes the given axes, which must have extent 1; all such axes when none are given. */
+/**
+ * Removes the given axes, which must have extent 1; all such axes when none are given.
+ * `torch.squeeze`.
+ *
+ * @param x The tensor.
+ * @param axes One axis or a list, negative ones from the end; all by default.
+ * @example
+ *   squeeze(ones([1, 3, 1])).shape // [3]
+ *   squeeze(ones([1, 3, 1]), 0).shape // [3, 1]
+ */
 export function squeeze(x: Tensor, axes?: number | readonly number[]): Tensor {
   checkTensor("squeeze", x);
   const drop =
@@ -129,7 +151,14 @@ export function squeeze(x: Tensor, axes?: number | readonly number[]): Tensor {
   );
 }
 
-/** Joins the axes from `start` to `end` (included) into one. */
+/**
+ * Joins the axes from `start` to `end` (included) into one. `torch.flatten`.
+ *
+ * @param x The tensor.
+ * @example
+ *   flatten(ones([2, 3, 4])).shape // [24]
+ *   flatten(ones([2, 3, 4]), 1).shape // [2, 12]
+ */
 export function flatten(x: Tensor, start = 0, end = -1): Tensor {
   checkTensor("flatten", x);
   if (x.rank === 0) return reshape(x, [1]);

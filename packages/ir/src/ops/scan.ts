@@ -1,6 +1,7 @@
 /**
- * `scan`: a region run once for each place along the leading axis of some tensors, with values that are carried from
- * step to step and values that are stacked. The number of steps is known when a run begins.
+ * `scan`: a region run once for each place along the leading axis of some tensors, with values that
+ * are carried from step to step and values that are stacked. The number of steps is known when a
+ * run begins.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -15,7 +16,10 @@ import { checkRegions, checkResults, checkTypes, closeOver, traceBody } from "./
 import { ScanGradient } from "./scan-gradient.ts";
 import { input } from "./source.ts";
 
-/** Operands and results of a scan by what they are for. The region takes the step, then one of each operand. */
+/**
+ * Operands and results of a scan by what they are for. The region takes the step, then one of each
+ * operand.
+ */
 export interface ScanParts<T> {
   readonly init: readonly T[];
   readonly xs: readonly T[];
@@ -85,12 +89,20 @@ export interface ScanStep {
 const scanOptions: OptionNames<ScanOptions> = { length: 1, reverse: 1 };
 
 /**
- * carry₀ = init; (carryᵢ₊₁, ysᵢ) = body(carryᵢ, xsᵢ, i) for each place i of the leading axis; gives the last carry, and
- * the ys stacked along a new leading axis. `body` gets the place i as well, i32[]. What it reads from outside becomes an
- * operand.
+ * carry₀ = init; (carryᵢ₊₁, ysᵢ) = body(carryᵢ, xsᵢ, i) for each place i of the leading axis; gives
+ * the last carry, and the ys stacked along a new leading axis. `body` gets the place i as well,
+ * i32[]. What it reads from outside becomes an operand.
  *
- * xs[T, …] → slices […]; ys […] → [T, …]. No steps: the carry is `init`. Throws ShapeError if sequences differ in length,
- * or a carry in shape from what the body returns for it (DtypeError: in dtype), GraphError if the length is not known.
+ * xs[T, …] → slices […]; ys […] → [T, …]. No steps: the carry is `init`. Throws ShapeError if
+ * sequences differ in length, or a carry in shape from what the body returns for it (DtypeError: in
+ * dtype), GraphError if the length is not known. `jax.lax.scan`.
+ *
+ * @param xs Sequences, [T, …].
+ * @example
+ *   const total = (sum, x) => ({ carry: [sum.add(x)], ys: [sum.add(x)] });
+ *   const { carry, ys } = scan([tensor(0)], [tensor([1, 2, 3])], ([sum], [x]) => total(sum, x));
+ *   carry[0] // 6
+ *   ys[0] // [1, 3, 6]
  */
 export function scan(
   init: readonly Tensor[],

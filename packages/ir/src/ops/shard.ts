@@ -63,10 +63,11 @@ function checkNames(spec: ShardSpec): void {
  *
  * x: any shape and dtype; spec: an entry for each axis. Throws ShapeError if their numbers differ,
  * GraphError for what is no name of an axis, or one that is there twice. Shardy's
- * `sharding_constraint`; Xu et al. 2021, GSPMD.
+ * `sharding_constraint`; Xu et al. 2021, GSPMD. `jax.lax.with_sharding_constraint`.
  *
+ * @example
  *   const x = tensor([[1, 2], [3, 4]]);
- *   await shard(x, ["data", null]).toList(); // → [[1, 2], [3, 4]]
+ *   shard(x, ["data", null]) // [[1, 2], [3, 4]]; rows over the devices of axis "data"
  */
 export function shard(x: Tensor, spec: ShardSpec): Tensor {
   checkTensor("shard", x);

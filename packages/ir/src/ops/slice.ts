@@ -34,7 +34,10 @@ function checkRanks(op: string, x: Tensor, attrs: Attrs, names: readonly string[
       );
 }
 
-/** An extent's value is read off an iota (`dimValue`); it may be negative, for nothing of that size is held. */
+/**
+ * An extent's value is read off an iota (`dimValue`); it may be negative, for nothing of that size
+ * is held.
+ */
 const isValueOfDim = (x: Tensor): boolean => x.op === "iota";
 
 defineOp({
@@ -84,6 +87,15 @@ export const spread = (extent: Dim, interior: number): Dim =>
  * from the end.
  *
  * x[D…] → [⌈(limit − start)/stride⌉…]. Throws ShapeError if a bound is outside the axis.
+ * `jax.lax.slice`.
+ *
+ * @param start The first place along each axis.
+ * @param limit The end along each axis, which is not reached.
+ * @param stride Steps along each axis; 1 by default.
+ * @example
+ *   const x = tensor([[1, 2, 3], [4, 5, 6]]);
+ *   slice(x, [0, 1], [2, 3]) // [[2, 3], [5, 6]]
+ *   slice(x, [0, 0], [1, 3], [1, 2]) // [[1, 3]]
  */
 export function slice(
   x: Tensor,
@@ -103,7 +115,19 @@ export function slice(
   });
 }
 
-/** The elements start … limit − 1 along one axis, with negative bounds counted from the end. */
+/**
+ * The elements start … limit − 1 along one axis, with negative bounds counted from the end.
+ * `torch.narrow`.
+ *
+ * @param x The tensor.
+ * @param axis The axis, negative ones from the end.
+ * @param start The first place.
+ * @param limit The end, which is not reached; that of the axis by default.
+ * @param stride The step.
+ * @example
+ *   sliceAxis(tensor([1, 2, 3, 4]), 0, 1, 3) // [2, 3]
+ *   sliceAxis(tensor([1, 2, 3, 4]), 0, -2) // [3, 4]
+ */
 export function sliceAxis(x: Tensor, axis: number, start: Dim, limit?: Dim, stride = 1): Tensor {
   checkTensor("sliceAxis", x);
   const a = checkAxis("slice", axis, x.rank);
@@ -161,8 +185,9 @@ defineOp({
 });
 
 /**
- * Takes the sides off by padding with the negated amounts, then the interior by a strided slice. Of an axis that may be empty
- * the last element keeps its interior too, so that D elements are D·(interior + 1), whatever D is.
+ * Takes the sides off by padding with the negated amounts, then the interior by a strided slice. Of
+ * an axis that may be empty the last element keeps its interior too, so that D elements are
+ * D·(interior + 1), whatever D is.
  */
 function unpad(
   g: Tensor,
@@ -208,8 +233,12 @@ function padPieces(node: NodeOf<"pad">, coords: readonly Dim[]): Piece[] {
  * Surrounds x with `value`: `low` before and `high` after each axis, `interior` between neighbours.
  * Negative low and high crop.
  *
- * x[D…], value a scalar → [low + D + (D−1)·interior + high…].
- * Throws ShapeError if an extent would be negative, DtypeError if the value has another dtype.
+ * x[D…], value a scalar → [low + D + (D−1)·interior + high…]. Throws ShapeError if an extent would
+ * be negative, DtypeError if the value has another dtype. `F.pad`, `jax.lax.pad`.
+ *
+ * @example
+ *   pad(tensor([1, 2]), 0, 1, 2) // [0, 1, 2, 0, 0]
+ *   pad(tensor([[1]]), 9, [0, 1]) // [[9, 1, 9]]; nothing above and below
  */
 export function pad(
   x: Tensor,

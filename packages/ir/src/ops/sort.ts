@@ -1,6 +1,6 @@
 /**
- * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it, so that gradients come
- * from gather, and any number of tensors can be brought into one order.
+ * Sorting along one axis. The one primitive is the permutation; sorted values are gathered by it,
+ * so that gradients come from gather, and any number of tensors can be brought into one order.
  */
 import type { OpAttrs } from "../attributes.ts";
 import { type Dim, printDim, subDim } from "../dim.ts";
@@ -20,7 +20,10 @@ export interface SortAttrs {
   readonly descending: boolean;
 }
 
-/** The attributes of an argSort; a flag that text leaves out is false, and so is a count: all places. */
+/**
+ * The attributes of an argSort; a flag that text leaves out is false, and so is a count: all
+ * places.
+ */
 export function sortAttrs(x: Tensor, attrs: OpAttrs["argSort"]): SortAttrs {
   const { axis, count = x.shape[axis]!, descending = false } = attrs;
   return { axis, count, descending };
@@ -54,8 +57,14 @@ export interface SortOptions {
 const sortOptions: OptionNames<SortOptions> = { descending: 1 };
 
 /**
- * The places along `axis` in the order of their elements: i32 indices that sort x. Equal elements, and 0 and −0, stay in the
- * order in which they stand (stable), in both directions; NaN counts as greater than all numbers. No gradient flows.
+ * The places along `axis` in the order of their elements: i32 indices that sort x. Equal elements,
+ * and 0 and −0, stay in the order in which they stand (stable), in both directions; NaN counts as
+ * greater than all numbers. No gradient flows. `torch.argsort`, `numpy.argsort`.
+ *
+ * @param x The tensor.
+ * @example
+ *   argSort(tensor([30, 10, 20])) // [1, 2, 0]
+ *   argSort(tensor([30, 10, 20]), -1, { descending: true }) // [0, 2, 1]
  */
 export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
   checkTensor("argSort", x);
@@ -65,8 +74,13 @@ export function argSort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor
 }
 
 /**
- * x with its elements sorted along `axis`; NaN counts as greater than all numbers. The gradient goes to the places the elements
- * came from.
+ * x with its elements sorted along `axis`; NaN counts as greater than all numbers. The gradient
+ * goes to the places the elements came from. `torch.sort`.
+ *
+ * @param x The tensor.
+ * @example
+ *   sort(tensor([3, 1, 2])) // [1, 2, 3]
+ *   sort(tensor([3, 1, 2]), -1, { descending: true }) // [3, 2, 1]
  */
 export function sort(x: Tensor, axis = -1, options: SortOptions = {}): Tensor {
   checkTensor("sort", x);
@@ -83,10 +97,17 @@ export interface TopKOptions {
 const topKOptions: OptionNames<TopKOptions> = { largest: 1 };
 
 /**
- * The k largest elements along `axis`, the largest first, and their i32 places; of equal ones, the first. NaN counts as greater
- * than all numbers. The gradient of the values goes to those places.
+ * The k largest elements along `axis`, the largest first, and their i32 places; of equal ones, the
+ * first. NaN counts as greater than all numbers. The gradient of the values goes to those places.
  *
  * x[D…, n, E…] → two of [D…, k, E…]. Throws ShapeError if the axis may have fewer than k elements.
+ * `torch.topk`.
+ *
+ * @param k How many.
+ * @example
+ *   const { values, indices } = topK(tensor([1, 9, 4, 7]), 2);
+ *   values // [9, 7]
+ *   indices // [1, 3]
  */
 export function topK(
   x: Tensor,

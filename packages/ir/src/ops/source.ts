@@ -1,7 +1,7 @@
 /**
- * Sources: nodes that bring values into a graph. Inputs, parameters and data are unique nodes, told apart by
- * identity; constants, iota and random bits are interned like every other node. Data live beside the
- * graph in weak maps, so that a node stays small and printable.
+ * Sources: nodes that bring values into a graph. Inputs, parameters and data are unique nodes, told
+ * apart by identity; constants, iota and random bits are interned like every other node. Data live
+ * beside the graph in weak maps, so that a node stays small and printable.
  */
 
 import { isOp } from "../attributes.ts";
@@ -26,8 +26,8 @@ import { checkAxis, checkNumbers, checkShape, printShape, type Shape } from "../
 import { currentValue } from "../trace.ts";
 
 /**
- * An extent as a user writes it: a number, a dim, the name of a symbol (`"N"` is at least 1, `"N>=0"` may be 0), or `2*N+1` as
- * messages have it.
+ * An extent as a user writes it: a number, a dim, the name of a symbol (`"N"` is at least 1,
+ * `"N>=0"` may be 0), or `2*N+1` as messages have it.
  */
 export type Extent = Dim | string;
 
@@ -73,7 +73,18 @@ export const inputRecord: OpRecord = source("input");
 export const paramRecord: OpRecord = source("param");
 export const dataRecord: OpRecord = source("data");
 
-/** A tensor that is given at each run. Shape entries may be names: `input("x", "f32", ["N", 784])`. */
+/**
+ * A tensor that is given at each run, which `compile` makes of its arguments. Throws DtypeError for
+ * an unknown dtype. `keras.Input`.
+ *
+ * @param name What a feed calls it.
+ * @param dtype The dtype of the result.
+ * @param shape Numbers and names of symbols; a scalar by default.
+ * @example
+ *   const x = input("x", "f32", ["N", 784]);
+ *   x.dtype // "f32"
+ *   printShape(x.shape) // "[N,784]"
+ */
 export function input(name: string, dtype: Dtype, shape: readonly Extent[] = []): Tensor {
   const type = declared("input", { dtype, shape: toShape(shape) });
   return makeUnique({ op: "input", operands: [], attrs: { name }, ...type });
@@ -84,7 +95,9 @@ const initial = new WeakMap<Tensor, Tensor>();
 let anonymous = 0;
 
 export interface TensorOptions {
+  /** f32 of lists of numbers and bool of booleans by default; that of a typed array. */
   readonly dtype?: Dtype;
+  /** Of a typed array; one axis by default. */
   readonly shape?: readonly number[];
 }
 
@@ -93,12 +106,16 @@ const tensorOptions: OptionNames<TensorOptions> = { dtype: 1, shape: 1 };
 /**
  * A tensor with known values: nested lists or a typed array, which is copied.
  *
- * Lists of numbers are f32 and of booleans bool unless `dtype` says otherwise; a typed array gives its own. A Uint16Array
- * is the bits of halves where `dtype` is f16 or bf16, as `data()` gives them; a Float16Array is f16.
+ * Lists of numbers are f32 and of booleans bool unless `dtype` says otherwise; a typed array gives
+ * its own. A Uint16Array is the bits of halves where `dtype` is f16 or bf16, as `data()` gives
+ * them; a Float16Array is f16.
  *
- *   const copy = tensor(await h.data(), { dtype: "f16", shape: [2, 3] });
+ * Throws ShapeError if lists are ragged or `shape` has another number of elements. `torch.tensor`.
  *
- * Throws ShapeError if lists are ragged or `shape` has another number of elements.
+ * @example
+ *   tensor([[1, 2], [3, 4]]).shape // [2, 2]
+ *   tensor([true, false]).dtype // "bool"
+ *   tensor(Int32Array.of(1, 2, 3, 4), { shape: [2, 2] }) // [[1, 2], [3, 4]]
  */
 export function tensor(values: HostValues, options: TensorOptions = {}): Tensor {
   checkOptions("tensor", options, tensorOptions);
@@ -152,13 +169,23 @@ export function declareData(dtype: Dtype, shape: Shape): Tensor {
 }
 
 export interface ParamOptions extends TensorOptions {
+  /** In files and printing; made up by default. */
   readonly name?: string;
+  /** Whether modules give it to optimizers; true by default. */
   readonly trainable?: boolean;
 }
 
 const paramOptions: OptionNames<ParamOptions> = { ...tensorOptions, name: 1, trainable: 1 };
 
-/** State that lives between runs. `init` is host data or an expression that computes the first value. */
+/**
+ * State that lives between runs. `init` is host data or an expression that computes the first
+ * value. `torch.nn.Parameter`.
+ * @example
+ *   const w = param([1, 2], { name: "w" });
+ *   const step = compile((x) => { assign(w, w.add(x)); });
+ *   await step([10, 10]);
+ *   w // [11, 12]
+ */
 export function param(init: Tensor | HostValues, options: ParamOptions = {}): Tensor {
   checkOptions("param", options, paramOptions);
   const { name = `param${anonymous++}`, trainable = true, ...form } = options;
@@ -185,8 +212,9 @@ export function declareParam(name: string, dtype: Dtype, shape: Shape, trainable
 }
 
 /**
- * A field of a parameter that structuredClone, which copies no functions, comes upon, in a module too: the error shows its text. A copy
- * would be a record of numbers without methods, which no function takes.
+ * A field of a parameter that structuredClone, which copies no functions, comes upon, in a module
+ * too: the error shows its text. A copy would be a record of numbers without methods, which no
+ * function takes.
  */
 const refused: PropertyDescriptor = {
   enumerable: true,
@@ -209,7 +237,15 @@ export const constantRecord: OpRecord = source("constant", {
   },
 });
 
-/** One number, rounded to the dtype; rank 0. */
+/**
+ * One number, rounded to the dtype; rank 0. `torch.scalar_tensor`.
+ *
+ * @param value The number.
+ * @param dtype The dtype of the result.
+ * @example
+ *   constant(2.5) // 2.5
+ *   constant(true, "bool") // true
+ */
 export function constant(value: number | boolean, dtype: Dtype = "f32"): Tensor {
   return makeNode({
     op: "constant",
@@ -234,7 +270,16 @@ export const iotaRecord: OpRecord = source("iota", {
   },
 });
 
-/** result[i₀, …] = i_axis. */
+/**
+ * result[i₀, …] = i_axis. `jax.lax.broadcasted_iota`.
+ *
+ * @param shape The shape of the result; extents may be symbolic.
+ * @param axis The axis that counts.
+ * @param dtype The dtype of the result.
+ * @example
+ *   iota([3]) // [0, 1, 2]
+ *   iota([2, 2], 0) // [[0, 0], [1, 1]]
+ */
 export function iota(shape: readonly Extent[], axis = 0, dtype: Dtype = "i32"): Tensor {
   const to = toShape(shape);
   checkShape("iota", to);
@@ -246,8 +291,8 @@ export function iota(shape: readonly Extent[], axis = 0, dtype: Dtype = "i32"): 
 const rotated = (y: number, by: number): number => (y << by) | (y >>> (32 - by));
 
 /**
- * 20 rounds of Threefry-2x32: the block cipher of Salmon, Moraes, Dror & Shaw 2011 (SC11) with its rotation
- * constants and key schedule parity 0x1bd11bda. Returns both words.
+ * 20 rounds of Threefry-2x32: the block cipher of Salmon, Moraes, Dror & Shaw 2011 (SC11) with its
+ * rotation constants and key schedule parity 0x1bd11bda. Returns both words.
  */
 export function threefry2x32(k0: number, k1: number, c0: number, c1: number): [number, number] {
   // No arrays: first values of a large model are millions of calls.
@@ -291,7 +336,14 @@ export const randomBitsRecord: OpRecord = defineOp({
   vjp: () => [undefined],
 });
 
-/** Element i (row-major) is the first word of threefry2x32(key, counter (i, 0)). key: u32[2] → u32[shape]. */
+/**
+ * Element i (row-major) is the first word of threefry2x32(key, counter (i, 0)). key: u32[2] →
+ * u32[shape]. `jax.random.bits`.
+ *
+ * @param shape The shape of the result; extents may be symbolic.
+ * @example
+ *   randomBits(random.key(0), [2]).dtype // "u32"
+ */
 export function randomBits(key: Tensor, shape: readonly Extent[]): Tensor {
   if (!(key instanceof Tensor))
     throw new DtypeError(`randomBits: key must be a tensor, got ${kindOf(key)}`);

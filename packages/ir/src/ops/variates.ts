@@ -1,6 +1,7 @@
 /**
- * Random numbers of other distributions, and draws without putting back, over `random.ts`. Methods that reject try a fixed number of times,
- * so that they run as one program on every target; what is left after that is said at each.
+ * Random numbers of other distributions, and draws without putting back, over `random.ts`. Methods
+ * that reject try a fixed number of times, so that they run as one program on every target; what is
+ * left after that is said at each.
  */
 import { type Dtype, isFloat } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames } from "../errors.ts";
@@ -32,13 +33,30 @@ function checkKey(op: string, from: Tensor): void {
     );
 }
 
-/** −ln(1 − u)/rate: times between events of `rate` a unit of time. → f32 of the shape. `torch.Tensor.exponential_`. `random.exponential(key, [3])`. */
+/**
+ * −ln(1 − u)/rate: times between events of `rate` a unit of time. → f32 of the shape.
+ * `torch.Tensor.exponential_`.
+ *
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @param shape The shape of the result; extents may be symbolic.
+ * @example
+ *   random.exponential(key, [3], 2).greaterEqual(0).all() // true
+ */
 export function exponential(from: Tensor, shape: readonly Extent[], rate: Operand = 1): Tensor {
   checkKey("exponential", from);
   return uniform(from, shape).neg().log1p().neg().div(rate);
 }
 
-/** −ln(−ln u): the standard Gumbel distribution. → f32 of the shape. `random.gumbel(key, [3])`. Gumbel 1954. */
+/**
+ * −ln(−ln u): the standard Gumbel distribution. → f32 of the shape. Gumbel 1954.
+ * `jax.random.gumbel`.
+ *
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @param shape The shape of the result; extents may be symbolic.
+ * @example
+ *   const scores = tensor([0, 9]).add(random.gumbel(key, [2]));
+ *   scores.argMax(0) // 1; a draw with probabilities softmax([0, 9])
+ */
 export function gumbel(from: Tensor, shape: readonly Extent[]): Tensor {
   checkKey("gumbel", from);
   return open(from, shape).log().neg().log().neg();
@@ -49,18 +67,23 @@ export interface GumbelSoftmaxOptions {
   readonly tau?: number;
   /** One 1 and zeros, with the gradient of the soft weights; false by default. */
   readonly hard?: boolean;
+  /** The last by default. */
   readonly axis?: number;
 }
 
 const gumbelOptions: OptionNames<GumbelSoftmaxOptions> = { tau: 1, hard: 1, axis: 1 };
 
 /**
- * softmax((logits + g)/tau), g Gumbel: a draw from a category that has a gradient. logits: float[...] → the same.
- * `torch.nn.functional.gumbel_softmax`. Jang, Gu & Poole 2017.
- *
- *   random.gumbelSoftmax(key, logits, { tau: 0.5, hard: true })
+ * softmax((logits + g)/tau), g Gumbel: a draw from a category that has a gradient. logits:
+ * float[...] → the same. `torch.nn.functional.gumbel_softmax`. Jang, Gu & Poole 2017.
  *
  * Throws GraphError for a tau of 0 or less.
+ *
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @example
+ *   const y = random.gumbelSoftmax(key, tensor([1, 2, 3]), { tau: 0.5, hard: true });
+ *   y.sum() // 1
+ *   y.max() // 1; one-hot, with the gradient of the softmax
  */
 export function gumbelSoftmax(
   from: Tensor,
@@ -85,23 +108,36 @@ export function gumbelSoftmax(
   return one.sub(stopGradient(soft)).add(soft);
 }
 
-/** The numbers 0 … n − 1 in a random order: i32[n]. `torch.randperm`. `random.permutation(key, 5)`. */
+/**
+ * The numbers 0 … n − 1 in a random order: i32[n]. `torch.randperm`.
+ *
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @param n How many, which may be symbolic.
+ * @example
+ *   random.permutation(key, 5).sort() // [0, 1, 2, 3, 4]
+ */
 export function permutation(from: Tensor, n: Extent): Tensor {
   checkKey("permutation", from);
-  // Two draws that are equal would stand in their order: among 2²⁴ numbers that is seldom, and of 2⁴⁸ never in practice.
+  // Two draws that are equal would stand in their order: among 2²⁴ numbers that is seldom, and of
+  // 2⁴⁸ never in practice.
   const [a, b] = split(from, 2) as [Tensor, Tensor];
   const first = argSort(uniform(a, [n]));
   return take(first, argSort(uniform(b, [n])));
 }
 
 /**
- * `count` different places along the last axis, place i with odds like softmax(logits)ᵢ among those that are left: i32[..., count].
- * `torch.multinomial(p, count, replacement=False)` of p = eˡᵒᵍⁱᵗˢ; `jax.random.choice`. Of `random.categorical` one comes back
- * several times.
+ * `count` different places along the last axis, place i with odds like softmax(logits)ᵢ among those
+ * that are left: i32[..., count]. `torch.multinomial(p, count, replacement=False)` of p = eˡᵒᵍⁱᵗˢ;
+ * `jax.random.choice`. Of `random.categorical` one comes back several times.
  *
- *   random.choice(key, zeros([10]), 3) // three of ten
+ * The places of the largest of logits + g, g Gumbel. Efraimidis & Spirakis 2006. Throws ShapeError
+ * if there are fewer than `count`.
  *
- * The places of the largest of logits + g, g Gumbel. Efraimidis & Spirakis 2006. Throws ShapeError if there are fewer than `count`.
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @param logits float[n], log-probabilities up to a constant.
+ * @example
+ *   const drawn = random.choice(key, zeros([10]), 3);
+ *   drawn.shape // [3]; three of ten, none twice
  */
 export function choice(from: Tensor, logits: Tensor, count: number): Tensor {
   checkKey("choice", from);
@@ -113,14 +149,20 @@ export function choice(from: Tensor, logits: Tensor, count: number): Tensor {
   return topK(logits.add(gumbel(from, logits.shape)), count, -1).indices;
 }
 
-/** Tries of a method that rejects less than one in twenty: what is left after them is one in 10¹⁰. */
+/**
+ * Tries of a method that rejects less than one in twenty: what is left after them is one in 10¹⁰.
+ */
 const tries = 8;
 
 /**
- * The gamma distribution of shape `alpha` and scale 1: f32 of the shape. `alpha` is a number or a tensor that stretches to the shape, above 0.
- * No gradient flows to it. `torch.distributions.Gamma`, `jax.random.gamma`. Marsaglia & Tsang 2000.
+ * The gamma distribution of shape `alpha` and scale 1: f32 of the shape. `alpha` is a number or a
+ * tensor that stretches to the shape, above 0. No gradient flows to it.
+ * `torch.distributions.Gamma`, `jax.random.gamma`. Marsaglia & Tsang 2000.
  *
- *   random.gamma(key, [100], 2.5)
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @param shape The shape of the result; extents may be symbolic.
+ * @example
+ *   random.gamma(key, [100], 2.5).greater(0).all() // true
  */
 export function gamma(from: Tensor, shape: readonly Extent[], alpha: Operand): Tensor {
   checkKey("gamma", from);
@@ -147,8 +189,14 @@ export function gamma(from: Tensor, shape: readonly Extent[], alpha: Operand): T
 }
 
 /**
- * The beta distribution: x/(x + y) of gammas of shape `a` and `b`. f32 of the shape, in (0, 1). `torch.distributions.Beta`.
- * `random.beta(key, [100], 2, 5)`.
+ * The beta distribution: x/(x + y) of gammas of shape `a` and `b`. f32 of the shape, in (0, 1).
+ * `torch.distributions.Beta`.
+ *
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @param shape The shape of the result; extents may be symbolic.
+ * @example
+ *   const x = random.beta(key, [100], 2, 5);
+ *   x.greater(0).and(x.less(1)).all() // true
  */
 export function beta(from: Tensor, shape: readonly Extent[], a: Operand, b: Operand): Tensor {
   const [p, q] = split(from, 2) as [Tensor, Tensor];
@@ -156,16 +204,23 @@ export function beta(from: Tensor, shape: readonly Extent[], a: Operand, b: Oper
   return x.div(x.add(gamma(q, shape, b)).maximum(2 ** -126));
 }
 
-/** Counts that the sum of probabilities goes over for a mean below 10: beyond it less than 10⁻¹⁵ is left. */
+/**
+ * Counts that the sum of probabilities goes over for a mean below 10: beyond it less than 10⁻¹⁵ is
+ * left.
+ */
 const counts = 44;
 
 /**
- * Counts of events of mean `rate`: i32 of the shape. `rate` is a number or a tensor that stretches to the shape, 0 or more. `torch.poisson`.
+ * Counts of events of mean `rate`: i32 of the shape. `rate` is a number or a tensor that stretches
+ * to the shape, 0 or more. `torch.poisson`.
  *
- *   random.poisson(key, [100], 3.5)
+ * Below a mean of 10 by the sum of probabilities, above by transformed rejection of Hörmann 1993
+ * (PTRS), of which one in 10⁷ ends undecided with the nearest count.
  *
- * Below a mean of 10 by the sum of probabilities, above by transformed rejection of Hörmann 1993 (PTRS), of which one in 10⁷ ends
- * undecided with the nearest count.
+ * @param from A key, u32[2], which is used up: `split` or `fold` it for more.
+ * @param shape The shape of the result; extents may be symbolic.
+ * @example
+ *   random.poisson(key, [4000], 3).mean().sub(3).abs().less(0.1) // true
  */
 export function poisson(from: Tensor, shape: readonly Extent[], rate: Operand): Tensor {
   checkKey("poisson", from);

@@ -1,6 +1,6 @@
 /**
- * `whileLoop`: a region run for as long as another one says so. The types of what is carried do not change; how often
- * the body runs is known only when it has run.
+ * `whileLoop`: a region run for as long as another one says so. The types of what is carried do not
+ * change; how often the body runs is known only when it has run.
  */
 
 import type { NodeOf } from "../attributes.ts";
@@ -102,18 +102,29 @@ function whileVjp(
 }
 
 export interface WhileOptions {
-  /** Ends the loop after so many steps at the latest. With it the loop has a gradient, at the cost of all of them. */
+  /**
+   * Ends the loop after so many steps at the latest. With it the loop has a gradient, at the cost
+   * of all of them.
+   */
   readonly maxTrips?: number;
 }
 
 const whileOptions: OptionNames<WhileOptions> = { maxTrips: 1 };
 
 /**
- * carry = init; while test(…carry): carry = body(…carry). Gives the last carry. What the functions read from outside
- * becomes an operand.
+ * carry = init; while test(…carry): carry = body(…carry). Gives the last carry. What the functions
+ * read from outside becomes an operand.
  *
- * test → bool[]; body → tensors of the carry's dtypes and shapes, in order. Throws DtypeError or ShapeError where they
- * differ, GraphError if nothing is carried or a body assigns a parameter.
+ * test → bool[]; body → tensors of the carry's dtypes and shapes, in order. Throws DtypeError or
+ * ShapeError where they differ, GraphError if nothing is carried or a body assigns a parameter.
+ * `jax.lax.while_loop`.
+ *
+ * @param init The first carry.
+ * @param test Gives bool[]: whether to go on.
+ * @param body Gives the next carry, of the same types.
+ * @example
+ *   const [n] = whileLoop([tensor(1)], (n) => n.less(100), (n) => [n.mul(2)]);
+ *   n // 128
  */
 export function whileLoop(
   init: readonly Tensor[],

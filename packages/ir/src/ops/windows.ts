@@ -98,8 +98,11 @@ defineOp({
 });
 
 export interface WindowOptions {
+  /** Places of a window along each of the last axes. */
   readonly size: Dim | readonly Dim[];
+  /** Places from one window to the next along each axis, default 1; a number is for all. */
   readonly stride?: number | readonly number[] | undefined;
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[] | undefined;
 }
 
@@ -109,7 +112,12 @@ const windowOptions: OptionNames<WindowOptions> = { size: 1, stride: 1, dilation
  * All placements of a window over the trailing axes: y[…, o, k] = x[…, o·stride + k·dilation].
  *
  * x[…, D…] → [..., ⌊(D − (size−1)·dilation − 1)/stride⌋+1…, size…]. A number for `size` means one
- * axis. Throws ShapeError if the window is larger than the axis.
+ * axis. Throws ShapeError if the window is larger than the axis. `torch.Tensor.unfold` over several
+ * axes.
+ *
+ * @example
+ *   windows(tensor([1, 2, 3, 4]), { size: 2 }) // [[1, 2], [2, 3], [3, 4]]
+ *   windows(tensor([1, 2, 3, 4]), { size: 2, stride: 2 }) // [[1, 2], [3, 4]]
  */
 export function windows(x: Tensor, options: WindowOptions): Tensor {
   checkTensor("windows", x);
@@ -162,7 +170,12 @@ const foldOptions: OptionNames<FoldOptions> = { ...windowOptions, extent: 1 };
 /**
  * The transpose of `windows`: every element is added to the place that it would have come from.
  *
- * x[…, O…, size…] → [..., extent…]. Throws ShapeError unless `extent` has the windows O….
+ * x[…, O…, size…] → [..., extent…]. Throws ShapeError unless `extent` has the windows O…. `F.fold`,
+ * of values instead of columns.
+ *
+ * @example
+ *   const x = windows(tensor([1, 2, 3]), { size: 2 }); // [[1, 2], [2, 3]]
+ *   foldWindows(x, { size: [2], extent: [3] }) // [1, 4, 3]; 2 was in both windows
  */
 export function foldWindows(x: Tensor, options: FoldOptions): Tensor {
   checkTensor("foldWindows", x);

@@ -1,6 +1,6 @@
 /**
- * Functions whose gradient is not made by walking through them: `checkpoint`, which is computed again for it, and `customVjp`,
- * whose rule the user writes.
+ * Functions whose gradient is not made by walking through them: `checkpoint`, which is computed
+ * again for it, and `customVjp`, whose rule the user writes.
  */
 import { isFloat } from "../dtype.ts";
 import { DtypeError, GraphError } from "../errors.ts";
@@ -12,14 +12,21 @@ import { checkTypes, closeOver, traceBody } from "../ops/regions.ts";
 import { argumentsOf, standIn, type TensorFunction, traceFunction } from "./function.ts";
 
 /**
- * f, whose values in between are not kept for the backward pass but computed again there. The same numbers and gradients, at the
- * price of one more forward pass of f; what f makes on its way is dead until then, so that its memory serves others.
+ * f, whose values in between are not kept for the backward pass but computed again there. The same
+ * numbers and gradients, at the price of one more forward pass of f; what f makes on its way is
+ * dead until then, so that its memory serves others.
  *
- * → a function of the same tensors. Parameters that f reads need not be arguments. `torch.utils.checkpoint`.
+ * → a function of the same tensors. Parameters that f reads need not be arguments.
+ * `torch.utils.checkpoint`.
  *
- *   const y = checkpoint((x) => block.forward(x))(x);
+ * Throws GraphError if f assigns a parameter. Chen et al. 2016, Training deep nets with sublinear
+ * memory cost.
  *
- * Throws GraphError if f assigns a parameter. Chen et al. 2016, Training deep nets with sublinear memory cost.
+ * @param f A function of tensors that gives a tensor or a list.
+ * @example
+ *   const layer = new nn.Linear(3, 3);
+ *   const block = checkpoint((x) => layer.forward(x).exp());
+ *   block(ones([1, 3])).shape // [1, 3]; its exp is computed again for the gradient
  */
 export function checkpoint<F extends TensorFunction>(f: F): F {
   return ((...xs: Tensor[]) => {
@@ -41,16 +48,23 @@ export type CustomVjp = (
 ) => readonly (Tensor | undefined)[];
 
 /**
- * f with a gradient of the user's: `vjp(cotangents, results, ...xs)` gives for each argument the cotangent of its shape and dtype, or
- * undefined for none. The rule is graph, so gradients of the gradient go through it; for `jvp` it is transposed, where it is
- * taken to be linear in the cotangents.
+ * f with a gradient of the user's: `vjp(cotangents, results, ...xs)` gives for each argument the
+ * cotangent of its shape and dtype, or undefined for none. The rule is graph, so gradients of the
+ * gradient go through it; for `jvp` it is transposed, where it is taken to be linear in the
+ * cotangents.
  *
  * → a function of the same tensors. `torch.autograd.Function`, `jax.custom_vjp`.
  *
- *   const clip = customVjp((x) => x, ([g]) => [g.clamp(-1, 1)]);
+ * Throws DtypeError if a result is no float, ShapeError or DtypeError if a cotangent has another
+ * type than its argument, GraphError if their number differs, or, where the gradient is taken, if
+ * one reaches what f reads from outside.
  *
- * Throws DtypeError if a result is no float, ShapeError or DtypeError if a cotangent has another type than its argument, GraphError
- * if their number differs, or, where the gradient is taken, if one reaches what f reads from outside.
+ * @param f A function of tensors that gives a tensor or a list.
+ * @param vjp Gives a cotangent, or undefined, for each argument.
+ * @example
+ *   const clipped = customVjp((x) => x, ([g]) => [g.clamp(-1, 1)]);
+ *   const x = param([1, 2]);
+ *   grad(clipped(x).mul(tensor([5, 0.5])).sum(), [x]) // [[1, 0.5]]; not 5
  */
 export function customVjp<F extends TensorFunction>(f: F, vjp: CustomVjp): F {
   if (typeof vjp !== "function")
@@ -115,7 +129,10 @@ function finallyDo<T>(end: () => void, run: () => T): T {
 
 const standInZero = (x: Tensor): Tensor => x.zerosLike();
 
-/** A call of a function whose gradient has a formula; unlike the rule of `customVjp` it is asked for only where gradients are taken. */
+/**
+ * A call of a function whose gradient has a formula; unlike the rule of `customVjp` it is asked for
+ * only where gradients are taken.
+ */
 export function inClosedForm(form: ClosedForm, xs: readonly Tensor[]): Tensor[] {
   closedForms.set(form.name, form);
   const args = argumentsOf(form.name, xs);

@@ -1,5 +1,6 @@
 /**
- * Derivatives as tensors: a pull or push for every element of one side, all of them at once, by batching one over a unit basis.
+ * Derivatives as tensors: a pull or push for every element of one side, all of them at once, by
+ * batching one over a unit basis.
  */
 import { isStatic } from "../dim.ts";
 import { isFloat } from "../dtype.ts";
@@ -19,7 +20,10 @@ import { laned, moveAxis, spread } from "./lanes.ts";
 import { overBatchOf } from "./vmap.ts";
 
 export interface JacobianOptions {
-  /** A reverse pass for each element of the result, or a forward pass for each of x; by default what needs fewer. */
+  /**
+   * A reverse pass for each element of the result, or a forward pass for each of x; by default what
+   * needs fewer.
+   */
   readonly mode?: "auto" | "forward" | "reverse";
 }
 
@@ -66,7 +70,10 @@ function checkFloats(op: string, y: Tensor, xs: readonly Tensor[]): void {
       );
 }
 
-/** y and xs of a tensor made already, or of a function, with what brings the arguments into what is made of them. */
+/**
+ * y and xs of a tensor made already, or of a function, with what brings the arguments into what is
+ * made of them.
+ */
 function opened(op: string, f: Tensor | TensorFunction, args: readonly Tensor[]) {
   if (typeof f !== "function")
     return { y: argumentsOf(op, f)[0]!, xs: args, close: (ts: readonly Tensor[]) => [...ts] };
@@ -80,13 +87,18 @@ function opened(op: string, f: Tensor | TensorFunction, args: readonly Tensor[])
 type Like<X> = X extends Tensor ? Tensor : Tensor[];
 
 /**
- * All of ∂f/∂x: element [i…, j…] is the derivative of element i… of f(x) by element j… of x. f may be a tensor that is made of xs already.
+ * All of ∂f/∂x: element [i…, j…] is the derivative of element i… of f(x) by element j… of x. f may
+ * be a tensor that is made of xs already.
  *
- * x: a float tensor → shape of f(x) ++ shape of x; a list of tensors → one for each. `mode` "reverse" takes a backward pass for each
- * element of the result, "forward" a tangent for each element of x; all of them run as one batch.
- * Throws DtypeError unless all are floats. `torch.func.jacrev` and `jacfwd`, `jax.jacobian`.
+ * x: a float tensor → shape of f(x) ++ shape of x; a list of tensors → one for each. `mode`
+ * "reverse" takes a backward pass for each element of the result, "forward" a tangent for each
+ * element of x; all of them run as one batch. Throws DtypeError unless all are floats.
+ * `torch.func.jacrev` and `jacfwd`, `jax.jacobian`.
  *
- *   jacobian((x) => x.mul(x), x); // diag(2x)
+ * @param f A function of tensors, or a tensor made of xs.
+ * @param xs A float tensor, or a list.
+ * @example
+ *   jacobian((x) => x.square(), tensor([1, 2])) // [[2, 0], [0, 4]]; diag(2x)
  */
 export function jacobian<X extends Tensor | readonly Tensor[]>(
   f: Tensor | TensorFunction,
@@ -106,12 +118,15 @@ export function jacobian<X extends Tensor | readonly Tensor[]>(
 }
 
 /**
- * All second derivatives of a scalar: element [i…, j…] is ∂²f/∂xᵢ∂xⱼ. The gradient is pushed forward along each element of x, in one batch.
+ * All second derivatives of a scalar: element [i…, j…] is ∂²f/∂xᵢ∂xⱼ. The gradient is pushed
+ * forward along each element of x, in one batch.
  *
- * x: a float tensor → shape of x twice. Throws ShapeError unless f(x) is a scalar, DtypeError unless both are floats.
- * `torch.func.hessian`, `jax.hessian`.
+ * x: a float tensor → shape of x twice. Throws ShapeError unless f(x) is a scalar, DtypeError
+ * unless both are floats. `torch.func.hessian`, `jax.hessian`.
  *
- *   hessian((x) => x.mul(x).sum(), x); // 2·I
+ * @param f A function of tensors, or a tensor made of xs.
+ * @example
+ *   hessian((x) => x.square().sum(), tensor([1, 2])) // [[2, 0], [0, 2]]
  */
 export function hessian(f: Tensor | TensorFunction, x: Tensor): Tensor {
   const { y, xs, close } = opened("hessian", f, argumentsOf("hessian", x));

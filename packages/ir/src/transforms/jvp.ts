@@ -1,6 +1,7 @@
 /**
- * Forward-mode differentiation, graph to graph: tangents go along with the values, from the operands to the result. Each op has
- * a rule of its own, in `jvp-rules.ts` and `jvp-control.ts`; none is made of two reverse passes. The result is graph again.
+ * Forward-mode differentiation, graph to graph: tangents go along with the values, from the
+ * operands to the result. Each op has a rule of its own, in `jvp-rules.ts` and `jvp-control.ts`;
+ * none is made of two reverse passes. The result is graph again.
  */
 import { isFloat } from "../dtype.ts";
 import { DtypeError, GraphError, ShapeError } from "../errors.ts";
@@ -88,7 +89,10 @@ function checkTangents(xs: readonly Tensor[], tangents: readonly Tensor[]): void
   }
 }
 
-/** Values and tangents of ys where xs have these; neither assignments nor mixed precision of the scope count. */
+/**
+ * Values and tangents of ys where xs have these; neither assignments nor mixed precision of the
+ * scope count.
+ */
 export function pushForward(
   ys: readonly Tensor[],
   xs: readonly Tensor[],
@@ -111,13 +115,19 @@ export interface ValueAndTangent<R> {
 }
 
 /**
- * f(xs), and its derivative in the direction of `tangents`: Σ over xs of ∂f/∂x · tangent. Forward mode: about as many operations again
- * as f has, whatever the number of arguments, and nothing is kept. Where f is `y`, a tensor made of xs already, its tangent.
+ * f(xs), and its derivative in the direction of `tangents`: Σ over xs of ∂f/∂x · tangent. Forward
+ * mode: about as many operations again as f has, whatever the number of arguments, and nothing is
+ * kept. Where f is `y`, a tensor made of xs already, its tangent.
  *
  * xs: floats, tangents: like xs → like the results of f; those of integers and bool are zeros, f32.
- * Throws GraphError, ShapeError or DtypeError unless there is one tangent like each x. `torch.func.jvp`, `jax.jvp`.
+ * Throws GraphError, ShapeError or DtypeError unless there is one tangent like each x.
+ * `torch.func.jvp`, `jax.jvp`.
  *
- *   const { value, tangent } = jvp((x) => x.sin(), [x], [ones([3])]); // sin x, cos x
+ * @param f A function of tensors that gives a tensor or a list.
+ * @example
+ *   const { value, tangent } = jvp((x) => x.square(), [tensor([3])], [tensor([1])]);
+ *   value // [9]
+ *   tangent // [6]; 2·x·1
  */
 export function jvp(
   y: Tensor,

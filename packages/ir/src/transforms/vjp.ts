@@ -13,13 +13,18 @@ export interface ValueAndPullback<R> {
 }
 
 /**
- * f(xs), and the function that gives, for a cotangent g of it, Σ g · ∂f/∂x for each x. It may be called again with others.
+ * f(xs), and the function that gives, for a cotangent g of it, Σ g · ∂f/∂x for each x. It may be
+ * called again with others.
  *
- * xs: floats; cotangents like the results of f, a list where f gives one → one tensor like each x, zeros where f does not read it.
- * Throws DtypeError for an x that is no float, as `grad` does for what has no gradient. `torch.func.vjp`, `jax.vjp`.
+ * xs: floats; cotangents like the results of f, a list where f gives one → one tensor like each x,
+ * zeros where f does not read it. Throws DtypeError for an x that is no float, as `grad` does for
+ * what has no gradient. `torch.func.vjp`, `jax.vjp`.
  *
- *   const { value, pullback } = vjp((x) => x.sin(), [x]);
- *   const [gx] = pullback(ones([3])); // cos x
+ * @param f A function of tensors that gives a tensor or a list.
+ * @example
+ *   const { value, pullback } = vjp((x) => x.square(), [tensor([3])]);
+ *   value // [9]
+ *   pullback(tensor([1])) // [[6]]; 2·x·1
  */
 export function vjp<R extends Tensor | readonly Tensor[]>(
   f: TensorFunction<R>,

@@ -1,6 +1,7 @@
 /**
- * Vectorisation, graph to graph: a function of one place as a function of a batch. Every op has a rule for batches (`batch-rules.ts`), so a
- * product with a vector becomes one with a matrix, and what no argument with a batch reaches is computed once.
+ * Vectorisation, graph to graph: a function of one place as a function of a batch. Every op has a
+ * rule for batches (`batch-rules.ts`), so a product with a vector becomes one with a matrix, and
+ * what no argument with a batch reaches is computed once.
  */
 import { type Dim, printDim, sameDim } from "../dim.ts";
 import { checkOptions, GraphError, type OptionNames, ShapeError } from "../errors.ts";
@@ -49,8 +50,8 @@ function runLanes(roots: readonly Tensor[], known: ReadonlyMap<Tensor, Lane>, si
 }
 
 /**
- * The roots for a batch: each place of it has the values of `given` that `by` has there, along a first axis. Neither assignments nor mixed
- * precision of the scope count.
+ * The roots for a batch: each place of it has the values of `given` that `by` has there, along a
+ * first axis. Neither assignments nor mixed precision of the scope count.
  */
 export function overBatchOf(
   roots: readonly Tensor[],
@@ -65,7 +66,10 @@ export function overBatchOf(
 export type BatchAxes = number | null | readonly (number | null)[];
 
 export interface VmapOptions {
-  /** The axis of each argument that is the batch; null for one that every place gets whole. Default 0. */
+  /**
+   * The axis of each argument that is the batch; null for one that every place gets whole. Default
+   * 0.
+   */
   readonly inAxes?: BatchAxes;
   /** The axis of each result that is the batch. Default 0. */
   readonly outAxes?: number | readonly number[];
@@ -107,15 +111,21 @@ function batchOf(args: readonly Tensor[], axes: readonly (number | null)[]): Dim
 }
 
 /**
- * f of one place as a function of a batch: it gets tensors without the batch axis, and the function that is returned takes and gives
- * tensors with it. The same numbers as a loop over the batch, in one program: ops get one more axis, `vmap` of a product of a matrix and a
- * vector is one product of two matrices. Random numbers that f draws are the same in each place.
+ * f of one place as a function of a batch: it gets tensors without the batch axis, and the function
+ * that is returned takes and gives tensors with it. The same numbers as a loop over the batch, in
+ * one program: ops get one more axis, `vmap` of a product of a matrix and a vector is one product
+ * of two matrices. Random numbers that f draws are the same in each place.
  *
- * inAxes: the batch axis of each argument, default 0, null for one that is the same for all; outAxes: of each result.
- * Throws ShapeError where batches differ, GraphError where there is none, or where f assigns a parameter. `torch.vmap`, `jax.vmap`.
+ * inAxes: the batch axis of each argument, default 0, null for one that is the same for all;
+ * outAxes: of each result. Throws ShapeError where batches differ, GraphError where there is none,
+ * or where f assigns a parameter. `torch.vmap`, `jax.vmap`.
  *
- *   vmap((v) => w.matmul(v))(vectors); // [B, n] → [B, m]
- *   vmap((x, y) => x.dot(y), { inAxes: [0, null] })(xs, y);
+ * @param f A function of tensors that gives a tensor or a list.
+ * @example
+ *   const w = tensor([[1, 0], [0, 2]]);
+ *   vmap((v) => w.matmul(v))(tensor([[1, 1], [3, 4]])) // [[1, 2], [3, 8]]; one product
+ *   const dots = vmap((x, y) => x.dot(y), { inAxes: [0, null] });
+ *   dots(tensor([[1, 2], [3, 4]]), tensor([1, 10])) // [21, 43]
  */
 export function vmap<R extends Tensor | readonly Tensor[]>(
   f: TensorFunction<R>,

@@ -1,6 +1,6 @@
 /**
- * Programs as artifacts to keep: compiled for a target's guaranteed limits, with the current values of the parameters
- * as weights. Writes no files.
+ * Programs as artifacts to keep: compiled for a target's guaranteed limits, with the current values
+ * of the parameters as weights. Writes no files.
  */
 import type { Artifact, Constant, TargetName } from "@kiln-ml/artifact";
 import type { Program } from "@kiln-ml/compiler";
@@ -19,12 +19,14 @@ export interface ExportOptions {
   readonly target?: TargetName;
   /** Whether values of parameters and data go along; default true. */
   readonly weights?: boolean;
+  /** "program" by default. */
   readonly name?: string;
   /**
-   * What a tuner found with the guaranteed limits. Its entry for the adapter whose name contains `adapter` holds, or the only
-   * one.
+   * What a tuner found with the guaranteed limits. Its entry for the adapter whose name contains
+   * `adapter` holds, or the only one.
    */
   readonly tuning?: TuningTable;
+  /** A part of the name of the adapter whose choices hold. */
   readonly adapter?: string;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Arguments that are part of the program rather than fed to it: booleans and strings as they are, and what `asStatic` wraps,
- * a number above all. The function sees their values; each other value is a program of its own.
+ * Arguments that are part of the program rather than fed to it: booleans and strings as they are,
+ * and what `asStatic` wraps, a number above all. The function sees their values; each other value
+ * is a program of its own.
  */
 import { GraphError } from "@kiln-ml/ir";
 import { isRecord } from "./tree.ts";
@@ -18,9 +19,15 @@ export class Static<T = unknown> {
 }
 
 /**
- * Makes an argument of a compiled function static: `f(x, asStatic(3))` calls it with the number 3, which is part of the program,
- * where `f(x, 3)` feeds a tensor. Takes numbers, strings, booleans, null, undefined, and lists and plain objects of them; throws
- * GraphError for others.
+ * Makes an argument of a compiled function static: `f(x, asStatic(3))` calls it with the number 3,
+ * which is part of the program, where `f(x, 3)` feeds a tensor. Takes numbers, strings, booleans,
+ * null, undefined, and lists and plain objects of them; throws GraphError for others.
+ * `static_argnums` of `jax.jit`.
+ *
+ * @param value Numbers, strings, booleans, null, undefined, lists and plain objects of them.
+ * @example
+ *   const power = compile((x, n) => (n === 2 ? x.square() : x.pow(n)));
+ *   await power([3], asStatic(2)) // [9]; a program of its own for 2
  */
 export const asStatic = <T>(value: T): Static<T> => new Static(value);
 

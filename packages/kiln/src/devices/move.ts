@@ -1,6 +1,6 @@
 /**
- * Moving parameters between devices, and host copies of them from which a lost device is replaced. Compiled functions
- * without a target of their own follow their parameters.
+ * Moving parameters between devices, and host copies of them from which a lost device is replaced.
+ * Compiled functions without a target of their own follow their parameters.
  */
 import { DeviceError, GraphError, type HostArray, Stateful, type Tensor } from "@kiln-ml/ir";
 import { flush, homeOf } from "../eager/eager.ts";
@@ -24,7 +24,16 @@ Object.defineProperty(Stateful.prototype, "to", {
   },
 });
 
-/** Moves the state of a module or optimizer to the device of a target. Rejects with DeviceError if there is none. */
+/**
+ * Moves the state of a module or optimizer to the device of a target. Rejects with DeviceError if
+ * there is none. `torch.nn.Module.to(device)`.
+ *
+ * @param source A module, an optimizer, or tensors by name.
+ * @param target "auto", "js", "wasm" or "webgpu".
+ * @example
+ *   const net = await to(new nn.Linear(2, 1), "js");
+ *   net.forward(ones([1, 2])).shape // [1, 1]
+ */
 export function to<T extends StateSource>(source: T, target: TargetOption): Promise<T> {
   return inOrder(async () => {
     await flush();
@@ -71,7 +80,16 @@ export interface HostSnapshot {
   readonly values: ReadonlyMap<Tensor, HostArray>;
 }
 
-/** Copies all state to the host: what `restore` needs when a device is lost. */
+/**
+ * Copies all state to the host: what `restore` needs when a device is lost. `copy.deepcopy` of
+ * `torch.nn.Module.state_dict()`.
+ *
+ * @param source A module, an optimizer, or tensors by name.
+ * @example
+ *   const w = param([1, 2]);
+ *   const { values } = await snapshot({ w });
+ *   values.get(w) // [1, 2]
+ */
 export function snapshot(source: StateSource): Promise<HostSnapshot> {
   return inOrder(async () => {
     await flush();
@@ -86,8 +104,18 @@ export function snapshot(source: StateSource): Promise<HostSnapshot> {
 }
 
 /**
- * Puts a snapshot onto the device of a target, by default that where the values lived, newly opened if it was lost.
- * Functions compiled before bind to it at their next call.
+ * Puts a snapshot onto the device of a target, by default that where the values lived, newly opened
+ * if it was lost. Functions compiled before bind to it at their next call. No counterpart in
+ * PyTorch.
+ *
+ * @param from What `snapshot` gave.
+ * @param target Where to; where the values lived by default.
+ * @example
+ *   const w = param([1, 2]);
+ *   const copy = await snapshot({ w });
+ *   await compile(() => { assign(w, w.mul(10)); })();
+ *   await restore(copy);
+ *   w // [1, 2]
  */
 export function restore(from: HostSnapshot, target?: TargetOption): Promise<void> {
   return inOrder(async () => {
@@ -104,7 +132,10 @@ export function restore(from: HostSnapshot, target?: TargetOption): Promise<void
   });
 }
 
-/** The session that now has the target of `home`; that of the default if the device is gone for good. */
+/**
+ * The session that now has the target of `home`; that of the default if the device is gone for
+ * good.
+ */
 async function reopened(home: Session | undefined): Promise<Session> {
   if (!home || defaultTarget() !== "auto") return sessionFor();
   try {

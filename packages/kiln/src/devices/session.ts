@@ -1,6 +1,6 @@
 /**
- * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they were asked for.
- * A session owns no values; `storage.ts` knows where they live.
+ * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they
+ * were asked for. A session owns no values; `storage.ts` knows where they live.
  */
 import type { TargetName } from "@kiln-ml/artifact";
 import { checkTargetName } from "@kiln-ml/compiler/program";
@@ -12,8 +12,8 @@ import { settings } from "./settings.ts";
 import { type ThreadCount, wasmMissing } from "./wasm-support.ts";
 
 /**
- * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU where a real adapter
- * exists, else the CPU.
+ * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU
+ * where a real adapter exists, else the CPU.
  */
 export type TargetOption = "auto" | TargetName;
 
@@ -34,8 +34,8 @@ const devices = {
 };
 
 /**
- * Begins to load what programs for `target` need. A page downloads it meanwhile; whoever compiles first waits for it, and
- * says so if it cannot be had.
+ * Begins to load what programs for `target` need. A page downloads it meanwhile; whoever compiles
+ * first waits for it, and says so if it cannot be had.
  */
 export function prefetch(target: TargetName): void {
   const device = target === "webgpu" ? undefined : devices[target]();
@@ -53,13 +53,26 @@ const current = new Map<TargetName, Session>();
 let automatic: Promise<Session> | undefined;
 let adapter: Promise<AdapterKind | string> | undefined;
 
-/** The target of what names none, from here on. Throws GraphError for one that does not exist. */
+/**
+ * The target of what names none, from here on. Throws GraphError for one that does not exist.
+ * `torch.set_default_device`.
+ *
+ * @param target "auto", "js", "wasm" or "webgpu".
+ * @example
+ *   setDefaultTarget("js");
+ *   defaultTarget() // "js"
+ */
 export function setDefaultTarget(target: TargetOption): void {
   checkTarget(target);
   settings.target = target;
 }
 
-/** Where functions run that name no target. */
+/**
+ * Where functions run that name no target. `torch.get_default_device`.
+ * @example
+ *   setDefaultTarget("js");
+ *   defaultTarget() // "js"
+ */
 export const defaultTarget = (): TargetOption => settings.target ?? "auto";
 
 /** Throws GraphError unless the compiler has the target. */
@@ -67,7 +80,15 @@ export function checkTarget(target: TargetOption): void {
   if (target !== "auto") checkTargetName(target);
 }
 
-/** The session of a target, opened at the first call. Throws DeviceError if the machine has no such device. */
+/**
+ * The session of a target, opened at the first call. Throws DeviceError if the machine has no such
+ * device. `torch.device`.
+ *
+ * @param target "auto", "js", "wasm" or "webgpu".
+ * @example
+ *   const { target } = await sessionFor("js");
+ *   target // "js"
+ */
 export function sessionFor(target: TargetOption = defaultTarget()): Promise<Session> {
   if (target === "auto") {
     automatic ??= openAutomatic();
@@ -115,7 +136,10 @@ async function openAutomatic(): Promise<Session> {
 /** The faster of the CPU's targets that runs here. */
 export const cpuTarget = (): "wasm" | "js" => (wasmMissing() === undefined ? "wasm" : "js");
 
-/** The kind of adapter, or why there is none. Software ones are refused by `openWebGpu`: the CPU is faster. */
+/**
+ * The kind of adapter, or why there is none. Software ones are refused by `openWebGpu`: the CPU is
+ * faster.
+ */
 export function adapterHere(): Promise<AdapterKind | string> {
   adapter ??= findAdapter();
   return adapter;
@@ -156,8 +180,11 @@ function forgetChoice(): void {
 }
 
 /**
- * Makes `device` the one that `target` runs on, such as a software adapter opened by hand. Values that live on the
- * device used before stay there.
+ * Makes `device` the one that `target` runs on, such as a software adapter opened by hand. Values
+ * that live on the device used before stay there. `torch.set_default_device`.
+ * @example
+ *   const { device } = await sessionFor("js");
+ *   useDevice(device).target // "js"
  */
 export function useDevice(device: Device): Session {
   const session = watch({ target: device.target, device });
@@ -167,9 +194,14 @@ export function useDevice(device: Device): Session {
 }
 
 /**
- * The threads of the wasm device, which all programs on it share; default "auto", as many as there are cores, or 1 where
- * memory cannot be shared. Throws GraphError for anything else than a positive integer or "auto", and once the device is
- * open with another number.
+ * The threads of the wasm device, which all programs on it share; default "auto", as many as there
+ * are cores, or 1 where memory cannot be shared. Throws GraphError for anything else than a
+ * positive integer or "auto", and once the device is open with another number.
+ * `torch.set_num_threads`.
+ *
+ * @param threads A positive integer, or "auto".
+ * @example
+ *   setThreads(0) // throws GraphError
  */
 export function setThreads(threads: ThreadCount): void {
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))
@@ -187,8 +219,8 @@ export function setThreads(threads: ThreadCount): void {
 let tail: Promise<void> = Promise.resolve();
 
 /**
- * Runs `work` after everything that was queued before it, whether that succeeded or not. Awaits only, so that the stack
- * of an error leads back to the caller.
+ * Runs `work` after everything that was queued before it, whether that succeeded or not. Awaits
+ * only, so that the stack of an error leads back to the caller.
  */
 export async function inOrder<T>(work: () => Promise<T>): Promise<T> {
   const before = tail;

@@ -1,6 +1,6 @@
 /**
- * The state of modules and optimizers as safetensors bytes, and back. Loading says what was applied and what was not;
- * strict loading changes nothing unless everything fits. Files are `node.ts`'s.
+ * The state of modules and optimizers as safetensors bytes, and back. Loading says what was applied
+ * and what was not; strict loading changes nothing unless everything fits. Files are `node.ts`'s.
  */
 import { type Constant, readSafetensors, writeSafetensors } from "@kiln-ml/artifact";
 import { type RenameRule, remapTensors } from "@kiln-ml/formats";
@@ -13,6 +13,7 @@ import {
   GraphError,
   type HostArray,
   isFloat,
+  kindOf,
   type OptionNames,
   printShape,
   Stateful,
@@ -25,7 +26,10 @@ import { inOrder, type Session, sessionFor } from "../devices/session.ts";
 import { forget, markChanged, setFirstValue, storedOf } from "../devices/storage.ts";
 import { homeOf } from "../eager/eager.ts";
 
-/** What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become prefixes. */
+/**
+ * What has state: a module, an optimizer, tensors by name, or a record of these, whose keys become
+ * prefixes.
+ */
 export type StateSource =
   | Stateful
   | ReadonlyMap<string, Tensor>
@@ -41,10 +45,14 @@ export interface StateReport {
   readonly mismatched: readonly string[];
 }
 
-/** The parameters of a source by name. */
+/** The parameters of a source by name. Throws GraphError for what is none. */
 export function stateOf(source: StateSource): Map<string, Tensor> {
   if (source instanceof Stateful) return source.checkpoint();
   if (source instanceof Map) return new Map(source);
+  if (Object(source) !== source || source instanceof Tensor)
+    throw new GraphError(
+      `state: takes modules, optimizers and tensors by name, got ${kindOf(source)}`,
+    );
   const found = new Map<string, Tensor>();
   for (const [name, part] of Object.entries(source))
     if (part instanceof Tensor) found.set(name, part);
@@ -63,7 +71,15 @@ export async function valuesOf(tensors: Iterable<Tensor>): Promise<Constant[]> {
   return values;
 }
 
-/** All state as the bytes of a safetensors file. */
+/**
+ * All state as the bytes of a safetensors file. `safetensors.torch.save`.
+ *
+ * @param source A module, an optimizer, or tensors by name.
+ * @example
+ *   const [net, copy] = [new nn.Linear(2, 1), new nn.Linear(2, 1)];
+ *   await loadState(copy, await stateBytes(net));
+ *   allClose(copy.weight, net.weight) // true
+ */
 export const stateBytes = (source: StateSource): Promise<Uint8Array> =>
   inOrder(async () => {
     const state = stateOf(source);
@@ -75,9 +91,15 @@ export const stateBytes = (source: StateSource): Promise<Uint8Array> =>
 export interface LoadStateOptions {
   /** Every name must be on both sides with one shape; default true. */
   readonly strict?: boolean;
-  /** Patterns and what they become, applied in turn to each name of the file; null leaves a tensor out. */
+  /**
+   * Patterns and what they become, applied in turn to each name of the file; null leaves a tensor
+   * out.
+   */
   readonly remap?: readonly RenameRule[];
-  /** Rounds floats of another width to the parameter's, instead of calling them mismatched; default false. */
+  /**
+   * Rounds floats of another width to the parameter's, instead of calling them mismatched; default
+   * false.
+   */
   readonly convert?: boolean;
 }
 
@@ -86,8 +108,16 @@ export const loadStateOptions: OptionNames<LoadStateOptions> = { strict: 1, rema
 /**
  * Puts the tensors of a safetensors file into the state of the same names.
  *
- * Rejects with ArtifactError for damaged bytes, and if strict with GraphError for names or shapes that differ, before
- * anything is changed.
+ * Rejects with ArtifactError for damaged bytes, and if strict with GraphError for names or shapes
+ * that differ, before anything is changed. `torch.nn.Module.load_state_dict`.
+ *
+ * @param source A module, an optimizer, or tensors by name.
+ * @param bytes A safetensors file.
+ * @example
+ *   const net = new nn.Linear(2, 1);
+ *   const bytes = await stateBytes(net);
+ *   const { missing, unexpected } = await loadState(net, bytes);
+ *   missing // []
  */
 export const loadState = (
   source: StateSource,
@@ -100,7 +130,10 @@ export const loadState = (
     return putTensors("loadState", source, tensors, options);
   });
 
-/** Puts tensors into the state of the same names, of which `asked` must be there; says what it did. Nothing changes if it throws. */
+/**
+ * Puts tensors into the state of the same names, of which `asked` must be there; says what it did.
+ * Nothing changes if it throws.
+ */
 export async function putTensors(
   op: string,
   source: StateSource,

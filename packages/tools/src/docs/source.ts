@@ -1,4 +1,7 @@
-/** Sources of the repository as text, and the comments in them. Paths are from the root, which is the working folder. */
+/**
+ * Sources of the repository as text, and the comments in them. Paths are from the root, which is
+ * the working folder.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** All TypeScript files under `folder`, with their text, in the order of their paths. */
@@ -28,7 +31,7 @@ export function headOf(text: string): string {
 /** The first paragraph, on one line. */
 export const firstParagraph = (text: string): string =>
   text
-    .split(/\n\s*\n|\n(?=before:)/)[0]!
+    .split(/\n\s*\n|\n(?=before:|@)/)[0]!
     .replace(/\s*\n\s*/g, " ")
     .trim();
 

@@ -22,7 +22,15 @@ interface State {
   readonly waited: number;
 }
 
-/** Ends the run after `patience` epochs in a row in which `monitor` was not better than ever before; NaN is never better. */
+/**
+ * Ends the run after `patience` epochs in a row in which `monitor` was not better than ever before;
+ * NaN is never better. `keras.callbacks.EarlyStopping`.
+ * @example
+ *   const stop = train.earlyStopping({ monitor: "loss", patience: 2 });
+ *   const options = { optimizer, loss: nn.crossEntropy, epochs: 9, callbacks: [stop] };
+ *   const { epochs } = await train.fit(net, loader, options);
+ *   epochs.length <= 9 // true
+ */
 export function earlyStopping(options: EarlyStoppingOptions = {}): Callback {
   const {
     monitor = "val.loss",

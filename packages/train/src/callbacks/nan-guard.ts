@@ -1,6 +1,6 @@
 /**
- * Ends a run whose loss is no longer a number. The steps note the first such one themselves, so the guard looks only now and then
- * and still says which it was.
+ * Ends a run whose loss is no longer a number. The steps note the first such one themselves, so the
+ * guard looks only now and then and still says which it was.
  */
 import { checkOptions, GraphError } from "@kiln-ml/ir";
 import type { Callback, Run } from "../run.ts";
@@ -10,7 +10,14 @@ export interface NanGuardOptions {
   readonly every?: number;
 }
 
-/** Throws GraphError, naming the step, once a loss was infinite or NaN. Checkpoints are not written from then on. */
+/**
+ * Throws GraphError, naming the step, once a loss was infinite or NaN. Checkpoints are not written
+ * from then on. `keras.callbacks.TerminateOnNaN`.
+ * @example
+ *   const loss = (y) => y.sum().mul(NaN);
+ *   const options = { optimizer, loss, callbacks: [train.nanGuard()] };
+ *   await train.fit(net, loader, options) // throws GraphError; and names the step
+ */
 export function nanGuard(options: NanGuardOptions = {}): Callback {
   const { every = 50 } = checkOptions("nanGuard", options, { every: 1 });
   const look = async (run: Run): Promise<void> => {

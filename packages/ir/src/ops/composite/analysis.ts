@@ -1,4 +1,7 @@
-/** Sums under curves, the Bessel function of windows, correlations, the most common element, and a softmax that may choose nothing. */
+/**
+ * Sums under curves, the Bessel function of windows, correlations, the most common element, and a
+ * softmax that may choose nothing.
+ */
 import { isFloat } from "../../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../../errors.ts";
 import type { Tensor } from "../../node.ts";
@@ -23,15 +26,16 @@ export interface TrapezoidOptions {
   readonly x?: Tensor;
   /** Distance of places, where `x` is not given; default 1. */
   readonly dx?: number;
+  /** The last by default. */
   readonly axis?: number;
 }
 
 const trapezoidOptions: OptionNames<TrapezoidOptions> = { x: 1, dx: 1, axis: 1 };
 
 /**
- * The area under a curve by the trapezoidal rule: Σ (yᵢ + yᵢ₊₁)/2·(xᵢ₊₁ − xᵢ) along an axis, the last by default. y: float[…, n, …] → [...].
- * `torch.trapezoid`, `numpy.trapezoid`.
- *
+ * The area under a curve by the trapezoidal rule: Σ (yᵢ + yᵢ₊₁)/2·(xᵢ₊₁ − xᵢ) along an axis, the
+ * last by default. y: float[…, n, …] → [...]. `torch.trapezoid`, `numpy.trapezoid`.
+ * @example
  *   trapezoid(tensor([1, 2, 3])) // 4
  */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
@@ -55,13 +59,18 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
 const neighbours = (t: Tensor, axis: number, of: (p: Tensor, q: Tensor) => Tensor): Tensor =>
   of(sliceAxis(t, axis, 0, -1), sliceAxis(t, axis, 1));
 
-/** Nodes of the rule by which `i0` is computed: with so many it is exact as far as the dtype reaches before it overflows. */
+/**
+ * Nodes of the rule by which `i0` is computed: with so many it is exact as far as the dtype reaches
+ * before it overflows.
+ */
 const nodes = { f32: 40, f64: 128 } as const;
 
 /**
- * The modified Bessel function of the first kind and order 0: 1/π·∫₀^π e^(x·cos t) dt, by the midpoint rule, which converges as fast as
- * the integrand is periodic; 40 exponentials an element in f32, 128 in f64. x: float[...] → the same. `torch.i0`, `numpy.i0`.
+ * The modified Bessel function of the first kind and order 0: 1/π·∫₀^π e^(x·cos t) dt, by the
+ * midpoint rule, which converges as fast as the integrand is periodic; 40 exponentials an element
+ * in f32, 128 in f64. x: float[...] → the same. `torch.i0`, `numpy.i0`.
  *
+ * @example
  *   i0(tensor([0, 1])) // [1, 1.2661]
  */
 export function i0(x: Tensor): Tensor {
@@ -79,9 +88,9 @@ export function i0(x: Tensor): Tensor {
 }
 
 /**
- * Correlations of variables, one a row: cov(i, j)/√(cov(i, i)·cov(j, j)). x: float[v, n] → [v, v]. NaN for one that does not vary.
- * `torch.corrcoef`, `numpy.corrcoef`.
- *
+ * Correlations of variables, one a row: cov(i, j)/√(cov(i, i)·cov(j, j)). x: float[v, n] → [v, v].
+ * NaN for one that does not vary. `torch.corrcoef`, `numpy.corrcoef`.
+ * @example
  *   corrcoef(tensor([[1, 2, 3], [6, 4, 2]])) // [[1, −1], [−1, 1]]
  */
 export function corrcoef(x: Tensor, options: CovarianceOptions = {}): Tensor {
@@ -94,9 +103,13 @@ export function corrcoef(x: Tensor, options: CovarianceOptions = {}): Tensor {
 }
 
 /**
- * The element that stands most often along an axis, the least of those that do: [..., n, ...] → [...]. The gradient goes to places of it.
- * Throws ShapeError for a scalar. `torch.mode`, `scipy.stats.mode`.
+ * The element that stands most often along an axis, the least of those that do: [..., n, ...] →
+ * [...]. The gradient goes to places of it. Throws ShapeError for a scalar. `torch.mode`,
+ * `scipy.stats.mode`.
  *
+ * @param x The tensor.
+ * @param axis The axis, negative ones from the end; the last by default.
+ * @example
  *   mode(tensor([3, 1, 3, 2])) // 3
  */
 export function mode(x: Tensor, axis = -1): Tensor {
@@ -114,9 +127,11 @@ export function mode(x: Tensor, axis = -1): Tensor {
 }
 
 /**
- * eˣ/(1 + Σeˣ) along `axis`: a softmax beside a 0 that it need not choose from, so that a row of low scores weighs little.
- * x: float[...] → the same. Miller 2023, Attention is off by one.
+ * eˣ/(1 + Σeˣ) along `axis`: a softmax beside a 0 that it need not choose from, so that a row of
+ * low scores weighs little. x: float[...] → the same. Miller 2023, Attention is off by one. No
+ * counterpart in PyTorch.
  *
+ * @example
  *   quietSoftmax(tensor([0, 0])) // [⅓, ⅓]
  */
 export function quietSoftmax(x: Tensor, axis = -1): Tensor {

@@ -18,9 +18,16 @@ import { inFloat32 } from "./in-float32.ts";
 import { corners, linearTaps, weighted } from "./places.ts";
 
 export interface DeformConvOptions {
+  /** Places from one window to the next along each axis, default 1; a number is for all. */
   readonly stride?: number | readonly number[];
+  /**
+   * Places added at the edges, default 0: for all sides, for each axis, for each side of each
+   * axis, "same" or "valid".
+   */
   readonly padding?: Padding;
+  /** Places from one element of a window to the next, default 1; a number is for all. */
   readonly dilation?: number | readonly number[];
+  /** Groups of channels that do not mix, default 1. */
   readonly groups?: number;
   /**
    * float[N, R·K, D′…]: what each element that is read is multiplied by, as in the second version.
@@ -57,7 +64,12 @@ interface Frame {
  * Throws ShapeError unless they fit, DtypeError for integers. Dai et al. 2017; with a `mask` Zhu et
  * al. 2019.
  *
- *   deformConv(x, offset, w, { padding: 1 })
+ * @param offset Shifts of the places read, [N, K…·r, O…].
+ * @param w [G·O, C, K…].
+ * @example
+ *   const [x, w] = [tensor([[[1, 2, 3]]]), ones([1, 1, 1])];
+ *   deformConv(x, zeros([1, 1, 3]), w) // [[[1, 2, 3]]]
+ *   deformConv(x, tensor([[[0.5, 0.5, 0]]]), w) // [[[1.5, 2.5, 3]]]; half a place on
  */
 export function deformConv(
   x: Tensor,

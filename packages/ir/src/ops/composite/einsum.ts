@@ -1,6 +1,7 @@
 /**
- * Einsum: sums of products by letters. Operands are joined two by two, the cheapest pair first; a letter is summed as soon as nothing
- * else needs it, so that every join is one dotGeneral or one product.
+ * Einsum: sums of products by letters. Operands are joined two by two, the cheapest pair first; a
+ * letter is summed as soon as nothing else needs it, so that every join is one dotGeneral or one
+ * product.
  */
 import { type Dim, isStatic, sameDim } from "../../dim.ts";
 import { promote } from "../../dtype.ts";
@@ -16,7 +17,10 @@ import { reshape, transpose } from "../movement.ts";
 import { sum } from "../reduce.ts";
 import { iota } from "../source.ts";
 
-/** A tensor whose axes have names: letters, or "~k" for the k-th axis from the right behind an ellipsis. */
+/**
+ * A tensor whose axes have names: letters, or "~k" for the k-th axis from the right behind an
+ * ellipsis.
+ */
 interface Named {
   readonly tensor: Tensor;
   readonly names: readonly string[];
@@ -38,7 +42,10 @@ function namesIn(term: string, behind: number): string[] {
   return [...before!, ...range(behind).map((i) => `~${behind - 1 - i}`), ...after];
 }
 
-/** Without an arrow the result has the axes of the ellipsis, then the letters that appear once, in order. */
+/**
+ * Without an arrow the result has the axes of the ellipsis, then the letters that appear once, in
+ * order.
+ */
 function parse(equation: string, ranks: readonly number[]): Equation {
   const [left, right, more] = equation.replaceAll(" ", "").split("->");
   if (more !== undefined) throw new GraphError(`einsum: "${equation}" has more than one ->`);
@@ -87,7 +94,10 @@ function diagonal({ tensor, names }: Named): Named {
   return diagonal({ tensor: kept, names: names.filter((_, i) => i !== second) });
 }
 
-/** Without the axes of extent 1 that another operand stretches, and without those that nothing else needs. */
+/**
+ * Without the axes of extent 1 that another operand stretches, and without those that nothing else
+ * needs.
+ */
 function trimmed(t: Named, extents: Extents, needed: ReadonlySet<string>): Named {
   const stretched = t.names.map((c, i) => t.tensor.shape[i] === 1 && extents.get(c) !== 1);
   const names = t.names.filter((_, i) => !stretched[i]);
@@ -112,7 +122,9 @@ function aligned({ tensor, names: own }: Named, names: readonly string[]): Tenso
   );
 }
 
-/** The names of a product of a and b: what both have and something needs, then what one of them has. */
+/**
+ * The names of a product of a and b: what both have and something needs, then what one of them has.
+ */
 function namesOfJoin(a: Named, b: Named, needed: ReadonlySet<string>) {
   const shared = a.names.filter((c) => b.names.includes(c));
   const batch = shared.filter((c) => needed.has(c));
@@ -130,7 +142,8 @@ const disorder = (names: readonly string[], output: readonly string[]): number =
 
 /** The product of two operands; letters that both have and nothing else needs are summed. */
 function joined(x: Named, y: Named, needed: ReadonlySet<string>, output: readonly string[]): Named {
-  // The side whose axes come first in the result is the left one: no transpose where there is such a side.
+  // The side whose axes come first in the result is the left one: no transpose where there is such
+  // a side.
   const turn =
     disorder(namesOfJoin(y, x, needed).names, output) <
     disorder(namesOfJoin(x, y, needed).names, output);
@@ -152,7 +165,10 @@ function joined(x: Named, y: Named, needed: ReadonlySet<string>, output: readonl
   return { tensor, names };
 }
 
-/** The extent of each name; extents of 1 are stretched. Throws ShapeError for two others that differ. */
+/**
+ * The extent of each name; extents of 1 are stretched. Throws ShapeError for two others that
+ * differ.
+ */
 function extentsOf(all: readonly Named[]): Map<string, Dim> {
   const extents = new Map<string, Dim>();
   for (const { tensor, names } of all)
@@ -170,7 +186,10 @@ function extentsOf(all: readonly Named[]): Map<string, Dim> {
 const neededBy = (output: readonly string[], others: readonly Named[]): Set<string> =>
   new Set([...output, ...others.flatMap((t) => t.names)]);
 
-/** Multiplications of a join and elements of its result, a symbol counted as 1024: a guess that is the same in every run. */
+/**
+ * Multiplications of a join and elements of its result, a symbol counted as 1024: a guess that is
+ * the same in every run.
+ */
 function costOf(pair: readonly Named[], rest: ReadonlySet<string>, extents: Extents): number {
   const size = (names: Iterable<string>): number => {
     let product = 1;
@@ -201,16 +220,23 @@ function cheapest(
 }
 
 /**
- * Einstein's sums: y[output] = Σ Π operands, over every letter that the output lacks. A letter names an axis; one that stands twice in a
- * term takes the diagonal; `...` stands for axes that broadcast. Without `->` the output has the axes of `...`, then the letters that
- * appear once, in alphabetical order.
+ * Einstein's sums: y[output] = Σ Π operands, over every letter that the output lacks. A letter
+ * names an axis; one that stands twice in a term takes the diagonal; `...` stands for axes that
+ * broadcast. Without `->` the output has the axes of `...`, then the letters that appear once, in
+ * alphabetical order.
  *
- * Operands of any dtypes, promoted → one axis for each letter of the output. A product of two operands is one dotGeneral; of more, the
- * pair that takes fewest multiplications is joined first. Extents of one letter are equal, or 1.
- * Throws GraphError for a term or output that names no axis, ShapeError where ranks or extents do not fit. `torch.einsum`, `numpy.einsum`.
+ * Operands of any dtypes, promoted → one axis for each letter of the output. A product of two
+ * operands is one dotGeneral; of more, the pair that takes fewest multiplications is joined first.
+ * Extents of one letter are equal, or 1. Throws GraphError for a term or output that names no axis,
+ * ShapeError where ranks or extents do not fit. `torch.einsum`, `numpy.einsum`.
  *
- *   einsum("bqhd,bkhd->bhqk", q, k) // the scores of attention
- *   einsum("ii", x) // the trace
+ * @param equation Terms of letters, and the output after `->`.
+ * @param operands A tensor for each term.
+ * @example
+ *   const x = tensor([[1, 2], [3, 4]]);
+ *   einsum("ii", x) // 5; the trace
+ *   einsum("ij,j->i", x, tensor([1, 10])) // [21, 43]
+ *   einsum("bqhd,bkhd->bhqk", ones([1, 5, 2, 4]), ones([1, 7, 2, 4])).shape // [1, 2, 5, 7]
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   if (typeof equation !== "string")

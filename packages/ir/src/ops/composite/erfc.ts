@@ -1,6 +1,7 @@
 /**
- * The error function's complement, and the normal distribution's share below x, with all their digits where they are small. Relative
- * errors are a few 1e-7 in f32 and about 1e-13 in f64; slopes are as right.
+ * The error function's complement, and the normal distribution's share below x, with all their
+ * digits where they are small. Relative errors are a few 1e-7 in f32 and about 1e-13 in f64; slopes
+ * are as right.
  */
 import type { Tensor } from "../../node.ts";
 import { select } from "../elementwise/compare.ts";
@@ -21,14 +22,16 @@ const tail = {
 const ratio = (x: Tensor, { over, under }: { over: readonly number[]; under: readonly number[] }): Tensor =>
   polynomial(x, [...over].reverse()).div(polynomial(x, [...under].reverse())); // biome-ignore format: short
 
-// e^(a²)·erfc a·(a + c) for a ≥ 0 as a polynomial of u = (a − c)/(a + c): interpolated at Chebyshev's nodes, to 9·10⁻⁹; the lowest power first.
+// e^(a²)·erfc a·(a + c) for a ≥ 0 as a polynomial of u = (a − c)/(a + c): interpolated at
+// Chebyshev's nodes, to 9·10⁻⁹; the lowest power first.
 const scaledCentre = 2.5;
 // biome-ignore format: tables
 const scaledSeries = [1.0540318203057182, -0.8046519341164874, 0.4539142497453342, -0.17124941864200874, 0.028358867110182456, 0.008382888215827177, -0.0048034551099035185, -0.0004136038002351228, 0.000666220797106765, 0.000026865591834401973, -0.00007292145695975868];
 
 /**
- * e^(−k·x²). In f32 the square is a product and what its rounding left, of the halves of x at sixty-fourths: a rounded one alone
- * would be wrong by 4·10⁻⁶ where the result is smallest. Dekker 1971.
+ * e^(−k·x²). In f32 the square is a product and what its rounding left, of the halves of x at
+ * sixty-fourths: a rounded one alone would be wrong by 4·10⁻⁶ where the result is smallest. Dekker
+ * 1971.
  */
 function bell(x: Tensor, k: number): Tensor {
   const held = select(x.greater(60), 60, select(x.less(-60), -60, x));
@@ -83,9 +86,13 @@ function erfcBy(v: Tensor, square: Tensor): Tensor {
  *
  * x: float[…], integers become f32 → the same. `torch.erfc`. Cody 1969 for f64.
  *
+ * @example
  *   erfc(tensor([5])) // [1.537e−12]
  */
 export const erfc = (x: Tensor): Tensor => inFloat("erfc", x, (v) => erfcBy(v, bell(v, 1)));
 
-/** The standard normal distribution's share below x, Φ(x) = ½·erfc(−x/√2), without cancelling where it is small. */
+/**
+ * The standard normal distribution's share below x, Φ(x) = ½·erfc(−x/√2), without cancelling where
+ * it is small.
+ */
 export const normalCdf = (x: Tensor): Tensor => erfcBy(x.mul(-Math.SQRT1_2), bell(x, 0.5)).mul(0.5);

@@ -38,7 +38,10 @@ export interface AffineGridOptions {
 }
 
 export interface GridSampleOptions extends AffineGridOptions {
-  /** Default "linear", which is bilinear for images; "cubic" is bicubic, for images alone in PyTorch. */
+  /**
+   * Default "linear", which is bilinear for images; "cubic" is bicubic, for images alone in
+   * PyTorch.
+   */
   readonly mode?: "nearest" | "linear" | "cubic";
   /** What is outside: 0, the nearest element, or the image mirrored; default "zeros". */
   readonly padding?: "zeros" | "border" | "reflection";
@@ -102,13 +105,17 @@ function checkChoice(op: string, name: string, value: unknown, choices: readonly
 }
 
 /**
- * Elements of an image at positions between them: y[n, c, p] = the image at grid[n, p], interpolated. Positions go from −1 to 1, the
- * last axis of the image first, so that (x, y) reads column x of row y.
+ * Elements of an image at positions between them: y[n, c, p] = the image at grid[n, p],
+ * interpolated. Positions go from −1 to 1, the last axis of the image first, so that (x, y) reads
+ * column x of row y.
  *
- * x: float[N, C, D…] of r axes D, grid: float[N, E…, r] → [N, C, E…] in the dtype of x. Gradients go to both; there is none of a place
- * to the grid where mode is "nearest". Throws ShapeError unless they fit, GraphError for another mode. `F.grid_sample`.
+ * x: float[N, C, D…] of r axes D, grid: float[N, E…, r] → [N, C, E…] in the dtype of x. Gradients
+ * go to both; there is none of a place to the grid where mode is "nearest". Throws ShapeError
+ * unless they fit, GraphError for another mode. `F.grid_sample`.
  *
- *   gridSample(image, affineGrid(theta, image.shape), { padding: "border" })
+ * @example
+ *   const image = tensor([[[[1, 2], [3, 4]]]]);
+ *   gridSample(image, tensor([[[[0, 0]]]])) // [[[[2.5]]]]; the middle
  */
 export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   const {
@@ -153,11 +160,16 @@ function gridLine(extent: Dim, aligned: boolean): Tensor {
 }
 
 /**
- * The positions at which `gridSample` reads an image moved by affine maps: theta · (position, 1) for each place of the result.
+ * The positions at which `gridSample` reads an image moved by affine maps: theta · (position, 1)
+ * for each place of the result.
  *
- * theta: float[N, r, r + 1], size [N, C, D…] of r axes D → [N, D…, r]. Throws ShapeError unless they fit. `F.affine_grid`.
+ * theta: float[N, r, r + 1], size [N, C, D…] of r axes D → [N, D…, r]. Throws ShapeError unless
+ * they fit. `F.affine_grid`.
  *
- *   affineGrid(tensor([[[1, 0, 0], [0, 1, 0]]]), [1, 3, 8, 8]) // the identity
+ * @param size Shape of the image, [N, C, D…].
+ * @example
+ *   const identity = tensor([[[1, 0, 0], [0, 1, 0]]]);
+ *   affineGrid(identity, [1, 3, 1, 2]) // [[[[−½, 0], [½, 0]]]]; (x, y) of both pixels
  */
 export function affineGrid(
   theta: Tensor,

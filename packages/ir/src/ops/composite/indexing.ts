@@ -1,6 +1,6 @@
 /**
- * Parts of a tensor by one word an axis, and tensors with such a part changed. Slices and numbers are views; lists and tensors of
- * indices are gathered and scattered.
+ * Parts of a tensor by one word an axis, and tensors with such a part changed. Slices and numbers
+ * are views; lists and tensors of indices are gathered and scattered.
  */
 import {
   addDim,
@@ -32,8 +32,9 @@ import { spread } from "../slice.ts";
 import { tensor } from "../source.ts";
 
 /**
- * One entry of `get` and `at`: a number or extent picks one place and drops the axis, text slices as Python does ("1:5", "::2", "-3:",
- * "::-1", ":"), "..." stands for all axes between, a list or an integer tensor reads those places.
+ * One entry of `get` and `at`: a number or extent picks one place and drops the axis, text slices
+ * as Python does ("1:5", "::2", "-3:", "::-1", ":"), "..." stands for all axes between, a list or
+ * an integer tensor reads those places.
  */
 export type Index = number | string | readonly number[] | Tensor | DimExpr;
 
@@ -157,7 +158,10 @@ function listsOf(parts: readonly Part[]): { lists: Tensor[]; axes: number[] } {
   return { lists: lists.length > 1 ? broadcastOperands("get", lists) : lists, axes };
 }
 
-/** Where the axes of the lists stand in the result: at the first of theirs if they are neighbours, else in front. */
+/**
+ * Where the axes of the lists stand in the result: at the first of theirs if they are neighbours,
+ * else in front.
+ */
 function orderOf(axes: readonly number[], listRank: number, rank: number): number[] {
   const neighbours = axes.every((a, i) => a === axes[0]! + i);
   const before = neighbours ? axes[0]! : 0;
@@ -166,14 +170,21 @@ function orderOf(axes: readonly number[], listRank: number, rank: number): numbe
 }
 
 /**
- * The part of x that one index for each axis names: `x.get(":", [0, 4], -1, "::2")`. Axes that are not named are whole.
+ * The part of x that one index for each axis names: `x.get(":", [0, 4], -1, "::2")`. Axes that are
+ * not named are whole.
  *
- * Slices keep an axis, a number or extent drops it, several lists go together and broadcast, as in PyTorch: their axes stand where the
- * first of them is, or in front if a slice is between. Slices are cut to the axis, as Python does; places of tensors are clamped.
- * Throws ShapeError for a number or list entry that is outside, DtypeError for a mask. `x[:, [0, 4], -1, ::2]`.
+ * Slices keep an axis, a number or extent drops it, several lists go together and broadcast, as in
+ * PyTorch: their axes stand where the first of them is, or in front if a slice is between. Slices
+ * are cut to the axis, as Python does; places of tensors are clamped. Throws ShapeError for a
+ * number or list entry that is outside, DtypeError for a mask. `x[:, [0, 4], -1, ::2]`.
  *
- *   x.get(-1) // the last row
- *   x.get("...", "::-1") // the last axis turned
+ * @param x The tensor.
+ * @param indices One for each axis: a number, a slice as text, a list, a tensor, ":" or "...".
+ * @example
+ *   const x = tensor([[1, 2, 3], [4, 5, 6]]);
+ *   x.get(-1) // [4, 5, 6]
+ *   x.get(":", [0, 2]) // [[1, 3], [4, 6]]
+ *   x.get("...", "::-1") // [[3, 2, 1], [6, 5, 4]]
  */
 export function get(x: Tensor, ...indices: Index[]): Tensor {
   const parts = partsOf("get", x, indices);
@@ -246,13 +257,20 @@ function masked(x: Tensor, mask: Tensor, mode: Mode, value: Operand): Tensor {
 }
 
 /**
- * The part of x that `get` would give, to be changed: `x.at(0, "1:3").set(5)`, `.add(y)`, `.mul`, `.max`, `.min`. Gives new tensors; x stays.
+ * The part of x that `get` would give, to be changed: `x.at(0, "1:3").set(5)`, `.add(y)`, `.mul`,
+ * `.max`, `.min`. Gives new tensors; x stays.
  *
- * The value broadcasts to the part and takes the dtype of x. Slices and numbers cost no kernel of their own, lists are a scatter. A mask of
- * the shape of x may be the one index. Gradients go to x and to the value. Errors as `get`. `x[i] = v`, `x.index_put_`; `x.at[i].set(v)` in JAX.
+ * The value broadcasts to the part and takes the dtype of x. Slices and numbers cost no kernel of
+ * their own, lists are a scatter. A mask of the shape of x may be the one index. Gradients go to x
+ * and to the value. Errors as `get`. `x[i] = v`, `x.index_put_`; `x.at[i].set(v)` in JAX.
  *
- *   x.at([0, 0, 2]).add(1) // row 0 has 2 more, row 2 has 1
- *   x.at(x.less(0)).set(0)
+ * @param x The tensor.
+ * @param indices One index for each axis, as of `get`.
+ * @example
+ *   const x = zeros([3]);
+ *   x.at([0, 0, 2]).add(1) // [2, 0, 1]
+ *   x.at("1:").set(7) // [0, 7, 7]
+ *   x // [0, 0, 0]; stays
  */
 export function at(x: Tensor, ...indices: Index[]): Place {
   checkTensor("at", x);

@@ -21,9 +21,14 @@ import { type Line, resampled, type Sampling } from "./resample.ts";
 export interface InterpolateOptions {
   /** The extents of the result; or give `scale`. */
   readonly size?: Dim | readonly Dim[];
-  /** What each extent is multiplied by, rounded down; places are found by it and not by the extents. */
+  /**
+   * What each extent is multiplied by, rounded down; places are found by it and not by the extents.
+   */
   readonly scale?: number | readonly number[];
-  /** Default "nearest". "nearest" is PyTorch's, ⌊i/scale⌋; "nearestExact" ⌊(i + ½)/scale⌋; "cubic" has a = −¾. */
+  /**
+   * Default "nearest". "nearest" is PyTorch's, ⌊i/scale⌋; "nearestExact" ⌊(i + ½)/scale⌋; "cubic"
+   * has a = −¾.
+   */
   readonly mode?: "nearest" | "nearestExact" | "linear" | "cubic";
   /** The outer elements stay where they are, for "linear" and "cubic"; default false. */
   readonly alignCorners?: boolean;
@@ -110,14 +115,18 @@ function linesOf(x: Tensor, options: InterpolateOptions): Line[] {
 }
 
 /**
- * An image made larger or smaller: every element of the result is read at its place in x, from the nearest element, or as a weighted
- * sum of two ("linear": bilinear for images, trilinear for volumes) or four ("cubic") neighbours along each axis.
+ * An image made larger or smaller: every element of the result is read at its place in x, from the
+ * nearest element, or as a weighted sum of two ("linear": bilinear for images, trilinear for
+ * volumes) or four ("cubic") neighbours along each axis.
  *
- * x[N, C, D…] → [N, C, size…] in its dtype; for linear and cubic it must be a float. Without `alignCorners` element i stands at
- * (i + ½)/scale − ½, with it at i·(D − 1)/(size − 1). Halves are computed in f32. Throws ShapeError for ranks below 3, GraphError unless
- * one of `size` and `scale` is given. `F.interpolate`; "linear" is its "linear", "bilinear" and "trilinear".
+ * x[N, C, D…] → [N, C, size…] in its dtype; for linear and cubic it must be a float. Without
+ * `alignCorners` element i stands at (i + ½)/scale − ½, with it at i·(D − 1)/(size − 1). Halves are
+ * computed in f32. Throws ShapeError for ranks below 3, GraphError unless one of `size` and `scale`
+ * is given. `F.interpolate`; "linear" is its "linear", "bilinear" and "trilinear".
  *
- *   interpolate(image, { scale: 2, mode: "linear" }) // [1,3,8,8] → [1,3,16,16]
+ * @example
+ *   interpolate(tensor([[[1, 3]]]), { scale: 2, mode: "nearest" }) // [[[1, 1, 3, 3]]]
+ *   interpolate(tensor([[[1, 3]]]), { scale: 2, mode: "linear" }) // [[[1, 1.5, 2.5, 3]]]
  */
 export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
   checkTensor("interpolate", x);
@@ -151,11 +160,14 @@ function checkImage(op: string, x: Tensor, factor: number): void {
 }
 
 /**
- * Channels made places: x[…, C·r², H, W] → [..., C, H·r, W·r], y[…, c, h·r + i, w·r + j] = x[…, c·r² + i·r + j, h, w].
+ * Channels made places: x[…, C·r², H, W] → [..., C, H·r, W·r], y[…, c, h·r + i, w·r + j] = x[…,
+ * c·r² + i·r + j, h, w].
  *
  * Throws ShapeError unless r² divides the channels. `nn.PixelShuffle`; Shi et al. 2016.
  *
- *   pixelShuffle(x, 2) // [1,4,3,3] → [1,1,6,6]
+ * @param factor r, a whole number from 1.
+ * @example
+ *   pixelShuffle(tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2) // [[[[1, 2], [3, 4]]]]
  */
 export function pixelShuffle(x: Tensor, factor: number): Tensor {
   checkImage("pixelShuffle", x, factor);
@@ -176,7 +188,9 @@ export function pixelShuffle(x: Tensor, factor: number): Tensor {
  *
  * Throws ShapeError unless r divides both extents. `nn.PixelUnshuffle`.
  *
- *   pixelUnshuffle(x, 2) // [1,1,6,6] → [1,4,3,3]
+ * @param factor r, a whole number from 1.
+ * @example
+ *   pixelUnshuffle(tensor([[[[1, 2], [3, 4]]]]), 2) // [[[[1]], [[2]], [[3]], [[4]]]]
  */
 export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
   checkImage("pixelUnshuffle", x, factor);

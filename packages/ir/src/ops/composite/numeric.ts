@@ -1,5 +1,6 @@
 /**
- * Elementwise names of PyTorch and NumPy that are a few ops each: tests of closeness, floored division, angles, bounds.
+ * Elementwise names of PyTorch and NumPy that are a few ops each: tests of closeness, floored
+ * division, angles, bounds.
  */
 import { isFloat, maxOf, minOf } from "../../dtype.ts";
 import { checkOptions, type OptionNames } from "../../errors.ts";
@@ -17,7 +18,13 @@ import { logAddExp } from "./arithmetic.ts";
 import { inFloat32, roundedOnce } from "./in-float32.ts";
 import { movedim } from "./rearrange.ts";
 
-/** True at ∞ and −∞; false of all integers. `torch.isinf`. `isInf(tensor([1 / 0]))` is [true]. */
+/**
+ * True at ∞ and −∞; false of all integers. `torch.isinf`.
+ *
+ * @param x The tensor.
+ * @example
+ *   isInf(tensor([1, NaN, -Infinity])) // [false, false, true]
+ */
 export function isInf(x: Tensor): Tensor {
   checkTensor("isInf", x);
   return isFloat(x.dtype) ? x.abs().equal(Number.POSITIVE_INFINITY) : zeros(x.shape, "bool");
@@ -35,9 +42,13 @@ export interface CloseOptions {
 const closeOptions: OptionNames<CloseOptions> = { relative: 1, absolute: 1, equalNan: 1 };
 
 /**
- * |x − y| ≤ absolute + relative·|y|, or equal, infinities too. Operands broadcast → bool. `torch.isclose`, `numpy.isclose`.
+ * |x − y| ≤ absolute + relative·|y|, or equal, infinities too. Operands broadcast → bool.
+ * `torch.isclose`, `numpy.isclose`.
  *
- *   isClose(y, 0.1 + 0.2)
+ * @param x A tensor or a number.
+ * @param y A tensor or a number; it broadcasts against x.
+ * @example
+ *   isClose(tensor([0.3, 0.4]), 0.1 + 0.2) // [true, false]
  */
 export function isClose(x: Operand, y: Operand, options: CloseOptions = {}): Tensor {
   const { relative = 1e-5, absolute = 1e-8, equalNan = false } = checkOptions("isClose", options, closeOptions); // biome-ignore format: one line
@@ -51,7 +62,14 @@ export function isClose(x: Operand, y: Operand, options: CloseOptions = {}): Ten
   return equalNan ? equal.or(a.isNan().and(b.isNan())) : equal;
 }
 
-/** Whether all elements are close: bool[]. The options are those of `isClose`. `torch.allclose`. `allClose(y, expected)`. */
+/**
+ * Whether all elements are close: bool[]. The options are those of `isClose`. `torch.allclose`.
+ *
+ * @param x A tensor or a number.
+ * @param y A tensor or a number; it broadcasts against x.
+ * @example
+ *   allClose(tensor([1, 2]), tensor([1, 2 + 1e-7])) // true
+ */
 export const allClose = (x: Operand, y: Operand, options: CloseOptions = {}): Tensor =>
   all(isClose(x, y, checkOptions("allClose", options, closeOptions)));
 
@@ -60,14 +78,18 @@ export interface NanToNumOptions {
   readonly nan?: number;
   /** For ∞ and −∞; by default the greatest and the least finite number of the dtype. */
   readonly posInf?: number;
+  /** For −∞; the lowest number of the dtype by default. */
   readonly negInf?: number;
 }
 
 const nanToNumOptions: OptionNames<NanToNumOptions> = { nan: 1, posInf: 1, negInf: 1 };
 
 /**
- * x with finite numbers for NaN and infinities; integers stay. No gradient flows where one was replaced. `torch.nan_to_num`.
+ * x with finite numbers for NaN and infinities; integers stay. No gradient flows where one was
+ * replaced. `torch.nan_to_num`.
  *
+ * @param x The tensor.
+ * @example
  *   nanToNum(tensor([NaN, Infinity]), { posInf: 1 }) // [0, 1]
  */
 export function nanToNum(x: Tensor, options: NanToNumOptions = {}): Tensor {
@@ -80,9 +102,11 @@ export function nanToNum(x: Tensor, options: NanToNumOptions = {}): Tensor {
 }
 
 /**
- * The remainder with the sign of y: x − y·⌊x/y⌋; `rem` has that of x. Operands broadcast; dtypes promote. ∂x is 1, ∂y −⌊x/y⌋.
- * `torch.remainder`, `numpy.mod`, % of Python.
+ * The remainder with the sign of y: x − y·⌊x/y⌋; `rem` has that of x. Operands broadcast; dtypes
+ * promote. ∂x is 1, ∂y −⌊x/y⌋. `torch.remainder`, `numpy.mod`, % of Python.
  *
+ * @param x A tensor or a number.
+ * @example
  *   remainder(tensor([-1]), 3) // [2]
  */
 export function remainder(x: Operand, y: Operand): Tensor {
@@ -94,9 +118,13 @@ export function remainder(x: Operand, y: Operand): Tensor {
 }
 
 /**
- * ⌊x/y⌋, of integers too, where `div` drops the fraction. Operands broadcast; dtypes promote. No gradient flows. `torch.floor_divide`, //
- * of Python. Floats are divided less their remainder, so that 1 over 0.1 is what it is there: 9.
+ * ⌊x/y⌋, of integers too, where `div` drops the fraction. Operands broadcast; dtypes promote. No
+ * gradient flows. `torch.floor_divide`, // of Python. Floats are divided less their remainder, so
+ * that 1 over 0.1 is what it is there: 9.
  *
+ * @param x A tensor or a number.
+ * @param y A tensor or a number; it broadcasts against x.
+ * @example
  *   floorDivide(tensor([-7], { dtype: "i32" }), 2) // [-4]
  */
 export function floorDivide(x: Operand, y: Operand): Tensor {
@@ -113,8 +141,12 @@ export function floorDivide(x: Operand, y: Operand): Tensor {
 }
 
 /**
- * √(x² + y²) without overflow: scaled by the greater. The gradient is x/√(x² + y²), and 0 where both are 0. `torch.hypot`.
+ * √(x² + y²) without overflow: scaled by the greater. The gradient is x/√(x² + y²), and 0 where
+ * both are 0. `torch.hypot`.
  *
+ * @param x A tensor or a number.
+ * @param y A tensor or a number; it broadcasts against x.
+ * @example
  *   hypot(tensor([3]), 4) // [5]
  */
 export function hypot(x: Operand, y: Operand): Tensor {
@@ -135,22 +167,51 @@ const scaledBy = (name: string, factor: number) => (x: Tensor): Tensor => {
   return roundedOnce([x], (v) => (isFloat(v.dtype) ? v : convert(v, "f32")).mul(factor));
 }; // biome-ignore format: short
 
-/** x·π/180. `torch.deg2rad`. `deg2rad(tensor([180]))` is [π]. */
+/**
+ * x·π/180. `torch.deg2rad`.
+ *
+ * @param x The tensor.
+ * @example
+ *   deg2rad(tensor([90, 180])) // [π/2, π]
+ */
 export const deg2rad: (x: Tensor) => Tensor = /* @__PURE__ */ scaledBy("deg2rad", Math.PI / 180);
-/** x·180/π. `torch.rad2deg`. `rad2deg(tensor([Math.PI]))` is [180]. */
+/**
+ * x·180/π. `torch.rad2deg`.
+ *
+ * @param x The tensor.
+ * @example
+ *   rad2deg(tensor([Math.PI, 0])) // [180, 0]
+ */
 export const rad2deg: (x: Tensor) => Tensor = /* @__PURE__ */ scaledBy("rad2deg", 180 / Math.PI);
 
-/** max(x, low); the gradient is 1 at the bound. `torch.clamp_min`. `clampMin(x, 0)`. */
+/**
+ * max(x, low); the gradient is 1 at the bound. `torch.clamp_min`.
+ *
+ * @param x A tensor or a number.
+ * @param low The bound, broadcast.
+ * @example
+ *   clampMin(tensor([-2, 0.5]), 0) // [0, 0.5]
+ */
 export const clampMin = (x: Operand, low: Operand): Tensor => maximum(x, low);
-/** min(x, high); the gradient is 1 at the bound. `torch.clamp_max`. `clampMax(x, 1)`. */
+/**
+ * min(x, high); the gradient is 1 at the bound. `torch.clamp_max`.
+ *
+ * @param x A tensor or a number.
+ * @param high The bound, broadcast.
+ * @example
+ *   clampMax(tensor([0.5, 3]), 1) // [0.5, 1]
+ */
 export const clampMax = (x: Operand, high: Operand): Tensor => minimum(x, high);
 
 /**
- * ln Σ_{j≤i} e^xⱼ along an axis, one element after the other, so that none overflows or vanishes beside a later one.
+ * ln Σ_{j≤i} e^xⱼ along an axis, one element after the other, so that none overflows or vanishes
+ * beside a later one.
  *
- * x[…] → the same; integers become f32, halves are f32 on the way. Throws ShapeError for an axis that there is not.
- * `torch.logcumsumexp`.
+ * x[…] → the same; integers become f32, halves are f32 on the way. Throws ShapeError for an axis
+ * that there is not. `torch.logcumsumexp`.
  *
+ * @param axis The axis.
+ * @example
  *   logCumSumExp(tensor([0, 0]), 0) // [0, ln 2]
  */
 export function logCumSumExp(x: Tensor, axis: number): Tensor {

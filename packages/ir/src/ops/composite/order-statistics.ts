@@ -1,5 +1,6 @@
 /**
- * Statistics that look at the order of elements, values together with where they stood, and second moments.
+ * Statistics that look at the order of elements, values together with where they stood, and second
+ * moments.
  */
 import { type Dim, isStatic, subDim } from "../../dim.ts";
 import { isFloat } from "../../dtype.ts";
@@ -28,10 +29,14 @@ export interface ValuesWithIndices {
 }
 
 /**
- * The largest along an axis and its place, the first of equals. x[…, n, …] → two of [...]. Throws ShapeError over an empty axis.
- * `torch.max(x, dim)`.
+ * The largest along an axis and its place, the first of equals. x[…, n, …] → two of [...]. Throws
+ * ShapeError over an empty axis. `torch.max(x, dim)`.
  *
- *   const { values, indices } = maxWithIndices(logits);
+ * @param axis The axis, negative ones from the end; the last by default.
+ * @example
+ *   const { values, indices } = maxWithIndices(tensor([[3, 1], [2, 4]]));
+ *   values // [3, 4]
+ *   indices // [0, 1]
  */
 export function maxWithIndices(
   x: Tensor,
@@ -43,7 +48,16 @@ export function maxWithIndices(
   return { values: max(x, axis, keep), indices: argMax(x, axis, keep) };
 }
 
-/** The smallest along an axis and its place, as `maxWithIndices`. `torch.min(x, dim)`. `minWithIndices(x).indices`. */
+/**
+ * The smallest along an axis and its place, as `maxWithIndices`. `torch.min(x, dim)`.
+ *
+ * @param x The tensor.
+ * @param axis The axis, negative ones from the end; the last by default.
+ * @example
+ *   const { values, indices } = minWithIndices(tensor([[3, 1], [2, 4]]));
+ *   values // [1, 2]
+ *   indices // [1, 0]
+ */
 export function minWithIndices(
   x: Tensor,
   axis = -1,
@@ -56,7 +70,17 @@ export function minWithIndices(
 
 const sortOptions: OptionNames<SortOptions> = { descending: 1 };
 
-/** x sorted along an axis, and the places its elements came from: `sort` and `argSort` in one. `torch.sort`. `sortWithIndices(x).indices`. */
+/**
+ * x sorted along an axis, and the places its elements came from: `sort` and `argSort` in one.
+ * `torch.sort`.
+ *
+ * @param x The tensor.
+ * @param axis The axis, negative ones from the end; the last by default.
+ * @example
+ *   const { values, indices } = sortWithIndices(tensor([30, 10, 20]));
+ *   values // [10, 20, 30]
+ *   indices // [1, 2, 0]
+ */
 export function sortWithIndices(
   x: Tensor,
   axis = -1,
@@ -94,11 +118,14 @@ const placeAt = (sorted: Tensor, a: number, at: Dim | Tensor): Tensor =>
     : expandDims(take(sorted, at as Tensor, a, { negative: "outside" }), a);
 
 /**
- * The middle element along an axis, the lower one of two, as PyTorch has it; `quantile(x, 0.5)` is NumPy's, their mean. NaN if any is.
+ * The middle element along an axis, the lower one of two, as PyTorch has it; `quantile(x, 0.5)` is
+ * NumPy's, their mean. NaN if any is.
  *
- * x[…, n, …] → [...] in its dtype, without an axis []. The gradient goes to that element. Throws ShapeError over an empty axis.
- * `torch.median`.
+ * x[…, n, …] → [...] in its dtype, without an axis []. The gradient goes to that element. Throws
+ * ShapeError over an empty axis. `torch.median`.
  *
+ * @param axis The axis; of all elements by default.
+ * @example
  *   median(tensor([3, 1, 2, 4])) // 2
  */
 export function median(x: Tensor, axis?: number, options: ReduceOptions = {}): Tensor {
@@ -119,7 +146,10 @@ export interface QuantileOptions extends ReduceOptions {
 const quantileOptions: OptionNames<QuantileOptions> = { ...reduceOptions, interpolation: 1 };
 const interpolations = ["linear", "lower", "higher", "midpoint", "nearest"];
 
-/** The place q·(n − 1) of the sorted: the element before it, the one behind, and how far it is between. */
+/**
+ * The place q·(n − 1) of the sorted: the element before it, the one behind, and how far it is
+ * between.
+ */
 function quantileAt(sorted: Tensor, a: number, q: number, how: string): Tensor {
   const extent = sorted.shape[a]!;
   const between = (low: Tensor, high: Tensor, t: Tensor | number): Tensor => {
@@ -149,12 +179,18 @@ function roundEven(x: number): number {
 }
 
 /**
- * The value below which a share q of the elements lies: the sorted elements at place q·(n − 1), interpolated. NaN if any is.
+ * The value below which a share q of the elements lies: the sorted elements at place q·(n − 1),
+ * interpolated. NaN if any is.
  *
- * x: float[…, n, …], integers become f32 → [...]; a list of shares gives a leading axis, [k, ...]. Gradients go to the two elements.
- * Throws ShapeError over an empty axis, GraphError for a share outside 0 … 1. `torch.quantile`, `numpy.quantile`.
+ * x: float[…, n, …], integers become f32 → [...]; a list of shares gives a leading axis, [k, ...].
+ * Gradients go to the two elements. Throws ShapeError over an empty axis, GraphError for a share
+ * outside 0 … 1. `torch.quantile`, `numpy.quantile`.
  *
- *   quantile(x, [0.25, 0.5, 0.75], 0)
+ * @param q A share from 0 to 1, or a list.
+ * @param axis The axis; of all elements by default.
+ * @example
+ *   quantile(tensor([1, 2, 3, 5]), 0.5) // 2.5
+ *   quantile(tensor([1, 2, 3, 4, 5]), [0.25, 0.75], 0) // [2, 4]
  */
 export function quantile(
   x: Tensor,
@@ -182,7 +218,16 @@ export function quantile(
 
 const varianceOptions: OptionNames<VarianceOptions> = { ...reduceOptions, correction: 1 };
 
-/** The variance and the mean over axes, both as `variance` and `mean` have them. `torch.var_mean`. `varMean(x, 0, { correction: 1 })`. */
+/**
+ * The variance and the mean over axes, both as `variance` and `mean` have them. `torch.var_mean`.
+ *
+ * @param x Values of any shape.
+ * @param axes The axes to reduce, one or a list, negative ones from the end; all by default.
+ * @example
+ *   const { variance, mean } = varMean(tensor([[1, 3], [5, 5]]), 1);
+ *   variance // [1, 0]
+ *   mean // [2, 5]
+ */
 export function varMean(
   x: Tensor,
   axes?: Axes,
@@ -193,7 +238,13 @@ export function varMean(
   return { variance: variance(x, axes, { ...keep, correction }), mean: mean(x, axes, keep) };
 }
 
-/** How many elements over `axes` are not 0, i32. `torch.count_nonzero`. `countNonzero(tensor([0, 2]))` is 1. */
+/**
+ * How many elements over `axes` are not 0, i32. `torch.count_nonzero`.
+ *
+ * @param x Values of any shape.
+ * @example
+ *   countNonzero(tensor([[0, 2], [3, 4]]), 1) // [1, 2]
+ */
 export function countNonzero(x: Tensor, axes?: Axes): Tensor {
   checkTensor("countNonzero", x);
   return sum(x.dtype === "bool" ? x : x.notEqual(0), axes);
@@ -209,8 +260,10 @@ const covarianceOptions: OptionNames<CovarianceOptions> = { correction: 1 };
 /**
  * The covariances of variables, one a row: Σ (xᵢ − mean)(xⱼ − mean)/(n − correction).
  *
- * x: float[v, n] → [v, v], of x[n] a scalar. Throws ShapeError for other ranks. `torch.cov`, `numpy.cov`.
+ * x: float[v, n] → [v, v], of x[n] a scalar. Throws ShapeError for other ranks. `torch.cov`,
+ * `numpy.cov`.
  *
+ * @example
  *   cov(tensor([[1, 2], [2, 4]])) // [[0.5, 1], [1, 2]]
  */
 export function cov(x: Tensor, options: CovarianceOptions = {}): Tensor {

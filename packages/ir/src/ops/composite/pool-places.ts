@@ -1,5 +1,6 @@
 /**
- * Max pooling that also tells where each maximum stood, and the way back: values put where they came from.
+ * Max pooling that also tells where each maximum stood, and the way back: values put where they
+ * came from.
  */
 import { addDim, type Dim, isStatic, mulDim, subDim } from "../../dim.ts";
 import { isFloat, minOf } from "../../dtype.ts";
@@ -26,7 +27,10 @@ import { iota } from "../source.ts";
 
 const value = (d: Dim) => (isStatic(d) ? d : dimValue(d));
 
-/** The place of each maximum in its window, row-major. Around the image stands less than anything in it. */
+/**
+ * The place of each maximum in its window, row-major. Around the image stands less than anything in
+ * it.
+ */
 function placesInWindows(x: Tensor, f: Frame): Tensor {
   const high = f.high.map((d, i) => addDim(d, f.extra[i]!));
   const narrow = !isFloat(x.dtype) && x.dtype !== "i32" && x.dtype !== "u32";
@@ -57,12 +61,17 @@ function placesInPlane(x: Tensor, f: Frame): Tensor {
 }
 
 /**
- * The largest element of each window, and where it stands: i32 places in the plane of its channel, row-major, the first of equals.
+ * The largest element of each window, and where it stands: i32 places in the plane of its channel,
+ * row-major, the first of equals.
  *
- * x[N, C, D…] → values and indices [N, C, D′…]. The options and errors are those of `maxPool`, and so is the gradient of the values.
- * `F.max_pool2d(…, return_indices=True)`.
+ * x[N, C, D…] → values and indices [N, C, D′…]. The options and errors are those of `maxPool`, and
+ * so is the gradient of the values. `F.max_pool2d(…, return_indices=True)`.
  *
- *   const { values, indices } = maxPoolWithIndices(x, { size: 2 });
+ * @param x [N, C, D…].
+ * @example
+ *   const { values, indices } = maxPoolWithIndices(tensor([[[1, 3, 7, 5]]]), { size: 2 });
+ *   values // [[[3, 7]]]
+ *   indices // [[[1, 2]]]
  */
 export function maxPoolWithIndices(
   x: Tensor,
@@ -79,6 +88,7 @@ export interface MaxUnpoolOptions {
   readonly size: number | readonly number[];
   /** Defaults to `size`. */
   readonly stride?: number | readonly number[];
+  /** As of the pool, default 0. */
   readonly padding?: number | readonly number[];
   /** The extents D of the result; by default (D′ − 1)·stride − 2·padding + size. */
   readonly outputSize?: readonly Dim[];
@@ -92,12 +102,17 @@ const maxUnpoolOptions: OptionNames<MaxUnpoolOptions> = {
 };
 
 /**
- * Values put where `maxPoolWithIndices` found them, 0 elsewhere; of several for one place the last counts.
+ * Values put where `maxPoolWithIndices` found them, 0 elsewhere; of several for one place the last
+ * counts.
  *
- * x[N, C, D′…], indices i32 of the same shape → [N, C, D…]. Throws ShapeError where shapes differ, DtypeError unless the indices are
- * integers. `F.max_unpool2d`.
+ * x[N, C, D′…], indices i32 of the same shape → [N, C, D…]. Throws ShapeError where shapes differ,
+ * DtypeError unless the indices are integers. `F.max_unpool2d`.
  *
- *   maxUnpool(values, indices, { size: 2 })
+ * @param x Values, [N, C, D′…].
+ * @param indices i32 of the same shape.
+ * @example
+ *   const indices = tensor([[[1, 2]]], { dtype: "i32" });
+ *   maxUnpool(tensor([[[3, 7]]]), indices, { size: 2 }) // [[[0, 3, 7, 0]]]
  */
 export function maxUnpool(x: Tensor, indices: Tensor, options: MaxUnpoolOptions): Tensor {
   for (const t of [x, indices]) checkTensor("maxUnpool", t);

@@ -25,7 +25,11 @@ function checkVectors(op: string, x: Tensor, y: Tensor): void {
     );
 }
 
-/** Σ xᵢ·yᵢ. x, y: [n] → []. */
+/**
+ * Σ xᵢ·yᵢ. x, y: [n] → []. `torch.dot`.
+ * @example
+ *   dot(tensor([1, 2, 3]), tensor([4, 5, 6])) // 32
+ */
 export function dot(x: Tensor, y: Tensor): Tensor {
   checkTensor("dot", x);
   checkVectors("dot", x, y);
@@ -33,7 +37,11 @@ export function dot(x: Tensor, y: Tensor): Tensor {
   return dotGeneral(convert(x, dtype), convert(y, dtype), { lhsContract: [0], rhsContract: [0] });
 }
 
-/** xᵢ·yⱼ. x: [m], y: [n] → [m,n]. */
+/**
+ * xᵢ·yⱼ. x: [m], y: [n] → [m,n]. `torch.outer`.
+ * @example
+ *   outer(tensor([1, 2]), tensor([3, 4, 5])) // [[3, 4, 5], [6, 8, 10]]
+ */
 export function outer(x: Tensor, y: Tensor): Tensor {
   checkTensor("outer", x);
   checkVectors("outer", x, y);
@@ -41,8 +49,14 @@ export function outer(x: Tensor, y: Tensor): Tensor {
 }
 
 /**
- * 1 where the last index equals x, else 0. A negative x counts from the end; all 0 where x is outside [−count, count), which
- * throws ShapeError where the graph holds the value. x: int[...] → [..., count].
+ * 1 where the last index equals x, else 0. A negative x counts from the end; all 0 where x is
+ * outside [−count, count), which throws ShapeError where the graph holds the value. x: int[...] →
+ * [..., count]. `F.one_hot`.
+ *
+ * @param count Extent of the new last axis.
+ * @param dtype The dtype of the result.
+ * @example
+ *   oneHot(tensor([2, 0], { dtype: "i32" }), 3) // [[0, 0, 1], [1, 0, 0]]
  */
 export function oneHot(x: Tensor, count: Dim, dtype: Dtype = "f32"): Tensor {
   checkTensor("oneHot", x);

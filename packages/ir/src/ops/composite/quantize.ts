@@ -71,6 +71,7 @@ function checkInteger(op: string, dtype: Dtype): void {
  * floats, ShapeError where a vector does not fit the axis. `torch.quantize_per_tensor`, and with an
  * axis `torch.quantize_per_channel`.
  *
+ * @example
  *   quantize(tensor([-1, 0.24, 1.3]), 0.01) // [-100, 24, 127]
  */
 export function quantize(x: Tensor, scale: Tensor | number, options: QuantizeOptions = {}): Tensor {
@@ -93,6 +94,8 @@ export function quantize(x: Tensor, scale: Tensor | number, options: QuantizeOpt
  * they are floats. Throws DtypeError for floats, ShapeError where a vector does not fit the axis.
  * `torch.dequantize`.
  *
+ * @param scale What 1 stands for, as of `quantize`.
+ * @example
  *   dequantize(tensor([-100, 24, 127], { dtype: "i8" }), 0.01) // [-1, 0.24, 1.27]
  */
 export function dequantize(
@@ -124,6 +127,7 @@ export function dequantize(
  * within half a step of x. Where all of x is 0 so is the scale.
  * `torch.quantize_per_tensor_dynamic`; ONNX DynamicQuantizeLinear.
  *
+ * @example
  *   quantizeDynamic(tensor([0, 0.5, 1])).values // [0, 128, 255]
  */
 export function quantizeDynamic(x: Tensor): {

@@ -11,11 +11,15 @@ import { concat } from "../join.ts";
 import { broadcastInDim, flatten, reshape, reverse, sliceAxis, swapAxes, transpose, windows } from "../movement.ts"; // biome-ignore format: one line
 
 /**
- * Elements moved along an axis, what leaves at one end entering at the other: y[i] = x[(i − shift) mod n].
+ * Elements moved along an axis, what leaves at one end entering at the other: y[i] = x[(i − shift)
+ * mod n].
  *
- * x of any shape → the same. Without an axis x counts as one row. A negative shift moves to the front. Throws ShapeError unless shift is a
- * whole number. `torch.roll`, `numpy.roll`.
+ * x of any shape → the same. Without an axis x counts as one row. A negative shift moves to the
+ * front. Throws ShapeError unless shift is a whole number. `torch.roll`, `numpy.roll`.
  *
+ * @param shift Places towards the end.
+ * @param axis The axis; x as one row by default.
+ * @example
  *   roll(tensor([1, 2, 3]), 1) // [3, 1, 2]
  */
 export function roll(x: Tensor, shift: number, axis?: number): Tensor {
@@ -52,10 +56,12 @@ function countsOf(op: string, counts: unknown): readonly Dim[] {
 }
 
 /**
- * x repeated as a whole, counts[i] times along axis i; the shorter of shape and counts is filled up with 1 in front.
+ * x repeated as a whole, counts[i] times along axis i; the shorter of shape and counts is filled up
+ * with 1 in front.
  *
  * x[D…] → [counts·D…]. Throws ShapeError for counts below 0. `torch.tile`, `numpy.tile`.
  *
+ * @example
  *   tile(tensor([1, 2]), [2, 2]) // [[1,2,1,2],[1,2,1,2]]
  */
 export function tile(x: Tensor, counts: Dim | readonly Dim[]): Tensor {
@@ -65,10 +71,15 @@ export function tile(x: Tensor, counts: Dim | readonly Dim[]): Tensor {
 }
 
 /**
- * x repeated as a whole, as `tile` does, with a count for every axis: `x.repeat([2, 3])`; more counts than axes add axes in front.
+ * x repeated as a whole, as `tile` does, with a count for every axis: `x.repeat([2, 3])`; more
+ * counts than axes add axes in front.
  *
- * Throws ShapeError if there are fewer counts than axes. `torch.Tensor.repeat`; `numpy.repeat` is `repeatInterleave`.
+ * Throws ShapeError if there are fewer counts than axes. `torch.Tensor.repeat`; `numpy.repeat` is
+ * `repeatInterleave`.
  *
+ * @param x The tensor.
+ * @param counts How often along each axis.
+ * @example
  *   repeat(tensor([1, 2]), [3]) // [1,2,1,2,1,2]
  */
 export function repeat(x: Tensor, counts: Dim | readonly Dim[]): Tensor {
@@ -84,8 +95,11 @@ export function repeat(x: Tensor, counts: Dim | readonly Dim[]): Tensor {
 /**
  * Every element `count` times, one after the other, along an axis; without one, of x as one row.
  *
- * x[…, n, …] → [..., n·count, ...]. Throws ShapeError for a count below 0. `torch.repeat_interleave`, `numpy.repeat`.
+ * x[…, n, …] → [..., n·count, ...]. Throws ShapeError for a count below 0.
+ * `torch.repeat_interleave`, `numpy.repeat`.
  *
+ * @param axis The axis; x as one row by default.
+ * @example
  *   repeatInterleave(tensor([1, 2]), 2) // [1, 1, 2, 2]
  */
 export function repeatInterleave(x: Tensor, count: Dim, axis?: number): Tensor {
@@ -104,9 +118,13 @@ export function repeatInterleave(x: Tensor, count: Dim, axis?: number): Tensor {
 /**
  * Axes moved to other places, the rest in their order. x[…] → the same extents in another order.
  *
- * Throws ShapeError unless source and destination are as many distinct axes. `torch.movedim`, `numpy.moveaxis`.
+ * Throws ShapeError unless source and destination are as many distinct axes. `torch.movedim`,
+ * `numpy.moveaxis`.
  *
- *   movedim(x, 1, -1) // [N,C,H,W] → [N,H,W,C]
+ * @param source The axes to move.
+ * @param destination Where they go, as many.
+ * @example
+ *   movedim(ones([2, 3, 4, 5]), 1, -1).shape // [2, 4, 5, 3]
  */
 export function movedim(
   x: Tensor,
@@ -129,15 +147,26 @@ export function movedim(
   );
 }
 
-/** Exchanges two axes, as `swapAxes` does. `torch.swapdims`. `swapDims(x, 0, 1)` of [2,3] is [3,2]. */
+/**
+ * Exchanges two axes, as `swapAxes` does. `torch.swapdims`.
+ *
+ * @param x The tensor.
+ * @param a An axis; negative ones count from the end.
+ * @param b The other axis.
+ * @example
+ *   swapDims(tensor([[1, 2], [3, 4]]), 0, 1) // [[1, 3], [2, 4]]
+ */
 export const swapDims = (x: Tensor, a: number, b: number): Tensor => swapAxes(x, a, b);
 
 /**
  * Windows of one axis, each as a new last axis: y[…, o, …, k] = x[…, o·step + k, …].
  *
- * x[…, n, …] → [..., ⌊(n − size)/step⌋ + 1, ..., size]. Throws ShapeError if the window is larger than the axis. `torch.Tensor.unfold`;
- * `windows` takes several axes.
+ * x[…, n, …] → [..., ⌊(n − size)/step⌋ + 1, ..., size]. Throws ShapeError if the window is larger
+ * than the axis. `torch.Tensor.unfold`; `windows` takes several axes.
  *
+ * @param size Places of a window.
+ * @param step Places from one window to the next.
+ * @example
  *   unfold(tensor([1, 2, 3]), 0, 2) // [[1,2],[2,3]]
  */
 export function unfold(x: Tensor, axis: number, size: Dim, step = 1): Tensor {
@@ -150,8 +179,12 @@ export function unfold(x: Tensor, axis: number, size: Dim, step = 1): Tensor {
 }
 
 /**
- * x turned by 90 degrees `times` times, from the first of two axes towards the second. `torch.rot90`, `numpy.rot90`.
+ * x turned by 90 degrees `times` times, from the first of two axes towards the second.
+ * `torch.rot90`, `numpy.rot90`.
  *
+ * @param x The tensor.
+ * @param axes The plane: from the first axis towards the second.
+ * @example
  *   rot90(tensor([[1, 2], [3, 4]])) // [[2,4],[1,3]]
  */
 export function rot90(x: Tensor, times = 1, axes: readonly [number, number] = [0, 1]): Tensor {
@@ -167,8 +200,11 @@ export function rot90(x: Tensor, times = 1, axes: readonly [number, number] = [0
 }
 
 /**
- * Differences of neighbours, `times` times over: y[i] = x[i + 1] − x[i]. x[…, n, …] → [..., n − times, ...]. `torch.diff`, `numpy.diff`.
+ * Differences of neighbours, `times` times over: y[i] = x[i + 1] − x[i]. x[…, n, …] → [..., n −
+ * times, ...]. `torch.diff`, `numpy.diff`.
  *
+ * @param axis The axis, negative ones from the end; the last by default.
+ * @example
  *   diff(tensor([1, 4, 9])) // [3, 5]
  */
 export function diff(x: Tensor, times = 1, axis = -1): Tensor {
@@ -194,9 +230,14 @@ const meshgridOptions: OptionNames<MeshgridOptions> = { indexing: 1 };
 /**
  * Vectors as a grid: tensor k has vector k along axis k and repeats it along the others.
  *
- * vectors [n₀], [n₁], … → as many tensors [n₀, n₁, …]. Throws ShapeError unless they are vectors. `torch.meshgrid`, `numpy.meshgrid`.
+ * vectors [n₀], [n₁], … → as many tensors [n₀, n₁, …]. Throws ShapeError unless they are vectors.
+ * `torch.meshgrid`, `numpy.meshgrid`.
  *
+ * @param vectors Tensors of one axis.
+ * @example
  *   const [rows, columns] = meshgrid([arange(2), arange(3)]);
+ *   rows // [[0, 0, 0], [1, 1, 1]]
+ *   columns // [[0, 1, 2], [0, 1, 2]]
  */
 export function meshgrid(vectors: readonly Tensor[], options: MeshgridOptions = {}): Tensor[] {
   checkList("meshgrid", "the vectors", vectors);

@@ -30,11 +30,15 @@ export interface SearchOptions {
 const searchOptions: OptionNames<SearchOptions> = { right: 1 };
 
 /**
- * Where values would be put into a sorted last axis so that it stays sorted: the number of elements below (with `right`: not above) each.
+ * Where values would be put into a sorted last axis so that it stays sorted: the number of elements
+ * below (with `right`: not above) each.
  *
- * sorted [n] or [D…, n], values [E…] or [D…, m] → i32 of the shape of the values. Compares with every element, in one kernel.
- * Throws ShapeError unless the leading axes are equal or sorted is a vector. `torch.searchsorted`, `numpy.searchsorted`.
+ * sorted [n] or [D…, n], values [E…] or [D…, m] → i32 of the shape of the values. Compares with
+ * every element, in one kernel. Throws ShapeError unless the leading axes are equal or sorted is a
+ * vector. `torch.searchsorted`, `numpy.searchsorted`.
  *
+ * @param values What is looked for.
+ * @example
  *   searchsorted(tensor([1, 3, 5]), tensor([3, 4])) // [1, 2]
  */
 export function searchsorted(sorted: Tensor, values: Tensor, options: SearchOptions = {}): Tensor {
@@ -52,11 +56,15 @@ export function searchsorted(sorted: Tensor, values: Tensor, options: SearchOpti
 }
 
 /**
- * The number of the bucket of each element: boundaries[i − 1] < x ≤ boundaries[i], with `right` ≤ and <.
+ * The number of the bucket of each element: boundaries[i − 1] < x ≤ boundaries[i], with `right` ≤
+ * and <.
  *
- * x of any shape, boundaries [n], ascending → i32 of its shape, 0 … n. Throws ShapeError unless the boundaries are a vector.
- * `torch.bucketize`, `numpy.digitize`.
+ * x of any shape, boundaries [n], ascending → i32 of its shape, 0 … n. Throws ShapeError unless the
+ * boundaries are a vector. `torch.bucketize`, `numpy.digitize`.
  *
+ * @param x The tensor.
+ * @param boundaries Ascending, [n].
+ * @example
  *   bucketize(tensor([0.5, 2]), tensor([0, 1])) // [1, 2]
  */
 export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions = {}): Tensor {
@@ -93,11 +101,15 @@ export interface BincountOptions {
 const bincountOptions: OptionNames<BincountOptions> = { weights: 1 };
 
 /**
- * How often each of 0 … size − 1 appears, or the sum of the weights of those elements; others are left out.
+ * How often each of 0 … size − 1 appears, or the sum of the weights of those elements; others are
+ * left out.
  *
- * x: integers of any shape → i32[size], or [size] in the dtype of the weights, which have a gradient. Throws DtypeError unless x is an
- * integer, ShapeError where weights have another shape. `torch.bincount`, with the size that it finds out.
+ * x: integers of any shape → i32[size], or [size] in the dtype of the weights, which have a
+ * gradient. Throws DtypeError unless x is an integer, ShapeError where weights have another shape.
+ * `torch.bincount`, with the size that it finds out.
  *
+ * @param size How many numbers are counted.
+ * @example
  *   bincount(tensor([0, 2, 2], { dtype: "i32" }), 4) // [1, 0, 2, 0]
  */
 export function bincount(x: Tensor, size: Dim, options: BincountOptions = {}): Tensor {
@@ -125,11 +137,15 @@ export interface HistogramOptions {
 const histogramOptions: OptionNames<HistogramOptions> = { range: 1 };
 
 /**
- * How many elements lie in each of `bins` equal intervals; the last one has its end as well. Others are left out, NaN too.
+ * How many elements lie in each of `bins` equal intervals; the last one has its end as well. Others
+ * are left out, NaN too.
  *
- * x of any shape → counts i32[bins] and edges f32[bins + 1]. Where all elements are equal the range is half of 1 to both sides.
- * Throws ShapeError for a number of bins below 1, GraphError for a range that does not ascend. `torch.histogram`, `numpy.histogram`.
+ * x of any shape → counts i32[bins] and edges f32[bins + 1]. Where all elements are equal the range
+ * is half of 1 to both sides. Throws ShapeError for a number of bins below 1, GraphError for a
+ * range that does not ascend. `torch.histogram`, `numpy.histogram`.
  *
+ * @param x The tensor.
+ * @example
  *   histogram(tensor([0, 1, 1, 3]), 3).counts // [1, 2, 1]
  */
 export function histogram(
@@ -162,8 +178,11 @@ export function histogram(
 }
 
 /**
- * Whether each element is among some values: bool of the shape of x. Compares with every one. `torch.isin`, `numpy.isin`.
+ * Whether each element is among some values: bool of the shape of x. Compares with every one.
+ * `torch.isin`, `numpy.isin`.
  *
+ * @param x The tensor.
+ * @example
  *   isIn(tensor([1, 2, 3]), tensor([2])) // [false, true, false]
  */
 export function isIn(x: Tensor, values: Tensor): Tensor {

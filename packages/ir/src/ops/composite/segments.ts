@@ -1,6 +1,6 @@
 /**
- * Scatter along one axis, and sums, means and extremes of rows by the number of the group they belong to, as graphs and packed
- * sequences have them.
+ * Scatter along one axis, and sums, means and extremes of rows by the number of the group they
+ * belong to, as graphs and packed sequences have them.
  */
 import { type Dim, sameDim } from "../../dim.ts";
 import { isFloat, isInteger, maxOf, minOf } from "../../dtype.ts";
@@ -23,13 +23,19 @@ const modes = ["set", "add", "mul", "max", "min", "mean"] as const;
 export type ScatterMode = (typeof modes)[number];
 
 /**
- * x with updates combined into the places along one axis: y[…, indices[…, i, …], …] ∘= updates[…, i, …], the reverse of `takeAlongAxis`.
+ * x with updates combined into the places along one axis: y[…, indices[…, i, …], …] ∘= updates[…,
+ * i, …], the reverse of `takeAlongAxis`.
  *
- * indices, integers, and updates of one shape: the rank of x and its extents on the other axes → the shape of x. Negative indices count
- * from the end, updates outside are dropped; with "set" the last one counts. "mean" is (x + Σ)/(1 + count). Throws ShapeError where shapes do
- * not fit, DtypeError for indices that are no integers. `torch.scatter`, `scatter_add`, `scatter_reduce`.
+ * indices, integers, and updates of one shape: the rank of x and its extents on the other axes →
+ * the shape of x. Negative indices count from the end, updates outside are dropped; with "set" the
+ * last one counts. "mean" is (x + Σ)/(1 + count). Throws ShapeError where shapes do not fit,
+ * DtypeError for indices that are no integers. `torch.scatter`, `scatter_add`, `scatter_reduce`.
  *
- *   scatterAlongAxis(zeros([1, 3]), tensor([[2, 2]], { dtype: "i32" }), ones([1, 2]), 1, "add") // [[0, 0, 2]]
+ * @param x The tensor.
+ * @param mode How an update is combined: "set", "add", "mul", "max", "min" or "mean".
+ * @example
+ *   const at = tensor([2, 2], { dtype: "i32" });
+ *   scatterAlongAxis(zeros([3]), at, ones([2]), 0, "add") // [0, 0, 2]
  */
 export function scatterAlongAxis(
   x: Tensor,
@@ -76,11 +82,15 @@ function checkSegments(op: string, x: Tensor, ids: Tensor, count: Dim): void {
 const segmentShape = (x: Tensor, count: Dim): Dim[] => [count, ...x.shape.slice(1)];
 
 /**
- * Sums of rows by segment: y[s] = Σ x[i] over ids[i] = s; 0 for a segment without rows. Rows of ids outside 0 … count − 1 are dropped.
+ * Sums of rows by segment: y[s] = Σ x[i] over ids[i] = s; 0 for a segment without rows. Rows of ids
+ * outside 0 … count − 1 are dropped.
  *
- * x[n, D…], ids: integers [n], in any order → [count, D…]. Throws ShapeError unless there is an id for each row. `jax.ops.segment_sum`,
- * `scatter_add` of PyTorch Geometric.
+ * x[n, D…], ids: integers [n], in any order → [count, D…]. Throws ShapeError unless there is an id
+ * for each row. `jax.ops.segment_sum`, `scatter_add` of PyTorch Geometric.
  *
+ * @param x [n, …], a row an element.
+ * @param count How many segments.
+ * @example
  *   segmentSum(tensor([1, 2, 3]), tensor([0, 0, 1], { dtype: "i32" }), 2) // [3, 3]
  */
 export function segmentSum(x: Tensor, ids: Tensor, count: Dim): Tensor {
@@ -97,9 +107,14 @@ function rowsOf(x: Tensor, ids: Tensor, count: Dim): Tensor {
 }
 
 /**
- * Means of rows by segment, 0 for a segment without rows. Shapes and errors as `segmentSum`; integers become f32.
+ * Means of rows by segment, 0 for a segment without rows. Shapes and errors as `segmentSum`;
+ * integers become f32. `torch.segment_reduce`.
  *
- *   segmentMean(messages, targets, nodes)
+ * @param x [n, …], a row an element.
+ * @param ids Integers [n]: the segment of each row.
+ * @param count How many segments.
+ * @example
+ *   segmentMean(tensor([3, 1, 2]), tensor([0, 0, 1], { dtype: "i32" }), 2) // [2, 2]
  */
 export function segmentMean(x: Tensor, ids: Tensor, count: Dim): Tensor {
   checkSegments("segmentMean", x, ids, count);
@@ -117,21 +132,40 @@ const extreme = (op: string, mode: "max" | "min") => (x: Tensor, ids: Tensor, co
 }; // biome-ignore format: short
 
 /**
- * The largest of rows by segment; −∞, or the least integer, for a segment without rows. Shapes and errors as `segmentSum`.
- * `jax.ops.segment_max`.
+ * The largest of rows by segment; −∞, or the least integer, for a segment without rows. Shapes and
+ * errors as `segmentSum`. `jax.ops.segment_max`.
  *
- *   segmentMax(x, ids, 4)
+ * @param x [n, …], a row an element.
+ * @param ids Integers [n]: the segment of each row.
+ * @param count How many segments.
+ * @example
+ *   segmentMax(tensor([3, 1, 2]), tensor([0, 0, 1], { dtype: "i32" }), 2) // [3, 2]
  */
 export const segmentMax: (x: Tensor, ids: Tensor, count: Dim) => Tensor = /* @__PURE__ */ extreme("segmentMax", "max"); // biome-ignore format: one line
-/** The smallest of rows by segment; ∞, or the greatest integer, for a segment without rows. `jax.ops.segment_min`. `segmentMin(x, ids, 4)`. */
+/**
+ * The smallest of rows by segment; ∞, or the greatest integer, for a segment without rows.
+ * `jax.ops.segment_min`.
+ *
+ * @param x [n, …], a row an element.
+ * @param ids Integers [n]: the segment of each row.
+ * @param count How many segments.
+ * @example
+ *   const ids = tensor([0, 0, 1], { dtype: "i32" });
+ *   segmentMin(tensor([3, 1, 2]), ids, 2) // [1, 2]
+ */
 export const segmentMin: (x: Tensor, ids: Tensor, count: Dim) => Tensor = /* @__PURE__ */ extreme("segmentMin", "min"); // biome-ignore format: one line
 
 /**
- * Softmax over the rows of each segment: e^(x[i] − max)/Σ e^(x[j] − max) over the rows j of its segment.
+ * Softmax over the rows of each segment: e^(x[i] − max)/Σ e^(x[j] − max) over the rows j of its
+ * segment.
  *
- * x: float[n, D…], ids: integers [n] in 0 … count − 1 → [n, D…]. Integers become f32. Errors as `segmentSum`. `softmax` of PyTorch Geometric.
+ * x: float[n, D…], ids: integers [n] in 0 … count − 1 → [n, D…]. Integers become f32. Errors as
+ * `segmentSum`. `softmax` of PyTorch Geometric.
  *
- *   segmentSoftmax(scores, targets, nodes) // attention over the edges into each node
+ * @param count How many segments.
+ * @example
+ *   const ids = tensor([0, 0, 1], { dtype: "i32" });
+ *   segmentSoftmax(tensor([5, 5, 9]), ids, 2) // [½, ½, 1]; as attention over edges into a node
  */
 export function segmentSoftmax(x: Tensor, ids: Tensor, count: Dim): Tensor {
   checkSegments("segmentSoftmax", x, ids, count);

@@ -1,6 +1,7 @@
 /**
- * Results whose number depends on values: the places of what is not 0, and distinct values. A program has fixed extents, so the caller
- * gives the `size`; what is missing is filled, what is too much is left out.
+ * Results whose number depends on values: the places of what is not 0, and distinct values. A
+ * program has fixed extents, so the caller gives the `size`; what is missing is filled, what is too
+ * much is left out.
  */
 import { type Dim, isStatic, subDim } from "../../dim.ts";
 import { isFloat } from "../../dtype.ts";
@@ -48,7 +49,10 @@ function checkSize(op: string, size: unknown): asserts size is Dim {
   checkExtentKind(op, "the size", size);
 }
 
-/** The places of the true elements of mask[n], in order: `count` of them, and `fill` where there are fewer. */
+/**
+ * The places of the true elements of mask[n], in order: `count` of them, and `fill` where there are
+ * fewer.
+ */
 export function placesOfTrue(mask: Tensor, count: Dim, fill = 0): Tensor {
   const at = cumsum(mask, 0).sub(1);
   const to = select(mask, at, dimValue(count));
@@ -56,11 +60,14 @@ export function placesOfTrue(mask: Tensor, count: Dim, fill = 0): Tensor {
 }
 
 /**
- * The places of the elements that are not 0 (that are true), in row-major order: one row a place, one column an axis.
+ * The places of the elements that are not 0 (that are true), in row-major order: one row a place,
+ * one column an axis.
  *
- * x[D…] of r axes → i32[size, r]; rows that are missing hold `fill`, places beyond `size` are left out. No gradient flows.
- * Throws ShapeError without a size. `torch.nonzero_static`, `jax.numpy.argwhere`.
+ * x[D…] of r axes → i32[size, r]; rows that are missing hold `fill`, places beyond `size` are left
+ * out. No gradient flows. Throws ShapeError without a size. `torch.nonzero_static`,
+ * `jax.numpy.argwhere`.
  *
+ * @example
  *   nonzero(tensor([[0, 5], [7, 0]]), { size: 3 }) // [[0,1],[1,0],[-1,-1]]
  */
 export function nonzero(x: Tensor, options: NonzeroOptions): Tensor {
@@ -87,7 +94,10 @@ export function nonzero(x: Tensor, options: NonzeroOptions): Tensor {
 const same = (a: Tensor, b: Tensor): Tensor =>
   isFloat(a.dtype) ? a.equal(b).or(a.isNan().and(b.isNan())) : a.equal(b);
 
-/** Whether row i comes before row j, and whether they are equal: [n, n]; columns count from the first. */
+/**
+ * Whether row i comes before row j, and whether they are equal: [n, n]; columns count from the
+ * first.
+ */
 function compareRows(rows: Tensor): { less: Tensor; equal: Tensor } {
   const [a, b] = [expandDims(rows, 1), expandDims(rows, 0)];
   const differs = same(a, b).not();
@@ -139,7 +149,10 @@ function byAppearance({ number, first }: Ranked): Tensor {
 }
 
 export interface UniqueOptions {
-  /** How many values are given. A function gets a tensor i32[], the number that there are, and says how many. */
+  /**
+   * How many values are given. A function gets a tensor i32[], the number that there are, and says
+   * how many.
+   */
   readonly size: Dim | ((count: Tensor) => Dim);
   /** Slices along this axis are compared; by default all elements, in row-major order. */
   readonly axis?: number;
@@ -150,7 +163,10 @@ export interface UniqueOptions {
 const uniqueOptions: OptionNames<UniqueOptions> = { size: 1, axis: 1, sorted: 1 };
 
 export interface Unique {
-  /** The distinct values: [size], or x with `size` slices along the axis. Those that are missing are 0. */
+  /**
+   * The distinct values: [size], or x with `size` slices along the axis. Those that are missing are
+   * 0.
+   */
   readonly values: Tensor;
   /** The place of the first of each, i32[size], −1 where there is none. */
   readonly indices: Tensor;
@@ -161,11 +177,14 @@ export interface Unique {
 }
 
 /**
- * The distinct elements of x, or the distinct slices along an axis, in ascending order; NaN is equal to itself and comes last.
+ * The distinct elements of x, or the distinct slices along an axis, in ascending order; NaN is
+ * equal to itself and comes last.
  *
- * x[D…] → values [size], and where they stood. Values beyond `size` are left out; `counts` is 0 where there are fewer. The gradient of
- * the values goes to the first of each. Throws ShapeError without a size. `torch.unique`, `jax.numpy.unique(x, size=)`.
+ * x[D…] → values [size], and where they stood. Values beyond `size` are left out; `counts` is 0
+ * where there are fewer. The gradient of the values goes to the first of each. Throws ShapeError
+ * without a size. `torch.unique`, `jax.numpy.unique(x, size=)`.
  *
+ * @example
  *   unique(tensor([3, 1, 3]), { size: 3 }).values // [1, 3, 0]
  */
 export function unique(x: Tensor, options: UniqueOptions): Unique {

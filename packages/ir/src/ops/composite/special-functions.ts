@@ -1,6 +1,7 @@
 /**
- * The gamma function's logarithm and its slope, and the error function's inverse, as formulas of elementary functions.
- * Relative errors are a few 1e-7 in f32 and about 1e-13 in f64, but near zeros.
+ * The gamma function's logarithm and its slope, and the error function's inverse, as formulas of
+ * elementary functions. Relative errors are a few 1e-7 in f32 and about 1e-13 in f64, but near
+ * zeros.
  */
 import type { Tensor } from "../../node.ts";
 import { select } from "../elementwise/compare.ts";
@@ -61,9 +62,11 @@ function logGammaAbove(z: Tensor): Tensor {
 /**
  * ln |Γ(x)|: ∞ at 0, −1, −2, …. Below ½ by reflection, ln π − ln |sin πx| − ln Γ(1 − x).
  *
- * x: float[…], integers become f32 → the same. The gradient is `digamma`. `torch.lgamma`, `scipy.special.gammaln`.
+ * x: float[…], integers become f32 → the same. The gradient is `digamma`. `torch.lgamma`,
+ * `scipy.special.gammaln`.
  *
- *   lgamma(tensor([5])) // [ln 24]
+ * @example
+ *   lgamma(tensor([1, 5])) // [0, ln 24]; ln 4!
  */
 export const lgamma = (x: Tensor): Tensor =>
   inFloat("lgamma", x, (v) => {
@@ -84,6 +87,7 @@ const isInfinite = (x: Tensor): Tensor => x.abs().equal(Number.POSITIVE_INFINITY
  *
  * x: float[…], integers become f32 → the same. `torch.digamma`.
  *
+ * @example
  *   digamma(tensor([1])) // [−0.5772…]
  */
 export const digamma = (x: Tensor): Tensor =>
@@ -139,10 +143,12 @@ function inverseErf(x: Tensor): Tensor {
 }
 
 /**
- * The y with erf y = x: ±∞ at ±1, NaN outside. Slopes are y′ = ½√π·e^(y²), y″ = 2y·y′² and y‴ = (2 + 8y²)·y′³, exact to the third order.
+ * The y with erf y = x: ±∞ at ±1, NaN outside. Slopes are y′ = ½√π·e^(y²), y″ = 2y·y′² and y‴ = (2
+ * + 8y²)·y′³, exact to the third order.
  *
  * x: float[…], integers become f32 → the same. `torch.erfinv`. Giles 2010.
  *
+ * @example
  *   erfinv(tensor([0.5])) // [0.47693…]
  */
 export const erfinv = (x: Tensor): Tensor =>

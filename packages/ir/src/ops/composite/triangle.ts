@@ -1,5 +1,6 @@
 /**
- * Triangles and diagonals of matrices: what is kept or read is decided by two places, so that nothing is stored for them.
+ * Triangles and diagonals of matrices: what is kept or read is decided by two places, so that
+ * nothing is stored for them.
  */
 import { addDim, type Dim, isStatic, maxDim, minDim, sameDim, subDim } from "../../dim.ts";
 import type { Dtype } from "../../dtype.ts";
@@ -31,9 +32,11 @@ const distance = (shape: readonly Dim[]): Tensor =>
 /**
  * The lower triangle of matrices: x[…, i, j] where j − i ≤ diagonal, 0 elsewhere.
  *
- * x[…, n, m] of any dtype → the same. `diagonal` 0 is the main one, above it are positive numbers; a tensor i32[] may give it.
- * Throws ShapeError unless x has two axes or more. `torch.tril`, `numpy.tril`.
+ * x[…, n, m] of any dtype → the same. `diagonal` 0 is the main one, above it are positive numbers;
+ * a tensor i32[] may give it. Throws ShapeError unless x has two axes or more. `torch.tril`,
+ * `numpy.tril`.
  *
+ * @example
  *   tril(ones([3, 3])) // [[1,0,0],[1,1,0],[1,1,1]]
  */
 export function tril(x: Tensor, diagonal: Operand = 0): Tensor {
@@ -44,8 +47,11 @@ export function tril(x: Tensor, diagonal: Operand = 0): Tensor {
 /**
  * The upper triangle of matrices: x[…, i, j] where j − i ≥ diagonal, 0 elsewhere.
  *
- * x[…, n, m] of any dtype → the same. Throws ShapeError unless x has two axes or more. `torch.triu`, `numpy.triu`.
+ * x[…, n, m] of any dtype → the same. Throws ShapeError unless x has two axes or more.
+ * `torch.triu`, `numpy.triu`.
  *
+ * @param diagonal The first diagonal that counts: 0 is the main one, above it are positive numbers.
+ * @example
  *   triu(ones([3, 3]), 1) // [[0,1,1],[0,0,1],[0,0,0]]
  */
 export function triu(x: Tensor, diagonal: Operand = 0): Tensor {
@@ -54,9 +60,15 @@ export function triu(x: Tensor, diagonal: Operand = 0): Tensor {
 }
 
 /**
- * 1 where j − i ≤ diagonal, 0 elsewhere: [rows, columns]. Of dtype "bool" it is the mask of causal attention. `numpy.tri`.
+ * 1 where j − i ≤ diagonal, 0 elsewhere: [rows, columns]. Of dtype "bool" it is the mask of causal
+ * attention. `numpy.tri`.
  *
- *   tri(3, 3, 0, "bool") // which key j a query i sees
+ * @param rows Rows.
+ * @param columns Columns; as many as rows by default.
+ * @param diagonal The last diagonal that counts: 0 is the main one, above it are positive numbers.
+ * @param dtype The dtype of the result.
+ * @example
+ *   tri(2, 3, 0, "bool") // [[true, false, false], [true, true, false]]
  */
 export function tri(
   rows: Extent,
@@ -77,9 +89,15 @@ function lengthOf(rows: Dim, columns: Dim, offset: number): Dim {
  * The elements x[…, i, i + offset] of two axes, as a last axis.
  *
  * x[…, n, m] → [..., k], k = min(n, m) for `offset` 0. The axes are the first two, as in PyTorch.
- * Throws ShapeError unless x has two axes or more and they differ. `torch.diagonal`, `numpy.diagonal`.
+ * Throws ShapeError unless x has two axes or more and they differ. `torch.diagonal`,
+ * `numpy.diagonal`.
  *
+ * @param x A tensor of two axes or more.
+ * @param axis1 The axis of rows.
+ * @param axis2 The axis of columns.
+ * @example
  *   diagonal(tensor([[1, 2], [3, 4]])) // [1, 4]
+ *   diagonal(tensor([[1, 2], [3, 4]]), 1) // [2]
  */
 export function diagonal(x: Tensor, offset = 0, axis1 = 0, axis2 = 1): Tensor {
   checkMatrices("diagonal", x);
@@ -96,8 +114,11 @@ export function diagonal(x: Tensor, offset = 0, axis1 = 0, axis2 = 1): Tensor {
 /**
  * A vector as the diagonal of a matrix of zeros, or the diagonal of a matrix.
  *
- * x[n] → [n + |offset|, n + |offset|]; x[n, m] → [k]. Throws ShapeError for other ranks. `torch.diag`, `numpy.diag`.
+ * x[n] → [n + |offset|, n + |offset|]; x[n, m] → [k]. Throws ShapeError for other ranks.
+ * `torch.diag`, `numpy.diag`.
  *
+ * @param offset Which diagonal: 0 is the main one, above it are positive numbers.
+ * @example
  *   diag(tensor([1, 2])) // [[1,0],[0,2]]
  */
 export function diag(x: Tensor, offset = 0): Tensor {
@@ -116,8 +137,9 @@ export function diag(x: Tensor, offset = 0): Tensor {
 }
 
 /**
- * The sum of the diagonal: Σ x[i, i]. x[n, m] → []. Throws ShapeError unless x is a matrix. `torch.trace`, `numpy.trace`. As a method it is
- * `x.trace()`; `trace` of this package records a graph.
+ * The sum of the diagonal: Σ x[i, i]. x[n, m] → []. Throws ShapeError unless x is a matrix.
+ * `torch.trace`, `numpy.trace`. As a method it is `x.trace()`; `trace` of this package records a
+ * graph.
  *
  *   traceOf(eye(3)) // 3
  */

@@ -17,9 +17,13 @@ import { max, sum } from "../reduce.ts";
 import { inFloat32 } from "./in-float32.ts";
 
 /**
- * The cross product of vectors of three along an axis. Operands broadcast → their shape. Throws ShapeError unless the axis has extent 3.
- * `torch.linalg.cross`, `numpy.cross`.
+ * The cross product of vectors of three along an axis. Operands broadcast → their shape. Throws
+ * ShapeError unless the axis has extent 3. `torch.linalg.cross`, `numpy.cross`.
  *
+ * @param x The tensor.
+ * @param y The other tensor.
+ * @param axis The axis of extent 3; the last by default.
+ * @example
  *   cross(tensor([1, 0, 0]), tensor([0, 1, 0])) // [0, 0, 1]
  */
 export function cross(x: Tensor, y: Tensor, axis = -1): Tensor {
@@ -38,10 +42,14 @@ export function cross(x: Tensor, y: Tensor, axis = -1): Tensor {
 }
 
 /**
- * The Kronecker product: y[i·p + k, j·q + l] = a[i, j]·b[k, l], for any rank; the lower rank gets axes of 1 in front.
+ * The Kronecker product: y[i·p + k, j·q + l] = a[i, j]·b[k, l], for any rank; the lower rank gets
+ * axes of 1 in front.
  *
  * a[m, n], b[p, q] → [m·p, n·q]. `torch.kron`, `numpy.kron`.
  *
+ * @param a The matrix of blocks.
+ * @param b The block.
+ * @example
  *   kron(eye(2), ones([1, 2])) // [[1,1,0,0],[0,0,1,1]]
  */
 export function kron(a: Tensor, b: Tensor): Tensor {
@@ -58,13 +66,18 @@ export function kron(a: Tensor, b: Tensor): Tensor {
 }
 
 /**
- * Distances of every row of x to every row of y: (Σ |xᵢ − yⱼ|ᵖ)^(1/p), of p = ∞ the largest difference. Differences are taken before they are
- * squared, so that near rows do not cancel; they are not stored.
+ * Distances of every row of x to every row of y: (Σ |xᵢ − yⱼ|ᵖ)^(1/p), of p = ∞ the largest
+ * difference. Differences are taken before they are squared, so that near rows do not cancel; they
+ * are not stored.
  *
- * x: float[…, n, d], y: float[…, m, d], leading axes broadcast → [..., n, m]; integers become f32. The gradient is 0 where rows are equal.
- * Throws ShapeError unless the rows are as long, GraphError for p that is not above 0. `torch.cdist`.
+ * x: float[…, n, d], y: float[…, m, d], leading axes broadcast → [..., n, m]; integers become f32.
+ * The gradient is 0 where rows are equal. Throws ShapeError unless the rows are as long, GraphError
+ * for p that is not above 0. `torch.cdist`.
  *
- *   cdist(points, centres).argMin(-1)
+ * @param p The order of the norm, above 0; Infinity too.
+ * @example
+ *   const [points, centres] = [tensor([[0, 0], [3, 4]]), tensor([[0, 0], [3, 0]])];
+ *   cdist(points, centres) // [[0, 3], [5, 4]]
  */
 export function cdist(x: Tensor, y: Tensor, p = 2): Tensor {
   for (const t of [x, y]) checkTensor("cdist", t);
@@ -86,9 +99,15 @@ export function cdist(x: Tensor, y: Tensor, p = 2): Tensor {
 }
 
 /**
- * x·y/max(‖x‖·‖y‖, eps) along an axis. Operands broadcast; the axis goes. Integers become f32. `F.cosine_similarity`.
+ * x·y/max(‖x‖·‖y‖, eps) along an axis. Operands broadcast; the axis goes. Integers become f32.
+ * `F.cosine_similarity`.
  *
- *   cosineSimilarity(query, keys)
+ * @param x The tensor.
+ * @param y The other tensor.
+ * @param axis The axis, negative ones from the end; the last by default.
+ * @param eps The least that is divided by.
+ * @example
+ *   cosineSimilarity(tensor([[1, 0], [1, 1]]), tensor([1, 0])) // [1, 0.70711]
  */
 export function cosineSimilarity(x: Tensor, y: Tensor, axis = -1, eps = 1e-8): Tensor {
   for (const t of [x, y]) checkTensor("cosineSimilarity", t);

@@ -1,5 +1,6 @@
 /**
- * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and keep its shape.
+ * Changes of dtype: `convert` keeps the value, `bitcast` keeps the bits. Both take one operand and
+ * keep its shape.
  */
 import { isOp } from "../../attributes.ts";
 import { bytesOf, convertNumber, type Dtype, isDtype, isFloat } from "../../dtype.ts";
@@ -35,7 +36,12 @@ export const convertRecord: OpRecord = defineOp({
 /**
  * The same values in another dtype: floats round to even, integers wrap, everything but 0 (NaN too)
  * is true. A float becomes an integer without its fraction; one out of range becomes the nearest
- * integer that there is, NaN becomes 0.
+ * integer that there is, NaN becomes 0. `torch.Tensor.to(dtype)`, `numpy.astype`.
+ *
+ * @param x The tensor.
+ * @example
+ *   convert(tensor([1.7, -1.7, NaN]), "i32") // [1, −1, 0]
+ *   convert(tensor([0, 2]), "bool") // [false, true]
  */
 export function convert(x: Tensor, dtype: Dtype): Tensor {
   checkTensor("convert", x);
@@ -78,7 +84,14 @@ export const bitcastRecord: OpRecord = defineOp({
   ulp: 0,
 });
 
-/** The same bits read as another dtype of the same size. */
+/**
+ * The same bits read as another dtype of the same size. `torch.Tensor.view(dtype)`.
+ *
+ * @param x The tensor.
+ * @param dtype A dtype of as many bits.
+ * @example
+ *   bitcast(tensor([1]), "u32") // [0x3f800000]; the bits of 1 in f32
+ */
 export function bitcast(x: Tensor, dtype: Dtype): Tensor {
   checkTensor("bitcast", x);
   if (!isDtype(dtype)) throw new DtypeError(`bitcast: unknown dtype ${String(dtype)}`);

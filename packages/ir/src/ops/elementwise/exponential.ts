@@ -1,10 +1,19 @@
-/** Exponentials, logarithms and the functions made of them. Floats only; a target's own function may be some ulps off. */
+/**
+ * Exponentials, logarithms and the functions made of them. Floats only; a target's own function may
+ * be some ulps off.
+ */
 import { erfOf } from "../../special.ts";
 import { type Unary, unary } from "./define.ts";
 import { erfSlope, sigmoidSlope } from "./half-slopes.ts";
 import { unlessZero } from "./singular.ts";
 
-/** eˣ. */
+/**
+ * eˣ. `torch.exp`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   exp(tensor([0, 1])) // [1, 2.71828]
+ */
 export const exp: Unary = unary("exp", {
   on: "float",
   full: true,
@@ -16,7 +25,13 @@ export const exp: Unary = unary("exp", {
   costly: true,
 });
 
-/** 2ˣ. d/dx = 2ˣ·ln 2. */
+/**
+ * 2ˣ. d/dx = 2ˣ·ln 2. `torch.exp2`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   exp2(tensor([0, 3, -1])) // [1, 8, ½]
+ */
 export const exp2: Unary = unary("exp2", {
   on: "float",
   full: true,
@@ -28,7 +43,13 @@ export const exp2: Unary = unary("exp2", {
   costly: true,
 });
 
-/** eˣ − 1, accurate near 0. */
+/**
+ * eˣ − 1, accurate near 0. `torch.expm1`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   expm1(tensor([1e-6])).mul(1e6) // [1]; exp(x) − 1 would give 0.9537
+ */
 export const expm1: Unary = unary("expm1", {
   on: "float",
   full: true,
@@ -41,7 +62,13 @@ export const expm1: Unary = unary("expm1", {
   costly: true,
 });
 
-/** ln x; NaN below 0, −∞ at 0. */
+/**
+ * ln x; NaN below 0, −∞ at 0. `torch.log`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   log(tensor([1, Math.E, 0])) // [0, 1, −∞]
+ */
 export const log: Unary = unary("log", {
   on: "float",
   full: true,
@@ -53,7 +80,13 @@ export const log: Unary = unary("log", {
   costly: true,
 });
 
-/** log₂ x; NaN below 0, −∞ at 0. d/dx = 1/(x·ln 2). */
+/**
+ * log₂ x; NaN below 0, −∞ at 0. d/dx = 1/(x·ln 2). `torch.log2`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   log2(tensor([1, 8, 0.5])) // [0, 3, −1]
+ */
 export const log2: Unary = unary("log2", {
   on: "float",
   full: true,
@@ -65,7 +98,13 @@ export const log2: Unary = unary("log2", {
   costly: true,
 });
 
-/** ln(1 + x), accurate near 0. */
+/**
+ * ln(1 + x), accurate near 0. `torch.log1p`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   log1p(tensor([1e-6])).mul(1e6) // [1]; log(1 + x) would give 0.9537
+ */
 export const log1p: Unary = unary("log1p", {
   on: "float",
   full: true,
@@ -77,7 +116,13 @@ export const log1p: Unary = unary("log1p", {
   costly: true,
 });
 
-/** 1/(1 + e⁻ˣ). */
+/**
+ * 1/(1 + e⁻ˣ). `torch.sigmoid`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   sigmoid(tensor([0, 2, -2])) // [½, 0.8808, 0.1192]
+ */
 export const sigmoid: Unary = unary("sigmoid", {
   on: "float",
   eval: (x) => 1 / (1 + Math.exp(-x)),
@@ -89,7 +134,13 @@ export const sigmoid: Unary = unary("sigmoid", {
   costly: true,
 });
 
-/** 2/√π · ∫₀ˣ e^(−t²) dt. */
+/**
+ * 2/√π · ∫₀ˣ e^(−t²) dt. `torch.erf`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   erf(tensor([0, 1])) // [0, 0.8427]
+ */
 export const erf: Unary = unary("erf", {
   on: "float",
   eval: erfOf,

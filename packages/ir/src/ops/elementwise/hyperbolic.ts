@@ -3,7 +3,13 @@ import { type Unary, unary } from "./define.ts";
 import { tanhSlope } from "./half-slopes.ts";
 import { unlessZero } from "./singular.ts";
 
-/** (eˣ − e⁻ˣ)/2. */
+/**
+ * (eˣ − e⁻ˣ)/2. `torch.sinh`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   sinh(tensor([0, 1])) // [0, 1.1752]
+ */
 export const sinh: Unary = unary("sinh", {
   on: "float",
   full: true,
@@ -15,7 +21,13 @@ export const sinh: Unary = unary("sinh", {
   costly: true,
 });
 
-/** (eˣ + e⁻ˣ)/2. */
+/**
+ * (eˣ + e⁻ˣ)/2. `torch.cosh`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   cosh(tensor([0, 1])) // [1, 1.54308]
+ */
 export const cosh: Unary = unary("cosh", {
   on: "float",
   full: true,
@@ -27,7 +39,13 @@ export const cosh: Unary = unary("cosh", {
   costly: true,
 });
 
-/** (eˣ − e⁻ˣ)/(eˣ + e⁻ˣ). */
+/**
+ * (eˣ − e⁻ˣ)/(eˣ + e⁻ˣ). `torch.tanh`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   tanh(tensor([0, 1])) // [0, 0.76159]
+ */
 export const tanh: Unary = unary("tanh", {
   on: "float",
   eval: Math.tanh,
@@ -38,7 +56,13 @@ export const tanh: Unary = unary("tanh", {
   costly: true,
 });
 
-/** ln(x + √(x² + 1)). */
+/**
+ * ln(x + √(x² + 1)). `torch.asinh`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   asinh(tensor([0, Math.sinh(2)])) // [0, 2]
+ */
 export const asinh: Unary = unary("asinh", {
   on: "float",
   eval: Math.asinh,
@@ -49,7 +73,13 @@ export const asinh: Unary = unary("asinh", {
   costly: true,
 });
 
-/** ln(x + √(x² − 1)) for x ≥ 1. */
+/**
+ * ln(x + √(x² − 1)) for x ≥ 1. `torch.acosh`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   acosh(tensor([1, Math.cosh(2)])) // [0, 2]
+ */
 export const acosh: Unary = unary("acosh", {
   on: "float",
   eval: Math.acosh,
@@ -60,7 +90,13 @@ export const acosh: Unary = unary("acosh", {
   costly: true,
 });
 
-/** ½·ln((1 + x)/(1 − x)) for |x| < 1. */
+/**
+ * ½·ln((1 + x)/(1 − x)) for |x| < 1. `torch.atanh`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   atanh(tensor([0, Math.tanh(2)])) // [0, 2]
+ */
 export const atanh: Unary = unary("atanh", {
   on: "float",
   eval: Math.atanh,

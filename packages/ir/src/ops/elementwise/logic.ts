@@ -1,7 +1,13 @@
 /** Tests, complements and `stopGradient`: ops through which no gradient flows. */
 import { type Unary, unary } from "./define.ts";
 
-/** True where x is NaN. */
+/**
+ * True where x is NaN. `torch.isnan`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   isNan(tensor([1, NaN])) // [false, true]
+ */
 export const isNan: Unary = unary("isNan", {
   on: "number",
   test: true,
@@ -12,7 +18,13 @@ export const isNan: Unary = unary("isNan", {
   ulp: 0,
 });
 
-/** True where x is neither NaN nor infinite. */
+/**
+ * True where x is neither NaN nor infinite. `torch.isfinite`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   isFinite(tensor([1, NaN, Infinity])) // [true, false, false]
+ */
 // biome-ignore lint/suspicious/noShadowRestrictedNames: the op has this name, and it is not used here.
 export const isFinite: Unary = unary("isFinite", {
   on: "number",
@@ -24,7 +36,13 @@ export const isFinite: Unary = unary("isFinite", {
   ulp: 0,
 });
 
-/** True where x is false. Integers are complemented by `bitwiseNot`. */
+/**
+ * True where x is false. Integers are complemented by `bitwiseNot`. `torch.logical_not`.
+ *
+ * @param x bool. Any shape.
+ * @example
+ *   not(tensor([true, false])) // [false, true]
+ */
 export const not: Unary = unary("not", {
   on: "bool",
   eval: (x) => (x ? 0 : 1),
@@ -34,7 +52,13 @@ export const not: Unary = unary("not", {
   ulp: 0,
 });
 
-/** Every bit flipped. */
+/**
+ * Every bit flipped. `torch.bitwise_not`.
+ *
+ * @param x Integers. Any shape.
+ * @example
+ *   bitwiseNot(tensor([0, 5], { dtype: "i32" })) // [−1, −6]
+ */
 export const bitwiseNot: Unary = unary("bitwiseNot", {
   on: "integer",
   eval: (x) => ~x,
@@ -44,7 +68,15 @@ export const bitwiseNot: Unary = unary("bitwiseNot", {
   ulp: 0,
 });
 
-/** x, through which no gradient flows. */
+/**
+ * x, through which no gradient flows. `torch.Tensor.detach`.
+ *
+ * @param x Any dtype. Any shape.
+ * @example
+ *   const x = param([2]);
+ *   const [dx] = grad(x.mul(stopGradient(x)).sum(), [x]);
+ *   dx // [2]; not 2·x = 4
+ */
 export const stopGradient: Unary = unary("stopGradient", {
   on: "any",
   eval: (x) => x,

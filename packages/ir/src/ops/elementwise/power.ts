@@ -2,7 +2,13 @@
 import { type Unary, unary } from "./define.ts";
 import { unlessZero } from "./singular.ts";
 
-/** √x. */
+/**
+ * √x. `torch.sqrt`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   sqrt(tensor([0, 4, 2])) // [0, 2, √2]
+ */
 export const sqrt: Unary = unary("sqrt", {
   on: "float",
   eval: Math.sqrt,
@@ -12,7 +18,13 @@ export const sqrt: Unary = unary("sqrt", {
   ulp: 2,
 });
 
-/** 1/√x. */
+/**
+ * 1/√x. `torch.rsqrt`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   rsqrt(tensor([4, 0.25])) // [½, 2]
+ */
 export const rsqrt: Unary = unary("rsqrt", {
   on: "float",
   full: true,
@@ -24,7 +36,13 @@ export const rsqrt: Unary = unary("rsqrt", {
   ulp: 4,
 });
 
-/** 1/x. */
+/**
+ * 1/x. `torch.reciprocal`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   reciprocal(tensor([2, -4])) // [½, −¼]
+ */
 export const reciprocal: Unary = unary("reciprocal", {
   on: "float",
   full: true,

@@ -3,7 +3,13 @@ import { roundHalfEven } from "../../special.ts";
 import { zerosLike } from "../create.ts";
 import { type Unary, unary } from "./define.ts";
 
-/** −x. */
+/**
+ * −x. `torch.neg`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   neg(tensor([1, -2])) // [−1, 2]
+ */
 export const neg: Unary = unary("neg", {
   on: "number",
   eval: (x) => -x,
@@ -14,7 +20,13 @@ export const neg: Unary = unary("neg", {
   ulp: 0,
 });
 
-/** |x|. The gradient at 0 is 0. */
+/**
+ * |x|. The gradient at 0 is 0. `torch.abs`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   abs(tensor([-2, 0, 3])) // [2, 0, 3]
+ */
 export const abs: Unary = unary("abs", {
   on: "number",
   eval: Math.abs,
@@ -24,7 +36,13 @@ export const abs: Unary = unary("abs", {
   ulp: 0,
 });
 
-/** −1, 0 or 1; ±0 and NaN are kept. Its gradient is 0. */
+/**
+ * −1, 0 or 1; ±0 and NaN are kept. Its gradient is 0. `torch.sign`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   sign(tensor([-3, 0, 2])) // [−1, 0, 1]
+ */
 export const sign: Unary = unary("sign", {
   on: "number",
   eval: Math.sign,
@@ -33,7 +51,13 @@ export const sign: Unary = unary("sign", {
   ulp: 0,
 });
 
-/** ⌊x⌋. Its gradient is 0. */
+/**
+ * ⌊x⌋. Its gradient is 0. `torch.floor`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   floor(tensor([-1.5, 0.2, 2])) // [−2, 0, 2]
+ */
 export const floor: Unary = unary("floor", {
   on: "number",
   eval: Math.floor,
@@ -42,7 +66,13 @@ export const floor: Unary = unary("floor", {
   ulp: 0,
 });
 
-/** ⌈x⌉. Its gradient is 0. */
+/**
+ * ⌈x⌉. Its gradient is 0. `torch.ceil`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   ceil(tensor([-1.5, 0.2, 2])) // [−1, 1, 2]
+ */
 export const ceil: Unary = unary("ceil", {
   on: "number",
   eval: Math.ceil,
@@ -51,7 +81,13 @@ export const ceil: Unary = unary("ceil", {
   ulp: 0,
 });
 
-/** The nearest integer, a half to the even one. Its gradient is 0. */
+/**
+ * The nearest integer, a half to the even one. Its gradient is 0. `torch.round`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   round(tensor([0.5, 1.5, 2.4])) // [0, 2, 2]; a half to the even one
+ */
 export const round: Unary = unary("round", {
   on: "number",
   eval: roundHalfEven,
@@ -60,7 +96,13 @@ export const round: Unary = unary("round", {
   ulp: 0,
 });
 
-/** x without its fraction. Its gradient is 0. */
+/**
+ * x without its fraction. Its gradient is 0. `torch.trunc`.
+ *
+ * @param x Numbers of any dtype but bool. Any shape.
+ * @example
+ *   trunc(tensor([-1.5, 1.7])) // [−1, 1]
+ */
 export const trunc: Unary = unary("trunc", {
   on: "number",
   eval: Math.trunc,

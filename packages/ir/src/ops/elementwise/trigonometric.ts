@@ -1,8 +1,17 @@
-/** Functions of angles in radians, and their inverses. Sampled where f32 loses no digits to the range reduction. */
+/**
+ * Functions of angles in radians, and their inverses. Sampled where f32 loses no digits to the
+ * range reduction.
+ */
 import { type Unary, unary } from "./define.ts";
 import { unlessZero } from "./singular.ts";
 
-/** sin x, in radians. */
+/**
+ * sin x, in radians. `torch.sin`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   sin(tensor([0, Math.PI / 2])) // [0, 1]
+ */
 export const sin: Unary = unary("sin", {
   on: "float",
   eval: Math.sin,
@@ -13,7 +22,13 @@ export const sin: Unary = unary("sin", {
   costly: true,
 });
 
-/** cos x, in radians. */
+/**
+ * cos x, in radians. `torch.cos`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   cos(tensor([0, Math.PI])) // [1, −1]
+ */
 export const cos: Unary = unary("cos", {
   on: "float",
   eval: Math.cos,
@@ -24,7 +39,13 @@ export const cos: Unary = unary("cos", {
   costly: true,
 });
 
-/** tan x, in radians. */
+/**
+ * tan x, in radians. `torch.tan`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   tan(tensor([0, Math.PI / 4])) // [0, 1]
+ */
 export const tan: Unary = unary("tan", {
   on: "float",
   full: true,
@@ -36,7 +57,13 @@ export const tan: Unary = unary("tan", {
   costly: true,
 });
 
-/** The angle in [−π/2, π/2] whose sine is x. d/dx = 1/√(1 − x²). */
+/**
+ * The angle in [−π/2, π/2] whose sine is x. d/dx = 1/√(1 − x²). `torch.asin`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   asin(tensor([-1, 0, 1])) // [−π/2, 0, π/2]
+ */
 export const asin: Unary = unary("asin", {
   on: "float",
   full: true,
@@ -48,7 +75,13 @@ export const asin: Unary = unary("asin", {
   costly: true,
 });
 
-/** The angle in [0, π] whose cosine is x. d/dx = −1/√(1 − x²). */
+/**
+ * The angle in [0, π] whose cosine is x. d/dx = −1/√(1 − x²). `torch.acos`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   acos(tensor([1, 0, -1])) // [0, π/2, π]
+ */
 export const acos: Unary = unary("acos", {
   on: "float",
   full: true,
@@ -60,7 +93,13 @@ export const acos: Unary = unary("acos", {
   costly: true,
 });
 
-/** The angle in (−π/2, π/2) whose tangent is x. */
+/**
+ * The angle in (−π/2, π/2) whose tangent is x. `torch.atan`.
+ *
+ * @param x Floats; integers become f32. Any shape.
+ * @example
+ *   atan(tensor([-1, 0, 1])) // [−π/4, 0, π/4]
+ */
 export const atan: Unary = unary("atan", {
   on: "float",
   eval: Math.atan,

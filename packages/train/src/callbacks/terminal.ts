@@ -125,9 +125,12 @@ class Terminal implements Callback {
     this.#samplesBefore = run.samples;
   }
 
-  async onStepEnd(run: Run): Promise<void> {
-    const now = performance.now();
-    if (now - this.#shownAt < (this.#fancy ? redrawMs : plainMs)) return;
+  onStepEnd(run: Run): Promise<void> | undefined {
+    const due = performance.now() - this.#shownAt >= (this.#fancy ? redrawMs : plainMs);
+    return due ? this.#show(run) : undefined;
+  }
+
+  async #show(run: Run): Promise<void> {
     const logs = await run.read();
     if (typeof logs.loss === "number") this.#losses.push(logs.loss);
     // Reading waits for the device, so the clock starts after it.

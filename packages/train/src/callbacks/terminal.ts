@@ -6,7 +6,7 @@
 import type { MetricValue } from "../meter.ts";
 import type { Callback, EpochRecord, Logs, Run } from "../run.ts";
 
-/** What it writes to: `process.stderr`, or a stand-in. */
+/** What it writes to: `process.stderr`, a page's console, or a stand-in. */
 export interface Out {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -103,6 +103,13 @@ const footOf = (out: Out): Foot => {
 const isFancy = (out: Out): boolean =>
   out.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
 
+/** A page's console, which has lines and nothing to draw over. */
+const consoleOut: Out = { write: (text) => console.log(text.trimEnd()) };
+
+/** The standard error of a process; where there is none, the console. */
+const standardOut = (): Out =>
+  (globalThis as { process?: { stderr?: Out } }).process?.stderr ?? consoleOut;
+
 class Terminal implements Callback {
   readonly name = "terminal";
   readonly #out: Out;
@@ -113,7 +120,7 @@ class Terminal implements Callback {
   #started = 0;
   #samplesBefore = 0;
 
-  constructor({ out = process.stderr, fancy = isFancy(out), label }: TerminalOptions) {
+  constructor({ out = standardOut(), fancy = isFancy(out), label }: TerminalOptions) {
     this.#out = out;
     this.#fancy = fancy;
     this.#label = label === undefined ? "" : `${label}: `;

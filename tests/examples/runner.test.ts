@@ -72,7 +72,7 @@ test("a name that no example has is an error that says so", async () => {
 });
 
 /** Files of examples that are parts of others, or are run by tests of their own. */
-const parts = /^(data|pictures|molecules\/smiles|mnist\/.*|precompile\/.*)\.ts$/;
+const parts = /^(data|pictures|molecules\/smiles|page\/main|mnist\/.*|precompile\/.*)\.ts$/;
 
 test("the runner knows every example, and its script is there", () => {
   const scripts = readdirSync("examples", { recursive: true })

@@ -282,6 +282,16 @@ export const examples: readonly Example[] = [
     reaches: { quick: [">=", 90], full: [">=", 90] },
   },
   {
+    name: "page",
+    script: "examples/page/train.ts",
+    shows: "a page that reads what is drawn on it: learnt in Node, run there as an artifact",
+    quick: ["--quick", "--samples", "3000", "--out", "{folder}"],
+    full: ["--out", "{folder}"],
+    slice: ["--quick", "--samples", "500", "--out", "{folder}"],
+    number: /test accuracy ([\d.]+)/,
+    reaches: { quick: [">=", 0.8], full: [">=", 0.97] },
+  },
+  {
     name: "images",
     script: "examples/images.ts",
     shows: "a folder of pictures for each class, with augmentation in the step: CIFAR-10's JPEGs",

@@ -42,9 +42,11 @@ export const shortNumber = (x: number): string => {
   return size >= 1e-3 && size < 1e5 ? String(Number(x.toPrecision(4))) : x.toExponential(2);
 };
 
-/** 42 s, 3 min 5 s, 2 h 10 min. */
+/** 42 ms, 0.42 s, 4.2 s, 42 s, 3 min 5 s, 2 h 10 min. */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
+  if (seconds > 0 && seconds < 0.0995) return `${Math.ceil(1000 * seconds)} ms`;
+  if (seconds > 0 && seconds < 9.95) return `${Number(seconds.toPrecision(2))} s`;
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
   return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;

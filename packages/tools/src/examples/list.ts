@@ -108,7 +108,7 @@ export const examples: readonly Example[] = [
   {
     name: "eegnet",
     script: "examples/eegnet.ts",
-    shows: "EEG of subjects that were not seen, made up",
+    shows: "EEGNet on subjects that were not seen; the recordings are made up",
     quick: ["--quick"],
     slice: ["--quick", "--epochs", "1"],
     number: /unseen subjects ([\d.]+)/,
@@ -259,7 +259,8 @@ export const examples: readonly Example[] = [
     quick: ["--quick"],
     slice: ["--quick", "--epochs", "1"],
     number: /test accuracy ([\d.]+)/,
-    reaches: { quick: [">=", 0.85], full: [">=", 0.8] },
+    // 760 texts: the standard error of the share is 0.0145, and the bound lies two below what is reached.
+    reaches: { quick: [">=", 0.85], full: [">=", 0.77] },
     archive: "text",
   },
   {

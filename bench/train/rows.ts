@@ -83,7 +83,10 @@ const bundleWorker = (folder: string) =>
     logLevel: "error",
   });
 
-/** Pictures a second that a loader gives, nothing else being done; the time of day, since workers are to share the work. */
+/**
+ * Pictures a second that a loader gives, nothing else being done; the time of day, since workers
+ * are to share the work.
+ */
 async function speedOf(folder: string, count: number): Promise<number> {
   const set = await imageFolder(folder, { size: 64 });
   const start = () => new Worker(join(folder, worker), { workerData: folder, execArgv: [] });
